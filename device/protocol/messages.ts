@@ -1,0 +1,209 @@
+/**
+ * Every message between a device and the gateway, each defined once: interface specification sections 2.1, 2.2, 2.4,
+ * 4.1 and 4.2, and `command_error`. Whoever sends or reads one takes its type, its names and its ranges from here.
+ */
+
+import {
+	boolean,
+	describeProblem,
+	findProblem,
+	float,
+	formed,
+	integer,
+	isRecord,
+	type Model,
+	matches,
+	models,
+	object,
+	oneOf,
+	only,
+	optional,
+	type Schema,
+	text,
+	type Value,
+} from "./schema.js";
+
+const uint32 = integer(0, 4_294_967_295);
+const percent = integer(0, 100);
+
+/** A device's name in this protocol: safe in a file name, a URL and a log line. */
+export const deviceId = formed(64, "^[A-Za-z0-9][A-Za-z0-9._-]*$", "letters, digits, '.', '_' or '-'");
+export const chips = Object.freeze(["esp32s3", "esp32", "virtual"] as const);
+export type Chip = (typeof chips)[number];
+
+/** The LED ring's presets, as `set_led` takes them and `led_ring.state_name` gives them. */
+const ledPreset = oneOf("rainbow", "connecting", "failed", "idle", "updating");
+export type LedPreset = Value<typeof ledPreset>;
+
+const chime = oneOf("startup", "wifi_connecting", "wifi_connected");
+export type Chime = Value<typeof chime>;
+
+const playerState = oneOf("idle", "playing", "paused", "stopped");
+export type PlayerState = Value<typeof playerState>;
+
+export const hapticIntensity = only("PROTO-1", percent);
+
+/** Gateway to device, by the value of `command`. */
+export const commands = Object.freeze({
+	set_volume: object({ command: oneOf("set_volume"), value: percent }),
+	query_state: object({ command: oneOf("query_state") }),
+	set_led: object({ command: oneOf("set_led"), value: ledPreset }),
+	play_audio: object({ command: oneOf("play_audio"), value: chime }),
+	set_brightness: object({ command: oneOf("set_brightness"), value: float(0, 1) }),
+	set_haptics: only("PROTO-1", object({ command: oneOf("set_haptics"), value: percent })),
+	start_ota: object({
+		command: oneOf("start_ota"),
+		url: formed(2048, "^https?://[^\\s/]+", "an http or https address"),
+		cert_pem: optional(text(16_384)),
+	}),
+});
+export type CommandName = keyof typeof commands;
+export type CommandOf<N extends CommandName> = Value<(typeof commands)[N]>;
+export type Command = { [N in CommandName]: CommandOf<N> }[CommandName];
+
+export const commandErrorCodes = Object.freeze([
+	"unknown_command",
+	"invalid_value",
+	"unsupported",
+	"busy",
+] as const);
+export type CommandErrorCode = (typeof commandErrorCodes)[number];
+
+/** Device to gateway, by the value of `type`. */
+export const uplinks = Object.freeze({
+	state_report: object({
+		type: oneOf("state_report"),
+		deviceId,
+		timestamp: formed(
+			30,
+			"^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,9})?Z$",
+			"an ISO 8601 UTC timestamp",
+		),
+		system: object({
+			mac_address: formed(17, "^([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}$", "a MAC address"),
+			model: oneOf(...models),
+			firmware_version: text(32),
+			idf_version: text(32),
+			cpu_freq_mhz: integer(0, 10_000),
+			flash_size_mb: integer(0, 65_535),
+			psram_size_mb: integer(0, 65_535),
+		}),
+		health: object({
+			uptime_seconds: uint32,
+			free_heap_bytes: uint32,
+			min_free_heap_bytes: uint32,
+			reset_reason: text(64),
+		}),
+		network: object({
+			wifi_connected: boolean(),
+			wifi_ssid: text(32),
+			wifi_rssi: integer(-128, 0),
+			ip_address: text(45),
+			websocket_connected: boolean(),
+		}),
+		peripherals: object({
+			audio: object({
+				volume: percent,
+				player_state: playerState,
+				current_track: formed(256, "^(file://.+|none)$", "file://<path> or none"),
+			}),
+			led_ring: object({
+				state_id: integer(0, 6),
+				state_name: ledPreset,
+				brightness_coef: float(0, 1),
+			}),
+			buttons: object({
+				btn_play: boolean(),
+				btn_mute: boolean(),
+				btn_vol_up: boolean(),
+				btn_vol_down: boolean(),
+			}),
+			haptic_intensity: hapticIntensity,
+			ambient_light: only("PROTO-1", integer(0, 4095)),
+			touch_active: only("PROTO-1", boolean()),
+		}),
+	}),
+	ota_progress: object({
+		type: oneOf("ota_progress"),
+		percent,
+		bytes_written: uint32,
+		bytes_total: uint32,
+	}),
+	ota_complete: object({ type: oneOf("ota_complete") }),
+	ota_error: object({ type: oneOf("ota_error"), reason: text(1024) }),
+	command_error: object({
+		type: oneOf("command_error"),
+		deviceId,
+		/** The refused command's name; empty where it had none. */
+		command: text(64),
+		code: oneOf(...commandErrorCodes),
+		message: text(1024),
+	}),
+});
+export type UplinkType = keyof typeof uplinks;
+export type UplinkOf<T extends UplinkType> = Value<(typeof uplinks)[T]>;
+export type Uplink = { [T in UplinkType]: UplinkOf<T> }[UplinkType];
+export type StateReport = UplinkOf<"state_report">;
+export type CommandError = UplinkOf<"command_error">;
+
+/** Why a command is not obeyed, or not forwarded. */
+export interface Refusal {
+	readonly code: Exclude<CommandErrorCode, "busy">;
+	/** One sentence that says what to change. */
+	readonly message: string;
+}
+export type CheckedCommand =
+	| { readonly command: Command; readonly refusal?: undefined }
+	| { readonly refusal: Refusal };
+
+/**
+ * Checks a control command as it came, parsed from JSON.
+ *
+ * @param model the device's; undefined: a command that one model alone has is let through
+ */
+export function checkCommand(value: unknown, model?: Model): CheckedCommand {
+	const name = isRecord(value) ? value.command : undefined;
+	if (typeof name !== "string" || !isCommandName(name))
+		return refuse("unknown_command", `command must be one of ${Object.keys(commands).join(", ")}`);
+	const schema: Schema = commands[name];
+	if (schema.only && model && schema.only !== model)
+		return refuse("unsupported", `${name} exists on ${schema.only} only`);
+	if (matches(commands[name], value, model)) return { command: value };
+	return refuse("invalid_value", `${name}: ${describeProblem(findProblem(schema, value, model))}`);
+}
+
+export type CheckedUplink =
+	| { readonly uplink: Uplink; readonly problem?: undefined }
+	| { readonly problem: string };
+
+/**
+ * Checks an uplink as it came, parsed from JSON. A state report is held against the model that it names itself.
+ *
+ * @returns the uplink, or a sentence that says what is wrong with it and where
+ */
+export function checkUplink(value: unknown): CheckedUplink {
+	const type = isRecord(value) ? value.type : undefined;
+	if (typeof type !== "string" || !isUplinkType(type))
+		return { problem: `type must be one of ${Object.keys(uplinks).join(", ")}` };
+	const model = modelNamedIn(value);
+	if (matches(uplinks[type], value, model)) return { uplink: value };
+	return { problem: `${type}: ${describeProblem(findProblem(uplinks[type], value, model))}` };
+}
+
+function isCommandName(name: string): name is CommandName {
+	return Object.hasOwn(commands, name);
+}
+
+function isUplinkType(type: string): type is UplinkType {
+	return Object.hasOwn(uplinks, type);
+}
+
+function refuse(code: Refusal["code"], message: string): CheckedCommand {
+	return { refusal: { code, message } };
+}
+
+function modelNamedIn(report: unknown): Model | undefined {
+	const system = isRecord(report) ? report.system : undefined;
+	const name = isRecord(system) ? system.model : undefined;
+	return models.find((model) => model === name);
+}
