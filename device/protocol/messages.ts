@@ -35,7 +35,8 @@ export type Chip = (typeof chips)[number];
 const ledPreset = oneOf("rainbow", "connecting", "failed", "idle", "updating");
 export type LedPreset = Value<typeof ledPreset>;
 
-const chime = oneOf("startup", "wifi_connecting", "wifi_connected");
+export const chimes = Object.freeze(["startup", "wifi_connecting", "wifi_connected"] as const);
+const chime = oneOf(...chimes);
 export type Chime = Value<typeof chime>;
 
 const playerState = oneOf("idle", "playing", "paused", "stopped");

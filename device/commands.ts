@@ -1,0 +1,70 @@
+/** A command that arrived, and the part of the device that obeys it. What cannot be obeyed changes nothing and is answered. */
+
+import type { Audio } from "./peripherals/audio.js";
+import type { Haptics } from "./peripherals/haptics.js";
+import type { LedRing } from "./peripherals/led-ring.js";
+import { type Command, type CommandError, type CommandErrorCode, checkCommand } from "./protocol/messages.js";
+import { isRecord, type Model } from "./protocol/schema.js";
+
+export interface CommandsOptions {
+	readonly deviceId: string;
+	readonly model: Model;
+	readonly audio: Audio;
+	readonly ring: LedRing;
+	readonly haptics: Haptics | undefined;
+	/** A state report is wanted. */
+	readonly onQuery: () => void;
+	readonly send: (error: CommandError) => void;
+}
+
+export class Commands {
+	readonly #options: CommandsOptions;
+
+	constructor(options: CommandsOptions) {
+		this.#options = options;
+	}
+
+	/** @param message as it came, parsed */
+	receive(message: unknown): void {
+		const checked = checkCommand(message, this.#options.model);
+		if (checked.refusal) {
+			const name = isRecord(message) ? message.command : undefined;
+			return this.#refuse(
+				typeof name === "string" ? name.slice(0, 64) : "",
+				checked.refusal.code,
+				checked.refusal.message,
+			);
+		}
+		this.#obey(checked.command);
+	}
+
+	#obey(command: Command): void {
+		const { audio, ring, haptics, onQuery } = this.#options;
+		switch (command.command) {
+			case "set_volume":
+				audio.volume = command.value;
+				return;
+			case "query_state":
+				return onQuery();
+			case "set_led":
+				if (ring.isUpdating)
+					return this.#refuse(command.command, "busy", "the ring shows the update; try again after it");
+				return ring.preset(command.value);
+			case "play_audio":
+				return audio.play(command.value);
+			case "set_brightness":
+				ring.brightness = command.value;
+				return;
+			case "set_haptics":
+				if (haptics) haptics.intensity = command.value;
+				return;
+			case "start_ota":
+				return this.#refuse(command.command, "unsupported", "this firmware cannot update itself yet");
+		}
+	}
+
+	#refuse(command: string, code: CommandErrorCode, message: string): void {
+		const { deviceId, send } = this.#options;
+		send({ type: "command_error", deviceId, command, code, message });
+	}
+}

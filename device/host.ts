@@ -1,0 +1,205 @@
+/**
+ * What the firmware asks of the host below it: a board, the simulator or a virtual device. A host supplies one object, the
+ * global `device`, of classes in the manner of ECMA-419: the firmware makes `new device.peripheral.button.play({ onReadable })`
+ * and knows neither pin nor port, so that a host can be swapped without a line of firmware changing.
+ */
+
+import type { Chip } from "./protocol/messages.js";
+import type { Model } from "./protocol/schema.js";
+
+/** A class of the host's, which knows by itself which pins and ports it uses. */
+export type Part<Options, Instance> = new (options: Options) => Instance;
+
+/** ECMA-419 `embedded:io/digital`, an input. */
+export interface DigitalInput {
+	/** 1 while the signal is active, else 0. */
+	read(): number;
+	close(): void;
+}
+export type ButtonPart = Part<{ onReadable: () => void }, DigitalInput>;
+export const buttonNames = Object.freeze(["play", "mute", "volumeUp", "volumeDown"] as const);
+export type ButtonName = (typeof buttonNames)[number];
+
+/** Moddable's `neopixel`: a strip of RGB pixels with a frame buffer of its own. */
+export interface PixelStrip {
+	readonly length: number;
+	/** 0 to 255, applied at update. */
+	brightness: number;
+	/** Each 0 to 255; the colour in the strip's own order. */
+	makeRGB(red: number, green: number, blue: number): number;
+	setPixel(index: number, colour: number): void;
+	/** Shows the frame buffer. */
+	update(): void;
+	close(): void;
+}
+
+/** ECMA-419 `embedded:io/pwm`. */
+export interface PulseWidth {
+	/** Bits; the highest value of write is 2 ** resolution - 1. */
+	readonly resolution: number;
+	write(value: number): void;
+	close(): void;
+}
+
+/** ECMA-419 `embedded:io/analog`. */
+export interface AnalogInput {
+	/** Bits; the highest value of read is 2 ** resolution - 1. */
+	readonly resolution: number;
+	read(): number;
+	close(): void;
+}
+
+/** A capacitive pad. */
+export interface TouchPad {
+	/** The raw charge count; a finger raises it, whatever the chip. */
+	read(): number;
+	close(): void;
+}
+
+/**
+ * Moddable's `embedded:io/audio/out`: one stream of signed 16-bit samples. On ESP32 (modules/io/audioout/esp32) it plays
+ * whole blocks of 4,092 bytes and takes five of them before `start`; see audio.ts for what follows from that.
+ */
+export interface AudioOutput {
+	start(): void;
+	/** Drops what is queued. */
+	stop(): void;
+	/** Queues samples; throws where they do not fit. */
+	write(samples: Uint8Array): void;
+	close(): void;
+}
+export interface AudioOutputOptions {
+	/** In hertz. */
+	sampleRate: number;
+	channels: 1;
+	bitsPerSample: 16;
+}
+
+/** The audio codec's control side. */
+export interface Codec {
+	/** Whether the codec answered when it was last spoken to. */
+	readonly isReady: boolean;
+	/** Output gain, 0 (mute) to 100, on a curve that sounds even. */
+	volume: number;
+	/** Muting and unmuting ramp softly, within 40 ms. */
+	isMuted: boolean;
+	close(): void;
+}
+
+/** ECMA-419 `embedded:network/interface/wifi` (Moddable SDK). */
+export interface WiFi {
+	/** 200 down, 300 connecting, 400 associated, 500 usable. */
+	readonly connection: number;
+	readonly address: string | undefined;
+	readonly SSID: string | undefined;
+	/** In dBm. */
+	readonly RSSI: number | undefined;
+	/** Throws where an attempt is under way already. */
+	connect(options: { SSID: string; password?: string }): void;
+	disconnect(): void;
+	close(): void;
+}
+export type WiFiPart = Part<{ onChanged: (property: string) => void }, WiFi>;
+
+/** ECMA-419 DNS resolver. */
+export interface Resolver {
+	resolve(options: ResolveOptions): void;
+	close?(): void;
+}
+export interface ResolveOptions {
+	host: string;
+	onResolved: (host: string, address: string) => void;
+	onError: () => void;
+}
+export type ResolverPart = Part<object, Resolver>;
+/** How the SDK's clients take a resolver: they make `new dns.io(dns)`. */
+export interface ResolverOption {
+	readonly io: new (options: never) => Resolver;
+}
+
+/** ECMA-419 `embedded:network/websocket/client` (Moddable SDK). */
+export interface WebSocketClient {
+	/** Throws where the payload and its header do not fit what onWritable last offered. Returns what then fits. */
+	write(
+		payload: ArrayBuffer | Uint8Array,
+		options: { binary?: boolean; more?: boolean; opcode?: number },
+	): number;
+	read(byteCount: number): ArrayBuffer;
+	close(): void;
+}
+export interface WebSocketClientOptions {
+	host: string;
+	port: number;
+	path: string;
+	headers: Iterable<readonly [string, string]>;
+	dns: ResolverOption;
+	onReadable: (byteCount: number, options: { more: boolean; binary: boolean }) => void;
+	/** The first call says that the connection is open. */
+	onWritable: (byteCount: number) => void;
+	onControl: (opcode: number, payload: ArrayBuffer) => void;
+	onClose: () => void;
+	onError: () => void;
+}
+export type WebSocketPart = Part<WebSocketClientOptions, WebSocketClient>;
+
+/** One question to a time server. */
+export interface TimeQuery {
+	close(): void;
+}
+export type TimePart = Part<
+	{ /** Seconds since 1970; undefined: no answer. */ onTime: (seconds: number | undefined) => void },
+	TimeQuery
+>;
+
+/** ECMA-419 `embedded:storage/key-value`, opened for strings. Keys have at most 15 characters (ESP-IDF NVS). */
+export interface KeyValueStore {
+	read(key: string): string | undefined;
+	write(key: string, value: string): void;
+	delete(key: string): void;
+	close(): void;
+}
+
+/** What a chip knows of itself. */
+export interface System {
+	/** Six bytes in hex, joined by colons. */
+	readonly macAddress: string;
+	/** The version of the framework below: ESP-IDF's on a board. */
+	readonly idfVersion: string;
+	readonly firmwareVersion: string;
+	readonly cpuFrequencyMHz: number;
+	readonly flashSizeMB: number;
+	readonly psramSizeMB: number;
+	/** E.g. `POWERON_RESET`, `SW_RESET`. */
+	readonly resetReason: string;
+	/** Milliseconds since boot; does not wrap. */
+	readonly uptimeMs: number;
+	readonly freeHeapBytes: number;
+	readonly minFreeHeapBytes: number;
+	restart(): void;
+	/** Sets the wall clock, in seconds since 1970. */
+	setTime(seconds: number): void;
+}
+
+/** The global `device` of every host of ours. */
+export interface Host {
+	readonly model: Model;
+	readonly chip: Chip;
+	readonly system: Part<object, System>;
+	readonly network: {
+		readonly wifi: WiFiPart;
+		readonly dns: ResolverPart;
+		readonly ws: WebSocketPart;
+		readonly wss: WebSocketPart;
+		readonly time: TimePart;
+	};
+	readonly storage: { readonly settings: Part<object, KeyValueStore> };
+	readonly peripheral: {
+		readonly button: Readonly<Record<ButtonName, ButtonPart>>;
+		readonly ledRing: Part<object, PixelStrip>;
+		readonly audioOutput: Part<AudioOutputOptions, AudioOutput>;
+		readonly codec: Part<object, Codec>;
+		readonly haptics?: Part<object, PulseWidth>;
+		readonly ambientLight?: Part<object, AnalogInput>;
+		readonly touch?: Part<object, TouchPad>;
+	};
+}

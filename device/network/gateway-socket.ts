@@ -1,0 +1,215 @@
+/**
+ * One WebSocket connection to the gateway, with what the SDK's client lacks: a queue that cuts messages to the write
+ * window, a connect timeout, a heartbeat, cancelling while a name is looked up, and the promise that no exception leaves a
+ * callback (on a board that is a restart). It reports its end exactly once and is silent afterwards.
+ */
+
+import Timer from "timer";
+import type { ResolverPart, WebSocketClient, WebSocketPart } from "../host.js";
+import type { GatewayUrl } from "./gateway-url.js";
+import { LookupTicket } from "./lookup.js";
+
+/** From the look-up to the gateway's acceptance. A TLS handshake in software takes several of these seconds. */
+const connectTimeoutMs = 20_000;
+/** After this long without a frame the device asks by a ping; after three times it the connection counts as lost. */
+const silenceMs = 15_000;
+const silencesUntilLost = 3;
+/** Commands are small; the longest one carries a certificate. */
+const longestMessageBytes = 24 * 1024;
+/** A window smaller than this is not worth a fragment of its own. */
+const smallestFragmentBytes = 32;
+
+/** RFC 6455, section 5.2. */
+const opcode = Object.freeze({ close: 8, ping: 9 });
+
+export interface GatewaySocketOptions {
+	readonly part: WebSocketPart;
+	readonly dns: ResolverPart;
+	readonly url: GatewayUrl;
+	readonly headers: Iterable<readonly [string, string]>;
+	readonly onOpen: () => void;
+	/** A whole text message, parsed. */
+	readonly onMessage: (message: unknown) => void;
+	/** Nothing waits to be sent any more. */
+	readonly onDrained: () => void;
+	/** The connection ended, or never came to be. */
+	readonly onClosed: (reason: string) => void;
+}
+
+export class GatewaySocket {
+	readonly #options: GatewaySocketOptions;
+	readonly #ticket: LookupTicket;
+	readonly #connectTimer: Timer;
+	#client: WebSocketClient | undefined;
+	#isClosed = false;
+	#isOpen = false;
+	#closeReason: string | undefined;
+
+	#writableBytes = 0;
+	readonly #outgoing: ArrayBuffer[] = [];
+	/** How much of the first outgoing message is sent. */
+	#sentBytes = 0;
+
+	#incoming: ArrayBuffer[] = [];
+	#incomingBytes = 0;
+
+	#silenceTimer: Timer | undefined;
+	#silences = 0;
+
+	constructor(options: GatewaySocketOptions) {
+		this.#options = options;
+		const { part, url, dns } = options;
+		this.#ticket = new LookupTicket(dns);
+		this.#connectTimer = Timer.set(() => this.#end("the gateway did not answer in time"), connectTimeoutMs);
+		this.#client = new part({
+			host: `${url.host}:${url.port}`,
+			port: url.port,
+			path: url.path,
+			headers: options.headers,
+			dns: this.#ticket,
+			onReadable: (byteCount, { more, binary }) =>
+				this.#guard(() => this.#onReadable(byteCount, more, binary)),
+			onWritable: (byteCount) => this.#guard(() => this.#onWritable(byteCount)),
+			onControl: (code, payload) => this.#guard(() => this.#onControl(code, payload)),
+			onClose: () => this.#end(this.#closeReason ?? "the gateway closed the connection"),
+			onError: () => this.#end(this.#closeReason ?? "the connection failed"),
+		});
+	}
+
+	/** Whether a message handed to `send` now goes out at once. */
+	get isDrained(): boolean {
+		return this.#isOpen && this.#outgoing.length === 0;
+	}
+
+	/** Queues a text message. Does nothing before the connection is open and after its end. */
+	send(text: string): void {
+		if (!this.#isOpen) return;
+		this.#outgoing.push(ArrayBuffer.fromString(text));
+		this.#guard(() => this.#pump());
+	}
+
+	/** Ends the connection; onClosed is not called. */
+	close(): void {
+		if (this.#isOpen && this.#writableBytes > 0 && this.#sentBytes === 0) {
+			// 1000, Normal Closure. A peer that is gone need not hear it.
+			this.#guard(() => this.#client?.write(Uint8Array.of(1000 >> 8, 1000 & 0xff), { opcode: opcode.close }));
+		}
+		this.#release();
+	}
+
+	#onReadable(byteCount: number, more: boolean, binary: boolean): void {
+		this.#heard();
+		if (binary) return this.#end("the gateway sent a binary frame");
+		this.#incomingBytes += byteCount;
+		if (this.#incomingBytes > longestMessageBytes) return this.#end("the gateway sent too long a message");
+		if (byteCount > 0 && this.#client) this.#incoming.push(this.#client.read(byteCount));
+		if (more) return;
+		const bytes = joined(this.#incoming, this.#incomingBytes);
+		this.#incoming = [];
+		this.#incomingBytes = 0;
+		let message: unknown;
+		try {
+			message = JSON.parse(String.fromArrayBuffer(bytes));
+		} catch {
+			// The SDK's TCP has been seen to lose segments: what follows on this connection cannot be trusted either.
+			return this.#end("the gateway sent what is not JSON");
+		}
+		this.#options.onMessage(message);
+	}
+
+	#onWritable(byteCount: number): void {
+		this.#writableBytes = byteCount;
+		if (!this.#isOpen) {
+			this.#isOpen = true;
+			Timer.clear(this.#connectTimer);
+			this.#silenceTimer = Timer.repeat(() => this.#guard(() => this.#onSilence()), silenceMs);
+			this.#options.onOpen();
+			return;
+		}
+		this.#pump();
+	}
+
+	#onControl(code: number, payload: ArrayBuffer): void {
+		this.#heard();
+		if (code !== opcode.close) return;
+		const bytes = new Uint8Array(payload);
+		const high = bytes[0];
+		const low = bytes[1];
+		const number = high === undefined || low === undefined ? "no code" : String((high << 8) | low);
+		this.#closeReason = `the gateway closed the connection with ${number}`;
+	}
+
+	#pump(): void {
+		for (;;) {
+			const message = this.#outgoing[0];
+			if (!message || !this.#client) return;
+			const remaining = message.byteLength - this.#sentBytes;
+			const count = Math.min(remaining, this.#writableBytes);
+			if (count < remaining && count < smallestFragmentBytes) return;
+			this.#writableBytes = this.#client.write(new Uint8Array(message, this.#sentBytes, count), {
+				binary: false,
+				more: count < remaining,
+			});
+			this.#sentBytes += count;
+			if (count < remaining) continue;
+			this.#outgoing.shift();
+			this.#sentBytes = 0;
+			if (this.#outgoing.length === 0) this.#options.onDrained();
+		}
+	}
+
+	#heard(): void {
+		this.#silences = 0;
+		if (this.#silenceTimer) Timer.schedule(this.#silenceTimer, silenceMs, silenceMs);
+	}
+
+	#onSilence(): void {
+		this.#silences += 1;
+		if (this.#silences >= silencesUntilLost) return this.#end("nothing was heard for 45 s");
+		if (this.#writableBytes > smallestFragmentBytes && this.#client)
+			this.#writableBytes = this.#client.write(new Uint8Array(0), { opcode: opcode.ping });
+	}
+
+	#guard(action: () => void): void {
+		if (this.#isClosed) return;
+		try {
+			action();
+		} catch (error) {
+			this.#end(`the connection failed: ${error}`);
+		}
+	}
+
+	#end(reason: string): void {
+		if (this.#isClosed) return;
+		this.#release();
+		this.#options.onClosed(reason);
+	}
+
+	#release(): void {
+		this.#isClosed = true;
+		this.#isOpen = false;
+		this.#ticket.isCancelled = true;
+		this.#outgoing.length = 0;
+		this.#incoming.length = 0;
+		Timer.clear(this.#connectTimer);
+		Timer.clear(this.#silenceTimer);
+		try {
+			this.#client?.close();
+		} catch (error) {
+			trace(`closing a broken connection: ${error}\n`);
+		}
+		this.#client = undefined;
+	}
+}
+
+function joined(parts: readonly ArrayBuffer[], byteCount: number): ArrayBuffer {
+	const first = parts[0];
+	if (first && parts.length === 1) return first;
+	const bytes = new Uint8Array(byteCount);
+	let offset = 0;
+	for (const part of parts) {
+		bytes.set(new Uint8Array(part), offset);
+		offset += part.byteLength;
+	}
+	return bytes.buffer;
+}

@@ -1,0 +1,34 @@
+/** The ambient light sensor of the PROTO-1: 12 raw bits, smoothed, so that lamps on mains do not flicker in a report. */
+
+import Timer from "timer";
+import type { AnalogInput, Host } from "../host.js";
+
+const sampleMs = 100;
+/** The share of a new sample: three quarters of a step show within 0.5 s. */
+const smoothing = 0.25;
+
+export interface AmbientLightOptions {
+	readonly part: NonNullable<Host["peripheral"]["ambientLight"]>;
+}
+
+export class AmbientLight {
+	readonly #input: AnalogInput;
+	#level: number;
+
+	constructor(options: AmbientLightOptions) {
+		this.#input = new options.part({});
+		this.#level = this.#sample();
+		Timer.repeat(() => {
+			this.#level += (this.#sample() - this.#level) * smoothing;
+		}, sampleMs);
+	}
+
+	/** 0 to 4095. */
+	get level(): number {
+		return Math.round(this.#level);
+	}
+
+	#sample(): number {
+		return (this.#input.read() * 4095) / (2 ** this.#input.resolution - 1);
+	}
+}

@@ -1,0 +1,197 @@
+/**
+ * Plays the chimes, and keeps the volume, which goes to the codec's gain and never to the samples.
+ *
+ * A chime is handed to the output whole, before it starts, and filled up with silence to all of the five blocks that fit
+ * then. So nothing has to be fed while it sounds, a chime shorter than a block is heard to its end, no block can play what
+ * was left from before, and the end is known by the clock: the SDK reports samples as played when they are only queued.
+ */
+
+import Timer from "timer";
+import type { AudioOutput, Codec, Host } from "../host.js";
+import type { Chime, PlayerState, StateReport } from "../protocol/messages.js";
+import { chimeSampleRate, chimeUri, loadChime } from "./chimes.js";
+
+/** modules/io/audioout/esp32/audioout-esp32.c: I2S_DMA_BUFFER_MAX_SIZE, and dma_desc_num less one. */
+const blockBytes = 4092;
+const queuedBlocks = 5;
+/** The longest chime: 639 ms. */
+export const longestChimeBytes = blockBytes * queuedBlocks;
+const bytesPerMs = (chimeSampleRate * 2) / 1000;
+/** The codec's soft ramp (host.ts): no click when a sound is cut. */
+const rampMs = 40;
+
+export interface AudioOptions {
+	readonly output: Host["peripheral"]["audioOutput"];
+	readonly codec: Host["peripheral"]["codec"];
+	/** Monotonic milliseconds. */
+	readonly now: () => number;
+	/** 0 to 100. */
+	readonly volume: number;
+	/** Volume, player state or track changed. */
+	readonly onChanged: () => void;
+}
+
+export class Audio {
+	readonly #output: AudioOutput;
+	readonly #codec: Codec;
+	readonly #now: () => number;
+	readonly #onChanged: () => void;
+	readonly #silence = new Uint8Array(blockBytes / 4);
+
+	#volume: number;
+	/** What `toggleMute` goes back to. */
+	#audibleVolume: number;
+
+	#state: PlayerState = "idle";
+	#chime: Chime | undefined;
+	/** Where in the chime the output began, in bytes, and when. */
+	#startedAtByte = 0;
+	#startedAtMs = 0;
+	#endTimer: Timer | undefined;
+	/** Set while the codec ramps down before the output stops. */
+	#stopTimer: Timer | undefined;
+
+	constructor(options: AudioOptions) {
+		this.#codec = new options.codec({});
+		this.#codec.isMuted = true;
+		this.#output = new options.output({
+			sampleRate: chimeSampleRate,
+			channels: 1,
+			bitsPerSample: 16,
+		});
+		this.#now = options.now;
+		this.#onChanged = options.onChanged;
+		this.#volume = options.volume;
+		this.#audibleVolume = options.volume || 50;
+		this.#codec.volume = options.volume;
+	}
+
+	get report(): StateReport["peripherals"]["audio"] {
+		return {
+			volume: this.#volume,
+			player_state: this.#state,
+			current_track: this.#chime ? chimeUri(this.#chime) : "none",
+		};
+	}
+
+	/** Whether the codec answers. */
+	get isReady(): boolean {
+		return this.#codec.isReady;
+	}
+
+	/** 0 (mute) to 100 (max). */
+	get volume(): number {
+		return this.#volume;
+	}
+
+	set volume(volume: number) {
+		if (this.#volume === volume) return;
+		this.#volume = volume;
+		if (volume > 0) this.#audibleVolume = volume;
+		this.#codec.volume = volume;
+		this.#onChanged();
+	}
+
+	/** Between 0 and the volume before. */
+	toggleMute(): void {
+		this.volume = this.#volume === 0 ? this.#audibleVolume : 0;
+	}
+
+	/** Plays a chime from its beginning, whatever played before. */
+	play(chime: Chime): void {
+		this.#silenceNow();
+		this.#chime = chime;
+		this.#begin(0);
+	}
+
+	pause(): void {
+		if (this.#state !== "playing") return;
+		this.#startedAtByte = this.#heardBytes();
+		this.#fadeOut();
+		this.#setState("paused");
+	}
+
+	resume(): void {
+		if (this.#state !== "paused") return;
+		this.#silenceNow();
+		this.#begin(this.#startedAtByte);
+	}
+
+	/** For good: an update begins. */
+	stop(): void {
+		if (this.#state !== "playing" && this.#state !== "paused") return;
+		this.#fadeOut();
+		this.#chime = undefined;
+		this.#setState("stopped");
+	}
+
+	/** What the play button does. */
+	toggle(): void {
+		if (this.#state === "playing") this.pause();
+		else if (this.#state === "paused") this.resume();
+		else this.play("startup");
+	}
+
+	#begin(fromByte: number): void {
+		if (!this.#chime) return;
+		let byteCount = 0;
+		try {
+			byteCount = this.#queue(loadChime(this.#chime), fromByte);
+			this.#output.start();
+		} catch (error) {
+			trace(`audio: ${error}\n`);
+			return this.#onHeard();
+		}
+		this.#codec.isMuted = false;
+		this.#startedAtByte = fromByte;
+		this.#startedAtMs = this.#now();
+		this.#endTimer = Timer.set(() => this.#onHeard(), Math.ceil(byteCount / bytesPerMs));
+		this.#setState("playing");
+	}
+
+	/** Fills the output. Returns how many bytes of the chime went into it. */
+	#queue(samples: Uint8Array, fromByte: number): number {
+		const rest = samples.subarray(fromByte, longestChimeBytes);
+		if (rest.byteLength > 0) this.#output.write(rest);
+		let padding = longestChimeBytes - rest.byteLength;
+		while (padding > 0) {
+			const byteCount = Math.min(padding, this.#silence.byteLength);
+			this.#output.write(this.#silence.subarray(0, byteCount));
+			padding -= byteCount;
+		}
+		return rest.byteLength;
+	}
+
+	#onHeard(): void {
+		this.#fadeOut();
+		this.#chime = undefined;
+		this.#setState("idle");
+	}
+
+	/** Whole samples, 2 bytes each. */
+	#heardBytes(): number {
+		const samples = Math.floor(((this.#now() - this.#startedAtMs) * bytesPerMs) / 2);
+		return this.#startedAtByte + samples * 2;
+	}
+
+	#fadeOut(): void {
+		Timer.clear(this.#endTimer);
+		this.#endTimer = undefined;
+		this.#codec.isMuted = true;
+		this.#stopTimer ??= Timer.set(() => this.#silenceNow(), rampMs);
+	}
+
+	#silenceNow(): void {
+		Timer.clear(this.#endTimer);
+		this.#endTimer = undefined;
+		Timer.clear(this.#stopTimer);
+		this.#stopTimer = undefined;
+		this.#codec.isMuted = true;
+		this.#output.stop();
+	}
+
+	#setState(state: PlayerState): void {
+		this.#state = state;
+		this.#onChanged();
+	}
+}

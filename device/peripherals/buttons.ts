@@ -1,0 +1,58 @@
+/**
+ * The four buttons, debounced: a contact bounces for milliseconds and the host coalesces edges, so the level that counts
+ * is the one that has stood for 20 ms.
+ */
+
+import Timer from "timer";
+import { type ButtonName, buttonNames, type DigitalInput, type Host } from "../host.js";
+import type { StateReport } from "../protocol/messages.js";
+
+const debounceMs = 20;
+
+export interface ButtonsOptions {
+	readonly parts: Host["peripheral"]["button"];
+	readonly onPressed: (name: ButtonName) => void;
+	/** A button was pressed or let go. */
+	readonly onChanged: () => void;
+}
+
+export class Buttons {
+	readonly #pressed: Record<ButtonName, boolean> = {
+		play: false,
+		mute: false,
+		volumeUp: false,
+		volumeDown: false,
+	};
+
+	constructor(options: ButtonsOptions) {
+		for (const name of buttonNames) this.#watch(name, options);
+	}
+
+	get report(): StateReport["peripherals"]["buttons"] {
+		const pressed = this.#pressed;
+		return {
+			btn_play: pressed.play,
+			btn_mute: pressed.mute,
+			btn_vol_up: pressed.volumeUp,
+			btn_vol_down: pressed.volumeDown,
+		};
+	}
+
+	#watch(name: ButtonName, options: ButtonsOptions): void {
+		const part = options.parts[name];
+		let timer: Timer | undefined;
+		const input: DigitalInput = new part({
+			onReadable: () => {
+				Timer.clear(timer);
+				timer = Timer.set(() => {
+					timer = undefined;
+					const isPressed = input.read() === 1;
+					if (this.#pressed[name] === isPressed) return;
+					this.#pressed[name] = isPressed;
+					if (isPressed) options.onPressed(name);
+					options.onChanged();
+				}, debounceMs);
+			},
+		});
+	}
+}

@@ -1,0 +1,20 @@
+/** The chimes in flash. `scripts/chimes.ts` makes them; the build turns each into a resource of raw samples. */
+
+import Resource from "Resource";
+import type { Chime } from "../protocol/messages.js";
+
+/** In hertz. */
+export const chimeSampleRate = 16_000;
+
+/** Moddable's MAUD header (tools/wav2maud.js): 'm', 'a', 1, bits, rate u16, channels, format, samples u32. */
+const headerBytes = 12;
+
+/** The samples of a chime: signed 16-bit, little-endian, mono. */
+export function loadChime(chime: Chime): Uint8Array {
+	return new Uint8Array(new Resource(`${chime}.maud`), headerBytes);
+}
+
+/** `audio.current_track` while the chime plays. */
+export function chimeUri(chime: Chime): string {
+	return `file:///chimes/${chime}`;
+}

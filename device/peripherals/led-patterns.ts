@@ -1,0 +1,135 @@
+/**
+ * What each LED state looks like, as a pure function of time: interface specification, section 3.1. Painting allocates
+ * nothing, since it happens 30 times a second on a heap of kilobytes.
+ */
+
+import type { PixelStrip } from "../host.js";
+import type { LedPreset } from "../protocol/messages.js";
+
+/** `led_ring.state_id`. */
+export const ledState = Object.freeze({
+	off: 0,
+	wifiConnecting: 1,
+	wifiFailed: 2,
+	serverConnecting: 3,
+	serverFailed: 4,
+	connected: 5,
+	updating: 6,
+} as const);
+export type LedState = (typeof ledState)[keyof typeof ledState];
+
+/** The state that `set_led` asks for. */
+export const stateOfPreset: Readonly<Record<LedPreset, LedState>> = Object.freeze({
+	rainbow: ledState.connected,
+	connecting: ledState.serverConnecting,
+	failed: ledState.wifiFailed,
+	idle: ledState.off,
+	updating: ledState.updating,
+});
+
+/** `led_ring.state_name`, by state. */
+export const presetOfState: readonly LedPreset[] = Object.freeze([
+	"idle",
+	"connecting",
+	"failed",
+	"connecting",
+	"failed",
+	"rainbow",
+	"updating",
+]);
+
+const flashPeriodMs = 1000;
+const rainbowPeriodMs = 2000;
+const breathPeriodMs = 3000;
+/** 30 frames a second. */
+const smoothFrameMs = 33;
+
+/** Milliseconds from one frame to the next; 0 where nothing moves. */
+export function frameIntervalMs(state: LedState): number {
+	switch (state) {
+		case ledState.wifiConnecting:
+		case ledState.serverConnecting:
+			return flashPeriodMs / 2;
+		case ledState.connected:
+		case ledState.updating:
+			return smoothFrameMs;
+		default:
+			return 0;
+	}
+}
+
+/**
+ * Paints one frame, without showing it.
+ *
+ * @param timeMs since the state began
+ * @param brightness 0 to 1, as the eye sees it
+ */
+export function paint(strip: PixelStrip, state: LedState, timeMs: number, brightness: number): void {
+	switch (state) {
+		case ledState.off:
+			return fill(strip, 0, 0, 0, 0);
+		case ledState.wifiConnecting:
+			return fill(strip, 255, 0, 0, isLit(timeMs) ? brightness : 0);
+		case ledState.wifiFailed:
+			return fill(strip, 255, 0, 0, brightness);
+		case ledState.serverConnecting:
+			return fill(strip, 255, 96, 0, isLit(timeMs) ? brightness : 0);
+		case ledState.serverFailed:
+			return fill(strip, 255, 96, 0, brightness);
+		case ledState.connected:
+			return paintRainbow(strip, (timeMs % rainbowPeriodMs) / rainbowPeriodMs, brightness);
+		case ledState.updating:
+			return fill(strip, 0, 0, 255, brightness * breath((timeMs % breathPeriodMs) / breathPeriodMs));
+	}
+}
+
+/** The share of full light that the eye takes for `brightness`: CIE 1931 lightness, both 0 to 1. */
+export function lightFor(brightness: number): number {
+	const lightness = brightness * 100;
+	return lightness <= 8 ? lightness / 903.3 : ((lightness + 16) / 116) ** 3;
+}
+
+function isLit(timeMs: number): boolean {
+	return timeMs % flashPeriodMs < flashPeriodMs / 2;
+}
+
+/** From a tenth to full and back. */
+function breath(phase: number): number {
+	return 0.1 + 0.45 * (1 - Math.cos(2 * Math.PI * phase));
+}
+
+function fill(strip: PixelStrip, red: number, green: number, blue: number, brightness: number): void {
+	const light = lightFor(brightness);
+	const colour = strip.makeRGB(channel(red, light), channel(green, light), channel(blue, light));
+	for (let index = 0; index < strip.length; index++) strip.setPixel(index, colour);
+}
+
+function paintRainbow(strip: PixelStrip, phase: number, brightness: number): void {
+	const light = lightFor(brightness);
+	for (let index = 0; index < strip.length; index++) {
+		const hue = (index / strip.length + 1 - phase) % 1;
+		strip.setPixel(
+			index,
+			strip.makeRGB(
+				channel(hueChannel(hue + 1 / 3), light),
+				channel(hueChannel(hue), light),
+				channel(hueChannel(hue + 2 / 3), light),
+			),
+		);
+	}
+}
+
+/** One channel of a fully saturated colour: 255 for a third of the circle, falling to 0 on both sides. */
+function hueChannel(position: number): number {
+	const sixth = (position % 1) * 6;
+	if (sixth < 1) return 255 * sixth;
+	if (sixth < 3) return 255;
+	if (sixth < 4) return 255 * (4 - sixth);
+	return 0;
+}
+
+/** A colour that is not black stays visible at the lowest brightness. */
+function channel(value: number, light: number): number {
+	if (value === 255 && light > 0) return Math.max(1, Math.round(255 * light));
+	return Math.round(value * light);
+}

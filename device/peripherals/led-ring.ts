@@ -1,0 +1,116 @@
+/**
+ * The LED ring: which state shows, and its frames. One rule decides: an update stands over a command, a command over the
+ * connection's state, until that state next changes.
+ */
+
+import Timer from "timer";
+import type { Host, PixelStrip } from "../host.js";
+import type { LedPreset, StateReport } from "../protocol/messages.js";
+import {
+	frameIntervalMs,
+	type LedState,
+	ledState,
+	paint,
+	presetOfState,
+	stateOfPreset,
+} from "./led-patterns.js";
+
+export interface LedRingOptions {
+	readonly part: Host["peripheral"]["ledRing"];
+	/** Monotonic milliseconds. */
+	readonly now: () => number;
+	/** 0 to 1. */
+	readonly brightness: number;
+	/** State or brightness changed. */
+	readonly onChanged: () => void;
+}
+
+export class LedRing {
+	readonly #strip: PixelStrip;
+	readonly #now: () => number;
+	readonly #onChanged: () => void;
+	#connection: LedState = ledState.wifiConnecting;
+	#command: LedState | undefined;
+	#isUpdating = false;
+	#brightness: number;
+
+	#shown: LedState = ledState.wifiConnecting;
+	#shownSinceMs: number;
+	#frameTimer: Timer | undefined;
+
+	constructor(options: LedRingOptions) {
+		this.#strip = new options.part({});
+		this.#strip.brightness = 255;
+		this.#now = options.now;
+		this.#onChanged = options.onChanged;
+		this.#brightness = options.brightness;
+		this.#shownSinceMs = this.#now();
+		this.#show();
+	}
+
+	get report(): StateReport["peripherals"]["led_ring"] {
+		return {
+			state_id: this.#shown,
+			state_name: presetOfState[this.#shown] ?? "idle",
+			brightness_coef: this.#brightness,
+		};
+	}
+
+	/** 0 to 1, as the eye sees it. */
+	get brightness(): number {
+		return this.#brightness;
+	}
+
+	set brightness(brightness: number) {
+		if (this.#brightness === brightness) return;
+		this.#brightness = brightness;
+		this.#paintFrame();
+		this.#onChanged();
+	}
+
+	/** The connection's own state; it takes the ring back from a command. */
+	set connection(state: LedState) {
+		if (this.#connection === state) return;
+		this.#connection = state;
+		this.#command = undefined;
+		this.#choose();
+	}
+
+	/** While an update runs it has the ring for itself. */
+	set isUpdating(isUpdating: boolean) {
+		this.#isUpdating = isUpdating;
+		this.#choose();
+	}
+
+	get isUpdating(): boolean {
+		return this.#isUpdating;
+	}
+
+	/** What a person asked for; it stands until the connection's state next changes. */
+	preset(preset: LedPreset): void {
+		this.#command = stateOfPreset[preset];
+		this.#choose();
+	}
+
+	#choose(): void {
+		const state = this.#isUpdating ? ledState.updating : (this.#command ?? this.#connection);
+		if (state === this.#shown) return;
+		this.#shown = state;
+		this.#shownSinceMs = this.#now();
+		this.#show();
+		this.#onChanged();
+	}
+
+	#show(): void {
+		Timer.clear(this.#frameTimer);
+		this.#frameTimer = undefined;
+		const intervalMs = frameIntervalMs(this.#shown);
+		if (intervalMs > 0) this.#frameTimer = Timer.repeat(() => this.#paintFrame(), intervalMs);
+		this.#paintFrame();
+	}
+
+	#paintFrame(): void {
+		paint(this.#strip, this.#shown, this.#now() - this.#shownSinceMs, this.#brightness);
+		this.#strip.update();
+	}
+}

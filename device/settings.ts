@@ -1,0 +1,64 @@
+/**
+ * What the device is told (network, gateway, token) and what it remembers (volume, brightness, haptics). Values from the
+ * command line of `mcconfig` stand over those kept on the device. Flash wears, so what changes is written at most once in
+ * 5 s.
+ */
+
+import config from "mc/config";
+import Timer from "timer";
+import type { Host, KeyValueStore } from "./host.js";
+
+const writeDelayMs = 5_000;
+
+/** At most 15 characters each (ESP-IDF NVS). */
+export type SettingName = "ssid" | "password" | "gateway" | "token" | "volume" | "brightness" | "haptics";
+
+export interface SettingsOptions {
+	readonly part: Host["storage"]["settings"];
+}
+
+export class Settings {
+	readonly #store: KeyValueStore;
+	readonly #changed = new Map<SettingName, string>();
+	#timer: Timer | undefined;
+
+	constructor(options: SettingsOptions) {
+		this.#store = new options.part({});
+	}
+
+	/** A setting as text; empty where it is not set. */
+	text(name: SettingName): string {
+		const given: unknown = config[name];
+		if (given !== undefined && given !== "") return String(given);
+		return this.#changed.get(name) ?? this.#store.read(name) ?? "";
+	}
+
+	/** A remembered number; `otherwise` where there is none from `minimum` to `maximum`. */
+	number(name: SettingName, minimum: number, maximum: number, otherwise: number): number {
+		const text = this.text(name);
+		const value = Number(text);
+		return text !== "" && value >= minimum && value <= maximum ? value : otherwise;
+	}
+
+	/** Remembers a number, across restarts, soon. */
+	remember(name: SettingName, value: number): void {
+		const text = String(value);
+		if (this.text(name) === text) return;
+		this.#changed.set(name, text);
+		this.#timer ??= Timer.set(() => this.flush(), writeDelayMs);
+	}
+
+	/** Writes what has not been written; before a restart that is wanted. */
+	flush(): void {
+		Timer.clear(this.#timer);
+		this.#timer = undefined;
+		for (const [name, text] of this.#changed) {
+			try {
+				this.#store.write(name, text);
+			} catch (error) {
+				trace(`settings: ${name} could not be written: ${error}\n`);
+			}
+		}
+		this.#changed.clear();
+	}
+}

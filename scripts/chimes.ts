@@ -1,0 +1,97 @@
+/**
+ * Makes the device's chimes from a few notes: `node --import tsx scripts/chimes.ts`. The WAV files are committed, since
+ * `mcconfig` wants them as files; change the notes here and run this, never the files.
+ */
+
+import { writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { chimes } from "../device/protocol/messages.js";
+
+const sampleRate = 16_000;
+/** 4/5 of full scale, so that no codec setting clips. */
+const peak = 0.8 * 32_767;
+const fadeSeconds = 0.02;
+
+interface Note {
+	/** In seconds from the beginning. */
+	readonly at: number;
+	/** MIDI number; 69 is A4, 440 Hz. */
+	readonly pitch: number;
+	readonly loudness: number;
+}
+interface Score {
+	/** In seconds; all of it must fit the device's audio queue (device/peripherals/audio.ts). */
+	readonly length: number;
+	readonly notes: readonly Note[];
+}
+
+const scores: Readonly<Record<(typeof chimes)[number], Score>> = {
+	startup: {
+		length: 0.635,
+		notes: [
+			{ at: 0, pitch: 72, loudness: 0.8 },
+			{ at: 0.1, pitch: 76, loudness: 0.8 },
+			{ at: 0.2, pitch: 79, loudness: 0.9 },
+			{ at: 0.3, pitch: 84, loudness: 1 },
+		],
+	},
+	wifi_connecting: {
+		length: 0.4,
+		notes: [
+			{ at: 0, pitch: 74, loudness: 0.7 },
+			{ at: 0.16, pitch: 74, loudness: 0.5 },
+		],
+	},
+	wifi_connected: {
+		length: 0.5,
+		notes: [
+			{ at: 0, pitch: 79, loudness: 0.8 },
+			{ at: 0.12, pitch: 84, loudness: 1 },
+		],
+	},
+};
+
+/** A struck bar: the note, its octave and its twelfth, each dying away faster than the one below. */
+function bar(pitch: number, seconds: number): number {
+	if (seconds < 0) return 0;
+	const frequency = 440 * 2 ** ((pitch - 69) / 12);
+	const attack = Math.min(1, seconds / 0.005);
+	const partial = (multiple: number, level: number, decay: number) =>
+		level * Math.exp(-seconds * decay) * Math.sin(2 * Math.PI * frequency * multiple * seconds);
+	return attack * (partial(1, 1, 6) + partial(2, 0.3, 10) + partial(3, 0.12, 18));
+}
+
+/** A chime as a WAV file: PCM, 16 kHz, mono, 16 bits. */
+export function makeChime(name: (typeof chimes)[number]): Buffer {
+	const { length, notes } = scores[name];
+	const count = Math.round(length * sampleRate);
+	const sound = Array.from({ length: count }, (_, index) => {
+		const seconds = index / sampleRate;
+		const fadeOut = Math.min(1, (length - seconds) / fadeSeconds);
+		return fadeOut * notes.reduce((sum, note) => sum + note.loudness * bar(note.pitch, seconds - note.at), 0);
+	});
+	const loudest = Math.max(...sound.map(Math.abs));
+	const wav = Buffer.alloc(44 + count * 2);
+	wav.write("RIFF", 0);
+	wav.writeUInt32LE(36 + count * 2, 4);
+	wav.write("WAVEfmt ", 8);
+	wav.writeUInt32LE(16, 16);
+	wav.writeUInt16LE(1, 20);
+	wav.writeUInt16LE(1, 22);
+	wav.writeUInt32LE(sampleRate, 24);
+	wav.writeUInt32LE(sampleRate * 2, 28);
+	wav.writeUInt16LE(2, 32);
+	wav.writeUInt16LE(16, 34);
+	wav.write("data", 36);
+	wav.writeUInt32LE(count * 2, 40);
+	for (const [index, value] of sound.entries())
+		wav.writeInt16LE(Math.round((value / loudest) * peak), 44 + index * 2);
+	return wav;
+}
+
+export function chimePath(name: string): string {
+	return fileURLToPath(new URL(`../device/chimes/${name}.wav`, import.meta.url));
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url))
+	for (const name of chimes) writeFileSync(chimePath(name), makeChime(name));
