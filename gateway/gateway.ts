@@ -1,0 +1,210 @@
+/**
+ * The composition root: makes every part of the gateway, hands each what it needs, and starts and stops them in order.
+ * No other file knows how the rooms hang together.
+ */
+
+import { createServer, type Server } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import type { Logger } from "pino";
+import { Access } from "./access/access.js";
+import { hostOf } from "./access/origin.js";
+import { loadTokens, type Tokens } from "./access/tokens.js";
+import { type CreateFirmwareRoom, type FirmwareRoom, withoutFirmware } from "./firmware-room.js";
+import { createHttp } from "./http.js";
+import { Sessions } from "./sessions/sessions.js";
+import { defaultSettings, type Settings } from "./settings.js";
+import { DeviceSockets } from "./sockets/device-sockets.js";
+import { Heartbeat } from "./sockets/heartbeat.js";
+import { type SocketLimits, socketLimits } from "./sockets/limits.js";
+import { MonitorCommands } from "./sockets/monitor-commands.js";
+import { MonitorSockets } from "./sockets/monitor-sockets.js";
+import { Upgrades } from "./sockets/upgrades.js";
+import { errorCode, StartError } from "./start-error.js";
+import { createCounters } from "./telemetry/counters.js";
+import { createLog } from "./telemetry/log.js";
+
+/** Settings that are left out have their defaults. */
+export interface GatewayOptions extends Partial<Settings> {
+	readonly log?: Logger;
+	/** Milliseconds since 1970. */
+	readonly now?: () => number;
+	readonly limits?: Partial<SocketLimits>;
+	/** Devices that are remembered while they are away. */
+	readonly maxDevices?: number;
+	readonly createFirmware?: CreateFirmwareRoom;
+}
+
+export interface Listening {
+	/** Where this gateway is reached, such as `http://127.0.0.1:8080`; no slash at its end. */
+	readonly url: string;
+	readonly port: number;
+	/** Logs one person in to the dashboard, once, within an hour. */
+	readonly loginUrl: string;
+}
+
+/**
+ * Makes a gateway that does nothing yet.
+ *
+ * @throws StartError where its tokens or its certificate cannot be used
+ */
+export function createGateway(options: GatewayOptions = {}): Gateway {
+	return new Gateway(options);
+}
+
+export class Gateway {
+	/** What devices and programs must show; for whoever started the gateway in this process. */
+	readonly tokens: Tokens;
+	readonly #settings: Settings;
+	readonly #limits: SocketLimits;
+	readonly #log: Logger;
+	readonly #access: Access;
+	readonly #firmware: FirmwareRoom;
+	readonly #heartbeat: Heartbeat;
+	readonly #devices: DeviceSockets;
+	readonly #monitors: MonitorSockets;
+	readonly #upgrades: Upgrades;
+	readonly #server: Server;
+	#closing: Promise<void> | undefined;
+
+	constructor(options: GatewayOptions) {
+		const { now = Date.now, createFirmware = withoutFirmware, maxDevices = 10_000 } = options;
+		const settings: Settings = { ...defaultSettings, ...options };
+		const limits: SocketLimits = { ...socketLimits, ...options.limits };
+		const log = options.log ?? createLog(settings.logLevel);
+		this.#settings = settings;
+		this.#limits = limits;
+		this.#log = log;
+		this.tokens = loadTokens({
+			dataDir: settings.dataDir,
+			given: { device: settings.deviceToken, monitor: settings.monitorToken },
+		});
+		const { publicUrl } = settings;
+		const access = new Access({ tokens: this.tokens, isOff: !settings.auth, publicUrl, now });
+		const sessions = new Sessions({
+			now,
+			maxDevices,
+			onChanged: (session, reason) => this.#monitors.announce(session, reason),
+			onNamed: (device) => this.#firmware.updates.onConnected(device),
+			onUplink: (session, uplink, text) => {
+				this.#monitors.relay(session, text, uplink.type === "state_report");
+				if (session.device) this.#firmware.updates.onUplink(session.device, uplink);
+			},
+		});
+		const firmware = createFirmware({
+			settings,
+			access,
+			log,
+			now,
+			setOta: (device, metadata) => sessions.setOta(device, metadata),
+		});
+		const counters = createCounters();
+		const heartbeat = new Heartbeat({
+			intervalMs: limits.pingIntervalMs,
+			unanswered: limits.unansweredPings,
+		});
+		const commands = new MonitorCommands({ sessions, updates: firmware.updates, log });
+		this.#access = access;
+		this.#firmware = firmware;
+		this.#heartbeat = heartbeat;
+		this.#devices = new DeviceSockets({ sessions, heartbeat, limits, counters, log, now });
+		this.#monitors = new MonitorSockets({ sessions, commands, heartbeat, limits, counters, log, now });
+		this.#upgrades = new Upgrades({
+			access,
+			devices: this.#devices,
+			monitors: this.#monitors,
+			limits,
+			publicUrl,
+		});
+		const app = createHttp({
+			access,
+			publicUrl,
+			isTls: settings.tls !== undefined,
+			firmware: firmware.router,
+			log,
+		});
+		this.#server = createHttpServer(settings, app);
+		this.#server.on("upgrade", (request, socket, head) => {
+			this.#upgrades.handle(request, socket, head).catch((error: unknown) => {
+				log.error({ err: error }, "upgrade failed");
+				socket.destroy();
+			});
+		});
+	}
+
+	/**
+	 * Starts to listen.
+	 *
+	 * @throws StartError where the address cannot be had
+	 */
+	async listen(): Promise<Listening> {
+		const { host, port, tls, publicUrl, auth } = this.#settings;
+		await this.#firmware.open();
+		await new Promise<void>((resolve, reject) => {
+			this.#server.once("error", (error) => reject(listenError(error, host, port)));
+			this.#server.listen(port, host, resolve);
+		});
+		const address = this.#server.address();
+		const actualPort = typeof address === "object" && address ? address.port : port;
+		const url = `${tls ? "https" : "http"}://${hostOf(reachableHost(host))}:${actualPort}`;
+		if (!auth) this.#log.warn("AUTH=off: every program on this machine may steer and update the devices");
+		this.#log.info({ url }, "listening");
+		const base = (publicUrl?.href ?? url).replace(/\/+$/, "");
+		return { url, port: actualPort, loginUrl: `${base}/login?code=${this.#access.makeLoginCode()}` };
+	}
+
+	/** Stops in order: sockets are closed with 1001, and whatever has not ended within 10 s is cut off. */
+	close(): Promise<void> {
+		this.#closing ??= this.#close();
+		return this.#closing;
+	}
+
+	async #close(): Promise<void> {
+		this.#upgrades.close();
+		this.#devices.close();
+		this.#monitors.close();
+		const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+		this.#server.closeIdleConnections();
+		const cut = setTimeout(() => this.#server.closeAllConnections(), this.#limits.closeTimeoutMs);
+		await closed;
+		clearTimeout(cut);
+		this.#heartbeat.close();
+		await this.#firmware.close();
+		this.#log.info("stopped");
+	}
+}
+
+function createHttpServer(settings: Settings, app: Parameters<typeof createServer>[1]): Server {
+	// A client that connects and never finishes its request is cut off: 10 s for a handshake or headers.
+	const timeouts = { headersTimeout: 10_000, connectionsCheckingInterval: 5_000 };
+	if (!settings.tls) return createServer(timeouts, app);
+	try {
+		return createTlsServer({ ...timeouts, ...settings.tls, handshakeTimeout: 10_000 }, app);
+	} catch (error) {
+		const why = error instanceof Error ? error.message : "unknown";
+		throw new StartError(
+			`TLS_CERT and TLS_KEY cannot be used (${why}); set them to a certificate and its key in PEM.`,
+		);
+	}
+}
+
+/** An address to connect to, where `host` may stand for all addresses of this machine. */
+function reachableHost(host: string): string {
+	return host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
+}
+
+function listenError(error: Error, host: string, port: number): Error {
+	const where = `${hostOf(host)}:${port}`;
+	switch (errorCode(error)) {
+		case "EADDRINUSE":
+			return new StartError(`${where} is in use by another program; stop that, or set PORT to a free port.`);
+		case "EACCES":
+			return new StartError(`This user may not listen on ${where}; set PORT to 1024 or above.`);
+		case "EADDRNOTAVAIL":
+		case "ENOTFOUND":
+			return new StartError(
+				`HOST is ${host}, which is no address of this machine; set it to one, or to 0.0.0.0 for all.`,
+			);
+		default:
+			return error;
+	}
+}

@@ -1,0 +1,56 @@
+/**
+ * `npm start`: the environment becomes settings, the settings a gateway, and signals its end. Whatever a person can put
+ * right is told in a sentence, without a stack trace.
+ */
+
+import { networkInterfaces } from "node:os";
+import { join } from "node:path";
+import { hostOf } from "./access/origin.js";
+import { createGateway } from "./gateway.js";
+import { readSettings, type Settings } from "./settings.js";
+import { StartError } from "./start-error.js";
+
+/** npm passes a Ctrl-C on that the terminal sends as well: the same key press arrives twice. */
+const samePressMs = 500;
+
+try {
+	await start();
+} catch (error) {
+	if (!(error instanceof StartError)) throw error;
+	console.error(error.message);
+	process.exitCode = 1;
+}
+
+async function start(): Promise<void> {
+	const settings = readSettings(process.env);
+	const gateway = createGateway(settings);
+	const { url, port, loginUrl } = await gateway.listen();
+	console.log(
+		settings.auth ? `Dashboard  ${loginUrl}  (logs in once, within an hour)` : `Dashboard  ${url}/`,
+	);
+	for (const host of deviceHosts(settings.host))
+		console.log(`Devices    ${settings.tls ? "wss" : "ws"}://${hostOf(host)}:${port}/device`);
+	if (settings.auth) console.log(`Tokens     ${whereTokensAre(settings)}`);
+
+	let firstSignalAt: number | undefined;
+	const stop = () => {
+		firstSignalAt ??= performance.now();
+		if (performance.now() - firstSignalAt > samePressMs) process.exit(1);
+		gateway.close().then(() => process.exit(0));
+	};
+	process.on("SIGINT", stop);
+	process.on("SIGTERM", stop);
+}
+
+/** Where devices reach us: a gateway that listens everywhere is told by its addresses on the network. */
+function deviceHosts(host: string): readonly string[] {
+	if (host !== "0.0.0.0" && host !== "::") return [host];
+	const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+	return addresses
+		.filter(({ internal, family }) => !internal && family === "IPv4")
+		.map(({ address }) => address);
+}
+
+function whereTokensAre({ deviceToken, monitorToken, dataDir }: Settings): string {
+	return deviceToken && monitorToken ? "DEVICE_TOKEN and MONITOR_TOKEN" : join(dataDir, "tokens.json");
+}

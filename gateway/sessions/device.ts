@@ -1,0 +1,100 @@
+/**
+ * A device as the gateway knows it, from its first word until the gateway forgets it, and one connection of it.
+ * They are two things: the state of an update belongs to the device and must outlive the connection it began on.
+ */
+
+import { randomUUID } from "node:crypto";
+import type { Chip, StateReport } from "../../device/protocol/messages.js";
+import type { Model } from "../../device/protocol/schema.js";
+
+export const otaStatuses = [
+	"idle",
+	"pending",
+	"downloading",
+	"rebooting",
+	"updated",
+	"rolled_back",
+	"failed",
+] as const;
+export type OtaStatus = (typeof otaStatuses)[number];
+
+/** How the device's latest update stands; the `metadata` of the session record that monitors are sent. */
+export interface OtaMetadata {
+	readonly otaStatus: OtaStatus;
+	/** 0 to 100; null while nothing is being downloaded. */
+	readonly otaPercent: number | null;
+	/** The version that was asked for; null before the first update. */
+	readonly otaVersion: string | null;
+	/** Why it failed or was rolled back, in words; null otherwise. */
+	readonly otaReason: string | null;
+}
+
+/** The gateway's end of a device's socket. */
+export interface DeviceLink {
+	/** Sends one text frame; does nothing once the socket is closing. */
+	send(text: string): void;
+	/** Starts the closing handshake. */
+	close(code: number, reason: string): void;
+}
+
+/** What a device said of itself in the headers of its upgrade request; each may be missing. */
+export interface Introduction {
+	readonly deviceId: string | undefined;
+	readonly model: Model | undefined;
+	readonly chip: Chip | undefined;
+	/** The peer's IP address. */
+	readonly remoteAddress: string;
+	/** Scheme and host by which the device reached this gateway, or PUBLIC_URL; no slash at its end. */
+	readonly baseUrl: string;
+}
+
+export class Device {
+	readonly deviceId: string;
+	/** Undefined until a header or a state report names it. */
+	model: Model | undefined;
+	chip: Chip | undefined;
+	/** From the latest state report; null before the first. */
+	firmwareVersion: string | null = null;
+	/** Changed through Sessions.setOta alone, so that monitors hear of it. */
+	metadata: OtaMetadata = { otaStatus: "idle", otaPercent: null, otaVersion: null, otaReason: null };
+	/** The latest state report, and its text as it came: that is what monitors are sent. */
+	state: StateReport | undefined;
+	stateText: string | undefined;
+	/** The latest connection; `session.connected` says whether it stands. */
+	session: Session;
+
+	constructor(deviceId: string, session: Session) {
+		this.deviceId = deviceId;
+		this.session = session;
+	}
+}
+
+export class Session {
+	readonly sessionId: string = randomUUID();
+	readonly introduction: Introduction;
+	/** Milliseconds since 1970. */
+	readonly connectedAt: number;
+	/** When the latest valid uplink came, in milliseconds since 1970. */
+	lastSeenAt: number;
+	connected = true;
+	/** Undefined until the device is named, by a header or by its first state report. */
+	device: Device | undefined;
+	readonly #link: DeviceLink;
+
+	constructor(introduction: Introduction, link: DeviceLink, now: number) {
+		this.introduction = introduction;
+		this.#link = link;
+		this.connectedAt = now;
+		this.lastSeenAt = now;
+	}
+
+	/** Sends one text frame to the device; does nothing once the session has ended. */
+	send(text: string): void {
+		if (this.connected) this.#link.send(text);
+	}
+
+	/** Closes the socket. Sessions.end is what ends a session; it calls this. */
+	closeSocket(code: number, reason: string): void {
+		this.#link.close(code, reason);
+	}
+}

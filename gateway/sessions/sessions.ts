@@ -1,0 +1,139 @@
+/**
+ * Which devices are here, which were, and what each last said. Every connection and every change passes through this
+ * one class, so monitors, updates and commands can never disagree about which session is a device's current one.
+ */
+
+import type { StateReport, Uplink } from "../../device/protocol/messages.js";
+import { Device, type DeviceLink, type Introduction, type OtaMetadata, Session } from "./device.js";
+import type { ChangeReason } from "./view.js";
+
+/** How a session ends; monitors are told of it once, by this word. */
+export type EndReason = Extract<ChangeReason, "disconnected" | "replaced" | "boot">;
+
+/** Close code of a session whose device connected anew (interface.md, section 1). */
+export const replacedCloseCode = 4001;
+
+export interface SessionsOptions {
+	/** Milliseconds since 1970. */
+	readonly now: () => number;
+	/** Devices that are remembered; past that number, those longest away are forgotten. */
+	readonly maxDevices: number;
+	/** A session began, was named, ended, or its device's update moved on. */
+	readonly onChanged: (session: Session, reason: ChangeReason) => void;
+	/** A connected device is known by its name: once a session, at its start or at its first state report. */
+	readonly onNamed: (device: Device) => void;
+	/** A valid uplink came; `text` is it as it came. Called after the device's record shows it. */
+	readonly onUplink: (session: Session, uplink: Uplink, text: string) => void;
+}
+
+export class Sessions {
+	readonly #options: SessionsOptions;
+	/** In the order of their latest connection: the first is the one longest away. */
+	readonly #devices = new Map<string, Device>();
+	/** Each connected session, and the latest of each device that is away. */
+	readonly #sessions = new Map<string, Session>();
+
+	constructor(options: SessionsOptions) {
+		this.#options = options;
+	}
+
+	/** Every session that monitors are shown: the connected ones, and the latest of each device that is away. */
+	list(): Iterable<Session> {
+		return this.#sessions.values();
+	}
+
+	/** A device's connection stands. An older session of the same device is ended: `replaced`. */
+	open(introduction: Introduction, link: DeviceLink): Session {
+		const session = new Session(introduction, link, this.#options.now());
+		this.#sessions.set(session.sessionId, session);
+		if (introduction.deviceId !== undefined) this.#assign(session, introduction.deviceId);
+		this.#options.onChanged(session, "connected");
+		if (session.device) this.#options.onNamed(session.device);
+		return session;
+	}
+
+	/**
+	 * Takes in a checked uplink.
+	 *
+	 * @param text the uplink as it came
+	 * @returns undefined, or a sentence that says why it does not count
+	 */
+	receive(session: Session, uplink: Uplink, text: string): string | undefined {
+		if (!session.connected) return undefined;
+		if ("deviceId" in uplink && session.device && uplink.deviceId !== session.device.deviceId)
+			return `${uplink.type}: deviceId must be ${session.device.deviceId}, as this connection was named`;
+		session.lastSeenAt = this.#options.now();
+		if (uplink.type === "state_report") this.#report(session, uplink, text);
+		this.#options.onUplink(session, uplink, text);
+		return undefined;
+	}
+
+	/**
+	 * Ends a session at once; what its socket still says no longer counts. Without effect on one that has ended.
+	 *
+	 * @param close the WebSocket close frame to send; left out where the socket is gone already
+	 */
+	end(session: Session, reason: EndReason, close?: { code: number; reason: string }): void {
+		if (!session.connected) return;
+		session.connected = false;
+		if (close) session.closeSocket(close.code, close.reason);
+		if (session.device?.session !== session) this.#sessions.delete(session.sessionId);
+		this.#options.onChanged(session, reason);
+	}
+
+	/**
+	 * The session that a monitor means.
+	 *
+	 * @param targetId a session's id, or a device's, which means its current session
+	 * @returns a session that may have ended, or undefined where nothing goes by that id
+	 */
+	find(targetId: string): Session | undefined {
+		return this.#sessions.get(targetId) ?? this.#devices.get(targetId)?.session;
+	}
+
+	/** Sets how a device's update stands and tells monitors: `ota`. */
+	setOta(device: Device, metadata: OtaMetadata): void {
+		device.metadata = metadata;
+		this.#options.onChanged(device.session, "ota");
+	}
+
+	#report(session: Session, report: StateReport, text: string): void {
+		const isNamed = session.device !== undefined;
+		const device = session.device ?? this.#assign(session, report.deviceId);
+		const { model, firmware_version } = report.system;
+		const isNews = !isNamed || device.model !== model || device.firmwareVersion !== firmware_version;
+		device.model = model;
+		device.firmwareVersion = firmware_version;
+		device.state = report;
+		device.stateText = text;
+		if (isNews) this.#options.onChanged(session, "identified");
+		if (!isNamed) this.#options.onNamed(device);
+	}
+
+	/** Makes `session` the current one of the device of that name. */
+	#assign(session: Session, deviceId: string): Device {
+		const device = this.#devices.get(deviceId) ?? new Device(deviceId, session);
+		const former = device.session;
+		session.device = device;
+		device.session = session;
+		device.model = session.introduction.model ?? device.model;
+		device.chip = session.introduction.chip ?? device.chip;
+		this.#devices.delete(deviceId);
+		this.#devices.set(deviceId, device);
+		if (former !== session) {
+			this.#sessions.delete(former.sessionId);
+			this.end(former, "replaced", { code: replacedCloseCode, reason: "replaced" });
+		}
+		this.#forgetSurplus();
+		return device;
+	}
+
+	#forgetSurplus(): void {
+		for (const [deviceId, device] of this.#devices) {
+			if (this.#devices.size <= this.#options.maxDevices) return;
+			if (device.session.connected) continue;
+			this.#devices.delete(deviceId);
+			this.#sessions.delete(device.session.sessionId);
+		}
+	}
+}

@@ -1,0 +1,94 @@
+/**
+ * The gateway's end of `/device`: frames in, frames out. Everything a device may get wrong ends here, in a log line or
+ * a close code, so that the rooms behind see valid uplinks only.
+ */
+
+import type { Logger } from "pino";
+import type { WebSocket } from "ws";
+import { checkUplink } from "../../device/protocol/messages.js";
+import type { Introduction, Session } from "../sessions/device.js";
+import type { Sessions } from "../sessions/sessions.js";
+import type { Counters } from "../telemetry/counters.js";
+import type { Heartbeat } from "./heartbeat.js";
+import { closeCodes, type SocketLimits } from "./limits.js";
+import { MinuteCounter } from "./rates.js";
+
+export interface DeviceSocketsOptions {
+	readonly sessions: Sessions;
+	readonly heartbeat: Heartbeat;
+	readonly limits: SocketLimits;
+	readonly log: Logger;
+	/** Milliseconds since 1970. */
+	readonly now: () => number;
+	readonly counters: Counters;
+}
+
+export class DeviceSockets {
+	readonly #options: DeviceSocketsOptions;
+	readonly #sockets = new Set<WebSocket>();
+
+	constructor(options: DeviceSocketsOptions) {
+		this.#options = options;
+	}
+
+	/** Takes on a socket whose upgrade has been checked. */
+	accept(socket: WebSocket, introduction: Introduction): void {
+		const { sessions, heartbeat, limits, counters, now } = this.#options;
+		this.#sockets.add(socket);
+		heartbeat.watch(socket);
+		const session = sessions.open(introduction, {
+			send: (text) => this.#send(socket, text),
+			close: (code, reason) => socket.close(code, reason),
+		});
+		const log = this.#options.log.child({ sessionId: session.sessionId });
+		const invalid = new MinuteCounter({ limit: limits.invalidUplinksAMinute, now });
+		socket.on("message", (data, isBinary) => {
+			if (!session.connected) return;
+			if (isBinary) return this.#end(session, closeCodes.unsupportedData, "text frames only");
+			const problem = this.#receive(session, data.toString());
+			counters[problem === undefined ? "uplinks" : "invalidUplinks"] += 1;
+			if (problem === undefined) return;
+			log.warn({ deviceId: session.device?.deviceId, problem }, "uplink dropped");
+			if (invalid.count()) this.#end(session, closeCodes.policyViolation, "too many invalid uplinks");
+		});
+		socket.on("error", (error) => log.warn({ problem: error.message }, "device socket failed"));
+		socket.on("close", (code) => {
+			this.#sockets.delete(socket);
+			log.info({ deviceId: session.device?.deviceId, code }, "device socket closed");
+			sessions.end(session, "disconnected");
+		});
+	}
+
+	/** Closes every socket with 1001. */
+	close(): void {
+		for (const socket of this.#sockets) socket.close(closeCodes.goingAway, "the gateway stops");
+	}
+
+	/** @returns undefined, or what is wrong with the uplink */
+	#receive(session: Session, text: string): string | undefined {
+		const value = parseJson(text);
+		if (value === undefined) return "not JSON";
+		const checked = checkUplink(value);
+		if (checked.problem !== undefined) return checked.problem;
+		return this.#options.sessions.receive(session, checked.uplink, text);
+	}
+
+	#end(session: Session, code: number, reason: string): void {
+		this.#options.sessions.end(session, "disconnected", { code, reason });
+	}
+
+	#send(socket: WebSocket, text: string): void {
+		if (socket.readyState !== socket.OPEN) return;
+		socket.send(text);
+		if (socket.bufferedAmount > this.#options.limits.deviceBacklogBytes) socket.terminate();
+	}
+}
+
+/** @returns undefined where `text` is not JSON */
+export function parseJson(text: string): unknown {
+	try {
+		return JSON.parse(text);
+	} catch {
+		return undefined;
+	}
+}

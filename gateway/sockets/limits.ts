@@ -1,0 +1,47 @@
+/**
+ * Every number that bounds a socket, in one place, so that a test can shrink one and a reader can find them all.
+ * Sources: interface.md, sections 2 to 4.
+ */
+
+export interface SocketLimits {
+	readonly pingIntervalMs: number;
+	/** Pings that may go unanswered; the next one that falls due ends the connection. */
+	readonly unansweredPings: number;
+	/** Largest frame that is read; a larger one closes the socket with 1009. */
+	readonly maxFrameBytes: number;
+	/** This many invalid uplinks within a minute close a device's socket with 1008. */
+	readonly invalidUplinksAMinute: number;
+	/** A device that leaves this much unread is cut off: it reads nothing. */
+	readonly deviceBacklogBytes: number;
+	/** A monitor that leaves this much unread gets only the newest state report of each session. */
+	readonly slowMonitorBytes: number;
+	/** A monitor that leaves this much unread is closed with 1013. */
+	readonly stuckMonitorBytes: number;
+	/** What one monitor may send: in the long run, and at once. */
+	readonly commandsASecond: number;
+	readonly commandBurst: number;
+	/** Time for a closing handshake, then the socket is destroyed. */
+	readonly closeTimeoutMs: number;
+}
+
+export const socketLimits: SocketLimits = Object.freeze({
+	pingIntervalMs: 15_000,
+	unansweredPings: 2,
+	maxFrameBytes: 64 * 1024,
+	invalidUplinksAMinute: 20,
+	deviceBacklogBytes: 1024 * 1024,
+	slowMonitorBytes: 1024 * 1024,
+	stuckMonitorBytes: 8 * 1024 * 1024,
+	commandsASecond: 50,
+	commandBurst: 100,
+	closeTimeoutMs: 10_000,
+});
+
+/** Close codes of RFC 6455, section 7.4.1, as this gateway uses them. */
+export const closeCodes = Object.freeze({
+	normal: 1000,
+	goingAway: 1001,
+	unsupportedData: 1003,
+	policyViolation: 1008,
+	tryAgainLater: 1013,
+});

@@ -1,0 +1,92 @@
+/**
+ * Every message from a monitor to the gateway, and what it is answered: interface specification sections 2.3 and 4.3,
+ * interface.md section 4. Defined once, in the words of the device's messages, for the check, the types and the
+ * AsyncAPI document.
+ */
+
+import {
+	describeProblem,
+	findProblem,
+	isRecord,
+	matches,
+	object,
+	oneOf,
+	optional,
+	text,
+	type Value,
+} from "../../device/protocol/schema.js";
+import type { UpdateRefusal } from "../sessions/updates.js";
+
+/** A session's id, or a device's, which means its current session. */
+const targetId = text(64);
+/** Returned in the answer as it came. */
+const requestId = text(64);
+
+/** Monitor to gateway, by the value of `type`. */
+export const monitorMessages = Object.freeze({
+	boot_device: object({ type: oneOf("boot_device"), targetId, requestId: optional(requestId) }),
+	control_device: object({
+		type: oneOf("control_device"),
+		targetId,
+		/** A control command; checked against the target's model. */
+		payload: object({}),
+		requestId: optional(requestId),
+	}),
+	trigger_ota: object({
+		type: oneOf("trigger_ota"),
+		targetId,
+		version: optional(text(64)),
+		requestId: optional(requestId),
+	}),
+});
+export type MonitorMessageType = keyof typeof monitorMessages;
+export type MonitorMessageOf<T extends MonitorMessageType> = Value<(typeof monitorMessages)[T]>;
+export type MonitorMessage = { [T in MonitorMessageType]: MonitorMessageOf<T> }[MonitorMessageType];
+
+export type MonitorErrorCode =
+	| "invalid_json"
+	| "invalid_message"
+	| "unknown_type"
+	| "unknown_target"
+	| "target_offline"
+	| "invalid_command"
+	| "unsupported_command"
+	| UpdateRefusal["code"]
+	| "rate_limited";
+
+/** Why a monitor's message was not carried out. */
+export interface MonitorRefusal {
+	readonly code: MonitorErrorCode;
+	/** One sentence that says what to change. */
+	readonly message: string;
+}
+
+export type CheckedMonitorMessage =
+	| { readonly message: MonitorMessage; readonly refusal?: undefined }
+	| { readonly refusal: MonitorRefusal };
+
+/** Checks a monitor's message as it came, parsed from JSON. */
+export function checkMonitorMessage(value: unknown): CheckedMonitorMessage {
+	if (!isRecord(value)) return refuse("invalid_message", "a message must be a JSON object");
+	const type = value.type;
+	if (typeof type !== "string") return refuse("invalid_message", "type must be a string");
+	if (!isMonitorMessageType(type))
+		return refuse("unknown_type", `type must be one of ${Object.keys(monitorMessages).join(", ")}`);
+	const schema = monitorMessages[type];
+	if (matches(schema, value)) return { message: value };
+	return refuse("invalid_message", `${type}: ${describeProblem(findProblem(schema, value))}`);
+}
+
+/** The `requestId` to answer with: that of the message, where it has a valid one. */
+export function requestIdOf(value: unknown): string | undefined {
+	const id = isRecord(value) && Object.hasOwn(value, "requestId") ? value.requestId : undefined;
+	return matches(requestId, id) ? id : undefined;
+}
+
+function isMonitorMessageType(type: string): type is MonitorMessageType {
+	return Object.hasOwn(monitorMessages, type);
+}
+
+function refuse(code: MonitorErrorCode, message: string): CheckedMonitorMessage {
+	return { refusal: { code, message } };
+}

@@ -1,0 +1,107 @@
+/**
+ * The gateway's end of `/monitor`: every monitor is told of every change and every uplink, and each of its commands gets
+ * one answer. A frame is built once, whatever the number of monitors, and not at all where there is none.
+ */
+
+import type { Logger } from "pino";
+import type { RawData, WebSocket } from "ws";
+import type { Session } from "../sessions/device.js";
+import type { Sessions } from "../sessions/sessions.js";
+import { type ChangeReason, deviceMessageText, statusUpdateText } from "../sessions/view.js";
+import type { Counters } from "../telemetry/counters.js";
+import { parseJson } from "./device-sockets.js";
+import type { Heartbeat } from "./heartbeat.js";
+import { closeCodes, type SocketLimits } from "./limits.js";
+import { Monitor } from "./monitor.js";
+import type { MonitorCommands, Outcome } from "./monitor-commands.js";
+import { requestIdOf } from "./monitor-messages.js";
+import { TokenBucket } from "./rates.js";
+
+export interface MonitorSocketsOptions {
+	readonly sessions: Sessions;
+	readonly commands: MonitorCommands;
+	readonly heartbeat: Heartbeat;
+	readonly limits: SocketLimits;
+	readonly counters: Counters;
+	readonly log: Logger;
+	/** Milliseconds since 1970. */
+	readonly now: () => number;
+}
+
+export class MonitorSockets {
+	readonly #options: MonitorSocketsOptions;
+	readonly #monitors = new Map<WebSocket, Monitor>();
+
+	constructor(options: MonitorSocketsOptions) {
+		this.#options = options;
+	}
+
+	/** Monitors that are connected. */
+	get size(): number {
+		return this.#monitors.size;
+	}
+
+	/** Takes on a socket whose upgrade has been checked, and sends it the snapshot. */
+	accept(socket: WebSocket, remoteAddress: string): void {
+		const { sessions, heartbeat, limits, log, now } = this.#options;
+		const monitor = new Monitor({ socket, limits });
+		const bucket = new TokenBucket({ perSecond: limits.commandsASecond, burst: limits.commandBurst, now });
+		this.#monitors.set(socket, monitor);
+		heartbeat.watch(socket);
+		log.info({ remoteAddress, monitors: this.size }, "monitor connected");
+		socket.on("message", (data, isBinary) => {
+			if (socket.readyState !== socket.OPEN) return;
+			if (isBinary) return socket.close(closeCodes.unsupportedData, "text frames only");
+			this.#answer(data, bucket)
+				.then((text) => monitor.send(text))
+				.catch((error) => log.error({ err: error }, "a monitor's message could not be carried out"));
+		});
+		socket.on("error", (error) =>
+			log.warn({ remoteAddress, problem: error.message }, "monitor socket failed"),
+		);
+		socket.on("close", (code) => {
+			this.#monitors.delete(socket);
+			log.info({ remoteAddress, code, monitors: this.size }, "monitor disconnected");
+		});
+		monitor.send(statusUpdateText("snapshot", sessions.list(), now()));
+	}
+
+	/** Tells every monitor that a session changed. */
+	announce(session: Session, reason: ChangeReason): void {
+		if (this.#monitors.size === 0) return;
+		const frame = Buffer.from(statusUpdateText(reason, [session], this.#options.now()));
+		for (const monitor of this.#monitors.values()) monitor.sendChange(session.sessionId, frame);
+	}
+
+	/** Passes an uplink on to every monitor, as it came. */
+	relay(session: Session, text: string, isStateReport: boolean): void {
+		if (this.#monitors.size === 0) return;
+		const frame = Buffer.from(deviceMessageText(session, text));
+		for (const monitor of this.#monitors.values()) monitor.relay(session.sessionId, frame, isStateReport);
+	}
+
+	/** Closes every socket with 1001. */
+	close(): void {
+		for (const socket of this.#monitors.keys()) socket.close(closeCodes.goingAway, "the gateway stops");
+	}
+
+	async #answer(data: RawData, bucket: TokenBucket): Promise<string> {
+		const { commandsASecond } = this.#options.limits;
+		const value = parseJson(data.toString());
+		const outcome: Outcome = !bucket.take()
+			? refuse("rate_limited", `send at most ${commandsASecond} messages a second`)
+			: value === undefined
+				? refuse("invalid_json", "a message must be JSON")
+				: await this.#options.commands.execute(value);
+		const requestId = requestIdOf(value);
+		const { refusal } = outcome;
+		this.#options.counters[refusal ? "refusedCommands" : "commands"] += 1;
+		return JSON.stringify(
+			refusal ? { type: "error", requestId, ...refusal } : { type: "ack", requestId, ...outcome },
+		);
+	}
+}
+
+function refuse(code: "rate_limited" | "invalid_json", message: string): Outcome {
+	return { refusal: { code, message } };
+}

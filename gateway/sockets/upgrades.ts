@@ -1,0 +1,116 @@
+/**
+ * Every request to upgrade a connection: to `/device`, to `/monitor`, or to nothing. What is not let in is told why in
+ * HTTP and cut off; a socket that hangs here, or an error on it, would be one that nobody listens to.
+ */
+
+import { type IncomingMessage, STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
+import { WebSocketServer } from "ws";
+import { chips, deviceId } from "../../device/protocol/messages.js";
+import { findProblem, matches, models, oneOf, type Problem } from "../../device/protocol/schema.js";
+import type { Access } from "../access/access.js";
+import { parseUrl, reachedAt, remoteAddressOf } from "../access/origin.js";
+import { type HttpRefusal, problemMediaType, problemText } from "../problem.js";
+import type { Introduction } from "../sessions/device.js";
+import type { DeviceSockets } from "./device-sockets.js";
+import type { SocketLimits } from "./limits.js";
+import type { MonitorSockets } from "./monitor-sockets.js";
+
+/** The version of the protocol between device and gateway that this gateway speaks. */
+const protocolVersion = "1";
+const modelName = oneOf(...models);
+
+export interface UpgradesOptions {
+	readonly access: Access;
+	readonly devices: DeviceSockets;
+	readonly monitors: MonitorSockets;
+	readonly limits: SocketLimits;
+	readonly publicUrl: URL | undefined;
+}
+
+export class Upgrades {
+	readonly #options: UpgradesOptions;
+	readonly #server: WebSocketServer;
+	#isClosed = false;
+
+	constructor(options: UpgradesOptions) {
+		this.#options = options;
+		const serverOptions = {
+			noServer: true,
+			clientTracking: false,
+			perMessageDeflate: false,
+			maxPayload: options.limits.maxFrameBytes,
+			closeTimeout: options.limits.closeTimeoutMs,
+		};
+		this.#server = new WebSocketServer(serverOptions);
+	}
+
+	/** Answers a request to upgrade; to be called for each `upgrade` event of the HTTP server. */
+	async handle(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+		const onError = () => socket.destroy();
+		socket.on("error", onError);
+		const path = parseUrl(`http://gateway${request.url ?? ""}`)?.pathname;
+		const refusal = await this.#refusalOf(request, path);
+		if (refusal) return refuse(socket, refusal);
+		const introduction = path === "/device" ? this.#introduction(request) : undefined;
+		if (introduction && "status" in introduction) return refuse(socket, introduction);
+		socket.off("error", onError);
+		this.#server.handleUpgrade(request, socket, head, (webSocket) => {
+			if (introduction) this.#options.devices.accept(webSocket, introduction);
+			else this.#options.monitors.accept(webSocket, remoteAddressOf(request));
+		});
+	}
+
+	/** From now on every upgrade is refused. */
+	close(): void {
+		this.#isClosed = true;
+	}
+
+	async #refusalOf(request: IncomingMessage, path: string | undefined): Promise<HttpRefusal | undefined> {
+		const { access } = this.#options;
+		if (path !== "/device" && path !== "/monitor")
+			return { status: 404, detail: "WebSockets are at /device and /monitor." };
+		const refusal =
+			access.checkOrigin(request) ??
+			(await access.check(request, [path === "/device" ? "device" : "monitor"]));
+		// Asked last: the gateway may have begun to stop while a token was being checked.
+		return refusal ?? (this.#isClosed ? { status: 503, detail: "The gateway is stopping." } : undefined);
+	}
+
+	#introduction(request: IncomingMessage): Introduction | HttpRefusal {
+		const { headers } = request;
+		const version = headers["protocol-version"];
+		if (version !== undefined && version !== protocolVersion)
+			return badHeader("Protocol-Version", { path: "", expected: `must be ${protocolVersion}` });
+		const id = headers["device-id"];
+		if (id !== undefined && !matches(deviceId, id)) return badHeader("Device-Id", findProblem(deviceId, id));
+		const model = headers["device-model"];
+		if (model !== undefined && !matches(modelName, model))
+			return badHeader("Device-Model", findProblem(modelName, model));
+		return {
+			deviceId: id,
+			model,
+			chip: chips.find((chip) => chip === headers["device-chip"]),
+			remoteAddress: remoteAddressOf(request),
+			baseUrl: (this.#options.publicUrl ?? reachedAt(request)).href.replace(/\/+$/, ""),
+		};
+	}
+}
+
+function badHeader(name: string, problem: Problem | undefined): HttpRefusal {
+	return { status: 400, detail: `${name} ${problem?.expected}.` };
+}
+
+/** Answers on the bare socket and ends it, whether or not the client ever reads. */
+function refuse(socket: Duplex, refusal: HttpRefusal): void {
+	const body = problemText(refusal);
+	const headers = {
+		Connection: "close",
+		"Content-Type": problemMediaType,
+		"Content-Length": String(Buffer.byteLength(body)),
+		...refusal.headers,
+	};
+	const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+	socket.once("finish", () => socket.destroy());
+	socket.end(`HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n${lines.join("")}\r\n${body}`);
+}

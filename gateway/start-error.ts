@@ -1,0 +1,12 @@
+/**
+ * Why the gateway cannot start, as a sentence for the person who started it. main.ts prints it without a stack trace;
+ * any other error is a fault of ours and keeps its trace.
+ */
+export class StartError extends Error {
+	override readonly name = "StartError";
+}
+
+/** A system error's code, such as EADDRINUSE; undefined for any other value. */
+export function errorCode(error: unknown): string | undefined {
+	return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
+}
