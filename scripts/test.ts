@@ -1,0 +1,21 @@
+/**
+ * Runs the tests: `npm test`, or `npm test -- gateway` for the files whose path contains a word. Node 20 takes no glob
+ * after --test, so the files are listed here.
+ */
+
+import { spawn } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+
+const words = process.argv.slice(2);
+const files = readdirSync("test", { recursive: true, encoding: "utf8" })
+	.filter((file) => file.endsWith(".test.ts"))
+	.map((file) => join("test", file))
+	.filter((file) => words.every((word) => file.includes(word)))
+	.sort();
+if (files.length === 0) {
+	console.error(`no test file has ${words.join(" and ")} in its path`);
+	process.exit(1);
+}
+const node = spawn(process.execPath, ["--import", "tsx", "--test", ...files], { stdio: "inherit" });
+node.on("exit", (code) => process.exit(code ?? 1));
