@@ -41,7 +41,7 @@ export function loginRouter({ access, publicUrl, page }: LoginOptions): Router {
 		// Whatever looks at links before people do (mail, chat) asks by HEAD; that must not use the code up.
 		if (typeof code !== "string" || request.method === "HEAD") return void showPage(response, 200, "");
 		if (access.useLoginCode(code)) return letIn(request, response);
-		const { status } = await access.countFailure(request);
+		const { status } = await access.countFailure(request, ["monitor"]);
 		showPage(response, status, "This link was used before, or is over an hour old. Paste the monitor token.");
 	});
 
