@@ -214,6 +214,7 @@ function listenError(error: Error, host: string, port: number): Error {
 			return new StartError(`This user may not listen on ${where}; set PORT to 1024 or above.`);
 		case "EADDRNOTAVAIL":
 		case "ENOTFOUND":
+		case "EAI_AGAIN":
 			return new StartError(
 				`HOST is ${host}, which is no address of this machine; set it to one, or to 0.0.0.0 for all.`,
 			);
