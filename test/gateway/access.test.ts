@@ -26,7 +26,7 @@ describe("the one-time login link", () => {
 		const gateway = await runGateway(t);
 		const first = await fetch(gateway.loginUrl, manual);
 		assert.equal(first.status, 303);
-		assert.equal(first.headers.get("location"), "/");
+		assert.equal(first.headers.get("location"), "./");
 		assert.match(first.headers.getSetCookie()[0] ?? "", /; Path=\/; .*HttpOnly; SameSite=Strict$/);
 		assert.equal(await isLoggedIn(gateway, cookieOf(first)), true);
 		const second = await fetch(gateway.loginUrl, manual);

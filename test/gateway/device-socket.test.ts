@@ -98,7 +98,7 @@ describe("a device's frames", () => {
 		const { device } = await gateway.namedDevice(monitor);
 		await monitor.next();
 		const send19 = async () => {
-			for (let i = 0; i < 19; i += 1) device.send("nonsense");
+			for (let i = 0; i < 19; i += 1) device.send(i % 2 ? "nonsense" : reportWithVolume(101));
 			device.send(reportWithVolume(1));
 			await monitor.until(({ type }) => type === "device_message");
 		};
