@@ -283,8 +283,8 @@ describe("a monitor that reads too slowly", () => {
 	const filler = { type: "ota_error", reason: "x".repeat(1000) };
 
 	/** Sends about 9 MB, more than the kernel takes for a paused monitor; in portions that `reader` keeps up with. */
-	async function fill(device: Client, reader: Client): Promise<void> {
-		for (let portion = 0; portion < 180; portion += 1) {
+	async function fill(device: Client, reader: Client, portions = 180): Promise<void> {
+		for (let portion = 0; portion < portions; portion += 1) {
 			for (let i = 0; i < 50; i += 1) device.send(filler);
 			device.send({ type: "ota_complete" });
 			await reader.until(({ message }) => JSON.stringify(message) === '{"type":"ota_complete"}');
@@ -306,6 +306,7 @@ describe("a monitor that reads too slowly", () => {
 		const last = [reportWithVolume(100), reportWithVolume(0, "dev-1-000002")];
 		for (const report of last)
 			await fast.until(({ message }) => JSON.stringify(message) === JSON.stringify(report));
+		await fill(device, fast, 1);
 		slow.socket.resume();
 		const reports: unknown[] = [];
 		while (reports.length < 3) {
@@ -331,6 +332,8 @@ describe("a monitor that reads too slowly", () => {
 		const { state } = await slow.change("disconnected");
 		assert.deepEqual(state, reportWithVolume(77));
 		assert.equal((await slow.next()).requestId, "still here");
+		slow.send({ type: "boot_device", targetId: "nobody", requestId: "next" });
+		assert.equal((await slow.next()).requestId, "next");
 	});
 
 	test("is closed with 1013 when its backlog is past all help", async (t) => {
