@@ -27,11 +27,21 @@ export class PanelBehavior extends DeviceBehavior {
 		container.distribute("onOutput", output);
 	}
 
+	/** The app asks what this device has kept; until it hears, the firmware does not start. */
 	onReady(container, { model }) {
-		container.distribute("onStarted", model);
 		const { isWiFiOn, isTouched, light, resetReason } = this;
-		const { macAddress, settings } = new Kept(this.device.model.toLowerCase());
+		const { macAddress, settings } = this.kept.read();
 		this.postJSON(container, { boot: { macAddress, settings, resetReason, isWiFiOn, isTouched, light } });
+		this.show("gatewayLabel", settings.gateway || "not set");
+		this.show("resetLabel", resetReason);
+		const deviceId = `${model}-${macAddress.slice(-8).replaceAll(":", "")}`.toLowerCase();
+		container.distribute("onStarted", { deviceId });
+		container.distribute("onLight", light);
+	}
+
+	/** A row of the controls; there is none while they are closed. */
+	show(name, text) {
+		if (this[name]) this[name].string = text;
 	}
 
 	onAbort(container, _status, reason) {
@@ -56,12 +66,17 @@ export class PanelBehavior extends DeviceBehavior {
 		this.postJSON(container, { button: { name, isPressed } });
 	}
 
-	onButtonDown(container, { button }) {
-		this.onButton(container, { name: button, isPressed: true });
+	onKeyDown(container, key) {
+		container.distribute("onKey", { key, isPressed: true });
 	}
 
-	onButtonUp(container, { button }) {
-		this.onButton(container, { name: button, isPressed: false });
+	onKeyUp(container, key) {
+		container.distribute("onKey", { key, isPressed: false });
+	}
+
+	/** The reset pin. */
+	onReset(container) {
+		this.restart(container, "EXT_RESET", 0);
 	}
 
 	onWiFiSwitched(container, { value }) {
@@ -76,8 +91,12 @@ export class PanelBehavior extends DeviceBehavior {
 	}
 
 	onTouchSwitched(container, { value }) {
-		this.isTouched = value;
-		this.postJSON(container, { isTouched: value });
-		container.distribute("onTouch", value);
+		this.onPad(container, value);
+	}
+
+	onPad(container, isTouched) {
+		this.isTouched = isTouched;
+		this.postJSON(container, { isTouched });
+		container.distribute("onTouch", isTouched);
 	}
 }

@@ -5,56 +5,50 @@
 
 export class Kept {
 	#path;
-	#values;
 
 	/** @param name `dev-1` or `proto-1` */
 	constructor(name) {
 		this.#path = system.buildPath(system.localDirectory, name, "json");
-		this.#values = { macAddress: "", settings: {}, ...this.#read() };
-		if (!this.#values.macAddress) {
-			this.#values.macAddress = localAddress();
-			this.#write();
+	}
+
+	/** Read anew each time, since somebody else may have written: `{ macAddress, settings }`. */
+	read() {
+		let values = {};
+		try {
+			values = JSON.parse(system.readFileString(this.#path));
+		} catch {
+			// The first time: there is no file yet.
 		}
-	}
-
-	get macAddress() {
-		return this.#values.macAddress;
-	}
-
-	get settings() {
-		return this.#values.settings;
+		const { macAddress = "", settings = {} } = values;
+		if (macAddress) return { macAddress, settings };
+		return this.#write({ macAddress: localAddress(this.#path), settings });
 	}
 
 	/** @param value a string; null: forget it */
 	keep(name, value) {
-		// Read again: somebody may have changed another setting in the meantime.
-		this.#values = { ...this.#values, ...this.#read() };
-		if (value === null) delete this.#values.settings[name];
-		else this.#values.settings[name] = value;
-		this.#write();
+		const { macAddress, settings } = this.read();
+		if (value === null) delete settings[name];
+		else settings[name] = value;
+		this.#write({ macAddress, settings });
 	}
 
-	#read() {
-		try {
-			return JSON.parse(system.readFileString(this.#path));
-		} catch {
-			return {};
-		}
-	}
-
-	#write() {
-		system.writeFileString(this.#path, JSON.stringify(this.#values, null, "\t"));
+	#write(values) {
+		system.writeFileString(this.#path, JSON.stringify(values, null, "\t"));
+		return values;
 	}
 }
 
-/** A random address of the locally administered kind, which no real card has. */
-function localAddress() {
+/**
+ * An address of the locally administered kind, which no real card has. mcsim's Math.random gives the same numbers in every
+ * run, so it is drawn from the place and the time instead (FNV-1a).
+ */
+function localAddress(seed) {
+	let hash = 0x811c9dc5;
 	const bytes = ["02"];
-	while (bytes.length < 6)
-		bytes.push(
-			Math.floor(Math.random() * 256)
-				.toString(16)
-				.padStart(2, "0"),
-		);
+	while (bytes.length < 6) {
+		for (const character of `${seed} ${Date.now()} ${bytes.length}`)
+			hash = Math.imul(hash ^ character.codePointAt(0), 0x01000193) >>> 0;
+		bytes.push(((hash >>> 16) & 0xff).toString(16).padStart(2, "0"));
+	}
 	return bytes.join(":");
 }
