@@ -214,6 +214,7 @@ describe("modules", () => {
 });
 
 describe("a process ends and says why", () => {
+	const statuses = new Map<string, number | undefined>();
 	const end = async (way: string, options: Partial<MachineOptions> = {}) => {
 		const reported: Exit[] = [];
 		const machine = start(await fixture("ending"), {
@@ -228,6 +229,7 @@ describe("a process ends and says why", () => {
 		machine.advance(1000).catch(() => {});
 		const exit = await machine.exited;
 		assert.deepEqual(reported, [exit], "onExit is called once");
+		statuses.set(exit.kind, exit.status);
 		return exit;
 	};
 	const file = `${FIXTURES}/ending.ts`;
@@ -310,6 +312,12 @@ describe("a process ends and says why", () => {
 	test("restart and quit", async () => {
 		assert.equal((await end("restart")).kind, "restart");
 		assert.equal((await end("quit")).kind, "quit");
+	});
+
+	test("each kind of end has an exit status of its own", () => {
+		assert.equal(statuses.size, 6);
+		assert.equal(new Set(statuses.values()).size, 6);
+		assert.equal(statuses.get("quit"), 0);
 	});
 
 	test("close() is silent and answers quit", async () => {
@@ -525,6 +533,15 @@ describe("channels", () => {
 		assert.equal(counts.closed(), 1);
 	});
 
+	test("close() and the end of the process close the channels that are open", async () => {
+		const { counts, machine } = await startEcho();
+		assert.equal(counts.closed(), 0);
+		const closing = machine.close();
+		assert.equal(counts.closed(), 1);
+		await closing;
+		assert.equal(counts.closed(), 1);
+	});
+
 	test("a slow machine makes send() answer false, and then calls onDrain", async () => {
 		const { channel, counts, next, machine } = await startEcho(undefined, { clock: "real" });
 		channel.send("sleep");
@@ -638,6 +655,12 @@ describe("clocks and timers", () => {
 		await machine.close();
 	});
 
+	test("a real clock cannot be advanced", async () => {
+		const machine = start(await fixture("clocks"), { clock: "real" });
+		await assert.rejects(machine.advance(1), /only a virtual clock/);
+		await machine.close();
+	});
+
 	test("an hour passes in 720 reports", async () => {
 		assert.equal((await notes("reports", 3_600_000)).length, 720);
 	});
@@ -660,6 +683,24 @@ describe("clocks and timers", () => {
 		});
 		await exited;
 		for (const [index, at] of noted.entries()) assert.ok(at >= 100 * (index + 1), `${at}`);
+	});
+});
+
+describe("garbage collection", () => {
+	test("moves and frees what is the device's, never what is in ROM", async () => {
+		let traced = "";
+		const machine = start(await fixture("garbage"), {
+			limits: { chunkBytes: 16_384, slots: 600 },
+			onOpen: () => ({}),
+			onTrace: (text) => {
+				traced += text;
+			},
+		});
+		await machine.ready;
+		await machine.advance(1000);
+		assert.equal(traced, "intact");
+		assert.ok((await machine.statistics()).collections > 200);
+		await machine.close();
 	});
 });
 
