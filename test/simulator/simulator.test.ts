@@ -154,6 +154,18 @@ describe("the firmware in the Moddable simulator", { skip, timeout: 240_000 }, (
 		await connection.next("state_report", ({ peripherals }) => !peripherals.buttons.btn_play);
 	});
 
+	test("a button does no harm to a device that was never told of a gateway", {
+		skip: skipMouse,
+	}, async (t) => {
+		const device = await start(t, "DEV-1", "");
+		while (!device.trace.some((line) => line.startsWith("set ssid")))
+			await new Promise((resolve) => setTimeout(resolve, 50));
+		device.mouse("mousemove", ...places.play, "mousedown", "1");
+		// Longer than a contact bounces; an exception would be in the trace when the test ends.
+		await new Promise((resolve) => setTimeout(resolve, 300));
+		device.mouse("mouseup", "1");
+	});
+
 	test("light and touch come from the panel", { skip: skipMouse }, async (t) => {
 		const gateway = await runScriptedGateway(t);
 		const device = await start(t, "PROTO-1", gateway.url);
