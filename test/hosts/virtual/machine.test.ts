@@ -124,6 +124,12 @@ describe("a program that cannot be preloaded ends with the name of its module", 
 		assert.match(exit.message, /module culprit keeps a generator/);
 	});
 
+	test("a promise that waits for its jobs", async () => {
+		const exit = await withCulprit("promise");
+		assert.equal(exit.kind, "bad_program");
+		assert.match(exit.message, /module culprit keeps a promise/);
+	});
+
 	test("a timer that is set while a module loads", async () => {
 		const exit = await withCulprit("timer");
 		assert.equal(exit.kind, "bad_program");
@@ -181,6 +187,16 @@ describe("a program that cannot be preloaded ends with the name of its module", 
 		assert.equal(exit.kind, "killed");
 		assert.match(exit.message, /ENOENT/);
 	});
+});
+
+test("without a compiler the error says which packages bring one", async () => {
+	const path = process.env.PATH;
+	process.env.PATH = "";
+	try {
+		await assert.rejects(buildMachine(), /apt-get install build-essential.*xcode-select --install/);
+	} finally {
+		process.env.PATH = path;
+	}
 });
 
 describe("modules", () => {

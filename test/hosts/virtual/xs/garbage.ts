@@ -22,8 +22,10 @@ const tree: { name: string; children: { name: string; text: string }[] } = { nam
 const key = Symbol("key");
 const template = (value: string) => `<${value}>`;
 let total = 0;
+let names: string[] = [];
 
 function round(index: number): void {
+	if (index === 0) names = [...Object.keys(tree), String(key.description), template.name, Counter.name];
 	const text = `round ${index} `.repeat(1 + (index % 40));
 	tree.children[index % 8] = { name: `child ${index}`, text };
 	texts[3 + (index % 5)] = text.toUpperCase();
@@ -44,7 +46,7 @@ function check(rounds: number): void {
 		String(map.get(7)) === "1,2,3",
 		template("a") === "<a>",
 		String(key) === "Symbol(key)",
-		Counter.name === "Counter",
+		names.join() === "name,children,key,template,Counter",
 	];
 	trace(seen.every(Boolean) ? "intact" : seen.join());
 }
