@@ -611,7 +611,7 @@ describe("clocks and timers", () => {
 	});
 
 	test("schedule moves, stops and starts a timer; a one-shot is over when its callback returns", async () => {
-		assert.deepEqual(await notes("schedule", 200), ["late@50", "woken@65", "once@80"]);
+		assert.deepEqual(await notes("schedule", 200), ["late@50", "woken@65", "once@80", "kept@90", "kept@105"]);
 	});
 
 	test("a cleared timer does not fire, even if it was due", async () => {
