@@ -3,6 +3,7 @@
  * No other file knows how the rooms hang together.
  */
 
+import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { Logger } from "pino";
@@ -148,10 +149,14 @@ export class Gateway {
 	async listen(): Promise<Listening> {
 		const { host, port, tls, publicUrl, auth } = this.#settings;
 		await this.#firmware.open();
-		await new Promise<void>((resolve, reject) => {
-			this.#server.once("error", (error) => reject(listenError(error, host, port)));
-			this.#server.listen(port, host, resolve);
-		});
+		this.#server.listen(port, host);
+		try {
+			await once(this.#server, "listening");
+		} catch (error) {
+			throw listenError(error, host, port);
+		}
+		// Such as too many open files: one client is not let in, which is no reason to drop all others.
+		this.#server.on("error", (error) => this.#log.error({ err: error }, "connection not accepted"));
 		const address = this.#server.address();
 		const actualPort = typeof address === "object" && address ? address.port : port;
 		const url = `${tls ? "https" : "http"}://${hostOf(reachableHost(host))}:${actualPort}`;
@@ -205,7 +210,7 @@ function reachableHost(host: string): string {
 	return host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
 }
 
-function listenError(error: Error, host: string, port: number): Error {
+function listenError(error: unknown, host: string, port: number): unknown {
 	const where = `${hostOf(host)}:${port}`;
 	switch (errorCode(error)) {
 		case "EADDRINUSE":

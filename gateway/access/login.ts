@@ -33,7 +33,7 @@ export function loginRouter({ access, publicUrl, page }: LoginOptions): Router {
 			secure,
 			maxAge: maxAgeMs,
 		});
-		response.set("Cache-Control", "no-store").redirect(303, "/");
+		response.set("Cache-Control", "no-store").redirect(303, "./");
 	};
 
 	router.get("/login", async (request, response) => {
@@ -63,7 +63,7 @@ export function loginRouter({ access, publicUrl, page }: LoginOptions): Router {
 	router.post("/logout", (request, response) => {
 		const foreign = access.checkOrigin(request);
 		if (foreign) return sendProblem(response, foreign);
-		response.clearCookie(access.cookieName).redirect(303, "/login");
+		response.clearCookie(access.cookieName).redirect(303, "login");
 	});
 
 	return router;

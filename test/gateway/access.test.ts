@@ -26,7 +26,7 @@ describe("the one-time login link", () => {
 		const gateway = await runGateway(t);
 		const first = await fetch(gateway.loginUrl, manual);
 		assert.equal(first.status, 303);
-		assert.equal(first.headers.get("location"), "/");
+		assert.equal(first.headers.get("location"), "./");
 		assert.match(first.headers.getSetCookie()[0] ?? "", /; Path=\/; .*HttpOnly; SameSite=Strict$/);
 		assert.equal(await isLoggedIn(gateway, cookieOf(first)), true);
 		const second = await fetch(gateway.loginUrl, manual);
@@ -81,6 +81,12 @@ describe("logging in by token", () => {
 		for (let i = 0; i < 10; i += 1) await gateway.refused("/device", bearer("wrong"));
 		assert.equal((await gateway.refused("/device", bearer("wrong"))).status, 429);
 		await gateway.device();
+	});
+
+	test("goes on while devices at the same address show wrong tokens", async (t) => {
+		const gateway = await runGateway(t);
+		for (let i = 0; i < 10; i += 1) await gateway.refused("/device", bearer("wrong"));
+		assert.equal((await logIn(gateway.url, monitorToken)).status, 303);
 	});
 
 	test("ends with logging out, with 30 days, and with another token", async (t) => {
@@ -158,6 +164,12 @@ describe("other requests", () => {
 		const nowhere = await fetch(`${url}/nowhere`);
 		assert.equal(nowhere.status, 404);
 		assert.match(nowhere.headers.get("content-type") ?? "", /^application\/problem\+json/);
+	});
+
+	test("a plain GET of a WebSocket's address says what it is", async (t) => {
+		const { url } = await runGateway(t);
+		const { status, headers } = await fetch(`${url}/monitor`);
+		assert.deepEqual([status, headers.get("upgrade")], [426, "websocket"]);
 	});
 
 	test("every page forbids scripts, frames and styles from elsewhere", async (t) => {

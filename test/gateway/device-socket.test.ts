@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { connect } from "node:net";
 import { describe, test } from "node:test";
 import { altered, sampleReport } from "../device/protocol/samples.js";
 import { bearer, deviceToken, monitorToken, reportWithVolume, runGateway } from "./running.js";
@@ -98,7 +99,7 @@ describe("a device's frames", () => {
 		const { device } = await gateway.namedDevice(monitor);
 		await monitor.next();
 		const send19 = async () => {
-			for (let i = 0; i < 19; i += 1) device.send("nonsense");
+			for (let i = 0; i < 19; i += 1) device.send(i % 2 ? "nonsense" : reportWithVolume(101));
 			device.send(reportWithVolume(1));
 			await monitor.until(({ type }) => type === "device_message");
 		};
@@ -160,6 +161,20 @@ describe("a device's connection", () => {
 		const stopped = gateway.gateway.close();
 		assert.equal((await device.closed).code, 1001);
 		assert.equal((await monitor.closed).code, 1001);
+		await stopped;
+	});
+
+	test("is not begun any more then", async (t) => {
+		const gateway = await runGateway(t);
+		const socket = connect(Number(new URL(gateway.url).port), "127.0.0.1");
+		const upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n";
+		socket.write(`GET /device HTTP/1.1\r\nHost: x\r\n${upgrade}Authorization: Bearer ${deviceToken}\r\n`);
+		await gateway.device(named);
+		const stopped = gateway.gateway.close();
+		socket.write("Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n");
+		let answer = "";
+		for await (const chunk of socket) answer += chunk;
+		assert.match(answer, /^HTTP\/1\.1 503 /);
 		await stopped;
 	});
 

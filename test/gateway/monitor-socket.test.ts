@@ -126,6 +126,34 @@ describe("boot_device", () => {
 	});
 });
 
+describe("a socket that is closing", () => {
+	test("of a device is not listened to any more", async (t) => {
+		const gateway = await runGateway(t);
+		const monitor = await gateway.monitor();
+		const { device, session } = await gateway.namedDevice(monitor);
+		device.socket.pause();
+		await monitor.ask({ type: "boot_device", targetId: session.sessionId });
+		device.send(reportWithVolume(99));
+		device.socket.resume();
+		await device.closed;
+		monitor.send({ type: "boot_device", targetId: "nobody" });
+		assert.equal((await monitor.next()).code, "unknown_target");
+	});
+
+	test("of a monitor is not obeyed any more", async (t) => {
+		const gateway = await runGateway(t);
+		const monitor = await gateway.monitor();
+		const other = await gateway.monitor();
+		const { session } = await gateway.namedDevice(other);
+		monitor.socket.send(Buffer.from("{}"), { binary: true });
+		monitor.send({ type: "boot_device", targetId: session.sessionId });
+		await monitor.closed;
+		const payload = { command: "query_state" };
+		const answer = await other.ask({ type: "control_device", targetId: session.sessionId, payload });
+		assert.equal(answer.type, "ack");
+	});
+});
+
 describe("trigger_ota", () => {
 	test("without any firmware is answered no_firmware", async (t) => {
 		const gateway = await runGateway(t);
@@ -179,6 +207,8 @@ describe("trigger_ota", () => {
 		const gateway = await runGateway(t, {
 			createFirmware: ({ setOta }) => ({
 				...withoutFirmware(),
+				open: async () => void heard.push("open"),
+				close: async () => void heard.push("close"),
 				updates: {
 					trigger: async (device) => {
 						device.session.send('{"command":"start_ota","url":"http://a/b"}');
@@ -197,7 +227,7 @@ describe("trigger_ota", () => {
 		});
 		const monitor = await gateway.monitor();
 		const { device, session } = await gateway.namedDevice(monitor);
-		assert.deepEqual(heard, ["connected dev-1-a1b2c3", "state_report 1.2.3"]);
+		assert.deepEqual(heard, ["open", "connected dev-1-a1b2c3", "state_report 1.2.3"]);
 		monitor.send({ type: "trigger_ota", targetId: session.sessionId });
 		assert.equal((await monitor.change("ota")).metadata.otaStatus, "pending");
 		assert.equal((await device.next()).command, "start_ota");
@@ -205,6 +235,8 @@ describe("trigger_ota", () => {
 		assert.equal((await monitor.change("disconnected")).metadata.otaStatus, "pending");
 		await gateway.device({ "Device-Id": "dev-1-a1b2c3" });
 		assert.equal((await monitor.change("connected")).metadata.otaStatus, "pending");
+		await gateway.gateway.close();
+		assert.equal(heard.at(-1), "close");
 	});
 });
 
@@ -283,8 +315,8 @@ describe("a monitor that reads too slowly", () => {
 	const filler = { type: "ota_error", reason: "x".repeat(1000) };
 
 	/** Sends about 9 MB, more than the kernel takes for a paused monitor; in portions that `reader` keeps up with. */
-	async function fill(device: Client, reader: Client): Promise<void> {
-		for (let portion = 0; portion < 180; portion += 1) {
+	async function fill(device: Client, reader: Client, portions = 180): Promise<void> {
+		for (let portion = 0; portion < portions; portion += 1) {
 			for (let i = 0; i < 50; i += 1) device.send(filler);
 			device.send({ type: "ota_complete" });
 			await reader.until(({ message }) => JSON.stringify(message) === '{"type":"ota_complete"}');
@@ -306,6 +338,7 @@ describe("a monitor that reads too slowly", () => {
 		const last = [reportWithVolume(100), reportWithVolume(0, "dev-1-000002")];
 		for (const report of last)
 			await fast.until(({ message }) => JSON.stringify(message) === JSON.stringify(report));
+		await fill(device, fast, 1);
 		slow.socket.resume();
 		const reports: unknown[] = [];
 		while (reports.length < 3) {
@@ -331,6 +364,8 @@ describe("a monitor that reads too slowly", () => {
 		const { state } = await slow.change("disconnected");
 		assert.deepEqual(state, reportWithVolume(77));
 		assert.equal((await slow.next()).requestId, "still here");
+		slow.send({ type: "boot_device", targetId: "nobody", requestId: "next" });
+		assert.equal((await slow.next()).requestId, "next");
 	});
 
 	test("is closed with 1013 when its backlog is past all help", async (t) => {

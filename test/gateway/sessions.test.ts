@@ -94,10 +94,10 @@ describe("what monitors are told", () => {
 	});
 
 	test("devices past the limit are forgotten, the one longest away first, and no connected one", async (t) => {
-		const gateway = await runGateway(t, { maxDevices: 2 });
+		const gateway = await runGateway(t, { maxDevices: 3 });
 		const monitor = await gateway.monitor();
 		await gateway.device({ "Device-Id": "stays" });
-		for (const deviceId of ["first", "second", "third"]) {
+		for (const deviceId of ["first", "second", "first", "third"]) {
 			const device = await gateway.device({ "Device-Id": deviceId });
 			device.socket.close();
 			await monitor.change("disconnected");
@@ -105,7 +105,7 @@ describe("what monitors are told", () => {
 		const { snapshot } = await gateway.monitor();
 		assert.deepEqual(
 			snapshot.sessions.map(({ deviceId }) => deviceId),
-			["stays", "third"],
+			["stays", "first", "third"],
 		);
 	});
 });
@@ -124,7 +124,8 @@ describe("the same device twice", () => {
 		assert.notEqual(connected.sessionId, sessionId);
 		assert.deepEqual((await gateway.monitor()).snapshot.sessions, [connected]);
 		newer.socket.close();
-		assert.equal((await monitor.next()).reason, "disconnected");
+		const { reason, sessions } = await monitor.next();
+		assert.deepEqual([reason, sessions[0]?.sessionId], ["disconnected", connected.sessionId]);
 	});
 
 	test("also when its name only shows in its first report", async (t) => {

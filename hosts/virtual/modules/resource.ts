@@ -3,8 +3,8 @@
  * heap, so they are fetched by pieces and never twice.
  */
 
-import Channel from "./channel.js";
-import { numberField } from "./fields.js";
+import Channel from "virtual/channel";
+import { numberField } from "virtual/fields";
 
 const pieceBytes = 2048;
 
