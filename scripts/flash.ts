@@ -11,6 +11,7 @@ import { buildBoard, flashBoard } from "./board-build.js";
 import { choosePort, findPorts, missingIdf } from "./board-tools.js";
 import { type FlashArguments, FlashProblems, readArguments, usage } from "./flash-arguments.js";
 import { findModdableSdk, type ModdableSdk, projectFolder } from "./moddable-sdk.js";
+import { RedactingPrinter } from "./redacting-printer.js";
 
 try {
 	await run(process.argv.slice(2));
@@ -24,12 +25,17 @@ async function run(words: readonly string[]): Promise<void> {
 	const { model, settings, secrets } = given;
 	const version = packageVersion();
 	const outputFolder = join(projectFolder, ".cache", "esp32");
-	const print = printerWithout(secrets);
+	const printer = new RedactingPrinter({ secrets, print: (line) => console.log(line) });
+	const onOutput = (text: string) => printer.write(text);
 	const board = { ...sdk, environment: { ...sdk.environment, UPLOAD_PORT: port } };
-	console.log(`Building the firmware ${version} of ${model}; the first time takes several minutes.`);
-	await buildBoard({ sdk: board, model, version, outputFolder, settings, onOutput: print });
-	console.log(`Writing it to the board at ${port}.`);
-	await flashBoard({ sdk: board, model, outputFolder, onOutput: print });
+	try {
+		console.log(`Building the firmware ${version} of ${model}; the first time takes several minutes.`);
+		await buildBoard({ sdk: board, model, version, outputFolder, settings, onOutput });
+		console.log(`Writing it to the board at ${port}.`);
+		await flashBoard({ sdk: board, model, outputFolder, onOutput });
+	} finally {
+		printer.end();
+	}
 	console.log(`${model} ${version} is on the board. It starts by itself, or at its reset button.`);
 }
 
@@ -63,17 +69,6 @@ function prepare(words: readonly string[]): Prepared {
 	if (problems.length > 0 || !given || !sdk || "problem" in chosen)
 		throw new Error([...problems, ...(isUsageWanted ? ["", usage] : [])].join("\n"));
 	return { given, sdk, port: chosen.port };
-}
-
-/** Prints whole lines, with dots in the place of what is secret. */
-function printerWithout(secrets: readonly string[]): (text: string) => void {
-	let rest = "";
-	return (text) => {
-		const lines = (rest + text).split("\n");
-		rest = lines.pop() ?? "";
-		for (const line of lines)
-			console.log(secrets.reduce((shown, secret) => shown.replaceAll(secret, "•••"), line));
-	};
 }
 
 function packageVersion(): string {

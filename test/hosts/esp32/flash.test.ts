@@ -8,6 +8,7 @@ import { buildBoard, flashBoard, writeSdkconfig } from "../../../scripts/board-b
 import { choosePort, findPorts, missingIdf } from "../../../scripts/board-tools.js";
 import { FlashProblems, readArguments } from "../../../scripts/flash-arguments.js";
 import { type ModdableSdk, projectFolder } from "../../../scripts/moddable-sdk.js";
+import { RedactingPrinter } from "../../../scripts/redacting-printer.js";
 
 const work = mkdtempSync(join(tmpdir(), "flash-"));
 after(() => rmSync(work, { recursive: true, force: true }));
@@ -231,5 +232,27 @@ describe("a version", () => {
 	test("that the image cannot hold, or that would break the sdkconfig, is refused", () => {
 		for (const version of ["", "1".repeat(32), "1.0.0 beta", '1"', "1=2"])
 			assert.throws(() => writeSdkconfig(version, join(work, "refused")), /the version must be/);
+	});
+});
+
+describe("what a tool prints", () => {
+	function printed(secrets: string[], ...pieces: string[]): string[] {
+		const lines: string[] = [];
+		const printer = new RedactingPrinter({ secrets, print: (line) => lines.push(line) });
+		for (const piece of pieces) printer.write(piece);
+		printer.end();
+		return lines;
+	}
+
+	test("comes line by line, the last one too", () => {
+		assert.deepEqual(printed([], "a\nb", "c\n\nd"), ["a", "bc", "", "d"]);
+	});
+
+	test("shows no secret, even where it comes in two pieces or twice", () => {
+		assert.deepEqual(printed(["hush"], "x hu", "sh y hush\nhush"), ["x ••• y •••", "•••"]);
+	});
+
+	test("shows no rest of a secret that holds another", () => {
+		assert.deepEqual(printed(["abc", "abcdef"], "token=abcdef"), ["token=•••"]);
 	});
 });
