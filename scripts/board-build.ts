@@ -39,9 +39,13 @@ export function boardPlatform(model: Model): string {
  */
 export async function buildBoard(options: BoardBuildOptions): Promise<string> {
 	const { sdk, model, version, outputFolder, settings = [], onOutput } = options;
-	const image = join(outputFolder, "bin", "esp32", model.toLowerCase(), "release", "device", "xs_esp32.bin");
-	// The SDK copies a former image's file where ESP-IDF failed to make a new one.
+	const folderOf = (kind: "bin" | "tmp") =>
+		join(outputFolder, kind, "esp32", model.toLowerCase(), "release", "device");
+	const image = join(folderOf("bin"), "xs_esp32.bin");
+	// The SDK does not make sure that this is a new one.
 	rmSync(image, { force: true });
+	// Its makefile does not know that this file's content depends on the version.
+	rmSync(join(folderOf("tmp"), "board-descriptor.c.o"), { force: true });
 	const SDKCONFIGPATH = writeSdkconfig(version, join(outputFolder, "sdkconfig"));
 	await build({
 		sdk: { ...sdk, environment: { ...sdk.environment, SDKCONFIGPATH } },

@@ -208,6 +208,15 @@ describe("building for a board", posix, () => {
 		await assert.rejects(buildBoard(options), /made no image/);
 	});
 
+	test("compiles the descriptor anew, since only its version may have changed", async () => {
+		const folder = join(outputFolder, "tmp", "esp32", "dev-1", "release", "device");
+		mkdirSync(folder, { recursive: true });
+		writeFileSync(join(folder, "board-descriptor.c.o"), "of 1.2.2");
+		const { sdk } = pretendSdk(imageOf("DEV-1", "1.2.3"));
+		await buildBoard({ sdk, model: "DEV-1", version: "1.2.3", outputFolder, onOutput });
+		assert.ok(!existsSync(join(folder, "board-descriptor.c.o")));
+	});
+
 	test("does not take an image of another model or version, or a merged one", async () => {
 		for (const image of [imageOf("PROTO-1", "1.2.3"), imageOf("DEV-1", "1.2.2")]) {
 			const { sdk } = pretendSdk(image);
