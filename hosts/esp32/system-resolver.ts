@@ -8,18 +8,25 @@ export class SystemResolver implements Resolver {
 	resolve(options: ResolveOptions): void {
 		const { host, onResolved, onError } = options;
 		try {
-			Net.resolve(host, (_name, address) => {
-				try {
+			Net.resolve(host, (_name, address) =>
+				withoutExceptions(() => {
 					if (address) onResolved(host, address);
 					else onError();
-				} catch (error) {
-					trace(`look-up: ${error}\n`);
-				}
-			});
+				}),
+			);
 		} catch (error) {
 			trace(`look-up: ${error}\n`);
 			// In a later turn, since nobody expects an answer from within the question.
-			Timer.set(() => onError());
+			Timer.set(() => withoutExceptions(onError));
 		}
+	}
+}
+
+/** An exception that leaves a callback restarts the board. */
+function withoutExceptions(action: () => void): void {
+	try {
+		action();
+	} catch (error) {
+		trace(`look-up: ${error}\n`);
 	}
 }
