@@ -64,8 +64,8 @@ async function run(): Promise<void> {
 		}
 	});
 	const stop = () => device.close().then(() => process.exit(0));
-	process.once("SIGINT", stop);
-	process.once("SIGTERM", stop);
+	process.on("SIGINT", stop);
+	process.on("SIGTERM", stop);
 }
 
 function readArguments() {
