@@ -1,7 +1,8 @@
 /** Pins, partitions and ESP-IDF's settings: what no compiler checks, and what a board in the field cannot get repaired. */
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, test } from "node:test";
 import { isRecord } from "../../../device/protocol/schema.js";
 import { pins as dev1 } from "../../../hosts/dev-1/pins.js";
@@ -147,6 +148,18 @@ describe("ESP-IDF's settings", () => {
 		assert.equal(settings.get("ESPTOOLPY_FLASHSIZE_16MB"), "y");
 		assert.equal(settings.get("SPIRAM"), "y");
 		assert.equal(settings.get("SPIRAM_MODE_OCT"), "y");
+	});
+
+	test("have names that ESP-IDF knows: others are dropped without a word", {
+		skip: process.env.IDF_PATH ? undefined : "IDF_PATH is not set",
+	}, () => {
+		const components = join(process.env.IDF_PATH ?? "", "components");
+		const known = readdirSync(components, { recursive: true, encoding: "utf8" })
+			.filter((file) => /(^|[\\/])Kconfig[^\\/]*$/.test(file))
+			.map((file) => readFileSync(join(components, file), "utf8"))
+			.join("\n");
+		for (const name of settings.keys())
+			assert.match(known, new RegExp(`^\\s*(menu)?config ${name}\\s*$`, "m"), name);
 	});
 
 	test("take the version from here, and the committed one says that nobody gave it", () => {
