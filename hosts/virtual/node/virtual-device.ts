@@ -35,6 +35,8 @@ export interface VirtualDeviceOptions {
 
 export class VirtualDevice {
 	readonly board = new Board();
+	/** What the firmware keeps in flash. */
+	readonly settings: Settings;
 	readonly #options: VirtualDeviceOptions;
 	readonly #executable: string;
 	readonly #program: Program;
@@ -59,7 +61,7 @@ export class VirtualDevice {
 		this.#options = options;
 		this.#executable = executable;
 		this.#program = program;
-		const settings = new Settings(options.settingsFile);
+		this.settings = new Settings(options.settingsFile);
 		this.#standIns = {
 			digital,
 			light,
@@ -73,7 +75,7 @@ export class VirtualDevice {
 			time,
 			websocket,
 			resource,
-			"key-value": keyValue(settings),
+			"key-value": keyValue(this.settings),
 			system: () => ({ onCall: () => ({ detail: this.#facts() }) }),
 		};
 		this.#machine = this.#powerOn();

@@ -118,6 +118,13 @@ describe("a program that cannot be preloaded ends with the name of its module", 
 		assert.match(exit.message, /module culprit keeps a regular expression/);
 	});
 
+	test("the module that is named is the one that does it, not one that imports it", async () => {
+		const importer = `${FIXTURES}/bad/importer.ts`;
+		const culprit = `${FIXTURES}/bad/pattern.ts`;
+		const exit = await end({ main: importer, culprit, later: importer });
+		assert.match(exit.message, /module culprit keeps/);
+	});
+
 	test("a generator that is not at its end", async () => {
 		const exit = await withCulprit("generator");
 		assert.equal(exit.kind, "bad_program");
@@ -213,7 +220,7 @@ describe("modules", () => {
 			},
 		);
 		await machine.ready;
-		assert.equal(traced, 'above+beside named é😀"\\ true');
+		assert.equal(traced, 'above+beside+below named é😀"\\ true');
 		await machine.close();
 	});
 
