@@ -2,8 +2,8 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { setTimeout } from "node:timers/promises";
 import type { TestContext } from "node:test";
+import { setTimeout } from "node:timers/promises";
 
 export interface CommandLine {
 	readonly process: ChildProcess;
