@@ -10,7 +10,7 @@ import { buildMachine, type Program } from "./build.js";
 import { buildFirmware } from "./firmware.js";
 import { type Channel, type ChannelHandler, type Exit, type Limits, Machine } from "./machine.js";
 import { dns, time, websocket, wifi } from "./stand-ins/network.js";
-import { audio, codec, digital, haptics, light, pixels, touch } from "./stand-ins/peripherals.js";
+import { audio, digital, haptics, light, pixels, smbus, touch } from "./stand-ins/peripherals.js";
 import type { StandIn } from "./stand-ins/stand-in.js";
 import { keyValue, resource, Settings } from "./stand-ins/storage.js";
 
@@ -69,7 +69,7 @@ export class VirtualDevice {
 			pixels,
 			haptics,
 			audio,
-			codec,
+			smbus,
 			wifi,
 			dns,
 			time,
