@@ -168,6 +168,6 @@ async function exchange(port: number, { path, method, headers, body }: Exchange)
 /** An empty directory that is deleted when the test ends. */
 export async function temporaryDirectory(t: TestContext): Promise<string> {
 	const directory = await mkdtemp(join(tmpdir(), "gateway-firmware-"));
-	t.after(() => rm(directory, { recursive: true, force: true }));
+	t.after(() => rm(directory, { recursive: true, force: true, maxRetries: 5 }));
 	return directory;
 }
