@@ -23,9 +23,7 @@ export type ButtonName = (typeof buttonNames)[number];
 /** Moddable's `neopixel`: a strip of RGB pixels with a frame buffer of its own. */
 export interface PixelStrip {
 	readonly length: number;
-	/** 0 to 255, applied at update. */
-	brightness: number;
-	/** Each 0 to 255; the colour in the strip's own order. */
+	/** Each 0 to 255, as the pixel is to be driven; the colour in the strip's own order. */
 	makeRGB(red: number, green: number, blue: number): number;
 	setPixel(index: number, colour: number): void;
 	/** Shows the frame buffer. */
@@ -114,7 +112,7 @@ export interface ResolveOptions {
 export type ResolverPart = Part<object, Resolver>;
 /** How the SDK's clients take a resolver: they make `new dns.io(dns)`. */
 export interface ResolverOption {
-	readonly io: new (options: never) => Resolver;
+	readonly io: ResolverPart;
 }
 
 /** ECMA-419 `embedded:network/websocket/client` (Moddable SDK). */

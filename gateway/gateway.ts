@@ -3,11 +3,12 @@
  * No other file knows how the rooms hang together.
  */
 
+import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { Logger } from "pino";
 import { Access } from "./access/access.js";
-import { hostOf } from "./access/origin.js";
+import { hostOf, isLoopback } from "./access/origin.js";
 import { loadTokens, type Tokens } from "./access/tokens.js";
 import { type CreateFirmwareRoom, type FirmwareRoom, withoutFirmware } from "./firmware-room.js";
 import { createHttp } from "./http.js";
@@ -71,6 +72,10 @@ export class Gateway {
 		const settings: Settings = { ...defaultSettings, ...options };
 		const limits: SocketLimits = { ...socketLimits, ...options.limits };
 		const log = options.log ?? createLog(settings.logLevel);
+		if (!settings.auth && !isLoopback(settings.host))
+			throw new StartError(
+				`AUTH=off is for loopback alone, but HOST is ${settings.host}; leave AUTH out, or set HOST to 127.0.0.1.`,
+			);
 		this.#settings = settings;
 		this.#limits = limits;
 		this.#log = log;
@@ -83,7 +88,12 @@ export class Gateway {
 		const sessions = new Sessions({
 			now,
 			maxDevices,
-			onChanged: (session, reason) => this.#monitors.announce(session, reason),
+			onChanged: (session, reason) => {
+				const { sessionId, device, introduction } = session;
+				const event = { sessionId, deviceId: device?.deviceId, remoteAddress: introduction.remoteAddress };
+				log[reason === "ota" ? "debug" : "info"](event, `device: ${reason}`);
+				this.#monitors.announce(session, reason);
+			},
 			onNamed: (device) => this.#firmware.updates.onConnected(device),
 			onUplink: (session, uplink, text) => {
 				this.#monitors.relay(session, text, uplink.type === "state_report");
@@ -122,7 +132,7 @@ export class Gateway {
 			firmware: firmware.router,
 			log,
 		});
-		this.#server = createHttpServer(settings, app);
+		this.#server = createHttpServer(settings, limits.requestHeadersMs, app);
 		this.#server.on("upgrade", (request, socket, head) => {
 			this.#upgrades.handle(request, socket, head).catch((error: unknown) => {
 				log.error({ err: error }, "upgrade failed");
@@ -139,10 +149,14 @@ export class Gateway {
 	async listen(): Promise<Listening> {
 		const { host, port, tls, publicUrl, auth } = this.#settings;
 		await this.#firmware.open();
-		await new Promise<void>((resolve, reject) => {
-			this.#server.once("error", (error) => reject(listenError(error, host, port)));
-			this.#server.listen(port, host, resolve);
-		});
+		this.#server.listen(port, host);
+		try {
+			await once(this.#server, "listening");
+		} catch (error) {
+			throw listenError(error, host, port);
+		}
+		// Such as too many open files: one client is not let in, which is no reason to drop all others.
+		this.#server.on("error", (error) => this.#log.error({ err: error }, "connection not accepted"));
 		const address = this.#server.address();
 		const actualPort = typeof address === "object" && address ? address.port : port;
 		const url = `${tls ? "https" : "http"}://${hostOf(reachableHost(host))}:${actualPort}`;
@@ -173,12 +187,16 @@ export class Gateway {
 	}
 }
 
-function createHttpServer(settings: Settings, app: Parameters<typeof createServer>[1]): Server {
-	// A client that connects and never finishes its request is cut off: 10 s for a handshake or headers.
-	const timeouts = { headersTimeout: 10_000, connectionsCheckingInterval: 5_000 };
+/** @param headersMs a client that connects and does not finish its handshake or headers in that time is cut off */
+function createHttpServer(
+	settings: Settings,
+	headersMs: number,
+	app: Parameters<typeof createServer>[1],
+): Server {
+	const timeouts = { headersTimeout: headersMs, connectionsCheckingInterval: headersMs / 2 };
 	if (!settings.tls) return createServer(timeouts, app);
 	try {
-		return createTlsServer({ ...timeouts, ...settings.tls, handshakeTimeout: 10_000 }, app);
+		return createTlsServer({ ...timeouts, ...settings.tls, handshakeTimeout: headersMs }, app);
 	} catch (error) {
 		const why = error instanceof Error ? error.message : "unknown";
 		throw new StartError(
@@ -192,7 +210,7 @@ function reachableHost(host: string): string {
 	return host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
 }
 
-function listenError(error: Error, host: string, port: number): Error {
+function listenError(error: unknown, host: string, port: number): unknown {
 	const where = `${hostOf(host)}:${port}`;
 	switch (errorCode(error)) {
 		case "EADDRINUSE":
@@ -201,6 +219,7 @@ function listenError(error: Error, host: string, port: number): Error {
 			return new StartError(`This user may not listen on ${where}; set PORT to 1024 or above.`);
 		case "EADDRNOTAVAIL":
 		case "ENOTFOUND":
+		case "EAI_AGAIN":
 			return new StartError(
 				`HOST is ${host}, which is no address of this machine; set it to one, or to 0.0.0.0 for all.`,
 			);

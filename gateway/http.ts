@@ -44,6 +44,13 @@ export function createHttp({ access, publicUrl, isTls, firmware, log }: HttpOpti
 		}),
 	);
 	app.get("/healthz", (_request, response) => void response.json({ status: "ok" }));
+	app.get(["/device", "/monitor"], (_request, response) =>
+		sendProblem(response, {
+			status: 426,
+			detail: "Connect by WebSocket.",
+			headers: { Upgrade: "websocket" },
+		}),
+	);
 	app.use(firmware);
 	app.use(loginRouter({ access, publicUrl, page: loginPage }));
 	app.use(dashboardFiles());

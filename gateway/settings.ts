@@ -6,7 +6,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { matches } from "../device/protocol/schema.js";
-import { isLoopback, parseUrl } from "./access/origin.js";
+import { parseUrl } from "./access/origin.js";
 import { token } from "./access/tokens.js";
 import { errorCode, StartError } from "./start-error.js";
 import { type LogLevel, logLevels } from "./telemetry/log.js";
@@ -60,14 +60,8 @@ export const defaultSettings: Settings = Object.freeze({
  */
 export function readSettings(environment: Environment): Settings {
 	const given = (name: string) => environment[name] || undefined;
-	const host = given("HOST") ?? defaultSettings.host;
-	const auth = readSwitch("AUTH", given("AUTH"));
-	if (!auth && !isLoopback(host))
-		throw new StartError(
-			`AUTH=off is for loopback alone, but HOST is ${host}; leave AUTH out, or set HOST to 127.0.0.1.`,
-		);
 	return {
-		host,
+		host: given("HOST") ?? defaultSettings.host,
 		port: readPort(given("PORT")),
 		tls: readTls(given("TLS_CERT"), given("TLS_KEY")),
 		dataDir: resolve(given("DATA_DIR") ?? defaultSettings.dataDir),
@@ -77,7 +71,7 @@ export function readSettings(environment: Environment): Settings {
 		publicUrl: readPublicUrl(given("PUBLIC_URL")),
 		maxUploadBytes: readSize("MAX_UPLOAD", given("MAX_UPLOAD")),
 		logLevel: readLogLevel(given("LOG_LEVEL")),
-		auth,
+		auth: readSwitch("AUTH", given("AUTH")),
 		imageCheck: readSwitch("IMAGE_CHECK", given("IMAGE_CHECK")),
 	};
 }

@@ -21,8 +21,9 @@ export class LookupTicket {
 class Lookup implements Resolver {
 	readonly #ticket: LookupTicket;
 
-	constructor(ticket: LookupTicket) {
-		this.#ticket = ticket;
+	constructor(options: object) {
+		if (!(options instanceof LookupTicket)) throw new TypeError("a LookupTicket is needed");
+		this.#ticket = options;
 	}
 
 	resolve(options: ResolveOptions): void {

@@ -36,7 +36,8 @@ export class Audio {
 	readonly #codec: Codec;
 	readonly #now: () => number;
 	readonly #onChanged: () => void;
-	readonly #silence = new Uint8Array(blockBytes / 4);
+	/** A piece of it: the output copies. */
+	readonly #silence = new Uint8Array(1024);
 
 	#volume: number;
 	/** What `toggleMute` goes back to. */

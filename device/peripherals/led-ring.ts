@@ -40,7 +40,6 @@ export class LedRing {
 
 	constructor(options: LedRingOptions) {
 		this.#strip = new options.part({});
-		this.#strip.brightness = 255;
 		this.#now = options.now;
 		this.#onChanged = options.onChanged;
 		this.#brightness = options.brightness;

@@ -18,7 +18,7 @@ export type StringSchema = Presence & {
 	readonly type: "string";
 	/** The strings that are allowed; absent, any is. */
 	readonly values?: readonly string[];
-	/** In characters. */
+	/** In code points. */
 	readonly maxLength?: number;
 	/** Source of a regular expression: a RegExp object may not live in a preloaded module. */
 	readonly pattern?: string;
@@ -171,8 +171,13 @@ function findProblemInFields(
 
 function isAllowedText(schema: StringSchema, value: string): boolean {
 	if (schema.values) return schema.values.includes(value);
-	if (schema.maxLength !== undefined && value.length > schema.maxLength) return false;
+	if (schema.maxLength !== undefined && isLonger(value, schema.maxLength)) return false;
 	return schema.pattern === undefined || new RegExp(schema.pattern).test(value);
+}
+
+/** Counts code points: XS does so by itself, other engines count UTF-16 units, of which there are never fewer. */
+function isLonger(value: string, maxLength: number): boolean {
+	return value.length > maxLength && Array.from(value).length > maxLength;
 }
 
 function expected(schema: Schema): Problem {

@@ -62,16 +62,16 @@ export class Access {
 	): Promise<HttpRefusal | undefined> {
 		const isRight = (role: Role) => roles.includes(role) && equalSecrets(shown, this.#options.tokens[role]);
 		if (isRight("device")) return undefined;
-		const blocked = await this.#checkFailures(request);
+		const blocked = await this.#checkFailures(request, roles);
 		if (blocked) return blocked;
 		if (isRight("monitor")) return undefined;
-		return this.countFailure(request);
+		return this.countFailure(request, roles);
 	}
 
 	/** Counts a failed login. @returns what to answer it with */
-	async countFailure(request: IncomingMessage): Promise<HttpRefusal> {
-		await this.#failures.penalty(remoteAddressOf(request));
-		return (await this.#checkFailures(request)) ?? unauthorized();
+	async countFailure(request: IncomingMessage, roles: readonly Role[]): Promise<HttpRefusal> {
+		await this.#failures.penalty(failureKey(request, roles));
+		return (await this.#checkFailures(request, roles)) ?? unauthorized();
 	}
 
 	/** Turns away what a browser sends on behalf of another web site. */
@@ -128,8 +128,8 @@ export class Access {
 		return { status: 403, detail: "With AUTH=off this gateway answers to localhost and 127.0.0.1 only." };
 	}
 
-	async #checkFailures(request: IncomingMessage): Promise<HttpRefusal | undefined> {
-		const failures = await this.#failures.get(remoteAddressOf(request));
+	async #checkFailures(request: IncomingMessage, roles: readonly Role[]): Promise<HttpRefusal | undefined> {
+		const failures = await this.#failures.get(failureKey(request, roles));
 		if (!failures || failures.consumedPoints < failuresAMinute) return undefined;
 		const seconds = Math.ceil(failures.msBeforeNext / 1000);
 		return {
@@ -142,6 +142,11 @@ export class Access {
 	#sign(expires: string): string {
 		return createHmac("sha256", this.#options.tokens.monitor).update(`cookie ${expires}`).digest("base64url");
 	}
+}
+
+/** Counted apart by role: devices with a wrong token must not keep people behind the same proxy from logging in. */
+function failureKey(request: IncomingMessage, roles: readonly Role[]): string {
+	return `${roles.join()} ${remoteAddressOf(request)}`;
 }
 
 function unauthorized(): HttpRefusal {

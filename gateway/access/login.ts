@@ -33,7 +33,7 @@ export function loginRouter({ access, publicUrl, page }: LoginOptions): Router {
 			secure,
 			maxAge: maxAgeMs,
 		});
-		response.set("Cache-Control", "no-store").redirect(303, "/");
+		response.set("Cache-Control", "no-store").redirect(303, "./");
 	};
 
 	router.get("/login", async (request, response) => {
@@ -41,7 +41,7 @@ export function loginRouter({ access, publicUrl, page }: LoginOptions): Router {
 		// Whatever looks at links before people do (mail, chat) asks by HEAD; that must not use the code up.
 		if (typeof code !== "string" || request.method === "HEAD") return void showPage(response, 200, "");
 		if (access.useLoginCode(code)) return letIn(request, response);
-		const { status } = await access.countFailure(request);
+		const { status } = await access.countFailure(request, ["monitor"]);
 		showPage(response, status, "This link was used before, or is over an hour old. Paste the monitor token.");
 	});
 
@@ -63,7 +63,7 @@ export function loginRouter({ access, publicUrl, page }: LoginOptions): Router {
 	router.post("/logout", (request, response) => {
 		const foreign = access.checkOrigin(request);
 		if (foreign) return sendProblem(response, foreign);
-		response.clearCookie(access.cookieName).redirect(303, "/login");
+		response.clearCookie(access.cookieName).redirect(303, "login");
 	});
 
 	return router;

@@ -39,8 +39,15 @@ export function loadTokens(options: { dataDir: string; given: Given }): Tokens {
 	const { device, monitor } = options.given;
 	if (device !== undefined && monitor !== undefined) return { device, monitor };
 	const path = join(options.dataDir, "tokens.json");
-	const kept = readTokens(path) ?? makeTokens(path, options.dataDir);
-	return { device: device ?? kept.device, monitor: monitor ?? kept.monitor };
+	try {
+		const kept = readTokens(path) ?? makeTokens(path, options.dataDir);
+		return { device: device ?? kept.device, monitor: monitor ?? kept.monitor };
+	} catch (error) {
+		if (error instanceof StartError) throw error;
+		throw new StartError(
+			`${path} cannot be read or written (${errorCode(error)}); set DATA_DIR to a folder of this user.`,
+		);
+	}
 }
 
 /** Whether two secrets are equal, in a time that says nothing about where they differ. */

@@ -53,13 +53,12 @@ export class Sessions {
 	}
 
 	/**
-	 * Takes in a checked uplink.
+	 * Takes in a checked uplink of a session that has not ended.
 	 *
 	 * @param text the uplink as it came
 	 * @returns undefined, or a sentence that says why it does not count
 	 */
 	receive(session: Session, uplink: Uplink, text: string): string | undefined {
-		if (!session.connected) return undefined;
 		if ("deviceId" in uplink && session.device && uplink.deviceId !== session.device.deviceId)
 			return `${uplink.type}: deviceId must be ${session.device.deviceId}, as this connection was named`;
 		session.lastSeenAt = this.#options.now();
@@ -69,7 +68,7 @@ export class Sessions {
 	}
 
 	/**
-	 * Ends a session at once; what its socket still says no longer counts. Without effect on one that has ended.
+	 * Ends a session at once; what its socket still says must not be taken in. Without effect on one that has ended.
 	 *
 	 * @param close the WebSocket close frame to send; left out where the socket is gone already
 	 */

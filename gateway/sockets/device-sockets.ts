@@ -54,7 +54,7 @@ export class DeviceSockets {
 		socket.on("error", (error) => log.warn({ problem: error.message }, "device socket failed"));
 		socket.on("close", (code) => {
 			this.#sockets.delete(socket);
-			log.info({ deviceId: session.device?.deviceId, code }, "device socket closed");
+			log.debug({ deviceId: session.device?.deviceId, code }, "device socket closed");
 			sessions.end(session, "disconnected");
 		});
 	}

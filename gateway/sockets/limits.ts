@@ -4,6 +4,8 @@
  */
 
 export interface SocketLimits {
+	/** Time for a TLS handshake, and then for a request's headers. */
+	readonly requestHeadersMs: number;
 	readonly pingIntervalMs: number;
 	/** Pings that may go unanswered; the next one that falls due ends the connection. */
 	readonly unansweredPings: number;
@@ -25,6 +27,7 @@ export interface SocketLimits {
 }
 
 export const socketLimits: SocketLimits = Object.freeze({
+	requestHeadersMs: 10_000,
 	pingIntervalMs: 15_000,
 	unansweredPings: 2,
 	maxFrameBytes: 64 * 1024,

@@ -68,7 +68,6 @@ export class MonitorCommands {
 	}
 
 	#boot(session: Session): undefined {
-		this.#log.info({ sessionId: session.sessionId, deviceId: session.device?.deviceId }, "device booted");
 		this.#sessions.end(session, "boot", { code: closeCodes.normal, reason: "boot" });
 	}
 

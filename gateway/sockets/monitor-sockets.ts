@@ -63,7 +63,7 @@ export class MonitorSockets {
 			this.#monitors.delete(socket);
 			log.info({ remoteAddress, code, monitors: this.size }, "monitor disconnected");
 		});
-		monitor.send(statusUpdateText("snapshot", sessions.list(), now()));
+		monitor.start(Buffer.from(statusUpdateText("snapshot", sessions.list(), now())));
 	}
 
 	/** Tells every monitor that a session changed. */

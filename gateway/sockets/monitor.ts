@@ -9,6 +9,8 @@ import { closeCodes, type SocketLimits } from "./limits.js";
 export class Monitor {
 	readonly #socket: WebSocket;
 	readonly #limits: SocketLimits;
+	/** The snapshot of a large fleet may be larger than any limit; it alone must not make a monitor slow. */
+	#snapshotBytes = 0;
 	/** Of each session, by its id, the newest state report that this monitor is too slow for. */
 	readonly #waiting = new Map<string, Buffer>();
 
@@ -17,12 +19,18 @@ export class Monitor {
 		this.#limits = options.limits;
 	}
 
+	/** Sends the first frame. */
+	start(snapshot: Buffer): void {
+		this.#snapshotBytes = snapshot.length;
+		this.send(snapshot);
+	}
+
 	/** Sends what no monitor may miss: a change of a session, or an answer. */
 	send(frame: Buffer | string): void {
 		const socket = this.#socket;
 		if (socket.readyState !== socket.OPEN) return;
 		socket.send(frame, { binary: false }, this.#onWritten);
-		if (socket.bufferedAmount <= this.#limits.stuckMonitorBytes) return;
+		if (this.#backlog() <= this.#limits.stuckMonitorBytes) return;
 		this.#waiting.clear();
 		socket.close(closeCodes.tryAgainLater, "reads too slowly");
 	}
@@ -48,6 +56,11 @@ export class Monitor {
 	};
 
 	#isSlow(): boolean {
-		return this.#socket.bufferedAmount > this.#limits.slowMonitorBytes;
+		return this.#backlog() > this.#limits.slowMonitorBytes;
+	}
+
+	/** In bytes, at least. */
+	#backlog(): number {
+		return this.#socket.bufferedAmount - this.#snapshotBytes;
 	}
 }

@@ -13,11 +13,13 @@ const devices = new Map();
 const retryMs = { first: 1000, last: 15_000 };
 let nextRetryMs = retryMs.first;
 
-connect();
+start();
 setInterval(() => devices.forEach(showPresence), 1000);
 
 function connect() {
-	const socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/monitor`);
+	const address = new URL("monitor", location.href);
+	address.protocol = address.protocol.replace("http", "ws");
+	const socket = new WebSocket(address);
 	socket.addEventListener("message", ({ data }) => receive(JSON.parse(data)));
 	socket.addEventListener("open", () => {
 		nextRetryMs = retryMs.first;
@@ -25,16 +27,16 @@ function connect() {
 	});
 	socket.addEventListener("close", () => {
 		showLink("lost", "Connection lost. Reconnecting…");
-		setTimeout(reconnect, nextRetryMs * (0.5 + Math.random() / 2));
+		setTimeout(start, nextRetryMs * (0.5 + Math.random() / 2));
 		nextRetryMs = Math.min(nextRetryMs * 2, retryMs.last);
 	});
 }
 
-/** A browser does not say why a WebSocket was refused, so that is asked first. */
-async function reconnect() {
+/** A browser does not say why a WebSocket was refused, so whether we are logged in is asked first. */
+async function start() {
 	try {
-		const { status } = await fetch("/login/state");
-		if (status === 401) return location.assign("/login");
+		const { status } = await fetch("login/state");
+		if (status === 401) return location.assign("login");
 	} catch {
 		// The gateway is away; the socket will say so too, and try again.
 	}

@@ -1,0 +1,112 @@
+/**
+ * The loudspeaker, silent: the panel says what would be heard. The desktop's own audio differs from system to system and
+ * needs a sound device, while the firmware only needs an output that takes what an ESP32 takes.
+ */
+
+import Resource from "Resource";
+import type { Panel } from "simulator/panel";
+import type { AudioOutput, Codec } from "../../../device/host.js";
+
+/** modules/io/audioout/esp32: five blocks fit before `start`. */
+const queueBytes = 5 * 4092;
+/** Signed 16-bit mono at 16 kHz. */
+const bytesPerMs = 32;
+/** Of Moddable's MAUD resources. */
+const headerBytes = 12;
+const sounds = Object.freeze(["startup", "wifi_connecting", "wifi_connected"]);
+
+export interface AudioOptions {
+	readonly panel: Panel;
+}
+
+export class AudioOut implements AudioOutput {
+	readonly #panel: Panel;
+	#queuedBytes = 0;
+	#sound: { name: string; fromMs: number; lengthMs: number } | undefined;
+
+	constructor(options: AudioOptions) {
+		this.#panel = options.panel;
+	}
+
+	start(): void {
+		this.#queuedBytes = 0;
+		if (this.#sound) this.#panel.post({ sound: this.#sound });
+	}
+
+	stop(): void {
+		this.#queuedBytes = 0;
+		this.#sound = undefined;
+		this.#panel.post({ sound: null });
+	}
+
+	write(samples: Uint8Array): void {
+		if (this.#queuedBytes + samples.byteLength > queueBytes) throw new Error("would block");
+		this.#queuedBytes += samples.byteLength;
+		this.#sound ??= recognised(samples);
+	}
+
+	close(): void {
+		this.stop();
+	}
+}
+
+/** Which of the sounds in flash these samples are the end of. */
+function recognised(samples: Uint8Array): { name: string; fromMs: number; lengthMs: number } | undefined {
+	for (const name of sounds) {
+		const bytes = new Uint8Array(new Resource(`${name}.maud`));
+		const offset = bytes.byteLength - samples.byteLength;
+		if (offset < headerBytes || !endsAlike(bytes.subarray(offset), samples)) continue;
+		return {
+			name,
+			fromMs: (offset - headerBytes) / bytesPerMs,
+			lengthMs: (bytes.byteLength - headerBytes) / bytesPerMs,
+		};
+	}
+	return undefined;
+}
+
+/** Two different sounds differ somewhere in the hundred bytes at their middle. */
+function endsAlike(a: Uint8Array, b: Uint8Array): boolean {
+	const middle = b.byteLength >> 1;
+	for (let index = middle; index < Math.min(middle + 100, b.byteLength); index++)
+		if (a[index] !== b[index]) return false;
+	return true;
+}
+
+export class AudioCodec implements Codec {
+	readonly #panel: Panel;
+	#volume = 0;
+	#isMuted = true;
+
+	constructor(options: AudioOptions) {
+		this.#panel = options.panel;
+	}
+
+	get isReady(): boolean {
+		return true;
+	}
+
+	get volume(): number {
+		return this.#volume;
+	}
+
+	set volume(volume: number) {
+		this.#volume = volume;
+		this.#show();
+	}
+
+	get isMuted(): boolean {
+		return this.#isMuted;
+	}
+
+	set isMuted(isMuted: boolean) {
+		this.#isMuted = isMuted;
+		this.#show();
+	}
+
+	close(): void {}
+
+	#show(): void {
+		this.#panel.post({ codec: { volume: this.#volume, isMuted: this.#isMuted } });
+	}
+}

@@ -1,0 +1,85 @@
+/** Puts the simulated parts together to what the firmware asks of any host: the global `device`. */
+
+import { AudioCodec, AudioOut } from "simulator/audio";
+import { Button, LightSensor, TouchSensor } from "simulator/inputs";
+import { createNetwork } from "simulator/network";
+import { HapticMotor, Ring } from "simulator/outputs";
+import type { Boot, Panel } from "simulator/panel";
+import { SettingsStore } from "simulator/settings";
+import { SimulatedSystem } from "simulator/system";
+import type { ButtonName, ButtonPart, Host } from "../../../device/host.js";
+import type { Model } from "../../../device/protocol/schema.js";
+
+export interface HostOptions {
+	readonly model: Model;
+	readonly panel: Panel;
+	/** What the panel kept for this device. */
+	readonly boot: Boot;
+}
+
+/** Each part knows the panel by itself, as a board's parts know their pins. */
+export function createHost({ model, panel, boot }: HostOptions): Host {
+	const button = (name: ButtonName): ButtonPart =>
+		class extends Button {
+			constructor(options: { onReadable: () => void }) {
+				super({ ...options, panel, name });
+			}
+		};
+	return {
+		model,
+		chip: "virtual",
+		system: class extends SimulatedSystem {
+			constructor() {
+				super({ panel, boot });
+			}
+		},
+		network: createNetwork({ panel, boot }),
+		storage: {
+			settings: class extends SettingsStore {
+				constructor() {
+					super({ panel, boot });
+				}
+			},
+		},
+		peripheral: {
+			button: {
+				play: button("play"),
+				mute: button("mute"),
+				volumeUp: button("volumeUp"),
+				volumeDown: button("volumeDown"),
+			},
+			ledRing: class extends Ring {
+				constructor() {
+					super({ panel });
+				}
+			},
+			audioOutput: class extends AudioOut {
+				constructor() {
+					super({ panel });
+				}
+			},
+			codec: class extends AudioCodec {
+				constructor() {
+					super({ panel });
+				}
+			},
+			...(model === "PROTO-1" && {
+				haptics: class extends HapticMotor {
+					constructor() {
+						super({ panel });
+					}
+				},
+				ambientLight: class extends LightSensor {
+					constructor() {
+						super({ panel, boot });
+					}
+				},
+				touch: class extends TouchSensor {
+					constructor() {
+						super({ panel, boot });
+					}
+				},
+			}),
+		},
+	};
+}

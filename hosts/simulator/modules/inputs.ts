@@ -1,0 +1,80 @@
+/** What a person does to the device: buttons, light and touch, worked on the panel. */
+
+import type { Boot, Panel } from "simulator/panel";
+import type { AnalogInput, ButtonName, DigitalInput, TouchPad } from "../../../device/host.js";
+
+export interface ButtonOptions {
+	readonly panel: Panel;
+	readonly name: ButtonName;
+	readonly onReadable: () => void;
+}
+
+export class Button implements DigitalInput {
+	#isPressed = false;
+	#onReadable: (() => void) | undefined;
+
+	constructor(options: ButtonOptions) {
+		this.#onReadable = options.onReadable;
+		options.panel.listen(({ button }) => {
+			if (button?.name !== options.name) return;
+			this.#isPressed = button.isPressed;
+			this.#onReadable?.();
+		});
+	}
+
+	read(): number {
+		return this.#isPressed ? 1 : 0;
+	}
+
+	close(): void {
+		this.#onReadable = undefined;
+	}
+}
+
+export interface SensorOptions {
+	readonly panel: Panel;
+	readonly boot: Boot;
+}
+
+/** 12 bits, as on an ESP32-S3. */
+export class LightSensor implements AnalogInput {
+	#level: number;
+
+	constructor(options: SensorOptions) {
+		this.#level = options.boot.light;
+		options.panel.listen(({ light }) => {
+			if (light !== undefined) this.#level = light;
+		});
+	}
+
+	get resolution(): number {
+		return 12;
+	}
+
+	read(): number {
+		return this.#level;
+	}
+
+	close(): void {}
+}
+
+/** About what an ESP32-S3 counts on a pad without a finger, and with one. */
+const restingCount = 24_000;
+const touchedCount = 33_000;
+
+export class TouchSensor implements TouchPad {
+	#isTouched: boolean;
+
+	constructor(options: SensorOptions) {
+		this.#isTouched = options.boot.isTouched;
+		options.panel.listen(({ isTouched }) => {
+			if (isTouched !== undefined) this.#isTouched = isTouched;
+		});
+	}
+
+	read(): number {
+		return this.#isTouched ? touchedCount : restingCount;
+	}
+
+	close(): void {}
+}

@@ -1,0 +1,161 @@
+/** The SDK's own network clients over the desktop's network, as long as the simulated Wi-Fi is there. */
+
+import TCP, { type Options as TCPOptions } from "embedded:io/socket/tcp";
+import TLSSocket from "embedded:io/socket/tcp/tls";
+import WebSocketClient from "embedded:network/websocket/client";
+import Net from "net";
+import type { Boot, Panel } from "simulator/panel";
+import { Radio, SimulatedWiFi } from "simulator/wifi";
+import Timer from "timer";
+import type {
+	Host,
+	ResolveOptions,
+	Resolver,
+	TimeQuery,
+	WebSocketClientOptions,
+	WebSocketPart,
+} from "../../../device/host.js";
+
+export interface NetworkOptions {
+	readonly panel: Panel;
+	readonly boot: Boot;
+}
+
+export function createNetwork({ panel, boot }: NetworkOptions): Host["network"] {
+	const radio = new Radio({ panel, boot });
+	const tcp = { io: RadioTCP, radio };
+	return {
+		wifi: class extends SimulatedWiFi {
+			constructor(options: { onChanged: (property: string) => void }) {
+				super({ ...options, radio });
+			}
+		},
+		dns: class extends SystemResolver {
+			constructor() {
+				super({ radio });
+			}
+		},
+		ws: webSocketOver(panel, tcp),
+		wss: webSocketOver(panel, { io: TLSSocket, TCP: tcp, radio }),
+		time: DesktopTime,
+	};
+}
+
+interface RadioSocket {
+	readonly io: typeof RadioTCP;
+	readonly radio: Radio;
+}
+interface SecureSocket {
+	readonly io: typeof TLSSocket;
+	readonly TCP: RadioSocket;
+	/** Handed on to the socket below. */
+	readonly radio: Radio;
+}
+
+/** The SDK's WebSocket client; the panel shows how it stands. */
+function webSocketOver(panel: Panel, socket: RadioSocket | SecureSocket): WebSocketPart {
+	return class extends WebSocketClient {
+		constructor(options: WebSocketClientOptions) {
+			const { onWritable, onClose, onError } = options;
+			super({
+				...options,
+				headers: new Map(options.headers),
+				socket,
+				onWritable(byteCount) {
+					panel.post({ gateway: "connected" });
+					onWritable(byteCount);
+				},
+				onClose() {
+					panel.post({ gateway: "offline" });
+					onClose();
+				},
+				onError() {
+					panel.post({ gateway: "offline" });
+					onError();
+				},
+			});
+			panel.post({ gateway: "connecting" });
+		}
+
+		override close(): void {
+			panel.post({ gateway: "offline" });
+			super.close();
+		}
+	};
+}
+
+type RadioTCPOptions = TCPOptions & { readonly radio: Radio };
+
+/**
+ * TCP that hears and says nothing once Wi-Fi is gone, and whose callbacks let no exception out: the SDK's TLS throws into
+ * them at each certificate that it refuses, which would end the app.
+ */
+class RadioTCP extends TCP {
+	readonly #radio: Radio;
+
+	constructor(options: RadioTCPOptions) {
+		const { radio, onReadable, onWritable, onError } = options;
+		if (!radio.isUsable) throw new Error("no network");
+		const guard = (socket: TCP, action: () => void) => {
+			if (!radio.isUsable) return;
+			try {
+				action();
+			} catch (error) {
+				trace(`socket: ${error}\n`);
+				onError?.call(socket);
+			}
+		};
+		super({
+			...options,
+			onReadable(byteCount) {
+				guard(this, () => onReadable?.call(this, byteCount));
+			},
+			onWritable(byteCount) {
+				guard(this, () => onWritable?.call(this, byteCount));
+			},
+			onError() {
+				guard(this, () => onError?.call(this));
+			},
+		});
+		this.#radio = radio;
+	}
+
+	override write(value: number | ByteBuffer): void {
+		if (this.#radio.isUsable) return super.write(value);
+	}
+}
+
+/** The desktop's resolver, which knows the local network's names as well. */
+class SystemResolver implements Resolver {
+	readonly #radio: Radio;
+
+	constructor(options: { readonly radio: Radio }) {
+		this.#radio = options.radio;
+	}
+
+	resolve(options: ResolveOptions): void {
+		const { host, onResolved, onError } = options;
+		const address = host === "localhost" ? "127.0.0.1" : host;
+		if (/^\d+\.\d+\.\d+\.\d+$/.test(address)) {
+			Timer.set(() => onResolved(host, address));
+			return;
+		}
+		Net.resolve(host, (_name, found) => {
+			if (found && this.#radio.isUsable) onResolved(host, found);
+			else onError();
+		});
+	}
+}
+
+/** The desktop's clock is set already. */
+class DesktopTime implements TimeQuery {
+	readonly #timer: Timer;
+
+	constructor(options: { onTime: (seconds: number | undefined) => void }) {
+		this.#timer = Timer.set(() => options.onTime(Math.floor(Date.now() / 1000)));
+	}
+
+	close(): void {
+		Timer.clear(this.#timer);
+	}
+}

@@ -1,0 +1,68 @@
+/** What a person sees and feels of the device: the LED ring and the haptic motor, shown on the panel. */
+
+import type { Panel } from "simulator/panel";
+import type { PixelStrip, PulseWidth } from "../../../device/host.js";
+
+const pixelCount = 12;
+
+export interface OutputOptions {
+	readonly panel: Panel;
+}
+
+/** Moddable's `neopixel`, with RGB as the strip's own order. */
+export class Ring implements PixelStrip {
+	readonly #panel: Panel;
+	readonly #pixels = new Uint8Array(pixelCount * 3);
+	readonly #shown = new Uint8Array(pixelCount * 3);
+	#shownText = "";
+	brightness = 64;
+
+	constructor(options: OutputOptions) {
+		this.#panel = options.panel;
+	}
+
+	get length(): number {
+		return pixelCount;
+	}
+
+	makeRGB(red: number, green: number, blue: number): number {
+		return (red << 16) | (green << 8) | blue;
+	}
+
+	setPixel(index: number, colour: number): void {
+		this.#pixels[index * 3] = colour >> 16;
+		this.#pixels[index * 3 + 1] = colour >> 8;
+		this.#pixels[index * 3 + 2] = colour;
+	}
+
+	update(): void {
+		for (let index = 0; index < this.#pixels.length; index++)
+			this.#shown[index] = ((this.#pixels[index] ?? 0) * (this.brightness + 1)) >> 8;
+		const text = this.#shown.toHex();
+		if (text === this.#shownText) return;
+		this.#shownText = text;
+		this.#panel.post({ ring: text });
+	}
+
+	close(): void {}
+}
+
+const hapticResolution = 10;
+
+export class HapticMotor implements PulseWidth {
+	readonly #panel: Panel;
+
+	constructor(options: OutputOptions) {
+		this.#panel = options.panel;
+	}
+
+	get resolution(): number {
+		return hapticResolution;
+	}
+
+	write(value: number): void {
+		this.#panel.post({ haptics: value / (2 ** hapticResolution - 1) });
+	}
+
+	close(): void {}
+}

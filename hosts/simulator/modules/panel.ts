@@ -1,0 +1,78 @@
+/** The wire between the simulated hardware and the panel that a person sees and touches: JSON messages, both ways. */
+
+import type { ButtonName } from "../../../device/host.js";
+import type { Model } from "../../../device/protocol/schema.js";
+
+/** What the panel keeps for the device, as flash does on a board, and how its switches stand. */
+export interface Boot {
+	/** Six bytes in hex, joined by colons. */
+	readonly macAddress: string;
+	readonly resetReason: string;
+	readonly settings: Readonly<Record<string, string>>;
+	readonly isWiFiOn: boolean;
+	/** 0 to 4095. */
+	readonly light: number;
+	readonly isTouched: boolean;
+}
+
+/** From the panel; each message has one of these. */
+export interface PanelInput {
+	readonly boot?: Boot;
+	readonly button?: { readonly name: ButtonName; readonly isPressed: boolean };
+	readonly light?: number;
+	readonly isTouched?: boolean;
+	readonly isWiFiOn?: boolean;
+}
+
+/** To the panel; each message has one of these. */
+export interface PanelOutput {
+	readonly ready?: { readonly model: Model };
+	/** Six hexadecimal digits a pixel. */
+	readonly ring?: string;
+	readonly codec?: { readonly volume: number; readonly isMuted: boolean };
+	/** What is being heard; null: nothing. */
+	readonly sound?: { readonly name: string; readonly fromMs: number; readonly lengthMs: number } | null;
+	/** The motor's share of full power, 0 to 1. */
+	readonly haptics?: number;
+	/** ECMA-419 `connection`. */
+	readonly wifi?: number;
+	readonly gateway?: "offline" | "connecting" | "connected";
+	/** Kept from now on; null: forgotten. */
+	readonly setting?: { readonly name: string; readonly value: string | null };
+	readonly restart?: true;
+}
+
+/** mcsim's end of the wire. */
+declare const screen: {
+	onMessage: (message: string | ArrayBuffer) => void;
+	postMessage(message: string): void;
+};
+
+export class Panel {
+	readonly #listeners: ((input: PanelInput) => void)[] = [];
+	/** Called once, with what the panel has kept. */
+	onBoot: (boot: Boot) => void = () => {};
+
+	constructor() {
+		screen.onMessage = (message) => {
+			if (typeof message === "string") this.#receive(JSON.parse(message));
+		};
+	}
+
+	listen(listener: (input: PanelInput) => void): void {
+		this.#listeners.push(listener);
+	}
+
+	post(output: PanelOutput): void {
+		screen.postMessage(JSON.stringify(output));
+	}
+
+	#receive(input: PanelInput): void {
+		if (input.boot) {
+			const { onBoot } = this;
+			this.onBoot = () => {};
+			onBoot(input.boot);
+		}
+		for (const listener of this.#listeners) listener(input);
+	}
+}

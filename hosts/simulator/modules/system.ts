@@ -1,0 +1,75 @@
+/** What a chip knows of itself, as far as a desktop program can say: what it cannot measure is 0. */
+
+import config from "mc/config";
+import type { Boot, Panel } from "simulator/panel";
+import Time from "time";
+import type { System } from "../../../device/host.js";
+
+export interface SystemOptions {
+	readonly panel: Panel;
+	readonly boot: Boot;
+}
+
+export class SimulatedSystem implements System {
+	readonly #panel: Panel;
+	readonly #boot: Boot;
+	#lastTicks = Time.ticks;
+	#uptimeMs = 0;
+
+	constructor(options: SystemOptions) {
+		this.#panel = options.panel;
+		this.#boot = options.boot;
+	}
+
+	get macAddress(): string {
+		return this.#boot.macAddress;
+	}
+
+	get idfVersion(): string {
+		return "none (Moddable simulator)";
+	}
+
+	get firmwareVersion(): string {
+		return String(config.version ?? "0.0.0");
+	}
+
+	get cpuFrequencyMHz(): number {
+		return 0;
+	}
+
+	get flashSizeMB(): number {
+		return 0;
+	}
+
+	get psramSizeMB(): number {
+		return 0;
+	}
+
+	get resetReason(): string {
+		return this.#boot.resetReason;
+	}
+
+	/** The desktop's ticks follow its wall clock: a step of that clock must not turn time back. */
+	get uptimeMs(): number {
+		const ticks = Time.ticks;
+		this.#uptimeMs += Math.max(0, Time.delta(this.#lastTicks, ticks));
+		this.#lastTicks = ticks;
+		return this.#uptimeMs;
+	}
+
+	/** XS heaps grow as they need on a desktop, so there is nothing that is free. */
+	get freeHeapBytes(): number {
+		return 0;
+	}
+
+	get minFreeHeapBytes(): number {
+		return 0;
+	}
+
+	restart(): void {
+		this.#panel.post({ restart: true });
+	}
+
+	/** The desktop's clock is set already, and not ours to set. */
+	setTime(_seconds: number): void {}
+}

@@ -1,0 +1,105 @@
+/**
+ * An access point that a switch on the panel turns on and off, in the manner of the SDK's Wi-Fi driver: an attempt takes
+ * time, ends in a callback, and is neither repeated nor given up by the driver.
+ */
+
+import Net from "net";
+import type { Boot, Panel } from "simulator/panel";
+import Timer from "timer";
+import type { WiFi } from "../../../device/host.js";
+
+const attemptMs = 500;
+const status = Object.freeze({ down: 200, connecting: 300, usable: 500 });
+
+/** The one radio of the device, which everything that needs a network asks. */
+export class Radio {
+	readonly #panel: Panel;
+	isAccessPointOn: boolean;
+	#connection: number = status.down;
+	onAccessPointLost: () => void = () => {};
+
+	constructor(options: { readonly panel: Panel; readonly boot: Boot }) {
+		this.#panel = options.panel;
+		this.isAccessPointOn = options.boot.isWiFiOn;
+		options.panel.listen(({ isWiFiOn }) => {
+			if (isWiFiOn === undefined) return;
+			this.isAccessPointOn = isWiFiOn;
+			if (!isWiFiOn) this.onAccessPointLost();
+		});
+	}
+
+	get connection(): number {
+		return this.#connection;
+	}
+
+	set connection(connection: number) {
+		this.#connection = connection;
+		this.#panel.post({ wifi: connection });
+	}
+
+	get isUsable(): boolean {
+		return this.#connection === status.usable;
+	}
+}
+
+export interface WiFiOptions {
+	readonly radio: Radio;
+	readonly onChanged: (property: string) => void;
+}
+
+export class SimulatedWiFi implements WiFi {
+	readonly #radio: Radio;
+	readonly #onChanged: (property: string) => void;
+	#ssid: string | undefined;
+	#attempt: Timer | undefined;
+
+	constructor(options: WiFiOptions) {
+		this.#radio = options.radio;
+		this.#onChanged = options.onChanged;
+		options.radio.onAccessPointLost = () => {
+			if (options.radio.isUsable) this.#change(status.down);
+		};
+	}
+
+	get connection(): number {
+		return this.#radio.connection;
+	}
+
+	get address(): string | undefined {
+		return this.#radio.isUsable ? (Net.get("IP") ?? "127.0.0.1") : undefined;
+	}
+
+	get SSID(): string | undefined {
+		return this.#radio.isUsable ? this.#ssid : undefined;
+	}
+
+	get RSSI(): number | undefined {
+		return this.#radio.isUsable ? -50 : undefined;
+	}
+
+	connect(options: { SSID: string; password?: string }): void {
+		if (this.#attempt) throw new Error("already connecting");
+		this.#ssid = options.SSID;
+		this.#radio.connection = status.connecting;
+		this.#attempt = Timer.set(() => {
+			this.#attempt = undefined;
+			this.#change(this.#radio.isAccessPointOn ? status.usable : status.down);
+		}, attemptMs);
+	}
+
+	disconnect(): void {
+		Timer.clear(this.#attempt);
+		this.#attempt = undefined;
+		this.#radio.connection = status.down;
+	}
+
+	close(): void {
+		this.disconnect();
+		this.#radio.onAccessPointLost = () => {};
+	}
+
+	#change(connection: number): void {
+		this.#radio.connection = connection;
+		this.#onChanged("connection");
+	}
+}

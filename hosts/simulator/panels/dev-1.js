@@ -1,0 +1,5 @@
+/** The DEV-1 as mcsim shows it. */
+
+import { createPanel } from "./parts/panel.js";
+
+export default createPanel({ model: "DEV-1", platform: "(lin|mac|win)/(dev-1|mc)" });

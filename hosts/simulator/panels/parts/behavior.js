@@ -1,0 +1,102 @@
+/**
+ * The panel's end of the wire (../../modules/panel.ts is the app's): what a person does goes to the app, what the app shows is
+ * handed to the parts of the mockup. It also plays the power supply: an app that asks for a restart, or that ends with an
+ * exception, is started again, as a board would be.
+ */
+
+import { DeviceBehavior } from "DevicePane";
+import { Kept } from "./kept.js";
+
+/** After an exception a board takes about this long to be back; one that fails at once must not spin. */
+const restartDelayMs = 1000;
+
+export class PanelBehavior extends DeviceBehavior {
+	onCreate(container, device) {
+		super.onCreate(container, device);
+		this.kept = new Kept(device.model.toLowerCase());
+		this.resetReason = "POWERON_RESET";
+		this.isWiFiOn = true;
+		this.light = 1500;
+		this.isTouched = false;
+	}
+
+	onJSON(container, output) {
+		if (output.ready) this.onReady(container, output.ready);
+		if (output.setting) this.kept.keep(output.setting.name, output.setting.value);
+		if (output.restart) this.restart(container, "SW_RESET", 0);
+		container.distribute("onOutput", output);
+	}
+
+	/** The app asks what this device has kept; until it hears, the firmware does not start. */
+	onReady(container, { model }) {
+		const { isWiFiOn, isTouched, light, resetReason } = this;
+		const { macAddress, settings } = this.kept.read();
+		this.postJSON(container, { boot: { macAddress, settings, resetReason, isWiFiOn, isTouched, light } });
+		this.show("gatewayLabel", settings.gateway || "not set");
+		this.show("resetLabel", resetReason);
+		const deviceId = `${model}-${macAddress.slice(-8).replaceAll(":", "")}`.toLowerCase();
+		container.distribute("onStarted", { deviceId });
+		container.distribute("onLight", light);
+	}
+
+	/** A row of the controls; there is none while they are closed. */
+	show(name, text) {
+		if (this[name]) this[name].string = text;
+	}
+
+	onAbort(container, _status, reason) {
+		container.distribute("onOutput", { aborted: reason });
+		this.restart(container, "SW_RESET", restartDelayMs);
+		return true;
+	}
+
+	restart(container, resetReason, delayMs) {
+		this.resetReason = resetReason;
+		container.stop();
+		container.duration = delayMs;
+		container.time = 0;
+		container.start();
+	}
+
+	onFinished() {
+		application.defer("doReloadFile");
+	}
+
+	onButton(container, { name, isPressed }) {
+		this.postJSON(container, { button: { name, isPressed } });
+	}
+
+	onKeyDown(container, key) {
+		container.distribute("onKey", { key, isPressed: true });
+	}
+
+	onKeyUp(container, key) {
+		container.distribute("onKey", { key, isPressed: false });
+	}
+
+	/** The reset pin. */
+	onReset(container) {
+		this.restart(container, "EXT_RESET", 0);
+	}
+
+	onWiFiSwitched(container, { value }) {
+		this.isWiFiOn = value;
+		this.postJSON(container, { isWiFiOn: value });
+	}
+
+	onLightChanged(container, { value }) {
+		this.light = value;
+		this.postJSON(container, { light: value });
+		container.distribute("onLight", value);
+	}
+
+	onTouchSwitched(container, { value }) {
+		this.onPad(container, value);
+	}
+
+	onPad(container, isTouched) {
+		this.isTouched = isTouched;
+		this.postJSON(container, { isTouched });
+		container.distribute("onTouch", isTouched);
+	}
+}

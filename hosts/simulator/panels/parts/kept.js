@@ -1,0 +1,54 @@
+/**
+ * What a device keeps while it is off: its MAC address and its settings, in a JSON file of its own beside mcsim's preferences.
+ * `npm run simulator` writes the gateway's address and token into the same file, so that no rebuild is needed for another one.
+ */
+
+export class Kept {
+	#path;
+
+	/** @param name `dev-1` or `proto-1` */
+	constructor(name) {
+		this.#path = system.buildPath(system.localDirectory, name, "json");
+	}
+
+	/** Read anew each time, since somebody else may have written: `{ macAddress, settings }`. */
+	read() {
+		let values = {};
+		try {
+			values = JSON.parse(system.readFileString(this.#path));
+		} catch {
+			// The first time: there is no file yet.
+		}
+		const { macAddress = "", settings = {} } = values;
+		if (macAddress) return { macAddress, settings };
+		return this.#write({ macAddress: localAddress(this.#path), settings });
+	}
+
+	/** @param value a string; null: forget it */
+	keep(name, value) {
+		const { macAddress, settings } = this.read();
+		if (value === null) delete settings[name];
+		else settings[name] = value;
+		this.#write({ macAddress, settings });
+	}
+
+	#write(values) {
+		system.writeFileString(this.#path, JSON.stringify(values, null, "\t"));
+		return values;
+	}
+}
+
+/**
+ * An address of the locally administered kind, which no real card has. mcsim's Math.random gives the same numbers in every
+ * run, so it is drawn from the place and the time instead (FNV-1a).
+ */
+function localAddress(seed) {
+	let hash = 0x811c9dc5;
+	const bytes = ["02"];
+	while (bytes.length < 6) {
+		for (const character of `${seed} ${Date.now()} ${bytes.length}`)
+			hash = Math.imul(hash ^ character.codePointAt(0), 0x01000193) >>> 0;
+		bytes.push(((hash >>> 16) & 0xff).toString(16).padStart(2, "0"));
+	}
+	return bytes.join(":");
+}

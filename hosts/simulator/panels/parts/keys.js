@@ -1,0 +1,80 @@
+/** The four buttons: pressed with the mouse, or with the keys P, M, + and -. */
+
+import { colours, disc, drawSprite, sprites, styles } from "./look.js";
+
+const diameter = 60;
+export const keyWidth = 84;
+
+const keys = Object.freeze([
+	{ name: "volumeDown", label: "VOL −", key: "-" },
+	{ name: "mute", label: "MUTE", key: "m" },
+	{ name: "play", label: "PLAY", key: "p" },
+	{ name: "volumeUp", label: "VOL +", key: "+" },
+]);
+
+class KeyBehavior extends Behavior {
+	onCreate(_container, { name, key }) {
+		this.name = name;
+		this.key = key;
+		this.isPressed = false;
+	}
+
+	press(container, isPressed) {
+		if (this.isPressed === isPressed) return;
+		this.isPressed = isPressed;
+		container.first.state = isPressed ? 1 : 0;
+		container.first.next.state = isPressed ? 1 : 0;
+		container.bubble("onButton", { name: this.name, isPressed });
+	}
+
+	onTouchBegan(container, id, x, y, ticks) {
+		container.captureTouch(id, x, y, ticks);
+		this.press(container, true);
+	}
+
+	onTouchEnded(container) {
+		this.press(container, false);
+	}
+
+	onTouchCancelled(container) {
+		this.press(container, false);
+	}
+
+	onKey(container, { key, isPressed }) {
+		if (key === this.key) this.press(container, isPressed);
+	}
+}
+
+class IconBehavior extends Behavior {
+	onCreate(_port, { name }) {
+		this.name = name;
+	}
+
+	onDraw(port) {
+		const colour = port.state ? colours.accent : colours.text;
+		drawSprite(port, sprites[this.name], colour, keyWidth / 2, diameter / 2 + 2);
+	}
+}
+
+const Key = Container.template(($) => ({
+	width: keyWidth,
+	height: diameter + 24,
+	active: true,
+	Behavior: KeyBehavior,
+	contents: [
+		disc($, {
+			x: keyWidth / 2,
+			y: diameter / 2 + 2,
+			diameter,
+			fill: [colours.raised, colours.pressed, colours.pressed, colours.pressed],
+			stroke: [colours.raisedEdge, colours.accent, colours.accent, colours.accent],
+			border: 1,
+		}),
+		Port($, { left: 0, right: 0, top: 0, height: diameter + 4, Behavior: IconBehavior }),
+		Label($, { left: 0, right: 0, bottom: 0, height: 16, style: styles.button, string: $.label }),
+	],
+}));
+
+export function Keys(_$, { left, top }) {
+	return new Row(null, { left, top, contents: keys.map((key) => new Key(key)) });
+}

@@ -1,0 +1,54 @@
+/** How the device's two connections stand: to the access point, and through it to the gateway. */
+
+import { colours, plate, styles } from "./look.js";
+
+const states = Object.freeze({
+	wifi: {
+		200: { text: "down", colour: colours.bad },
+		300: { text: "connecting", colour: colours.waiting },
+		500: { text: "connected", colour: colours.good },
+	},
+	gateway: {
+		offline: { text: "offline", colour: colours.bad },
+		connecting: { text: "connecting", colour: colours.waiting },
+		connected: { text: "connected", colour: colours.good },
+	},
+});
+
+class LinkBehavior extends Behavior {
+	onCreate(_container, { kind }) {
+		this.states = states[kind];
+		this.kind = kind;
+	}
+
+	onOutput(container, output) {
+		const state =
+			output.ready || output.aborted ? Object.values(this.states)[0] : this.states[output[this.kind]];
+		if (!state) return;
+		container.content(1).skin = new Skin({ fill: state.colour, stroke: state.colour });
+		container.last.string = state.text;
+	}
+}
+
+export const LinkPill = Container.template(($) => ({
+	left: $.left,
+	top: $.top,
+	width: 168,
+	height: 32,
+	Behavior: LinkBehavior,
+	contents: [
+		plate($, {
+			left: 0,
+			right: 0,
+			top: 0,
+			bottom: 0,
+			radius: 16,
+			fill: colours.pressed,
+			stroke: colours.edge,
+			border: 1,
+		}),
+		plate($, { left: 14, top: 12, width: 8, height: 8, radius: 4, fill: colours.bad }),
+		Label($, { left: 30, width: 70, top: 0, bottom: 0, style: styles.pill, string: $.title }),
+		Label($, { right: 14, width: 80, top: 0, bottom: 0, style: styles.pillValue, string: "off" }),
+	],
+}));

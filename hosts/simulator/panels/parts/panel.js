@@ -1,0 +1,109 @@
+/** A device as mcsim shows it: the body in the middle, and beside it what surrounds a device: network, light, a finger. */
+
+import { ButtonsRow, ControlsColumn, InfoRow, SliderRow, SwitchRow } from "ControlsPane";
+import { DeviceContainer, DeviceScreen } from "DevicePane";
+import { PanelBehavior } from "./behavior.js";
+import { Keys, keyWidth } from "./keys.js";
+import { LinkPill } from "./links.js";
+import { colours, plate, styles } from "./look.js";
+import { Ring } from "./ring.js";
+import { Sensors } from "./sensors.js";
+
+const bodyWidth = 400;
+const margin = 24;
+const left = margin + 4;
+
+class NameBehavior extends Behavior {
+	onStarted(label, { deviceId }) {
+		label.string = deviceId;
+	}
+}
+
+/**
+ * @param model `DEV-1` or `PROTO-1`
+ * @param platform of a build for it, as a regular expression: `lin/dev-1`
+ */
+export function createPanel({ model, platform }) {
+	const hasSensors = model === "PROTO-1";
+	const bodyHeight = hasSensors ? 660 : 548;
+	return {
+		title: model,
+		model,
+		applicationName: `${platform}/(debug|release|instrument)/device`,
+		Workers: {},
+		ControlsTemplate: ControlsColumn.template(() => ({
+			contents: [
+				SwitchRow({ event: "onWiFiSwitched", label: "Wi-Fi", on: "On", off: "Off", value: true }),
+				...(hasSensors
+					? [
+							SliderRow({
+								track: "onLightChanged",
+								label: "Light",
+								min: 0,
+								max: 4095,
+								step: 1,
+								unit: "",
+								value: 1500,
+							}),
+							SwitchRow({
+								event: "onTouchSwitched",
+								label: "Finger on pad",
+								on: "Yes",
+								off: "No",
+								value: false,
+							}),
+						]
+					: []),
+				ButtonsRow({ label: "Power", buttons: [{ event: "onReset", label: "Reset" }] }),
+				InfoRow({ label: "Gateway", name: "gatewayLabel", value: "" }),
+				InfoRow({ label: "Last reset", name: "resetLabel", value: "" }),
+			],
+		})),
+		DeviceTemplates: {
+			0: DeviceContainer.template(($) => ({
+				Behavior: PanelBehavior,
+				width: bodyWidth + 2 * margin,
+				height: bodyHeight + 2 * margin,
+				contents: [
+					plate($, {
+						left: margin,
+						top: margin,
+						width: bodyWidth,
+						height: bodyHeight,
+						radius: 40,
+						fill: colours.body,
+						stroke: colours.edge,
+						border: 2,
+					}),
+					Label($, {
+						left: left + 24,
+						top: margin + 18,
+						width: 120,
+						height: 24,
+						style: styles.model,
+						string: model,
+					}),
+					Label($, {
+						right: left + 24,
+						top: margin + 18,
+						width: 200,
+						height: 24,
+						style: styles.device,
+						Behavior: NameBehavior,
+					}),
+					Ring($, { left: margin + (bodyWidth - 344) / 2, top: margin + 44 }),
+					new LinkPill({ kind: "wifi", title: "Wi-Fi", left: left + 24, top: margin + 396 }),
+					new LinkPill({
+						kind: "gateway",
+						title: "Gateway",
+						left: left + 200,
+						top: margin + 396,
+					}),
+					Keys($, { left: margin + (bodyWidth - 4 * keyWidth) / 2, top: margin + 444 }),
+					...(hasSensors ? [Sensors($, { left: left + 24, top: margin + 548 })] : []),
+					DeviceScreen($, { left: 0, top: 0, width: 0, height: 0 }),
+				],
+			})),
+		},
+	};
+}

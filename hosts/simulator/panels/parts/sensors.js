@@ -1,0 +1,174 @@
+/** What the PROTO-1 has besides: an ambient light sensor, a haptic motor and a touch pad. */
+
+import { colours, disc, plate, styles } from "./look.js";
+
+const cellWidth = 108;
+const cellHeight = 92;
+
+/** A cell of the row, with its caption below. */
+function Cell($, { left, caption, contents, ...rest }) {
+	return new Container($, {
+		left,
+		top: 0,
+		width: cellWidth,
+		height: cellHeight,
+		...rest,
+		contents: [
+			plate($, {
+				left: 0,
+				right: 0,
+				top: 0,
+				bottom: 0,
+				radius: 14,
+				fill: [colours.pressed, "#1d2b3f", "#1d2b3f", "#1d2b3f"],
+				stroke: [colours.edge, colours.accent, colours.accent, colours.accent],
+				border: 1,
+			}),
+			...contents,
+			Label($, {
+				left: 0,
+				right: 0,
+				bottom: 8,
+				height: 16,
+				style: styles.caption,
+				string: caption,
+			}),
+		],
+	});
+}
+
+class LensBehavior extends Behavior {
+	onLight(content, level) {
+		const share = Math.sqrt(level / 4095);
+		const fill = rgb(40 + 215 * share, 42 + 195 * share, 48 + 110 * share);
+		content.skin = new Skin({ fill, stroke: colours.raisedEdge });
+	}
+}
+
+class LightValueBehavior extends Behavior {
+	onLight(label, level) {
+		label.string = String(Math.round(level));
+	}
+}
+
+const motorWidth = cellWidth - 32;
+
+class MotorBarBehavior extends Behavior {
+	onOutput(content, { haptics, ready }) {
+		if (ready) content.visible = false;
+		if (haptics === undefined) return;
+		content.visible = haptics > 0;
+		content.width = Math.max(6, Math.round(motorWidth * haptics));
+	}
+}
+
+class MotorValueBehavior extends Behavior {
+	onOutput(label, { haptics }) {
+		if (haptics !== undefined) label.string = haptics === 0 ? "off" : `${Math.round(haptics * 100)} %`;
+	}
+}
+
+class PadBehavior extends Behavior {
+	onTouchBegan(container, id, x, y, ticks) {
+		container.captureTouch(id, x, y, ticks);
+		container.bubble("onPad", true);
+	}
+
+	onTouchEnded(container) {
+		container.bubble("onPad", false);
+	}
+
+	onTouchCancelled(container) {
+		container.bubble("onPad", false);
+	}
+
+	onTouch(container, isTouched) {
+		container.first.state = isTouched ? 1 : 0;
+		container.content(1).state = isTouched ? 1 : 0;
+	}
+}
+
+export function Sensors($, { left, top }) {
+	const gap = (344 - 3 * cellWidth) / 2;
+	return new Container($, {
+		left,
+		top,
+		width: 344,
+		height: cellHeight,
+		contents: [
+			Cell($, {
+				left: 0,
+				caption: "AMBIENT LIGHT",
+				contents: [
+					disc($, {
+						x: 28,
+						y: 34,
+						diameter: 24,
+						fill: colours.raised,
+						stroke: colours.raisedEdge,
+						border: 1,
+						Behavior: LensBehavior,
+					}),
+					Label($, {
+						left: 42,
+						right: 8,
+						top: 18,
+						height: 32,
+						style: styles.value,
+						string: "–",
+						Behavior: LightValueBehavior,
+					}),
+				],
+			}),
+			Cell($, {
+				left: cellWidth + gap,
+				caption: "MOTOR POWER",
+				contents: [
+					Label($, {
+						left: 0,
+						right: 0,
+						top: 10,
+						height: 32,
+						style: styles.value,
+						string: "off",
+						Behavior: MotorValueBehavior,
+					}),
+					plate($, {
+						left: 16,
+						top: 48,
+						width: motorWidth,
+						height: 6,
+						radius: 3,
+						fill: colours.raised,
+					}),
+					plate($, {
+						left: 16,
+						top: 48,
+						width: 6,
+						height: 6,
+						radius: 3,
+						fill: colours.accent,
+						visible: false,
+						Behavior: MotorBarBehavior,
+					}),
+				],
+			}),
+			Cell($, {
+				left: 2 * (cellWidth + gap),
+				caption: "TOUCH PAD",
+				active: true,
+				Behavior: PadBehavior,
+				contents: [
+					disc($, {
+						x: cellWidth / 2,
+						y: 36,
+						diameter: 36,
+						fill: [colours.raised, colours.accent, colours.accent, colours.accent],
+						stroke: colours.raisedEdge,
+						border: 1,
+					}),
+				],
+			}),
+		],
+	});
+}

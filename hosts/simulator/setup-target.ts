@@ -1,0 +1,18 @@
+/**
+ * Runs before the firmware's main: asks the panel what this device has kept, then supplies the global `device`. Without that
+ * wait the firmware would start with no settings, since the panel answers in a later turn.
+ */
+
+import config from "mc/config";
+import { createHost } from "simulator/host";
+import { Panel } from "simulator/panel";
+
+export default function setup(done: () => void): void {
+	const model = config.model === "PROTO-1" ? "PROTO-1" : "DEV-1";
+	const panel = new Panel();
+	panel.onBoot = (boot) => {
+		Object.defineProperty(globalThis, "device", { value: createHost({ model, panel, boot }) });
+		done();
+	};
+	panel.post({ ready: { model } });
+}

@@ -1,0 +1,113 @@
+/*
+ * The device's clocks: milliseconds since start, and the wall clock, which is 1970 until someone sets it. Either
+ * they follow the computer's clock, or only Node moves them (virtual time). Without one owner of time, Timer, Time
+ * and Date could disagree, and no test could move them together.
+ */
+#include "machine.h"
+
+static bool virtual_time = false;
+static double virtual_now = 0;
+static double started_at = 0;
+/** Added to clock_now() for Time.ticks, so that a test can start near the wrap. */
+static double tick_offset = 0;
+/** Added to clock_now() for Date. */
+static double wall_offset = 0;
+static uint64_t random_state = 0;
+
+static double computer_now(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+void clock_start(bool is_virtual, double first_tick, double wall_clock_ms, uint32_t seed)
+{
+	virtual_time = is_virtual;
+	virtual_now = 0;
+	started_at = computer_now();
+	tick_offset = first_tick;
+	wall_offset = wall_clock_ms;
+	random_state = seed;
+}
+
+bool clock_is_virtual(void)
+{
+	return virtual_time;
+}
+
+double clock_now(void)
+{
+	return virtual_time ? virtual_now : computer_now() - started_at;
+}
+
+void clock_move(double now)
+{
+	if (virtual_time && now > virtual_now)
+		virtual_now = now;
+}
+
+int virtual_gettimeofday(c_timeval* tp, struct c_timezone* tzp)
+{
+	double wall = floor((wall_offset + clock_now()) * 1e3);
+	double seconds = floor(wall / 1e6);
+	(void)tzp;
+	tp->tv_sec = (time_t)seconds;
+	tp->tv_usec = (suseconds_t)(wall - seconds * 1e6);
+	return 0;
+}
+
+/** splitmix64 (Steele, Lea, Flood 2014): short, well mixed, any seed will do. */
+uint32_t virtual_random(void)
+{
+	uint64_t mixed = (random_state += 0x9E3779B97F4A7C15u);
+	mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9u;
+	mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EBu;
+	return (uint32_t)((mixed ^ (mixed >> 31)) >> 32);
+}
+
+void native_ticks(txMachine* the)
+{
+	uint64_t ticks = (uint64_t)(tick_offset + clock_now());
+	fxInteger(the, mxResult, (txInteger)(uint32_t)ticks);
+}
+
+void native_microseconds(txMachine* the)
+{
+	fxNumber(the, mxResult, floor((tick_offset + clock_now()) * 1e3));
+}
+
+void native_uptime(txMachine* the)
+{
+	fxNumber(the, mxResult, floor(clock_now()));
+}
+
+void native_set_wall_clock(txMachine* the)
+{
+	double seconds = mxArgc > 0 ? fxToNumber(the, mxArgv(0)) : NAN;
+	if (!isfinite(seconds))
+		mxRangeError("seconds since 1970 wanted");
+	wall_offset = seconds * 1e3 - clock_now();
+}
+
+void native_delay(txMachine* the)
+{
+	double ms = mxArgc > 0 ? fxToNumber(the, mxArgv(0)) : 0;
+	if (machine_is_loading())
+		report_end(the, REASON_BAD_PROGRAM, NULL, "module %s calls Timer.delay while it loads",
+			report_loading_module(the));
+	if (!(ms > 0))
+		return;
+	watchdog_add(ms);
+	if (virtual_time) {
+		virtual_now += ms;
+		return;
+	}
+	double until = computer_now() + ms;
+	for (double rest = ms; rest > 0; rest = until - computer_now()) {
+		double step = rest < 100 ? rest : 100;
+		struct timespec pause = { .tv_sec = 0, .tv_nsec = (long)(step * 1e6) };
+		nanosleep(&pause, NULL);
+		channel_check_host();
+	}
+}

@@ -1,0 +1,248 @@
+/*
+ * The two XS machines of a device. The root has room to grow: it loads all modules, then its heap is frozen and
+ * shared, which is what the SDK's linker puts into flash. The clone is the device: it starts with the board's sizes
+ * and has nothing but them. Counting modules into the clone's heap would make a program look too big for its board.
+ */
+#include "machine.h"
+
+/** Sizes of a machine. A slot is 16 bytes on a board and 32 here: counts are equal, bytes are not. */
+struct limits { txSize chunk_bytes; txSize slots; txSize stack_slots; txSize keys; };
+
+static bool loading = false;
+static bool promise_jobs = false;
+static double watchdog_ms = 10000;
+static struct limits limits;
+
+bool machine_is_loading(void)
+{
+	return loading;
+}
+
+static txMachine* create_root(void)
+{
+	txCreation creation = {
+		.initialChunkSize = 256 * 1024, .incrementalChunkSize = 64 * 1024,
+		.initialHeapCount = 12 * 1024, .incrementalHeapCount = 4 * 1024,
+		.stackCount = 8 * 1024,
+		.initialKeyCount = 2048, .incrementalKeyCount = 512,
+		.nameModulo = 1993, .symbolModulo = 127,
+		.parserBufferSize = 64 * 1024, .parserTableModulo = 1993,
+	};
+	txMachine* root = fxCreateMachine(&creation, "root", NULL, XS_NO_ID);
+	if (!root)
+		report_end(NULL, REASON_OUT_OF_MEMORY, "host", "this computer has no memory for a machine");
+	return root;
+}
+
+static void install_trace(txMachine* the)
+{
+	fxNewHostFunction(the, native_trace, 1, mxID(_trace), XS_NO_ID);
+	mxPush(mxGlobal);
+	fxSetID(the, mxID(_trace));
+	mxPop();
+}
+
+/** A number among the start frame's options, which lie on the stack's top. */
+static double number_option(txMachine* the, txString name)
+{
+	mxDub();
+	fxGetID(the, fxID(the, name));
+	double value = fxToNumber(the, the->stack);
+	mxPop();
+	return value;
+}
+
+/** Reads the JSON of the start frame with XS's own JSON.parse: there is no other parser in this process. */
+static void read_start(txMachine* the, const struct frame* start)
+{
+	mxPush(mxJSONObject);
+	mxDub();
+	fxGetID(the, fxID(the, "parse"));
+	mxCall();
+	mxPushUndefined();
+	fxStringBuffer(the, the->stack, (txString)(uintptr_t)start->header, (txSize)start->header_length);
+	mxRunCount(1);
+	limits.chunk_bytes = (txSize)number_option(the, "chunkBytes");
+	limits.slots = (txSize)number_option(the, "slots");
+	limits.stack_slots = (txSize)number_option(the, "stackSlots");
+	limits.keys = (txSize)number_option(the, "keys");
+	watchdog_ms = number_option(the, "watchdogMs");
+	clock_start(number_option(the, "isVirtual") != 0, number_option(the, "firstTick"), number_option(the, "wallClock"),
+		(uint32_t)number_option(the, "seed"));
+	mxDub();
+	fxGetID(the, fxID(the, "config"));
+	modules_set_config(fxToString(the, the->stack));
+	mxPop();
+	mxPop();
+}
+
+static void load_module(txMachine* the, const char* name)
+{
+	mxPushStringC((txString)(uintptr_t)name);
+	fxAwaitImport(the, XS_IMPORT_NAMESPACE);
+	mxPop();
+}
+
+/**
+ * Says which module left something that cannot live in ROM: the one that does it with the fewest others. Each is
+ * loaded in a machine of its own, which is slow, but the program is wrong anyway.
+ */
+static NO_RETURN void blame_module(const char* what)
+{
+	const char* culprit = modules_name(0);
+	size_t fewest = SIZE_MAX;
+	for (size_t i = 0; i < modules_count(); i++) {
+		txMachine* the = create_root();
+		size_t count = 0;
+		fxBeginHost(the);
+		install_trace(the);
+		load_module(the, modules_name(i));
+		fxCollectGarbage(the);
+		txSlot* realm = mxModuleInstanceInternal(mxProgram.value.reference)->value.module.realm;
+		for (txSlot* module = mxOwnModules(realm)->value.reference->next; module; module = module->next)
+			count++;
+		if (count < fewest && freeze_refusal(the)) {
+			fewest = count;
+			culprit = modules_name(i);
+		}
+		fxEndHost(the);
+		fxDeleteMachine(the);
+	}
+	report_end(NULL, REASON_BAD_PROGRAM, NULL, "module %s keeps %s, which cannot live in ROM", culprit, what);
+}
+
+/** A machine that has loaded every module and is frozen. */
+static txMachine* prepare_root(const struct frame* start)
+{
+	struct builtins builtins;
+	const char* refused = NULL;
+	txMachine* the = create_root();
+	fxBeginHost(the);
+	mxTry(the) {
+		read_start(the, start);
+		install_trace(the);
+		fxCollectGarbage(the);
+		freeze_note_builtins(the, &builtins);
+		loading = true;
+		for (size_t i = 0; i < modules_count(); i++)
+			load_module(the, modules_name(i));
+		fxCollectGarbage(the);
+		refused = freeze_refusal(the);
+	}
+	mxCatch(the)
+		report_thrown(the, REASON_BAD_PROGRAM, &mxException);
+	fxEndHost(the);
+	if (refused)
+		blame_module(refused);
+	loading = false;
+	modules_close();
+	freeze_share(the, &builtins);
+	free(builtins.instances);
+	return the;
+}
+
+txMachine* machine_start(const struct frame* start)
+{
+	txMachine* root = prepare_root(start);
+	txCreation creation = {
+		.initialChunkSize = limits.chunk_bytes, .incrementalChunkSize = 0,
+		/* XS uses the first slot of its heap itself. */
+		.initialHeapCount = limits.slots + 1, .incrementalHeapCount = 0,
+		.stackCount = limits.stack_slots,
+		.initialKeyCount = limits.keys, .incrementalKeyCount = 0,
+		/* The name tables are copied: their sizes must be the root's. */
+		.nameModulo = root->nameModulo, .symbolModulo = root->symbolModulo,
+		.parserBufferSize = 1024, .parserTableModulo = 127,
+	};
+	txMachine* the = fxCloneMachine(&creation, root, "device", NULL);
+	if (!the)
+		report_end(NULL, REASON_OUT_OF_MEMORY, "host", "this computer has no memory for a machine");
+	watchdog_start(the, watchdog_ms);
+	return the;
+}
+
+void fxQueuePromiseJobs(txMachine* the)
+{
+	(void)the;
+	promise_jobs = true;
+}
+
+/** Ends a turn: runs promise jobs until none is left, then ends the process if a rejection was not handled. */
+static void finish_turn(txMachine* the)
+{
+	while (promise_jobs) {
+		promise_jobs = false;
+		fxRunPromiseJobs(the);
+	}
+	fxEndJob(the);
+	fxCheckUnhandledRejections(the, 1);
+	watchdog_end_turn();
+}
+
+void machine_turn(txMachine* the, txSlot* function, int (*push)(txMachine* the, const void* detail), const void* detail)
+{
+	watchdog_begin_turn();
+	fxBeginHost(the);
+	mxTry(the) {
+		mxPush(mxGlobal);
+		mxPushSlot(function);
+		mxCall();
+		mxRunCount(push(the, detail));
+		mxPop();
+	}
+	mxCatch(the)
+		report_thrown(the, REASON_EXCEPTION, &mxException);
+	fxEndHost(the);
+	finish_turn(the);
+}
+
+void machine_run_main(txMachine* the)
+{
+	watchdog_begin_turn();
+	fxBeginHost(the);
+	mxTry(the) {
+		mxPush(mxGlobal);
+		mxPushStringC((txString)(uintptr_t)modules_name(0));
+		fxAwaitImport(the, XS_IMPORT_DEFAULT);
+		if (!fxIsCallable(the, the->stack))
+			report_end(NULL, REASON_BAD_PROGRAM, NULL, "module %s has no function as its default export", modules_name(0));
+		mxCall();
+		mxRunCount(0);
+		mxPop();
+	}
+	mxCatch(the)
+		report_thrown(the, REASON_EXCEPTION, &mxException);
+	fxEndHost(the);
+	finish_turn(the);
+}
+
+void machine_report_statistics(txMachine* the, bool collect)
+{
+	char text[512];
+	if (collect)
+		fxCollectGarbage(the);
+	int length = snprintf(text, sizeof(text),
+		"{\"chunkBytesUsed\":%d,\"chunkBytesPeak\":%d,\"chunkBytes\":%d,\"slotsUsed\":%d,\"slotsPeak\":%d,\"slots\":%d,"
+		"\"stackPeak\":%d,\"stackSlots\":%d,\"keysUsed\":%d,\"keys\":%d,\"aliases\":%d,\"collections\":%d}",
+		(int)the->currentChunksSize, (int)the->peakChunksSize, (int)the->maximumChunksSize,
+		(int)the->currentHeapCount, (int)the->peakHeapCount, (int)the->maximumHeapCount,
+		(int)(the->stackTop - the->stackPeak), (int)(the->stackTop - the->stackBottom),
+		(int)(the->keyIndex - the->keyOffset), (int)(the->keyCount - the->keyOffset), (int)the->aliasCount,
+		(int)the->garbageCollectionCount);
+	channel_send(FRAME_STATISTICS, 0, text, (size_t)length, NULL, 0);
+}
+
+/** heap() → bytes that are free on a board: slots of 16 bytes, and chunks. */
+void native_heap(txMachine* the)
+{
+	fxInteger(the, mxResult, (the->maximumHeapCount - the->currentHeapCount) * 16 +
+		the->maximumChunksSize - the->currentChunksSize);
+}
+
+void native_trace(txMachine* the)
+{
+	for (txInteger i = 0; i < mxArgc; i++) {
+		const char* text = fxToString(the, mxArgv(i));
+		channel_send(FRAME_TRACE, 0, NULL, 0, text, strlen(text));
+	}
+}

@@ -1,0 +1,121 @@
+/*
+ * The parts of the machine and what each offers the others. One process is one device, so each part keeps its own
+ * state in its own file; nothing here may be used by two XS machines at once, except that the root machine (which
+ * loads the modules) always ends its work before its clone (which is the device) begins.
+ */
+#ifndef VIRTUAL_MACHINE_H
+#define VIRTUAL_MACHINE_H
+
+#include "xsAll.h"
+#include "xsScript.h"
+
+#define PRINTF_LIKE(text, first) __attribute__((format(printf, text, first)))
+#define NO_RETURN __attribute__((noreturn))
+
+/* channel.c: frames to and from Node; see hosts/virtual/node/frames.ts for the same list. */
+enum frame_kind {
+	/* from Node */
+	FRAME_START = 1, FRAME_EVENT, FRAME_ANSWER, FRAME_FAILURE, FRAME_STEP, FRAME_INSPECT, FRAME_SYNC,
+	/* to Node */
+	FRAME_OPEN = 16, FRAME_POST, FRAME_CALL, FRAME_CLOSE, FRAME_TRACE, FRAME_STEPPED, FRAME_STATISTICS,
+	FRAME_SYNCED, FRAME_READY, FRAME_EXIT
+};
+
+/** A frame from Node. `header` and `payload` point into the input and live until the next frame is taken. */
+struct frame {
+	enum frame_kind kind;
+	uint32_t channel;
+	const char* header;
+	uint32_t header_length;
+	const uint8_t* payload;
+	uint32_t payload_length;
+};
+
+extern void channel_start(int descriptor);
+/** Takes the next frame. Waits up to `timeout_ms` (negative: for ever) for one; false if none came in time. */
+extern bool channel_receive(struct frame* frame, double timeout_ms);
+extern void channel_send(enum frame_kind kind, uint32_t channel, const char* header, size_t header_length,
+	const void* payload, size_t payload_length);
+/** Ends the process if Node is gone. */
+extern void channel_check_host(void);
+/** Gives an event to the callback of its channel; an event for a closed channel is dropped. */
+extern void channel_dispatch(txMachine* the, const struct frame* frame);
+extern void native_open(txMachine* the);
+extern void native_post(txMachine* the);
+extern void native_call(txMachine* the);
+extern void native_close(txMachine* the);
+
+/* clock.c: the device's clocks. Milliseconds are doubles: they do not wrap in any device's life. */
+extern void clock_start(bool is_virtual, double first_tick, double wall_clock_ms, uint32_t seed);
+extern bool clock_is_virtual(void);
+/** Milliseconds since the device started. */
+extern double clock_now(void);
+/** Virtual clock only: moves the clock forward to `now`; never back. */
+extern void clock_move(double now);
+extern void native_ticks(txMachine* the);
+extern void native_microseconds(txMachine* the);
+extern void native_uptime(txMachine* the);
+extern void native_set_wall_clock(txMachine* the);
+extern void native_delay(txMachine* the);
+
+/* timers.c: Moddable's Timer. */
+/** When the next timer is due, in clock_now()'s milliseconds; INFINITY if none is. */
+extern double timers_next(void);
+/** Runs each timer that is due now once, in order of creation; timers made meanwhile wait for the next round. */
+extern void timers_run(txMachine* the);
+extern void native_timer_set(txMachine* the);
+extern void native_timer_schedule(txMachine* the);
+extern void native_timer_clear(txMachine* the);
+
+/* modules.c: the program and its modules. */
+extern void modules_open(const char* path);
+/** Gives the program's memory back; only names can be looked up from here on. */
+extern void modules_close(void);
+extern size_t modules_count(void);
+/** The name of a module of the program; the first is main. */
+extern const char* modules_name(size_t index);
+/** The text of mc/config: JSON. */
+extern void modules_set_config(const char* json);
+
+/* machine.c: the root, the clone and the turns of the clone. */
+extern bool machine_is_loading(void);
+extern txMachine* machine_start(const struct frame* start);
+/** Calls main's default function. */
+extern void machine_run_main(txMachine* the);
+/** Calls `function` with the `count` arguments that `push` pushes, then the promise jobs: one turn. */
+extern void machine_turn(txMachine* the, txSlot* function, int (*push)(txMachine* the, const void* detail),
+	const void* detail);
+extern void machine_report_statistics(txMachine* the, bool collect);
+extern void native_heap(txMachine* the);
+extern void native_trace(txMachine* the);
+
+/* freeze.c: what preloading into ROM does to the heap of a machine. */
+struct builtins { txSlot** instances; size_t count; };
+/** Notes the instances that exist before the first module is loaded: they will be frozen whole. */
+extern void freeze_note_builtins(txMachine* root, struct builtins* builtins);
+/** Looks for what cannot live in ROM; answers what it is, or NULL. */
+extern const char* freeze_refusal(txMachine* root);
+/** Shares the root's heap, frozen as the SDK's linker freezes it. No XS call may use the root afterwards. */
+extern void freeze_share(txMachine* root, const struct builtins* builtins);
+
+/* watchdog.c: a turn that does not end. */
+extern void watchdog_start(txMachine* the, double limit_ms);
+extern void watchdog_begin_turn(void);
+extern void watchdog_end_turn(void);
+/** Counts time that the turn spent in Timer.delay, which costs no processor time. */
+extern void watchdog_add(double ms);
+
+/* report.c: how the process ends. The exit status is the reason's place in the list. */
+enum reason {
+	REASON_QUIT = 0, REASON_EXCEPTION = 10, REASON_REJECTION, REASON_OUT_OF_MEMORY, REASON_WATCHDOG, REASON_RESTART,
+	REASON_BAD_PROGRAM, REASON_HOST_GONE
+};
+extern NO_RETURN void report_end(txMachine* the, enum reason reason, const char* pool, const char* format, ...)
+	PRINTF_LIKE(4, 5);
+/** Ends with the value that was thrown: its message, its stack and the place it comes from. */
+extern NO_RETURN void report_thrown(txMachine* the, enum reason reason, txSlot* thrown);
+/** The name of the module that is being loaded, from the frames of the machine; never NULL. */
+extern const char* report_loading_module(txMachine* the);
+extern void native_exit(txMachine* the);
+
+#endif

@@ -1,0 +1,80 @@
+/*
+ * One device: `machine <program>`, with the stream to Node on descriptor 3. Like Moddable's event loop, a round is
+ * one event, then the timers that are due; taking all events first would starve the timers during a download.
+ */
+#include "machine.h"
+
+#define STREAM 3
+
+static void send_times(enum frame_kind kind)
+{
+	char text[80];
+	double next = timers_next();
+	int length = isinf(next) ? snprintf(text, sizeof(text), "{\"now\":%.17g,\"next\":null}", clock_now())
+		: snprintf(text, sizeof(text), "{\"now\":%.17g,\"next\":%.17g}", clock_now(), next);
+	channel_send(kind, 0, text, (size_t)length, NULL, 0);
+}
+
+/** Virtual time: on to the next timer that is due by `target`, or to `target` if none is. */
+static void step(txMachine* the, double target)
+{
+	double next = timers_next();
+	clock_move(next <= target ? next : target);
+	timers_run(the);
+	send_times(FRAME_STEPPED);
+}
+
+static void handle(txMachine* the, const struct frame* frame)
+{
+	switch (frame->kind) {
+	case FRAME_EVENT:
+		channel_dispatch(the, frame);
+		break;
+	case FRAME_STEP: {
+		char text[32] = "";
+		memcpy(text, frame->header, frame->header_length < 31 ? frame->header_length : 31);
+		step(the, strtod(text, NULL));
+		break;
+	}
+	case FRAME_INSPECT:
+		machine_report_statistics(the, frame->header_length > 0 && frame->header[0] == '1');
+		break;
+	case FRAME_SYNC:
+		send_times(FRAME_SYNCED);
+		break;
+	default:
+		report_end(NULL, REASON_BAD_PROGRAM, NULL, "the host sent a frame of kind %d", (int)frame->kind);
+	}
+}
+
+int main(int argc, char* argv[])
+{
+	struct frame frame;
+	if (argc != 2) {
+		fprintf(stderr, "usage: %s <program>, with a stream to its host on descriptor %d\n", argv[0], STREAM);
+		return 64;
+	}
+	setenv("TZ", "UTC0", 1); /* a board has no time zone until it is told one */
+	tzset();
+	channel_start(STREAM);
+	modules_open(argv[1]);
+	channel_receive(&frame, -1);
+	if (frame.kind != FRAME_START)
+		report_end(NULL, REASON_BAD_PROGRAM, NULL, "the host did not start with its options");
+	txMachine* the = machine_start(&frame);
+	machine_run_main(the);
+	send_times(FRAME_READY);
+	for (;;) {
+		double timeout = timers_next() - clock_now();
+		if (clock_is_virtual() && timeout > 0)
+			timeout = -1;
+		else if (isinf(timeout))
+			timeout = -1;
+		else if (timeout < 0)
+			timeout = 0;
+		if (channel_receive(&frame, timeout))
+			handle(the, &frame);
+		if (timers_next() <= clock_now())
+			timers_run(the);
+	}
+}

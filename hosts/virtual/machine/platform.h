@@ -1,0 +1,66 @@
+/*
+ * What the XS engine needs to know of the computer it runs on: any POSIX system (Linux, macOS).
+ * XS includes this file everywhere (XSPLATFORM). The clock and the random numbers are ours, so that a test can
+ * own both; all else is the C library's.
+ */
+#ifndef VIRTUAL_PLATFORM_H
+#define VIRTUAL_PLATFORM_H
+
+#if defined(__APPLE__)
+	#undef mxMacOSX
+	#define mxMacOSX 1
+#else
+	#undef mxLinux
+	#define mxLinux 1
+#endif
+
+#include <ctype.h>
+#include <errno.h>
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#define mxUseGCCAtomics 1
+#define mxUsePOSIXThreads 1
+
+#define mxMachinePlatform \
+	void* waiterCondition; \
+	void* waiterData; \
+	void* waiterLink;
+
+#define mxUseDefaultMachinePlatform 1
+#define mxUseDefaultBuildKeys 1
+#define mxUseDefaultChunkAllocation 1
+#define mxUseDefaultSlotAllocation 1
+#define mxUseDefaultParseScript 1
+#define mxUseDefaultSharedChunks 1
+
+/* A board counts keys and aliases in 16 bits; 32 cost nothing here, since a 64-bit slot has them to spare. */
+#if INTPTR_MAX == INT64_MAX
+	#define mx32bitID 1
+#endif
+
+/* Date asks for the device's wall clock, which is 1970 at start and moves only as the device's own clock does. */
+typedef struct timeval c_timeval;
+struct c_timezone;
+extern int virtual_gettimeofday(c_timeval* tp, struct c_timezone* tzp);
+#define c_gettimeofday virtual_gettimeofday
+
+/* Math.random: seeded by the host, so that a run can be repeated. */
+extern uint32_t virtual_random(void);
+#define c_rand virtual_random
+#define C_RAND_MAX UINT32_MAX
+
+#endif

@@ -1,0 +1,237 @@
+/*
+ * How the process ends: one last frame that says why, with the TypeScript file and line, and an exit status. Nothing
+ * here may allocate in the XS heap, which is what has just run out in the worst case. XS's own ways out (fxAbort)
+ * all lead here.
+ */
+#include "machine.h"
+
+#define TEXT_LENGTH 4096
+
+static const struct { enum reason reason; const char* name; } reason_names[] = {
+	{ REASON_QUIT, "quit" },
+	{ REASON_EXCEPTION, "exception" },
+	{ REASON_REJECTION, "rejection" },
+	{ REASON_OUT_OF_MEMORY, "out_of_memory" },
+	{ REASON_WATCHDOG, "watchdog" },
+	{ REASON_RESTART, "restart" },
+	{ REASON_BAD_PROGRAM, "bad_program" },
+};
+
+/** Text that grows up to a limit; what is beyond is cut. */
+struct text { size_t length; char bytes[TEXT_LENGTH]; };
+
+/** Where the last value was thrown: the only trace of `throw "a string"`. */
+static txID thrown_path = XS_NO_ID;
+static txInteger thrown_line = 0;
+
+static void append(struct text* text, const char* format, ...) PRINTF_LIKE(2, 3);
+
+static void append(struct text* text, const char* format, ...)
+{
+	va_list arguments;
+	size_t rest = TEXT_LENGTH - text->length;
+	va_start(arguments, format);
+	int count = vsnprintf(text->bytes + text->length, rest, format, arguments);
+	va_end(arguments);
+	if (count > 0)
+		text->length += (size_t)count < rest ? (size_t)count : rest - 1;
+}
+
+static void append_json(struct text* text, const char* string, size_t limit)
+{
+	append(text, "\"");
+	for (size_t i = 0; string[i] && i < limit; i++) {
+		unsigned char c = (unsigned char)string[i];
+		if (c == '"' || c == '\\')
+			append(text, "\\%c", c);
+		else if (c < 0x20)
+			append(text, "\\u%04x", c);
+		else
+			append(text, "%c", c);
+	}
+	append(text, "\"");
+}
+
+static void append_place(struct text* text, const char* name, const char* path, txInteger line)
+{
+	bool is_named = name && name[0];
+	append(text, "%sat %s%s%s:%d%s", text->length > 0 ? "\n" : "", is_named ? name : "", is_named ? " (" : "", path,
+		(int)line, is_named ? ")" : "");
+}
+
+/** The frames of the machine that runs JavaScript, innermost first, as "at name (file:line)". */
+static void append_frames(txMachine* the, struct text* stack)
+{
+	if (!the || !the->stackTop)
+		return;
+	for (txSlot* frame = the->frame; frame; frame = frame->next) {
+		txSlot* environment = mxFrameToEnvironment(frame);
+		if (environment->ID == XS_NO_ID || environment->kind != XS_VAR_KIND)
+			continue;
+		txSlot* function = frame + 3;
+		const char* name = NULL;
+		if (function->kind == XS_REFERENCE_KIND && mxIsFunction(function->value.reference)) {
+			txID id = mxFunctionInstanceCode(function->value.reference)->ID;
+			name = id == XS_NO_ID ? NULL : fxGetKeyName(the, id);
+		}
+		append_place(stack, name, fxGetKeyName(the, environment->ID), environment->value.environment.line);
+	}
+}
+
+static NO_RETURN void end(enum reason reason, const char* pool, const char* message, const char* stack)
+{
+	static struct text header;
+	header.length = 0;
+	const char* name = "quit";
+	for (size_t i = 0; i < sizeof(reason_names) / sizeof(reason_names[0]); i++) {
+		if (reason_names[i].reason == reason)
+			name = reason_names[i].name;
+	}
+	append(&header, "{\"kind\":\"%s\",\"message\":", name);
+	append_json(&header, message, 1000);
+	if (pool)
+		append(&header, ",\"pool\":\"%s\"", pool);
+	if (stack[0]) {
+		append(&header, ",\"stack\":");
+		/* Escapes could double its length: the rest of the header must still fit. */
+		append_json(&header, stack, TEXT_LENGTH / 4);
+	}
+	append(&header, "}");
+	channel_send(FRAME_EXIT, 0, header.bytes, header.length, NULL, 0);
+	_exit((int)reason);
+}
+
+void report_end(txMachine* the, enum reason reason, const char* pool, const char* format, ...)
+{
+	static char message[1024];
+	static struct text stack;
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(message, sizeof(message), format, arguments);
+	va_end(arguments);
+	append_frames(the, &stack);
+	end(reason, pool, message, stack.bytes);
+}
+
+static const char* string_property(txMachine* the, txSlot* instance, txID id)
+{
+	txSlot* property = mxBehaviorGetProperty(the, instance, id, 0, XS_ANY);
+	bool is_string = property && (property->kind == XS_STRING_KIND || property->kind == XS_STRING_X_KIND);
+	return is_string ? property->value.string : "";
+}
+
+static void describe_error(txMachine* the, txSlot* error, struct text* message, struct text* stack)
+{
+	const char* text = string_property(the, error, mxID(_message));
+	append(message, "%s%s%s", string_property(the, error, mxID(_name)), text[0] ? ": " : "", text);
+	txSlot* info = error->next->value.error.info;
+	for (txSlot* place = info ? info->next : NULL; place; place = place->next) {
+		if (place->ID != XS_NO_ID)
+			append_place(stack, place->value.key.string, fxGetKeyName(the, place->ID), (txInteger)place->value.key.sum);
+	}
+}
+
+static bool is_error(txSlot* thrown)
+{
+	if (thrown->kind != XS_REFERENCE_KIND)
+		return false;
+	txSlot* internal = thrown->value.reference->next;
+	return internal && (internal->flag & XS_INTERNAL_FLAG) && internal->kind == XS_ERROR_KIND;
+}
+
+void report_thrown(txMachine* the, enum reason reason, txSlot* thrown)
+{
+	static struct text message, stack;
+	if (is_error(thrown))
+		describe_error(the, thrown->value.reference, &message, &stack);
+	else {
+		switch (thrown->kind) {
+		case XS_STRING_KIND:
+		case XS_STRING_X_KIND:
+			append(&message, "%s", thrown->value.string);
+			break;
+		case XS_INTEGER_KIND:
+			append(&message, "%d", (int)thrown->value.integer);
+			break;
+		case XS_NUMBER_KIND:
+			append(&message, "%.17g", thrown->value.number);
+			break;
+		default:
+			append(&message, "a value that is no Error");
+			break;
+		}
+		if (thrown_path != XS_NO_ID)
+			append_place(&stack, NULL, fxGetKeyName(the, thrown_path), thrown_line);
+	}
+	end(reason, NULL, message.bytes, stack.bytes);
+}
+
+const char* report_loading_module(txMachine* the)
+{
+	const char* name = "(unknown)";
+	for (txSlot* frame = the->frame; frame; frame = frame->next) {
+		txSlot* function = frame + 3;
+		if (function->kind != XS_REFERENCE_KIND || !mxIsFunction(function->value.reference))
+			continue;
+		txSlot* module = mxFunctionInstanceHome(function->value.reference)->value.home.module;
+		if (module)
+			name = fxGetKeyName(the, mxModuleInstanceInternal(module)->value.module.id);
+	}
+	return name;
+}
+
+/** exit("quit" | "restart") */
+void native_exit(txMachine* the)
+{
+	bool restart = mxArgc > 0 && strcmp(fxToString(the, mxArgv(0)), "restart") == 0;
+	report_end(NULL, restart ? REASON_RESTART : REASON_QUIT, NULL, "%s", restart ? "restart" : "quit");
+}
+
+/* What XS calls when it cannot go on. */
+
+void fxAbort(txMachine* the, int status)
+{
+	switch (status) {
+	case XS_NOT_ENOUGH_MEMORY_EXIT:
+		/* XS says no more than this; a chunk that did not fit leaves free slots. */
+		if (the->freeHeap)
+			report_end(the, REASON_OUT_OF_MEMORY, "chunk", "no chunk memory is left: %d of %d bytes are in use",
+				(int)the->currentChunksSize, (int)the->maximumChunksSize);
+		report_end(the, REASON_OUT_OF_MEMORY, "slot", "no slot is left: %d of %d are in use",
+			(int)the->currentHeapCount, (int)the->maximumHeapCount);
+	case XS_STACK_OVERFLOW_EXIT:
+		report_end(the, REASON_OUT_OF_MEMORY, "stack", "the stack overflows");
+	case XS_NO_MORE_KEYS_EXIT:
+		report_end(the, REASON_OUT_OF_MEMORY, "keys", "no key is left for a new property name");
+	case XS_UNHANDLED_EXCEPTION_EXIT:
+		report_thrown(the, REASON_EXCEPTION, &mxException);
+	case XS_UNHANDLED_REJECTION_EXIT:
+		report_thrown(the, REASON_REJECTION, &mxException);
+	case XS_TOO_MUCH_COMPUTATION_EXIT:
+		report_end(the, REASON_WATCHDOG, NULL, "a turn does not end");
+	default:
+		report_end(the, REASON_EXCEPTION, NULL, "XS ends with its status %d", status);
+	}
+}
+
+/* XS keeps lines only in its debug build, which wants a debugger's connection: there is none. */
+
+txBoolean fxIsConnected(txMachine* the)
+{
+	/* XS asks on each throw whether a debugger wants to know; that is our chance to note the place. */
+	for (txSlot* frame = the->frame; frame; frame = frame->next) {
+		txSlot* environment = mxFrameToEnvironment(frame);
+		if (environment->ID != XS_NO_ID && environment->kind == XS_VAR_KIND) {
+			thrown_path = environment->ID;
+			thrown_line = environment->value.environment.line;
+			break;
+		}
+	}
+	return 0;
+}
+
+void fxConnect(txMachine* the) { (void)the; }
+void fxDisconnect(txMachine* the) { (void)the; }
+txBoolean fxIsReadable(txMachine* the) { (void)the; return 0; }
+void fxReceive(txMachine* the) { (void)the; }
+void fxSend(txMachine* the, txBoolean more) { (void)the; (void)more; }

@@ -1,0 +1,76 @@
+/*
+ * A turn that does not end. On a board the task watchdog restarts the chip after 10 s; here the process ends and says
+ * in which line it was. Measured in processor time, so that a busy computer does not kill a healthy device.
+ */
+#include "machine.h"
+#include <signal.h>
+
+/** XS looks at the clock each time it has run so many instructions: about half a millisecond. */
+#define INSTRUCTIONS 50000
+/** What a built-in (a regular expression, a sort) may overrun, since XS counts no instructions inside it. */
+#define BUILTIN_GRACE_MS 1000
+
+static txMachine* watched = NULL;
+static double limit = 0;
+static double turn_started = 0;
+static double delayed = 0;
+static double next_host_check = 0;
+static volatile sig_atomic_t in_turn = 0;
+
+static double processor_now(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+static txBoolean on_instructions(txMachine* the, txU4 index)
+{
+	(void)the;
+	(void)index;
+	double now = processor_now();
+	if (now > next_host_check) {
+		next_host_check = now + 100;
+		channel_check_host();
+	}
+	return limit <= 0 || !in_turn || now - turn_started + delayed <= limit;
+}
+
+/** Comes with processor time only: an idle device is never woken. */
+static void on_processor_time(int signal_number)
+{
+	(void)signal_number;
+	if (!in_turn)
+		return;
+	channel_check_host();
+	if (limit > 0 && processor_now() - turn_started + delayed > limit + BUILTIN_GRACE_MS)
+		report_end(watched, REASON_WATCHDOG, NULL, "a turn does not end: a built-in function does not return");
+}
+
+void watchdog_start(txMachine* the, double limit_ms)
+{
+	struct itimerval interval = { .it_interval = { .tv_usec = 500000 }, .it_value = { .tv_usec = 500000 } };
+	struct sigaction action = { .sa_handler = on_processor_time, .sa_flags = SA_RESTART };
+	watched = the;
+	limit = limit_ms;
+	fxBeginMetering(the, on_instructions, INSTRUCTIONS);
+	sigaction(SIGPROF, &action, NULL);
+	setitimer(ITIMER_PROF, &interval, NULL);
+}
+
+void watchdog_begin_turn(void)
+{
+	turn_started = processor_now();
+	delayed = 0;
+	in_turn = 1;
+}
+
+void watchdog_end_turn(void)
+{
+	in_turn = 0;
+}
+
+void watchdog_add(double ms)
+{
+	delayed += ms;
+}

@@ -1,0 +1,23 @@
+/**
+ * Moddable's `Resource`: a file that the build put into flash. On a board its bytes cost no memory; here they lie in the
+ * heap, so they are fetched by pieces and never twice.
+ */
+
+import Channel from "virtual/channel";
+import { numberField } from "virtual/fields";
+
+const pieceBytes = 2048;
+
+export default class Resource extends ArrayBuffer {
+	/** @throws Error where there is no such resource */
+	constructor(path: string) {
+		const channel = new Channel("resource", { path }, () => {});
+		super(numberField(channel.call("status").detail, "byteLength"));
+		const bytes = new Uint8Array(this);
+		for (let offset = 0; offset < bytes.byteLength; offset += pieceBytes) {
+			const { payload } = channel.call("read", { offset, byteLength: pieceBytes });
+			if (payload) bytes.set(new Uint8Array(payload), offset);
+		}
+		channel.close();
+	}
+}

@@ -1,0 +1,54 @@
+/** What a virtual device knows of itself: the facts of the board it stands for, and the true figures of its XS heap. */
+
+import Time from "time";
+import type { System as Interface } from "../../../device/host.js";
+import Channel from "./channel.js";
+import { numberField, textField } from "./fields.js";
+import { freeHeapBytes, restart, uptimeMs } from "./machine.js";
+
+export default class System implements Interface {
+	readonly macAddress: string;
+	readonly idfVersion: string;
+	readonly firmwareVersion: string;
+	readonly cpuFrequencyMHz: number;
+	readonly flashSizeMB: number;
+	readonly psramSizeMB: number;
+	readonly resetReason: string;
+	#minFreeHeapBytes: number;
+
+	constructor() {
+		const channel = new Channel("system", {}, () => {});
+		const { detail } = channel.call("facts");
+		channel.close();
+		this.macAddress = textField(detail, "macAddress");
+		this.idfVersion = textField(detail, "idfVersion");
+		this.firmwareVersion = textField(detail, "firmwareVersion");
+		this.cpuFrequencyMHz = numberField(detail, "cpuFrequencyMHz");
+		this.flashSizeMB = numberField(detail, "flashSizeMB");
+		this.psramSizeMB = numberField(detail, "psramSizeMB");
+		this.resetReason = textField(detail, "resetReason");
+		this.#minFreeHeapBytes = freeHeapBytes();
+	}
+
+	get uptimeMs(): number {
+		return uptimeMs();
+	}
+
+	get freeHeapBytes(): number {
+		const free = freeHeapBytes();
+		this.#minFreeHeapBytes = Math.min(this.#minFreeHeapBytes, free);
+		return free;
+	}
+
+	get minFreeHeapBytes(): number {
+		return Math.min(this.#minFreeHeapBytes, this.freeHeapBytes);
+	}
+
+	restart(): void {
+		restart();
+	}
+
+	setTime(seconds: number): void {
+		Time.set(seconds);
+	}
+}

@@ -1,0 +1,26 @@
+import { microseconds, setWallClock, ticks } from "virtual/natives";
+
+/** Moddable's `time` on the virtual machine (documentation/base/base.md, class Time). */
+const Time = Object.freeze({
+	/** Milliseconds that wrap: signed 32 bits, as on an ESP32. Compare with delta(), never with < or >. */
+	get ticks(): number {
+		return ticks();
+	},
+
+	/** Microseconds since the device started; does not wrap. */
+	get microseconds(): number {
+		return microseconds();
+	},
+
+	/** Milliseconds from one reading of ticks to another (default: now), right across the wrap. */
+	delta(start: number, end: number = ticks()): number {
+		return (end - start) | 0;
+	},
+
+	/** Sets the wall clock, which is 1970 until then, to so many seconds since 1970. Throws RangeError if not finite. */
+	set(seconds: number): void {
+		setWallClock(seconds);
+	},
+});
+
+export default Time;

@@ -1,0 +1,42 @@
+import { clearTimer, delay, scheduleTimer, setTimer } from "virtual/natives";
+
+/**
+ * Moddable's `timer` on the virtual machine (documentation/base/base.md, class Timer). Intervals are milliseconds;
+ * a callback gets its timer.
+ */
+
+/** A timer, good only to be handed back to the functions of Timer. */
+interface Timer {
+	readonly brand: "timer";
+}
+
+type TimerCallback = (timer: Timer) => void;
+
+const Timer = Object.freeze({
+	/** Calls once after `interval`, and then every `repeat` if that is not 0. */
+	set(callback: TimerCallback, interval = 0, repeat = 0): Timer {
+		return setTimer(callback, interval, repeat);
+	},
+
+	/** Calls every `interval`, without drift: after a stall in a burst. */
+	repeat(callback: TimerCallback, interval: number): Timer {
+		return setTimer(callback, interval, interval);
+	},
+
+	/** Sets both intervals anew; without them the timer waits until it is scheduled again. */
+	schedule(timer: Timer, interval?: number, repeat?: number): void {
+		scheduleTimer(timer, interval, repeat);
+	},
+
+	/** Cancels; no harm if it has fired, was cleared or is undefined. */
+	clear(timer: Timer | null | undefined): void {
+		clearTimer(timer);
+	},
+
+	/** Stops the device for so long. */
+	delay(milliseconds: number): void {
+		delay(milliseconds);
+	},
+});
+
+export default Timer;

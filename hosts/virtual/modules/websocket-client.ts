@@ -1,0 +1,121 @@
+/**
+ * The SDK's `embedded:network/websocket/client`, with the connection itself in Node. It keeps the manners of the SDK's, so
+ * that the tests meet them: a write window that only the network refills, messages that arrive in pieces, no time-out of
+ * any kind, no word on why a connection failed, an error that comes twice, a close that is told a second late.
+ */
+
+import Timer from "timer";
+import type { WebSocketClient as Interface, WebSocketClientOptions } from "../../../device/host.js";
+import Channel from "./channel.js";
+import { numberField } from "./fields.js";
+
+/** lwIP's default send buffer on ESP32-S3, less a frame header (moddable-notes). */
+const sendBufferBytes = 5744;
+/** One TCP segment. */
+const segmentBytes = 1440;
+/** Client frames are masked: 4 bytes more than the 2 or 4 of the header. */
+const headerBytes = 8;
+
+export class WebSocketClient implements Interface {
+	readonly #options: WebSocketClientOptions;
+	#channel: Channel | undefined;
+	#isOpen = false;
+	#isClosed = false;
+	#writableBytes = sendBufferBytes;
+	/** What onReadable just offered. */
+	#offered: Uint8Array | undefined;
+	#closer: Timer | undefined;
+
+	/** @param secure what a TLSSocket takes; undefined: plain TCP */
+	constructor(options: WebSocketClientOptions, secure?: { certificate?: string }) {
+		this.#options = options;
+		const { host, port, path, headers } = options;
+		const dns = new options.dns.io(options.dns);
+		dns.resolve({
+			host,
+			onResolved: (_name, address) => {
+				this.#channel = new Channel(
+					"websocket",
+					{ host, address, port, path, headers: [...headers], secure },
+					(event, detail, payload) => this.#onEvent(event, detail, payload),
+				);
+			},
+			onError: () => this.#onError(),
+		});
+	}
+
+	write(
+		payload: ArrayBuffer | Uint8Array,
+		options: { binary?: boolean; more?: boolean; opcode?: number },
+	): number {
+		const total = payload.byteLength + headerBytes;
+		if (!this.#isOpen || total > this.#writableBytes + headerBytes) throw new Error();
+		this.#writableBytes -= total;
+		this.#channel?.post("write", options, payload);
+		return Math.max(0, this.#writableBytes);
+	}
+
+	read(byteCount: number): ArrayBuffer {
+		const offered = this.#offered ?? new Uint8Array(0);
+		this.#offered = offered.subarray(byteCount);
+		return offered.slice(0, byteCount).buffer;
+	}
+
+	/** Does not call off a look-up that is under way, as with the SDK. */
+	close(): void {
+		this.#isClosed = true;
+		this.#isOpen = false;
+		Timer.clear(this.#closer);
+		this.#channel?.close();
+		this.#channel = undefined;
+	}
+
+	#onEvent(event: string, detail: unknown, payload: ArrayBuffer | undefined): void {
+		switch (event) {
+			case "open":
+				this.#isOpen = true;
+				return this.#options.onWritable(this.#writableBytes);
+			case "sent":
+				this.#writableBytes += numberField(detail, "byteCount") + headerBytes;
+				if (this.#writableBytes > 0) this.#options.onWritable(this.#writableBytes);
+				return;
+			case "message":
+				return this.#onMessage(new Uint8Array(payload ?? new ArrayBuffer(0)), detail === "binary");
+			case "control":
+				return this.#options.onControl(numberField(detail, "opcode"), payload ?? new ArrayBuffer(0));
+			case "close":
+				// examples/io/tcp/websocketclient: onClose follows the echo of the close frame by a second.
+				this.#isOpen = false;
+				this.#closer = Timer.set(() => {
+					this.close();
+					this.#options.onClose();
+				}, 1000);
+				return;
+			case "error":
+				return this.#onError();
+		}
+	}
+
+	#onMessage(message: Uint8Array, binary: boolean): void {
+		let start = 0;
+		do {
+			const piece = message.subarray(start, start + segmentBytes);
+			start += piece.byteLength;
+			this.#offered = piece;
+			this.#options.onReadable(piece.byteLength, { more: start < message.byteLength, binary });
+		} while (start < message.byteLength && !this.#isClosed);
+	}
+
+	#onError(): void {
+		this.close();
+		this.#options.onError();
+		this.#options.onError();
+	}
+}
+
+/** The same over TLS. */
+export class SecureWebSocketClient extends WebSocketClient {
+	constructor(options: WebSocketClientOptions) {
+		super(options, {});
+	}
+}

@@ -1,0 +1,64 @@
+/** ECMA-419 `embedded:network/interface/wifi`; Node decides whether there is an access point. */
+
+import type { WiFi as Interface } from "../../../device/host.js";
+import Channel from "./channel.js";
+
+interface AccessPoint {
+	readonly SSID: string;
+	readonly address: string;
+	readonly RSSI: number;
+}
+
+export default class WiFi implements Interface {
+	readonly #channel: Channel;
+	#connection = 200;
+	#accessPoint: AccessPoint | undefined;
+
+	constructor(options: { onChanged: (property: string) => void }) {
+		this.#channel = new Channel("wifi", {}, (event, detail) => {
+			this.#accessPoint = isAccessPoint(detail) ? detail : undefined;
+			const connection = this.#accessPoint ? 500 : 200;
+			// RSSI changes are no change of the connection, as with the SDK.
+			if (event === "signal" || connection === this.#connection) return;
+			this.#connection = connection;
+			options.onChanged("connection");
+		});
+	}
+
+	get connection(): number {
+		return this.#connection;
+	}
+
+	get address(): string | undefined {
+		return this.#accessPoint?.address;
+	}
+
+	get SSID(): string | undefined {
+		return this.#accessPoint?.SSID;
+	}
+
+	get RSSI(): number | undefined {
+		return this.#accessPoint?.RSSI;
+	}
+
+	connect(options: { SSID: string; password?: string }): void {
+		if (this.#connection === 300) throw new Error("already connecting");
+		this.#connection = 300;
+		this.#channel.post("connect", options);
+	}
+
+	/** No callback follows, as with the SDK. */
+	disconnect(): void {
+		this.#connection = 200;
+		this.#accessPoint = undefined;
+		this.#channel.post("disconnect");
+	}
+
+	close(): void {
+		this.#channel.close();
+	}
+}
+
+function isAccessPoint(detail: unknown): detail is AccessPoint {
+	return typeof detail === "object" && detail !== null && "SSID" in detail;
+}

@@ -1,0 +1,90 @@
+/**
+ * The board that a virtual device stands for: what a person can press, light or touch, and what it shows, sounds and
+ * shakes. It outlives a restart of the firmware, as hardware does.
+ */
+
+import type { ButtonName } from "../../../device/host.js";
+
+/** One Wi-Fi access point, in reach or not. */
+export interface AccessPoint {
+	readonly ssid: string;
+	/** In dBm. */
+	readonly rssi: number;
+}
+
+/** A part of the board that firmware reads: it hears of each change. */
+export interface BoardListener {
+	onButton?(name: ButtonName, isPressed: boolean): void;
+	onLight?(level: number): void;
+	onTouch?(count: number): void;
+	onAccessPoint?(accessPoint: AccessPoint | undefined): void;
+}
+
+/** What an ESP32-S3 counts on a pad, without a finger and with one. */
+const untouchedCount = 24_000;
+const touchedCount = 31_000;
+
+export class Board {
+	readonly #listeners = new Set<BoardListener>();
+	readonly #pressed = new Set<ButtonName>();
+	#light = 1500;
+	#isTouched = false;
+	#accessPoint: AccessPoint | undefined = { ssid: "virtual", rssi: -48 };
+
+	/** The LED ring: red, green, blue for each of twelve pixels. */
+	pixels = new Uint8Array(36);
+	/** Frames shown since power-on. */
+	frameCount = 0;
+	/** What the haptic motor's PWM was last set to, 0 to 1023. */
+	hapticDuty = 0;
+	/** The codec's control side. */
+	readonly codec = { volume: 0, isMuted: false };
+	/** What was queued for the speaker, since power-on. */
+	readonly sound: Uint8Array[] = [];
+	isSounding = false;
+
+	/** @returns a function that ends the listening */
+	listen(listener: BoardListener): () => void {
+		this.#listeners.add(listener);
+		return () => this.#listeners.delete(listener);
+	}
+
+	isPressed(name: ButtonName): boolean {
+		return this.#pressed.has(name);
+	}
+
+	setButton(name: ButtonName, isPressed: boolean): void {
+		if (isPressed) this.#pressed.add(name);
+		else this.#pressed.delete(name);
+		for (const listener of this.#listeners) listener.onButton?.(name, isPressed);
+	}
+
+	/** What the light sensor reads: 0 to 4095. */
+	get light(): number {
+		return this.#light;
+	}
+
+	set light(level: number) {
+		this.#light = level;
+		for (const listener of this.#listeners) listener.onLight?.(level);
+	}
+
+	get touchCount(): number {
+		return this.#isTouched ? touchedCount : untouchedCount;
+	}
+
+	set isTouched(isTouched: boolean) {
+		this.#isTouched = isTouched;
+		for (const listener of this.#listeners) listener.onTouch?.(this.touchCount);
+	}
+
+	/** Undefined: none in reach. */
+	get accessPoint(): AccessPoint | undefined {
+		return this.#accessPoint;
+	}
+
+	set accessPoint(accessPoint: AccessPoint | undefined) {
+		this.#accessPoint = accessPoint;
+		for (const listener of this.#listeners) listener.onAccessPoint?.(accessPoint);
+	}
+}

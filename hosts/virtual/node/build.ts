@@ -1,0 +1,197 @@
+/**
+ * Builds what a Machine needs: the executable (XS and our C files, compiled once per computer) and programs (our
+ * TypeScript as one file). Both are kept under .cache by what they are made of, so that a second start costs next to
+ * nothing, and are put in place by renaming, so that several processes can build at once.
+ */
+
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { access, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { availableParallelism } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { version as esbuildVersion, transform } from "esbuild";
+
+const PROJECT = fileURLToPath(new URL("../../../", import.meta.url));
+const MACHINE_SOURCES = path.join(PROJECT, "hosts/virtual/machine");
+const CACHE = path.join(PROJECT, ".cache/virtual");
+
+/** Modules that every program has: module name → source, relative to the project. */
+const VIRTUAL_MODULES: Readonly<Record<string, string>> = {
+	"virtual/channel": "hosts/virtual/modules/channel.ts",
+	"virtual/machine": "hosts/virtual/modules/machine.ts",
+	timer: "hosts/virtual/modules/timer.ts",
+	time: "hosts/virtual/modules/time.ts",
+};
+
+/** A firmware for the machine: all modules and their source maps in one file. */
+export interface Program {
+	path: string;
+	bytes: Buffer;
+	/** Of `bytes`, in hexadecimal. */
+	sha256: string;
+}
+
+export interface ProgramOptions {
+	/** Module name as the firmware imports it → TypeScript file, relative to the project. */
+	modules: Readonly<Record<string, string>>;
+	/** Name of the module whose default function is called. Default "main". */
+	main?: string;
+}
+
+/**
+ * Compiles the machine, unless that has been done.
+ * @returns the path of the executable
+ * @throws Error that says what to install if there is no compiler, or what the compiler said
+ */
+export async function buildMachine(options: { sanitize?: boolean } = {}): Promise<string> {
+	const xs = path.join(PROJECT, "node_modules/@agoric/xsnap");
+	const sources = (await readdir(MACHINE_SOURCES)).sort();
+	const parts = await Promise.all([
+		readFile(path.join(xs, "package.json")),
+		...sources.map((name) => readFile(path.join(MACHINE_SOURCES, name))),
+		run("cc", ["--version"]),
+	]);
+	const variant = options.sanitize ? ["SANITIZE=1"] : [];
+	const key = hash(process.platform, process.arch, ...variant, ...parts).slice(0, 16);
+	const executable = path.join(CACHE, `machine-${key}`);
+	if (await exists(executable)) return executable;
+
+	process.stderr.write("compiling the XS engine, once…\n");
+	const folder = `${executable}.${process.pid}`;
+	await run("make", [
+		`-j${availableParallelism()}`,
+		`--directory=${MACHINE_SOURCES}`,
+		`XS_DIR=${path.join(xs, "moddable/xs")}`,
+		`BUILD_DIR=${folder}`,
+		...variant,
+	]);
+	await rename(path.join(folder, "machine"), executable);
+	await rm(folder, { recursive: true });
+	return executable;
+}
+
+/**
+ * Makes a program of TypeScript modules, and of those that the machine brings ("timer", "time", "virtual/…").
+ * @throws Error of esbuild, with its place, if a module is no TypeScript
+ */
+export async function buildProgram({ modules, main = "main" }: ProgramOptions): Promise<Program> {
+	const all: Record<string, string> = { ...VIRTUAL_MODULES, ...modules };
+	const names = Object.keys(all).sort((a, b) => Number(b === main) - Number(a === main));
+	if (names[0] !== main) throw new Error(`the program has no module "${main}"`);
+	const built = await Promise.all(names.map((name) => buildModule(all[name] ?? "")));
+	const bytes = pack(names.map((name, index) => ({ name, code: "", map: "", ...built[index] })));
+	const sha256 = hash(bytes);
+	const file = path.join(CACHE, `program-${sha256.slice(0, 16)}.xs`);
+	if (!(await exists(file))) await writeWhole(file, bytes);
+	return { path: file, bytes, sha256 };
+}
+
+/**
+ * The TypeScript files of a folder as modules: `device/protocol/schema.ts` in "device" is "protocol/schema".
+ * @param folder relative to the project
+ */
+export async function modulesOf(folder: string): Promise<Record<string, string>> {
+	const files = await readdir(path.join(PROJECT, folder), { recursive: true });
+	const modules: Record<string, string> = {};
+	for (const file of files.map((name) => name.replaceAll(path.sep, "/")).sort()) {
+		if (file.endsWith(".ts") && !file.endsWith(".d.ts")) modules[file.slice(0, -3)] = `${folder}/${file}`;
+	}
+	return modules;
+}
+
+interface BuiltModule {
+	code: string;
+	map: string;
+}
+
+/** One module, by itself: XS reads only the first source of a map, and bundling would lose the file names. */
+async function buildModule(source: string): Promise<BuiltModule> {
+	const text = await readFile(path.join(PROJECT, source), "utf8");
+	const cached = path.join(CACHE, `module-${hash(esbuildVersion, source, text).slice(0, 32)}.json`);
+	try {
+		return JSON.parse(await readFile(cached, "utf8"));
+	} catch {
+		const { code, map } = await transform(text, {
+			loader: "ts",
+			format: "esm",
+			target: "es2022",
+			sourcefile: source,
+			sourcemap: "external",
+			sourcesContent: false,
+			tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: true, useDefineForClassFields: true } },
+		});
+		await writeWhole(cached, JSON.stringify({ code, map }));
+		return { code, map };
+	}
+}
+
+/** The file that hosts/virtual/machine/modules.c reads. */
+function pack(modules: readonly (BuiltModule & { name: string })[]): Buffer {
+	const parts: Buffer[] = [Buffer.from("XSPROGR1"), u32(modules.length)];
+	for (const { name, code, map } of modules) {
+		const texts = [Buffer.from(name), Buffer.from(code), Buffer.from(map)];
+		parts.push(...texts.map((text) => u32(text.length)), ...texts);
+	}
+	return Buffer.concat(parts);
+}
+
+function u32(value: number): Buffer {
+	const bytes = Buffer.alloc(4);
+	bytes.writeUInt32LE(value);
+	return bytes;
+}
+
+function hash(...parts: readonly (string | Buffer)[]): string {
+	const sha256 = createHash("sha256");
+	/* With their lengths, or "ab" + "c" would be "a" + "bc". */
+	for (const part of parts) sha256.update(`${part.length}:`).update(part);
+	return parts.length === 1
+		? createHash("sha256")
+				.update(parts[0] ?? "")
+				.digest("hex")
+		: sha256.digest("hex");
+}
+
+async function exists(file: string): Promise<boolean> {
+	return access(file).then(
+		() => true,
+		() => false,
+	);
+}
+
+let temporaryFiles = 0;
+
+async function writeWhole(file: string, content: string | Buffer): Promise<void> {
+	const temporary = `${file}.${process.pid}.${temporaryFiles++}`;
+	await mkdir(path.dirname(file), { recursive: true });
+	await writeFile(temporary, content);
+	await rename(temporary, file);
+}
+
+/** What a command printed. Throws with what it complained about. */
+function run(command: string, args: readonly string[]): Promise<string> {
+	return new Promise((resolve, reject) => {
+		const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
+		let output = "";
+		let complaint = "";
+		child.stdout.on("data", (chunk) => {
+			output += chunk;
+		});
+		child.stderr.on("data", (chunk) => {
+			complaint += chunk;
+		});
+		child.on("error", (error) => {
+			const isMissing = "code" in error && error.code === "ENOENT";
+			reject(isMissing ? new Error(MISSING_COMPILER) : error);
+		});
+		child.on("close", (status) => {
+			if (status === 0) resolve(output);
+			else reject(new Error(`${command} failed:\n${complaint || output}`));
+		});
+	});
+}
+
+const MISSING_COMPILER =
+	"cc and make are needed to build the virtual device: on Debian `apt-get install build-essential`, " +
+	"on macOS `xcode-select --install`";

@@ -1,0 +1,20 @@
+/** The firmware of device/ as a program for the machine, together with the modules that the virtual host supplies to it. */
+
+import { buildProgram, modulesOf, type Program } from "./build.js";
+
+/** Host modules that the firmware knows by a name of the SDK's. */
+const sdkNames: Readonly<Record<string, string>> = {
+	timer: "timer",
+	time: "time",
+	resource: "Resource",
+};
+/** Supplied by the machine itself. */
+const machineModules = ["config"];
+
+/** @throws Error where a module cannot be built, with its place */
+export async function buildFirmware(): Promise<Program> {
+	const modules = await modulesOf("device");
+	for (const [name, file] of Object.entries(await modulesOf("hosts/virtual/modules")))
+		if (!machineModules.includes(name)) modules[sdkNames[name] ?? `virtual/${name}`] = file;
+	return buildProgram({ modules, main: "virtual/boot" });
+}

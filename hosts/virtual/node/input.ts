@@ -1,0 +1,48 @@
+/** A JSON line a time works what a hand would: buttons, light, touch, Wi-Fi. */
+
+import { buttonNames } from "../../../device/host.js";
+import {
+	boolean,
+	describeProblem,
+	findProblem,
+	integer,
+	matches,
+	object,
+	oneOf,
+} from "../../../device/protocol/schema.js";
+import type { Board } from "./board.js";
+
+const inputs = [
+	object({ button: oneOf(...buttonNames), pressed: boolean() }),
+	object({ light: integer(0, 4095) }),
+	object({ touch: boolean() }),
+	object({ wifi: boolean() }),
+] as const;
+const [buttonInput, lightInput, touchInput, wifiInput] = inputs;
+
+export const inputExamples = `{"button":"play","pressed":true}  {"light":2000}  {"touch":true}  {"wifi":false}`;
+
+/** @throws Error that says what to change; the board is then as it was */
+export function applyInput(board: Board, line: string): void {
+	let input: unknown;
+	try {
+		input = JSON.parse(line);
+	} catch {
+		throw new Error(`that is not JSON; try one of ${inputExamples}`);
+	}
+	if (matches(buttonInput, input)) board.setButton(input.button, input.pressed);
+	else if (matches(lightInput, input)) board.light = input.light;
+	else if (matches(touchInput, input)) board.isTouched = input.touch;
+	else if (matches(wifiInput, input))
+		board.accessPoint = input.wifi ? { ssid: "virtual", rssi: -48 } : undefined;
+	else throw new Error(`${problemOf(input)}; try one of ${inputExamples}`);
+}
+
+/** What is wrong with the input that it comes nearest to. */
+function problemOf(input: unknown): string {
+	const nearest = inputs.find((schema) => {
+		const name = Object.keys(schema.fields)[0];
+		return typeof input === "object" && input !== null && name !== undefined && name in input;
+	});
+	return nearest ? describeProblem(findProblem(nearest, input)) : "that is no input of this device";
+}

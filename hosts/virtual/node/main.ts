@@ -1,0 +1,90 @@
+/**
+ * `npm run device`: one virtual device as a process. It ends as its firmware ends, with an exit code, the reason and the
+ * line of TypeScript; a restart that the firmware wants is no end.
+ */
+
+import { createInterface } from "node:readline";
+import { parseArgs } from "node:util";
+import { parseGatewayUrl } from "../../../device/network/gateway-url.js";
+import { models } from "../../../device/protocol/schema.js";
+import { findDeviceToken } from "./device-token.js";
+import { claimIdentity } from "./identity.js";
+import { applyInput, inputExamples } from "./input.js";
+import { describeExit, type Exit } from "./machine.js";
+import { VirtualDevice } from "./virtual-device.js";
+
+const usage = `npm run device -- --model dev-1|proto-1 [--gateway ws://127.0.0.1:8080/device] [--serial a1b2c3]
+The token comes from DEVICE_TOKEN, else from the data folder (DATA_DIR, or data) of the gateway on this computer.`;
+
+/** 1 is for what a person did wrong, 2 for what the computer lacks. */
+const exitCodes: Readonly<Record<Exit["kind"], number>> = {
+	quit: 0,
+	restart: 0,
+	exception: 10,
+	rejection: 11,
+	out_of_memory: 12,
+	watchdog: 13,
+	bad_program: 14,
+	killed: 15,
+};
+
+const { model, gateway, serial } = readArguments();
+const dataDir = process.env.DATA_DIR || "data";
+
+try {
+	await run();
+} catch (error) {
+	console.error(error instanceof Error ? error.message : error);
+	process.exitCode = 2;
+}
+
+async function run(): Promise<void> {
+	const token = findDeviceToken(dataDir);
+	const identity = claimIdentity(dataDir, model, serial);
+	process.on("exit", () => identity.release());
+	const device = await VirtualDevice.start({
+		model,
+		serial: identity.serial,
+		settingsFile: identity.settingsFile,
+		config: { gateway, token },
+		onTrace: (text) => process.stdout.write(text),
+		onExit: (exit) => {
+			console.error(describeExit(exit));
+			if (exit.stack) console.error(exit.stack);
+			process.exit(exitCodes[exit.kind]);
+		},
+	});
+	console.log(`${device.deviceId} runs; work it with JSON lines: ${inputExamples}`);
+	createInterface({ input: process.stdin }).on("line", (line) => {
+		if (line.trim() === "") return;
+		try {
+			applyInput(device.board, line);
+		} catch (error) {
+			console.error(error instanceof Error ? error.message : error);
+		}
+	});
+	const stop = () => device.close().then(() => process.exit(0));
+	process.once("SIGINT", stop);
+	process.once("SIGTERM", stop);
+}
+
+function readArguments() {
+	try {
+		const { values } = parseArgs({
+			options: {
+				model: { type: "string" },
+				gateway: { type: "string", default: "ws://127.0.0.1:8080/device" },
+				serial: { type: "string" },
+			},
+		});
+		const model = models.find((name) => name === values.model?.toUpperCase());
+		if (!model) throw new Error("--model must be dev-1 or proto-1");
+		if (values.serial !== undefined && !/^[0-9a-f]{6}$/i.test(values.serial))
+			throw new Error("--serial must be six hex digits");
+		parseGatewayUrl(values.gateway);
+		return { model, gateway: values.gateway, serial: values.serial };
+	} catch (error) {
+		console.error(`${error instanceof Error ? error.message : error}\n\n${usage}`);
+		process.exit(1);
+	}
+}

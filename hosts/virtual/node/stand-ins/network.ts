@@ -1,0 +1,117 @@
+/** Wi-Fi, DNS, time and WebSocket: real sockets of this computer, behind an access point that tests can take away. */
+
+import { lookup } from "node:dns";
+import { WebSocket } from "ws";
+import { isRecord } from "../../../../device/protocol/schema.js";
+import type { AccessPoint } from "../board.js";
+import { numberOf, type StandIn, textOf } from "./stand-in.js";
+
+/** About what a board takes to associate and get an address. */
+const associationMs = 20;
+
+export const wifi: StandIn = (channel, { board }) => {
+	let wantedSsid: string | undefined;
+	let isAssociated = false;
+	let timer: NodeJS.Timeout | undefined;
+
+	const associate = (accessPoint: AccessPoint | undefined) => {
+		isAssociated = accessPoint !== undefined && accessPoint.ssid === wantedSsid;
+		const detail = { SSID: accessPoint?.ssid, RSSI: accessPoint?.rssi, address: "127.0.0.1" };
+		channel.send("connection", isAssociated ? detail : null);
+	};
+	const stop = board.listen({
+		onAccessPoint: (accessPoint) => {
+			if (isAssociated) associate(accessPoint);
+		},
+	});
+	return {
+		onPost: (request, detail) => {
+			clearTimeout(timer);
+			if (request === "connect") {
+				wantedSsid = textOf(detail, "SSID");
+				timer = setTimeout(() => associate(board.accessPoint), associationMs);
+			} else {
+				isAssociated = false;
+			}
+		},
+		onClose: () => {
+			clearTimeout(timer);
+			stop();
+		},
+	};
+};
+
+export const dns: StandIn = (channel, { board }) => {
+	lookup(textOf(channel.options, "host"), { family: 4 }, (error, address) => {
+		if (error || !board.accessPoint) channel.send("error");
+		else channel.send("resolved", address);
+	});
+	return {};
+};
+
+export const time: StandIn = (channel, { wallClock }) => {
+	channel.send("time", wallClock() / 1000);
+	return {};
+};
+
+/** RFC 6455, section 5.2. */
+const opcode = { close: 8, ping: 9, pong: 10 };
+
+export const websocket: StandIn = (channel) => {
+	const { options } = channel;
+	const secure = isRecord(options) ? options.secure : undefined;
+	const address = textOf(options, "address");
+	const url = new URL(`${secure ? "wss" : "ws"}://${textOf(options, "host")}${textOf(options, "path")}`);
+	url.port = String(numberOf(options, "port"));
+	const socket = new WebSocket(url, {
+		headers: headersOf(options),
+		perMessageDeflate: false,
+		// The firmware has looked the name up; certificates are still held against the name.
+		lookup: (_name, { all }, found) =>
+			all ? found(null, [{ address, family: 4 }]) : found(null, address, 4),
+		...(isRecord(secure) && typeof secure.certificate === "string" && { ca: secure.certificate }),
+	});
+	let isCloseSent = false;
+	let hasPeerClosed = false;
+
+	socket.on("open", () => channel.send("open"));
+	socket.on("message", (data: Buffer, isBinary) =>
+		channel.send("message", isBinary ? "binary" : "text", data),
+	);
+	socket.on("ping", (data) => channel.send("control", { opcode: opcode.ping }, data));
+	socket.on("pong", (data) => channel.send("control", { opcode: opcode.pong }, data));
+	// "error" is always followed by "close".
+	socket.on("error", () => {});
+	socket.on("close", (code, reason) => {
+		hasPeerClosed = true;
+		// 1005 and 1006 never travel: no code came, and no close frame at all.
+		if (code === 1006) return channel.send("error");
+		const bytes = code === 1005 ? Buffer.alloc(0) : Buffer.from([code >> 8, code & 0xff, ...reason]);
+		channel.send("control", { opcode: opcode.close }, bytes);
+		return channel.send("close");
+	});
+	return {
+		onPost: (_request, detail, payload) => {
+			const bytes = Buffer.from(payload);
+			const code = isRecord(detail) ? detail.opcode : undefined;
+			const sent = () => channel.send("sent", { byteCount: bytes.length });
+			if (code === opcode.ping) return socket.ping(bytes, true, sent);
+			if (code === opcode.close) {
+				isCloseSent = true;
+				return socket.close(bytes.readUInt16BE(0));
+			}
+			const { binary, more } = isRecord(detail) ? detail : {};
+			return socket.send(bytes, { binary: binary !== false, fin: more !== true }, sent);
+		},
+		onClose: () => {
+			// A close frame that was just written still goes out, as from a TCP stack.
+			if (!isCloseSent && !hasPeerClosed) socket.terminate();
+		},
+	};
+};
+
+function headersOf(options: unknown): Record<string, string> {
+	const headers = isRecord(options) ? options.headers : undefined;
+	if (!Array.isArray(headers)) throw new Error("headers must be a list");
+	return Object.fromEntries(headers);
+}

@@ -1,0 +1,50 @@
+/** `npm run demo`: a gateway and two virtual devices, one of each model, in the time that it takes to compile XS once. */
+
+import { models } from "../device/protocol/schema.js";
+import { createGateway } from "../gateway/gateway.js";
+import { readSettings } from "../gateway/settings.js";
+import { StartError } from "../gateway/start-error.js";
+import { claimIdentity } from "../hosts/virtual/node/identity.js";
+import { describeExit } from "../hosts/virtual/node/machine.js";
+import { VirtualDevice } from "../hosts/virtual/node/virtual-device.js";
+
+try {
+	await run();
+} catch (error) {
+	console.error(error instanceof StartError ? error.message : error);
+	process.exit(1);
+}
+
+async function run(): Promise<void> {
+	const settings = readSettings({ LOG_LEVEL: "warn", ...process.env });
+	const gateway = createGateway(settings);
+	const { url, port, loginUrl } = await gateway.listen();
+	const devices: VirtualDevice[] = [];
+	const stop = async () => {
+		await Promise.all(devices.map((device) => device.close()));
+		await gateway.close();
+		process.exit(0);
+	};
+	process.once("SIGINT", stop);
+	process.once("SIGTERM", stop);
+
+	for (const model of models) {
+		const { serial, settingsFile, release } = claimIdentity(settings.dataDir, model, undefined);
+		process.on("exit", release);
+		devices.push(
+			await VirtualDevice.start({
+				model,
+				serial,
+				settingsFile,
+				config: {
+					gateway: `${settings.tls ? "wss" : "ws"}://127.0.0.1:${port}/device`,
+					token: gateway.tokens.device,
+				},
+				onExit: (exit) => console.error(`${model}-${serial} ended: ${describeExit(exit)}`),
+			}),
+		);
+	}
+	console.log(`Devices    ${devices.map((device) => device.deviceId).join(", ")}`);
+	console.log(`Dashboard  ${settings.auth ? loginUrl : url}`);
+	console.log("Ctrl-C ends all of it.");
+}

@@ -1,0 +1,136 @@
+/**
+ * Builds the firmware for the Moddable simulator and runs it there. Each model has a configuration folder of its own, since
+ * mcsim keeps its one copy of the running app in it: two simulators would otherwise overwrite each other's program.
+ */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { isRecord, type Model } from "../device/protocol/schema.js";
+import { build, type Desktop, MissingTool, type ModdableSdk, projectFolder } from "./moddable-sdk.js";
+
+/** mcsim's name in a person's configuration folder. */
+const signature = "tech.moddable.mcsim";
+const panels = join(projectFolder, "hosts", "simulator", "panels");
+
+/** What the device keeps: `gateway`, `token`, `ssid`, … (device/settings.ts). */
+export type DeviceSettings = Readonly<Record<string, string>>;
+
+export interface SimulatorBuildOptions {
+	readonly sdk: ModdableSdk;
+	readonly model: Model;
+	readonly outputFolder: string;
+	readonly onOutput: (text: string) => void;
+}
+
+/** @returns the app's path */
+export async function buildForSimulator(options: SimulatorBuildOptions): Promise<string> {
+	const { sdk, model, outputFolder, onOutput } = options;
+	const subplatform = model.toLowerCase();
+	const { version } = packageJson();
+	await build({
+		sdk,
+		platform: `${sdk.desktop}/${subplatform}`,
+		outputFolder,
+		isDebug: true,
+		settings: [`version=${version}`],
+		onOutput,
+	});
+	const library = sdk.desktop === "win" ? "mc.dll" : "mc.so";
+	return join(outputFolder, "bin", sdk.desktop, subplatform, "debug", "device", library);
+}
+
+export interface SimulatorOptions {
+	readonly sdk: ModdableSdk;
+	readonly model: Model;
+	/** As buildForSimulator gave it. */
+	readonly app: string;
+	/** On Linux: where this simulator keeps all it keeps. Elsewhere it is mcsim's usual folder. */
+	readonly configFolder: string;
+	/** Written over what the device has kept. */
+	readonly settings: DeviceSettings;
+	readonly environment?: NodeJS.ProcessEnv;
+	/** A line that the firmware traced. */
+	readonly onTrace: (line: string) => void;
+}
+
+/** Starts mcsim with our panels and the app. The caller ends the process. */
+export function startSimulator(options: SimulatorOptions): ChildProcess {
+	const { sdk, model, app, configFolder, settings, onTrace } = options;
+	const kept = keptFolder(sdk.desktop, configFolder);
+	writeSettings(join(kept, `${model.toLowerCase()}.json`), settings);
+	if (sdk.desktop === "lin") arrangeWindow(configFolder);
+	const environment = {
+		...sdk.environment,
+		XDG_CONFIG_HOME: configFolder,
+		NO_AT_BRIDGE: "1",
+		...options.environment,
+	};
+	const [program, ...flags] = simulatorProgram(sdk);
+	const child = spawn(program, [...flags, panels, app], {
+		env: environment,
+		stdio: ["ignore", "pipe", "pipe"],
+	});
+	let rest = "";
+	for (const stream of [child.stdout, child.stderr])
+		stream.setEncoding("utf8").on("data", (text: string) => {
+			const lines = (rest + text).split("\n");
+			rest = lines.pop() ?? "";
+			for (const line of lines) if (!line.startsWith("instruments")) onTrace(line);
+		});
+	return child;
+}
+
+function simulatorProgram(sdk: ModdableSdk): [string, ...string[]] {
+	const mcsim = join(sdk.tools, "mcsim");
+	switch (sdk.desktop) {
+		case "lin":
+			// Into a pipe mcsim's output would come in blocks of 4 KB.
+			return existsSync("/usr/bin/stdbuf") ? ["/usr/bin/stdbuf", "-oL", "-eL", mcsim] : [mcsim];
+		case "mac":
+			return ["open", "-W", "-n", "-a", `${mcsim}.app`];
+		case "win":
+			return [`${mcsim}.exe`];
+	}
+}
+
+function keptFolder(desktop: Desktop, configFolder: string): string {
+	switch (desktop) {
+		case "lin":
+			return join(configFolder, signature);
+		case "mac":
+			return join(homedir(), "Library", "Application Support", signature);
+		case "win":
+			return join(process.env.LOCALAPPDATA ?? homedir(), signature);
+	}
+}
+
+/** The same file as hosts/simulator/panels/parts/kept.js: what is not given stays as it was kept. */
+function writeSettings(file: string, settings: DeviceSettings): void {
+	let kept: Readonly<Record<string, unknown>> = {};
+	try {
+		const value: unknown = JSON.parse(readFileSync(file, "utf8"));
+		if (isRecord(value)) kept = value;
+	} catch {
+		// The first time: there is no file yet.
+	}
+	const values = { ...kept, settings: { ...(isRecord(kept.settings) && kept.settings), ...settings } };
+	mkdirSync(join(file, ".."), { recursive: true });
+	writeFileSync(file, JSON.stringify(values, null, "\t"), { mode: 0o600 });
+}
+
+/** A window that the panel fits in, in dark colours, until a person arranges it otherwise. */
+function arrangeWindow(configFolder: string): void {
+	const geometry = join(configFolder, `${signature}.ini`);
+	if (!existsSync(geometry))
+		writeFileSync(geometry, "[window]\nfullscreen=false\nmaximized=false\nx=0\ny=0\nwidth=900\nheight=810\n");
+	const preferences = join(configFolder, `${signature}.main.json`);
+	if (!existsSync(preferences)) writeFileSync(preferences, JSON.stringify({ colors: 1 }));
+}
+
+function packageJson(): { readonly version: string } {
+	const value: unknown = JSON.parse(readFileSync(join(projectFolder, "package.json"), "utf8"));
+	if (isRecord(value) && typeof value.version === "string") return { version: value.version };
+	throw new MissingTool("package.json has no version");
+}

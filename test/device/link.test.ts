@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { powerOn, runScriptedGateway } from "./scripted-gateway.js";
+
+test("a device says who it is, and where it reached the gateway, when it connects", async (t) => {
+	const gateway = await runScriptedGateway(t);
+	await powerOn(t, gateway, "PROTO-1");
+	const { headers } = await gateway.connection();
+	assert.equal(headers.authorization, "Bearer device-token-of-the-tests");
+	assert.equal(headers["device-id"], "proto-1-a1b2c3");
+	assert.equal(headers["device-model"], "PROTO-1");
+	assert.equal(headers["device-chip"], "virtual");
+	assert.equal(headers["protocol-version"], "1");
+	assert.equal(headers.host, new URL(gateway.url).host, "with its port");
+});
+
+test("a device that is closed, cut off or loses its access point comes back", async (t) => {
+	const gateway = await runScriptedGateway(t);
+	const device = await powerOn(t, gateway);
+	for (const lose of [
+		async () => (await gateway.connection()).socket.close(1000),
+		async () => (await gateway.connection()).socket.terminate(),
+		async () => {
+			const connection = await gateway.connection();
+			await connection.next("state_report");
+			device.board.accessPoint = undefined;
+			await connection.closed;
+			device.board.accessPoint = { ssid: "virtual", rssi: -60 };
+		},
+	])
+		await lose();
+	const connection = await gateway.connection();
+	const report = await connection.next("state_report");
+	assert.equal(report.network.wifi_rssi, -60);
+});
+
+test("a report longer than the write window arrives whole, in fragments", async (t) => {
+	const gateway = await runScriptedGateway(t);
+	await powerOn(t, gateway);
+	const connection = await gateway.connection();
+	// Twenty answers of about 1 KB at once overrun the window of 5,744 bytes several times.
+	for (let index = 0; index < 20; index++) connection.send({ command: "x".repeat(64) });
+	for (let index = 0; index < 20; index++)
+		assert.equal((await connection.next("command_error")).command, "x".repeat(64));
+});
+
+test("a command in fragments and of many bytes a character is understood", async (t) => {
+	const gateway = await runScriptedGateway(t);
+	await powerOn(t, gateway);
+	const connection = await gateway.connection();
+	const name = "ä€😀".repeat(500);
+	const bytes = Buffer.from(JSON.stringify({ command: name }));
+	connection.socket.send(bytes.subarray(0, 1001), { binary: false, fin: false });
+	connection.socket.send(bytes.subarray(1001), { binary: false, fin: true });
+	const error = await connection.next("command_error");
+	// XS counts code points where Node counts UTF-16 units.
+	assert.equal(error.command, [...name].slice(0, 64).join(""));
+});

@@ -1,0 +1,249 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { PassThrough } from "node:stream";
+import { describe, test } from "node:test";
+import { createLog } from "../../gateway/telemetry/log.js";
+import { bearer, deviceToken, monitorToken, type Running, runGateway } from "./running.js";
+
+const manual = { redirect: "manual" } as const;
+
+function logIn(url: string, token: string, headers: Record<string, string> = {}) {
+	return fetch(`${url}/login`, { ...manual, method: "POST", headers, body: new URLSearchParams({ token }) });
+}
+
+/** The cookie that a response sets, as a browser would send it back. */
+function cookieOf(response: Response): string {
+	return response.headers.getSetCookie()[0]?.split(";")[0] ?? "";
+}
+
+async function isLoggedIn({ url }: Running, cookie: string): Promise<boolean> {
+	return (await fetch(`${url}/login/state`, { headers: { cookie } })).status === 204;
+}
+
+describe("the one-time login link", () => {
+	test("logs in once, with a cookie that scripts and other sites cannot use", async (t) => {
+		const gateway = await runGateway(t);
+		const first = await fetch(gateway.loginUrl, manual);
+		assert.equal(first.status, 303);
+		assert.equal(first.headers.get("location"), "./");
+		assert.match(first.headers.getSetCookie()[0] ?? "", /; Path=\/; .*HttpOnly; SameSite=Strict$/);
+		assert.equal(await isLoggedIn(gateway, cookieOf(first)), true);
+		const second = await fetch(gateway.loginUrl, manual);
+		assert.equal(second.status, 401);
+		assert.deepEqual(second.headers.getSetCookie(), []);
+		assert.match(await second.text(), /used before/);
+	});
+
+	test("is not used up by who only looks at it", async (t) => {
+		const gateway = await runGateway(t);
+		await fetch(gateway.loginUrl, { ...manual, method: "HEAD" });
+		assert.equal((await fetch(gateway.loginUrl, manual)).status, 303);
+	});
+
+	test("is worth nothing after an hour", async (t) => {
+		let now = 0;
+		const gateway = await runGateway(t, { now: () => now });
+		now += 60 * 60 * 1000;
+		assert.equal((await fetch(gateway.loginUrl, manual)).status, 401);
+	});
+});
+
+describe("logging in by token", () => {
+	test("takes the monitor token and no other", async (t) => {
+		const gateway = await runGateway(t);
+		const right = await logIn(gateway.url, ` ${monitorToken} `);
+		assert.equal(right.status, 303);
+		assert.equal(await isLoggedIn(gateway, cookieOf(right)), true);
+		for (const token of [deviceToken, "", monitorToken.slice(1), `${monitorToken}x`]) {
+			const wrong = await logIn(gateway.url, token);
+			assert.equal(wrong.status, 401);
+			assert.match(await wrong.text(), /not this gateway's monitor token/);
+		}
+	});
+
+	test("is refused to a page of another site", async (t) => {
+		const { url } = await runGateway(t);
+		for (const origin of ["http://evil.example", "null", url.replace("http:", "ftp:x")])
+			assert.equal((await logIn(url, monitorToken, { origin })).status, 403, origin);
+		assert.equal((await logIn(url, monitorToken, { origin: url })).status, 303);
+	});
+
+	test("is stopped after ten wrong tokens in a minute; who is logged in stays so, and devices come in", async (t) => {
+		const gateway = await runGateway(t);
+		const cookie = cookieOf(await logIn(gateway.url, monitorToken));
+		for (let i = 0; i < 10; i += 1) await logIn(gateway.url, "wrong");
+		const blocked = await logIn(gateway.url, monitorToken);
+		assert.equal(blocked.status, 429);
+		assert.match(blocked.headers.get("retry-after") ?? "", /^\d+$/);
+		assert.equal((await gateway.refused("/monitor", bearer(monitorToken))).status, 429);
+		assert.equal(await isLoggedIn(gateway, cookie), true);
+		for (let i = 0; i < 10; i += 1) await gateway.refused("/device", bearer("wrong"));
+		assert.equal((await gateway.refused("/device", bearer("wrong"))).status, 429);
+		await gateway.device();
+	});
+
+	test("goes on while devices at the same address show wrong tokens", async (t) => {
+		const gateway = await runGateway(t);
+		for (let i = 0; i < 10; i += 1) await gateway.refused("/device", bearer("wrong"));
+		assert.equal((await logIn(gateway.url, monitorToken)).status, 303);
+	});
+
+	test("ends with logging out, with 30 days, and with another token", async (t) => {
+		let now = Date.now();
+		const gateway = await runGateway(t, { now: () => now });
+		const cookie = cookieOf(await logIn(gateway.url, monitorToken));
+		const out = await fetch(`${gateway.url}/logout`, { ...manual, method: "POST", headers: { cookie } });
+		assert.equal(cookieOf(out), `${cookie.split("=")[0]}=`);
+		assert.equal(await isLoggedIn(gateway, cookie.replace(/=\d/, "=9")), false);
+		assert.equal(
+			await isLoggedIn(await runGateway(t, { monitorToken: "another-monitor-token" }), cookie),
+			false,
+		);
+		now += 30 * 24 * 60 * 60 * 1000;
+		assert.equal(await isLoggedIn(gateway, cookie), false);
+	});
+});
+
+describe("an upgrade to /monitor", () => {
+	test("needs the monitor token or the cookie", async (t) => {
+		const gateway = await runGateway(t);
+		for (const headers of [{}, bearer(deviceToken), bearer("wrong"), { Cookie: "gateway=1.2" }]) {
+			const { status, headers: answered } = await gateway.refused("/monitor", headers);
+			assert.equal(status, 401);
+			assert.match(String(answered["www-authenticate"]), /^Bearer/);
+		}
+		const cookie = cookieOf(await fetch(gateway.loginUrl, manual));
+		const monitor = await gateway.open("/monitor", {
+			headers: { cookie: `other=1; ${cookie}` },
+			origin: gateway.url,
+		});
+		assert.equal((await monitor.next()).reason, "snapshot");
+	});
+
+	test("is refused to a page of another site, cookie or not", async (t) => {
+		const gateway = await runGateway(t);
+		const cookie = cookieOf(await fetch(gateway.loginUrl, manual));
+		for (const origin of ["http://evil.example", "null", gateway.url.replace("127.0.0.1", "localhost")])
+			assert.equal((await gateway.refused("/monitor", { cookie, origin })).status, 403);
+	});
+
+	test("is let in from the page at PUBLIC_URL", async (t) => {
+		const gateway = await runGateway(t, { publicUrl: new URL("https://gateway.example/") });
+		const headers = { ...bearer(monitorToken), origin: "https://gateway.example" };
+		await gateway.open("/monitor", { headers });
+	});
+});
+
+describe("AUTH=off", () => {
+	test("lets everyone on this machine in, without a token", async (t) => {
+		const gateway = await runGateway(t, { auth: false });
+		await gateway.open("/device");
+		await gateway.open("/monitor", { origin: gateway.url });
+	});
+
+	test("but no web site, not even one that has given its own name our address", async (t) => {
+		const gateway = await runGateway(t, { auth: false });
+		const { port } = new URL(gateway.url);
+		for (const path of ["/device", "/monitor"]) {
+			assert.equal((await gateway.refused(path, { origin: "http://evil.example" })).status, 403);
+			const rebound = { origin: `http://evil.example:${port}`, host: `evil.example:${port}` };
+			assert.equal((await gateway.refused(path, rebound)).status, 403);
+		}
+	});
+
+	test("is refused on any other address", async (t) => {
+		await assert.rejects(runGateway(t, { auth: false, host: "0.0.0.0" }), /AUTH=off is for loopback alone/);
+	});
+});
+
+describe("other requests", () => {
+	test("/healthz is open, and what is nowhere is 404 in problem+json", async (t) => {
+		const { url } = await runGateway(t);
+		assert.deepEqual(await (await fetch(`${url}/healthz`)).json(), { status: "ok" });
+		const nowhere = await fetch(`${url}/nowhere`);
+		assert.equal(nowhere.status, 404);
+		assert.match(nowhere.headers.get("content-type") ?? "", /^application\/problem\+json/);
+	});
+
+	test("a plain GET of a WebSocket's address says what it is", async (t) => {
+		const { url } = await runGateway(t);
+		const { status, headers } = await fetch(`${url}/monitor`);
+		assert.deepEqual([status, headers.get("upgrade")], [426, "websocket"]);
+	});
+
+	test("every page forbids scripts, frames and styles from elsewhere", async (t) => {
+		const { url } = await runGateway(t);
+		for (const path of ["/", "/login", "/dashboard.js", "/nowhere"]) {
+			const { headers } = await fetch(`${url}${path}`);
+			const policy = headers.get("content-security-policy") ?? "";
+			assert.match(policy, /default-src 'none';script-src 'self';style-src 'self'/);
+			assert.match(policy, /frame-ancestors 'none'/);
+			assert.equal(headers.get("referrer-policy"), "same-origin");
+			assert.equal(headers.get("x-powered-by"), null);
+		}
+	});
+
+	test("an upgrade to anywhere else is 404", async (t) => {
+		const gateway = await runGateway(t);
+		for (const path of ["/", "/devices", "/device/", "//device", "/monitor/x"])
+			assert.equal((await gateway.refused(path, bearer(deviceToken))).status, 404, path);
+	});
+
+	test("garbage is answered or cut, and the gateway lives on", async (t) => {
+		const gateway = await runGateway(t);
+		const { port } = new URL(gateway.url);
+		const upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\n";
+		const token = `Authorization: Bearer ${deviceToken}\r\n`;
+		for (const request of [
+			"\0\x01\x02 garbage\r\n\r\n",
+			`GET /device HTTP/1.1\r\nHost: x\r\n${upgrade}\r\n`,
+			`GET /device HTTP/1.1\r\nHost: x\r\n${upgrade}${token}\r\n`,
+			`GET /device HTTP/1.1\r\nHost: [\r\n${upgrade}${token}Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: x\r\n\r\n`,
+			`GET //[ HTTP/1.1\r\nHost: x\r\n${upgrade}\r\n`,
+			`POST /device HTTP/1.1\r\nHost: x\r\n${upgrade}${token}\r\n`,
+			`GET /device HTTP/1.1\r\n${upgrade}\r\n`,
+		]) {
+			const socket = connect(Number(port), "127.0.0.1");
+			socket.end(request);
+			let answer = "";
+			for await (const chunk of socket) answer += chunk;
+			assert.match(answer, /^HTTP\/1\.1 4\d\d /, request);
+		}
+		await gateway.device();
+	});
+
+	test("a client that connects and never asks for anything is cut off", async (t) => {
+		const gateway = await runGateway(t, { limits: { requestHeadersMs: 50 } });
+		for (const start of ["", "GET / HTTP/1.1\r\nHost: x\r\nX-Slow: "]) {
+			const socket = connect(Number(new URL(gateway.url).port), "127.0.0.1");
+			socket.write(start);
+			socket.resume();
+			await once(socket, "close");
+		}
+	});
+});
+
+test("no token is ever logged", async (t) => {
+	const stream = new PassThrough({ encoding: "utf8" });
+	let log = "";
+	stream.on("data", (chunk) => {
+		log += chunk;
+	});
+	const gateway = await runGateway(t, { log: createLog("trace", stream) });
+	await fetch(gateway.loginUrl, manual);
+	await fetch(gateway.loginUrl, manual);
+	await logIn(gateway.url, monitorToken);
+	await logIn(gateway.url, "a-wrong-token-of-somebody");
+	await gateway.refused("/device", bearer("a-wrong-token-of-somebody"));
+	const monitor = await gateway.monitor();
+	const { device } = await gateway.namedDevice(monitor);
+	device.send({ type: "nonsense", token: deviceToken });
+	device.socket.close();
+	await monitor.change("disconnected");
+	await gateway.gateway.close();
+	assert.ok(log.includes("device: disconnected") && log.includes("uplink dropped"));
+	const code = new URL(gateway.loginUrl).searchParams.get("code") ?? "";
+	for (const secret of [deviceToken, monitorToken, code, "a-wrong-token-of-somebody"])
+		assert.ok(!log.includes(secret), log);
+});

@@ -1,0 +1,187 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { describe, test } from "node:test";
+import { altered, sampleReport } from "../device/protocol/samples.js";
+import { bearer, deviceToken, monitorToken, reportWithVolume, runGateway } from "./running.js";
+
+const named = { "Device-Id": "dev-1-a1b2c3" };
+
+describe("an upgrade to /device", () => {
+	test("without a token, or with a monitor's, is answered 401 and how to do better", async (t) => {
+		const gateway = await runGateway(t);
+		for (const headers of [{}, bearer("wrong"), bearer(monitorToken), { Authorization: "Basic eDp5" }]) {
+			const refused = await gateway.refused("/device", headers);
+			assert.equal(refused.status, 401);
+			assert.match(String(refused.headers["www-authenticate"]), /^Bearer/);
+			assert.equal(refused.headers["content-type"], "application/problem+json");
+			assert.equal(JSON.parse(refused.body).status, 401);
+		}
+	});
+
+	test("with a header that cannot be is answered 400 and which one", async (t) => {
+		const gateway = await runGateway(t);
+		for (const [name, value] of [
+			["Protocol-Version", "2"],
+			["Device-Id", "../etc/passwd"],
+			["Device-Id", "x".repeat(65)],
+			["Device-Model", "DEV-2"],
+		] as const) {
+			const { status, body } = await gateway.refused("/device", { ...bearer(deviceToken), [name]: value });
+			assert.equal(status, 400);
+			assert.ok(JSON.parse(body).detail.startsWith(`${name} must be`), body);
+		}
+	});
+
+	test("with Protocol-Version 1 and a chip that is not known is let in", async (t) => {
+		const gateway = await runGateway(t);
+		const device = await gateway.device({ "Protocol-Version": "1", "Device-Chip": "esp32p9" });
+		assert.equal(device.socket.readyState, device.socket.OPEN);
+	});
+});
+
+describe("a device's frames", () => {
+	test("a binary frame closes with 1003", async (t) => {
+		const gateway = await runGateway(t);
+		const monitor = await gateway.monitor();
+		const device = await gateway.device(named);
+		device.socket.send(Buffer.from(JSON.stringify(sampleReport("DEV-1"))), { binary: true });
+		assert.equal((await device.closed).code, 1003);
+		assert.deepEqual((await monitor.change("disconnected")).state, null);
+	});
+
+	test("64 KiB are read; one byte more closes with 1009", async (t) => {
+		const gateway = await runGateway(t);
+		const monitor = await gateway.monitor();
+		const device = await gateway.device(named);
+		const text = JSON.stringify(sampleReport("DEV-1"));
+		device.send(text.padEnd(64 * 1024));
+		await monitor.change("identified");
+		device.send(text.padEnd(64 * 1024 + 1));
+		assert.equal((await device.closed).code, 1009);
+	});
+
+	test("text that is not UTF-8 closes with 1007", async (t) => {
+		const gateway = await runGateway(t);
+		const device = await gateway.device(named);
+		device.socket.send(Buffer.from([0x22, 0xff, 0x22]), { binary: false });
+		assert.equal((await device.closed).code, 1007);
+	});
+
+	test("an uplink that is not valid is dropped and the session lives on", async (t) => {
+		const gateway = await runGateway(t);
+		const monitor = await gateway.monitor();
+		const { device } = await gateway.namedDevice(monitor);
+		await monitor.next();
+		const bad = [
+			"",
+			"nonsense",
+			"null",
+			"[]",
+			'"state_report"',
+			"{}",
+			'{"type":"constructor"}',
+			'{"__proto__":{"type":"ota_complete"}}',
+			"[".repeat(60_000),
+			reportWithVolume(101),
+			altered(sampleReport("DEV-1"), "system", undefined),
+			altered(sampleReport("DEV-1"), "deviceId", "somebody-else"),
+		];
+		for (const message of bad) device.send(message);
+		device.send(reportWithVolume(7));
+		assert.deepEqual((await monitor.next()).message, reportWithVolume(7));
+	});
+
+	test("20 that are not valid within a minute close with 1008, older ones do not count", async (t) => {
+		let now = 0;
+		const gateway = await runGateway(t, { now: () => now });
+		const monitor = await gateway.monitor();
+		const { device } = await gateway.namedDevice(monitor);
+		await monitor.next();
+		const send19 = async () => {
+			for (let i = 0; i < 19; i += 1) device.send(i % 2 ? "nonsense" : reportWithVolume(101));
+			device.send(reportWithVolume(1));
+			await monitor.until(({ type }) => type === "device_message");
+		};
+		await send19();
+		now += 60_000;
+		await send19();
+		device.send("nonsense");
+		assert.equal((await device.closed).code, 1008);
+		await monitor.change("disconnected");
+	});
+});
+
+describe("a device's connection", () => {
+	test("is cut when pings go unanswered", async (t) => {
+		const gateway = await runGateway(t, { limits: { pingIntervalMs: 20 } });
+		const monitor = await gateway.monitor();
+		const device = await gateway.device(named, { autoPong: false });
+		assert.equal((await device.closed).code, 1006);
+		await monitor.change("disconnected");
+	});
+
+	test("stands as long as they are answered", async (t) => {
+		const gateway = await runGateway(t, { limits: { pingIntervalMs: 20, unansweredPings: 2 } });
+		const device = await gateway.device(named);
+		for (let pings = 0; pings < 5; pings += 1) await once(device.socket, "ping");
+		assert.equal(device.socket.readyState, device.socket.OPEN);
+	});
+
+	test("is cut where the device reads nothing of what it is sent", async (t) => {
+		const gateway = await runGateway(t, { limits: { deviceBacklogBytes: 64 * 1024, commandBurst: 10_000 } });
+		const monitor = await gateway.monitor();
+		const { device, session } = await gateway.namedDevice(monitor);
+		device.socket.pause();
+		const payload = { command: "start_ota", url: "http://a/b", cert_pem: "x".repeat(16_384) };
+		const command = { type: "control_device", targetId: session.sessionId, payload };
+		for (;;) {
+			const { type, code } = await monitor.ask(command);
+			if (type === "ack") continue;
+			assert.equal(code, "target_offline");
+			return;
+		}
+	});
+
+	test("that breaks off in the middle of a frame takes nothing else with it", async (t) => {
+		const gateway = await runGateway(t);
+		const monitor = await gateway.monitor();
+		const device = await gateway.device(named);
+		await monitor.change("connected");
+		device.socket.send("half", { fin: false }, () => device.socket.terminate());
+		await monitor.change("disconnected");
+		await gateway.device(named);
+		await monitor.change("connected");
+	});
+
+	test("is closed with 1001 when the gateway stops", async (t) => {
+		const gateway = await runGateway(t);
+		const device = await gateway.device(named);
+		const monitor = await gateway.monitor();
+		const stopped = gateway.gateway.close();
+		assert.equal((await device.closed).code, 1001);
+		assert.equal((await monitor.closed).code, 1001);
+		await stopped;
+	});
+
+	test("is not begun any more then", async (t) => {
+		const gateway = await runGateway(t);
+		const socket = connect(Number(new URL(gateway.url).port), "127.0.0.1");
+		const upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n";
+		socket.write(`GET /device HTTP/1.1\r\nHost: x\r\n${upgrade}Authorization: Bearer ${deviceToken}\r\n`);
+		await gateway.device(named);
+		const stopped = gateway.gateway.close();
+		socket.write("Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n");
+		let answer = "";
+		for await (const chunk of socket) answer += chunk;
+		assert.match(answer, /^HTTP\/1\.1 503 /);
+		await stopped;
+	});
+
+	test("that does not take part in the closing is cut when the time for it is over", async (t) => {
+		const gateway = await runGateway(t, { limits: { closeTimeoutMs: 50 } });
+		const device = await gateway.device(named);
+		device.socket.pause();
+		await gateway.gateway.close();
+	});
+});

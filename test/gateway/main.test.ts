@@ -1,0 +1,187 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { describe, type TestContext, test } from "node:test";
+import { WebSocket } from "ws";
+import { bearer, Client, deviceToken, monitorToken, runGateway, temporaryDirectory } from "./running.js";
+
+type Environment = Readonly<Record<string, string>>;
+
+/** `npm start`, with nothing of this process' own environment but the path. */
+function start(t: TestContext, environment: Environment): ChildProcess {
+	const child = spawn(process.execPath, ["--import", "tsx", "gateway/main.ts"], {
+		env: { PATH: process.env.PATH, PORT: "0", ...environment },
+		stdio: ["ignore", "pipe", "pipe"],
+	});
+	t.after(async () => {
+		if (child.exitCode !== null || child.signalCode !== null) return;
+		child.kill("SIGKILL");
+		await once(child, "exit");
+	});
+	return child;
+}
+
+/** What it prints on standard output, up to the last line that it prints at its start. */
+async function printed(child: ChildProcess): Promise<Record<string, string>> {
+	const lines: Record<string, string> = {};
+	if (!child.stdout) throw new Error("no output");
+	for await (const line of createInterface(child.stdout)) {
+		const [name = "", value = ""] = line.split(/ {2,}/);
+		lines[name] = value;
+		if (name === "Tokens") return lines;
+	}
+	throw new Error("ended before it was ready");
+}
+
+async function ended(child: ChildProcess): Promise<{ code: number | null; said: string }> {
+	let said = "";
+	child.stderr?.on("data", (chunk) => {
+		said += chunk;
+	});
+	const [code] = await once(child, "close");
+	return { code, said };
+}
+
+describe("npm start", () => {
+	test("prints a login that works, where devices connect and where the tokens are", async (t) => {
+		const dataDir = join(await temporaryDirectory(t), "made", "here");
+		const lines = await printed(start(t, { DATA_DIR: dataDir }));
+		const loginUrl = lines.Dashboard ?? "";
+		assert.match(loginUrl, /^http:\/\/127\.0\.0\.1:\d+\/login\?code=[\w-]{43}$/);
+		assert.equal((await fetch(loginUrl, { redirect: "manual" })).status, 303);
+		assert.equal(lines.Tokens, join(dataDir, "tokens.json"));
+		const tokens = JSON.parse(await readFile(join(dataDir, "tokens.json"), "utf8"));
+		const device = new WebSocket(lines.Devices ?? "", { headers: bearer(tokens.device) });
+		await once(device, "open");
+		device.terminate();
+	});
+
+	for (const signal of ["SIGINT", "SIGTERM"] as const)
+		test(`${signal} closes every socket with 1001 and ends with exit code 0, also when it comes twice at once`, async (t) => {
+			const dataDir = await temporaryDirectory(t);
+			const child = start(t, { DATA_DIR: dataDir, DEVICE_TOKEN: deviceToken, MONITOR_TOKEN: monitorToken });
+			const { Devices = "" } = await printed(child);
+			const device = new Client(Devices, { headers: bearer(deviceToken) });
+			await once(device.socket, "open");
+			child.kill(signal);
+			child.kill(signal);
+			assert.equal((await device.closed).code, 1001);
+			assert.equal((await ended(child)).code, 0);
+			assert.deepEqual(await readdir(dataDir), [], "given tokens are not written down");
+		});
+
+	test("a second signal ends it at once, though a device does not let go", async (t) => {
+		const child = start(t, {
+			DATA_DIR: await temporaryDirectory(t),
+			DEVICE_TOKEN: deviceToken,
+			MONITOR_TOKEN: monitorToken,
+		});
+		const { Devices = "" } = await printed(child);
+		const device = new Client(Devices, { headers: bearer(deviceToken) });
+		await once(device.socket, "open");
+		device.socket.pause();
+		const end = ended(child);
+		const again = setInterval(() => child.kill("SIGINT"), 100);
+		t.after(() => clearInterval(again));
+		assert.equal((await end).code, 1);
+		device.socket.terminate();
+	});
+
+	for (const [what, environment, sentence] of [
+		["a wrong setting", { PORT: "eighty" }, /^PORT is "eighty"; set it to a whole number/],
+		["AUTH=off for everyone", { AUTH: "off", HOST: "0.0.0.0" }, /^AUTH=off is for loopback alone/],
+		[
+			"an address that is not ours",
+			{ HOST: "192.0.2.1" },
+			/^HOST is 192\.0\.2\.1, which is no address of this/,
+		],
+		[
+			"a data folder that is a file",
+			{ DATA_DIR: "package.json" },
+			/^\S*package\.json\S* cannot be read or written/,
+		],
+		[
+			"no certificate",
+			{ TLS_CERT: "package.json", TLS_KEY: "package.json" },
+			/^TLS_CERT and TLS_KEY cannot be/,
+		],
+	] as const)
+		test(`${what} ends it with one sentence and exit code 1`, async (t) => {
+			const environmentOfTest = { DATA_DIR: await temporaryDirectory(t), ...environment };
+			const { code, said } = await ended(start(t, environmentOfTest));
+			assert.equal(code, 1);
+			assert.match(said, sentence);
+			assert.equal(said.trim().split("\n").length, 1, said);
+		});
+
+	test("a port in use ends it with one sentence and exit code 1", async (t) => {
+		const other = createServer().listen(0, "127.0.0.1");
+		t.after(() => other.close());
+		await once(other, "listening");
+		const address = other.address();
+		const PORT = String(typeof address === "object" ? address?.port : "");
+		const { code, said } = await ended(start(t, { DATA_DIR: await temporaryDirectory(t), PORT }));
+		assert.equal(code, 1);
+		assert.equal(
+			said,
+			`127.0.0.1:${PORT} is in use by another program; stop that, or set PORT to a free port.\n`,
+		);
+	});
+});
+
+describe("the tokens", () => {
+	const made = { deviceToken: undefined, monitorToken: undefined };
+
+	test("are made at the first start, for this user's eyes only, and kept", async (t) => {
+		const dataDir = join(await temporaryDirectory(t), "data");
+		const { gateway } = await runGateway(t, { ...made, dataDir });
+		const path = join(dataDir, "tokens.json");
+		assert.equal((await stat(path)).mode & 0o777, 0o600);
+		assert.deepEqual(JSON.parse(await readFile(path, "utf8")), gateway.tokens);
+		assert.notEqual(gateway.tokens.device, gateway.tokens.monitor);
+		assert.deepEqual(await readdir(dataDir), ["tokens.json"]);
+		assert.deepEqual((await runGateway(t, { ...made, dataDir })).gateway.tokens, gateway.tokens);
+	});
+
+	test("one that is set counts before one that is kept", async (t) => {
+		const { gateway } = await runGateway(t, { ...made, deviceToken });
+		assert.equal(gateway.tokens.device, deviceToken);
+		assert.notEqual(gateway.tokens.monitor, monitorToken);
+	});
+
+	test("in a damaged file stop the start, and are not made anew behind a person's back", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		for (const text of ["", "{", '{"device":"short","monitor":"short"}', "null"]) {
+			await writeFile(join(dataDir, "tokens.json"), text);
+			await assert.rejects(runGateway(t, { ...made, dataDir }), /tokens\.json does not hold the tokens/);
+		}
+	});
+});
+
+test("TLS_CERT and TLS_KEY make it https and wss", async (t) => {
+	const directory = await temporaryDirectory(t);
+	const [key, cert] = [join(directory, "key.pem"), join(directory, "cert.pem")];
+	execFileSync(
+		"openssl",
+		["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"].concat([
+			"-subj",
+			"/CN=localhost",
+			"-addext",
+			"subjectAltName=IP:127.0.0.1",
+			"-keyout",
+			key,
+			"-out",
+			cert,
+		]),
+		{ stdio: "ignore" },
+	);
+	const tls = { key: await readFile(key), cert: await readFile(cert) };
+	const gateway = await runGateway(t, { tls });
+	assert.match(gateway.url, /^https:/);
+	const device = await gateway.device({}, { ca: tls.cert });
+	assert.equal(device.socket.readyState, device.socket.OPEN);
+});

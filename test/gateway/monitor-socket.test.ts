@@ -1,0 +1,400 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { type CreateFirmwareRoom, withoutFirmware } from "../../gateway/firmware-room.js";
+import type { Updates } from "../../gateway/sessions/updates.js";
+import { sampleReport } from "../device/protocol/samples.js";
+import { type Client, reportWithVolume, runGateway } from "./running.js";
+
+/** A firmware room whose updates are these, and nothing else. */
+function firmwareWith(updates: Partial<Updates>): CreateFirmwareRoom {
+	return () => {
+		const room = withoutFirmware();
+		return { ...room, updates: { ...room.updates, ...updates } };
+	};
+}
+
+describe("control_device", () => {
+	test("forwards a valid command to the device and is acknowledged", async (t) => {
+		const gateway = await runGateway(t);
+		const monitor = await gateway.monitor();
+		const { device, session } = await gateway.namedDevice(monitor);
+		const commands = [
+			{ command: "set_volume", value: 40 },
+			{ command: "query_state" },
+			{ command: "set_led", value: "failed" },
+			{ command: "play_audio", value: "startup" },
+			{ command: "set_brightness", value: 0.25 },
+			{ command: "start_ota", url: "http://127.0.0.1/a.bin", cert_pem: "PEM" },
+		];
+		for (const payload of commands) {
+			const message = { type: "control_device", targetId: session.sessionId, payload, requestId: "r1" };
+			assert.deepEqual(await monitor.ask(message), {
+				type: "ack",
+				requestId: "r1",
+				command: "control_device",
+				sessionId: session.sessionId,
+			});
+			assert.deepEqual(await device.next(), payload);
+		}
+	});
+
+	test("takes a device's id as the target, and an answer without requestId has none", async (t) => {
+		const gateway = await runGateway(t);
+		const monitor = await gateway.monitor();
+		const { device, session } = await gateway.namedDevice(monitor);
+		const payload = { command: "query_state" };
+		const answer = await monitor.ask({ type: "control_device", targetId: "dev-1-a1b2c3", payload });
+		assert.deepEqual(answer, { type: "ack", command: "control_device", sessionId: session.sessionId });
+		assert.deepEqual(await device.next(), payload);
+	});
+
+	test("refuses what the model could not obey, and the device hears nothing of it", async (t) => {
+		const gateway = await runGateway(t);
+		const monitor = await gateway.monitor();
+		const { device, session } = await gateway.namedDevice(monitor);
+		const control = (payload: unknown) =>
+			monitor.ask({ type: "control_device", targetId: session.sessionId, payload });
+		for (const [payload, code, message] of [
+			[{ command: "set_volume", value: 101 }, "invalid_command", /value must be an integer from 0 to 100/],
+			[{ command: "set_volume" }, "invalid_command", /value is missing/],
+			[{ command: "explode" }, "invalid_command", /command must be one of set_volume/],
+			[{}, "invalid_command", /command must be one of/],
+			[{ command: "set_haptics", value: 1 }, "unsupported_command", /PROTO-1 only/],
+			["query_state", "invalid_message", /payload must be an object/],
+			[undefined, "invalid_message", /payload is missing/],
+		] as const) {
+			const answer = await control(payload);
+			assert.deepEqual([answer.type, answer.code], ["error", code], JSON.stringify(payload));
+			assert.match(String(answer.message), message);
+		}
+		await control({ command: "query_state" });
+		assert.deepEqual(await device.next(), { command: "query_state" });
+	});
+
+	test("lets a PROTO-1 have its own commands", async (t) => {
+		const gateway = await runGateway(t);
+		const monitor = await gateway.monitor();
+		const { device, session } = await gateway.namedDevice(monitor, "PROTO-1");
+		const payload = { command: "set_haptics", value: 30 };
+		await monitor.ask({ type: "control_device", targetId: session.sessionId, payload });
+		assert.deepEqual(await device.next(), payload);
+	});
+
+	test("passes on the fields of the command's table and no others", async (t) => {
+		const gateway = await runGateway(t);
+		const monitor = await gateway.monitor();
+		const { device, session } = await gateway.namedDevice(monitor);
+		const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
+		const answer = await monitor.ask(
+			`{"type":"control_device","targetId":"${session.sessionId}","payload":{"command":"set_volume","value":5,"__proto__":{"x":1},"x":${deep}}}`,
+		);
+		assert.equal(answer.type, "ack");
+		assert.equal(await device.nextText(), '{"command":"set_volume","value":5}');
+	});
+
+	test("keeps the order of commands", async (t) => {
+		const gateway = await runGateway(t);
+		const monitor = await gateway.monitor();
+		const { device, session } = await gateway.namedDevice(monitor);
+		const values = Array.from({ length: 100 }, (_, i) => i);
+		for (const value of values)
+			monitor.send({
+				type: "control_device",
+				targetId: session.sessionId,
+				payload: { command: "set_volume", value },
+			});
+		for (const value of values) assert.deepEqual(await device.next(), { command: "set_volume", value });
+	});
+});
+
+describe("boot_device", () => {
+	test("closes the device's socket with 1000 and tells every monitor, once", async (t) => {
+		const gateway = await runGateway(t);
+		const monitor = await gateway.monitor();
+		const other = await gateway.monitor();
+		const { device, session } = await gateway.namedDevice(monitor);
+		monitor.send({ type: "boot_device", targetId: session.sessionId, requestId: "b" });
+		assert.equal((await device.closed).code, 1000);
+		for (const each of [monitor, other]) {
+			const booted = await each.change("boot");
+			assert.deepEqual([booted.sessionId, booted.connected], [session.sessionId, false]);
+		}
+		const answer = await monitor.next();
+		assert.deepEqual([answer.type, answer.requestId, answer.command], ["ack", "b", "boot_device"]);
+		await gateway.device({ "Device-Id": "dev-1-a1b2c3" });
+		assert.equal((await other.next()).reason, "connected");
+	});
+});
+
+describe("a socket that is closing", () => {
+	test("of a device is not listened to any more", async (t) => {
+		const gateway = await runGateway(t);
+		const monitor = await gateway.monitor();
+		const { device, session } = await gateway.namedDevice(monitor);
+		device.socket.pause();
+		await monitor.ask({ type: "boot_device", targetId: session.sessionId });
+		device.send(reportWithVolume(99));
+		device.socket.resume();
+		await device.closed;
+		monitor.send({ type: "boot_device", targetId: "nobody" });
+		assert.equal((await monitor.next()).code, "unknown_target");
+	});
+
+	test("of a monitor is not obeyed any more", async (t) => {
+		const gateway = await runGateway(t);
+		const monitor = await gateway.monitor();
+		const other = await gateway.monitor();
+		const { session } = await gateway.namedDevice(other);
+		monitor.socket.send(Buffer.from("{}"), { binary: true });
+		monitor.send({ type: "boot_device", targetId: session.sessionId });
+		await monitor.closed;
+		const payload = { command: "query_state" };
+		const answer = await other.ask({ type: "control_device", targetId: session.sessionId, payload });
+		assert.equal(answer.type, "ack");
+	});
+});
+
+describe("trigger_ota", () => {
+	test("without any firmware is answered no_firmware", async (t) => {
+		const gateway = await runGateway(t);
+		const monitor = await gateway.monitor();
+		const { session } = await gateway.namedDevice(monitor);
+		const answer = await monitor.ask({ type: "trigger_ota", targetId: session.sessionId, requestId: "u" });
+		assert.deepEqual([answer.type, answer.requestId, answer.code], ["error", "u", "no_firmware"]);
+	});
+
+	test("asks the firmware room for that device and version, and passes its refusal on", async (t) => {
+		const asked: unknown[] = [];
+		const createFirmware = firmwareWith({
+			trigger: async ({ deviceId, model }, version) => {
+				asked.push([deviceId, model, version]);
+				return version ? { code: "unknown_version", message: "no such release" } : undefined;
+			},
+		});
+		const gateway = await runGateway(t, { createFirmware });
+		const monitor = await gateway.monitor();
+		const { session } = await gateway.namedDevice(monitor);
+		const ota = { type: "trigger_ota", targetId: session.sessionId };
+		assert.equal((await monitor.ask(ota)).type, "ack");
+		const refused = await monitor.ask({ ...ota, version: "9.9.9" });
+		assert.deepEqual([refused.code, refused.message], ["unknown_version", "no such release"]);
+		assert.deepEqual(asked, [
+			["dev-1-a1b2c3", "DEV-1", undefined],
+			["dev-1-a1b2c3", "DEV-1", "9.9.9"],
+		]);
+	});
+
+	test("is answered even where the firmware room fails", async (t) => {
+		const trigger = () => Promise.reject(new Error("disk"));
+		const gateway = await runGateway(t, { createFirmware: firmwareWith({ trigger }) });
+		const monitor = await gateway.monitor();
+		const { session } = await gateway.namedDevice(monitor);
+		const answer = await monitor.ask({ type: "trigger_ota", targetId: session.sessionId });
+		assert.equal(answer.code, "no_firmware");
+	});
+
+	test("waits for the device's name", async (t) => {
+		const gateway = await runGateway(t);
+		const monitor = await gateway.monitor();
+		await gateway.device();
+		const { sessionId } = await monitor.change("connected");
+		const answer = await monitor.ask({ type: "trigger_ota", targetId: sessionId });
+		assert.equal(answer.code, "unknown_target");
+	});
+
+	test("the room hears of connections and uplinks, and what it sets reaches every monitor", async (t) => {
+		const heard: string[] = [];
+		const gateway = await runGateway(t, {
+			createFirmware: ({ setOta }) => ({
+				...withoutFirmware(),
+				open: async () => void heard.push("open"),
+				close: async () => void heard.push("close"),
+				updates: {
+					trigger: async (device) => {
+						device.session.send('{"command":"start_ota","url":"http://a/b"}');
+						setOta(device, {
+							otaStatus: "pending",
+							otaPercent: null,
+							otaVersion: "1.4.0",
+							otaReason: null,
+						});
+						return undefined;
+					},
+					onConnected: ({ deviceId }) => heard.push(`connected ${deviceId}`),
+					onUplink: ({ firmwareVersion }, { type }) => heard.push(`${type} ${firmwareVersion}`),
+				},
+			}),
+		});
+		const monitor = await gateway.monitor();
+		const { device, session } = await gateway.namedDevice(monitor);
+		assert.deepEqual(heard, ["open", "connected dev-1-a1b2c3", "state_report 1.2.3"]);
+		monitor.send({ type: "trigger_ota", targetId: session.sessionId });
+		assert.equal((await monitor.change("ota")).metadata.otaStatus, "pending");
+		assert.equal((await device.next()).command, "start_ota");
+		device.socket.close();
+		assert.equal((await monitor.change("disconnected")).metadata.otaStatus, "pending");
+		await gateway.device({ "Device-Id": "dev-1-a1b2c3" });
+		assert.equal((await monitor.change("connected")).metadata.otaStatus, "pending");
+		await gateway.gateway.close();
+		assert.equal(heard.at(-1), "close");
+	});
+});
+
+describe("a monitor's message", () => {
+	test("that cannot be carried out is answered with why", async (t) => {
+		const gateway = await runGateway(t);
+		const monitor = await gateway.monitor();
+		const { device, session } = await gateway.namedDevice(monitor);
+		device.socket.close();
+		await monitor.change("disconnected");
+		const { sessionId } = session;
+		const target = { targetId: "nobody", requestId: "q" };
+		for (const [message, code, requestId] of [
+			["{", "invalid_json", undefined],
+			["", "invalid_json", undefined],
+			["[".repeat(60_000), "invalid_json", undefined],
+			["null", "invalid_message", undefined],
+			["[]", "invalid_message", undefined],
+			[{ requestId: "q" }, "invalid_message", "q"],
+			[{ type: 1, requestId: "q" }, "invalid_message", "q"],
+			[{ type: "reboot", requestId: "q" }, "unknown_type", "q"],
+			[{ type: "toString", requestId: "q" }, "unknown_type", "q"],
+			['{"__proto__":{"type":"boot_device","targetId":"x"}}', "invalid_message", undefined],
+			[{ type: "boot_device", requestId: "q" }, "invalid_message", "q"],
+			[{ type: "boot_device", targetId: 5, requestId: "q" }, "invalid_message", "q"],
+			[{ type: "boot_device", targetId: sessionId, requestId: "x".repeat(65) }, "invalid_message", undefined],
+			[{ type: "boot_device", targetId: sessionId, requestId: 5 }, "invalid_message", undefined],
+			[{ type: "trigger_ota", targetId: sessionId, version: 2, requestId: "q" }, "invalid_message", "q"],
+			[{ type: "boot_device", ...target }, "unknown_target", "q"],
+			[{ type: "boot_device", ...target, targetId: "__proto__" }, "unknown_target", "q"],
+			[{ type: "boot_device", ...target, targetId: sessionId }, "target_offline", "q"],
+			[{ type: "trigger_ota", ...target, targetId: "dev-1-a1b2c3" }, "target_offline", "q"],
+		] as const) {
+			const answer = await monitor.ask(message);
+			assert.deepEqual(
+				[answer.type, answer.code, answer.requestId],
+				["error", code, requestId],
+				JSON.stringify(message),
+			);
+			assert.ok(typeof answer.message === "string" && answer.message.length > 10);
+		}
+	});
+
+	test("in binary closes with 1003, over 64 KiB with 1009", async (t) => {
+		const gateway = await runGateway(t);
+		const binary = await gateway.monitor();
+		binary.socket.send(Buffer.from("{}"), { binary: true });
+		assert.equal((await binary.closed).code, 1003);
+		const large = await gateway.monitor();
+		large.send(" ".repeat(64 * 1024 + 1));
+		assert.equal((await large.closed).code, 1009);
+	});
+
+	test("is rate_limited past 100 at once, and then 50 a second", async (t) => {
+		let now = 0;
+		const gateway = await runGateway(t, { now: () => now });
+		const monitor = await gateway.monitor();
+		const codes = async (count: number) => {
+			for (let i = 0; i < count; i += 1) monitor.send({ type: "boot_device", targetId: "nobody" });
+			const answers: Record<string, number> = {};
+			for (let i = 0; i < count; i += 1) {
+				const { code } = await monitor.next();
+				answers[code] = (answers[code] ?? 0) + 1;
+			}
+			return answers;
+		};
+		assert.deepEqual(await codes(110), { unknown_target: 100, rate_limited: 10 });
+		now += 1000;
+		assert.deepEqual(await codes(60), { unknown_target: 50, rate_limited: 10 });
+		const other = await gateway.monitor();
+		assert.equal((await other.ask({ type: "boot_device", targetId: "nobody" })).code, "unknown_target");
+	});
+});
+
+describe("a monitor that reads too slowly", () => {
+	const filler = { type: "ota_error", reason: "x".repeat(1000) };
+
+	/** Sends about 9 MB, more than the kernel takes for a paused monitor; in portions that `reader` keeps up with. */
+	async function fill(device: Client, reader: Client, portions = 180): Promise<void> {
+		for (let portion = 0; portion < portions; portion += 1) {
+			for (let i = 0; i < 50; i += 1) device.send(filler);
+			device.send({ type: "ota_complete" });
+			await reader.until(({ message }) => JSON.stringify(message) === '{"type":"ota_complete"}');
+		}
+	}
+
+	test("gets only the newest state report of each session, and nobody else is slower for it", async (t) => {
+		const gateway = await runGateway(t, { limits: { slowMonitorBytes: 100_000 } });
+		const slow = await gateway.monitor();
+		const fast = await gateway.monitor();
+		const { device } = await gateway.namedDevice(fast);
+		const second = await gateway.device({ "Device-Id": "dev-1-000002" });
+		slow.socket.pause();
+		await fill(device, fast);
+		for (let volume = 0; volume <= 100; volume += 1) {
+			device.send(reportWithVolume(volume));
+			second.send(reportWithVolume(100 - volume, "dev-1-000002"));
+		}
+		const last = [reportWithVolume(100), reportWithVolume(0, "dev-1-000002")];
+		for (const report of last)
+			await fast.until(({ message }) => JSON.stringify(message) === JSON.stringify(report));
+		await fill(device, fast, 1);
+		slow.socket.resume();
+		const reports: unknown[] = [];
+		while (reports.length < 3) {
+			const { type, message } = await slow.next();
+			if (type === "device_message" && JSON.stringify(message).includes("state_report"))
+				reports.push(message);
+		}
+		assert.deepEqual(reports, [sampleReport("DEV-1"), ...last]);
+	});
+
+	test("still hears of every change and answer, and no state report older than a change", async (t) => {
+		const gateway = await runGateway(t, { limits: { slowMonitorBytes: 100_000 } });
+		const slow = await gateway.monitor();
+		const fast = await gateway.monitor();
+		const { device } = await gateway.namedDevice(fast);
+		slow.socket.pause();
+		await fill(device, fast);
+		device.send(reportWithVolume(77));
+		device.socket.close();
+		await fast.change("disconnected");
+		slow.send({ type: "boot_device", targetId: "nobody", requestId: "still here" });
+		slow.socket.resume();
+		const { state } = await slow.change("disconnected");
+		assert.deepEqual(state, reportWithVolume(77));
+		assert.equal((await slow.next()).requestId, "still here");
+		slow.send({ type: "boot_device", targetId: "nobody", requestId: "next" });
+		assert.equal((await slow.next()).requestId, "next");
+	});
+
+	test("is closed with 1013 when its backlog is past all help", async (t) => {
+		const gateway = await runGateway(t, { limits: { slowMonitorBytes: 1e9, stuckMonitorBytes: 200_000 } });
+		const slow = await gateway.monitor();
+		const fast = await gateway.monitor();
+		const { device } = await gateway.namedDevice(fast);
+		slow.socket.pause();
+		await fill(device, fast);
+		slow.socket.resume();
+		assert.equal((await slow.closed).code, 1013);
+		device.send({ type: "ota_complete" });
+		await fast.until(({ message }) => JSON.stringify(message) === '{"type":"ota_complete"}');
+	});
+
+	test("is not one because the snapshot is large", async (t) => {
+		const gateway = await runGateway(t, {
+			limits: { slowMonitorBytes: 100_000, stuckMonitorBytes: 500_000 },
+		});
+		const watching = await gateway.monitor();
+		for (let i = 0; i < 120; i += 1) {
+			const device = await gateway.device({ "Device-Id": `dev-1-${i}` });
+			device.send(JSON.stringify(reportWithVolume(1, `dev-1-${i}`)).padEnd(64_000));
+			await watching.until(({ reason }) => reason === "identified");
+		}
+		const monitor = await gateway.open("/monitor", {
+			headers: { Authorization: `Bearer ${gateway.gateway.tokens.monitor}` },
+		});
+		assert.equal((await monitor.next()).reason, "snapshot");
+		assert.equal(monitor.socket.readyState, monitor.socket.OPEN);
+	});
+});

@@ -1,0 +1,206 @@
+/**
+ * A gateway on a free port of 127.0.0.1, and devices and monitors that talk to it over real sockets. A test takes what it
+ * needs from here; everything is closed and deleted when the test ends, however it ends.
+ */
+
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { type ClientOptions, WebSocket } from "ws";
+import type { Model } from "../../device/protocol/schema.js";
+import { createGateway, type Gateway, type GatewayOptions } from "../../gateway/gateway.js";
+import { createLog } from "../../gateway/telemetry/log.js";
+import { altered, sampleReport } from "../device/protocol/samples.js";
+
+export const deviceToken = "device-token-of-the-tests";
+export const monitorToken = "monitor-token-of-the-tests";
+
+export interface SessionRecord {
+	readonly sessionId: string;
+	readonly deviceId: string | null;
+	readonly model: string | null;
+	readonly connected: boolean;
+	readonly firmwareVersion: string | null;
+	readonly metadata: { readonly otaStatus: string };
+	readonly state: unknown;
+	readonly [name: string]: unknown;
+}
+
+/** A frame that a monitor got; fields are there by its type. */
+export interface Frame {
+	readonly type: string;
+	readonly reason: string;
+	readonly sessions: readonly SessionRecord[];
+	readonly sessionId: string;
+	readonly deviceId: string | null;
+	readonly requestId: string;
+	readonly code: string;
+	readonly command: string;
+	readonly message: unknown;
+}
+
+/** One end of a WebSocket that remembers what came until it is asked for. */
+export class Client {
+	readonly socket: WebSocket;
+	/** The close code and reason, once the socket is closed. */
+	readonly closed: Promise<{ code: number; reason: string }>;
+	readonly #texts: string[] = [];
+	#arrived = () => {};
+
+	constructor(url: string, options: ClientOptions) {
+		this.socket = new WebSocket(url, options);
+		this.closed = new Promise((resolve) => {
+			this.socket.on("close", (code, reason) => {
+				resolve({ code, reason: reason.toString() });
+				this.#arrived();
+			});
+		});
+		this.socket.on("error", () => {});
+		this.socket.on("message", (data) => {
+			this.#texts.push(data.toString());
+			this.#arrived();
+		});
+	}
+
+	/** The next frame that has not been asked for yet, as text. */
+	async nextText(): Promise<string> {
+		for (;;) {
+			const text = this.#texts.shift();
+			if (text !== undefined) return text;
+			if (this.socket.readyState === WebSocket.CLOSED) throw new Error("closed, and no frame is left");
+			await new Promise<void>((resolve) => {
+				this.#arrived = resolve;
+			});
+		}
+	}
+
+	async next(): Promise<Frame> {
+		return JSON.parse(await this.nextText());
+	}
+
+	/** Skips frames up to the first that is meant. */
+	async until(isMeant: (frame: Frame) => boolean): Promise<Frame> {
+		for (;;) {
+			const frame = await this.next();
+			if (isMeant(frame)) return frame;
+		}
+	}
+
+	/** The session record in the next status_update for that reason. */
+	async change(reason: string): Promise<SessionRecord> {
+		const { sessions } = await this.until(
+			(frame) => frame.type === "status_update" && frame.reason === reason,
+		);
+		const [session] = sessions;
+		if (!session || sessions.length > 1) throw new Error(`${sessions.length} sessions in one change`);
+		return session;
+	}
+
+	send(message: unknown): void {
+		this.socket.send(typeof message === "string" ? message : JSON.stringify(message));
+	}
+
+	/** Sends a command to the gateway. @returns its answer */
+	async ask(message: unknown): Promise<Frame> {
+		this.send(message);
+		return this.until(({ type }) => type === "ack" || type === "error");
+	}
+}
+
+export interface Running {
+	readonly gateway: Gateway;
+	/** Such as `http://127.0.0.1:40123`. */
+	readonly url: string;
+	readonly loginUrl: string;
+	/** Connects to that path; resolves when the socket is open. */
+	open(path: string, options?: ClientOptions): Promise<Client>;
+	/** A device that shows the right token and these headers. */
+	device(headers?: Readonly<Record<string, string>>, options?: ClientOptions): Promise<Client>;
+	/** A device that is connected, named and has reported once, seen through a monitor's eyes. */
+	namedDevice(monitor: Client, model?: Model): Promise<{ device: Client; session: SessionRecord }>;
+	/** A monitor that shows the right token and has read its snapshot. */
+	monitor(): Promise<Client & { snapshot: Frame }>;
+	/** The answer to an upgrade that is refused. */
+	refused(path: string, headers?: Readonly<Record<string, string>>): Promise<Refused>;
+}
+
+export interface Refused {
+	readonly status: number | undefined;
+	readonly headers: Readonly<Record<string, unknown>>;
+	readonly body: string;
+}
+
+export async function runGateway(t: TestContext, options: GatewayOptions = {}): Promise<Running> {
+	const dataDir = await temporaryDirectory(t);
+	const gateway = createGateway({
+		port: 0,
+		dataDir,
+		releasesDir: join(dataDir, "releases"),
+		deviceToken,
+		monitorToken,
+		log: createLog("silent"),
+		...options,
+	});
+	const { url, loginUrl } = await gateway.listen();
+	const clients: Client[] = [];
+	t.after(async () => {
+		for (const { socket } of clients) socket.terminate();
+		await gateway.close();
+	});
+
+	const connect = (path: string, clientOptions: ClientOptions = {}) => {
+		const client = new Client(`${url.replace("http", "ws")}${path}`, clientOptions);
+		clients.push(client);
+		return client;
+	};
+	const open = async (path: string, clientOptions?: ClientOptions) => {
+		const client = connect(path, clientOptions);
+		await once(client.socket, "open");
+		return client;
+	};
+	const device: Running["device"] = (headers = {}, clientOptions = {}) =>
+		open("/device", { ...clientOptions, headers: { ...bearer(deviceToken), ...headers } });
+
+	return {
+		gateway,
+		url,
+		loginUrl,
+		open,
+		device,
+		async namedDevice(monitor, model = "DEV-1") {
+			const client = await device({ "Device-Id": `${model.toLowerCase()}-a1b2c3` });
+			client.send(sampleReport(model));
+			return { device: client, session: await monitor.change("identified") };
+		},
+		async monitor() {
+			const client = await open("/monitor", { headers: bearer(monitorToken) });
+			return Object.assign(client, { snapshot: await client.next() });
+		},
+		async refused(path, headers = {}) {
+			const { socket } = connect(path, { headers });
+			const [, response] = await once(socket, "unexpected-response");
+			response.setEncoding("utf8");
+			let body = "";
+			for await (const chunk of response) body += chunk;
+			return { status: response.statusCode, headers: response.headers, body };
+		},
+	};
+}
+
+/** An empty directory that is deleted when the test ends. */
+export async function temporaryDirectory(t: TestContext): Promise<string> {
+	const directory = await mkdtemp(join(tmpdir(), "gateway-test-"));
+	t.after(() => rm(directory, { recursive: true, force: true }));
+	return directory;
+}
+
+export function bearer(token: string): { Authorization: string } {
+	return { Authorization: `Bearer ${token}` };
+}
+
+/** A DEV-1's report that differs from others by its volume. */
+export function reportWithVolume(volume: number, deviceId = "dev-1-a1b2c3") {
+	return altered(altered(sampleReport("DEV-1"), "peripherals.audio.volume", volume), "deviceId", deviceId);
+}

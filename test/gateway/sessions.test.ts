@@ -1,0 +1,207 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { altered, sampleReport } from "../device/protocol/samples.js";
+import { reportWithVolume, runGateway } from "./running.js";
+
+const report = sampleReport("DEV-1");
+const named = { "Device-Id": "dev-1-a1b2c3", "Device-Model": "DEV-1", "Device-Chip": "esp32s3" };
+
+describe("what monitors are told", () => {
+	test("a monitor's first frame is a snapshot of every session", async (t) => {
+		const gateway = await runGateway(t);
+		const first = await gateway.monitor();
+		assert.equal(first.snapshot.type, "status_update");
+		assert.equal(first.snapshot.reason, "snapshot");
+		assert.deepEqual(first.snapshot.sessions, []);
+		await gateway.namedDevice(first);
+		const { snapshot } = await gateway.monitor();
+		assert.deepEqual(
+			snapshot.sessions.map(({ deviceId, connected, state }) => ({ deviceId, connected, state })),
+			[{ deviceId: "dev-1-a1b2c3", connected: true, state: report }],
+		);
+	});
+
+	test("a session record has the fields of the interface", async (t) => {
+		const now = Date.parse("2026-11-20T12:00:00.000Z");
+		const gateway = await runGateway(t, { now: () => now });
+		const monitor = await gateway.monitor();
+		const device = await gateway.device(named);
+		const connected = await monitor.change("connected");
+		assert.match(connected.sessionId, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+		const record = {
+			sessionId: connected.sessionId,
+			deviceId: "dev-1-a1b2c3",
+			model: "DEV-1",
+			connected: true,
+			connectedAt: "2026-11-20T12:00:00.000Z",
+			lastSeenAt: "2026-11-20T12:00:00.000Z",
+			remoteAddress: "127.0.0.1",
+			firmwareVersion: null,
+			metadata: { otaStatus: "idle", otaPercent: null, otaVersion: null, otaReason: null },
+			state: null,
+		};
+		assert.deepEqual(connected, record);
+		device.send(report);
+		const identified = await monitor.change("identified");
+		assert.deepEqual(identified, { ...record, firmwareVersion: "1.2.3", state: report });
+	});
+
+	test("a device without Device-Id is named by its first state report", async (t) => {
+		const gateway = await runGateway(t);
+		const monitor = await gateway.monitor();
+		const device = await gateway.device();
+		const { deviceId, sessionId } = await monitor.change("connected");
+		assert.equal(deviceId, null);
+		device.send({ type: "ota_complete" });
+		assert.equal((await monitor.next()).deviceId, null);
+		device.send(report);
+		const identified = await monitor.change("identified");
+		assert.equal(identified.deviceId, "dev-1-a1b2c3");
+		assert.equal(identified.sessionId, sessionId);
+		assert.equal((await monitor.next()).deviceId, "dev-1-a1b2c3");
+	});
+
+	test("a report with a firmware version that is new is told as identified, one with the same is not", async (t) => {
+		const gateway = await runGateway(t);
+		const monitor = await gateway.monitor();
+		const { device } = await gateway.namedDevice(monitor);
+		device.send(report);
+		device.send(altered(report, "system.firmware_version", "1.3.0"));
+		const types = [];
+		for (let frame = await monitor.next(); frame.type !== "status_update"; frame = await monitor.next())
+			types.push(frame.type);
+		assert.deepEqual(types, ["device_message", "device_message"]);
+	});
+
+	test("a device that leaves is told once and stays in the snapshot with its last state", async (t) => {
+		const gateway = await runGateway(t);
+		const monitor = await gateway.monitor();
+		const { device, session } = await gateway.namedDevice(monitor);
+		device.socket.close();
+		const gone = await monitor.change("disconnected");
+		assert.deepEqual([gone.sessionId, gone.connected, gone.state], [session.sessionId, false, report]);
+		const { snapshot } = await gateway.monitor();
+		assert.deepEqual(snapshot.sessions, [gone]);
+	});
+
+	test("a session that was never named is forgotten when it leaves", async (t) => {
+		const gateway = await runGateway(t);
+		const monitor = await gateway.monitor();
+		const device = await gateway.device();
+		device.socket.close();
+		assert.equal((await monitor.change("disconnected")).deviceId, null);
+		assert.deepEqual((await gateway.monitor()).snapshot.sessions, []);
+	});
+
+	test("devices past the limit are forgotten, the one longest away first, and no connected one", async (t) => {
+		const gateway = await runGateway(t, { maxDevices: 3 });
+		const monitor = await gateway.monitor();
+		await gateway.device({ "Device-Id": "stays" });
+		for (const deviceId of ["first", "second", "first", "third"]) {
+			const device = await gateway.device({ "Device-Id": deviceId });
+			device.socket.close();
+			await monitor.change("disconnected");
+		}
+		const { snapshot } = await gateway.monitor();
+		assert.deepEqual(
+			snapshot.sessions.map(({ deviceId }) => deviceId),
+			["stays", "first", "third"],
+		);
+	});
+});
+
+describe("the same device twice", () => {
+	test("the older session is closed with 4001 and told as replaced", async (t) => {
+		const gateway = await runGateway(t);
+		const monitor = await gateway.monitor();
+		const older = await gateway.device(named);
+		const { sessionId } = await monitor.change("connected");
+		const newer = await gateway.device(named);
+		assert.deepEqual(await older.closed, { code: 4001, reason: "replaced" });
+		const replaced = await monitor.change("replaced");
+		assert.deepEqual([replaced.sessionId, replaced.connected], [sessionId, false]);
+		const connected = await monitor.change("connected");
+		assert.notEqual(connected.sessionId, sessionId);
+		assert.deepEqual((await gateway.monitor()).snapshot.sessions, [connected]);
+		newer.socket.close();
+		const { reason, sessions } = await monitor.next();
+		assert.deepEqual([reason, sessions[0]?.sessionId], ["disconnected", connected.sessionId]);
+	});
+
+	test("also when its name only shows in its first report", async (t) => {
+		const gateway = await runGateway(t);
+		const monitor = await gateway.monitor();
+		const { device: older } = await gateway.namedDevice(monitor);
+		const newer = await gateway.device();
+		newer.send(report);
+		assert.equal((await older.closed).code, 4001);
+		await monitor.change("replaced");
+		assert.equal((await monitor.change("identified")).deviceId, "dev-1-a1b2c3");
+		assert.equal((await gateway.monitor()).snapshot.sessions.length, 1);
+	});
+
+	test("a device that comes back has a new session in the place of the old one, with its last state", async (t) => {
+		const gateway = await runGateway(t);
+		const monitor = await gateway.monitor();
+		const { device, session } = await gateway.namedDevice(monitor);
+		device.socket.close();
+		await monitor.change("disconnected");
+		await gateway.device(named);
+		const connected = await monitor.change("connected");
+		assert.notEqual(connected.sessionId, session.sessionId);
+		assert.deepEqual([connected.firmwareVersion, connected.state], ["1.2.3", report]);
+		assert.deepEqual((await gateway.monitor()).snapshot.sessions, [connected]);
+	});
+});
+
+describe("the relay", () => {
+	test("an uplink reaches every monitor with its text as it came", async (t) => {
+		const gateway = await runGateway(t);
+		const monitors = [await gateway.monitor(), await gateway.monitor()];
+		const device = await gateway.device(named);
+		const text = `  ${JSON.stringify(report).replace('"volume":50', '"volume" :\t50.0')}\n`;
+		device.send(text);
+		for (const monitor of monitors) {
+			const { sessionId } = await monitor.change("connected");
+			await monitor.change("identified");
+			const relayed = await monitor.nextText();
+			assert.equal(
+				relayed,
+				`{"type":"device_message","sessionId":"${sessionId}","deviceId":"dev-1-a1b2c3","message":${text}}`,
+			);
+		}
+	});
+
+	test("every kind of uplink is relayed, in the order in which it came", async (t) => {
+		const gateway = await runGateway(t);
+		const monitor = await gateway.monitor();
+		const { device } = await gateway.namedDevice(monitor);
+		await monitor.next();
+		const uplinks = [
+			{ type: "ota_progress", percent: 1, bytes_written: 10, bytes_total: 1000 },
+			{ type: "ota_error", reason: "HTTP 404" },
+			{ type: "ota_complete" },
+			{ type: "command_error", deviceId: report.deviceId, command: "x", code: "busy", message: "wait" },
+			reportWithVolume(51),
+		];
+		for (const uplink of uplinks) device.send(uplink);
+		for (const uplink of uplinks) assert.deepEqual((await monitor.next()).message, uplink);
+	});
+
+	test("fields that the table does not know pass, however deep they nest", async (t) => {
+		const gateway = await runGateway(t);
+		const monitor = await gateway.monitor();
+		const device = await gateway.device(named);
+		const depth = 25_000;
+		const nested = JSON.stringify(report).replace(
+			"{",
+			`{"__proto__":{"a":1},"x":${"[".repeat(depth)}${"]".repeat(depth)},`,
+		);
+		device.send(nested);
+		await monitor.change("connected");
+		await monitor.change("identified");
+		assert.ok((await monitor.nextText()).endsWith(`"message":${nested}}`));
+		const { snapshot } = await gateway.monitor();
+		assert.equal(snapshot.sessions.length, 1);
+	});
+});

@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { describe, test } from "node:test";
+import { defaultSettings, readSettings } from "../../gateway/settings.js";
+import { temporaryDirectory } from "./running.js";
+
+test("nothing set, or set to nothing, gives the defaults", () => {
+	assert.deepEqual(readSettings({}), defaultSettings);
+	assert.deepEqual(readSettings({ PORT: "", HOST: "", AUTH: "", TLS_CERT: "" }), defaultSettings);
+});
+
+test("every variable is read", async (t) => {
+	const pem = join(await temporaryDirectory(t), "a.pem");
+	await writeFile(pem, "PEM");
+	const settings = readSettings({
+		HOST: "0.0.0.0",
+		PORT: "0",
+		TLS_CERT: pem,
+		TLS_KEY: pem,
+		DATA_DIR: "d",
+		RELEASES_DIR: "r",
+		DEVICE_TOKEN: "device-token-0123",
+		MONITOR_TOKEN: "monitor-token-0123",
+		PUBLIC_URL: "https://gateway.example/audio/",
+		MAX_UPLOAD: "4M",
+		LOG_LEVEL: "silent",
+		AUTH: "off",
+		IMAGE_CHECK: "off",
+	});
+	assert.deepEqual(settings, {
+		host: "0.0.0.0",
+		port: 0,
+		tls: { cert: Buffer.from("PEM"), key: Buffer.from("PEM") },
+		dataDir: resolve("d"),
+		releasesDir: resolve("r"),
+		deviceToken: "device-token-0123",
+		monitorToken: "monitor-token-0123",
+		publicUrl: new URL("https://gateway.example/audio/"),
+		maxUploadBytes: 4 * 1024 * 1024,
+		logLevel: "silent",
+		auth: false,
+		imageCheck: false,
+	});
+});
+
+test("a size is in bytes, or in K or M", () => {
+	for (const [text, bytes] of [
+		["1000", 1000],
+		["1k", 1024],
+		["16MiB", 16 * 1024 * 1024],
+		["2 MB", 2 * 1024 * 1024],
+	] as const)
+		assert.equal(readSettings({ MAX_UPLOAD: text }).maxUploadBytes, bytes);
+});
+
+describe("a wrong value is named in a sentence that says what to change", () => {
+	for (const [name, values] of Object.entries({
+		PORT: ["x", "-1", "65536", "80.5", "0x50", "1e3", " 80"],
+		MAX_UPLOAD: ["0", "-1", "many", "16G", "1.5M"],
+		LOG_LEVEL: ["verbose", "INFO"],
+		AUTH: ["no", "OFF", "0"],
+		IMAGE_CHECK: ["false"],
+		PUBLIC_URL: [
+			"gateway.example",
+			"ftp://a",
+			"https://user:secret@a",
+			"https://a/?q",
+			"https://a/#h",
+			"https://",
+		],
+		TLS_CERT: ["/nowhere/cert.pem"],
+		TLS_KEY: ["/nowhere/key.pem"],
+	}))
+		test(name, () => {
+			for (const value of values)
+				assert.throws(() => readSettings({ [name]: value }), {
+					name: "StartError",
+					message: new RegExp(`${name}.*(set|correct)`),
+				});
+		});
+
+	test("a token, without telling it", () => {
+		for (const value of ["short", "with a space in the middle", "ümlaut-ümlaut-ümlaut", "x".repeat(513)])
+			for (const name of ["DEVICE_TOKEN", "MONITOR_TOKEN"])
+				assert.throws(
+					() => readSettings({ [name]: value }),
+					({ message }) => message.startsWith(name) && !message.includes(value),
+				);
+	});
+
+	test("a file that cannot be read", () => {
+		assert.throws(
+			() => readSettings({ TLS_CERT: "/nowhere/a.pem", TLS_KEY: "/nowhere/a.pem" }),
+			/TLS_CERT is .*ENOENT/,
+		);
+	});
+});

@@ -1,0 +1,77 @@
+/** Virtual devices in XS on a running gateway, seen through one monitor: what a system test starts from. */
+
+import type { TestContext } from "node:test";
+import { type StateReport, uplinks } from "../../device/protocol/messages.js";
+import { type Model, matches } from "../../device/protocol/schema.js";
+import type { Exit } from "../../hosts/virtual/node/machine.js";
+import { VirtualDevice, type VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
+import { type Client, deviceToken, type Frame, type Running, runGateway } from "../gateway/running.js";
+
+export interface Fleet extends Running {
+	readonly monitorClient: Client;
+	/** Powers a device on. */
+	powerOn(model: Model, options?: Partial<VirtualDeviceOptions>): Promise<FleetDevice>;
+}
+
+export interface FleetDevice {
+	readonly device: VirtualDevice;
+	readonly deviceId: string;
+	/** Its next state report that satisfies `isMeant`. */
+	report(isMeant?: (report: StateReport) => boolean): Promise<StateReport>;
+	/** Sends it a control command, as a monitor does. @returns the gateway's answer */
+	control(payload: object): Promise<Frame>;
+	/** The command_error that it answers next. */
+	refusal(): Promise<{ readonly command: string; readonly code: string; readonly message: string }>;
+}
+
+export async function runFleet(t: TestContext): Promise<Fleet> {
+	const running = await runGateway(t);
+	const monitorClient = await running.monitor();
+	const exits: Exit[] = [];
+	t.after(() => {
+		if (exits.length > 0) throw new Error(`a device ended: ${JSON.stringify(exits)}`);
+	});
+	return {
+		...running,
+		monitorClient,
+		async powerOn(model, options = {}) {
+			const serial = options.serial ?? "a1b2c3";
+			const device = await VirtualDevice.start({
+				model,
+				serial,
+				config: { gateway: `${running.url.replace("http", "ws")}/device`, token: deviceToken },
+				onExit: (exit) => exits.push(exit),
+				...options,
+			});
+			t.after(() => device.close());
+			return fleetDevice(device, monitorClient);
+		},
+	};
+}
+
+function fleetDevice(device: VirtualDevice, monitor: Client): FleetDevice {
+	const { deviceId } = device;
+	const nextMessage = async (isMeant: (message: unknown) => boolean): Promise<unknown> => {
+		const { message } = await monitor.until(
+			(frame) => frame.type === "device_message" && frame.deviceId === deviceId && isMeant(frame.message),
+		);
+		return message;
+	};
+	return {
+		device,
+		deviceId,
+		async report(isMeant = () => true) {
+			const report = await nextMessage(
+				(message) => matches(uplinks.state_report, message) && isMeant(message),
+			);
+			if (!matches(uplinks.state_report, report)) throw new Error("unreachable");
+			return report;
+		},
+		control: (payload) => monitor.ask({ type: "control_device", targetId: deviceId, payload }),
+		async refusal() {
+			const error = await nextMessage((message) => matches(uplinks.command_error, message));
+			if (!matches(uplinks.command_error, error)) throw new Error("unreachable");
+			return error;
+		},
+	};
+}
