@@ -3,6 +3,7 @@
  * silent, and remembers how each ended. Without it a device that restarts into its new firmware would be a stranger.
  */
 
+import { isDeepStrictEqual } from "node:util";
 import type { CommandOf, Uplink } from "../../device/protocol/messages.js";
 import type { Device, OtaMetadata } from "../sessions/device.js";
 import type { UpdateRefusal } from "../sessions/updates.js";
@@ -108,12 +109,13 @@ export class Updates {
 		}
 	}
 
-	/** A device is there: shows how its latest update stands. */
+	/** A device is there: shows how its latest update stands, where the device's record does not yet. */
 	onConnected(device: Device): void {
 		const entry = this.#entries.get(device.deviceId);
 		if (!entry) return;
 		entry.device = device;
-		this.#options.setOta(device, metadataOf(entry.jobs.at(-1)));
+		const metadata = metadataOf(entry.jobs.at(-1));
+		if (!isDeepStrictEqual(device.metadata, metadata)) this.#options.setOta(device, metadata);
 	}
 
 	/** A valid uplink; `device` shows already what a state report says. */
