@@ -79,6 +79,8 @@ export default function main(): void {
 		});
 	const light = peripheral.ambientLight && new AmbientLight({ part: peripheral.ambientLight });
 	const touch = peripheral.touch && new Touch({ part: peripheral.touch, onChanged: changed });
+	/** Somebody waits: what is not connected tries at once, where it has been told what to connect to. */
+	let hurry = () => {};
 	const buttons = new Buttons({ parts: peripheral.button, onPressed, onChanged: changed });
 
 	const ssid = settings.text("ssid");
@@ -119,6 +121,10 @@ export default function main(): void {
 		onQuery: changed,
 		send: (error) => link.send(error),
 	});
+	hurry = () => {
+		wifi.hurry();
+		link.hurry();
+	};
 	wifi.start();
 
 	function onWiFi(state: WiFiState): void {
@@ -146,8 +152,7 @@ export default function main(): void {
 	}
 
 	function onPressed(name: ButtonName): void {
-		wifi.hurry();
-		link.hurry();
+		hurry();
 		if (name === "play") audio.toggle();
 		if (name === "mute") audio.toggleMute();
 		if (name === "volumeUp") audio.volume = Math.min(100, audio.volume + volumeStep);

@@ -85,7 +85,7 @@ export class Gateway {
 			given: { device: settings.deviceToken, monitor: settings.monitorToken },
 		});
 		const { publicUrl } = settings;
-		const access = new Access({ tokens: this.tokens, isOff: !settings.auth, publicUrl, now });
+		const access = new Access({ tokens: this.tokens, isOff: !settings.auth, publicUrl, log, now });
 		const sessions = new Sessions({
 			now,
 			maxDevices,
@@ -125,6 +125,7 @@ export class Gateway {
 			monitors: this.#monitors,
 			limits,
 			publicUrl,
+			log,
 		});
 		const app = createHttp({
 			access,

@@ -5,6 +5,7 @@
 import { createHash, createHmac } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { RequestHandler } from "express";
+import type { Logger } from "pino";
 import { RateLimiterMemory } from "rate-limiter-flexible";
 import { type HttpRefusal, sendProblem } from "../problem.js";
 import { isLoopback, isSameOrigin, reachedAt, remoteAddressOf } from "./origin.js";
@@ -15,6 +16,7 @@ export interface AccessOptions {
 	/** AUTH=off: nobody is asked for a token. Only for a gateway that listens on loopback. */
 	readonly isOff: boolean;
 	readonly publicUrl: URL | undefined;
+	readonly log: Logger;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
 }
@@ -71,6 +73,7 @@ export class Access {
 	/** Counts a failed login. @returns what to answer it with */
 	async countFailure(request: IncomingMessage, roles: readonly Role[]): Promise<HttpRefusal> {
 		await this.#failures.penalty(failureKey(request, roles));
+		this.#options.log.warn({ remoteAddress: remoteAddressOf(request), roles }, "wrong token");
 		return (await this.#checkFailures(request, roles)) ?? unauthorized();
 	}
 

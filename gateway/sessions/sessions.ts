@@ -28,7 +28,7 @@ export interface SessionsOptions {
 
 export class Sessions {
 	readonly #options: SessionsOptions;
-	/** In the order of their latest connection: the first is the one longest away. */
+	/** In the order in which they last came or went: of those that are away, the first is so for the longest time. */
 	readonly #devices = new Map<string, Device>();
 	/** Each connected session, and the latest of each device that is away. */
 	readonly #sessions = new Map<string, Session>();
@@ -76,7 +76,8 @@ export class Sessions {
 		if (!session.connected) return;
 		session.connected = false;
 		if (close) session.closeSocket(close.code, close.reason);
-		if (session.device?.session !== session) this.#sessions.delete(session.sessionId);
+		if (session.device?.session === session) this.#moveToEnd(session.device);
+		else this.#sessions.delete(session.sessionId);
 		this.#options.onChanged(session, reason);
 	}
 
@@ -117,14 +118,18 @@ export class Sessions {
 		device.session = session;
 		device.model = session.introduction.model ?? device.model;
 		device.chip = session.introduction.chip ?? device.chip;
-		this.#devices.delete(deviceId);
-		this.#devices.set(deviceId, device);
+		this.#moveToEnd(device);
 		if (former !== session) {
 			this.#sessions.delete(former.sessionId);
 			this.end(former, "replaced", { code: replacedCloseCode, reason: "replaced" });
 		}
 		this.#forgetSurplus();
 		return device;
+	}
+
+	#moveToEnd(device: Device): void {
+		this.#devices.delete(device.deviceId);
+		this.#devices.set(device.deviceId, device);
 	}
 
 	#forgetSurplus(): void {

@@ -5,6 +5,7 @@
 
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
+import type { Logger } from "pino";
 import { WebSocketServer } from "ws";
 import { chips, deviceId } from "../../device/protocol/messages.js";
 import { findProblem, matches, models, oneOf, type Problem } from "../../device/protocol/schema.js";
@@ -26,6 +27,7 @@ export interface UpgradesOptions {
 	readonly monitors: MonitorSockets;
 	readonly limits: SocketLimits;
 	readonly publicUrl: URL | undefined;
+	readonly log: Logger;
 }
 
 export class Upgrades {
@@ -51,9 +53,9 @@ export class Upgrades {
 		socket.on("error", onError);
 		const path = parseUrl(`http://gateway${request.url ?? ""}`)?.pathname;
 		const refusal = await this.#refusalOf(request, path);
-		if (refusal) return refuse(socket, refusal);
+		if (refusal) return this.#refuse(request, path, socket, refusal);
 		const introduction = path === "/device" ? this.#introduction(request) : undefined;
-		if (introduction && "status" in introduction) return refuse(socket, introduction);
+		if (introduction && "status" in introduction) return this.#refuse(request, path, socket, introduction);
 		socket.off("error", onError);
 		this.#server.handleUpgrade(request, socket, head, (webSocket) => {
 			if (introduction) this.#options.devices.accept(webSocket, introduction);
@@ -75,6 +77,14 @@ export class Upgrades {
 			(await access.check(request, [path === "/device" ? "device" : "monitor"]));
 		// Asked last: the gateway may have begun to stop while a token was being checked.
 		return refusal ?? (this.#isClosed ? { status: 503, detail: "The gateway is stopping." } : undefined);
+	}
+
+	/** Logged, as a device cannot tell anyone why it stays away; but not for each try of who is past the limit. */
+	#refuse(request: IncomingMessage, path: string | undefined, socket: Duplex, refusal: HttpRefusal): void {
+		const { status, detail } = refusal;
+		const event = { remoteAddress: remoteAddressOf(request), path, status, problem: detail };
+		if (status !== 429) this.#options.log.warn(event, "upgrade refused");
+		refuse(socket, refusal);
 	}
 
 	#introduction(request: IncomingMessage): Introduction | HttpRefusal {

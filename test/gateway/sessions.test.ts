@@ -94,18 +94,22 @@ describe("what monitors are told", () => {
 	});
 
 	test("devices past the limit are forgotten, the one longest away first, and no connected one", async (t) => {
-		const gateway = await runGateway(t, { maxDevices: 3 });
+		const gateway = await runGateway(t, { maxDevices: 4 });
 		const monitor = await gateway.monitor();
 		await gateway.device({ "Device-Id": "stays" });
+		const longer = await gateway.device({ "Device-Id": "longer" });
 		for (const deviceId of ["first", "second", "first", "third"]) {
 			const device = await gateway.device({ "Device-Id": deviceId });
 			device.socket.close();
 			await monitor.change("disconnected");
 		}
+		longer.socket.close();
+		await monitor.change("disconnected");
+		await gateway.device({ "Device-Id": "fourth" });
 		const { snapshot } = await gateway.monitor();
 		assert.deepEqual(
-			snapshot.sessions.map(({ deviceId }) => deviceId),
-			["stays", "first", "third"],
+			snapshot.sessions.map(({ deviceId }) => deviceId).sort(),
+			["stays", "longer", "third", "fourth"].sort(),
 		);
 	});
 });

@@ -7,10 +7,12 @@
 #include "machine.h"
 #include <poll.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 
 #define PREFIX_LENGTH 13
 #define READ_LENGTH (64 * 1024)
+#define END_WAIT_MS 1000
 
 struct channel {
 	struct channel* next;
@@ -32,6 +34,7 @@ static size_t input_capacity = 0;
 static size_t input_start = 0;
 static size_t input_end = 0;
 static struct postponed* first_postponed = NULL;
+static struct postponed* last_postponed = NULL;
 static struct postponed* current_postponed = NULL;
 static struct channel* first_channel = NULL;
 static uint32_t last_channel_id = 0;
@@ -160,10 +163,11 @@ static void postpone(const struct frame* frame)
 	copy->next = NULL;
 	copy->length = length;
 	memcpy(copy->bytes, frame->header - (PREFIX_LENGTH - 4), length);
-	struct postponed** link = &first_postponed;
-	while (*link)
-		link = &(*link)->next;
-	*link = copy;
+	if (first_postponed)
+		last_postponed->next = copy;
+	else
+		first_postponed = copy;
+	last_postponed = copy;
 }
 
 void channel_send(enum frame_kind kind, uint32_t channel, const char* header, size_t header_length,
@@ -196,6 +200,15 @@ void channel_send(enum frame_kind kind, uint32_t channel, const char* header, si
 			parts[first].iov_len -= (size_t)count;
 		}
 	}
+}
+
+void channel_end(void)
+{
+	/* To exit with unread input would reset the stream, and Node might lose the last frame with it. */
+	uint8_t rest[1024];
+	shutdown(stream, SHUT_WR);
+	while (wait_for_stream(POLLIN, END_WAIT_MS) && read(stream, rest, sizeof(rest)) > 0)
+		;
 }
 
 static int push_frame(txMachine* the, const void* detail)

@@ -94,6 +94,9 @@ static void find_refused(txMachine* the, txSlot* slot, void* context)
 const char* freeze_refusal(txMachine* root)
 {
 	const char* refused = NULL;
+	txMachine* the = root;
+	if (mxPendingJobs.value.reference->next)
+		refused = "a promise whose jobs have not run";
 	visit_heap(root, find_refused, &refused);
 	return refused;
 }
@@ -111,11 +114,10 @@ static void freeze_instance(txSlot* instance)
 {
 	instance->flag |= XS_DONT_PATCH_FLAG;
 	for (txSlot* property = instance->next; property; property = property->next) {
-		if (property->kind == XS_PRIVATE_KIND) {
-			for (txSlot* field = property->value.private.first; field; field = field->next)
-				freeze_property(field);
-		}
-		else if (is_array(property)) {
+		/* Private fields need nothing: XS writes to none that is in a shared heap. */
+		if (property->kind == XS_PRIVATE_KIND)
+			continue;
+		if (is_array(property)) {
 			size_t count;
 			for (txSlot* item = items_of(property, &count); count > 0; item++, count--)
 				freeze_property(item);
@@ -142,17 +144,24 @@ static void freeze_instance(txSlot* instance)
 	}
 }
 
+/** A scope: its variables have aliases, it needs none itself. */
+static bool is_scope(const txSlot* instance)
+{
+	txSlot* internal = internal_of(instance);
+	return internal && internal->ID == XS_ENVIRONMENT_BEHAVIOR && (instance->flag & XS_EXOTIC_FLAG);
+}
+
 /** Whether the SDK keeps instances of this kind in ROM without an alias. */
 static bool is_rom_kind(const txSlot* instance)
 {
 	txSlot* internal = internal_of(instance);
-	return internal && !is_array(internal) && internal->kind != XS_PRIVATE_KIND;
+	return internal && !is_array(internal) && internal->kind != XS_PRIVATE_KIND && !is_scope(instance);
 }
 
 static void freeze_if_rom(txMachine* the, txSlot* slot, void* context)
 {
 	(void)the;
-	if (slot->kind == XS_INSTANCE_KIND && (is_rom_kind(slot) || is_builtin(context, slot)))
+	if (slot->kind == XS_INSTANCE_KIND && !is_scope(slot) && (is_rom_kind(slot) || is_builtin(context, slot)))
 		freeze_instance(slot);
 }
 
@@ -213,7 +222,8 @@ static void number_alias(txMachine* the, txSlot* slot, void* context)
 		if (!(variable->flag & XS_DONT_SET_FLAG) && variable->ID == XS_NO_ID)
 			variable->ID = the->aliasCount++;
 	}
-	else if (slot->kind == XS_INSTANCE_KIND && !is_rom_kind(slot) && !is_builtin(builtins, slot) && !is_frozen(slot))
+	else if (slot->kind == XS_INSTANCE_KIND && !is_scope(slot) && !is_rom_kind(slot) && !is_builtin(builtins, slot) &&
+			!is_frozen(slot))
 		slot->ID = the->aliasCount++;
 }
 
@@ -242,6 +252,15 @@ static void pin_values(txMachine* the, txSlot* slot, void* context)
 	}
 }
 
+/** XS 13.3 forgets to look at the flag here, unlike in all of Date's other methods. */
+void native_date_set_time(txMachine* the)
+{
+	txSlot* internal = mxThis->kind == XS_REFERENCE_KIND ? mxThis->value.reference->next : NULL;
+	if (internal && internal->kind == XS_DATE_KIND && (internal->flag & XS_DONT_SET_FLAG))
+		mxTypeError("Date instance is read-only");
+	fx_Date_prototype_setTime(the);
+}
+
 void freeze_share(txMachine* root, const struct builtins* builtins)
 {
 	fxShareMachine(root);
@@ -252,4 +271,22 @@ void freeze_share(txMachine* root, const struct builtins* builtins)
 	visit_heap(root, pin_values, NULL);
 	for (txSlot* slot = root->stack; slot < root->stackTop; slot++)
 		pin(slot);
+}
+
+static void wake_if_private(txMachine* the, txSlot* slot, void* context)
+{
+	(void)the;
+	if (slot->kind != XS_INSTANCE_KIND || slot->ID == XS_NO_ID)
+		return;
+	for (txSlot* property = slot->next; property; property = property->next) {
+		if (property->kind == XS_PRIVATE_KIND) {
+			fxAliasInstance(context, slot);
+			return;
+		}
+	}
+}
+
+void freeze_wake(txMachine* the, txMachine* root)
+{
+	visit_heap(root, wake_if_private, the);
 }

@@ -8,6 +8,11 @@
 /** Sizes of a machine. A slot is 16 bytes on a board and 32 here: counts are equal, bytes are not. */
 struct limits { txSize chunk_bytes; txSize slots; txSize stack_slots; txSize keys; };
 
+#if mxStress
+/** xsMemory.c: not 0 collects at each allocation. */
+extern int gxStress;
+#endif
+
 static bool loading = false;
 static bool promise_jobs = false;
 static double watchdog_ms = 10000;
@@ -34,11 +39,16 @@ static txMachine* create_root(void)
 	return root;
 }
 
-static void install_trace(txMachine* the)
+/** Built-ins that are ours. */
+static void install_builtins(txMachine* the)
 {
 	fxNewHostFunction(the, native_trace, 1, mxID(_trace), XS_NO_ID);
 	mxPush(mxGlobal);
 	fxSetID(the, mxID(_trace));
+	mxPop();
+	fxNewHostFunction(the, native_date_set_time, 1, mxID(_setTime), XS_NO_ID);
+	mxPush(mxDatePrototype);
+	fxSetID(the, mxID(_setTime));
 	mxPop();
 }
 
@@ -95,7 +105,7 @@ static NO_RETURN void blame_module(const char* what)
 		txMachine* the = create_root();
 		size_t count = 0;
 		fxBeginHost(the);
-		install_trace(the);
+		install_builtins(the);
 		load_module(the, modules_name(i));
 		fxCollectGarbage(the);
 		txSlot* realm = mxModuleInstanceInternal(mxProgram.value.reference)->value.module.realm;
@@ -115,12 +125,12 @@ static NO_RETURN void blame_module(const char* what)
 static txMachine* prepare_root(const struct frame* start)
 {
 	struct builtins builtins;
-	const char* refused = NULL;
+	const char* volatile refused = NULL; /* outlives the longjmp of mxTry */
 	txMachine* the = create_root();
 	fxBeginHost(the);
 	mxTry(the) {
 		read_start(the, start);
-		install_trace(the);
+		install_builtins(the);
 		fxCollectGarbage(the);
 		freeze_note_builtins(the, &builtins);
 		loading = true;
@@ -157,7 +167,11 @@ txMachine* machine_start(const struct frame* start)
 	txMachine* the = fxCloneMachine(&creation, root, "device", NULL);
 	if (!the)
 		report_end(NULL, REASON_OUT_OF_MEMORY, "host", "this computer has no memory for a machine");
+	freeze_wake(the, root);
 	watchdog_start(the, watchdog_ms);
+#if mxStress
+	gxStress = 1;
+#endif
 	return the;
 }
 

@@ -36,6 +36,8 @@ extern void channel_start(int descriptor);
 extern bool channel_receive(struct frame* frame, double timeout_ms);
 extern void channel_send(enum frame_kind kind, uint32_t channel, const char* header, size_t header_length,
 	const void* payload, size_t payload_length);
+/** Says that nothing follows, and waits a moment for Node to have read it all. */
+extern void channel_end(void);
 /** Ends the process if Node is gone. */
 extern void channel_check_host(void);
 /** Gives an event to the callback of its channel; an event for a closed channel is dropped. */
@@ -95,8 +97,14 @@ struct builtins { txSlot** instances; size_t count; };
 extern void freeze_note_builtins(txMachine* root, struct builtins* builtins);
 /** Looks for what cannot live in ROM; answers what it is, or NULL. */
 extern const char* freeze_refusal(txMachine* root);
+extern void native_date_set_time(txMachine* the);
 /** Shares the root's heap, frozen as the SDK's linker freezes it. No XS call may use the root afterwards. */
 extern void freeze_share(txMachine* root, const struct builtins* builtins);
+/**
+ * Gives preloaded instances with private fields their aliases at once. XS (13.3 and 17) makes them at the first write
+ * to such a field without having saved its stack, so that a collection at that moment frees what is in use.
+ */
+extern void freeze_wake(txMachine* the, txMachine* root);
 
 /* watchdog.c: a turn that does not end. */
 extern void watchdog_start(txMachine* the, double limit_ms);
@@ -114,6 +122,8 @@ extern NO_RETURN void report_end(txMachine* the, enum reason reason, const char*
 	PRINTF_LIKE(4, 5);
 /** Ends with the value that was thrown: its message, its stack and the place it comes from. */
 extern NO_RETURN void report_thrown(txMachine* the, enum reason reason, txSlot* thrown);
+/** Whether a function that runs has a file and a line. */
+extern bool report_has_place(txMachine* the);
 /** The name of the module that is being loaded, from the frames of the machine; never NULL. */
 extern const char* report_loading_module(txMachine* the);
 extern void native_exit(txMachine* the);

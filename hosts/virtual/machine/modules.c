@@ -238,7 +238,7 @@ static txScript* parse(txMachine* the, const char* name, const struct text* sour
 	txParser parser_storage;
 	txParser* parser = &parser_storage;
 	txParserJump jump;
-	txScript* script = NULL;
+	txScript* volatile script = NULL; /* outlives the parser's longjmp */
 	txString map_name = NULL;
 	struct stream text = { source->bytes, source->bytes + source->length };
 	fxInitializeParser(parser, the, the->parserBufferSize, the->parserTableModulo);

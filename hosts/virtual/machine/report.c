@@ -59,6 +59,15 @@ static void append_place(struct text* text, const char* name, const char* path, 
 		(int)line, is_named ? ")" : "");
 }
 
+bool report_has_place(txMachine* the)
+{
+	for (txSlot* frame = the->frame; frame; frame = frame->next) {
+		if (mxFrameToEnvironment(frame)->ID != XS_NO_ID)
+			return true;
+	}
+	return false;
+}
+
 /** The frames of the machine that runs JavaScript, innermost first, as "at name (file:line)". */
 static void append_frames(txMachine* the, struct text* stack)
 {
@@ -66,7 +75,7 @@ static void append_frames(txMachine* the, struct text* stack)
 		return;
 	for (txSlot* frame = the->frame; frame; frame = frame->next) {
 		txSlot* environment = mxFrameToEnvironment(frame);
-		if (environment->ID == XS_NO_ID || environment->kind != XS_VAR_KIND)
+		if (environment->ID == XS_NO_ID)
 			continue;
 		txSlot* function = frame + 3;
 		const char* name = NULL;
@@ -98,6 +107,7 @@ static NO_RETURN void end(enum reason reason, const char* pool, const char* mess
 	}
 	append(&header, "}");
 	channel_send(FRAME_EXIT, 0, header.bytes, header.length, NULL, 0);
+	channel_end();
 	_exit((int)reason);
 }
 
@@ -221,7 +231,7 @@ txBoolean fxIsConnected(txMachine* the)
 	/* XS asks on each throw whether a debugger wants to know; that is our chance to note the place. */
 	for (txSlot* frame = the->frame; frame; frame = frame->next) {
 		txSlot* environment = mxFrameToEnvironment(frame);
-		if (environment->ID != XS_NO_ID && environment->kind == XS_VAR_KIND) {
+		if (environment->ID != XS_NO_ID) {
 			thrown_path = environment->ID;
 			thrown_line = environment->value.environment.line;
 			break;

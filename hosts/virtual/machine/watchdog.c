@@ -26,14 +26,17 @@ static double processor_now(void)
 
 static txBoolean on_instructions(txMachine* the, txU4 index)
 {
-	(void)the;
 	(void)index;
 	double now = processor_now();
 	if (now > next_host_check) {
 		next_host_check = now + 100;
 		channel_check_host();
 	}
-	return limit <= 0 || !in_turn || now - turn_started + delayed <= limit;
+	double over = now - turn_started + delayed - limit;
+	if (limit <= 0 || !in_turn || over <= 0)
+		return 1;
+	/* A function that has just been entered has no line yet: the next look will find one. */
+	return !report_has_place(the) && over < BUILTIN_GRACE_MS;
 }
 
 /** Comes with processor time only: an idle device is never woken. */

@@ -10,7 +10,7 @@ import { buildMachine, type Program } from "./build.js";
 import { buildFirmware } from "./firmware.js";
 import { type Channel, type ChannelHandler, type Exit, type Limits, Machine } from "./machine.js";
 import { dns, time, websocket, wifi } from "./stand-ins/network.js";
-import { audio, codec, digital, haptics, light, pixels, touch } from "./stand-ins/peripherals.js";
+import { audio, digital, haptics, light, pixels, smbus, touch } from "./stand-ins/peripherals.js";
 import type { StandIn } from "./stand-ins/stand-in.js";
 import { keyValue, resource, Settings } from "./stand-ins/storage.js";
 
@@ -35,6 +35,8 @@ export interface VirtualDeviceOptions {
 
 export class VirtualDevice {
 	readonly board = new Board();
+	/** What the firmware keeps in flash. */
+	readonly settings: Settings;
 	readonly #options: VirtualDeviceOptions;
 	readonly #executable: string;
 	readonly #program: Program;
@@ -59,7 +61,7 @@ export class VirtualDevice {
 		this.#options = options;
 		this.#executable = executable;
 		this.#program = program;
-		const settings = new Settings(options.settingsFile);
+		this.settings = new Settings(options.settingsFile);
 		this.#standIns = {
 			digital,
 			light,
@@ -67,13 +69,13 @@ export class VirtualDevice {
 			pixels,
 			haptics,
 			audio,
-			codec,
+			smbus,
 			wifi,
 			dns,
 			time,
 			websocket,
 			resource,
-			"key-value": keyValue(settings),
+			"key-value": keyValue(this.settings),
 			system: () => ({ onCall: () => ({ detail: this.#facts() }) }),
 		};
 		this.#machine = this.#powerOn();

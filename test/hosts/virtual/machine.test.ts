@@ -1,0 +1,747 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { after, before, describe, test } from "node:test";
+import { buildMachine, buildProgram, modulesOf, type Program } from "../../../hosts/virtual/node/build.js";
+import {
+	type Answer,
+	type Channel,
+	type Exit,
+	Machine,
+	type MachineOptions,
+} from "../../../hosts/virtual/node/machine.js";
+
+const FIXTURES = "test/hosts/virtual/xs";
+
+let executable = "";
+
+before(async () => {
+	executable = await buildMachine();
+});
+
+const machines = new Set<Machine>();
+
+after(async () => {
+	await Promise.all([...machines].map((machine) => machine.close()));
+});
+
+/** A machine that is closed at the end of the tests, whatever becomes of it. */
+function start(program: Program, options: Partial<MachineOptions> = {}): Machine {
+	const machine = new Machine({ executable, program: program.path, clock: "virtual", ...options });
+	machines.add(machine);
+	machine.exited.then(() => machines.delete(machine));
+	return machine;
+}
+
+function fixture(name: string): Promise<Program> {
+	return buildProgram({ modules: { main: `${FIXTURES}/${name}.ts` } });
+}
+
+/** The line of a fixture in which a text is first found, from 1. */
+async function lineOf(name: string, text: string): Promise<number> {
+	const lines = (await readFile(`${FIXTURES}/${name}.ts`, "utf8")).split("\n");
+	return 1 + lines.findIndex((line) => line.includes(text));
+}
+
+describe("what is made while modules load is in ROM", () => {
+	const results = new Map<string, unknown>();
+
+	before(async () => {
+		const machine = start(await fixture("rom"), {
+			onOpen: () => ({ onPost: (request, detail) => void results.set(request, detail) }),
+		});
+		await machine.ready;
+		await machine.close();
+	});
+
+	for (const name of [
+		"Map.set",
+		"Map.delete",
+		"Set.add",
+		"Set.clear",
+		"WeakMap.set",
+		"WeakSet.add",
+		"typed array by index",
+		"typed array by fill",
+		"ArrayBuffer by DataView",
+		"Date.setTime",
+		"Date.setFullYear",
+		"error.message",
+		"static field",
+		"private static field",
+		"prototype of a built-in",
+		"built-in object",
+		"global function",
+		"property of a function",
+		"message of an Error without one",
+		"name of an Error",
+		"frozen object",
+		"frozen array",
+		"JSON of a preloaded object",
+	]) {
+		test(`refused: ${name}`, () => assert.equal(results.get(name), "TypeError"));
+	}
+
+	for (const [name, value] of [
+		["Map.get", 1],
+		["message of an Error with one", "y"],
+		["JSON of a copy", '{"a":"x","list":["y"]}'],
+		["let of a module", 2],
+		["exported let", 2],
+		["plain object", "5 6 text!"],
+		["array", "47two"],
+		["private field of an instance", 2],
+		["new global", 4],
+		["bigint", "123456789012345678901234567891"],
+		["prototype of an own class", 9],
+	] as const) {
+		test(`allowed: ${name}`, () => assert.equal(results.get(name), value));
+	}
+
+	test("the fixture ran to its end", () => assert.ok(results.has("done")));
+});
+
+describe("a program that cannot be preloaded ends with the name of its module", () => {
+	const end = async (modules: Record<string, string>) => {
+		const machine = start(await buildProgram({ modules }));
+		return machine.exited;
+	};
+	const withCulprit = (name: string) =>
+		end({ main: `${FIXTURES}/bad/importer.ts`, culprit: `${FIXTURES}/bad/${name}.ts` });
+
+	test("a regular expression of a module", async () => {
+		const exit = await withCulprit("pattern");
+		assert.equal(exit.kind, "bad_program");
+		assert.match(exit.message, /module culprit keeps a regular expression/);
+	});
+
+	test("the module that is named is the one that does it, not one that imports it", async () => {
+		const importer = `${FIXTURES}/bad/importer.ts`;
+		const culprit = `${FIXTURES}/bad/pattern.ts`;
+		const exit = await end({ main: importer, culprit, later: importer });
+		assert.match(exit.message, /module culprit keeps/);
+	});
+
+	test("a generator that is not at its end", async () => {
+		const exit = await withCulprit("generator");
+		assert.equal(exit.kind, "bad_program");
+		assert.match(exit.message, /module culprit keeps a generator/);
+	});
+
+	test("a promise that waits for its jobs", async () => {
+		const exit = await withCulprit("promise");
+		assert.equal(exit.kind, "bad_program");
+		assert.match(exit.message, /module culprit keeps a promise/);
+	});
+
+	test("a timer that is set while a module loads", async () => {
+		const exit = await withCulprit("timer");
+		assert.equal(exit.kind, "bad_program");
+		assert.match(exit.message, /module culprit uses Timer while it loads/);
+		assert.match(exit.stack, new RegExp(`${FIXTURES}/bad/timer.ts:3`));
+	});
+
+	test("a channel that is opened while a module loads", async () => {
+		const exit = await withCulprit("channel");
+		assert.equal(exit.kind, "bad_program");
+		assert.match(exit.message, /module culprit uses a Channel while it loads/);
+	});
+
+	test("an exception while a module loads", async () => {
+		const exit = await withCulprit("throwing");
+		assert.equal(exit.kind, "bad_program");
+		assert.match(exit.message, /RangeError: while loading/);
+		assert.equal(exit.file, `${FIXTURES}/bad/throwing.ts`);
+		assert.equal(exit.line, await lineOf("bad/throwing", "throw new"));
+	});
+
+	test("an import of a module that is not there", async () => {
+		const exit = await withCulprit("missing");
+		assert.equal(exit.kind, "bad_program");
+		assert.match(exit.message, /module culprit imports no\/such\/module/);
+	});
+
+	test("a main without a default function", async () => {
+		const exit = await end({ main: `${FIXTURES}/bad/no-main.ts` });
+		assert.equal(exit.kind, "bad_program");
+		assert.match(exit.message, /module main has no function/);
+	});
+
+	test("a file that is no program, is cut short or is not there", async () => {
+		const folder = await mkdtemp(path.join(tmpdir(), "machine-"));
+		const program = await fixture("channels");
+		const file = path.join(folder, "program");
+		for (const [bytes, message] of [
+			[Buffer.from("no program at all"), /is no program/],
+			[program.bytes.subarray(0, program.bytes.length - 1), /is cut short/],
+			[Buffer.alloc(0), /is empty/],
+			[undefined, /No such file/],
+		] as const) {
+			if (bytes) await writeFile(file, bytes);
+			else await rm(file);
+			const exit = await start({ ...program, path: file }).exited;
+			assert.equal(exit.kind, "bad_program");
+			assert.match(exit.message, message);
+		}
+		await rm(folder, { recursive: true });
+	});
+
+	test("a machine that cannot be started", async () => {
+		const exit = await start(await fixture("channels"), { executable: "/no/such/machine" }).exited;
+		assert.equal(exit.kind, "killed");
+		assert.match(exit.message, /ENOENT/);
+	});
+});
+
+test("without a compiler the error says which packages bring one", async () => {
+	const path = process.env.PATH;
+	process.env.PATH = "";
+	try {
+		await assert.rejects(buildMachine(), /apt-get install build-essential.*xcode-select --install/);
+	} finally {
+		process.env.PATH = path;
+	}
+});
+
+describe("modules", () => {
+	test("are found by name, and beside and above the one that imports them", async () => {
+		const { named, ...files } = await modulesOf(`${FIXTURES}/names`);
+		let traced = "";
+		const machine = start(
+			await buildProgram({ modules: { ...files, "example:named/module": named ?? "" } }),
+			{
+				config: { device: 'é😀"\\' },
+				onTrace: (text) => {
+					traced += text;
+				},
+			},
+		);
+		await machine.ready;
+		assert.equal(traced, 'above+beside+below named é😀"\\ true');
+		await machine.close();
+	});
+
+	test("make the same program again, without compiling it", async () => {
+		const first = await fixture("rom");
+		const second = await fixture("rom");
+		assert.deepEqual(second, first);
+		assert.deepEqual(await readFile(first.path), first.bytes);
+	});
+
+	test("need a main", async () => {
+		await assert.rejects(buildProgram({ modules: {} }), /no module "main"/);
+	});
+});
+
+describe("a process ends and says why", () => {
+	const statuses = new Map<string, number | undefined>();
+	const end = async (way: string, options: Partial<MachineOptions> = {}) => {
+		const reported: Exit[] = [];
+		const machine = start(await fixture("ending"), {
+			config: { way },
+			onOpen: (channel) => {
+				setImmediate(() => channel.send("poke"));
+				return {};
+			},
+			onExit: (exit) => reported.push(exit),
+			...options,
+		});
+		machine.advance(1000).catch(() => {});
+		const exit = await machine.exited;
+		assert.deepEqual(reported, [exit], "onExit is called once");
+		statuses.set(exit.kind, exit.status);
+		return exit;
+	};
+	const file = `${FIXTURES}/ending.ts`;
+
+	for (const way of ["exception in main", "exception in a timer", "exception in an event"]) {
+		test(way, async () => {
+			const exit = await end(way);
+			assert.equal(exit.kind, "exception");
+			assert.equal(exit.message, "Error: told to");
+			assert.equal(exit.file, file);
+			assert.equal(exit.line, await lineOf("ending", "throw new Error"));
+		});
+	}
+
+	for (const way of ["exception in a promise", "rejection in an async function"]) {
+		test(way, async () => {
+			const exit = await end(way);
+			assert.equal(exit.kind, "rejection");
+			assert.equal(exit.message, "Error: told to");
+			assert.equal(exit.file, file);
+			assert.equal(exit.line, await lineOf("ending", "throw new Error"));
+		});
+	}
+
+	test("a rejection that is handled in the same turn ends nothing", async () => {
+		assert.equal((await end("rejection that is handled in time")).kind, "quit");
+	});
+
+	test("thrown text has a place, although it has no stack", async () => {
+		const exit = await end("thrown text");
+		assert.equal(exit.kind, "exception");
+		assert.equal(exit.message, "only text");
+		assert.equal(exit.line, await lineOf("ending", 'throw "only text"'));
+	});
+
+	for (const [way, pool, text] of [
+		["chunk memory", "chunk", "repeat(1000"],
+		["one large chunk", "chunk", "new ArrayBuffer(100_000)"],
+		["slots", "slot", "kept = { kept }"],
+		["stack", "stack", "deeper(depth + 1)"],
+		["keys", "keys", "key$"],
+	] as const) {
+		test(`out of memory: ${way}`, async () => {
+			const exit = await end(way);
+			assert.equal(exit.kind, "out_of_memory");
+			assert.equal(exit.pool, pool);
+			assert.equal(exit.file, file);
+			assert.equal(exit.line, await lineOf("ending", text));
+		});
+	}
+
+	test("more memory lasts longer", async () => {
+		const machine = start(await fixture("ending"), {
+			config: { way: "one large chunk" },
+			limits: { chunkBytes: 200_000 },
+		});
+		await machine.ready;
+		await machine.close();
+	});
+
+	test("an endless loop ends in its line", async () => {
+		const exit = await end("endless loop", { watchdogMs: 50 });
+		assert.equal(exit.kind, "watchdog");
+		assert.equal(exit.file, file);
+		assert.equal(exit.line, await lineOf("ending", "for (;;);"));
+	});
+
+	test("promises that never let a turn end", async () => {
+		const exit = await end("endless chain of promises", { watchdogMs: 50 });
+		assert.equal(exit.kind, "watchdog");
+		assert.equal(exit.line, await lineOf("ending", "Promise.resolve().then(again)"));
+	});
+
+	test("a built-in that does not return", async () => {
+		const exit = await end("endless built-in", { watchdogMs: 50 });
+		assert.equal(exit.kind, "watchdog");
+		assert.equal(exit.line, await lineOf("ending", "indexOf.call"));
+	});
+
+	test("restart and quit", async () => {
+		assert.equal((await end("restart")).kind, "restart");
+		assert.equal((await end("quit")).kind, "quit");
+	});
+
+	test("each kind of end has an exit status of its own", () => {
+		assert.equal(statuses.size, 6);
+		assert.equal(new Set(statuses.values()).size, 6);
+		assert.equal(statuses.get("quit"), 0);
+	});
+
+	test("close() is silent and answers quit", async () => {
+		let wasCalled = false;
+		const machine = start(await fixture("ending"), {
+			onExit: () => {
+				wasCalled = true;
+			},
+		});
+		await machine.ready;
+		const [exit] = await Promise.all([machine.close(), machine.close()]);
+		assert.equal(exit.kind, "quit");
+		assert.equal(wasCalled, false);
+		await assert.rejects(machine.statistics());
+		await assert.rejects(machine.advance(1));
+	});
+
+	test("what waits for a machine that ends is refused with its reason", async () => {
+		const machine = start(await fixture("ending"), { config: { way: "exception in main" } });
+		await assert.rejects(machine.ready, /told to/);
+		await assert.rejects(machine.statistics(), /told to/);
+	});
+
+	test("a process that is killed", async () => {
+		const machine = start(await fixture("ending"));
+		await machine.ready;
+		process.kill(machine.pid ?? 0, "SIGKILL");
+		assert.equal((await machine.exited).kind, "killed");
+	});
+});
+
+describe("when Node is killed, no machine is left", () => {
+	for (const [name, way] of [
+		["idle", ""],
+		["in an endless loop", "endless loop"],
+		["in a built-in that does not return", "endless built-in"],
+		["in Timer.delay", "delay"],
+	] as const) {
+		test(name, async () => {
+			const program = await fixture("ending");
+			const script = `
+				import { Machine } from ${JSON.stringify(path.resolve("hosts/virtual/node/machine.ts"))};
+				const machine = new Machine(${JSON.stringify({ executable, program: program.path, config: { way }, watchdogMs: 0 })});
+				const isBusy = ${way !== ""};
+				if (isBusy) setTimeout(() => console.log(machine.pid), 300);
+				else machine.ready.then(() => console.log(machine.pid));
+			`;
+			const parent = spawn(process.execPath, ["--import", "tsx", "--input-type=module", "--eval", script], {
+				stdio: ["ignore", "pipe", "inherit"],
+			});
+			const [chunk]: Buffer[] = await once(parent.stdout, "data");
+			const pid = Number(chunk);
+			assert.ok(pid > 0);
+			parent.kill("SIGKILL");
+			await once(parent, "close");
+			while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 10));
+		});
+	}
+});
+
+function isAlive(pid: number): boolean {
+	try {
+		process.kill(pid, 0);
+		return true;
+	} catch {
+		return false;
+	}
+}
+
+interface Post {
+	request: string;
+	detail: unknown;
+	payload: Buffer;
+}
+
+describe("channels", () => {
+	/** An echo machine; next() is its next post. */
+	const startEcho = async (
+		onCall?: (detail: unknown, payload: Buffer) => Answer | Promise<Answer>,
+		options: Partial<MachineOptions> = {},
+	) => {
+		const posts: Post[] = [];
+		const opened: Channel[] = [];
+		let onPost = () => {};
+		let closed = 0;
+		let drained = 0;
+		const machine = start(await fixture("channels"), {
+			config: { text: "é😀" },
+			onOpen: (channel) => {
+				opened.push(channel);
+				return {
+					onPost: (request, detail, payload) => {
+						posts.push({ request, detail, payload: Buffer.from(payload) });
+						onPost();
+					},
+					onClose: () => void closed++,
+					onDrain: () => void drained++,
+					...(onCall && {
+						onCall: (_request: string, detail: unknown, payload: Buffer) => onCall(detail, payload),
+					}),
+				};
+			},
+			...options,
+		});
+		await machine.ready;
+		const next = async (): Promise<Post> => {
+			for (;;) {
+				const post = posts.shift();
+				if (post) return post;
+				await new Promise<void>((resolve) => {
+					onPost = resolve;
+				});
+			}
+		};
+		const view = await next();
+		const nothing = await next();
+		const [channel] = opened;
+		assert.ok(channel);
+		const counts = { closed: () => closed, drained: () => drained };
+		return { machine, channel, next, posts, counts, view, nothing };
+	};
+
+	test("open with a kind and options", async () => {
+		const { channel, machine } = await startEcho();
+		assert.equal(channel.kind, "echo");
+		assert.deepEqual(channel.options, { text: "é😀", list: [1, null] });
+		await machine.close();
+	});
+
+	test("a post carries just the bytes of a view, or none", async () => {
+		const { view, nothing, machine } = await startEcho();
+		assert.deepEqual(view, { request: "view", detail: null, payload: Buffer.from([2, 3]) });
+		assert.deepEqual(nothing, { request: "nothing", detail: null, payload: Buffer.alloc(0) });
+		await machine.close();
+	});
+
+	test("payloads of any size come through, both ways", async () => {
+		const { channel, next, machine } = await startEcho();
+		for (const length of [0, 1, 13, 16_384, 65_535, 65_536]) {
+			const payload = Buffer.alloc(length, length % 251);
+			channel.send("block", { length }, payload);
+			assert.deepEqual(await next(), { request: "block", detail: { length }, payload });
+		}
+		await machine.close();
+	});
+
+	test("details are what JSON makes of them", async () => {
+		const { channel, next, machine } = await startEcho();
+		for (const detail of [null, 0, -1.5, "", "a\0b", "é😀\u2028", "\ud800", [[]], { "": { é: [true] } }]) {
+			channel.send("detail", detail);
+			assert.deepEqual((await next()).detail, detail);
+		}
+		await machine.close();
+	});
+
+	test("events come in order, each in a turn of its own", async () => {
+		const { channel, next, machine } = await startEcho();
+		for (let i = 0; i < 1000; i++) channel.send(String(i));
+		for (let i = 0; i < 1000; i++) assert.equal((await next()).request, String(i));
+		await machine.close();
+	});
+
+	test("a call waits for its answer, and events wait meanwhile", async () => {
+		const { channel, next, machine } = await startEcho(async (detail, payload) => {
+			channel.send("meanwhile");
+			await new Promise((resolve) => setTimeout(resolve, 5));
+			return { detail: { asked: detail }, payload: Buffer.concat([payload, payload]) };
+		});
+		channel.send("ask", "what", Buffer.from([1, 2]));
+		channel.send("after");
+		assert.deepEqual(await next(), {
+			request: "answered",
+			detail: { asked: "what" },
+			payload: Buffer.from([1, 2, 1, 2]),
+		});
+		assert.equal((await next()).request, "after");
+		assert.equal((await next()).request, "meanwhile");
+		await machine.close();
+	});
+
+	test("a call may be answered with nothing", async () => {
+		const { channel, next, machine } = await startEcho(() => ({}));
+		channel.send("ask");
+		assert.deepEqual(await next(), { request: "answered", detail: null, payload: Buffer.alloc(0) });
+		await machine.close();
+	});
+
+	test("a call that Node refuses throws its message in the firmware", async () => {
+		const { channel, next, machine } = await startEcho(() => {
+			throw new Error(`é😀 ${"long ".repeat(100)}`);
+		});
+		channel.send("ask");
+		assert.equal((await next()).detail, `Error: é😀 ${"long ".repeat(100)}`);
+		await machine.close();
+	});
+
+	test("a call that nobody answers throws", async () => {
+		const { channel, next, machine } = await startEcho();
+		channel.send("ask");
+		assert.equal((await next()).detail, 'Error: nobody answers "question"');
+		await machine.close();
+	});
+
+	test("a closed channel hears and says nothing", async () => {
+		const { channel, posts, counts, machine } = await startEcho();
+		channel.send("close");
+		channel.send("late");
+		await machine.settle();
+		assert.equal(counts.closed(), 1);
+		assert.deepEqual(posts, []);
+		assert.equal(channel.send("later"), true);
+		await machine.close();
+		assert.equal(counts.closed(), 1);
+	});
+
+	test("close() and the end of the process close the channels that are open", async () => {
+		const { counts, machine } = await startEcho();
+		assert.equal(counts.closed(), 0);
+		const closing = machine.close();
+		assert.equal(counts.closed(), 1);
+		await closing;
+		assert.equal(counts.closed(), 1);
+	});
+
+	test("a slow machine makes send() answer false, and then calls onDrain", async () => {
+		const { channel, counts, next, machine } = await startEcho(undefined, { clock: "real" });
+		channel.send("sleep");
+		let sent = 1;
+		while (channel.send("block", undefined, Buffer.alloc(16_384))) sent++;
+		assert.equal(counts.drained(), 0);
+		assert.equal((await next()).request, "sleep");
+		for (let i = 0; i < sent; i++) assert.equal((await next()).payload.length, 16_384);
+		assert.ok(counts.drained() > 0);
+		await machine.close();
+	});
+});
+
+describe("clocks and timers", () => {
+	/** What a test of the fixture notes: "text@milliseconds since start". */
+	const notes = async (name: string, ms: number, options: Partial<MachineOptions> = {}) => {
+		const noted: string[] = [];
+		const machine = start(await fixture("clocks"), {
+			config: { test: name },
+			onOpen: () => ({ onPost: (text, at) => void noted.push(`${text}@${at}`) }),
+			...options,
+		});
+		await machine.ready;
+		await machine.advance(ms);
+		assert.equal(machine.now, ms);
+		await machine.close();
+		return noted;
+	};
+
+	test("timers fire in the order of their times, those of one moment as they were made", async () => {
+		assert.deepEqual(await notes("order", 20), ["now@0", "a@10", "b@20", "c@20"]);
+	});
+
+	test("a timer repeats without drift until it is cleared", async () => {
+		assert.deepEqual(await notes("repeat", 1000), ["repeat@100", "repeat@200", "repeat@300"]);
+	});
+
+	test("the first interval may differ from the others", async () => {
+		assert.deepEqual(await notes("first interval", 250), ["fired@10", "fired@110", "fired@210"]);
+	});
+
+	test("after a stall a repeating timer fires in a burst until it has caught up", async () => {
+		assert.deepEqual(await notes("burst", 60), [
+			"repeat@10",
+			"repeat@45",
+			"repeat@45",
+			"repeat@45",
+			"repeat@50",
+			"repeat@60",
+		]);
+	});
+
+	test("schedule moves, stops and starts a timer; a one-shot is over when its callback returns", async () => {
+		assert.deepEqual(await notes("schedule", 200), ["late@50", "woken@65", "once@80", "kept@90", "kept@105"]);
+	});
+
+	test("a cleared timer does not fire, even if it was due", async () => {
+		assert.deepEqual(await notes("clear", 100), []);
+	});
+
+	test("promise jobs run before the next timer", async () => {
+		assert.deepEqual(await notes("jobs", 10), ["first@10", "job@10", "second@10"]);
+	});
+
+	test("the wall clock is 1970 in UTC until it is set; uptime never jumps", async () => {
+		assert.deepEqual(await notes("clocks", 1500), [
+			"0 0 0 0@0",
+			"1500 1500 1500000 1970-01-01T00:00:01.500Z@1500",
+			"1700000000000 1500@1500",
+		]);
+	});
+
+	test("a device whose clock is set already", async () => {
+		const [first] = await notes("clocks", 0, { wallClock: Date.UTC(2026, 0, 1) });
+		assert.equal(first, `${Date.UTC(2026, 0, 1)} 0 0 0@0`);
+	});
+
+	test("ticks wrap at 32 bits with a sign, and delta counts across", async () => {
+		assert.deepEqual(await notes("wrap", 1000, { firstTick: 2 ** 31 - 400 }), [
+			`${2 ** 31 - 400} ${-(2 ** 31) + 600} 1000@1000`,
+		]);
+	});
+
+	test("random numbers come from the seed", async () => {
+		const first = await notes("random", 0, { seed: 7 });
+		assert.deepEqual(await notes("random", 0, { seed: 7 }), first);
+		assert.notDeepEqual(await notes("random", 0, { seed: 8 }), first);
+		assert.equal(new Set(first).size, 3);
+	});
+
+	test("between two moments the world gets its turn", async () => {
+		const seen: string[] = [];
+		const machine = start(await fixture("clocks"), {
+			config: { test: "repeat" },
+			onOpen: () => ({ onPost: (_, at) => void seen.push(`post@${at}`) }),
+		});
+		await machine.ready;
+		await machine.advance(250, async () => {
+			await Promise.resolve();
+			seen.push(`settled@${machine.now}`);
+		});
+		assert.deepEqual(seen, [
+			"settled@0",
+			"post@100",
+			"settled@100",
+			"post@200",
+			"settled@200",
+			"settled@250",
+		]);
+		assert.equal(await machine.settle(), 50);
+		await machine.close();
+	});
+
+	test("a real clock cannot be advanced", async () => {
+		const machine = start(await fixture("clocks"), { clock: "real" });
+		await assert.rejects(machine.advance(1), /only a virtual clock/);
+		await machine.close();
+	});
+
+	test("an hour passes in 720 reports", async () => {
+		assert.equal((await notes("reports", 3_600_000)).length, 720);
+	});
+
+	test("on the real clock timers fire by themselves", async () => {
+		const noted: number[] = [];
+		const exited = new Promise<void>((resolve) => {
+			void (async () => {
+				const machine = start(await fixture("clocks"), {
+					clock: "real",
+					config: { test: "repeat" },
+					onOpen: () => ({
+						onPost: (_, at) => {
+							noted.push(Number(at));
+							if (noted.length === 3) resolve(machine.close().then(() => {}));
+						},
+					}),
+				});
+			})();
+		});
+		await exited;
+		for (const [index, at] of noted.entries()) assert.ok(at >= 100 * (index + 1), `${at}`);
+	});
+});
+
+describe("garbage collection", () => {
+	test("moves and frees what is the device's, never what is in ROM", async () => {
+		let traced = "";
+		const machine = start(await fixture("garbage"), {
+			limits: { chunkBytes: 16_384, slots: 600 },
+			onOpen: () => ({}),
+			onTrace: (text) => {
+				traced += text;
+			},
+		});
+		await machine.ready;
+		await machine.advance(1000);
+		assert.equal(traced, "intact");
+		assert.ok((await machine.statistics()).collections > 200);
+		await machine.close();
+	});
+});
+
+describe("statistics", () => {
+	test("count what the device uses, not what is in ROM", async () => {
+		const machine = start(await fixture("rom"), { onOpen: () => ({}) });
+		await machine.ready;
+		const before = await machine.statistics();
+		const after = await machine.statistics(true);
+		assert.equal(after.collections, before.collections + 1);
+		assert.equal(after.chunkBytes, 78_848);
+		assert.equal(after.slots, 4_928);
+		assert.equal(after.stackSlots, 512);
+		assert.ok(after.slotsUsed < 400, `${after.slotsUsed}`);
+		assert.ok(after.slotsPeak >= before.slotsUsed);
+		assert.ok(after.chunkBytesUsed < before.chunkBytesUsed);
+		assert.ok(after.stackPeak > 10 && after.stackPeak < 512);
+		assert.ok(after.aliases > 0);
+		await machine.close();
+	});
+});

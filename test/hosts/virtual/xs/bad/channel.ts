@@ -1,0 +1,3 @@
+import Channel from "virtual/channel";
+
+export const culprit = new Channel("early", {}, () => {});

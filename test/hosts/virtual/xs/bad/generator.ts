@@ -1,0 +1,7 @@
+function* numbers() {
+	yield 1;
+	yield 2;
+}
+
+export const culprit = numbers();
+culprit.next();

@@ -1,0 +1,1 @@
+export { default as culprit } from "no/such/module";

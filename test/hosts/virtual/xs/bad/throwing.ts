@@ -1,0 +1,5 @@
+export const culprit = compute();
+
+function compute(): number {
+	throw new RangeError("while loading");
+}

@@ -1,0 +1,3 @@
+import Timer from "timer";
+
+export const culprit = Timer.set(() => {});

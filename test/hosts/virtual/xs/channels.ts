@@ -1,0 +1,23 @@
+/** Echoes: each event comes back as a post, and "ask" makes a call whose answer comes back as a post. */
+
+import config from "mc/config";
+import Timer from "timer";
+import Channel from "virtual/channel";
+
+export default function main() {
+	const channel = new Channel("echo", { text: config.text, list: [1, null] }, (name, detail, payload) => {
+		if (name === "close") channel.close();
+		if (name === "sleep") Timer.delay(200);
+		if (name !== "ask") channel.post(name, detail, payload);
+		else {
+			try {
+				const answer = channel.call("question", detail, payload);
+				channel.post("answered", answer.detail, answer.payload);
+			} catch (error) {
+				channel.post("refused", String(error));
+			}
+		}
+	});
+	channel.post("view", undefined, new Uint8Array([1, 2, 3, 4]).subarray(1, 3));
+	channel.post("nothing");
+}

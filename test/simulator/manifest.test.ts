@@ -1,0 +1,34 @@
+/** What the Moddable manifests promise, as far as it can be seen without the SDK. */
+
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { projectFolder } from "../../scripts/moddable-sdk.js";
+
+/** Modules under a folder, named as the manifest names them: by their path, without extension. */
+function modulesIn(folder: string): string[] {
+	return readdirSync(join(projectFolder, folder), { recursive: true, encoding: "utf8" })
+		.filter((file) => file.endsWith(".ts") && !file.endsWith(".d.ts"))
+		.map((file) => file.slice(0, -".ts".length).replaceAll("\\", "/"))
+		.sort();
+}
+
+function preloadOf(manifest: string): string[] {
+	return JSON.parse(readFileSync(join(projectFolder, manifest), "utf8")).preload;
+}
+
+test("every module of the firmware is preloaded: mcconfig's wildcards do not match TypeScript", () => {
+	assert.deepEqual(preloadOf("manifest.json").sort(), modulesIn("device"));
+});
+
+test("every module of the simulator's host is preloaded", () => {
+	const ours = preloadOf("hosts/simulator/manifest.json").filter((name) =>
+		/^(simulator|moddable)\//.test(name),
+	);
+	const modules = [
+		...modulesIn("hosts/moddable").map((name) => `moddable/${name}`),
+		...modulesIn("hosts/simulator/modules").map((name) => `simulator/${name}`),
+	];
+	assert.deepEqual(ours.sort(), modules);
+});

@@ -1,0 +1,215 @@
+/** The firmware's own files, preloaded into XS by the Moddable SDK, in its desktop simulator, against gateways on real sockets. */
+
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import type { Socket } from "node:net";
+import { after, before, describe, test } from "node:test";
+import { type Model, models } from "../../device/protocol/schema.js";
+import { runScriptedGateway } from "../device/scripted-gateway.js";
+import { runGateway } from "../gateway/running.js";
+import { buildOnce, findSimulator, isInstalled, SimulatedDevice, testToken } from "./simulated.js";
+
+const { sdk, reason } = findSimulator();
+const skip = reason ?? false;
+const skipMouse = isInstalled("xdotool")
+	? skip
+	: "xdotool is not installed (Debian: apt-get install xdotool)";
+
+/** Where things are in a window of 900 by 810, the panel in its middle. */
+const places = Object.freeze({
+	wifiSwitch: ["145", "67"],
+	play: ["652", "619"],
+	touchPad: ["727", "690"],
+	lightSliderEnd: ["265", "97"],
+});
+
+type Build = Awaited<ReturnType<typeof buildOnce>>;
+
+describe("the firmware in the Moddable simulator", { skip, timeout: 240_000 }, () => {
+	const builds = new Map<Model, Build>();
+
+	before(async () => {
+		if (!sdk) return;
+		await Promise.all(models.map(async (model) => builds.set(model, await buildOnce(sdk, model))));
+	});
+	after(() => {
+		for (const { remove } of builds.values()) remove();
+	});
+
+	const built = (model: Model): Build => {
+		const build = builds.get(model);
+		if (!build) throw new Error(`${model} was not built`);
+		return build;
+	};
+	const start = (t: Parameters<typeof SimulatedDevice.start>[0], model: Model, gatewayUrl: string) => {
+		if (!sdk) throw new Error("there is no SDK");
+		return SimulatedDevice.start(t, { sdk, model, app: built(model).app, gatewayUrl });
+	};
+
+	for (const model of models) {
+		const hasSensors = model === "PROTO-1";
+
+		test(`${model}: the linker warns of no module of ours`, () => {
+			const { output } = built(model);
+			assert.match(output, /# xsl modules/);
+			const ours =
+				/^### warning: (main|commands|host|settings|state-report|(network|peripherals|protocol|update|simulator|moddable|setup)\/[\w-]+):.*$/gm;
+			assert.deepEqual(output.match(ours), null);
+		});
+
+		test(`${model}: says who it is, and reports its state`, async (t) => {
+			const gateway = await runScriptedGateway(t);
+			const device = await start(t, model, gateway.url);
+			const connection = await gateway.connection();
+			const report = await connection.next("state_report");
+			assert.equal(report.system.mac_address, device.kept.macAddress);
+			assert.match(report.deviceId, new RegExp(`^${model.toLowerCase()}-[0-9a-f]{6}$`));
+			const { headers } = connection;
+			assert.equal(headers.authorization, `Bearer ${testToken}`);
+			assert.equal(headers["device-id"], report.deviceId);
+			assert.equal(headers["device-model"], model);
+			assert.equal(headers["device-chip"], "virtual");
+			assert.equal(headers["protocol-version"], "1");
+			assert.equal(`ws://${headers.host}/device`, gateway.url);
+			assert.equal(report.system.model, model);
+			assert.equal(report.health.reset_reason, "POWERON_RESET");
+			assert.equal(report.network.wifi_ssid, "Simulated");
+			assert.equal(report.network.websocket_connected, true);
+			assert.equal(report.peripherals.led_ring.state_name, "rainbow");
+			for (const field of ["haptic_intensity", "ambient_light", "touch_active"])
+				assert.equal(Object.hasOwn(report.peripherals, field), hasSensors, field);
+			assert.ok(Math.abs(Date.now() - Date.parse(report.timestamp)) < 60_000, report.timestamp);
+		});
+
+		test(`${model}: obeys, refuses with a reason, and keeps what it was told`, async (t) => {
+			const gateway = await runScriptedGateway(t);
+			const device = await start(t, model, gateway.url);
+			const connection = await gateway.connection();
+			await connection.next("state_report");
+
+			connection.send({ command: "set_volume", value: 31 });
+			await connection.next("state_report", ({ peripherals }) => peripherals.audio.volume === 31);
+			connection.send({ command: "set_led", value: "failed" });
+			await connection.next("state_report", ({ peripherals }) => peripherals.led_ring.state_id === 2);
+			connection.send({ command: "set_brightness", value: 0.25 });
+			await connection.next(
+				"state_report",
+				({ peripherals }) => peripherals.led_ring.brightness_coef === 0.25,
+			);
+			connection.send({ command: "play_audio", value: "wifi_connected" });
+			const playing = await connection.next(
+				"state_report",
+				({ peripherals }) => peripherals.audio.player_state === "playing",
+			);
+			assert.equal(playing.peripherals.audio.current_track, "file:///chimes/wifi_connected");
+			const silent = await connection.next(
+				"state_report",
+				({ peripherals }) => peripherals.audio.player_state === "idle",
+			);
+			assert.equal(silent.peripherals.audio.current_track, "none");
+
+			connection.send({ command: "set_haptics", value: 64 });
+			if (hasSensors)
+				await connection.next("state_report", ({ peripherals }) => peripherals.haptic_intensity === 64);
+			else assert.equal((await connection.next("command_error")).code, "unsupported");
+
+			for (const [command, code] of [
+				[{ command: "set_volume", value: 101 }, "invalid_value"],
+				[{ command: "set_led", value: "blue" }, "invalid_value"],
+				[{ command: "sing" }, "unknown_command"],
+			] as const) {
+				connection.send(command);
+				const error = await connection.next("command_error");
+				assert.deepEqual([error.command, error.code], [command.command, code]);
+			}
+			connection.send({ command: "query_state" });
+			const { audio, led_ring } = (await connection.next("state_report")).peripherals;
+			assert.deepEqual([audio.volume, led_ring.state_id], [31, 2]);
+
+			while (device.kept.settings.volume !== "31" || device.kept.settings.brightness !== "0.25")
+				await new Promise((resolve) => setTimeout(resolve, 100));
+		});
+
+		test(`${model}: is back within 5 s of a boot_device, through the gateway itself`, async (t) => {
+			const { url, monitor: openMonitor } = await runGateway(t, { deviceToken: testToken });
+			const monitor = await openMonitor();
+			await start(t, model, `${url.replace("http", "ws")}/device`);
+			const { sessionId, deviceId } = await monitor.change("identified");
+			assert.equal((await monitor.ask({ type: "boot_device", targetId: sessionId })).type, "ack");
+			const closedAt = Date.now();
+			const back = await monitor.change("connected");
+			assert.ok(Date.now() - closedAt < 5_000);
+			assert.equal(back.deviceId, deviceId);
+			assert.notEqual(back.sessionId, sessionId);
+		});
+	}
+
+	test("a frame whose header comes in two halves, with a pong sent between them, is read", async (t) => {
+		const gateway = await runScriptedGateway(t);
+		const rawSocket = new Promise<Socket>((resolve) =>
+			gateway.server.once("connection", (_socket, request) => resolve(request.socket)),
+		);
+		await start(t, "DEV-1", gateway.url);
+		const connection = await gateway.connection();
+		await connection.next("state_report");
+		const raw = await rawSocket;
+		const payload = Buffer.from('{"command":"set_volume","value":7}');
+		const ponged = once(connection.socket, "pong");
+		// A ping with the payload "AB", then the first byte of a text frame.
+		raw.write(Buffer.of(0x89, 2, 0x41, 0x42, 0x81));
+		await ponged;
+		raw.write(Buffer.concat([Buffer.of(payload.length), payload]));
+		await connection.next("state_report", ({ peripherals }) => peripherals.audio.volume === 7);
+	});
+
+	test("a button on the panel is held and let go", { skip: skipMouse }, async (t) => {
+		const gateway = await runScriptedGateway(t);
+		const device = await start(t, "DEV-1", gateway.url);
+		const connection = await gateway.connection();
+		await connection.next("state_report");
+		device.mouse("mousemove", ...places.play, "mousedown", "1");
+		const held = await connection.next("state_report", ({ peripherals }) => peripherals.buttons.btn_play);
+		assert.equal(held.peripherals.audio.current_track, "file:///chimes/startup");
+		device.mouse("mouseup", "1");
+		await connection.next("state_report", ({ peripherals }) => !peripherals.buttons.btn_play);
+	});
+
+	test("a button does no harm to a device that was never told of a gateway", {
+		skip: skipMouse,
+	}, async (t) => {
+		const device = await start(t, "DEV-1", "");
+		while (!device.trace.some((line) => line.startsWith("set ssid")))
+			await new Promise((resolve) => setTimeout(resolve, 50));
+		device.mouse("mousemove", ...places.play, "mousedown", "1");
+		// Longer than a contact bounces; an exception would be in the trace when the test ends.
+		await new Promise((resolve) => setTimeout(resolve, 300));
+		device.mouse("mouseup", "1");
+	});
+
+	test("light and touch come from the panel", { skip: skipMouse }, async (t) => {
+		const gateway = await runScriptedGateway(t);
+		const device = await start(t, "PROTO-1", gateway.url);
+		const connection = await gateway.connection();
+		const { ambient_light, touch_active } = (await connection.next("state_report")).peripherals;
+		assert.deepEqual({ ambient_light, touch_active }, { ambient_light: 1500, touch_active: false });
+		device.mouse("mousemove", ...places.lightSliderEnd, "click", "1");
+		device.mouse("mousemove", ...places.touchPad, "mousedown", "1");
+		await connection.next("state_report", ({ peripherals }) => peripherals.touch_active === true);
+		await connection.next("state_report", ({ peripherals }) => (peripherals.ambient_light ?? 0) > 3800);
+		device.mouse("mouseup", "1");
+		await connection.next("state_report", ({ peripherals }) => peripherals.touch_active === false);
+	});
+
+	test("without Wi-Fi the device is away, and with it back", { skip: skipMouse }, async (t) => {
+		const gateway = await runScriptedGateway(t);
+		const device = await start(t, "DEV-1", gateway.url);
+		const connection = await gateway.connection();
+		await connection.next("state_report");
+		device.mouse("mousemove", ...places.wifiSwitch, "click", "1");
+		await connection.closed;
+		device.mouse("click", "1");
+		const back = await (await gateway.connection()).next("state_report");
+		assert.equal(back.network.wifi_connected, true);
+		assert.ok(device.trace.includes("Wi-Fi connecting"), device.trace.join("\n"));
+	});
+});
