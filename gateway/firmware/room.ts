@@ -6,12 +6,13 @@ import { X509Certificate } from "node:crypto";
 import disk from "node:fs/promises";
 import { join } from "node:path";
 import type { CreateFirmwareRoom } from "../firmware-room.js";
+import { RecordFolder } from "../record-folder.js";
 import { errorCode, StartError } from "../start-error.js";
 import { CatalogFile } from "./catalog.js";
 import { ImageFiles } from "./image-files.js";
 import { Library } from "./library.js";
 import { createFirmwareRoutes } from "./routes.js";
-import { UpdateRecords } from "./update-records.js";
+import { jobsFile } from "./update-job.js";
 import { Updates } from "./updates.js";
 import { UploadStore } from "./upload-store.js";
 
@@ -22,7 +23,7 @@ export const createFirmwareRoom: CreateFirmwareRoom = ({ settings, access, log, 
 	const catalog = new CatalogFile({ directory: releasesDir, disk, onProblem });
 	const files = new ImageFiles({ disk });
 	const library = new Library({ releasesDir, catalog, uploads, files, disk, checkImages });
-	const records = new UpdateRecords({ directory: join(dataDir, "updates"), disk, onProblem });
+	const records = new RecordFolder({ directory: join(dataDir, "updates"), disk, onProblem, ...jobsFile });
 	const certPem = settings.publicUrl ? undefined : findAuthority(settings.tls?.cert);
 	const updates = new Updates({ library, records, now, setOta, certPem });
 	const router = createFirmwareRoutes({

@@ -15,7 +15,7 @@ import { ImageFiles } from "../../../gateway/firmware/image-files.js";
 import { Library } from "../../../gateway/firmware/library.js";
 import { createFirmwareRoutes } from "../../../gateway/firmware/routes.js";
 import { UploadStore } from "../../../gateway/firmware/upload-store.js";
-import type { Disk } from "../../../gateway/firmware/whole-file.js";
+import type { Disk } from "../../../gateway/whole-file.js";
 
 export interface ServingOptions {
 	readonly directory?: string;
