@@ -4,12 +4,14 @@
  */
 
 import { once } from "node:events";
+import disk from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { Logger } from "pino";
 import { Access } from "./access/access.js";
 import { hostOf, isLoopback } from "./access/origin.js";
-import { loadTokens, type Tokens } from "./access/tokens.js";
+import type { Role } from "./access/token-file.js";
+import { Tokens } from "./access/tokens.js";
 import { createFirmwareRoom } from "./firmware/room.js";
 import type { CreateFirmwareRoom, FirmwareRoom } from "./firmware-room.js";
 import { createHttp } from "./http.js";
@@ -47,15 +49,14 @@ export interface Listening {
 /**
  * Makes a gateway that does nothing yet.
  *
- * @throws StartError where its tokens or its certificate cannot be used
+ * @throws StartError where its settings contradict each other or its certificate cannot be used
  */
 export function createGateway(options: GatewayOptions = {}): Gateway {
 	return new Gateway(options);
 }
 
 export class Gateway {
-	/** What devices and programs must show; for whoever started the gateway in this process. */
-	readonly tokens: Tokens;
+	readonly #tokens: Tokens;
 	readonly #settings: Settings;
 	readonly #limits: SocketLimits;
 	readonly #log: Logger;
@@ -80,12 +81,14 @@ export class Gateway {
 		this.#settings = settings;
 		this.#limits = limits;
 		this.#log = log;
-		this.tokens = loadTokens({
+		const tokens = new Tokens({
 			dataDir: settings.dataDir,
 			given: { device: settings.deviceToken, monitor: settings.monitorToken },
+			disk,
+			onProblem: (problem) => log.error({ problem }, "tokens"),
 		});
 		const { publicUrl } = settings;
-		const access = new Access({ tokens: this.tokens, isOff: !settings.auth, publicUrl, log, now });
+		const access = new Access({ tokens, isOff: !settings.auth, publicUrl, log, now });
 		const sessions = new Sessions({
 			now,
 			maxDevices,
@@ -114,6 +117,7 @@ export class Gateway {
 			unanswered: limits.unansweredPings,
 		});
 		const commands = new MonitorCommands({ sessions, updates: firmware.updates, log });
+		this.#tokens = tokens;
 		this.#access = access;
 		this.#firmware = firmware;
 		this.#heartbeat = heartbeat;
@@ -143,13 +147,19 @@ export class Gateway {
 		});
 	}
 
+	/** What devices and programs must show, for whoever started the gateway in this process; once it listens. */
+	get tokens(): Readonly<Record<Role, string>> {
+		return { device: this.#tokens.current("device"), monitor: this.#tokens.current("monitor") };
+	}
+
 	/**
 	 * Starts to listen.
 	 *
-	 * @throws StartError where the address cannot be had
+	 * @throws StartError where its data folder, its tokens or its address cannot be had
 	 */
 	async listen(): Promise<Listening> {
 		const { host, port, tls, publicUrl, auth } = this.#settings;
+		await this.#tokens.open();
 		await this.#firmware.open();
 		this.#server.listen(port, host);
 		try {

@@ -40,6 +40,8 @@ export interface DeviceLink {
 /** What a device said of itself in the headers of its upgrade request; each may be missing. */
 export interface Introduction {
 	readonly deviceId: string | undefined;
+	/** It showed the token of that device alone, and may speak for no other. */
+	readonly isBound: boolean;
 	readonly model: Model | undefined;
 	readonly chip: Chip | undefined;
 	/** The peer's IP address. */

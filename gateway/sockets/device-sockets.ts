@@ -70,7 +70,13 @@ export class DeviceSockets {
 		if (value === undefined) return "not JSON";
 		const checked = checkUplink(value);
 		if (checked.problem !== undefined) return checked.problem;
-		return this.#options.sessions.receive(session, checked.uplink, text);
+		const { uplink } = checked;
+		const { isBound, deviceId } = session.introduction;
+		if (isBound && "deviceId" in uplink && uplink.deviceId !== deviceId) {
+			this.#end(session, closeCodes.policyViolation, `this token is for ${deviceId} alone`);
+			return `${uplink.type}: deviceId must be ${deviceId}, whose token was shown`;
+		}
+		return this.#options.sessions.receive(session, uplink, text);
 	}
 
 	#end(session: Session, code: number, reason: string): void {

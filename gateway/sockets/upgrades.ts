@@ -9,7 +9,7 @@ import type { Logger } from "pino";
 import { WebSocketServer } from "ws";
 import { chips, deviceId } from "../../device/protocol/messages.js";
 import { findProblem, matches, models, oneOf, type Problem } from "../../device/protocol/schema.js";
-import type { Access } from "../access/access.js";
+import type { Access, Admission } from "../access/access.js";
 import { parseUrl, reachedAt, remoteAddressOf } from "../access/origin.js";
 import { type HttpRefusal, problemMediaType, problemText } from "../problem.js";
 import type { Introduction } from "../sessions/device.js";
@@ -52,9 +52,9 @@ export class Upgrades {
 		const onError = () => socket.destroy();
 		socket.on("error", onError);
 		const path = parseUrl(`http://gateway${request.url ?? ""}`)?.pathname;
-		const refusal = await this.#refusalOf(request, path);
-		if (refusal) return this.#refuse(request, path, socket, refusal);
-		const introduction = path === "/device" ? this.#introduction(request) : undefined;
+		const admission = await this.#admit(request, path);
+		if (admission.refusal) return this.#refuse(request, path, socket, admission.refusal);
+		const introduction = path === "/device" ? this.#introduction(request, admission.deviceId) : undefined;
 		if (introduction && "status" in introduction) return this.#refuse(request, path, socket, introduction);
 		socket.off("error", onError);
 		this.#server.handleUpgrade(request, socket, head, (webSocket) => {
@@ -68,15 +68,16 @@ export class Upgrades {
 		this.#isClosed = true;
 	}
 
-	async #refusalOf(request: IncomingMessage, path: string | undefined): Promise<HttpRefusal | undefined> {
+	async #admit(request: IncomingMessage, path: string | undefined): Promise<Admission> {
 		const { access } = this.#options;
 		if (path !== "/device" && path !== "/monitor")
-			return { status: 404, detail: "WebSockets are at /device and /monitor." };
-		const refusal =
-			access.checkOrigin(request) ??
-			(await access.check(request, [path === "/device" ? "device" : "monitor"]));
+			return { refusal: { status: 404, detail: "WebSockets are at /device and /monitor." } };
+		const foreign = access.checkOrigin(request);
+		if (foreign) return { refusal: foreign };
+		const admission = await access.check(request, [path === "/device" ? "device" : "monitor"]);
 		// Asked last: the gateway may have begun to stop while a token was being checked.
-		return refusal ?? (this.#isClosed ? { status: 503, detail: "The gateway is stopping." } : undefined);
+		if (admission.refusal || !this.#isClosed) return admission;
+		return { refusal: { status: 503, detail: "The gateway is stopping." } };
 	}
 
 	/** Logged, as a device cannot tell anyone why it stays away; but not for each try of who is past the limit. */
@@ -87,18 +88,22 @@ export class Upgrades {
 		refuse(socket, refusal);
 	}
 
-	#introduction(request: IncomingMessage): Introduction | HttpRefusal {
+	/** @param owner the one device whose own token was shown */
+	#introduction(request: IncomingMessage, owner: string | undefined): Introduction | HttpRefusal {
 		const { headers } = request;
 		const version = headers["protocol-version"];
 		if (version !== undefined && version !== protocolVersion)
 			return badHeader("Protocol-Version", { path: "", expected: `must be ${protocolVersion}` });
 		const id = headers["device-id"];
 		if (id !== undefined && !matches(deviceId, id)) return badHeader("Device-Id", findProblem(deviceId, id));
+		if (owner !== undefined && id !== undefined && id !== owner)
+			return { status: 403, detail: `This token is for ${owner} alone; Device-Id must be that.` };
 		const model = headers["device-model"];
 		if (model !== undefined && !matches(modelName, model))
 			return badHeader("Device-Model", findProblem(modelName, model));
 		return {
-			deviceId: id,
+			deviceId: id ?? owner,
+			isBound: owner !== undefined,
 			model,
 			chip: chips.find((chip) => chip === headers["device-chip"]),
 			remoteAddress: remoteAddressOf(request),

@@ -68,6 +68,7 @@ function connect(
 ): Device {
 	const introduction = {
 		deviceId,
+		isBound: false,
 		model: "DEV-1",
 		chip: "virtual",
 		remoteAddress: "10.0.0.2",
