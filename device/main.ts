@@ -92,6 +92,8 @@ export default function main(): void {
 		});
 	const light = peripheral.ambientLight && new AmbientLight({ part: peripheral.ambientLight });
 	const touch = peripheral.touch && new Touch({ part: peripheral.touch, onChanged: changed });
+	/** Somebody waits: what is not connected tries at once, where it has been told what to connect to. */
+	let hurry = () => {};
 	const buttons = new Buttons({ parts: peripheral.button, onPressed, onChanged: changed });
 
 	const ssid = settings.text("ssid");
@@ -159,6 +161,10 @@ export default function main(): void {
 		},
 		send: (error) => link.send(error),
 	});
+	hurry = () => {
+		wifi.hurry();
+		link.hurry();
+	};
 	wifi.start();
 
 	function onWiFi(state: WiFiState): void {
@@ -205,9 +211,8 @@ export default function main(): void {
 	}
 
 	function onPressed(name: ButtonName): void {
-		wifi.hurry();
-		link.hurry();
-		if (name === "play" && !updater.isRunning) audio.toggle();
+		hurry();
+		if (name === "play" && !ring.isUpdating) audio.toggle();
 		if (name === "mute") audio.toggleMute();
 		if (name === "volumeUp") audio.volume = Math.min(100, audio.volume + volumeStep);
 		if (name === "volumeDown") audio.volume = Math.max(0, audio.volume - volumeStep);

@@ -20,13 +20,17 @@ async function run(): Promise<void> {
 	const gateway = createGateway(settings);
 	const { url, port, loginUrl } = await gateway.listen();
 	const devices: VirtualDevice[] = [];
+	let isStopping = false;
 	const stop = async () => {
+		// npm passes a Ctrl-C on that the terminal sends as well.
+		if (isStopping) return;
+		isStopping = true;
 		await Promise.all(devices.map((device) => device.close()));
 		await gateway.close();
 		process.exit(0);
 	};
-	process.once("SIGINT", stop);
-	process.once("SIGTERM", stop);
+	process.on("SIGINT", stop);
+	process.on("SIGTERM", stop);
 
 	for (const model of models) {
 		const { serial, settingsFile, flashFile, release } = claimIdentity(settings.dataDir, model, undefined);

@@ -60,7 +60,6 @@ export class GatewaySocket {
 		this.#options = options;
 		const { part, url, dns } = options;
 		this.#ticket = new LookupTicket(dns);
-		this.#connectTimer = Timer.set(() => this.#end("the gateway did not answer in time"), connectTimeoutMs);
 		this.#client = new part({
 			host: `${url.host}:${url.port}`,
 			port: url.port,
@@ -74,6 +73,7 @@ export class GatewaySocket {
 			onClose: () => this.#end(this.#closeReason ?? "the gateway closed the connection"),
 			onError: () => this.#end(this.#closeReason ?? "the connection failed"),
 		});
+		this.#connectTimer = Timer.set(() => this.#end("the gateway did not answer in time"), connectTimeoutMs);
 	}
 
 	/** Whether a message handed to `send` now goes out at once. */

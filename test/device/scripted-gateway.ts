@@ -4,7 +4,13 @@ import { once } from "node:events";
 import type { IncomingHttpHeaders } from "node:http";
 import type { TestContext } from "node:test";
 import { type WebSocket, WebSocketServer } from "ws";
-import { checkUplink, type Uplink, type UplinkOf, type UplinkType } from "../../device/protocol/messages.js";
+import {
+	checkUplink,
+	type StateReport,
+	type Uplink,
+	type UplinkOf,
+	type UplinkType,
+} from "../../device/protocol/messages.js";
 import type { Model } from "../../device/protocol/schema.js";
 import { VirtualDevice, type VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
 
@@ -31,6 +37,13 @@ export class Connection {
 
 	send(message: unknown): void {
 		this.socket.send(JSON.stringify(message));
+	}
+
+	/** Asks for a state report; those that came before are forgotten. */
+	query(): Promise<StateReport> {
+		this.#uplinks.length = 0;
+		this.send({ command: "query_state" });
+		return this.next("state_report");
 	}
 
 	/** The next uplink of that type; those before it are skipped. */

@@ -28,7 +28,7 @@ export class Board {
 	readonly #listeners = new Set<BoardListener>();
 	readonly #pressed = new Set<ButtonName>();
 	#light = 1500;
-	#isTouched = false;
+	#touchCount = untouchedCount;
 	#accessPoint: AccessPoint | undefined = { ssid: "virtual", rssi: -48 };
 
 	/** The LED ring: red, green, blue for each of twelve pixels. */
@@ -69,13 +69,18 @@ export class Board {
 		for (const listener of this.#listeners) listener.onLight?.(level);
 	}
 
+	/** What the touch pad counts. */
 	get touchCount(): number {
-		return this.#isTouched ? touchedCount : untouchedCount;
+		return this.#touchCount;
+	}
+
+	set touchCount(count: number) {
+		this.#touchCount = count;
+		for (const listener of this.#listeners) listener.onTouch?.(count);
 	}
 
 	set isTouched(isTouched: boolean) {
-		this.#isTouched = isTouched;
-		for (const listener of this.#listeners) listener.onTouch?.(this.touchCount);
+		this.touchCount = isTouched ? touchedCount : untouchedCount;
 	}
 
 	/** Undefined: none in reach. */

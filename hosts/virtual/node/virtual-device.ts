@@ -78,6 +78,8 @@ const resetReasons: Readonly<Partial<Record<Exit["kind"], string>>> = {
 
 export class VirtualDevice {
 	readonly board = new Board();
+	/** What the firmware keeps in flash. */
+	readonly settings: Settings;
 	readonly flash: Flash;
 	readonly #options: VirtualDeviceOptions;
 	readonly #executable: string;
@@ -106,7 +108,7 @@ export class VirtualDevice {
 		this.flash =
 			options.flash ?? new Flash({ byteLength: flashBytes, ...(flashFile && { file: flashFile }) });
 		flashByCable(this.flash, makeVirtualImage(program.bytes, model, version));
-		const settings = new Settings(options.settingsFile);
+		this.settings = new Settings(options.settingsFile);
 		const device = this;
 		const flashOwner = {
 			flash: this.flash,
@@ -130,7 +132,7 @@ export class VirtualDevice {
 			tcp,
 			resource,
 			sha256,
-			"key-value": keyValue(settings),
+			"key-value": keyValue(this.settings),
 			"update-slot": updateSlot(flashOwner),
 			"boot-state": bootState(flashOwner),
 			system: () => ({ onCall: () => ({ detail: this.#facts() }) }),
@@ -216,7 +218,7 @@ export class VirtualDevice {
 			this.#started = started;
 		} catch (error) {
 			const message = error instanceof Error ? error.message : String(error);
-			const nowhere = { pool: undefined, file: undefined, line: undefined, stack: "" };
+			const nowhere = { status: 14, pool: undefined, file: undefined, line: undefined, stack: "" };
 			this.#options.onExit?.({ kind: "bad_program", message, ...nowhere });
 		}
 	}

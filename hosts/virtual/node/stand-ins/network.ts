@@ -6,13 +6,9 @@ import { isRecord } from "../../../../device/protocol/schema.js";
 import type { AccessPoint } from "../board.js";
 import { numberOf, type StandIn, textOf } from "./stand-in.js";
 
-/** About what a board takes to associate and get an address. */
-const associationMs = 20;
-
 export const wifi: StandIn = (channel, { board }) => {
 	let wantedSsid: string | undefined;
 	let isAssociated = false;
-	let timer: NodeJS.Timeout | undefined;
 
 	const associate = (accessPoint: AccessPoint | undefined) => {
 		isAssociated = accessPoint !== undefined && accessPoint.ssid === wantedSsid;
@@ -26,18 +22,14 @@ export const wifi: StandIn = (channel, { board }) => {
 	});
 	return {
 		onPost: (request, detail) => {
-			clearTimeout(timer);
 			if (request === "connect") {
 				wantedSsid = textOf(detail, "SSID");
-				timer = setTimeout(() => associate(board.accessPoint), associationMs);
+				associate(board.accessPoint);
 			} else {
 				isAssociated = false;
 			}
 		},
-		onClose: () => {
-			clearTimeout(timer);
-			stop();
-		},
+		onClose: stop,
 	};
 };
 
