@@ -40,13 +40,13 @@ export type Verdict =
 export function judge(status: number, headers: ReadonlyMap<string, string>, asked: Asked): Verdict {
 	const { known, offset } = asked;
 	if (status === 206) return judgePart(headers, asked);
-	if (status === 200) return known?.isInParts ? end(changed) : judgeWhole(headers, asked);
-	if (status === 416) return end(offset === 0 ? "The firmware on the server is empty." : changed);
+	if (status === 200) return known?.isInParts ? retry(changed) : judgeWhole(headers, asked);
+	if (status === 416) return offset === 0 ? end("The firmware on the server is empty.") : retry(changed);
 	if (status >= 300 && status < 400)
 		return end(`The server answered ${status}, a redirect; give the firmware's final address.`);
-	if (status === 408 || status === 429 || (status >= 500 && status < 600))
-		return retry(`The server answered ${status}${meaning(status)}.`);
-	return end(`The server answered ${status}${meaning(status)}.`);
+	const reason = `The server answered ${status}${meaning(status)}.`;
+	const isFinal = status >= 400 && status < 500 && status !== 408 && status !== 429;
+	return isFinal ? end(reason) : retry(reason);
 }
 
 function judgePart(headers: ReadonlyMap<string, string>, { offset, byteLength, known }: Asked): Verdict {
@@ -61,7 +61,7 @@ function judgePart(headers: ReadonlyMap<string, string>, { offset, byteLength, k
 	if (expected < Math.min(byteLength, total - offset))
 		return retry("The server sends less of the firmware than was asked for.");
 	const etag = headers.get("etag");
-	if (known && (known.total !== total || known.etag !== etag)) return end(changed);
+	if (known && (known.total !== total || known.etag !== etag)) return retry(changed);
 	return {
 		kind: "bytes",
 		known: { total, etag, isInParts: true },
@@ -76,11 +76,12 @@ function judgeWhole(headers: ReadonlyMap<string, string>, { known }: Asked): Ver
 	const etag = headers.get("etag");
 	if (total === undefined) return end("The server does not say how long the firmware is.");
 	if (total === 0) return end("The firmware on the server is empty.");
-	if (known && (known.total !== total || known.etag !== etag)) return end(changed);
+	if (known && (known.total !== total || known.etag !== etag)) return retry(changed);
 	const now = { total, etag, isInParts: false };
 	return { kind: "bytes", known: now, first: 0, expected: total, sha256: undefined };
 }
 
+/** Tried again all the same: a byte that was lost in an answer's head looks like this too, and does so once. */
 const changed =
 	"The firmware on the server was replaced by another while it was fetched; start the update again.";
 
