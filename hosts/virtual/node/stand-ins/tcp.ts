@@ -11,7 +11,14 @@ const windowBytes = 65_535;
 const pieceBytes = 5_760;
 
 export const tcp: StandIn = (channel) => {
-	const socket = open(channel.options);
+	let socket: Socket;
+	try {
+		socket = open(channel.options);
+	} catch {
+		// A certificate that is none.
+		setImmediate(() => channel.send("error"));
+		return {};
+	}
 	let unreadBytes = 0;
 	let isOver = false;
 	const fail = () => {
