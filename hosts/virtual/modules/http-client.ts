@@ -14,7 +14,8 @@ import type {
 
 /** What it needs of a socket. */
 export interface HttpSocket {
-	readByte(): number;
+	/** Takes bytes up to a line feed and with it, as many as came and as `target` holds. @returns how many */
+	readLine(target: Uint8Array): number;
 	read(buffer: Uint8Array): number;
 	write(bytes: ArrayBuffer | Uint8Array): void;
 	close(): void;
@@ -51,6 +52,8 @@ export class HttpClient implements Interface {
 
 	#readable = 0;
 	#line = "";
+	/** A piece of a line: what fits on the stack at a time. */
+	readonly #lineBytes = new Uint8Array(32);
 	#status = 0;
 	#headers = new Map<string, string>();
 	#isChunked = false;
@@ -123,10 +126,10 @@ export class HttpClient implements Interface {
 	/** Takes bytes up to the end of a line. */
 	#hasLine(): boolean {
 		while (this.#readable > 0 && this.#socket) {
-			this.#readable -= 1;
-			const byte = this.#socket.readByte();
-			this.#line += String.fromCharCode(byte);
-			if (byte === 10) return this.#line.endsWith("\r\n");
+			const count = this.#socket.readLine(this.#lineBytes);
+			this.#readable -= count;
+			this.#line += String.fromCharCode(...this.#lineBytes.subarray(0, count));
+			if (this.#lineBytes[count - 1] === 10) return this.#line.endsWith("\r\n");
 		}
 		return false;
 	}

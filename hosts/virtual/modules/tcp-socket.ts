@@ -43,12 +43,16 @@ export default class TcpSocket {
 		});
 	}
 
-	/** The next byte. Throws where there is none. */
-	readByte(): number {
-		const byte = this.#pieces[0]?.[this.#at];
-		if (byte === undefined) throw new Error("nothing to read");
-		this.#taken(1);
-		return byte;
+	/** Takes bytes up to a line feed and with it, as many as came and as `target` holds. @returns how many */
+	readLine(target: Uint8Array): number {
+		const piece = this.#pieces[0];
+		if (!piece) return 0;
+		const feed = piece.indexOf(10, this.#at);
+		const end = Math.min(feed < 0 ? piece.byteLength : feed + 1, this.#at + target.byteLength);
+		const line = piece.subarray(this.#at, end);
+		target.set(line);
+		this.#taken(line.byteLength);
+		return line.byteLength;
 	}
 
 	/** Fills `buffer`. Throws where less came. */

@@ -150,11 +150,10 @@ class MemorySocket implements HttpSocket {
 		});
 	}
 
-	readByte(): number {
-		const byte = this.#received.at(0);
-		if (byte === undefined) throw new Error("nothing to read");
-		this.#received = this.#received.subarray(1);
-		return byte;
+	readLine(target: Uint8Array): number {
+		const feed = this.#received.indexOf(10);
+		const count = Math.min(feed < 0 ? this.#received.length : feed + 1, target.length);
+		return this.read(target.subarray(0, count));
 	}
 
 	read(buffer: Uint8Array): number {
