@@ -91,7 +91,15 @@ export default function main(): void {
 			},
 		});
 	const light = peripheral.ambientLight && new AmbientLight({ part: peripheral.ambientLight });
-	const touch = peripheral.touch && new Touch({ part: peripheral.touch, onChanged: changed });
+	const touch =
+		peripheral.touch &&
+		new Touch({
+			part: peripheral.touch,
+			onChanged: (isActive) => {
+				if (isActive) haptics?.pulse();
+				changed();
+			},
+		});
 	/** Somebody waits: what is not connected tries at once, where it has been told what to connect to. */
 	let hurry = () => {};
 	const buttons = new Buttons({ parts: peripheral.button, onPressed, onChanged: changed });

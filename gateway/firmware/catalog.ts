@@ -5,7 +5,6 @@
  */
 
 import { join } from "node:path";
-import { parse } from "semver";
 import { chips } from "../../device/protocol/messages.js";
 import {
 	describeProblem,
@@ -22,6 +21,7 @@ import {
 	type Value,
 } from "../../device/protocol/schema.js";
 import { errorCode } from "../start-error.js";
+import { isVersion } from "./image-format.js";
 import type { Disk } from "./whole-file.js";
 
 const releaseImage = object({
@@ -129,8 +129,7 @@ export function parseCatalog(content: string): Catalog {
 
 function parseRelease(value: unknown, where: string): Release {
 	const head = requireMatch(releaseHead, value, where);
-	if (parse(head.version)?.raw !== head.version || !/^\d/.test(head.version))
-		throw new Error(`${where}.version must be a semantic version such as 1.4.0`);
+	if (!isVersion(head.version)) throw new Error(`${where}.version must be a semantic version such as 1.4.0`);
 	const list: unknown = isRecord(value) ? value.images : undefined;
 	if (!Array.isArray(list)) throw new Error(`${where}.images must be a list`);
 	const images = list.map((image, index) => requireMatch(releaseImage, image, `${where}.images[${index}]`));

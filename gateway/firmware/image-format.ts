@@ -117,12 +117,17 @@ export function readDescriptors(
 			"bad_version",
 			`The image names two versions: "${appVersion}" for ESP-IDF and "${version}" for this project.`,
 		);
-	if (!/^\d/.test(version) || parse(version) === null)
+	if (!isVersion(version))
 		throw new ImageError(
 			"bad_version",
 			`The image's version "${version}" is not a semantic version such as 1.4.0.`,
 		);
 	return { model, version, project: readText(bytes, 48, 32), idfVersion: readText(bytes, 112, 32) };
+}
+
+/** Whether it is a semantic version as it stands, without a `v` before it. */
+export function isVersion(text: string): boolean {
+	return /^\d\S*$/.test(text) && parse(text) !== null;
 }
 
 /** Text up to the first NUL; what is not printable ASCII shows as "?". */

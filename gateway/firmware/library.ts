@@ -4,7 +4,7 @@
  */
 
 import { join, sep } from "node:path";
-import { rcompare, valid } from "semver";
+import { compareBuild, parse, rcompare } from "semver";
 import type { Chip } from "../../device/protocol/messages.js";
 import type { Model } from "../../device/protocol/schema.js";
 import type { UpdateRefusal } from "../sessions/updates.js";
@@ -72,8 +72,10 @@ export class Library {
 			if (latest) return this.#chooseImage(latest, device);
 			return refuse("no_firmware", "The catalog has no latest release; make a release, or upload firmware.");
 		}
-		const asked = valid(version);
-		const release = catalog.releases.find((candidate) => candidate.version === asked);
+		const asked = parse(version);
+		const release = catalog.releases.find(
+			(candidate) => asked && compareBuild(candidate.version, asked) === 0,
+		);
 		if (release) return this.#chooseImage(release, device);
 		return refuse("unknown_version", `There is no release "${version}"; ${describeReleases(catalog)}`);
 	}

@@ -3,6 +3,7 @@
  * silent, and remembers how each ended. Without it a device that restarts into its new firmware would be a stranger.
  */
 
+import { isDeepStrictEqual } from "node:util";
 import type { CommandOf, Uplink } from "../../device/protocol/messages.js";
 import type { Device, OtaMetadata } from "../sessions/device.js";
 import type { UpdateRefusal } from "../sessions/updates.js";
@@ -36,7 +37,7 @@ interface Entry {
 	jobs: readonly UpdateJob[];
 	/** Undefined until it connects. */
 	device?: Device | undefined;
-	/** The session in which the update was last heard of. */
+	/** The session in which the update last moved on. */
 	sessionId?: string | undefined;
 	/** Milliseconds since 1970. */
 	heardAt: number;
@@ -108,12 +109,13 @@ export class Updates {
 		}
 	}
 
-	/** A device is there: shows how its latest update stands. */
+	/** A device is there: shows how its latest update stands, where the device's record does not yet. */
 	onConnected(device: Device): void {
 		const entry = this.#entries.get(device.deviceId);
 		if (!entry) return;
 		entry.device = device;
-		this.#options.setOta(device, metadataOf(entry.jobs.at(-1)));
+		const metadata = metadataOf(entry.jobs.at(-1));
+		if (!isDeepStrictEqual(device.metadata, metadata)) this.#options.setOta(device, metadata);
 	}
 
 	/** A valid uplink; `device` shows already what a state report says. */
@@ -127,7 +129,6 @@ export class Updates {
 		if (isOpen(job)) {
 			const next = advance(job, uplink, heard);
 			if (next !== job) void this.#put(device, [...this.historyOf(deviceId).slice(0, -1), next]);
-			else if (entry && uplink.type === "state_report") entry.sessionId = session.sessionId;
 		} else if (isAboutUpdate) {
 			// Nobody asked for it here: a start_ota was forwarded to the device.
 			void this.#put(device, [...this.historyOf(deviceId), advance(beginJob(heard, null), uplink, heard)]);

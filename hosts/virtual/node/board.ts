@@ -37,8 +37,8 @@ export class Board {
 	frameCount = 0;
 	/** What the haptic motor's PWM was last set to, 0 to 1023. */
 	hapticDuty = 0;
-	/** The codec's control side. */
-	readonly codec = { volume: 0, isMuted: false };
+	/** The codec's registers, and whether it acknowledges. */
+	readonly codec = { registers: es8311Registers(), isAnswering: true };
 	/** What was queued for the speaker, since power-on. */
 	readonly sound: Uint8Array[] = [];
 	isSounding = false;
@@ -92,4 +92,11 @@ export class Board {
 		this.#accessPoint = accessPoint;
 		for (const listener of this.#listeners) listener.onAccessPoint?.(accessPoint);
 	}
+}
+
+/** Just powered: the chip's id, at its place in the data sheet. */
+function es8311Registers(): Uint8Array {
+	const registers = new Uint8Array(256);
+	registers.set([0x83, 0x11], 0xfd);
+	return registers;
 }

@@ -25,7 +25,7 @@ import {
 	Machine,
 } from "./machine.js";
 import { dns, time, websocket, wifi } from "./stand-ins/network.js";
-import { audio, codec, digital, haptics, light, pixels, touch } from "./stand-ins/peripherals.js";
+import { audio, digital, haptics, light, pixels, smbus, touch } from "./stand-ins/peripherals.js";
 import type { StandIn } from "./stand-ins/stand-in.js";
 import { keyValue, resource, Settings } from "./stand-ins/storage.js";
 import { tcp } from "./stand-ins/tcp.js";
@@ -124,7 +124,7 @@ export class VirtualDevice {
 			pixels,
 			haptics,
 			audio,
-			codec,
+			smbus,
 			wifi,
 			dns,
 			time,

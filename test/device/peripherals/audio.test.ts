@@ -2,8 +2,12 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { chimes } from "../../../device/protocol/messages.js";
+import type { Board } from "../../../hosts/virtual/node/board.js";
 import { chimePath, makeChime } from "../../../scripts/chimes.js";
 import { powerOnInVirtualTime } from "../virtual-time.js";
+
+/** Register 0x32, DAC_VOLUME: 0xbf is 0 dB, each step 0.5 dB, 0 mutes (ES8311 data sheet). */
+const codecGain = (board: Board) => board.codec.registers[0x32];
 
 /** What Moddable's output on ESP32 takes before it starts: five blocks. */
 const longestChimeBytes = 5 * 4092;
@@ -19,7 +23,7 @@ for (const chime of chimes)
 		const { board } = device;
 		await command({ command: "play_audio", value: chime }, ({ audio }) => audio.player_state === "playing");
 		assert.equal(board.isSounding, true);
-		assert.equal(board.codec.isMuted, false);
+		assert.equal(codecGain(board), 0xbf - 50, "-25 dB: volume 50");
 		const queued = Buffer.concat(board.sound);
 		assert.equal(queued.length, longestChimeBytes, "all of the blocks that fit: nothing old can sound");
 		const samples = samplesOf(chime);
@@ -33,7 +37,7 @@ for (const chime of chimes)
 			[idle.peripherals.audio.player_state, idle.peripherals.audio.current_track],
 			["idle", "none"],
 		);
-		assert.equal(board.codec.isMuted, true);
+		assert.equal(codecGain(board), 0, "fades");
 		assert.equal(board.isSounding, true, "until the codec has ramped down: no click");
 		await pass(40);
 		assert.equal(board.isSounding, false);
@@ -87,16 +91,36 @@ test("a chime cuts off the one before it", async (t) => {
 	await connection.next("state_report", ({ peripherals }) => peripherals.audio.player_state === "idle");
 });
 
-test("the volume goes to the codec and never to the samples", async (t) => {
+test("the volume goes to the codec's gain, in even steps, and never to the samples", async (t) => {
 	const { device, command } = await powerOnInVirtualTime(t, "DEV-1");
-	assert.equal(device.board.codec.volume, 50);
-	for (const value of [100, 0, 10]) {
-		await command({ command: "set_volume", value }, ({ audio }) => audio.volume === value);
-		assert.equal(device.board.codec.volume, value);
-	}
+	const { board } = device;
 	await command({ command: "play_audio", value: "startup" }, ({ audio }) => audio.player_state === "playing");
+	for (const [value, gain] of [
+		[100, 0xbf],
+		[99, 0xbe],
+		[1, 0xbf - 99],
+		[0, 0],
+		[10, 0xbf - 90],
+	] as const) {
+		await command({ command: "set_volume", value }, ({ audio }) => audio.volume === value);
+		assert.equal(codecGain(board), gain, `volume ${value}`);
+	}
 	const samples = samplesOf("startup");
-	assert.ok(Buffer.concat(device.board.sound).subarray(0, samples.length).equals(samples));
+	assert.ok(Buffer.concat(board.sound).subarray(0, samples.length).equals(samples));
+});
+
+test("a codec that does not answer ends nothing, and is brought up when it is back", async (t) => {
+	const { device, command, pass } = await powerOnInVirtualTime(t, "DEV-1");
+	const { codec } = device.board;
+	codec.isAnswering = false;
+	await command({ command: "set_volume", value: 80 }, ({ audio }) => audio.volume === 80);
+	await command({ command: "play_audio", value: "startup" }, ({ audio }) => audio.player_state === "playing");
+	await pass(1000);
+	codec.isAnswering = true;
+	codec.registers.fill(0, 0, 0xfd);
+	await command({ command: "play_audio", value: "startup" }, ({ audio }) => audio.player_state === "playing");
+	assert.equal(codecGain(device.board), 0xbf - 20);
+	assert.equal(codec.registers[0], 0x80, "powered up");
 });
 
 test("the chimes are what the script makes of their notes, and fit the output", () => {

@@ -22,6 +22,7 @@ async function serveReleases(t: TestContext): Promise<Serving> {
 		{ version: "1.3.0", ...esp32 },
 		{ version: "1.3.0", model: "PROTO-1", chip: "virtual" },
 		{ version: "1.5.0-rc.1", ...s3 },
+		{ version: "1.2.0+build.7", ...s3 },
 	]);
 	return serving;
 }
@@ -45,6 +46,7 @@ describe("what a device gets from the releases", () => {
 		[esp32, "1.3.0", "1.3.0 /releases/dev-1/firmware-v1.3.0.bin"],
 		[s3, "1.5.0-rc.1", "1.5.0-rc.1 /releases/dev-1/firmware-v1.5.0-rc.1.bin"],
 		[s3, "v1.5.0-rc.1", "1.5.0-rc.1 /releases/dev-1/firmware-v1.5.0-rc.1.bin"],
+		[s3, "1.2.0+build.7", "1.2.0+build.7 /releases/dev-1/firmware-v1.2.0+build.7.bin"],
 		[{ model: "DEV-1" }, "1.4.0", "1.4.0 /releases/dev-1/firmware-v1.4.0.bin"],
 		[{ model: "PROTO-1" }, "1.3.0", "1.3.0 /releases/virtual/proto-1/firmware-v1.3.0.bin"],
 		[{ chip: "esp32" }, "1.3.0", "1.3.0 /releases/dev-1/firmware-v1.3.0.bin"],
@@ -56,9 +58,10 @@ describe("what a device gets from the releases", () => {
 		[
 			s3,
 			"1.6.0",
-			/^unknown_version: There is no release "1\.6\.0"; there are 1\.5\.0-rc\.1, 1\.4\.0, 1\.3\.0\.$/,
+			/^unknown_version: There is no release "1\.6\.0"; there are 1\.5\.0-rc\.1, 1\.4\.0, 1\.3\.0, 1\.2\.0/,
 		],
 		[s3, "1.4", /^unknown_version/],
+		[s3, "1.2.0", /^unknown_version/],
 		[s3, "newest", /^unknown_version/],
 		[s3, "", /^unknown_version/],
 		[s3, "Latest", /^unknown_version/],

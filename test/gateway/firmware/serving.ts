@@ -5,7 +5,7 @@
 
 import { once } from "node:events";
 import fs, { mkdtemp, rm } from "node:fs/promises";
-import { createServer, request as httpRequest, type IncomingHttpHeaders } from "node:http";
+import { createServer, request as httpRequest, type IncomingHttpHeaders, type Server } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
@@ -38,6 +38,7 @@ export interface Serving {
 	readonly releasesDir: string;
 	readonly url: string;
 	readonly port: number;
+	readonly server: Server;
 	readonly library: Library;
 	readonly catalog: CatalogFile;
 	readonly store: UploadStore;
@@ -101,6 +102,7 @@ export async function serveFirmware(t: TestContext, options: ServingOptions = {}
 		releasesDir,
 		url,
 		port,
+		server,
 		library,
 		catalog,
 		store,

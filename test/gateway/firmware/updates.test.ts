@@ -178,7 +178,6 @@ describe("what monitors are told", () => {
 			"downloading 50",
 			"downloading 100",
 			"rebooting 100",
-			"rebooting 100", // shown anew on the new connection
 			"updated 100",
 		]);
 		assert.ok(changes.every(({ otaVersion, otaReason }) => otaVersion === "1.4.0" && otaReason === null));

@@ -56,9 +56,11 @@ describe("a full disk", () => {
 			assert.ok((await serving.ask("/ota/firmware.bin")).body.equals(former));
 			assert.equal((await readdir(serving.uploadsDir)).length, 2, `leftovers after step ${step}`);
 			assert.equal(serving.problems.length, step);
+			assert.equal(await inNextRun(serving.uploadsDir), sha256(former), `after step ${step}`);
 		}
 		assert.ok(steps >= 10, `only ${steps} steps were tried`);
 		assert.ok((await serving.ask("/ota/firmware.bin")).body.equals(next));
+		assert.equal(await inNextRun(serving.uploadsDir), sha256(next));
 	});
 });
 
@@ -152,6 +154,14 @@ describe("a folder that is not as it was left", () => {
 		assert.deepEqual((await readdir(folder)).sort(), [`${sha256(former)}.bin`, "upload.json"].sort());
 	});
 });
+
+/** @returns the SHA-256 of the firmware that a gateway finds that starts now */
+async function inNextRun(directory: string): Promise<string | undefined> {
+	const problems: string[] = [];
+	const { current } = await openStore(directory, problems);
+	assert.deepEqual(problems, []);
+	return current?.sha256;
+}
 
 async function openStore(directory: string, problems: string[]): Promise<UploadStore> {
 	const disk = countingDisk(() => {});
