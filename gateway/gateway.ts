@@ -7,6 +7,7 @@ import { once } from "node:events";
 import disk from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
+import { join } from "node:path";
 import type { Logger } from "pino";
 import { Access } from "./access/access.js";
 import { hostOf, isLoopback } from "./access/origin.js";
@@ -15,6 +16,9 @@ import { Tokens } from "./access/tokens.js";
 import { createFirmwareRoom } from "./firmware/room.js";
 import type { CreateFirmwareRoom, FirmwareRoom } from "./firmware-room.js";
 import { createHttp } from "./http.js";
+import { RecordFolder } from "./record-folder.js";
+import { deviceFile, KnownDevices } from "./sessions/known-devices.js";
+import { deviceRoutes } from "./sessions/routes.js";
 import { Sessions } from "./sessions/sessions.js";
 import { defaultSettings, type Settings } from "./settings.js";
 import { DeviceSockets } from "./sockets/device-sockets.js";
@@ -61,6 +65,8 @@ export class Gateway {
 	readonly #limits: SocketLimits;
 	readonly #log: Logger;
 	readonly #access: Access;
+	readonly #known: KnownDevices;
+	readonly #sessions: Sessions;
 	readonly #firmware: FirmwareRoom;
 	readonly #heartbeat: Heartbeat;
 	readonly #devices: DeviceSockets;
@@ -89,6 +95,15 @@ export class Gateway {
 		});
 		const { publicUrl } = settings;
 		const access = new Access({ tokens, isOff: !settings.auth, publicUrl, log, now });
+		const known = new KnownDevices({
+			records: new RecordFolder({
+				directory: join(settings.dataDir, "devices"),
+				disk,
+				onProblem: (problem) => log.warn({ problem }, "known devices"),
+				...deviceFile,
+			}),
+			now,
+		});
 		const sessions = new Sessions({
 			now,
 			maxDevices,
@@ -97,11 +112,20 @@ export class Gateway {
 				const event = { sessionId, deviceId: device?.deviceId, remoteAddress: introduction.remoteAddress };
 				log[reason === "ota" ? "debug" : "info"](event, `device: ${reason}`);
 				this.#monitors.announce(session, reason);
+				if (device && reason !== "ota") known.onChanged(device);
 			},
 			onNamed: (device) => this.#firmware.updates.onConnected(device),
 			onUplink: (session, uplink, text) => {
-				this.#monitors.relay(session, text, uplink.type === "state_report");
-				if (session.device) this.#firmware.updates.onUplink(session.device, uplink);
+				const isStateReport = uplink.type === "state_report";
+				this.#monitors.relay(session, text, isStateReport);
+				if (!session.device) return;
+				if (isStateReport) known.onReport(session.device);
+				this.#firmware.updates.onUplink(session.device, uplink);
+			},
+			onForgotten: (device) => {
+				log.info({ deviceId: device.deviceId }, "device: forgotten");
+				void known.forget(device);
+				this.#firmware.updates.forget(device.deviceId);
 			},
 		});
 		const firmware = createFirmware({
@@ -119,6 +143,8 @@ export class Gateway {
 		const commands = new MonitorCommands({ sessions, updates: firmware.updates, log });
 		this.#tokens = tokens;
 		this.#access = access;
+		this.#known = known;
+		this.#sessions = sessions;
 		this.#firmware = firmware;
 		this.#heartbeat = heartbeat;
 		this.#devices = new DeviceSockets({ sessions, heartbeat, limits, counters, log, now });
@@ -131,11 +157,18 @@ export class Gateway {
 			publicUrl,
 			log,
 		});
+		const requireMonitor = access.require("monitor");
+		const devices = deviceRoutes({
+			sessions,
+			updates: firmware.updates,
+			requireMonitor,
+			onForgotten: () => this.#monitors.announceAll(),
+		});
 		const app = createHttp({
 			access,
 			publicUrl,
 			isTls: settings.tls !== undefined,
-			firmware: firmware.router,
+			rooms: [firmware.router, devices],
 			log,
 		});
 		this.#server = createHttpServer(settings, limits.requestHeadersMs, app);
@@ -160,7 +193,7 @@ export class Gateway {
 	async listen(): Promise<Listening> {
 		const { host, port, tls, publicUrl, auth } = this.#settings;
 		await this.#tokens.open();
-		await this.#firmware.open();
+		await this.#openData();
 		this.#server.listen(port, host);
 		try {
 			await once(this.#server, "listening");
@@ -176,6 +209,21 @@ export class Gateway {
 		this.#log.info({ url }, "listening");
 		const base = (publicUrl?.href ?? url).replace(/\/+$/, "");
 		return { url, port: actualPort, loginUrl: `${base}/login?code=${this.#access.makeLoginCode()}` };
+	}
+
+	async #openData(): Promise<void> {
+		const { dataDir } = this.#settings;
+		try {
+			await this.#firmware.open();
+			this.#sessions.restore(await this.#known.open());
+		} catch (error) {
+			const code = errorCode(error);
+			if (code === undefined) throw error;
+			throw new StartError(
+				`DATA_DIR is "${dataDir}", which cannot be used (${code}); set it to a folder of its own.`,
+			);
+		}
+		for (const device of this.#sessions.devices()) this.#firmware.updates.onConnected(device);
 	}
 
 	/** Stops in order: sockets are closed with 1001, and whatever has not ended within 10 s is cut off. */
@@ -195,6 +243,7 @@ export class Gateway {
 		clearTimeout(cut);
 		this.#heartbeat.close();
 		await this.#firmware.close();
+		await this.#known.close();
 		this.#log.info("stopped");
 	}
 }

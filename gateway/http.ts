@@ -14,12 +14,12 @@ export interface HttpOptions {
 	readonly access: Access;
 	readonly publicUrl: URL | undefined;
 	readonly isTls: boolean;
-	/** `/ota/*` and `/releases/*`. */
-	readonly firmware: Router;
+	/** `/ota/*`, `/releases/*`, `/api/*`, `/metrics`. */
+	readonly rooms: readonly Router[];
 	readonly log: Logger;
 }
 
-export function createHttp({ access, publicUrl, isTls, firmware, log }: HttpOptions): Express {
+export function createHttp({ access, publicUrl, isTls, rooms, log }: HttpOptions): Express {
 	const app = express();
 	app.disable("x-powered-by");
 	app.use(
@@ -51,7 +51,7 @@ export function createHttp({ access, publicUrl, isTls, firmware, log }: HttpOpti
 			headers: { Upgrade: "websocket" },
 		}),
 	);
-	app.use(firmware);
+	app.use(...rooms);
 	app.use(loginRouter({ access, publicUrl, page: loginPage }));
 	app.use(dashboardFiles());
 	app.use((_request, response) =>

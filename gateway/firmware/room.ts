@@ -7,7 +7,6 @@ import disk from "node:fs/promises";
 import { join } from "node:path";
 import type { CreateFirmwareRoom } from "../firmware-room.js";
 import { RecordFolder } from "../record-folder.js";
-import { errorCode, StartError } from "../start-error.js";
 import { CatalogFile } from "./catalog.js";
 import { ImageFiles } from "./image-files.js";
 import { Library } from "./library.js";
@@ -39,16 +38,8 @@ export const createFirmwareRoom: CreateFirmwareRoom = ({ settings, access, log, 
 		router,
 		updates,
 		open: async () => {
-			try {
-				await uploads.open();
-				await updates.open();
-			} catch (error) {
-				const code = errorCode(error);
-				if (code === undefined) throw error;
-				throw new StartError(
-					`DATA_DIR is "${dataDir}", which cannot be used (${code}); set it to a folder of its own.`,
-				);
-			}
+			await uploads.open();
+			await updates.open();
 			await catalog.read();
 		},
 		close: () => updates.close(),

@@ -136,6 +136,13 @@ export class Updates {
 		}
 	}
 
+	/** Forgets a device's updates. */
+	forget(deviceId: string): void {
+		if (!this.#entries.delete(deviceId)) return;
+		this.#unsaved.delete(deviceId);
+		void this.#options.records.remove(deviceId);
+	}
+
 	/** Gives up on updates of which nothing is heard any more; called every few seconds. */
 	expire(): void {
 		const now = this.#options.now();

@@ -19,6 +19,8 @@ export interface SocketLimits {
 	readonly slowMonitorBytes: number;
 	/** A monitor that leaves this much unread is closed with 1013. */
 	readonly stuckMonitorBytes: number;
+	/** A snapshot after devices were forgotten waits this long for more of them to be. */
+	readonly snapshotPauseMs: number;
 	/** What one monitor may send: in the long run, and at once. */
 	readonly commandsASecond: number;
 	readonly commandBurst: number;
@@ -35,6 +37,7 @@ export const socketLimits: SocketLimits = Object.freeze({
 	deviceBacklogBytes: 1024 * 1024,
 	slowMonitorBytes: 1024 * 1024,
 	stuckMonitorBytes: 8 * 1024 * 1024,
+	snapshotPauseMs: 200,
 	commandsASecond: 50,
 	commandBurst: 100,
 	closeTimeoutMs: 10_000,

@@ -31,6 +31,7 @@ export interface MonitorSocketsOptions {
 export class MonitorSockets {
 	readonly #options: MonitorSocketsOptions;
 	readonly #monitors = new Map<WebSocket, Monitor>();
+	#announcing: NodeJS.Timeout | undefined;
 
 	constructor(options: MonitorSocketsOptions) {
 		this.#options = options;
@@ -63,7 +64,17 @@ export class MonitorSockets {
 			this.#monitors.delete(socket);
 			log.info({ remoteAddress, code, monitors: this.size }, "monitor disconnected");
 		});
-		monitor.start(Buffer.from(statusUpdateText("snapshot", sessions.list(), now())));
+		monitor.sendSnapshot(Buffer.from(statusUpdateText("snapshot", sessions.list(), now())));
+	}
+
+	/** Tells every monitor of all sessions anew, soon: some are gone of which no change tells. */
+	announceAll(): void {
+		this.#announcing ??= setTimeout(() => {
+			this.#announcing = undefined;
+			const { sessions, now } = this.#options;
+			const frame = Buffer.from(statusUpdateText("snapshot", sessions.list(), now()));
+			for (const monitor of this.#monitors.values()) monitor.sendSnapshot(frame);
+		}, this.#options.limits.snapshotPauseMs).unref();
 	}
 
 	/** Tells every monitor that a session changed. */
@@ -82,6 +93,7 @@ export class MonitorSockets {
 
 	/** Closes every socket with 1001. */
 	close(): void {
+		clearTimeout(this.#announcing);
 		for (const socket of this.#monitors.keys()) socket.close(closeCodes.goingAway, "the gateway stops");
 	}
 

@@ -19,8 +19,9 @@ export class Monitor {
 		this.#limits = options.limits;
 	}
 
-	/** Sends the first frame. */
-	start(snapshot: Buffer): void {
+	/** Sends the records of all sessions: the first frame, and again after devices were forgotten. */
+	sendSnapshot(snapshot: Buffer): void {
+		this.#waiting.clear();
 		this.#snapshotBytes = snapshot.length;
 		this.send(snapshot);
 	}

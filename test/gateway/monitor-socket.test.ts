@@ -1,9 +1,26 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type CreateFirmwareRoom, withoutFirmware } from "../../gateway/firmware-room.js";
+import { Router } from "express";
+import type { CreateFirmwareRoom, FirmwareRoom } from "../../gateway/firmware-room.js";
 import type { Updates } from "../../gateway/sessions/updates.js";
 import { sampleReport } from "../device/protocol/samples.js";
 import { type Client, reportWithVolume, runGateway } from "./running.js";
+
+/** A firmware room that has nothing to update with. */
+function withoutFirmware(): FirmwareRoom {
+	return {
+		router: Router(),
+		updates: {
+			trigger: async () => ({ code: "no_firmware", message: "there is none" }),
+			onConnected: () => {},
+			onUplink: () => {},
+			historyOf: () => [],
+			forget: () => {},
+		},
+		open: async () => {},
+		close: async () => {},
+	};
+}
 
 /** A firmware room whose updates are these, and nothing else. */
 function firmwareWith(updates: Partial<Updates>): CreateFirmwareRoom {
@@ -210,6 +227,7 @@ describe("trigger_ota", () => {
 				open: async () => void heard.push("open"),
 				close: async () => void heard.push("close"),
 				updates: {
+					...withoutFirmware().updates,
 					trigger: async (device) => {
 						device.session.send('{"command":"start_ota","url":"http://a/b"}');
 						setOta(device, {
@@ -312,14 +330,16 @@ describe("a monitor's message", () => {
 });
 
 describe("a monitor that reads too slowly", () => {
-	const filler = { type: "ota_error", reason: "x".repeat(1000) };
+	const error = { type: "command_error", deviceId: "dev-1-a1b2c3", command: "x", code: "busy" };
+	const filler = { ...error, message: "x".repeat(1000) };
+	const marker = { ...error, message: "end of a portion" };
 
 	/** Sends about 15 MB, more than the kernel takes for a paused monitor; in portions that `reader` keeps up with. */
 	async function fill(device: Client, reader: Client, portions = 300): Promise<void> {
 		for (let portion = 0; portion < portions; portion += 1) {
 			for (let i = 0; i < 50; i += 1) device.send(filler);
-			device.send({ type: "ota_complete" });
-			await reader.until(({ message }) => JSON.stringify(message) === '{"type":"ota_complete"}');
+			device.send(marker);
+			await reader.until(({ message }) => JSON.stringify(message) === JSON.stringify(marker));
 		}
 	}
 
