@@ -1,26 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { Router } from "express";
-import type { CreateFirmwareRoom, FirmwareRoom } from "../../gateway/firmware-room.js";
+import type { CreateFirmwareRoom } from "../../gateway/firmware-room.js";
 import type { Updates } from "../../gateway/sessions/updates.js";
 import { sampleReport } from "../device/protocol/samples.js";
-import { type Client, reportWithVolume, runGateway } from "./running.js";
-
-/** A firmware room that has nothing to update with. */
-function withoutFirmware(): FirmwareRoom {
-	return {
-		router: Router(),
-		updates: {
-			trigger: async () => ({ code: "no_firmware", message: "there is none" }),
-			onConnected: () => {},
-			onUplink: () => {},
-			historyOf: () => [],
-			forget: () => {},
-		},
-		open: async () => {},
-		close: async () => {},
-	};
-}
+import { type Client, reportWithVolume, runGateway, withoutFirmware } from "./running.js";
 
 /** A firmware room whose updates are these, and nothing else. */
 function firmwareWith(updates: Partial<Updates>): CreateFirmwareRoom {

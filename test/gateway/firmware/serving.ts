@@ -15,16 +15,8 @@ import { Library } from "../../../gateway/firmware/library.js";
 import { createFirmwareRoutes } from "../../../gateway/firmware/routes.js";
 import { UploadStore } from "../../../gateway/firmware/upload-store.js";
 
-<<<<<<< HEAD
-
 import type { Disk } from "../../../gateway/whole-file.js";
-
-=======
-
-import type { Disk } from "../../../gateway/firmware/whole-file.js";
 import { onEnd, temporaryDirectory } from "../../cleanup.js";
-
->>>>>>> main
 
 export interface ServingOptions {
 	readonly directory?: string;
