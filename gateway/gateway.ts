@@ -4,11 +4,12 @@
  */
 
 import { once } from "node:events";
-import disk from "node:fs/promises";
+import disk, { constants } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { join } from "node:path";
 import type { Logger } from "pino";
+import { Registry } from "prom-client";
 import { Access } from "./access/access.js";
 import { hostOf, isLoopback } from "./access/origin.js";
 import type { Role } from "./access/token-file.js";
@@ -17,6 +18,7 @@ import { createFirmwareRoom } from "./firmware/room.js";
 import type { CreateFirmwareRoom, FirmwareRoom } from "./firmware-room.js";
 import { createHttp } from "./http.js";
 import { RecordFolder } from "./record-folder.js";
+import type { Device, OtaMetadata } from "./sessions/device.js";
 import { deviceFile, KnownDevices } from "./sessions/known-devices.js";
 import { deviceRoutes } from "./sessions/routes.js";
 import { Sessions } from "./sessions/sessions.js";
@@ -28,8 +30,9 @@ import { MonitorCommands } from "./sockets/monitor-commands.js";
 import { MonitorSockets } from "./sockets/monitor-sockets.js";
 import { Upgrades } from "./sockets/upgrades.js";
 import { errorCode, StartError } from "./start-error.js";
-import { createCounters } from "./telemetry/counters.js";
 import { createLog } from "./telemetry/log.js";
+import { Metrics } from "./telemetry/metrics.js";
+import { telemetryRoutes } from "./telemetry/routes.js";
 
 /** Settings that are left out have their defaults. */
 export interface GatewayOptions extends Partial<Settings> {
@@ -40,6 +43,8 @@ export interface GatewayOptions extends Partial<Settings> {
 	/** Devices that are remembered while they are away. */
 	readonly maxDevices?: number;
 	readonly createFirmware?: CreateFirmwareRoom;
+	/** Where the gateway's numbers go, besides what the process itself counts there. */
+	readonly registry?: Registry;
 }
 
 export interface Listening {
@@ -95,6 +100,7 @@ export class Gateway {
 		});
 		const { publicUrl } = settings;
 		const access = new Access({ tokens, isOff: !settings.auth, publicUrl, log, now });
+		const metrics = new Metrics(options.registry ?? new Registry());
 		const known = new KnownDevices({
 			records: new RecordFolder({
 				directory: join(settings.dataDir, "devices"),
@@ -133,9 +139,11 @@ export class Gateway {
 			access,
 			log,
 			now,
-			setOta: (device, metadata) => sessions.setOta(device, metadata),
+			setOta: (device, metadata) => {
+				if (isOutcome(device, metadata)) metrics.updates.inc({ outcome: metadata.otaStatus });
+				sessions.setOta(device, metadata);
+			},
 		});
-		const counters = createCounters();
 		const heartbeat = new Heartbeat({
 			intervalMs: limits.pingIntervalMs,
 			unanswered: limits.unansweredPings,
@@ -147,15 +155,24 @@ export class Gateway {
 		this.#sessions = sessions;
 		this.#firmware = firmware;
 		this.#heartbeat = heartbeat;
-		this.#devices = new DeviceSockets({ sessions, heartbeat, limits, counters, log, now });
-		this.#monitors = new MonitorSockets({ sessions, commands, heartbeat, limits, counters, log, now });
+		this.#devices = new DeviceSockets({ sessions, heartbeat, limits, metrics, log, now });
+		this.#monitors = new MonitorSockets({ sessions, commands, heartbeat, limits, metrics, log, now });
 		this.#upgrades = new Upgrades({
 			access,
 			devices: this.#devices,
 			monitors: this.#monitors,
 			limits,
 			publicUrl,
+			metrics,
 			log,
+			now,
+		});
+		metrics.watch({
+			gateway_sessions: () => this.#devices.size,
+			gateway_known_devices: () => sessions.size,
+			gateway_monitors: () => this.#monitors.size,
+			gateway_device_queue_bytes: () => this.#devices.backlog,
+			gateway_monitor_queue_bytes: () => this.#monitors.backlog,
 		});
 		const requireMonitor = access.require("monitor");
 		const devices = deviceRoutes({
@@ -164,11 +181,12 @@ export class Gateway {
 			requireMonitor,
 			onForgotten: () => this.#monitors.announceAll(),
 		});
+		const telemetry = telemetryRoutes({ metrics, requireMonitor, findObstacle: () => this.#findObstacle() });
 		const app = createHttp({
 			access,
 			publicUrl,
 			isTls: settings.tls !== undefined,
-			rooms: [firmware.router, devices],
+			rooms: [telemetry, firmware.router, devices],
 			log,
 		});
 		this.#server = createHttpServer(settings, limits.requestHeadersMs, app);
@@ -209,6 +227,19 @@ export class Gateway {
 		this.#log.info({ url }, "listening");
 		const base = (publicUrl?.href ?? url).replace(/\/+$/, "");
 		return { url, port: actualPort, loginUrl: `${base}/login?code=${this.#access.makeLoginCode()}` };
+	}
+
+	/** @returns undefined, or a sentence that says why this gateway cannot do its work */
+	async #findObstacle(): Promise<string | undefined> {
+		if (this.#closing) return "The gateway is stopping.";
+		const { dataDir } = this.#settings;
+		try {
+			await disk.access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
+			const { bavail } = await disk.statfs(dataDir);
+			return bavail > 0 ? undefined : "The data folder's disk is full.";
+		} catch (error) {
+			return `The data folder cannot be used (${errorCode(error)}).`;
+		}
 	}
 
 	async #openData(): Promise<void> {
@@ -264,6 +295,13 @@ function createHttpServer(
 			`TLS_CERT and TLS_KEY cannot be used (${why}); set them to a certificate and its key in PEM.`,
 		);
 	}
+}
+
+/** Whether an update ends here: not where how it ended is only remembered, after a restart of the gateway. */
+function isOutcome(device: Device, { otaStatus }: OtaMetadata): boolean {
+	const isNews = device.metadata.otaStatus !== otaStatus;
+	const wasKnown = device.session.connected || device.metadata.otaStatus !== "idle";
+	return isNews && wasKnown && ["updated", "rolled_back", "failed"].includes(otaStatus);
 }
 
 /** An address to connect to, where `host` may stand for all addresses of this machine. */

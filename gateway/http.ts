@@ -14,7 +14,7 @@ export interface HttpOptions {
 	readonly access: Access;
 	readonly publicUrl: URL | undefined;
 	readonly isTls: boolean;
-	/** `/ota/*`, `/releases/*`, `/api/*`, `/metrics`. */
+	/** `/ota/*`, `/releases/*`, `/api/*`, `/healthz`, `/readyz`, `/metrics`. */
 	readonly rooms: readonly Router[];
 	readonly log: Logger;
 }
@@ -43,7 +43,6 @@ export function createHttp({ access, publicUrl, isTls, rooms, log }: HttpOptions
 			xFrameOptions: { action: "deny" },
 		}),
 	);
-	app.get("/healthz", (_request, response) => void response.json({ status: "ok" }));
 	app.get(["/device", "/monitor"], (_request, response) =>
 		sendProblem(response, {
 			status: 426,

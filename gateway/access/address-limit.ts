@@ -4,9 +4,8 @@
  */
 
 import type { IncomingMessage } from "node:http";
-import type { RequestHandler } from "express";
 import { RateLimiterMemory } from "rate-limiter-flexible";
-import { type HttpRefusal, sendProblem } from "../problem.js";
+import type { HttpRefusal } from "../problem.js";
 import { remoteAddressOf } from "./origin.js";
 
 export interface AddressLimitOptions {
@@ -39,15 +38,6 @@ export class AddressLimit {
 	/** Whether it would be too much once more. */
 	check(request: IncomingMessage, kind = ""): Promise<HttpRefusal | undefined> {
 		return this.#refusalOf(request, kind, this.#limiter.points - 1);
-	}
-
-	/** Express middleware that counts each request. */
-	middleware(): RequestHandler {
-		return async (request, response, next) => {
-			const refusal = await this.count(request);
-			if (refusal) sendProblem(response, refusal);
-			else next();
-		};
 	}
 
 	async #refusalOf(

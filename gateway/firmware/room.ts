@@ -5,6 +5,7 @@
 import { X509Certificate } from "node:crypto";
 import disk from "node:fs/promises";
 import { join } from "node:path";
+import { AddressLimit } from "../access/address-limit.js";
 import type { CreateFirmwareRoom } from "../firmware-room.js";
 import { RecordFolder } from "../record-folder.js";
 import { CatalogFile } from "./catalog.js";
@@ -29,6 +30,7 @@ export const createFirmwareRoom: CreateFirmwareRoom = ({ settings, access, log, 
 		upload: { store: uploads, maxBytes, checkImages },
 		library,
 		catalog,
+		uploadsByAddress: new AddressLimit({ points: 30, seconds: 60, what: "uploads" }),
 		requireMonitor: access.require("monitor"),
 		requireAny: access.require("device", "monitor"),
 		onUploaded: (upload) => log.info({ upload }, "firmware uploaded"),

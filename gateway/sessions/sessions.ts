@@ -44,6 +44,11 @@ export class Sessions {
 		return this.#sessions.values();
 	}
 
+	/** How many devices are known. */
+	get size(): number {
+		return this.#devices.size;
+	}
+
 	/** Every device that is known. */
 	devices(): Iterable<Device> {
 		return this.#devices.values();

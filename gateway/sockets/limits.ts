@@ -24,6 +24,11 @@ export interface SocketLimits {
 	/** What one monitor may send: in the long run, and at once. */
 	readonly commandsASecond: number;
 	readonly commandBurst: number;
+	/** Devices that are let in: in the long run, and at once. The rest is told to come back, as after a power cut. */
+	readonly devicesASecond: number;
+	readonly deviceBurst: number;
+	/** Upgrades that one address may ask for within two seconds, whatever it shows. */
+	readonly upgradesInTwoSeconds: number;
 	/** Time for a closing handshake, then the socket is destroyed. */
 	readonly closeTimeoutMs: number;
 }
@@ -40,6 +45,9 @@ export const socketLimits: SocketLimits = Object.freeze({
 	snapshotPauseMs: 200,
 	commandsASecond: 50,
 	commandBurst: 100,
+	devicesASecond: 100,
+	deviceBurst: 200,
+	upgradesInTwoSeconds: 150,
 	closeTimeoutMs: 10_000,
 });
 

@@ -8,7 +8,7 @@ import type { RawData, WebSocket } from "ws";
 import type { Session } from "../sessions/device.js";
 import type { Sessions } from "../sessions/sessions.js";
 import { type ChangeReason, deviceMessageText, statusUpdateText } from "../sessions/view.js";
-import type { Counters } from "../telemetry/counters.js";
+import type { Metrics } from "../telemetry/metrics.js";
 import { parseJson } from "./device-sockets.js";
 import type { Heartbeat } from "./heartbeat.js";
 import { closeCodes, type SocketLimits } from "./limits.js";
@@ -22,7 +22,7 @@ export interface MonitorSocketsOptions {
 	readonly commands: MonitorCommands;
 	readonly heartbeat: Heartbeat;
 	readonly limits: SocketLimits;
-	readonly counters: Counters;
+	readonly metrics: Metrics;
 	readonly log: Logger;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
@@ -37,15 +37,26 @@ export class MonitorSockets {
 		this.#options = options;
 	}
 
+	/** Bytes that monitors have not read yet. */
+	get backlog(): number {
+		let bytes = 0;
+		for (const monitor of this.#monitors.values()) bytes += monitor.unread;
+		return bytes;
+	}
+
 	/** Monitors that are connected. */
 	get size(): number {
 		return this.#monitors.size;
 	}
 
-	/** Takes on a socket whose upgrade has been checked, and sends it the snapshot. */
-	accept(socket: WebSocket, remoteAddress: string): void {
+	/**
+	 * Takes on a socket whose upgrade has been checked, and sends it the snapshot.
+	 *
+	 * @param batchMs undefined: each frame on its own, as soon as it is there
+	 */
+	accept(socket: WebSocket, remoteAddress: string, batchMs?: number): void {
 		const { sessions, heartbeat, limits, log, now } = this.#options;
-		const monitor = new Monitor({ socket, limits });
+		const monitor = new Monitor({ socket, limits, batchMs });
 		const bucket = new TokenBucket({ perSecond: limits.commandsASecond, burst: limits.commandBurst, now });
 		this.#monitors.set(socket, monitor);
 		heartbeat.watch(socket);
@@ -94,7 +105,7 @@ export class MonitorSockets {
 	/** Closes every socket with 1001. */
 	close(): void {
 		clearTimeout(this.#announcing);
-		for (const socket of this.#monitors.keys()) socket.close(closeCodes.goingAway, "the gateway stops");
+		for (const monitor of this.#monitors.values()) monitor.close(closeCodes.goingAway, "the gateway stops");
 	}
 
 	async #answer(data: RawData, bucket: TokenBucket): Promise<string> {
@@ -107,7 +118,9 @@ export class MonitorSockets {
 				: await this.#options.commands.execute(value);
 		const requestId = requestIdOf(value);
 		const { refusal } = outcome;
-		this.#options.counters[refusal ? "refusedCommands" : "commands"] += 1;
+		const { metrics } = this.#options;
+		if (outcome.refusal) metrics.refusedCommands.inc({ code: outcome.refusal.code });
+		else metrics.commands.inc({ type: outcome.command });
 		return JSON.stringify(
 			refusal ? { type: "error", requestId, ...refusal } : { type: "ack", requestId, ...outcome },
 		);

@@ -9,6 +9,7 @@ import { createServer, request as httpRequest, type IncomingHttpHeaders, type Se
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import express, { type RequestHandler } from "express";
+import { AddressLimit } from "../../../gateway/access/address-limit.js";
 import { CatalogFile } from "../../../gateway/firmware/catalog.js";
 import { ImageFiles } from "../../../gateway/firmware/image-files.js";
 import { Library } from "../../../gateway/firmware/library.js";
@@ -73,6 +74,7 @@ export async function serveFirmware(t: TestContext, options: ServingOptions = {}
 		upload: { store, maxBytes, checkImages },
 		library,
 		catalog,
+		uploadsByAddress: new AddressLimit({ points: 1000, seconds: 60, what: "uploads" }),
 		requireMonitor: pass,
 		requireAny: pass,
 		onUploaded: () => {},
