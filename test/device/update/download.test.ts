@@ -160,9 +160,10 @@ describe("bytes that change on the way", () => {
 	test("in the head of an answer are mended too, wherever they are", () => {
 		const file = makeFirmware("2.0.0", 40_000);
 		const { heads } = run({ file }).server;
-		for (const kind of ["lose", "double", "flip"] as const)
-			for (const [index, [start, end]] of heads.slice(0, 2).entries())
-				for (let at = start; at < end; at++) {
+		const kinds = ["lose", "double", "flip"] as const;
+		for (const [index, [start, end]] of heads.slice(0, 2).entries())
+			for (const kind of kinds)
+				for (let at = start + kinds.indexOf(kind); at < end; at += kinds.length) {
 					const { rig, reason } = run({ file, faults: [{ at, kind }] });
 					rig.restart();
 					// What the first answer says of the firmware's length and tag, nothing else can correct.
@@ -257,13 +258,19 @@ describe("a server that", () => {
 			}),
 		],
 		[
-			"does not say how long it is",
-			/does not say how long/,
-			1,
+			"sends it in chunks",
+			/in chunks, without its length/,
+			2,
 			() => ({
 				head: head(200, { "Transfer-Encoding": "chunked" }),
 				body: Buffer.from("5\r\nhello\r\n0\r\n\r\n"),
 			}),
+		],
+		[
+			"ends with its connection",
+			/does not say how long/,
+			1,
+			() => ({ head: head(200, {}), body: newFirmware, ending: "cut" }),
 		],
 		["has an empty file", /is empty/, 1, () => ({ head: head(200, { "Content-Length": "0" }) })],
 		[
