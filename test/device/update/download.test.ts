@@ -186,7 +186,9 @@ describe("bytes that change on the way", () => {
 				};
 				return { head: head(206, fields), body: newFirmware.subarray(first, last + 1) };
 			};
-		assertUpdated(run({ answer: damage(3) ?? (() => undefined) }));
+		const mended = run({ answer: damage(3) ?? (() => undefined) });
+		assert.equal(mended.server.connections, 4, "where bytes were lost, a connection cannot be trusted any more");
+		assertUpdated(mended);
 		const { rig, server, reason } = run({ answer: damage(4) ?? (() => undefined) });
 		assert.match(reason ?? "", /^The firmware arrives damaged, 4 times at byte 32768 of \d+\.$/);
 		assert.equal(server.requests.length, 6);
