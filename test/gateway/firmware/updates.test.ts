@@ -8,7 +8,7 @@ import { Updates } from "../../../gateway/firmware/updates.js";
 import type { Disk } from "../../../gateway/firmware/whole-file.js";
 import { Device, type OtaMetadata, Session } from "../../../gateway/sessions/device.js";
 import type { UpdateRefusal } from "../../../gateway/sessions/updates.js";
-import { temporaryDirectory } from "./serving.js";
+import { temporaryDirectory } from "../running.js";
 import { progress, report, uplink } from "./uplinks.js";
 
 const complete = uplink({ type: "ota_complete" });
