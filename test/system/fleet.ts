@@ -5,6 +5,7 @@ import { type StateReport, uplinks } from "../../device/protocol/messages.js";
 import { type Model, matches } from "../../device/protocol/schema.js";
 import type { Exit } from "../../hosts/virtual/node/machine.js";
 import { VirtualDevice, type VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
+import { onEnd } from "../cleanup.js";
 import { type Client, deviceToken, type Frame, type Running, runGateway } from "../gateway/running.js";
 
 export interface Fleet extends Running {
@@ -28,7 +29,7 @@ export async function runFleet(t: TestContext): Promise<Fleet> {
 	const running = await runGateway(t);
 	const monitorClient = await running.monitor();
 	const exits: Exit[] = [];
-	t.after(() => {
+	onEnd(t, () => {
 		if (exits.length > 0) throw new Error(`a device ended: ${JSON.stringify(exits)}`);
 	});
 	return {
@@ -43,7 +44,7 @@ export async function runFleet(t: TestContext): Promise<Fleet> {
 				onExit: (exit) => exits.push(exit),
 				...options,
 			});
-			t.after(() => device.close());
+			onEnd(t, () => device.close());
 			return fleetDevice(device, monitorClient);
 		},
 	};

@@ -4,7 +4,7 @@ import { rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { ImageFiles } from "../../../gateway/firmware/image-files.js";
-import { temporaryDirectory } from "../running.js";
+import { temporaryDirectory } from "../../cleanup.js";
 import { countingDisk } from "./counting-disk.js";
 import { makeImage } from "./images.js";
 import { entryOf, pathOf, writeCatalog, writeReleases } from "./releases.js";

@@ -15,7 +15,7 @@ import { Library } from "../../../gateway/firmware/library.js";
 import { createFirmwareRoutes } from "../../../gateway/firmware/routes.js";
 import { UploadStore } from "../../../gateway/firmware/upload-store.js";
 import type { Disk } from "../../../gateway/firmware/whole-file.js";
-import { temporaryDirectory } from "../running.js";
+import { onEnd, temporaryDirectory } from "../../cleanup.js";
 
 export interface ServingOptions {
 	readonly directory?: string;
@@ -80,7 +80,7 @@ export async function serveFirmware(t: TestContext, options: ServingOptions = {}
 	const server = createServer(express().disable("x-powered-by").use(routes));
 	server.listen(0, "127.0.0.1");
 	await once(server, "listening");
-	t.after(() => {
+	onEnd(t, () => {
 		server.closeAllConnections();
 		server.close();
 	});
