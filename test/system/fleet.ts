@@ -7,14 +7,8 @@ import { type Model, matches } from "../../device/protocol/schema.js";
 import type { Exit } from "../../hosts/virtual/node/machine.js";
 import { VirtualDevice, type VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
 import { addRelease } from "../../scripts/release-folder.js";
-import {
-	type Client,
-	deviceToken,
-	type Frame,
-	type Running,
-	runGateway,
-	temporaryDirectory,
-} from "../gateway/running.js";
+import { onEnd, temporaryDirectory } from "../cleanup.js";
+import { type Client, deviceToken, type Frame, type Running, runGateway } from "../gateway/running.js";
 
 export interface Fleet extends Running {
 	readonly monitorClient: Client;
@@ -48,7 +42,7 @@ export async function runFleet(t: TestContext): Promise<Fleet> {
 	const running = await runGateway(t, { dataDir, releasesDir });
 	const monitorClient = await running.monitor();
 	const exits: Exit[] = [];
-	t.after(() => {
+	onEnd(t, () => {
 		if (exits.length > 0) throw new Error(`a device ended: ${JSON.stringify(exits)}`);
 	});
 	return {
@@ -63,7 +57,7 @@ export async function runFleet(t: TestContext): Promise<Fleet> {
 				onExit: (exit) => exits.push(exit),
 				...options,
 			});
-			t.after(() => device.close());
+			onEnd(t, () => device.close());
 			return fleetDevice(device, monitorClient);
 		},
 		async release(version, ...images) {

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { WebSocketServer } from "ws";
+import { onEnd } from "../../cleanup.js";
 import { temporaryDirectory } from "../../gateway/running.js";
 import { powerOn, ScriptedGateway } from "../scripted-gateway.js";
 import { pass } from "../virtual-time.js";
@@ -42,7 +43,7 @@ async function runSecureGateway(t: TestContext, name: string) {
 	const webSockets = new WebSocketServer({ server });
 	server.listen(0, "127.0.0.1");
 	await once(server, "listening");
-	t.after(() => {
+	onEnd(t, () => {
 		for (const client of webSockets.clients) client.terminate();
 		server.close();
 	});

@@ -4,10 +4,11 @@ import { rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { ImageFiles } from "../../../gateway/firmware/image-files.js";
+import { temporaryDirectory } from "../../cleanup.js";
 import { countingDisk } from "./counting-disk.js";
 import { makeImage } from "./images.js";
 import { entryOf, pathOf, writeCatalog, writeReleases } from "./releases.js";
-import { type Serving, serveFirmware, temporaryDirectory } from "./serving.js";
+import { type Serving, serveFirmware } from "./serving.js";
 
 const image = makeImage();
 const size = image.length;
