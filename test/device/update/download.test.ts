@@ -129,6 +129,14 @@ describe("a connection that is cut", () => {
 		assertUnharmed(rig);
 	});
 
+	test("while the server's name is looked up does not come to be later, when nobody waits for it", () => {
+		const rig = new Rig({ firmware: oldFirmware, lookUpMs: [45_000] });
+		const server = new MemoryServer({ file: newFirmware, answer: () => ({ head: "", ending: "stall" }) });
+		const reason = rig.update(server);
+		assert.match(reason ?? "", /nothing came for 30 s/);
+		assert.equal(server.connections, 5, "six attempts, the first of which found no address in time");
+	});
+
 	test("by silence counts as cut after 30 s", () => {
 		for (const at of spread(10, wireBytes, 4)) {
 			const start = clock.now;
@@ -187,7 +195,11 @@ describe("bytes that change on the way", () => {
 				return { head: head(206, fields), body: newFirmware.subarray(first, last + 1) };
 			};
 		const mended = run({ answer: damage(3) ?? (() => undefined) });
-		assert.equal(mended.server.connections, 4, "where bytes were lost, a connection cannot be trusted any more");
+		assert.equal(
+			mended.server.connections,
+			4,
+			"where bytes were lost, a connection cannot be trusted any more",
+		);
 		assertUpdated(mended);
 		const { rig, server, reason } = run({ answer: damage(4) ?? (() => undefined) });
 		assert.match(reason ?? "", /^The firmware arrives damaged, 4 times at byte 32768 of \d+\.$/);
