@@ -1,16 +1,34 @@
 /** Virtual devices in XS on a running gateway, seen through one monitor: what a system test starts from. */
 
+import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { type StateReport, uplinks } from "../../device/protocol/messages.js";
 import { type Model, matches } from "../../device/protocol/schema.js";
 import type { Exit } from "../../hosts/virtual/node/machine.js";
 import { VirtualDevice, type VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
-import { type Client, deviceToken, type Frame, type Running, runGateway } from "../gateway/running.js";
+import { addRelease } from "../../scripts/release-folder.js";
+import {
+	type Client,
+	deviceToken,
+	type Frame,
+	type Running,
+	runGateway,
+	temporaryDirectory,
+} from "../gateway/running.js";
 
 export interface Fleet extends Running {
 	readonly monitorClient: Client;
 	/** Powers a device on. */
 	powerOn(model: Model, options?: Partial<VirtualDeviceOptions>): Promise<FleetDevice>;
+	/** Makes releases of images, each by the version that it carries; the gateway hands them out at once. */
+	release(version: string, ...images: readonly Uint8Array[]): Promise<void>;
+	/** How the update of a device stands once it has ended. */
+	updateEnd(deviceId: string): Promise<UpdateStanding>;
+}
+
+export interface UpdateStanding {
+	readonly otaStatus: string;
+	readonly otaReason?: string | null;
 }
 
 export interface FleetDevice {
@@ -25,7 +43,9 @@ export interface FleetDevice {
 }
 
 export async function runFleet(t: TestContext): Promise<Fleet> {
-	const running = await runGateway(t);
+	const dataDir = await temporaryDirectory(t);
+	const releasesDir = join(dataDir, "releases");
+	const running = await runGateway(t, { dataDir, releasesDir });
 	const monitorClient = await running.monitor();
 	const exits: Exit[] = [];
 	t.after(() => {
@@ -45,6 +65,19 @@ export async function runFleet(t: TestContext): Promise<Fleet> {
 			});
 			t.after(() => device.close());
 			return fleetDevice(device, monitorClient);
+		},
+		async release(version, ...images) {
+			await addRelease(releasesDir, { version, date: "2026-01-02", notes: "", images });
+		},
+		async updateEnd(deviceId) {
+			const ended = ["updated", "rolled_back", "failed"];
+			for (;;) {
+				const { sessions } = await monitorClient.until(
+					(frame) => frame.type === "status_update" && frame.reason === "ota",
+				);
+				const session = sessions.find((candidate) => candidate.deviceId === deviceId);
+				if (session && ended.includes(session.metadata.otaStatus)) return session.metadata;
+			}
 		},
 	};
 }
