@@ -3,12 +3,12 @@
 import { BootState } from "board/boot-state";
 import { PlainHttp, SecureHttp } from "board/http-clients";
 import { SettingsStore } from "board/settings-store";
-import { Sha256 } from "board/sha256";
 import { SntpQuery } from "board/sntp-query";
 import { SystemFacts } from "board/system-facts";
 import { SystemResolver } from "board/system-resolver";
 import { UpdateSlot } from "board/update-slot";
 import { PlainWebSocket, SecureWebSocket } from "board/web-sockets";
+import { Sha256 } from "moddable/sha256";
 import type { Host, WiFiPart } from "../../device/host.js";
 
 export function createServices(

@@ -4,12 +4,17 @@ import TCP, { type Options as TCPOptions } from "embedded:io/socket/tcp";
 import TLSSocket from "embedded:io/socket/tcp/tls";
 import WebSocketClient from "embedded:network/websocket/client";
 import { type Socket, type SocketOptions, SteadySocket } from "moddable/steady-socket";
+import { WholeBodyClient } from "moddable/whole-body-client";
 import Net from "net";
 import type { Boot, Panel } from "simulator/panel";
 import { Radio, SimulatedWiFi } from "simulator/wifi";
 import Timer from "timer";
+import Transform from "transform";
 import type {
 	Host,
+	HttpClientOptions,
+	HttpPart,
+	HttpsPart,
 	ResolveOptions,
 	Resolver,
 	TimeQuery,
@@ -39,6 +44,8 @@ export function createNetwork({ panel, boot }: NetworkOptions): Host["network"] 
 		},
 		ws: webSocketOver(panel, tcp),
 		wss: webSocketOver(panel, tls),
+		http: httpOver(radio),
+		https: httpsOver(radio),
 		time: DesktopTime,
 	};
 }
@@ -72,6 +79,27 @@ function webSocketOver(panel: Panel, below: (options: SocketOptions) => Socket):
 		override close(): void {
 			panel.post({ gateway: "offline" });
 			super.close();
+		}
+	};
+}
+
+/** The SDK's HTTP client. */
+function httpOver(radio: Radio): HttpPart {
+	const socket = { io: RadioTCP, radio };
+	return class extends WholeBodyClient {
+		constructor(options: HttpClientOptions) {
+			super({ ...options, socket });
+		}
+	};
+}
+
+function httpsOver(radio: Radio): HttpsPart {
+	return class extends WholeBodyClient {
+		constructor({ certificate, ...options }: HttpClientOptions & { certificate: string | undefined }) {
+			const trusted = certificate === undefined ? {} : { certificate: Transform.pemToDER(certificate) };
+			// The SDK would resume a session without asking whether its authority is still the same.
+			const secure = { ...trusted, cache: false };
+			super({ ...options, socket: { io: TLSSocket, TCP: { io: RadioTCP }, radio, secure } });
 		}
 	};
 }
