@@ -44,7 +44,7 @@ export const sdkStandIns: ReadonlyMap<string, string> = new Map([
 		recorder(
 			"embedded:network/interface/ethernet",
 			["connect", "disconnect", "close"],
-			"connection = 400; address;",
+			'connection = bench.answers.get("embedded:network/interface/ethernet connection") ?? 300; address = undefined;',
 		),
 	],
 	[
@@ -121,7 +121,10 @@ export const sdkStandIns: ReadonlyMap<string, string> = new Map([
 };`,
 	],
 	["time", 'export default { set(seconds) { bench.call("time", "set", seconds); } };'],
-	["timer", "export default { set(callback) { bench.timers.push(callback); return callback; } };"],
+	[
+		"timer",
+		"export default { set(callback) { bench.timers.push(callback); return callback; }, clear(timer) { const at = bench.timers.indexOf(timer); if (at >= 0) bench.timers.splice(at, 1); } };",
+	],
 	["mc/config", "export default bench.config;"],
 	[
 		"mc/ffi",
