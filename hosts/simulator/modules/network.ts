@@ -2,9 +2,9 @@
 
 import TCP, { type Options as TCPOptions } from "embedded:io/socket/tcp";
 import TLSSocket from "embedded:io/socket/tcp/tls";
-import HTTPClient from "embedded:network/http/client";
 import WebSocketClient from "embedded:network/websocket/client";
 import { type Socket, type SocketOptions, SteadySocket } from "moddable/steady-socket";
+import { WholeBodyClient } from "moddable/whole-body-client";
 import Net from "net";
 import type { Boot, Panel } from "simulator/panel";
 import { Radio, SimulatedWiFi } from "simulator/wifi";
@@ -42,12 +42,12 @@ export function createNetwork({ panel, boot }: NetworkOptions): Host["network"] 
 		},
 		ws: webSocketOver(panel, tcp),
 		wss: webSocketOver(panel, tls),
-		http: class extends HTTPClient {
+		http: class extends WholeBodyClient {
 			constructor(options: HttpClientOptions) {
 				super({ ...options, socket: { io: RadioTCP, radio } });
 			}
 		},
-		https: class extends HTTPClient {
+		https: class extends WholeBodyClient {
 			constructor({ certificate, ...options }: HttpClientOptions & { certificate: string | undefined }) {
 				const authority = certificate === undefined ? {} : { certificate: Transform.pemToDER(certificate) };
 				const secure = { ...authority, cache: false };

@@ -3,8 +3,7 @@
  * An update goes as far as its head, then says so; the virtual device (`npm run device`) can be updated.
  */
 
-import { Digest } from "crypt";
-import type { BootState, Digest as DigestInterface, UpdateSlot } from "../../../device/host.js";
+import type { BootState, UpdateSlot } from "../../../device/host.js";
 
 const reason = "the Moddable simulator runs what it was built with; update a virtual device, or a board";
 
@@ -42,17 +41,4 @@ export class AlwaysConfirmed implements BootState {
 	}
 
 	rollBack(): void {}
-}
-
-export class Sha256 implements DigestInterface {
-	readonly #digest = new Digest("SHA256");
-
-	write(bytes: Uint8Array): void {
-		// The SDK's typing knows no view.
-		this.#digest.write(bytes.slice().buffer);
-	}
-
-	close(): ArrayBuffer {
-		return this.#digest.close();
-	}
 }
