@@ -10,7 +10,8 @@ import type { Logger } from "pino";
 import { Access } from "./access/access.js";
 import { hostOf, isLoopback } from "./access/origin.js";
 import { loadTokens, type Tokens } from "./access/tokens.js";
-import { type CreateFirmwareRoom, type FirmwareRoom, withoutFirmware } from "./firmware-room.js";
+import { createFirmwareRoom } from "./firmware/room.js";
+import type { CreateFirmwareRoom, FirmwareRoom } from "./firmware-room.js";
 import { createHttp } from "./http.js";
 import { Sessions } from "./sessions/sessions.js";
 import { defaultSettings, type Settings } from "./settings.js";
@@ -68,7 +69,7 @@ export class Gateway {
 	#closing: Promise<void> | undefined;
 
 	constructor(options: GatewayOptions) {
-		const { now = Date.now, createFirmware = withoutFirmware, maxDevices = 10_000 } = options;
+		const { now = Date.now, createFirmware = createFirmwareRoom, maxDevices = 10_000 } = options;
 		const settings: Settings = { ...defaultSettings, ...options };
 		const limits: SocketLimits = { ...socketLimits, ...options.limits };
 		const log = options.log ?? createLog(settings.logLevel);

@@ -21,11 +21,11 @@ export function problemText({ status, detail }: HttpRefusal): string {
 	return JSON.stringify({ type: "about:blank", title: STATUS_CODES[status], status, detail });
 }
 
-/** Ends an Express response with the refusal. */
+/** Ends an Express response with the refusal. `end` and not `send`, which would give it an ETag, as if it were the resource. */
 export function sendProblem(response: Response, refusal: HttpRefusal): void {
 	response
 		.status(refusal.status)
 		.set(refusal.headers ?? {})
 		.type(problemMediaType)
-		.send(problemText(refusal));
+		.end(problemText(refusal));
 }

@@ -8,7 +8,12 @@ import type { Device } from "./device.js";
 
 /** Why an update was not started. */
 export interface UpdateRefusal {
-	readonly code: "no_firmware" | "unknown_version" | "incompatible_firmware" | "ota_in_progress";
+	readonly code:
+		| "no_firmware"
+		| "unknown_version"
+		| "incompatible_firmware"
+		| "ota_in_progress"
+		| "target_offline";
 	/** One sentence that says what to change. */
 	readonly message: string;
 }

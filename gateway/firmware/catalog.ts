@@ -1,0 +1,149 @@
+/**
+ * The releases that can be rolled out, as the release script wrote them down in `catalog.json`. The file is read again
+ * when it changes, so that a release needs no restart; one that is broken is reported and the last good one stays in
+ * force, so that a slip of a person's editor does not take the releases away from a fleet.
+ */
+
+import { join } from "node:path";
+import { chips } from "../../device/protocol/messages.js";
+import {
+	describeProblem,
+	findProblem,
+	formed,
+	integer,
+	isRecord,
+	matches,
+	models,
+	object,
+	oneOf,
+	type Schema,
+	text,
+	type Value,
+} from "../../device/protocol/schema.js";
+import { errorCode } from "../start-error.js";
+import { isVersion } from "./image-format.js";
+import type { Disk } from "./whole-file.js";
+
+const releaseImage = object({
+	model: oneOf(...models),
+	path: formed(
+		255,
+		"^/releases/([A-Za-z0-9][A-Za-z0-9_-]*/)*firmware-v[0-9A-Za-z.+-]+\\.bin$",
+		"/releases/<folder>/firmware-v<version>.bin",
+	),
+	/** In bytes. */
+	size: integer(1, Number.MAX_SAFE_INTEGER),
+	sha256: formed(64, "^[0-9a-f]{64}$", "a SHA-256 in hex"),
+	chip: oneOf(...chips),
+	idf_version: text(64),
+});
+/** One file of a release: `path` is the one of its URL, below the base URL. */
+export type ReleaseImage = Value<typeof releaseImage>;
+
+const releaseHead = object({ version: text(64), date: text(64), notes: text(65_536) });
+export type Release = Value<typeof releaseHead> & { readonly images: readonly ReleaseImage[] };
+
+export interface Catalog {
+	readonly schema: 1;
+	/** The highest version that is no pre-release; null where there is none. */
+	readonly latest: string | null;
+	readonly releases: readonly Release[];
+}
+
+const noReleases: Catalog = Object.freeze({ schema: 1, latest: null, releases: Object.freeze([]) });
+
+export interface CatalogFileOptions {
+	/** The folder that holds `catalog.json`. */
+	readonly directory: string;
+	readonly disk: Disk;
+	/** Told once for each broken state of the file. */
+	readonly onProblem: (sentence: string) => void;
+}
+
+export class CatalogFile {
+	readonly #options: CatalogFileOptions;
+	#catalog = noReleases;
+	#state: string | undefined;
+	#problem: string | undefined;
+	#reading: Promise<Catalog> | undefined;
+
+	constructor(options: CatalogFileOptions) {
+		this.#options = options;
+	}
+
+	/** Why the file as it is now is not in force; undefined where it is. */
+	get problem(): string | undefined {
+		return this.#problem;
+	}
+
+	/** The catalog in force. */
+	read(): Promise<Catalog> {
+		this.#reading ??= this.#refresh().finally(() => {
+			this.#reading = undefined;
+		});
+		return this.#reading;
+	}
+
+	async #refresh(): Promise<Catalog> {
+		const { disk, directory, onProblem } = this.#options;
+		const path = join(directory, "catalog.json");
+		try {
+			const { ino, size, mtimeNs, ctimeNs } = await disk.stat(path, { bigint: true });
+			const state = [ino, size, mtimeNs, ctimeNs].join();
+			if (state === this.#state) return this.#catalog;
+			this.#state = state;
+			this.#catalog = parseCatalog(await disk.readFile(path, "utf8"));
+			this.#problem = undefined;
+		} catch (error) {
+			const isMissing = errorCode(error) === "ENOENT";
+			if (isMissing) this.#catalog = noReleases;
+			const reason = error instanceof Error ? error.message : String(error);
+			const problem = isMissing
+				? undefined
+				: `${path} is not used, what it last said stays in force: ${reason}`;
+			if (problem && problem !== this.#problem) onProblem(problem);
+			this.#problem = problem;
+		}
+		return this.#catalog;
+	}
+}
+
+/**
+ * Reads a catalog.
+ *
+ * @throws {Error} its message says what is wrong, and where
+ */
+export function parseCatalog(content: string): Catalog {
+	const value: unknown = JSON.parse(content);
+	if (!isRecord(value) || value.schema !== 1) throw new Error("schema must be 1");
+	if (!Array.isArray(value.releases)) throw new Error("releases must be a list");
+	const releases = value.releases.map((release, index) => parseRelease(release, `releases[${index}]`));
+	requireUnique(releases.map(({ version }) => version));
+	requireUnique(releases.flatMap(({ images }) => images.map(({ path }) => path)));
+	const { latest } = value;
+	if (latest !== null && typeof latest !== "string") throw new Error("latest must be a version or null");
+	if (latest !== null && !releases.some(({ version }) => version === latest))
+		throw new Error(`latest names ${latest}, which is not among the releases`);
+	return { ...value, schema: 1, latest, releases };
+}
+
+function parseRelease(value: unknown, where: string): Release {
+	const head = requireMatch(releaseHead, value, where);
+	if (!isVersion(head.version)) throw new Error(`${where}.version must be a semantic version such as 1.4.0`);
+	const list: unknown = isRecord(value) ? value.images : undefined;
+	if (!Array.isArray(list)) throw new Error(`${where}.images must be a list`);
+	const images = list.map((image, index) => requireMatch(releaseImage, image, `${where}.images[${index}]`));
+	const stray = images.find(({ path }) => !path.endsWith(`/firmware-v${head.version}.bin`));
+	if (stray) throw new Error(`${where}: ${stray.path} is not named for version ${head.version}`);
+	return { ...head, images };
+}
+
+function requireMatch<S extends Schema>(schema: S, value: unknown, where: string): Value<S> {
+	if (matches(schema, value)) return value;
+	throw new Error(`${where}: ${describeProblem(findProblem(schema, value))}`);
+}
+
+function requireUnique(values: readonly string[]): void {
+	const twice = values.find((value, index) => values.indexOf(value) !== index);
+	if (twice !== undefined) throw new Error(`${twice} is there twice`);
+}

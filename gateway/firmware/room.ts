@@ -1,0 +1,69 @@
+/**
+ * The firmware room as the gateway sees it: makes its parts and wires them. No other file knows how they hang together.
+ */
+
+import { X509Certificate } from "node:crypto";
+import disk from "node:fs/promises";
+import { join } from "node:path";
+import type { CreateFirmwareRoom } from "../firmware-room.js";
+import { errorCode, StartError } from "../start-error.js";
+import { CatalogFile } from "./catalog.js";
+import { ImageFiles } from "./image-files.js";
+import { Library } from "./library.js";
+import { createFirmwareRoutes } from "./routes.js";
+import { UpdateRecords } from "./update-records.js";
+import { Updates } from "./updates.js";
+import { UploadStore } from "./upload-store.js";
+
+export const createFirmwareRoom: CreateFirmwareRoom = ({ settings, access, log, now, setOta }) => {
+	const { dataDir, releasesDir, imageCheck: checkImages, maxUploadBytes: maxBytes } = settings;
+	const onProblem = (sentence: string) => log.warn({ problem: sentence }, "firmware");
+	const uploads = new UploadStore({ directory: join(dataDir, "firmware"), disk, now, onProblem });
+	const catalog = new CatalogFile({ directory: releasesDir, disk, onProblem });
+	const files = new ImageFiles({ disk });
+	const library = new Library({ releasesDir, catalog, uploads, files, disk, checkImages });
+	const records = new UpdateRecords({ directory: join(dataDir, "updates"), disk, onProblem });
+	const certPem = settings.publicUrl ? undefined : findAuthority(settings.tls?.cert);
+	const updates = new Updates({ library, records, now, setOta, certPem });
+	const router = createFirmwareRoutes({
+		upload: { store: uploads, maxBytes, checkImages },
+		library,
+		catalog,
+		requireMonitor: access.require("monitor"),
+		requireAny: access.require("device", "monitor"),
+		onUploaded: (upload) => log.info({ upload }, "firmware uploaded"),
+		onError: (error) => log.error({ err: error }, "request for firmware failed"),
+	});
+	return {
+		router,
+		updates,
+		open: async () => {
+			try {
+				await uploads.open();
+				await updates.open();
+			} catch (error) {
+				const code = errorCode(error);
+				if (code === undefined) throw error;
+				throw new StartError(
+					`DATA_DIR is "${dataDir}", which cannot be used (${code}); set it to a folder of its own.`,
+				);
+			}
+			await catalog.read();
+		},
+		close: () => updates.close(),
+	};
+};
+
+/**
+ * The certificate by which a device can check ours: the last one of the chain, where that is its own authority. Devices
+ * know the public ones by themselves.
+ */
+function findAuthority(chain: Buffer | undefined): string | undefined {
+	const pem = chain
+		?.toString()
+		.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g)
+		?.at(-1);
+	if (pem === undefined) return undefined;
+	const certificate = new X509Certificate(pem);
+	return certificate.checkIssued(certificate) ? `${pem}\n` : undefined;
+}

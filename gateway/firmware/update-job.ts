@@ -1,0 +1,147 @@
+/**
+ * The life of one update, as a function from what was known and what was heard to what is known now. It never asks a
+ * clock, a disk or a socket, so that every order in which a device can speak, fall silent and come back can be tried.
+ *
+ * pending → downloading → rebooting → updated | rolled_back | failed. The version that comes back decides.
+ */
+
+import type { StateReport, Uplink } from "../../device/protocol/messages.js";
+import { boolean, integer, object, oneOf, optional, text, type Value } from "../../device/protocol/schema.js";
+import { type OtaMetadata, otaStatuses } from "../sessions/device.js";
+
+const milliseconds = integer(0, Number.MAX_SAFE_INTEGER);
+
+/** One update of one device, as it is kept on disk. */
+export const updateJob = object({
+	status: oneOf(...otaStatuses),
+	/** Absent before the download began. */
+	percent: optional(integer(0, 100)),
+	/** What was sent; absent where that is not known. */
+	version: optional(text(64)),
+	/** What the device ran before; absent until it is known. */
+	from: optional(text(32)),
+	reason: optional(text(1200)),
+	/** Since 1970. */
+	startedAt: milliseconds,
+	endedAt: optional(milliseconds),
+	/** Given up because nothing was heard: what the device says later still counts. */
+	silent: optional(boolean()),
+});
+export type UpdateJob = Value<typeof updateJob>;
+
+/** An update of which nothing is heard for so long has failed. */
+export const silenceMs = 5 * 60_000;
+
+export interface Heard {
+	/** Milliseconds since 1970. */
+	readonly now: number;
+	/** What the device runs, as far as is known. */
+	readonly runs: string | null;
+	/** Whether it has connected anew since the update was last heard of. */
+	readonly isNewSession: boolean;
+}
+
+export function beginJob({ now, runs }: Pick<Heard, "now" | "runs">, version: string | null): UpdateJob {
+	return {
+		status: "pending",
+		startedAt: now,
+		...(version !== null && { version }),
+		...(runs !== null && { from: runs }),
+	};
+}
+
+/** Whether the device is still busy with it. */
+export function isActive(job: UpdateJob | undefined): boolean {
+	return job !== undefined && ["pending", "downloading", "rebooting"].includes(job.status);
+}
+
+/** Whether what the device says can still change it. */
+export function isOpen(job: UpdateJob | undefined): job is UpdateJob {
+	return isActive(job) || job?.silent === true;
+}
+
+export function metadataOf(job: UpdateJob | undefined): OtaMetadata {
+	return {
+		otaStatus: job?.status ?? "idle",
+		otaPercent: job?.percent ?? null,
+		otaVersion: job?.version ?? null,
+		otaReason: job?.reason ?? null,
+	};
+}
+
+/**
+ * Takes in what the device says.
+ *
+ * @param job an open one
+ * @returns the same object where that changes nothing
+ */
+export function advance(job: UpdateJob, uplink: Uplink, heard: Heard): UpdateJob {
+	switch (uplink.type) {
+		case "ota_progress":
+			return download(job, uplink.percent);
+		case "ota_complete":
+			return job.status === "rebooting" ? job : reopen(job, { status: "rebooting", percent: 100 });
+		case "ota_error":
+			return end(job, "failed", heard.now, uplink.reason || "The device gave no reason.");
+		case "command_error":
+			if (uplink.command !== "start_ota" || job.status !== "pending") return job;
+			return end(job, "failed", heard.now, `The device refused it (${uplink.code}): ${uplink.message}`);
+		case "state_report":
+			return judge(job, uplink, heard);
+	}
+}
+
+/** Nothing was heard for `silenceMs`. */
+export function giveUp(job: UpdateJob, now: number): UpdateJob {
+	const what =
+		job.status === "pending"
+			? "The device did not begin"
+			: job.status === "rebooting"
+				? "The device did not come back"
+				: `The download stopped at ${job.percent ?? 0} %`;
+	const reason = `${what}: nothing was heard of the update for 5 minutes.`;
+	return { ...end(job, "failed", now, reason), silent: true };
+}
+
+function download(job: UpdateJob, percent: number): UpdateJob {
+	const furthest = Math.max(percent, job.percent ?? 0);
+	if (job.status === "rebooting" || (job.status === "downloading" && furthest === job.percent)) return job;
+	return reopen(job, { status: "downloading", percent: furthest });
+}
+
+/** What runs now, and whether the device came back with it. */
+function judge(job: UpdateJob, report: StateReport, { now, isNewSession }: Heard): UpdateJob {
+	const runs = report.system.firmware_version;
+	const from = job.from ?? (isNewSession ? undefined : runs);
+	if (runs === job.version && runs !== from) return succeed(job, runs, now);
+	if (!isNewSession) return job.from === undefined ? { ...job, from: runs } : job;
+
+	const hasRestarted = now - (report.health.uptime_seconds + 1) * 1000 > job.startedAt;
+	const isOld = from === undefined || runs === from;
+	if (!isOld && job.version === undefined) return succeed(job, runs, now);
+	if (isOld && (job.status === "rebooting" || (job.percent === 100 && hasRestarted))) {
+		if (runs === job.version) return succeed(job, runs, now);
+		const ending = `the new firmware ended with ${report.health.reset_reason}`;
+		return end(job, "rolled_back", now, `The device went back to ${runs}; ${ending}.`);
+	}
+	if (job.silent || (isOld && !hasRestarted)) return job;
+	const what = isOld
+		? `restarted in the middle of the update, at ${job.percent ?? 0} %`
+		: `came back with ${runs}, which nobody sent to it here`;
+	return end(job, "failed", now, `The device ${what}.`);
+}
+
+function succeed(job: UpdateJob, runs: string, now: number): UpdateJob {
+	return { ...reopen(job, { status: "updated", percent: 100 }), version: runs, endedAt: now };
+}
+
+function end(job: UpdateJob, status: "failed" | "rolled_back", now: number, reason: string): UpdateJob {
+	const { silent: _, ...rest } = job;
+	return { ...rest, status, reason, endedAt: now };
+}
+
+/** The job with these values, and without what an end had added to it. */
+function reopen(job: UpdateJob, values: Pick<UpdateJob, "status" | "percent">): UpdateJob {
+	const { silent: _silent, reason: _reason, endedAt: _endedAt, ...rest } = job;
+	return { ...rest, ...values };
+}

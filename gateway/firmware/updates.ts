@@ -1,0 +1,182 @@
+/**
+ * The updates of all devices: begins them, follows them by device rather than by connection, gives up on those that fell
+ * silent, and remembers how each ended. Without it a device that restarts into its new firmware would be a stranger.
+ */
+
+import { isDeepStrictEqual } from "node:util";
+import type { CommandOf, Uplink } from "../../device/protocol/messages.js";
+import type { Device, OtaMetadata } from "../sessions/device.js";
+import type { UpdateRefusal } from "../sessions/updates.js";
+import type { Library } from "./library.js";
+import {
+	advance,
+	beginJob,
+	giveUp,
+	isActive,
+	isOpen,
+	metadataOf,
+	silenceMs,
+	type UpdateJob,
+} from "./update-job.js";
+import type { UpdateRecords } from "./update-records.js";
+
+export interface UpdatesOptions {
+	readonly library: Pick<Library, "choose">;
+	readonly records: UpdateRecords;
+	/** Milliseconds since 1970. */
+	readonly now: () => number;
+	/** A device's update stands differently than before. */
+	readonly setOta: (device: Device, metadata: OtaMetadata) => void;
+	/** CA certificate in PEM that goes with https addresses; undefined: devices know the gateway's by themselves. */
+	readonly certPem?: string | undefined;
+}
+
+/** What is remembered of a device. */
+interface Entry {
+	/** The latest last. */
+	jobs: readonly UpdateJob[];
+	/** Undefined until it connects. */
+	device?: Device | undefined;
+	/** The session in which the update was last heard of. */
+	sessionId?: string | undefined;
+	/** Milliseconds since 1970. */
+	heardAt: number;
+}
+
+const jobsKept = 10;
+const checkIntervalMs = 5_000;
+/** Progress comes 4 times a second; this often it goes to disk. */
+const progressSaveMs = 2_000;
+
+export class Updates {
+	readonly #options: UpdatesOptions;
+	readonly #entries = new Map<string, Entry>();
+	/** Devices for which an image is being looked for. */
+	readonly #choosing = new Set<string>();
+	/** Devices whose progress is not on disk yet. */
+	readonly #unsaved = new Set<string>();
+	readonly #timers: NodeJS.Timeout[] = [];
+
+	constructor(options: UpdatesOptions) {
+		this.#options = options;
+	}
+
+	/** Takes up what the last run left. @throws {NodeJS.ErrnoException} */
+	async open(): Promise<void> {
+		const heardAt = this.#options.now();
+		for (const [deviceId, jobs] of await this.#options.records.load())
+			this.#entries.set(deviceId, { jobs, heardAt });
+		this.#timers.push(setInterval(() => this.expire(), checkIntervalMs).unref());
+		this.#timers.push(setInterval(() => this.#flush(), progressSaveMs).unref());
+	}
+
+	/** Stops; resolves once everything is on disk. */
+	async close(): Promise<void> {
+		for (const timer of this.#timers) clearInterval(timer);
+		this.#flush();
+		await this.#options.records.settle();
+	}
+
+	/** A device's updates, the latest last, at most 10. */
+	historyOf(deviceId: string): readonly UpdateJob[] {
+		return this.#entries.get(deviceId)?.jobs ?? [];
+	}
+
+	/**
+	 * Picks the image and sends `start_ota`.
+	 *
+	 * @param version `latest`, `custom` or a semantic version; undefined: see Library.choose
+	 * @returns undefined once the command is on its way and the update is on disk
+	 */
+	async trigger(device: Device, version: string | undefined): Promise<UpdateRefusal | undefined> {
+		const { deviceId } = device;
+		if (this.#choosing.has(deviceId) || isActive(this.historyOf(deviceId).at(-1)))
+			return refuse("ota_in_progress", "This device is being updated; wait until that has ended.");
+		this.#choosing.add(deviceId);
+		try {
+			const choice = await this.#options.library.choose(device, version);
+			if (choice.refusal) return choice.refusal;
+			if (!device.session.connected)
+				return refuse("target_offline", "The device has gone; wait until it is connected again.");
+			const now = this.#options.now();
+			const job = beginJob({ now, runs: device.firmwareVersion }, choice.version);
+			const saved = this.#put(device, [...this.historyOf(deviceId), job]);
+			device.session.send(JSON.stringify(this.#startOta(device, choice.path)));
+			await saved;
+			return undefined;
+		} finally {
+			this.#choosing.delete(deviceId);
+		}
+	}
+
+	/** A device is there: shows how its latest update stands, where the device's record does not yet. */
+	onConnected(device: Device): void {
+		const entry = this.#entries.get(device.deviceId);
+		if (!entry) return;
+		entry.device = device;
+		const metadata = metadataOf(entry.jobs.at(-1));
+		if (!isDeepStrictEqual(device.metadata, metadata)) this.#options.setOta(device, metadata);
+	}
+
+	/** A valid uplink; `device` shows already what a state report says. */
+	onUplink(device: Device, uplink: Uplink): void {
+		const { deviceId, firmwareVersion: runs, session } = device;
+		const entry = this.#entries.get(deviceId);
+		const job = entry?.jobs.at(-1);
+		const isAboutUpdate = uplink.type.startsWith("ota_");
+		const heard = { now: this.#options.now(), runs, isNewSession: session.sessionId !== entry?.sessionId };
+		if (entry && isAboutUpdate) entry.heardAt = heard.now;
+		if (isOpen(job)) {
+			const next = advance(job, uplink, heard);
+			if (next !== job) void this.#put(device, [...this.historyOf(deviceId).slice(0, -1), next]);
+			else if (entry && uplink.type === "state_report") entry.sessionId = session.sessionId;
+		} else if (isAboutUpdate) {
+			// Nobody asked for it here: a start_ota was forwarded to the device.
+			void this.#put(device, [...this.historyOf(deviceId), advance(beginJob(heard, null), uplink, heard)]);
+		}
+	}
+
+	/** Gives up on updates of which nothing is heard any more; called every few seconds. */
+	expire(): void {
+		const now = this.#options.now();
+		for (const [deviceId, entry] of this.#entries) {
+			const job = entry.jobs.at(-1);
+			if (!job || !isActive(job) || now - entry.heardAt < silenceMs) continue;
+			entry.jobs = [...entry.jobs.slice(0, -1), giveUp(job, now)];
+			void this.#options.records.save(deviceId, entry.jobs);
+			if (entry.device) this.#options.setOta(entry.device, metadataOf(entry.jobs.at(-1)));
+		}
+	}
+
+	/** @returns once it is on disk; a step of a download goes there later */
+	#put(device: Device, jobs: readonly UpdateJob[]): Promise<void> {
+		const { deviceId, session } = device;
+		const former = this.historyOf(deviceId).at(-1);
+		const latest = jobs.at(-1);
+		const kept = jobs.slice(-jobsKept);
+		const heardAt = this.#options.now();
+		this.#entries.set(deviceId, { jobs: kept, device, sessionId: session.sessionId, heardAt });
+		this.#options.setOta(device, metadataOf(latest));
+		if (former?.status === "downloading" && latest?.status === "downloading") {
+			this.#unsaved.add(deviceId);
+			return Promise.resolve();
+		}
+		this.#unsaved.delete(deviceId);
+		return this.#options.records.save(deviceId, kept);
+	}
+
+	#flush(): void {
+		for (const deviceId of this.#unsaved) void this.#options.records.save(deviceId, this.historyOf(deviceId));
+		this.#unsaved.clear();
+	}
+
+	#startOta(device: Device, path: string): CommandOf<"start_ota"> {
+		const { certPem } = this.#options;
+		const url = device.session.introduction.baseUrl + path;
+		return { command: "start_ota", url, ...(certPem && url.startsWith("https:") && { cert_pem: certPem }) };
+	}
+}
+
+function refuse(code: UpdateRefusal["code"], message: string): UpdateRefusal {
+	return { code, message };
+}

@@ -1,0 +1,197 @@
+/**
+ * The most recently uploaded firmware on disk. The binary is named by its SHA-256 and one small file says which binary
+ * counts, renamed into place last: whatever moment the power goes, name, size, version and bytes belong together.
+ */
+
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { chips } from "../../device/protocol/messages.js";
+import {
+	describeProblem,
+	findProblem,
+	formed,
+	integer,
+	matches,
+	models,
+	object,
+	oneOf,
+	optional,
+	text,
+	type Value,
+} from "../../device/protocol/schema.js";
+import { errorCode } from "../start-error.js";
+import { type Disk, isTemporary, moveInto, temporaryName, writeWhole } from "./whole-file.js";
+
+const record = object({
+	filename: text(255),
+	/** In bytes. */
+	size: integer(1, Number.MAX_SAFE_INTEGER),
+	/** ISO 8601, UTC. */
+	upload_time: text(30),
+	sha256: formed(64, "^[0-9a-f]{64}$", "a SHA-256 in hex"),
+	version: optional(text(32)),
+	model: optional(oneOf(...models)),
+	chip: optional(oneOf(...chips)),
+});
+
+/** What is known of an upload; version, model and chip are absent where the image was not checked. */
+export type Upload = Value<typeof record>;
+/** What the uploader and the image say of it; the rest the draft knows. */
+export type UploadDescription = Omit<Upload, "size" | "sha256" | "upload_time">;
+
+/** An upload that is still coming; nobody sees it until it is kept. */
+export interface Draft {
+	/** Bytes so far. */
+	readonly size: number;
+	write(chunk: Uint8Array): Promise<void>;
+	/** Makes it the current upload, in place of the former one. */
+	keep(description: UploadDescription): Promise<Upload>;
+	/** Leaves no trace of it; also after a failed `keep`. */
+	discard(): Promise<void>;
+}
+
+export interface UploadStoreOptions {
+	/** Belongs to this store alone; made where it is missing. */
+	readonly directory: string;
+	readonly disk: Disk;
+	/** Milliseconds since 1970. */
+	readonly now: () => number;
+	/** Something on disk is not as it was left. */
+	readonly onProblem: (sentence: string) => void;
+}
+
+/** Owns its folder; one process at a time may. */
+export class UploadStore {
+	readonly #options: UploadStoreOptions;
+	#current: Upload | undefined;
+	/** One upload after the other takes its place. */
+	#turn: Promise<unknown> = Promise.resolve();
+
+	constructor(options: UploadStoreOptions) {
+		this.#options = options;
+	}
+
+	/**
+	 * Takes the folder as the last run left it and removes what was not finished.
+	 *
+	 * @throws {NodeJS.ErrnoException} where the folder cannot be read or written
+	 */
+	async open(): Promise<void> {
+		const { disk, directory } = this.#options;
+		await disk.mkdir(directory, { recursive: true });
+		this.#current = await this.#readCurrent();
+		for (const name of await disk.readdir(directory))
+			if (isTemporary(name)) await disk.rm(this.#path(name), { force: true });
+		await this.#sweep();
+	}
+
+	/** The most recent upload; undefined before the first. */
+	get current(): Upload | undefined {
+		return this.#current;
+	}
+
+	pathOf(upload: Upload): string {
+		return this.#path(`${upload.sha256}.bin`);
+	}
+
+	/** @throws {NodeJS.ErrnoException} from here on each step may: ENOSPC where the disk is full */
+	async begin(): Promise<Draft> {
+		const path = temporaryName(this.#path("upload"));
+		const handle = await this.#options.disk.open(path, "wx", 0o600);
+		const hash = createHash("sha256");
+		let size = 0;
+		return {
+			get size() {
+				return size;
+			},
+			write: async (chunk) => {
+				size += chunk.length;
+				hash.update(chunk);
+				await handle.writeFile(chunk);
+			},
+			keep: async (description) => {
+				await handle.sync();
+				await handle.close();
+				const sha256 = hash.digest("hex");
+				return this.#inTurn(() => this.#replace(path, { ...description, size, sha256 }));
+			},
+			discard: async () => {
+				await handle.close();
+				await this.#options.disk.rm(path, { force: true });
+			},
+		};
+	}
+
+	async #replace(path: string, description: Omit<Upload, "upload_time">): Promise<Upload> {
+		const { disk, now } = this.#options;
+		const upload = { ...description, upload_time: new Date(now()).toISOString() };
+		try {
+			await moveInto(disk, path, this.pathOf(upload));
+			await writeWhole(disk, this.#path("upload.json"), `${JSON.stringify(upload, null, "\t")}\n`);
+			this.#current = upload;
+			return upload;
+		} catch (error) {
+			// Whichever step failed, even after the last rename: what the disk says counts.
+			this.#current = await this.#readCurrent();
+			if (!isDeepStrictEqual(this.#current, upload)) throw error;
+			return upload;
+		} finally {
+			await this.#sweep().catch((error) =>
+				this.#options.onProblem(`Former uploads stay on disk: ${error.message}`),
+			);
+		}
+	}
+
+	async #readCurrent(): Promise<Upload | undefined> {
+		const content = await this.#read("upload.json");
+		if (content === undefined) return undefined;
+		const value = parseJson(content.toString());
+		if (!matches(record, value))
+			return this.#reportLoss(`upload.json: ${describeProblem(findProblem(record, value))}`);
+		const binary = await this.#read(`${value.sha256}.bin`);
+		if (binary === undefined) return this.#reportLoss("its binary is missing");
+		if (createHash("sha256").update(binary).digest("hex") !== value.sha256)
+			return this.#reportLoss("its binary has been changed");
+		return value;
+	}
+
+	/** Removes the binaries that do not count. A reader that has one open keeps it until it is done. */
+	async #sweep(): Promise<void> {
+		const { disk, directory } = this.#options;
+		for (const name of await disk.readdir(directory))
+			if (name.endsWith(".bin") && name !== `${this.#current?.sha256}.bin`)
+				await disk.rm(this.#path(name), { force: true });
+	}
+
+	async #read(name: string): Promise<Buffer | undefined> {
+		try {
+			return await this.#options.disk.readFile(this.#path(name));
+		} catch (error) {
+			if (errorCode(error) === "ENOENT") return undefined;
+			throw error;
+		}
+	}
+
+	#reportLoss(why: string): undefined {
+		this.#options.onProblem(`The uploaded firmware is lost (${why}); upload it again.`);
+	}
+
+	#inTurn<T>(work: () => Promise<T>): Promise<T> {
+		const result = this.#turn.then(work);
+		this.#turn = result.catch(() => undefined);
+		return result;
+	}
+
+	#path(name: string): string {
+		return join(this.#options.directory, name);
+	}
+}
+
+function parseJson(content: string): unknown {
+	try {
+		return JSON.parse(content);
+	} catch {
+		return undefined;
+	}
+}

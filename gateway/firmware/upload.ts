@@ -1,0 +1,155 @@
+/**
+ * POST /ota/upload: one file out of a multipart form, checked while it streams to disk. Nothing of it is held in memory
+ * and nothing is visible before all of it is proven, so a bad or broken upload leaves the former firmware in place.
+ */
+
+import type { IncomingMessage } from "node:http";
+import type { Readable } from "node:stream";
+import { Busboy, type BusboyInstance } from "@fastify/busboy";
+import { errorCode } from "../start-error.js";
+import { ImageParser } from "./esp-image.js";
+import { HttpProblem } from "./http-problem.js";
+import { ImageError } from "./image-format.js";
+import type { Draft, Upload, UploadStore } from "./upload-store.js";
+
+/** What boundaries, headers and other fields of a form may add to the file, in bytes. */
+const formOverhead = 65_536;
+const fieldName = "firmware";
+
+export interface UploadOptions {
+	readonly store: UploadStore;
+	/** Size of the largest firmware, in bytes. */
+	readonly maxBytes: number;
+	/** false: any file is stored, and nothing is known of it. */
+	readonly checkImages: boolean;
+}
+
+/** The client closed the connection; nobody is left to answer. */
+export class ClientGone extends Error {}
+
+/**
+ * Reads the form to its end and makes its file the current upload.
+ *
+ * @throws {HttpProblem} 400, 413, 415, 422 or 507; the request may not have been read to its end then
+ * @throws {ClientGone}
+ */
+export async function receiveUpload(request: IncomingMessage, options: UploadOptions): Promise<Upload> {
+	const form = openForm(request);
+	if (Number(request.headers["content-length"]) > options.maxBytes + formOverhead)
+		throw tooLarge(options.maxBytes);
+	let draft: Draft | undefined;
+	try {
+		draft = await options.store.begin();
+		return await fillDraft(draft, request, form, options);
+	} catch (error) {
+		await draft?.discard();
+		throw asProblem(error);
+	}
+}
+
+async function fillDraft(
+	draft: Draft,
+	request: IncomingMessage,
+	form: BusboyInstance,
+	{ maxBytes, checkImages }: UploadOptions,
+): Promise<Upload> {
+	const parser = checkImages ? new ImageParser() : undefined;
+	const filename = await readForm(request, form, maxBytes, async (chunk) => {
+		if (draft.size + chunk.length > maxBytes) throw tooLarge(maxBytes);
+		parser?.write(chunk);
+		await draft.write(chunk);
+	});
+	if (draft.size === 0) throw new HttpProblem(400, "The file is empty.");
+	const info = parser?.end();
+	return draft.keep({
+		filename: cleanFilename(filename),
+		...(info && { version: info.version, model: info.model, chip: info.chip }),
+	});
+}
+
+function openForm(request: IncomingMessage): BusboyInstance {
+	const type = request.headers["content-type"] ?? "";
+	if (!/^multipart\/form-data *(;|$)/i.test(type))
+		throw new HttpProblem(
+			415,
+			`Send the firmware as multipart/form-data, in a file field named "${fieldName}".`,
+		);
+	try {
+		const limits = { fields: 32, fieldSize: 4096, parts: 64, headerPairs: 64, headerSize: 16_384 };
+		return new Busboy({ headers: { "content-type": type }, limits });
+	} catch {
+		throw new HttpProblem(400, "The Content-Type names no boundary for the parts of the form.");
+	}
+}
+
+/**
+ * Hands the file's bytes to `take`, one piece after the other.
+ *
+ * @returns the file's name as the client gave it, without a path
+ */
+function readForm(
+	request: IncomingMessage,
+	form: BusboyInstance,
+	maxBytes: number,
+	take: (chunk: Buffer) => Promise<void>,
+): Promise<string> {
+	let file: Readable | undefined;
+	let size = 0;
+	const read = new Promise<string>((resolve, reject) => {
+		const refuse = (detail: string) => reject(new HttpProblem(400, detail));
+		let received: Promise<string> | undefined;
+		form.on("file", (name, stream, filename) => {
+			stream.once("error", () => refuse("The form breaks off in the middle of the file."));
+			if (name !== fieldName) return void stream.resume();
+			if (file) return refuse(`The form has more than one field "${fieldName}".`);
+			file = stream;
+			received = takeAll(stream, take).then(() => filename);
+			received.catch(reject);
+		});
+		form.on("field", (name) => {
+			if (name === fieldName) refuse(`The field "${fieldName}" holds text; send a file in it.`);
+		});
+		form.once("error", () => refuse("The form is malformed or breaks off."));
+		form.once("finish", () =>
+			received ? resolve(received) : refuse(`The form has no file field named "${fieldName}".`),
+		);
+		const leave = () => reject(new ClientGone("the client closed the connection"));
+		if (request.destroyed) leave();
+		request.once("close", () => request.complete || leave());
+		request.on("data", (chunk: Buffer) => {
+			size += chunk.length;
+			if (size > maxBytes + formOverhead) reject(tooLarge(maxBytes));
+		});
+		request.pipe(form);
+	});
+	return read.finally(() => {
+		request.unpipe(form);
+		file?.destroy();
+	});
+}
+
+async function takeAll(stream: AsyncIterable<Buffer>, take: (chunk: Buffer) => Promise<void>): Promise<void> {
+	for await (const chunk of stream) await take(chunk);
+}
+
+/** A name to show to people: no path, nothing invisible, at most 120 characters. */
+export function cleanFilename(name: string): string {
+	const base = name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1);
+	const visible = base.normalize("NFC").replace(/[\p{C}\p{Zl}\p{Zp}\ufffd]/gu, "");
+	const short = [...visible.trim()].slice(0, 120).join("");
+	return /^\.*$/.test(short) ? "firmware.bin" : short;
+}
+
+function tooLarge(maxBytes: number): HttpProblem {
+	return new HttpProblem(
+		413,
+		`The firmware is larger than ${maxBytes} bytes, the most that is taken (MAX_UPLOAD).`,
+	);
+}
+
+function asProblem(error: unknown): unknown {
+	if (error instanceof ImageError) return new HttpProblem(422, error.message);
+	if (["ENOSPC", "EDQUOT"].includes(errorCode(error) ?? ""))
+		return new HttpProblem(507, "The gateway's disk is full; the former firmware is still in place.");
+	return error;
+}

@@ -1,0 +1,312 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { ImageFiles } from "../../../gateway/firmware/image-files.js";
+import { countingDisk } from "./counting-disk.js";
+import { makeImage } from "./images.js";
+import { entryOf, pathOf, writeCatalog, writeReleases } from "./releases.js";
+import { serveFirmware, temporaryDirectory } from "./serving.js";
+
+const image = makeImage();
+const size = image.length;
+const uploadedAt = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
+const lastModified = "Fri, 02 Jan 2026 03:04:05 GMT";
+const etag = `"${createHash("sha256").update(image).digest("hex")}"`;
+
+function digestOf(bytes: Uint8Array): string {
+	return `sha-256=:${createHash("sha256").update(bytes).digest("base64")}:`;
+}
+
+async function serveUpload(t: TestContext) {
+	const serving = await serveFirmware(t, { now: () => uploadedAt });
+	await serving.upload(image, "xs_esp32.bin");
+	return (headers: Readonly<Record<string, string>> = {}, method = "GET") =>
+		serving.ask("/ota/firmware.bin", headers, method);
+}
+
+describe("the whole binary", () => {
+	test("comes with its length, validators and digests", async (t) => {
+		const ask = await serveUpload(t);
+		const { status, headers, body } = await ask();
+		assert.equal(status, 200);
+		assert.ok(body.equals(image));
+		const { date: _date, connection: _connection, ...rest } = headers;
+		assert.deepEqual(rest, {
+			"accept-ranges": "bytes",
+			"cache-control": "private, no-cache, no-transform",
+			"content-digest": digestOf(image),
+			"content-disposition": "attachment; filename=xs_esp32.bin",
+			"content-length": String(size),
+			"content-type": "application/octet-stream",
+			etag,
+			"last-modified": lastModified,
+			"repr-digest": digestOf(image),
+			"x-content-type-options": "nosniff",
+		});
+	});
+	test("HEAD has the same headers, no content, and the digest of no content", async (t) => {
+		const ask = await serveUpload(t);
+		const { date: _getDate, ...ofGet } = (await ask()).headers;
+		const head = await ask({ Range: "bytes=0-9" }, "HEAD");
+		const { date: _headDate, ...ofHead } = head.headers;
+		assert.equal(head.status, 200, "Range means nothing in a HEAD");
+		assert.equal(head.body.length, 0);
+		assert.deepEqual(ofHead, { ...ofGet, "content-digest": digestOf(Buffer.alloc(0)) });
+	});
+});
+
+describe("a part of it", () => {
+	for (const [range, first, last] of [
+		["bytes=0-0", 0, 0],
+		["bytes=0-16383", 0, 16_383],
+		["bytes=16384-32767", 16_384, 32_767],
+		[`bytes=${size - 1}-${size - 1}`, size - 1, size - 1],
+		[`bytes=${size - 10}-${size + 100}`, size - 10, size - 1],
+		["bytes=100-", 100, size - 1],
+		["bytes=0-", 0, size - 1],
+		["bytes=-1", size - 1, size - 1],
+		["bytes=-500", size - 500, size - 1],
+		[`bytes=-${size * 2}`, 0, size - 1],
+		["bytes=0-999999999999999999999999", 0, size - 1],
+		["Bytes=5-6", 5, 6],
+	] as const)
+		test(`${range} is bytes ${first} to ${last}, with their own digest`, async (t) => {
+			const ask = await serveUpload(t);
+			const { status, headers, body } = await ask({ Range: range });
+			const part = image.subarray(first, last + 1);
+			assert.equal(status, 206);
+			assert.ok(body.equals(part));
+			assert.equal(headers["content-range"], `bytes ${first}-${last}/${size}`);
+			assert.equal(headers["content-length"], String(part.length));
+			assert.equal(headers["content-digest"], digestOf(part));
+			assert.equal(headers["repr-digest"], digestOf(image));
+			assert.equal(headers.etag, etag);
+			assert.equal(headers["last-modified"], lastModified);
+		});
+	test("blocks of 16 KiB put together are the binary", async (t) => {
+		const ask = await serveUpload(t);
+		const blocks: Buffer[] = [];
+		for (let at = 0; at < size; at += 16_384)
+			blocks.push((await ask({ Range: `bytes=${at}-${at + 16_383}`, "If-Range": etag })).body);
+		assert.ok(Buffer.concat(blocks).equals(image));
+	});
+	for (const range of [
+		"bytes=5-2",
+		"bytes=-",
+		"bytes=",
+		"bytes=a-b",
+		"bytes=0",
+		"bytes=0x0-5",
+		"bytes=1-2,4-5",
+		"items=0-5",
+		"bytes",
+		"0-5",
+		"bytes=--5",
+		"bytes=1.0-2",
+	])
+		test(`${range} is ignored: the whole is sent`, async (t) => {
+			const ask = await serveUpload(t);
+			const { status, headers, body } = await ask({ Range: range });
+			assert.deepEqual([status, body.length, headers["content-range"]], [200, size, undefined]);
+		});
+	for (const range of [
+		`bytes=${size}-`,
+		`bytes=${size}-${size + 5}`,
+		"bytes=99999999999999999999-",
+		"bytes=-0",
+	])
+		test(`${range} lies beyond the end: 416 with the length`, async (t) => {
+			const ask = await serveUpload(t);
+			const { status, headers, json } = await ask({ Range: range });
+			assert.equal(status, 416);
+			assert.equal(headers["content-range"], `bytes */${size}`);
+			assert.match(String(json.detail), new RegExp(`has ${size} bytes`));
+			assert.equal(headers.etag, undefined);
+		});
+});
+
+describe("conditions", () => {
+	for (const [what, headers, status] of [
+		["If-Range with the tag", { Range: "bytes=0-9", "If-Range": etag }, 206],
+		["If-Range with the date", { Range: "bytes=0-9", "If-Range": lastModified }, 206],
+		["If-Range with another tag", { Range: "bytes=0-9", "If-Range": '"other"' }, 200],
+		["If-Range with a weak tag", { Range: "bytes=0-9", "If-Range": `W/${etag}` }, 200],
+		["If-Range with a later date", { Range: "bytes=0-9", "If-Range": "Sat, 03 Jan 2026 03:04:05 GMT" }, 200],
+		["If-Range with another tag, beyond the end", { Range: `bytes=${size}-`, "If-Range": '"other"' }, 200],
+		["If-None-Match with the tag", { "If-None-Match": etag }, 304],
+		["If-None-Match with the tag, weak", { "If-None-Match": `W/${etag}` }, 304],
+		["If-None-Match with the tag among others", { "If-None-Match": `"a", ${etag}` }, 304],
+		["If-None-Match with any", { "If-None-Match": "*" }, 304],
+		["If-None-Match with another", { "If-None-Match": '"other"' }, 200],
+		[
+			"If-None-Match before If-Modified-Since",
+			{ "If-None-Match": '"x"', "If-Modified-Since": lastModified },
+			200,
+		],
+		["If-None-Match before Range", { "If-None-Match": etag, Range: "bytes=0-9" }, 304],
+		["If-Modified-Since with the date", { "If-Modified-Since": lastModified }, 304],
+		["If-Modified-Since with a later date", { "If-Modified-Since": "Sat, 03 Jan 2026 03:04:05 GMT" }, 304],
+		["If-Modified-Since with an earlier date", { "If-Modified-Since": "Thu, 01 Jan 2026 03:04:05 GMT" }, 200],
+		["If-Modified-Since with nonsense", { "If-Modified-Since": "yesterday" }, 200],
+		["If-Match with the tag", { "If-Match": etag, Range: "bytes=0-9" }, 206],
+		["If-Match with any", { "If-Match": "*" }, 200],
+		["If-Match with another", { "If-Match": '"other"' }, 412],
+	] as const)
+		test(`${what}: ${status}`, async (t) => {
+			const ask = await serveUpload(t);
+			for (const method of status === 206 ? ["GET"] : ["GET", "HEAD"]) {
+				const answer = await ask({ ...headers }, method);
+				assert.equal(answer.status, status, method);
+				if (status !== 304) continue;
+				assert.equal(answer.body.length, 0);
+				assert.equal(answer.headers.etag, etag);
+				assert.equal(answer.headers["content-digest"], undefined);
+			}
+		});
+	test("a download that goes on after the binary was replaced gets the new one from its start", async (t) => {
+		const serving = await serveFirmware(t);
+		await serving.upload(image);
+		const first = await serving.ask("/ota/firmware.bin", { Range: "bytes=0-99" });
+		const other = makeImage({ version: "1.5.0" });
+		await serving.upload(other);
+		const headers = { Range: "bytes=100-199", "If-Range": String(first.headers.etag) };
+		const second = await serving.ask("/ota/firmware.bin", headers);
+		assert.equal(second.status, 200);
+		assert.ok(second.body.equals(other));
+	});
+});
+
+describe("a release", () => {
+	const content = { version: "1.4.0", model: "DEV-1", chip: "virtual" } as const;
+
+	test("is served under its path, and may be kept for long", async (t) => {
+		const { ask, releasesDir } = await serveFirmware(t);
+		const [bytes] = await writeReleases(releasesDir, [content]);
+		const { status, headers, body } = await ask("/releases/virtual/dev-1/firmware-v1.4.0.bin");
+		assert.equal(status, 200);
+		assert.ok(bytes?.equals(body));
+		assert.equal(headers["cache-control"], "private, max-age=31536000, immutable, no-transform");
+		assert.equal(headers["content-disposition"], "attachment; filename=firmware-v1.4.0.bin");
+		const part = await ask("/releases/virtual/dev-1/firmware-v1.4.0.bin", { Range: "bytes=0-15" });
+		assert.deepEqual([part.status, part.body.length], [206, 16]);
+	});
+	test("nothing but what the catalog names is found, by whatever path", async (t) => {
+		const { ask, releasesDir, directory } = await serveFirmware(t);
+		await writeReleases(releasesDir, [content]);
+		await writeFile(join(directory, "secret.bin"), "secret");
+		await writeFile(join(releasesDir, "virtual", "firmware-v9.9.9.bin"), "not in the catalog");
+		for (const path of [
+			"/releases/",
+			"/releases/catalog.json",
+			"/releases/virtual/dev-1/",
+			"/releases/virtual/firmware-v9.9.9.bin",
+			"/releases/virtual/dev-1/FIRMWARE-v1.4.0.bin",
+			"/releases/virtual/dev-1/firmware-v1.4.0.bin/",
+			"/releases/../secret.bin",
+			"/releases/..%2fsecret.bin",
+			"/releases/%2e%2e/secret.bin",
+			"/releases/..%5csecret.bin",
+			"/releases/virtual/../../secret.bin",
+			"/releases//virtual/dev-1/firmware-v1.4.0.bin",
+			"/releases/./virtual/dev-1/firmware-v1.4.0.bin",
+			"/releases/virtual/dev-1/firmware-v1.4.0.bin%00",
+			`/releases/${"a/".repeat(1000)}x.bin`,
+		])
+			assert.equal((await ask(path)).status, 404, path);
+		assert.equal((await ask("/releases/%E0%A4%A.bin")).status, 400);
+	});
+	test("a link that leads out of the folder is not followed; one that stays inside is", async (t) => {
+		const { ask, releasesDir, directory } = await serveFirmware(t);
+		const other = { ...content, version: "1.5.0" };
+		const [bytes = Buffer.alloc(0), others = Buffer.alloc(0)] = await writeReleases(releasesDir, [
+			content,
+			other,
+		]);
+		const [path, otherPath] = [join(directory, pathOf(content)), join(directory, pathOf(other))];
+		await writeFile(join(directory, "outside.bin"), bytes);
+		await rm(path);
+		await symlink(join(directory, "outside.bin"), path);
+		assert.equal((await ask(pathOf(content))).status, 503);
+		await writeFile(join(releasesDir, "inside.bin"), others);
+		await rm(otherPath);
+		await symlink(join(releasesDir, "inside.bin"), otherPath);
+		assert.equal((await ask(pathOf(other))).status, 200);
+	});
+	test("whose file is missing or changed is not served: 503, to be tried again", async (t) => {
+		const serving = await serveFirmware(t);
+		const [bytes = Buffer.alloc(0)] = await writeReleases(serving.releasesDir, [content]);
+		const file = join(serving.directory, pathOf(content));
+		assert.equal((await serving.ask(pathOf(content))).status, 200);
+		for (const [spoil, reason] of [
+			[() => writeFile(file, makeImage({ ...content, version: "1.4.1" })), /is not the one in the catalog/],
+			[() => rm(file), /is missing/],
+		] as const) {
+			await spoil();
+			const { status, headers, json } = await serving.ask(pathOf(content));
+			assert.deepEqual([status, headers["retry-after"]], [503, "10"]);
+			assert.match(String(json.detail), reason);
+		}
+		await writeFile(file, bytes);
+		assert.equal((await serving.ask(pathOf(content))).status, 200);
+	});
+	test("that says something else than the catalog is not served", async (t) => {
+		const serving = await serveFirmware(t);
+		await writeReleases(serving.releasesDir, [content]);
+		const wrong = makeImage({ ...content, model: "PROTO-1" });
+		await writeFile(join(serving.directory, pathOf(content)), wrong);
+		const images = [entryOf(content, wrong)];
+		const releases = [{ version: "1.4.0", date: "2026-01-02", notes: "", images }];
+		await writeCatalog(serving.releasesDir, { schema: 1, latest: "1.4.0", releases });
+		const { status, json } = await serving.ask(pathOf(content));
+		assert.equal(status, 503);
+		assert.match(String(json.detail), /says that it is 1\.4\.0 for PROTO-1 \(virtual\)/);
+	});
+});
+
+describe("images in memory", () => {
+	/** A disk that counts how often an image is read. */
+	function readCounter() {
+		let reads = 0;
+		const plain = countingDisk(() => {});
+		const open: typeof plain.open = (...parameters) => {
+			reads++;
+			return plain.open(...parameters);
+		};
+		return { disk: { ...plain, open }, reads: () => reads };
+	}
+
+	test("a file is read once for all who ask, also at the same time", async (t) => {
+		const path = join(await temporaryDirectory(t), "x.bin");
+		await writeFile(path, image);
+		const { disk, reads } = readCounter();
+		const files = new ImageFiles({ disk });
+		const loaded = await Promise.all(Array.from({ length: 100 }, () => files.load(path)));
+		assert.ok(loaded.every(({ bytes }) => bytes === loaded[0]?.bytes));
+		assert.equal(reads(), 1);
+	});
+	test("those used last are kept, as many as there is room for, and the last one always", async (t) => {
+		const directory = await temporaryDirectory(t);
+		const [a = "", b = "", c = ""] = ["a", "b", "c"].map((name) => join(directory, name));
+		for (const path of [a, b, c]) await writeFile(path, image);
+		const { disk, reads } = readCounter();
+		const two = new ImageFiles({ disk, maxBytes: 2 * size });
+		for (const path of [a, b, a, b, a]) await two.load(path);
+		assert.equal(reads(), 2);
+		for (const path of [c, a]) await two.load(path);
+		assert.equal(reads(), 3, "b was used longest ago");
+		await two.load(b);
+		assert.equal(reads(), 4);
+		const tiny = new ImageFiles({ disk, maxBytes: 1 });
+		for (const path of [a, a]) await tiny.load(path);
+		assert.equal(reads(), 5);
+	});
+	test("a file that cannot be read is asked for again the next time", async (t) => {
+		const path = join(await temporaryDirectory(t), "x.bin");
+		const files = new ImageFiles({ disk: readCounter().disk });
+		await assert.rejects(files.load(path), { code: "ENOENT" });
+		await writeFile(path, image);
+		assert.ok((await files.load(path)).bytes.equals(image));
+	});
+});

@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { parseCatalog } from "../../../gateway/firmware/catalog.js";
+import { writeCatalog, writeReleases } from "./releases.js";
+import { serveFirmware } from "./serving.js";
+
+const image = {
+	model: "DEV-1",
+	path: "/releases/firmware-v1.4.0.bin",
+	size: 5,
+	sha256: "0".repeat(64),
+	chip: "esp32s3",
+	idf_version: "v6.0",
+};
+const release = { version: "1.4.0", date: "2026-01-02", notes: "", images: [image] };
+const good = { schema: 1, latest: "1.4.0", releases: [release] };
+
+describe("a catalog", () => {
+	test("is taken as it is, with fields that are not known here", () => {
+		const catalog = { ...good, made_by: "npm run release", releases: [{ ...release, signed: true }] };
+		const { made_by: _, ...parsed } = { made_by: undefined, ...parseCatalog(JSON.stringify(catalog)) };
+		assert.deepEqual(parsed, { ...good, releases: [{ ...release, signed: true }] });
+	});
+	for (const [what, catalog, problem] of [
+		["no JSON", "{", /JSON/],
+		["a list", [], /schema must be 1/],
+		["another schema", { ...good, schema: 2 }, /schema must be 1/],
+		["no releases", { schema: 1, latest: null }, /releases must be a list/],
+		["a latest that is not there", { ...good, latest: "2.0.0" }, /latest names 2\.0\.0/],
+		["a latest that is no text", { ...good, latest: 5 }, /latest must be/],
+		["a release of null", { ...good, releases: [null] }, /releases\[0\]: it must be an object/],
+		[
+			"no version",
+			{ ...good, releases: [{ ...release, version: undefined }] },
+			/releases\[0\]: version is missing/,
+		],
+		["a version with a v", { ...good, releases: [{ ...release, version: "v1.4.0" }] }, /semantic version/],
+		[
+			"a version that is none",
+			{ ...good, releases: [{ ...release, version: "1.4" }] },
+			/releases\[0\]\.version/,
+		],
+		["a version twice", { ...good, releases: [release, release] }, /1\.4\.0 is there twice/],
+		[
+			"an image twice",
+			{ ...good, releases: [{ ...release, images: [image, image] }] },
+			/1\.4\.0\.bin is there twice/,
+		],
+		["no images", { ...good, releases: [{ ...release, images: {} }] }, /images must be a list/],
+		["another model", withImage({ model: "DEV-2" }), /images\[0\]: model must be one of DEV-1, PROTO-1/],
+		["another chip", withImage({ chip: "esp8266" }), /chip must be one of/],
+		["a size of nothing", withImage({ size: 0 }), /size must be/],
+		["a short digest", withImage({ sha256: "abc" }), /sha256 must be/],
+		["a path elsewhere", withImage({ path: "/etc/firmware-v1.4.0.bin" }), /path must be/],
+		["a path upwards", withImage({ path: "/releases/../firmware-v1.4.0.bin" }), /path must be/],
+		["an address", withImage({ path: "http://x/releases/firmware-v1.4.0.bin" }), /path must be/],
+		["a file of another kind", withImage({ path: "/releases/firmware-v1.4.0.exe" }), /path must be/],
+		[
+			"a path for another version",
+			withImage({ path: "/releases/firmware-v1.4.1.bin" }),
+			/not named for version 1\.4\.0/,
+		],
+	] as const)
+		test(`is refused with ${what}`, () => {
+			const content = typeof catalog === "string" ? catalog : JSON.stringify(catalog);
+			assert.throws(() => parseCatalog(content), { message: problem });
+		});
+});
+
+function withImage(given: Readonly<Record<string, unknown>>) {
+	return { ...good, releases: [{ ...release, images: [{ ...image, ...given }] }] };
+}
+
+describe("the catalog that is served", () => {
+	const empty = { schema: 1, latest: null, releases: [] };
+
+	test("is empty while there is none", async (t) => {
+		const { ask, catalog } = await serveFirmware(t);
+		const { status, json } = await ask("/ota/catalog");
+		assert.equal(status, 200);
+		assert.deepEqual(json, empty);
+		assert.equal(catalog.problem, undefined);
+	});
+	test("is the one on disk, read again when it changes in whatever way", async (t) => {
+		const { ask, releasesDir } = await serveFirmware(t);
+		const latest = async () => (await ask("/ota/catalog")).json.latest;
+		await writeCatalog(releasesDir, good);
+		assert.deepEqual((await ask("/ota/catalog")).json, good);
+		await writeReleases(releasesDir, [{ version: "1.5.0", model: "DEV-1", chip: "esp32" }]);
+		assert.equal(await latest(), "1.5.0");
+		const path = join(releasesDir, "catalog.json");
+		await writeFile(`${path}.new`, JSON.stringify(good).replaceAll("1.4.0", "1.6.0"));
+		await rename(`${path}.new`, path);
+		assert.equal(await latest(), "1.6.0");
+		await rm(path);
+		assert.deepEqual((await ask("/ota/catalog")).json, empty);
+		await writeCatalog(releasesDir, good);
+		assert.equal(await latest(), "1.4.0");
+	});
+	test("stays the last good one while the file is broken, which is reported once", async (t) => {
+		const { ask, releasesDir, problems, catalog } = await serveFirmware(t);
+		await writeCatalog(releasesDir, good);
+		await ask("/ota/catalog");
+		await writeCatalog(releasesDir, '{"schema":1,');
+		for (let times = 0; times < 3; times++) assert.deepEqual((await ask("/ota/catalog")).json, good);
+		assert.equal(problems.length, 1);
+		assert.match(String(problems), /catalog\.json is not used, what it last said stays in force: .*JSON/);
+		assert.equal(catalog.problem, problems[0]);
+		await writeCatalog(releasesDir, { ...good, schema: 7 });
+		await ask("/ota/catalog");
+		assert.equal(problems.length, 2);
+		await writeCatalog(releasesDir, { ...good, latest: null });
+		assert.equal((await ask("/ota/catalog")).json.latest, null);
+		assert.equal(catalog.problem, undefined);
+	});
+});

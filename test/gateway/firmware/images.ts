@@ -1,0 +1,59 @@
+/** Firmware images for tests, whole ones and ones with a single thing wrong. */
+
+import { createHash } from "node:crypto";
+import { encodeImage, type ImageContent } from "../../../gateway/firmware/encode-image.js";
+
+const content: ImageContent = {
+	chip: "esp32s3",
+	model: "DEV-1",
+	version: "1.4.0",
+	project: "xs_esp32",
+	idfVersion: "v6.0",
+	segments: [Buffer.from("the program"), Buffer.alloc(70_000, "abcdefg")],
+};
+
+/** A good image for a DEV-1, but for what is given. */
+export function makeImage(given: Partial<ImageContent> = {}): Buffer {
+	return encodeImage({ ...content, ...given });
+}
+
+/** The image with other bytes at `offset`; its checksum and SHA-256 are still the old ones. */
+export function damaged(image: Buffer, offset: number, bytes: string | readonly number[]): Buffer {
+	const copy = Buffer.from(image);
+	copy.set(typeof bytes === "string" ? Buffer.from(bytes, "latin1") : bytes, offset);
+	return copy;
+}
+
+/** As `damaged`, with the checksum and SHA-256 that go with the new bytes. */
+export function rewritten(image: Buffer, offset: number, bytes: string | readonly number[]): Buffer {
+	const copy = damaged(image, offset, bytes);
+	const end = copy.length - 32;
+	let checksum = 0xef;
+	for (let segment = 0, at = 24; segment < copy.readUInt8(1); segment++) {
+		const length = copy.readUInt32LE(at + 4);
+		for (const byte of copy.subarray(at + 8, at + 8 + length)) checksum ^= byte;
+		at += 8 + length;
+	}
+	copy[end - 1] = checksum;
+	copy.set(createHash("sha256").update(copy.subarray(0, end)).digest(), end);
+	return copy;
+}
+
+/** Without the appended SHA-256, and saying so. */
+export function withoutHash(image: Buffer): Buffer {
+	return damaged(image, 23, [0]).subarray(0, -32);
+}
+
+/** A boot loader as ESP-IDF builds it: an image with its own descriptor. */
+export function makeBootLoader(chip: ImageContent["chip"] = "esp32s3"): Buffer {
+	return rewritten(makeImage({ chip, segments: [] }), 0x20, [0x50, 0, 0, 0]);
+}
+
+/** What `esptool merge_bin` writes for flashing by cable: boot loader, partition table, application. */
+export function makeMergedFlash(chip: "esp32" | "esp32s3"): Buffer {
+	const flash = Buffer.alloc(0x10000 + 80_000, 0xff);
+	flash.set(makeBootLoader(chip), chip === "esp32" ? 0x1000 : 0);
+	flash.set([0xaa, 0x50, 0x01, 0x02], 0x8000);
+	flash.set(makeImage({ chip }), 0x10000);
+	return flash;
+}

@@ -1,0 +1,20 @@
+/**
+ * A process that replaces the upload in the folder `directory` and kills itself (SIGKILL) at its n-th step on disk:
+ * `killed-upload.ts <directory> <n> <image file>`. It ends by itself where it has no n-th step.
+ */
+
+import { readFile } from "node:fs/promises";
+import { UploadStore } from "../../../gateway/firmware/upload-store.js";
+import { countingDisk } from "./counting-disk.js";
+
+const [directory = "", last = "0", path = ""] = process.argv.slice(2);
+const image = await readFile(path);
+const disk = countingDisk((number) => {
+	if (number === Number(last)) process.kill(process.pid, "SIGKILL");
+});
+const store = new UploadStore({ directory, disk, now: Date.now, onProblem: console.error });
+await store.open();
+const draft = await store.begin();
+await draft.write(image.subarray(0, 40_000));
+await draft.write(image.subarray(40_000));
+await draft.keep({ filename: "new.bin", version: "1.5.0" });

@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import type { Fit } from "../../../gateway/firmware/library.js";
+import { makeImage } from "./images.js";
+import { pathOf, writeReleases } from "./releases.js";
+import { type Serving, serveFirmware } from "./serving.js";
+
+const s3 = { model: "DEV-1", chip: "esp32s3" } as const;
+const esp32 = { model: "DEV-1", chip: "esp32" } as const;
+const virtual = { model: "DEV-1", chip: "virtual" } as const;
+const proto = { model: "PROTO-1", chip: "esp32s3" } as const;
+
+/** Releases 1.4.0 (the latest), 1.3.0 and 1.5.0-rc.1; 1.4.0 has images for all but an ESP32. */
+async function serveReleases(t: TestContext): Promise<Serving> {
+	const serving = await serveFirmware(t);
+	await writeReleases(serving.releasesDir, [
+		{ version: "1.4.0", ...virtual },
+		{ version: "1.4.0", ...s3 },
+		{ version: "1.4.0", ...proto },
+		{ version: "1.3.0", ...esp32 },
+		{ version: "1.3.0", model: "PROTO-1", chip: "virtual" },
+		{ version: "1.5.0-rc.1", ...s3 },
+		{ version: "1.2.0+build.7", ...s3 },
+	]);
+	return serving;
+}
+
+async function outcome({ library }: Serving, device: Fit, version?: string) {
+	const choice = await library.choose(device, version);
+	return choice.refusal
+		? `${choice.refusal.code}: ${choice.refusal.message}`
+		: `${choice.version} ${choice.path}`;
+}
+
+describe("what a device gets from the releases", () => {
+	for (const [device, version, expected] of [
+		[s3, "latest", "1.4.0 /releases/dev-1/firmware-v1.4.0.bin"],
+		[virtual, "latest", "1.4.0 /releases/virtual/dev-1/firmware-v1.4.0.bin"],
+		[proto, "latest", "1.4.0 /releases/proto-1/firmware-v1.4.0.bin"],
+		[s3, undefined, "1.4.0 /releases/dev-1/firmware-v1.4.0.bin"],
+		[s3, "1.4.0", "1.4.0 /releases/dev-1/firmware-v1.4.0.bin"],
+		[s3, "v1.4.0", "1.4.0 /releases/dev-1/firmware-v1.4.0.bin"],
+		[s3, " 1.4.0 ", "1.4.0 /releases/dev-1/firmware-v1.4.0.bin"],
+		[esp32, "1.3.0", "1.3.0 /releases/dev-1/firmware-v1.3.0.bin"],
+		[s3, "1.5.0-rc.1", "1.5.0-rc.1 /releases/dev-1/firmware-v1.5.0-rc.1.bin"],
+		[s3, "v1.5.0-rc.1", "1.5.0-rc.1 /releases/dev-1/firmware-v1.5.0-rc.1.bin"],
+		[s3, "1.2.0+build.7", "1.2.0+build.7 /releases/dev-1/firmware-v1.2.0+build.7.bin"],
+		[{ model: "DEV-1" }, "1.4.0", "1.4.0 /releases/dev-1/firmware-v1.4.0.bin"],
+		[{ model: "PROTO-1" }, "1.3.0", "1.3.0 /releases/virtual/proto-1/firmware-v1.3.0.bin"],
+		[{ chip: "esp32" }, "1.3.0", "1.3.0 /releases/dev-1/firmware-v1.3.0.bin"],
+	] as const satisfies readonly (readonly [Fit, string | undefined, string])[])
+		test(`${JSON.stringify(device)} ${version}: ${expected}`, async (t) => {
+			assert.equal(await outcome(await serveReleases(t), device, version), expected);
+		});
+	for (const [device, version, expected] of [
+		[
+			s3,
+			"1.6.0",
+			/^unknown_version: There is no release "1\.6\.0"; there are 1\.5\.0-rc\.1, 1\.4\.0, 1\.3\.0, 1\.2\.0/,
+		],
+		[s3, "1.4", /^unknown_version/],
+		[s3, "1.2.0", /^unknown_version/],
+		[s3, "newest", /^unknown_version/],
+		[s3, "", /^unknown_version/],
+		[s3, "Latest", /^unknown_version/],
+		[s3, "../1.4.0", /^unknown_version/],
+		[esp32, "latest", /^incompatible_firmware: Release 1\.4\.0 has no image for DEV-1 \(esp32\)\.$/],
+		[s3, "1.3.0", /^incompatible_firmware: Release 1\.3\.0 has no image for DEV-1 \(esp32s3\)\.$/],
+		[{ chip: "esp32s3" }, "latest", /^incompatible_firmware: The device's model is not known yet; wait/],
+		[s3, "custom", /^no_firmware: No firmware was uploaded yet/],
+		[esp32, undefined, /^no_firmware: There is no release for DEV-1 \(esp32\) and no uploaded firmware/],
+	] as const satisfies readonly (readonly [Fit, string | undefined, RegExp])[])
+		test(`${JSON.stringify(device)} ${version} is refused: ${expected.source}`, async (t) => {
+			assert.match(await outcome(await serveReleases(t), device, version), expected);
+		});
+	test("a release whose file is missing, changed or no image is refused with its reason", async (t) => {
+		const serving = await serveReleases(t);
+		const file = join(serving.directory, pathOf({ version: "1.4.0", ...s3 }));
+		await writeFile(file, makeImage({ version: "1.4.1" }));
+		for (const version of ["latest", undefined])
+			assert.match(
+				await outcome(serving, s3, version),
+				/^no_firmware: The file .*v1\.4\.0\.bin is not the one in the/,
+			);
+		await rm(file);
+		assert.match(
+			await outcome(serving, s3, "1.4.0"),
+			/^no_firmware: .* is missing; make release 1\.4\.0 again\.$/,
+		);
+	});
+	test("a catalog without releases", async (t) => {
+		const serving = await serveFirmware(t);
+		assert.match(await outcome(serving, s3, "latest"), /^no_firmware: The catalog has no latest release/);
+		assert.match(await outcome(serving, s3, undefined), /^no_firmware: /);
+		assert.match(await outcome(serving, s3, "1.0.0"), /^unknown_version: .*the catalog is empty\.$/);
+		await writeReleases(serving.releasesDir, [{ version: "1.0.0-rc.1", ...s3 }], null);
+		assert.match(await outcome(serving, s3, "latest"), /^no_firmware/);
+		assert.match(await outcome(serving, s3, "1.0.0-rc.1"), /^1\.0\.0-rc\.1 /);
+	});
+});
+
+describe("what a device gets from the upload", () => {
+	const custom = "1.4.0 /ota/firmware.bin";
+
+	test("the upload, where it fits its model and chip", async (t) => {
+		const serving = await serveFirmware(t);
+		await serving.upload(makeImage());
+		for (const device of [s3, { model: "DEV-1" }, { chip: "esp32s3" }, {}] as const)
+			assert.equal(await outcome(serving, device, "custom"), custom);
+		for (const device of [esp32, virtual, proto])
+			assert.match(
+				await outcome(serving, device, "custom"),
+				/^incompatible_firmware: The uploaded firmware is for DEV-1 \(esp32s3\), the device is /,
+			);
+	});
+	test("where no version is asked for, the latest release comes first, where it has an image for the device", async (t) => {
+		const serving = await serveReleases(t);
+		await serving.upload(makeImage({ version: "9.0.0", ...esp32 }));
+		assert.equal(await outcome(serving, s3, undefined), "1.4.0 /releases/dev-1/firmware-v1.4.0.bin");
+		assert.equal(await outcome(serving, esp32, undefined), "9.0.0 /ota/firmware.bin");
+		assert.match(
+			await outcome(serving, { model: "PROTO-1", chip: "esp32" }, undefined),
+			/^incompatible_firmware/,
+		);
+	});
+	test("one that was not checked fits any device, and its version is not known", async (t) => {
+		const serving = await serveFirmware(t, { checkImages: false });
+		await serving.upload(Buffer.from("anything"));
+		for (const device of [s3, virtual, proto])
+			assert.equal(await outcome(serving, device, "custom"), "null /ota/firmware.bin");
+	});
+});

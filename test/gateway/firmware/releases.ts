@@ -1,0 +1,55 @@
+/** A folder of releases as the release script leaves it. */
+
+import { createHash } from "node:crypto";
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { ImageContent } from "../../../gateway/firmware/encode-image.js";
+import { makeImage } from "./images.js";
+
+type ReleaseContent = Pick<ImageContent, "version" | "model" | "chip">;
+
+export function pathOf({ version, model, chip }: ReleaseContent): string {
+	const folder = `${chip === "virtual" ? "virtual/" : ""}${model.toLowerCase()}`;
+	return `/releases/${folder}/firmware-v${version}.bin`;
+}
+
+/** Writes the images and the catalog that names them; the first image's version is the latest. */
+export async function writeReleases(
+	releasesDir: string,
+	contents: readonly ReleaseContent[],
+	latest: string | null = contents[0]?.version ?? null,
+): Promise<readonly Buffer[]> {
+	const images = contents.map((content) => makeImage(content));
+	const entries = contents.map((content, index) => entryOf(content, images[index] ?? Buffer.alloc(0)));
+	for (const [index, image] of images.entries()) {
+		const path = join(releasesDir, "..", entries[index]?.path ?? "");
+		await mkdir(dirname(path), { recursive: true });
+		await writeFile(path, image);
+	}
+	const versions = [...new Set(contents.map(({ version }) => version))];
+	const releases = versions.map((version) => ({
+		version,
+		date: "2026-01-02",
+		notes: "",
+		images: entries.filter((_, index) => contents[index]?.version === version),
+	}));
+	await writeCatalog(releasesDir, { schema: 1, latest, releases });
+	return images;
+}
+
+export function entryOf(content: ReleaseContent, image: Uint8Array) {
+	return {
+		model: content.model,
+		path: pathOf(content),
+		size: image.length,
+		sha256: createHash("sha256").update(image).digest("hex"),
+		chip: content.chip,
+		idf_version: "v6.0",
+	};
+}
+
+export async function writeCatalog(releasesDir: string, catalog: unknown): Promise<void> {
+	await mkdir(releasesDir, { recursive: true });
+	const content = typeof catalog === "string" ? catalog : JSON.stringify(catalog);
+	await writeFile(join(releasesDir, "catalog.json"), content);
+}

@@ -1,0 +1,174 @@
+/** The firmware room in a whole gateway, over real sockets and HTTP. */
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { createGateway } from "../../../gateway/gateway.js";
+import { StartError } from "../../../gateway/start-error.js";
+import { createLog } from "../../../gateway/telemetry/log.js";
+import { altered, sampleReport } from "../../device/protocol/samples.js";
+import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../running.js";
+import { makeImage } from "./images.js";
+import { writeReleases } from "./releases.js";
+
+const image = makeImage({ chip: "virtual" });
+const virtualDevice = { "Device-Id": "dev-1-a1b2c3", "Device-Model": "DEV-1", "Device-Chip": "virtual" };
+
+function upload(url: string, token: string | undefined, content = image): Promise<Response> {
+	const body = new FormData();
+	body.set("firmware", new Blob([content]), "virtual.bin");
+	return fetch(`${url}/ota/upload`, { method: "POST", body, headers: token ? bearer(token) : {} });
+}
+
+function runs(version: string) {
+	return altered(sampleReport("DEV-1"), "system.firmware_version", version);
+}
+
+describe("who may", () => {
+	test("upload: monitors alone; fetch: devices too; nothing: anybody else", async (t) => {
+		const { url } = await runGateway(t);
+		for (const [token, status] of [
+			[undefined, 401],
+			["wrong-token-of-the-tests", 401],
+			[deviceToken, 401],
+			[monitorToken, 201],
+		] as const) {
+			const answer = await upload(url, token);
+			assert.equal(answer.status, status, token);
+			if (status === 401)
+				assert.match(answer.headers.get("content-type") ?? "", /^application\/problem\+json/);
+		}
+		for (const path of ["/ota/firmware.bin", "/ota/status", "/ota/catalog"])
+			for (const [headers, status] of [
+				[{}, 401],
+				[bearer(deviceToken), 200],
+				[bearer(monitorToken), 200],
+			] as const)
+				assert.equal((await fetch(url + path, { headers: { ...headers } })).status, status, path);
+	});
+});
+
+describe("an update", () => {
+	test("from the upload to the device that is back with it, seen by a monitor", async (t) => {
+		const gateway = await runGateway(t);
+		await upload(gateway.url, monitorToken);
+		const monitor = await gateway.monitor();
+		const device = await gateway.device(virtualDevice);
+		device.send(runs("1.3.0"));
+		const { sessionId } = await monitor.change("identified");
+
+		const ask = { type: "trigger_ota", targetId: "dev-1-a1b2c3", version: "custom", requestId: "u1" };
+		const pending = monitor.change("ota");
+		monitor.send(ask);
+		assert.deepEqual((await pending).metadata, {
+			otaStatus: "pending",
+			otaPercent: null,
+			otaVersion: "1.4.0",
+			otaReason: null,
+		});
+		const ack = await monitor.until(({ type }) => type === "ack" || type === "error");
+		assert.deepEqual([ack.type, ack.requestId, ack.sessionId], ["ack", "u1", sessionId]);
+		assert.equal((await monitor.ask(ask)).code, "ota_in_progress");
+
+		const command = JSON.parse(await device.nextText());
+		assert.deepEqual(command, { command: "start_ota", url: `${gateway.url}/ota/firmware.bin` });
+		const block = await fetch(command.url, { headers: { ...bearer(deviceToken), Range: "bytes=0-16383" } });
+		assert.equal(block.status, 206);
+		assert.ok(Buffer.from(await block.arrayBuffer()).equals(image.subarray(0, 16_384)));
+
+		for (const [message, status] of [
+			[{ type: "ota_progress", percent: 50, bytes_written: 1, bytes_total: 2 }, "downloading"],
+			[{ type: "ota_complete" }, "rebooting"],
+		] as const) {
+			device.send(message);
+			assert.equal((await monitor.change("ota")).metadata.otaStatus, status);
+		}
+		device.socket.terminate();
+		await monitor.change("disconnected");
+		const back = await gateway.device(virtualDevice);
+		back.send(runs("1.4.0"));
+		const { metadata, firmwareVersion } = await monitor.until(isUpdated).then(({ sessions: [session] }) => {
+			assert.ok(session);
+			return session;
+		});
+		assert.equal(firmwareVersion, "1.4.0");
+		assert.deepEqual(metadata, {
+			otaStatus: "updated",
+			otaPercent: 100,
+			otaVersion: "1.4.0",
+			otaReason: null,
+		});
+	});
+	test("to the latest release, and how it ended, outlive the gateway", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const releasesDir = join(dataDir, "releases");
+		await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "virtual" }]);
+		const first = await runGateway(t, { dataDir, releasesDir });
+		const monitor = await first.monitor();
+		const device = await first.device(virtualDevice);
+		device.send(runs("1.3.0"));
+		await monitor.change("identified");
+		assert.equal((await monitor.ask({ type: "trigger_ota", targetId: "dev-1-a1b2c3" })).type, "ack");
+		const { url } = JSON.parse(await device.nextText());
+		assert.equal(url, `${first.url}/releases/virtual/dev-1/firmware-v1.4.0.bin`);
+		device.send({ type: "ota_error", reason: "connection failed: 404" });
+		await monitor.change("ota");
+		await first.gateway.close();
+
+		const second = await runGateway(t, { dataDir, releasesDir });
+		const other = await second.monitor();
+		await second.device(virtualDevice);
+		assert.deepEqual((await other.change("ota")).metadata, {
+			otaStatus: "failed",
+			otaPercent: null,
+			otaVersion: "1.4.0",
+			otaReason: "connection failed: 404",
+		});
+	});
+	test("over TLS with a certificate of one's own brings it along", async (t) => {
+		const directory = await temporaryDirectory(t);
+		const [cert, key] = [join(directory, "cert.pem"), join(directory, "key.pem")];
+		const subject = ["-subj", "/CN=localhost", "-days", "2"];
+		execFileSync(
+			"openssl",
+			["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-out", cert, "-keyout", key, ...subject],
+			{
+				stdio: "ignore",
+			},
+		);
+		const tls = { cert: await readFile(cert), key: await readFile(key) };
+		const releasesDir = join(directory, "releases");
+		await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "virtual" }]);
+		const gateway = await runGateway(t, { tls, releasesDir });
+		const client = { rejectUnauthorized: false };
+		const device = await gateway.device(virtualDevice, client);
+		const monitor = await gateway.open("/monitor", { ...client, headers: bearer(monitorToken) });
+		assert.equal((await monitor.ask({ type: "trigger_ota", targetId: "dev-1-a1b2c3" })).type, "ack");
+		const command = JSON.parse(await device.nextText());
+		assert.equal(command.url, `${gateway.url}/releases/virtual/dev-1/firmware-v1.4.0.bin`);
+		assert.equal(command.cert_pem.trim(), tls.cert.toString().trim());
+	});
+});
+
+test("a data folder that cannot be used stops the start with a sentence that names it", async (t) => {
+	const dataDir = await temporaryDirectory(t);
+	await writeFile(join(dataDir, "firmware"), "a file where a folder belongs");
+	const gateway = createGateway({ port: 0, dataDir, deviceToken, monitorToken, log: createLog("silent") });
+	await assert.rejects(gateway.listen(), (error) => {
+		assert.ok(error instanceof StartError);
+		assert.match(
+			error.message,
+			/^DATA_DIR is ".+", which cannot be used \(EEXIST\); set it to a folder of its own\.$/,
+		);
+		return true;
+	});
+});
+
+function isUpdated(frame: {
+	type: string;
+	sessions?: readonly { metadata: { otaStatus: string } }[];
+}): boolean {
+	return frame.type === "status_update" && frame.sessions?.[0]?.metadata.otaStatus === "updated";
+}

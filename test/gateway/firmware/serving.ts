@@ -1,0 +1,173 @@
+/**
+ * The firmware room's routes on a free port of 127.0.0.1, without the rest of the gateway, over a folder of their own and
+ * a disk that can be made to fail.
+ */
+
+import { once } from "node:events";
+import fs, { mkdtemp, rm } from "node:fs/promises";
+import { createServer, request as httpRequest, type IncomingHttpHeaders } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import express, { type RequestHandler } from "express";
+import { CatalogFile } from "../../../gateway/firmware/catalog.js";
+import { ImageFiles } from "../../../gateway/firmware/image-files.js";
+import { Library } from "../../../gateway/firmware/library.js";
+import { createFirmwareRoutes } from "../../../gateway/firmware/routes.js";
+import { UploadStore } from "../../../gateway/firmware/upload-store.js";
+import type { Disk } from "../../../gateway/firmware/whole-file.js";
+
+export interface ServingOptions {
+	readonly directory?: string;
+	readonly disk?: Disk;
+	readonly maxBytes?: number;
+	readonly checkImages?: boolean;
+	readonly now?: () => number;
+}
+
+export interface Answer {
+	readonly status: number;
+	readonly headers: IncomingHttpHeaders;
+	readonly body: Buffer;
+	readonly json: Readonly<Record<string, unknown>>;
+}
+
+export interface Serving {
+	readonly directory: string;
+	readonly uploadsDir: string;
+	readonly releasesDir: string;
+	readonly url: string;
+	readonly port: number;
+	readonly library: Library;
+	readonly catalog: CatalogFile;
+	readonly store: UploadStore;
+	/** What was reported to the log. */
+	readonly problems: unknown[];
+	ask(path: string, headers?: Readonly<Record<string, string>>, method?: string): Promise<Answer>;
+	/** Sends a multipart form. */
+	post(body: Buffer, headers?: Readonly<Record<string, string>>): Promise<Answer>;
+	upload(image: Uint8Array, filename?: string): Promise<Answer>;
+}
+
+export async function serveFirmware(t: TestContext, options: ServingOptions = {}): Promise<Serving> {
+	const { disk = fs, now = Date.now, checkImages = true, maxBytes = 1 << 20 } = options;
+	const directory = options.directory ?? (await temporaryDirectory(t));
+	const [uploadsDir, releasesDir] = [join(directory, "firmware"), join(directory, "releases")];
+	const problems: unknown[] = [];
+	const onProblem = (problem: unknown) => void problems.push(problem);
+	const store = new UploadStore({ directory: uploadsDir, disk, now, onProblem });
+	const catalog = new CatalogFile({ directory: releasesDir, disk, onProblem });
+	const library = new Library({
+		releasesDir,
+		catalog,
+		uploads: store,
+		files: new ImageFiles({ disk }),
+		disk,
+		checkImages,
+	});
+	await store.open();
+	const pass: RequestHandler = (_request, _response, next) => next();
+	const routes = createFirmwareRoutes({
+		upload: { store, maxBytes, checkImages },
+		library,
+		catalog,
+		requireMonitor: pass,
+		requireAny: pass,
+		onUploaded: () => {},
+		onError: onProblem,
+	});
+	const server = createServer(express().disable("x-powered-by").use(routes));
+	server.listen(0, "127.0.0.1");
+	await once(server, "listening");
+	t.after(() => {
+		server.closeAllConnections();
+		server.close();
+	});
+	const address = server.address();
+	const port = typeof address === "object" && address ? address.port : 0;
+	const url = `http://127.0.0.1:${port}`;
+	const ask: Serving["ask"] = (path, headers = {}, method = "GET") =>
+		exchange(port, { path, headers, method });
+	const post: Serving["post"] = (body, headers = {}) =>
+		exchange(port, {
+			path: "/ota/upload",
+			method: "POST",
+			headers: { ...formHeaders, ...("Transfer-Encoding" in headers ? {} : lengthOf(body)), ...headers },
+			body,
+		});
+	return {
+		directory,
+		uploadsDir,
+		releasesDir,
+		url,
+		port,
+		library,
+		catalog,
+		store,
+		problems,
+		ask,
+		post,
+		upload: (image, filename = "firmware.bin") => post(form(filePart(image, filename))),
+	};
+}
+
+const boundary = "----the-boundary";
+export const formHeaders = { "Content-Type": `multipart/form-data; boundary=${boundary}` };
+
+/** The parts as the body of a form. */
+export function form(...parts: readonly Buffer[]): Buffer {
+	return Buffer.concat([...parts, Buffer.from(`--${boundary}--\r\n`)]);
+}
+
+export function filePart(content: Uint8Array, filename = "firmware.bin", field = "firmware"): Buffer {
+	return part(`name="${field}"; filename="${filename}"`, content, "application/octet-stream");
+}
+
+export function textPart(field: string, text: string): Buffer {
+	return part(`name="${field}"`, Buffer.from(text));
+}
+
+function part(disposition: string, content: Uint8Array, type?: string): Buffer {
+	const head = `--${boundary}\r\nContent-Disposition: form-data; ${disposition}\r\n`;
+	return Buffer.concat([
+		Buffer.from(`${head}${type ? `Content-Type: ${type}\r\n` : ""}\r\n`),
+		content,
+		Buffer.from("\r\n"),
+	]);
+}
+
+function lengthOf(body: Buffer): Readonly<Record<string, string>> {
+	return { "Content-Length": String(body.length) };
+}
+
+interface Exchange {
+	readonly path: string;
+	readonly method: string;
+	readonly headers: Readonly<Record<string, string>>;
+	readonly body?: Buffer;
+}
+
+/** One request as it is written here, nothing normalised, on a connection of its own. */
+async function exchange(port: number, { path, method, headers, body }: Exchange): Promise<Answer> {
+	const sent = httpRequest({ host: "127.0.0.1", port, path, method, headers, agent: false });
+	sent.end(body);
+	const [response] = await once(sent, "response");
+	const chunks: Buffer[] = [];
+	for await (const chunk of response) chunks.push(chunk);
+	const content = Buffer.concat(chunks);
+	return {
+		status: response.statusCode,
+		headers: response.headers,
+		body: content,
+		get json() {
+			return JSON.parse(content.toString());
+		},
+	};
+}
+
+/** An empty directory that is deleted when the test ends. */
+export async function temporaryDirectory(t: TestContext): Promise<string> {
+	const directory = await mkdtemp(join(tmpdir(), "gateway-firmware-"));
+	t.after(() => rm(directory, { recursive: true, force: true, maxRetries: 5 }));
+	return directory;
+}

@@ -1,0 +1,217 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { Uplink } from "../../../device/protocol/messages.js";
+import type { UpdateJob } from "../../../gateway/firmware/update-job.js";
+import {
+	advance,
+	beginJob,
+	giveUp,
+	isActive,
+	isOpen,
+	metadataOf,
+} from "../../../gateway/firmware/update-job.js";
+import { progress, report, uplink } from "./uplinks.js";
+
+const start = 1_000_000;
+const complete = uplink({ type: "ota_complete" });
+
+type Step = Uplink | "reconnects" | "falls silent";
+
+/** What becomes of an update from 1.3.0 to `version` when the device does this, a second after each other. */
+function after(version: string | null, steps: readonly Step[], runs: string | null = "1.3.0"): UpdateJob {
+	let job = beginJob({ now: start, runs }, version);
+	let now = start;
+	let isNewSession = false;
+	for (const step of steps) {
+		now += 1000;
+		if (step === "reconnects") isNewSession = true;
+		else if (step === "falls silent") job = giveUp(job, now);
+		else if (typeof step !== "string" && isOpen(job)) {
+			const former = JSON.stringify(metadataOf(job));
+			const next = advance(job, step, { now, runs, isNewSession });
+			assert.ok((next.percent ?? 0) >= (job.percent ?? 0), `progress went backward from ${former}`);
+			job = next;
+			isNewSession &&= step.type === "command_error";
+		}
+	}
+	return job;
+}
+
+function status(version: string | null, steps: readonly Step[], runs?: string | null) {
+	const { otaStatus, otaPercent, otaVersion } = metadataOf(after(version, steps, runs));
+	return [otaStatus, otaPercent, otaVersion];
+}
+
+const [old, fresh, other] = [report("1.3.0", 600), report("1.4.0"), report("1.2.0")];
+const restartedOld = report("1.3.0", 0);
+
+describe("the life of an update", () => {
+	for (const [what, steps, expected] of [
+		["sent", [], ["pending", null, "1.4.0"]],
+		["sent, and the device reports as before", [old, old], ["pending", null, "1.4.0"]],
+		["downloading", [progress(0), progress(7)], ["downloading", 7, "1.4.0"]],
+		["an earlier percent that comes late", [progress(50), progress(10)], ["downloading", 50, "1.4.0"]],
+		["reports in between", [progress(50), old, progress(60)], ["downloading", 60, "1.4.0"]],
+		["complete", [progress(99), complete], ["rebooting", 100, "1.4.0"]],
+		["complete, and one more report before the restart", [complete, old], ["rebooting", 100, "1.4.0"]],
+		["progress after the end", [complete, progress(100)], ["rebooting", 100, "1.4.0"]],
+		["back with the new version", [progress(9), complete, "reconnects", fresh], ["updated", 100, "1.4.0"]],
+		[
+			"back with the old version",
+			[progress(9), complete, "reconnects", restartedOld],
+			["rolled_back", 100, "1.4.0"],
+		],
+		["back with another version", [complete, "reconnects", other], ["failed", 100, "1.4.0"]],
+		[
+			"later reports change nothing",
+			[complete, "reconnects", fresh, "reconnects", old],
+			["updated", 100, "1.4.0"],
+		],
+		["back before ota_complete was seen", [progress(98), "reconnects", fresh], ["updated", 100, "1.4.0"]],
+		["back before any progress was seen", ["reconnects", fresh], ["updated", 100, "1.4.0"]],
+		["the new version without a new connection", [complete, fresh], ["updated", 100, "1.4.0"]],
+		[
+			"the old one, all of it written",
+			[progress(100), "reconnects", restartedOld],
+			["rolled_back", 100, "1.4.0"],
+		],
+		[
+			"the connection drops, the download goes on",
+			[progress(40), "reconnects", old, progress(41)],
+			["downloading", 41, "1.4.0"],
+		],
+		[
+			"all written, the connection drops",
+			[progress(100), "reconnects", old, complete],
+			["rebooting", 100, "1.4.0"],
+		],
+		["it restarts in the middle", [progress(40), "reconnects", restartedOld], ["failed", 40, "1.4.0"]],
+		["it restarts before it began", ["reconnects", restartedOld], ["failed", null, "1.4.0"]],
+		[
+			"a refusal before the first report",
+			[complete, "reconnects", refusal("set_led"), fresh],
+			["updated", 100, "1.4.0"],
+		],
+	] as const satisfies readonly (readonly [string, readonly Step[], unknown])[])
+		test(`${what}: ${expected.join(", ")}`, () => {
+			assert.deepEqual(status("1.4.0", steps), expected);
+		});
+});
+
+describe("an update to the version that the device has", () => {
+	test("is updated once the device is back after it was complete", () => {
+		assert.deepEqual(status("1.3.0", [old, progress(50), old]), ["downloading", 50, "1.3.0"]);
+		assert.deepEqual(status("1.3.0", [complete, old]), ["rebooting", 100, "1.3.0"]);
+		assert.deepEqual(status("1.3.0", [complete, "reconnects", restartedOld]), ["updated", 100, "1.3.0"]);
+		assert.deepEqual(status("1.3.0", [progress(50), "reconnects", restartedOld]), ["failed", 50, "1.3.0"]);
+	});
+});
+
+describe("an update to a version that is not known", () => {
+	test("is updated where another version comes back, and takes its name", () => {
+		assert.deepEqual(status(null, [complete]), ["rebooting", 100, null]);
+		assert.deepEqual(status(null, [complete, "reconnects", fresh]), ["updated", 100, "1.4.0"]);
+		assert.deepEqual(status(null, [progress(9), "reconnects", fresh]), ["updated", 100, "1.4.0"]);
+	});
+	test("is rolled back where the same one does", () => {
+		assert.deepEqual(status(null, [complete, "reconnects", restartedOld]), ["rolled_back", 100, null]);
+	});
+});
+
+describe("an update that begins before the device has said what it runs", () => {
+	test("learns it from the first report", () => {
+		const job = after("1.4.0", [old], null);
+		assert.deepEqual([job.status, job.from], ["pending", "1.3.0"]);
+		assert.deepEqual(status("1.3.0", [old], null), ["pending", null, "1.3.0"]);
+		assert.deepEqual(status("1.4.0", [old, complete, "reconnects", fresh], null), ["updated", 100, "1.4.0"]);
+	});
+	test("or takes what comes back for the old one, unless it is the new one", () => {
+		assert.deepEqual(status("1.4.0", [complete, "reconnects", old], null), ["rolled_back", 100, "1.4.0"]);
+		assert.deepEqual(status("1.4.0", [complete, "reconnects", fresh], null), ["updated", 100, "1.4.0"]);
+	});
+});
+
+describe("the reason", () => {
+	for (const [what, steps, reason] of [
+		["what the device says", [progress(9), uplink({ type: "ota_error", reason: "HTTP 404" })], "HTTP 404"],
+		["that it says none", [uplink({ type: "ota_error", reason: "" })], "The device gave no reason."],
+		["that it refused", [refusal("start_ota")], "The device refused it (busy): updating already"],
+		[
+			"how the new firmware ended",
+			[complete, "reconnects", report("1.3.0", 1, "TASK_WDT_RESET")],
+			"The device went back to 1.3.0; the new firmware ended with TASK_WDT_RESET.",
+		],
+		[
+			"where it restarted",
+			[progress(40), "reconnects", restartedOld],
+			"The device restarted in the middle of the update, at 40 %.",
+		],
+		[
+			"what came back",
+			[complete, "reconnects", other],
+			"The device came back with 1.2.0, which nobody sent to it here.",
+		],
+		[
+			"that it never began",
+			["falls silent"],
+			"The device did not begin: nothing was heard of the update for 5 minutes.",
+		],
+		[
+			"where it stopped",
+			[progress(43), "falls silent"],
+			"The download stopped at 43 %: nothing was heard of the update for 5 minutes.",
+		],
+		[
+			"that it did not come back",
+			[complete, "falls silent"],
+			"The device did not come back: nothing was heard of the update for 5 minutes.",
+		],
+	] as const satisfies readonly (readonly [string, readonly Step[], string])[])
+		test(`says ${what}`, () => {
+			const job = after("1.4.0", steps);
+			assert.equal(metadataOf(job).otaReason, reason);
+			assert.equal(isActive(job), false);
+			assert.equal(job.endedAt, start + 1000 * steps.length);
+		});
+	test("is none while all is well", () => {
+		for (const steps of [[], [progress(5)], [complete], [complete, "reconnects", fresh]] as const)
+			assert.equal(metadataOf(after("1.4.0", steps)).otaReason, null);
+	});
+	test("a refusal of another command, or of a second start_ota, is none", () => {
+		assert.equal(after("1.4.0", [refusal("set_led")]).status, "pending");
+		assert.equal(after("1.4.0", [progress(5), refusal("start_ota")]).status, "downloading");
+	});
+});
+
+describe("a device that was given up", () => {
+	test("counts again when it is heard after all", () => {
+		assert.deepEqual(status("1.4.0", [progress(43), "falls silent", progress(44)]), [
+			"downloading",
+			44,
+			"1.4.0",
+		]);
+		assert.equal(after("1.4.0", [progress(43), "falls silent", progress(44)]).reason, undefined);
+		assert.deepEqual(status("1.4.0", [complete, "falls silent", "reconnects", fresh]), [
+			"updated",
+			100,
+			"1.4.0",
+		]);
+		assert.deepEqual(status("1.4.0", [complete, "falls silent", "reconnects", restartedOld]), [
+			"rolled_back",
+			100,
+			"1.4.0",
+		]);
+	});
+	test("keeps its reason where it comes back with anything else", () => {
+		for (const back of [restartedOld, other, old])
+			assert.match(
+				String(after("1.4.0", [progress(43), "falls silent", "reconnects", back]).reason),
+				/stopped at 43 %/,
+			);
+	});
+});
+
+function refusal(command: string): Uplink {
+	const message = "updating already";
+	return uplink({ type: "command_error", deviceId: "dev-1-a1b2c3", command, code: "busy", message });
+}

@@ -1,0 +1,345 @@
+import assert from "node:assert/strict";
+import fs, { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import type { Choice } from "../../../gateway/firmware/library.js";
+import { UpdateRecords } from "../../../gateway/firmware/update-records.js";
+import { Updates } from "../../../gateway/firmware/updates.js";
+import type { Disk } from "../../../gateway/firmware/whole-file.js";
+import { Device, type OtaMetadata, Session } from "../../../gateway/sessions/device.js";
+import type { UpdateRefusal } from "../../../gateway/sessions/updates.js";
+import { temporaryDirectory } from "./serving.js";
+import { progress, report, uplink } from "./uplinks.js";
+
+const complete = uplink({ type: "ota_complete" });
+const minute = 60_000;
+
+/** What the library answers; a test may change it. */
+interface Shelf {
+	choice: Choice | { refusal: UpdateRefusal };
+	/** Called while an image is being looked for. */
+	onChoose?: () => void | Promise<void>;
+}
+
+interface RunOptions {
+	readonly directory?: string;
+	readonly disk?: Disk;
+	readonly certPem?: string;
+	readonly at?: number;
+}
+
+async function run(t: TestContext, { disk = fs, certPem, at = 1_000_000, ...options }: RunOptions = {}) {
+	const directory = options.directory ?? (await temporaryDirectory(t));
+	const shelf: Shelf = { choice: { path: "/releases/firmware-v1.4.0.bin", version: "1.4.0" } };
+	const clock = { now: at };
+	const changes: OtaMetadata[] = [];
+	const problems: string[] = [];
+	const updates = new Updates({
+		library: {
+			choose: async () => {
+				await shelf.onChoose?.();
+				return shelf.choice;
+			},
+		},
+		records: new UpdateRecords({ directory, disk, onProblem: (problem) => void problems.push(problem) }),
+		now: () => clock.now,
+		setOta: (device, metadata) => {
+			device.metadata = metadata;
+			changes.push(metadata);
+		},
+		certPem,
+	});
+	await updates.open();
+	t.after(() => updates.close());
+	return { directory, updates, shelf, clock, changes, problems };
+}
+
+/** A device that is connected and runs 1.3.0. */
+function connect(
+	sent: string[] = [],
+	deviceId = "dev-1-a1b2c3",
+	baseUrl = "http://gateway.lan:8080",
+): Device {
+	const introduction = {
+		deviceId,
+		model: "DEV-1",
+		chip: "virtual",
+		remoteAddress: "10.0.0.2",
+		baseUrl,
+	} as const;
+	const link = { send: (text: string) => void sent.push(text), close: () => {} };
+	const device = new Device(deviceId, new Session(introduction, link, 0));
+	device.firmwareVersion = "1.3.0";
+	return device;
+}
+
+/** The same device on a new connection. */
+function reconnect(device: Device): Device {
+	device.session = connect().session;
+	return device;
+}
+
+describe("trigger_ota", () => {
+	test("sends the image's address below the one by which the device reached the gateway", async (t) => {
+		const { updates } = await run(t);
+		const sent: string[] = [];
+		assert.equal(await updates.trigger(connect(sent), "latest"), undefined);
+		const url = "http://gateway.lan:8080/releases/firmware-v1.4.0.bin";
+		assert.deepEqual(sent, [JSON.stringify({ command: "start_ota", url })]);
+	});
+	test("sends the certificate with an https address alone", async (t) => {
+		const { updates } = await run(t, { certPem: "PEM" });
+		const sent: string[] = [];
+		await updates.trigger(connect(sent, "dev-1-000001", "https://gateway.lan"), "latest");
+		await updates.trigger(connect(sent, "dev-1-000002"), "latest");
+		assert.deepEqual(
+			sent.map((text) => JSON.parse(text).cert_pem),
+			["PEM", undefined],
+		);
+	});
+	test("is on disk once it is answered", async (t) => {
+		const { updates, directory } = await run(t);
+		await updates.trigger(connect(), undefined);
+		const content = JSON.parse(await readFile(join(directory, "dev-1-a1b2c3.json"), "utf8"));
+		assert.deepEqual(content.jobs, [
+			{ status: "pending", startedAt: 1_000_000, version: "1.4.0", from: "1.3.0" },
+		]);
+	});
+	test("passes on why there is no image, and leaves the device as it was", async (t) => {
+		const { updates, shelf, changes } = await run(t);
+		const refusal = { code: "unknown_version", message: "There is no such release." } as const;
+		shelf.choice = { refusal };
+		const sent: string[] = [];
+		assert.deepEqual(await updates.trigger(connect(sent), "9.9.9"), refusal);
+		assert.deepEqual([sent, changes], [[], []]);
+	});
+	test("is refused while the device is being updated, and not after", async (t) => {
+		const { updates } = await run(t);
+		const device = connect();
+		const code = async () => (await updates.trigger(device, "latest"))?.code;
+		assert.deepEqual(await Promise.all([code(), code()]), [undefined, "ota_in_progress"]);
+		for (const step of [progress(1), complete]) {
+			updates.onUplink(device, step);
+			assert.equal(await code(), "ota_in_progress");
+		}
+		updates.onUplink(device, uplink({ type: "ota_error", reason: "flash" }));
+		assert.equal(await code(), undefined);
+		assert.deepEqual(
+			updates.historyOf(device.deviceId).map(({ status }) => status),
+			["failed", "pending"],
+		);
+	});
+	test("is refused where the device has gone while an image was looked for", async (t) => {
+		const { updates, shelf } = await run(t);
+		const sent: string[] = [];
+		const device = connect(sent);
+		shelf.onChoose = () => {
+			device.session.connected = false;
+		};
+		assert.equal((await updates.trigger(device, "latest"))?.code, "target_offline");
+		assert.deepEqual([sent, updates.historyOf(device.deviceId)], [[], []]);
+	});
+	test("goes to the connection that the device has by then", async (t) => {
+		const { updates, shelf } = await run(t);
+		const [first, second]: string[][] = [[], []];
+		const device = connect(first);
+		shelf.onChoose = () => {
+			device.session = connect(second).session;
+		};
+		await updates.trigger(device, "latest");
+		assert.deepEqual([first?.length, second?.length], [0, 1]);
+	});
+	test("may be tried again after the library failed", async (t) => {
+		const { updates, shelf } = await run(t);
+		const device = connect();
+		shelf.onChoose = () => Promise.reject(new Error("EIO"));
+		await assert.rejects(updates.trigger(device, "latest"), /EIO/);
+		delete shelf.onChoose;
+		assert.equal(await updates.trigger(device, "latest"), undefined);
+	});
+});
+
+describe("what monitors are told", () => {
+	test("each change once, in order, up to the new version", async (t) => {
+		const { updates, changes } = await run(t);
+		const device = connect();
+		await updates.trigger(device, "latest");
+		for (const step of [report("1.3.0", 99), progress(0), progress(50), progress(50), report("1.3.0", 99)])
+			updates.onUplink(device, step);
+		for (const step of [progress(100), complete, complete, report("1.3.0", 99)])
+			updates.onUplink(device, step);
+		updates.onConnected(reconnect(device));
+		updates.onUplink(device, report("1.4.0"));
+		updates.onUplink(device, report("1.4.0"));
+		const steps = changes.map(({ otaStatus, otaPercent }) => `${otaStatus} ${otaPercent}`);
+		assert.deepEqual(steps, [
+			"pending null",
+			"downloading 0",
+			"downloading 50",
+			"downloading 100",
+			"rebooting 100",
+			"updated 100",
+		]);
+		assert.ok(changes.every(({ otaVersion, otaReason }) => otaVersion === "1.4.0" && otaReason === null));
+	});
+	test("an update that nobody asked for here: a start_ota that was forwarded", async (t) => {
+		const { updates, changes } = await run(t);
+		const device = connect();
+		for (const step of [report("1.3.0", 9), progress(10), complete]) updates.onUplink(device, step);
+		updates.onUplink(reconnect(device), report("1.5.0"));
+		const steps = changes.map(({ otaStatus, otaVersion }) => `${otaStatus} ${otaVersion}`);
+		assert.deepEqual(steps, ["downloading null", "rebooting null", "updated 1.5.0"]);
+	});
+	test("nothing, where a device that is not being updated reports", async (t) => {
+		const { updates, changes } = await run(t);
+		updates.onConnected(connect());
+		updates.onUplink(connect(), report("1.3.0"));
+		assert.deepEqual(changes, []);
+	});
+});
+
+describe("silence", () => {
+	test("of five minutes ends an update; its own messages count, reports do not", async (t) => {
+		const { updates, clock } = await run(t);
+		const device = connect();
+		await updates.trigger(device, "latest");
+		const passes = (milliseconds: number) => {
+			clock.now += milliseconds;
+			updates.onUplink(device, report("1.3.0", 9999));
+			updates.expire();
+			return device.metadata.otaStatus;
+		};
+		assert.equal(passes(5 * minute - 1), "pending");
+		updates.onUplink(device, progress(10));
+		assert.equal(passes(5 * minute - 1), "downloading");
+		updates.onUplink(device, progress(10));
+		assert.equal(passes(5 * minute - 1), "downloading", "the same percent is a sign of life too");
+		assert.equal(passes(1), "failed");
+		assert.match(String(device.metadata.otaReason), /stopped at 10 %/);
+		updates.onUplink(device, progress(11));
+		assert.equal(device.metadata.otaStatus, "downloading");
+	});
+	test("ends the updates of devices that are not there, too", async (t) => {
+		const { updates, clock, changes } = await run(t);
+		const device = connect();
+		await updates.trigger(device, "latest");
+		updates.onUplink(device, complete);
+		device.session.connected = false;
+		clock.now += 5 * minute;
+		updates.expire();
+		updates.expire();
+		assert.equal(changes.at(-1)?.otaStatus, "failed");
+		assert.equal(changes.length, 3);
+	});
+});
+
+describe("a restart of the gateway", () => {
+	/** Runs until something has happened, stops, and runs again an hour later. */
+	async function restart(t: TestContext, steps: readonly Parameters<Updates["onUplink"]>[1][]) {
+		const first = await run(t);
+		const device = connect();
+		await first.updates.trigger(device, "latest");
+		for (const step of steps) first.updates.onUplink(device, step);
+		await first.updates.close();
+		const second = await run(t, { directory: first.directory, at: 1_000_000 + 60 * minute });
+		const returned = connect();
+		second.updates.onConnected(returned);
+		return { ...second, device: returned };
+	}
+
+	test("in the middle of a download: it goes on where it was", async (t) => {
+		const { updates, device } = await restart(t, [progress(10), progress(43)]);
+		assert.deepEqual([device.metadata.otaStatus, device.metadata.otaPercent], ["downloading", 43]);
+		assert.equal((await updates.trigger(device, "latest"))?.code, "ota_in_progress");
+		updates.onUplink(device, report("1.3.0", 99_999));
+		updates.onUplink(device, progress(42));
+		assert.equal(device.metadata.otaPercent, 43);
+		updates.onUplink(device, complete);
+		updates.onUplink(reconnect(device), report("1.4.0"));
+		assert.equal(device.metadata.otaStatus, "updated");
+	});
+	test("while the device restarts: the version that comes back decides", async (t) => {
+		const { updates, device } = await restart(t, [complete]);
+		assert.equal(device.metadata.otaStatus, "rebooting");
+		updates.onUplink(device, report("1.4.0"));
+		assert.equal(device.metadata.otaStatus, "updated");
+	});
+	test("gives a device five minutes anew", async (t) => {
+		const { updates, device, clock } = await restart(t, [progress(10)]);
+		clock.now += 5 * minute - 1;
+		updates.expire();
+		assert.equal(device.metadata.otaStatus, "downloading");
+		clock.now += 1;
+		updates.expire();
+		assert.equal(device.metadata.otaStatus, "failed");
+	});
+	test("how it ended is still known", async (t) => {
+		const { device } = await restart(t, [uplink({ type: "ota_error", reason: "HTTP 404" })]);
+		assert.deepEqual(device.metadata, {
+			otaStatus: "failed",
+			otaPercent: null,
+			otaVersion: "1.4.0",
+			otaReason: "HTTP 404",
+		});
+	});
+});
+
+describe("records on disk", () => {
+	test("the last ten updates of a device are kept, with their reasons", async (t) => {
+		const { updates, directory } = await run(t);
+		const device = connect();
+		for (let round = 0; round < 12; round++) {
+			await updates.trigger(device, "latest");
+			updates.onUplink(device, uplink({ type: "ota_error", reason: `no ${round}` }));
+		}
+		await updates.close();
+		const again = await run(t, { directory });
+		const reasons = again.updates.historyOf(device.deviceId).map(({ reason }) => reason);
+		assert.deepEqual(
+			reasons,
+			Array.from({ length: 10 }, (_, index) => `no ${index + 2}`),
+		);
+	});
+	test("those of many devices are all written, each with its latest state", async (t) => {
+		const { updates, directory } = await run(t);
+		const devices = Array.from({ length: 50 }, (_, index) => connect([], `dev-1-${index}`));
+		const triggered = Promise.all(devices.map((device) => updates.trigger(device, "latest")));
+		await new Promise((resolve) => setImmediate(resolve));
+		for (const device of devices) for (const step of [progress(3), complete]) updates.onUplink(device, step);
+		await triggered;
+		await updates.close();
+		assert.equal((await readdir(directory)).length, 50);
+		const again = await run(t, { directory });
+		for (const { deviceId } of devices)
+			assert.equal(again.updates.historyOf(deviceId).at(-1)?.status, "rebooting");
+	});
+	test("one that is damaged is reported and costs that device its history alone", async (t) => {
+		const first = await run(t);
+		await first.updates.trigger(connect(), "latest");
+		await first.updates.trigger(connect([], "dev-1-other"), "latest");
+		await first.updates.close();
+		await writeFile(join(first.directory, "dev-1-other.json"), '{"jobs":[{"status":"strange"}]}');
+		await writeFile(join(first.directory, "dev-1-third.json.123.tmp"), "half");
+		const { updates, problems, directory } = await run(t, { directory: first.directory });
+		assert.match(String(problems), /dev-1-other\.json is damaged/);
+		assert.deepEqual(updates.historyOf("dev-1-other"), []);
+		assert.equal(updates.historyOf("dev-1-a1b2c3").length, 1);
+		assert.equal(
+			(await readdir(directory)).some((name) => name.endsWith(".tmp")),
+			false,
+		);
+		assert.equal(await updates.trigger(connect([], "dev-1-other"), "latest"), undefined);
+	});
+	test("a disk that is full is reported and does not stop an update", async (t) => {
+		const full: Disk = {
+			...fs,
+			rename: () => Promise.reject(Object.assign(new Error("full"), { code: "ENOSPC" })),
+		};
+		const { updates, problems, directory } = await run(t, { disk: full });
+		const sent: string[] = [];
+		assert.equal(await updates.trigger(connect(sent), "latest"), undefined);
+		assert.equal(sent.length, 1);
+		assert.match(String(problems), /updates of dev-1-a1b2c3 could not be kept on disk \(ENOSPC\)/);
+		assert.deepEqual(await readdir(directory), []);
+	});
+});

@@ -1,0 +1,27 @@
+/** What a device says in the course of an update. */
+
+import { checkUplink, type Uplink } from "../../../device/protocol/messages.js";
+import { altered, sampleReport } from "../../device/protocol/samples.js";
+
+export function uplink(message: unknown): Uplink {
+	const checked = checkUplink(message);
+	if (checked.problem !== undefined) throw new Error(checked.problem);
+	return checked.uplink;
+}
+
+export function progress(percent: number): Uplink {
+	return uplink({ type: "ota_progress", percent, bytes_written: percent * 10, bytes_total: 1000 });
+}
+
+/** @param uptimeSeconds since the device's start */
+export function report(version: string, uptimeSeconds = 0, resetReason = "SW_RESET"): Uplink {
+	const health = {
+		uptime_seconds: uptimeSeconds,
+		free_heap_bytes: 1,
+		min_free_heap_bytes: 1,
+		reset_reason: resetReason,
+	};
+	return uplink(
+		altered(altered(sampleReport("DEV-1"), "system.firmware_version", version), "health", health),
+	);
+}

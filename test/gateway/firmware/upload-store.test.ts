@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { UploadStore } from "../../../gateway/firmware/upload-store.js";
+import { countingDisk } from "./counting-disk.js";
+import { makeImage } from "./images.js";
+import { serveFirmware, temporaryDirectory } from "./serving.js";
+
+const former = makeImage();
+const next = makeImage({ version: "1.5.0" });
+
+function sha256(bytes: Uint8Array): string {
+	return createHash("sha256").update(bytes).digest("hex");
+}
+
+/** The n-th step that needs room on disk finds none; undefined where there are fewer. */
+function fullDisk() {
+	let at = Number.POSITIVE_INFINITY;
+	let count = 0;
+	let wasHit = false;
+	const disk = countingDisk((_number, operation) => {
+		if (operation === "rm" || ++count !== at) return;
+		wasHit = true;
+		throw Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
+	});
+	return {
+		disk,
+		failAt(step: number) {
+			[at, count, wasHit] = [step, 0, false];
+		},
+		get wasHit() {
+			return wasHit;
+		},
+	};
+}
+
+describe("a full disk", () => {
+	test("at any step of an upload answers 507, and the former firmware is still served", async (t) => {
+		const full = fullDisk();
+		const serving = await serveFirmware(t, { disk: full.disk });
+		const status = (await serving.upload(former)).json;
+		let steps = 0;
+		for (let step = 1; ; step++) {
+			full.failAt(step);
+			const answer = await serving.upload(next);
+			if (answer.status === 201) break;
+			steps = step;
+			assert.equal(answer.status, 507, `step ${step}`);
+			assert.match(String(answer.json.detail), /disk is full; the former firmware is still in place/);
+			assert.deepEqual((await serving.ask("/ota/status")).json, status);
+			assert.ok((await serving.ask("/ota/firmware.bin")).body.equals(former));
+			assert.equal((await readdir(serving.uploadsDir)).length, 2, `leftovers after step ${step}`);
+			assert.equal(serving.problems.length, step);
+			assert.equal(await inNextRun(serving.uploadsDir), sha256(former), `after step ${step}`);
+		}
+		assert.ok(steps >= 10, `only ${steps} steps were tried`);
+		assert.ok((await serving.ask("/ota/firmware.bin")).body.equals(next));
+		assert.equal(await inNextRun(serving.uploadsDir), sha256(next));
+	});
+});
+
+test("each file is synced before it gets its name, and the folder after: a power cut leaves no name without content", async (t) => {
+	const steps: string[] = [];
+	const disk = countingDisk((_number, operation) => void steps.push(operation));
+	const directory = await temporaryDirectory(t);
+	const store = new UploadStore({ directory, disk, now: Date.now, onProblem: assert.fail });
+	await store.open();
+	const draft = await store.begin();
+	await draft.write(former);
+	await draft.keep({ filename: "x.bin" });
+	const file = ["open", "write", "write", "sync", "rename", "sync"];
+	assert.deepEqual(steps, [...file, ...file]);
+});
+
+describe("kill -9 at any step of an upload", () => {
+	test("leaves the former or the new firmware, whole, and nothing else after a restart", {
+		timeout: 120_000,
+	}, async (t) => {
+		const directory = await temporaryDirectory(t);
+		const program = fileURLToPath(new URL("killed-upload.ts", import.meta.url));
+		const imagePath = join(directory, "next");
+		await writeFile(imagePath, next);
+
+		/** @returns whether it was killed, and what counts after the restart */
+		const killAt = async (step: number) => {
+			const folder = join(directory, String(step));
+			await keep(folder, former, "former.bin");
+			const child = spawn(process.execPath, ["--import", "tsx", program, folder, String(step), imagePath], {
+				stdio: "inherit",
+			});
+			const [code, signal] = await once(child, "exit");
+			assert.ok(signal === "SIGKILL" || code === 0, `step ${step}: exit ${code}, ${signal}`);
+			const problems: string[] = [];
+			const store = await openStore(folder, problems);
+			assert.deepEqual(problems, []);
+			const { current } = store;
+			assert.ok(current, `step ${step}: the firmware is gone`);
+			const isNew = current.filename === "new.bin";
+			const expected = isNew ? next : former;
+			assert.deepEqual([current.sha256, current.size], [sha256(expected), expected.length]);
+			assert.equal(current.version, isNew ? "1.5.0" : "1.4.0");
+			assert.ok((await readFile(store.pathOf(current))).equals(expected));
+			assert.equal((await readdir(folder)).length, 2, `leftovers of step ${step}`);
+			await keep(folder, next, "after.bin");
+			return { wasKilled: signal === "SIGKILL", isNew };
+		};
+
+		let step = 1;
+		const outcomes: boolean[] = [];
+		for (let isRunning = true; isRunning; step += 4)
+			for (const { wasKilled, isNew } of await Promise.all(
+				[0, 1, 2, 3].map((offset) => killAt(step + offset)),
+			)) {
+				if (wasKilled) outcomes.push(isNew);
+				else isRunning = false;
+			}
+		t.diagnostic(
+			`${outcomes.length} steps, the new firmware counts after ${outcomes.filter(Boolean).length} of them`,
+		);
+		assert.ok(outcomes.length >= 12);
+		assert.deepEqual(outcomes, [...outcomes].sort(), "once the new one counts, it does at every later step");
+		assert.ok(outcomes.includes(true) && outcomes.includes(false));
+	});
+});
+
+describe("a folder that is not as it was left", () => {
+	for (const [what, name, content] of [
+		["its description is no JSON", "upload.json", "{"],
+		["its description lacks a field", "upload.json", '{"filename":"x.bin","size":5}'],
+		["its binary has been changed", `${sha256(former)}.bin`, "something else"],
+	] as const)
+		test(`${what}: it is reported, there is no firmware, and the next upload is taken`, async (t) => {
+			const folder = await temporaryDirectory(t);
+			await keep(folder, former, "former.bin");
+			await writeFile(join(folder, name), content);
+			const problems: string[] = [];
+			const store = await openStore(folder, problems);
+			assert.equal(store.current, undefined);
+			assert.match(String(problems), /^The uploaded firmware is lost \(.+\); upload it again\.$/);
+			await keep(folder, next, "next.bin");
+			assert.equal((await openStore(folder, [])).current?.sha256, sha256(next));
+		});
+	test("leftovers of a run that was killed are removed", async (t) => {
+		const folder = await temporaryDirectory(t);
+		await keep(folder, former, "former.bin");
+		await writeFile(join(folder, "upload.1234.tmp"), "half");
+		await writeFile(join(folder, `${sha256(next)}.bin`), next);
+		await openStore(folder, []);
+		assert.deepEqual((await readdir(folder)).sort(), [`${sha256(former)}.bin`, "upload.json"].sort());
+	});
+});
+
+/** @returns the SHA-256 of the firmware that a gateway finds that starts now */
+async function inNextRun(directory: string): Promise<string | undefined> {
+	const problems: string[] = [];
+	const { current } = await openStore(directory, problems);
+	assert.deepEqual(problems, []);
+	return current?.sha256;
+}
+
+async function openStore(directory: string, problems: string[]): Promise<UploadStore> {
+	const disk = countingDisk(() => {});
+	const store = new UploadStore({
+		directory,
+		disk,
+		now: Date.now,
+		onProblem: (problem) => void problems.push(problem),
+	});
+	await store.open();
+	return store;
+}
+
+async function keep(directory: string, image: Uint8Array, filename: string): Promise<void> {
+	const draft = await (await openStore(directory, [])).begin();
+	await draft.write(image);
+	await draft.keep({ filename, version: "1.4.0" });
+}

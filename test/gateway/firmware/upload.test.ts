@@ -1,0 +1,357 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { readdir } from "node:fs/promises";
+import { connect } from "node:net";
+import { describe, test } from "node:test";
+import { cleanFilename } from "../../../gateway/firmware/upload.js";
+import { damaged, makeBootLoader, makeImage, makeMergedFlash, rewritten } from "./images.js";
+import { filePart, form, formHeaders, type Serving, serveFirmware, textPart } from "./serving.js";
+
+const image = makeImage();
+const other = makeImage({ version: "1.5.0", chip: "esp32", model: "PROTO-1" });
+const limit = 100_000;
+
+function sha256(bytes: Uint8Array): string {
+	return createHash("sha256").update(bytes).digest("hex");
+}
+
+/** Nothing but the binary that counts, and the file that says so. */
+async function assertStored(serving: Serving, expected: Uint8Array): Promise<void> {
+	assert.deepEqual(
+		(await readdir(serving.uploadsDir)).sort(),
+		[`${sha256(expected)}.bin`, "upload.json"].sort(),
+	);
+	const { body } = await serving.ask("/ota/firmware.bin");
+	assert.equal(Buffer.compare(body, expected), 0);
+}
+
+/** Resolves once the folder holds that many files: the upload has begun, or its traces are gone. */
+async function untilFiles(serving: Serving, count: number): Promise<void> {
+	while ((await readdir(serving.uploadsDir)).length !== count)
+		await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe("before the first upload", () => {
+	test("the status has every field, and the binary is not found", async (t) => {
+		const { ask } = await serveFirmware(t);
+		const status = await ask("/ota/status");
+		assert.equal(status.status, 200);
+		assert.deepEqual(status.json, {
+			filename: null,
+			size: 0,
+			upload_time: null,
+			sha256: null,
+			version: null,
+			model: null,
+			chip: null,
+		});
+		const binary = await ask("/ota/firmware.bin");
+		assert.equal(binary.status, 404);
+		assert.match(String(binary.headers["content-type"]), /^application\/problem\+json/);
+		assert.deepEqual(binary.json, {
+			type: "about:blank",
+			title: "Not Found",
+			status: 404,
+			detail: "No firmware was uploaded yet; POST one to /ota/upload.",
+		});
+	});
+});
+
+describe("an upload", () => {
+	test("is answered with what the image says, shown in the status and served", async (t) => {
+		const now = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
+		const serving = await serveFirmware(t, { now: () => now });
+		const { status, json } = await serving.upload(image, "xs_esp32.bin");
+		assert.equal(status, 201);
+		assert.deepEqual(json, {
+			filename: "xs_esp32.bin",
+			size: image.length,
+			upload_time: "2026-01-02T03:04:05.678Z",
+			sha256: sha256(image),
+			version: "1.4.0",
+			model: "DEV-1",
+			chip: "esp32s3",
+		});
+		assert.deepEqual((await serving.ask("/ota/status")).json, json);
+		await assertStored(serving, image);
+	});
+	test("takes the former one's place, also in the next run of the gateway", async (t) => {
+		const first = await serveFirmware(t);
+		await first.upload(image);
+		const { json } = await first.upload(other);
+		await assertStored(first, other);
+		const second = await serveFirmware(t, { directory: first.directory });
+		assert.deepEqual((await second.ask("/ota/status")).json, json);
+		await assertStored(second, other);
+		await second.upload(other, "again.bin");
+		await assertStored(second, other);
+		assert.equal((await second.ask("/ota/status")).json.filename, "again.bin");
+	});
+	test("may come with other fields and files around it, and in any pieces", async (t) => {
+		const serving = await serveFirmware(t);
+		const body = form(
+			textPart("note", "hello"),
+			filePart(Buffer.from("notes"), "notes.txt", "notes"),
+			filePart(image),
+			textPart("after", "more"),
+		);
+		const socket = connect(serving.port, "127.0.0.1");
+		const head = `POST /ota/upload HTTP/1.1\r\nHost: x\r\nContent-Type: ${formHeaders["Content-Type"]}\r\n`;
+		socket.write(`${head}Content-Length: ${body.length}\r\nConnection: close\r\n\r\n`);
+		for (let at = 0; at < body.length; at += 997) {
+			socket.write(body.subarray(at, at + 997));
+			await new Promise((resolve) => setImmediate(resolve));
+		}
+		const [answer] = await once(socket, "data");
+		assert.match(answer.toString(), /^HTTP\/1\.1 201 /);
+		await assertStored(serving, image);
+	});
+	test("of the largest size is taken", async (t) => {
+		const serving = await serveFirmware(t, { maxBytes: image.length });
+		assert.equal((await serving.upload(image)).status, 201);
+	});
+	test("is stored whatever it is where images are not checked, and nothing is said of it", async (t) => {
+		const serving = await serveFirmware(t, { checkImages: false });
+		const content = Buffer.from("firmware of another kind");
+		const { status, json } = await serving.upload(content);
+		assert.equal(status, 201);
+		assert.deepEqual([json.version, json.model, json.chip], [null, null, null]);
+		await assertStored(serving, content);
+		assert.equal((await serving.upload(Buffer.alloc(0))).status, 400);
+		const again = await serveFirmware(t, { directory: serving.directory, checkImages: false });
+		assert.deepEqual((await again.ask("/ota/status")).json, json);
+	});
+});
+
+type BadUpload = readonly [
+	what: string,
+	status: number,
+	detail: RegExp,
+	send: (to: Serving) => Promise<unknown>,
+];
+
+const sized = { "Content-Type": "multipart/form-data" };
+const bad: readonly BadUpload[] = [
+	["a text", 422, /begins with 0x68/, (to) => to.upload(Buffer.from("hello"))],
+	["zeros", 422, /begins with 0x00/, (to) => to.upload(Buffer.alloc(4096))],
+	["erased flash", 422, /begins with 0xff/, (to) => to.upload(Buffer.alloc(40_000, 0xff))],
+	["an ELF file", 422, /ELF/, (to) => to.upload(Buffer.from("\x7fELF...."))],
+	["a ZIP archive", 422, /ZIP/, (to) => to.upload(Buffer.from("PK\x03\x04...."))],
+	["a gzip file", 422, /gzip/, (to) => to.upload(Buffer.from([0x1f, 0x8b, 8, 0]))],
+	["a UF2 file", 422, /UF2/, (to) => to.upload(Buffer.from("UF2\nWQ]"))],
+	["a partition table", 422, /partition table/, (to) => to.upload(Buffer.from([0xaa, 0x50, 1, 2]))],
+	[
+		"a merged flash image",
+		422,
+		/merged flash image/,
+		(to) => to.upload(makeMergedFlash("esp32s3").subarray(0, 90_000)),
+	],
+	[
+		"an ESP32's merged image",
+		422,
+		/merged flash/,
+		(to) => to.upload(makeMergedFlash("esp32").subarray(0, 90_000)),
+	],
+	["a boot loader", 422, /boot loader/, (to) => to.upload(makeBootLoader())],
+	["another chip", 422, /ESP32-C3/, (to) => to.upload(rewritten(image, 12, [5, 0]))],
+	["too many segments", 422, /17 segments/, (to) => to.upload(damaged(image, 1, [17]))],
+	["a senseless segment", 422, /Segment 2/, (to) => to.upload(damaged(image, 0x164, [13]))],
+	["half an image", 422, /cut off/, (to) => to.upload(image.subarray(0, image.length / 2))],
+	["all but a byte", 422, /cut off/, (to) => to.upload(image.subarray(0, -1))],
+	[
+		"bytes after the end",
+		422,
+		/more bytes follow/,
+		(to) => to.upload(Buffer.concat([image, image]).subarray(0, 90_000)),
+	],
+	["a flipped bit", 422, /checksum/, (to) => to.upload(damaged(image, 50_000, [0]))],
+	["a wrong SHA-256", 422, /SHA-256/, (to) => to.upload(damaged(image, image.length - 9, [1, 2]))],
+	["no descriptor", 422, /0xabcd5432/, (to) => to.upload(rewritten(image, 0x20, [0]))],
+	["somebody else's firmware", 422, /DAG1/, (to) => to.upload(rewritten(image, 0x120, [0]))],
+	["an unknown model", 422, /DEV-9/, (to) => to.upload(rewritten(image, 0x12c, "9"))],
+	["two versions", 422, /two versions/, (to) => to.upload(rewritten(image, 0x138, "9"))],
+	["an empty file", 400, /empty/, (to) => to.upload(Buffer.alloc(0))],
+	["an empty body", 400, /malformed|no file field/, (to) => to.post(Buffer.alloc(0))],
+	["a form without parts", 400, /no file field named "firmware"|malformed/, (to) => to.post(form())],
+	["a form without the field", 400, /no file field/, (to) => to.post(form(filePart(image, "a.bin", "file")))],
+	[
+		"the field in capitals",
+		400,
+		/no file field/,
+		(to) => to.post(form(filePart(image, "a.bin", "Firmware"))),
+	],
+	["the field as a text", 400, /holds text/, (to) => to.post(form(textPart("firmware", "hello")))],
+	["two files in it", 400, /more than one/, (to) => to.post(form(filePart(image), filePart(other)))],
+	["a form that breaks off", 400, /breaks off/, (to) => to.post(form(filePart(image)).subarray(0, 50_000))],
+	["a form without its last line", 400, /breaks off/, (to) => to.post(filePart(image))],
+	["a body that is no form", 400, /malformed|no file field/, (to) => to.post(image)],
+	["a form without a boundary", 400, /boundary/, (to) => to.post(form(filePart(image)), sized)],
+	["a bare image", 415, /multipart/, (to) => to.post(image, { "Content-Type": "application/octet-stream" })],
+	[
+		"a web form",
+		415,
+		/multipart/,
+		(to) => to.post(image, { "Content-Type": "application/x-www-form-urlencoded" }),
+	],
+	[
+		"multipart/mixed",
+		415,
+		/multipart/,
+		(to) => to.post(image, { "Content-Type": "multipart/mixed; boundary=x" }),
+	],
+	["no type", 415, /multipart/, (to) => to.post(image, { "Content-Type": "" })],
+	[
+		"a file above the limit",
+		413,
+		/larger than 100000/,
+		(to) => to.upload(makeImage({ segments: [Buffer.alloc(limit)] })),
+	],
+	["a form far above the limit", 413, /larger than/, (to) => to.upload(Buffer.alloc(2_000_000, 0xe9))],
+	[
+		"a chunked form above the limit, in other fields",
+		413,
+		/larger than/,
+		(to) => {
+			const body = form(filePart(Buffer.alloc(2_000_000), "a.bin", "other"), filePart(image));
+			return to.post(body, { "Transfer-Encoding": "chunked" });
+		},
+	],
+];
+
+describe("an upload is refused with its reason, and the former firmware served byte for byte", () => {
+	for (const [what, status, detail, send] of bad)
+		test(what, async (t) => {
+			const serving = await serveFirmware(t, { maxBytes: limit });
+			const former = (await serving.upload(other)).json;
+			const answer = await send(serving).then((value) => value);
+			assert.ok(
+				typeof answer === "object" && answer && "json" in answer && "headers" in answer && "status" in answer,
+			);
+			assert.equal(answer.status, status, JSON.stringify(answer.json));
+			assert.ok(typeof answer.json === "object" && answer.json && "detail" in answer.json);
+			assert.match(String(answer.json.detail), detail);
+			assert.match(String(answer.json.detail), /^[A-Z].*\.$/, "a sentence");
+			assert.match(JSON.stringify(answer.headers), /"content-type":"application\/problem\+json/);
+			assert.deepEqual((await serving.ask("/ota/status")).json, former);
+			await assertStored(serving, other);
+			assert.deepEqual(serving.problems, []);
+		});
+	test("other methods", async (t) => {
+		const serving = await serveFirmware(t);
+		for (const [path, method, allow] of [
+			["/ota/upload", "GET", "POST"],
+			["/ota/upload", "PUT", "POST"],
+			["/ota/status", "POST", "GET, HEAD"],
+			["/ota/firmware.bin", "DELETE", "GET, HEAD"],
+			["/ota/catalog", "PUT", "GET, HEAD"],
+		] as const) {
+			const answer = await serving.ask(path, {}, method);
+			assert.deepEqual([answer.status, answer.headers.allow], [405, allow], `${method} ${path}`);
+		}
+	});
+});
+
+describe("uploads that get in each other's way", () => {
+	test("two at once: each is whole, and the one that ends last counts", async (t) => {
+		const serving = await serveFirmware(t);
+		for (let round = 0; round < 10; round++) {
+			const answers = await Promise.all([serving.upload(image), serving.upload(other)]);
+			assert.deepEqual(
+				answers.map(({ status }) => status),
+				[201, 201],
+			);
+			const status = (await serving.ask("/ota/status")).json;
+			await assertStored(serving, status.sha256 === sha256(image) ? image : other);
+			assert.equal(status.version, status.sha256 === sha256(image) ? "1.4.0" : "1.5.0");
+		}
+	});
+	test("one that is read while it is replaced is read whole, old or new", async (t) => {
+		const serving = await serveFirmware(t);
+		await serving.upload(image);
+		let replacing = true;
+		const replaced = (async () => {
+			for (let round = 0; round < 20; round++) await serving.upload(round % 2 ? image : other);
+			replacing = false;
+		})();
+		while (replacing) {
+			const { status, headers, body } = await serving.ask("/ota/firmware.bin");
+			assert.equal(status, 200);
+			assert.equal(headers.etag, `"${sha256(body)}"`);
+			assert.ok([image, other].some((whole) => whole.equals(body)));
+		}
+		await replaced;
+	});
+	test("more than four at once are told to come back", async (t) => {
+		const serving = await serveFirmware(t);
+		const sockets = [1, 2, 3, 4].map(() => beginUpload(serving, image.subarray(0, 10_000)));
+		await untilFiles(serving, 4);
+		const refused = await serving.upload(image);
+		assert.deepEqual([refused.status, refused.headers["retry-after"]], [429, "5"]);
+		for (const socket of sockets) socket.destroy();
+		await untilFiles(serving, 0);
+		assert.equal((await serving.upload(image)).status, 201);
+	});
+	test("one whose client goes away leaves no trace", async (t) => {
+		const serving = await serveFirmware(t);
+		await serving.upload(other);
+		for (const length of [0, 100, 30_000, image.length]) {
+			const socket = beginUpload(serving, image.subarray(0, length));
+			await untilFiles(serving, 3);
+			socket.destroy();
+			await untilFiles(serving, 2);
+		}
+		await assertStored(serving, other);
+		assert.deepEqual(serving.problems, []);
+	});
+});
+
+/** The beginning of an upload, on a socket that stays open. */
+function beginUpload(serving: Serving, content: Uint8Array) {
+	const socket = connect(serving.port, "127.0.0.1").on("error", () => {});
+	socket.write(
+		`POST /ota/upload HTTP/1.1\r\nHost: x\r\nContent-Type: ${formHeaders["Content-Type"]}\r\nContent-Length: 99999\r\n\r\n`,
+	);
+	socket.write(filePart(content).subarray(0, -2));
+	return socket;
+}
+
+test("a refusal reaches a client that is still sending", async (t) => {
+	const serving = await serveFirmware(t);
+	const socket = connect(serving.port, "127.0.0.1");
+	socket.write(
+		`POST /ota/upload HTTP/1.1\r\nHost: x\r\nContent-Type: ${formHeaders["Content-Type"]}\r\nContent-Length: 900000\r\n\r\n`,
+	);
+	socket.write(filePart(Buffer.from("not an image")).subarray(0, -2));
+	const [answer] = await once(socket, "data");
+	assert.match(answer.toString(), /^HTTP\/1\.1 422 .*Connection: close.*begins with 0x6e/s);
+	// It is read on, so that nothing is reset; the end of the body ends the connection.
+	socket.write(Buffer.alloc(900_000));
+	await once(socket, "end");
+});
+
+test("a file's name is shown without path and without what cannot be seen", () => {
+	for (const [given, shown] of [
+		["xs_esp32.bin", "xs_esp32.bin"],
+		["/etc/passwd", "passwd"],
+		["../../x.bin", "x.bin"],
+		["C:\\fakepath\\x.bin", "x.bin"],
+		["a\u0000b\r\nc\u202e.bin", "abc.bin"],
+		["Gerät 日本.bin", "Gerät 日本.bin"],
+		["  x.bin ", "x.bin"],
+		["", "firmware.bin"],
+		["..", "firmware.bin"],
+		["/", "firmware.bin"],
+		["\u200b\u0007", "firmware.bin"],
+		["x".repeat(5000), "x".repeat(120)],
+		["😀".repeat(200), "😀".repeat(120)],
+	] as const)
+		assert.equal(cleanFilename(given), shown);
+});
+
+test("a name that a browser sends as UTF-8 is kept", async (t) => {
+	const serving = await serveFirmware(t);
+	assert.equal((await serving.upload(image, "Gerät.bin")).json.filename, "Gerät.bin");
+	const { headers } = await serving.ask("/ota/firmware.bin");
+	assert.match(String(headers["content-disposition"]), /filename\*=UTF-8''Ger%C3%A4t\.bin/);
+});
