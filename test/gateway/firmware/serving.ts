@@ -71,6 +71,7 @@ export async function serveFirmware(t: TestContext, options: ServingOptions = {}
 		upload: { store, maxBytes, checkImages },
 		library,
 		catalog,
+		latestUpdates: () => [],
 		requireMonitor: pass,
 		requireAny: pass,
 		onUploaded: () => {},
