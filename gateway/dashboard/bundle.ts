@@ -53,6 +53,8 @@ export async function bundlePage(): Promise<Bundle> {
 		jsxImportSource: "preact",
 		outdir: "assets",
 		entryNames: "dashboard-[hash]",
+		chunkNames: "[name]-[hash]",
+		splitting: true,
 		legalComments: "none",
 		logLevel: "silent",
 	});
@@ -60,7 +62,8 @@ export async function bundlePage(): Promise<Bundle> {
 		name: `assets/${basename(path)}`,
 		content: Buffer.from(contents),
 	}));
-	const nameOf = (ending: string) => built.find(({ name }) => name.endsWith(ending))?.name ?? "";
+	const nameOf = (ending: string) =>
+		built.find(({ name }) => name.startsWith("assets/dashboard-") && name.endsWith(ending))?.name ?? "";
 	const fill = (html: string) =>
 		html.replaceAll("%style%", nameOf(".css")).replaceAll("%script%", nameOf(".js"));
 	const index = fill(await read("index.html"));

@@ -24,7 +24,7 @@ const pixelCount = 12;
 /** Of the canvas' width. */
 const radius = 0.385;
 const thickness = 0.17;
-const pixelRadius = 0.046;
+const pixelRadius = 0.053;
 const glowRadius = 0.113;
 
 interface Ring {
@@ -141,8 +141,15 @@ function drawBody(context: CanvasRenderingContext2D, isKnown: boolean): void {
 	context.beginPath();
 	context.arc(0.5, 0.5, radius, 0, 2 * Math.PI);
 	context.lineWidth = thickness;
-	context.strokeStyle = isKnown ? "#181c1a" : "#8a918d2e";
+	context.strokeStyle = isKnown ? "#0e1110" : "#8a918d2e";
 	context.stroke();
+	context.lineWidth = 0.008;
+	context.strokeStyle = "#8a918d59";
+	for (const edge of isKnown ? [radius - thickness / 2, radius + thickness / 2] : []) {
+		context.beginPath();
+		context.arc(0.5, 0.5, edge, 0, 2 * Math.PI);
+		context.stroke();
+	}
 	for (let index = 0; index < pixelCount; index++)
 		disc(context, index, pixelRadius, isKnown ? "#333936" : "#8a918d3d");
 }

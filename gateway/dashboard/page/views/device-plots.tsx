@@ -1,7 +1,7 @@
 /** Signal, memory and light over the last hour, for as long as the page has been looking. */
 
 import { useEffect, useRef } from "preact/hooks";
-import uPlot from "uplot";
+import type uPlot from "uplot";
 import { topics } from "../app/app.js";
 import { useApp, useMedia, useTopic } from "../app/hooks.js";
 import type { Entry } from "../model/fleet.js";
@@ -67,13 +67,21 @@ function Plot({ deviceKey, kind }: { deviceKey: string; kind: PlotKind }) {
 	useEffect(() => {
 		const { current } = box;
 		if (!current) return;
-		const made = new uPlot(optionsOf(kind, current), dataOf(kind, series), current);
-		plot.current = made;
-		const observer = new ResizeObserver(() => made.setSize(sizeOf(current)));
-		observer.observe(current);
+		let made: uPlot | undefined;
+		let isGone = false;
+		const observer = new ResizeObserver(() => made?.setSize(sizeOf(current)));
+		// Half of the page's script, which the other views do without.
+		import("uplot").then(({ default: Plotter }) => {
+			if (isGone) return;
+			made = new Plotter(optionsOf(kind, current), dataOf(kind, series), current);
+			plot.current = made;
+			observer.observe(current);
+		});
 		return () => {
+			isGone = true;
 			observer.disconnect();
-			made.destroy();
+			made?.destroy();
+			plot.current = null;
 		};
 	}, [kind, series, isDark]);
 	useEffect(() => plot.current?.setData(dataOf(kind, series)));
