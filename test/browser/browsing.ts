@@ -41,6 +41,12 @@ export function launchChromium(): Promise<Browser> {
 	return chromium.launch({ executablePath: chromiumPath, args });
 }
 
+/** So long a test waits for what must come before it says that it did not. */
+const patienceMs = 20_000;
+
+/** A gateway goes before the page that is open at it, at the end of a test if not earlier. */
+const outage = /ERR_(CONNECTION|EMPTY_RESPONSE)|WebSocket connection to/;
+
 export interface OpenOptions extends BrowserContextOptions {
 	/** Fragment of the address: `#/firmware`. */
 	readonly view?: string;
@@ -61,6 +67,7 @@ export function browsing() {
 			viewport: { width: 1280, height: 900 },
 			...contextOptions,
 		});
+		context.setDefaultTimeout(patienceMs);
 		const complaints: string[] = [];
 		context.on("console", (message) => {
 			if (["error", "warning"].includes(message.type())) complaints.push(message.text());
@@ -73,7 +80,7 @@ export function browsing() {
 		t.after(async () => {
 			await context.close();
 			assert.deepEqual(
-				complaints.filter((complaint) => !expected?.test(complaint)),
+				complaints.filter((complaint) => !outage.test(complaint) && !expected?.test(complaint)),
 				[],
 				"the page has nothing to complain about",
 			);

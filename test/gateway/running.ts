@@ -192,7 +192,8 @@ export async function runGateway(t: TestContext, options: GatewayOptions = {}): 
 /** An empty directory that is deleted when the test ends. */
 export async function temporaryDirectory(t: TestContext): Promise<string> {
 	const directory = await mkdtemp(join(tmpdir(), "gateway-test-"));
-	t.after(() => rm(directory, { recursive: true, force: true }));
+	// A gateway that has not closed yet may write into it while it is being removed.
+	t.after(() => rm(directory, { recursive: true, force: true, maxRetries: 10 }));
 	return directory;
 }
 

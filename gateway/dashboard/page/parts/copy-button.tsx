@@ -13,9 +13,14 @@ export function CopyButton({ text, label = "Copy" }: { text: () => string; label
 	}, [said]);
 	const onClick = async () => setSaid((await copy(text())) ? "Copied" : "Not copied: select the text");
 	return (
-		<button type="button" class="quiet small" onClick={onClick}>
-			<span role="status">{said || label}</span>
-		</button>
+		<>
+			<button type="button" class="quiet small" onClick={onClick}>
+				{said || label}
+			</button>
+			<span class="visually-hidden" role="status">
+				{said}
+			</span>
+		</>
 	);
 }
 

@@ -29,15 +29,15 @@ const kinds: Readonly<Record<"signal" | "heap" | "light", PlotKind>> = {
 		title: "Memory",
 		unit: "KB",
 		lines: [
-			{ label: "Free heap", pick: ({ freeHeap }) => freeHeap },
-			{ label: "Lowest so far", pick: ({ lowestHeap }) => lowestHeap },
+			{ label: "free", pick: ({ freeHeap }) => freeHeap },
+			{ label: "lowest", pick: ({ lowestHeap }) => lowestHeap },
 		],
 		range: [0, 64],
 	},
 	light: {
 		title: "Light",
 		unit: "",
-		lines: [{ label: "Light", pick: ({ light }) => light }],
+		lines: [{ label: "now", pick: ({ light }) => light }],
 		range: [0, 1000],
 	},
 };

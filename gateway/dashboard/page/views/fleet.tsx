@@ -8,7 +8,7 @@ import { noQuery, type Query, select, sorts, states, versionsOf } from "../model
 import type { Entry } from "../model/fleet.js";
 import { hasFailed, isUpdating, plural } from "../model/words.js";
 import { Grid } from "../parts/grid.js";
-import { capital, Presence, Signal, UpdateState } from "../parts/presence.js";
+import { Presence, Signal, UpdateState } from "../parts/presence.js";
 import { Ring } from "../parts/ring.js";
 import { GettingStarted } from "./getting-started.js";
 
@@ -178,15 +178,11 @@ function NothingFound() {
 
 function Waiting() {
 	const { linkState } = useApp();
+	const isFirst = linkState.name === "connecting";
 	return (
-		<div class="empty" role="status">
-			<p>
-				{capital(
-					linkState.name === "connecting"
-						? "looking for devices…"
-						: "devices show here once the gateway is back.",
-				)}
-			</p>
+		<div class="empty">
+			<h1 class="visually-hidden">Fleet</h1>
+			<p role="status">{isFirst ? "Looking for devices…" : "Devices show here once the gateway is back."}</p>
 		</div>
 	);
 }

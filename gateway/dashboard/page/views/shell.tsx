@@ -89,7 +89,7 @@ function Outage() {
 	if (state.name !== "lost") return null;
 	const seconds = Math.max(0, Math.ceil((state.retryAt - now) / 1000));
 	return (
-		<div class="outage">
+		<aside class="outage" aria-label="Connection">
 			<p>
 				<strong>The gateway cannot be reached.</strong>{" "}
 				{app.heardAt === undefined
@@ -100,6 +100,6 @@ function Outage() {
 			<button type="button" class="small" onClick={() => app.connect()}>
 				Try now
 			</button>
-		</div>
+		</aside>
 	);
 }
