@@ -91,7 +91,6 @@ const { url } = await gateway.listen();
 const browser = await launchChromium();
 try {
 	await mkdir(folder, { recursive: true });
-	await shootAll([{ name: "start", view: "", ready: ".start" }]);
 	await writeReleases(releasesDir, [
 		{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" },
 		{ version: "1.4.0", model: "PROTO-1", chip: "esp32s3" },
@@ -147,8 +146,6 @@ async function shoot(
 	await page.waitForTimeout(700);
 	const kind = options.viewport === phone ? "phone" : options.colorScheme;
 	await page.screenshot({ path: join(folder, `${name}-${kind}.png`) });
-	if (process.env.FULL)
-		await page.screenshot({ path: join(process.env.FULL, `${name}-${kind}.png`), fullPage: true });
 	await context.close();
 }
 

@@ -20,6 +20,7 @@ export interface Dashboard {
 }
 
 const yearInSeconds = 31_536_000;
+const encodings = ["br", "gzip"] as const;
 
 /** Makes the page when it is first asked for. */
 export function createDashboard({ access, deviceToken }: DashboardOptions): Dashboard {
@@ -47,13 +48,14 @@ function serveAsset(bundled: () => Promise<Bundle>): RequestHandler {
 
 /** Each encoding is a representation of its own and so has an ETag of its own: RFC 9110, section 8.8.3.3. */
 function sendAsset(request: Request, response: Response, asset: Asset): void {
-	const encoding = request.acceptsEncodings("br", "gzip") || "identity";
-	const body = { br: asset.brotli, gzip: asset.gzip }[encoding] ?? asset.content;
-	if (body !== asset.content) response.set("Content-Encoding", encoding);
+	// Our order counts: browsers like all encodings equally and name gzip first.
+	const encoding = encodings.find((one) => request.acceptsEncodings(one));
+	const body = encoding === "br" ? asset.brotli : encoding === "gzip" ? asset.gzip : asset.content;
+	if (encoding) response.set("Content-Encoding", encoding);
 	response
 		.set({
 			"Cache-Control": asset.isImmutable ? `public, max-age=${yearInSeconds}, immutable` : "no-cache",
-			ETag: `"${asset.hash}${body === asset.content ? "" : `-${encoding}`}"`,
+			ETag: `"${asset.hash}${encoding ? `-${encoding}` : ""}"`,
 			Vary: "Accept-Encoding",
 		})
 		.type(asset.type)

@@ -42,7 +42,7 @@ export function launchChromium(): Promise<Browser> {
 }
 
 /** So long a test waits for what must come before it says that it did not. */
-const patienceMs = 20_000;
+const patienceMs = 60_000;
 
 /** A gateway goes before the page that is open at it, at the end of a test if not earlier. */
 const outage = /ERR_(CONNECTION|EMPTY_RESPONSE)|WebSocket connection to/;

@@ -12,7 +12,9 @@ describe("a gateway that restarts under the page", { skip }, () => {
 		const { url } = first;
 		const stays = await new ScriptedDevice({ url, deviceId: "dev-1-aaaaaa" }).connect();
 		const goes = await new ScriptedDevice({ url, deviceId: "dev-1-bbbbbb" }).connect();
-		t.after(() => [stays, goes].forEach((device) => device.close()));
+		t.after(() => {
+			for (const device of [stays, goes]) device.close();
+		});
 		const page = await open(t, url);
 		await page.getByText("2 devices, 2 connected").waitFor();
 

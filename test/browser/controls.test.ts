@@ -9,10 +9,11 @@ import { ScriptedDevice, type ScriptedDeviceOptions } from "./scripted-device.js
 
 const open = browsing();
 
-/** Waits until a control shows that text, and no longer that it is being sent. */
+/** Waits until a control shows that text, and neither that it is being sent nor that it was refused. */
 async function settles(control: Locator, text: string): Promise<void> {
 	await control.getByText(text, { exact: true }).first().waitFor();
 	await control.locator(".sending").waitFor({ state: "detached" });
+	assert.equal(await control.locator(".problem:not(:empty)").count(), 0);
 }
 
 function slider(page: Page, label: string): { control: Locator; input: Locator } {

@@ -29,7 +29,9 @@ async function setUp(
 			new ScriptedDevice({ url, deviceId: `dev-1-00000${index}`, ...device }).connect(),
 		),
 	);
-	t.after(() => fleet.forEach((device) => device.close()));
+	t.after(() => {
+		for (const device of fleet) device.close();
+	});
 	return { url, releasesDir, fleet, page: await open(t, url, { view, expected: refusedUpload }) };
 }
 
@@ -194,7 +196,9 @@ describe("a roll-out", { skip }, () => {
 				new ScriptedDevice({ url, deviceId: `dev-1-00000${index}`, ending: "waits" }).connect(),
 			),
 		);
-		t.after(() => fleet.forEach((device) => device.close()));
+		t.after(() => {
+			for (const device of fleet) device.close();
+		});
 		const page = await open(t, url, { view: "#/firmware" });
 		await page.getByLabel("At a time").selectOption("1");
 		await page.getByRole("button", { name: "Update all outdated (2)" }).click();

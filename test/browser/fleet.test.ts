@@ -113,7 +113,9 @@ describe("the fleet", { skip }, () => {
 		const fleet = await Promise.all(
 			devices.map((device) => new ScriptedDevice({ url, ...device }).connect()),
 		);
-		t.after(() => fleet.forEach((device) => device.close()));
+		t.after(() => {
+			for (const device of fleet) device.close();
+		});
 		const page = await open(t, url);
 		await page.getByText("3 devices, 3 connected").waitFor();
 		assert.deepEqual(await names(page), ["dev-1-aaaaaa", "dev-1-bbbbbb", "proto-1-cccccc"]);
@@ -142,7 +144,9 @@ describe("the fleet", { skip }, () => {
 			{ length: 1000 },
 			(_, index) => new ScriptedDevice({ url, deviceId: `dev-1-${String(index).padStart(6, "0")}` }),
 		);
-		t.after(() => fleet.forEach((device) => device.close()));
+		t.after(() => {
+			for (const device of fleet) device.close();
+		});
 		for (let from = 0; from < fleet.length; from += 100)
 			await Promise.all(fleet.slice(from, from + 100).map((device) => device.connect()));
 		const page = await open(t, url);
@@ -177,7 +181,9 @@ describe("the fleet", { skip }, () => {
 			{ length: 200 },
 			(_, index) => new ScriptedDevice({ url, deviceId: `dev-1-${String(index).padStart(6, "0")}` }),
 		);
-		t.after(() => fleet.forEach((device) => device.close()));
+		t.after(() => {
+			for (const device of fleet) device.close();
+		});
 		await Promise.all(fleet.map((device) => device.connect()));
 		const page = await open(t, url);
 		await page.getByText("200 devices, 200 connected").waitFor();

@@ -65,7 +65,7 @@ export function DeviceLog({ deviceKey }: { deviceKey: string }) {
 								<details>
 									<summary>
 										<time>{new Date(line.at).toLocaleTimeString("en-GB")}</time> <b>{line.type}</b>{" "}
-										<span>{line.text}</span>
+										<span class="line-text">{line.text}</span>
 									</summary>
 									<pre>{pretty(line.text)}</pre>
 									<CopyButton text={() => line.text} />

@@ -92,8 +92,8 @@ function Row({ deviceKey, target, isPicked, onToggle, onUpdate }: RowProps) {
 				<span class="facts">
 					<span>{session.model}</span>
 					<span>{session.firmwareVersion ?? "version not known"}</span>
-					{target && isOutdated(session, target) && <span class="tag">outdated</span>}
 					{!session.connected && <span>away</span>}
+					{target && isOutdated(session, target) && <span class="tag">outdated</span>}
 				</span>
 			</div>
 			<div class="row-state">
