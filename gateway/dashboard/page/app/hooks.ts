@@ -1,7 +1,7 @@
 /** How a view follows what it shows. */
 
 import { createContext } from "preact";
-import { useContext, useEffect, useReducer, useState } from "preact/hooks";
+import { useContext, useEffect, useLayoutEffect, useReducer, useState } from "preact/hooks";
 import type { Entry } from "../model/fleet.js";
 import { type App, topics } from "./app.js";
 
@@ -17,7 +17,8 @@ export function useApp(): App {
 export function useTopic(topic: string): void {
 	const { painter } = useApp();
 	const [, render] = useReducer((count: number, _: undefined) => count + 1, 0);
-	useEffect(() => painter.listen(topic, () => render(undefined)), [painter, topic]);
+	// Not useEffect, which waits for the frame: what changes until then would not be heard of.
+	useLayoutEffect(() => painter.listen(topic, () => render(undefined)), [painter, topic]);
 }
 
 /** A device as it is known now; undefined once it is forgotten. */

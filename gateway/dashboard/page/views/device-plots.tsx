@@ -1,6 +1,6 @@
 /** Signal, memory and light over the last hour, for as long as the page has been looking. */
 
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type uPlot from "uplot";
 import { topics } from "../app/app.js";
 import { useApp, useMedia, useTopic } from "../app/hooks.js";
@@ -62,6 +62,7 @@ function Plot({ deviceKey, kind }: { deviceKey: string; kind: PlotKind }) {
 	const { series } = recorder.watch(deviceKey);
 	const box = useRef<HTMLDivElement>(null);
 	const plot = useRef<uPlot | null>(null);
+	const [isMissing, setIsMissing] = useState(false);
 	// Light or dark: a canvas does not follow it by itself.
 	const isDark = useMedia("(prefers-color-scheme: dark)");
 	useEffect(() => {
@@ -71,12 +72,14 @@ function Plot({ deviceKey, kind }: { deviceKey: string; kind: PlotKind }) {
 		let isGone = false;
 		const observer = new ResizeObserver(() => made?.setSize(sizeOf(current)));
 		// Half of the page's script, which the other views do without.
-		import("uplot").then(({ default: Plotter }) => {
-			if (isGone) return;
-			made = new Plotter(optionsOf(kind, current), dataOf(kind, series), current);
-			plot.current = made;
-			observer.observe(current);
-		});
+		import("uplot")
+			.then(({ default: Plotter }) => {
+				if (isGone) return;
+				made = new Plotter(optionsOf(kind, current), dataOf(kind, series), current);
+				plot.current = made;
+				observer.observe(current);
+			})
+			.catch(() => setIsMissing(true));
 		return () => {
 			isGone = true;
 			observer.disconnect();
@@ -96,6 +99,9 @@ function Plot({ deviceKey, kind }: { deviceKey: string; kind: PlotKind }) {
 				))}
 			</figcaption>
 			<div ref={box} class="plot" aria-hidden="true" />
+			{isMissing && (
+				<p class="hint">It could not be loaded while the gateway was away; load the page anew.</p>
+			)}
 		</figure>
 	);
 }
