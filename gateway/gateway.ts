@@ -131,6 +131,7 @@ export class Gateway {
 			access,
 			publicUrl,
 			isTls: settings.tls !== undefined,
+			deviceToken: this.tokens.device,
 			firmware: firmware.router,
 			log,
 		});

@@ -72,6 +72,7 @@ export async function serveFirmware(t: TestContext, options: ServingOptions = {}
 		upload: { store, maxBytes, checkImages },
 		library,
 		catalog,
+		latestUpdates: () => [],
 		requireMonitor: pass,
 		requireAny: pass,
 		onUploaded: () => {},
