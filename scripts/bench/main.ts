@@ -12,6 +12,7 @@ import { run as disturbance } from "./disturbance.js";
 import { run as fleet } from "./fleet.js";
 import { run as image } from "./image.js";
 import { run as relay } from "./relay.js";
+import { run as roundTrip } from "./round-trip.js";
 import { roundCount } from "./rounds.js";
 import { isMet, type Row, table } from "./row.js";
 import { run as update } from "./update.js";
@@ -25,6 +26,7 @@ const benchmarks: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
 	image,
 	upload,
 	device,
+	"round-trip": roundTrip,
 	update,
 };
 
@@ -53,7 +55,7 @@ for (const [name, run] of Object.entries(benchmarks)) {
 	try {
 		const found = await run();
 		rows.push(...found);
-		console.log(`\n${table(found)}`);
+		if (found.length > 0) console.log(`\n${table(found)}`);
 	} catch (error) {
 		hasFailed = true;
 		console.error(`\n${name} failed:`, error);
