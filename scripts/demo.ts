@@ -33,16 +33,20 @@ async function run(): Promise<void> {
 	process.on("SIGTERM", stop);
 
 	for (const model of models) {
-		const { serial, settingsFile, release } = claimIdentity(settings.dataDir, model, undefined);
+		const { serial, settingsFile, flashFile, release } = claimIdentity(settings.dataDir, model, undefined);
 		process.on("exit", release);
 		devices.push(
 			await VirtualDevice.start({
 				model,
 				serial,
 				settingsFile,
+				flashFile,
 				config: {
 					gateway: `${settings.tls ? "wss" : "ws"}://127.0.0.1:${port}/device`,
 					token: gateway.tokens.device,
+				},
+				onBoot: ({ version, isPendingVerify }) => {
+					if (isPendingVerify) console.log(`${model}-${serial} starts ${version} for the first time`);
 				},
 				onExit: (exit) => console.error(`${model}-${serial} ended: ${describeExit(exit)}`),
 			}),

@@ -4,6 +4,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { TestContext } from "node:test";
 import { setTimeout } from "node:timers/promises";
+import { onEnd } from "./cleanup.js";
 
 export interface CommandLine {
 	readonly process: ChildProcess;
@@ -45,7 +46,7 @@ export function runCommand(
 			return false;
 		}
 	};
-	t.after(() => {
+	onEnd(t, () => {
 		if (hasProcesses() && child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
 	});
 	return {

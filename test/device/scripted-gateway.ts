@@ -13,6 +13,7 @@ import {
 } from "../../device/protocol/messages.js";
 import type { Model } from "../../device/protocol/schema.js";
 import { VirtualDevice, type VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
+import { onEnd } from "../cleanup.js";
 
 /** A device's connection, as its gateway sees it. */
 export class Connection {
@@ -103,7 +104,7 @@ export class ScriptedGateway {
 export async function runScriptedGateway(t: TestContext): Promise<ScriptedGateway> {
 	const server = new WebSocketServer({ host: "127.0.0.1", port: 0 });
 	await once(server, "listening");
-	t.after(() => {
+	onEnd(t, () => {
 		for (const client of server.clients) client.terminate();
 		server.close();
 	});
@@ -126,6 +127,6 @@ export async function powerOn(
 		},
 		...options,
 	});
-	t.after(() => device.close());
+	onEnd(t, () => device.close());
 	return device;
 }

@@ -1,7 +1,7 @@
 /** Firmware in XS whose clock only the test moves, connected to a scripted gateway over a real socket. */
 
 import type { TestContext } from "node:test";
-import { setImmediate } from "node:timers/promises";
+import { setImmediate, setTimeout } from "node:timers/promises";
 import type { StateReport } from "../../device/protocol/messages.js";
 import type { Model } from "../../device/protocol/schema.js";
 import type { VirtualDevice, VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
@@ -47,4 +47,22 @@ export function pass(device: VirtualDevice, ms: number): Promise<void> {
 	return device.machine.advance(ms, async () => {
 		for (let round = 0; round < 8; round++) await setImmediate();
 	});
+}
+
+/**
+ * Moves a device's clock on until something has come to pass, over its restarts. Real sockets get a few milliseconds of
+ * real time for each 250 ms of the device's, so that what it counts as silence is silence.
+ */
+export async function passUntil<T>(device: VirtualDevice, awaited: Promise<T>): Promise<T> {
+	let isOver = false;
+	const end = () => {
+		isOver = true;
+	};
+	awaited.then(end, end);
+	while (!isOver) {
+		await setTimeout(3);
+		// The machine may end meanwhile; the next round moves the one that follows it.
+		await device.machine.advance(250).catch(() => {});
+	}
+	return awaited;
 }

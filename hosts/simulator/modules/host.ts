@@ -7,6 +7,7 @@ import { HapticMotor, Ring } from "simulator/outputs";
 import type { Boot, Panel } from "simulator/panel";
 import { SettingsStore } from "simulator/settings";
 import { SimulatedSystem } from "simulator/system";
+import { AlwaysConfirmed, NoSlot, Sha256 } from "simulator/update";
 import type { ButtonName, ButtonPart, Host } from "../../../device/host.js";
 import type { Model } from "../../../device/protocol/schema.js";
 
@@ -34,6 +35,8 @@ export function createHost({ model, panel, boot }: HostOptions): Host {
 			}
 		},
 		network: createNetwork({ panel, boot }),
+		update: { slot: NoSlot, boot: AlwaysConfirmed },
+		digest: { sha256: Sha256 },
 		storage: {
 			settings: class extends SettingsStore {
 				constructor() {

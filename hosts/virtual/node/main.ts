@@ -35,8 +35,11 @@ async function run(): Promise<void> {
 		model,
 		serial: identity.serial,
 		settingsFile: identity.settingsFile,
+		flashFile: identity.flashFile,
 		config: { gateway, token },
 		onTrace: (text) => process.stdout.write(text),
+		onBoot: ({ version, slot, resetReason }) =>
+			console.log(`the boot loader starts ${version} from slot ${slot} (${resetReason})`),
 		onExit: (exit) => {
 			console.error(describeExit(exit));
 			if (exit.stack) console.error(exit.stack);

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
+import { onEnd } from "../../cleanup.js";
 import { type Connection, powerOn, runScriptedGateway } from "../scripted-gateway.js";
 import { pass, powerOnInVirtualTime } from "../virtual-time.js";
 
@@ -16,7 +17,7 @@ async function runKnockCounter(t: TestContext, onKnock: (socket: Socket) => void
 	});
 	server.listen(0, "127.0.0.1");
 	await once(server, "listening");
-	t.after(() => {
+	onEnd(t, () => {
 		for (const socket of sockets) socket.destroy();
 		server.close();
 	});

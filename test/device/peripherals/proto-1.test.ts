@@ -21,6 +21,23 @@ describe("haptics", () => {
 		assert.equal(await dutyAt(0), 0);
 	});
 
+	test("answer a touch with one tap, and go back to what they were", async (t) => {
+		const { device, command, pass, connection } = await powerOnInVirtualTime(t, "PROTO-1");
+		await command({ command: "set_haptics", value: 1 }, (parts) => parts.haptic_intensity === 1);
+		device.board.isTouched = true;
+		await pass(50);
+		assert.equal(device.board.hapticDuty, 1023);
+		const { peripherals } = await connection.next("state_report");
+		assert.deepEqual([peripherals.touch_active, peripherals.haptic_intensity], [true, 1]);
+		await pass(49);
+		assert.equal(device.board.hapticDuty, 1023);
+		await pass(1);
+		assert.equal(device.board.hapticDuty, 263);
+		device.board.isTouched = false;
+		await pass(1000);
+		assert.equal(device.board.hapticDuty, 263, "none when the finger goes");
+	});
+
 	test("survive a restart", async (t) => {
 		const { device, command, pass } = await powerOnInVirtualTime(t, "PROTO-1");
 		await command({ command: "set_haptics", value: 40 }, (parts) => parts.haptic_intensity === 40);

@@ -61,7 +61,7 @@ export const websocket: StandIn = (channel) => {
 		// The firmware has looked the name up; certificates are still held against the name.
 		lookup: (_name, { all }, found) =>
 			all ? found(null, [{ address, family: 4 }]) : found(null, address, 4),
-		...(isRecord(secure) && typeof secure.certificate === "string" && { ca: secure.certificate }),
+		...(isRecord(secure) && typeof secure.certificate === "string" && { ca: pem(secure.certificate) }),
 	});
 	let isCloseSent = false;
 	let hasPeerClosed = false;
@@ -101,6 +101,11 @@ export const websocket: StandIn = (channel) => {
 		},
 	};
 };
+
+function pem(base64: string): string {
+	const lines = base64.match(/.{1,64}/g) ?? [];
+	return ["-----BEGIN CERTIFICATE-----", ...lines, "-----END CERTIFICATE-----"].join("\n");
+}
 
 function headersOf(options: unknown): Record<string, string> {
 	const headers = isRecord(options) ? options.headers : undefined;
