@@ -14,6 +14,8 @@ const monitors = 5;
 const load: Load = { count: 3000, perSecond: 1000 };
 const reconnecting = 1000;
 const wrongTokensASecond = 500;
+/** For what a disturbance leaves behind, such as connections that are still being closed. */
+const settleMs = 1500;
 
 /** What goes on while the others are measured; `begin` returns what ends it. */
 interface Disturbance {
@@ -76,7 +78,7 @@ async function compareWithQuiet(side: Side, { what, begin }: Disturbance): Promi
 		const end = await begin();
 		const relayed = await side.relay(load);
 		await end();
-		await setTimeout(300);
+		await setTimeout(settleMs);
 		return relayed;
 	};
 	const rounds = await alternate(disturbed, () => side.relay(load));
