@@ -4,7 +4,7 @@
  */
 
 import { randomUUID } from "node:crypto";
-import type { Chip, StateReport } from "../../device/protocol/messages.js";
+import type { Chip } from "../../device/protocol/messages.js";
 import type { Model } from "../../device/protocol/schema.js";
 
 export const otaStatuses = [
@@ -57,8 +57,7 @@ export class Device {
 	firmwareVersion: string | null = null;
 	/** Changed through Sessions.setOta alone, so that monitors hear of it. */
 	metadata: OtaMetadata = { otaStatus: "idle", otaPercent: null, otaVersion: null, otaReason: null };
-	/** The latest state report, and its text as it came: that is what monitors are sent. */
-	state: StateReport | undefined;
+	/** The latest state report as it came. Kept as text alone: the objects of 10,000 reports would be the collector's work. */
 	stateText: string | undefined;
 	/** The latest connection; `session.connected` says whether it stands. */
 	session: Session;

@@ -104,7 +104,6 @@ export class Sessions {
 		const isNews = !isNamed || device.model !== model || device.firmwareVersion !== firmware_version;
 		device.model = model;
 		device.firmwareVersion = firmware_version;
-		device.state = report;
 		device.stateText = text;
 		if (isNews) this.#options.onChanged(session, "identified");
 		if (!isNamed) this.#options.onNamed(device);

@@ -22,6 +22,8 @@ export interface SocketLimits {
 	/** What one monitor may send: in the long run, and at once. */
 	readonly commandsASecond: number;
 	readonly commandBurst: number;
+	/** For how long, at most, a monitor that sent more than that is not read. */
+	readonly brakeMs: number;
 	/** Time for a closing handshake, then the socket is destroyed. */
 	readonly closeTimeoutMs: number;
 }
@@ -37,6 +39,7 @@ export const socketLimits: SocketLimits = Object.freeze({
 	stuckMonitorBytes: 8 * 1024 * 1024,
 	commandsASecond: 50,
 	commandBurst: 100,
+	brakeMs: 5000,
 	closeTimeoutMs: 10_000,
 });
 
