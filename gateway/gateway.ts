@@ -186,6 +186,7 @@ export class Gateway {
 			access,
 			publicUrl,
 			isTls: settings.tls !== undefined,
+			deviceToken: () => this.tokens.device,
 			rooms: [telemetry, firmware.router, devices],
 			log,
 		});

@@ -7,19 +7,21 @@ import helmet from "helmet";
 import type { Logger } from "pino";
 import type { Access } from "./access/access.js";
 import { loginRouter } from "./access/login.js";
-import { dashboardFiles, loginPage } from "./dashboard/routes.js";
+import { createDashboard } from "./dashboard/routes.js";
 import { sendProblem } from "./problem.js";
 
 export interface HttpOptions {
 	readonly access: Access;
 	readonly publicUrl: URL | undefined;
 	readonly isTls: boolean;
+	/** For the page, which shows it to who has logged in. */
+	readonly deviceToken: () => string;
 	/** `/ota/*`, `/releases/*`, `/api/*`, `/healthz`, `/readyz`, `/metrics`. */
 	readonly rooms: readonly Router[];
 	readonly log: Logger;
 }
 
-export function createHttp({ access, publicUrl, isTls, rooms, log }: HttpOptions): Express {
+export function createHttp({ access, publicUrl, isTls, deviceToken, rooms, log }: HttpOptions): Express {
 	const app = express();
 	app.disable("x-powered-by");
 	app.use(
@@ -51,8 +53,9 @@ export function createHttp({ access, publicUrl, isTls, rooms, log }: HttpOptions
 		}),
 	);
 	app.use(...rooms);
-	app.use(loginRouter({ access, publicUrl, page: loginPage }));
-	app.use(dashboardFiles());
+	const dashboard = createDashboard({ access, deviceToken });
+	app.use(loginRouter({ access, publicUrl, page: dashboard.loginPage }));
+	app.use(dashboard.router);
 	app.use((_request, response) =>
 		sendProblem(response, { status: 404, detail: "There is nothing at this address." }),
 	);

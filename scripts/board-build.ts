@@ -5,12 +5,11 @@
  */
 
 import { spawn } from "node:child_process";
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Model } from "../device/protocol/schema.js";
 import { build, type ModdableSdk, projectFolder } from "./moddable-sdk.js";
 
-const committedSdkconfig = join(projectFolder, "hosts", "esp32", "sdkconfig", "sdkconfig.defaults");
 const versionLine = /^CONFIG_APP_PROJECT_VER=.*$/m;
 /** Where interface.md's descriptor lies in an image: behind ESP-IDF's header and its descriptor. */
 const descriptorOffset = 0x120;
@@ -18,6 +17,8 @@ const descriptorOffset = 0x120;
 export interface BoardBuildOptions {
 	readonly sdk: ModdableSdk;
 	readonly model: Model;
+	/** Folder under hosts/. Default: the model's board. */
+	readonly host?: string;
 	/** By semantic versioning, at most 31 characters. */
 	readonly version: string;
 	/** Where all output goes; made if missing. */
@@ -28,9 +29,19 @@ export interface BoardBuildOptions {
 	readonly onOutput: (text: string) => void;
 }
 
+/** Folder under hosts/ of a model's board. */
+export function boardOf(model: Model): string {
+	return model.toLowerCase();
+}
+
 /** As mcconfig's -p takes it. */
-export function boardPlatform(model: Model): string {
-	return `esp32:./hosts/${model.toLowerCase()}`;
+export function boardPlatform(host: string): string {
+	return `esp32:./hosts/${host}`;
+}
+
+/** Where a build of a release puts boot loader, partition table and image. */
+export function binFolder(outputFolder: string, host: string): string {
+	return join(outputFolder, "bin", "esp32", host, "release", "device");
 }
 
 /**
@@ -38,18 +49,18 @@ export function boardPlatform(model: Model): string {
  * @throws Error where the build fails, or the image is not of this model and version
  */
 export async function buildBoard(options: BoardBuildOptions): Promise<string> {
-	const { sdk, model, version, outputFolder, settings = [], onOutput } = options;
-	const folderOf = (kind: "bin" | "tmp") =>
-		join(outputFolder, kind, "esp32", model.toLowerCase(), "release", "device");
-	const image = join(folderOf("bin"), "xs_esp32.bin");
+	const { sdk, model, host = boardOf(model), version, outputFolder, settings = [], onOutput } = options;
+	const image = join(binFolder(outputFolder, host), "xs_esp32.bin");
 	// The SDK does not make sure that this is a new one.
 	rmSync(image, { force: true });
 	// Its makefile does not know that this file's content depends on the version.
-	rmSync(join(folderOf("tmp"), "board-descriptor.c.o"), { force: true });
-	const SDKCONFIGPATH = writeSdkconfig(version, join(outputFolder, "sdkconfig"));
+	rmSync(join(outputFolder, "tmp", "esp32", host, "release", "device", "board-descriptor.c.o"), {
+		force: true,
+	});
+	const SDKCONFIGPATH = writeSdkconfig(version, join(outputFolder, "sdkconfig"), host);
 	await build({
 		sdk: { ...sdk, environment: { ...sdk.environment, SDKCONFIGPATH } },
-		platform: boardPlatform(model),
+		platform: boardPlatform(host),
 		outputFolder,
 		isDebug: false,
 		settings,
@@ -72,7 +83,7 @@ export interface BoardFlashOptions {
 /** Writes boot loader, partition table and image of the last build to the board at UPLOAD_PORT of the SDK's environment. */
 export async function flashBoard(options: BoardFlashOptions): Promise<void> {
 	const { sdk, model, outputFolder, onOutput } = options;
-	const flags = ["-m", "-p", boardPlatform(model), "-t", "deploy", "-o", outputFolder];
+	const flags = ["-m", "-p", boardPlatform(boardOf(model)), "-t", "deploy", "-o", outputFolder];
 	const SDKCONFIGPATH = join(outputFolder, "sdkconfig");
 	const child = spawn(join(sdk.tools, "mcconfig"), flags, {
 		cwd: projectFolder,
@@ -88,12 +99,19 @@ export async function flashBoard(options: BoardFlashOptions): Promise<void> {
 		throw new Error(`mcconfig ended with ${code}: the board was not written whole; flash it again`);
 }
 
-/** The boards' sdkconfig with another version. @returns its folder, for SDKCONFIGPATH */
-export function writeSdkconfig(version: string, folder: string): string {
+/**
+ * A host's sdkconfig with another version.
+ *
+ * @param host folder under hosts/; one without a sdkconfig of its own has the boards'
+ * @returns its folder, for SDKCONFIGPATH
+ */
+export function writeSdkconfig(version: string, folder: string, host = "esp32"): string {
 	if (!/^[0-9A-Za-z.+-]{1,31}$/.test(version))
 		throw new Error(`the version must be 1 to 31 of letters, digits, ".", "+" and "-", not "${version}"`);
-	const committed = readFileSync(committedSdkconfig, "utf8");
-	if (!versionLine.test(committed)) throw new Error(`${committedSdkconfig} has no CONFIG_APP_PROJECT_VER`);
+	const fileOf = (name: string) => join(projectFolder, "hosts", name, "sdkconfig", "sdkconfig.defaults");
+	const file = existsSync(fileOf(host)) ? fileOf(host) : fileOf("esp32");
+	const committed = readFileSync(file, "utf8");
+	if (!versionLine.test(committed)) throw new Error(`${file} has no CONFIG_APP_PROJECT_VER`);
 	mkdirSync(folder, { recursive: true });
 	writeFileSync(
 		join(folder, "sdkconfig.defaults"),

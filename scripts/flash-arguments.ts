@@ -133,10 +133,23 @@ function checkGateway({ gateway, ca }: Given, problems: string[]): { ca?: string
 		return {};
 	}
 	try {
-		return { ca: new X509Certificate(readFileSync(ca)).raw.toString("base64") };
-	} catch {
-		problems.push(`${ca} cannot be read as a certificate: ca=… takes a PEM file.`);
+		return { ca: readAuthority(ca) };
+	} catch (error) {
+		problems.push(error instanceof Error ? error.message : String(error));
 		return {};
+	}
+}
+
+/**
+ * @param file a certificate in PEM or DER
+ * @returns its DER in base64, as the firmware takes it
+ * @throws Error
+ */
+export function readAuthority(file: string): string {
+	try {
+		return new X509Certificate(readFileSync(file)).raw.toString("base64");
+	} catch {
+		throw new Error(`${file} cannot be read as a certificate: ca=… takes a PEM file.`);
 	}
 }
 

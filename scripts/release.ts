@@ -74,7 +74,11 @@ async function buildBoards(sdk: ModdableSdk, version: string): Promise<readonly 
 function requireCleanTree(): void {
 	let changes: string;
 	try {
-		changes = execFileSync("git", ["status", "--porcelain"], { cwd: projectFolder, encoding: "utf8" });
+		changes = execFileSync("git", ["status", "--porcelain"], {
+			cwd: projectFolder,
+			encoding: "utf8",
+			stdio: ["ignore", "pipe", "ignore"],
+		});
 	} catch {
 		throw new ReleaseRefused(
 			"this is no git checkout, so nobody could find again what was released; --allow-dirty",

@@ -39,6 +39,9 @@ export type Verdict =
 /** @param headers names in lower case */
 export function judge(status: number, headers: ReadonlyMap<string, string>, asked: Asked): Verdict {
 	const { known, offset } = asked;
+	// The SDK reads chunks from a timer of its own, where a malformed one ends in an exception that nobody can catch.
+	if ((status === 200 || status === 206) && headers.has("transfer-encoding"))
+		return retry("The server sends the firmware in chunks, without its length.");
 	if (status === 206) return judgePart(headers, asked);
 	if (status === 200) return known?.isInParts ? retry(changed) : judgeWhole(headers, asked);
 	if (status === 416) return offset === 0 ? end("The firmware on the server is empty.") : retry(changed);

@@ -3,7 +3,6 @@
  * for a cookie that no script can read and no other site can make a browser send.
  */
 
-import { readFileSync } from "node:fs";
 import express, { type Request, type Response, Router } from "express";
 import { sendProblem } from "../problem.js";
 import type { Access } from "./access.js";
@@ -13,16 +12,17 @@ export interface LoginOptions {
 	readonly access: Access;
 	readonly publicUrl: URL | undefined;
 	/** The login page; `<!--message-->` in it is replaced by what went wrong. */
-	readonly page: URL;
+	readonly page: () => Promise<string>;
 }
 
 /** Routes `/login` and `/logout`, and `GET /login/state`, by which the page learns whether it is logged in. */
 export function loginRouter({ access, publicUrl, page }: LoginOptions): Router {
-	const html = readFileSync(page, "utf8");
 	const router = Router();
 
-	const showPage = (response: Response, status: number, message: string) =>
-		response.status(status).set("Cache-Control", "no-store").send(html.replace("<!--message-->", message));
+	const showPage = async (response: Response, status: number, message: string) => {
+		const html = (await page()).replace("<!--message-->", message);
+		response.status(status).set("Cache-Control", "no-store").send(html);
+	};
 
 	const letIn = (request: Request, response: Response) => {
 		const { name, value, maxAgeMs } = access.makeCookie();
@@ -39,10 +39,14 @@ export function loginRouter({ access, publicUrl, page }: LoginOptions): Router {
 	router.get("/login", async (request, response) => {
 		const { code } = request.query;
 		// Whatever looks at links before people do (mail, chat) asks by HEAD; that must not use the code up.
-		if (typeof code !== "string" || request.method === "HEAD") return void showPage(response, 200, "");
+		if (typeof code !== "string" || request.method === "HEAD") return showPage(response, 200, "");
 		if (access.useLoginCode(code)) return letIn(request, response);
 		const { status } = await access.countFailure(request, ["monitor"]);
-		showPage(response, status, "This link was used before, or is over an hour old. Paste the monitor token.");
+		await showPage(
+			response,
+			status,
+			"This link was used before, or is over an hour old. Paste the monitor token.",
+		);
 	});
 
 	router.post("/login", express.urlencoded({ extended: false, limit: "4kb" }), async (request, response) => {
@@ -53,7 +57,7 @@ export function loginRouter({ access, publicUrl, page }: LoginOptions): Router {
 		const { refusal } = await access.checkToken(request, shown, ["monitor"]);
 		if (!refusal) return letIn(request, response);
 		const message = refusal.status === 429 ? refusal.detail : "That is not this gateway's monitor token.";
-		showPage(response.set(refusal.headers ?? {}), refusal.status, message);
+		await showPage(response.set(refusal.headers ?? {}), refusal.status, message);
 	});
 
 	router.get("/login/state", access.require("monitor"), (_request, response) => {

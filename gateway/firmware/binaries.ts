@@ -65,7 +65,7 @@ export function sendBinary(
 		response.status(206).set({
 			"Content-Length": String(part.length),
 			"Content-Range": `bytes ${span.first}-${span.last}/${file.bytes.length}`,
-			"Content-Digest": contentDigest(part),
+			"Content-Digest": digestField(file.parts.of(span.first, span.last)),
 		});
 		response.end(part);
 	} else {

@@ -6,6 +6,7 @@
 import { createHash } from "node:crypto";
 import type { Chip } from "../../device/protocol/messages.js";
 import type { Model } from "../../device/protocol/schema.js";
+import { addToChecksum } from "./checksum.js";
 import { chipIds, layout } from "./image-format.js";
 
 export interface ImageContent {
@@ -78,9 +79,7 @@ function pad(data: Uint8Array): Buffer {
 }
 
 function checksumOf(segments: readonly Buffer[]): number {
-	let checksum = layout.checksumSeed;
-	for (const segment of segments) for (const byte of segment) checksum ^= byte;
-	return checksum;
+	return segments.reduce(addToChecksum, layout.checksumSeed);
 }
 
 function writeText(bytes: Buffer, offset: number, size: number, text: string): void {

@@ -7,6 +7,7 @@
  */
 
 import { createHash } from "node:crypto";
+import { addToChecksum } from "./checksum.js";
 import { ImageError, type ImageInfo, layout, readChip, readDescriptors } from "./image-format.js";
 
 /** First bytes of what is uploaded by mistake. */
@@ -38,7 +39,7 @@ export class ImageParser {
 	readonly #steps: Step<never>;
 	#unread: Uint8Array = new Uint8Array(0);
 	#offset = 0;
-	#checksum = layout.checksumSeed;
+	#checksum: number = layout.checksumSeed;
 	/** What is wrong already, while the bytes that follow may still give it a better name. */
 	#suspicion: ImageError | undefined;
 	#info: ImageInfo | undefined;
@@ -93,7 +94,7 @@ export class ImageParser {
 		const descriptors = yield* this.#take(Math.min(firstLength, layout.descriptorsSize));
 		yield* this.#checkAppDescriptor(descriptors);
 		const description = readDescriptors(descriptors);
-		this.#addToChecksum(descriptors);
+		this.#checksum = addToChecksum(this.#checksum, descriptors);
 		yield* this.#segmentData(firstLength - descriptors.length);
 		for (let segment = 2; segment <= segments; segment++)
 			yield* this.#segmentData(yield* this.#segmentLength(segment));
@@ -155,7 +156,7 @@ export class ImageParser {
 	*#segmentData(length: number): Step<void> {
 		for (let left = length; left > 0; ) {
 			const part = yield* this.#some(left);
-			this.#addToChecksum(part);
+			this.#checksum = addToChecksum(this.#checksum, part);
 			left -= part.length;
 		}
 	}
@@ -172,12 +173,6 @@ export class ImageParser {
 		const appended = yield* this.#take(sha256Size);
 		if (appended.equals(expected)) return;
 		throw new ImageError("bad_sha256", "The image is damaged: its SHA-256 does not match its content.");
-	}
-
-	#addToChecksum(bytes: Uint8Array): void {
-		let checksum = this.#checksum;
-		for (const byte of bytes) checksum ^= byte;
-		this.#checksum = checksum;
 	}
 
 	*#take(length: number): Step<Buffer> {

@@ -8,9 +8,11 @@ import { constants } from "node:fs";
 import type { Disk } from "../whole-file.js";
 import { ImageParser } from "./esp-image.js";
 import { ImageError, type ImageInfo } from "./image-format.js";
+import { PartDigests } from "./part-digests.js";
 
 export interface ImageFile {
 	readonly bytes: Buffer;
+	readonly parts: PartDigests;
 	/** In hex. */
 	readonly sha256: string;
 	readonly modifiedAt: Date;
@@ -93,7 +95,8 @@ async function readImage(disk: Disk, path: string): Promise<ImageFile> {
 			inspection.write(block);
 			offset += bytesRead;
 		}
-		return { bytes, sha256: hash.digest("hex"), modifiedAt: mtime, info: inspection.end() };
+		const parts = new PartDigests(bytes);
+		return { bytes, parts, sha256: hash.digest("hex"), modifiedAt: mtime, info: inspection.end() };
 	} finally {
 		await handle.close();
 	}

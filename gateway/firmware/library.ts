@@ -13,6 +13,7 @@ import type { Disk } from "../whole-file.js";
 import type { Catalog, CatalogFile, Release, ReleaseImage } from "./catalog.js";
 import type { ImageFile, ImageFiles } from "./image-files.js";
 import { ImageError } from "./image-format.js";
+import { Recent } from "./recent.js";
 import type { Upload, UploadStore } from "./upload-store.js";
 
 /** Where a device finds what was chosen for it. */
@@ -41,13 +42,22 @@ export interface LibraryOptions {
 	readonly disk: Disk;
 	/** false: a release's files are held against the catalog alone. */
 	readonly checkImages: boolean;
+	/** For how long what is handed out need not be looked at on disk again. Default 0. */
+	readonly recheckMs?: number;
 }
+
+type OpenUpload = { readonly upload: Upload; readonly file: ImageFile } | undefined;
 
 export class Library {
 	readonly #options: LibraryOptions;
+	readonly #releases: Recent<ImageFile | undefined>;
+	readonly #uploads: Recent<OpenUpload>;
 
 	constructor(options: LibraryOptions) {
 		this.#options = options;
+		const age = { maxAgeMs: options.recheckMs ?? 0, now: () => performance.now() };
+		this.#releases = new Recent(age);
+		this.#uploads = new Recent(age);
 	}
 
 	/**
@@ -81,7 +91,12 @@ export class Library {
 	}
 
 	/** @returns the upload and its bytes; undefined before the first */
-	async openUpload(): Promise<{ readonly upload: Upload; readonly file: ImageFile } | undefined> {
+	openUpload(): Promise<OpenUpload> {
+		const { current } = this.#options.uploads;
+		return this.#uploads.get(`${current?.sha256} ${current?.upload_time}`, () => this.#openUpload());
+	}
+
+	async #openUpload(): Promise<OpenUpload> {
 		const { uploads, files } = this.#options;
 		const upload = uploads.current;
 		if (!upload) return undefined;
@@ -91,7 +106,7 @@ export class Library {
 			return { upload, file: { ...file, modifiedAt: new Date(upload.upload_time) } };
 		} catch (error) {
 			// It was replaced, and its file removed, after we had asked which one counts.
-			if (errorCode(error) === "ENOENT" && uploads.current !== upload) return this.openUpload();
+			if (errorCode(error) === "ENOENT" && uploads.current !== upload) return this.#openUpload();
 			throw error;
 		}
 	}
@@ -101,7 +116,11 @@ export class Library {
 	 * @returns undefined where no release has such a file
 	 * @throws {UnusableRelease}
 	 */
-	async openRelease(path: string): Promise<ImageFile | undefined> {
+	openRelease(path: string): Promise<ImageFile | undefined> {
+		return this.#releases.get(path, () => this.#openRelease(path));
+	}
+
+	async #openRelease(path: string): Promise<ImageFile | undefined> {
 		const { releases } = await this.#options.catalog.read();
 		for (const release of releases)
 			for (const image of release.images) if (image.path === path) return this.#openImage(release, image);

@@ -16,13 +16,16 @@ import { jobsFile } from "./update-job.js";
 import { Updates } from "./updates.js";
 import { UploadStore } from "./upload-store.js";
 
+/** A release that is made anew while devices fetch the old one is noticed after so long. */
+const recheckMs = 1000;
+
 export const createFirmwareRoom: CreateFirmwareRoom = ({ settings, access, log, now, setOta }) => {
 	const { dataDir, releasesDir, imageCheck: checkImages, maxUploadBytes: maxBytes } = settings;
 	const onProblem = (sentence: string) => log.warn({ problem: sentence }, "firmware");
 	const uploads = new UploadStore({ directory: join(dataDir, "firmware"), disk, now, onProblem });
 	const catalog = new CatalogFile({ directory: releasesDir, disk, onProblem });
 	const files = new ImageFiles({ disk });
-	const library = new Library({ releasesDir, catalog, uploads, files, disk, checkImages });
+	const library = new Library({ releasesDir, catalog, uploads, files, disk, checkImages, recheckMs });
 	const records = new RecordFolder({ directory: join(dataDir, "updates"), disk, onProblem, ...jobsFile });
 	const certPem = settings.publicUrl ? undefined : findAuthority(settings.tls?.cert);
 	const updates = new Updates({ library, records, now, setOta, certPem });
@@ -31,6 +34,7 @@ export const createFirmwareRoom: CreateFirmwareRoom = ({ settings, access, log, 
 		library,
 		catalog,
 		uploadsByAddress: new AddressLimit({ points: 30, seconds: 60, what: "uploads" }),
+		latestUpdates: (count) => updates.latest(count),
 		requireMonitor: access.require("monitor"),
 		requireAny: access.require("device", "monitor"),
 		onUploaded: (upload) => log.info({ upload }, "firmware uploaded"),

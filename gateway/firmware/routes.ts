@@ -16,6 +16,8 @@ export interface FirmwareRoutesOptions {
 	readonly upload: UploadOptions;
 	readonly library: Library;
 	readonly catalog: CatalogFile;
+	/** The latest updates of all devices, the latest first. */
+	readonly latestUpdates: (count: number) => readonly object[];
 	/** Lets those pass who may upload. */
 	readonly requireMonitor: RequestHandler;
 	readonly uploadsByAddress: AddressLimit;
@@ -29,6 +31,8 @@ export interface FirmwareRoutesOptions {
 
 /** Each may fill the disk with as much as one upload may have. */
 const uploadsAtOnce = 4;
+/** Updates that `/ota/history` tells of. */
+const historyLength = 200;
 const yearInSeconds = 31_536_000;
 
 export function createFirmwareRoutes(options: FirmwareRoutesOptions): Router {
@@ -67,6 +71,13 @@ export function createFirmwareRoutes(options: FirmwareRoutesOptions): Router {
 	get("/ota/catalog", async (_request, response) => {
 		response.set("Cache-Control", "no-cache").json(await catalog.read());
 	});
+
+	router
+		.route("/ota/history")
+		.get(requireMonitor, (_request, response) => {
+			response.set("Cache-Control", "no-cache").json({ updates: options.latestUpdates(historyLength) });
+		})
+		.all(refuseMethod("GET, HEAD"));
 
 	get("/ota/firmware.bin", async (request, response) => {
 		const found = await library.openUpload();

@@ -83,6 +83,14 @@ export class Updates {
 		return this.#entries.get(deviceId)?.jobs ?? [];
 	}
 
+	/** The latest updates of all devices, the latest first, each with its device's name. */
+	latest(count: number): readonly (UpdateJob & { readonly deviceId: string })[] {
+		return [...this.#entries]
+			.flatMap(([deviceId, { jobs }]) => jobs.map((job) => ({ deviceId, ...job })))
+			.sort((a, b) => b.startedAt - a.startedAt)
+			.slice(0, count);
+	}
+
 	/**
 	 * Picks the image and sends `start_ota`.
 	 *

@@ -107,8 +107,9 @@ export class UploadStore {
 			},
 			write: async (chunk) => {
 				size += chunk.length;
+				const written = handle.writeFile(chunk);
 				hash.update(chunk);
-				await handle.writeFile(chunk);
+				await written;
 			},
 			keep: async (description) => {
 				await handle.sync();

@@ -56,8 +56,13 @@ async function fillDraft(
 	const parser = checkImages ? new ImageParser() : undefined;
 	const filename = await readForm(request, form, maxBytes, async (chunk) => {
 		if (draft.size + chunk.length > maxBytes) throw tooLarge(maxBytes);
-		parser?.write(chunk);
-		await draft.write(chunk);
+		// Checked while it is being written: an upload takes as long as the longer of the two, not as both.
+		const written = draft.write(chunk);
+		try {
+			parser?.write(chunk);
+		} finally {
+			await written;
+		}
 	});
 	if (draft.size === 0) throw new HttpProblem(400, "The file is empty.");
 	const info = parser?.end();

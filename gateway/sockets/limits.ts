@@ -29,6 +29,8 @@ export interface SocketLimits {
 	readonly deviceBurst: number;
 	/** Upgrades that one address may ask for within two seconds, whatever it shows. */
 	readonly upgradesInTwoSeconds: number;
+	/** For how long, at most, a monitor that sent more than that is not read. */
+	readonly brakeMs: number;
 	/** Time for a closing handshake, then the socket is destroyed. */
 	readonly closeTimeoutMs: number;
 }
@@ -48,6 +50,7 @@ export const socketLimits: SocketLimits = Object.freeze({
 	devicesASecond: 100,
 	deviceBurst: 200,
 	upgradesInTwoSeconds: 150,
+	brakeMs: 5000,
 	closeTimeoutMs: 10_000,
 });
 

@@ -9,6 +9,7 @@ import type { Session } from "../sessions/device.js";
 import type { Sessions } from "../sessions/sessions.js";
 import { type ChangeReason, deviceMessageText, statusUpdateText } from "../sessions/view.js";
 import type { Metrics } from "../telemetry/metrics.js";
+import { Brake } from "./brake.js";
 import { parseJson } from "./device-sockets.js";
 import type { Heartbeat } from "./heartbeat.js";
 import { closeCodes, type SocketLimits } from "./limits.js";
@@ -58,13 +59,16 @@ export class MonitorSockets {
 		const { sessions, heartbeat, limits, log, now } = this.#options;
 		const monitor = new Monitor({ socket, limits, batchMs });
 		const bucket = new TokenBucket({ perSecond: limits.commandsASecond, burst: limits.commandBurst, now });
+		const brake = new Brake({ socket, perSecond: limits.commandsASecond, maxMs: limits.brakeMs });
 		this.#monitors.set(socket, monitor);
 		heartbeat.watch(socket);
 		log.info({ remoteAddress, monitors: this.size }, "monitor connected");
 		socket.on("message", (data, isBinary) => {
 			if (socket.readyState !== socket.OPEN) return;
 			if (isBinary) return socket.close(closeCodes.unsupportedData, "text frames only");
-			this.#answer(data, bucket)
+			const isTooMuch = !bucket.take();
+			if (isTooMuch) brake.apply();
+			this.#answer(data, isTooMuch)
 				.then((text) => monitor.send(text))
 				.catch((error) => log.error({ err: error }, "a monitor's message could not be carried out"));
 		});
@@ -108,10 +112,10 @@ export class MonitorSockets {
 		for (const monitor of this.#monitors.values()) monitor.close(closeCodes.goingAway, "the gateway stops");
 	}
 
-	async #answer(data: RawData, bucket: TokenBucket): Promise<string> {
+	async #answer(data: RawData, isTooMuch: boolean): Promise<string> {
 		const { commandsASecond } = this.#options.limits;
 		const value = parseJson(data.toString());
-		const outcome: Outcome = !bucket.take()
+		const outcome: Outcome = isTooMuch
 			? refuse("rate_limited", `send at most ${commandsASecond} messages a second`)
 			: value === undefined
 				? refuse("invalid_json", "a message must be JSON")

@@ -6,11 +6,7 @@ import { AudioOutput } from "board/audio-output";
 import { ES8311 } from "board/es8311";
 import { PushButton } from "board/inputs";
 import { Ring } from "board/outputs";
-import { SettingsStore } from "board/settings-store";
-import { SntpQuery } from "board/sntp-query";
-import { SystemFacts } from "board/system-facts";
-import { SystemResolver } from "board/system-resolver";
-import { PlainWebSocket, SecureWebSocket } from "board/web-sockets";
+import { createServices } from "board/services";
 import type { AudioOutputOptions, ButtonPart, Host } from "../../device/host.js";
 import type { Model } from "../../device/protocol/schema.js";
 import type { BoardPins } from "./pins.js";
@@ -29,15 +25,7 @@ export function createBoard(options: BoardOptions): Host {
 	return {
 		model,
 		chip: "esp32s3",
-		system: SystemFacts,
-		network: {
-			wifi: WiFi,
-			dns: SystemResolver,
-			ws: PlainWebSocket,
-			wss: SecureWebSocket,
-			time: SntpQuery,
-		},
-		storage: { settings: SettingsStore },
+		...createServices(WiFi),
 		peripheral: {
 			button: {
 				play: buttonAt(pins.button.play),

@@ -4,8 +4,9 @@
  */
 
 import FFI from "mc/ffi";
+import type { BootState as Interface } from "../../device/host.js";
 
-export class BootState {
+export class BootState implements Interface {
 	readonly #ffi = new FFI();
 
 	/** Whether the running image is new and not confirmed yet. Until then no update can begin. */

@@ -174,7 +174,7 @@ describe("other requests", () => {
 
 	test("every page forbids scripts, frames and styles from elsewhere", async (t) => {
 		const { url } = await runGateway(t);
-		for (const path of ["/", "/login", "/dashboard.js", "/nowhere"]) {
+		for (const path of ["/", "/login", "/icon.svg", "/nowhere"]) {
 			const { headers } = await fetch(`${url}${path}`);
 			const policy = headers.get("content-security-policy") ?? "";
 			assert.match(policy, /default-src 'none';script-src 'self';style-src 'self'/);

@@ -1,7 +1,7 @@
 /**
  * Power cut at flash operations of an update, with the whole firmware in XS, each cut in a run of its own. By default at
- * those that decide (every one on otadata, the first and the last of each kind) and some between; with ALL_CUTS=1 at every
- * one, which takes about ten minutes. test/device/update/power-cut.test.ts does all of them always, without XS.
+ * those that decide (every one on otadata, and the first ones) and at every 70th between; CUT_EVERY=1 takes every one, and ten
+ * minutes. test/device/update/power-cut.test.ts does all of them always, without XS.
  */
 
 import assert from "node:assert/strict";
@@ -16,7 +16,7 @@ import type { VirtualDevice } from "../../hosts/virtual/node/virtual-device.js";
 import { powerOn, runScriptedGateway, type ScriptedGateway } from "../device/scripted-gateway.js";
 import { passUntil } from "../device/virtual-time.js";
 
-const every = process.env.ALL_CUTS === "1" ? 1 : 70;
+const every = Number(process.env.CUT_EVERY || 70);
 
 /** A server that gives out the image of the version that the address names. */
 async function serveVersions(t: TestContext, program: Uint8Array) {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { models } from "../../device/protocol/schema.js";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/cable.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
@@ -37,6 +38,7 @@ test(`${updatesInARow} updates in a row end each with the next version, in the o
 		const { otaStatus } = await fleet.updateEnd(deviceId);
 		assert.equal(otaStatus, "updated");
 		assert.equal(device.started.slot, (index + 1) % 2);
-		assert.equal(device.isPendingVerify, false);
+		// It confirms itself once its report has left; the gateway may have seen that before.
+		while (device.isPendingVerify) await setImmediate();
 	}
 });

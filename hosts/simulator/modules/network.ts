@@ -4,12 +4,15 @@ import TCP, { type Options as TCPOptions } from "embedded:io/socket/tcp";
 import TLSSocket from "embedded:io/socket/tcp/tls";
 import WebSocketClient from "embedded:network/websocket/client";
 import { type Socket, type SocketOptions, SteadySocket } from "moddable/steady-socket";
+import { WholeBodyClient } from "moddable/whole-body-client";
 import Net from "net";
 import type { Boot, Panel } from "simulator/panel";
 import { Radio, SimulatedWiFi } from "simulator/wifi";
 import Timer from "timer";
+import Transform from "transform";
 import type {
 	Host,
+	HttpClientOptions,
 	ResolveOptions,
 	Resolver,
 	TimeQuery,
@@ -39,6 +42,18 @@ export function createNetwork({ panel, boot }: NetworkOptions): Host["network"] 
 		},
 		ws: webSocketOver(panel, tcp),
 		wss: webSocketOver(panel, tls),
+		http: class extends WholeBodyClient {
+			constructor(options: HttpClientOptions) {
+				super({ ...options, socket: { io: RadioTCP, radio } });
+			}
+		},
+		https: class extends WholeBodyClient {
+			constructor({ certificate, ...options }: HttpClientOptions & { certificate: string | undefined }) {
+				const authority = certificate === undefined ? {} : { certificate: Transform.pemToDER(certificate) };
+				const secure = { ...authority, cache: false };
+				super({ ...options, socket: { io: TLSSocket, radio, secure, TCP: { io: RadioTCP, radio } } });
+			}
+		},
 		time: DesktopTime,
 	};
 }

@@ -129,6 +129,14 @@ describe("a connection that is cut", () => {
 		assertUnharmed(rig);
 	});
 
+	test("while the server's name is looked up does not come to be later, when nobody waits for it", () => {
+		const rig = new Rig({ firmware: oldFirmware, lookUpMs: [45_000] });
+		const server = new MemoryServer({ file: newFirmware, answer: () => ({ head: "", ending: "stall" }) });
+		const reason = rig.update(server);
+		assert.match(reason ?? "", /nothing came for 30 s/);
+		assert.equal(server.connections, 5, "six attempts, the first of which found no address in time");
+	});
+
 	test("by silence counts as cut after 30 s", () => {
 		for (const at of spread(10, wireBytes, 4)) {
 			const start = clock.now;
@@ -160,9 +168,10 @@ describe("bytes that change on the way", () => {
 	test("in the head of an answer are mended too, wherever they are", () => {
 		const file = makeFirmware("2.0.0", 40_000);
 		const { heads } = run({ file }).server;
-		for (const kind of ["lose", "double", "flip"] as const)
-			for (const [index, [start, end]] of heads.slice(0, 2).entries())
-				for (let at = start; at < end; at++) {
+		const kinds = ["lose", "double", "flip"] as const;
+		for (const [index, [start, end]] of heads.slice(0, 2).entries())
+			for (const kind of kinds)
+				for (let at = start + kinds.indexOf(kind); at < end; at += kinds.length) {
 					const { rig, reason } = run({ file, faults: [{ at, kind }] });
 					rig.restart();
 					// What the first answer says of the firmware's length and tag, nothing else can correct.
@@ -185,7 +194,13 @@ describe("bytes that change on the way", () => {
 				};
 				return { head: head(206, fields), body: newFirmware.subarray(first, last + 1) };
 			};
-		assertUpdated(run({ answer: damage(3) ?? (() => undefined) }));
+		const mended = run({ answer: damage(3) ?? (() => undefined) });
+		assert.equal(
+			mended.server.connections,
+			4,
+			"where bytes were lost, a connection cannot be trusted any more",
+		);
+		assertUpdated(mended);
 		const { rig, server, reason } = run({ answer: damage(4) ?? (() => undefined) });
 		assert.match(reason ?? "", /^The firmware arrives damaged, 4 times at byte 32768 of \d+\.$/);
 		assert.equal(server.requests.length, 6);
@@ -257,13 +272,19 @@ describe("a server that", () => {
 			}),
 		],
 		[
-			"does not say how long it is",
-			/does not say how long/,
-			1,
+			"sends it in chunks",
+			/in chunks, without its length/,
+			2,
 			() => ({
 				head: head(200, { "Transfer-Encoding": "chunked" }),
 				body: Buffer.from("5\r\nhello\r\n0\r\n\r\n"),
 			}),
+		],
+		[
+			"ends with its connection",
+			/does not say how long/,
+			1,
+			() => ({ head: head(200, {}), body: newFirmware, ending: "cut" }),
 		],
 		["has an empty file", /is empty/, 1, () => ({ head: head(200, { "Content-Length": "0" }) })],
 		[

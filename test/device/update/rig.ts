@@ -4,7 +4,7 @@
  */
 
 import { createHash } from "node:crypto";
-import type { Digest, UpdateSlot } from "../../../device/host.js";
+import type { Digest, ResolveOptions, ResolverPart, UpdateSlot } from "../../../device/host.js";
 import { LookupTicket } from "../../../device/network/lookup.js";
 import type { Model } from "../../../device/protocol/schema.js";
 import { type UpdateMessage, Updater } from "../../../device/update/updater.js";
@@ -35,6 +35,8 @@ export interface RigOptions {
 	/** A flash that is there already. */
 	readonly flash?: Flash;
 	readonly onMessage?: (message: UpdateMessage) => void;
+	/** How long the look-ups of the server's name take, in milliseconds, one after the other; then no time. */
+	readonly lookUpMs?: number[];
 }
 
 export class Rig {
@@ -72,11 +74,11 @@ export class Rig {
 				super(options, io);
 			}
 		};
-		const { onMessage } = this.#options;
+		const { onMessage, lookUpMs = [] } = this.#options;
 		const { flash, ota, slot: Slot } = this;
 		this.updater = new Updater({
 			network: { http, https: http },
-			createLookup: () => new LookupTicket(InstantResolver),
+			createLookup: () => new LookupTicket(resolverOf(lookUpMs)),
 			slot: class extends Slot {
 				constructor() {
 					super(ota, flash);
@@ -148,10 +150,12 @@ export class FlashSlot implements UpdateSlot {
 	}
 }
 
-class InstantResolver {
-	resolve({ host, onResolved }: { host: string; onResolved: (host: string, address: string) => void }): void {
-		Timer.set(() => onResolved(host, "10.0.0.1"));
-	}
+function resolverOf(delaysMs: number[]): ResolverPart {
+	return class {
+		resolve({ host, onResolved }: ResolveOptions): void {
+			Timer.set(() => onResolved(host, "10.0.0.1"), delaysMs.shift() ?? 0);
+		}
+	};
 }
 
 class NodeSha256 implements Digest {

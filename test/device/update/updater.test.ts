@@ -158,10 +158,17 @@ describe("a slot that", () => {
 	for (const [name, slot, reason] of cases)
 		test(`${name} ends the update with that reason, and the next one succeeds`, () => {
 			const rig = rigOf();
-			rig.slot = slot;
+			let closed = 0;
+			rig.slot = class extends slot {
+				override close(): void {
+					closed += 1;
+					super.close();
+				}
+			};
 			const server = new MemoryServer({ file: newFirmware });
 			assert.match(rig.update(server) ?? "", reason);
 			assert.equal(rig.restarts, 0);
+			assert.equal(closed, 1, "the slot was let go");
 			rig.slot = FlashSlot;
 			assert.equal(rig.update(server), undefined);
 			rig.restart();

@@ -75,6 +75,7 @@ export async function serveFirmware(t: TestContext, options: ServingOptions = {}
 		library,
 		catalog,
 		uploadsByAddress: new AddressLimit({ points: 1000, seconds: 60, what: "uploads" }),
+		latestUpdates: () => [],
 		requireMonitor: pass,
 		requireAny: pass,
 		onUploaded: () => {},

@@ -9,7 +9,7 @@ import { RecordFolder } from "../../../gateway/record-folder.js";
 import { Device, type OtaMetadata, Session } from "../../../gateway/sessions/device.js";
 import type { UpdateRefusal } from "../../../gateway/sessions/updates.js";
 import type { Disk } from "../../../gateway/whole-file.js";
-import { temporaryDirectory } from "../../cleanup.js";
+import { onEnd, temporaryDirectory } from "../../cleanup.js";
 import { progress, report, uplink } from "./uplinks.js";
 
 const complete = uplink({ type: "ota_complete" });
@@ -56,7 +56,7 @@ async function run(t: TestContext, { disk = fs, certPem, at = 1_000_000, ...opti
 		certPem,
 	});
 	await updates.open();
-	t.after(() => updates.close());
+	onEnd(t, () => updates.close());
 	return { directory, updates, shelf, clock, changes, problems };
 }
 

@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { build, type Plugin } from "esbuild";
 import type { Host } from "../../../device/host.js";
-import { isRecord, type Model } from "../../../device/protocol/schema.js";
+import { isRecord } from "../../../device/protocol/schema.js";
 import { projectFolder } from "../../../scripts/moddable-sdk.js";
 import { sdkStandIns } from "./sdk-stand-ins.js";
 
@@ -15,6 +15,8 @@ import { sdkStandIns } from "./sdk-stand-ins.js";
 export class Bench {
 	/** E.g. `embedded:io/digital new {"pin":14}`, `embedded:io/digital write 1`. */
 	readonly calls: string[] = [];
+	/** What a method of a stand-in returns, as `module method`; an Error is thrown. */
+	readonly answers = new Map<string, unknown>();
 	/** Answers of the foreign functions, by name; 0 where there is none. */
 	readonly natives: Record<string, unknown> = {};
 	/** Methods that throw, as `module method`. */
@@ -24,6 +26,8 @@ export class Bench {
 	readonly config: Record<string, string> = {};
 	/** Keys and values of the settings; a number is of the wrong type. */
 	readonly stored = new Map<string, string | number>();
+	/** What HTTP requests were made with. */
+	readonly requests: object[] = [];
 	/** Timers that were set. */
 	readonly timers: (() => void)[] = [];
 	readonly traced: string[] = [];
@@ -31,6 +35,19 @@ export class Bench {
 	call(module: string, method: string, ...values: unknown[]): void {
 		this.calls.push([module, method, ...values.map((value) => JSON.stringify(value))].join(" "));
 		if (this.failing.has(`${module} ${method}`)) throw new Error(`${module} ${method} failed`);
+	}
+
+	answer(module: string, method: string): unknown {
+		const answer = this.answers.get(`${module} ${method}`);
+		if (answer instanceof Error) throw answer;
+		return answer;
+	}
+
+	/** The options of the instance that was made last. */
+	optionsOf(module: string): Readonly<Record<string, unknown>> {
+		const options: unknown = Reflect.get(Object(this.made.get(module)?.at(-1)), "options");
+		if (!isRecord(options)) throw new Error(`no ${module} was made with options`);
+		return options;
 	}
 
 	keep(module: string, instance: unknown): void {
@@ -46,9 +63,13 @@ export class Bench {
 	}
 }
 
-/** Loads the provider of a board: what would be the global `device`. Its parts write to the bench. */
-export async function loadBoard(model: Model, bench: Bench): Promise<Host> {
-	const exports = await load(`${model.toLowerCase()}/host/provider.ts`, bench);
+/**
+ * Loads the provider of a board: what would be the global `device`. Its parts write to the bench.
+ *
+ * @param folder under hosts/
+ */
+export async function loadBoard(folder: string, bench: Bench): Promise<Host> {
+	const exports = await load(`${folder}/host/provider.ts`, bench);
 	const { default: device } = exports;
 	if (!isHost(device)) throw new Error("the provider exports no host");
 	return device;
@@ -73,21 +94,26 @@ export async function load(file: string, bench: Bench): Promise<Readonly<Record<
 }
 
 function boardModules(board: string): Plugin {
-	const manifests = ["esp32/manifest.json", "esp32/touch/manifest.json"];
+	const manifests = ["common", "manifest", "tls/manifest", "touch/manifest"].map(
+		(name) => `esp32/${name}.json`,
+	);
 	if (board !== "esp32") manifests.push(`${board}/manifest.json`);
 	const files = new Map<string, string>();
 	for (const manifest of manifests) {
 		const path = join(projectFolder, "hosts", manifest);
 		const { modules }: { modules: Record<string, unknown> } = JSON.parse(readFileSync(path, "utf8"));
 		for (const [name, file] of Object.entries(modules))
-			if (name.startsWith("board/") && typeof file === "string")
+			if (/^(board|qemu)\//.test(name) && typeof file === "string")
 				files.set(name, join(dirname(path), `${file}.ts`));
 	}
 	return {
 		name: "board-modules",
 		setup({ onResolve, onLoad }) {
-			onResolve({ filter: /^board\// }, ({ path }) => ({
+			onResolve({ filter: /^(board|qemu)\// }, ({ path }) => ({
 				path: files.get(path) ?? `${path} is in no manifest`,
+			}));
+			onResolve({ filter: /^moddable\// }, ({ path }) => ({
+				path: join(projectFolder, "hosts", `${path}.ts`),
 			}));
 			onResolve({ filter: /^[a-z]+(:|\/|$)/ }, ({ path }) =>
 				sdkStandIns.has(path) ? { path, namespace: "sdk" } : undefined,

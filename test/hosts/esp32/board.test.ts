@@ -3,25 +3,25 @@ import { describe, test } from "node:test";
 import type { Host } from "../../../device/host.js";
 import { models } from "../../../device/protocol/schema.js";
 import { pins } from "../../../hosts/proto-1/pins.js";
-import { Bench, load, loadBoard } from "./board-bench.js";
+import { Bench, loadBoard } from "./board-bench.js";
 
 async function proto1(): Promise<{ bench: Bench; device: Host }> {
 	const bench = new Bench();
-	return { bench, device: await loadBoard("PROTO-1", bench) };
+	return { bench, device: await loadBoard("proto-1", bench) };
 }
 
 for (const model of models)
 	describe(`the device of a ${model}`, () => {
 		test("touches nothing while its modules load", async () => {
 			const bench = new Bench();
-			const device = await loadBoard(model, bench);
+			const device = await loadBoard(model.toLowerCase(), bench);
 			assert.deepEqual(bench.calls, []);
 			assert.equal(device.model, model);
 			assert.equal(device.chip, "esp32s3");
 		});
 
 		test("has haptics, light and touch if it is a PROTO-1", async () => {
-			const { peripheral } = await loadBoard(model, new Bench());
+			const { peripheral } = await loadBoard(model.toLowerCase(), new Bench());
 			for (const part of [peripheral.haptics, peripheral.ambientLight, peripheral.touch])
 				assert.equal(part !== undefined, model === "PROTO-1");
 		});
@@ -149,20 +149,9 @@ describe("what a board knows of itself", () => {
 });
 
 describe("the probation of a new image", () => {
-	interface Probation {
-		readonly isPendingVerify: boolean;
-		confirm(): boolean;
-		rollBack(): void;
-	}
-	async function bootState(bench: Bench): Promise<Probation> {
-		const { BootState } = await load("esp32/boot-state.ts", bench);
-		assert.ok(typeof BootState === "function");
-		return Reflect.construct(BootState, []);
-	}
-
 	test("is over once it is confirmed, if that could be written", async () => {
-		const bench = new Bench();
-		const state = await bootState(bench);
+		const { bench, device } = await proto1();
+		const state = new device.update.boot({});
 		bench.natives.board_is_pending_verify = 1;
 		assert.equal(state.isPendingVerify, true);
 		assert.equal(state.confirm(), true);
@@ -173,8 +162,8 @@ describe("the probation of a new image", () => {
 	});
 
 	test("can be given up", async () => {
-		const bench = new Bench();
-		(await bootState(bench)).rollBack();
+		const { bench, device } = await proto1();
+		new device.update.boot({}).rollBack();
 		assert.equal(bench.calls.at(-1), "mc/ffi esp_ota_mark_app_invalid_rollback_and_reboot");
 	});
 });
@@ -306,45 +295,81 @@ describe("the question for the time", () => {
 	});
 });
 
-describe("a WebSocket", () => {
-	function open(device: Host, part: "ws" | "wss"): object {
-		return new device.network[part]({
-			host: "gateway:8080",
-			port: 8080,
-			path: "/device",
-			headers: [["Authorization", "Bearer token"]],
-			dns: { io: device.network.dns },
-			onReadable: () => {},
-			onWritable: () => {},
-			onControl: () => {},
-			onClose: () => {},
-			onError: () => {},
-		});
-	}
-	const optionsOf = (socket: object) => Reflect.get(socket, "options");
-
-	test("has its headers as the SDK wants them", async () => {
-		const { device } = await proto1();
-		const { headers } = optionsOf(open(device, "ws"));
-		assert.deepEqual([...headers], [["Authorization", "Bearer token"]]);
-	});
-
-	test("stands on guarded TCP, with TLS between where it is secure", async () => {
-		const { device } = await proto1();
-		const plain = optionsOf(open(device, "ws")).socket;
-		const secure = optionsOf(open(device, "wss")).socket;
-		assert.equal(plain.io.name, "SafeTCP");
-		assert.equal(secure.TCP.io, plain.io);
-		assert.notEqual(secure.io, plain.io);
-	});
-
-	test("trusts the certificate authority that was compiled in, and else nobody", async () => {
+describe("the slot for the next image", () => {
+	test("is touched by nobody before it is asked", async () => {
 		const { bench, device } = await proto1();
-		assert.deepEqual(optionsOf(open(device, "wss")).socket.secure, {});
-		const der = Uint8Array.of(0x30, 0x03, 0x02, 0x01, 0x05);
-		bench.config.ca = Buffer.from(der).toString("base64");
-		// Node before 25 lacks what XS has.
-		Reflect.set(Uint8Array, "fromBase64", (text: string) => new Uint8Array(Buffer.from(text, "base64")));
-		assert.deepEqual(optionsOf(open(device, "wss")).socket.secure.certificate, der);
+		new device.update.slot({});
+		assert.deepEqual(bench.calls, []);
+	});
+
+	test("says its size, takes an image from its beginning on, and is read back", async () => {
+		const { bench, device } = await proto1();
+		const slot = new device.update.slot({});
+		assert.equal(slot.byteLength, 0x1f0000);
+		slot.open();
+		slot.write(new Uint8Array(16_384));
+		slot.read(new Uint8Array(32), 16_352);
+		slot.complete();
+		assert.deepEqual(bench.calls, [
+			'embedded:storage/flash open {"path":"nextota"}',
+			'embedded:update open 2031616 "a"',
+			"embedded:update write 16384",
+			"embedded:storage/flash read 32 16352",
+			"embedded:update complete",
+			"embedded:update close",
+			"embedded:storage/flash close",
+		]);
+	});
+
+	test("is not chosen where it is closed, and closes what it opened once", async () => {
+		const { bench, device } = await proto1();
+		const slot = new device.update.slot({});
+		slot.open();
+		bench.forget();
+		slot.close();
+		slot.close();
+		assert.deepEqual(bench.calls, ["embedded:update close", "embedded:storage/flash close"]);
+	});
+
+	test("begins anew: what was begun before is given up first", async () => {
+		const { bench, device } = await proto1();
+		const slot = new device.update.slot({});
+		slot.open();
+		bench.forget();
+		slot.open();
+		assert.deepEqual(bench.calls, ["embedded:update close", 'embedded:update open 2031616 "a"']);
+	});
+
+	test("says no while the running image is unconfirmed, and takes nothing then", async () => {
+		const { bench, device } = await proto1();
+		bench.failing.add("embedded:update open");
+		const slot = new device.update.slot({});
+		assert.throws(() => slot.open());
+		assert.throws(() => slot.write(new Uint8Array(1)), /not open/);
+		assert.throws(() => slot.complete(), /not open/);
+		slot.close();
+	});
+
+	test("stays open to be closed where the image is not accepted", async () => {
+		const { bench, device } = await proto1();
+		bench.failing.add("embedded:update complete");
+		const slot = new device.update.slot({});
+		slot.open();
+		assert.throws(() => slot.complete());
+		bench.forget();
+		slot.close();
+		assert.equal(bench.calls[0], "embedded:update close");
+	});
+});
+
+describe("the digest", () => {
+	test("is the SDK's SHA-256", async () => {
+		const { bench, device } = await proto1();
+		const bytes = new ArrayBuffer(32);
+		bench.answers.set("crypt close", bytes);
+		const digest = new device.digest.sha256({});
+		digest.write(new Uint8Array(100).subarray(10, 20));
+		assert.equal(digest.close(), bytes);
+		assert.deepEqual(bench.calls, ['crypt new "SHA256"', "crypt write 10"]);
 	});
 });

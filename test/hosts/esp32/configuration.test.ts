@@ -9,6 +9,7 @@ import { pins as dev1 } from "../../../hosts/dev-1/pins.js";
 import type { BoardPins } from "../../../hosts/esp32/pins.js";
 import { resetReasonName } from "../../../hosts/esp32/reset-reason.js";
 import { pins as proto1 } from "../../../hosts/proto-1/pins.js";
+import { readPartitions } from "../../../scripts/flash-image.js";
 
 const read = (path: string) => readFileSync(new URL(`../../../hosts/${path}`, import.meta.url), "utf8");
 
@@ -66,78 +67,101 @@ describe("the pins that only PROTO-1 has", () => {
 	test("the pad is on a touch channel", () => assert.ok(proto1.touch >= 1 && proto1.touch <= 14));
 });
 
-describe("the partitions", () => {
-	const partitions = read("esp32/sdkconfig/partitions.csv")
-		.split("\n")
-		.filter((line) => line !== "" && !line.startsWith("#"))
-		.map((line) => {
-			const [name = "", type = "", subtype = "", offset = "", size = ""] = line
-				.split(",")
-				.map((cell) => cell.trim());
-			return { name, type, subtype, offset: Number(offset), size: Number(size) };
+const flashes = { esp32: 16, qemu: 4 } as const;
+
+for (const [host, flashMB] of Object.entries(flashes))
+	describe(`the partitions of ${host}`, () => {
+		const partitions = readPartitions(read(`${host}/sdkconfig/partitions.csv`));
+		const named = (subtype: string) => partitions.filter((partition) => partition.subtype === subtype);
+
+		test("are two slots of the same size, and no factory image beside them", () => {
+			const apps = partitions.filter((partition) => partition.type === "app");
+			assert.deepEqual(
+				apps.map((partition) => partition.subtype),
+				["ota_0", "ota_1"],
+			);
+			assert.equal(apps[0]?.size, apps[1]?.size);
 		});
-	const named = (subtype: string) => partitions.filter((partition) => partition.subtype === subtype);
 
-	test("are two slots of the same size, and no factory image beside them", () => {
-		const apps = partitions.filter((partition) => partition.type === "app");
-		assert.deepEqual(
-			apps.map((partition) => partition.subtype),
-			["ota_0", "ota_1"],
-		);
-		assert.equal(apps[0]?.size, apps[1]?.size);
+		test("slots begin at 64 KB, the rest at 4 KB", () => {
+			for (const { type, name, offset, size } of partitions) {
+				assert.equal(offset % (type === "app" ? 0x10000 : 0x1000), 0, name);
+				assert.equal(size % 0x1000, 0, name);
+			}
+		});
+
+		test("leave boot loader and table alone, do not overlap, and end within the flash", () => {
+			let end = 0x9000;
+			for (const { name, offset, size } of partitions) {
+				assert.ok(offset >= end, name);
+				end = offset + size;
+			}
+			assert.ok(end <= flashMB * 1024 * 1024);
+		});
+
+		test("keep two sectors of boot state, and settings", () => {
+			assert.equal(named("ota")[0]?.size, 0x2000);
+			assert.ok((named("nvs")[0]?.size ?? 0) >= 0x3000);
+		});
 	});
 
-	test("slots begin at 64 KB, the rest at 4 KB", () => {
-		for (const { type, name, offset, size } of partitions) {
-			assert.equal(offset % (type === "app" ? 0x10000 : 0x1000), 0, name);
-			assert.equal(size % 0x1000, 0, name);
-		}
-	});
-
-	test("leave boot loader and table alone, do not overlap, and end within 16 MB", () => {
-		let end = 0x9000;
-		for (const { name, offset, size } of partitions) {
-			assert.ok(offset >= end, name);
-			end = offset + size;
-		}
-		assert.ok(end <= 16 * 1024 * 1024);
-	});
-
-	test("keep two sectors of boot state, and settings", () => {
-		assert.equal(named("ota")[0]?.size, 0x2000);
-		assert.ok((named("nvs")[0]?.size ?? 0) >= 0x3000);
-	});
-});
-
-describe("ESP-IDF's settings", () => {
-	const lines = read("esp32/sdkconfig/sdkconfig.defaults").split("\n");
-	const settings = new Map(
-		lines.flatMap((line) => {
-			const [, name, value] = /^CONFIG_(\w+)=(.*)$/.exec(line) ?? [];
-			return name !== undefined && value !== undefined ? [[name, value] as const] : [];
-		}),
+function settingsOf(host: string): ReadonlyMap<string, string> {
+	return new Map(
+		read(`${host}/sdkconfig/sdkconfig.defaults`)
+			.split("\n")
+			.flatMap((line) => {
+				const [, name, value] = /^CONFIG_(\w+)=(.*)$/.exec(line) ?? [];
+				return name !== undefined && value !== undefined ? [[name, value] as const] : [];
+			}),
 	);
+}
 
-	test("are lines that survive the SDK's merge: no value with an equals sign, nothing switched off by a comment", () => {
-		for (const line of lines)
-			assert.ok(line === "" || line.startsWith("# ") || /^CONFIG_\w+=[^=]+$/.test(line), line);
-		for (const line of lines) assert.doesNotMatch(line, /^# CONFIG_/);
+for (const host of Object.keys(flashes))
+	describe(`ESP-IDF's settings for ${host}`, () => {
+		const lines = read(`${host}/sdkconfig/sdkconfig.defaults`).split("\n");
+		const settings = settingsOf(host);
+
+		test("are lines that survive the SDK's merge: no value with an equals sign, nothing switched off by a comment", () => {
+			for (const line of lines)
+				assert.ok(line === "" || line.startsWith("# ") || /^CONFIG_\w+=[^=]+$/.test(line), line);
+			for (const line of lines) assert.doesNotMatch(line, /^# CONFIG_/);
+		});
+
+		test("bring the former image back when a new one fails in whatever way", () => {
+			const needed = {
+				BOOTLOADER_APP_ROLLBACK_ENABLE: "y",
+				BOOTLOADER_SKIP_VALIDATE_ALWAYS: "n",
+				ESP_SYSTEM_PANIC_GDBSTUB: "n",
+				ESP_SYSTEM_PANIC_PRINT_REBOOT: "y",
+				ESP_TASK_WDT_EN: "y",
+				ESP_TASK_WDT_INIT: "y",
+				ESP_TASK_WDT_PANIC: "y",
+			};
+			for (const [name, value] of Object.entries(needed)) assert.equal(settings.get(name), value, name);
+			const seconds = Number(settings.get("ESP_TASK_WDT_TIMEOUT_S"));
+			assert.ok(seconds >= 10 && seconds <= 15);
+		});
+
+		test("have names that ESP-IDF knows: others are dropped without a word", {
+			skip: process.env.IDF_PATH ? undefined : "IDF_PATH is not set",
+		}, () => {
+			const components = join(process.env.IDF_PATH ?? "", "components");
+			const known = readdirSync(components, { recursive: true, encoding: "utf8" })
+				.filter((file) => /(^|[\\/])Kconfig[^\\/]*$/.test(file))
+				.map((file) => readFileSync(join(components, file), "utf8"))
+				.join("\n");
+			for (const name of settings.keys())
+				assert.match(known, new RegExp(`^\\s*(menu)?config ${name}\\s*$`, "m"), name);
+		});
+
+		test("take the version from here, and the committed one says that nobody gave it", () => {
+			assert.equal(settings.get("APP_PROJECT_VER_FROM_CONFIG"), "y");
+			assert.equal(settings.get("APP_PROJECT_VER"), '"0.0.0-dev"');
+		});
 	});
 
-	test("bring the former image back when a new one fails in whatever way", () => {
-		const needed = {
-			BOOTLOADER_APP_ROLLBACK_ENABLE: "y",
-			BOOTLOADER_SKIP_VALIDATE_ALWAYS: "n",
-			ESP_SYSTEM_PANIC_GDBSTUB: "n",
-			ESP_SYSTEM_PANIC_PRINT_REBOOT: "y",
-			ESP_TASK_WDT_EN: "y",
-			ESP_TASK_WDT_INIT: "y",
-			ESP_TASK_WDT_PANIC: "y",
-		};
-		for (const [name, value] of Object.entries(needed)) assert.equal(settings.get(name), value, name);
-		const seconds = Number(settings.get("ESP_TASK_WDT_TIMEOUT_S"));
-		assert.ok(seconds >= 10 && seconds <= 15);
-	});
+describe("ESP-IDF's settings for the boards alone", () => {
+	const settings = settingsOf("esp32");
 
 	test("take 60 KB/s at 50 ms with one lost segment in the window", () => {
 		const onTheWay = 60_000 * 0.05;
@@ -149,22 +173,27 @@ describe("ESP-IDF's settings", () => {
 		assert.equal(settings.get("SPIRAM"), "y");
 		assert.equal(settings.get("SPIRAM_MODE_OCT"), "y");
 	});
+});
 
-	test("have names that ESP-IDF knows: others are dropped without a word", {
-		skip: process.env.IDF_PATH ? undefined : "IDF_PATH is not set",
-	}, () => {
-		const components = join(process.env.IDF_PATH ?? "", "components");
-		const known = readdirSync(components, { recursive: true, encoding: "utf8" })
-			.filter((file) => /(^|[\\/])Kconfig[^\\/]*$/.test(file))
-			.map((file) => readFileSync(join(components, file), "utf8"))
-			.join("\n");
-		for (const name of settings.keys())
-			assert.match(known, new RegExp(`^\\s*(menu)?config ${name}\\s*$`, "m"), name);
+describe("ESP-IDF's settings for QEMU alone", () => {
+	const settings = settingsOf("qemu");
+
+	test("have its network chip, with room for what comes in", () => {
+		assert.equal(settings.get("ETH_USE_OPENETH"), "y");
+		assert.ok(Number(settings.get("ETH_OPENETH_DMA_RX_BUFFER_NUM")) >= 32);
+		assert.ok(Number(settings.get("FREERTOS_ISR_STACKSIZE")) >= 4096);
 	});
 
-	test("take the version from here, and the committed one says that nobody gave it", () => {
-		assert.equal(settings.get("APP_PROJECT_VER_FROM_CONFIG"), "y");
-		assert.equal(settings.get("APP_PROJECT_VER"), '"0.0.0-dev"');
+	test("use nothing that it lacks: quad flash, crypto units, fuses", () => {
+		assert.equal(settings.get("ESPTOOLPY_FLASHMODE_DIO"), "y");
+		for (const name of ["FLASHMODE_QIO", "HARDWARE_AES", "HARDWARE_SHA", "HARDWARE_MPI"])
+			assert.equal(settings.get(`${name.startsWith("FLASH") ? "ESPTOOLPY" : "MBEDTLS"}_${name}`), "n", name);
+		assert.equal(settings.get("ESP32_DISABLE_BASIC_ROM_CONSOLE"), "n");
+	});
+
+	test("are for 4 MB of flash, and the terminal", () => {
+		assert.equal(settings.get("ESPTOOLPY_FLASHSIZE_4MB"), "y");
+		assert.equal(settings.get("ESP_CONSOLE_UART_DEFAULT"), "y");
 	});
 });
 

@@ -34,8 +34,23 @@ export const sdkStandIns: ReadonlyMap<string, string> = new Map([
 			"readUint8(register) { return register === 0xfd ? 0x83 : 0x11; }",
 		),
 	],
-	["embedded:io/socket/tcp", recorder("embedded:io/socket/tcp", ["close"])],
-	["embedded:io/socket/tcp/tls", recorder("embedded:io/socket/tcp/tls", ["close"])],
+	["embedded:io/socket/tcp", recorder("embedded:io/socket/tcp", ["write", "close"], 'format = "buffer";')],
+	[
+		"embedded:io/socket/tcp/tls",
+		recorder("embedded:io/socket/tcp/tls", ["write", "close"], 'format = "buffer";'),
+	],
+	[
+		"embedded:network/interface/ethernet",
+		recorder(
+			"embedded:network/interface/ethernet",
+			["connect", "disconnect", "close"],
+			'connection = bench.answers.get("embedded:network/interface/ethernet connection") ?? 300; address = undefined;',
+		),
+	],
+	[
+		"embedded:network/http/client",
+		recorder("embedded:network/http/client", ["close"], "request(options) { bench.requests.push(options); }"),
+	],
 	["embedded:network/interface/wifi", recorder("embedded:network/interface/wifi", ["connect", "close"])],
 	["embedded:network/websocket/client", recorder("embedded:network/websocket/client", ["close"])],
 	["neopixel", recorder("neopixel", ["setPixel", "update", "close"], "brightness = 64;")],
@@ -55,8 +70,61 @@ export const sdkStandIns: ReadonlyMap<string, string> = new Map([
 		"net",
 		'export default { resolve(host, answer) { bench.keep("net", answer); bench.call("net", "resolve", host); } };',
 	],
+	[
+		"sdk/ssl/session",
+		`export default class {
+	handshake() { return bench.answer("sdk/ssl/session", "handshake"); }
+	read() { return bench.answer("sdk/ssl/session", "read"); }
+}`,
+	],
+	[
+		"transform",
+		`export default {
+	pemToDER(pem) {
+		if (!pem.includes("-----BEGIN CERTIFICATE-----")) throw new Error("no delimiter");
+		return new TextEncoder().encode("DER of " + pem).buffer;
+	},
+};`,
+	],
+	[
+		"crypt",
+		`export class Digest {
+	constructor(algorithm) { bench.call("crypt", "new", algorithm); }
+	write(bytes) { bench.call("crypt", "write", bytes.byteLength); }
+	close() { return bench.answer("crypt", "close"); }
+}`,
+	],
+	[
+		"embedded:storage/flash",
+		`export default {
+	open(options) {
+		bench.call("embedded:storage/flash", "open", options);
+		return {
+			status() { return { size: 0x1f0000, blockLength: 4096, blocks: 496 }; },
+			read(buffer, offset) { bench.call("embedded:storage/flash", "read", buffer.byteLength, offset); },
+			close() { bench.call("embedded:storage/flash", "close"); },
+		};
+	},
+};`,
+	],
+	[
+		"embedded:update",
+		`export default {
+	open({ partition, mode }) {
+		bench.call("embedded:update", "open", partition.status().size, mode);
+		return {
+			write(bytes) { bench.call("embedded:update", "write", bytes.byteLength); },
+			complete() { bench.call("embedded:update", "complete"); },
+			close() { bench.call("embedded:update", "close"); },
+		};
+	},
+};`,
+	],
 	["time", 'export default { set(seconds) { bench.call("time", "set", seconds); } };'],
-	["timer", "export default { set(callback) { bench.timers.push(callback); return callback; } };"],
+	[
+		"timer",
+		"export default { set(callback) { bench.timers.push(callback); return callback; }, clear(timer) { const at = bench.timers.indexOf(timer); if (at >= 0) bench.timers.splice(at, 1); } };",
+	],
 	["mc/config", "export default bench.config;"],
 	[
 		"mc/ffi",

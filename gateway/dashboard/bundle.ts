@@ -1,0 +1,96 @@
+/**
+ * The page as files to be served, made from page/ by esbuild, in memory, when it is first asked for. A step of its own
+ * before the start would be one to forget: a new gateway would then serve an old page.
+ */
+
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { basename } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { brotliCompress, constants, gzip } from "node:zlib";
+import { build } from "esbuild";
+
+/** One file of the page. */
+export interface Asset {
+	/** As in its URL, relative to the page. */
+	readonly name: string;
+	readonly type: string;
+	/** Of the content: part of its ETag. */
+	readonly hash: string;
+	/** Its name changes with its content, so whoever has it never needs to ask again. */
+	readonly isImmutable: boolean;
+	readonly content: Buffer;
+	readonly gzip: Buffer;
+	readonly brotli: Buffer;
+}
+
+export interface Bundle {
+	/** By name; the page itself is "". */
+	readonly assets: ReadonlyMap<string, Asset>;
+	/** The login page, which access/login.ts fills in. */
+	readonly loginPage: string;
+}
+
+const pageFolder = new URL("page/", import.meta.url);
+const types: Readonly<Record<string, string>> = {
+	html: "text/html; charset=utf-8",
+	js: "text/javascript; charset=utf-8",
+	css: "text/css; charset=utf-8",
+	svg: "image/svg+xml",
+};
+
+/** @throws Error of esbuild, with its place, where the page does not compile */
+export async function bundlePage(): Promise<Bundle> {
+	const { outputFiles } = await build({
+		entryPoints: [fileURLToPath(new URL("main.tsx", pageFolder))],
+		bundle: true,
+		minify: true,
+		write: false,
+		format: "esm",
+		target: "es2022",
+		jsx: "automatic",
+		jsxImportSource: "preact",
+		outdir: "assets",
+		entryNames: "dashboard-[hash]",
+		chunkNames: "[name]-[hash]",
+		splitting: true,
+		legalComments: "none",
+		logLevel: "silent",
+	});
+	const built = outputFiles.map(({ path, contents }) => ({
+		name: `assets/${basename(path)}`,
+		content: Buffer.from(contents),
+	}));
+	const nameOf = (ending: string) =>
+		built.find(({ name }) => name.startsWith("assets/dashboard-") && name.endsWith(ending))?.name ?? "";
+	const fill = (html: string) =>
+		html.replaceAll("%style%", nameOf(".css")).replaceAll("%script%", nameOf(".js"));
+	const index = fill(await read("index.html"));
+	const loginPage = fill(await read("login.html"));
+	const assets = await Promise.all([
+		...built.map(({ name, content }) => makeAsset(name, content, true)),
+		makeAsset("", Buffer.from(index), false),
+		makeAsset("icon.svg", Buffer.from(await read("icon.svg")), false),
+	]);
+	return { assets: new Map(assets.map((asset) => [asset.name, asset])), loginPage };
+}
+
+async function makeAsset(name: string, content: Buffer, isImmutable: boolean): Promise<Asset> {
+	const brotliOptions = {
+		params: { [constants.BROTLI_PARAM_QUALITY]: 10, [constants.BROTLI_PARAM_SIZE_HINT]: content.length },
+	};
+	return {
+		name,
+		type: types[name.slice(name.lastIndexOf(".") + 1) || "html"] ?? "application/octet-stream",
+		hash: createHash("sha256").update(content).digest("base64url"),
+		isImmutable,
+		content,
+		gzip: await promisify(gzip)(content, { level: 9 }),
+		brotli: await promisify(brotliCompress)(content, brotliOptions),
+	};
+}
+
+function read(name: string): Promise<string> {
+	return readFile(new URL(name, pageFolder), "utf8");
+}

@@ -1,0 +1,120 @@
+/**
+ * The composition root: makes every part of the page, hands each what it needs, and passes on what the gateway says. Views
+ * read from here and listen by topic; nothing here knows a view.
+ */
+
+import { Attempts } from "../model/attempts.js";
+import { noQuery, type Query } from "../model/filter.js";
+import { Fleet } from "../model/fleet.js";
+import type { DeviceMessage, MonitorFrame, StatusUpdate } from "../model/messages.js";
+import { isUpdating } from "../model/words.js";
+import { FirmwareStore } from "./firmware.js";
+import { Link, type LinkState } from "./link.js";
+import { Painter } from "./painter.js";
+import { Recorder } from "./recorder.js";
+import { Rings } from "./rings.js";
+import { Rollouts } from "./rollouts.js";
+
+/** What views listen to. */
+export const topics = {
+	link: "link",
+	/** Which devices there are, or what lists are sorted and filtered by. */
+	list: "list",
+	device: (key: string) => `device ${key}`,
+	record: (key: string) => `record ${key}`,
+	firmware: "firmware",
+	rollout: "rollout",
+	query: "query",
+};
+
+export class App {
+	readonly painter = new Painter((paint) => requestAnimationFrame(paint));
+	readonly recorder = new Recorder();
+	readonly rings = new Rings();
+	readonly firmware = new FirmwareStore(() => this.painter.mark(topics.firmware));
+	readonly fleet = new Fleet((key, isListed) => {
+		this.painter.mark(topics.device(key));
+		if (isListed) this.painter.mark(topics.list);
+	});
+	readonly attempts = new Attempts({
+		send: (deviceId, ask) =>
+			this.#link.request(
+				ask.command === "boot_device"
+					? { type: "boot_device", targetId: deviceId }
+					: { type: "control_device", targetId: deviceId, payload: ask },
+			),
+		later: (action, delayMs) => {
+			const timer = setTimeout(action, delayMs);
+			return () => clearTimeout(timer);
+		},
+		onChanged: (deviceId) => this.painter.mark(topics.device(deviceId)),
+	});
+	readonly rollouts = new Rollouts({
+		trigger: (key, selector) => this.#link.request({ type: "trigger_ota", targetId: key, version: selector }),
+		metadataOf: (key) => this.fleet.get(key)?.session.metadata,
+		onChanged: () => this.painter.mark(topics.rollout),
+	});
+	linkState: LinkState = { name: "connecting" };
+	/** When anything was last heard from the gateway, in milliseconds of this page's clock. */
+	heardAt: number | undefined;
+	#query: Query = noQuery;
+	readonly #link = new Link({
+		onFrame: (frame, text) => this.#receive(frame, text),
+		onState: (state) => {
+			this.linkState = state;
+			this.painter.mark(topics.link);
+		},
+		onLoginNeeded: () => location.assign("login"),
+	});
+
+	/** What the fleet is filtered by; it outlives the view. */
+	get query(): Query {
+		return this.#query;
+	}
+
+	set query(query: Query) {
+		this.#query = query;
+		this.painter.mark(topics.query);
+	}
+
+	/** Connects, where that is not under way. */
+	connect(): void {
+		void this.#link.retryNow();
+	}
+
+	#receive(frame: MonitorFrame, text: string): void {
+		const now = Date.now();
+		this.heardAt = now;
+		if (frame.type === "status_update") this.#update(frame, now);
+		else if (frame.type === "device_message") this.#hear(frame, text, now);
+	}
+
+	#update(frame: StatusUpdate, now: number): void {
+		this.fleet.update(frame, now);
+		for (const { deviceId, connected, metadata, state } of frame.sessions) {
+			if (deviceId === null) continue;
+			if (frame.reason === "connected") this.attempts.onConnected(deviceId);
+			else if (!connected) this.attempts.onGone(deviceId);
+			else if (state) this.attempts.onReport(deviceId, state);
+			if (frame.reason === "ota") {
+				this.rollouts.onDevice(deviceId);
+				if (!isUpdating(metadata) && this.firmware.catalog) void this.firmware.refresh();
+			}
+		}
+		if (frame.reason === "snapshot") {
+			this.rollouts.onSnapshot();
+			if (this.firmware.catalog) void this.firmware.refresh();
+		}
+	}
+
+	#hear(frame: DeviceMessage, text: string, now: number): void {
+		const key = this.fleet.receive(frame, now);
+		if (key === undefined) return;
+		const { message } = frame;
+		if (message.type === "state_report") this.attempts.onReport(key, message);
+		else if (message.type === "command_error") this.attempts.onCommandError(key, message);
+		// The names before it can hold no quotation mark, so the first one is the field itself.
+		const uplink = text.slice(text.indexOf(`"message":`) + `"message":`.length, -1);
+		if (this.recorder.take(key, message, uplink, now)) this.painter.mark(topics.record(key));
+	}
+}

@@ -1,0 +1,163 @@
+/**
+ * The page's WebSocket: it connects again by itself, says how it stands, and gives every request exactly one answer.
+ * A line that dies without a word would leave a page that looks alive, so silence is looked into.
+ */
+
+import type { Answer } from "../model/attempts.js";
+import type { MonitorFrame } from "../model/messages.js";
+
+export type LinkState =
+	| { readonly name: "connecting" }
+	| { readonly name: "live" }
+	/** Times in milliseconds of this page's clock. */
+	| { readonly name: "lost"; readonly since: number; readonly retryAt: number };
+
+export interface LinkOptions {
+	/** @param text the frame as it came */
+	readonly onFrame: (frame: MonitorFrame, text: string) => void;
+	readonly onState: (state: LinkState) => void;
+	/** A person must log in. */
+	readonly onLoginNeeded: () => void;
+}
+
+type Request =
+	| { readonly type: "control_device"; readonly targetId: string; readonly payload: object }
+	| { readonly type: "boot_device"; readonly targetId: string }
+	| { readonly type: "trigger_ota"; readonly targetId: string; readonly version: string };
+
+const firstRetryMs = 1_000;
+const lastRetryMs = 15_000;
+const answerMs = 10_000;
+/** Devices report every 5 s; a gateway without any is asked whether it is there. */
+const silenceMs = 20_000;
+const healthMs = 5_000;
+
+const lost: Answer = {
+	isTaken: false,
+	code: "lost",
+	message: "The connection to the gateway was lost before it answered.",
+};
+const late: Answer = { isTaken: false, code: "late", message: "The gateway did not answer in time." };
+
+export class Link {
+	readonly #options: LinkOptions;
+	readonly #requests = new Map<string, (answer: Answer) => void>();
+	#socket: WebSocket | undefined;
+	#retryMs = firstRetryMs;
+	#retryTimer: number | undefined;
+	#silenceTimer: number | undefined;
+	#requestCount = 0;
+	#lostSince: number | undefined;
+	#isTrying = false;
+
+	constructor(options: LinkOptions) {
+		this.#options = options;
+		addEventListener("online", () => this.retryNow());
+		addEventListener("offline", () => this.#socket?.close());
+		document.addEventListener("visibilitychange", () => {
+			if (!document.hidden) this.retryNow();
+		});
+	}
+
+	/** Connects, unless it is connected or about to be. */
+	async retryNow(): Promise<void> {
+		if (this.#socket || this.#isTrying) return;
+		window.clearTimeout(this.#retryTimer);
+		this.#isTrying = true;
+		const isLoggedOut = await this.#isLoggedOut();
+		this.#isTrying = false;
+		if (isLoggedOut) this.#options.onLoginNeeded();
+		else this.#connect();
+	}
+
+	/** Sends a request. @returns its answer; the promise never fails */
+	request(message: Request): Promise<Answer> {
+		const socket = this.#socket;
+		if (socket?.readyState !== WebSocket.OPEN) return Promise.resolve(lost);
+		this.#requestCount += 1;
+		const requestId = String(this.#requestCount);
+		socket.send(JSON.stringify({ ...message, requestId }));
+		return new Promise((resolve) => {
+			const timer = window.setTimeout(() => this.#answer(requestId, late), answerMs);
+			this.#requests.set(requestId, (answer) => {
+				window.clearTimeout(timer);
+				resolve(answer);
+			});
+		});
+	}
+
+	#connect(): void {
+		const address = new URL("monitor", document.baseURI);
+		address.protocol = address.protocol.replace("http", "ws");
+		address.hash = "";
+		const socket = new WebSocket(address);
+		this.#socket = socket;
+		socket.addEventListener("message", ({ data }) => {
+			if (this.#socket === socket) this.#receive(String(data));
+		});
+		socket.addEventListener("close", () => this.#drop(socket));
+	}
+
+	#receive(text: string): void {
+		const frame: MonitorFrame = JSON.parse(text);
+		this.#watchSilence();
+		if (frame.type === "ack") return this.#answer(frame.requestId, { isTaken: true });
+		if (frame.type === "error")
+			return this.#answer(frame.requestId, { isTaken: false, code: frame.code, message: frame.message });
+		this.#options.onFrame(frame, text);
+		// The first frame shows how all devices stand; before it, what the page shows is still the old.
+		if (frame.type !== "status_update" || frame.reason !== "snapshot") return;
+		this.#retryMs = firstRetryMs;
+		this.#lostSince = undefined;
+		this.#options.onState({ name: "live" });
+	}
+
+	#answer(requestId: string | undefined, answer: Answer): void {
+		if (requestId === undefined) return;
+		const resolve = this.#requests.get(requestId);
+		this.#requests.delete(requestId);
+		resolve?.(answer);
+	}
+
+	/** Without effect on a socket that has been given up. */
+	#drop(socket: WebSocket): void {
+		if (this.#socket !== socket) return;
+		this.#socket = undefined;
+		socket.close();
+		window.clearTimeout(this.#silenceTimer);
+		for (const requestId of [...this.#requests.keys()]) this.#answer(requestId, lost);
+		const delayMs = this.#retryMs * (0.5 + Math.random() / 2);
+		this.#retryMs = Math.min(this.#retryMs * 2, lastRetryMs);
+		this.#retryTimer = window.setTimeout(() => this.retryNow(), delayMs);
+		const now = Date.now();
+		this.#lostSince ??= now;
+		this.#options.onState({ name: "lost", since: this.#lostSince, retryAt: now + delayMs });
+	}
+
+	#watchSilence(): void {
+		window.clearTimeout(this.#silenceTimer);
+		this.#silenceTimer = window.setTimeout(async () => {
+			const socket = this.#socket;
+			if (!socket) return;
+			if (await isHealthy()) this.#watchSilence();
+			else this.#drop(socket);
+		}, silenceMs);
+	}
+
+	/** A browser does not say why a WebSocket was refused, so that is asked first. */
+	async #isLoggedOut(): Promise<boolean> {
+		try {
+			return (await fetch("login/state", { signal: AbortSignal.timeout(healthMs) })).status === 401;
+		} catch {
+			return false; // The gateway is away; the socket will say so too, and try again.
+		}
+	}
+}
+
+async function isHealthy(): Promise<boolean> {
+	try {
+		return (await fetch("healthz", { cache: "no-store", signal: AbortSignal.timeout(healthMs) })).ok;
+	} catch {
+		return false;
+	}
+}

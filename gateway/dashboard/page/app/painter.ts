@@ -1,0 +1,41 @@
+/**
+ * Tells views that what they show has changed, all of them together, once a frame. A thousand devices speak hundreds of
+ * times a second; a view that was told each time would paint what nobody can see.
+ */
+
+export class Painter {
+	readonly #listeners = new Map<string, Set<() => void>>();
+	readonly #changed = new Set<string>();
+	readonly #requestFrame: (paint: () => void) => unknown;
+	#isRequested = false;
+
+	/** @param requestFrame calls its argument before the next frame is drawn */
+	constructor(requestFrame: (paint: () => void) => unknown) {
+		this.#requestFrame = requestFrame;
+	}
+
+	/** What goes by that name has changed. */
+	mark(topic: string): void {
+		this.#changed.add(topic);
+		if (this.#isRequested) return;
+		this.#isRequested = true;
+		this.#requestFrame(() => this.#paint());
+	}
+
+	/** @returns a function that ends the listening */
+	listen(topic: string, listener: () => void): () => void {
+		const listeners = this.#listeners.get(topic) ?? new Set();
+		this.#listeners.set(topic, listeners.add(listener));
+		return () => {
+			listeners.delete(listener);
+			if (listeners.size === 0 && this.#listeners.get(topic) === listeners) this.#listeners.delete(topic);
+		};
+	}
+
+	#paint(): void {
+		this.#isRequested = false;
+		const changed = [...this.#changed];
+		this.#changed.clear();
+		for (const topic of changed) for (const listener of [...(this.#listeners.get(topic) ?? [])]) listener();
+	}
+}

@@ -1,0 +1,36 @@
+/** Keeps what the devices said that someone has looked at: for plots and for reading. */
+
+import type { Uplink } from "../../../../device/protocol/messages.js";
+import { Series } from "../model/series.js";
+import { UplinkLog } from "../model/uplink-log.js";
+
+export interface Record {
+	readonly series: Series;
+	readonly log: UplinkLog;
+}
+
+/** Devices whose records are kept; that of the one looked at longest ago makes room. */
+const recordsKept = 8;
+
+export class Recorder {
+	readonly #records = new Map<string, Record>();
+
+	/** Begins or goes on to record a device. */
+	watch(key: string): Record {
+		const record = this.#records.get(key) ?? { series: new Series(), log: new UplinkLog() };
+		this.#records.delete(key);
+		this.#records.set(key, record);
+		const [longestAgo] = this.#records.keys();
+		if (this.#records.size > recordsKept && longestAgo !== undefined) this.#records.delete(longestAgo);
+		return record;
+	}
+
+	/** @returns whether that device is recorded */
+	take(key: string, uplink: Uplink, text: string, now: number): boolean {
+		const record = this.#records.get(key);
+		if (!record) return false;
+		record.log.add(uplink.type, text, now);
+		if (uplink.type === "state_report") record.series.add(uplink, now);
+		return true;
+	}
+}

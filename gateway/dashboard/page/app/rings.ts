@@ -1,0 +1,196 @@
+/**
+ * Draws the LED rings as the devices show them: with the firmware's own patterns, on a canvas in place of LEDs. One clock
+ * moves all of them, and only those that are on the screen; none where a person asked for less motion.
+ */
+
+import type { PixelStrip } from "../../../../device/host.js";
+import {
+	frameIntervalMs,
+	type LedState,
+	ledState,
+	paint,
+} from "../../../../device/peripherals/led-patterns.js";
+
+/** What a ring shows; undefined: nobody knows. */
+export interface Look {
+	readonly state: LedState;
+	/** 0 to 1. */
+	readonly brightness: number;
+	/** Milliseconds of this page's clock: when it was first seen in this state. */
+	readonly since: number;
+}
+
+const pixelCount = 12;
+/** Of the canvas' width. */
+const radius = 0.385;
+const thickness = 0.17;
+const pixelRadius = 0.053;
+const glowRadius = 0.113;
+
+interface Ring {
+	look: Look | undefined;
+	isVisible: boolean;
+	/** Number of the frame that is drawn; undefined: none is. */
+	frame: number | undefined;
+}
+
+export class Rings {
+	readonly #rings = new Map<Element, Ring>();
+	readonly #stillness = matchMedia("(prefers-reduced-motion: reduce)");
+	readonly #strip = new DrawnStrip();
+	readonly #observer = new IntersectionObserver((entries) => {
+		for (const { target, isIntersecting } of entries) {
+			const ring = this.#rings.get(target);
+			if (ring) ring.isVisible = isIntersecting;
+		}
+		this.#wake();
+	});
+	#isAwake = false;
+
+	constructor() {
+		this.#stillness.addEventListener("change", () => {
+			for (const ring of this.#rings.values()) ring.frame = undefined;
+			this.#wake();
+		});
+	}
+
+	/** @returns a function that ends it */
+	add(canvas: HTMLCanvasElement): () => void {
+		this.#rings.set(canvas, { look: undefined, isVisible: false, frame: undefined });
+		this.#observer.observe(canvas);
+		return () => {
+			this.#observer.unobserve(canvas);
+			this.#rings.delete(canvas);
+		};
+	}
+
+	show(canvas: HTMLCanvasElement, look: Look | undefined): void {
+		const ring = this.#rings.get(canvas);
+		if (!ring) return;
+		ring.look = look;
+		ring.frame = undefined;
+		this.#wake();
+	}
+
+	#wake(): void {
+		if (this.#isAwake) return;
+		this.#isAwake = true;
+		requestAnimationFrame(() => this.#draw());
+	}
+
+	#draw(): void {
+		this.#isAwake = false;
+		const now = Date.now();
+		let isMoving = false;
+		for (const [canvas, ring] of this.#rings) {
+			if (!ring.isVisible || !(canvas instanceof HTMLCanvasElement)) continue;
+			const intervalMs = ring.look ? frameIntervalMs(ring.look.state) : 0;
+			const isStill = intervalMs === 0 || this.#stillness.matches;
+			const timeMs = isStill || !ring.look ? stillTimeMs(ring.look) : Math.max(0, now - ring.look.since);
+			const frame = isStill ? 0 : Math.floor(timeMs / intervalMs);
+			isMoving ||= !isStill;
+			if (frame === ring.frame) continue;
+			ring.frame = frame;
+			this.#strip.draw(canvas, ring.look, timeMs);
+		}
+		if (isMoving) this.#wake();
+	}
+}
+
+/** Where nothing moves: the moment at which the pattern is brightest. */
+function stillTimeMs(look: Look | undefined): number {
+	return look?.state === ledState.updating ? 1500 : 0;
+}
+
+/** Stands in for the strip of LEDs, as any host's does. */
+class DrawnStrip implements PixelStrip {
+	readonly length = pixelCount;
+	readonly #colours = new Uint32Array(pixelCount);
+
+	makeRGB(red: number, green: number, blue: number): number {
+		return (red << 16) | (green << 8) | blue;
+	}
+
+	setPixel(index: number, colour: number): void {
+		this.#colours[index] = colour;
+	}
+
+	update(): void {}
+
+	close(): void {}
+
+	draw(canvas: HTMLCanvasElement, look: Look | undefined, timeMs: number): void {
+		const scale = Math.min(devicePixelRatio, 2);
+		const size = Math.round(canvas.clientWidth * scale);
+		if (canvas.width !== size) {
+			canvas.width = size;
+			canvas.height = size;
+		}
+		const context = canvas.getContext("2d");
+		if (!context || size === 0) return;
+		context.setTransform(size, 0, 0, size, 0, 0);
+		context.clearRect(0, 0, 1, 1);
+		drawBody(context, look !== undefined);
+		if (!look) return;
+		paint(this, look.state, timeMs, look.brightness);
+		for (const [index, colour] of this.#colours.entries()) drawPixel(context, index, colour);
+	}
+}
+
+function drawBody(context: CanvasRenderingContext2D, isKnown: boolean): void {
+	context.beginPath();
+	context.arc(0.5, 0.5, radius, 0, 2 * Math.PI);
+	context.lineWidth = thickness;
+	context.strokeStyle = isKnown ? "#0e1110" : "#8a918d2e";
+	context.stroke();
+	context.lineWidth = 0.008;
+	context.strokeStyle = "#8a918d59";
+	for (const edge of isKnown ? [radius - thickness / 2, radius + thickness / 2] : []) {
+		context.beginPath();
+		context.arc(0.5, 0.5, edge, 0, 2 * Math.PI);
+		context.stroke();
+	}
+	for (let index = 0; index < pixelCount; index++)
+		disc(context, index, pixelRadius, isKnown ? "#333936" : "#8a918d3d");
+}
+
+/** A lit pixel, its glow around it; the strip is driven in light, which a screen and an eye take for brightness. */
+function drawPixel(context: CanvasRenderingContext2D, index: number, colour: number): void {
+	const channels = [(colour >> 16) & 255, (colour >> 8) & 255, colour & 255];
+	const strongest = Math.max(...channels);
+	if (strongest === 0) return;
+	const hue = channels.map((channel) => 255 * (channel / strongest) ** 0.7);
+	const brightness = 0.22 + 0.78 * (strongest / 255) ** 0.45;
+	const { x, y } = centreOf(index);
+	const glow = context.createRadialGradient(x, y, 0, x, y, glowRadius);
+	glow.addColorStop(0, rgb(hue, 0.75 * brightness));
+	glow.addColorStop(0.45, rgb(hue, 0.38 * brightness));
+	glow.addColorStop(1, rgb(hue, 0));
+	disc(context, index, glowRadius, glow);
+	disc(context, index, pixelRadius, rgb(hue, brightness));
+	const core = hue.map((channel) => channel + (255 - channel) * 0.45);
+	disc(context, index, pixelRadius * 0.5, rgb(core, brightness));
+}
+
+function disc(
+	context: CanvasRenderingContext2D,
+	index: number,
+	size: number,
+	fill: string | CanvasGradient,
+): void {
+	const { x, y } = centreOf(index);
+	context.beginPath();
+	context.arc(x, y, size, 0, 2 * Math.PI);
+	context.fillStyle = fill;
+	context.fill();
+}
+
+/** The first pixel is at the top, the others follow clockwise. */
+function centreOf(index: number): { x: number; y: number } {
+	const angle = (index / pixelCount) * 2 * Math.PI - Math.PI / 2;
+	return { x: 0.5 + radius * Math.cos(angle), y: 0.5 + radius * Math.sin(angle) };
+}
+
+function rgb(channels: readonly number[], alpha: number): string {
+	return `rgb(${channels.map(Math.round).join(" ")} / ${alpha.toFixed(3)})`;
+}

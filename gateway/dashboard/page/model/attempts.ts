@@ -1,0 +1,183 @@
+/**
+ * What was asked of a device and is not confirmed yet. A control shows what was asked for until the device's own report
+ * says so, and takes itself back with the reason where it never does: a page that believed itself would show a volume
+ * that nobody hears.
+ */
+
+import type {
+	Command,
+	CommandError,
+	CommandName,
+	StateReport,
+} from "../../../../device/protocol/messages.js";
+
+/** What a control can be asked to do; `boot_device` is the restart of the connection. */
+export type Ask = Exclude<Command, { command: "start_ota" }> | { readonly command: "boot_device" };
+export type AskName = Ask["command"];
+
+export interface Attempt {
+	readonly ask: Ask;
+	/** What was asked for, until the report says so; null: it was refused, for `reason`. */
+	readonly reason: string | null;
+}
+
+/** How the gateway answered. */
+export type Answer =
+	| { readonly isTaken: true }
+	| { readonly isTaken: false; readonly code: string; readonly message: string };
+
+export interface AttemptsOptions {
+	/** Sends it to the gateway; the promise never fails. */
+	readonly send: (deviceId: string, ask: Ask) => Promise<Answer>;
+	/** Calls `action` once, later. @returns a function that takes that back */
+	readonly later: (action: () => void, delayMs: number) => () => void;
+	readonly onChanged: (deviceId: string) => void;
+}
+
+/** A report comes every 5 s: one that is sent at once and one that is periodic both have had their time. */
+export const confirmationMs = 11_000;
+
+interface Slot {
+	attempt: Attempt;
+	/** It waits for the gateway's answer; meanwhile `next` is the latest that was asked for. */
+	isOnItsWay: boolean;
+	next: Ask | undefined;
+	readonly giveUp: () => void;
+}
+
+export class Attempts {
+	readonly #options: AttemptsOptions;
+	readonly #slots = new Map<string, Slot>();
+
+	constructor(options: AttemptsOptions) {
+		this.#options = options;
+	}
+
+	/** What was last asked of a device by that name, while it is unconfirmed or refused. */
+	get(deviceId: string, name: AskName): Attempt | undefined {
+		return this.#slots.get(slotName(deviceId, name))?.attempt;
+	}
+
+	/** Asks a device; what was asked before by the same name does not count any more. At most one at a time is sent. */
+	ask(deviceId: string, ask: Ask): void {
+		const name = slotName(deviceId, ask.command);
+		const former = this.#slots.get(name);
+		former?.giveUp();
+		const giveUp = this.#options.later(
+			() => this.#refuse(deviceId, ask.command, unconfirmed(ask)),
+			confirmationMs,
+		);
+		const attempt = { ask, reason: null };
+		if (former?.isOnItsWay) {
+			this.#slots.set(name, { attempt, isOnItsWay: true, next: ask, giveUp });
+		} else {
+			this.#slots.set(name, { attempt, isOnItsWay: true, next: undefined, giveUp });
+			void this.#send(deviceId, ask);
+		}
+		this.#options.onChanged(deviceId);
+	}
+
+	/** Takes back a refusal that has been read. */
+	dismiss(deviceId: string, name: AskName): void {
+		const slot = this.#slots.get(slotName(deviceId, name));
+		if (slot?.attempt.reason) this.#drop(deviceId, name);
+	}
+
+	/** A device reported. */
+	onReport(deviceId: string, report: StateReport): void {
+		this.#each(deviceId, ({ ask, reason }) => {
+			if (reason === null && isConfirmedBy(ask, report)) this.#drop(deviceId, ask.command);
+		});
+	}
+
+	/** A device would not obey. */
+	onCommandError(deviceId: string, { command, message }: CommandError): void {
+		this.#each(deviceId, ({ ask, reason }) => {
+			if (reason === null && ask.command === command) this.#refuse(deviceId, ask.command, sentence(message));
+		});
+	}
+
+	/** A device has a new connection. */
+	onConnected(deviceId: string): void {
+		this.#each(deviceId, ({ ask, reason }) => {
+			if (reason !== null) return;
+			if (ask.command === "boot_device") this.#drop(deviceId, ask.command);
+		});
+	}
+
+	/** A device has gone. */
+	onGone(deviceId: string): void {
+		this.#each(deviceId, ({ ask, reason }) => {
+			if (reason === null && ask.command !== "boot_device")
+				this.#refuse(deviceId, ask.command, "The device disconnected before it confirmed it.");
+		});
+	}
+
+	async #send(deviceId: string, ask: Ask): Promise<void> {
+		const answer = await this.#options.send(deviceId, ask);
+		const slot = this.#slots.get(slotName(deviceId, ask.command));
+		if (!slot) return;
+		const { next } = slot;
+		slot.next = undefined;
+		slot.isOnItsWay = next !== undefined;
+		if (next) void this.#send(deviceId, next);
+		else if (!answer.isTaken && slot.attempt.ask === ask)
+			this.#refuse(deviceId, ask.command, sentence(answer.message));
+	}
+
+	#refuse(deviceId: string, name: AskName, reason: string): void {
+		const slot = this.#slots.get(slotName(deviceId, name));
+		if (!slot) return;
+		slot.giveUp();
+		slot.next = undefined;
+		slot.attempt = { ...slot.attempt, reason };
+		this.#options.onChanged(deviceId);
+	}
+
+	#drop(deviceId: string, name: AskName): void {
+		const key = slotName(deviceId, name);
+		this.#slots.get(key)?.giveUp();
+		this.#slots.delete(key);
+		this.#options.onChanged(deviceId);
+	}
+
+	#each(deviceId: string, action: (attempt: Attempt) => void): void {
+		for (const [name, { attempt }] of [...this.#slots]) if (name.startsWith(`${deviceId} `)) action(attempt);
+	}
+}
+
+/** Whether a report shows what was asked for. */
+export function isConfirmedBy(ask: Ask, { peripherals }: StateReport): boolean {
+	const { audio, led_ring, haptic_intensity } = peripherals;
+	switch (ask.command) {
+		case "set_volume":
+			return audio.volume === ask.value;
+		case "set_brightness":
+			return Math.abs(led_ring.brightness_coef - ask.value) < 1e-4;
+		case "set_led":
+			return led_ring.state_name === ask.value;
+		case "set_haptics":
+			return haptic_intensity === ask.value;
+		case "play_audio":
+			return audio.player_state === "playing" && audio.current_track.endsWith(`/${ask.value}`);
+		case "query_state":
+			return true;
+		case "boot_device":
+			return false;
+	}
+}
+
+function unconfirmed({ command }: Ask): string {
+	return command === "boot_device"
+		? "The device did not come back in time."
+		: "The device did not confirm it in time.";
+}
+
+function slotName(deviceId: string, name: CommandName | "boot_device"): string {
+	return `${deviceId} ${name}`;
+}
+
+/** The gateway and the device begin their reasons in lower case. */
+function sentence(text: string): string {
+	return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
+}

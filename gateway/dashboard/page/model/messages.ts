@@ -1,0 +1,118 @@
+/**
+ * What the gateway sends to a monitor, as types. The gateway has checked every uplink before it passes it on, so the page
+ * does not check it a second time.
+ */
+
+import type { StateReport, Uplink } from "../../../../device/protocol/messages.js";
+import type { Model } from "../../../../device/protocol/schema.js";
+
+export type OtaStatus =
+	| "idle"
+	| "pending"
+	| "downloading"
+	| "rebooting"
+	| "updated"
+	| "rolled_back"
+	| "failed";
+
+/** How a device's latest update stands. */
+export interface OtaMetadata {
+	readonly otaStatus: OtaStatus;
+	/** 0 to 100; null before the download began. */
+	readonly otaPercent: number | null;
+	readonly otaVersion: string | null;
+	/** Why it failed or was rolled back; null otherwise. */
+	readonly otaReason: string | null;
+}
+
+export interface SessionRecord {
+	readonly sessionId: string;
+	/** Null until a header or a report names the device. */
+	readonly deviceId: string | null;
+	readonly model: Model | null;
+	readonly connected: boolean;
+	/** ISO 8601, by the gateway's clock; so is lastSeenAt. */
+	readonly connectedAt: string;
+	readonly lastSeenAt: string;
+	readonly remoteAddress: string;
+	readonly firmwareVersion: string | null;
+	readonly metadata: OtaMetadata;
+	readonly state: StateReport | null;
+}
+
+export interface StatusUpdate {
+	readonly type: "status_update";
+	readonly reason: "snapshot" | "connected" | "identified" | "disconnected" | "replaced" | "boot" | "ota";
+	readonly timestamp: string;
+	readonly sessions: readonly SessionRecord[];
+}
+
+export interface DeviceMessage {
+	readonly type: "device_message";
+	readonly sessionId: string;
+	readonly deviceId: string | null;
+	readonly message: Uplink;
+}
+
+export interface Ack {
+	readonly type: "ack";
+	readonly requestId?: string;
+	readonly sessionId: string;
+}
+
+export interface Refused {
+	readonly type: "error";
+	readonly requestId?: string;
+	readonly code: string;
+	/** One sentence that says what to change. */
+	readonly message: string;
+}
+
+export type MonitorFrame = StatusUpdate | DeviceMessage | Ack | Refused;
+
+/** `GET /ota/status`. */
+export interface UploadStatus {
+	readonly filename: string | null;
+	/** In bytes; 0 before the first upload. */
+	readonly size: number;
+	readonly upload_time: string | null;
+	readonly sha256: string | null;
+	readonly version: string | null;
+	readonly model: Model | null;
+	readonly chip: string | null;
+}
+
+export interface ReleaseImage {
+	readonly model: Model;
+	readonly path: string;
+	/** In bytes. */
+	readonly size: number;
+	readonly sha256: string;
+	readonly chip: string;
+	readonly idf_version: string;
+}
+
+export interface Release {
+	readonly version: string;
+	readonly date: string;
+	readonly notes: string;
+	readonly images: readonly ReleaseImage[];
+}
+
+/** `GET /ota/catalog`. */
+export interface Catalog {
+	readonly latest: string | null;
+	readonly releases: readonly Release[];
+}
+
+/** `GET /ota/history`: one update of one device. */
+export interface PastUpdate {
+	readonly deviceId: string;
+	readonly status: OtaStatus;
+	readonly version?: string;
+	readonly from?: string;
+	readonly reason?: string;
+	/** Milliseconds since 1970, by the gateway's clock; so is endedAt. */
+	readonly startedAt: number;
+	readonly endedAt?: number;
+}

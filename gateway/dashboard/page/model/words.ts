@@ -1,0 +1,66 @@
+/** Numbers, times and names as people read them: the same words in every view. */
+
+import type { OtaMetadata } from "./messages.js";
+
+/** "3 s", "12 min", "2 h 5 min", "3 d 4 h" */
+export function duration(seconds: number): string {
+	const whole = Math.max(0, Math.round(seconds));
+	if (whole < 60) return `${whole} s`;
+	if (whole < 3600) return `${Math.floor(whole / 60)} min`;
+	if (whole < 86_400) return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
+	return `${Math.floor(whole / 86_400)} d ${Math.floor((whole % 86_400) / 3600)} h`;
+}
+
+/** "just now", "12 s ago" */
+export function age(milliseconds: number): string {
+	const seconds = Math.floor(milliseconds / 1000);
+	return seconds < 2 ? "just now" : `${duration(seconds)} ago`;
+}
+
+/** "512 B", "183 KB", "1.2 MB", in steps of 1024 */
+export function bytes(count: number): string {
+	if (count < 1024) return `${count} B`;
+	if (count < 1024 * 1024) return `${Math.round(count / 1024)} KB`;
+	return `${(count / 1024 / 1024).toFixed(1)} MB`;
+}
+
+/** "1 device", "1,204 devices" */
+export function plural(count: number, noun: string): string {
+	return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** How many of four bars a signal is worth. @param dBm -50 is strong, -85 weak: interface specification, section 2.2 */
+export function signalBars(dBm: number): number {
+	if (dBm >= -55) return 4;
+	if (dBm >= -67) return 3;
+	if (dBm >= -78) return 2;
+	return 1;
+}
+
+const otaWords: Readonly<Record<OtaMetadata["otaStatus"], string>> = {
+	idle: "no update yet",
+	pending: "update asked for",
+	downloading: "downloading",
+	rebooting: "restarting",
+	updated: "updated",
+	rolled_back: "rolled back",
+	failed: "update failed",
+};
+
+/** "downloading 43 %", "updated to 1.4.0" */
+export function otaText({ otaStatus, otaPercent, otaVersion }: OtaMetadata): string {
+	const words = otaWords[otaStatus];
+	if (otaStatus === "downloading") return `${words} ${otaPercent ?? 0} %`;
+	if (otaStatus === "updated" && otaVersion !== null) return `${words} to ${otaVersion}`;
+	return words;
+}
+
+/** Whether the device is busy with an update. */
+export function isUpdating({ otaStatus }: OtaMetadata): boolean {
+	return otaStatus === "pending" || otaStatus === "downloading" || otaStatus === "rebooting";
+}
+
+/** Whether an update ended otherwise than it should have. */
+export function hasFailed({ otaStatus }: OtaMetadata): boolean {
+	return otaStatus === "failed" || otaStatus === "rolled_back";
+}

@@ -1,0 +1,156 @@
+/**
+ * The controls of a device. Each shows what was asked for as `sending` until the device's own report says so, and falls
+ * back to what the device reports, with the reason, where it was refused.
+ */
+
+import type { ComponentChildren } from "preact";
+import { useId } from "preact/hooks";
+import { useApp, useDevice, useIsLive } from "../app/hooks.js";
+import type { Ask, AskName, Attempt } from "../model/attempts.js";
+
+interface Control {
+	readonly attempt: Attempt | undefined;
+	/** Whether it is asked for and not confirmed yet. */
+	readonly isSending: boolean;
+	/** Why nothing can be asked now. */
+	readonly isOff: boolean;
+	readonly ask: (ask: Ask) => void;
+}
+
+/** @param deviceKey a device's id */
+export function useControl(deviceKey: string, name: AskName): Control {
+	const { attempts } = useApp();
+	const entry = useDevice(deviceKey);
+	const isLive = useIsLive();
+	const attempt = attempts.get(deviceKey, name);
+	return {
+		attempt,
+		isSending: attempt !== undefined && attempt.reason === null,
+		isOff: !isLive || !entry?.session.connected || !entry.state,
+		ask: (ask) => attempts.ask(deviceKey, ask),
+	};
+}
+
+/** What has become of what was asked for. */
+export function Outcome({ deviceKey, name }: { deviceKey: string; name: AskName }) {
+	const { attempts } = useApp();
+	const { attempt, isSending } = useControl(deviceKey, name);
+	return (
+		<div class="outcome">
+			<span role="status" class={isSending ? "sending" : ""}>
+				{isSending && "sending"}
+			</span>
+			<span role="alert" class="problem">
+				{attempt?.reason}
+			</span>
+			{attempt?.reason && (
+				<button
+					type="button"
+					class="quiet small"
+					aria-label="Dismiss"
+					onClick={() => attempts.dismiss(deviceKey, name)}
+				>
+					✕
+				</button>
+			)}
+		</div>
+	);
+}
+
+interface SliderProps {
+	readonly deviceKey: string;
+	readonly name: "set_volume" | "set_brightness" | "set_haptics";
+	readonly label: string;
+	/** What the device reports, 0 to `scale`. */
+	readonly value: number;
+	/** 1 or 100; people see 0 to 100. */
+	readonly scale: 1 | 100;
+}
+
+export function Slider({ deviceKey, name, label, value, scale }: SliderProps) {
+	const id = useId();
+	const { attempt, isSending, isOff, ask } = useControl(deviceKey, name);
+	const wanted = isSending && attempt && "value" in attempt.ask ? Number(attempt.ask.value) : value;
+	const shown = Math.round((wanted / scale) * 100);
+	return (
+		<div class="control">
+			<label for={id}>{label}</label>
+			<output for={id}>{shown}</output>
+			<input
+				id={id}
+				type="range"
+				min={0}
+				max={100}
+				value={shown}
+				disabled={isOff}
+				onInput={({ currentTarget }) =>
+					ask({ command: name, value: (Number(currentTarget.value) * scale) / 100 })
+				}
+			/>
+			<Outcome deviceKey={deviceKey} name={name} />
+		</div>
+	);
+}
+
+interface ChoicesProps<T extends string> {
+	readonly deviceKey: string;
+	readonly name: AskName;
+	readonly label: string;
+	readonly options: readonly (readonly [value: T, text: string])[];
+	readonly value: T;
+	readonly toAsk: (value: T) => Ask;
+}
+
+/** One of a few, of which one is always on. */
+export function Choices<T extends string>({
+	deviceKey,
+	name,
+	label,
+	options,
+	value,
+	toAsk,
+}: ChoicesProps<T>) {
+	const id = useId();
+	const { attempt, isSending, isOff, ask } = useControl(deviceKey, name);
+	const wanted = isSending && attempt && "value" in attempt.ask ? attempt.ask.value : value;
+	return (
+		<fieldset class="control choices" disabled={isOff}>
+			<legend>{label}</legend>
+			<div class="segments">
+				{options.map(([one, text]) => (
+					<label key={one} class={`segment ${one}`}>
+						<input
+							type="radio"
+							name={id}
+							value={one}
+							checked={wanted === one}
+							onChange={() => ask(toAsk(one))}
+						/>
+						<span>{text}</span>
+					</label>
+				))}
+			</div>
+			<Outcome deviceKey={deviceKey} name={name} />
+		</fieldset>
+	);
+}
+
+interface ActionProps {
+	readonly deviceKey: string;
+	readonly name: AskName;
+	readonly children: ComponentChildren;
+}
+
+/** Something to be done once. */
+export function Action({ deviceKey, name, children, toAsk }: ActionProps & { readonly toAsk: () => Ask }) {
+	const { isSending, isOff, ask } = useControl(deviceKey, name);
+	return (
+		<button
+			type="button"
+			disabled={isOff || (isSending && name === "boot_device")}
+			onClick={() => ask(toAsk())}
+		>
+			{children}
+		</button>
+	);
+}

@@ -1,0 +1,70 @@
+/** Small things that several views say of a device: whether it is there, how well it is heard, how its update stands. */
+
+import { useIsLive, useNow } from "../app/hooks.js";
+import type { Entry } from "../model/fleet.js";
+import type { OtaMetadata } from "../model/messages.js";
+import { age, hasFailed, isUpdating, otaText, signalBars } from "../model/words.js";
+
+/** Whether a device is there, and how old what is shown of it is. */
+export function Presence({ entry }: { entry: Entry }) {
+	const isLive = useIsLive();
+	const now = useNow(1000);
+	const { session, heardAt } = entry;
+	const heard = age(now - heardAt);
+	if (!isLive) return <span class="presence stale">As of {heard}</span>;
+	return (
+		<span class={`presence ${session.connected ? "here" : "away"}`}>
+			{session.connected ? `Connected · ${heard}` : `Away · heard ${heard}`}
+		</span>
+	);
+}
+
+export function Signal({ entry }: { entry: Entry }) {
+	const rssi = entry.session.connected ? entry.state?.network.wifi_rssi : undefined;
+	if (rssi === undefined) return null;
+	const bars = signalBars(rssi);
+	return (
+		<span class="signal">
+			<svg viewBox="0 0 16 12" width="16" height="12" aria-hidden="true">
+				{[1, 2, 3, 4].map((bar) => (
+					<rect
+						key={bar}
+						class={bar <= bars ? "lit" : ""}
+						x={(bar - 1) * 4}
+						y={12 - bar * 3}
+						width="3"
+						height={bar * 3}
+						rx="0.8"
+					/>
+				))}
+			</svg>
+			{/* A minus sign, which is as wide as a digit. */}
+			<span>{`${rssi} dBm`.replace("-", "−")}</span>
+		</span>
+	);
+}
+
+/** How a device's update stands; nothing where there was none. */
+export function UpdateState({ metadata, withReason }: { metadata: OtaMetadata; withReason?: boolean }) {
+	if (metadata.otaStatus === "idle") return null;
+	return (
+		<div class={`update-state ${hasFailed(metadata) ? "bad" : ""}`}>
+			<span>{capital(otaText(metadata))}</span>
+			{isUpdating(metadata) && <Progress percent={metadata.otaPercent} label="Update" />}
+			{withReason && metadata.otaReason && <p>{metadata.otaReason}</p>}
+		</div>
+	);
+}
+
+/** @param percent 0 to 100; null: not known */
+export function Progress({ percent, label }: { percent: number | null; label: string }) {
+	return percent === null ? (
+		<progress aria-label={label} />
+	) : (
+		<progress aria-label={label} max={100} value={percent} />
+	);
+}
+
+export function capital(text: string): string {
+	return text.charAt(0).toUpperCase() + text.slice(1);
+}

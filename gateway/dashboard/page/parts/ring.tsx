@@ -1,0 +1,60 @@
+/** A device's LED ring, and in words what it shows. */
+
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import type { LedState } from "../../../../device/peripherals/led-patterns.js";
+import { useApp } from "../app/hooks.js";
+import type { Entry } from "../model/fleet.js";
+
+const looks: readonly string[] = [
+	"off",
+	"flashing red, no Wi-Fi yet",
+	"red, no Wi-Fi",
+	"flashing orange, connecting",
+	"orange, no gateway",
+	"rainbow",
+	"pulsing blue, updating",
+];
+
+/** What a ring shows, in words. */
+export function ringText({ session, state }: Entry): string {
+	const ring = state?.peripherals.led_ring;
+	if (!session.connected || !ring) return "not known";
+	const look = looks[ring.state_id] ?? ring.state_name;
+	return ring.state_id === 0 ? look : `${look}, ${Math.round(ring.brightness_coef * 100)} %`;
+}
+
+export function Ring({
+	entry,
+	size,
+	children,
+}: {
+	entry: Entry;
+	size: "small" | "large";
+	children?: ComponentChildren;
+}) {
+	const { rings } = useApp();
+	const canvas = useRef<HTMLCanvasElement>(null);
+	const { session, state, ringSince } = entry;
+	const shown = session.connected ? state?.peripherals.led_ring : undefined;
+	const id = stateOf(shown?.state_id);
+	const brightness = shown?.brightness_coef;
+	useEffect(() => (canvas.current ? rings.add(canvas.current) : undefined), [rings]);
+	useEffect(() => {
+		const look =
+			id === undefined || brightness === undefined ? undefined : { state: id, brightness, since: ringSince };
+		if (canvas.current) rings.show(canvas.current, look);
+	}, [rings, id, brightness, ringSince]);
+	return (
+		<div class={`ring ${size}`}>
+			<canvas ref={canvas} role="img" aria-label={`LED ring: ${ringText(entry)}`} />
+			{children && <div class="ring-centre">{children}</div>}
+		</div>
+	);
+}
+
+const known: readonly LedState[] = [0, 1, 2, 3, 4, 5, 6];
+
+function stateOf(id: number | undefined): LedState | undefined {
+	return known.find((state) => state === id);
+}

@@ -1,0 +1,116 @@
+/** What a device can be told, and what is done to it by hand. */
+
+import type { Chime, LedPreset, StateReport } from "../../../../device/protocol/messages.js";
+import type { Entry } from "../model/fleet.js";
+import { Action, Choices, Outcome, Slider, useControl } from "../parts/controls.js";
+
+const presets: readonly (readonly [LedPreset, string])[] = [
+	["rainbow", "Rainbow"],
+	["connecting", "Connecting"],
+	["failed", "Failed"],
+	["updating", "Updating"],
+	["idle", "Off"],
+];
+
+const chimes: readonly (readonly [Chime, string])[] = [
+	["startup", "Start-up"],
+	["wifi_connecting", "Wi-Fi connecting"],
+	["wifi_connected", "Wi-Fi connected"],
+];
+
+export function DeviceControls({ entry, state }: { entry: Entry; state: StateReport }) {
+	const { key } = entry;
+	const { audio, led_ring, haptic_intensity } = state.peripherals;
+	return (
+		<section class="panel controls" aria-label="Controls">
+			<h2>Controls</h2>
+			<Slider deviceKey={key} name="set_volume" label="Volume" value={audio.volume} scale={100} />
+			<Slider
+				deviceKey={key}
+				name="set_brightness"
+				label="Brightness"
+				value={led_ring.brightness_coef}
+				scale={1}
+			/>
+			{haptic_intensity !== undefined && (
+				<Slider deviceKey={key} name="set_haptics" label="Haptics" value={haptic_intensity} scale={100} />
+			)}
+			<Choices
+				deviceKey={key}
+				name="set_led"
+				label="LED ring"
+				options={presets}
+				value={led_ring.state_name}
+				toAsk={(value) => ({ command: "set_led", value })}
+			/>
+			<Chimes deviceKey={key} audio={audio} />
+		</section>
+	);
+}
+
+function Chimes({ deviceKey, audio }: { deviceKey: string; audio: StateReport["peripherals"]["audio"] }) {
+	const { attempt, isSending } = useControl(deviceKey, "play_audio");
+	const asked = isSending && attempt?.ask.command === "play_audio" ? attempt.ask.value : undefined;
+	const track = audio.player_state === "playing" ? audio.current_track : "";
+	return (
+		<fieldset class="control choices">
+			<legend>
+				Chimes <span class="player">{audio.player_state}</span>
+			</legend>
+			<div class="actions">
+				{chimes.map(([chime, text]) => (
+					<span key={chime} class={track.endsWith(`/${chime}`) ? "sounding" : asked === chime ? "asked" : ""}>
+						<Action
+							deviceKey={deviceKey}
+							name="play_audio"
+							toAsk={() => ({ command: "play_audio", value: chime })}
+						>
+							{text}
+						</Action>
+					</span>
+				))}
+			</div>
+			<Outcome deviceKey={deviceKey} name="play_audio" />
+		</fieldset>
+	);
+}
+
+const buttons: readonly (readonly [keyof StateReport["peripherals"]["buttons"], string])[] = [
+	["btn_play", "Play"],
+	["btn_mute", "Mute"],
+	["btn_vol_down", "Volume −"],
+	["btn_vol_up", "Volume +"],
+];
+
+/** What is pressed, lit or touched, as the device last said. */
+export function Inputs({ state }: { state: StateReport }) {
+	const { buttons: pressed, ambient_light, touch_active } = state.peripherals;
+	return (
+		<section class="panel inputs" aria-label="Buttons and sensors">
+			<h2>Buttons and sensors</h2>
+			<ul class="keys" aria-label="Buttons">
+				{buttons.map(([name, text]) => (
+					<Key key={name} text={text} isOn={pressed[name]} on="pressed" off="not pressed" />
+				))}
+				{touch_active !== undefined && (
+					<Key text="Touch" isOn={touch_active} on="touched" off="not touched" />
+				)}
+			</ul>
+			{ambient_light !== undefined && (
+				<label class="light">
+					<span>Light</span>
+					<meter min={0} max={4095} value={ambient_light} />
+					<output>{ambient_light}</output>
+				</label>
+			)}
+		</section>
+	);
+}
+
+function Key({ text, isOn, on, off }: { text: string; isOn: boolean; on: string; off: string }) {
+	return (
+		<li class={isOn ? "on" : ""}>
+			{text} <span class="visually-hidden">{isOn ? on : off}</span>
+		</li>
+	);
+}

@@ -1,0 +1,112 @@
+/** Takes a firmware file, dropped or chosen, and says how far it is and why it was refused. */
+
+import { useState } from "preact/hooks";
+import { topics } from "../app/app.js";
+import type { Upload } from "../app/firmware.js";
+import { useApp, useIsLive, useNow, useTopic } from "../app/hooks.js";
+import type { UploadStatus } from "../model/messages.js";
+import { age, bytes } from "../model/words.js";
+import { Progress } from "../parts/presence.js";
+
+export function UploadPanel() {
+	const { firmware } = useApp();
+	useTopic(topics.firmware);
+	const isLive = useIsLive();
+	const [isOver, setIsOver] = useState(false);
+	const take = (files: FileList | null | undefined) => {
+		const file = files?.[0];
+		if (file && isLive) firmware.send(file);
+	};
+	const onDrop = (event: DragEvent) => {
+		event.preventDefault();
+		setIsOver(false);
+		take(event.dataTransfer?.files);
+	};
+	const onDragOver = (event: DragEvent) => {
+		event.preventDefault();
+		setIsOver(true);
+	};
+	return (
+		<section class="panel" aria-label="Upload">
+			<h2>Upload</h2>
+			<label
+				class={`drop ${isOver ? "over" : ""}`}
+				onDragOver={onDragOver}
+				onDragLeave={() => setIsOver(false)}
+				onDrop={onDrop}
+			>
+				<input
+					class="visually-hidden"
+					type="file"
+					accept=".bin"
+					disabled={!isLive}
+					onChange={({ currentTarget }) => {
+						take(currentTarget.files);
+						currentTarget.value = "";
+					}}
+				/>
+				<span>
+					Drop a <b>.bin</b> here, or <u>choose a file</u>
+				</span>
+			</label>
+			<Sending upload={firmware.upload} />
+			{firmware.status?.filename && <Uploaded status={firmware.status} />}
+		</section>
+	);
+}
+
+function Sending({ upload }: { upload: Upload }) {
+	switch (upload.name) {
+		case "none":
+			return null;
+		case "sending":
+			return (
+				<div class="sending-file" role="status">
+					<span>Sending {upload.filename}</span>
+					<Progress percent={upload.percent} label={`Sending ${upload.filename}`} />
+				</div>
+			);
+		case "checking":
+			return (
+				<p class="hint" role="status">
+					Checking {upload.filename}…
+				</p>
+			);
+		case "taken":
+			return (
+				<p class="good" role="status">
+					{upload.filename} is in place.
+				</p>
+			);
+		case "refused":
+			return (
+				<p class="problem" role="alert">
+					{upload.filename} was refused: {upload.reason}
+				</p>
+			);
+	}
+}
+
+function Uploaded({ status }: { status: UploadStatus }) {
+	const now = useNow(10_000);
+	const { filename, size, version, model, chip, upload_time, sha256 } = status;
+	return (
+		<dl class="about">
+			<div>
+				<dt>Uploaded</dt>
+				<dd>
+					{filename}
+					{upload_time !== null && `, ${age(now - Date.parse(upload_time))}`}
+				</dd>
+			</div>
+			<div>
+				<dt>Is</dt>
+				<dd>{[version, model, chip, bytes(size)].filter((fact) => fact !== null).join(" · ")}</dd>
+			</div>
+			<div>
+				<dt>SHA-256</dt>
+				<dd class="hash">{sha256}</dd>
+			</div>
+		</dl>
+	);
+}

@@ -1,0 +1,76 @@
+/** Firmware: how it comes in, what there is, and how it gets to the devices. */
+
+import { useEffect } from "preact/hooks";
+import { topics } from "../app/app.js";
+import { useApp, useTopic } from "../app/hooks.js";
+import type { Release } from "../model/messages.js";
+import { bytes } from "../model/words.js";
+import { UploadPanel } from "./firmware-upload.js";
+import { RolloutPanel } from "./rollout.js";
+import { History } from "./update-history.js";
+
+const historyShown = 30;
+
+export function FirmwareView() {
+	const { firmware } = useApp();
+	useTopic(topics.firmware);
+	useEffect(() => void firmware.refresh(), [firmware]);
+	return (
+		<div class="firmware">
+			<h1 class="visually-hidden">Firmware</h1>
+			<p class="problem" role="alert">
+				{firmware.problem}
+			</p>
+			<RolloutPanel />
+			<div class="column">
+				<UploadPanel />
+				<Releases />
+				<section class="panel" aria-label="History">
+					<h2>History</h2>
+					<History updates={firmware.history.slice(0, historyShown)} withDevice />
+				</section>
+			</div>
+		</div>
+	);
+}
+
+function Releases() {
+	const { catalog } = useApp().firmware;
+	return (
+		<section class="panel" aria-label="Releases">
+			<h2>Releases</h2>
+			{catalog && catalog.releases.length === 0 && (
+				<p class="hint">
+					None yet. A release lies in the gateway's <code>releases/</code> folder, named in its{" "}
+					<code>catalog.json</code>.
+				</p>
+			)}
+			<ul class="releases">
+				{catalog?.releases.map((release) => (
+					<li key={release.version}>
+						<ReleaseEntry release={release} isLatest={release.version === catalog.latest} />
+					</li>
+				))}
+			</ul>
+		</section>
+	);
+}
+
+function ReleaseEntry({ release, isLatest }: { release: Release; isLatest: boolean }) {
+	const { version, date, notes, images } = release;
+	return (
+		<>
+			<h3>
+				{version} {isLatest && <span class="tag">latest</span>} <time>{date}</time>
+			</h3>
+			{notes && <p class="notes">{notes}</p>}
+			<p class="facts">
+				{images.map(({ model, chip, size, path }) => (
+					<span key={path}>
+						{model} · {chip} · {bytes(size)}
+					</span>
+				))}
+			</p>
+		</>
+	);
+}

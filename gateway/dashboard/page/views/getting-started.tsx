@@ -1,0 +1,91 @@
+/** What to do while there is no device: the commands that start one, as they are to be typed, with this gateway's address. */
+
+import { useState } from "preact/hooks";
+import { CopyButton } from "../parts/copy-button.js";
+
+const placeholder = "<device token>";
+
+export function GettingStarted() {
+	const [token, setToken] = useState<string>();
+	const [problem, setProblem] = useState("");
+	const address = deviceAddress();
+	const shown = token ?? placeholder;
+	const show = async () => {
+		try {
+			setToken(await readToken());
+			setProblem("");
+		} catch (error) {
+			setProblem(error instanceof Error ? error.message : String(error));
+		}
+	};
+	return (
+		<div class="start">
+			<h1>No device yet</h1>
+			<p>A device shows up here by itself as soon as it reaches this gateway. Two ways to get one:</p>
+			<section aria-labelledby="virtual">
+				<h2 id="virtual">A virtual one, on this computer</h2>
+				<p>The real firmware in a process. In the project's folder:</p>
+				<Command text={`DEVICE_TOKEN=${shown} npm run device -- --model proto-1 --gateway ${address}`} />
+			</section>
+			<section aria-labelledby="board">
+				<h2 id="board">A board</h2>
+				<p>
+					Connect it by USB and put your Wi-Fi's name and password in; <code>dev-1</code> or{" "}
+					<code>proto-1</code> comes first:
+				</p>
+				<Command
+					text={`npm run flash -- dev-1 ssid=<name> password=<password> gateway=${address} token=${shown}`}
+				/>
+				{isLoopback(location.hostname) && (
+					<p class="hint">
+						A board cannot reach <code>{location.hostname}</code>. Start the gateway with{" "}
+						<code>HOST=0.0.0.0</code> and open this page by the computer's address on your network.
+					</p>
+				)}
+			</section>
+			<p>
+				{token === undefined ? (
+					<>
+						<button type="button" onClick={show}>
+							Show the device token
+						</button>{" "}
+						<span class="hint">It is a secret: whoever has it can pose as a device.</span>
+					</>
+				) : (
+					<button type="button" onClick={() => setToken(undefined)}>
+						Hide the device token
+					</button>
+				)}
+			</p>
+			<p class="problem" role="alert">
+				{problem}
+			</p>
+		</div>
+	);
+}
+
+function Command({ text }: { text: string }) {
+	return (
+		<div class="command">
+			<code>{text}</code>
+			<CopyButton text={() => text} />
+		</div>
+	);
+}
+
+/** Where devices reach the gateway that this page came from. */
+function deviceAddress(): string {
+	const address = new URL("device", document.baseURI);
+	return `${address.protocol.replace("http", "ws")}//${address.host}${address.pathname}`;
+}
+
+function isLoopback(hostname: string): boolean {
+	return hostname === "localhost" || hostname === "[::1]" || hostname.startsWith("127.");
+}
+
+async function readToken(): Promise<string> {
+	const response = await fetch("api/device-token", { cache: "no-store" });
+	if (!response.ok) throw new Error(`The gateway did not tell it (${response.status}).`);
+	const { token }: { token: string } = await response.json();
+	return token;
+}

@@ -1,0 +1,105 @@
+/** What is around every view: where one is, how the connection to the gateway stands, and the way out. */
+
+import { useEffect, useRef } from "preact/hooks";
+import { topics } from "../app/app.js";
+import { type Route, useApp, useNow, useRoute, useTopic } from "../app/hooks.js";
+import { age, duration } from "../model/words.js";
+import { DeviceView } from "./device.js";
+import { FirmwareView } from "./firmware.js";
+import { FleetView } from "./fleet.js";
+
+export function Shell() {
+	const route = useRoute();
+	const main = useRef<HTMLElement>(null);
+	const where = route.view === "device" ? route.key : route.view;
+	const former = useRef(where);
+	useEffect(() => {
+		document.title = `${titleOf(route)} · Device gateway`;
+		if (former.current === where) return;
+		former.current = where;
+		scrollTo(0, 0);
+		main.current?.focus();
+	}, [where]);
+	return (
+		<>
+			<button type="button" class="skip" onClick={() => main.current?.focus()}>
+				Skip to the content
+			</button>
+			<header class="top">
+				<a class="name" href="#/">
+					<img src="icon.svg" alt="" width="26" height="26" />
+					<span>Device gateway</span>
+				</a>
+				<nav aria-label="Views">
+					<a href="#/" aria-current={route.view === "firmware" ? undefined : "page"}>
+						Fleet
+					</a>
+					<a href="#/firmware" aria-current={route.view === "firmware" ? "page" : undefined}>
+						Firmware
+					</a>
+				</nav>
+				<LinkState />
+				<form method="post" action="logout">
+					<button type="submit" class="quiet small">
+						Log out
+					</button>
+				</form>
+			</header>
+			<Outage />
+			<main id="main" ref={main} tabIndex={-1}>
+				<View route={route} />
+			</main>
+		</>
+	);
+}
+
+function View({ route }: { route: Route }) {
+	switch (route.view) {
+		case "fleet":
+			return <FleetView />;
+		case "device":
+			return <DeviceView key={route.key} deviceKey={route.key} />;
+		case "firmware":
+			return <FirmwareView />;
+	}
+}
+
+function titleOf(route: Route): string {
+	if (route.view === "device") return route.key;
+	return route.view === "firmware" ? "Firmware" : "Fleet";
+}
+
+function LinkState() {
+	useTopic(topics.link);
+	const { name } = useApp().linkState;
+	const words = { live: "Live", connecting: "Connecting…", lost: "Reconnecting…" };
+	return (
+		<p class={`link ${name}`} role="status">
+			{words[name]}
+		</p>
+	);
+}
+
+/** Said in full width while nothing comes: whoever steers must know that what is shown is old. */
+function Outage() {
+	useTopic(topics.link);
+	const app = useApp();
+	const now = useNow(1000);
+	const state = app.linkState;
+	if (state.name !== "lost") return null;
+	const seconds = Math.max(0, Math.ceil((state.retryAt - now) / 1000));
+	return (
+		<aside class="outage" aria-label="Connection">
+			<p>
+				<strong>The gateway cannot be reached.</strong>{" "}
+				{app.heardAt === undefined
+					? "Nothing has been heard of it yet."
+					: `What is shown is from ${age(now - app.heardAt)}.`}{" "}
+				{seconds > 0 ? `Trying again in ${duration(seconds)}.` : "Trying again…"}
+			</p>
+			<button type="button" class="small" onClick={() => app.connect()}>
+				Try now
+			</button>
+		</aside>
+	);
+}

@@ -1,0 +1,77 @@
+/** One example of each message. A message without one does not compile; the tests hold each against the running gateway. */
+
+import type { CommandName, CommandOf, UplinkOf, UplinkType } from "../../device/protocol/messages.js";
+import type { MonitorMessageOf, MonitorMessageType } from "../../gateway/sockets/monitor-messages.js";
+
+export const deviceId = "dev-1-a1b2c3";
+export const sessionId = "8b0d3f5e-6d0c-4c7e-9a55-0d3a6f6b7c21";
+export const timestamp = "2026-11-20T12:00:00.000Z";
+
+export const commandExamples: { readonly [N in CommandName]: CommandOf<N> } = {
+	set_volume: { command: "set_volume", value: 40 },
+	query_state: { command: "query_state" },
+	set_led: { command: "set_led", value: "rainbow" },
+	play_audio: { command: "play_audio", value: "startup" },
+	set_brightness: { command: "set_brightness", value: 0.25 },
+	set_haptics: { command: "set_haptics", value: 60 },
+	start_ota: {
+		command: "start_ota",
+		url: "http://192.168.1.10:8080/releases/dev-1/firmware-v1.4.0.bin",
+	},
+};
+
+export const uplinkExamples: { readonly [T in UplinkType]: UplinkOf<T> } = {
+	state_report: {
+		type: "state_report",
+		deviceId,
+		timestamp,
+		system: {
+			mac_address: "02:00:00:a1:b2:c3",
+			model: "DEV-1",
+			firmware_version: "1.3.0",
+			idf_version: "v6.0",
+			cpu_freq_mhz: 240,
+			flash_size_mb: 16,
+			psram_size_mb: 8,
+		},
+		health: {
+			uptime_seconds: 3600,
+			free_heap_bytes: 190_000,
+			min_free_heap_bytes: 150_000,
+			reset_reason: "POWERON_RESET",
+		},
+		network: {
+			wifi_connected: true,
+			wifi_ssid: "home",
+			wifi_rssi: -50,
+			ip_address: "192.168.1.20",
+			websocket_connected: true,
+		},
+		peripherals: {
+			audio: { volume: 50, player_state: "idle", current_track: "none" },
+			led_ring: { state_id: 5, state_name: "rainbow", brightness_coef: 0.5 },
+			buttons: { btn_play: false, btn_mute: false, btn_vol_up: false, btn_vol_down: false },
+		},
+	},
+	ota_progress: { type: "ota_progress", percent: 25, bytes_written: 262_144, bytes_total: 1_048_576 },
+	ota_complete: { type: "ota_complete" },
+	ota_error: { type: "ota_error", reason: "the server answered 404" },
+	command_error: {
+		type: "command_error",
+		deviceId,
+		command: "set_volume",
+		code: "invalid_value",
+		message: "set_volume: value must be an integer from 0 to 100",
+	},
+};
+
+export const monitorExamples: { readonly [T in MonitorMessageType]: MonitorMessageOf<T> } = {
+	boot_device: { type: "boot_device", targetId: deviceId, requestId: "1" },
+	control_device: {
+		type: "control_device",
+		targetId: deviceId,
+		payload: commandExamples.set_volume,
+		requestId: "2",
+	},
+	trigger_ota: { type: "trigger_ota", targetId: deviceId, version: "latest", requestId: "3" },
+};

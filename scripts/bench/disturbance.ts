@@ -1,0 +1,100 @@
+/** Whether clients that misbehave are felt by the others: the latency of a small fleet's reports, with them and without. */
+
+import { setTimeout } from "node:timers/promises";
+import { Child } from "./child.js";
+import type { Devices } from "./load/devices.js";
+import type { Troublemaker } from "./load/troublemaker.js";
+import { alternate, pick } from "./rounds.js";
+import { compare, measure, type Row } from "./row.js";
+import { type Load, Side } from "./sides.js";
+
+const benchmark = "disturbance";
+const devices = 200;
+const monitors = 5;
+const load: Load = { count: 3000, perSecond: 1000 };
+const reconnecting = 1000;
+const wrongTokensASecond = 500;
+/** For what a disturbance leaves behind, such as connections that are still being closed. */
+const settleMs = 1500;
+
+/** What goes on while the others are measured; `begin` returns what ends it. */
+interface Disturbance {
+	readonly what: string;
+	begin(): Promise<() => Promise<unknown>>;
+}
+
+export async function run(): Promise<readonly Row[]> {
+	const side = await Side.gateway();
+	const trouble = new Child<Troublemaker>("load/troublemaker.ts");
+	const crowd = new Child<Devices>("load/devices.ts");
+	try {
+		await side.connectDevices(devices);
+		await side.setMonitors(monitors);
+		await side.relay(load);
+		const disturbances: readonly Disturbance[] = [
+			{
+				what: "one monitor never reads",
+				begin: async () => {
+					await trouble.ask("unread", { target: side.monitor });
+					return () => trouble.ask("stop");
+				},
+			},
+			{
+				what: "one monitor sends garbage at full speed",
+				begin: async () => {
+					await trouble.ask("garbage", { target: side.monitor });
+					return () => trouble.ask("stop");
+				},
+			},
+			{
+				what: `${wrongTokensASecond} wrong tokens a second`,
+				begin: async () => {
+					await trouble.ask("wrongTokens", { target: side.device, perSecond: wrongTokensASecond });
+					return () => trouble.ask("stop");
+				},
+			},
+			{
+				what: `${reconnecting} devices reconnect at once`,
+				begin: async () => {
+					const back = crowd.ask("reconnect", { target: side.device });
+					return () => back;
+				},
+			},
+		];
+		const rows: Row[] = [];
+		for (const disturbance of disturbances) {
+			if (disturbance.what.includes("reconnect"))
+				await crowd.ask("connect", { target: side.device, count: reconnecting, first: 100_000 });
+			rows.push(...(await compareWithQuiet(side, disturbance)));
+		}
+		return rows;
+	} finally {
+		await Promise.all([side.close(), trouble.close(), crowd.close()]);
+	}
+}
+
+async function compareWithQuiet(side: Side, { what, begin }: Disturbance): Promise<Row[]> {
+	const disturbed = async () => {
+		const end = await begin();
+		const relayed = await side.relay(load);
+		await end();
+		await setTimeout(settleMs);
+		return relayed;
+	};
+	const rounds = await alternate(disturbed, () => side.relay(load));
+	return [
+		compare(
+			{
+				benchmark,
+				what: `${what}: the others' latency p99, beside a quiet gateway`,
+				unit: "µs",
+				target: { of: "ratio", atMost: 2 },
+			},
+			pick(rounds, ({ p99Micros }) => p99Micros),
+		),
+		measure(
+			{ benchmark, what: `${what}: the others' reports lost`, unit: "", target: { of: "ours", atMost: 0 } },
+			[Math.max(...rounds.map((round) => round.ours.lost))],
+		),
+	];
+}

@@ -1,0 +1,56 @@
+/** A firmware image of a given size, and the gateway that holds it: what the benchmarks of binaries begin with. */
+
+import { encodeImage } from "../../gateway/firmware/encode-image.js";
+
+const segmentBytes = 4 << 20;
+
+/** Beside the segments: header, descriptors, the segments' headers, checksum, SHA-256. */
+const overheadBytes = 1024;
+
+/** An image for a DEV-1 that the gateway's check takes, of nearly `bytes` bytes and not more. */
+export function makeImage(bytes: number): Buffer {
+	const content = pseudoRandom(bytes - overheadBytes);
+	const segments: Buffer[] = [];
+	for (let at = 0; at < content.length; at += segmentBytes)
+		segments.push(content.subarray(at, at + segmentBytes));
+	return encodeImage({
+		chip: "esp32s3",
+		model: "DEV-1",
+		version: "1.4.0",
+		project: "bench",
+		idfVersion: "v6.0",
+		segments,
+	});
+}
+
+/** As hard to guess for whoever looks for a boundary in it as a real one, and the same each time. */
+function pseudoRandom(length: number): Buffer {
+	const bytes = Buffer.alloc(length);
+	for (let at = 0, state = 1; at + 4 <= length; at += 4) {
+		state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+		bytes.writeUInt32LE(state, at);
+	}
+	return bytes;
+}
+
+const boundary = "----the-boundary-of-the-benchmark";
+
+/** The image as the form that a browser would send, and its Content-Type. */
+export function asForm(image: Buffer): { readonly type: string; readonly body: Buffer } {
+	const head = `--${boundary}\r\nContent-Disposition: form-data; name="firmware"; filename="f.bin"\r\n\r\n`;
+	return {
+		type: `multipart/form-data; boundary=${boundary}`,
+		body: Buffer.concat([Buffer.from(head), image, Buffer.from(`\r\n--${boundary}--\r\n`)]),
+	};
+}
+
+/** @throws Error with what the server answered, unless it took it */
+export async function post(url: string, token: string, form: ReturnType<typeof asForm>): Promise<void> {
+	const response = await fetch(url, {
+		method: "POST",
+		headers: { Authorization: `Bearer ${token}`, "Content-Type": form.type },
+		body: form.body,
+	});
+	const answer = await response.text();
+	if (response.status !== 201) throw new Error(`upload: ${response.status} ${answer}`);
+}

@@ -1,0 +1,79 @@
+/** One firmware image to many readers: the gateway's processor time beside nginx's for the same bytes. */
+
+import { Child } from "./child.js";
+import { asForm, makeImage, post } from "./firmware.js";
+import type { Readers, Reading } from "./load/readers.js";
+import { alternate, pick } from "./rounds.js";
+import { compare, type Row } from "./row.js";
+import type { GatewayServer } from "./servers/gateway-server.js";
+import { hasNginx, howToInstall, Nginx } from "./servers/nginx.js";
+
+const benchmark = "image";
+/** As large as the firmware of an ESP32-S3 is. */
+const imageBytes = 1 << 20;
+/** What a device fetches at a time (interface.md, section 6). */
+const blockBytes = 16 * 1024;
+
+export async function run(): Promise<readonly Row[]> {
+	if (!hasNginx()) {
+		console.log(`\nimage: left out. ${howToInstall}`);
+		return [];
+	}
+	const image = makeImage(imageBytes);
+	const gateway = new Child<GatewayServer>("servers/gateway-server.ts");
+	const readers = new Child<Readers>("load/readers.ts");
+	let nginx: Nginx | undefined;
+	try {
+		nginx = await Nginx.start({ "firmware.bin": image });
+		const { url, tokens } = await gateway.ask("listen");
+		await post(`${url}/ota/upload`, tokens.monitor, asForm(image));
+		const reading = { size: image.length };
+		const servers: Servers = {
+			readers,
+			nginx,
+			gateway,
+			ours: { ...reading, url: `${url}/ota/firmware.bin`, token: tokens.device },
+			reference: { ...reading, url: `${nginx.url}/firmware.bin`, token: "" },
+		};
+		const rows: Row[] = [];
+		for (const block of [image.length, blockBytes])
+			for (const count of [1, 100]) rows.push(await compareReaders(servers, count, block));
+		return rows;
+	} finally {
+		await Promise.all([readers.close(), gateway.close(), nginx?.close()]);
+	}
+}
+
+interface Servers {
+	readonly readers: Child<Readers>;
+	readonly nginx: Nginx;
+	readonly gateway: Child<GatewayServer>;
+	readonly ours: Omit<Reading, "readers" | "block">;
+	readonly reference: Omit<Reading, "readers" | "block">;
+}
+
+async function compareReaders(servers: Servers, count: number, block: number): Promise<Row> {
+	const { readers, nginx, gateway, ours, reference } = servers;
+	const used = (side: Reading, cpu: () => number | Promise<number>) => async () => {
+		const before = await cpu();
+		// One reader alone is over too soon to be measured.
+		for (let time = 0; time < 100 / count; time += count === 1 ? 5 : 1) await readers.ask("read", side);
+		return ((await cpu()) - before) / (count === 1 ? 20 : 1) / 1000;
+	};
+	const gatewayCpu = async () => (await gateway.ask("usage", { isSettled: false })).cpuMicros;
+	const one = used({ ...ours, readers: count, block }, gatewayCpu);
+	const other = used({ ...reference, readers: count, block }, () => nginx.cpuMicros());
+	await one();
+	await other();
+	const rounds = await alternate(one, other);
+	const how = block === ours.size ? "whole" : `blocks of ${block / 1024} KiB`;
+	return compare(
+		{
+			benchmark,
+			what: `1 MiB, ${how}, ${count} reader${count === 1 ? "" : "s at once"}: CPU of the server`,
+			unit: "ms",
+			...(count > 1 && { target: { of: "ratio", atMost: 3 } }),
+		},
+		pick(rounds, (milliseconds) => milliseconds),
+	);
+}

@@ -1,0 +1,59 @@
+/** A fleet of devices as one process: connects, and sends reports at an even pace, one device after the other. */
+
+import { setTimeout } from "node:timers/promises";
+import type { WebSocket } from "ws";
+import { serve } from "../child.js";
+import { connectAll, type Target } from "./connect.js";
+import { reportHead, stamped } from "./reports.js";
+
+const tickMs = 1;
+let sockets: WebSocket[] = [];
+let heads: string[] = [];
+let turn = 0;
+
+function sendNext(): boolean {
+	const index = turn++ % sockets.length;
+	const socket = sockets[index];
+	if (socket?.readyState !== socket?.OPEN) return false;
+	socket?.send(stamped(heads[index] ?? ""));
+	return true;
+}
+
+const handlers = {
+	connect: async ({ target, count, first = 0 }: { target: Target; count: number; first?: number }) => {
+		heads = Array.from({ length: count }, (_, index) => reportHead(first + index));
+		sockets = await connectAll(target, count, () => {});
+		return { connected: sockets.length };
+	},
+
+	/** Each device once, at that pace: now the server knows them all. */
+	introduce: async ({ perSecond }: { perSecond: number }) => {
+		turn = 0;
+		return send(sockets.length, perSecond);
+	},
+
+	send: ({ count, perSecond }: { count: number; perSecond: number }) => send(count, perSecond),
+
+	/** All connections break at the same moment, and all devices are back at once. */
+	reconnect: async ({ target }: { target: Target }) => {
+		for (const socket of sockets) socket.terminate();
+		sockets = await connectAll(target, sockets.length, () => {}, sockets.length);
+		for (const [index, socket] of sockets.entries()) socket.send(stamped(heads[index] ?? ""));
+		return { connected: sockets.length };
+	},
+};
+
+/** @returns how many went out; a socket that is gone sends nothing */
+async function send(count: number, perSecond: number): Promise<{ sent: number; late: number }> {
+	const began = performance.now();
+	let [sent, tried] = [0, 0];
+	while (tried < count) {
+		const due = Math.min(count, Math.floor(((performance.now() - began) / 1000) * perSecond) + 1);
+		for (; tried < due; tried++) if (sendNext()) sent += 1;
+		if (tried < count) await setTimeout(tickMs);
+	}
+	return { sent, late: performance.now() - began - (count / perSecond) * 1000 };
+}
+
+export type Devices = typeof handlers;
+serve(handlers);

@@ -1,0 +1,57 @@
+/** Monitors as one process, which keep up: they count what is relayed and note how long it took. */
+
+import { setTimeout } from "node:timers/promises";
+import { serve } from "../child.js";
+import { percentile } from "../row.js";
+import { connectAll, type Target } from "./connect.js";
+import { now, sentAt } from "./reports.js";
+
+/** Nothing more will come once nothing came for so long. */
+const silenceMs = 2000;
+
+const counts: number[] = [];
+let latencies: number[] = [];
+let since = 0;
+
+const handlers = {
+	/** Connects `count` more. */
+	connect: async ({ target, count }: { target: Target; count: number }) => {
+		const first = counts.length;
+		await connectAll(target, count, (socket, index) => {
+			counts[first + index] = 0;
+			socket.on("message", (data) => {
+				if (!(data instanceof Buffer)) return;
+				const sent = sentAt(data);
+				if (sent === undefined || sent < since) return;
+				counts[first + index] = (counts[first + index] ?? 0) + 1;
+				latencies.push(now() - sent);
+			});
+		});
+		return { connected: counts.length };
+	},
+
+	/** From now on: only what is sent after this counts. */
+	start: () => {
+		since = now();
+		latencies = [];
+		counts.fill(0);
+	},
+
+	/** Waits until each has got as many, or nothing comes any more. */
+	finish: async ({ expected }: { expected: number }) => {
+		for (let [before, waitedMs] = [-1, 0]; waitedMs < silenceMs; waitedMs += 20) {
+			if (counts.every((count) => count >= expected)) break;
+			if (latencies.length !== before) waitedMs = 0;
+			before = latencies.length;
+			await setTimeout(20);
+		}
+		return {
+			/** Over all monitors. */
+			lost: counts.reduce((sum, count) => sum + Math.max(0, expected - count), 0),
+			p50Micros: percentile(latencies, 50),
+			p99Micros: percentile(latencies, 99),
+		};
+	},
+};
+export type Monitors = typeof handlers;
+serve(handlers);

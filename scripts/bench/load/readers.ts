@@ -1,0 +1,54 @@
+/** Devices that fetch one firmware at the same time, as one process: whole, or block by block on one connection. */
+
+import { Agent, get } from "node:http";
+import { serve } from "../child.js";
+
+export interface Reading {
+	readonly url: string;
+	/** Empty: none is shown. */
+	readonly token: string;
+	readonly readers: number;
+	/** Of the firmware, in bytes. */
+	readonly size: number;
+	/** In bytes; as large as the firmware: it is fetched whole. */
+	readonly block: number;
+}
+
+const handlers = {
+	/** Each reader fetches all of it once. */
+	read: async (reading: Reading) => {
+		const began = performance.now();
+		await Promise.all(Array.from({ length: reading.readers }, () => readAll(reading)));
+		return { milliseconds: performance.now() - began };
+	},
+};
+
+async function readAll({ url, token, size, block }: Reading): Promise<void> {
+	const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+	const authorization = token ? { Authorization: `Bearer ${token}` } : {};
+	for (let first = 0; first < size; first += block) {
+		const last = Math.min(first + block, size) - 1;
+		const range = block < size ? { Range: `bytes=${first}-${last}` } : {};
+		const received = await receive(url, agent, { ...authorization, ...range });
+		if (received !== last - first + 1) throw new Error(`${received} bytes of ${first} to ${last}`);
+	}
+	agent.destroy();
+}
+
+/** @returns how many bytes came */
+function receive(url: string, agent: Agent, headers: Readonly<Record<string, string>>): Promise<number> {
+	return new Promise((resolve, reject) => {
+		const request = get(url, { agent, headers }, (response) => {
+			let bytes = 0;
+			response.on("data", (chunk: Buffer) => {
+				bytes += chunk.length;
+			});
+			response.on("end", () => resolve(bytes));
+			response.on("error", reject);
+		});
+		request.on("error", reject);
+	});
+}
+
+export type Readers = typeof handlers;
+serve(handlers);

@@ -1,0 +1,83 @@
+/** Clients that misbehave, as one process; each goes on until `stop`. */
+
+import { setImmediate, setTimeout } from "node:timers/promises";
+import { WebSocket } from "ws";
+import { serve } from "../child.js";
+import type { Target } from "./connect.js";
+
+/** No JSON, JSON that is no message, and a message for nobody. */
+const garbage = [
+	"}{",
+	"[1,2,3]",
+	'{"type":"boot_device","targetId":"nobody"}',
+	`{"type":"${"x".repeat(200)}"}`,
+];
+/** As much as is handed to the socket before it has sent some of it, in bytes. */
+const aheadBytes = 1 << 20;
+
+let isStopped = true;
+let running: Promise<unknown> = Promise.resolve();
+let tries = 0;
+
+const handlers = {
+	/** A monitor that never reads. */
+	unread: async ({ target }: { target: Target }) => {
+		const socket = await open(target);
+		socket?.pause();
+		begin(async () => {
+			while (!isStopped) await setTimeout(10);
+			socket?.terminate();
+		});
+	},
+
+	/** A monitor that sends garbage as fast as it is taken; sent away, it comes back. */
+	garbage: ({ target }: { target: Target }) =>
+		begin(async () => {
+			while (!isStopped) {
+				const socket = await open(target);
+				while (!isStopped && socket?.readyState === WebSocket.OPEN) {
+					for (let count = 0; count < 100 && socket.bufferedAmount < aheadBytes; count++, tries++)
+						socket.send(garbage[tries % garbage.length] ?? "");
+					await setImmediate();
+				}
+				socket?.terminate();
+				if (!isStopped) await setTimeout(10);
+			}
+		}),
+
+	/** Devices with a wrong token. */
+	wrongTokens: ({ target, perSecond }: { target: Target; perSecond: number }) =>
+		begin(async () => {
+			const began = performance.now();
+			for (let count = 0; !isStopped; await setTimeout(1))
+				for (; count < ((performance.now() - began) / 1000) * perSecond; count++, tries++)
+					void open({ ...target, token: "a-token-that-is-not-the-right-one" });
+		}),
+
+	/** @returns how often it tried */
+	stop: async () => {
+		isStopped = true;
+		await running;
+		return { tries };
+	},
+};
+
+function begin(work: () => Promise<void>): void {
+	isStopped = false;
+	tries = 0;
+	running = work();
+}
+
+async function open({ url, token }: Target): Promise<WebSocket | undefined> {
+	const socket = new WebSocket(url, {
+		perMessageDeflate: false,
+		headers: { Authorization: `Bearer ${token}` },
+	});
+	return new Promise((resolve) => {
+		socket.once("open", () => resolve(socket));
+		socket.on("error", () => resolve(undefined));
+	});
+}
+
+export type Troublemaker = typeof handlers;
+serve(handlers);

@@ -1,0 +1,76 @@
+/**
+ * `npm run bench`, or `npm run bench -- relay upload` for some: what the gateway and the virtual device cost, held against
+ * something that does the same. All traffic stays on 127.0.0.1; everything that is started or written is gone in the end.
+ */
+
+import { mkdirSync, writeFileSync } from "node:fs";
+import { cpus, loadavg } from "node:os";
+import { dirname, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { run as device } from "./device.js";
+import { run as disturbance } from "./disturbance.js";
+import { run as fleet } from "./fleet.js";
+import { run as image } from "./image.js";
+import { run as relay } from "./relay.js";
+import { run as roundTrip } from "./round-trip.js";
+import { roundCount } from "./rounds.js";
+import { isMet, type Row, table } from "./row.js";
+import { run as update } from "./update.js";
+import { run as upload } from "./upload.js";
+
+/** To add one: a file beside this one whose `run` returns rows, and a line here. */
+const benchmarks: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
+	relay,
+	fleet,
+	disturbance,
+	image,
+	upload,
+	device,
+	"round-trip": roundTrip,
+	update,
+};
+
+const { values, positionals } = parseArgs({
+	allowPositionals: true,
+	options: { json: { type: "string", default: ".cache/bench.json" } },
+});
+const unknown = positionals.find((name) => !(name in benchmarks));
+if (unknown) {
+	console.error(`there is no benchmark "${unknown}"; there are ${Object.keys(benchmarks).join(", ")}`);
+	process.exit(1);
+}
+
+const load = () =>
+	loadavg()
+		.map((value) => value.toFixed(1))
+		.join(" ");
+const began = { time: new Date().toISOString(), load: load() };
+console.log(
+	`${cpus().length} cores, load ${began.load}, Node ${process.version}, medians of ${roundCount} rounds`,
+);
+const rows: Row[] = [];
+let hasFailed = false;
+for (const [name, run] of Object.entries(benchmarks)) {
+	if (positionals.length > 0 && !positionals.includes(name)) continue;
+	try {
+		const found = await run();
+		rows.push(...found);
+		if (found.length > 0) console.log(`\n${table(found)}`);
+	} catch (error) {
+		hasFailed = true;
+		console.error(`\n${name} failed:`, error);
+	}
+}
+const path = resolve(values.json);
+const ended = { time: new Date().toISOString(), load: load() };
+mkdirSync(dirname(path), { recursive: true });
+writeFileSync(
+	path,
+	`${JSON.stringify({ node: process.version, cores: cpus().length, rounds: roundCount, began, ended, rows }, null, "\t")}\n`,
+);
+const missed = rows.filter((row) => isMet(row) === false);
+const wanted = rows.filter((row) => row.target);
+console.log(
+	`\n${wanted.length - missed.length} of ${wanted.length} targets met; load ${ended.load}; ${path}`,
+);
+process.exit(hasFailed ? 1 : 0);

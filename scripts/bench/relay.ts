@@ -1,0 +1,92 @@
+/** Reports from devices to monitors, through the gateway and through a bare `ws` server that does the same. */
+
+import { alternate, pick, type Sides } from "./rounds.js";
+import { compare, measure, type Row, type Target } from "./row.js";
+import { type Load, type Relayed, type Side, withSides } from "./sides.js";
+import { socketsAtMost } from "./sockets.js";
+
+const fleets = [100, 1000, 10_000];
+const monitorCounts = [0, 1, 10, 20];
+/** As many as 10,000 devices send at one report each 5 s, whatever the fleet: what differs is the fleet alone. */
+const load: Load = { count: 3000, perSecond: 2000 };
+/** Before anything is measured, so that the compiler has seen all of it. */
+const warmUp: Load = { count: 4000, perSecond: 4000 };
+
+const benchmark = "relay";
+const relayTarget: Target = { of: "ratio", atMost: 1.2 };
+const parseTarget: Target = { of: "ratio", atMost: 1.3 };
+
+export async function run(): Promise<readonly Row[]> {
+	const rows: Row[] = [];
+	for (const fleet of fleets) rows.push(...(await runFleet(fleet)));
+	return rows;
+}
+
+function runFleet(wanted: number): Promise<readonly Row[]> {
+	const fleet = Math.min(wanted, socketsAtMost());
+	return withSides(async (ours, reference) => {
+		const memory = {
+			ours: await ours.connectDevices(fleet),
+			reference: await reference.connectDevices(fleet),
+		};
+		const rows: Row[] = [];
+		for (const monitors of monitorCounts) {
+			for (const side of [ours, reference]) {
+				await side.setMonitors(monitors);
+				await side.relay(warmUp);
+			}
+			rows.push(...(await runRounds(fleet, monitors, ours, reference)));
+		}
+		return [...memoryRows(fleet, wanted, memory), ...rows];
+	});
+}
+
+/** A hundred connections are too few to tell them from the noise of a heap. */
+function memoryRows(fleet: number, wanted: number, memory: Sides<{ rss: number; heap: number }>): Row[] {
+	if (fleet < 1000) return [];
+	const kilobytes = (bytes: number) => bytes / 1024;
+	const row = (what: string, figureOf: (side: { rss: number; heap: number }) => number) =>
+		compare(
+			{
+				benchmark,
+				what: `${fleet} devices: memory a connection (${what})`,
+				unit: "KB",
+				target: { of: "ours", atMost: 12 },
+				...(fleet < wanted && { note: `${wanted} do not fit: too few open files` }),
+			},
+			pick([memory], (side) => kilobytes(figureOf(side))),
+		);
+	return [row("resident", ({ rss }) => rss), row("heap and buffers", ({ heap }) => heap)];
+}
+
+async function runRounds(fleet: number, monitors: number, ours: Side, reference: Side): Promise<Row[]> {
+	const rounds = await alternate(
+		() => ours.relay(load),
+		() => reference.relay(load),
+	);
+	const figure = (what: string, figureOf: (relayed: Relayed) => number, wanted?: Target) =>
+		compare(
+			{
+				benchmark,
+				what: `${fleet} devices, ${monitors} monitors: ${what}`,
+				unit: "µs",
+				...(wanted && { target: wanted }),
+			},
+			pick(rounds, figureOf),
+		);
+	if (monitors === 0) return [figure("CPU a report, parsed only", ({ cpuMicros }) => cpuMicros, parseTarget)];
+	return [
+		figure("CPU a report", ({ cpuMicros }) => cpuMicros, monitors === 10 ? relayTarget : undefined),
+		figure("latency p50", ({ p50Micros }) => p50Micros),
+		figure("latency p99", ({ p99Micros }) => p99Micros),
+		measure(
+			{
+				benchmark,
+				what: `${fleet} devices, ${monitors} monitors: reports lost`,
+				unit: "",
+				target: { of: "ours", atMost: 0 },
+			},
+			[Math.max(...rounds.map((round) => round.ours.lost))],
+		),
+	];
+}

@@ -1,0 +1,103 @@
+/**
+ * What a benchmark says: rows of ours beside a reference that did the same in the same run. A figure alone would say more
+ * about the machine than about the gateway.
+ */
+
+/** The most that is wanted: of the ratio, or of our own figure. */
+export interface Target {
+	readonly of: "ratio" | "ours";
+	readonly atMost: number;
+}
+
+export interface Row {
+	readonly benchmark: string;
+	readonly what: string;
+	readonly unit: string;
+	/** Median over the rounds, as is `reference`. */
+	readonly ours: number;
+	/** Null where there is nothing to hold it against but the target. */
+	readonly reference: number | null;
+	/** Median of the rounds' ratios: a load that comes and goes hits both halves of a round. */
+	readonly ratio: number | null;
+	readonly target?: Target;
+	readonly note?: string;
+}
+
+/** One round: both sides, one right after the other. */
+export interface Round {
+	readonly ours: number;
+	readonly reference: number;
+}
+
+type Description = Pick<Row, "benchmark" | "what" | "unit" | "target" | "note">;
+
+export function compare(description: Description, rounds: readonly Round[]): Row {
+	return {
+		...description,
+		ours: median(rounds.map(({ ours }) => ours)),
+		reference: median(rounds.map(({ reference }) => reference)),
+		ratio: median(rounds.map(({ ours, reference }) => ours / reference)),
+	};
+}
+
+/** A figure that is held against its target alone. */
+export function measure(description: Description, values: readonly number[]): Row {
+	return { ...description, ours: median(values), reference: null, ratio: null };
+}
+
+export function median(values: readonly number[]): number {
+	return percentile(values, 50);
+}
+
+/** @param rank 0 to 100 */
+export function percentile(values: readonly number[], rank: number): number {
+	const sorted = Float64Array.from(values).sort();
+	const index = Math.ceil((rank / 100) * sorted.length) - 1;
+	return sorted[Math.max(0, index)] ?? Number.NaN;
+}
+
+/** Undefined where nothing was wanted. */
+export function isMet({ target, ratio, ours }: Row): boolean | undefined {
+	if (!target) return undefined;
+	return (target.of === "ratio" ? (ratio ?? Number.POSITIVE_INFINITY) : ours) <= target.atMost;
+}
+
+const head = ["benchmark", "what", "ours", "reference", "unit", "ratio", "target", ""];
+
+/** The rows as lines of text, columns aligned. */
+export function table(rows: readonly Row[]): string {
+	const cells = rows.map((row) => [
+		row.benchmark,
+		row.what,
+		figure(row.ours),
+		row.reference === null ? "" : figure(row.reference),
+		row.unit,
+		row.ratio === null ? "" : `${row.ratio.toFixed(2)}×`,
+		row.target ? `≤ ${row.target.atMost}${row.target.of === "ratio" ? "×" : ` ${row.unit}`}` : "",
+		[verdict(row), row.note].filter(Boolean).join(" · "),
+	]);
+	const widths = head.map((title, column) =>
+		Math.max(title.length, ...cells.map((line) => line[column]?.length ?? 0)),
+	);
+	const isNumber = [2, 3, 5];
+	return [head, ...cells]
+		.map((line) =>
+			line
+				.map((cell, column) =>
+					isNumber.includes(column) ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
+				)
+				.join("  ")
+				.trimEnd(),
+		)
+		.join("\n");
+}
+
+function verdict(row: Row): string {
+	const met = isMet(row);
+	return met === undefined ? "" : met ? "met" : "MISSED";
+}
+
+/** Three digits that count. */
+function figure(value: number): string {
+	return Math.abs(value) >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3)));
+}

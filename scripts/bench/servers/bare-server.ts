@@ -1,0 +1,82 @@
+/**
+ * What the gateway is held against: `ws` as its README shows it, doing the same and no more. It parses what a device says,
+ * hands it to every monitor in the gateway's envelope, built once, and pings everyone; it checks nothing and keeps nothing.
+ */
+
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { type WebSocket, WebSocketServer } from "ws";
+import { serve } from "../child.js";
+import { usage } from "./usage.js";
+
+const pingIntervalMs = 15_000;
+
+const sockets = new WebSocketServer({
+	noServer: true,
+	clientTracking: false,
+	perMessageDeflate: false,
+	maxPayload: 65_536,
+});
+const monitors = new Set<WebSocket>();
+const devices = new Map<string, WebSocket>();
+const alive = new Map<WebSocket, boolean>();
+
+const server = createServer();
+server.on("upgrade", (request, socket, head) => {
+	sockets.handleUpgrade(request, socket, head, (webSocket) => {
+		alive.set(webSocket, true);
+		webSocket.on("pong", () => alive.set(webSocket, true));
+		webSocket.on("error", () => {});
+		webSocket.on("close", () => alive.delete(webSocket));
+		if (request.url === "/monitor") acceptMonitor(webSocket);
+		else acceptDevice(webSocket);
+	});
+});
+
+function acceptMonitor(socket: WebSocket): void {
+	monitors.add(socket);
+	socket.on("close", () => monitors.delete(socket));
+	socket.on("message", (data) => {
+		const { targetId, payload } = JSON.parse(data.toString());
+		devices.get(targetId)?.send(JSON.stringify(payload));
+	});
+}
+
+function acceptDevice(socket: WebSocket): void {
+	const sessionId = randomUUID();
+	socket.on("message", (data) => {
+		const text = data.toString();
+		const { deviceId } = JSON.parse(text);
+		devices.set(deviceId, socket);
+		if (monitors.size === 0) return;
+		const frame = Buffer.from(
+			`{"type":"device_message","sessionId":"${sessionId}","deviceId":"${deviceId}","message":${text}}`,
+		);
+		for (const monitor of monitors) monitor.send(frame, { binary: false });
+	});
+	socket.on("close", () => {
+		for (const [id, other] of devices) if (other === socket) devices.delete(id);
+	});
+}
+
+setInterval(() => {
+	for (const [socket, isAlive] of alive) {
+		if (!isAlive) socket.terminate();
+		alive.set(socket, false);
+		socket.ping();
+	}
+}, pingIntervalMs);
+
+const handlers = {
+	listen: async () => {
+		server.listen(0, "127.0.0.1");
+		await once(server, "listening");
+		const address = server.address();
+		if (typeof address !== "object" || !address) throw new Error("no address");
+		return { url: `http://127.0.0.1:${address.port}` };
+	},
+	usage: ({ isSettled }: { isSettled: boolean }) => usage(isSettled),
+};
+export type BareServer = typeof handlers;
+serve(handlers);

@@ -1,0 +1,23 @@
+/** The gateway as a process of its own, as `npm start` runs it, in a data folder that is deleted in the end. */
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createGateway } from "../../../gateway/gateway.js";
+import { serve } from "../child.js";
+import { usage } from "./usage.js";
+
+const dataDir = mkdtempSync(join(tmpdir(), "gateway-bench-"));
+process.on("exit", () => rmSync(dataDir, { recursive: true, force: true }));
+
+const gateway = createGateway({ port: 0, dataDir, releasesDir: join(dataDir, "releases") });
+
+const handlers = {
+	listen: async () => {
+		const { url } = await gateway.listen();
+		return { url, dataDir, tokens: gateway.tokens };
+	},
+	usage: ({ isSettled }: { isSettled: boolean }) => usage(isSettled),
+};
+export type GatewayServer = typeof handlers;
+serve(handlers);

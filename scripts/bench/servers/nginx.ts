@@ -1,0 +1,106 @@
+/** nginx as Debian sets it up for files, with one worker, on a free port and in a folder of its own. */
+
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+
+export const howToInstall = "nginx is not here: on Debian `apt-get install nginx-light`";
+const path = `${process.env.PATH}:/usr/sbin:/usr/local/sbin:/opt/homebrew/bin`;
+
+export function hasNginx(): boolean {
+	try {
+		execFileSync("nginx", ["-v"], { stdio: "ignore", env: { ...process.env, PATH: path } });
+		return true;
+	} catch {
+		return false;
+	}
+}
+
+export class Nginx {
+	readonly url: string;
+	readonly #process: ChildProcess;
+	readonly #folder: string;
+
+	private constructor(url: string, child: ChildProcess, folder: string) {
+		this.url = url;
+		this.#process = child;
+		this.#folder = folder;
+	}
+
+	/** @param files name → content, served at `/<name>` */
+	static async start(files: Readonly<Record<string, Buffer>>): Promise<Nginx> {
+		const folder = mkdtempSync(join(tmpdir(), "nginx-bench-"));
+		mkdirSync(join(folder, "www"), { mode: 0o755 });
+		for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, "www", name), content);
+		const port = await freePort();
+		writeFileSync(join(folder, "nginx.conf"), configuration(folder, port));
+		const child = spawn(
+			"nginx",
+			["-p", folder, "-c", join(folder, "nginx.conf"), "-e", join(folder, "error.log")],
+			{
+				stdio: "ignore",
+				env: { ...process.env, PATH: path },
+			},
+		);
+		const url = `http://127.0.0.1:${port}`;
+		for (let attempt = 0; attempt < 100; attempt++) {
+			const answer = await fetch(url).catch(() => undefined);
+			if (answer) return new Nginx(url, child, folder);
+			await setTimeout(50);
+		}
+		child.kill();
+		throw new Error(`nginx did not start: ${readFileSync(join(folder, "error.log"), "utf8")}`);
+	}
+
+	/** Processor time of all its processes so far, in microseconds. */
+	cpuMicros(): number {
+		const own = this.#process.pid ?? 0;
+		const children = readFileSync(`/proc/${own}/task/${own}/children`, "utf8").trim().split(" ");
+		return [String(own), ...children].reduce((sum, pid) => sum + cpuMicrosOf(pid), 0);
+	}
+
+	async close(): Promise<void> {
+		const ended = once(this.#process, "exit");
+		this.#process.kill("SIGTERM");
+		await ended;
+		rmSync(this.#folder, { recursive: true, force: true });
+	}
+}
+
+/** First figure of schedstat: nanoseconds on a processor, kernel and all; `stat` counts in steps of 10 ms. */
+function cpuMicrosOf(pid: string): number {
+	return readdirSync(`/proc/${pid}/task`)
+		.map((task) => Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, "utf8").split(" ")[0]) / 1000)
+		.reduce((sum, micros) => sum + micros, 0);
+}
+
+function configuration(folder: string, port: number): string {
+	const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
+	return `
+daemon off;
+worker_processes 1;
+pid ${folder}/pid;
+events { worker_connections 768; }
+http {
+	sendfile on;
+	tcp_nopush on;
+	access_log off;
+	keepalive_requests 100000;
+	${temporary.map((name) => `${name}_temp_path ${folder}/${name};`).join(" ")}
+	server { listen 127.0.0.1:${port}; root ${folder}/www; }
+}
+${process.getuid?.() === 0 ? "user root;" : ""}
+`;
+}
+
+async function freePort(): Promise<number> {
+	const server = createServer().listen(0, "127.0.0.1");
+	await once(server, "listening");
+	const address = server.address();
+	server.close();
+	return typeof address === "object" && address ? address.port : 0;
+}

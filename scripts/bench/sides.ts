@@ -1,0 +1,128 @@
+/** The two sides of a relay benchmark: the gateway and a bare `ws` server, each with its own devices and monitors. */
+
+import { setTimeout } from "node:timers/promises";
+import { Child } from "./child.js";
+import type { Target } from "./load/connect.js";
+import type { Devices } from "./load/devices.js";
+import type { Monitors } from "./load/monitors.js";
+import type { BareServer } from "./servers/bare-server.js";
+import type { GatewayServer } from "./servers/gateway-server.js";
+import type { Usage } from "./servers/usage.js";
+
+export interface Relayed {
+	/** Processor time of the server for each report that a device sent, in microseconds. */
+	readonly cpuMicros: number;
+	/** The server's share of one core while reports came. */
+	readonly share: number;
+	readonly p50Micros: number;
+	readonly p99Micros: number;
+	/** Reports that a monitor should have got and did not, over all monitors. */
+	readonly lost: number;
+}
+
+export interface Load {
+	/** Reports of all devices together. */
+	readonly count: number;
+	readonly perSecond: number;
+}
+
+export class Side {
+	readonly devices = new Child<Devices>("load/devices.ts");
+	readonly monitors = new Child<Monitors>("load/monitors.ts");
+	readonly device: Target;
+	readonly monitor: Target;
+	readonly #server: Child<GatewayServer | BareServer>;
+	#monitorCount = 0;
+
+	private constructor(server: Child<GatewayServer | BareServer>, device: Target, monitor: Target) {
+		this.#server = server;
+		this.device = device;
+		this.monitor = monitor;
+	}
+
+	static async gateway(): Promise<Side> {
+		const server = new Child<GatewayServer>("servers/gateway-server.ts");
+		const { url, tokens } = await server.ask("listen");
+		const base = url.replace("http", "ws");
+		return new Side(
+			server,
+			{ url: `${base}/device`, token: tokens.device },
+			{ url: `${base}/monitor`, token: tokens.monitor },
+		);
+	}
+
+	static async bare(): Promise<Side> {
+		const server = new Child<BareServer>("servers/bare-server.ts");
+		const { url } = await server.ask("listen");
+		const base = url.replace("http", "ws");
+		return new Side(server, { url: `${base}/device`, token: "" }, { url: `${base}/monitor`, token: "" });
+	}
+
+	/** @returns what each connection of a device costs the server, in bytes */
+	async connectDevices(count: number): Promise<{ rss: number; heap: number }> {
+		await this.#warmUp();
+		const before = await this.usage(true);
+		await this.devices.ask("connect", { target: this.device, count });
+		await this.devices.ask("introduce", { perSecond: 4000 });
+		await setTimeout(500);
+		const after = await this.usage(true);
+		return { rss: (after.rss - before.rss) / count, heap: (after.heap - before.heap) / count };
+	}
+
+	/** Others come and go first: what a first connection costs once, such as compiled code, is no connection's. */
+	async #warmUp(): Promise<void> {
+		const others = new Child<Devices>("load/devices.ts");
+		try {
+			await others.ask("connect", { target: this.device, count: 500, first: 1_000_000 });
+			await others.ask("introduce", { perSecond: 2000 });
+		} finally {
+			await others.close();
+		}
+		await setTimeout(500);
+	}
+
+	/** Connects more monitors until there are so many. */
+	async setMonitors(count: number): Promise<void> {
+		if (count > this.#monitorCount)
+			await this.monitors.ask("connect", { target: this.monitor, count: count - this.#monitorCount });
+		this.#monitorCount = Math.max(count, this.#monitorCount);
+	}
+
+	usage(isSettled = false): Promise<Usage> {
+		return this.#server.ask("usage", { isSettled });
+	}
+
+	async relay(load: Load): Promise<Relayed> {
+		const before = await this.usage();
+		const began = performance.now();
+		await this.monitors.ask("start");
+		const { sent } = await this.devices.ask("send", load);
+		const seconds = (performance.now() - began) / 1000;
+		const { lost, p50Micros, p99Micros } = await this.monitors.ask("finish", { expected: sent });
+		// Without a monitor nothing says when the server has read the last report.
+		if (this.#monitorCount === 0) await setTimeout(100);
+		const { cpuMicros } = await this.usage();
+		const used = cpuMicros - before.cpuMicros;
+		return {
+			cpuMicros: used / sent,
+			share: used / 1e6 / seconds,
+			p50Micros,
+			p99Micros,
+			lost: lost + (load.count - sent) * this.#monitorCount,
+		};
+	}
+
+	async close(): Promise<void> {
+		await Promise.all([this.devices.close(), this.monitors.close(), this.#server.close()]);
+	}
+}
+
+/** Runs with both sides, and ends them however that ends. */
+export async function withSides<T>(use: (ours: Side, reference: Side) => Promise<T>): Promise<T> {
+	const [ours, reference] = await Promise.all([Side.gateway(), Side.bare()]);
+	try {
+		return await use(ours, reference);
+	} finally {
+		await Promise.all([ours.close(), reference.close()]);
+	}
+}

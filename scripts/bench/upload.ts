@@ -1,0 +1,52 @@
+/** A firmware of 16 MB, checked and safe on disk, beside the same bytes written to disk and synced by a bare server. */
+
+import { Child } from "./child.js";
+import { asForm, makeImage, post } from "./firmware.js";
+import { alternate, pick, roundCount } from "./rounds.js";
+import { compare, type Row } from "./row.js";
+import type { GatewayServer } from "./servers/gateway-server.js";
+import type { RawUploadServer } from "./servers/raw-upload-server.js";
+
+const benchmark = "upload";
+const imageBytes = 16_000_000;
+
+interface Spent {
+	readonly milliseconds: number;
+	readonly cpuMilliseconds: number;
+}
+
+export async function run(): Promise<readonly Row[]> {
+	const gateway = new Child<GatewayServer>("servers/gateway-server.ts");
+	const raw = new Child<RawUploadServer>("servers/raw-upload-server.ts");
+	try {
+		const [ours, reference] = await Promise.all([gateway.ask("listen"), raw.ask("listen")]);
+		const form = asForm(makeImage(imageBytes));
+		const upload =
+			(server: Child<GatewayServer | RawUploadServer>, url: string, token: string) => async () => {
+				const before = await server.ask("usage", { isSettled: false });
+				const began = performance.now();
+				await post(url, token, form);
+				const milliseconds = performance.now() - began;
+				const after = await server.ask("usage", { isSettled: false });
+				return { milliseconds, cpuMilliseconds: (after.cpuMicros - before.cpuMicros) / 1000 };
+			};
+		const one = upload(gateway, `${ours.url}/ota/upload`, ours.tokens.monitor);
+		const other = upload(raw, reference.url, "");
+		await one();
+		await other();
+		const rounds = await alternate<Spent>(one, other, roundCount * 2);
+		const what = "16 MB, checked and on disk, beside raw bytes to disk and fsync";
+		return [
+			compare(
+				{ benchmark, what: `${what}: time`, unit: "ms", target: { of: "ratio", atMost: 1.7 } },
+				pick(rounds, ({ milliseconds }) => milliseconds),
+			),
+			compare(
+				{ benchmark, what: `${what}: CPU`, unit: "ms" },
+				pick(rounds, ({ cpuMilliseconds }) => cpuMilliseconds),
+			),
+		];
+	} finally {
+		await Promise.all([gateway.close(), raw.close()]);
+	}
+}

@@ -1,0 +1,166 @@
+/**
+ * `npm run screenshots`: takes the README's screenshots of the real page at a real gateway, whose devices are scripted so
+ * that every run shows the same.
+ */
+
+import { on, once } from "node:events";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { BrowserContextOptions, Page } from "playwright-core";
+import { WebSocket } from "ws";
+import { createGateway } from "../gateway/gateway.js";
+import { createLog } from "../gateway/telemetry/log.js";
+import { launchChromium, logIn } from "../test/browser/browsing.js";
+import { ScriptedDevice, type ScriptedDeviceOptions } from "../test/browser/scripted-device.js";
+import { writeReleases } from "../test/gateway/firmware/releases.js";
+import { bearer, deviceToken, monitorToken } from "../test/gateway/running.js";
+
+const folder = fileURLToPath(new URL("../gateway/dashboard/screenshots/", import.meta.url));
+const desktop = { width: 1280, height: 800 };
+const phone = { width: 390, height: 844 };
+
+const seen = "proto-1-5c02fe";
+const views = [
+	{ name: "fleet", view: "", ready: ".card" },
+	{ name: "device", view: `#/device/${seen}`, ready: ".uplot canvas" },
+	{ name: "firmware", view: "#/firmware", ready: ".row" },
+] as const;
+
+const busy = { "peripherals.led_ring.state_id": 6, "peripherals.led_ring.state_name": "updating" };
+const devices: readonly Omit<ScriptedDeviceOptions, "url">[] = [
+	{ deviceId: "dev-1-0a4d19", version: "1.4.0", report: { "network.wifi_rssi": -47 } },
+	{
+		deviceId: "dev-1-2b90e7",
+		version: "1.3.2",
+		ending: "waits",
+		report: { ...busy, "network.wifi_rssi": -61 },
+	},
+	{
+		deviceId: "dev-1-77c1a0",
+		version: "1.4.0",
+		report: {
+			"peripherals.led_ring.state_id": 3,
+			"peripherals.led_ring.state_name": "connecting",
+			"network.wifi_rssi": -81,
+		},
+	},
+	{
+		deviceId: "dev-1-b3f208",
+		version: "1.3.2",
+		ending: "rolls back",
+		report: { "peripherals.led_ring.brightness_coef": 0.9, "network.wifi_rssi": -70 },
+	},
+	{
+		deviceId: "proto-1-5c02fe",
+		model: "PROTO-1",
+		version: "1.3.2",
+		report: {
+			"peripherals.audio.volume": 37,
+			"peripherals.led_ring.brightness_coef": 0.8,
+			"peripherals.buttons.btn_play": true,
+			"peripherals.haptic_intensity": 60,
+			"peripherals.touch_active": true,
+		},
+	},
+	{
+		deviceId: "proto-1-8d61b4",
+		model: "PROTO-1",
+		version: "1.4.0",
+		report: { "peripherals.led_ring.state_id": 0, "peripherals.led_ring.state_name": "idle" },
+	},
+	{
+		deviceId: "proto-1-f0e233",
+		model: "PROTO-1",
+		version: "1.4.0",
+		report: {
+			"peripherals.led_ring.state_id": 2,
+			"peripherals.led_ring.state_name": "failed",
+			"peripherals.led_ring.brightness_coef": 0.6,
+		},
+	},
+	{ deviceId: "dev-1-e51c3a", version: "1.3.2" },
+];
+
+const dataDir = await mkdtemp(join(tmpdir(), "gateway-screenshots-"));
+const releasesDir = join(dataDir, "releases");
+const log = createLog("silent");
+const gateway = createGateway({ port: 0, dataDir, releasesDir, deviceToken, monitorToken, log });
+const { url } = await gateway.listen();
+const browser = await launchChromium();
+try {
+	await mkdir(folder, { recursive: true });
+	await writeReleases(releasesDir, [
+		{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" },
+		{ version: "1.4.0", model: "PROTO-1", chip: "esp32s3" },
+		{ version: "1.3.2", model: "DEV-1", chip: "esp32s3" },
+	]);
+	const fleet = await Promise.all(devices.map((device) => new ScriptedDevice({ url, ...device }).connect()));
+	await updateSome(fleet);
+	await shootAll(
+		views,
+		fleet.find(({ deviceId }) => deviceId === seen),
+	);
+	for (const device of fleet) device.close();
+} finally {
+	await browser.close();
+	await gateway.close();
+	await rm(dataDir, { recursive: true });
+}
+
+/** One update that goes on, one that was rolled back; and one device that has gone. */
+async function updateSome(fleet: readonly ScriptedDevice[]): Promise<void> {
+	const monitor = new WebSocket(`${url.replace("http", "ws")}/monitor`, { headers: bearer(monitorToken) });
+	await once(monitor, "open");
+	for (const { deviceId } of fleet.filter(({ ending }) => ending))
+		monitor.send(JSON.stringify({ type: "trigger_ota", targetId: deviceId, version: "latest" }));
+	for await (const [data] of on(monitor, "message"))
+		if (String(data).includes('"otaStatus":"rolled_back"')) break;
+	fleet.find(({ ending }) => ending === "waits")?.progress(63);
+	fleet.at(-1)?.close();
+	monitor.close();
+}
+
+type View = { readonly name: string; readonly view: string; readonly ready: string };
+
+async function shootAll(list: readonly View[], device?: ScriptedDevice): Promise<void> {
+	for (const view of list) {
+		await shoot(view, { colorScheme: "light", viewport: desktop }, device);
+		await shoot(view, { colorScheme: "dark", viewport: desktop }, device);
+		await shoot(view, { colorScheme: "light", viewport: phone, deviceScaleFactor: 2 }, device);
+	}
+}
+
+async function shoot(
+	{ name, view, ready }: View,
+	options: BrowserContextOptions,
+	device?: ScriptedDevice,
+): Promise<void> {
+	const context = await browser.newContext(options);
+	await logIn(context.request, url);
+	const page = await context.newPage();
+	await page.goto(`${url}/${view}`);
+	await page.locator(ready).first().waitFor();
+	if (device && view.includes(device.deviceId)) await liveAnHour(page, device);
+	await page.waitForTimeout(700);
+	const kind = options.viewport === phone ? "phone" : options.colorScheme;
+	await page.screenshot({ path: join(folder, `${name}-${kind}.png`) });
+	await context.close();
+}
+
+/** Lets the device report through an hour that passes on the page's clock alone. */
+async function liveAnHour(page: Page, device: ScriptedDevice): Promise<void> {
+	const end = Date.now();
+	for (let step = 0; step <= 200; step++) {
+		await page.clock.setFixedTime(end - (200 - step) * 18_000);
+		const wave = Math.sin(step / 9) + Math.sin(step / 2.3) / 3;
+		device.report({
+			"network.wifi_rssi": Math.round(-54 - 5 * wave),
+			"health.free_heap_bytes": Math.round(171_000 + 9_000 * wave),
+			"health.min_free_heap_bytes": 158_000 - 40 * step,
+			"peripherals.ambient_light": Math.round(1500 + 900 * Math.sin(step / 40)),
+		});
+		await page.locator(".log .count", { hasText: `${step + 1} message` }).waitFor();
+	}
+}

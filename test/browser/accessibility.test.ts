@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import type { AxeResults } from "axe-core";
+import type { Page } from "playwright-core";
+import { writeReleases } from "../gateway/firmware/releases.js";
+import { runGateway, temporaryDirectory } from "../gateway/running.js";
+import { browsing, skip } from "./browsing.js";
+import { ScriptedDevice } from "./scripted-device.js";
+
+const open = browsing();
+const axePath = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+
+/** A gateway whose devices show every state that a view has a look for. */
+async function everyState(t: TestContext): Promise<string> {
+	const dataDir = await temporaryDirectory(t);
+	const releasesDir = join(dataDir, "releases");
+	await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
+	const { url, monitor } = await runGateway(t, { dataDir, releasesDir });
+	const watcher = await monitor();
+	const connect = async (options: Partial<ConstructorParameters<typeof ScriptedDevice>[0]>) => {
+		const device = await new ScriptedDevice({ url, deviceId: "", ...options }).connect();
+		t.after(() => device.close());
+		return device;
+	};
+	await connect({ deviceId: "proto-1-5c02fe", model: "PROTO-1", isObedient: false });
+	await connect({ deviceId: "dev-1-waits0", ending: "waits" });
+	await connect({ deviceId: "dev-1-failed", ending: "fails" });
+	await connect({ deviceId: "dev-1-backed", ending: "rolls back" });
+	(await connect({ deviceId: "dev-1-gone00" })).close();
+	for (const targetId of ["dev-1-waits0", "dev-1-failed", "dev-1-backed"])
+		await watcher.ask({ type: "trigger_ota", targetId, version: "latest" });
+	return url;
+}
+
+async function violations(page: Page): Promise<readonly string[]> {
+	await page.evaluate(await readFile(axePath, "utf8"));
+	const { violations: found }: AxeResults = await page.evaluate("axe.run()");
+	return found
+		.filter(({ impact }) => impact !== "minor")
+		.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes.map(({ html }) => html).join("\n")}`);
+}
+
+const views = [
+	["the fleet", "", ".update-state.bad"],
+	["a device", "#/device/proto-1-5c02fe", ".uplot canvas"],
+	["a device that is away", "#/device/dev-1-gone00", ".presence.away"],
+	["a device that nobody knows", "#/device/nobody", ".empty h1"],
+	["firmware", "#/firmware", ".history .rolled_back"],
+] as const;
+
+describe("axe finds nothing at", { skip }, () => {
+	for (const colorScheme of ["light", "dark"] as const) {
+		for (const [name, view, ready] of views)
+			test(`${name}, ${colorScheme}`, async (t) => {
+				const page = await open(t, await everyState(t), { view, colorScheme, reducedMotion: "reduce" });
+				await page.locator(ready).first().waitFor();
+				assert.deepEqual(await violations(page), []);
+			});
+
+		test(`a control that is refused, and one that is sending, ${colorScheme}`, async (t) => {
+			const url = await everyState(t);
+			const page = await open(t, url, {
+				view: "#/device/proto-1-5c02fe",
+				colorScheme,
+				reducedMotion: "reduce",
+			});
+			await page.locator(".uplot canvas").first().waitFor();
+			await page.clock.install();
+			await page.getByRole("slider").first().fill("80");
+			await page.clock.fastForward(12_000);
+			await page.getByText("The device did not confirm it in time.").waitFor();
+			await page.getByRole("slider").nth(1).fill("80");
+			await page.getByText("sending").waitFor();
+			await page.clock.resume();
+			assert.deepEqual(await violations(page), []);
+		});
+
+		test(`no device yet, an outage and the login, ${colorScheme}`, async (t) => {
+			const { url, gateway } = await runGateway(t);
+			const page = await open(t, url, { colorScheme, reducedMotion: "reduce", expected: /401/ });
+			await page.getByText("No device yet").waitFor();
+			assert.deepEqual(await violations(page), []);
+			await page.context().clearCookies();
+			await page.goto(`${url}/login?code=used`);
+			await page.getByText("This link was used before").waitFor();
+			assert.deepEqual(await violations(page), []);
+			const second = await open(t, url, { colorScheme, reducedMotion: "reduce" });
+			await second.getByText("No device yet").waitFor();
+			await gateway.close();
+			await second.getByText("The gateway cannot be reached.").waitFor();
+			assert.deepEqual(await violations(second), []);
+		});
+	}
+});
+
+describe("at 360 pixels nothing is wider than the window:", { skip }, () => {
+	for (const [name, view, ready] of views)
+		test(name, async (t) => {
+			const viewport = { width: 360, height: 740 };
+			const page = await open(t, await everyState(t), { view, viewport, hasTouch: true });
+			await page.locator(ready).first().waitFor();
+			const wide: readonly string[] = await page.evaluate(`[...document.querySelectorAll("main *, header *")]
+				.filter((node) => node.getBoundingClientRect().right > 360.5 && !node.closest(".lines, .uplot, .visually-hidden, .grid .facts"))
+				.map((node) => node.outerHTML.slice(0, 120))`);
+			assert.deepEqual(wide, []);
+			assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 360);
+		});
+});
+
+test("the keyboard reaches everything in its order, and a new view from its top", { skip }, async (t) => {
+	const page = await open(t, await everyState(t));
+	await page.locator(".card").first().waitFor();
+	const focused = (): Promise<string> =>
+		page.evaluate(
+			"document.activeElement.getAttribute('aria-label') || document.activeElement.textContent || document.activeElement.type",
+		);
+	const order: string[] = [];
+	for (let press = 0; press < 7; press++) {
+		await page.keyboard.press("Tab");
+		order.push((await focused()).trim());
+	}
+	assert.deepEqual(order.slice(0, 5), [
+		"Skip to the content",
+		"Device gateway",
+		"Fleet",
+		"Firmware",
+		"Log out",
+	]);
+	assert.equal(order[5], "search");
+	await page.getByRole("link", { name: "proto-1-5c02fe" }).focus();
+	await page.keyboard.press("Enter");
+	await page.getByRole("heading", { name: "proto-1-5c02fe" }).waitFor();
+	assert.equal(await page.evaluate("document.activeElement.id"), "main");
+	assert.match(await page.title(), /^proto-1-5c02fe/);
+});

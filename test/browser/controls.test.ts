@@ -1,0 +1,266 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { Locator, Page } from "playwright-core";
+import { models } from "../../device/protocol/schema.js";
+import { runGateway } from "../gateway/running.js";
+import { runFleet } from "../system/fleet.js";
+import { browsing, skip } from "./browsing.js";
+import { ScriptedDevice, type ScriptedDeviceOptions } from "./scripted-device.js";
+
+const open = browsing();
+
+/** Waits until a control shows that text, and neither that it is being sent nor that it was refused. */
+async function settles(control: Locator, text: string): Promise<void> {
+	await control.getByText(text, { exact: true }).first().waitFor();
+	await control.locator(".sending").waitFor({ state: "detached" });
+	assert.equal(await control.locator(".problem:not(:empty)").count(), 0);
+}
+
+function slider(page: Page, label: string): { control: Locator; input: Locator } {
+	const control = page.locator(".control", { has: page.getByLabel(label, { exact: true }) });
+	return { control, input: control.getByRole("slider") };
+}
+
+for (const model of models)
+	describe(`the page of a ${model} in XS`, { skip }, () => {
+		test("sets volume, brightness and ring, as the device's own report confirms", async (t) => {
+			const { url, powerOn } = await runFleet(t);
+			const { deviceId, report, device } = await powerOn(model);
+			const page = await open(t, url, { view: `#/device/${deviceId}` });
+
+			const volume = slider(page, "Volume");
+			await volume.input.fill("37");
+			await settles(volume.control, "37");
+			await report(({ peripherals }) => peripherals.audio.volume === 37);
+
+			const brightness = slider(page, "Brightness");
+			await brightness.input.fill("80");
+			await settles(brightness.control, "80");
+			await report(({ peripherals }) => peripherals.led_ring.brightness_coef === 0.8);
+
+			const ring = page.getByRole("group", { name: "LED ring" });
+			for (const [name, state, look] of [
+				["Off", "idle", "off"],
+				["Failed", "failed", "red, no Wi-Fi, 80 %"],
+				["Connecting", "connecting", "flashing orange, connecting, 80 %"],
+				["Updating", "updating", "pulsing blue, updating, 80 %"],
+				["Rainbow", "rainbow", "rainbow, 80 %"],
+			] as const) {
+				await ring.getByLabel(name).check();
+				await report(({ peripherals }) => peripherals.led_ring.state_name === state);
+				await page.getByRole("img", { name: `LED ring: ${look}` }).waitFor();
+				await ring.locator(".sending").waitFor({ state: "detached" });
+				assert.equal(await ring.getByLabel(name).isChecked(), true);
+			}
+			assert.ok(device.board.frameCount > 0);
+		});
+
+		test("plays each chime", async (t) => {
+			const { url, powerOn } = await runFleet(t);
+			const { deviceId, device } = await powerOn(model);
+			const page = await open(t, url, { view: `#/device/${deviceId}` });
+			const chimes = page.getByRole("group", { name: /^Chimes/ });
+			for (const name of ["Start-up", "Wi-Fi connecting", "Wi-Fi connected"]) {
+				const before = device.board.sound.length;
+				await chimes.getByRole("button", { name }).click();
+				await chimes.getByText("playing").waitFor();
+				await chimes.getByText("idle").waitFor();
+				await chimes.locator(".sending").waitFor({ state: "detached" });
+				assert.ok(device.board.sound.length > before, name);
+			}
+		});
+
+		test("shows what is done to it by hand", async (t) => {
+			const { url, powerOn } = await runFleet(t);
+			const { deviceId, device } = await powerOn(model);
+			const page = await open(t, url, { view: `#/device/${deviceId}` });
+			const inputs = page.getByRole("region", { name: "Buttons and sensors" });
+			const buttons = { play: "Play", mute: "Mute", volumeUp: "Volume +", volumeDown: "Volume −" } as const;
+			for (const name of ["play", "mute", "volumeUp", "volumeDown"] as const) {
+				await inputs.getByText(`${buttons[name]} not pressed`).waitFor();
+				device.board.setButton(name, true);
+				await inputs.getByText(`${buttons[name]} pressed`, { exact: true }).waitFor();
+				device.board.setButton(name, false);
+				await inputs.getByText(`${buttons[name]} not pressed`).waitFor();
+			}
+			const extras = await page.getByText(/^Touch|^Haptics|^Light$/).count();
+			if (model === "DEV-1") return assert.equal(extras, 0);
+			device.board.isTouched = true;
+			await inputs.getByText("Touch touched").waitFor();
+			device.board.light = 3210;
+			await inputs.getByText("3210").waitFor();
+			const haptics = slider(page, "Haptics");
+			await haptics.input.fill("60");
+			await settles(haptics.control, "60");
+			assert.ok(device.board.hapticDuty > 0);
+		});
+
+		test("restarts its connection, and asks it for a report", async (t) => {
+			const { url, powerOn, monitorClient } = await runFleet(t);
+			const { deviceId } = await powerOn(model);
+			const page = await open(t, url, { view: `#/device/${deviceId}` });
+			const overview = page.getByRole("region", { name: "Overview" });
+			await overview.getByText("Connected").waitFor();
+			await overview.getByRole("button", { name: "Restart its connection" }).click();
+			await overview.getByText("sending").waitFor();
+			const boot = await monitorClient.change("boot");
+			const back = await monitorClient.change("connected");
+			assert.notEqual(boot.sessionId, back.sessionId);
+			await overview.locator(".sending").waitFor({ state: "detached" });
+			await page.getByText(back.sessionId).waitFor();
+			assert.equal(await overview.locator(".problem:not(:empty)").count(), 0);
+
+			const log = page.getByRole("region", { name: "What it said" });
+			await overview.getByRole("button", { name: "Ask for a report" }).click();
+			await log.getByText("state_report").nth(1).waitFor();
+		});
+	});
+
+describe("a control", { skip }, () => {
+	async function setUp(t: Parameters<typeof open>[0], options: Partial<ScriptedDeviceOptions> = {}) {
+		const { url } = await runGateway(t);
+		const device = await new ScriptedDevice({
+			url,
+			deviceId: "proto-1-5c02fe",
+			model: "PROTO-1",
+			...options,
+		}).connect();
+		t.after(() => device.close());
+		const page = await open(t, url, { view: "#/device/proto-1-5c02fe" });
+		return { device, page, volume: slider(page, "Volume") };
+	}
+
+	test("says that it is sending until the report confirms it, whatever else is reported", async (t) => {
+		const { device, volume } = await setUp(t, { isObedient: false });
+		await volume.input.fill("80");
+		await volume.control.getByText("sending").waitFor();
+		device.report({ "peripherals.audio.volume": 51 });
+		device.report({ "peripherals.audio.volume": 52 });
+		assert.equal(await volume.input.inputValue(), "80");
+		await volume.control.getByText("sending").waitFor();
+		device.report({ "peripherals.audio.volume": 80 });
+		await settles(volume.control, "80");
+	});
+
+	test("takes itself back with the device's reason", async (t) => {
+		const { device, volume } = await setUp(t, { isObedient: false });
+		await volume.input.fill("80");
+		await volume.control.getByText("sending").waitFor();
+		device.refuse("set_volume", "the codec does not answer");
+		await volume.control.getByRole("alert").getByText("The codec does not answer.").waitFor();
+		assert.equal(await volume.input.inputValue(), "50");
+		await volume.control.getByRole("button", { name: "Dismiss" }).click();
+		await volume.control.getByText("The codec does not answer.").waitFor({ state: "detached" });
+	});
+
+	test("takes itself back when nothing confirms it in time", async (t) => {
+		const { page, volume } = await setUp(t, { isObedient: false });
+		await volume.input.waitFor();
+		await page.clock.install();
+		await volume.input.fill("80");
+		await volume.control.getByText("sending").waitFor();
+		await page.clock.fastForward(12_000);
+		await volume.control.getByText("The device did not confirm it in time.").waitFor();
+		assert.equal(await volume.input.inputValue(), "50");
+	});
+
+	test("takes itself back when the device goes, and is off until it is here again", async (t) => {
+		const { device, volume } = await setUp(t, { isObedient: false });
+		await volume.input.fill("80");
+		await volume.control.getByText("sending").waitFor();
+		device.close();
+		await volume.control.getByText("The device disconnected before it confirmed it.").waitFor();
+		assert.equal(await volume.input.isDisabled(), true);
+		await device.connect();
+		await volume.control.locator("input:enabled").waitFor();
+	});
+
+	test("sends one command at a time while it is dragged, and the last one for certain", async (t) => {
+		const { device, volume } = await setUp(t);
+		for (let value = 51; value <= 90; value++) await volume.input.fill(String(value));
+		await settles(volume.control, "90");
+		const volumes = device.commands
+			.filter(({ command }) => command === "set_volume")
+			.map(({ value }) => value);
+		assert.equal(volumes.at(-1), 90);
+		assert.deepEqual(volumes, [...volumes].sort(), "none overtakes another");
+	});
+
+	test("works by keyboard alone", async (t) => {
+		const { device, page, volume } = await setUp(t);
+		await volume.input.focus();
+		await page.keyboard.press("ArrowRight");
+		await settles(volume.control, "51");
+		await page.getByLabel("Off").focus();
+		await page.keyboard.press("ArrowLeft");
+		await page.locator(".sending").waitFor({ state: "attached" });
+		assert.deepEqual(device.commands.at(-1), { command: "set_led", value: "updating" });
+		device.report({ "peripherals.led_ring.state_id": 6, "peripherals.led_ring.state_name": "updating" });
+		await page.locator(".sending").waitFor({ state: "detached" });
+	});
+});
+
+describe("what a device said", { skip }, () => {
+	test("is filtered, stands still while it is paused, and is told word by word", async (t) => {
+		const { url } = await runGateway(t);
+		const device = await new ScriptedDevice({ url, deviceId: "dev-1-a1b2c3" }).connect();
+		t.after(() => device.close());
+		const page = await open(t, url, { view: "#/device/dev-1-a1b2c3" });
+		const log = page.getByRole("region", { name: "What it said" });
+		await log.getByText("Nothing yet").waitFor();
+		device.refuse("set_led", "busy with 42");
+		device.report({ "network.wifi_ssid": "attic" });
+		await log.getByText("2 messages").waitFor();
+
+		await log.getByLabel("Type").selectOption("command_error");
+		await log.getByText("1 message", { exact: true }).waitFor();
+		await log.locator("summary").click();
+		await log.locator("pre", { hasText: '"message": "busy with 42"' }).waitFor();
+		await log.getByLabel("Type").selectOption("");
+		await log.getByLabel("Search what it said").fill("ATTIC");
+		await log.getByText("1 message", { exact: true }).waitFor();
+		await log.getByLabel("Search what it said").fill("");
+
+		await log.getByRole("button", { name: "Pause" }).click();
+		device.report({ "network.wifi_ssid": "cellar" });
+		await log.getByText("Paused, 1 message since").waitFor();
+		assert.equal(await log.getByText("cellar").count(), 0);
+		await log.getByRole("button", { name: "Pause" }).click();
+		await log.getByText("cellar").first().waitFor();
+	});
+
+	test("is copied as it came", async (t) => {
+		const { url } = await runGateway(t);
+		const device = await new ScriptedDevice({ url, deviceId: "dev-1-a1b2c3" }).connect();
+		t.after(() => device.close());
+		const page = await open(t, url, {
+			view: "#/device/dev-1-a1b2c3",
+			permissions: ["clipboard-read", "clipboard-write"],
+		});
+		const log = page.getByRole("region", { name: "What it said" });
+		await log.getByText("Nothing yet").waitFor();
+		device.send({ type: "ota_error", reason: 'a "message": in it', extra: [1, { deep: null }] });
+		await log.getByText("1 message", { exact: true }).waitFor();
+		await log.getByRole("button", { name: "Copy all" }).click();
+		await log.getByRole("button", { name: "Copied" }).waitFor();
+		const copied: string = await page.evaluate("navigator.clipboard.readText()");
+		assert.equal(copied, '{"type":"ota_error","reason":"a \\"message\\": in it","extra":[1,{"deep":null}]}');
+	});
+
+	test("is plotted", async (t) => {
+		const { url } = await runGateway(t);
+		const device = await new ScriptedDevice({ url, deviceId: "proto-1-a1b2c3", model: "PROTO-1" }).connect();
+		t.after(() => device.close());
+		const page = await open(t, url, { view: "#/device/proto-1-a1b2c3" });
+		const plots = page.getByRole("region", { name: "Last hour" });
+		await plots.locator(".uplot canvas").nth(2).waitFor();
+		device.report({
+			"network.wifi_rssi": -71,
+			"health.free_heap_bytes": 102_400,
+			"health.min_free_heap_bytes": 81_920,
+			"peripherals.ambient_light": 4000,
+		});
+		for (const text of ["RSSI −71 dBm", "free 100 KB", "lowest 80 KB", "now 4000"])
+			await plots.getByText(text).waitFor();
+	});
+});

@@ -1,0 +1,83 @@
+/**
+ * A request for each status that openapi.yaml promises: by it the test sees that the gateway still gives that answer. One
+ * that cannot be had from here names the test that holds it instead.
+ */
+
+import type { Asked } from "./api-server.js";
+import { makeImage } from "./firmware/images.js";
+import { pathOf } from "./firmware/releases.js";
+import { filePart, form, formHeaders, textPart } from "./firmware/serving.js";
+import { bearer, deviceToken, monitorToken } from "./running.js";
+
+export type Probe = Asked | { readonly heldBy: string };
+
+export const release = { version: "1.4.0", model: "DEV-1", chip: "esp32s3" } as const;
+/** In the catalog, with a file that is not the one that it names. */
+export const brokenRelease = { version: "1.3.0", model: "DEV-1", chip: "esp32s3" } as const;
+
+const device = bearer(deviceToken);
+const monitor = bearer(monitorToken);
+const formType = { "Content-Type": "application/x-www-form-urlencoded" };
+const otherSite = { Origin: "http://evil.example" };
+const upload = (body: Buffer): Asked => ({
+	path: "/ota/upload",
+	headers: { ...monitor, ...formHeaders },
+	body,
+});
+
+/** The answers of a route that serves a binary. */
+function binary(operation: string, path: string): Readonly<Record<string, Probe>> {
+	const get = (headers: Readonly<Record<string, string>>) => ({ path, headers: { ...device, ...headers } });
+	return {
+		[`${operation} 200`]: get({}),
+		[`${operation} 206`]: get({ Range: "bytes=0-15" }),
+		[`${operation} 304`]: get({ "If-None-Match": "*" }),
+		[`${operation} 412`]: get({ "If-Match": '"of another"' }),
+		[`${operation} 416`]: get({ Range: "bytes=99999999-" }),
+	};
+}
+
+/** By "METHOD path status", in the order in which they are asked. 401, 403 and 429 of all routes are probed by rule. */
+export const probes: Readonly<Record<string, Probe>> = {
+	"GET /healthz 200": { path: "/healthz" },
+	"GET /device 426": { path: "/device" },
+	"GET /monitor 426": { path: "/monitor" },
+	"GET /ota/firmware.bin 404": { path: "/ota/firmware.bin", headers: device },
+	"POST /ota/upload 201": upload(form(filePart(makeImage()))),
+	"POST /ota/upload 400": upload(form(textPart("other", "1"))),
+	"POST /ota/upload 413": upload(form(filePart(Buffer.alloc(400_000)))),
+	"POST /ota/upload 415": { path: "/ota/upload", headers: monitor, body: "no form" },
+	"POST /ota/upload 422": upload(form(filePart(Buffer.from("no image")))),
+	"POST /ota/upload 507": { heldBy: "test/gateway/firmware/upload.test.ts" },
+	"GET /ota/status 200": { path: "/ota/status", headers: device },
+	"GET /ota/catalog 200": { path: "/ota/catalog", headers: device },
+	...binary("GET /ota/firmware.bin", "/ota/firmware.bin"),
+	...binary("GET /releases/{path}", pathOf(release)),
+	"GET /releases/{path} 400": { path: "/releases/%", headers: device },
+	"GET /releases/{path} 404": { path: "/releases/none.bin", headers: device },
+	"GET /releases/{path} 503": { path: pathOf(brokenRelease), headers: device },
+	"GET /login 200": { path: "/login" },
+	"GET /login 303": { path: "<the gateway's own login>" },
+	"GET /login 401": { path: "/login?code=used" },
+	"POST /login 303": { path: "/login", headers: formType, body: `token=${monitorToken}` },
+	"POST /login 401": { path: "/login", headers: formType, body: "token=wrong" },
+	"GET /login/state 204": { path: "/login/state", headers: monitor },
+	"POST /logout 303": { path: "/logout" },
+};
+
+/** Shows no token, or another site's page. */
+export function probeByRule(path: string, status: number): Asked | undefined {
+	const asked = path.replace("{path}", "none.bin");
+	if (status === 401) return { path: asked };
+	if (status === 403) return { path: asked, headers: { ...monitor, ...otherSite } };
+	return undefined;
+}
+
+/** Asked eleven times, it is once too often. */
+export function wrongToken(method: string, path: string): Asked {
+	if (path !== "/login")
+		return { path: path.replace("{path}", "none.bin"), headers: bearer("a-token-that-is-not-right") };
+	return method === "GET"
+		? { path: "/login?code=wrong" }
+		: { path: "/login", headers: formType, body: "token=wrong" };
+}

@@ -1,0 +1,96 @@
+/** What a running gateway really serves: its routes, read from Express itself, and its answers to requests as they are. */
+
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { Agent, type IncomingHttpHeaders, request, type Server } from "node:http";
+import { isRecord } from "../../device/protocol/schema.js";
+
+/** "GET /releases/{path}" of each route that answers a method by name; static files are none. */
+export async function routesOf(url: string): Promise<readonly string[]> {
+	const [app] = (await serverOf(url)).listeners("request");
+	if (!hasRouter(app)) throw new Error("the server's listener is no Express application");
+	return [...new Set(routesIn(app.router, ""))].sort();
+}
+
+/** The server that answers at an address of this process. */
+async function serverOf(url: string): Promise<Server> {
+	let server: Server | undefined;
+	const note = (event: unknown) => {
+		if (isRecord(event) && isServer(event.server)) server = event.server;
+	};
+	subscribe("http.server.request.start", note);
+	await fetch(`${url}/healthz`);
+	unsubscribe("http.server.request.start", note);
+	if (!server) throw new Error("no server of this process answers there");
+	return server;
+}
+
+function isServer(value: unknown): value is Server {
+	return typeof value === "object" && value !== null && "listeners" in value;
+}
+
+function hasRouter(value: unknown): value is { readonly router: unknown } {
+	return typeof value === "function" && "router" in value;
+}
+
+function routesIn(router: unknown, prefix: string): string[] {
+	return layersOf(router).flatMap((layer) => {
+		const { route, handle, rawPath } = layer;
+		if (isRecord(route)) return pathsOf(route.path).flatMap((path) => methodsOf(route, `${prefix}${path}`));
+		const mount = typeof rawPath === "string" && rawPath !== "/" ? rawPath : "";
+		return routesIn(handle, `${prefix}${mount}`);
+	});
+}
+
+function layersOf(router: unknown): readonly Readonly<Record<string, unknown>>[] {
+	if (typeof router !== "function" || !("stack" in router) || !Array.isArray(router.stack)) return [];
+	// A route that is nobody's own property does not count as a record's field otherwise.
+	return router.stack.map(({ route, handle, rawPath }) => ({ route, handle, rawPath }));
+}
+
+function pathsOf(path: unknown): readonly string[] {
+	const all: unknown[] = Array.isArray(path) ? path : [path];
+	return all.map((one) => String(one).replace(/[*:](\w+)/g, "{$1}"));
+}
+
+/** `all`, which only refuses other methods, is no method. */
+function methodsOf(route: Readonly<Record<string, unknown>>, path: string): string[] {
+	const methods = isRecord(route.methods) ? Object.keys(route.methods) : [];
+	return methods
+		.filter((method) => !method.startsWith("_"))
+		.map((method) => `${method.toUpperCase()} ${path}`);
+}
+
+export interface Asked {
+	readonly path: string;
+	readonly headers?: Readonly<Record<string, string>>;
+	readonly body?: string | Buffer;
+}
+
+export interface Answered {
+	readonly status: number;
+	readonly headers: IncomingHttpHeaders;
+	readonly body: Buffer;
+}
+
+/** One request as it is written here, redirections not followed. */
+export function ask(url: string, method: string, { path, headers = {}, body }: Asked): Promise<Answered> {
+	const { hostname, port } = new URL(url);
+	return new Promise((resolve, reject) => {
+		const agent = new Agent();
+		const sent = request({ hostname, port, path, method, headers: { ...headers }, agent }, (response) => {
+			const chunks: Buffer[] = [];
+			response.on("data", (chunk: Buffer) => chunks.push(chunk));
+			response.on("error", reject);
+			response.on("end", () => {
+				agent.destroy();
+				resolve({
+					status: response.statusCode ?? 0,
+					headers: response.headers,
+					body: Buffer.concat(chunks),
+				});
+			});
+		});
+		sent.on("error", reject);
+		sent.end(body);
+	});
+}

@@ -1,0 +1,146 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { type StateReport, uplinks } from "../../../device/protocol/messages.js";
+import { matches } from "../../../device/protocol/schema.js";
+import {
+	type Answer,
+	type Ask,
+	Attempts,
+	isConfirmedBy,
+} from "../../../gateway/dashboard/page/model/attempts.js";
+import { altered, type Json, sampleReport } from "../../device/protocol/samples.js";
+
+const deviceId = "proto-1-a1b2c3";
+
+function report(changes: Readonly<Record<string, Json>> = {}): StateReport {
+	const message = Object.entries(changes).reduce(
+		(former, [path, value]) => altered(former, path, value),
+		sampleReport("PROTO-1"),
+	);
+	if (!matches(uplinks.state_report, message)) throw new Error("not a report");
+	return message;
+}
+
+/** Attempts whose gateway answers, and whose time passes, when the test says so. */
+function setUp() {
+	const sent: Ask[] = [];
+	const answers: ((answer: Answer) => void)[] = [];
+	const timers = new Set<() => void>();
+	const attempts = new Attempts({
+		send: (_deviceId, ask) => {
+			sent.push(ask);
+			return new Promise((resolve) => answers.push(resolve));
+		},
+		later: (action) => {
+			timers.add(action);
+			return () => timers.delete(action);
+		},
+		onChanged: () => {},
+	});
+	const answer = async (given: Answer) => {
+		answers.shift()?.(given);
+		await new Promise(setImmediate);
+	};
+	const volume = () => attempts.get(deviceId, "set_volume");
+	const setVolume = (value: number) => attempts.ask(deviceId, { command: "set_volume", value });
+	return { attempts, sent, answer, timers, volume, setVolume };
+}
+
+const taken: Answer = { isTaken: true };
+
+describe("what was asked of a device", () => {
+	test("stands until its report says so, and not before", async () => {
+		const { attempts, answer, volume, setVolume, timers } = setUp();
+		setVolume(30);
+		attempts.onReport(deviceId, report());
+		await answer(taken);
+		assert.deepEqual(volume()?.ask, { command: "set_volume", value: 30 });
+		assert.equal(volume()?.reason, null);
+		attempts.onReport("another", report({ "peripherals.audio.volume": 30 }));
+		assert.notEqual(volume(), undefined, "another device says nothing about it");
+		attempts.onReport(deviceId, report({ "peripherals.audio.volume": 30 }));
+		assert.equal(volume(), undefined);
+		assert.equal(timers.size, 0);
+	});
+
+	test("is taken back with the gateway's reason", async () => {
+		const { answer, volume, setVolume } = setUp();
+		setVolume(30);
+		await answer({ isTaken: false, code: "target_offline", message: "it is not connected" });
+		assert.equal(volume()?.reason, "It is not connected.");
+	});
+
+	test("is taken back with the device's reason, and only what that names", async () => {
+		const { attempts, answer, volume, setVolume } = setUp();
+		setVolume(30);
+		await answer(taken);
+		const error = { type: "command_error", deviceId, code: "busy" } as const;
+		attempts.onCommandError(deviceId, { ...error, command: "set_led", message: "an update runs" });
+		assert.equal(volume()?.reason, null);
+		attempts.onCommandError(deviceId, { ...error, command: "set_volume", message: "an update runs" });
+		assert.equal(volume()?.reason, "An update runs.");
+		attempts.onReport(deviceId, report({ "peripherals.audio.volume": 30 }));
+		assert.equal(volume()?.reason, "An update runs.", "a refusal stays until it is read");
+		attempts.dismiss(deviceId, "set_volume");
+		assert.equal(volume(), undefined);
+	});
+
+	test("is taken back when nothing confirms it in time", async () => {
+		const { answer, volume, setVolume, timers } = setUp();
+		setVolume(30);
+		await answer(taken);
+		for (const expire of timers) expire();
+		assert.equal(volume()?.reason, "The device did not confirm it in time.");
+	});
+
+	test("is taken back when the device goes, but for the restart of its connection", async () => {
+		const { attempts, volume, setVolume } = setUp();
+		setVolume(30);
+		attempts.ask(deviceId, { command: "boot_device" });
+		attempts.onGone(deviceId);
+		assert.match(volume()?.reason ?? "", /disconnected/);
+		assert.equal(attempts.get(deviceId, "boot_device")?.reason, null);
+		attempts.onConnected(deviceId);
+		assert.equal(attempts.get(deviceId, "boot_device"), undefined);
+	});
+
+	test("is sent one at a time, the latest last: a slider that is dragged floods nobody", async () => {
+		const { sent, answer, volume, setVolume } = setUp();
+		for (const value of [1, 2, 3, 4]) setVolume(value);
+		assert.deepEqual(sent, [{ command: "set_volume", value: 1 }]);
+		assert.deepEqual(volume()?.ask, { command: "set_volume", value: 4 });
+		await answer(taken);
+		assert.deepEqual(sent.slice(1), [{ command: "set_volume", value: 4 }]);
+		await answer(taken);
+		assert.equal(sent.length, 2);
+	});
+
+	test("does not suffer for what was asked before it", async () => {
+		const { answer, volume, setVolume } = setUp();
+		setVolume(1);
+		setVolume(2);
+		await answer({ isTaken: false, code: "rate_limited", message: "send less" });
+		assert.equal(volume()?.reason, null);
+	});
+});
+
+test("a report confirms each command by the field that it changes", () => {
+	const cases: readonly (readonly [Ask, Readonly<Record<string, Json>>])[] = [
+		[{ command: "set_volume", value: 7 }, { "peripherals.audio.volume": 7 }],
+		[{ command: "set_brightness", value: 0.7 }, { "peripherals.led_ring.brightness_coef": 0.7 }],
+		[{ command: "set_led", value: "idle" }, { "peripherals.led_ring.state_name": "idle" }],
+		[{ command: "set_haptics", value: 9 }, { "peripherals.haptic_intensity": 9 }],
+		[
+			{ command: "play_audio", value: "startup" },
+			{
+				"peripherals.audio.player_state": "playing",
+				"peripherals.audio.current_track": "file:///chimes/startup",
+			},
+		],
+	];
+	for (const [ask, change] of cases) {
+		assert.equal(isConfirmedBy(ask, report()), false, ask.command);
+		assert.equal(isConfirmedBy(ask, report(change)), true, ask.command);
+	}
+	assert.equal(isConfirmedBy({ command: "query_state" }, report()), true);
+});

@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { type StateReport, uplinks } from "../../../device/protocol/messages.js";
+import { matches } from "../../../device/protocol/schema.js";
+import { Fleet, neverBackward } from "../../../gateway/dashboard/page/model/fleet.js";
+import type {
+	OtaMetadata,
+	OtaStatus,
+	SessionRecord,
+	StatusUpdate,
+} from "../../../gateway/dashboard/page/model/messages.js";
+import type { OtaStatus as GatewaysOtaStatus } from "../../../gateway/sessions/device.js";
+import { altered, sampleReport } from "../../device/protocol/samples.js";
+
+type Same<A, B> = [A, B] extends [B, A] ? true : false;
+/** The page must not import the gateway's own type, which brings Node along; it must be the same one all the same. */
+const isSameStatus: Same<OtaStatus, GatewaysOtaStatus> = true;
+
+const second = 1000;
+const told = Date.parse("2026-11-20T12:00:00Z");
+
+function session(change: Partial<SessionRecord> = {}): SessionRecord {
+	return {
+		sessionId: "s1",
+		deviceId: "dev-1-a1b2c3",
+		model: "DEV-1",
+		connected: true,
+		connectedAt: "2026-11-20T11:00:00Z",
+		lastSeenAt: "2026-11-20T11:59:57Z",
+		remoteAddress: "192.168.1.20",
+		firmwareVersion: "1.2.3",
+		metadata: { otaStatus: "idle", otaPercent: null, otaVersion: null, otaReason: null },
+		state: null,
+		...change,
+	};
+}
+
+function update(reason: StatusUpdate["reason"], ...sessions: SessionRecord[]): StatusUpdate {
+	return { type: "status_update", reason, timestamp: new Date(told).toISOString(), sessions };
+}
+
+function report(path: string, value: number): StateReport {
+	const message = altered(sampleReport("DEV-1"), path, value);
+	if (!matches(uplinks.state_report, message)) throw new Error("not a report");
+	return message;
+}
+
+function setUp() {
+	const changes: string[] = [];
+	const fleet = new Fleet((key, isListed) => changes.push(isListed ? `${key}, listed` : key));
+	const says = (message: StateReport, now: number) =>
+		fleet.receive({ type: "device_message", sessionId: "s1", deviceId: "dev-1-a1b2c3", message }, now);
+	return { fleet, changes, says };
+}
+
+describe("the fleet", () => {
+	test("tells ages by the gateway's clock, whatever this computer's says", () => {
+		const { fleet } = setUp();
+		const now = 5_000_000;
+		fleet.update(update("snapshot", session()), now);
+		assert.equal(fleet.get("dev-1-a1b2c3")?.heardAt, now - 3 * second);
+	});
+
+	test("keeps a device's place through a new session, and its name's", () => {
+		const { fleet } = setUp();
+		fleet.update(update("connected", session({ deviceId: null })), 0);
+		assert.equal(fleet.get("s1")?.key, "s1");
+		fleet.update(update("identified", session()), 0);
+		assert.deepEqual(
+			fleet.all().map(({ key }) => key),
+			["dev-1-a1b2c3"],
+		);
+		fleet.update(update("connected", session({ sessionId: "s2" })), 0);
+		fleet.update(update("replaced", session({ sessionId: "s1", connected: false })), 0);
+		assert.equal(fleet.get("dev-1-a1b2c3")?.session.connected, true, "the former session's end is no news");
+	});
+
+	test("forgets a nameless session that ended, and with a snapshot whatever that does not name", () => {
+		const { fleet, changes } = setUp();
+		fleet.update(update("connected", session({ deviceId: null })), 0);
+		fleet.update(update("disconnected", session({ deviceId: null, connected: false })), 0);
+		assert.equal(fleet.size, 0);
+		fleet.update(update("connected", session()), 0);
+		changes.length = 0;
+		fleet.update(update("snapshot", session({ deviceId: "dev-1-ffffff" })), 0);
+		assert.deepEqual(changes, ["dev-1-a1b2c3, listed", "dev-1-ffffff, listed"]);
+	});
+
+	test("has lists made anew only by what they show: a report as any other is none of it", () => {
+		const { fleet, changes, says } = setUp();
+		fleet.update(update("connected", session()), 0);
+		says(report("network.wifi_rssi", -50), 0);
+		changes.length = 0;
+		says(report("network.wifi_rssi", -52), 1);
+		assert.deepEqual(changes, ["dev-1-a1b2c3"]);
+		says(report("network.wifi_rssi", -84), 2);
+		assert.deepEqual(changes.slice(1), ["dev-1-a1b2c3, listed"], "it has fewer bars now");
+	});
+
+	test("lets a ring's pattern run on through reports that leave it as it is", () => {
+		const { fleet, says } = setUp();
+		fleet.update(update("connected", session()), 0);
+		says(report("peripherals.led_ring.state_id", 5), 10);
+		says(report("peripherals.audio.volume", 4), 20);
+		assert.equal(fleet.get("dev-1-a1b2c3")?.ringSince, 10);
+		says(report("peripherals.led_ring.state_id", 3), 30);
+		assert.equal(fleet.get("dev-1-a1b2c3")?.ringSince, 30);
+	});
+
+	test("leaves out what no session is known for", () => {
+		const { fleet, says, changes } = setUp();
+		assert.equal(says(report("peripherals.audio.volume", 4), 0), undefined);
+		assert.deepEqual([changes, fleet.size], [[], 0]);
+	});
+});
+
+describe("an update's progress", () => {
+	const at = (otaStatus: OtaStatus, otaPercent: number | null, otaVersion = "2.0.0"): OtaMetadata => ({
+		otaStatus,
+		otaPercent,
+		otaVersion,
+		otaReason: null,
+	});
+
+	test("never goes backward while it is the same update", () => {
+		assert.ok(isSameStatus);
+		const shown = at("downloading", 60);
+		assert.equal(neverBackward(shown, at("downloading", 40)).otaPercent, 60);
+		assert.equal(neverBackward(shown, at("downloading", 61)).otaPercent, 61);
+		assert.equal(neverBackward(at("rebooting", 100), at("downloading", 99)).otaStatus, "rebooting");
+		assert.equal(neverBackward(shown, at("rebooting", null)).otaPercent, 60);
+	});
+
+	test("begins anew with another update, and ends as it ends", () => {
+		const shown = at("downloading", 60);
+		assert.equal(neverBackward(shown, at("pending", null)).otaPercent, null);
+		assert.equal(neverBackward(shown, at("downloading", 3, "3.0.0")).otaPercent, 3);
+		assert.equal(neverBackward(shown, at("failed", 60)).otaStatus, "failed");
+		assert.equal(neverBackward(at("failed", 60), at("downloading", 3)).otaPercent, 3);
+	});
+});

@@ -1,0 +1,181 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { uplinks } from "../../../device/protocol/messages.js";
+import { matches } from "../../../device/protocol/schema.js";
+import { noQuery, type Query, select, versionsOf } from "../../../gateway/dashboard/page/model/filter.js";
+import type { Entry } from "../../../gateway/dashboard/page/model/fleet.js";
+import type { OtaStatus, SessionRecord } from "../../../gateway/dashboard/page/model/messages.js";
+import { firmwareOf, fits, isOutdated } from "../../../gateway/dashboard/page/model/outdated.js";
+import { Series } from "../../../gateway/dashboard/page/model/series.js";
+import { UplinkLog } from "../../../gateway/dashboard/page/model/uplink-log.js";
+import { age, bytes, duration, signalBars } from "../../../gateway/dashboard/page/model/words.js";
+import { altered, sampleReport } from "../../device/protocol/samples.js";
+
+interface Like {
+	readonly model?: "DEV-1" | "PROTO-1";
+	readonly version?: string;
+	readonly connected?: boolean;
+	readonly status?: OtaStatus;
+	readonly rssi?: number;
+}
+
+function reportWith(rssi: number) {
+	const report = altered(sampleReport("DEV-1"), "network.wifi_rssi", rssi);
+	if (!matches(uplinks.state_report, report)) throw new Error("not a report");
+	return report;
+}
+
+function entry(
+	key: string,
+	{ model = "DEV-1", version = "1.0.0", connected = true, status = "idle", rssi = -50 }: Like = {},
+): Entry {
+	const session: SessionRecord = {
+		sessionId: `session of ${key}`,
+		deviceId: key,
+		model,
+		connected,
+		connectedAt: "",
+		lastSeenAt: "",
+		remoteAddress: "10.0.0.1",
+		firmwareVersion: version,
+		metadata: { otaStatus: status, otaPercent: null, otaVersion: null, otaReason: null },
+		state: null,
+	};
+	return { key, session, state: reportWith(rssi), heardAt: 0, ringSince: 0 };
+}
+
+const fleet = [
+	entry("c", { version: "1.10.0", rssi: -80 }),
+	entry("a", { model: "PROTO-1", version: "1.9.0", connected: false }),
+	entry("d", { version: "nightly", status: "rolled_back" }),
+	entry("b", { version: "1.10.0-rc.1", status: "downloading", rssi: -60 }),
+];
+
+function keys(query: Partial<Query>): string {
+	return select(fleet, { ...noQuery, ...query })
+		.map(({ key }) => key)
+		.join("");
+}
+
+describe("a list of devices", () => {
+	test("shows all by name where nothing is asked for", () => {
+		assert.equal(keys({}), "abcd");
+	});
+
+	test("is searched by words, each of which must occur somewhere", () => {
+		assert.equal(keys({ search: "PROTO" }), "a");
+		assert.equal(keys({ search: "1.10 dev-1" }), "bc");
+		assert.equal(keys({ search: "home 10.0.0.1" }), "abcd");
+		assert.equal(keys({ search: "home nowhere" }), "");
+	});
+
+	test("is filtered by model, version and state", () => {
+		assert.equal(keys({ model: "DEV-1" }), "bcd");
+		assert.equal(keys({ version: "1.10.0" }), "c");
+		assert.equal(keys({ state: "connected" }), "bcd");
+		assert.equal(keys({ state: "away" }), "a");
+		assert.equal(keys({ state: "updating" }), "b");
+		assert.equal(keys({ state: "failed" }), "d");
+	});
+
+	test("is sorted by urgency, semantic version and signal, then by name", () => {
+		assert.equal(keys({ sort: "state" }), "dbac");
+		assert.equal(keys({ sort: "version" }), "dabc");
+		assert.equal(keys({ sort: "signal" }), "acbd");
+	});
+
+	test("names its versions, the newest first", () => {
+		assert.deepEqual(versionsOf(fleet), ["1.10.0", "1.10.0-rc.1", "1.9.0", "nightly"]);
+	});
+});
+
+describe("what a device can be updated to", () => {
+	const image = { path: "", size: 1, sha256: "", idf_version: "" };
+	const catalog = {
+		latest: "1.10.0",
+		releases: [
+			{
+				version: "1.10.0",
+				date: "",
+				notes: "",
+				images: [
+					{ ...image, model: "DEV-1", chip: "esp32s3" },
+					{ ...image, model: "DEV-1", chip: "virtual" },
+				],
+			},
+		],
+	} as const;
+	const upload = {
+		filename: null,
+		size: 0,
+		upload_time: null,
+		sha256: null,
+		version: null,
+		model: null,
+		chip: null,
+	};
+
+	test("are the releases, and the upload where there is one", () => {
+		assert.deepEqual(firmwareOf(undefined, undefined), []);
+		assert.deepEqual(firmwareOf(catalog, upload), [
+			{ selector: "1.10.0", version: "1.10.0", models: ["DEV-1"] },
+		]);
+		assert.equal(firmwareOf(undefined, { ...upload, filename: "a.bin" })[0]?.selector, "custom");
+	});
+
+	test("makes it outdated where it is newer and for its model", () => {
+		const [firmware] = firmwareOf(catalog, undefined);
+		assert.ok(firmware);
+		const outdated = (like: Like) => isOutdated(entry("x", like).session, firmware);
+		assert.equal(outdated({ version: "1.9.0" }), true);
+		assert.equal(outdated({ version: "1.10.0-rc.1" }), true);
+		assert.equal(outdated({ version: "1.10.0" }), false);
+		assert.equal(outdated({ version: "2.0.0" }), false);
+		assert.equal(outdated({ version: "nightly" }), false, "nobody can say which is newer");
+		assert.equal(outdated({ version: "1.9.0", model: "PROTO-1" }), false);
+		assert.equal(fits({ ...firmware, models: [] }, entry("x", { model: "PROTO-1" }).session), true);
+	});
+});
+
+test("a plot keeps the last hour, and shows a gap as one", () => {
+	const series = new Series();
+	const hour = 3_600_000;
+	for (let now = 0; now <= 2 * hour; now += 5000) series.add(reportWith(-50), now);
+	assert.equal(series.times[0], hour / 1000 + 5);
+	assert.equal(series.times.length, 720);
+	assert.deepEqual(
+		[series.rssi, series.freeHeap, series.lowestHeap, series.light].map((column) => column.length),
+		[720, 720, 720, 720],
+	);
+	series.add(reportWith(-60), 2 * hour + 60_000);
+	assert.deepEqual(series.rssi.slice(-3), [-50, null, -60]);
+});
+
+test("a log that is paused stands still and counts what it misses", () => {
+	const log = new UplinkLog();
+	for (const text of ["one", "two"]) log.add("state_report", text, 0);
+	log.isPaused = true;
+	log.add("ota_error", "three", 0);
+	assert.deepEqual([log.lines("", "").length, log.missed], [2, 1]);
+	log.isPaused = false;
+	assert.deepEqual(
+		log.lines("ota_error", "THREE").map(({ text }) => text),
+		["three"],
+	);
+	for (let count = 0; count < 600; count++) log.add("state_report", String(count), 0);
+	assert.equal(log.lines("", "").length, 500);
+	assert.equal(log.lines("", "").at(-1)?.number, 603);
+});
+
+test("numbers are told in words that people use", () => {
+	assert.deepEqual([0, 59, 60, 3_725, 200_000].map(duration), [
+		"0 s",
+		"59 s",
+		"1 min",
+		"1 h 2 min",
+		"2 d 7 h",
+	]);
+	assert.deepEqual([0, 1999, 2000].map(age), ["just now", "just now", "2 s ago"]);
+	assert.deepEqual([100, 187_000, 1_300_000].map(bytes), ["100 B", "183 KB", "1.2 MB"]);
+	assert.deepEqual([-50, -60, -70, -85].map(signalBars), [4, 3, 2, 1]);
+});

@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { request } from "node:http";
+import { describe, test } from "node:test";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import { bearer, deviceToken, monitorToken, runGateway } from "../running.js";
+
+/** By node:http, as fetch would decode the answer. */
+function get(url: string, headers: Record<string, string> = {}) {
+	return new Promise<{ status: number; headers: Record<string, unknown>; body: Buffer }>(
+		(resolve, reject) => {
+			request(url, { headers }, (response) => {
+				const chunks: Buffer[] = [];
+				response.on("data", (chunk: Buffer) => chunks.push(chunk));
+				response.on("end", () =>
+					resolve({
+						status: response.statusCode ?? 0,
+						headers: response.headers,
+						body: Buffer.concat(chunks),
+					}),
+				);
+			})
+				.on("error", reject)
+				.end();
+		},
+	);
+}
+
+async function scriptPath(url: string): Promise<string> {
+	const { body } = await get(`${url}/`);
+	return /src="(assets\/dashboard-\w+\.js)"/.exec(body.toString())?.[1] ?? "";
+}
+
+describe("the dashboard's files", () => {
+	test("are open, and say of a script that it never changes and of the page that it may", async (t) => {
+		const { url } = await runGateway(t);
+		const page = await get(`${url}/`);
+		assert.deepEqual([page.status, page.headers["cache-control"]], [200, "no-cache"]);
+		const script = await get(`${url}/${await scriptPath(url)}`);
+		assert.equal(script.headers["cache-control"], "public, max-age=31536000, immutable");
+		assert.match(String(script.headers["content-type"]), /^text\/javascript/);
+		for (const path of ["/assets/", "/assets/nothing.js", "/page/main.tsx", "/main.tsx"])
+			assert.equal((await get(url + path)).status, 404, path);
+	});
+
+	test("are sent in the encoding that is asked for, each with a strong ETag of its own", async (t) => {
+		const { url } = await runGateway(t);
+		const path = `${url}/${await scriptPath(url)}`;
+		const plain = await get(path);
+		const brotli = await get(path, { "Accept-Encoding": "gzip, br" });
+		const gzip = await get(path, { "Accept-Encoding": "gzip" });
+		assert.deepEqual(
+			[plain, brotli, gzip].map(({ headers }) => headers["content-encoding"]),
+			[undefined, "br", "gzip"],
+		);
+		assert.deepEqual(brotliDecompressSync(brotli.body), plain.body);
+		assert.deepEqual(gunzipSync(gzip.body), plain.body);
+		const tags = [plain, brotli, gzip].map(({ headers }) => String(headers.etag));
+		assert.equal(new Set(tags).size, 3);
+		for (const tag of tags) assert.match(tag, /^"[^"]+"$/);
+		const again = await get(path, { "Accept-Encoding": "br", "If-None-Match": tags[1] ?? "" });
+		assert.deepEqual([again.status, again.body.length], [304, 0]);
+		assert.equal(plain.headers.vary, "Accept-Encoding");
+	});
+
+	test("hold at most 60 KB of script in gzip", async (t) => {
+		const { url } = await runGateway(t);
+		const names = new Set([await scriptPath(url)]);
+		let size = 0;
+		for (const name of names) {
+			const { body } = await get(`${url}/${name}`, { "Accept-Encoding": "gzip" });
+			size += body.length;
+			for (const [, next] of gunzipSync(body)
+				.toString()
+				.matchAll(/"\.\/([\w.-]+\.js)"/g))
+				names.add(`assets/${next}`);
+		}
+		assert.ok(names.size > 1, "uPlot comes apart from the rest");
+		assert.ok(size <= 60 * 1024, `${size} bytes`);
+	});
+});
+
+describe("the device token", () => {
+	test("is told to who has logged in as a monitor, and kept by nobody on the way", async (t) => {
+		const { url } = await runGateway(t);
+		const { status, headers, body } = await get(`${url}/api/device-token`, bearer(monitorToken));
+		assert.equal(status, 200);
+		assert.deepEqual(JSON.parse(body.toString()), { token: deviceToken });
+		assert.equal(headers["cache-control"], "no-store");
+	});
+
+	test("is told to nobody else", async (t) => {
+		const { url } = await runGateway(t);
+		for (const headers of [{}, bearer(deviceToken), bearer("a-token-that-is-wrong")]) {
+			const { status, body } = await get(`${url}/api/device-token`, headers);
+			assert.equal(status, 401);
+			assert.equal(body.includes(deviceToken), false);
+		}
+	});
+});
