@@ -1,9 +1,8 @@
 /**
- * What the composition root hands to the firmware room, and what it wants back. `withoutFirmware` stands in for it:
- * a gateway that has nothing to update with, and says so.
+ * What the composition root hands to the firmware room, and what it wants back: a test puts a room of its own in its place.
  */
 
-import { Router } from "express";
+import type { Router } from "express";
 import type { Logger } from "pino";
 import type { Access } from "./access/access.js";
 import type { Device, OtaMetadata } from "./sessions/device.js";
@@ -25,26 +24,10 @@ export interface FirmwareRoom {
 	/** `/ota/*` and `/releases/*`. */
 	readonly router: Router;
 	readonly updates: Updates;
-	/** Called before the gateway listens. @throws StartError where the gateway cannot start so */
+	/** Called before the gateway listens. @throws {NodeJS.ErrnoException} where its folder cannot be used */
 	open(): Promise<void>;
 	/** Stops timers; nothing is reported any more. */
 	close(): Promise<void>;
 }
 
 export type CreateFirmwareRoom = (options: FirmwareRoomOptions) => FirmwareRoom;
-
-export function withoutFirmware(): FirmwareRoom {
-	return {
-		router: Router(),
-		updates: {
-			trigger: async () => ({
-				code: "no_firmware",
-				message: "this gateway holds no firmware yet; upload one or build a release",
-			}),
-			onConnected: () => {},
-			onUplink: () => {},
-		},
-		open: async () => {},
-		close: async () => {},
-	};
-}

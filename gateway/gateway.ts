@@ -4,15 +4,23 @@
  */
 
 import { once } from "node:events";
+import disk, { constants } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
+import { join } from "node:path";
 import type { Logger } from "pino";
+import { Registry } from "prom-client";
 import { Access } from "./access/access.js";
 import { hostOf, isLoopback } from "./access/origin.js";
-import { loadTokens, type Tokens } from "./access/tokens.js";
+import type { Role } from "./access/token-file.js";
+import { Tokens } from "./access/tokens.js";
 import { createFirmwareRoom } from "./firmware/room.js";
 import type { CreateFirmwareRoom, FirmwareRoom } from "./firmware-room.js";
 import { createHttp } from "./http.js";
+import { RecordFolder } from "./record-folder.js";
+import type { Device, OtaMetadata } from "./sessions/device.js";
+import { deviceFile, KnownDevices } from "./sessions/known-devices.js";
+import { deviceRoutes } from "./sessions/routes.js";
 import { Sessions } from "./sessions/sessions.js";
 import { defaultSettings, type Settings } from "./settings.js";
 import { DeviceSockets } from "./sockets/device-sockets.js";
@@ -22,8 +30,9 @@ import { MonitorCommands } from "./sockets/monitor-commands.js";
 import { MonitorSockets } from "./sockets/monitor-sockets.js";
 import { Upgrades } from "./sockets/upgrades.js";
 import { errorCode, StartError } from "./start-error.js";
-import { createCounters } from "./telemetry/counters.js";
 import { createLog } from "./telemetry/log.js";
+import { Metrics } from "./telemetry/metrics.js";
+import { telemetryRoutes } from "./telemetry/routes.js";
 
 /** Settings that are left out have their defaults. */
 export interface GatewayOptions extends Partial<Settings> {
@@ -34,6 +43,8 @@ export interface GatewayOptions extends Partial<Settings> {
 	/** Devices that are remembered while they are away. */
 	readonly maxDevices?: number;
 	readonly createFirmware?: CreateFirmwareRoom;
+	/** Where the gateway's numbers go, besides what the process itself counts there. */
+	readonly registry?: Registry;
 }
 
 export interface Listening {
@@ -47,19 +58,20 @@ export interface Listening {
 /**
  * Makes a gateway that does nothing yet.
  *
- * @throws StartError where its tokens or its certificate cannot be used
+ * @throws StartError where its settings contradict each other or its certificate cannot be used
  */
 export function createGateway(options: GatewayOptions = {}): Gateway {
 	return new Gateway(options);
 }
 
 export class Gateway {
-	/** What devices and programs must show; for whoever started the gateway in this process. */
-	readonly tokens: Tokens;
+	readonly #tokens: Tokens;
 	readonly #settings: Settings;
 	readonly #limits: SocketLimits;
 	readonly #log: Logger;
 	readonly #access: Access;
+	readonly #known: KnownDevices;
+	readonly #sessions: Sessions;
 	readonly #firmware: FirmwareRoom;
 	readonly #heartbeat: Heartbeat;
 	readonly #devices: DeviceSockets;
@@ -80,12 +92,24 @@ export class Gateway {
 		this.#settings = settings;
 		this.#limits = limits;
 		this.#log = log;
-		this.tokens = loadTokens({
+		const tokens = new Tokens({
 			dataDir: settings.dataDir,
 			given: { device: settings.deviceToken, monitor: settings.monitorToken },
+			disk,
+			onProblem: (problem) => log.error({ problem }, "tokens"),
 		});
 		const { publicUrl } = settings;
-		const access = new Access({ tokens: this.tokens, isOff: !settings.auth, publicUrl, log, now });
+		const access = new Access({ tokens, isOff: !settings.auth, publicUrl, log, now });
+		const metrics = new Metrics(options.registry ?? new Registry());
+		const known = new KnownDevices({
+			records: new RecordFolder({
+				directory: join(settings.dataDir, "devices"),
+				disk,
+				onProblem: (problem) => log.warn({ problem }, "known devices"),
+				...deviceFile,
+			}),
+			now,
+		});
 		const sessions = new Sessions({
 			now,
 			maxDevices,
@@ -94,11 +118,20 @@ export class Gateway {
 				const event = { sessionId, deviceId: device?.deviceId, remoteAddress: introduction.remoteAddress };
 				log[reason === "ota" ? "debug" : "info"](event, `device: ${reason}`);
 				this.#monitors.announce(session, reason);
+				if (device && reason !== "ota") known.onChanged(device);
 			},
 			onNamed: (device) => this.#firmware.updates.onConnected(device),
 			onUplink: (session, uplink, text) => {
-				this.#monitors.relay(session, text, uplink.type === "state_report");
-				if (session.device) this.#firmware.updates.onUplink(session.device, uplink);
+				const isStateReport = uplink.type === "state_report";
+				this.#monitors.relay(session, text, isStateReport);
+				if (!session.device) return;
+				if (isStateReport) known.onReport(session.device);
+				this.#firmware.updates.onUplink(session.device, uplink);
+			},
+			onForgotten: (device) => {
+				log.info({ deviceId: device.deviceId }, "device: forgotten");
+				void known.forget(device);
+				this.#firmware.updates.forget(device.deviceId);
 			},
 		});
 		const firmware = createFirmware({
@@ -106,33 +139,55 @@ export class Gateway {
 			access,
 			log,
 			now,
-			setOta: (device, metadata) => sessions.setOta(device, metadata),
+			setOta: (device, metadata) => {
+				if (isOutcome(device, metadata)) metrics.updates.inc({ outcome: metadata.otaStatus });
+				sessions.setOta(device, metadata);
+			},
 		});
-		const counters = createCounters();
 		const heartbeat = new Heartbeat({
 			intervalMs: limits.pingIntervalMs,
 			unanswered: limits.unansweredPings,
 		});
 		const commands = new MonitorCommands({ sessions, updates: firmware.updates, log });
+		this.#tokens = tokens;
 		this.#access = access;
+		this.#known = known;
+		this.#sessions = sessions;
 		this.#firmware = firmware;
 		this.#heartbeat = heartbeat;
-		this.#devices = new DeviceSockets({ sessions, heartbeat, limits, counters, log, now });
-		this.#monitors = new MonitorSockets({ sessions, commands, heartbeat, limits, counters, log, now });
+		this.#devices = new DeviceSockets({ sessions, heartbeat, limits, metrics, log, now });
+		this.#monitors = new MonitorSockets({ sessions, commands, heartbeat, limits, metrics, log, now });
 		this.#upgrades = new Upgrades({
 			access,
 			devices: this.#devices,
 			monitors: this.#monitors,
 			limits,
 			publicUrl,
+			metrics,
 			log,
+			now,
 		});
+		metrics.watch({
+			gateway_sessions: () => this.#devices.size,
+			gateway_known_devices: () => sessions.size,
+			gateway_monitors: () => this.#monitors.size,
+			gateway_device_queue_bytes: () => this.#devices.backlog,
+			gateway_monitor_queue_bytes: () => this.#monitors.backlog,
+		});
+		const requireMonitor = access.require("monitor");
+		const devices = deviceRoutes({
+			sessions,
+			updates: firmware.updates,
+			requireMonitor,
+			onForgotten: () => this.#monitors.announceAll(),
+		});
+		const telemetry = telemetryRoutes({ metrics, requireMonitor, findObstacle: () => this.#findObstacle() });
 		const app = createHttp({
 			access,
 			publicUrl,
 			isTls: settings.tls !== undefined,
 			deviceToken: this.tokens.device,
-			firmware: firmware.router,
+			rooms: [telemetry, firmware.router, devices],
 			log,
 		});
 		this.#server = createHttpServer(settings, limits.requestHeadersMs, app);
@@ -144,14 +199,20 @@ export class Gateway {
 		});
 	}
 
+	/** What devices and programs must show, for whoever started the gateway in this process; once it listens. */
+	get tokens(): Readonly<Record<Role, string>> {
+		return { device: this.#tokens.current("device"), monitor: this.#tokens.current("monitor") };
+	}
+
 	/**
 	 * Starts to listen.
 	 *
-	 * @throws StartError where the address cannot be had
+	 * @throws StartError where its data folder, its tokens or its address cannot be had
 	 */
 	async listen(): Promise<Listening> {
 		const { host, port, tls, publicUrl, auth } = this.#settings;
-		await this.#firmware.open();
+		await this.#tokens.open();
+		await this.#openData();
 		this.#server.listen(port, host);
 		try {
 			await once(this.#server, "listening");
@@ -167,6 +228,34 @@ export class Gateway {
 		this.#log.info({ url }, "listening");
 		const base = (publicUrl?.href ?? url).replace(/\/+$/, "");
 		return { url, port: actualPort, loginUrl: `${base}/login?code=${this.#access.makeLoginCode()}` };
+	}
+
+	/** @returns undefined, or a sentence that says why this gateway cannot do its work */
+	async #findObstacle(): Promise<string | undefined> {
+		if (this.#closing) return "The gateway is stopping.";
+		const { dataDir } = this.#settings;
+		try {
+			await disk.access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
+			const { bavail } = await disk.statfs(dataDir);
+			return bavail > 0 ? undefined : "The data folder's disk is full.";
+		} catch (error) {
+			return `The data folder cannot be used (${errorCode(error)}).`;
+		}
+	}
+
+	async #openData(): Promise<void> {
+		const { dataDir } = this.#settings;
+		try {
+			await this.#firmware.open();
+			this.#sessions.restore(await this.#known.open());
+		} catch (error) {
+			const code = errorCode(error);
+			if (code === undefined) throw error;
+			throw new StartError(
+				`DATA_DIR is "${dataDir}", which cannot be used (${code}); set it to a folder of its own.`,
+			);
+		}
+		for (const device of this.#sessions.devices()) this.#firmware.updates.onConnected(device);
 	}
 
 	/** Stops in order: sockets are closed with 1001, and whatever has not ended within 10 s is cut off. */
@@ -186,6 +275,7 @@ export class Gateway {
 		clearTimeout(cut);
 		this.#heartbeat.close();
 		await this.#firmware.close();
+		await this.#known.close();
 		this.#log.info("stopped");
 	}
 }
@@ -206,6 +296,13 @@ function createHttpServer(
 			`TLS_CERT and TLS_KEY cannot be used (${why}); set them to a certificate and its key in PEM.`,
 		);
 	}
+}
+
+/** Whether an update ends here: not where how it ended is only remembered, after a restart of the gateway. */
+function isOutcome(device: Device, { otaStatus }: OtaMetadata): boolean {
+	const isNews = device.metadata.otaStatus !== otaStatus;
+	const wasKnown = device.session.connected || device.metadata.otaStatus !== "idle";
+	return isNews && wasKnown && ["updated", "rolled_back", "failed"].includes(otaStatus);
 }
 
 /** An address to connect to, where `host` may stand for all addresses of this machine. */

@@ -16,12 +16,12 @@ export interface HttpOptions {
 	readonly isTls: boolean;
 	/** For the page, which shows it to who has logged in. */
 	readonly deviceToken: string;
-	/** `/ota/*` and `/releases/*`. */
-	readonly firmware: Router;
+	/** `/ota/*`, `/releases/*`, `/api/*`, `/healthz`, `/readyz`, `/metrics`. */
+	readonly rooms: readonly Router[];
 	readonly log: Logger;
 }
 
-export function createHttp({ access, publicUrl, isTls, deviceToken, firmware, log }: HttpOptions): Express {
+export function createHttp({ access, publicUrl, isTls, deviceToken, rooms, log }: HttpOptions): Express {
 	const app = express();
 	app.disable("x-powered-by");
 	app.use(
@@ -45,7 +45,6 @@ export function createHttp({ access, publicUrl, isTls, deviceToken, firmware, lo
 			xFrameOptions: { action: "deny" },
 		}),
 	);
-	app.get("/healthz", (_request, response) => void response.json({ status: "ok" }));
 	app.get(["/device", "/monitor"], (_request, response) =>
 		sendProblem(response, {
 			status: 426,
@@ -53,7 +52,7 @@ export function createHttp({ access, publicUrl, isTls, deviceToken, firmware, lo
 			headers: { Upgrade: "websocket" },
 		}),
 	);
-	app.use(firmware);
+	app.use(...rooms);
 	const dashboard = createDashboard({ access, deviceToken });
 	app.use(loginRouter({ access, publicUrl, page: dashboard.loginPage }));
 	app.use(dashboard.router);

@@ -5,6 +5,7 @@
 
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
+import { collectDefaultMetrics, Registry } from "prom-client";
 import { hostOf } from "./access/origin.js";
 import { createGateway } from "./gateway.js";
 import { readSettings, type Settings } from "./settings.js";
@@ -23,7 +24,9 @@ try {
 
 async function start(): Promise<void> {
 	const settings = readSettings(process.env);
-	const gateway = createGateway(settings);
+	const registry = new Registry();
+	collectDefaultMetrics({ register: registry });
+	const gateway = createGateway({ ...settings, registry });
 	const { url, port, loginUrl } = await gateway.listen();
 	console.log(
 		settings.auth ? `Dashboard  ${loginUrl}  (logs in once, within an hour)` : `Dashboard  ${url}/`,

@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { matches } from "../device/protocol/schema.js";
 import { parseUrl } from "./access/origin.js";
-import { token } from "./access/tokens.js";
+import { token } from "./access/token-file.js";
 import { errorCode, StartError } from "./start-error.js";
 import { type LogLevel, logLevels } from "./telemetry/log.js";
 
@@ -22,7 +22,7 @@ export interface Settings {
 	readonly dataDir: string;
 	/** The catalogue and the images that the release script writes. */
 	readonly releasesDir: string;
-	/** Undefined: made at the first start and kept in dataDir. */
+	/** Or two with a comma between: the one in use, and the former one. Undefined: made once and kept in dataDir. */
 	readonly deviceToken: string | undefined;
 	readonly monitorToken: string | undefined;
 	/** The address by which devices and people reach the gateway, where a proxy stands before it. */
@@ -110,8 +110,11 @@ function readPem(name: string, path: string): Buffer {
 
 /** The value itself is not told: it may be the secret, mistyped. */
 function readToken(name: string, text: string | undefined): string | undefined {
-	if (text === undefined || matches(token, text)) return text;
-	throw new StartError(`${name} must be 16 to 512 letters, digits or signs, without a space.`);
+	const tokens = text?.split(",") ?? [];
+	if (tokens.length <= 2 && tokens.every((each) => matches(token, each))) return text;
+	throw new StartError(
+		`${name} must be set to 16 to 512 letters, digits or signs without a space, or to two such with a comma between.`,
+	);
 }
 
 function readPublicUrl(text: string | undefined): URL | undefined {

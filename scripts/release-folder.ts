@@ -11,8 +11,8 @@ import { compare, parse, prerelease } from "semver";
 import { type Catalog, parseCatalog, type Release, type ReleaseImage } from "../gateway/firmware/catalog.js";
 import { ImageParser } from "../gateway/firmware/esp-image.js";
 import type { ImageInfo } from "../gateway/firmware/image-format.js";
-import { moveInto, temporaryName, writeWhole } from "../gateway/firmware/whole-file.js";
 import { errorCode } from "../gateway/start-error.js";
+import { moveInto, temporaryName, writeWhole } from "../gateway/whole-file.js";
 
 /** Why there is no release; the message is for the person who wanted it. */
 export class ReleaseRefused extends Error {

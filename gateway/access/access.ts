@@ -2,17 +2,18 @@
  * Who may do what. Every request, of a device, a program or a browser, HTTP or WebSocket, is let in here or nowhere.
  */
 
-import { createHash, createHmac } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { RequestHandler } from "express";
 import type { Logger } from "pino";
-import { RateLimiterMemory } from "rate-limiter-flexible";
 import { type HttpRefusal, sendProblem } from "../problem.js";
+import { AddressLimit } from "./address-limit.js";
 import { isLoopback, isSameOrigin, reachedAt, remoteAddressOf } from "./origin.js";
-import { equalSecrets, makeSecret, type Role, type Tokens } from "./tokens.js";
+import { deviceOf, equalSecrets, isAmong, makeSecret, sign } from "./secrets.js";
+import type { Role } from "./token-file.js";
+import type { Tokens } from "./tokens.js";
 
 export interface AccessOptions {
-	readonly tokens: Tokens;
+	readonly tokens: Pick<Tokens, "refresh" | "of">;
 	/** AUTH=off: nobody is asked for a token. Only for a gateway that listens on loopback. */
 	readonly isOff: boolean;
 	readonly publicUrl: URL | undefined;
@@ -21,60 +22,66 @@ export interface AccessOptions {
 	readonly now: () => number;
 }
 
+/** Whether a request may pass, and for whom it may speak. */
+export type Admission =
+	| { readonly refusal: HttpRefusal }
+	| {
+			readonly refusal?: undefined;
+			/** The one device whose own token was shown; undefined: the token of all of them. */
+			readonly deviceId?: string | undefined;
+	  };
+
 const dayMs = 24 * 60 * 60 * 1000;
 const cookieAgeMs = 30 * dayMs;
 const loginCodeAgeMs = 60 * 60 * 1000;
-/** Wrong tokens that one address may show in a minute. */
-const failuresAMinute = 10;
 
 export class Access {
 	readonly #options: AccessOptions;
-	readonly #failures = new RateLimiterMemory({ points: failuresAMinute, duration: 60 });
+	readonly #failures = new AddressLimit({ points: 10, seconds: 60, what: "wrong tokens" });
 	readonly #loginCodes = new Map<string, number>();
-	/** Cookies know no port: without its own name one gateway's cookie would replace another's on the same host. */
-	readonly cookieName: string;
 
 	constructor(options: AccessOptions) {
 		this.#options = options;
-		this.cookieName = `gateway_${createHash("sha256").update(options.tokens.monitor).digest("hex").slice(0, 12)}`;
 	}
 
-	/**
-	 * Whether a request shows one of these roles' tokens, or the cookie that logging in gives to a monitor.
-	 *
-	 * @returns undefined where it may pass
-	 */
-	async check(request: IncomingMessage, roles: readonly Role[]): Promise<HttpRefusal | undefined> {
+	/** Whether a request shows one of these roles' tokens, or the cookie that logging in gives to a monitor. */
+	async check(request: IncomingMessage, roles: readonly Role[]): Promise<Admission> {
 		if (this.#options.isOff) return this.#checkHost(request);
 		const shown = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? "")?.[1];
-		if (shown === undefined)
-			return roles.includes("monitor") && this.hasCookie(request) ? undefined : unauthorized();
-		return this.checkToken(request, shown, roles);
+		if (shown !== undefined) return this.checkToken(request, shown, roles);
+		await this.#options.tokens.refresh();
+		return roles.includes("monitor") && this.#hasCookie(request) ? {} : { refusal: unauthorized() };
 	}
 
 	/**
-	 * Whether `shown` is the token of one of these roles; a wrong one counts against the request's address. Past the
+	 * Whether `shown` is a token of one of these roles; a wrong one counts against the request's address. Past the
 	 * limit a monitor's right token is refused too, or guessing would cost nothing; a device's never is, or one device
 	 * with a wrong token could lock out all others behind the same router.
 	 */
-	async checkToken(
-		request: IncomingMessage,
-		shown: string,
-		roles: readonly Role[],
-	): Promise<HttpRefusal | undefined> {
-		const isRight = (role: Role) => roles.includes(role) && equalSecrets(shown, this.#options.tokens[role]);
-		if (isRight("device")) return undefined;
-		const blocked = await this.#checkFailures(request, roles);
-		if (blocked) return blocked;
-		if (isRight("monitor")) return undefined;
-		return this.countFailure(request, roles);
+	async checkToken(request: IncomingMessage, shown: string, roles: readonly Role[]): Promise<Admission> {
+		const { tokens } = this.#options;
+		await tokens.refresh();
+		if (roles.includes("device")) {
+			if (isAmong(shown, tokens.of("device"))) return {};
+			const deviceId = deviceOf(shown, tokens.of("device"));
+			if (deviceId !== undefined) return { deviceId };
+		}
+		const blocked = await this.#failures.check(request, roles.join());
+		if (blocked) return { refusal: blocked };
+		if (roles.includes("monitor") && isAmong(shown, tokens.of("monitor"))) return {};
+		return { refusal: await this.countFailure(request, roles) };
 	}
 
-	/** Counts a failed login. @returns what to answer it with */
+	/**
+	 * Counts a failed login, apart by role: devices with a wrong token must not keep people behind the same proxy from
+	 * logging in.
+	 *
+	 * @returns what to answer it with
+	 */
 	async countFailure(request: IncomingMessage, roles: readonly Role[]): Promise<HttpRefusal> {
-		await this.#failures.penalty(failureKey(request, roles));
 		this.#options.log.warn({ remoteAddress: remoteAddressOf(request), roles }, "wrong token");
-		return (await this.#checkFailures(request, roles)) ?? unauthorized();
+		await this.#failures.count(request, roles.join());
+		return (await this.#failures.check(request, roles.join())) ?? unauthorized();
 	}
 
 	/** Turns away what a browser sends on behalf of another web site. */
@@ -90,7 +97,8 @@ export class Access {
 	require(...roles: readonly Role[]): RequestHandler {
 		return async (request, response, next) => {
 			const isRead = request.method === "GET" || request.method === "HEAD";
-			const refusal = (isRead ? undefined : this.checkOrigin(request)) ?? (await this.check(request, roles));
+			const foreign = isRead ? undefined : this.checkOrigin(request);
+			const refusal = foreign ?? (await this.check(request, roles)).refusal;
 			if (refusal) sendProblem(response, refusal);
 			else next();
 		};
@@ -110,46 +118,48 @@ export class Access {
 		return expires !== undefined && expires > this.#options.now();
 	}
 
-	/** The value of a login cookie: when it expires, signed with the monitor token. It dies with that token. */
-	makeCookie(): { readonly value: string; readonly maxAgeMs: number } {
+	/** A login cookie: when it expires, signed with the monitor token in use. It dies with that token. */
+	makeCookie(): { readonly name: string; readonly value: string; readonly maxAgeMs: number } {
 		const expires = String(this.#options.now() + cookieAgeMs);
-		return { value: `${expires}.${this.#sign(expires)}`, maxAgeMs: cookieAgeMs };
-	}
-
-	/** Whether a request comes from a browser that has logged in. */
-	hasCookie(request: IncomingMessage): boolean {
-		const pair = (request.headers.cookie ?? "")
-			.split(/; */)
-			.find((text) => text.startsWith(`${this.cookieName}=`));
-		const [expires = "", signature = ""] = pair?.slice(this.cookieName.length + 1).split(".") ?? [];
-		return equalSecrets(signature, this.#sign(expires)) && Number(expires) > this.#options.now();
-	}
-
-	/** Without tokens a web site could give its own name our address; then only our loopback names are answered. */
-	#checkHost(request: IncomingMessage): HttpRefusal | undefined {
-		if (isLoopback(reachedAt(request).hostname)) return undefined;
-		return { status: 403, detail: "With AUTH=off this gateway answers to localhost and 127.0.0.1 only." };
-	}
-
-	async #checkFailures(request: IncomingMessage, roles: readonly Role[]): Promise<HttpRefusal | undefined> {
-		const failures = await this.#failures.get(failureKey(request, roles));
-		if (!failures || failures.consumedPoints < failuresAMinute) return undefined;
-		const seconds = Math.ceil(failures.msBeforeNext / 1000);
+		const [token = ""] = this.#options.tokens.of("monitor");
 		return {
-			status: 429,
-			detail: `Too many wrong tokens from this address; try again in ${seconds} s.`,
-			headers: { "Retry-After": String(seconds) },
+			name: cookieName(token),
+			value: `${expires}.${signCookie(token, expires)}`,
+			maxAgeMs: cookieAgeMs,
 		};
 	}
 
-	#sign(expires: string): string {
-		return createHmac("sha256", this.#options.tokens.monitor).update(`cookie ${expires}`).digest("base64url");
+	/** The names under which a browser may hold a login cookie. */
+	cookieNames(): readonly string[] {
+		return this.#options.tokens.of("monitor").map(cookieName);
+	}
+
+	/** Whether a request comes from a browser that has logged in. */
+	#hasCookie(request: IncomingMessage): boolean {
+		const pairs = (request.headers.cookie ?? "").split(/; */);
+		return this.#options.tokens.of("monitor").some((token) => {
+			const name = `${cookieName(token)}=`;
+			const value = pairs.find((pair) => pair.startsWith(name))?.slice(name.length);
+			const [expires = "", signature = ""] = value?.split(".") ?? [];
+			return equalSecrets(signature, signCookie(token, expires)) && Number(expires) > this.#options.now();
+		});
+	}
+
+	/** Without tokens a web site could give its own name our address; then only our loopback names are answered. */
+	#checkHost(request: IncomingMessage): Admission {
+		if (isLoopback(reachedAt(request).hostname)) return {};
+		const detail = "With AUTH=off this gateway answers to localhost and 127.0.0.1 only.";
+		return { refusal: { status: 403, detail } };
 	}
 }
 
-/** Counted apart by role: devices with a wrong token must not keep people behind the same proxy from logging in. */
-function failureKey(request: IncomingMessage, roles: readonly Role[]): string {
-	return `${roles.join()} ${remoteAddressOf(request)}`;
+/** Cookies know no port: without its own name one gateway's cookie would replace another's on the same host. */
+function cookieName(token: string): string {
+	return `gateway_${sign(token, "cookie name").slice(0, 12)}`;
+}
+
+function signCookie(token: string, expires: string): string {
+	return sign(token, `cookie ${expires}`);
 }
 
 function unauthorized(): HttpRefusal {

@@ -25,9 +25,9 @@ export function loginRouter({ access, publicUrl, page }: LoginOptions): Router {
 	};
 
 	const letIn = (request: Request, response: Response) => {
-		const { value, maxAgeMs } = access.makeCookie();
+		const { name, value, maxAgeMs } = access.makeCookie();
 		const secure = reachedAt(request).protocol === "https:" || publicUrl?.protocol === "https:";
-		response.cookie(access.cookieName, value, {
+		response.cookie(name, value, {
 			httpOnly: true,
 			sameSite: "strict",
 			secure,
@@ -54,7 +54,7 @@ export function loginRouter({ access, publicUrl, page }: LoginOptions): Router {
 		if (foreign) return sendProblem(response, foreign);
 		const token: unknown = request.body?.token;
 		const shown = typeof token === "string" ? token.trim() : "";
-		const refusal = await access.checkToken(request, shown, ["monitor"]);
+		const { refusal } = await access.checkToken(request, shown, ["monitor"]);
 		if (!refusal) return letIn(request, response);
 		const message = refusal.status === 429 ? refusal.detail : "That is not this gateway's monitor token.";
 		await showPage(response.set(refusal.headers ?? {}), refusal.status, message);
@@ -67,7 +67,8 @@ export function loginRouter({ access, publicUrl, page }: LoginOptions): Router {
 	router.post("/logout", (request, response) => {
 		const foreign = access.checkOrigin(request);
 		if (foreign) return sendProblem(response, foreign);
-		response.clearCookie(access.cookieName).redirect(303, "login");
+		for (const name of access.cookieNames()) response.clearCookie(name);
+		response.redirect(303, "login");
 	});
 
 	return router;

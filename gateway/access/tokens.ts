@@ -1,101 +1,107 @@
 /**
- * The two secrets of a gateway: what devices show and what monitors show. Made at the first start and kept, or else a
- * fleet would be locked out by every restart.
+ * The tokens that count at this moment: those of the environment, else those in the data folder, made at the first start
+ * and kept, or else a fleet would be locked out by every restart. The file is read again when it has changed, so that a
+ * token can be replaced, and ended, while the gateway runs.
  */
 
-import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import {
-	closeSync,
-	fsyncSync,
-	mkdirSync,
-	openSync,
-	readFileSync,
-	renameSync,
-	rmSync,
-	writeSync,
-} from "node:fs";
-import { join } from "node:path";
-import { formed, matches, object } from "../../device/protocol/schema.js";
+import { dirname } from "node:path";
 import { errorCode, StartError } from "../start-error.js";
+import { type Disk, stateOf } from "../whole-file.js";
+import {
+	makeTokens,
+	type Role,
+	readTokenFile,
+	type TokenFile,
+	tokenPath,
+	writeTokenFile,
+} from "./token-file.js";
 
-export type Role = "device" | "monitor";
-export type Tokens = Readonly<Record<Role, string>>;
-type Given = Readonly<Record<Role, string | undefined>>;
+export interface TokensOptions {
+	readonly dataDir: string;
+	/** A role's token, or two with a comma between: the one in use, and the former one. Undefined: see the file. */
+	readonly given: Readonly<Record<Role, string | undefined>>;
+	readonly disk: Disk;
+	/** The file has become unusable; what it last said stays in force. */
+	readonly onProblem: (sentence: string) => void;
+}
 
-/** What a token looks like: long enough not to be guessed, and fit for a header. */
-export const token = formed(
-	512,
-	"^[\\x21-\\x7e]{16,}$",
-	"16 or more letters, digits or signs without a space,",
-);
-const tokensFile = object({ device: token, monitor: token });
+export class Tokens {
+	readonly #options: TokensOptions;
+	readonly #path: string;
+	#file: TokenFile | undefined;
+	#state: string | undefined;
+	#refreshing: Promise<void> | undefined;
 
-/**
- * The tokens of this gateway. Those that are not given are read from `<dataDir>/tokens.json`, which is made if missing.
- *
- * @throws StartError where that file is not as it was written
- */
-export function loadTokens(options: { dataDir: string; given: Given }): Tokens {
-	const { device, monitor } = options.given;
-	if (device !== undefined && monitor !== undefined) return { device, monitor };
-	const path = join(options.dataDir, "tokens.json");
-	try {
-		const kept = readTokens(path) ?? makeTokens(path, options.dataDir);
-		return { device: device ?? kept.device, monitor: monitor ?? kept.monitor };
-	} catch (error) {
-		if (error instanceof StartError) throw error;
-		throw new StartError(
-			`${path} cannot be read or written (${errorCode(error)}); set DATA_DIR to a folder of this user.`,
-		);
+	constructor(options: TokensOptions) {
+		this.#options = options;
+		this.#path = tokenPath(options.dataDir);
 	}
-}
 
-/** Whether two secrets are equal, in a time that says nothing about where they differ. */
-export function equalSecrets(a: string, b: string): boolean {
-	return timingSafeEqual(digest(a), digest(b));
-}
-
-/** A secret of 256 bits, fit for a URL. */
-export function makeSecret(): string {
-	return randomBytes(32).toString("base64url");
-}
-
-function readTokens(path: string): Tokens | undefined {
-	let text: string;
-	try {
-		text = readFileSync(path, "utf8");
-	} catch (error) {
-		if (errorCode(error) === "ENOENT") return undefined;
-		throw error;
+	/**
+	 * Reads the tokens that were not given, or makes them.
+	 *
+	 * @throws StartError where the file is not as it was written, or its folder cannot be used
+	 */
+	async open(): Promise<void> {
+		const { disk } = this.#options;
+		if (this.#isGiven()) return;
+		try {
+			if ((await readTokenFile(disk, this.#path)) === undefined) {
+				await disk.mkdir(dirname(this.#path), { recursive: true });
+				await writeTokenFile(disk, this.#path, makeTokens());
+			}
+			await this.#read();
+		} catch (error) {
+			if (error instanceof StartError) throw error;
+			throw new StartError(
+				`${this.#path} cannot be read or written (${errorCode(error)}); set DATA_DIR to a folder of this user.`,
+			);
+		}
 	}
-	try {
-		const value: unknown = JSON.parse(text);
-		if (matches(tokensFile, value)) return { device: value.device, monitor: value.monitor };
-	} catch {
-		// Not JSON: said below, without the text of it.
-	}
-	throw new StartError(
-		`${path} does not hold the tokens "device" and "monitor"; delete it to have new ones made.`,
-	);
-}
 
-/** Written whole or not at all: temporary file, fsync, rename. */
-function makeTokens(path: string, dataDir: string): Tokens {
-	const tokens = { device: makeSecret(), monitor: makeSecret() };
-	mkdirSync(dataDir, { recursive: true });
-	const temporary = `${path}.new`;
-	rmSync(temporary, { force: true });
-	const file = openSync(temporary, "wx", 0o600);
-	try {
-		writeSync(file, `${JSON.stringify(tokens, undefined, "\t")}\n`);
-		fsyncSync(file);
-	} finally {
-		closeSync(file);
+	/** Takes in what has changed on disk; to be called before tokens are compared. */
+	refresh(): Promise<void> {
+		if (this.#isGiven()) return Promise.resolve();
+		this.#refreshing ??= this.#read()
+			.catch((error: unknown) => this.#report(error))
+			.finally(() => {
+				this.#refreshing = undefined;
+			});
+		return this.#refreshing;
 	}
-	renameSync(temporary, path);
-	return tokens;
-}
 
-function digest(secret: string): Buffer {
-	return createHash("sha256").update(secret).digest();
+	/** A role's valid tokens, the one to use first. */
+	of(role: Role): readonly string[] {
+		const given = this.#options.given[role]?.split(",");
+		if (given) return given;
+		const former = this.#file?.former?.[role];
+		return [this.current(role), ...(former === undefined ? [] : [former])];
+	}
+
+	/** The token to use. */
+	current(role: Role): string {
+		const token = this.#options.given[role]?.split(",")[0] ?? this.#file?.[role];
+		if (token === undefined) throw new Error("the tokens are known once they have been opened");
+		return token;
+	}
+
+	#isGiven(): boolean {
+		const { device, monitor } = this.#options.given;
+		return device !== undefined && monitor !== undefined;
+	}
+
+	async #read(): Promise<void> {
+		const { disk } = this.#options;
+		const state = await stateOf(disk, this.#path);
+		if (state === this.#state) return;
+		this.#file = (await readTokenFile(disk, this.#path)) ?? this.#file;
+		this.#state = state;
+	}
+
+	#report(error: unknown): void {
+		const why = error instanceof StartError ? error.message : `${this.#path}: ${errorCode(error) ?? error}`;
+		if (why === this.#state) return;
+		this.#state = why;
+		this.#options.onProblem(`${why} Until then the tokens that it last held stay valid.`);
+	}
 }

@@ -21,8 +21,8 @@ import {
 	type Value,
 } from "../../device/protocol/schema.js";
 import { errorCode } from "../start-error.js";
+import { type Disk, stateOf } from "../whole-file.js";
 import { isVersion } from "./image-format.js";
-import type { Disk } from "./whole-file.js";
 
 const releaseImage = object({
 	model: oneOf(...models),
@@ -88,8 +88,7 @@ export class CatalogFile {
 		const { disk, directory, onProblem } = this.#options;
 		const path = join(directory, "catalog.json");
 		try {
-			const { ino, size, mtimeNs, ctimeNs } = await disk.stat(path, { bigint: true });
-			const state = [ino, size, mtimeNs, ctimeNs].join();
+			const state = await stateOf(disk, path);
 			if (state === this.#state) return this.#catalog;
 			this.#state = state;
 			this.#catalog = parseCatalog(await disk.readFile(path, "utf8"));

@@ -5,10 +5,10 @@
 
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
+import type { Disk } from "../whole-file.js";
 import { ImageParser } from "./esp-image.js";
 import { ImageError, type ImageInfo } from "./image-format.js";
 import { PartDigests } from "./part-digests.js";
-import type { Disk } from "./whole-file.js";
 
 export interface ImageFile {
 	readonly bytes: Buffer;

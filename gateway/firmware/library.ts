@@ -9,12 +9,12 @@ import type { Chip } from "../../device/protocol/messages.js";
 import type { Model } from "../../device/protocol/schema.js";
 import type { UpdateRefusal } from "../sessions/updates.js";
 import { errorCode } from "../start-error.js";
+import type { Disk } from "../whole-file.js";
 import type { Catalog, CatalogFile, Release, ReleaseImage } from "./catalog.js";
 import type { ImageFile, ImageFiles } from "./image-files.js";
 import { ImageError } from "./image-format.js";
 import { Recent } from "./recent.js";
 import type { Upload, UploadStore } from "./upload-store.js";
-import type { Disk } from "./whole-file.js";
 
 /** Where a device finds what was chosen for it. */
 export interface Choice {

@@ -5,13 +5,14 @@
 import { X509Certificate } from "node:crypto";
 import disk from "node:fs/promises";
 import { join } from "node:path";
+import { AddressLimit } from "../access/address-limit.js";
 import type { CreateFirmwareRoom } from "../firmware-room.js";
-import { errorCode, StartError } from "../start-error.js";
+import { RecordFolder } from "../record-folder.js";
 import { CatalogFile } from "./catalog.js";
 import { ImageFiles } from "./image-files.js";
 import { Library } from "./library.js";
 import { createFirmwareRoutes } from "./routes.js";
-import { UpdateRecords } from "./update-records.js";
+import { jobsFile } from "./update-job.js";
 import { Updates } from "./updates.js";
 import { UploadStore } from "./upload-store.js";
 
@@ -25,7 +26,7 @@ export const createFirmwareRoom: CreateFirmwareRoom = ({ settings, access, log, 
 	const catalog = new CatalogFile({ directory: releasesDir, disk, onProblem });
 	const files = new ImageFiles({ disk });
 	const library = new Library({ releasesDir, catalog, uploads, files, disk, checkImages, recheckMs });
-	const records = new UpdateRecords({ directory: join(dataDir, "updates"), disk, onProblem });
+	const records = new RecordFolder({ directory: join(dataDir, "updates"), disk, onProblem, ...jobsFile });
 	const certPem = settings.publicUrl ? undefined : findAuthority(settings.tls?.cert);
 	const updates = new Updates({ library, records, now, setOta, certPem });
 	const router = createFirmwareRoutes({
@@ -33,6 +34,7 @@ export const createFirmwareRoom: CreateFirmwareRoom = ({ settings, access, log, 
 		library,
 		catalog,
 		latestUpdates: (count) => updates.latest(count),
+		uploadsByAddress: new AddressLimit({ points: 30, seconds: 60, what: "uploads" }),
 		requireMonitor: access.require("monitor"),
 		requireAny: access.require("device", "monitor"),
 		onUploaded: (upload) => log.info({ upload }, "firmware uploaded"),
@@ -42,16 +44,8 @@ export const createFirmwareRoom: CreateFirmwareRoom = ({ settings, access, log, 
 		router,
 		updates,
 		open: async () => {
-			try {
-				await uploads.open();
-				await updates.open();
-			} catch (error) {
-				const code = errorCode(error);
-				if (code === undefined) throw error;
-				throw new StartError(
-					`DATA_DIR is "${dataDir}", which cannot be used (${code}); set it to a folder of its own.`,
-				);
-			}
+			await uploads.open();
+			await updates.open();
 			await catalog.read();
 		},
 		close: () => updates.close(),

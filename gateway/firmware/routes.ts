@@ -4,6 +4,7 @@
  */
 
 import { type ErrorRequestHandler, type Request, type RequestHandler, type Response, Router } from "express";
+import type { AddressLimit } from "../access/address-limit.js";
 import { sendBinary } from "./binaries.js";
 import type { CatalogFile } from "./catalog.js";
 import { HttpProblem, sendProblemEarly } from "./http-problem.js";
@@ -19,6 +20,7 @@ export interface FirmwareRoutesOptions {
 	readonly latestUpdates: (count: number) => readonly object[];
 	/** Lets those pass who may upload. */
 	readonly requireMonitor: RequestHandler;
+	readonly uploadsByAddress: AddressLimit;
 	/** Lets devices and monitors pass. */
 	readonly requireAny: RequestHandler;
 	/** An upload was taken. */
@@ -45,6 +47,8 @@ export function createFirmwareRoutes(options: FirmwareRoutesOptions): Router {
 	router
 		.route("/ota/upload")
 		.post(requireMonitor, async (request, response) => {
+			const refusal = await options.uploadsByAddress.count(request);
+			if (refusal) throw new HttpProblem(refusal.status, refusal.detail, refusal.headers);
 			if (uploading >= uploadsAtOnce)
 				throw new HttpProblem(429, `${uploadsAtOnce} uploads are running; try again when they have ended.`, {
 					"Retry-After": "5",

@@ -6,7 +6,17 @@
  */
 
 import type { StateReport, Uplink } from "../../device/protocol/messages.js";
-import { boolean, integer, object, oneOf, optional, text, type Value } from "../../device/protocol/schema.js";
+import {
+	boolean,
+	integer,
+	isRecord,
+	matches,
+	object,
+	oneOf,
+	optional,
+	text,
+	type Value,
+} from "../../device/protocol/schema.js";
 import { type OtaMetadata, otaStatuses } from "../sessions/device.js";
 
 const milliseconds = integer(0, Number.MAX_SAFE_INTEGER);
@@ -28,6 +38,18 @@ export const updateJob = object({
 	silent: optional(boolean()),
 });
 export type UpdateJob = Value<typeof updateJob>;
+
+/** The jobs of a device as they are kept on disk. */
+export const jobsFile = Object.freeze({
+	what: "updates",
+	format: (jobs: readonly UpdateJob[]): string => `${JSON.stringify({ jobs }, null, "\t")}\n`,
+	parse: (content: string): readonly UpdateJob[] | undefined => {
+		const value: unknown = JSON.parse(content);
+		const jobs: unknown = isRecord(value) ? value.jobs : undefined;
+		const isJob = (job: unknown): job is UpdateJob => matches(updateJob, job);
+		return Array.isArray(jobs) && jobs.every(isJob) ? jobs : undefined;
+	},
+});
 
 /** An update of which nothing is heard for so long has failed. */
 export const silenceMs = 5 * 60_000;

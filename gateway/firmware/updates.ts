@@ -5,6 +5,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import type { CommandOf, Uplink } from "../../device/protocol/messages.js";
+import type { RecordFolder } from "../record-folder.js";
 import type { Device, OtaMetadata } from "../sessions/device.js";
 import type { UpdateRefusal } from "../sessions/updates.js";
 import type { Library } from "./library.js";
@@ -18,11 +19,11 @@ import {
 	silenceMs,
 	type UpdateJob,
 } from "./update-job.js";
-import type { UpdateRecords } from "./update-records.js";
 
 export interface UpdatesOptions {
 	readonly library: Pick<Library, "choose">;
-	readonly records: UpdateRecords;
+	/** The jobs of each device, the latest last; see update-job.ts for their form on disk. */
+	readonly records: RecordFolder<readonly UpdateJob[]>;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
 	/** A device's update stands differently than before. */
@@ -141,6 +142,13 @@ export class Updates {
 			// Nobody asked for it here: a start_ota was forwarded to the device.
 			void this.#put(device, [...this.historyOf(deviceId), advance(beginJob(heard, null), uplink, heard)]);
 		}
+	}
+
+	/** Forgets a device's updates. */
+	forget(deviceId: string): void {
+		if (!this.#entries.delete(deviceId)) return;
+		this.#unsaved.delete(deviceId);
+		void this.#options.records.remove(deviceId);
 	}
 
 	/** Gives up on updates of which nothing is heard any more; called every few seconds. */

@@ -21,7 +21,7 @@ import {
 	type Value,
 } from "../../device/protocol/schema.js";
 import { errorCode } from "../start-error.js";
-import { type Disk, isTemporary, moveInto, temporaryName, writeWhole } from "./whole-file.js";
+import { type Disk, isTemporary, moveInto, temporaryName, writeWhole } from "../whole-file.js";
 
 const record = object({
 	filename: text(255),

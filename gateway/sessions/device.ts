@@ -4,7 +4,7 @@
  */
 
 import { randomUUID } from "node:crypto";
-import type { Chip } from "../../device/protocol/messages.js";
+import type { Chip, StateReport } from "../../device/protocol/messages.js";
 import type { Model } from "../../device/protocol/schema.js";
 
 export const otaStatuses = [
@@ -40,6 +40,8 @@ export interface DeviceLink {
 /** What a device said of itself in the headers of its upgrade request; each may be missing. */
 export interface Introduction {
 	readonly deviceId: string | undefined;
+	/** It showed the token of that device alone, and may speak for no other. */
+	readonly isBound: boolean;
 	readonly model: Model | undefined;
 	readonly chip: Chip | undefined;
 	/** The peer's IP address. */
@@ -47,6 +49,8 @@ export interface Introduction {
 	/** Scheme and host by which the device reached this gateway, or PUBLIC_URL; no slash at its end. */
 	readonly baseUrl: string;
 }
+
+const listedAtMost = 10;
 
 export class Device {
 	readonly deviceId: string;
@@ -57,19 +61,46 @@ export class Device {
 	firmwareVersion: string | null = null;
 	/** Changed through Sessions.setOta alone, so that monitors hear of it. */
 	metadata: OtaMetadata = { otaStatus: "idle", otaPercent: null, otaVersion: null, otaReason: null };
-	/** The latest state report as it came. Kept as text alone: the objects of 10,000 reports would be the collector's work. */
+	/** The latest state report as it came: that is what monitors are sent. As an object it would take thrice the memory. */
 	stateText: string | undefined;
+	/** Milliseconds since 1970, as all times here. */
+	firstSeenAt: number;
+	/** When the latest state report came; 0 before the first. */
+	lastReportAt = 0;
+	/** What it ran and since when it is known to, the latest last; at most 10. */
+	versions: readonly { readonly version: string; readonly at: number }[] = [];
+	/** When and why it started anew, the latest last; at most 10. */
+	resets: readonly { readonly reason: string; readonly at: number }[] = [];
 	/** The latest connection; `session.connected` says whether it stands. */
 	session: Session;
 
 	constructor(deviceId: string, session: Session) {
 		this.deviceId = deviceId;
 		this.session = session;
+		session.device = this;
+		this.firstSeenAt = session.connectedAt;
+	}
+
+	/** Takes in what a state report says. @returns whether its model or its version is news */
+	report({ system, health }: StateReport, text: string, now: number): boolean {
+		const { model, firmware_version: version } = system;
+		const isNewVersion = this.firmwareVersion !== version;
+		const isNews = isNewVersion || this.model !== model;
+		if (isNewVersion) this.versions = [...this.versions, { version, at: now }].slice(-listedAtMost);
+		const startedAt = now - health.uptime_seconds * 1000;
+		// It cannot have reported before it started: where it did, it has started anew since.
+		if (startedAt > this.lastReportAt)
+			this.resets = [...this.resets, { reason: health.reset_reason, at: startedAt }].slice(-listedAtMost);
+		this.model = model;
+		this.firmwareVersion = version;
+		this.stateText = text;
+		this.lastReportAt = now;
+		return isNews;
 	}
 }
 
 export class Session {
-	readonly sessionId: string = randomUUID();
+	readonly sessionId: string;
 	readonly introduction: Introduction;
 	/** Milliseconds since 1970. */
 	readonly connectedAt: number;
@@ -80,7 +111,8 @@ export class Session {
 	device: Device | undefined;
 	readonly #link: DeviceLink;
 
-	constructor(introduction: Introduction, link: DeviceLink, now: number) {
+	constructor(introduction: Introduction, link: DeviceLink, now: number, sessionId: string = randomUUID()) {
+		this.sessionId = sessionId;
 		this.introduction = introduction;
 		this.#link = link;
 		this.connectedAt = now;

@@ -24,6 +24,8 @@ export interface SessionsOptions {
 	readonly onNamed: (device: Device) => void;
 	/** A valid uplink came; `text` is it as it came. Called after the device's record shows it. */
 	readonly onUplink: (session: Session, uplink: Uplink, text: string) => void;
+	/** A device is not known any more. */
+	readonly onForgotten: (device: Device) => void;
 }
 
 export class Sessions {
@@ -40,6 +42,39 @@ export class Sessions {
 	/** Every session that monitors are shown: the connected ones, and the latest of each device that is away. */
 	list(): Iterable<Session> {
 		return this.#sessions.values();
+	}
+
+	/** How many devices are known. */
+	get size(): number {
+		return this.#devices.size;
+	}
+
+	/** Every device that is known. */
+	devices(): Iterable<Device> {
+		return this.#devices.values();
+	}
+
+	/** @returns undefined where no such device is known */
+	device(deviceId: string): Device | undefined {
+		return this.#devices.get(deviceId);
+	}
+
+	/** Takes up devices that were known before a restart, the one longest away first. */
+	restore(devices: Iterable<Device>): void {
+		for (const device of devices) {
+			this.#devices.set(device.deviceId, device);
+			this.#sessions.set(device.session.sessionId, device.session);
+		}
+		this.#forgetSurplus();
+	}
+
+	/** Forgets a device that is away. @returns false where it is connected: it would be known again at once */
+	forget(device: Device): boolean {
+		if (device.session.connected) return false;
+		this.#devices.delete(device.deviceId);
+		this.#sessions.delete(device.session.sessionId);
+		this.#options.onForgotten(device);
+		return true;
 	}
 
 	/** A device's connection stands. An older session of the same device is ended: `replaced`. */
@@ -100,11 +135,7 @@ export class Sessions {
 	#report(session: Session, report: StateReport, text: string): void {
 		const isNamed = session.device !== undefined;
 		const device = session.device ?? this.#assign(session, report.deviceId);
-		const { model, firmware_version } = report.system;
-		const isNews = !isNamed || device.model !== model || device.firmwareVersion !== firmware_version;
-		device.model = model;
-		device.firmwareVersion = firmware_version;
-		device.stateText = text;
+		const isNews = device.report(report, text, this.#options.now()) || !isNamed;
 		if (isNews) this.#options.onChanged(session, "identified");
 		if (!isNamed) this.#options.onNamed(device);
 	}
@@ -132,11 +163,9 @@ export class Sessions {
 	}
 
 	#forgetSurplus(): void {
-		for (const [deviceId, device] of this.#devices) {
+		for (const device of this.#devices.values()) {
 			if (this.#devices.size <= this.#options.maxDevices) return;
-			if (device.session.connected) continue;
-			this.#devices.delete(deviceId);
-			this.#sessions.delete(device.session.sessionId);
+			this.forget(device);
 		}
 	}
 }

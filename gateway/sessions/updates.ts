@@ -4,7 +4,7 @@
  */
 
 import type { Uplink } from "../../device/protocol/messages.js";
-import type { Device } from "./device.js";
+import type { Device, OtaStatus } from "./device.js";
 
 /** Why an update was not started. */
 export interface UpdateRefusal {
@@ -18,6 +18,20 @@ export interface UpdateRefusal {
 	readonly message: string;
 }
 
+/** One update of a device; times in milliseconds since 1970. */
+export interface UpdateRecord {
+	readonly status: OtaStatus;
+	/** 0 to 100; absent before the download began. */
+	readonly percent?: number;
+	/** What was sent, and what ran before; absent where that is not known. */
+	readonly version?: string;
+	readonly from?: string;
+	/** Why it failed or was rolled back. */
+	readonly reason?: string;
+	readonly startedAt: number;
+	readonly endedAt?: number;
+}
+
 export interface Updates {
 	/**
 	 * Picks the image, sends `start_ota` by `device.session.send` and sets the device's metadata to `pending`.
@@ -27,8 +41,12 @@ export interface Updates {
 	 * @returns undefined once the command is on its way
 	 */
 	trigger(device: Device, version: string | undefined): Promise<UpdateRefusal | undefined>;
-	/** A device is back, or there for the first time; what it now runs, its next state report says. */
+	/** A device is back, there for the first time, or known from the last run of the gateway; what it now runs, its next state report says. */
 	onConnected(device: Device): void;
 	/** A valid uplink of a named device; `device` already shows what a state report says. */
 	onUplink(device: Device, uplink: Uplink): void;
+	/** A device's updates, the latest last, at most 10. */
+	historyOf(deviceId: string): readonly UpdateRecord[];
+	/** Forgets them. */
+	forget(deviceId: string): void;
 }

@@ -29,9 +29,10 @@ export function deviceMessageText(session: Session, uplinkText: string): string 
 	return `{"type":"device_message","sessionId":"${session.sessionId}","deviceId":${deviceId},"message":${uplinkText}}`;
 }
 
-function sessionText(session: Session): string {
+/** The session record without its state. */
+export function sessionHead(session: Session) {
 	const { device, introduction } = session;
-	const head = JSON.stringify({
+	return {
 		sessionId: session.sessionId,
 		deviceId: device?.deviceId ?? null,
 		model: device?.model ?? introduction.model ?? null,
@@ -41,6 +42,10 @@ function sessionText(session: Session): string {
 		remoteAddress: introduction.remoteAddress,
 		firmwareVersion: device?.firmwareVersion ?? null,
 		metadata: device?.metadata ?? noUpdate,
-	});
-	return `${head.slice(0, -1)},"state":${device?.stateText ?? "null"}}`;
+	};
+}
+
+function sessionText(session: Session): string {
+	const head = JSON.stringify(sessionHead(session));
+	return `${head.slice(0, -1)},"state":${session.device?.stateText ?? "null"}}`;
 }

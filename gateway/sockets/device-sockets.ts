@@ -8,7 +8,7 @@ import type { WebSocket } from "ws";
 import { checkUplink } from "../../device/protocol/messages.js";
 import type { Introduction, Session } from "../sessions/device.js";
 import type { Sessions } from "../sessions/sessions.js";
-import type { Counters } from "../telemetry/counters.js";
+import type { Metrics } from "../telemetry/metrics.js";
 import type { Heartbeat } from "./heartbeat.js";
 import { closeCodes, type SocketLimits } from "./limits.js";
 import { MinuteCounter } from "./rates.js";
@@ -20,7 +20,7 @@ export interface DeviceSocketsOptions {
 	readonly log: Logger;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
-	readonly counters: Counters;
+	readonly metrics: Metrics;
 }
 
 export class DeviceSockets {
@@ -33,7 +33,7 @@ export class DeviceSockets {
 
 	/** Takes on a socket whose upgrade has been checked. */
 	accept(socket: WebSocket, introduction: Introduction): void {
-		const { sessions, heartbeat, limits, counters, now } = this.#options;
+		const { sessions, heartbeat, limits, metrics, now } = this.#options;
 		this.#sockets.add(socket);
 		heartbeat.watch(socket);
 		const session = sessions.open(introduction, {
@@ -45,9 +45,10 @@ export class DeviceSockets {
 		socket.on("message", (data, isBinary) => {
 			if (!session.connected) return;
 			if (isBinary) return this.#end(session, closeCodes.unsupportedData, "text frames only");
+			const startedAt = performance.now();
 			const problem = this.#receive(session, data.toString());
-			counters[problem === undefined ? "uplinks" : "invalidUplinks"] += 1;
-			if (problem === undefined) return;
+			if (problem === undefined) return metrics.relay.observe((performance.now() - startedAt) / 1000);
+			metrics.droppedUplinks.inc();
 			log.warn({ deviceId: session.device?.deviceId, problem }, "uplink dropped");
 			if (invalid.count()) this.#end(session, closeCodes.policyViolation, "too many invalid uplinks");
 		});
@@ -57,6 +58,18 @@ export class DeviceSockets {
 			log.debug({ deviceId: session.device?.deviceId, code }, "device socket closed");
 			sessions.end(session, "disconnected");
 		});
+	}
+
+	/** Bytes that devices have not read yet. */
+	get backlog(): number {
+		let bytes = 0;
+		for (const socket of this.#sockets) bytes += socket.bufferedAmount;
+		return bytes;
+	}
+
+	/** Devices that are connected. */
+	get size(): number {
+		return this.#sockets.size;
 	}
 
 	/** Closes every socket with 1001. */
@@ -70,7 +83,15 @@ export class DeviceSockets {
 		if (value === undefined) return "not JSON";
 		const checked = checkUplink(value);
 		if (checked.problem !== undefined) return checked.problem;
-		return this.#options.sessions.receive(session, checked.uplink, text);
+		const { uplink } = checked;
+		const { isBound, deviceId } = session.introduction;
+		if (isBound && "deviceId" in uplink && uplink.deviceId !== deviceId) {
+			this.#end(session, closeCodes.policyViolation, `this token is for ${deviceId} alone`);
+			return `${uplink.type}: deviceId must be ${deviceId}, whose token was shown`;
+		}
+		const problem = this.#options.sessions.receive(session, uplink, text);
+		if (problem === undefined) this.#options.metrics.uplinks.inc({ type: uplink.type });
+		return problem;
 	}
 
 	#end(session: Session, code: number, reason: string): void {

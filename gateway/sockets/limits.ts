@@ -19,11 +19,18 @@ export interface SocketLimits {
 	readonly slowMonitorBytes: number;
 	/** A monitor that leaves this much unread is closed with 1013. */
 	readonly stuckMonitorBytes: number;
+	/** A snapshot after devices were forgotten waits this long for more of them to be. */
+	readonly snapshotPauseMs: number;
 	/** What one monitor may send: in the long run, and at once. */
 	readonly commandsASecond: number;
 	readonly commandBurst: number;
 	/** For how long, at most, a monitor that sent more than that is not read. */
 	readonly brakeMs: number;
+	/** Devices that are let in: in the long run, and at once. The rest is told to come back, as after a power cut. */
+	readonly devicesASecond: number;
+	readonly deviceBurst: number;
+	/** Upgrades that one address may ask for within two seconds, whatever it shows. */
+	readonly upgradesInTwoSeconds: number;
 	/** Time for a closing handshake, then the socket is destroyed. */
 	readonly closeTimeoutMs: number;
 }
@@ -37,9 +44,13 @@ export const socketLimits: SocketLimits = Object.freeze({
 	deviceBacklogBytes: 1024 * 1024,
 	slowMonitorBytes: 1024 * 1024,
 	stuckMonitorBytes: 8 * 1024 * 1024,
+	snapshotPauseMs: 200,
 	commandsASecond: 50,
 	commandBurst: 100,
 	brakeMs: 5000,
+	devicesASecond: 100,
+	deviceBurst: 200,
+	upgradesInTwoSeconds: 150,
 	closeTimeoutMs: 10_000,
 });
 

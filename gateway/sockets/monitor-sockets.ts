@@ -8,7 +8,7 @@ import type { RawData, WebSocket } from "ws";
 import type { Session } from "../sessions/device.js";
 import type { Sessions } from "../sessions/sessions.js";
 import { type ChangeReason, deviceMessageText, statusUpdateText } from "../sessions/view.js";
-import type { Counters } from "../telemetry/counters.js";
+import type { Metrics } from "../telemetry/metrics.js";
 import { Brake } from "./brake.js";
 import { parseJson } from "./device-sockets.js";
 import type { Heartbeat } from "./heartbeat.js";
@@ -23,7 +23,7 @@ export interface MonitorSocketsOptions {
 	readonly commands: MonitorCommands;
 	readonly heartbeat: Heartbeat;
 	readonly limits: SocketLimits;
-	readonly counters: Counters;
+	readonly metrics: Metrics;
 	readonly log: Logger;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
@@ -32,9 +32,17 @@ export interface MonitorSocketsOptions {
 export class MonitorSockets {
 	readonly #options: MonitorSocketsOptions;
 	readonly #monitors = new Map<WebSocket, Monitor>();
+	#announcing: NodeJS.Timeout | undefined;
 
 	constructor(options: MonitorSocketsOptions) {
 		this.#options = options;
+	}
+
+	/** Bytes that monitors have not read yet. */
+	get backlog(): number {
+		let bytes = 0;
+		for (const monitor of this.#monitors.values()) bytes += monitor.unread;
+		return bytes;
 	}
 
 	/** Monitors that are connected. */
@@ -42,10 +50,14 @@ export class MonitorSockets {
 		return this.#monitors.size;
 	}
 
-	/** Takes on a socket whose upgrade has been checked, and sends it the snapshot. */
-	accept(socket: WebSocket, remoteAddress: string): void {
+	/**
+	 * Takes on a socket whose upgrade has been checked, and sends it the snapshot.
+	 *
+	 * @param batchMs undefined: each frame on its own, as soon as it is there
+	 */
+	accept(socket: WebSocket, remoteAddress: string, batchMs?: number): void {
 		const { sessions, heartbeat, limits, log, now } = this.#options;
-		const monitor = new Monitor({ socket, limits });
+		const monitor = new Monitor({ socket, limits, batchMs });
 		const bucket = new TokenBucket({ perSecond: limits.commandsASecond, burst: limits.commandBurst, now });
 		const brake = new Brake({ socket, perSecond: limits.commandsASecond, maxMs: limits.brakeMs });
 		this.#monitors.set(socket, monitor);
@@ -67,7 +79,17 @@ export class MonitorSockets {
 			this.#monitors.delete(socket);
 			log.info({ remoteAddress, code, monitors: this.size }, "monitor disconnected");
 		});
-		monitor.start(Buffer.from(statusUpdateText("snapshot", sessions.list(), now())));
+		monitor.sendSnapshot(Buffer.from(statusUpdateText("snapshot", sessions.list(), now())));
+	}
+
+	/** Tells every monitor of all sessions anew, soon: some are gone of which no change tells. */
+	announceAll(): void {
+		this.#announcing ??= setTimeout(() => {
+			this.#announcing = undefined;
+			const { sessions, now } = this.#options;
+			const frame = Buffer.from(statusUpdateText("snapshot", sessions.list(), now()));
+			for (const monitor of this.#monitors.values()) monitor.sendSnapshot(frame);
+		}, this.#options.limits.snapshotPauseMs).unref();
 	}
 
 	/** Tells every monitor that a session changed. */
@@ -86,7 +108,8 @@ export class MonitorSockets {
 
 	/** Closes every socket with 1001. */
 	close(): void {
-		for (const socket of this.#monitors.keys()) socket.close(closeCodes.goingAway, "the gateway stops");
+		clearTimeout(this.#announcing);
+		for (const monitor of this.#monitors.values()) monitor.close(closeCodes.goingAway, "the gateway stops");
 	}
 
 	async #answer(data: RawData, isTooMuch: boolean): Promise<string> {
@@ -99,7 +122,9 @@ export class MonitorSockets {
 				: await this.#options.commands.execute(value);
 		const requestId = requestIdOf(value);
 		const { refusal } = outcome;
-		this.#options.counters[refusal ? "refusedCommands" : "commands"] += 1;
+		const { metrics } = this.#options;
+		if (outcome.refusal) metrics.refusedCommands.inc({ code: outcome.refusal.code });
+		else metrics.commands.inc({ type: outcome.command });
 		return JSON.stringify(
 			refusal ? { type: "error", requestId, ...refusal } : { type: "ack", requestId, ...outcome },
 		);

@@ -6,21 +6,41 @@
 import type { WebSocket } from "ws";
 import { closeCodes, type SocketLimits } from "./limits.js";
 
+const [opening, comma, closing] = [Buffer.from("["), Buffer.from(","), Buffer.from("]")];
+
+export interface MonitorOptions {
+	readonly socket: WebSocket;
+	readonly limits: SocketLimits;
+	/** Frames are gathered for so long and sent as one JSON array; undefined: each on its own, at once. */
+	readonly batchMs: number | undefined;
+}
+
 export class Monitor {
 	readonly #socket: WebSocket;
 	readonly #limits: SocketLimits;
+	readonly #batchMs: number | undefined;
+	#batch: Buffer[] = [];
+	#batchBytes = 0;
+	#batchTimer: NodeJS.Timeout | undefined;
 	/** The snapshot of a large fleet may be larger than any limit; it alone must not make a monitor slow. */
 	#snapshotBytes = 0;
 	/** Of each session, by its id, the newest state report that this monitor is too slow for. */
 	readonly #waiting = new Map<string, Buffer>();
 
-	constructor(options: { socket: WebSocket; limits: SocketLimits }) {
+	constructor(options: MonitorOptions) {
 		this.#socket = options.socket;
 		this.#limits = options.limits;
+		this.#batchMs = options.batchMs;
 	}
 
-	/** Sends the first frame. */
-	start(snapshot: Buffer): void {
+	/** Bytes that it has not read yet. */
+	get unread(): number {
+		return this.#socket.bufferedAmount + this.#batchBytes;
+	}
+
+	/** Sends the records of all sessions: the first frame, and again after devices were forgotten. */
+	sendSnapshot(snapshot: Buffer): void {
+		this.#waiting.clear();
 		this.#snapshotBytes = snapshot.length;
 		this.send(snapshot);
 	}
@@ -29,9 +49,11 @@ export class Monitor {
 	send(frame: Buffer | string): void {
 		const socket = this.#socket;
 		if (socket.readyState !== socket.OPEN) return;
-		socket.send(frame, { binary: false }, this.#onWritten);
+		if (this.#batchMs === undefined) socket.send(frame, { binary: false }, this.#onWritten);
+		else this.#gather(Buffer.from(frame), this.#batchMs);
 		if (this.#backlog() <= this.#limits.stuckMonitorBytes) return;
 		this.#waiting.clear();
+		this.#takeBatch();
 		socket.close(closeCodes.tryAgainLater, "reads too slowly");
 	}
 
@@ -45,6 +67,34 @@ export class Monitor {
 	relay(sessionId: string, frame: Buffer, isStateReport: boolean): void {
 		if (!this.#isSlow()) this.sendChange(sessionId, frame);
 		else if (isStateReport) this.#waiting.set(sessionId, frame);
+	}
+
+	/** Starts the closing handshake, after what is gathered has been sent. */
+	close(code: number, reason: string): void {
+		this.#sendBatch();
+		this.#socket.close(code, reason);
+	}
+
+	#gather(frame: Buffer, batchMs: number): void {
+		this.#batch.push(frame);
+		this.#batchBytes += frame.length;
+		this.#batchTimer ??= setTimeout(() => this.#sendBatch(), batchMs);
+	}
+
+	#sendBatch(): void {
+		const frames = this.#takeBatch();
+		if (frames.length === 0 || this.#socket.readyState !== this.#socket.OPEN) return;
+		const parts = frames.flatMap((frame, index) => [index === 0 ? opening : comma, frame]);
+		this.#socket.send(Buffer.concat([...parts, closing]), { binary: false }, this.#onWritten);
+	}
+
+	#takeBatch(): readonly Buffer[] {
+		clearTimeout(this.#batchTimer);
+		this.#batchTimer = undefined;
+		const frames = this.#batch;
+		this.#batch = [];
+		this.#batchBytes = 0;
+		return frames;
 	}
 
 	readonly #onWritten = (): void => {
@@ -61,6 +111,6 @@ export class Monitor {
 
 	/** In bytes, at least. */
 	#backlog(): number {
-		return this.#socket.bufferedAmount - this.#snapshotBytes;
+		return this.unread - this.#snapshotBytes;
 	}
 }

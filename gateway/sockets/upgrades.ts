@@ -9,13 +9,16 @@ import type { Logger } from "pino";
 import { WebSocketServer } from "ws";
 import { chips, deviceId } from "../../device/protocol/messages.js";
 import { findProblem, matches, models, oneOf, type Problem } from "../../device/protocol/schema.js";
-import type { Access } from "../access/access.js";
+import type { Access, Admission } from "../access/access.js";
+import { AddressLimit } from "../access/address-limit.js";
 import { parseUrl, reachedAt, remoteAddressOf } from "../access/origin.js";
 import { type HttpRefusal, problemMediaType, problemText } from "../problem.js";
 import type { Introduction } from "../sessions/device.js";
+import type { Metrics } from "../telemetry/metrics.js";
 import type { DeviceSockets } from "./device-sockets.js";
 import type { SocketLimits } from "./limits.js";
 import type { MonitorSockets } from "./monitor-sockets.js";
+import { TokenBucket } from "./rates.js";
 
 /** The version of the protocol between device and gateway that this gateway speaks. */
 const protocolVersion = "1";
@@ -27,12 +30,17 @@ export interface UpgradesOptions {
 	readonly monitors: MonitorSockets;
 	readonly limits: SocketLimits;
 	readonly publicUrl: URL | undefined;
+	readonly metrics: Metrics;
 	readonly log: Logger;
+	/** Milliseconds since 1970. */
+	readonly now: () => number;
 }
 
 export class Upgrades {
 	readonly #options: UpgradesOptions;
 	readonly #server: WebSocketServer;
+	readonly #addresses: AddressLimit;
+	readonly #admitted: TokenBucket;
 	#isClosed = false;
 
 	constructor(options: UpgradesOptions) {
@@ -45,21 +53,27 @@ export class Upgrades {
 			closeTimeout: options.limits.closeTimeoutMs,
 		};
 		this.#server = new WebSocketServer(serverOptions);
+		const { upgradesInTwoSeconds: points, devicesASecond: perSecond, deviceBurst: burst } = options.limits;
+		this.#addresses = new AddressLimit({ points, seconds: 2, what: "connections" });
+		this.#admitted = new TokenBucket({ perSecond, burst, now: options.now });
 	}
 
 	/** Answers a request to upgrade; to be called for each `upgrade` event of the HTTP server. */
 	async handle(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
 		const onError = () => socket.destroy();
 		socket.on("error", onError);
-		const path = parseUrl(`http://gateway${request.url ?? ""}`)?.pathname;
-		const refusal = await this.#refusalOf(request, path);
-		if (refusal) return this.#refuse(request, path, socket, refusal);
-		const introduction = path === "/device" ? this.#introduction(request) : undefined;
+		const url = parseUrl(`http://gateway${request.url ?? ""}`);
+		const path = url?.pathname;
+		const admission = await this.#admit(request, path);
+		if (admission.refusal) return this.#refuse(request, path, socket, admission.refusal);
+		const introduction = path === "/device" ? this.#introduction(request, admission.deviceId) : undefined;
 		if (introduction && "status" in introduction) return this.#refuse(request, path, socket, introduction);
+		const batchMs = path === "/monitor" ? readBatch(url?.searchParams) : undefined;
+		if (typeof batchMs === "object") return this.#refuse(request, path, socket, batchMs);
 		socket.off("error", onError);
 		this.#server.handleUpgrade(request, socket, head, (webSocket) => {
 			if (introduction) this.#options.devices.accept(webSocket, introduction);
-			else this.#options.monitors.accept(webSocket, remoteAddressOf(request));
+			else this.#options.monitors.accept(webSocket, remoteAddressOf(request), batchMs);
 		});
 	}
 
@@ -68,43 +82,74 @@ export class Upgrades {
 		this.#isClosed = true;
 	}
 
-	async #refusalOf(request: IncomingMessage, path: string | undefined): Promise<HttpRefusal | undefined> {
+	async #admit(request: IncomingMessage, path: string | undefined): Promise<Admission> {
 		const { access } = this.#options;
 		if (path !== "/device" && path !== "/monitor")
-			return { status: 404, detail: "WebSockets are at /device and /monitor." };
-		const refusal =
-			access.checkOrigin(request) ??
-			(await access.check(request, [path === "/device" ? "device" : "monitor"]));
+			return { refusal: { status: 404, detail: "WebSockets are at /device and /monitor." } };
+		const refusal = (await this.#addresses.count(request)) ?? access.checkOrigin(request);
+		if (refusal) return { refusal };
+		const admission = await access.check(request, [path === "/device" ? "device" : "monitor"]);
 		// Asked last: the gateway may have begun to stop while a token was being checked.
-		return refusal ?? (this.#isClosed ? { status: 503, detail: "The gateway is stopping." } : undefined);
+		if (admission.refusal) return admission;
+		if (this.#isClosed) return { refusal: { status: 503, detail: "The gateway is stopping." } };
+		return path === "/monitor" || this.#admitted.take() ? admission : { refusal: crowded() };
 	}
 
 	/** Logged, as a device cannot tell anyone why it stays away; but not for each try of who is past the limit. */
 	#refuse(request: IncomingMessage, path: string | undefined, socket: Duplex, refusal: HttpRefusal): void {
 		const { status, detail } = refusal;
 		const event = { remoteAddress: remoteAddressOf(request), path, status, problem: detail };
-		if (status !== 429) this.#options.log.warn(event, "upgrade refused");
+		this.#options.metrics.refusedUpgrades.inc({ status });
+		if (status !== 429 && !(refusal.headers && status === 503))
+			this.#options.log.warn(event, "upgrade refused");
 		refuse(socket, refusal);
 	}
 
-	#introduction(request: IncomingMessage): Introduction | HttpRefusal {
+	/** @param owner the one device whose own token was shown */
+	#introduction(request: IncomingMessage, owner: string | undefined): Introduction | HttpRefusal {
 		const { headers } = request;
 		const version = headers["protocol-version"];
 		if (version !== undefined && version !== protocolVersion)
 			return badHeader("Protocol-Version", { path: "", expected: `must be ${protocolVersion}` });
 		const id = headers["device-id"];
 		if (id !== undefined && !matches(deviceId, id)) return badHeader("Device-Id", findProblem(deviceId, id));
+		if (owner !== undefined && id !== undefined && id !== owner)
+			return { status: 403, detail: `This token is for ${owner} alone; Device-Id must be that.` };
 		const model = headers["device-model"];
 		if (model !== undefined && !matches(modelName, model))
 			return badHeader("Device-Model", findProblem(modelName, model));
 		return {
-			deviceId: id,
+			deviceId: id ?? owner,
+			isBound: owner !== undefined,
 			model,
 			chip: chips.find((chip) => chip === headers["device-chip"]),
 			remoteAddress: remoteAddressOf(request),
 			baseUrl: (this.#options.publicUrl ?? reachedAt(request)).href.replace(/\/+$/, ""),
 		};
 	}
+}
+
+/** Drawn at random, so that those who are refused together do not come back together. */
+function crowded(): HttpRefusal {
+	const seconds = 1 + Math.floor(Math.random() * 10);
+	return {
+		status: 503,
+		detail: `Too many devices connect at this moment; try again in ${seconds} s.`,
+		headers: { "Retry-After": String(seconds) },
+	};
+}
+
+/**
+ * `?batch=` of a monitor's address: milliseconds.
+ *
+ * @returns undefined where there is none
+ */
+function readBatch(query: URLSearchParams | undefined): number | undefined | HttpRefusal {
+	const text = query?.get("batch");
+	if (text === undefined || text === null) return undefined;
+	const batchMs = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+	if (batchMs >= 20 && batchMs <= 1000) return batchMs;
+	return { status: 400, detail: "batch must be a whole number of milliseconds from 20 to 1000." };
 }
 
 function badHeader(name: string, problem: Problem | undefined): HttpRefusal {

@@ -3,7 +3,7 @@
  * test/gateway/api-probes.ts a request for each status; test/gateway/api.test.ts says which of the three is missing.
  */
 
-import type { Role } from "../../gateway/access/tokens.js";
+import type { Role } from "../../gateway/access/token-file.js";
 import type { Json, JsonObject } from "./json-schema.js";
 import { binaryAnswers, html, json, nothing, problem, type ResponseOf } from "./responses.js";
 import { catalogExample, uploadExample } from "./route-examples.js";

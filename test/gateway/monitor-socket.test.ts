@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type CreateFirmwareRoom, withoutFirmware } from "../../gateway/firmware-room.js";
+import type { CreateFirmwareRoom } from "../../gateway/firmware-room.js";
 import type { Updates } from "../../gateway/sessions/updates.js";
 import { sampleReport } from "../device/protocol/samples.js";
-import { type Client, reportWithVolume, runGateway } from "./running.js";
+import { type Client, reportWithVolume, runGateway, withoutFirmware } from "./running.js";
 
 /** A firmware room whose updates are these, and nothing else. */
 function firmwareWith(updates: Partial<Updates>): CreateFirmwareRoom {
@@ -210,6 +210,7 @@ describe("trigger_ota", () => {
 				open: async () => void heard.push("open"),
 				close: async () => void heard.push("close"),
 				updates: {
+					...withoutFirmware().updates,
 					trigger: async (device) => {
 						device.session.send('{"command":"start_ota","url":"http://a/b"}');
 						setOta(device, {

@@ -6,8 +6,10 @@
 import { once } from "node:events";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import { Router } from "express";
 import { type ClientOptions, WebSocket } from "ws";
 import type { Model } from "../../device/protocol/schema.js";
+import type { FirmwareRoom } from "../../gateway/firmware-room.js";
 import { createGateway, type Gateway, type GatewayOptions } from "../../gateway/gateway.js";
 import { createLog } from "../../gateway/telemetry/log.js";
 import { onEnd, temporaryDirectory } from "../cleanup.js";
@@ -197,4 +199,20 @@ export function bearer(token: string): { Authorization: string } {
 /** A DEV-1's report that differs from others by its volume. */
 export function reportWithVolume(volume: number, deviceId = "dev-1-a1b2c3") {
 	return altered(altered(sampleReport("DEV-1"), "peripherals.audio.volume", volume), "deviceId", deviceId);
+}
+
+/** A firmware room that has nothing to update with. */
+export function withoutFirmware(): FirmwareRoom {
+	return {
+		router: Router(),
+		updates: {
+			trigger: async () => ({ code: "no_firmware", message: "there is none" }),
+			onConnected: () => {},
+			onUplink: () => {},
+			historyOf: () => [],
+			forget: () => {},
+		},
+		open: async () => {},
+		close: async () => {},
+	};
 }

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { withoutFirmware } from "../../gateway/firmware-room.js";
 import { altered, sampleReport } from "../device/protocol/samples.js";
-import { reportWithVolume, runGateway } from "./running.js";
+import { reportWithVolume, runGateway, withoutFirmware } from "./running.js";
 
 const report = sampleReport("DEV-1");
 const named = { "Device-Id": "dev-1-a1b2c3", "Device-Model": "DEV-1", "Device-Chip": "esp32s3" };

@@ -21,7 +21,7 @@ test("every variable is read", async (t) => {
 		DATA_DIR: "d",
 		RELEASES_DIR: "r",
 		DEVICE_TOKEN: "device-token-0123",
-		MONITOR_TOKEN: "monitor-token-0123",
+		MONITOR_TOKEN: "monitor-token-0123,former-token-01234",
 		PUBLIC_URL: "https://gateway.example/audio/",
 		MAX_UPLOAD: "4M",
 		LOG_LEVEL: "silent",
@@ -35,7 +35,7 @@ test("every variable is read", async (t) => {
 		dataDir: resolve("d"),
 		releasesDir: resolve("r"),
 		deviceToken: "device-token-0123",
-		monitorToken: "monitor-token-0123",
+		monitorToken: "monitor-token-0123,former-token-01234",
 		publicUrl: new URL("https://gateway.example/audio/"),
 		maxUploadBytes: 4 * 1024 * 1024,
 		logLevel: "silent",
@@ -81,7 +81,15 @@ describe("a wrong value is named in a sentence that says what to change", () => 
 		});
 
 	test("a token, without telling it", () => {
-		for (const value of ["short", "with a space in the middle", "ümlaut-ümlaut-ümlaut", "x".repeat(513)])
+		for (const value of [
+			"short",
+			"with a space in the middle",
+			"ümlaut-ümlaut-ümlaut",
+			"x".repeat(513),
+			"a-token-0123456789,",
+			",a-token-0123456789",
+			"a-token-0123456789,b-token-0123456789,c-token-0123456789",
+		])
 			for (const name of ["DEVICE_TOKEN", "MONITOR_TOKEN"])
 				assert.throws(
 					() => readSettings({ [name]: value }),

@@ -120,7 +120,7 @@ describe("an update", () => {
 		const second = await runGateway(t, { dataDir, releasesDir });
 		const other = await second.monitor();
 		await second.device(virtualDevice);
-		assert.deepEqual((await other.change("ota")).metadata, {
+		assert.deepEqual((await other.change("connected")).metadata, {
 			otaStatus: "failed",
 			otaPercent: null,
 			otaVersion: "1.4.0",

@@ -9,12 +9,14 @@ import { createServer, request as httpRequest, type IncomingHttpHeaders, type Se
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import express, { type RequestHandler } from "express";
+import { AddressLimit } from "../../../gateway/access/address-limit.js";
 import { CatalogFile } from "../../../gateway/firmware/catalog.js";
 import { ImageFiles } from "../../../gateway/firmware/image-files.js";
 import { Library } from "../../../gateway/firmware/library.js";
 import { createFirmwareRoutes } from "../../../gateway/firmware/routes.js";
 import { UploadStore } from "../../../gateway/firmware/upload-store.js";
-import type { Disk } from "../../../gateway/firmware/whole-file.js";
+
+import type { Disk } from "../../../gateway/whole-file.js";
 import { onEnd, temporaryDirectory } from "../../cleanup.js";
 
 export interface ServingOptions {
@@ -73,6 +75,7 @@ export async function serveFirmware(t: TestContext, options: ServingOptions = {}
 		library,
 		catalog,
 		latestUpdates: () => [],
+		uploadsByAddress: new AddressLimit({ points: 1000, seconds: 60, what: "uploads" }),
 		requireMonitor: pass,
 		requireAny: pass,
 		onUploaded: () => {},

@@ -3,11 +3,12 @@ import fs, { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import type { Choice } from "../../../gateway/firmware/library.js";
-import { UpdateRecords } from "../../../gateway/firmware/update-records.js";
+import { jobsFile } from "../../../gateway/firmware/update-job.js";
 import { Updates } from "../../../gateway/firmware/updates.js";
-import type { Disk } from "../../../gateway/firmware/whole-file.js";
+import { RecordFolder } from "../../../gateway/record-folder.js";
 import { Device, type OtaMetadata, Session } from "../../../gateway/sessions/device.js";
 import type { UpdateRefusal } from "../../../gateway/sessions/updates.js";
+import type { Disk } from "../../../gateway/whole-file.js";
 import { onEnd, temporaryDirectory } from "../../cleanup.js";
 import { progress, report, uplink } from "./uplinks.js";
 
@@ -41,7 +42,12 @@ async function run(t: TestContext, { disk = fs, certPem, at = 1_000_000, ...opti
 				return shelf.choice;
 			},
 		},
-		records: new UpdateRecords({ directory, disk, onProblem: (problem) => void problems.push(problem) }),
+		records: new RecordFolder({
+			directory,
+			disk,
+			onProblem: (problem) => void problems.push(problem),
+			...jobsFile,
+		}),
 		now: () => clock.now,
 		setOta: (device, metadata) => {
 			device.metadata = metadata;
@@ -62,6 +68,7 @@ function connect(
 ): Device {
 	const introduction = {
 		deviceId,
+		isBound: false,
 		model: "DEV-1",
 		chip: "virtual",
 		remoteAddress: "10.0.0.2",

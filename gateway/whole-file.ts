@@ -6,13 +6,19 @@
 import { randomUUID } from "node:crypto";
 import type * as fs from "node:fs/promises";
 import { dirname } from "node:path";
-import { errorCode } from "../start-error.js";
+import { errorCode } from "./start-error.js";
 
-/** What this room asks of `node:fs/promises`; a test hands in one that fails. */
+/** What the gateway asks of `node:fs/promises`; a test hands in one that fails. */
 export type Disk = Pick<
 	typeof fs,
 	"mkdir" | "open" | "readFile" | "readdir" | "realpath" | "rename" | "rm" | "stat"
 >;
+
+/** Differs from what it was once a file has been changed or replaced. @throws {NodeJS.ErrnoException} ENOENT */
+export async function stateOf(disk: Disk, path: string): Promise<string> {
+	const { ino, size, mtimeNs, ctimeNs } = await disk.stat(path, { bigint: true });
+	return [ino, size, mtimeNs, ctimeNs].join();
+}
 
 /** A name beside `path` for a file that is not whole yet. */
 export function temporaryName(path: string): string {
@@ -49,7 +55,17 @@ export async function writeWhole(disk: Disk, path: string, content: string): Pro
 /** Gives a synced file its final name, durably. */
 export async function moveInto(disk: Disk, from: string, to: string): Promise<void> {
 	await disk.rename(from, to);
-	const directory = await disk.open(dirname(to), "r");
+	await syncDirectory(disk, dirname(to));
+}
+
+/** Removes a file, durably; without effect where there is none. */
+export async function removeFile(disk: Disk, path: string): Promise<void> {
+	await disk.rm(path, { force: true });
+	await syncDirectory(disk, dirname(path));
+}
+
+async function syncDirectory(disk: Disk, path: string): Promise<void> {
+	const directory = await disk.open(path, "r");
 	try {
 		await directory.sync();
 	} catch (error) {

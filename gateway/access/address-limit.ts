@@ -1,0 +1,61 @@
+/**
+ * How often one address may do a thing. Without it a single client that loops, or guesses, keeps the gateway busy for
+ * all others.
+ */
+
+import type { IncomingMessage } from "node:http";
+import { RateLimiterMemory } from "rate-limiter-flexible";
+import type { HttpRefusal } from "../problem.js";
+import { remoteAddressOf } from "./origin.js";
+
+export interface AddressLimitOptions {
+	/** How often within `seconds`. */
+	readonly points: number;
+	readonly seconds: number;
+	/** What is too much, for a sentence: "wrong tokens". */
+	readonly what: string;
+}
+
+export class AddressLimit {
+	readonly #what: string;
+	readonly #limiter: RateLimiterMemory;
+
+	constructor({ points, seconds, what }: AddressLimitOptions) {
+		this.#what = what;
+		this.#limiter = new RateLimiterMemory({ points, duration: seconds });
+	}
+
+	/**
+	 * Counts, and says whether it was too much.
+	 *
+	 * @param kind counted apart from other kinds
+	 */
+	async count(request: IncomingMessage, kind = ""): Promise<HttpRefusal | undefined> {
+		await this.#limiter.penalty(keyOf(request, kind));
+		return this.#refusalOf(request, kind, this.#limiter.points);
+	}
+
+	/** Whether it would be too much once more. */
+	check(request: IncomingMessage, kind = ""): Promise<HttpRefusal | undefined> {
+		return this.#refusalOf(request, kind, this.#limiter.points - 1);
+	}
+
+	async #refusalOf(
+		request: IncomingMessage,
+		kind: string,
+		allowed: number,
+	): Promise<HttpRefusal | undefined> {
+		const counted = await this.#limiter.get(keyOf(request, kind));
+		if (!counted || counted.consumedPoints <= allowed) return undefined;
+		const seconds = Math.max(1, Math.ceil(counted.msBeforeNext / 1000));
+		return {
+			status: 429,
+			detail: `Too many ${this.#what} from this address; try again in ${seconds} s.`,
+			headers: { "Retry-After": String(seconds) },
+		};
+	}
+}
+
+function keyOf(request: IncomingMessage, kind: string): string {
+	return `${kind} ${remoteAddressOf(request)}`;
+}

@@ -1,0 +1,33 @@
+/**
+ * `/healthz`: this process answers. `/readyz`: it can do its work, so a proxy may send devices here. `/metrics`: what it
+ * does, for monitors alone, as it tells how many devices there are and how they are used.
+ */
+
+import { type RequestHandler, Router } from "express";
+import { sendProblem } from "../problem.js";
+import type { Metrics } from "./metrics.js";
+
+export interface TelemetryRoutesOptions {
+	readonly metrics: Metrics;
+	readonly requireMonitor: RequestHandler;
+	/** @returns undefined, or a sentence that says why the gateway cannot do its work */
+	readonly findObstacle: () => Promise<string | undefined>;
+}
+
+export function telemetryRoutes({ metrics, requireMonitor, findObstacle }: TelemetryRoutesOptions): Router {
+	const router = Router({ caseSensitive: true, strict: true });
+	router.get("/healthz", (_request, response) => void response.json({ status: "ok" }));
+	router.get("/readyz", async (_request, response) => {
+		const detail = await findObstacle();
+		response.set("Cache-Control", "no-store");
+		if (detail) sendProblem(response, { status: 503, detail });
+		else response.json({ status: "ready" });
+	});
+	router.get("/metrics", requireMonitor, async (_request, response) => {
+		response
+			.set("Cache-Control", "no-store")
+			.type(metrics.contentType)
+			.send(await metrics.read());
+	});
+	return router;
+}

@@ -1,0 +1,242 @@
+/**
+ * The gateway as a process that is killed (SIGKILL) fifty times, at random moments of uploads, updates and reports, over
+ * the same data folder. The moments are drawn from a seed that is printed; KILL_SEED repeats them.
+ */
+
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { cp, readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { type TestContext, test } from "node:test";
+import { build } from "esbuild";
+import { onEnd, temporaryDirectory } from "../cleanup.js";
+import { altered, sampleReport } from "../device/protocol/samples.js";
+import { makeImage } from "./firmware/images.js";
+import { bearer, Client } from "./running.js";
+
+const kills = 50;
+const deviceIds = ["dev-1-000001", "dev-1-000002", "dev-1-000003"];
+const seed = Number(process.env.KILL_SEED ?? Date.now() % 1_000_000);
+
+/** What really happened, as against what the gateway says. */
+interface Truth {
+	/** Versions that each device has run, by its id. */
+	readonly ran: Map<string, Set<string>>;
+	readonly runs: Map<string, string>;
+	/** The latest version whose update the gateway has acknowledged. */
+	readonly acknowledged: Map<string, string>;
+	/** Versions that were being uploaded, and how many of them had been when one was last acknowledged. */
+	readonly uploads: string[];
+	kept: number;
+}
+
+test("nothing is lost, half written or made up by a gateway that is killed at any moment", async (t) => {
+	t.diagnostic(`KILL_SEED=${seed}`);
+	const random = generator(seed);
+	const program = await bundle(t);
+	const dataDir = await temporaryDirectory(t);
+	const truth: Truth = { ran: new Map(), runs: new Map(), acknowledged: new Map(), uploads: [], kept: 0 };
+	for (const id of deviceIds) {
+		truth.runs.set(id, "1.0.0");
+		truth.ran.set(id, new Set(["1.0.0"]));
+	}
+	let tokens = "";
+	for (let round = 0; round <= kills; round += 1) {
+		const before = await filesOf(dataDir, "devices");
+		const { child, url, said } = await start(t, program, dataDir);
+		const kept = await readFile(join(dataDir, "tokens.json"), "utf8");
+		if (round > 0) assert.equal(kept, tokens, "the tokens have changed");
+		tokens = kept;
+		const { device, monitor } = JSON.parse(kept);
+		const life = new Life({ url, device, monitor, truth, random });
+		await life.check(dataDir, before);
+		assert.equal(said.join("").includes("damaged"), false, said.join(""));
+		life.live();
+		// Most kills early, some after what is gathered for a second has gone to disk.
+		await new Promise((resolve) => setTimeout(resolve, random() ** 3 * 1300));
+		child.kill("SIGKILL");
+		await once(child, "exit");
+		await life.end();
+	}
+	t.diagnostic(
+		`${truth.kept} uploads, ${[...truth.ran.values()].reduce((sum, { size }) => sum + size, 0)} versions run`,
+	);
+	assert.ok(truth.kept > 10 && truth.acknowledged.size === deviceIds.length, "too little has happened");
+});
+
+/** Monitors and devices of one run of the gateway. */
+class Life {
+	readonly #options: { url: string; device: string; monitor: string; truth: Truth; random: () => number };
+	readonly #clients: Client[] = [];
+	readonly #work: Promise<void>[] = [];
+
+	constructor(options: Life["options"]) {
+		this.#options = options;
+	}
+
+	get options() {
+		return this.#options;
+	}
+
+	/** Holds what the gateway says after its start against what is true. */
+	async check(dataDir: string, before: readonly string[]): Promise<void> {
+		const { truth } = this.#options;
+		for (const folder of ["devices", "updates", "firmware"])
+			for (const name of await filesOf(dataDir, folder)) {
+				assert.match(name, /\.(json|bin)$/, "a file is left half written");
+				if (name.endsWith(".json")) JSON.parse(await readFile(join(dataDir, folder, name), "utf8"));
+			}
+		const { version } = await this.#get("/ota/status");
+		const since = truth.uploads.slice(Math.max(0, truth.kept - 1));
+		assert.ok(truth.kept === 0 ? true : since.includes(version), `${version} instead of ${since}`);
+		const { devices } = await this.#get("/api/devices");
+		const known = devices.map(({ deviceId }: { deviceId: string }) => `${deviceId}.json`);
+		assert.deepEqual(
+			before.filter((name) => !name.endsWith(".tmp") && !known.includes(name)),
+			[],
+		);
+		for (const { deviceId, metadata, firmwareVersion } of devices) {
+			const ran = truth.ran.get(deviceId);
+			if (firmwareVersion !== null) assert.ok(ran?.has(firmwareVersion), `${deviceId}: ${firmwareVersion}`);
+			if (metadata.otaStatus === "updated") assert.ok(ran?.has(metadata.otaVersion), metadata.otaVersion);
+		}
+		for (const [deviceId, version] of truth.acknowledged) {
+			const content = await readFile(join(dataDir, "updates", `${deviceId}.json`), "utf8");
+			const jobs: readonly { version?: string; status: string }[] = JSON.parse(content).jobs;
+			assert.ok(
+				jobs.some((job) => job.version === version),
+				`${deviceId}: ${version} is not in ${content}`,
+			);
+			for (const job of jobs)
+				if (job.status === "updated") assert.ok(truth.ran.get(deviceId)?.has(job.version ?? ""), job.version);
+		}
+	}
+
+	/** Begins to upload, update and report, until the gateway is gone. */
+	live(): void {
+		for (const id of deviceIds) this.#work.push(this.#device(id).catch(() => {}));
+		this.#work.push(this.#person().catch(() => {}));
+	}
+
+	async end(): Promise<void> {
+		for (const { socket } of this.#clients) socket.terminate();
+		await Promise.all(this.#work);
+	}
+
+	async #person(): Promise<void> {
+		const { url, monitor: token, truth, random } = this.#options;
+		const monitor = this.#connect("/monitor", bearer(token));
+		for (;;) {
+			const version = `1.${truth.uploads.length + 1}.0`;
+			truth.uploads.push(version);
+			const body = new FormData();
+			body.set("firmware", new Blob([makeImage({ chip: "virtual", version })]), `${version}.bin`);
+			const answer = await fetch(`${url}/ota/upload`, { method: "POST", body, headers: bearer(token) });
+			if (answer.status === 429) return;
+			assert.equal(answer.status, 201);
+			truth.kept = truth.uploads.length;
+			const targetId = deviceIds[Math.floor(random() * deviceIds.length)] ?? "";
+			const { type } = await monitor.ask({ type: "trigger_ota", targetId, version: "custom" });
+			if (type === "ack") truth.acknowledged.set(targetId, version);
+		}
+	}
+
+	async #device(id: string): Promise<void> {
+		const { device: token, truth, random } = this.#options;
+		for (let uptime = 1000; ; ) {
+			const runs = truth.runs.get(id) ?? "";
+			const report = altered(altered(sampleReport("DEV-1"), "deviceId", id), "system.firmware_version", runs);
+			const client = this.#connect("/device", {
+				...bearer(token),
+				"Device-Id": id,
+				"Device-Model": "DEV-1",
+				"Device-Chip": "virtual",
+			});
+			await once(client.socket, "open");
+			truth.ran.get(id)?.add(runs);
+			client.send(altered(report, "health.uptime_seconds", uptime));
+			const { url } = JSON.parse(await client.nextText());
+			const version: string = (await this.#get("/ota/status")).version;
+			assert.ok(url);
+			const luck = random();
+			for (const percent of [0, 50, 100])
+				client.send({ type: "ota_progress", percent, bytes_written: percent, bytes_total: 100 });
+			client.send(luck < 0.2 ? { type: "ota_error", reason: "HTTP 404" } : { type: "ota_complete" });
+			client.send(altered(report, "peripherals.audio.volume", Math.floor(random() * 101)));
+			if (luck > 0.4) truth.runs.set(id, version);
+			if (luck >= 0.2) uptime = 0;
+			client.socket.close();
+			await client.closed;
+		}
+	}
+
+	async #get(path: string) {
+		const { url, monitor } = this.#options;
+		return (await fetch(url + path, { headers: bearer(monitor) }))
+			.json()
+			.then(JSON.stringify)
+			.then(JSON.parse);
+	}
+
+	#connect(path: string, headers: Readonly<Record<string, string>>): Client {
+		const client = new Client(this.#options.url.replace("http", "ws") + path, { headers });
+		this.#clients.push(client);
+		return client;
+	}
+}
+
+/** The gateway as one file: fifty starts by way of a compiler would take minutes. */
+async function bundle(t: TestContext): Promise<string> {
+	const directory = await temporaryDirectory(t);
+	const outfile = join(directory, "gateway.mjs");
+	const banner =
+		'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);';
+	await build({
+		entryPoints: ["gateway/main.ts"],
+		bundle: true,
+		platform: "node",
+		format: "esm",
+		banner: { js: banner },
+		outfile,
+		logLevel: "error",
+	});
+	await cp("gateway/dashboard/page", join(directory, "page"), { recursive: true });
+	return outfile;
+}
+
+async function start(t: TestContext, program: string, dataDir: string) {
+	const child: ChildProcess = spawn(process.execPath, [program], {
+		env: { PATH: process.env.PATH, PORT: "0", DATA_DIR: dataDir, RELEASES_DIR: join(dataDir, "releases") },
+		stdio: ["ignore", "pipe", "pipe"],
+	});
+	onEnd(t, async () => {
+		if (child.exitCode !== null || child.signalCode !== null) return;
+		child.kill("SIGKILL");
+		await once(child, "exit");
+	});
+	const said: string[] = [];
+	child.stderr?.on("data", (chunk) => void said.push(String(chunk)));
+	if (!child.stdout) throw new Error("no output");
+	for await (const line of createInterface(child.stdout)) {
+		const [, url] = /^Dashboard +(http:\/\/[^/]+)/.exec(line) ?? [];
+		if (url) return { child, url, said };
+	}
+	throw new Error(`it did not start: ${said.join("")}`);
+}
+
+async function filesOf(dataDir: string, folder: string): Promise<readonly string[]> {
+	return readdir(join(dataDir, folder)).catch(() => []);
+}
+
+/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
+function generator(start: number): () => number {
+	let state = start;
+	return () => {
+		state = (state + 0x6d2b79f5) | 0;
+		let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+		mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+		return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+	};
+}

@@ -1,0 +1,204 @@
+import assert from "node:assert/strict";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { describe, test } from "node:test";
+import { createLog } from "../../gateway/telemetry/log.js";
+import { temporaryDirectory } from "../cleanup.js";
+import { altered, sampleReport } from "../device/protocol/samples.js";
+import { bearer, deviceToken, monitorToken, type Running, reportWithVolume, runGateway } from "./running.js";
+
+const named = { "Device-Id": "dev-1-a1b2c3", "Device-Model": "DEV-1", "Device-Chip": "esp32s3" };
+
+async function ask({ url }: Running, path: string, method = "GET", token = monitorToken) {
+	const response = await fetch(`${url}/api/devices${path}`, { method, headers: bearer(token) });
+	const body = await response.text();
+	return { status: response.status, json: body === "" ? undefined : JSON.parse(body) };
+}
+
+function reported(version: string, uptimeSeconds: number, reason: string) {
+	return altered(
+		altered(
+			altered(sampleReport("DEV-1"), "system.firmware_version", version),
+			"health.uptime_seconds",
+			uptimeSeconds,
+		),
+		"health.reset_reason",
+		reason,
+	);
+}
+
+describe("a device that was here", () => {
+	test("is still known after a restart of the gateway, with all that was known of it", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const first = await runGateway(t, { dataDir });
+		const monitor = await first.monitor();
+		const device = await first.device(named);
+		const text = JSON.stringify(reportWithVolume(7)).replace('"volume":7', '"volume" : 7.0');
+		device.send(text);
+		await monitor.change("identified");
+		device.send({ type: "ota_error", reason: "HTTP 404" });
+		await monitor.change("ota");
+		device.socket.close();
+		const gone = await monitor.change("disconnected");
+		const known = await ask(first, "/dev-1-a1b2c3");
+		await first.gateway.close();
+
+		const second = await runGateway(t, { dataDir });
+		const later = await second.monitor();
+		assert.deepEqual(later.snapshot.sessions, [gone]);
+		assert.equal(gone.metadata.otaStatus, "failed");
+		assert.deepEqual(await ask(second, "/dev-1-a1b2c3"), known);
+		assert.equal(known.json.updates[0].reason, "HTTP 404");
+		for (const targetId of [gone.sessionId, "dev-1-a1b2c3"])
+			assert.equal((await later.ask({ type: "boot_device", targetId })).code, "target_offline");
+		await second.device(named);
+		const back = await later.change("connected");
+		assert.deepEqual([back.state, back.firmwareVersion], [gone.state, gone.firmwareVersion]);
+		assert.notEqual(back.sessionId, gone.sessionId);
+	});
+
+	test("has a history of versions and restarts, the last ten of each", async (t) => {
+		let now = Date.parse("2026-11-20T12:00:00Z");
+		const gateway = await runGateway(t, { now: () => now });
+		const monitor = await gateway.monitor();
+		for (let run = 0; run < 12; run += 1) {
+			const device = await gateway.device(named);
+			now += 10_000;
+			device.send(reported(`1.${run}.0`, 5, `REASON_${run}`));
+			await monitor.change("identified");
+			now += 60_000;
+			device.send(reported(`1.${run}.0`, 65, `REASON_${run}`));
+			await monitor.until(({ type }) => type === "device_message");
+			device.socket.close();
+			await monitor.change("disconnected");
+		}
+		const again = await gateway.device(named);
+		now += 60_000;
+		again.send(reported("1.11.0", 65 + 60, "REASON_11"));
+		await monitor.until(({ message }) => JSON.stringify(message ?? null).includes('"uptime_seconds":125'));
+		const { json } = await ask(gateway, "/dev-1-a1b2c3");
+		const runs = Array.from({ length: 10 }, (_, index) => index + 2);
+		assert.deepEqual(
+			json.versions.map(({ version }: { version: string }) => version),
+			runs.map((run) => `1.${run}.0`),
+		);
+		assert.deepEqual(
+			json.resets.map(({ reason }: { reason: string }) => reason),
+			runs.map((run) => `REASON_${run}`),
+		);
+		assert.equal(json.resets[9].at, new Date(now - 125_000).toISOString());
+		assert.equal(json.versions[9].at, new Date(now - 120_000).toISOString());
+		assert.equal(json.firstSeenAt, "2026-11-20T12:00:00.000Z");
+	});
+
+	test("is on disk within a second after a change, in a file of its own", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const gateway = await runGateway(t, { dataDir });
+		const monitor = await gateway.monitor();
+		await gateway.namedDevice(monitor);
+		const path = join(dataDir, "devices", "dev-1-a1b2c3.json");
+		for (;;) {
+			const content = await readFile(path, "utf8").catch(() => "{}");
+			if (JSON.parse(content).resets?.length === 1) break;
+			await new Promise((resolve) => setTimeout(resolve, 20));
+		}
+	});
+
+	test("costs no more than itself where its file is damaged", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const first = await runGateway(t, { dataDir });
+		const monitor = await first.monitor();
+		for (const id of ["dev-1-000001", "dev-1-000002", "dev-1-000003", "dev-1-000004"]) {
+			const device = await first.device({ "Device-Id": id });
+			device.send(reportWithVolume(1, id));
+			await monitor.change("identified");
+		}
+		await first.gateway.close();
+		const pathOf = (id: string) => join(dataDir, "devices", `dev-1-00000${id}.json`);
+		await writeFile(pathOf("1"), "half");
+		await writeFile(
+			pathOf("2"),
+			(await readFile(pathOf("2"), "utf8")).replace(/"report": "\{/, '"report": "'),
+		);
+		await writeFile(`${pathOf("3")}.0.tmp`, "half");
+		await writeFile(pathOf("4"), '{"firstSeenAt":0}');
+		const lines = new PassThrough({ encoding: "utf8" });
+		const second = await runGateway(t, { dataDir, log: createLog("info", lines) });
+		const { json } = await ask(second, "");
+		assert.deepEqual(
+			json.devices.map(({ deviceId }: { deviceId: string }) => deviceId),
+			["dev-1-000003"],
+		);
+		const log = String(lines.read());
+		for (const id of ["1", "2", "4"]) assert.match(log, new RegExp(`dev-1-00000${id}\\.json is damaged`));
+		assert.equal(
+			(await readdir(join(dataDir, "devices"))).some((name) => name.endsWith(".tmp")),
+			false,
+		);
+	});
+
+	test("is forgotten, its files too, when there are too many and it is longest away", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const first = await runGateway(t, { dataDir, maxDevices: 2 });
+		const monitor = await first.monitor();
+		for (const id of ["one", "two", "three"]) {
+			const device = await first.device({ "Device-Id": id });
+			device.send({ type: "ota_error", reason: "x" });
+			await monitor.change("ota");
+			device.socket.close();
+			await monitor.change("disconnected");
+		}
+		await first.gateway.close();
+		for (const folder of ["devices", "updates"])
+			assert.deepEqual((await readdir(join(dataDir, folder))).sort(), ["three.json", "two.json"]);
+		const second = await runGateway(t, { dataDir, maxDevices: 1 });
+		assert.deepEqual(
+			(await second.monitor()).snapshot.sessions.map(({ deviceId }) => deviceId),
+			["three"],
+		);
+	});
+});
+
+describe("/api/devices", () => {
+	test("is a monitor's alone", async (t) => {
+		const gateway = await runGateway(t);
+		for (const path of ["", "/x"]) assert.equal((await ask(gateway, path, "GET", deviceToken)).status, 401);
+		assert.equal((await ask(gateway, "/x", "DELETE", deviceToken)).status, 401);
+	});
+
+	test("lists every device, and tells more of one", async (t) => {
+		const gateway = await runGateway(t);
+		const monitor = await gateway.monitor();
+		await gateway.device(named);
+		const connected = await monitor.change("connected");
+		const { json } = await ask(gateway, "");
+		const { state, ...head } = connected;
+		const listed = { ...head, chip: "esp32s3", firstSeenAt: connected.connectedAt };
+		assert.deepEqual(json, { devices: [listed] });
+		const one = await ask(gateway, "/dev-1-a1b2c3");
+		assert.deepEqual(one.json, { ...listed, versions: [], resets: [], updates: [], state });
+		const nobody = await ask(gateway, "/nobody");
+		assert.deepEqual([nobody.status, nobody.json.status], [404, 404]);
+	});
+
+	test("forgets a device that is away, and monitors are told of the rest anew", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const gateway = await runGateway(t, { dataDir, limits: { snapshotPauseMs: 10 } });
+		const monitor = await gateway.monitor();
+		const { device, session } = await gateway.namedDevice(monitor);
+		const connected = await ask(gateway, "/dev-1-a1b2c3", "DELETE");
+		assert.deepEqual([connected.status, /is connected/.test(connected.json.detail)], [409, true]);
+		device.send({ type: "ota_error", reason: "x" });
+		device.socket.close();
+		await monitor.change("disconnected");
+		assert.deepEqual(await ask(gateway, "/dev-1-a1b2c3", "DELETE"), { status: 204, json: undefined });
+		const { sessions } = await monitor.until(({ reason }) => reason === "snapshot");
+		assert.deepEqual(sessions, []);
+		assert.equal((await ask(gateway, "/dev-1-a1b2c3", "DELETE")).status, 404);
+		const { sessionId: targetId } = session;
+		assert.equal((await monitor.ask({ type: "boot_device", targetId })).code, "unknown_target");
+		await gateway.gateway.close();
+		for (const folder of ["devices", "updates"]) assert.deepEqual(await readdir(join(dataDir, folder)), []);
+	});
+});

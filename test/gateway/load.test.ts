@@ -1,0 +1,180 @@
+/** What the gateway does where there is more than it can take at once, and how many say so. */
+
+import assert from "node:assert/strict";
+import { rename } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { temporaryDirectory } from "../cleanup.js";
+import { bearer, deviceToken, monitorToken, reportWithVolume, runGateway } from "./running.js";
+
+describe("devices that come back all at once", () => {
+	test("are let in at a rate; the others are told when to try again", async (t) => {
+		let now = 0;
+		const gateway = await runGateway(t, { now: () => now, limits: { deviceBurst: 3, devicesASecond: 2 } });
+		for (let i = 0; i < 3; i += 1) await gateway.device();
+		const seconds = new Set<number>();
+		for (let i = 0; i < 40; i += 1) {
+			const { status, headers } = await gateway.refused("/device", bearer(deviceToken));
+			assert.equal(status, 503);
+			seconds.add(Number(headers["retry-after"]));
+		}
+		assert.ok([...seconds].every((each) => Number.isInteger(each) && each >= 1 && each <= 10));
+		assert.ok(seconds.size > 1, "all at the same moment");
+		await gateway.monitor();
+		now += 1000;
+		for (let i = 0; i < 2; i += 1) await gateway.device();
+		assert.equal((await gateway.refused("/device", bearer(deviceToken))).status, 503);
+	});
+
+	test("with wrong tokens take no place of those with right ones", async (t) => {
+		const gateway = await runGateway(t, { now: () => 0, limits: { deviceBurst: 1 } });
+		assert.equal((await gateway.refused("/device", bearer("wrong"))).status, 401);
+		await gateway.device();
+	});
+
+	test("from one address too many are turned away, whatever they show", async (t) => {
+		const gateway = await runGateway(t, { limits: { upgradesInTwoSeconds: 5 } });
+		let status: number | undefined = 401;
+		for (let i = 0; status === 401 && i < 1000; i += 1)
+			status = (await gateway.refused("/device", bearer(i % 2 ? "wrong" : monitorToken))).status;
+		const { headers, body } = await gateway.refused("/monitor", bearer(monitorToken));
+		if (status === 429) assert.match(body, /Too many (connections|wrong tokens) from this address/);
+		assert.match(String(headers["retry-after"]), /^\d+$/);
+	});
+});
+
+test("uploads from one address are counted: past 30 in a minute they are refused", async (t) => {
+	const { url } = await runGateway(t);
+	const statuses: number[] = [];
+	for (let i = 0; i < 31; i += 1)
+		statuses.push(
+			(await fetch(`${url}/ota/upload`, { method: "POST", headers: bearer(monitorToken) })).status,
+		);
+	assert.deepEqual(statuses, [...Array(30).fill(415), 429]);
+});
+
+describe("a monitor that asks for batches", () => {
+	test("gets arrays of frames, in order, answers among them, and nothing is lost at the end", async (t) => {
+		const gateway = await runGateway(t);
+		const monitor = await gateway.open("/monitor?batch=20", { headers: bearer(monitorToken) });
+		const [snapshot] = JSON.parse(await monitor.nextText());
+		assert.equal(snapshot.reason, "snapshot");
+		const single = await gateway.monitor();
+		const { device } = await gateway.namedDevice(single);
+		for (let volume = 0; volume <= 100; volume += 1) device.send(reportWithVolume(volume));
+		monitor.send({ type: "boot_device", targetId: "nobody", requestId: "among them" });
+		const frames: { type: string; message?: unknown }[] = [];
+		let texts = 0;
+		while (frames.filter(({ type }) => type === "device_message").length < 102) {
+			texts += 1;
+			frames.push(...JSON.parse(await monitor.nextText()));
+		}
+		const relayed = frames.filter(({ type }) => type === "device_message").slice(1);
+		assert.deepEqual(
+			relayed.map(({ message }) => message),
+			Array.from({ length: 101 }, (_, volume) => reportWithVolume(volume)),
+		);
+		assert.ok(texts < frames.length, "more than one frame in a text");
+		if (!frames.some(({ type }) => type === "error")) await monitor.nextText();
+		const slow = await gateway.open("/monitor?batch=1000", { headers: bearer(monitorToken) });
+		await gateway.gateway.close();
+		assert.equal(JSON.parse(await slow.nextText())[0].reason, "snapshot");
+		assert.equal((await slow.closed).code, 1001);
+	});
+
+	test("may ask for 20 to 1000 ms", async (t) => {
+		const gateway = await runGateway(t);
+		for (const batch of ["", "19", "1001", "1e2", "x", "-50", "50.5"]) {
+			const { status, body } = await gateway.refused(`/monitor?batch=${batch}`, bearer(monitorToken));
+			assert.deepEqual([status, /^batch must be/.test(JSON.parse(body).detail)], [400, true], batch);
+		}
+	});
+
+	test("and reads nothing is closed with 1013 too", async (t) => {
+		const gateway = await runGateway(t, { limits: { slowMonitorBytes: 1e9, stuckMonitorBytes: 50_000 } });
+		const monitor = await gateway.open("/monitor?batch=1000", { headers: bearer(monitorToken) });
+		const device = await gateway.device();
+		for (let i = 0; i < 100; i += 1) device.send(reportWithVolume(1));
+		assert.equal((await monitor.closed).code, 1013);
+	});
+});
+
+test("a monitor that answers no ping is cut", async (t) => {
+	const gateway = await runGateway(t, { limits: { pingIntervalMs: 20 } });
+	const headers = bearer(monitorToken);
+	const monitor = await gateway.open("/monitor", { headers, autoPong: false });
+	assert.equal((await monitor.closed).code, 1006);
+});
+
+describe("/metrics", () => {
+	test("counts what happens, for monitors alone", async (t) => {
+		const gateway = await runGateway(t);
+		const read = async (token = monitorToken) => {
+			const response = await fetch(`${gateway.url}/metrics`, { headers: bearer(token) });
+			return {
+				status: response.status,
+				type: response.headers.get("content-type"),
+				text: await response.text(),
+			};
+		};
+		assert.equal((await read(deviceToken)).status, 401);
+		const monitor = await gateway.monitor();
+		const { device, session } = await gateway.namedDevice(monitor);
+		await gateway.device({ "Device-Id": "dev-1-000002" }).then(({ socket }) => socket.close());
+		await monitor.change("disconnected");
+		await monitor.ask({ type: "boot_device", targetId: "nobody" });
+		const payload = { command: "query_state" };
+		await monitor.ask({ type: "control_device", targetId: session.sessionId, payload });
+		await gateway.refused("/device", bearer("wrong"));
+		device.send("nonsense");
+		device.send({ type: "ota_progress", percent: 1, bytes_written: 1, bytes_total: 100 });
+		await monitor.change("ota");
+		device.send({ type: "ota_error", reason: "x" });
+		await monitor.change("ota");
+		const { type, text } = await read();
+		assert.match(type ?? "", /^text\/plain.*version=0\.0\.4/);
+		for (const line of [
+			"gateway_sessions 1",
+			"gateway_known_devices 2",
+			"gateway_monitors 1",
+			"gateway_device_queue_bytes 0",
+			"gateway_monitor_queue_bytes 0",
+			'gateway_uplinks_total{type="state_report"} 1',
+			'gateway_uplinks_total{type="ota_error"} 1',
+			"gateway_dropped_uplinks_total 1",
+			'gateway_commands_total{type="control_device"} 1',
+			'gateway_refused_commands_total{code="unknown_target"} 1',
+			'gateway_refused_upgrades_total{status="401"} 1',
+			'gateway_updates_total{outcome="failed"} 1',
+			"gateway_relay_seconds_count 3",
+		])
+			assert.ok(text.split("\n").includes(line), `${line}\n${text}`);
+	});
+
+	test("an update that ended before a restart is not counted again", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const first = await runGateway(t, { dataDir });
+		const monitor = await first.monitor();
+		const { device } = await first.namedDevice(monitor);
+		device.send({ type: "ota_error", reason: "x" });
+		await monitor.change("ota");
+		await first.gateway.close();
+		const second = await runGateway(t, { dataDir });
+		const later = await second.monitor();
+		await second.device({ "Device-Id": "dev-1-a1b2c3" });
+		assert.equal((await later.change("connected")).metadata.otaStatus, "failed");
+		const text = await (await fetch(`${second.url}/metrics`, { headers: bearer(monitorToken) })).text();
+		assert.equal(/gateway_updates_total\{/.test(text), false);
+	});
+});
+
+test("/readyz says whether the gateway can do its work, to anybody", async (t) => {
+	const dataDir = join(await temporaryDirectory(t), "data");
+	const gateway = await runGateway(t, { dataDir });
+	const ready = await fetch(`${gateway.url}/readyz`);
+	assert.deepEqual([ready.status, await ready.json()], [200, { status: "ready" }]);
+	await rename(dataDir, `${dataDir}-elsewhere`);
+	const lost = await fetch(`${gateway.url}/readyz`);
+	assert.equal(lost.status, 503);
+	assert.match(await lost.text(), /"The data folder cannot be used \(ENOENT\)/);
+});

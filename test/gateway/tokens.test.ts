@@ -1,0 +1,206 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { describe, type TestContext, test } from "node:test";
+import { deviceTokenOf } from "../../gateway/access/secrets.js";
+import { temporaryDirectory } from "../cleanup.js";
+import { sampleReport } from "../device/protocol/samples.js";
+import { bearer, deviceToken, monitorToken, type Running, reportWithVolume, runGateway } from "./running.js";
+
+const made = { deviceToken: undefined, monitorToken: undefined };
+const own = bearer(deviceTokenOf(deviceToken, "dev-1-a1b2c3"));
+
+/** `npm run token`, with nothing of this process' own environment but the path. */
+async function token(environment: Readonly<Record<string, string>>, ...words: readonly string[]) {
+	const child = spawn(process.execPath, ["--import", "tsx", "scripts/token.ts", ...words], {
+		env: { PATH: process.env.PATH, ...environment },
+		stdio: ["ignore", "pipe", "pipe"],
+	});
+	const said = Promise.all([text(child.stdout), text(child.stderr)]);
+	const [code] = await once(child, "close");
+	const [output, error] = await said;
+	return { code, output: output.trim(), error: error.trim() };
+}
+
+async function kept(dataDir: string): Promise<Record<string, string>> {
+	return JSON.parse(await readFile(join(dataDir, "tokens.json"), "utf8"));
+}
+
+async function statusOf({ url }: Running, shown: string): Promise<number> {
+	return (await fetch(`${url}/ota/status`, { headers: bearer(shown) })).status;
+}
+
+/** A gateway with tokens that it made itself. */
+async function runMade(t: TestContext) {
+	const dataDir = await temporaryDirectory(t);
+	return { dataDir, gateway: await runGateway(t, { ...made, dataDir }) };
+}
+
+describe("a device's own token", () => {
+	test("names the device, also where no header does", async (t) => {
+		const gateway = await runGateway(t);
+		const monitor = await gateway.monitor();
+		const device = await gateway.device(own);
+		assert.equal((await monitor.change("connected")).deviceId, "dev-1-a1b2c3");
+		device.send(sampleReport("DEV-1"));
+		assert.equal((await monitor.change("identified")).deviceId, "dev-1-a1b2c3");
+		await gateway.device({ ...own, "Device-Id": "dev-1-a1b2c3" });
+		await monitor.change("replaced");
+	});
+
+	test("is refused to another device", async (t) => {
+		const gateway = await runGateway(t);
+		const { status, body } = await gateway.refused("/device", { ...own, "Device-Id": "dev-1-000002" });
+		assert.equal(status, 403);
+		assert.match(JSON.parse(body).detail, /for dev-1-a1b2c3 alone/);
+	});
+
+	test("ends the connection of one that reports for another", async (t) => {
+		const gateway = await runGateway(t);
+		const monitor = await gateway.monitor();
+		for (const message of [
+			reportWithVolume(5, "dev-1-000002"),
+			{ type: "command_error", deviceId: "dev-1-000002", command: "x", code: "busy", message: "wait" },
+		]) {
+			const device = await gateway.device(own);
+			device.send(message);
+			assert.deepEqual(await device.closed, { code: 1008, reason: "this token is for dev-1-a1b2c3 alone" });
+			await monitor.change("connected");
+			assert.equal((await monitor.next()).reason, "disconnected");
+		}
+	});
+
+	test("fetches firmware, and opens nothing that is a monitor's", async (t) => {
+		const gateway = await runGateway(t);
+		assert.equal((await fetch(`${gateway.url}/ota/catalog`, { headers: own })).status, 200);
+		assert.equal((await fetch(`${gateway.url}/ota/upload`, { method: "POST", headers: own })).status, 401);
+		assert.equal((await gateway.refused("/monitor", own)).status, 401);
+	});
+
+	test("of another device, another gateway or another form is wrong", async (t) => {
+		const gateway = await runGateway(t);
+		const [, signature = ""] = own.Authorization.split("dev-1-a1b2c3");
+		for (const shown of [
+			`dev-1-000002${signature}`,
+			deviceTokenOf(monitorToken, "dev-1-a1b2c3"),
+			deviceTokenOf("another-device-token", "dev-1-a1b2c3"),
+			signature,
+			"dev-1-a1b2c3.",
+			"dev-1-a1b2c3",
+		])
+			assert.equal((await gateway.refused("/device", bearer(shown))).status, 401, shown);
+	});
+
+	test("is printed by npm run token, and nothing of it is kept", async (t) => {
+		const { dataDir, gateway } = await runMade(t);
+		const { output, code } = await token({ DATA_DIR: dataDir }, "dev-1-a1b2c3");
+		assert.deepEqual([output, code], [deviceTokenOf(gateway.gateway.tokens.device, "dev-1-a1b2c3"), 0]);
+		await gateway.device(bearer(output));
+		assert.equal((await readFile(join(dataDir, "tokens.json"), "utf8")).includes("dev-1"), false);
+		const given = await token({ DATA_DIR: dataDir, DEVICE_TOKEN: deviceToken }, "dev-1-a1b2c3");
+		assert.equal(given.output, own.Authorization.replace("Bearer ", ""));
+	});
+});
+
+describe("a token is replaced", () => {
+	test("without a moment in which none works, while the gateway runs", async (t) => {
+		const { dataDir, gateway } = await runMade(t);
+		const old = gateway.gateway.tokens;
+		const login = await fetch(gateway.loginUrl, { redirect: "manual" });
+		const cookie = login.headers.getSetCookie()[0]?.split(";")[0] ?? "";
+		const isLoggedIn = async () =>
+			(await fetch(`${gateway.url}/login/state`, { headers: { cookie } })).status === 204;
+		const ownOld = deviceTokenOf(old.device, "dev-1-a1b2c3");
+
+		assert.equal((await token({ DATA_DIR: dataDir }, "--rotate")).code, 0);
+		const { device = "", monitor = "" } = await kept(dataDir);
+		assert.equal(
+			[old.device, old.monitor, device, monitor].filter((each, i, all) => all.indexOf(each) === i).length,
+			4,
+		);
+		for (const valid of [
+			device,
+			monitor,
+			old.device,
+			old.monitor,
+			ownOld,
+			deviceTokenOf(device, "dev-1-a1b2c3"),
+		])
+			assert.equal(await statusOf(gateway, valid), 200);
+		assert.equal(await isLoggedIn(), true);
+
+		assert.equal((await token({ DATA_DIR: dataDir }, "--retire", "device")).code, 0);
+		for (const [shown, status] of [
+			[device, 200],
+			[deviceTokenOf(device, "dev-1-a1b2c3"), 200],
+			[old.device, 401],
+			[ownOld, 401],
+			[old.monitor, 200],
+		] as const)
+			assert.equal(await statusOf(gateway, shown), status);
+		assert.equal((await token({ DATA_DIR: dataDir }, "--retire")).code, 0);
+		assert.equal(await statusOf(gateway, old.monitor), 401);
+		assert.equal(await isLoggedIn(), false);
+		assert.deepEqual(await kept(dataDir), { device, monitor });
+		assert.deepEqual(gateway.gateway.tokens, { device, monitor });
+	});
+
+	test("in a file written whole, for this user's eyes only", async (t) => {
+		const { dataDir } = await runMade(t);
+		await token({ DATA_DIR: dataDir }, "--rotate", "monitor");
+		const { former } = JSON.parse(await readFile(join(dataDir, "tokens.json"), "utf8"));
+		assert.deepEqual(Object.keys(former), ["monitor"]);
+		assert.equal((await stat(join(dataDir, "tokens.json"))).mode & 0o777, 0o600);
+		assert.equal(
+			(await readdir(dataDir)).some((name) => name.endsWith(".tmp")),
+			false,
+		);
+	});
+
+	test("not twice at once: the first former one would end unasked", async (t) => {
+		const { dataDir } = await runMade(t);
+		await token({ DATA_DIR: dataDir }, "--rotate", "device");
+		const before = await kept(dataDir);
+		const { code, error } = await token({ DATA_DIR: dataDir }, "--rotate");
+		assert.equal(code, 1);
+		assert.match(error, /^The former device token is still valid; retire it first/);
+		assert.deepEqual(await kept(dataDir), before);
+	});
+
+	test("by the environment: two with a comma between", async (t) => {
+		const both = `the-new-device-token,${deviceToken}`;
+		const gateway = await runGateway(t, { deviceToken: both });
+		for (const valid of ["the-new-device-token", deviceToken, deviceTokenOf(deviceToken, "dev-1-a1b2c3")])
+			assert.equal(await statusOf(gateway, valid), 200);
+		assert.equal(await statusOf(gateway, both), 401);
+		assert.equal(gateway.gateway.tokens.device, "the-new-device-token");
+		const { code, error } = await token({ DEVICE_TOKEN: both }, "--rotate", "device");
+		assert.deepEqual(
+			[code, /^DEVICE_TOKEN is set: put a new token before the old one/.test(error)],
+			[1, true],
+		);
+	});
+
+	test("and while the file is damaged or gone, what it last held stays valid", async (t) => {
+		const { dataDir, gateway } = await runMade(t);
+		const { monitor } = gateway.gateway.tokens;
+		await writeFile(join(dataDir, "tokens.json"), "{");
+		assert.equal(await statusOf(gateway, monitor), 200);
+		const other = "another-monitor-token";
+		await writeFile(join(dataDir, "tokens.json"), JSON.stringify({ device: other, monitor: other }));
+		assert.equal(await statusOf(gateway, other), 200);
+		assert.equal(await statusOf(gateway, monitor), 401);
+	});
+
+	for (const words of [[], ["--turn"], ["a", "b"], ["../a"], ["--rotate", "page"], ["--rotate", "--retire"]])
+		test(`npm run token -- ${words.join(" ")} says how it is used`, async (t) => {
+			const dataDir = await temporaryDirectory(t);
+			const { code, error } = await token({ DATA_DIR: dataDir }, ...words);
+			assert.equal(code, 1);
+			assert.match(error, /^npm run token -- dev-1-a1b2c3/);
+			assert.deepEqual(await readdir(dataDir), []);
+		});
+});
