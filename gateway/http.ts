@@ -15,7 +15,7 @@ export interface HttpOptions {
 	readonly publicUrl: URL | undefined;
 	readonly isTls: boolean;
 	/** For the page, which shows it to who has logged in. */
-	readonly deviceToken: string;
+	readonly deviceToken: () => string;
 	/** `/ota/*`, `/releases/*`, `/api/*`, `/healthz`, `/readyz`, `/metrics`. */
 	readonly rooms: readonly Router[];
 	readonly log: Logger;

@@ -10,7 +10,7 @@ import { type Asset, type Bundle, bundlePage } from "./bundle.js";
 export interface DashboardOptions {
 	readonly access: Access;
 	/** What devices show; the page puts it into the commands that start a device. */
-	readonly deviceToken: string;
+	readonly deviceToken: () => string;
 }
 
 export interface Dashboard {
@@ -31,7 +31,7 @@ export function createDashboard({ access, deviceToken }: DashboardOptions): Dash
 	};
 	const router = Router();
 	router.get("/api/device-token", access.require("monitor"), (_request, response) => {
-		response.set("Cache-Control", "no-store").json({ token: deviceToken });
+		response.set("Cache-Control", "no-store").json({ token: deviceToken() });
 	});
 	router.get(["/", "/icon.svg", "/assets/:name"], serveAsset(bundled));
 	return { router, loginPage: async () => (await bundled()).loginPage };
