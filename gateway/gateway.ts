@@ -186,7 +186,7 @@ export class Gateway {
 			access,
 			publicUrl,
 			isTls: settings.tls !== undefined,
-			deviceToken: () => this.tokens.device,
+			deviceToken: () => tokens.current("device"),
 			rooms: [telemetry, firmware.router, devices],
 			log,
 		});

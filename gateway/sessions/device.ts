@@ -61,7 +61,7 @@ export class Device {
 	firmwareVersion: string | null = null;
 	/** Changed through Sessions.setOta alone, so that monitors hear of it. */
 	metadata: OtaMetadata = { otaStatus: "idle", otaPercent: null, otaVersion: null, otaReason: null };
-	/** The latest state report as it came. Kept as text alone: the objects of 10,000 reports would be the collector's work. */
+	/** The latest state report as it came: that is what monitors are sent. As an object it would take thrice the memory. */
 	stateText: string | undefined;
 	/** Milliseconds since 1970, as all times here. */
 	firstSeenAt: number;

@@ -24,13 +24,13 @@ export interface SocketLimits {
 	/** What one monitor may send: in the long run, and at once. */
 	readonly commandsASecond: number;
 	readonly commandBurst: number;
+	/** For how long, at most, a monitor that sent more than that is not read. */
+	readonly brakeMs: number;
 	/** Devices that are let in: in the long run, and at once. The rest is told to come back, as after a power cut. */
 	readonly devicesASecond: number;
 	readonly deviceBurst: number;
 	/** Upgrades that one address may ask for within two seconds, whatever it shows. */
 	readonly upgradesInTwoSeconds: number;
-	/** For how long, at most, a monitor that sent more than that is not read. */
-	readonly brakeMs: number;
 	/** Time for a closing handshake, then the socket is destroyed. */
 	readonly closeTimeoutMs: number;
 }
@@ -47,10 +47,10 @@ export const socketLimits: SocketLimits = Object.freeze({
 	snapshotPauseMs: 200,
 	commandsASecond: 50,
 	commandBurst: 100,
+	brakeMs: 5000,
 	devicesASecond: 100,
 	deviceBurst: 200,
 	upgradesInTwoSeconds: 150,
-	brakeMs: 5000,
 	closeTimeoutMs: 10_000,
 });
 
