@@ -32,3 +32,45 @@ export const catalogExample = {
 	latest: "1.4.0",
 	releases: [{ version: "1.4.0", date: "2026-11-20", notes: "Quieter chimes.", images: [image] }],
 } as const satisfies Catalog;
+
+export const knownDeviceExample = {
+	sessionId: "5f0c6b1e-8f58-4b0e-9a51-6a8d2f1f7c11",
+	deviceId: "dev-1-a1b2c3",
+	model: "DEV-1",
+	connected: false,
+	connectedAt: timestamp,
+	lastSeenAt: timestamp,
+	remoteAddress: "192.168.1.20",
+	firmwareVersion: "1.4.0",
+	metadata: { otaStatus: "updated", otaPercent: 100, otaVersion: "1.4.0", otaReason: null },
+	chip: "esp32s3",
+	firstSeenAt: timestamp,
+} as const;
+
+export const deviceExample = {
+	...knownDeviceExample,
+	versions: [{ version: "1.4.0", at: timestamp }],
+	resets: [{ reason: "SW_RESET", at: timestamp }],
+	updates: [
+		{
+			status: "updated",
+			percent: 100,
+			version: "1.4.0",
+			from: "1.3.0",
+			reason: null,
+			startedAt: timestamp,
+			endedAt: timestamp,
+		},
+	],
+	state: null,
+} as const;
+
+export const updateExample = {
+	deviceId: "dev-1-a1b2c3",
+	status: "updated",
+	percent: 100,
+	version: "1.4.0",
+	from: "1.3.0",
+	startedAt: 1_795_176_000_000,
+	endedAt: 1_795_176_060_000,
+} as const;

@@ -6,10 +6,16 @@
 import type { Role } from "../../gateway/access/token-file.js";
 import type { Json, JsonObject } from "./json-schema.js";
 import { binaryAnswers, html, json, nothing, problem, type ResponseOf } from "./responses.js";
-import { catalogExample, uploadExample } from "./route-examples.js";
+import {
+	catalogExample,
+	deviceExample,
+	knownDeviceExample,
+	updateExample,
+	uploadExample,
+} from "./route-examples.js";
 
 export interface Route {
-	readonly method: "get" | "post";
+	readonly method: "get" | "post" | "delete";
 	/** As OpenAPI writes it: `/releases/{path}`; a parameter may hold slashes where the route allows them. */
 	readonly path: string;
 	readonly summary: string;
@@ -25,6 +31,14 @@ export interface Route {
 
 const socketHere = { 426: problem("A WebSocket lives here: see asyncapi.yaml.", { Upgrade: "websocket" }) };
 
+const deviceIdInPath = {
+	name: "deviceId",
+	in: "path",
+	required: true,
+	schema: { type: "string" },
+	example: "dev-1-a1b2c3",
+};
+
 export const routes: readonly Route[] = [
 	{
 		method: "get",
@@ -32,6 +46,61 @@ export const routes: readonly Route[] = [
 		summary: "Whether the gateway runs",
 		roles: [],
 		responses: { 200: json("It does.", "health", { status: "ok" }) },
+	},
+	{
+		method: "get",
+		path: "/readyz",
+		summary: "Whether the gateway can do its work: it is not stopping, and its data folder can be written",
+		roles: [],
+		responses: {
+			200: json("It can.", "readiness", { status: "ready" }),
+			503: problem("It cannot; `detail` says why."),
+		},
+	},
+	{
+		method: "get",
+		path: "/metrics",
+		summary: "What the gateway does, in numbers for Prometheus",
+		roles: ["monitor"],
+		responses: { 200: { description: "Now.", content: { "text/plain": { schema: { type: "string" } } } } },
+	},
+	{
+		method: "get",
+		path: "/api/devices",
+		summary: "Every device that is known, connected or not",
+		roles: ["monitor"],
+		responses: { 200: json("The devices.", "devices", { devices: [knownDeviceExample] }) },
+	},
+	{
+		method: "get",
+		path: "/api/devices/{deviceId}",
+		summary: "All that is known of a device",
+		roles: ["monitor"],
+		parameters: [deviceIdInPath],
+		responses: {
+			200: json("The device.", "device", deviceExample),
+			404: problem("No device of that name is known."),
+		},
+	},
+	{
+		method: "delete",
+		path: "/api/devices/{deviceId}",
+		summary: "Forgets a device that is away; every monitor gets a new snapshot",
+		roles: ["monitor"],
+		isChecked: true,
+		parameters: [deviceIdInPath],
+		responses: {
+			204: nothing("It is forgotten."),
+			404: problem("No device of that name is known."),
+			409: problem("It is connected and would be known again at once."),
+		},
+	},
+	{
+		method: "get",
+		path: "/api/device-token",
+		summary: "The token that devices show, for the page that helps to connect one",
+		roles: ["monitor"],
+		responses: { 200: json("The token.", "token", { token: "<the device token>" }) },
 	},
 	{
 		method: "get",
@@ -87,6 +156,13 @@ export const routes: readonly Route[] = [
 		summary: "The releases",
 		roles: ["device", "monitor"],
 		responses: { 200: json("The catalog.", "catalog", catalogExample) },
+	},
+	{
+		method: "get",
+		path: "/ota/history",
+		summary: "The latest 200 updates of all devices, the latest first",
+		roles: ["monitor"],
+		responses: { 200: json("The updates.", "history", { updates: [updateExample] }) },
 	},
 	{
 		method: "get",
@@ -170,6 +246,21 @@ const textOrNull = { type: ["string", "null"] };
 const count = { type: "integer", minimum: 0 };
 const sha256 = { type: "string", pattern: "^[0-9a-f]{64}$" };
 
+const time = { type: "string", format: "date-time" };
+const knownDevice = {
+	sessionId: { type: "string" },
+	deviceId: { type: "string" },
+	model: textOrNull,
+	connected: { type: "boolean" },
+	connectedAt: time,
+	lastSeenAt: time,
+	remoteAddress: { type: "string" },
+	firmwareVersion: textOrNull,
+	metadata: { type: "object" },
+	chip: textOrNull,
+	firstSeenAt: time,
+};
+
 /** Bodies by the names that `json` gives them. */
 export const bodySchemas: Readonly<Record<string, JsonObject>> = {
 	problem: {
@@ -184,6 +275,36 @@ export const bodySchemas: Readonly<Record<string, JsonObject>> = {
 		},
 		additionalProperties: false,
 	},
+	readiness: object({ status: { const: "ready" } }),
+	token: object({ token: { type: "string" } }),
+	devices: object({ devices: list(object(knownDevice)) }),
+	device: object({
+		...knownDevice,
+		versions: list(object({ version: { type: "string" }, at: time })),
+		resets: list(object({ reason: { type: "string" }, at: time })),
+		updates: list(
+			object({
+				status: { type: "string" },
+				percent: { type: ["integer", "null"] },
+				version: textOrNull,
+				from: textOrNull,
+				reason: textOrNull,
+				startedAt: time,
+				endedAt: { ...textOrNull, format: "date-time" },
+			}),
+		),
+		state: { type: ["object", "null"], description: "the latest state_report" },
+	}),
+	history: object({
+		updates: list({
+			...object({
+				deviceId: { type: "string" },
+				status: { type: "string" },
+				startedAt: { ...count, description: "milliseconds since 1970" },
+			}),
+			additionalProperties: true,
+		}),
+	}),
 	health: object({ status: { const: "ok" } }),
 	upload: object({
 		filename: textOrNull,

@@ -69,7 +69,7 @@ export const monitorErrorWords: Readonly<Record<MonitorErrorCode, string>> = {
 };
 
 export const reasonWords: Readonly<Record<ChangeReason, string>> = {
-	snapshot: "the first frame: every session",
+	snapshot: "the first frame, and again after a device was forgotten: every session",
 	connected: "a device connected",
 	identified: "its first report, or another model or version than before",
 	disconnected: "its connection ended",

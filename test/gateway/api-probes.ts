@@ -40,6 +40,16 @@ function binary(operation: string, path: string): Readonly<Record<string, Probe>
 /** By "METHOD path status", in the order in which they are asked. 401, 403 and 429 of all routes are probed by rule. */
 export const probes: Readonly<Record<string, Probe>> = {
 	"GET /healthz 200": { path: "/healthz" },
+	"GET /readyz 200": { path: "/readyz" },
+	"GET /readyz 503": { heldBy: "test/gateway/load.test.ts" },
+	"GET /metrics 200": { path: "/metrics", headers: monitor },
+	"GET /api/devices 200": { path: "/api/devices", headers: monitor },
+	"GET /api/devices/{deviceId} 200": { path: "/api/devices/dev-1-a1b2c3", headers: monitor },
+	"GET /api/devices/{deviceId} 404": { path: "/api/devices/nobody", headers: monitor },
+	"DELETE /api/devices/{deviceId} 409": { path: "/api/devices/dev-1-a1b2c3", headers: monitor },
+	"DELETE /api/devices/{deviceId} 404": { path: "/api/devices/nobody", headers: monitor },
+	"DELETE /api/devices/{deviceId} 204": { heldBy: "test/gateway/known-devices.test.ts" },
+	"GET /api/device-token 200": { path: "/api/device-token", headers: monitor },
 	"GET /device 426": { path: "/device" },
 	"GET /monitor 426": { path: "/monitor" },
 	"GET /ota/firmware.bin 404": { path: "/ota/firmware.bin", headers: device },
@@ -50,6 +60,7 @@ export const probes: Readonly<Record<string, Probe>> = {
 	"POST /ota/upload 422": upload(form(filePart(Buffer.from("no image")))),
 	"POST /ota/upload 507": { heldBy: "test/gateway/firmware/upload.test.ts" },
 	"GET /ota/status 200": { path: "/ota/status", headers: device },
+	"GET /ota/history 200": { path: "/ota/history", headers: monitor },
 	"GET /ota/catalog 200": { path: "/ota/catalog", headers: device },
 	...binary("GET /ota/firmware.bin", "/ota/firmware.bin"),
 	...binary("GET /releases/{path}", pathOf(release)),
@@ -67,7 +78,7 @@ export const probes: Readonly<Record<string, Probe>> = {
 
 /** Shows no token, or another site's page. */
 export function probeByRule(path: string, status: number): Asked | undefined {
-	const asked = path.replace("{path}", "none.bin");
+	const asked = path.replace("{path}", "none.bin").replace("{deviceId}", "nobody");
 	if (status === 401) return { path: asked };
 	if (status === 403) return { path: asked, headers: { ...monitor, ...otherSite } };
 	return undefined;
