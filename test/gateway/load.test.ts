@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
+import { socketLimits } from "../../gateway/sockets/limits.js";
 import { temporaryDirectory } from "../cleanup.js";
 import { bearer, deviceToken, monitorToken, reportWithVolume, runGateway } from "./running.js";
 
@@ -177,4 +178,13 @@ test("/readyz says whether the gateway can do its work, to anybody", async (t) =
 	const lost = await fetch(`${gateway.url}/readyz`);
 	assert.equal(lost.status, 503);
 	assert.match(await lost.text(), /"The data folder cannot be used \(ENOENT\)/);
+});
+
+test("the limits in force are those of the interface", () => {
+	const { pingIntervalMs, unansweredPings, maxFrameBytes, invalidUplinksAMinute } = socketLimits;
+	assert.deepEqual([pingIntervalMs, pingIntervalMs * unansweredPings], [15_000, 30_000]);
+	assert.deepEqual([maxFrameBytes, invalidUplinksAMinute], [64 * 1024, 20]);
+	const { slowMonitorBytes, stuckMonitorBytes, commandsASecond, commandBurst } = socketLimits;
+	assert.deepEqual([slowMonitorBytes, stuckMonitorBytes], [1 << 20, 8 << 20]);
+	assert.deepEqual([commandsASecond, commandBurst, socketLimits.closeTimeoutMs], [50, 100, 10_000]);
 });

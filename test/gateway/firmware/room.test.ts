@@ -127,6 +127,16 @@ describe("an update", () => {
 			otaReason: "connection failed: 404",
 		});
 	});
+	test("goes to PUBLIC_URL where that is set", async (t) => {
+		const gateway = await runGateway(t, { publicUrl: new URL("https://gateway.example/audio/") });
+		await upload(gateway.url, monitorToken);
+		const monitor = await gateway.monitor();
+		const device = await gateway.device(virtualDevice);
+		await monitor.change("connected");
+		assert.equal((await monitor.ask({ type: "trigger_ota", targetId: "dev-1-a1b2c3" })).type, "ack");
+		const { url } = JSON.parse(await device.nextText());
+		assert.equal(url, "https://gateway.example/audio/ota/firmware.bin");
+	});
 	test("over TLS with a certificate of one's own brings it along", async (t) => {
 		const directory = await temporaryDirectory(t);
 		const [cert, key] = [join(directory, "cert.pem"), join(directory, "key.pem")];
