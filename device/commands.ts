@@ -3,7 +3,13 @@
 import type { Audio } from "./peripherals/audio.js";
 import type { Haptics } from "./peripherals/haptics.js";
 import type { LedRing } from "./peripherals/led-ring.js";
-import { type Command, type CommandError, type CommandErrorCode, checkCommand } from "./protocol/messages.js";
+import {
+	type Command,
+	type CommandError,
+	type CommandErrorCode,
+	type CommandOf,
+	checkCommand,
+} from "./protocol/messages.js";
 import { isRecord, type Model } from "./protocol/schema.js";
 
 export interface CommandsOptions {
@@ -14,6 +20,8 @@ export interface CommandsOptions {
 	readonly haptics: Haptics | undefined;
 	/** A state report is wanted. */
 	readonly onQuery: () => void;
+	/** An update is wanted. @returns why not now, as a sentence; undefined: it begins */
+	readonly onUpdate: (command: CommandOf<"start_ota">) => string | undefined;
 	readonly send: (error: CommandError) => void;
 }
 
@@ -39,7 +47,7 @@ export class Commands {
 	}
 
 	#obey(command: Command): void {
-		const { audio, ring, haptics, onQuery } = this.#options;
+		const { audio, ring, haptics, onQuery, onUpdate } = this.#options;
 		switch (command.command) {
 			case "set_volume":
 				audio.volume = command.value;
@@ -51,6 +59,8 @@ export class Commands {
 					return this.#refuse(command.command, "busy", "the ring shows the update; try again after it");
 				return ring.preset(command.value);
 			case "play_audio":
+				if (ring.isUpdating)
+					return this.#refuse(command.command, "busy", "the device is being updated; try again after it");
 				return audio.play(command.value);
 			case "set_brightness":
 				ring.brightness = command.value;
@@ -58,8 +68,11 @@ export class Commands {
 			case "set_haptics":
 				if (haptics) haptics.intensity = command.value;
 				return;
-			case "start_ota":
-				return this.#refuse(command.command, "unsupported", "this firmware cannot update itself yet");
+			case "start_ota": {
+				const busy = onUpdate(command);
+				if (busy !== undefined) this.#refuse(command.command, "busy", busy);
+				return;
+			}
 		}
 	}
 

@@ -140,6 +140,80 @@ export interface WebSocketClientOptions {
 }
 export type WebSocketPart = Part<WebSocketClientOptions, WebSocketClient>;
 
+/**
+ * ECMA-419 `embedded:network/http/client` (Moddable SDK): requests are answered one after the other on one connection. What
+ * the SDK's does holds for every host: no time-outs; an Error without a word for whatever went wrong, a refused certificate
+ * too; requests that are made from within onDone are lost.
+ */
+export interface HttpClient {
+	request(options: HttpRequestOptions): HttpRequest;
+	close(): void;
+}
+export interface HttpRequest {
+	/** Fills `buffer`, which must not be longer than what onReadable offers. What is not read keeps the sender waiting. */
+	read(buffer: Uint8Array): unknown;
+}
+export interface HttpRequestOptions {
+	path: string;
+	headers: Map<string, string>;
+	/** Names are in lower case. */
+	onHeaders: (status: number, headers: ReadonlyMap<string, string>) => void;
+	onReadable: (byteCount: number) => void;
+	/** Null: the whole answer came. */
+	onDone: (error: Error | null) => void;
+}
+export interface HttpClientOptions {
+	host: string;
+	port: number;
+	dns: ResolverOption;
+	onError: () => void;
+}
+export type HttpPart = Part<HttpClientOptions, HttpClient>;
+/** Over TLS; a session is never resumed, since the SDK's cache forgets by which authority it was checked. */
+export type HttpsPart = Part<
+	HttpClientOptions & {
+		/** CA certificate in PEM; undefined: the authority that the host knows. */
+		certificate: string | undefined;
+	},
+	HttpClient
+>;
+
+/** Moddable's `crypt` Digest for one algorithm. */
+export interface Digest {
+	write(bytes: Uint8Array): void;
+	/** The digest of all that was written; the object is used up. */
+	close(): ArrayBuffer;
+}
+
+/**
+ * The app slot that does not run: Moddable's `embedded:update` in mode "a", and `embedded:storage/flash` to read it back.
+ * A slot takes bytes from its beginning on, each once, and erases ahead of them by itself.
+ */
+export interface UpdateSlot {
+	/** What fits, in bytes. */
+	readonly byteLength: number;
+	/** Begins anew; what the slot held cannot be started any more. @throws Error, also while the running image is unconfirmed */
+	open(): void;
+	/** Appends, and returns when it is in flash. @throws Error where it is not */
+	write(bytes: Uint8Array): void;
+	/** Fills `buffer` with what is in flash from `offset` on. */
+	read(buffer: Uint8Array, offset: number): void;
+	/** Has the whole image checked and chooses it for the next start. @throws Error where it is not chosen */
+	complete(): void;
+	/** Without complete: the slot is not chosen. */
+	close(): void;
+}
+
+/** The boot loader's probation of a new image: ESP-IDF's roll-back. */
+export interface BootState {
+	/** Whether the running image was started for the first time and is not confirmed. */
+	readonly isPendingVerify: boolean;
+	/** The running image stays. @returns whether that is written */
+	confirm(): boolean;
+	/** Restarts with the former image. Returns only where there is none. */
+	rollBack(): void;
+}
+
 /** One question to a time server. */
 export interface TimeQuery {
 	close(): void;
@@ -188,8 +262,16 @@ export interface Host {
 		readonly dns: ResolverPart;
 		readonly ws: WebSocketPart;
 		readonly wss: WebSocketPart;
+		readonly http: HttpPart;
+		readonly https: HttpsPart;
 		readonly time: TimePart;
 	};
+	readonly update: {
+		/** The slot for the next image. Making one touches nothing. */
+		readonly slot: Part<object, UpdateSlot>;
+		readonly boot: Part<object, BootState>;
+	};
+	readonly digest: { readonly sha256: Part<object, Digest> };
 	readonly storage: { readonly settings: Part<object, KeyValueStore> };
 	readonly peripheral: {
 		readonly button: Readonly<Record<ButtonName, ButtonPart>>;

@@ -8,6 +8,7 @@ import type { ButtonName, Host } from "./host.js";
 import { Clock } from "./network/clock.js";
 import { type GatewayUrl, parseGatewayUrl } from "./network/gateway-url.js";
 import { Link, type LinkState } from "./network/link.js";
+import { LookupTicket } from "./network/lookup.js";
 import { type WiFiState, WiFiStation } from "./network/wifi.js";
 import { AmbientLight } from "./peripherals/ambient-light.js";
 import { Audio } from "./peripherals/audio.js";
@@ -19,6 +20,9 @@ import { Touch } from "./peripherals/touch.js";
 import type { StateReport } from "./protocol/messages.js";
 import { Settings } from "./settings.js";
 import { StateReporter } from "./state-report.js";
+import type { FirmwareUrl } from "./update/firmware-url.js";
+import { Probation } from "./update/probation.js";
+import { type UpdateMessage, Updater } from "./update/updater.js";
 
 /** What the host put there; declared here because the SDK's own typing of it knows only pins and buses. */
 declare const device: Host;
@@ -37,6 +41,12 @@ function gatewayUrl(text: string): GatewayUrl | undefined {
 export default function main(): void {
 	const { model, chip, network, peripheral, storage } = device;
 	const system = new device.system({});
+	const restart = () => {
+		settings.flush();
+		system.restart();
+	};
+	// First of all: whatever fails below, a new image that does not prove itself gives way to the former one.
+	const probation = new Probation({ boot: new device.update.boot({}), restart });
 	const settings = new Settings({ part: storage.settings });
 	const deviceId = `${model.toLowerCase()}-${system.macAddress.slice(-8).replaceAll(":", "").toLowerCase()}`;
 	const now = () => system.uptimeMs;
@@ -44,7 +54,10 @@ export default function main(): void {
 	const reporter = new StateReporter({
 		read: readState,
 		canSend: () => link.isDrained,
-		send: (report) => link.send(report),
+		send: (report) => {
+			link.send(report);
+			proveFirmware();
+		},
 	});
 	const changed = () => reporter.changed();
 
@@ -78,7 +91,17 @@ export default function main(): void {
 			},
 		});
 	const light = peripheral.ambientLight && new AmbientLight({ part: peripheral.ambientLight });
-	const touch = peripheral.touch && new Touch({ part: peripheral.touch, onChanged: changed });
+	const touch =
+		peripheral.touch &&
+		new Touch({
+			part: peripheral.touch,
+			onChanged: (isActive) => {
+				if (isActive) haptics?.pulse();
+				changed();
+			},
+		});
+	/** Somebody waits: what is not connected tries at once, where it has been told what to connect to. */
+	let hurry = () => {};
 	const buttons = new Buttons({ parts: peripheral.button, onPressed, onChanged: changed });
 
 	const ssid = settings.text("ssid");
@@ -108,8 +131,29 @@ export default function main(): void {
 		],
 		onStateChanged: onLink,
 		onMessage: (message) => commands.receive(message),
-		onDrained: () => reporter.flush(),
+		onDrained: () => {
+			reporter.flush();
+			proveFirmware();
+		},
 	});
+	const updater = new Updater({
+		network,
+		createLookup: () => new LookupTicket(network.dns),
+		slot: device.update.slot,
+		sha256: device.digest.sha256,
+		chip,
+		model,
+		now,
+		headersFor: credentialsFor,
+		send: sendOfUpdate,
+		onRunning: (isRunning) => {
+			if (isRunning) audio.stop();
+			ring.isUpdating = isRunning;
+		},
+		restart,
+	});
+	/** How an update ended while there was no connection. */
+	let unsent: UpdateMessage | undefined;
 	const commands = new Commands({
 		deviceId,
 		model,
@@ -117,8 +161,18 @@ export default function main(): void {
 		ring,
 		haptics,
 		onQuery: changed,
+		onUpdate: (command) => {
+			if (updater.isRunning) return "an update is under way; wait until it has ended";
+			if (probation.isOn) return "the firmware is new and not confirmed yet; try again in a minute";
+			updater.start(command);
+			return undefined;
+		},
 		send: (error) => link.send(error),
 	});
+	hurry = () => {
+		wifi.hurry();
+		link.hurry();
+	};
 	wifi.start();
 
 	function onWiFi(state: WiFiState): void {
@@ -137,6 +191,8 @@ export default function main(): void {
 		trace(`gateway ${state}\n`);
 		if (state === "connected") {
 			ring.connection = ledState.connected;
+			if (unsent) link.send(unsent);
+			unsent = undefined;
 			reporter.start();
 			return;
 		}
@@ -145,10 +201,26 @@ export default function main(): void {
 		if (state === "failed") ring.connection = ledState.serverFailed;
 	}
 
+	/** New firmware is good once the gateway has accepted the device, a report is out and the codec answers. */
+	function proveFirmware(): void {
+		if (reporter.hasReported && link.isDrained && audio.isReady) probation.pass();
+	}
+
+	/** The gateway gives its firmware to devices with the token; nobody else is shown it. */
+	function credentialsFor({ isSecure, host, port }: FirmwareUrl): readonly (readonly [string, string])[] {
+		const isGateway = url?.isSecure === isSecure && url.host === host && url.port === port;
+		return isGateway ? [["authorization", `Bearer ${settings.text("token")}`]] : [];
+	}
+
+	function sendOfUpdate(message: UpdateMessage): void {
+		trace(`update: ${message.type === "ota_error" ? message.reason : message.type}\n`);
+		if (link.state === "connected") link.send(message);
+		else if (message.type !== "ota_progress") unsent = message;
+	}
+
 	function onPressed(name: ButtonName): void {
-		wifi.hurry();
-		link.hurry();
-		if (name === "play") audio.toggle();
+		hurry();
+		if (name === "play" && !ring.isUpdating) audio.toggle();
 		if (name === "mute") audio.toggleMute();
 		if (name === "volumeUp") audio.volume = Math.min(100, audio.volume + volumeStep);
 		if (name === "volumeDown") audio.volume = Math.max(0, audio.volume - volumeStep);

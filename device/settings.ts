@@ -13,6 +13,9 @@ const writeDelayMs = 5_000;
 /** At most 15 characters each (ESP-IDF NVS). */
 export type SettingName = "ssid" | "password" | "gateway" | "token" | "volume" | "brightness" | "haptics";
 
+/** What a person gives when flashing. */
+const givenSettings: readonly SettingName[] = Object.freeze(["ssid", "password", "gateway", "token"]);
+
 export interface SettingsOptions {
 	readonly part: Host["storage"]["settings"];
 }
@@ -24,6 +27,7 @@ export class Settings {
 
 	constructor(options: SettingsOptions) {
 		this.#store = new options.part({});
+		for (const name of givenSettings) this.#keep(name);
 	}
 
 	/** A setting as text; empty where it is not set. */
@@ -52,13 +56,22 @@ export class Settings {
 	flush(): void {
 		Timer.clear(this.#timer);
 		this.#timer = undefined;
-		for (const [name, text] of this.#changed) {
-			try {
-				this.#store.write(name, text);
-			} catch (error) {
-				trace(`settings: ${name} could not be written: ${error}\n`);
-			}
-		}
+		for (const [name, text] of this.#changed) this.#write(name, text);
 		this.#changed.clear();
+	}
+
+	/** Keeps what the command line gave: the image of the next update, built for a fleet, does not know it. */
+	#keep(name: SettingName): void {
+		const given = this.text(name);
+		if (given === "" || this.#store.read(name) === given) return;
+		this.#write(name, given);
+	}
+
+	#write(name: SettingName, text: string): void {
+		try {
+			this.#store.write(name, text);
+		} catch (error) {
+			trace(`settings: ${name} could not be written: ${error}\n`);
+		}
 	}
 }

@@ -20,10 +20,16 @@ export class StateReporter {
 	readonly #options: StateReporterOptions;
 	#isDue = false;
 	#isScheduled = false;
+	#hasReported = false;
 	#timer: Timer | undefined;
 
 	constructor(options: StateReporterOptions) {
 		this.#options = options;
+	}
+
+	/** Whether a report was sent on the connection that is open. */
+	get hasReported(): boolean {
+		return this.#hasReported;
 	}
 
 	/** The connection is open: reports now and every 5 s. */
@@ -38,6 +44,7 @@ export class StateReporter {
 		Timer.clear(this.#timer);
 		this.#timer = undefined;
 		this.#isDue = false;
+		this.#hasReported = false;
 	}
 
 	/** Something to report: it goes out at the end of this turn, however much else changes in it. */
@@ -58,6 +65,7 @@ export class StateReporter {
 	flush(): void {
 		if (!this.#isDue || !this.#options.canSend()) return;
 		this.#isDue = false;
+		this.#hasReported = true;
 		this.#options.send(this.#options.read());
 	}
 }

@@ -20,25 +20,33 @@ async function run(): Promise<void> {
 	const gateway = createGateway(settings);
 	const { url, port, loginUrl } = await gateway.listen();
 	const devices: VirtualDevice[] = [];
+	let isStopping = false;
 	const stop = async () => {
+		// npm passes a Ctrl-C on that the terminal sends as well.
+		if (isStopping) return;
+		isStopping = true;
 		await Promise.all(devices.map((device) => device.close()));
 		await gateway.close();
 		process.exit(0);
 	};
-	process.once("SIGINT", stop);
-	process.once("SIGTERM", stop);
+	process.on("SIGINT", stop);
+	process.on("SIGTERM", stop);
 
 	for (const model of models) {
-		const { serial, settingsFile, release } = claimIdentity(settings.dataDir, model, undefined);
+		const { serial, settingsFile, flashFile, release } = claimIdentity(settings.dataDir, model, undefined);
 		process.on("exit", release);
 		devices.push(
 			await VirtualDevice.start({
 				model,
 				serial,
 				settingsFile,
+				flashFile,
 				config: {
 					gateway: `${settings.tls ? "wss" : "ws"}://127.0.0.1:${port}/device`,
 					token: gateway.tokens.device,
+				},
+				onBoot: ({ version, isPendingVerify }) => {
+					if (isPendingVerify) console.log(`${model}-${serial} starts ${version} for the first time`);
 				},
 				onExit: (exit) => console.error(`${model}-${serial} ended: ${describeExit(exit)}`),
 			}),

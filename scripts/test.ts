@@ -7,6 +7,9 @@ import { spawn } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 
+/** A test that hangs is ended and named, instead of keeping everything waiting. */
+const longestTestMs = 5 * 60_000;
+
 const words = process.argv.slice(2);
 const files = readdirSync("test", { recursive: true, encoding: "utf8" })
 	.filter((file) => file.endsWith(".test.ts"))
@@ -17,5 +20,9 @@ if (files.length === 0) {
 	console.error(`no test file has ${words.join(" and ")} in its path`);
 	process.exit(1);
 }
-const node = spawn(process.execPath, ["--import", "tsx", "--test", ...files], { stdio: "inherit" });
+const node = spawn(
+	process.execPath,
+	["--import", "tsx", "--test", `--test-timeout=${longestTestMs}`, ...files],
+	{ stdio: "inherit" },
+);
 node.on("exit", (code) => process.exit(code ?? 1));

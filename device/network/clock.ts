@@ -38,18 +38,25 @@ export class Clock {
 
 	#ask(): void {
 		const { part, system } = this.#options;
-		this.#query = new part({
-			onTime: (seconds) => {
-				this.#query = undefined;
-				if (seconds !== undefined) system.setTime(seconds);
-				this.#timer = Timer.set(
-					() => {
-						this.#timer = undefined;
-						this.#ask();
-					},
-					seconds === undefined ? retryMs : resyncMs,
-				);
-			},
-		});
+		try {
+			this.#query = new part({
+				onTime: (seconds) => {
+					this.#query = undefined;
+					if (seconds !== undefined) system.setTime(seconds);
+					this.#plan(seconds === undefined ? retryMs : resyncMs);
+				},
+			});
+		} catch (error) {
+			// No memory for a socket, say. This runs in a timer, where an exception is a restart.
+			trace(`clock: ${error}\n`);
+			this.#plan(retryMs);
+		}
+	}
+
+	#plan(delayMs: number): void {
+		this.#timer = Timer.set(() => {
+			this.#timer = undefined;
+			this.#ask();
+		}, delayMs);
 	}
 }

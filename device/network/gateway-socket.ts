@@ -16,6 +16,8 @@ const silenceMs = 15_000;
 const silencesUntilLost = 3;
 /** Commands are small; the longest one carries a certificate. */
 const longestMessageBytes = 24 * 1024;
+/** What may wait to be sent. Reports never wait (state-report.ts), and refusals beyond this are not worth the heap. */
+const longestQueueBytes = 16 * 1024;
 /** A window smaller than this is not worth a fragment of its own. */
 const smallestFragmentBytes = 32;
 
@@ -47,6 +49,7 @@ export class GatewaySocket {
 
 	#writableBytes = 0;
 	readonly #outgoing: ArrayBuffer[] = [];
+	#outgoingBytes = 0;
 	/** How much of the first outgoing message is sent. */
 	#sentBytes = 0;
 
@@ -60,7 +63,6 @@ export class GatewaySocket {
 		this.#options = options;
 		const { part, url, dns } = options;
 		this.#ticket = new LookupTicket(dns);
-		this.#connectTimer = Timer.set(() => this.#end("the gateway did not answer in time"), connectTimeoutMs);
 		this.#client = new part({
 			host: `${url.host}:${url.port}`,
 			port: url.port,
@@ -74,6 +76,7 @@ export class GatewaySocket {
 			onClose: () => this.#end(this.#closeReason ?? "the gateway closed the connection"),
 			onError: () => this.#end(this.#closeReason ?? "the connection failed"),
 		});
+		this.#connectTimer = Timer.set(() => this.#end("the gateway did not answer in time"), connectTimeoutMs);
 	}
 
 	/** Whether a message handed to `send` now goes out at once. */
@@ -81,10 +84,13 @@ export class GatewaySocket {
 		return this.#isOpen && this.#outgoing.length === 0;
 	}
 
-	/** Queues a text message. Does nothing before the connection is open and after its end. */
+	/** Queues a text message; it is lost where the connection is not open, or where too much waits already. */
 	send(text: string): void {
 		if (!this.#isOpen) return;
-		this.#outgoing.push(ArrayBuffer.fromString(text));
+		const message = ArrayBuffer.fromString(text);
+		if (this.#outgoingBytes + message.byteLength > longestQueueBytes) return;
+		this.#outgoing.push(message);
+		this.#outgoingBytes += message.byteLength;
 		this.#guard(() => this.#pump());
 	}
 
@@ -153,6 +159,7 @@ export class GatewaySocket {
 			this.#sentBytes += count;
 			if (count < remaining) continue;
 			this.#outgoing.shift();
+			this.#outgoingBytes -= message.byteLength;
 			this.#sentBytes = 0;
 			if (this.#outgoing.length === 0) this.#options.onDrained();
 		}

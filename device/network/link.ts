@@ -76,24 +76,31 @@ export class Link {
 	#connect(): void {
 		const { network, url, headers, onMessage, onDrained } = this.#options;
 		this.#setState("connecting");
-		this.#socket = new GatewaySocket({
-			part: url.isSecure ? network.wss : network.ws,
-			dns: network.dns,
-			url,
-			headers,
-			onMessage,
-			onDrained,
-			onOpen: () => {
-				this.#provenTimer = Timer.set(() => this.#backoff.reset(), provenAfterMs);
-				this.#setState("connected");
-			},
-			onClosed: (reason) => {
-				trace(`gateway: ${reason}\n`);
-				this.#drop();
-				this.#setState("connecting");
-				this.#backoff.failed();
-			},
-		});
+		try {
+			this.#socket = new GatewaySocket({
+				part: url.isSecure ? network.wss : network.ws,
+				dns: network.dns,
+				url,
+				headers,
+				onMessage,
+				onDrained,
+				onOpen: () => {
+					this.#provenTimer = Timer.set(() => this.#backoff.reset(), provenAfterMs);
+					this.#setState("connected");
+				},
+				onClosed: (reason) => this.#lost(reason),
+			});
+		} catch (error) {
+			// No memory for a socket, say. This runs in a timer, where an exception is a restart.
+			this.#lost(`no connection could be begun: ${error}`);
+		}
+	}
+
+	#lost(reason: string): void {
+		trace(`gateway: ${reason}\n`);
+		this.#drop();
+		this.#setState("connecting");
+		this.#backoff.failed();
 	}
 
 	#drop(): void {

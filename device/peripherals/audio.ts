@@ -15,7 +15,7 @@ import { chimeSampleRate, chimeUri, loadChime } from "./chimes.js";
 const blockBytes = 4092;
 const queuedBlocks = 5;
 /** The longest chime: 639 ms. */
-export const longestChimeBytes = blockBytes * queuedBlocks;
+const longestChimeBytes = blockBytes * queuedBlocks;
 const bytesPerMs = (chimeSampleRate * 2) / 1000;
 /** The codec's soft ramp (host.ts): no click when a sound is cut. */
 const rampMs = 40;

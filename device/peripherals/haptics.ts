@@ -1,9 +1,13 @@
 /** The haptic motor of the PROTO-1, on a curve that the motor feels: below a quarter of the power it does not turn. */
 
+import Timer from "timer";
 import type { Host, PulseWidth } from "../host.js";
 
 /** The share of full power at which a coin motor starts to turn. */
 const startingPower = 0.25;
+
+/** Long enough for a coin motor to reach its speed, short enough to be one tap. */
+const pulseMs = 50;
 
 export interface HapticsOptions {
 	readonly part: NonNullable<Host["peripheral"]["haptics"]>;
@@ -16,6 +20,7 @@ export class Haptics {
 	readonly #output: PulseWidth;
 	readonly #onChanged: () => void;
 	#intensity: number;
+	#pulseTimer: Timer | undefined;
 
 	constructor(options: HapticsOptions) {
 		this.#output = new options.part({});
@@ -36,8 +41,18 @@ export class Haptics {
 		this.#onChanged();
 	}
 
+	/** One tap at full power, as an answer to a touch; the intensity stays what it is. */
+	pulse(): void {
+		Timer.clear(this.#pulseTimer);
+		this.#pulseTimer = Timer.set(() => {
+			this.#pulseTimer = undefined;
+			this.#drive();
+		}, pulseMs);
+		this.#drive();
+	}
+
 	#drive(): void {
-		const share = this.#intensity / 100;
+		const share = this.#pulseTimer ? 1 : this.#intensity / 100;
 		const power = share === 0 ? 0 : startingPower + (1 - startingPower) * share;
 		this.#output.write(Math.round(power * (2 ** this.#output.resolution - 1)));
 	}

@@ -37,7 +37,7 @@ export interface Heard {
 	readonly now: number;
 	/** What the device runs, as far as is known. */
 	readonly runs: string | null;
-	/** Whether it has connected anew since the update was last heard of. */
+	/** Whether it has connected anew since the update last moved on. */
 	readonly isNewSession: boolean;
 }
 

@@ -37,7 +37,7 @@ interface Entry {
 	jobs: readonly UpdateJob[];
 	/** Undefined until it connects. */
 	device?: Device | undefined;
-	/** The session in which the update was last heard of. */
+	/** The session in which the update last moved on. */
 	sessionId?: string | undefined;
 	/** Milliseconds since 1970. */
 	heardAt: number;
@@ -137,7 +137,6 @@ export class Updates {
 		if (isOpen(job)) {
 			const next = advance(job, uplink, heard);
 			if (next !== job) void this.#put(device, [...this.historyOf(deviceId).slice(0, -1), next]);
-			else if (entry && uplink.type === "state_report") entry.sessionId = session.sessionId;
 		} else if (isAboutUpdate) {
 			// Nobody asked for it here: a start_ota was forwarded to the device.
 			void this.#put(device, [...this.historyOf(deviceId), advance(beginJob(heard, null), uplink, heard)]);

@@ -99,7 +99,8 @@ function readForm(
 		const refuse = (detail: string) => reject(new HttpProblem(400, detail));
 		let received: Promise<string> | undefined;
 		form.on("file", (name, stream, filename) => {
-			stream.once("error", () => refuse("The form breaks off in the middle of the file."));
+			// The form tells of it too, but an error that nobody listens to would end the process.
+			stream.once("error", () => refuse("The form breaks off in the middle of a file."));
 			if (name !== fieldName) return void stream.resume();
 			if (file) return refuse(`The form has more than one field "${fieldName}".`);
 			file = stream;

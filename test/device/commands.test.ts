@@ -21,8 +21,7 @@ test("a device checks for itself what reaches it, answers what is wrong and chan
 		assert.deepEqual({ command: error.command, code: error.code }, { command: name, code });
 		assert.match(error.message, /must be|PROTO-1 only/);
 	}
-	connection.send({ command: "query_state" });
-	const after = await connection.next("state_report");
+	const after = await connection.query();
 	assert.deepEqual(after.peripherals, before.peripherals);
 });
 

@@ -4,9 +4,16 @@ import { once } from "node:events";
 import type { IncomingHttpHeaders } from "node:http";
 import type { TestContext } from "node:test";
 import { type WebSocket, WebSocketServer } from "ws";
-import { checkUplink, type Uplink, type UplinkOf, type UplinkType } from "../../device/protocol/messages.js";
+import {
+	checkUplink,
+	type StateReport,
+	type Uplink,
+	type UplinkOf,
+	type UplinkType,
+} from "../../device/protocol/messages.js";
 import type { Model } from "../../device/protocol/schema.js";
 import { VirtualDevice, type VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
+import { onEnd } from "../cleanup.js";
 
 /** A device's connection, as its gateway sees it. */
 export class Connection {
@@ -31,6 +38,13 @@ export class Connection {
 
 	send(message: unknown): void {
 		this.socket.send(JSON.stringify(message));
+	}
+
+	/** Asks for a state report; those that came before are forgotten. */
+	query(): Promise<StateReport> {
+		this.#uplinks.length = 0;
+		this.send({ command: "query_state" });
+		return this.next("state_report");
 	}
 
 	/** The next uplink of that type; those before it are skipped. */
@@ -90,7 +104,7 @@ export class ScriptedGateway {
 export async function runScriptedGateway(t: TestContext): Promise<ScriptedGateway> {
 	const server = new WebSocketServer({ host: "127.0.0.1", port: 0 });
 	await once(server, "listening");
-	t.after(() => {
+	onEnd(t, () => {
 		for (const client of server.clients) client.terminate();
 		server.close();
 	});
@@ -113,6 +127,6 @@ export async function powerOn(
 		},
 		...options,
 	});
-	t.after(() => device.close());
+	onEnd(t, () => device.close());
 	return device;
 }

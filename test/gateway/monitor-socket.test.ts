@@ -312,14 +312,16 @@ describe("a monitor's message", () => {
 });
 
 describe("a monitor that reads too slowly", () => {
-	const filler = { type: "ota_error", reason: "x".repeat(1000) };
+	const error = { type: "command_error", deviceId: "dev-1-a1b2c3", command: "x", code: "busy" };
+	const filler = { ...error, message: "x".repeat(1000) };
+	const marker = { ...error, message: "end of a portion" };
 
 	/** Sends about 15 MB, more than the kernel takes for a paused monitor; in portions that `reader` keeps up with. */
 	async function fill(device: Client, reader: Client, portions = 300): Promise<void> {
 		for (let portion = 0; portion < portions; portion += 1) {
 			for (let i = 0; i < 50; i += 1) device.send(filler);
-			device.send({ type: "ota_complete" });
-			await reader.until(({ message }) => JSON.stringify(message) === '{"type":"ota_complete"}');
+			device.send(marker);
+			await reader.until(({ message }) => JSON.stringify(message) === JSON.stringify(marker));
 		}
 	}
 

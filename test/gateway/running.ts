@@ -4,15 +4,16 @@
  */
 
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { type ClientOptions, WebSocket } from "ws";
 import type { Model } from "../../device/protocol/schema.js";
 import { createGateway, type Gateway, type GatewayOptions } from "../../gateway/gateway.js";
 import { createLog } from "../../gateway/telemetry/log.js";
+import { onEnd, temporaryDirectory } from "../cleanup.js";
 import { altered, sampleReport } from "../device/protocol/samples.js";
+
+export { temporaryDirectory };
 
 export const deviceToken = "device-token-of-the-tests";
 export const monitorToken = "monitor-token-of-the-tests";
@@ -145,7 +146,7 @@ export async function runGateway(t: TestContext, options: GatewayOptions = {}): 
 	});
 	const { url, loginUrl } = await gateway.listen();
 	const clients: Client[] = [];
-	t.after(async () => {
+	onEnd(t, async () => {
 		for (const { socket } of clients) socket.terminate();
 		await gateway.close();
 	});
@@ -187,14 +188,6 @@ export async function runGateway(t: TestContext, options: GatewayOptions = {}): 
 			return { status: response.statusCode, headers: response.headers, body };
 		},
 	};
-}
-
-/** An empty directory that is deleted when the test ends. */
-export async function temporaryDirectory(t: TestContext): Promise<string> {
-	const directory = await mkdtemp(join(tmpdir(), "gateway-test-"));
-	// A gateway that has not closed yet may write into it while it is being removed.
-	t.after(() => rm(directory, { recursive: true, force: true, maxRetries: 10 }));
-	return directory;
 }
 
 export function bearer(token: string): { Authorization: string } {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { withoutFirmware } from "../../gateway/firmware-room.js";
 import { altered, sampleReport } from "../device/protocol/samples.js";
 import { reportWithVolume, runGateway } from "./running.js";
 
@@ -177,7 +178,7 @@ describe("the relay", () => {
 	});
 
 	test("every kind of uplink is relayed, in the order in which it came", async (t) => {
-		const gateway = await runGateway(t);
+		const gateway = await runGateway(t, { createFirmware: withoutFirmware });
 		const monitor = await gateway.monitor();
 		const { device } = await gateway.namedDevice(monitor);
 		await monitor.next();

@@ -23,7 +23,12 @@ test("every module of the firmware is preloaded: mcconfig's wildcards do not mat
 });
 
 test("every module of the simulator's host is preloaded", () => {
-	const ours = preloadOf("hosts/simulator/manifest.json").filter((name) => name.startsWith("simulator/"));
-	const modules = modulesIn("hosts/simulator/modules").map((name) => `simulator/${name}`);
+	const ours = preloadOf("hosts/simulator/manifest.json").filter((name) =>
+		/^(simulator|moddable)\//.test(name),
+	);
+	const modules = [
+		...modulesIn("hosts/moddable").map((name) => `moddable/${name}`),
+		...modulesIn("hosts/simulator/modules").map((name) => `simulator/${name}`),
+	];
 	assert.deepEqual(ours.sort(), modules);
 });

@@ -1,8 +1,12 @@
 /** The firmware's own files, preloaded into XS by the Moddable SDK, in its desktop simulator, against gateways on real sockets. */
 
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { type Model, models } from "../../device/protocol/schema.js";
+import { makeVirtualImage } from "../../hosts/virtual/node/boot/cable.js";
 import { runScriptedGateway } from "../device/scripted-gateway.js";
 import { runGateway } from "../gateway/running.js";
 import { buildOnce, findSimulator, isInstalled, SimulatedDevice, testToken } from "./simulated.js";
@@ -51,7 +55,7 @@ describe("the firmware in the Moddable simulator", { skip, timeout: 240_000 }, (
 			const { output } = built(model);
 			assert.match(output, /# xsl modules/);
 			const ours =
-				/^### warning: (main|commands|host|settings|state-report|(network|peripherals|protocol|update|simulator|setup)\/[\w-]+):.*$/gm;
+				/^### warning: (main|commands|host|settings|state-report|(network|peripherals|protocol|update|simulator|moddable|setup)\/[\w-]+):.*$/gm;
 			assert.deepEqual(output.match(ours), null);
 		});
 
@@ -142,6 +146,74 @@ describe("the firmware in the Moddable simulator", { skip, timeout: 240_000 }, (
 		});
 	}
 
+	test("an update goes by the SDK's HTTP client as far as the slot that a desktop does not have", async (t) => {
+		const gateway = await runScriptedGateway(t);
+		const image = makeVirtualImage(Buffer.alloc(100_000), "DEV-1", "2.0.0");
+		const answers = new Map<string, (socket: Socket) => void>([
+			["/404", (socket) => socket.write("HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno")],
+			[
+				"/page",
+				(socket) => socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 400\r\n\r\n${"<html>".repeat(67)}`),
+			],
+			["/chunks", (socket) => socket.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n")],
+			[
+				"/firmware",
+				(socket) => {
+					const part = image.subarray(0, 16_384);
+					const digest = createHash("sha256").update(part).digest("base64");
+					socket.write(
+						`HTTP/1.1 206 Partial\r\nContent-Length: ${part.length}\r\nContent-Digest: sha-256=:${digest}:\r\n` +
+							`Content-Range: bytes 0-${part.length - 1}/${image.length}\r\n\r\n`,
+					);
+					socket.write(part);
+				},
+			],
+		]);
+		const server = createServer((socket) => {
+			socket.on("error", () => {});
+			socket.on("data", (request) => answers.get(request.toString().split(" ")[1] ?? "")?.(socket));
+		});
+		server.listen(0, "127.0.0.1");
+		await once(server, "listening");
+		t.after(() => server.close());
+		const address = server.address();
+		if (typeof address !== "object" || !address) throw new Error("the server does not listen");
+		await start(t, "DEV-1", gateway.url);
+		const connection = await gateway.connection();
+		await connection.next("state_report");
+		for (const [path, expected] of [
+			["/404", /answered 404: there is no firmware at this address/],
+			["/page", /is no firmware image/],
+			["/chunks", /in chunks/],
+			[
+				"/firmware",
+				/slot for new firmware cannot be opened: the Moddable simulator runs what it was built with/,
+			],
+		] as const) {
+			connection.send({ command: "start_ota", url: `http://127.0.0.1:${address.port}${path}` });
+			const { reason: why } = await connection.next("ota_error");
+			assert.match(why, expected);
+		}
+	});
+
+	test("a frame whose header comes in two halves, with a pong sent between them, is read", async (t) => {
+		const gateway = await runScriptedGateway(t);
+		const rawSocket = new Promise<Socket>((resolve) =>
+			gateway.server.once("connection", (_socket, request) => resolve(request.socket)),
+		);
+		await start(t, "DEV-1", gateway.url);
+		const connection = await gateway.connection();
+		await connection.next("state_report");
+		const raw = await rawSocket;
+		const payload = Buffer.from('{"command":"set_volume","value":7}');
+		const ponged = once(connection.socket, "pong");
+		// A ping with the payload "AB", then the first byte of a text frame.
+		raw.write(Buffer.of(0x89, 2, 0x41, 0x42, 0x81));
+		await ponged;
+		raw.write(Buffer.concat([Buffer.of(payload.length), payload]));
+		await connection.next("state_report", ({ peripherals }) => peripherals.audio.volume === 7);
+	});
+
 	test("a button on the panel is held and let go", { skip: skipMouse }, async (t) => {
 		const gateway = await runScriptedGateway(t);
 		const device = await start(t, "DEV-1", gateway.url);
@@ -152,6 +224,18 @@ describe("the firmware in the Moddable simulator", { skip, timeout: 240_000 }, (
 		assert.equal(held.peripherals.audio.current_track, "file:///chimes/startup");
 		device.mouse("mouseup", "1");
 		await connection.next("state_report", ({ peripherals }) => !peripherals.buttons.btn_play);
+	});
+
+	test("a button does no harm to a device that was never told of a gateway", {
+		skip: skipMouse,
+	}, async (t) => {
+		const device = await start(t, "DEV-1", "");
+		while (!device.trace.some((line) => line.startsWith("set ssid")))
+			await new Promise((resolve) => setTimeout(resolve, 50));
+		device.mouse("mousemove", ...places.play, "mousedown", "1");
+		// Longer than a contact bounces; an exception would be in the trace when the test ends.
+		await new Promise((resolve) => setTimeout(resolve, 300));
+		device.mouse("mouseup", "1");
 	});
 
 	test("light and touch come from the panel", { skip: skipMouse }, async (t) => {

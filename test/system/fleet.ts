@@ -1,16 +1,28 @@
 /** Virtual devices in XS on a running gateway, seen through one monitor: what a system test starts from. */
 
+import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { type StateReport, uplinks } from "../../device/protocol/messages.js";
 import { type Model, matches } from "../../device/protocol/schema.js";
 import type { Exit } from "../../hosts/virtual/node/machine.js";
 import { VirtualDevice, type VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
+import { addRelease } from "../../scripts/release-folder.js";
+import { onEnd, temporaryDirectory } from "../cleanup.js";
 import { type Client, deviceToken, type Frame, type Running, runGateway } from "../gateway/running.js";
 
 export interface Fleet extends Running {
 	readonly monitorClient: Client;
 	/** Powers a device on. */
 	powerOn(model: Model, options?: Partial<VirtualDeviceOptions>): Promise<FleetDevice>;
+	/** Makes releases of images, each by the version that it carries; the gateway hands them out at once. */
+	release(version: string, ...images: readonly Uint8Array[]): Promise<void>;
+	/** How the update of a device stands once it has ended. */
+	updateEnd(deviceId: string): Promise<UpdateStanding>;
+}
+
+export interface UpdateStanding {
+	readonly otaStatus: string;
+	readonly otaReason?: string | null;
 }
 
 export interface FleetDevice {
@@ -25,10 +37,12 @@ export interface FleetDevice {
 }
 
 export async function runFleet(t: TestContext): Promise<Fleet> {
-	const running = await runGateway(t);
+	const dataDir = await temporaryDirectory(t);
+	const releasesDir = join(dataDir, "releases");
+	const running = await runGateway(t, { dataDir, releasesDir });
 	const monitorClient = await running.monitor();
 	const exits: Exit[] = [];
-	t.after(() => {
+	onEnd(t, () => {
 		if (exits.length > 0) throw new Error(`a device ended: ${JSON.stringify(exits)}`);
 	});
 	return {
@@ -43,8 +57,21 @@ export async function runFleet(t: TestContext): Promise<Fleet> {
 				onExit: (exit) => exits.push(exit),
 				...options,
 			});
-			t.after(() => device.close());
+			onEnd(t, () => device.close());
 			return fleetDevice(device, monitorClient);
+		},
+		async release(version, ...images) {
+			await addRelease(releasesDir, { version, date: "2026-01-02", notes: "", images });
+		},
+		async updateEnd(deviceId) {
+			const ended = ["updated", "rolled_back", "failed"];
+			for (;;) {
+				const { sessions } = await monitorClient.until(
+					(frame) => frame.type === "status_update" && frame.reason === "ota",
+				);
+				const session = sessions.find((candidate) => candidate.deviceId === deviceId);
+				if (session && ended.includes(session.metadata.otaStatus)) return session.metadata;
+			}
 		},
 	};
 }

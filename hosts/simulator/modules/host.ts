@@ -1,5 +1,6 @@
 /** Puts the simulated parts together to what the firmware asks of any host: the global `device`. */
 
+import { Sha256 } from "moddable/sha256";
 import { AudioCodec, AudioOut } from "simulator/audio";
 import { Button, LightSensor, TouchSensor } from "simulator/inputs";
 import { createNetwork } from "simulator/network";
@@ -7,6 +8,7 @@ import { HapticMotor, Ring } from "simulator/outputs";
 import type { Boot, Panel } from "simulator/panel";
 import { SettingsStore } from "simulator/settings";
 import { SimulatedSystem } from "simulator/system";
+import { AlwaysConfirmed, NoSlot } from "simulator/update";
 import type { ButtonName, ButtonPart, Host } from "../../../device/host.js";
 import type { Model } from "../../../device/protocol/schema.js";
 
@@ -34,6 +36,8 @@ export function createHost({ model, panel, boot }: HostOptions): Host {
 			}
 		},
 		network: createNetwork({ panel, boot }),
+		update: { slot: NoSlot, boot: AlwaysConfirmed },
+		digest: { sha256: Sha256 },
 		storage: {
 			settings: class extends SettingsStore {
 				constructor() {

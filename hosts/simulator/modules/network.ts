@@ -3,12 +3,16 @@
 import TCP, { type Options as TCPOptions } from "embedded:io/socket/tcp";
 import TLSSocket from "embedded:io/socket/tcp/tls";
 import WebSocketClient from "embedded:network/websocket/client";
+import { type Socket, type SocketOptions, SteadySocket } from "moddable/steady-socket";
+import { WholeBodyClient } from "moddable/whole-body-client";
 import Net from "net";
 import type { Boot, Panel } from "simulator/panel";
 import { Radio, SimulatedWiFi } from "simulator/wifi";
 import Timer from "timer";
+import Transform from "transform";
 import type {
 	Host,
+	HttpClientOptions,
 	ResolveOptions,
 	Resolver,
 	TimeQuery,
@@ -23,7 +27,8 @@ export interface NetworkOptions {
 
 export function createNetwork({ panel, boot }: NetworkOptions): Host["network"] {
 	const radio = new Radio({ panel, boot });
-	const tcp = { io: RadioTCP, radio };
+	const tcp = (options: SocketOptions) => new RadioTCP({ ...options, radio });
+	const tls = (options: SocketOptions) => new TLSSocket({ ...options, radio, TCP: { io: RadioTCP } });
 	return {
 		wifi: class extends SimulatedWiFi {
 			constructor(options: { onChanged: (property: string) => void }) {
@@ -36,24 +41,26 @@ export function createNetwork({ panel, boot }: NetworkOptions): Host["network"] 
 			}
 		},
 		ws: webSocketOver(panel, tcp),
-		wss: webSocketOver(panel, { io: TLSSocket, TCP: tcp, radio }),
+		wss: webSocketOver(panel, tls),
+		http: class extends WholeBodyClient {
+			constructor(options: HttpClientOptions) {
+				super({ ...options, socket: { io: RadioTCP, radio } });
+			}
+		},
+		https: class extends WholeBodyClient {
+			constructor({ certificate, ...options }: HttpClientOptions & { certificate: string | undefined }) {
+				const authority = certificate === undefined ? {} : { certificate: Transform.pemToDER(certificate) };
+				const secure = { ...authority, cache: false };
+				super({ ...options, socket: { io: TLSSocket, radio, secure, TCP: { io: RadioTCP, radio } } });
+			}
+		},
 		time: DesktopTime,
 	};
 }
 
-interface RadioSocket {
-	readonly io: typeof RadioTCP;
-	readonly radio: Radio;
-}
-interface SecureSocket {
-	readonly io: typeof TLSSocket;
-	readonly TCP: RadioSocket;
-	/** Handed on to the socket below. */
-	readonly radio: Radio;
-}
-
 /** The SDK's WebSocket client; the panel shows how it stands. */
-function webSocketOver(panel: Panel, socket: RadioSocket | SecureSocket): WebSocketPart {
+function webSocketOver(panel: Panel, below: (options: SocketOptions) => Socket): WebSocketPart {
+	const socket = { io: SteadySocket, below };
 	return class extends WebSocketClient {
 		constructor(options: WebSocketClientOptions) {
 			const { onWritable, onClose, onError } = options;
@@ -92,6 +99,8 @@ type RadioTCPOptions = TCPOptions & { readonly radio: Radio };
  */
 class RadioTCP extends TCP {
 	readonly #radio: Radio;
+	readonly #onError: () => void;
+	#failure: Timer | undefined;
 
 	constructor(options: RadioTCPOptions) {
 		const { radio, onReadable, onWritable, onError } = options;
@@ -118,10 +127,20 @@ class RadioTCP extends TCP {
 			},
 		});
 		this.#radio = radio;
+		this.#onError = () => guard(this, () => onError?.call(this));
 	}
 
-	override write(value: number | ByteBuffer): void {
-		if (this.#radio.isUsable) return super.write(value);
+	/** On Linux a write that fails is never reported: it returns nothing, and the socket is silent from then on. */
+	override write(value: number | ByteBuffer): unknown {
+		if (!this.#radio.isUsable) return 0;
+		const writable: unknown = super.write(value);
+		if (writable === undefined) this.#failure ??= Timer.set(this.#onError);
+		return writable;
+	}
+
+	override close(): void {
+		Timer.clear(this.#failure);
+		super.close();
 	}
 }
 

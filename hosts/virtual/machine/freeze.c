@@ -94,6 +94,9 @@ static void find_refused(txMachine* the, txSlot* slot, void* context)
 const char* freeze_refusal(txMachine* root)
 {
 	const char* refused = NULL;
+	txMachine* the = root;
+	if (mxPendingJobs.value.reference->next)
+		refused = "a promise whose jobs have not run";
 	visit_heap(root, find_refused, &refused);
 	return refused;
 }
@@ -111,11 +114,10 @@ static void freeze_instance(txSlot* instance)
 {
 	instance->flag |= XS_DONT_PATCH_FLAG;
 	for (txSlot* property = instance->next; property; property = property->next) {
-		if (property->kind == XS_PRIVATE_KIND) {
-			for (txSlot* field = property->value.private.first; field; field = field->next)
-				freeze_property(field);
-		}
-		else if (is_array(property)) {
+		/* Private fields need nothing: XS writes to none that is in a shared heap. */
+		if (property->kind == XS_PRIVATE_KIND)
+			continue;
+		if (is_array(property)) {
 			size_t count;
 			for (txSlot* item = items_of(property, &count); count > 0; item++, count--)
 				freeze_property(item);

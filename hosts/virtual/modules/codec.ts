@@ -1,36 +1,31 @@
-/** The audio codec's control side; Node keeps what it was told. */
+/** The boards' own codec driver, on a control bus that ends in Node. */
 
-import type { Codec as Interface } from "../../../device/host.js";
+import { type BusOptions, ES8311, type RegisterBus } from "board/es8311";
 import Channel from "./channel.js";
 
-export default class Codec implements Interface {
-	readonly #channel = new Channel("codec", {}, () => {});
-	#volume = 0;
-	#isMuted = false;
+/** Moddable's `embedded:io/smbus`. */
+class SMBus implements RegisterBus {
+	readonly #channel: Channel;
 
-	get isReady(): boolean {
-		return true;
+	constructor(options: BusOptions) {
+		this.#channel = new Channel("smbus", { address: options.address }, () => {});
 	}
 
-	get volume(): number {
-		return this.#volume;
+	readUint8(register: number): number {
+		return Number(this.#channel.call("read", { register }).detail);
 	}
 
-	set volume(volume: number) {
-		this.#volume = volume;
-		this.#channel.post("volume", volume);
-	}
-
-	get isMuted(): boolean {
-		return this.#isMuted;
-	}
-
-	set isMuted(isMuted: boolean) {
-		this.#isMuted = isMuted;
-		this.#channel.post("muted", isMuted);
+	writeUint8(register: number, value: number): void {
+		this.#channel.call("write", { register, value });
 	}
 
 	close(): void {
 		this.#channel.close();
+	}
+}
+
+export default class Codec extends ES8311 {
+	constructor() {
+		super({ io: SMBus, data: 8, clock: 9 });
 	}
 }

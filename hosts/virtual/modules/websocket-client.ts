@@ -4,12 +4,13 @@
  * any kind, no word on why a connection failed, an error that comes twice, a close that is told a second late.
  */
 
+import config from "mc/config";
 import Timer from "timer";
 import type { WebSocketClient as Interface, WebSocketClientOptions } from "../../../device/host.js";
 import Channel from "./channel.js";
 import { numberField } from "./fields.js";
 
-/** lwIP's default send buffer on ESP32-S3, less a frame header (moddable-notes). */
+/** lwIP's send buffer on an ESP32-S3 (ESP-IDF, CONFIG_LWIP_TCP_SND_BUF_DEFAULT), less a frame header. */
 const sendBufferBytes = 5744;
 /** One TCP segment. */
 const segmentBytes = 1440;
@@ -26,7 +27,7 @@ export class WebSocketClient implements Interface {
 	#offered: Uint8Array | undefined;
 	#closer: Timer | undefined;
 
-	/** @param secure what a TLSSocket takes; undefined: plain TCP */
+	/** @param secure what a TLSSocket takes, a certificate in base64; undefined: plain TCP */
 	constructor(options: WebSocketClientOptions, secure?: { certificate?: string }) {
 		this.#options = options;
 		const { host, port, path, headers } = options;
@@ -113,9 +114,9 @@ export class WebSocketClient implements Interface {
 	}
 }
 
-/** The same over TLS. */
+/** The same over TLS. Like the boards it takes a certificate authority as the setting `ca`, its DER in base64. */
 export class SecureWebSocketClient extends WebSocketClient {
 	constructor(options: WebSocketClientOptions) {
-		super(options, {});
+		super(options, config.ca ? { certificate: config.ca } : {});
 	}
 }

@@ -28,7 +28,7 @@ export class Board {
 	readonly #listeners = new Set<BoardListener>();
 	readonly #pressed = new Set<ButtonName>();
 	#light = 1500;
-	#isTouched = false;
+	#touchCount = untouchedCount;
 	#accessPoint: AccessPoint | undefined = { ssid: "virtual", rssi: -48 };
 
 	/** The LED ring: red, green, blue for each of twelve pixels. */
@@ -37,8 +37,8 @@ export class Board {
 	frameCount = 0;
 	/** What the haptic motor's PWM was last set to, 0 to 1023. */
 	hapticDuty = 0;
-	/** The codec's control side. */
-	readonly codec = { volume: 0, isMuted: false };
+	/** The codec's registers, and whether it acknowledges. */
+	readonly codec = { registers: es8311Registers(), isAnswering: true };
 	/** What was queued for the speaker, since power-on. */
 	readonly sound: Uint8Array[] = [];
 	isSounding = false;
@@ -69,13 +69,18 @@ export class Board {
 		for (const listener of this.#listeners) listener.onLight?.(level);
 	}
 
+	/** What the touch pad counts. */
 	get touchCount(): number {
-		return this.#isTouched ? touchedCount : untouchedCount;
+		return this.#touchCount;
+	}
+
+	set touchCount(count: number) {
+		this.#touchCount = count;
+		for (const listener of this.#listeners) listener.onTouch?.(count);
 	}
 
 	set isTouched(isTouched: boolean) {
-		this.#isTouched = isTouched;
-		for (const listener of this.#listeners) listener.onTouch?.(this.touchCount);
+		this.touchCount = isTouched ? touchedCount : untouchedCount;
 	}
 
 	/** Undefined: none in reach. */
@@ -87,4 +92,11 @@ export class Board {
 		this.#accessPoint = accessPoint;
 		for (const listener of this.#listeners) listener.onAccessPoint?.(accessPoint);
 	}
+}
+
+/** Just powered: the chip's id, at its place in the data sheet. */
+function es8311Registers(): Uint8Array {
+	const registers = new Uint8Array(256);
+	registers.set([0x83, 0x11], 0xfd);
+	return registers;
 }

@@ -53,7 +53,7 @@ export async function buildMachine(options: { sanitize?: boolean } = {}): Promis
 		run("cc", ["--version"]),
 	]);
 	const variant = options.sanitize ? ["SANITIZE=1"] : [];
-	const key = hash(process.platform, process.arch, ...variant, ...parts).slice(0, 16);
+	const key = keyOf(process.platform, process.arch, ...variant, ...parts);
 	const executable = path.join(CACHE, `machine-${key}`);
 	if (await exists(executable)) return executable;
 
@@ -81,10 +81,10 @@ export async function buildProgram({ modules, main = "main" }: ProgramOptions): 
 	if (names[0] !== main) throw new Error(`the program has no module "${main}"`);
 	const built = await Promise.all(names.map((name) => buildModule(all[name] ?? "")));
 	const bytes = pack(names.map((name, index) => ({ name, code: "", map: "", ...built[index] })));
-	const sha256 = hash(bytes);
-	const file = path.join(CACHE, `program-${sha256.slice(0, 16)}.xs`);
+	const digest = sha256(bytes);
+	const file = path.join(CACHE, `program-${digest.slice(0, 32)}.xs`);
 	if (!(await exists(file))) await writeWhole(file, bytes);
-	return { path: file, bytes, sha256 };
+	return { path: file, bytes, sha256: digest };
 }
 
 /**
@@ -108,7 +108,7 @@ interface BuiltModule {
 /** One module, by itself: XS reads only the first source of a map, and bundling would lose the file names. */
 async function buildModule(source: string): Promise<BuiltModule> {
 	const text = await readFile(path.join(PROJECT, source), "utf8");
-	const cached = path.join(CACHE, `module-${hash(esbuildVersion, source, text).slice(0, 32)}.json`);
+	const cached = path.join(CACHE, `module-${keyOf(esbuildVersion, source, text)}.json`);
 	try {
 		return JSON.parse(await readFile(cached, "utf8"));
 	} catch {
@@ -142,15 +142,13 @@ function u32(value: number): Buffer {
 	return bytes;
 }
 
-function hash(...parts: readonly (string | Buffer)[]): string {
-	const sha256 = createHash("sha256");
-	/* With their lengths, or "ab" + "c" would be "a" + "bc". */
-	for (const part of parts) sha256.update(`${part.length}:`).update(part);
-	return parts.length === 1
-		? createHash("sha256")
-				.update(parts[0] ?? "")
-				.digest("hex")
-		: sha256.digest("hex");
+function sha256(bytes: string | Buffer): string {
+	return createHash("sha256").update(bytes).digest("hex");
+}
+
+/** A name for what is made of these parts. Each is hashed by itself, or "ab" + "c" would be "a" + "bc". */
+function keyOf(...parts: readonly (string | Buffer)[]): string {
+	return sha256(parts.map(sha256).join()).slice(0, 32);
 }
 
 async function exists(file: string): Promise<boolean> {

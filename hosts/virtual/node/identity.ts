@@ -1,5 +1,5 @@
 /**
- * Which virtual device this is. Each has a folder `<data>/devices/<device id>` with its settings, and a process that runs
+ * Which virtual device this is. Each has a folder `<data>/devices/<device id>` with its settings and its flash, and a process that runs
  * one holds a lock there: two with one id would push each other off the gateway for ever.
  */
 
@@ -13,6 +13,7 @@ export interface Identity {
 	/** The last three bytes of the MAC, in hex. */
 	readonly serial: string;
 	readonly settingsFile: string;
+	readonly flashFile: string;
 	/** Lets another process take this identity. */
 	release(): void;
 }
@@ -52,6 +53,7 @@ function claim(dataDir: string, model: Model, serial: string): Identity | undefi
 	return {
 		serial,
 		settingsFile: join(folder, "settings.json"),
+		flashFile: join(folder, "flash.bin"),
 		release: () => rmSync(lock, { force: true }),
 	};
 }

@@ -55,16 +55,16 @@ export interface Limits {
 /** The creation block of our boards: 79 KB of chunks, 77 KB of slots, 8 KB of stack. */
 export const BOARD_LIMITS: Limits = { chunkBytes: 78_848, slots: 4_928, stackSlots: 512, keys: 256 };
 
-export const EXIT_KINDS = [
-	"quit",
-	"restart",
-	"exception",
-	"rejection",
-	"out_of_memory",
-	"watchdog",
-	"bad_program",
-	"killed",
-] as const;
+/** The process's exit status for each way to end that it can report; `enum reason` in machine.h. */
+const EXIT_STATUS = {
+	quit: 0,
+	exception: 10,
+	rejection: 11,
+	out_of_memory: 12,
+	watchdog: 13,
+	restart: 14,
+	bad_program: 15,
+} as const;
 
 /** Why a machine ended. */
 export interface Exit {
@@ -73,8 +73,10 @@ export interface Exit {
 	 * rejection: of a promise, not handled when the turn ended. out_of_memory: see pool. watchdog: a turn did not end.
 	 * bad_program: it cannot be loaded or preloaded. killed: the process ended without a word, see message.
 	 */
-	kind: (typeof EXIT_KINDS)[number];
+	kind: keyof typeof EXIT_STATUS | "killed";
 	message: string;
+	/** Exit status of the process, another one for each kind; undefined if a signal ended it, as close() does. */
+	status: number | undefined;
 	/** out_of_memory: "chunk", "slot", "stack" or "keys" of the device; "host" if this computer has none left. */
 	pool: string | undefined;
 	/** The TypeScript file, relative to the project. */
@@ -110,24 +112,24 @@ export interface MachineOptions {
 	/** The path of a program, from buildProgram(). */
 	program: string;
 	/** mc/config. */
-	config?: Readonly<Record<string, string>>;
+	config?: Readonly<Record<string, string>> | undefined;
 	/** Default: BOARD_LIMITS. */
-	limits?: Partial<Limits>;
+	limits?: Partial<Limits> | undefined;
 	/** "virtual": time stands still unless advance() moves it. Default "real". */
-	clock?: "real" | "virtual";
+	clock?: "real" | "virtual" | undefined;
 	/** Wall clock at start, milliseconds since 1970. Default 0: nobody has set it yet. */
-	wallClock?: number;
+	wallClock?: number | undefined;
 	/** Time.ticks at start; near 2 ** 31 it wraps soon. Default 0. */
-	firstTick?: number;
+	firstTick?: number | undefined;
 	/** Of Math.random, 32 bits. Default: a random one. */
-	seed?: number;
+	seed?: number | undefined;
 	/** A turn may take so much processor time; 0: any. Default 10,000, the task watchdog of our boards. */
-	watchdogMs?: number;
-	onOpen?(channel: Channel): ChannelHandler;
+	watchdogMs?: number | undefined;
+	onOpen?: ((channel: Channel) => ChannelHandler) | undefined;
 	/** Text that the firmware traced. */
-	onTrace?(text: string): void;
+	onTrace?: ((text: string) => void) | undefined;
 	/** The process has ended. Not called after close(). */
-	onExit?(exit: Exit): void;
+	onExit?: ((exit: Exit) => void) | undefined;
 }
 
 interface Times {
@@ -174,9 +176,9 @@ export class Machine {
 		/* A machine that ends while something is written to it; its end is reported by the process. */
 		stream.on("error", () => {});
 		this.exited = new Promise((resolve) => {
-			this.#process.on("error", (error) => resolve(this.#onEnd(error.message)));
+			this.#process.on("error", (error) => resolve(this.#onEnd(error.message, undefined)));
 			this.#process.on("close", (status, signal) =>
-				resolve(this.#onEnd(`the process ended with ${signal ?? `status ${status}`}`)),
+				resolve(this.#onEnd(`the process ended with ${signal ?? `status ${status}`}`, status ?? undefined)),
 			);
 		});
 		this.ready = this.#wait(FrameKind.ready).then((header) => {
@@ -201,9 +203,10 @@ export class Machine {
 	 * Virtual clock: lets `ms` pass. Timers run in order, those of one moment together, and `settle` is awaited
 	 * before the first, between moments and after the last, so that the rest of the world can do its part.
 	 * @param settle default: one round of Node's event loop
-	 * @throws Error if the process ends
+	 * @throws Error if the clock is real, or the process ends
 	 */
 	async advance(ms: number, settle: () => void | Promise<void> = nextRound): Promise<void> {
+		if (this.#options.clock !== "virtual") throw new Error("only a virtual clock can be advanced");
 		const target = this.#now + ms;
 		for (;;) {
 			await settle();
@@ -233,14 +236,7 @@ export class Machine {
 	close(): Promise<Exit> {
 		this.#isClosed = true;
 		if (!this.#hasEnded) {
-			this.#exit ??= {
-				kind: "quit",
-				message: "quit",
-				pool: undefined,
-				file: undefined,
-				line: undefined,
-				stack: "",
-			};
+			this.#exit ??= { ...NO_PLACE, kind: "quit", message: "quit" };
 			this.#closeHandlers();
 			this.#process.kill("SIGKILL");
 			this.#stream.destroy();
@@ -344,10 +340,10 @@ export class Machine {
 		for (const handler of handlers) handler.onClose?.();
 	}
 
-	#onEnd(message: string): Exit {
-		this.#exit ??= { kind: "killed", message, pool: undefined, file: undefined, line: undefined, stack: "" };
-		if (this.#hasEnded) return this.#exit;
+	#onEnd(message: string, status: number | undefined): Exit {
+		if (this.#hasEnded && this.#exit) return this.#exit;
 		this.#hasEnded = true;
+		this.#exit = { ...(this.#exit ?? { ...NO_PLACE, kind: "killed", message }), status };
 		const error = new Error(describeExit(this.#exit));
 		for (const waiters of this.#waiters.values()) for (const waiter of waiters) waiter.reject(error);
 		this.#waiters.clear();
@@ -358,6 +354,8 @@ export class Machine {
 		return this.#exit;
 	}
 }
+
+const NO_PLACE = { status: undefined, pool: undefined, file: undefined, line: undefined, stack: "" } as const;
 
 /** One line for people: what happened, and where. */
 export function describeExit(exit: Exit): string {
@@ -379,7 +377,8 @@ function startOptions(options: MachineOptions) {
 }
 
 function exitFrom(header: string): Exit {
-	const exit: { kind: Exit["kind"]; message: string; pool?: string; stack?: string } = JSON.parse(header);
+	const exit: { kind: keyof typeof EXIT_STATUS; message: string; pool?: string; stack?: string } =
+		JSON.parse(header);
 	const stack = exit.stack ?? "";
 	/* Where the firmware was, rather than where our own modules refused it. */
 	const places = [...stack.matchAll(/([^\s()]+):(\d+)\)?$/gm)];
@@ -387,6 +386,7 @@ function exitFrom(header: string): Exit {
 	return {
 		kind: exit.kind,
 		message: exit.message,
+		status: EXIT_STATUS[exit.kind],
 		pool: exit.pool,
 		file: place?.[1],
 		line: place ? Number(place[2]) : undefined,

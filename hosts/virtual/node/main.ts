@@ -1,6 +1,7 @@
 /**
- * `npm run device`: one virtual device as a process. It ends as its firmware ends, with an exit code, the reason and the
- * line of TypeScript; a restart that the firmware wants is no end.
+ * `npm run device`: one virtual device as a process. It ends as its firmware ends, with the machine's exit status, the
+ * reason and the line of TypeScript; a restart that the firmware wants is no end. Status 1 is for what a person did wrong,
+ * 2 for what the computer lacks.
  */
 
 import { createInterface } from "node:readline";
@@ -10,23 +11,11 @@ import { models } from "../../../device/protocol/schema.js";
 import { findDeviceToken } from "./device-token.js";
 import { claimIdentity } from "./identity.js";
 import { applyInput, inputExamples } from "./input.js";
-import { describeExit, type Exit } from "./machine.js";
+import { describeExit } from "./machine.js";
 import { VirtualDevice } from "./virtual-device.js";
 
 const usage = `npm run device -- --model dev-1|proto-1 [--gateway ws://127.0.0.1:8080/device] [--serial a1b2c3]
 The token comes from DEVICE_TOKEN, else from the data folder (DATA_DIR, or data) of the gateway on this computer.`;
-
-/** 1 is for what a person did wrong, 2 for what the computer lacks. */
-const exitCodes: Readonly<Record<Exit["kind"], number>> = {
-	quit: 0,
-	restart: 0,
-	exception: 10,
-	rejection: 11,
-	out_of_memory: 12,
-	watchdog: 13,
-	bad_program: 14,
-	killed: 15,
-};
 
 const { model, gateway, serial } = readArguments();
 const dataDir = process.env.DATA_DIR || "data";
@@ -46,12 +35,15 @@ async function run(): Promise<void> {
 		model,
 		serial: identity.serial,
 		settingsFile: identity.settingsFile,
+		flashFile: identity.flashFile,
 		config: { gateway, token },
 		onTrace: (text) => process.stdout.write(text),
+		onBoot: ({ version, slot, resetReason }) =>
+			console.log(`the boot loader starts ${version} from slot ${slot} (${resetReason})`),
 		onExit: (exit) => {
 			console.error(describeExit(exit));
 			if (exit.stack) console.error(exit.stack);
-			process.exit(exitCodes[exit.kind]);
+			process.exit(exit.status || 1);
 		},
 	});
 	console.log(`${device.deviceId} runs; work it with JSON lines: ${inputExamples}`);
@@ -64,8 +56,8 @@ async function run(): Promise<void> {
 		}
 	});
 	const stop = () => device.close().then(() => process.exit(0));
-	process.once("SIGINT", stop);
-	process.once("SIGTERM", stop);
+	process.on("SIGINT", stop);
+	process.on("SIGTERM", stop);
 }
 
 function readArguments() {

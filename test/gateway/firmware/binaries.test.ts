@@ -4,10 +4,11 @@ import { rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { ImageFiles } from "../../../gateway/firmware/image-files.js";
+import { temporaryDirectory } from "../../cleanup.js";
 import { countingDisk } from "./counting-disk.js";
 import { makeImage } from "./images.js";
 import { entryOf, pathOf, writeCatalog, writeReleases } from "./releases.js";
-import { serveFirmware, temporaryDirectory } from "./serving.js";
+import { type Serving, serveFirmware } from "./serving.js";
 
 const image = makeImage();
 const size = image.length;
@@ -49,6 +50,7 @@ describe("the whole binary", () => {
 	test("HEAD has the same headers, no content, and the digest of no content", async (t) => {
 		const ask = await serveUpload(t);
 		const { date: _getDate, ...ofGet } = (await ask()).headers;
+		assert.equal((await ask({ Range: `bytes=${size}-` }, "HEAD")).status, 200);
 		const head = await ask({ Range: "bytes=0-9" }, "HEAD");
 		const { date: _headDate, ...ofHead } = head.headers;
 		assert.equal(head.status, 200, "Range means nothing in a HEAD");
@@ -178,6 +180,43 @@ describe("conditions", () => {
 	});
 });
 
+describe("the upload's file", () => {
+	test("that was changed on disk is not served", async (t) => {
+		const serving = await serveFirmware(t);
+		await serving.upload(image);
+		await writeFile(serving.store.pathOf(uploadOf(serving)), "something else");
+		assert.equal((await serving.ask("/ota/firmware.bin")).status, 500);
+		assert.match(String(serving.problems), /changed on disk/);
+	});
+	test("that is replaced between asking for its name and opening it is looked for once more", async (t) => {
+		const other = makeImage({ version: "1.5.0" });
+		let replace: (() => Promise<unknown>) | undefined;
+		const plain = countingDisk(() => {});
+		const disk = {
+			...plain,
+			open: async (...parameters: Parameters<typeof plain.open>) => {
+				const work = replace;
+				if (parameters[1] !== "wx" && parameters[1] !== "r") {
+					replace = undefined;
+					await work?.();
+				}
+				return plain.open(...parameters);
+			},
+		};
+		const serving = await serveFirmware(t, { disk });
+		await serving.upload(image);
+		replace = () => serving.upload(other);
+		const { status, body } = await serving.ask("/ota/firmware.bin");
+		assert.equal(status, 200);
+		assert.ok(body.equals(other));
+	});
+});
+
+function uploadOf({ store }: Serving) {
+	assert.ok(store.current);
+	return store.current;
+}
+
 describe("a release", () => {
 	const content = { version: "1.4.0", model: "DEV-1", chip: "virtual" } as const;
 
@@ -304,9 +343,17 @@ describe("images in memory", () => {
 	});
 	test("a file that cannot be read is asked for again the next time", async (t) => {
 		const path = join(await temporaryDirectory(t), "x.bin");
-		const files = new ImageFiles({ disk: readCounter().disk });
+		const { disk } = readCounter();
+		let isBroken = true;
+		const open: typeof disk.open = (...parameters) =>
+			isBroken
+				? Promise.reject(Object.assign(new Error("broken"), { code: "EIO" }))
+				: disk.open(...parameters);
+		const files = new ImageFiles({ disk: { ...disk, open } });
 		await assert.rejects(files.load(path), { code: "ENOENT" });
 		await writeFile(path, image);
+		await assert.rejects(files.load(path), { code: "EIO" });
+		isBroken = false;
 		assert.ok((await files.load(path)).bytes.equals(image));
 	});
 });

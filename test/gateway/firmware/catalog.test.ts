@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { rename, rm, writeFile } from "node:fs/promises";
+import fs, { rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { parseCatalog } from "../../../gateway/firmware/catalog.js";
@@ -98,6 +98,25 @@ describe("the catalog that is served", () => {
 		assert.deepEqual((await ask("/ota/catalog")).json, empty);
 		await writeCatalog(releasesDir, good);
 		assert.equal(await latest(), "1.4.0");
+	});
+	test("is read once while it does not change", async (t) => {
+		let reads = 0;
+		const readFile: typeof fs.readFile = Object.assign((...parameters: Parameters<typeof fs.readFile>) => {
+			reads++;
+			return fs.readFile(...parameters);
+		});
+		const { ask, releasesDir } = await serveFirmware(t, { disk: { ...fs, readFile } });
+		await writeCatalog(releasesDir, good);
+		reads = 0;
+		for (let times = 0; times < 5; times++) await ask("/ota/catalog");
+		assert.equal(reads, 1);
+	});
+	test("whose folder cannot be used is empty, which is reported once", async (t) => {
+		const { ask, releasesDir, problems } = await serveFirmware(t);
+		await writeFile(releasesDir, "a file where a folder belongs");
+		for (let times = 0; times < 3; times++) assert.deepEqual((await ask("/ota/catalog")).json, empty);
+		assert.equal(problems.length, 1);
+		assert.match(String(problems), /ENOTDIR/);
 	});
 	test("stays the last good one while the file is broken, which is reported once", async (t) => {
 		const { ask, releasesDir, problems, catalog } = await serveFirmware(t);

@@ -4,9 +4,8 @@
  */
 
 import { once } from "node:events";
-import fs, { mkdtemp, rm } from "node:fs/promises";
-import { createServer, request as httpRequest, type IncomingHttpHeaders } from "node:http";
-import { tmpdir } from "node:os";
+import fs from "node:fs/promises";
+import { createServer, request as httpRequest, type IncomingHttpHeaders, type Server } from "node:http";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import express, { type RequestHandler } from "express";
@@ -16,6 +15,7 @@ import { Library } from "../../../gateway/firmware/library.js";
 import { createFirmwareRoutes } from "../../../gateway/firmware/routes.js";
 import { UploadStore } from "../../../gateway/firmware/upload-store.js";
 import type { Disk } from "../../../gateway/firmware/whole-file.js";
+import { onEnd, temporaryDirectory } from "../../cleanup.js";
 
 export interface ServingOptions {
 	readonly directory?: string;
@@ -38,6 +38,7 @@ export interface Serving {
 	readonly releasesDir: string;
 	readonly url: string;
 	readonly port: number;
+	readonly server: Server;
 	readonly library: Library;
 	readonly catalog: CatalogFile;
 	readonly store: UploadStore;
@@ -80,7 +81,7 @@ export async function serveFirmware(t: TestContext, options: ServingOptions = {}
 	const server = createServer(express().disable("x-powered-by").use(routes));
 	server.listen(0, "127.0.0.1");
 	await once(server, "listening");
-	t.after(() => {
+	onEnd(t, () => {
 		server.closeAllConnections();
 		server.close();
 	});
@@ -102,6 +103,7 @@ export async function serveFirmware(t: TestContext, options: ServingOptions = {}
 		releasesDir,
 		url,
 		port,
+		server,
 		library,
 		catalog,
 		store,
@@ -164,11 +166,4 @@ async function exchange(port: number, { path, method, headers, body }: Exchange)
 			return JSON.parse(content.toString());
 		},
 	};
-}
-
-/** An empty directory that is deleted when the test ends. */
-export async function temporaryDirectory(t: TestContext): Promise<string> {
-	const directory = await mkdtemp(join(tmpdir(), "gateway-firmware-"));
-	t.after(() => rm(directory, { recursive: true, force: true, maxRetries: 5 }));
-	return directory;
 }

@@ -30,8 +30,8 @@ function after(version: string | null, steps: readonly Step[], runs: string | nu
 			const former = JSON.stringify(metadataOf(job));
 			const next = advance(job, step, { now, runs, isNewSession });
 			assert.ok((next.percent ?? 0) >= (job.percent ?? 0), `progress went backward from ${former}`);
+			isNewSession &&= next === job;
 			job = next;
-			isNewSession &&= step.type === "command_error";
 		}
 	}
 	return job;

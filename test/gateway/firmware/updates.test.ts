@@ -8,7 +8,7 @@ import { Updates } from "../../../gateway/firmware/updates.js";
 import type { Disk } from "../../../gateway/firmware/whole-file.js";
 import { Device, type OtaMetadata, Session } from "../../../gateway/sessions/device.js";
 import type { UpdateRefusal } from "../../../gateway/sessions/updates.js";
-import { temporaryDirectory } from "./serving.js";
+import { onEnd, temporaryDirectory } from "../../cleanup.js";
 import { progress, report, uplink } from "./uplinks.js";
 
 const complete = uplink({ type: "ota_complete" });
@@ -50,7 +50,7 @@ async function run(t: TestContext, { disk = fs, certPem, at = 1_000_000, ...opti
 		certPem,
 	});
 	await updates.open();
-	t.after(() => updates.close());
+	onEnd(t, () => updates.close());
 	return { directory, updates, shelf, clock, changes, problems };
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { once } from "node:events";
-import { readdir } from "node:fs/promises";
+import { EventEmitter, once } from "node:events";
+import fs, { readdir } from "node:fs/promises";
 import { connect } from "node:net";
 import { describe, test } from "node:test";
 import { cleanFilename } from "../../../gateway/firmware/upload.js";
@@ -184,6 +184,12 @@ const bad: readonly BadUpload[] = [
 	["the field as a text", 400, /holds text/, (to) => to.post(form(textPart("firmware", "hello")))],
 	["two files in it", 400, /more than one/, (to) => to.post(form(filePart(image), filePart(other)))],
 	["a form that breaks off", 400, /breaks off/, (to) => to.post(form(filePart(image)).subarray(0, 50_000))],
+	[
+		"a form that breaks off in another file",
+		400,
+		/breaks off/,
+		(to) => to.post(Buffer.concat([filePart(image), filePart(image, "b.bin", "other").subarray(0, 5000)])),
+	],
 	["a form without its last line", 400, /breaks off/, (to) => to.post(filePart(image))],
 	["a body that is no form", 400, /malformed|no file field/, (to) => to.post(image)],
 	["a form without a boundary", 400, /boundary/, (to) => to.post(form(filePart(image)), sized)],
@@ -237,6 +243,16 @@ describe("an upload is refused with its reason, and the former firmware served b
 			await assertStored(serving, other);
 			assert.deepEqual(serving.problems, []);
 		});
+	test("a form that breaks off in any file, without an error that nobody listens to", async (t) => {
+		const uncaught: unknown[] = [];
+		const listener = (error: unknown) => void uncaught.push(error);
+		process.on("uncaughtException", listener);
+		t.after(() => process.off("uncaughtException", listener));
+		const serving = await serveFirmware(t);
+		for (const field of ["firmware", "other"])
+			assert.equal((await serving.post(filePart(image, "x.bin", field).subarray(0, 5000))).status, 400);
+		assert.deepEqual(uncaught, []);
+	});
 	test("other methods", async (t) => {
 		const serving = await serveFirmware(t);
 		for (const [path, method, allow] of [
@@ -304,6 +320,31 @@ describe("uploads that get in each other's way", () => {
 		await assertStored(serving, other);
 		assert.deepEqual(serving.problems, []);
 	});
+});
+
+test("a client that goes away before its upload has a place on disk leaves no trace", async (t) => {
+	const steps = new EventEmitter();
+	const open: typeof fs.open = async (...parameters) => {
+		if (parameters[1] !== "wx") return fs.open(...parameters);
+		const hasLeft = once(steps, "left");
+		steps.emit("begun");
+		await hasLeft;
+		const handle = await fs.open(...parameters);
+		steps.emit("opened");
+		return handle;
+	};
+	const serving = await serveFirmware(t, { disk: { ...fs, open } });
+	const left = new Promise((resolve) => {
+		serving.server.once("connection", (socket) => socket.once("close", resolve));
+	});
+	const [hasBegun, hasOpened] = [once(steps, "begun"), once(steps, "opened")];
+	const client = beginUpload(serving, image.subarray(0, 100));
+	await hasBegun;
+	client.destroy();
+	await left;
+	steps.emit("left");
+	await hasOpened;
+	await untilFiles(serving, 0);
 });
 
 /** The beginning of an upload, on a socket that stays open. */

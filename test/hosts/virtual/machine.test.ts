@@ -118,10 +118,23 @@ describe("a program that cannot be preloaded ends with the name of its module", 
 		assert.match(exit.message, /module culprit keeps a regular expression/);
 	});
 
+	test("the module that is named is the one that does it, not one that imports it", async () => {
+		const importer = `${FIXTURES}/bad/importer.ts`;
+		const culprit = `${FIXTURES}/bad/pattern.ts`;
+		const exit = await end({ main: importer, culprit, later: importer });
+		assert.match(exit.message, /module culprit keeps/);
+	});
+
 	test("a generator that is not at its end", async () => {
 		const exit = await withCulprit("generator");
 		assert.equal(exit.kind, "bad_program");
 		assert.match(exit.message, /module culprit keeps a generator/);
+	});
+
+	test("a promise that waits for its jobs", async () => {
+		const exit = await withCulprit("promise");
+		assert.equal(exit.kind, "bad_program");
+		assert.match(exit.message, /module culprit keeps a promise/);
 	});
 
 	test("a timer that is set while a module loads", async () => {
@@ -183,6 +196,16 @@ describe("a program that cannot be preloaded ends with the name of its module", 
 	});
 });
 
+test("without a compiler the error says which packages bring one", async () => {
+	const path = process.env.PATH;
+	process.env.PATH = "";
+	try {
+		await assert.rejects(buildMachine(), /apt-get install build-essential.*xcode-select --install/);
+	} finally {
+		process.env.PATH = path;
+	}
+});
+
 describe("modules", () => {
 	test("are found by name, and beside and above the one that imports them", async () => {
 		const { named, ...files } = await modulesOf(`${FIXTURES}/names`);
@@ -197,7 +220,7 @@ describe("modules", () => {
 			},
 		);
 		await machine.ready;
-		assert.equal(traced, 'above+beside named é😀"\\ true');
+		assert.equal(traced, 'above+beside+below named é😀"\\ true');
 		await machine.close();
 	});
 
@@ -214,6 +237,7 @@ describe("modules", () => {
 });
 
 describe("a process ends and says why", () => {
+	const statuses = new Map<string, number | undefined>();
 	const end = async (way: string, options: Partial<MachineOptions> = {}) => {
 		const reported: Exit[] = [];
 		const machine = start(await fixture("ending"), {
@@ -228,6 +252,7 @@ describe("a process ends and says why", () => {
 		machine.advance(1000).catch(() => {});
 		const exit = await machine.exited;
 		assert.deepEqual(reported, [exit], "onExit is called once");
+		statuses.set(exit.kind, exit.status);
 		return exit;
 	};
 	const file = `${FIXTURES}/ending.ts`;
@@ -310,6 +335,12 @@ describe("a process ends and says why", () => {
 	test("restart and quit", async () => {
 		assert.equal((await end("restart")).kind, "restart");
 		assert.equal((await end("quit")).kind, "quit");
+	});
+
+	test("each kind of end has an exit status of its own", () => {
+		assert.equal(statuses.size, 6);
+		assert.equal(new Set(statuses.values()).size, 6);
+		assert.equal(statuses.get("quit"), 0);
 	});
 
 	test("close() is silent and answers quit", async () => {
@@ -525,6 +556,15 @@ describe("channels", () => {
 		assert.equal(counts.closed(), 1);
 	});
 
+	test("close() and the end of the process close the channels that are open", async () => {
+		const { counts, machine } = await startEcho();
+		assert.equal(counts.closed(), 0);
+		const closing = machine.close();
+		assert.equal(counts.closed(), 1);
+		await closing;
+		assert.equal(counts.closed(), 1);
+	});
+
 	test("a slow machine makes send() answer false, and then calls onDrain", async () => {
 		const { channel, counts, next, machine } = await startEcho(undefined, { clock: "real" });
 		channel.send("sleep");
@@ -578,7 +618,7 @@ describe("clocks and timers", () => {
 	});
 
 	test("schedule moves, stops and starts a timer; a one-shot is over when its callback returns", async () => {
-		assert.deepEqual(await notes("schedule", 200), ["late@50", "woken@65", "once@80"]);
+		assert.deepEqual(await notes("schedule", 200), ["late@50", "woken@65", "once@80", "kept@90", "kept@105"]);
 	});
 
 	test("a cleared timer does not fire, even if it was due", async () => {
@@ -638,6 +678,12 @@ describe("clocks and timers", () => {
 		await machine.close();
 	});
 
+	test("a real clock cannot be advanced", async () => {
+		const machine = start(await fixture("clocks"), { clock: "real" });
+		await assert.rejects(machine.advance(1), /only a virtual clock/);
+		await machine.close();
+	});
+
 	test("an hour passes in 720 reports", async () => {
 		assert.equal((await notes("reports", 3_600_000)).length, 720);
 	});
@@ -660,6 +706,24 @@ describe("clocks and timers", () => {
 		});
 		await exited;
 		for (const [index, at] of noted.entries()) assert.ok(at >= 100 * (index + 1), `${at}`);
+	});
+});
+
+describe("garbage collection", () => {
+	test("moves and frees what is the device's, never what is in ROM", async () => {
+		let traced = "";
+		const machine = start(await fixture("garbage"), {
+			limits: { chunkBytes: 16_384, slots: 600 },
+			onOpen: () => ({}),
+			onTrace: (text) => {
+				traced += text;
+			},
+		});
+		await machine.ready;
+		await machine.advance(1000);
+		assert.equal(traced, "intact");
+		assert.ok((await machine.statistics()).collections > 200);
+		await machine.close();
 	});
 });
 

@@ -6,13 +6,9 @@ import { isRecord } from "../../../../device/protocol/schema.js";
 import type { AccessPoint } from "../board.js";
 import { numberOf, type StandIn, textOf } from "./stand-in.js";
 
-/** About what a board takes to associate and get an address. */
-const associationMs = 20;
-
 export const wifi: StandIn = (channel, { board }) => {
 	let wantedSsid: string | undefined;
 	let isAssociated = false;
-	let timer: NodeJS.Timeout | undefined;
 
 	const associate = (accessPoint: AccessPoint | undefined) => {
 		isAssociated = accessPoint !== undefined && accessPoint.ssid === wantedSsid;
@@ -26,18 +22,14 @@ export const wifi: StandIn = (channel, { board }) => {
 	});
 	return {
 		onPost: (request, detail) => {
-			clearTimeout(timer);
 			if (request === "connect") {
 				wantedSsid = textOf(detail, "SSID");
-				timer = setTimeout(() => associate(board.accessPoint), associationMs);
+				associate(board.accessPoint);
 			} else {
 				isAssociated = false;
 			}
 		},
-		onClose: () => {
-			clearTimeout(timer);
-			stop();
-		},
+		onClose: stop,
 	};
 };
 
@@ -69,7 +61,7 @@ export const websocket: StandIn = (channel) => {
 		// The firmware has looked the name up; certificates are still held against the name.
 		lookup: (_name, { all }, found) =>
 			all ? found(null, [{ address, family: 4 }]) : found(null, address, 4),
-		...(isRecord(secure) && typeof secure.certificate === "string" && { ca: secure.certificate }),
+		...(isRecord(secure) && typeof secure.certificate === "string" && { ca: pem(secure.certificate) }),
 	});
 	let isCloseSent = false;
 	let hasPeerClosed = false;
@@ -109,6 +101,11 @@ export const websocket: StandIn = (channel) => {
 		},
 	};
 };
+
+function pem(base64: string): string {
+	const lines = base64.match(/.{1,64}/g) ?? [];
+	return ["-----BEGIN CERTIFICATE-----", ...lines, "-----END CERTIFICATE-----"].join("\n");
+}
 
 function headersOf(options: unknown): Record<string, string> {
 	const headers = isRecord(options) ? options.headers : undefined;

@@ -1,7 +1,7 @@
 /** Buttons, light, touch, LED ring, haptics, speaker and codec: each shows on the Board what the firmware does, and back. */
 
 import { buttonNames } from "../../../../device/host.js";
-import { type StandIn, textOf } from "./stand-in.js";
+import { numberOf, type StandIn, textOf } from "./stand-in.js";
 
 export const digital: StandIn = (channel, { board }) => {
 	const wanted = textOf(channel.options, "name");
@@ -47,9 +47,14 @@ export const audio: StandIn = (_channel, { board }) => ({
 	},
 });
 
-export const codec: StandIn = (_channel, { board }) => ({
-	onPost: (request, value) => {
-		if (request === "volume") board.codec.volume = Number(value);
-		else board.codec.isMuted = value === true;
+/** The ES8311's control bus. A codec that does not answer is an exception, as with the SDK's driver. */
+export const smbus: StandIn = (_channel, { board }) => ({
+	onCall: (request, detail) => {
+		const { registers, isAnswering } = board.codec;
+		if (!isAnswering) throw new Error("no acknowledge");
+		const register = numberOf(detail, "register");
+		if (request === "read") return { detail: registers[register] ?? 0 };
+		registers[register] = numberOf(detail, "value");
+		return undefined;
 	},
 });

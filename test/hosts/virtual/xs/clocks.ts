@@ -37,6 +37,11 @@ const tests: Readonly<Record<string, (note: (text: string) => void) => void>> = 
 			note("once");
 			Timer.schedule(once, 10);
 		}, 80);
+		const kept = Timer.set(() => {
+			note("kept");
+			Timer.schedule(kept);
+		}, 90);
+		Timer.set(() => Timer.schedule(kept, 5), 100);
 	},
 	clear: (note) => {
 		const second = { timer: Timer.set(() => Timer.clear(second.timer), 10) };

@@ -1,0 +1,112 @@
+/**
+ * What a server's answer means for the update: the part that was asked for, the whole firmware, a reason to try again or
+ * the end. Whatever else an answer may be (a page that says no, another file, half a lie) is named here, in words for the
+ * person who reads `ota_error`.
+ */
+
+import { readContentLength, readContentRange, readSha256 } from "./http-fields.js";
+
+/** What is asked for, and what earlier answers said. */
+export interface Asked {
+	/** Of the first byte. */
+	readonly offset: number;
+	/** At most so many bytes. */
+	readonly byteLength: number;
+	/** Undefined before the first answer that was of use. */
+	readonly known: Known | undefined;
+}
+
+export interface Known {
+	/** Bytes of the whole firmware. */
+	readonly total: number;
+	readonly etag: string | undefined;
+	/** The server sends parts. */
+	readonly isInParts: boolean;
+}
+
+export type Verdict =
+	/** Bytes come: `expected` of them, from `first` on. `sha256` is theirs, in base64. */
+	| {
+			readonly kind: "bytes";
+			readonly known: Known;
+			readonly first: number;
+			readonly expected: number;
+			readonly sha256: string | undefined;
+	  }
+	| { readonly kind: "retry"; readonly reason: string }
+	| { readonly kind: "end"; readonly reason: string };
+
+/** @param headers names in lower case */
+export function judge(status: number, headers: ReadonlyMap<string, string>, asked: Asked): Verdict {
+	const { known, offset } = asked;
+	// The SDK reads chunks from a timer of its own, where a malformed one ends in an exception that nobody can catch.
+	if ((status === 200 || status === 206) && headers.has("transfer-encoding"))
+		return retry("The server sends the firmware in chunks, without its length.");
+	if (status === 206) return judgePart(headers, asked);
+	if (status === 200) return known?.isInParts ? retry(changed) : judgeWhole(headers, asked);
+	if (status === 416) return offset === 0 ? end("The firmware on the server is empty.") : retry(changed);
+	if (status >= 300 && status < 400)
+		return end(`The server answered ${status}, a redirect; give the firmware's final address.`);
+	const reason = `The server answered ${status}${meaning(status)}.`;
+	const isFinal = status >= 400 && status < 500 && status !== 408 && status !== 429;
+	return isFinal ? end(reason) : retry(reason);
+}
+
+function judgePart(headers: ReadonlyMap<string, string>, { offset, byteLength, known }: Asked): Verdict {
+	const range = readContentRange(headers.get("content-range"));
+	if (!range) return retry("The server does not say which part of the firmware it sends.");
+	const { first, last, total } = range;
+	const expected = last + 1 - first;
+	const announced = readContentLength(headers.get("content-length"));
+	if (first !== offset || expected > byteLength || (announced !== undefined && announced !== expected))
+		return retry("The server sends another part of the firmware than the one asked for.");
+	// A short part would be followed by another request, and so for ever.
+	if (expected < Math.min(byteLength, total - offset))
+		return retry("The server sends less of the firmware than was asked for.");
+	const etag = headers.get("etag");
+	if (known && (known.total !== total || known.etag !== etag)) return retry(changed);
+	return {
+		kind: "bytes",
+		known: { total, etag, isInParts: true },
+		first,
+		expected,
+		sha256: readSha256(headers.get("content-digest")),
+	};
+}
+
+function judgeWhole(headers: ReadonlyMap<string, string>, { known }: Asked): Verdict {
+	const total = readContentLength(headers.get("content-length"));
+	const etag = headers.get("etag");
+	if (total === undefined) return end("The server does not say how long the firmware is.");
+	if (total === 0) return end("The firmware on the server is empty.");
+	if (known && (known.total !== total || known.etag !== etag)) return retry(changed);
+	const now = { total, etag, isInParts: false };
+	return { kind: "bytes", known: now, first: 0, expected: total, sha256: undefined };
+}
+
+/** Tried again all the same: a byte that was lost in an answer's head looks like this too, and does so once. */
+const changed =
+	"The firmware on the server was replaced by another while it was fetched; start the update again.";
+
+function meaning(status: number): string {
+	switch (status) {
+		case 401:
+		case 403:
+			return ": it does not give the firmware to this device";
+		case 404:
+		case 410:
+			return ": there is no firmware at this address";
+		case 429:
+			return ": it has too much to do";
+		default:
+			return status >= 500 ? ": it failed" : "";
+	}
+}
+
+function retry(reason: string): Verdict {
+	return { kind: "retry", reason };
+}
+
+function end(reason: string): Verdict {
+	return { kind: "end", reason };
+}

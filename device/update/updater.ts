@@ -1,0 +1,176 @@
+/**
+ * Updates the device: fetches, checks, writes the slot that does not run, verifies, chooses it, restarts. Until the very
+ * last step the running firmware stays the one that starts, so that whatever fails before costs nothing but time.
+ */
+
+import Timer from "timer";
+import type { Digest, Host, HttpClient, HttpClientOptions, Part, UpdateSlot } from "../host.js";
+import type { Chip, CommandOf, UplinkOf } from "../protocol/messages.js";
+import type { Model } from "../protocol/schema.js";
+import type { CancellableLookup } from "./connection.js";
+import { blockBytes, Download } from "./download.js";
+import { type FirmwareUrl, parseFirmwareUrl } from "./firmware-url.js";
+import { type ImageHead, readImageHead } from "./image-head.js";
+import { ReadBack } from "./read-back.js";
+
+/** Three in a second and the last one: at most four a second. */
+const progressIntervalMs = 334;
+const restartDelayMs = 500;
+
+export type UpdateMessage = UplinkOf<"ota_progress"> | UplinkOf<"ota_complete"> | UplinkOf<"ota_error">;
+
+export interface UpdaterOptions {
+	readonly network: Pick<Host["network"], "http" | "https">;
+	readonly createLookup: () => CancellableLookup;
+	readonly slot: Part<object, UpdateSlot>;
+	readonly sha256: Part<object, Digest>;
+	readonly chip: Chip;
+	readonly model: Model;
+	/** Monotonic milliseconds. */
+	readonly now: () => number;
+	/** What the server needs to know to give the firmware out. */
+	readonly headersFor: (url: FirmwareUrl) => Iterable<readonly [string, string]>;
+	readonly send: (message: UpdateMessage) => void;
+	/** An update begins, or has failed. After one that succeeds the device restarts. */
+	readonly onRunning: (isRunning: boolean) => void;
+	readonly restart: () => void;
+}
+
+export class Updater {
+	readonly #options: UpdaterOptions;
+	/** The one block of firmware in memory; made at the first update, and kept: a heap in use may have no room again. */
+	#buffer: Uint8Array | undefined;
+	#isRunning = false;
+	#slot: UpdateSlot | undefined;
+	#head: ImageHead | undefined;
+	#written = 0;
+	#total = 0;
+	#reportedAtMs: number | undefined;
+
+	constructor(options: UpdaterOptions) {
+		this.#options = options;
+	}
+
+	/** Whether an update runs; also once it has succeeded, until the restart. */
+	get isRunning(): boolean {
+		return this.#isRunning;
+	}
+
+	/** Begins an update; `send` and `onRunning` tell what becomes of it. Does nothing while one runs. */
+	start({ url, cert_pem }: Pick<CommandOf<"start_ota">, "url" | "cert_pem">): void {
+		if (this.#isRunning) return;
+		const { createLookup, sha256, headersFor, onRunning } = this.#options;
+		this.#isRunning = true;
+		onRunning(true);
+		this.#buffer ??= new Uint8Array(blockBytes);
+		this.#written = 0;
+		this.#total = 0;
+		this.#reportedAtMs = undefined;
+		this.#head = undefined;
+		try {
+			const address = parseFirmwareUrl(url);
+			new Download({
+				connect: (options) => this.#connect(address, options, cert_pem),
+				createLookup,
+				sha256,
+				url: address,
+				headers: headersFor(address),
+				buffer: this.#buffer,
+				onBlock: (block, total) => this.#write(block, total),
+				onEnd: (reason) => (reason === undefined ? this.#verify() : this.#fail(reason)),
+			});
+		} catch (error) {
+			this.#fail(messageOf(error));
+		}
+	}
+
+	#connect(url: FirmwareUrl, options: HttpClientOptions, certificate: string | undefined): HttpClient {
+		const { http, https } = this.#options.network;
+		return url.isSecure ? new https({ ...options, certificate }) : new http(options);
+	}
+
+	/** @throws Error whose message is the reason why the update ends */
+	#write(block: Uint8Array, total: number): void {
+		this.#head ??= this.#begin(block, total);
+		try {
+			this.#slot?.write(block);
+		} catch (error) {
+			throw new Error(`The firmware cannot be written to flash: ${messageOf(error)}`);
+		}
+		this.#written += block.byteLength;
+		if (this.#written < total) this.#reportProgress();
+	}
+
+	/** The first block: nothing is erased unless the image is for this device and fits. */
+	#begin(block: Uint8Array, total: number): ImageHead {
+		const head = readImageHead(block, this.#options);
+		const slot = new this.#options.slot({});
+		this.#slot = slot;
+		if (total > slot.byteLength)
+			throw new Error(`The firmware has ${total} bytes; the device has room for ${slot.byteLength}.`);
+		try {
+			slot.open();
+		} catch (error) {
+			throw new Error(`The slot for new firmware cannot be opened: ${messageOf(error)}`);
+		}
+		this.#total = total;
+		this.#reportProgress();
+		return head;
+	}
+
+	#reportProgress(): void {
+		const now = this.#options.now();
+		const isLast = this.#written === this.#total;
+		if (!isLast && this.#reportedAtMs !== undefined && now - this.#reportedAtMs < progressIntervalMs) return;
+		this.#reportedAtMs = now;
+		this.#options.send({
+			type: "ota_progress",
+			percent: Math.floor((this.#written * 100) / this.#total),
+			bytes_written: this.#written,
+			bytes_total: this.#total,
+		});
+	}
+
+	/** Everything is written. */
+	#verify(): void {
+		this.#reportProgress();
+		const { sha256 } = this.#options;
+		if (!this.#slot || !this.#buffer) return;
+		// An image without a digest of its own is left to the boot loader's checksum.
+		if (!this.#head?.hasDigest) return this.#choose(undefined);
+		new ReadBack({
+			slot: this.#slot,
+			sha256,
+			byteLength: this.#total,
+			buffer: this.#buffer,
+			onEnd: (reason) => this.#choose(reason),
+		});
+	}
+
+	#choose(reason: string | undefined): void {
+		if (reason !== undefined) return this.#fail(reason);
+		try {
+			this.#slot?.complete();
+		} catch (error) {
+			return this.#fail(`The device does not accept the firmware: ${messageOf(error)}`);
+		}
+		this.#options.send({ type: "ota_complete" });
+		Timer.set(() => this.#options.restart(), restartDelayMs);
+	}
+
+	#fail(reason: string): void {
+		try {
+			this.#slot?.close();
+		} catch {
+			// It is not chosen, which is all that counts.
+		}
+		this.#slot = undefined;
+		this.#isRunning = false;
+		this.#options.send({ type: "ota_error", reason: reason.slice(0, 500) });
+		this.#options.onRunning(false);
+	}
+}
+
+function messageOf(error: unknown): string {
+	return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,62 @@
+/** Puts a board's parts together from its pins to what the firmware asks of any host: the global `device`. */
+
+import SMBus from "embedded:io/smbus";
+import WiFi from "embedded:network/interface/wifi";
+import { AudioOutput } from "board/audio-output";
+import { ES8311 } from "board/es8311";
+import { PushButton } from "board/inputs";
+import { Ring } from "board/outputs";
+import { createServices } from "board/services";
+import type { AudioOutputOptions, ButtonPart, Host } from "../../device/host.js";
+import type { Model } from "../../device/protocol/schema.js";
+import type { BoardPins } from "./pins.js";
+
+export interface BoardOptions {
+	readonly model: Model;
+	readonly pins: BoardPins;
+}
+
+/**
+ * What both models have. Each part knows its pins by itself; those pins are constants, not parameters, so that the linker
+ * can leave them in ROM.
+ */
+export function createBoard(options: BoardOptions): Host {
+	const { model, pins } = options;
+	return {
+		model,
+		chip: "esp32s3",
+		...createServices(WiFi),
+		peripheral: {
+			button: {
+				play: buttonAt(pins.button.play),
+				mute: buttonAt(pins.button.mute),
+				volumeUp: buttonAt(pins.button.volumeUp),
+				volumeDown: buttonAt(pins.button.volumeDown),
+			},
+			ledRing: class extends Ring {
+				constructor() {
+					super(pins.ledRing);
+				}
+			},
+			audioOutput: class extends AudioOutput {
+				constructor(options: AudioOutputOptions) {
+					super({ ...options, amplifierPin: pins.amplifier });
+				}
+			},
+			codec: class extends ES8311 {
+				constructor() {
+					super({ io: SMBus, ...pins.codec, masterClock: "mclk" });
+				}
+			},
+		},
+	};
+}
+
+function buttonAt(gpio: number): ButtonPart {
+	const pin = gpio;
+	return class extends PushButton {
+		constructor(options: { onReadable: () => void }) {
+			super({ pin, onReadable: options.onReadable });
+		}
+	};
+}

@@ -1,0 +1,33 @@
+/** What a board's pins.ts says: GPIO numbers of the ESP32-S3. A test holds each to what the chip can do with it. */
+
+export interface BoardPins {
+	/** To ground when pressed. */
+	readonly button: {
+		readonly play: number;
+		readonly mute: number;
+		readonly volumeUp: number;
+		readonly volumeDown: number;
+	};
+	readonly ledRing: { readonly pin: number /** Pixels. */; readonly length: number };
+	/** I2C of the codec. */
+	readonly codec: { readonly data: number; readonly clock: number };
+	/** The SDK compiles these in: manifest.json beside pins.ts says them again, and a test keeps the two alike. */
+	readonly i2s: {
+		/** 256 times the sample rate. */
+		readonly masterClock: number;
+		readonly bitClock: number;
+		readonly wordSelect: number;
+		readonly dataOut: number;
+	};
+	/** Enables the speaker's amplifier while high. */
+	readonly amplifier: number;
+}
+
+/** PROTO-1 has these besides. */
+export interface Proto1Pins extends BoardPins {
+	readonly haptics: number;
+	/** On ADC1: GPIO 1 to 10. */
+	readonly ambientLight: number;
+	/** A touch channel: GPIO 1 to 14. */
+	readonly touch: number;
+}

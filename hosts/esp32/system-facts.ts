@@ -1,0 +1,60 @@
+/**
+ * What the board knows of itself, read from ESP-IDF by the SDK's foreign function interface. Made when the firmware starts,
+ * never while a module loads: modules are loaded on the computer that builds them, where there is no chip.
+ */
+
+import { resetReasonName } from "board/reset-reason";
+import FFI from "mc/ffi";
+import Time from "time";
+import type { System } from "../../device/host.js";
+
+const bytesPerMB = 1024 * 1024;
+
+export class SystemFacts implements System {
+	readonly #ffi = new FFI();
+	readonly macAddress: string;
+	readonly idfVersion: string;
+	readonly firmwareVersion: string;
+	readonly cpuFrequencyMHz: number;
+	readonly flashSizeMB: number;
+	readonly psramSizeMB: number;
+	readonly resetReason: string;
+
+	constructor() {
+		const ffi = this.#ffi;
+		const mac = new Uint8Array(6);
+		ffi.board_read_mac(mac.buffer);
+		this.macAddress = Array.from(mac, (byte) => byte.toString(16).padStart(2, "0")).join(":");
+		this.idfVersion = ffi.esp_get_idf_version();
+		this.firmwareVersion = ffi.board_firmware_version();
+		this.cpuFrequencyMHz = Math.round(ffi.esp_clk_cpu_freq() / 1_000_000);
+		this.flashSizeMB = Math.round(ffi.board_flash_bytes() / bytesPerMB);
+		this.psramSizeMB = Math.round(ffi.board_psram_bytes() / bytesPerMB);
+		this.resetReason = resetReasonName(ffi.esp_reset_reason());
+	}
+
+	/** The model for which this image was compiled. */
+	get compiledModel(): string {
+		return this.#ffi.board_firmware_model();
+	}
+
+	get uptimeMs(): number {
+		return this.#ffi.board_uptime_ms();
+	}
+
+	get freeHeapBytes(): number {
+		return this.#ffi.esp_get_free_heap_size();
+	}
+
+	get minFreeHeapBytes(): number {
+		return this.#ffi.esp_get_minimum_free_heap_size();
+	}
+
+	restart(): void {
+		this.#ffi.esp_restart();
+	}
+
+	setTime(seconds: number): void {
+		Time.set(seconds);
+	}
+}

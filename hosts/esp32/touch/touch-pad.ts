@@ -1,0 +1,26 @@
+/** A capacitive pad of the ESP32-S3 (board-touch.c). A controller that fails reads 0 for ever: no finger, and no exception. */
+
+import FFI from "mc/ffi";
+import type { TouchPad as Interface } from "../../../device/host.js";
+
+export interface TouchPadOptions {
+	/** GPIO 1 to 14: on this chip the number of the touch channel as well. */
+	readonly pin: number;
+}
+
+export class TouchPad implements Interface {
+	readonly #ffi = new FFI();
+
+	constructor(options: TouchPadOptions) {
+		const error = this.#ffi.board_touch_open(options.pin);
+		if (error !== 0) trace(`touch: ESP-IDF error 0x${error.toString(16)}\n`);
+	}
+
+	read(): number {
+		return this.#ffi.board_touch_read();
+	}
+
+	close(): void {
+		this.#ffi.board_touch_close();
+	}
+}

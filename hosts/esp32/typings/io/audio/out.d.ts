@@ -1,0 +1,20 @@
+/** In place of the SDK's typing, which lacks close() (modules/io/audioout/esp32). */
+
+declare module "embedded:io/audio/out" {
+	export interface AudioOutOptions {
+		bitsPerSample?: 8 | 16;
+		channels?: 1 | 2;
+		/** In hertz. */
+		sampleRate?: number;
+	}
+
+	export default class AudioOut {
+		constructor(options: AudioOutOptions);
+		/** Throws where the samples do not fit. */
+		write(samples: ArrayBuffer | Uint8Array): void;
+		start(): void;
+		/** Drops what is queued. */
+		stop(): void;
+		close(): void;
+	}
+}

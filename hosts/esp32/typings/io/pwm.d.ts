@@ -1,0 +1,17 @@
+/** In place of the SDK's typing, which lacks close() (modules/io/pwm/esp32). */
+
+declare module "embedded:io/pwm" {
+	export interface PWMOptions {
+		pin: number;
+		/** In hertz. */
+		hz?: number;
+	}
+
+	export default class PWM {
+		constructor(options: PWMOptions);
+		/** Bits. */
+		readonly resolution: number;
+		write(value: number): void;
+		close(): void;
+	}
+}

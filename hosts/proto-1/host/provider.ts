@@ -1,0 +1,34 @@
+/** The global `device` of a PROTO-1. The SDK wants it at this path, as `embedded:provider/builtin`. */
+
+import { createBoard } from "board/board";
+import { LightSensor } from "board/inputs";
+import { Motor } from "board/outputs";
+import { pins } from "board/pins";
+import { TouchPad } from "board/touch-pad";
+import type { Host } from "../../../device/host.js";
+
+const common = createBoard({ model: "PROTO-1", pins });
+
+const device: Host = {
+	...common,
+	peripheral: {
+		...common.peripheral,
+		haptics: class extends Motor {
+			constructor() {
+				super({ pin: pins.haptics });
+			}
+		},
+		ambientLight: class extends LightSensor {
+			constructor() {
+				super({ pin: pins.ambientLight });
+			}
+		},
+		touch: class extends TouchPad {
+			constructor() {
+				super({ pin: pins.touch });
+			}
+		},
+	},
+};
+
+export default device;

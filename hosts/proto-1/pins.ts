@@ -1,0 +1,26 @@
+/** Where everything of a PROTO-1 is connected. Change a pin here, those of I2S in manifest.json as well. */
+
+import type { Proto1Pins } from "../esp32/pins.js";
+
+export const pins: Proto1Pins = Object.freeze({
+	button: Object.freeze({
+		play: 39,
+		mute: 40,
+		volumeUp: 41,
+		volumeDown: 42,
+	}),
+	/** WS2812 data. */
+	ledRing: Object.freeze({ pin: 21, length: 12 }),
+	/** ES8311 control: CDATA and CCLK, pulled up on the board. */
+	codec: Object.freeze({ data: 8, clock: 9 }),
+	/** ES8311 sound: MCLK, SCLK, LRCK and DSDIN. */
+	i2s: Object.freeze({ masterClock: 16, bitClock: 17, wordSelect: 18, dataOut: 15 }),
+	/** The amplifier's enable, pulled down on the board. */
+	amplifier: 14,
+	/** Gate of the motor's transistor, pulled down on the board. The interface specification fixes this pin (4.1). */
+	haptics: 5,
+	/** Voltage of the light sensor, on ADC1. */
+	ambientLight: 4,
+	/** The pad: touch channel 7. */
+	touch: 7,
+});

@@ -1,0 +1,70 @@
+/**
+ * QEMU's wire in the place of Wi-Fi: the firmware's Wi-Fi handling runs on it unchanged. Only the network's name and its
+ * signal strength are made up, since a wire has neither.
+ */
+
+import Ethernet from "embedded:network/interface/ethernet";
+import Timer from "timer";
+import type { WiFi } from "../../device/host.js";
+
+/** ECMA-419 network interface. */
+const down = 200;
+const usable = 500;
+const networkName = "qemu";
+/** In dBm. A wire loses nothing; 0 would look like "not known". */
+const signalStrength = -1;
+
+export interface WiredNetworkOptions {
+	readonly onChanged: (property: string) => void;
+}
+
+export class WiredNetwork implements WiFi {
+	readonly #onChanged: WiredNetworkOptions["onChanged"];
+	/** Made anew for each connection: after its disconnect() the SDK's never becomes usable again while the address stays. */
+	#ethernet: Ethernet | undefined;
+	#timer: Timer | undefined;
+
+	constructor(options: WiredNetworkOptions) {
+		this.#onChanged = options.onChanged;
+	}
+
+	get connection(): number {
+		return this.#ethernet?.connection ?? down;
+	}
+
+	get address(): string | undefined {
+		return this.#isUsable ? this.#ethernet?.address : undefined;
+	}
+
+	get SSID(): string | undefined {
+		return this.#isUsable ? networkName : undefined;
+	}
+
+	get RSSI(): number | undefined {
+		return this.#isUsable ? signalStrength : undefined;
+	}
+
+	/** To whatever the wire leads to: name and password make no difference. */
+	connect(): void {
+		if (this.#ethernet) throw new Error("already connecting");
+		this.#ethernet = new Ethernet({ onChanged: (property) => this.#onChanged(property) });
+		// Where the address is still there, nothing changes any more that would be told.
+		if (this.#isUsable) this.#timer = Timer.set(() => this.#onChanged("connection"));
+		else this.#ethernet.connect();
+	}
+
+	disconnect(): void {
+		Timer.clear(this.#timer);
+		this.#timer = undefined;
+		this.#ethernet?.close();
+		this.#ethernet = undefined;
+	}
+
+	close(): void {
+		this.disconnect();
+	}
+
+	get #isUsable(): boolean {
+		return this.connection >= usable;
+	}
+}

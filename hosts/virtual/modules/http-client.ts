@@ -1,0 +1,228 @@
+/**
+ * The SDK's `embedded:network/http/client`, with its manners, so that the tests meet them: no time-out of any kind; an
+ * error without a word; header names in lower case; a body that ends with the connection is an error; a malformed status
+ * line is thrown at the socket; a request made from within onDone is lost; close() does not call off a look-up.
+ */
+
+import Timer from "timer";
+import type {
+	HttpClientOptions,
+	HttpRequest,
+	HttpRequestOptions,
+	HttpClient as Interface,
+} from "../../../device/host.js";
+
+/** What it needs of a socket. */
+export interface HttpSocket {
+	/** Takes bytes up to a line feed and with it, as many as came and as `target` holds. @returns how many */
+	readLine(target: Uint8Array): number;
+	read(buffer: Uint8Array): number;
+	write(bytes: ArrayBuffer | Uint8Array): void;
+	close(): void;
+}
+export interface HttpSocketOptions {
+	address: string;
+	port: number;
+	host: string;
+	onReadable: (byteCount: number) => void;
+	onWritable: (byteCount: number) => void;
+	onError: () => void;
+}
+export type HttpSocketPart = new (options: HttpSocketOptions) => HttpSocket;
+
+type State =
+	| "connecting"
+	| "idle"
+	| "status"
+	| "headers"
+	| "body"
+	| "chunk size"
+	| "chunk end"
+	| "trailer"
+	| "over";
+
+export class HttpClient implements Interface {
+	readonly #options: HttpClientOptions;
+	readonly #requests: HttpRequestOptions[] = [];
+	#socket: HttpSocket | undefined;
+	#current: HttpRequestOptions | undefined;
+	#state: State = "connecting";
+	#isInDone = false;
+	#timer: Timer | undefined;
+
+	#readable = 0;
+	#line = "";
+	/** A piece of a line: what fits on the stack at a time. */
+	readonly #lineBytes = new Uint8Array(32);
+	#status = 0;
+	#headers = new Map<string, string>();
+	#isChunked = false;
+	/** Bytes of the body, or of the chunk, that are still to be read. */
+	#remaining = 0;
+
+	constructor(options: HttpClientOptions, io: HttpSocketPart) {
+		this.#options = options;
+		const { port, dns } = options;
+		new dns.io(dns).resolve({
+			host: options.host,
+			onResolved: (host, address) => {
+				this.#socket = new io({
+					address,
+					host,
+					port,
+					onReadable: (byteCount) => this.#onReadable(byteCount),
+					onWritable: () => {
+						if (this.#state !== "connecting") return;
+						this.#state = "idle";
+						this.#next();
+					},
+					onError: () => this.#fail(),
+				});
+			},
+			onError: () => this.#fail(),
+		});
+	}
+
+	request(options: HttpRequestOptions): HttpRequest {
+		if (this.#isInDone) throw new Error("a request from within onDone is lost");
+		this.#requests.push(options);
+		if (this.#state === "idle") this.#timer = Timer.set(() => this.#next());
+		return { read: (buffer) => this.#read(buffer) };
+	}
+
+	close(): void {
+		this.#state = "over";
+		this.#socket?.close();
+		this.#socket = undefined;
+		this.#current = undefined;
+		this.#requests.length = 0;
+		Timer.clear(this.#timer);
+	}
+
+	#next(): void {
+		this.#current = this.#requests.shift();
+		if (!this.#current) return;
+		let text = `GET ${this.#current.path} HTTP/1.1\r\nhost: ${this.#options.host}\r\n`;
+		for (const [name, value] of this.#current.headers) text += `${name}: ${value}\r\n`;
+		this.#state = "status";
+		this.#line = "";
+		this.#socket?.write(asciiBytes(`${text}\r\n`));
+	}
+
+	#onReadable(byteCount: number): void {
+		this.#readable = byteCount;
+		while (this.#readable > 0) {
+			if (this.#state === "body") {
+				const count = Math.min(this.#readable, this.#remaining);
+				return this.#current?.onReadable(count);
+			}
+			if (!this.#hasLine()) return;
+			this.#onLine(this.#line.slice(0, -2));
+			this.#line = "";
+			if (this.#state === "over") return;
+		}
+	}
+
+	/** Takes bytes up to the end of a line. */
+	#hasLine(): boolean {
+		while (this.#readable > 0 && this.#socket) {
+			const count = this.#socket.readLine(this.#lineBytes);
+			this.#readable -= count;
+			this.#line += String.fromCharCode(...this.#lineBytes.subarray(0, count));
+			if (this.#lineBytes[count - 1] === 10) return this.#line.endsWith("\r\n");
+		}
+		return false;
+	}
+
+	#onLine(line: string): void {
+		switch (this.#state) {
+			case "status": {
+				const parts = line.split(" ");
+				if (parts.length < 3) throw new Error();
+				this.#status = Number.parseInt(parts[1] ?? "", 10);
+				this.#headers = new Map();
+				this.#state = "headers";
+				return;
+			}
+			case "headers": {
+				if (line === "") return this.#onHeaders();
+				const colon = line.indexOf(":");
+				this.#headers.set(
+					line.slice(0, Math.max(0, colon)).trim().toLowerCase(),
+					line.slice(colon + 1).trim(),
+				);
+				return;
+			}
+			case "chunk size":
+				this.#remaining = Number.parseInt(line, 16);
+				this.#state = this.#remaining === 0 ? "trailer" : "body";
+				return;
+			case "chunk end":
+				this.#state = "chunk size";
+				return;
+			case "trailer":
+				if (line !== "") throw new Error();
+				return this.#done();
+			default:
+				throw new Error();
+		}
+	}
+
+	#onHeaders(): void {
+		this.#isChunked = this.#headers.get("transfer-encoding")?.toLowerCase() === "chunked";
+		const length = this.#headers.get("content-length");
+		// Without a length the body goes on until the connection ends, which is an error.
+		this.#remaining = length === undefined ? Number.POSITIVE_INFINITY : Number.parseInt(length, 10);
+		this.#state = this.#isChunked ? "chunk size" : "body";
+		this.#current?.onHeaders(this.#status, this.#headers);
+	}
+
+	#read(buffer: Uint8Array): number | undefined {
+		if (this.#state !== "body" || !this.#socket) return undefined;
+		const available = Math.min(this.#readable, this.#remaining);
+		const target = buffer.byteLength > available ? buffer.subarray(0, available) : buffer;
+		this.#readable -= target.byteLength;
+		this.#remaining -= target.byteLength;
+		const result = this.#socket.read(target);
+		if (this.#remaining > 0) return result;
+		if (this.#isChunked) {
+			this.#state = "chunk end";
+			if (this.#readable > 0) this.#timer = Timer.set(() => this.#onReadable(this.#readable));
+		} else {
+			this.#state = "idle";
+			this.#timer = Timer.set(() => this.#done());
+		}
+		return result;
+	}
+
+	#done(): void {
+		const current = this.#current;
+		this.#timer = undefined;
+		this.#state = "idle";
+		this.#isInDone = true;
+		current?.onDone(null);
+		this.#isInDone = false;
+		if (this.#socket) this.#next();
+	}
+
+	#fail(): void {
+		// All of the body came, and was not told yet.
+		if (this.#state === "idle" && this.#timer && this.#current) {
+			Timer.clear(this.#timer);
+			this.#done();
+		}
+		if (this.#state === "over") return;
+		this.#state = "over";
+		const waiting = this.#current ? [this.#current, ...this.#requests] : [...this.#requests];
+		this.#current = undefined;
+		for (const request of waiting) request.onDone(new Error());
+		this.#options.onError();
+		this.close();
+	}
+}
+
+function asciiBytes(text: string): Uint8Array {
+	const bytes = new Uint8Array(text.length);
+	for (let index = 0; index < text.length; index++) bytes[index] = text.charCodeAt(index);
+	return bytes;
+}

@@ -1,0 +1,112 @@
+/**
+ * The SDK's `embedded:io/socket/tcp`, with TLS where asked for; the socket itself is in Node. An exception from a callback
+ * becomes an error, as the boards' SafeTCP makes it one: with the SDK's own socket it would restart the device.
+ */
+
+import Channel from "./channel.js";
+
+export interface TcpOptions {
+	/** IPv4. */
+	address: string;
+	port: number;
+	/** The name by which the peer is known: its certificate must be for it. */
+	host: string;
+	/** Undefined: plain TCP. */
+	secure?: { certificate?: string } | undefined;
+	onReadable: (byteCount: number) => void;
+	onWritable: (byteCount: number) => void;
+	onError: () => void;
+}
+
+/** lwIP's send buffer on the boards. */
+const sendBufferBytes = 65_535;
+
+export default class TcpSocket {
+	readonly #channel: Channel;
+	readonly #onError: () => void;
+	/** What came and was not read; of the first piece the rest from `#at` on. */
+	readonly #pieces: Uint8Array[] = [];
+	#at = 0;
+	#unread = 0;
+	#isOver = false;
+
+	constructor(options: TcpOptions) {
+		const { address, port, host, secure, onReadable, onWritable } = options;
+		this.#onError = options.onError;
+		this.#channel = new Channel("tcp", { address, port, host, secure }, (event, _detail, payload) => {
+			if (event === "open") this.#guard(() => onWritable(sendBufferBytes));
+			if (event === "error") this.#fail();
+			if (event !== "data" || !payload) return;
+			this.#pieces.push(new Uint8Array(payload));
+			this.#unread += payload.byteLength;
+			this.#guard(() => onReadable(this.#unread));
+		});
+	}
+
+	/** Takes bytes up to a line feed and with it, as many as came and as `target` holds. @returns how many */
+	readLine(target: Uint8Array): number {
+		const piece = this.#pieces[0];
+		if (!piece) return 0;
+		const feed = piece.indexOf(10, this.#at);
+		const end = Math.min(feed < 0 ? piece.byteLength : feed + 1, this.#at + target.byteLength);
+		const line = piece.subarray(this.#at, end);
+		target.set(line);
+		this.#taken(line.byteLength);
+		return line.byteLength;
+	}
+
+	/** Fills `buffer`. Throws where less came. */
+	read(buffer: Uint8Array): number {
+		if (buffer.byteLength > this.#unread) throw new Error("nothing to read");
+		for (let filled = 0; filled < buffer.byteLength; ) {
+			const piece = this.#pieces[0];
+			if (!piece) break;
+			const part = piece.subarray(this.#at, this.#at + buffer.byteLength - filled);
+			buffer.set(part, filled);
+			filled += part.byteLength;
+			this.#taken(part.byteLength);
+		}
+		return buffer.byteLength;
+	}
+
+	write(bytes: ArrayBuffer | Uint8Array): void {
+		this.#channel.post("write", undefined, bytes);
+	}
+
+	close(): void {
+		this.#isOver = true;
+		this.#pieces.length = 0;
+		this.#channel.close();
+	}
+
+	/** Bytes of the first piece. */
+	#taken(byteCount: number): void {
+		this.#at += byteCount;
+		this.#unread -= byteCount;
+		const length = this.#pieces[0]?.byteLength ?? 0;
+		if (this.#at < length) return;
+		this.#pieces.shift();
+		this.#at = 0;
+		this.#channel.post("taken", length);
+	}
+
+	#guard(action: () => void): void {
+		if (this.#isOver) return;
+		try {
+			action();
+		} catch (error) {
+			trace(`socket: ${error}\n`);
+			this.#fail();
+		}
+	}
+
+	#fail(): void {
+		if (this.#isOver) return;
+		this.#isOver = true;
+		try {
+			this.#onError();
+		} catch (error) {
+			trace(`socket: ${error}\n`);
+		}
+	}
+}

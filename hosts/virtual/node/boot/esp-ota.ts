@@ -1,0 +1,138 @@
+/**
+ * ESP-IDF's update functions over the virtual flash, step by step as in esp_ota_ops.c (v6.0), with roll-back enabled: which
+ * sector is erased when is what decides whether a power cut bricks a board, so nothing here is simpler than there.
+ */
+
+import { type Flash, sectorBytes } from "./flash.js";
+import { verifyImage } from "./image.js";
+import {
+	activeEntry,
+	eraseEntry,
+	imageState,
+	isWritten,
+	makeEntry,
+	readEntries,
+	slotOf,
+	writeEntry,
+} from "./ota-data.js";
+import { type SlotIndex, slots } from "./partitions.js";
+
+const imageMagic = 0xe9;
+
+/** One update that is being written: esp_ota_handle_t. */
+interface Handle {
+	wroteBytes: number;
+}
+
+export class EspOta {
+	readonly #flash: Flash;
+	readonly #running: SlotIndex;
+	#handle: Handle | undefined;
+
+	/** @param running the slot that the boot loader started */
+	constructor(flash: Flash, running: SlotIndex) {
+		this.#flash = flash;
+		this.#running = running;
+	}
+
+	/** esp_ota_get_next_update_partition */
+	get next(): SlotIndex {
+		return this.#running === 0 ? 1 : 0;
+	}
+
+	/** esp_ota_get_state_partition of the running slot */
+	get state(): number | undefined {
+		return readEntries(this.#flash).find((entry) => slotOf(entry) === this.#running && isWritten(entry))
+			?.state;
+	}
+
+	/** esp_ota_begin with OTA_WITH_SEQUENTIAL_WRITES. @throws Error named like ESP-IDF's error */
+	begin(): void {
+		if (this.state === imageState.pendingVerify) throw new Error("ESP_ERR_OTA_ROLLBACK_INVALID_STATE");
+		this.#handle = { wroteBytes: 0 };
+		this.#invalidateInactive();
+	}
+
+	/** esp_ota_write. @throws Error */
+	write(bytes: Uint8Array): void {
+		const handle = this.#requireHandle();
+		const { offset, byteLength } = slots[this.next];
+		const { wroteBytes } = handle;
+		if (bytes.byteLength === 0) return;
+		if (wroteBytes + bytes.byteLength > byteLength) throw new Error("ESP_ERR_INVALID_SIZE");
+		const firstSector = Math.floor(wroteBytes / sectorBytes);
+		const lastSector = Math.floor((wroteBytes + bytes.byteLength - 1) / sectorBytes);
+		const from = wroteBytes % sectorBytes === 0 ? firstSector : firstSector + 1;
+		if (lastSector >= from)
+			this.#flash.erase(offset + from * sectorBytes, (lastSector - from + 1) * sectorBytes);
+		if (wroteBytes === 0 && bytes[0] !== imageMagic) throw new Error("ESP_ERR_OTA_VALIDATE_FAILED");
+		this.#flash.write(offset + wroteBytes, bytes);
+		handle.wroteBytes += bytes.byteLength;
+	}
+
+	/** esp_ota_abort */
+	abort(): void {
+		this.#handle = undefined;
+	}
+
+	/** esp_ota_end. @throws Error where the image is not whole */
+	end(): void {
+		const { wroteBytes } = this.#requireHandle();
+		this.#handle = undefined;
+		if (wroteBytes === 0) throw new Error("ESP_ERR_INVALID_ARG");
+		verifyImage(this.#flash, slots[this.next]);
+	}
+
+	/** esp_ota_set_boot_partition of the slot that does not run. @throws Error where the image is not whole */
+	setBootPartition(): void {
+		verifyImage(this.#flash, slots[this.next]);
+		const entries = readEntries(this.#flash);
+		const active = activeEntry(entries);
+		const wanted = this.next + 1;
+		if (active === undefined) return writeEntry(this.#flash, 0, makeEntry(wanted, imageState.new));
+		let sequence = wanted % 2;
+		while (entries[active].sequence > sequence) sequence += 2;
+		writeEntry(this.#flash, active === 0 ? 1 : 0, makeEntry(sequence, imageState.new));
+	}
+
+	/** esp_ota_mark_app_valid_cancel_rollback */
+	markValid(): void {
+		const entries = readEntries(this.#flash);
+		const active = activeEntry(entries);
+		if (active === undefined) throw new Error("ESP_FAIL");
+		if (entries[active].state === imageState.valid) return;
+		writeEntry(this.#flash, active, { ...entries[active], state: imageState.valid });
+	}
+
+	/** esp_ota_mark_app_invalid_rollback, without the restart. @returns whether there is an image to go back to */
+	markInvalid(): boolean {
+		const entries = readEntries(this.#flash);
+		const active = activeEntry(entries);
+		if (active === undefined) return false;
+		const former = entries[active === 0 ? 1 : 0];
+		if (!isWritten(former) || former.state === imageState.invalid || former.state === imageState.aborted)
+			return false;
+		try {
+			verifyImage(this.#flash, slots[slotOf(former)]);
+		} catch {
+			return false;
+		}
+		writeEntry(this.#flash, active, { ...entries[active], state: imageState.invalid });
+		return true;
+	}
+
+	/** esp_ota_invalidate_inactive_ota_data_slot: what is about to be overwritten must not be chosen by a former entry. */
+	#invalidateInactive(): void {
+		const entries = readEntries(this.#flash);
+		const active = activeEntry(entries);
+		if (active === undefined) return;
+		const inactive = active === 0 ? 1 : 0;
+		if (!isWritten(entries[inactive]) || slotOf(entries[inactive]) === this.#running) return;
+		eraseEntry(this.#flash, inactive);
+	}
+
+	#requireHandle(): Handle {
+		if (!this.#handle) throw new Error("ESP_ERR_INVALID_ARG");
+		return this.#handle;
+	}
+}

@@ -1,0 +1,96 @@
+/**
+ * `otadata`, where ESP-IDF writes down which slot starts: two sectors with an entry each, of which the one with the higher
+ * sequence number counts. One of them stays as it is while the other is rewritten, so that a power cut loses at most the
+ * new choice. (esp_flash_partitions.h; bootloader_common_loader.c.)
+ */
+
+import { type Flash, sectorBytes } from "./flash.js";
+import { otaDataPartition, type SlotIndex } from "./partitions.js";
+
+/** esp_ota_img_states_t */
+export const imageState = Object.freeze({
+	new: 0,
+	pendingVerify: 1,
+	valid: 2,
+	invalid: 3,
+	aborted: 4,
+	undefined: 0xffff_ffff,
+});
+
+/** esp_ota_select_entry_t: the fields that count, out of 32 bytes. */
+export interface OtaEntry {
+	readonly sequence: number;
+	/** One of `imageState`; another number where a write was cut. */
+	readonly state: number;
+	readonly crc: number;
+}
+export type EntryIndex = 0 | 1;
+
+const entryBytes = 32;
+const stateOffset = 24;
+const crcOffset = 28;
+const noSequence = 0xffff_ffff;
+
+export function readEntries(flash: Flash): readonly [OtaEntry, OtaEntry] {
+	return [readEntry(flash, 0), readEntry(flash, 1)];
+}
+
+function readEntry(flash: Flash, index: EntryIndex): OtaEntry {
+	const bytes = flash.read(otaDataPartition.offset + index * sectorBytes, entryBytes);
+	return {
+		sequence: bytes.readUInt32LE(0),
+		state: bytes.readUInt32LE(stateOffset),
+		crc: bytes.readUInt32LE(crcOffset),
+	};
+}
+
+export function makeEntry(sequence: number, state: number): OtaEntry {
+	return { sequence, state, crc: crcOf(sequence) };
+}
+
+/** Erases the sector and writes the entry: two operations. */
+export function writeEntry(flash: Flash, index: EntryIndex, entry: OtaEntry): void {
+	const bytes = Buffer.alloc(entryBytes, 0xff);
+	bytes.writeUInt32LE(entry.sequence, 0);
+	bytes.writeUInt32LE(entry.state, stateOffset);
+	bytes.writeUInt32LE(entry.crc, crcOffset);
+	eraseEntry(flash, index);
+	flash.write(otaDataPartition.offset + index * sectorBytes, bytes);
+}
+
+export function eraseEntry(flash: Flash, index: EntryIndex): void {
+	flash.erase(otaDataPartition.offset + index * sectorBytes, sectorBytes);
+}
+
+/** Whether it was written whole. */
+export function isWritten({ sequence, crc }: OtaEntry): boolean {
+	return sequence !== noSequence && crc === crcOf(sequence);
+}
+
+/** bootloader_common_ota_select_invalid: the entry names no slot that may start. */
+export function isRefused({ sequence, state }: OtaEntry): boolean {
+	return sequence === noSequence || state === imageState.invalid || state === imageState.aborted;
+}
+
+/** bootloader_common_get_active_otadata */
+export function activeEntry(entries: readonly [OtaEntry, OtaEntry]): EntryIndex | undefined {
+	const [first, second] = entries;
+	const isFirst = !isRefused(first) && isWritten(first);
+	const isSecond = !isRefused(second) && isWritten(second);
+	if (isFirst && isSecond) return first.sequence >= second.sequence ? 0 : 1;
+	return isFirst ? 0 : isSecond ? 1 : undefined;
+}
+
+export function slotOf({ sequence }: OtaEntry): SlotIndex {
+	return (sequence - 1) % 2 === 0 ? 0 : 1;
+}
+
+/** esp_rom_crc32_le(UINT32_MAX, &ota_seq, 4): CRC-32 that begins with 0. */
+export function crcOf(sequence: number): number {
+	let crc = 0;
+	for (let index = 0; index < 4; index++) {
+		crc ^= (sequence >>> (index * 8)) & 0xff;
+		for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb8_8320 : crc >>> 1;
+	}
+	return ~crc >>> 0;
+}

@@ -1,0 +1,85 @@
+/** The update slot, the boot loader's probation and SHA-256, over the virtual flash. */
+
+import { createHash } from "node:crypto";
+import type { EspOta } from "../boot/esp-ota.js";
+import { type Flash, PowerCut } from "../boot/flash.js";
+import { imageState } from "../boot/ota-data.js";
+import { slots } from "../boot/partitions.js";
+import type { Answer } from "../machine.js";
+import { numberOf, type StandIn } from "./stand-in.js";
+
+/** What runs on the device at the moment; another one after a restart. */
+export interface FlashOwner {
+	readonly flash: Flash;
+	readonly ota: EspOta;
+	/** Power went away in the middle of an operation. */
+	onPowerCut(): void;
+}
+
+export function updateSlot(owner: FlashOwner): StandIn {
+	return () => ({
+		onCall: (request, detail, payload) => guarded(owner, () => callSlot(owner, request, detail, payload)),
+	});
+}
+
+function callSlot({ flash, ota }: FlashOwner, request: string, detail: unknown, payload: Buffer) {
+	const { offset, byteLength } = slots[ota.next];
+	switch (request) {
+		case "status":
+			return { detail: { byteLength } };
+		case "open":
+			ota.begin();
+			return undefined;
+		case "write":
+			ota.write(payload);
+			return undefined;
+		case "read": {
+			const start = numberOf(detail, "offset");
+			const count = numberOf(detail, "byteLength");
+			if (start < 0 || start + count > byteLength) throw new RangeError("outside of the slot");
+			return { payload: flash.read(offset + start, count) };
+		}
+		case "complete":
+			// As Moddable's Update: the image is verified twice.
+			ota.end();
+			ota.setBootPartition();
+			return undefined;
+		case "close":
+			ota.abort();
+			return undefined;
+		default:
+			throw new Error(`the update slot knows no "${request}"`);
+	}
+}
+
+export function bootState(owner: FlashOwner): StandIn {
+	return () => ({
+		onCall: (request) =>
+			guarded(owner, () => {
+				const { ota } = owner;
+				if (request === "isPendingVerify") return { detail: ota.state === imageState.pendingVerify };
+				if (request === "rollBack") return { detail: ota.markInvalid() };
+				ota.markValid();
+				return undefined;
+			}),
+	});
+}
+
+function guarded(owner: FlashOwner, action: () => Answer | undefined): Answer | undefined {
+	try {
+		return action();
+	} catch (error) {
+		if (error instanceof PowerCut) owner.onPowerCut();
+		throw error;
+	}
+}
+
+export const sha256: StandIn = () => {
+	const hash = createHash("sha256");
+	return {
+		onPost: (_request, _detail, bytes) => {
+			hash.update(bytes);
+		},
+		onCall: () => ({ payload: hash.digest() }),
+	};
+};

@@ -1,0 +1,137 @@
+/**
+ * Builds the firmware for a board and writes it to one. The version comes from outside into the two descriptors in the
+ * image, by way of a copy of the boards' sdkconfig: the committed file never changes, and no image goes out with a version
+ * that nobody gave it.
+ */
+
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Model } from "../device/protocol/schema.js";
+import { build, type ModdableSdk, projectFolder } from "./moddable-sdk.js";
+
+const versionLine = /^CONFIG_APP_PROJECT_VER=.*$/m;
+/** Where interface.md's descriptor lies in an image: behind ESP-IDF's header and its descriptor. */
+const descriptorOffset = 0x120;
+
+export interface BoardBuildOptions {
+	readonly sdk: ModdableSdk;
+	readonly model: Model;
+	/** Folder under hosts/. Default: the model's board. */
+	readonly host?: string;
+	/** By semantic versioning, at most 31 characters. */
+	readonly version: string;
+	/** Where all output goes; made if missing. */
+	readonly outputFolder: string;
+	/** `key=value`, compiled into the image. A release has none. */
+	readonly settings?: readonly string[];
+	/** Each piece of what the build prints. */
+	readonly onOutput: (text: string) => void;
+}
+
+/** Folder under hosts/ of a model's board. */
+export function boardOf(model: Model): string {
+	return model.toLowerCase();
+}
+
+/** As mcconfig's -p takes it. */
+export function boardPlatform(host: string): string {
+	return `esp32:./hosts/${host}`;
+}
+
+/** Where a build of a release puts boot loader, partition table and image. */
+export function binFolder(outputFolder: string, host: string): string {
+	return join(outputFolder, "bin", "esp32", host, "release", "device");
+}
+
+/**
+ * @returns the path of the image: what an update carries
+ * @throws Error where the build fails, or the image is not of this model and version
+ */
+export async function buildBoard(options: BoardBuildOptions): Promise<string> {
+	const { sdk, model, host = boardOf(model), version, outputFolder, settings = [], onOutput } = options;
+	const image = join(binFolder(outputFolder, host), "xs_esp32.bin");
+	// The SDK does not make sure that this is a new one.
+	rmSync(image, { force: true });
+	// Its makefile does not know that this file's content depends on the version.
+	rmSync(join(outputFolder, "tmp", "esp32", host, "release", "device", "board-descriptor.c.o"), {
+		force: true,
+	});
+	const SDKCONFIGPATH = writeSdkconfig(version, join(outputFolder, "sdkconfig"), host);
+	await build({
+		sdk: { ...sdk, environment: { ...sdk.environment, SDKCONFIGPATH } },
+		platform: boardPlatform(host),
+		outputFolder,
+		isDebug: false,
+		settings,
+		onOutput,
+	});
+	const made = readDescriptor(image);
+	if (made.model !== model || made.version !== version)
+		throw new Error(`the build made an image of ${made.model} ${made.version}, not of ${model} ${version}`);
+	return image;
+}
+
+export interface BoardFlashOptions {
+	readonly sdk: ModdableSdk;
+	readonly model: Model;
+	/** As for the build. */
+	readonly outputFolder: string;
+	readonly onOutput: (text: string) => void;
+}
+
+/** Writes boot loader, partition table and image of the last build to the board at UPLOAD_PORT of the SDK's environment. */
+export async function flashBoard(options: BoardFlashOptions): Promise<void> {
+	const { sdk, model, outputFolder, onOutput } = options;
+	const flags = ["-m", "-p", boardPlatform(boardOf(model)), "-t", "deploy", "-o", outputFolder];
+	const SDKCONFIGPATH = join(outputFolder, "sdkconfig");
+	const child = spawn(join(sdk.tools, "mcconfig"), flags, {
+		cwd: projectFolder,
+		env: { ...sdk.environment, SDKCONFIGPATH },
+		stdio: ["ignore", "pipe", "pipe"],
+	});
+	for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", onOutput);
+	const code = await new Promise<number | null>((resolve, reject) => {
+		child.on("error", reject);
+		child.on("close", resolve);
+	});
+	if (code !== 0)
+		throw new Error(`mcconfig ended with ${code}: the board was not written whole; flash it again`);
+}
+
+/**
+ * A host's sdkconfig with another version.
+ *
+ * @param host folder under hosts/; one without a sdkconfig of its own has the boards'
+ * @returns its folder, for SDKCONFIGPATH
+ */
+export function writeSdkconfig(version: string, folder: string, host = "esp32"): string {
+	if (!/^[0-9A-Za-z.+-]{1,31}$/.test(version))
+		throw new Error(`the version must be 1 to 31 of letters, digits, ".", "+" and "-", not "${version}"`);
+	const fileOf = (name: string) => join(projectFolder, "hosts", name, "sdkconfig", "sdkconfig.defaults");
+	const file = existsSync(fileOf(host)) ? fileOf(host) : fileOf("esp32");
+	const committed = readFileSync(file, "utf8");
+	if (!versionLine.test(committed)) throw new Error(`${file} has no CONFIG_APP_PROJECT_VER`);
+	mkdirSync(folder, { recursive: true });
+	writeFileSync(
+		join(folder, "sdkconfig.defaults"),
+		committed.replace(versionLine, `CONFIG_APP_PROJECT_VER="${version}"`),
+	);
+	return folder;
+}
+
+/** Our descriptor in an image. */
+export function readDescriptor(image: string): { readonly model: string; readonly version: string } {
+	let bytes: Buffer;
+	try {
+		bytes = readFileSync(image);
+	} catch {
+		throw new Error("the build made no image; what it printed says why");
+	}
+	const at = descriptorOffset;
+	if (bytes.length < at + 64 || bytes.toString("latin1", at, at + 4) !== "DAG1")
+		throw new Error("the image lacks the firmware's descriptor (hosts/esp32/board-descriptor.c)");
+	const text = (from: number, to: number) =>
+		bytes.toString("latin1", at + from, at + to).split("\0")[0] ?? "";
+	return { model: text(8, 24), version: text(24, 56) };
+}

@@ -1,0 +1,152 @@
+/**
+ * What `npm run qemu` was told. The virtual network inside QEMU has this computer at 10.0.2.2: an address that means this
+ * computer outside would mean the device itself in there, so it is rewritten, and that is said.
+ */
+
+import { parseGatewayUrl } from "../device/network/gateway-url.js";
+import { FlashProblems, readAuthority } from "./flash-arguments.js";
+
+/** QEMU's user network: the computer that it runs on. */
+export const hostAddress = "10.0.2.2";
+
+export const usage = `npm run qemu -- --gateway ws://127.0.0.1:8080/device [token=…]
+  token=              the gateway's device token; else DEVICE_TOKEN, else that of the gateway on this computer
+  ca=ca.pem           for wss: the certificate authority of the gateway's certificate
+  sntp=pool.ntp.org   the time server
+  version=1.1.0       in the image; default: package.json's
+npm run qemu -- keep                  builds nothing: the device goes on with the flash that the last run left
+npm run qemu -- build version=1.1.0   builds an image alone, to upload to the gateway as an update`;
+
+const names = ["gateway", "token", "ca", "sntp", "version"] as const;
+const modes = ["build", "keep"] as const;
+type Name = (typeof names)[number];
+type Given = Partial<Record<Name, string>>;
+
+export interface QemuArguments {
+	/** `key=value` for mcconfig. */
+	readonly settings: readonly string[];
+	/** What must not be printed. */
+	readonly secrets: readonly string[];
+	/** What a person should know of what was made of the words: sentences. */
+	readonly remarks: readonly string[];
+	/** `run` builds and starts, `keep` starts, `build` builds. */
+	readonly mode: "run" | (typeof modes)[number];
+	/** Of the image; undefined: package.json's. */
+	readonly version: string | undefined;
+}
+
+export interface ArgumentsOptions {
+	/** The command line behind the script's name: `--name value`, `--name=value` or `name=value`. */
+	readonly words: readonly string[];
+	/** Called where no token was given. Throws an Error that says how to come by one. */
+	readonly findToken: () => string;
+}
+
+/** @throws FlashProblems */
+export function readArguments({ words, findToken }: ArgumentsOptions): QemuArguments {
+	const problems: string[] = [];
+	const { given, mode } = readWords(words, problems);
+	if (mode === "keep") {
+		if (Object.keys(given).length > 0)
+			problems.push("keep goes on with a flash whose settings are compiled in: say it alone.");
+		if (problems.length > 0) throw new FlashProblems(problems);
+		return { settings: [], secrets: [], remarks: [], mode, version: undefined };
+	}
+	/** An update finds its settings on the device. */
+	const isUpdate = mode === "build" && !given.gateway;
+
+	const attempt = <T>(action: () => T): T | undefined => {
+		try {
+			return action();
+		} catch (error) {
+			problems.push(error instanceof Error ? error.message : String(error));
+			return undefined;
+		}
+	};
+	const remarks: string[] = [];
+	const gateway = isUpdate ? undefined : attempt(() => gatewayFor(given, remarks));
+	const { ca: file } = given;
+	const ca = file ? attempt(() => readAuthority(file)) : undefined;
+	const token = given.token || (isUpdate ? undefined : attempt(() => tokenFrom(findToken)));
+	const sntp = given.sntp && inside(given.sntp);
+	if (problems.length > 0) throw new FlashProblems(problems);
+
+	const values = { ssid: "qemu", gateway, token, ca, sntp };
+	return {
+		settings: Object.entries(values).flatMap(([name, value]) => (value ? [`${name}=${value}`] : [])),
+		secrets: token ? [token] : [],
+		remarks,
+		mode,
+		version: given.version,
+	};
+}
+
+function readWords(
+	words: readonly string[],
+	problems: string[],
+): { given: Given; mode: QemuArguments["mode"] } {
+	const given: Given = {};
+	let mode: QemuArguments["mode"] = "run";
+	for (let index = 0; index < words.length; index += 1) {
+		const position = index + 1;
+		const word = words[index] ?? "";
+		const text = word.replace(/^--/, "");
+		const named = modes.find((one) => one === text);
+		if (named) {
+			mode = named;
+			continue;
+		}
+		const equals = text.indexOf("=");
+		const key = equals < 0 ? text : text.slice(0, equals);
+		const name = names.find((one) => one === key);
+		if (name === undefined || (equals < 0 && !word.startsWith("--"))) {
+			// The word itself is not shown: it may be half of a token.
+			const list = names.map((one) => `${one}=`).join(" ");
+			problems.push(`Word ${position} is no setting. There are ${list}, and ${modes.join(" and ")}.`);
+			continue;
+		}
+		if (equals < 0) index += 1;
+		const value = equals < 0 ? words[index] : text.slice(equals + 1);
+		if (value) given[name] = value;
+		else problems.push(`${name}= has no value.`);
+	}
+	return { given, mode };
+}
+
+function gatewayFor({ gateway, ca }: Given, remarks: string[]): string {
+	if (!gateway)
+		throw new Error(
+			"The gateway is missing: --gateway and the address that npm start prints, e.g. ws://127.0.0.1:8080/device.",
+		);
+	const { isSecure, host } = parse(gateway);
+	if (isSecure && !ca)
+		throw new Error(
+			"wss needs ca=…: the PEM file of the certificate authority that signed the gateway's certificate.",
+		);
+	const insideHost = inside(host);
+	if (insideHost === host) return gateway;
+	const url = gateway.replace(/^(wss?:\/\/)[^/:]+/i, `$1${insideHost}`);
+	remarks.push(`Inside QEMU, ${insideHost} is this computer: the device connects to ${url}.`);
+	if (isSecure) remarks.push(`The gateway's certificate must be for ${insideHost}, too.`);
+	return url;
+}
+
+function parse(gateway: string): ReturnType<typeof parseGatewayUrl> {
+	try {
+		return parseGatewayUrl(gateway);
+	} catch (error) {
+		throw new Error(error instanceof Error ? `${error.message}.` : String(error));
+	}
+}
+
+function inside(host: string): string {
+	return /^(localhost|127(\.\d+){3}|0\.0\.0\.0)$/i.test(host) ? hostAddress : host;
+}
+
+function tokenFrom(findToken: () => string): string {
+	try {
+		return findToken();
+	} catch (error) {
+		throw new Error(`token=… is missing: ${error instanceof Error ? error.message : error}.`);
+	}
+}

@@ -1,0 +1,117 @@
+/**
+ * `npm run qemu`: a DEV-1 in Espressif's QEMU. The image is a real one, and so are boot loader, flash, update and roll-back;
+ * there is no board. First it says everything that is missing, since a build that fails for that takes minutes.
+ */
+
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { isRecord } from "../device/protocol/schema.js";
+import { findDeviceToken } from "../hosts/virtual/node/device-token.js";
+import { binFolder, buildBoard } from "./board-build.js";
+import { missingIdf } from "./board-tools.js";
+import { FlashProblems } from "./flash-arguments.js";
+import { makeFlashImage } from "./flash-image.js";
+import { findModdableSdk, type ModdableSdk, projectFolder } from "./moddable-sdk.js";
+import { type QemuArguments, readArguments, usage } from "./qemu-arguments.js";
+import { findQemu, qemuArguments } from "./qemu-tools.js";
+import { RedactingPrinter } from "./redacting-printer.js";
+
+const host = "qemu";
+const outputFolder = join(projectFolder, ".cache", "qemu");
+const flashFile = join(outputFolder, "flash.bin");
+const partitionsFile = join(projectFolder, "hosts", host, "sdkconfig", "partitions.csv");
+const flashBytes = 4 * 1024 * 1024;
+
+try {
+	await run(process.argv.slice(2));
+} catch (error) {
+	console.error(error instanceof Error ? error.message : error);
+	process.exitCode = 1;
+}
+
+async function run(words: readonly string[]): Promise<void> {
+	const { given, sdk, qemu } = prepare(words);
+	if (sdk) await buildImage(given, sdk);
+	for (const remark of given.remarks) console.log(remark);
+	if (!qemu) return console.log(`The image is ${join(binFolder(outputFolder, host), "xs_esp32.bin")}.`);
+	if (sdk) writeFlash();
+	console.log("Starting QEMU. Ctrl-C ends it; its flash stays for the next run with keep.");
+	// QEMU would take the terminal for the serial port, Ctrl-C and all.
+	const child = spawn(qemu, qemuArguments(flashFile), { stdio: ["ignore", "inherit", "inherit"] });
+	// The terminal sends it to QEMU as well, which ends by it.
+	process.on("SIGINT", () => {});
+	process.on("SIGTERM", () => child.kill("SIGTERM"));
+	const code = await new Promise<number | null>((resolve, reject) => {
+		child.on("error", reject);
+		child.on("close", resolve);
+	});
+	if (code) throw new Error(`QEMU ended with ${code}.`);
+}
+
+interface Prepared {
+	readonly given: QemuArguments;
+	/** Undefined: nothing is to be built. */
+	readonly sdk: ModdableSdk | undefined;
+	/** Undefined: nothing is to be started. */
+	readonly qemu: string | undefined;
+}
+
+/** Collects every problem before it gives up. */
+function prepare(words: readonly string[]): Prepared {
+	const problems: string[] = [];
+	let isUsageWanted = false;
+	const attempt = <T>(action: () => T): T | undefined => {
+		try {
+			return action();
+		} catch (error) {
+			problems.push(error instanceof Error ? error.message : String(error));
+			isUsageWanted ||= error instanceof FlashProblems;
+			return undefined;
+		}
+	};
+	const findToken = () => findDeviceToken(process.env.DATA_DIR || "data");
+	const given = attempt(() => readArguments({ words, findToken }));
+	const isKept = given?.mode === "keep";
+	const sdk = isKept ? undefined : attempt(() => findModdableSdk());
+	const idf = isKept ? undefined : missingIdf(process.env);
+	if (idf) problems.push(idf);
+	if (isKept && !existsSync(flashFile))
+		problems.push("There is no flash to keep yet: give --gateway instead.");
+	const qemu = given?.mode === "build" ? undefined : attempt(() => findQemu(process.env));
+	if (problems.length > 0 || !given)
+		throw new Error([...problems, ...(isUsageWanted ? ["", usage] : [])].join("\n"));
+	return { given, sdk, qemu };
+}
+
+async function buildImage(given: QemuArguments, sdk: ModdableSdk): Promise<void> {
+	const { settings, secrets, version = packageVersion() } = given;
+	const printer = new RedactingPrinter({ secrets, print: (line) => console.log(line) });
+	try {
+		console.log(`Building the firmware ${version} for QEMU; the first time takes several minutes.`);
+		await buildBoard({
+			sdk,
+			model: "DEV-1",
+			host,
+			version,
+			outputFolder,
+			settings,
+			onOutput: (text) => printer.write(text),
+		});
+	} finally {
+		printer.end();
+	}
+}
+
+/** With the settings in it, the token too. */
+function writeFlash(): void {
+	mkdirSync(outputFolder, { recursive: true });
+	const folder = binFolder(outputFolder, host);
+	writeFileSync(flashFile, makeFlashImage({ folder, partitionsFile, flashBytes }), { mode: 0o600 });
+}
+
+function packageVersion(): string {
+	const value: unknown = JSON.parse(readFileSync(join(projectFolder, "package.json"), "utf8"));
+	if (isRecord(value) && typeof value.version === "string") return value.version;
+	throw new Error("package.json has no version");
+}

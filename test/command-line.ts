@@ -1,0 +1,73 @@
+/** A command of the project as a process of its own, as a person starts it. */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import type { TestContext } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { onEnd } from "./cleanup.js";
+
+export interface CommandLine {
+	readonly process: ChildProcess;
+	/** All that it has printed, on both outputs. */
+	readonly output: () => string;
+	/** Resolves when it has printed something that matches; rejects where it ends before. */
+	printed(pattern: RegExp): Promise<void>;
+	readonly exitCode: Promise<number | null>;
+	/** Resolves when no process that it started is left; one that stays keeps the test from ending. */
+	processesGone(): Promise<void>;
+	type(line: string): void;
+}
+
+/** @param script such as `scripts/demo.ts` */
+export function runCommand(
+	t: TestContext,
+	script: string,
+	args: readonly string[] = [],
+	env: Readonly<Record<string, string>> = {},
+): CommandLine {
+	// A group of its own, so that whatever it leaves behind can be found.
+	const child = spawn(process.execPath, ["--import", "tsx", script, ...args], {
+		detached: true,
+		env: { ...process.env, DEVICE_TOKEN: "", MONITOR_TOKEN: "", ...env },
+	});
+	let output = "";
+	const waiting = new Set<() => void>();
+	const note = (text: string) => {
+		output += text;
+		for (const look of waiting) look();
+	};
+	child.stdout.setEncoding("utf8").on("data", note);
+	child.stderr.setEncoding("utf8").on("data", note);
+	const exitCode = once(child, "close").then(([code]: (number | null)[]) => code ?? null);
+	const hasProcesses = () => {
+		try {
+			return child.pid !== undefined && process.kill(-child.pid, 0);
+		} catch {
+			return false;
+		}
+	};
+	onEnd(t, () => {
+		if (hasProcesses() && child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+	});
+	return {
+		process: child,
+		output: () => output,
+		exitCode,
+		async processesGone() {
+			// What a killed parent leaves ends by itself, a moment later.
+			while (hasProcesses()) await setTimeout(10);
+		},
+		type: (line) => child.stdin.write(`${line}\n`),
+		printed: (pattern) =>
+			new Promise((resolve, reject) => {
+				const look = () => {
+					if (!pattern.test(output)) return;
+					waiting.delete(look);
+					resolve();
+				};
+				waiting.add(look);
+				exitCode.then((code) => reject(new Error(`it ended with ${code} and printed: ${output}`)));
+				look();
+			}),
+	};
+}

@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parseGatewayUrl } from "../../../device/network/gateway-url.js";
+
+test("a gateway's address is taken apart, with the defaults that a person expects", () => {
+	for (const [url, isSecure, host, port, path] of [
+		["ws://127.0.0.1:8080/device", false, "127.0.0.1", 8080, "/device"],
+		["ws://gateway.local", false, "gateway.local", 80, "/device"],
+		["wss://gateway.example.org/", true, "gateway.example.org", 443, "/device"],
+		["wss://a:8443/below/device", true, "a", 8443, "/below/device"],
+	] as const)
+		assert.deepEqual(parseGatewayUrl(url), { isSecure, host, port, path });
+});
+
+test("what is no gateway's address is refused with a sentence that says what is", () => {
+	for (const url of [
+		"",
+		"gateway.local",
+		"http://a",
+		"ws://",
+		"ws:///device",
+		"ws://a b",
+		"ws://a:x",
+		"ws://a:1:2",
+	])
+		assert.throws(() => parseGatewayUrl(url), /gateway must be ws:\/\/host:port\/device or wss:/, url);
+	for (const url of ["ws://a:0", "ws://a:65536", "ws://a:99999"])
+		assert.throws(() => parseGatewayUrl(url), /port must be from 1 to 65535/, url);
+});

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { ResolveOptions } from "../../../device/host.js";
+import { LookupTicket } from "../../../device/network/lookup.js";
+
+/** A resolver that answers when the test says so. */
+function heldResolver() {
+	const asked: ResolveOptions[] = [];
+	class Resolver {
+		resolve(options: ResolveOptions) {
+			asked.push(options);
+		}
+	}
+	return { asked, Resolver };
+}
+
+/** Does with a ticket what the SDK's clients do with their `dns` option. */
+function look(ticket: LookupTicket, host: string) {
+	const heard: string[] = [];
+	new ticket.io(ticket).resolve({
+		host,
+		onResolved: (name, address) => heard.push(`${name} is ${address}`),
+		onError: () => heard.push("error"),
+	});
+	return heard;
+}
+
+describe("a name look-up", () => {
+	test("is for the host without the port that is meant for the Host header", () => {
+		const { asked, Resolver } = heldResolver();
+		const heard = look(new LookupTicket(Resolver), "gateway.local:8080");
+		assert.equal(asked[0]?.host, "gateway.local");
+		asked[0]?.onResolved("gateway.local", "10.0.0.1");
+		assert.deepEqual(heard, ["gateway.local is 10.0.0.1"]);
+	});
+
+	test("that is called off answers nobody: no socket opens that nobody knows of", () => {
+		for (const answer of ["onResolved", "onError"] as const) {
+			const { asked, Resolver } = heldResolver();
+			const ticket = new LookupTicket(Resolver);
+			const heard = look(ticket, "gateway.local:8080");
+			ticket.isCancelled = true;
+			asked[0]?.[answer]("gateway.local", "10.0.0.1");
+			assert.deepEqual(heard, []);
+		}
+	});
+});

@@ -1,0 +1,188 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type Socket } from "node:net";
+import { describe, type TestContext, test } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import { onEnd } from "../../cleanup.js";
+import { type Connection, powerOn, runScriptedGateway } from "../scripted-gateway.js";
+import { pass, powerOnInVirtualTime } from "../virtual-time.js";
+
+/** A TCP server that counts who knocks, and does with each what a test says. */
+async function runKnockCounter(t: TestContext, onKnock: (socket: Socket) => void) {
+	const sockets: Socket[] = [];
+	const server = createServer((socket) => {
+		sockets.push(socket);
+		socket.on("error", () => {});
+		onKnock(socket);
+	});
+	server.listen(0, "127.0.0.1");
+	await once(server, "listening");
+	onEnd(t, () => {
+		for (const socket of sockets) socket.destroy();
+		server.close();
+	});
+	const address = server.address();
+	const port = typeof address === "object" && address ? address.port : 0;
+	return { url: `ws://127.0.0.1:${port}/device`, knocks: () => sockets.length };
+}
+
+const red = "2f0000".repeat(12);
+const orange = "2f1200".repeat(12);
+const ring = (device: { readonly board: { readonly pixels: Uint8Array } }) =>
+	Buffer.from(device.board.pixels).toString("hex");
+
+describe("a gateway that is not there", () => {
+	test("is tried five more times within 31 s, then again after a minute; the ring says so", async (t) => {
+		const gateway = await runKnockCounter(t, (socket) => socket.destroy());
+		const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
+		await pass(device, 0);
+		await settled(() => gateway.knocks() === 1);
+		const triesAt: number[] = [];
+		for (let second = 1; second <= 32; second++) {
+			const before = gateway.knocks();
+			await pass(device, 1000);
+			if (gateway.knocks() > before) triesAt.push(second);
+		}
+		assert.equal(gateway.knocks(), 6, "one, and five retries");
+		assert.equal(ring(device), orange, "solid, however long one looks");
+		// Each delay is drawn from the upper half of 1, 2, 4, 8, 16 s.
+		let earliest = 0;
+		let latest = 0;
+		for (const [index, at] of triesAt.entries()) {
+			earliest += 2 ** index / 2;
+			latest += 2 ** index;
+			assert.ok(at >= earliest && at <= latest + 1, `retry ${index + 1} in second ${at}`);
+		}
+		await pass(device, 60_000);
+		assert.ok(gateway.knocks() > 6, "a new round");
+	});
+
+	test("is tried at once when somebody presses a button", async (t) => {
+		const gateway = await runKnockCounter(t, (socket) => socket.destroy());
+		const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
+		await settled(() => gateway.knocks() === 1);
+		await pass(device, 32_000);
+		assert.equal(gateway.knocks(), 6);
+		device.board.setButton("volumeUp", true);
+		await pass(device, 20);
+		assert.equal(gateway.knocks(), 7);
+	});
+
+	test("that accepts and then says nothing is given up after 20 s", async (t) => {
+		const gateway = await runKnockCounter(t, () => {});
+		const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
+		await settled(() => gateway.knocks() === 1);
+		await pass(device, 19_999);
+		assert.equal(gateway.knocks(), 1);
+		await pass(device, 1001);
+		assert.equal(gateway.knocks(), 2);
+	});
+
+	test("that answers nonsense, or refuses, is a failed try like any other", async (t) => {
+		for (const answer of [
+			"HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n",
+			"HTTP/1.1 500\r\n\r\n",
+			"HTTP/1.1 101 Switching Protocols\r\n\r\n",
+			"hello\r\n\r\n",
+			"\0\0\0\0",
+		]) {
+			const gateway = await runKnockCounter(t, (socket) => socket.on("data", () => socket.end(answer)));
+			const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
+			await settled(() => gateway.knocks() === 1);
+			while (gateway.knocks() === 1) await pass(device, 1000);
+			assert.equal(gateway.knocks(), 2, answer);
+			await device.close();
+		}
+	});
+});
+
+test("devices that lose their gateway together do not come back in step", async (t) => {
+	const gateway = await runKnockCounter(t, (socket) => socket.destroy());
+	const delays = new Set<number>();
+	for (let seed = 1; seed <= 5; seed++) {
+		const before = gateway.knocks();
+		const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual", seed });
+		await settled(() => gateway.knocks() === before + 1);
+		let ms = 0;
+		for (; gateway.knocks() === before + 1; ms += 10) await pass(device, 10);
+		assert.ok(ms >= 500 && ms <= 1010, `${ms}`);
+		delays.add(ms);
+		await device.close();
+	}
+	assert.ok(delays.size > 1, [...delays].join(", "));
+});
+
+describe("an access point that comes and goes", () => {
+	test("is shown by the ring: flashing red, solid red after five retries, then the gateway's colours", async (t) => {
+		const gateway = await runScriptedGateway(t);
+		const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
+		const first = await gateway.connection();
+		await first.next("state_report");
+		device.board.accessPoint = undefined;
+		await first.closed;
+		await pass(device, 0);
+		assert.equal(ring(device), red);
+		await pass(device, 500);
+		assert.equal(ring(device), "00".repeat(36), "flashing");
+		await pass(device, 32_000);
+		for (let look = 0; look < 5; look++) {
+			assert.equal(ring(device), red, "solid");
+			await pass(device, 250);
+		}
+		device.board.accessPoint = { ssid: "virtual", rssi: -70 };
+		let isBack = false;
+		const back = gateway.connection().then((connection) => {
+			isBack = true;
+			return connection;
+		});
+		while (!isBack) await pass(device, 1000);
+		const { network, peripherals } = await (await back).next("state_report");
+		assert.equal(network.wifi_rssi, -70);
+		assert.equal(peripherals.led_ring.state_id, 5);
+	});
+
+	test("of another name is not joined", async (t) => {
+		const gateway = await runScriptedGateway(t);
+		const device = await powerOn(t, gateway, "DEV-1", {
+			clock: "virtual",
+			config: { gateway: gateway.url, token: "t", ssid: "elsewhere" },
+		});
+		await pass(device, 40_000);
+		assert.equal(gateway.server.clients.size, 0);
+		assert.equal(ring(device), red);
+	});
+});
+
+describe("the heartbeat", () => {
+	test("asks after 15 s of silence, and counts a connection lost after 45 s without a frame", async (t) => {
+		const { gateway, connection, pass: let_ } = await powerOnInVirtualTime(t, "DEV-1");
+		// From now on it reads and answers nothing, not even a ping.
+		connection.socket.pause();
+		await let_(44_000);
+		assert.equal(connection.socket.readyState, connection.socket.OPEN);
+		let isBack = false;
+		const next = gateway.connection().then((again: Connection) => {
+			isBack = true;
+			return again;
+		});
+		await let_(1_001);
+		while (!isBack) await let_(1000);
+		await (await next).next("state_report");
+	});
+
+	test("is content with a gateway that only answers", async (t) => {
+		const { connection, pass: let_ } = await powerOnInVirtualTime(t, "DEV-1");
+		let pings = 0;
+		connection.socket.on("ping", () => {
+			pings += 1;
+		});
+		await let_(10 * 60_000);
+		assert.equal(connection.socket.readyState, connection.socket.OPEN);
+		assert.ok(pings >= 39 && pings <= 40, `${pings} pings in ten minutes`);
+	});
+});
+
+/** Lets real sockets do their part until `isTrue`. */
+async function settled(isTrue: () => boolean): Promise<void> {
+	while (!isTrue()) await setImmediate();
+}

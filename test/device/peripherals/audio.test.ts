@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { chimes } from "../../../device/protocol/messages.js";
+import type { Board } from "../../../hosts/virtual/node/board.js";
+import { chimePath, makeChime } from "../../../scripts/chimes.js";
+import { powerOnInVirtualTime } from "../virtual-time.js";
+
+/** Register 0x32, DAC_VOLUME: 0xbf is 0 dB, each step 0.5 dB, 0 mutes (ES8311 data sheet). */
+const codecGain = (board: Board) => board.codec.registers[0x32];
+
+/** What Moddable's output on ESP32 takes before it starts: five blocks. */
+const longestChimeBytes = 5 * 4092;
+
+/** A chime's samples, as the WAV file has them. */
+const samplesOf = (chime: string) => readFileSync(chimePath(chime)).subarray(44);
+/** How long a chime sounds: 16 samples of 2 bytes a millisecond. */
+const msOf = (chime: string) => Math.ceil(samplesOf(chime).length / 32);
+
+for (const chime of chimes)
+	test(`${chime} is queued whole before it starts, filled up with silence, and idle follows when it was heard`, async (t) => {
+		const { device, connection, pass, command } = await powerOnInVirtualTime(t, "DEV-1");
+		const { board } = device;
+		await command({ command: "play_audio", value: chime }, ({ audio }) => audio.player_state === "playing");
+		assert.equal(board.isSounding, true);
+		assert.equal(codecGain(board), 0xbf - 50, "-25 dB: volume 50");
+		const queued = Buffer.concat(board.sound);
+		assert.equal(queued.length, longestChimeBytes, "all of the blocks that fit: nothing old can sound");
+		const samples = samplesOf(chime);
+		assert.ok(queued.subarray(0, samples.length).equals(samples));
+		assert.ok(queued.subarray(samples.length).every((byte) => byte === 0));
+		await pass(msOf(chime) - 1);
+		assert.equal((await connection.query()).peripherals.audio.player_state, "playing");
+		await pass(1);
+		const idle = await connection.next("state_report");
+		assert.deepEqual(
+			[idle.peripherals.audio.player_state, idle.peripherals.audio.current_track],
+			["idle", "none"],
+		);
+		assert.equal(codecGain(board), 0, "fades");
+		assert.equal(board.isSounding, true, "until the codec has ramped down: no click");
+		await pass(40);
+		assert.equal(board.isSounding, false);
+	});
+
+test("a chime that is paused goes on where it was heard last", async (t) => {
+	const { device, pass, connection } = await powerOnInVirtualTime(t, "DEV-1");
+	const { board } = device;
+	const press = async () => {
+		board.setButton("play", true);
+		await pass(20);
+		board.setButton("play", false);
+		await pass(20);
+	};
+	await press();
+	await pass(160);
+	await press();
+	const paused = await connection.next(
+		"state_report",
+		({ peripherals }) => peripherals.audio.player_state === "paused",
+	);
+	assert.equal(paused.peripherals.audio.current_track, "file:///chimes/startup");
+	await pass(10_000);
+	assert.equal(board.isSounding, false);
+	board.sound.length = 0;
+	await press();
+	// Played for 20 + 160 + 20 ms before the second press was certain.
+	const heard = 200 * 32;
+	const rest = samplesOf("startup").subarray(heard);
+	assert.ok(Buffer.concat(board.sound).subarray(0, rest.length).equals(rest));
+	await pass(msOf("startup") - 200 - 20);
+	const idle = await connection.next(
+		"state_report",
+		({ peripherals }) => peripherals.audio.player_state === "idle",
+	);
+	assert.equal(idle.peripherals.audio.current_track, "none");
+});
+
+test("a chime cuts off the one before it", async (t) => {
+	const { device, pass, command, connection } = await powerOnInVirtualTime(t, "DEV-1");
+	await command({ command: "play_audio", value: "startup" }, ({ audio }) => audio.player_state === "playing");
+	await pass(100);
+	device.board.sound.length = 0;
+	await command(
+		{ command: "play_audio", value: "wifi_connected" },
+		({ audio }) => audio.current_track === "file:///chimes/wifi_connected",
+	);
+	const samples = samplesOf("wifi_connected");
+	assert.ok(Buffer.concat(device.board.sound).subarray(0, samples.length).equals(samples));
+	await pass(msOf("wifi_connected"));
+	await connection.next("state_report", ({ peripherals }) => peripherals.audio.player_state === "idle");
+});
+
+test("the volume goes to the codec's gain, in even steps, and never to the samples", async (t) => {
+	const { device, command } = await powerOnInVirtualTime(t, "DEV-1");
+	const { board } = device;
+	await command({ command: "play_audio", value: "startup" }, ({ audio }) => audio.player_state === "playing");
+	for (const [value, gain] of [
+		[100, 0xbf],
+		[99, 0xbe],
+		[1, 0xbf - 99],
+		[0, 0],
+		[10, 0xbf - 90],
+	] as const) {
+		await command({ command: "set_volume", value }, ({ audio }) => audio.volume === value);
+		assert.equal(codecGain(board), gain, `volume ${value}`);
+	}
+	const samples = samplesOf("startup");
+	assert.ok(Buffer.concat(board.sound).subarray(0, samples.length).equals(samples));
+});
+
+test("a codec that does not answer ends nothing, and is brought up when it is back", async (t) => {
+	const { device, command, pass } = await powerOnInVirtualTime(t, "DEV-1");
+	const { codec } = device.board;
+	codec.isAnswering = false;
+	await command({ command: "set_volume", value: 80 }, ({ audio }) => audio.volume === 80);
+	await command({ command: "play_audio", value: "startup" }, ({ audio }) => audio.player_state === "playing");
+	await pass(1000);
+	codec.isAnswering = true;
+	codec.registers.fill(0, 0, 0xfd);
+	await command({ command: "play_audio", value: "startup" }, ({ audio }) => audio.player_state === "playing");
+	assert.equal(codecGain(device.board), 0xbf - 20);
+	assert.equal(codec.registers[0], 0x80, "powered up");
+});
+
+test("the chimes are what the script makes of their notes, and fit the output", () => {
+	for (const chime of chimes) {
+		assert.ok(makeChime(chime).equals(readFileSync(chimePath(chime))), `run scripts/chimes.ts for ${chime}`);
+		assert.ok(samplesOf(chime).length <= longestChimeBytes);
+		assert.equal(samplesOf(chime).readInt16LE(0), 0, "no click at the start");
+		assert.ok(Math.abs(samplesOf(chime).readInt16LE(samplesOf(chime).length - 2)) < 100, "nor at the end");
+	}
+});

@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import {
+	frameIntervalMs,
+	type LedState,
+	ledState,
+	lightFor,
+	paint,
+	presetOfState,
+	stateOfPreset,
+} from "../../../device/peripherals/led-patterns.js";
+
+type Colour = readonly [number, number, number];
+
+/** What twelve pixels show, as `[red, green, blue]` each. */
+function frame(state: LedState, timeMs: number, brightness = 1): Colour[] {
+	const pixels: Colour[] = [];
+	const strip = {
+		length: 12,
+		makeRGB: (red: number, green: number, blue: number) => (red << 16) | (green << 8) | blue,
+		setPixel(index: number, colour: number) {
+			pixels[index] = [colour >> 16, (colour >> 8) & 255, colour & 255];
+		},
+		update() {},
+		close() {},
+	};
+	paint(strip, state, timeMs, brightness);
+	return pixels;
+}
+
+const all = (colour: Colour) => Array.from({ length: 12 }, () => colour);
+
+describe("the ring's looks", () => {
+	test("off is off, whatever the brightness", () => assert.deepEqual(frame(ledState.off, 0), all([0, 0, 0])));
+
+	test("failed is solid red, or orange where the gateway failed", () => {
+		for (const timeMs of [0, 499, 500, 12_345]) {
+			assert.deepEqual(frame(ledState.wifiFailed, timeMs), all([255, 0, 0]));
+			assert.deepEqual(frame(ledState.serverFailed, timeMs), all([255, 96, 0]));
+		}
+	});
+
+	test("connecting flashes once a second", () => {
+		for (const [timeMs, isLit] of [
+			[0, true],
+			[499, true],
+			[500, false],
+			[999, false],
+			[1000, true],
+			[3_600_499, true],
+		] as const) {
+			assert.deepEqual(frame(ledState.wifiConnecting, timeMs), all(isLit ? [255, 0, 0] : [0, 0, 0]));
+			assert.deepEqual(frame(ledState.serverConnecting, timeMs), all(isLit ? [255, 96, 0] : [0, 0, 0]));
+		}
+	});
+
+	test("connected is the whole rainbow, which turns once in two seconds", () => {
+		const start: Colour[] = [
+			[255, 0, 0],
+			[255, 128, 0],
+			[255, 255, 0],
+			[128, 255, 0],
+			[0, 255, 0],
+			[0, 255, 128],
+			[0, 255, 255],
+			[0, 128, 255],
+			[0, 0, 255],
+			[128, 0, 255],
+			[255, 0, 255],
+			[255, 0, 128],
+		];
+		const near = (actual: Colour[], expected: Colour[]) => {
+			for (const [index, colour] of actual.entries())
+				for (const [channel, value] of colour.entries()) {
+					const difference = value - (expected[index]?.[channel] ?? Number.NaN);
+					assert.ok(Math.abs(difference) <= 1, `pixel ${index}: ${colour}, not ${expected[index]}`);
+				}
+		};
+		near(frame(ledState.connected, 0), start);
+		near(frame(ledState.connected, 500), [...start.slice(-3), ...start.slice(0, -3)]);
+		near(frame(ledState.connected, 1000), [...start.slice(-6), ...start.slice(0, -6)]);
+		near(frame(ledState.connected, 2000), start);
+	});
+
+	test("updating breathes blue, once in three seconds, and never goes quite dark", () => {
+		const blue = (timeMs: number) => frame(ledState.updating, timeMs)[0]?.[2] ?? 0;
+		assert.deepEqual(frame(ledState.updating, 1500), all([0, 0, 255]));
+		assert.equal(blue(0), blue(3000));
+		assert.ok(blue(0) > 0 && blue(0) < 10, `${blue(0)}`);
+		for (let timeMs = 100; timeMs <= 1500; timeMs += 100) assert.ok(blue(timeMs) >= blue(timeMs - 100));
+		for (let timeMs = 1600; timeMs <= 3000; timeMs += 100) assert.ok(blue(timeMs) <= blue(timeMs - 100));
+	});
+
+	test("brightness is as the eye sees it: half of it is a fifth of the light", () => {
+		assert.deepEqual(frame(ledState.wifiFailed, 0, 0.5), all([47, 0, 0]));
+		assert.deepEqual(frame(ledState.wifiFailed, 0, 1), all([255, 0, 0]));
+		assert.deepEqual(frame(ledState.wifiFailed, 0, 0), all([0, 0, 0]));
+		assert.deepEqual(frame(ledState.wifiFailed, 0, 0.01), all([1, 0, 0]), "not dark");
+		for (let brightness = 0.01; brightness <= 1; brightness += 0.01)
+			assert.ok(lightFor(brightness) > lightFor(brightness - 0.01));
+	});
+});
+
+test("nothing is painted again where nothing moves", () => {
+	for (const state of [ledState.off, ledState.wifiFailed, ledState.serverFailed])
+		assert.equal(frameIntervalMs(state), 0);
+	for (const state of [ledState.wifiConnecting, ledState.serverConnecting])
+		assert.equal(frameIntervalMs(state), 500);
+	for (const state of [ledState.connected, ledState.updating]) assert.equal(frameIntervalMs(state), 33);
+});
+
+test("presets and states are named as the interface decides", () => {
+	assert.deepEqual({ ...stateOfPreset }, { rainbow: 5, connecting: 3, failed: 2, idle: 0, updating: 6 });
+	assert.deepEqual(
+		[...presetOfState],
+		["idle", "connecting", "failed", "connecting", "failed", "rainbow", "updating"],
+	);
+});

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { powerOnInVirtualTime } from "../virtual-time.js";
+
+const dark = Buffer.alloc(36).toString("hex");
+const all = (rgb: string) => rgb.repeat(12);
+
+test("the ring shows thirty frames a second where something moves, and none where nothing does", async (t) => {
+	const { device, command, pass } = await powerOnInVirtualTime(t, "DEV-1");
+	const framesInSeconds = async (seconds: number) => {
+		const before = device.board.frameCount;
+		await pass(seconds * 1000);
+		return device.board.frameCount - before;
+	};
+	assert.equal(await framesInSeconds(3.3), 100, "rainbow: each 33 ms");
+	await command({ command: "set_led", value: "failed" }, ({ led_ring }) => led_ring.state_id === 2);
+	assert.equal(await framesInSeconds(10), 0);
+	assert.equal(hex(device.board.pixels), all("2f0000"));
+	await command({ command: "set_led", value: "connecting" }, ({ led_ring }) => led_ring.state_id === 3);
+	assert.equal(await framesInSeconds(10), 20, "two a second: on and off");
+	await command({ command: "set_led", value: "idle" }, ({ led_ring }) => led_ring.state_id === 0);
+	assert.equal(await framesInSeconds(10), 0);
+	assert.equal(hex(device.board.pixels), dark);
+});
+
+test("pixels follow state, time and brightness", async (t) => {
+	const { device, command, pass } = await powerOnInVirtualTime(t, "DEV-1");
+	await command({ command: "set_brightness", value: 1 }, ({ led_ring }) => led_ring.brightness_coef === 1);
+	await command({ command: "set_led", value: "connecting" }, ({ led_ring }) => led_ring.state_id === 3);
+	assert.equal(hex(device.board.pixels), all("ff6000"));
+	await pass(500);
+	assert.equal(hex(device.board.pixels), dark);
+	await pass(500);
+	assert.equal(hex(device.board.pixels), all("ff6000"));
+	await command(
+		{ command: "set_brightness", value: 0.5 },
+		({ led_ring }) => led_ring.brightness_coef === 0.5,
+	);
+	assert.equal(hex(device.board.pixels), all("2f1200"), "at once, not with the next frame");
+	await command({ command: "set_led", value: "updating" }, ({ led_ring }) => led_ring.state_id === 6);
+	const blues = new Set<number>();
+	for (let frame = 0; frame < 91; frame++) {
+		await pass(33);
+		blues.add(device.board.pixels[2] ?? 0);
+	}
+	assert.ok(blues.size > 20, `${blues.size} steps of blue in a breath`);
+	assert.equal(Math.max(...blues), 47);
+});
+
+test("a command stands over the connection's state until that changes, and then no longer", async (t) => {
+	const { gateway, connection, command, pass, device } = await powerOnInVirtualTime(t, "DEV-1");
+	await command({ command: "set_led", value: "idle" }, ({ led_ring }) => led_ring.state_id === 0);
+	await pass(20_000);
+	connection.socket.terminate();
+	await connection.closed;
+	await pass(1000);
+	const again = await gateway.connection();
+	const { peripherals } = await again.next("state_report");
+	assert.equal(peripherals.led_ring.state_id, 5);
+	assert.notEqual(hex(device.board.pixels), dark);
+});
+
+test("brightness survives a restart, and is written once however often it changed", async (t) => {
+	const { command, pass, connection, device } = await powerOnInVirtualTime(t, "DEV-1");
+	for (const value of [0.1, 0.2, 0.3])
+		await command({ command: "set_brightness", value }, ({ led_ring }) => led_ring.brightness_coef === value);
+	assert.equal(device.settings.get("brightness"), undefined, "flash wears: not at once");
+	await pass(5000);
+	assert.equal(device.settings.get("brightness"), "0.3");
+	connection.socket.terminate();
+});
+
+function hex(pixels: Uint8Array): string {
+	return Buffer.from(pixels).toString("hex");
+}

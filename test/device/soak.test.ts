@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Statistics } from "../../hosts/virtual/node/machine.js";
+import { powerOnInVirtualTime } from "./virtual-time.js";
+
+const hourMs = 3_600_000;
+
+/** Bytes in use, as a board counts them. */
+const usedBytes = ({ chunkBytesUsed, slotsUsed }: Statistics) => chunkBytesUsed + slotsUsed * 16;
+
+test("24 hours and 20,000 commands leave the heap as the first hour left it", async (t) => {
+	const { device, connection, pass } = await powerOnInVirtualTime(t, "DEV-1");
+	let count = 0;
+	const commandsFor = (hour: number) => {
+		const value = (hour * 834 + count) % 101;
+		count += 1;
+		switch (count % 7) {
+			case 0:
+				return { command: "play_audio", value: "wifi_connected" };
+			case 1:
+				return { command: "set_brightness", value: value / 100 };
+			case 2:
+				return { command: "query_state" };
+			case 3:
+				return { command: "set_volume", value: 101 + value };
+			case 4:
+				return { command: "set_led", value: "updating" };
+			case 5:
+				return { command: "set_led", value: "idle" };
+			default:
+				return { command: "set_volume", value };
+		}
+	};
+	let afterFirstHour = 0;
+	let highest = 0;
+	for (let hour = 1; hour <= 24; hour++) {
+		for (let index = 0; index < 834; index++) connection.send(commandsFor(hour));
+		connection.send({ command: "set_led", value: "idle" });
+		await connection.query();
+		await pass(hourMs);
+		const used = usedBytes(await device.machine.statistics(true));
+		if (hour === 1) afterFirstHour = used;
+		highest = Math.max(highest, used);
+		assert.equal(connection.socket.readyState, connection.socket.OPEN, `hour ${hour}`);
+	}
+	const end = await device.machine.statistics();
+	assert.ok(count >= 20_000);
+	t.diagnostic(
+		`${count} commands; heap after the first hour ${afterFirstHour} bytes, then at most ${highest}; ` +
+			`stack at most ${end.stackPeak} of ${end.stackSlots} slots; ${end.collections} collections`,
+	);
+	// A buffer or two that happens to be under way; a leak of one slot a command would be 300 KB.
+	assert.ok(highest - afterFirstHour < 1024, `from ${afterFirstHour} to ${highest} bytes`);
+	const { health } = await connection.query();
+	assert.equal(Math.floor(health.uptime_seconds / 3600), 24);
+});
+
+test("after 25 days, when a board's 32-bit tick has wrapped, the uptime is right and nothing has stopped", async (t) => {
+	const { device, connection, command } = await powerOnInVirtualTime(t, "DEV-1");
+	await command({ command: "set_led", value: "idle" }, ({ led_ring }) => led_ring.state_id === 0);
+	for (let day = 1; day <= 25; day++) {
+		await device.machine.advance(24 * hourMs);
+		const { health } = await connection.query();
+		assert.equal(Math.floor(health.uptime_seconds / 86_400), day);
+	}
+});

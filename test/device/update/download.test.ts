@@ -1,0 +1,382 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { makeFirmware, Rig } from "./rig.js";
+import { type Fault, head, MemoryServer, type RawAnswer, type ServerOptions } from "./server.js";
+import { clock } from "./timer.js";
+
+const oldFirmware = makeFirmware("1.0.0", 40_000);
+const newFirmware = makeFirmware("2.0.0", 200_000);
+const blockBytes = 16_384;
+const blocks = Math.ceil(newFirmware.length / blockBytes);
+
+function run(options: Partial<ServerOptions> = {}) {
+	const rig = new Rig({ firmware: oldFirmware });
+	const server = new MemoryServer({ file: newFirmware, ...options });
+	const reason = rig.update(server);
+	return { rig, server, reason };
+}
+
+/** The next start runs the new firmware, byte for byte. */
+function assertUpdated({ rig, reason }: { rig: Rig; reason: string | undefined }): void {
+	assert.equal(reason, undefined);
+	assert.deepEqual(rig.messages.at(-1), { type: "ota_complete" });
+	rig.restart();
+	assert.equal(rig.boot.image.version, "2.0.0");
+	assert.ok(rig.boot.image.bytes.equals(newFirmware));
+}
+
+/** The next start runs the old firmware, and a right server could update the device then. */
+function assertUnharmed(rig: Rig): void {
+	assert.equal(rig.restarts, 0);
+	assert.equal(rig.updater?.isRunning, false);
+	assert.equal(clock.pending, 0, "nothing goes on");
+	rig.restart();
+	assert.equal(rig.boot.image.version, "1.0.0");
+	assert.ok(rig.boot.image.bytes.equals(oldFirmware));
+	assertUpdated({ rig, reason: rig.update(new MemoryServer({ file: newFirmware })) });
+}
+
+function spread(count: number, range: number, seed: number): number[] {
+	let state = seed;
+	return Array.from({ length: count }, () => {
+		state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+		return Math.floor((state / 2 ** 32) * range);
+	});
+}
+
+/** Bytes that go over the wire in an undisturbed update. */
+const wireBytes = run().server.sentBytes;
+
+test("a firmware is fetched once, in blocks of 16 KiB, on one connection", () => {
+	const { rig, server, reason } = run();
+	assert.equal(server.connections, 1);
+	assert.equal(server.bodyBytes, newFirmware.length);
+	assert.deepEqual(
+		server.requests.map(({ headers }) => headers.get("range")),
+		Array.from(
+			{ length: blocks },
+			(_, index) => `bytes=${index * blockBytes}-${(index + 1) * blockBytes - 1}`,
+		),
+	);
+	const etags = server.requests.map(({ headers }) => headers.get("if-range"));
+	assert.equal(etags[0], undefined);
+	assert.equal(new Set(etags.slice(1)).size, 1, "from the second block on only the same firmware will do");
+	assert.equal(server.requests[0]?.headers.get("host"), "gateway.lan:8080", "with its port");
+	assertUpdated({ rig, reason });
+});
+
+test("a server without ranges is read as one stream", () => {
+	for (const hasETags of [true, false]) {
+		const outcome = run({ hasRanges: false, hasDigests: false, hasETags });
+		assert.equal(outcome.server.requests.length, 1);
+		assertUpdated(outcome);
+	}
+});
+
+test("a server without digests or ETags does for a firmware that arrives whole", () => {
+	assertUpdated(run({ hasDigests: false }));
+	assertUpdated(run({ hasDigests: false, hasETags: false }));
+});
+
+test("a firmware whose last block is whole, and one of less than a block", () => {
+	for (const size of [blockBytes * 2, 2_000]) {
+		let file = makeFirmware("2.0.0", size);
+		file = makeFirmware("2.0.0", size - (file.length - size) + ((file.length - size) % 4));
+		const rig = new Rig({ firmware: oldFirmware });
+		assert.equal(rig.update(new MemoryServer({ file })), undefined);
+		rig.restart();
+		assert.ok(rig.boot.image.bytes.equals(file));
+	}
+});
+
+describe("a connection that is cut", () => {
+	test("at 20 random bytes resumes: all but one block is fetched once", () => {
+		for (const at of spread(20, wireBytes, 1)) {
+			const outcome = run({ faults: [{ at, kind: "cut" }] });
+			assert.equal(outcome.server.faultsLeft, 0);
+			assert.equal(outcome.server.connections, 2, `cut at ${at}`);
+			assert.ok(outcome.server.bodyBytes <= newFirmware.length + blockBytes, `cut at ${at}`);
+			assertUpdated(outcome);
+		}
+	});
+
+	test("five times in one update is put up with, a sixth time ends it", () => {
+		const faults = spread(6, wireBytes, 2).map((at): Fault => ({ at, kind: "cut" }));
+		const five = run({ faults: faults.slice(0, 5) });
+		assert.equal(five.server.connections, 6);
+		assertUpdated(five);
+		const six = run({ faults });
+		assert.match(six.reason ?? "", /^The download failed at byte \d+ of \d+: the connection broke off\.$/);
+		assertUnharmed(six.rig);
+	});
+
+	test("resumes a stream without ranges where it was, reading over what is written", () => {
+		for (const at of spread(5, newFirmware.length, 3))
+			assertUpdated(run({ hasRanges: false, faults: [{ at, kind: "cut" }] }));
+	});
+
+	test("waits longer each time, so that a server that restarts is not hammered", () => {
+		const rig = new Rig({ firmware: oldFirmware });
+		const server = new MemoryServer({ file: newFirmware });
+		server.isDown = true;
+		const start = clock.now;
+		const reason = rig.update(server);
+		assert.match(
+			reason ?? "",
+			/^gateway\.lan:8080 cannot be reached: the connection broke off, in each of 6 attempts\.$/,
+		);
+		assert.ok(clock.now - start >= 15_500, `${clock.now - start} ms`);
+		assertUnharmed(rig);
+	});
+
+	test("while the server's name is looked up does not come to be later, when nobody waits for it", () => {
+		const rig = new Rig({ firmware: oldFirmware, lookUpMs: [45_000] });
+		const server = new MemoryServer({ file: newFirmware, answer: () => ({ head: "", ending: "stall" }) });
+		const reason = rig.update(server);
+		assert.match(reason ?? "", /nothing came for 30 s/);
+		assert.equal(server.connections, 5, "six attempts, the first of which found no address in time");
+	});
+
+	test("by silence counts as cut after 30 s", () => {
+		for (const at of spread(10, wireBytes, 4)) {
+			const start = clock.now;
+			const outcome = run({ faults: [{ at, kind: "stall" }] });
+			assert.ok(clock.now - start > 30_000);
+			assert.equal(outcome.server.connections, 2);
+			assertUpdated(outcome);
+		}
+		const { rig, reason } = run({ answer: () => ({ head: "", ending: "stall" }) });
+		assert.match(reason ?? "", /nothing came for 30 s/);
+		assertUnharmed(rig);
+	});
+});
+
+describe("bytes that change on the way", () => {
+	for (const kind of ["lose", "double", "flip"] as const)
+		test(`by one that is ${{ lose: "lost", double: "doubled", flip: "flipped" }[kind]}, at 50 random places, are mended at their block`, () => {
+			for (const at of spread(50, wireBytes, kind.length)) {
+				const outcome = run({ faults: [{ at, kind }] });
+				assert.equal(outcome.server.faultsLeft, 0);
+				assert.ok(
+					outcome.server.bodyBytes <= newFirmware.length + 2 * blockBytes,
+					`${kind} at ${at} cost ${outcome.server.bodyBytes - newFirmware.length} bytes`,
+				);
+				assertUpdated(outcome);
+			}
+		});
+
+	test("in the head of an answer are mended too, wherever they are", () => {
+		const file = makeFirmware("2.0.0", 40_000);
+		const { heads } = run({ file }).server;
+		const kinds = ["lose", "double", "flip"] as const;
+		for (const [index, [start, end]] of heads.slice(0, 2).entries())
+			for (const kind of kinds)
+				for (let at = start + kinds.indexOf(kind); at < end; at += kinds.length) {
+					const { rig, reason } = run({ file, faults: [{ at, kind }] });
+					rig.restart();
+					// What the first answer says of the firmware's length and tag, nothing else can correct.
+					const isUpdated = reason === undefined || index > 0;
+					assert.equal(rig.boot.image.version, isUpdated ? "2.0.0" : "1.0.0", `${kind} at ${at}: ${reason}`);
+				}
+	});
+
+	test("three times in the same block are put up with, a fourth time ends the update", () => {
+		const damage =
+			(times: number): ServerOptions["answer"] =>
+			(request, index) => {
+				if (index < 2 || index >= 2 + times) return undefined;
+				const [first = 0, last = 0] = (request.headers.get("range") ?? "").match(/\d+/g)?.map(Number) ?? [];
+				const fields = {
+					"Content-Range": `bytes ${first}-${last}/${newFirmware.length}`,
+					"Content-Length": String(blockBytes),
+					"Content-Digest": `sha-256=:${"A".repeat(43)}=:`,
+					ETag: request.headers.get("if-range") ?? "",
+				};
+				return { head: head(206, fields), body: newFirmware.subarray(first, last + 1) };
+			};
+		const mended = run({ answer: damage(3) ?? (() => undefined) });
+		assert.equal(
+			mended.server.connections,
+			4,
+			"where bytes were lost, a connection cannot be trusted any more",
+		);
+		assertUpdated(mended);
+		const { rig, server, reason } = run({ answer: damage(4) ?? (() => undefined) });
+		assert.match(reason ?? "", /^The firmware arrives damaged, 4 times at byte 32768 of \d+\.$/);
+		assert.equal(server.requests.length, 6);
+		assertUnharmed(rig);
+	});
+
+	test("in a stream without digests are noticed at its end, by the image's own SHA-256", () => {
+		const { rig, reason } = run({
+			hasRanges: false,
+			hasDigests: false,
+			faults: [{ at: 100_000, kind: "flip" }],
+		});
+		assert.match(reason ?? "", /SHA-256 does not match/);
+		assertUnharmed(rig);
+	});
+});
+
+describe("a server that", () => {
+	const total = newFirmware.length;
+	const part = (fields: Readonly<Record<string, string>>, body = newFirmware.subarray(0, blockBytes)) => ({
+		head: head(206, {
+			"Content-Range": `bytes 0-${blockBytes - 1}/${total}`,
+			"Content-Length": String(body.length),
+			...fields,
+		}),
+		body,
+	});
+	const otherPart = (request: { headers: ReadonlyMap<string, string> }) =>
+		request.headers.get("range") !== `bytes=0-${blockBytes - 1}`;
+
+	const cases: readonly (readonly [
+		name: string,
+		reason: RegExp,
+		requests: number | undefined,
+		answer: NonNullable<ServerOptions["answer"]>,
+	])[] = [
+		["answers 404", /answered 404: there is no firmware at this address/, 1, () => ({ head: head(404, {}) })],
+		["answers 401", /answered 401: it does not give the firmware/, 1, () => ({ head: head(401, {}) })],
+		[
+			"answers 404 in the middle",
+			/answered 404/,
+			2,
+			(r) => (otherPart(r) ? { head: head(404, {}) } : undefined),
+		],
+		["answers 500 twice", /answered 500: it failed/, 2, () => ({ head: head(500, {}) })],
+		["answers 408 twice", /answered 408/, 2, () => ({ head: head(408, {}) })],
+		["answers 429 twice", /answered 429: it has too much to do/, 2, () => ({ head: head(429, {}) })],
+		[
+			"redirects",
+			/answered 302, a redirect/,
+			1,
+			() => ({ head: head(302, { Location: "http://elsewhere/" }) }),
+		],
+		["answers 204", /answered 204/, 2, () => ({ head: head(204, {}) })],
+		[
+			"sends garbage",
+			/cannot be reached: the connection broke off/,
+			6,
+			() => ({ head: "\x00\xffnonsense\r\n\r\n" }),
+		],
+		["has no reason phrase", /cannot be reached/, 6, () => ({ head: "HTTP/1.1 200\r\n\r\n" })],
+		[
+			"sends a page",
+			/is no firmware image/,
+			1,
+			() => ({
+				head: head(200, { "Content-Length": "600" }),
+				body: Buffer.alloc(600, "<html>"),
+			}),
+		],
+		[
+			"sends it in chunks",
+			/in chunks, without its length/,
+			2,
+			() => ({
+				head: head(200, { "Transfer-Encoding": "chunked" }),
+				body: Buffer.from("5\r\nhello\r\n0\r\n\r\n"),
+			}),
+		],
+		[
+			"ends with its connection",
+			/does not say how long/,
+			1,
+			() => ({ head: head(200, {}), body: newFirmware, ending: "cut" }),
+		],
+		["has an empty file", /is empty/, 1, () => ({ head: head(200, { "Content-Length": "0" }) })],
+		[
+			"has an empty file, and ranges",
+			/is empty/,
+			1,
+			() => ({ head: head(416, { "Content-Range": "bytes */0" }) }),
+		],
+		["names no range in a 206", /does not say which part/, 2, () => part({ "Content-Range": "" })],
+		[
+			"names an impossible range",
+			/does not say which part/,
+			2,
+			() => part({ "Content-Range": "bytes 9-3/5" }),
+		],
+		[
+			"sends another part",
+			/another part/,
+			2,
+			() => part({ "Content-Range": `bytes 1-${blockBytes}/${total}` }),
+		],
+		[
+			"sends crumbs for ever",
+			/sends less of the firmware/,
+			2,
+			() => part({ "Content-Range": `bytes 0-0/${total}` }, newFirmware.subarray(0, 1)),
+		],
+		[
+			"announces more than it sends",
+			/failed at byte 0 of \d+: nothing came for 30 s/,
+			6,
+			() => ({
+				...part({ "Content-Length": String(blockBytes) }, newFirmware.subarray(0, 100)),
+			}),
+		],
+		[
+			"has a firmware longer than the slot",
+			/has 9000000 bytes; the device has room for 2097152/,
+			1,
+			() => part({ "Content-Range": `bytes 0-${blockBytes - 1}/9000000` }),
+		],
+		[
+			"shrinks the firmware in the middle",
+			/replaced by another/,
+			3,
+			(r) => (otherPart(r) ? { head: head(416, { "Content-Range": "bytes */5" }) } : undefined),
+		],
+		[
+			"forgets about ranges in the middle",
+			/replaced by another/,
+			3,
+			(r) =>
+				otherPart(r) ? { head: head(200, { "Content-Length": "5" }), body: Buffer.from("hello") } : undefined,
+		],
+	];
+	for (const [name, expected, requests, answer] of cases)
+		test(`${name} ends the update with that reason`, () => {
+			const { rig, server, reason } = run({ answer });
+			assert.match(reason ?? "", expected);
+			if (requests !== undefined) assert.equal(server.requests.length, requests);
+			assertUnharmed(rig);
+		});
+
+	test("fails once is asked again", () => {
+		for (const status of [500, 503, 408, 429])
+			assertUpdated(run({ answer: (_, index) => (index === 3 ? { head: head(status, {}) } : undefined) }));
+	});
+
+	test("fails with another error each time is not asked for ever", () => {
+		const { rig, server, reason } = run({
+			answer: (_, index): RawAnswer => ({ head: head(index % 2 ? 500 : 429, {}) }),
+		});
+		assert.match(reason ?? "", /answered (500|429)/);
+		assert.ok(server.requests.length <= 6);
+		assertUnharmed(rig);
+	});
+
+	test("puts another firmware there in the middle ends the update, in parts and as a stream", () => {
+		const other = makeFirmware("3.0.0", 200_000);
+		for (const hasRanges of [true, false]) {
+			const rig = new Rig({ firmware: oldFirmware });
+			const server: MemoryServer = new MemoryServer({
+				file: newFirmware,
+				hasRanges,
+				faults: [{ at: 70_000, kind: "cut" }],
+				answer: (_, index) => {
+					if (index === (hasRanges ? 3 : 1)) server.file = other;
+					return undefined;
+				},
+			});
+			assert.match(rig.update(server) ?? "", /was replaced by another while it was fetched/);
+			assertUnharmed(rig);
+		}
+	});
+});

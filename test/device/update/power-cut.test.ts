@@ -1,0 +1,220 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Probation } from "../../../device/update/probation.js";
+import {
+	type CutMoment,
+	cutMoments,
+	type Flash,
+	PowerCut,
+	sectorBytes,
+} from "../../../hosts/virtual/node/boot/flash.js";
+import { verifyImage } from "../../../hosts/virtual/node/boot/image.js";
+import {
+	activeEntry,
+	imageState,
+	makeEntry,
+	readEntries,
+	slotOf,
+	writeEntry,
+} from "../../../hosts/virtual/node/boot/ota-data.js";
+import { slots } from "../../../hosts/virtual/node/boot/partitions.js";
+import { FlashSlot, makeFirmware, Rig } from "./rig.js";
+import { MemoryServer } from "./server.js";
+import { clock } from "./timer.js";
+
+const first = makeFirmware("1.0.0", 30_000);
+const second = makeFirmware("2.0.0", 36_000);
+const third = makeFirmware("3.0.0", 33_000);
+/** What a device may be found with; anything else is a brick. */
+const whole = [first, second, third];
+
+/** Everything that happens to the flash from `start_ota` to a confirmed new firmware, the boot loader's part included. */
+function updateAndConfirm(rig: Rig, file: Buffer): void {
+	const reason = rig.update(new MemoryServer({ file }));
+	// Once power is gone, an error that the firmware would report is nobody's.
+	if (!rig.flash.isPowered) throw new PowerCut();
+	assert.equal(reason, undefined);
+	rig.restart();
+	confirm(rig);
+}
+
+/** The new firmware proves itself. */
+function confirm(rig: Rig): void {
+	const { ota } = rig;
+	const probation = new Probation({
+		boot: {
+			isPendingVerify: ota.state === imageState.pendingVerify,
+			confirm() {
+				ota.markValid();
+				return true;
+			},
+			rollBack: () => {},
+		},
+		restart: () => {},
+	});
+	probation.pass();
+	assert.equal(probation.isOn, false);
+}
+
+/** Powers on until the boot loader has started something; power was cut once. */
+function start(rig: Rig): void {
+	rig.flash.powerOn();
+	rig.restart();
+}
+
+interface Outcome {
+	readonly runs: number;
+	/** What was found wrong, a line for each run. */
+	readonly bricks: readonly string[];
+}
+
+/**
+ * One run for each moment of each flash operation of an update: power goes, comes back, and the device must start a whole
+ * image, old or new, and then take the next update. No slot may be chosen that holds less than a whole image.
+ */
+function cutEverywhere(prepare: () => Rig, slot?: typeof FlashSlot): Outcome {
+	const operations = countOperations(prepare());
+	assert.ok(operations > 100, `${operations} operations`);
+	const bricks: string[] = [];
+	let runs = 0;
+	for (let operation = 1; operation <= operations; operation++)
+		for (const moment of cutMoments) {
+			runs += 1;
+			const rig = prepare();
+			if (slot) rig.slot = slot;
+			const problem = runWithCut(rig, operation, moment);
+			if (problem) bricks.push(`${moment} ${operation}: ${problem}`);
+		}
+	return { runs, bricks };
+}
+
+function countOperations(rig: Rig): number {
+	const before = rig.flash.operations;
+	updateAndConfirm(rig, second);
+	return rig.flash.operations - before;
+}
+
+/** @returns what is wrong afterwards */
+function runWithCut(rig: Rig, operation: number, moment: CutMoment): string | undefined {
+	rig.flash.cutAt(operation, moment);
+	try {
+		updateAndConfirm(rig, second);
+		return "power was not cut";
+	} catch (error) {
+		if (!(error instanceof PowerCut)) return String(error);
+	}
+	try {
+		rig.flash.powerOn();
+		const chosen = activeEntry(readEntries(rig.flash));
+		if (chosen !== undefined) verifyImage(rig.flash, slots[slotOf(readEntries(rig.flash)[chosen])]);
+		start(rig);
+		if (!whole.some((image) => image.equals(rig.boot.image.bytes))) return "a half image was started";
+		// A new firmware may be on probation now: it passes, and the device takes the next update.
+		confirm(rig);
+		updateAndConfirm(rig, third);
+		return rig.boot.image.bytes.equals(third) ? undefined : "the next update did not come to run";
+	} catch (error) {
+		return error instanceof Error ? error.message : String(error);
+	}
+}
+
+function fresh(): Rig {
+	clock.clear();
+	return new Rig({ firmware: first });
+}
+
+/** A device that was updated before: the other slot runs, and both entries of otadata are in use. */
+function updatedBefore(): Rig {
+	const rig = fresh();
+	updateAndConfirm(rig, third);
+	return rig;
+}
+
+/** The other slot was tried and failed. */
+function rolledBackBefore(): Rig {
+	const rig = fresh();
+	assert.equal(rig.update(new MemoryServer({ file: third })), undefined);
+	rig.restart();
+	rig.restart();
+	assert.ok(rig.boot.image.bytes.equals(first), "unconfirmed at its second start");
+	return rig;
+}
+
+for (const [name, prepare] of [
+	["on a new device", fresh],
+	["on one that was updated before", updatedBefore],
+	["on one that went back to its former firmware", rolledBackBefore],
+] as const)
+	test(`power cut before, in the middle of and after each flash operation of an update ${name} bricks nothing`, (t) => {
+		const { runs, bricks } = cutEverywhere(prepare);
+		assert.deepEqual(bricks, []);
+		t.diagnostic(`${runs} power cuts, 0 bricks`);
+	});
+
+test("power cut in the very first start leaves a device that starts", () => {
+	for (const operation of [1, 2])
+		for (const moment of cutMoments) {
+			const rig = fresh();
+			rig.flash.wipe();
+			rig.flash.load(slots[0].offset, first);
+			rig.flash.cutAt(operation, moment);
+			assert.throws(() => rig.restart(), PowerCut);
+			start(rig);
+			assert.ok(rig.boot.image.bytes.equals(first));
+			updateAndConfirm(rig, second);
+		}
+});
+
+/** Chooses the slot for the next start whatever is in it: where ESP-IDF's own function would refuse. */
+function chooseUnverified(flash: Flash): void {
+	const entries = readEntries(flash);
+	const active = activeEntry(entries);
+	if (active === undefined) throw new Error("nothing is chosen");
+	writeEntry(flash, active === 0 ? 1 : 0, makeEntry(entries[active].sequence + 1, imageState.new));
+}
+
+class ChosenBeforeVerified extends FlashSlot {
+	override open(): void {
+		super.open();
+		chooseUnverified(this.flash);
+	}
+
+	override complete(): void {
+		this.ota.end();
+	}
+}
+
+class NeverErased extends FlashSlot {
+	#offset = 0;
+
+	override write(bytes: Uint8Array): void {
+		this.flash.write(slots[this.ota.next].offset + this.#offset, bytes);
+		this.#offset += bytes.byteLength;
+	}
+
+	override complete(): void {
+		verifyImage(this.flash, slots[this.ota.next]);
+		this.ota.setBootPartition();
+	}
+}
+
+class WrittenOverWhatRuns extends FlashSlot {
+	override write(bytes: Uint8Array): void {
+		super.write(bytes);
+		const running = slots[this.ota.next === 0 ? 1 : 0];
+		this.flash.erase(running.offset, sectorBytes);
+		this.flash.write(running.offset, bytes.subarray(0, sectorBytes));
+	}
+}
+
+/** The check itself is checked: each of these slots has a mistake that it must find. */
+for (const [name, slot] of [
+	["the boot slot is set before the image is verified", ChosenBeforeVerified],
+	["sectors are written without being erased", NeverErased],
+	["the running slot is touched", WrittenOverWhatRuns],
+] as const)
+	test(`the same check finds a planted bug: ${name}`, (t) => {
+		const { runs, bricks } = cutEverywhere(() => updatedBefore(), slot);
+		assert.ok(bricks.length > runs / 4, `${bricks.length} of ${runs}`);
+		t.diagnostic(`${bricks.length} of ${runs} power cuts show it, first: ${bricks[0]}`);
+	});

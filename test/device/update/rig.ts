@@ -1,0 +1,171 @@
+/**
+ * A device's update in Node: the firmware's own code over the virtual host's flash, boot loader and HTTP client, without
+ * XS and without a process, so that thousands of updates can be cut, damaged and looked at.
+ */
+
+import { createHash } from "node:crypto";
+import type { Digest, ResolveOptions, ResolverPart, UpdateSlot } from "../../../device/host.js";
+import { LookupTicket } from "../../../device/network/lookup.js";
+import type { Model } from "../../../device/protocol/schema.js";
+import { type UpdateMessage, Updater } from "../../../device/update/updater.js";
+import { HttpClient } from "../../../hosts/virtual/modules/http-client.js";
+import { type Boot, boot } from "../../../hosts/virtual/node/boot/boot-loader.js";
+import { flashByCable, makeVirtualImage } from "../../../hosts/virtual/node/boot/cable.js";
+import { EspOta } from "../../../hosts/virtual/node/boot/esp-ota.js";
+import { Flash } from "../../../hosts/virtual/node/boot/flash.js";
+import { flashBytes, slots } from "../../../hosts/virtual/node/boot/partitions.js";
+import type { MemoryServer } from "./server.js";
+import Timer, { clock } from "./timer.js";
+
+/** An image whose program is `byteLength` bytes that depend on the version. */
+export function makeFirmware(version: string, byteLength: number, model: Model = "DEV-1"): Buffer {
+	const program = Buffer.alloc(byteLength);
+	let state = createHash("sha256").update(version).digest().readUInt32LE();
+	for (let index = 0; index < byteLength; index++) {
+		state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+		program[index] = state >>> 24;
+	}
+	return makeVirtualImage(program, model, version);
+}
+
+export interface RigOptions {
+	/** What came by cable. */
+	readonly firmware: Buffer;
+	readonly url?: string;
+	/** A flash that is there already. */
+	readonly flash?: Flash;
+	readonly onMessage?: (message: UpdateMessage) => void;
+	/** How long the look-ups of the server's name take, in milliseconds, one after the other; then no time. */
+	readonly lookUpMs?: number[];
+}
+
+export class Rig {
+	readonly flash: Flash;
+	readonly messages: UpdateMessage[] = [];
+	restarts = 0;
+	boot: Boot;
+	ota: EspOta;
+	updater: Updater | undefined;
+	/** What the update writes to: where a test plants a bug. */
+	slot = FlashSlot;
+	readonly #options: RigOptions;
+
+	constructor(options: RigOptions) {
+		this.#options = options;
+		this.flash = options.flash ?? new Flash({ byteLength: flashBytes });
+		flashByCable(this.flash, options.firmware);
+		this.boot = boot(this.flash);
+		this.ota = new EspOta(this.flash, this.boot.slot);
+	}
+
+	/** Restarts: the boot loader chooses. @throws Error where nothing starts */
+	restart(): void {
+		clock.clear();
+		this.boot = boot(this.flash);
+		this.ota = new EspOta(this.flash, this.boot.slot);
+		this.updater = undefined;
+	}
+
+	/** Begins an update from that server; time does not pass by itself. */
+	begin(server: MemoryServer): Updater {
+		const io = server.sockets;
+		const http = class extends HttpClient {
+			constructor(options: ConstructorParameters<typeof HttpClient>[0]) {
+				super(options, io);
+			}
+		};
+		const { onMessage, lookUpMs = [] } = this.#options;
+		const { flash, ota, slot: Slot } = this;
+		this.updater = new Updater({
+			network: { http, https: http },
+			createLookup: () => new LookupTicket(resolverOf(lookUpMs)),
+			slot: class extends Slot {
+				constructor() {
+					super(ota, flash);
+				}
+			},
+			sha256: NodeSha256,
+			chip: "virtual",
+			model: "DEV-1",
+			now: () => clock.now,
+			headersFor: () => [],
+			send: (message) => {
+				this.messages.push(message);
+				onMessage?.(message);
+			},
+			onRunning: () => {},
+			restart: () => {
+				this.restarts += 1;
+			},
+		});
+		this.updater.start({ url: this.#options.url ?? "http://gateway.lan:8080/releases/firmware-v2.0.0.bin" });
+		return this.updater;
+	}
+
+	/** A whole update, to its restart or its error. @returns the reason where it failed */
+	update(server: MemoryServer): string | undefined {
+		const { restarts } = this;
+		const start = this.messages.length;
+		this.begin(server);
+		const error = () => this.messages.slice(start).find((message) => message.type === "ota_error");
+		clock.runUntil(() => this.restarts > restarts || error() !== undefined, 600_000);
+		const failure = error();
+		return failure?.type === "ota_error" ? failure.reason : undefined;
+	}
+}
+
+/** The slot that does not run, as the virtual host offers it. */
+export class FlashSlot implements UpdateSlot {
+	protected readonly ota: EspOta;
+	protected readonly flash: Flash;
+
+	constructor(ota: EspOta, flash: Flash) {
+		this.ota = ota;
+		this.flash = flash;
+	}
+
+	get byteLength(): number {
+		return slots[this.ota.next].byteLength;
+	}
+
+	open(): void {
+		this.ota.begin();
+	}
+
+	write(bytes: Uint8Array): void {
+		this.ota.write(bytes);
+	}
+
+	read(buffer: Uint8Array, offset: number): void {
+		buffer.set(this.flash.read(slots[this.ota.next].offset + offset, buffer.byteLength));
+	}
+
+	complete(): void {
+		this.ota.end();
+		this.ota.setBootPartition();
+	}
+
+	close(): void {
+		this.ota.abort();
+	}
+}
+
+function resolverOf(delaysMs: number[]): ResolverPart {
+	return class {
+		resolve({ host, onResolved }: ResolveOptions): void {
+			Timer.set(() => onResolved(host, "10.0.0.1"), delaysMs.shift() ?? 0);
+		}
+	};
+}
+
+class NodeSha256 implements Digest {
+	readonly #hash = createHash("sha256");
+
+	write(bytes: Uint8Array): void {
+		this.#hash.update(bytes);
+	}
+
+	close(): ArrayBuffer {
+		return Uint8Array.from(this.#hash.digest()).buffer;
+	}
+}

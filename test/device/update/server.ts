@@ -1,0 +1,261 @@
+/**
+ * A server of firmware that exists in memory, byte for byte as HTTP/1.1, and does wrong what a test says: the connection
+ * may break, stall, lose, double or flip a byte at any byte of all that it ever sends, and any answer may be another.
+ */
+
+import { createHash } from "node:crypto";
+import type {
+	HttpSocket,
+	HttpSocketOptions,
+	HttpSocketPart,
+} from "../../../hosts/virtual/modules/http-client.js";
+import Timer from "./timer.js";
+
+/** What happens at the byte with that number, counted from 0 over all connections; once. */
+export interface Fault {
+	readonly at: number;
+	readonly kind: "cut" | "stall" | "lose" | "double" | "flip";
+}
+
+/** What goes over the wire. Without `ending` the connection stays, for the next request. */
+export interface RawAnswer {
+	readonly head: string;
+	readonly body?: Uint8Array;
+	readonly ending?: "cut" | "stall";
+}
+
+export interface ServerOptions {
+	readonly file: Buffer;
+	/** false: it sends the whole, whatever is asked for. */
+	readonly hasRanges?: boolean;
+	readonly hasDigests?: boolean;
+	readonly hasETags?: boolean;
+	readonly faults?: readonly Fault[];
+	/** Another answer than the right one; `index` counts requests. */
+	readonly answer?: (request: AskedFor, index: number) => RawAnswer | undefined;
+}
+
+export interface AskedFor {
+	readonly path: string;
+	readonly headers: ReadonlyMap<string, string>;
+}
+
+const segmentBytes = 1440;
+
+export class MemoryServer {
+	file: Buffer;
+	/** No connection comes to be. */
+	isDown = false;
+	connections = 0;
+	readonly requests: AskedFor[] = [];
+	/** Of firmware. */
+	bodyBytes = 0;
+	/** Of everything. */
+	sentBytes = 0;
+	/** Where the heads of answers lay in what was sent: first byte, and the one after the last. */
+	readonly heads: (readonly [number, number])[] = [];
+	readonly #options: ServerOptions;
+	#faults: Fault[];
+
+	constructor(options: ServerOptions) {
+		this.#options = options;
+		this.file = options.file;
+		this.#faults = [...(options.faults ?? [])].sort((a, b) => a.at - b.at);
+	}
+
+	/** Faults that have not happened. */
+	get faultsLeft(): number {
+		return this.#faults.length;
+	}
+
+	/** How this server is reached: a socket class for HttpClient. */
+	get sockets(): HttpSocketPart {
+		const server = this;
+		return class extends MemorySocket {
+			constructor(options: HttpSocketOptions) {
+				super(options, server);
+			}
+		};
+	}
+
+	/** @returns what goes over the wire, and what becomes of the connection then */
+	answer(text: string): { readonly bytes: Buffer; readonly ending: RawAnswer["ending"] } {
+		const request = parseRequest(text);
+		const index = this.requests.length;
+		this.requests.push(request);
+		const raw = this.#options.answer?.(request, index) ?? this.#right(request);
+		this.heads.push([this.sentBytes, this.sentBytes + raw.head.length]);
+		this.bodyBytes += raw.body?.length ?? 0;
+		return {
+			bytes: Buffer.concat([Buffer.from(raw.head, "latin1"), raw.body ?? Buffer.alloc(0)]),
+			ending: raw.ending,
+		};
+	}
+
+	/** What the gateway answers. */
+	#right(request: AskedFor): RawAnswer {
+		const { hasRanges = true, hasDigests = true, hasETags = true } = this.#options;
+		const { file } = this;
+		const etag = `"${sha256(file).toString("hex")}"`;
+		const range = /^bytes=(\d+)-(\d+)$/.exec(request.headers.get("range") ?? "");
+		const ifRange = request.headers.get("if-range");
+		const isPart = hasRanges && range && (ifRange === undefined || ifRange === etag);
+		if (isPart && Number(range[1]) >= file.length)
+			return { head: head(416, { "Content-Length": "0", "Content-Range": `bytes */${file.length}` }) };
+		const first = isPart ? Number(range[1]) : 0;
+		const body = isPart ? file.subarray(first, Number(range[2]) + 1) : file;
+		const fields = {
+			"Content-Type": "application/octet-stream",
+			"Content-Length": String(body.length),
+			...(hasETags && { ETag: etag }),
+			...(isPart && { "Content-Range": `bytes ${first}-${first + body.length - 1}/${file.length}` }),
+			...(hasDigests && { "Content-Digest": `sha-256=:${sha256(body).toString("base64")}:` }),
+		};
+		return { head: head(isPart ? 206 : 200, fields), body };
+	}
+
+	/** The next fault within so many bytes. */
+	takeFault(byteCount: number): Fault | undefined {
+		const [next] = this.#faults;
+		if (!next || next.at >= this.sentBytes + byteCount) return undefined;
+		this.#faults = this.#faults.slice(1);
+		return next;
+	}
+}
+
+export function head(status: number, fields: Readonly<Record<string, string>>): string {
+	const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+	return `HTTP/1.1 ${status} Whatever\r\n${lines.join("")}\r\n`;
+}
+
+/** A socket of the device's, as the boards' guarded one: what a callback throws is an error. */
+class MemorySocket implements HttpSocket {
+	readonly #options: HttpSocketOptions;
+	readonly #server: MemoryServer;
+	#received = Buffer.alloc(0);
+	#request = "";
+	#isOver = false;
+	#isStalled = false;
+	/** What the server sends goes out in order, a segment a turn. */
+	#outgoing: (() => void)[] = [];
+	#timer: Timer | undefined;
+
+	constructor(options: HttpSocketOptions, server: MemoryServer) {
+		this.#options = options;
+		this.#server = server;
+		Timer.set(() => {
+			if (server.isDown) return this.#fail();
+			server.connections += 1;
+			this.#guard(() => options.onWritable(65_535));
+		});
+	}
+
+	readLine(target: Uint8Array): number {
+		const feed = this.#received.indexOf(10);
+		const count = Math.min(feed < 0 ? this.#received.length : feed + 1, target.length);
+		return this.read(target.subarray(0, count));
+	}
+
+	read(buffer: Uint8Array): number {
+		if (buffer.length > this.#received.length) throw new Error("nothing to read");
+		buffer.set(this.#received.subarray(0, buffer.length));
+		this.#received = this.#received.subarray(buffer.length);
+		return buffer.length;
+	}
+
+	write(bytes: ArrayBuffer | Uint8Array): void {
+		this.#request += Buffer.from(new Uint8Array(bytes)).toString("latin1");
+		while (this.#request.includes("\r\n\r\n")) {
+			const end = this.#request.indexOf("\r\n\r\n") + 4;
+			const answer = this.#server.answer(this.#request.slice(0, end));
+			this.#request = this.#request.slice(end);
+			for (let at = 0; at < answer.bytes.length; at += segmentBytes)
+				this.#send(() => this.#deliver(answer.bytes.subarray(at, at + segmentBytes)));
+			if (answer.ending) this.#send(() => this.#end(answer.ending ?? "stall"));
+		}
+	}
+
+	close(): void {
+		this.#isOver = true;
+		Timer.clear(this.#timer);
+	}
+
+	#send(step: () => void): void {
+		if (this.#isStalled) return;
+		this.#outgoing.push(step);
+		if (this.#outgoing.length === 1) this.#sendNext();
+	}
+
+	#sendNext(): void {
+		this.#timer = Timer.set(() => {
+			if (this.#isOver) return;
+			this.#outgoing[0]?.();
+			this.#outgoing.shift();
+			if (this.#outgoing.length > 0 && !this.#isOver) this.#sendNext();
+		}, 1);
+	}
+
+	#deliver(segment: Buffer): void {
+		const fault = this.#server.takeFault(segment.length);
+		const at = fault ? fault.at - this.#server.sentBytes : segment.length;
+		this.#server.sentBytes += segment.length;
+		const before = segment.subarray(0, at);
+		const after = segment.subarray(at);
+		switch (fault?.kind) {
+			case undefined:
+				return this.#arrive(segment);
+			case "lose":
+				return this.#arrive(Buffer.concat([before, after.subarray(1)]));
+			case "double":
+				return this.#arrive(Buffer.concat([before, after.subarray(0, 1), after]));
+			case "flip":
+				return this.#arrive(
+					Buffer.concat([before, Buffer.from([(after[0] ?? 0) ^ 0x10]), after.subarray(1)]),
+				);
+			case "cut":
+			case "stall":
+				this.#arrive(before);
+				return this.#end(fault.kind);
+		}
+	}
+
+	#end(kind: "cut" | "stall"): void {
+		this.#outgoing = [];
+		if (kind === "cut") this.#fail();
+		else this.#isStalled = true;
+	}
+
+	#arrive(bytes: Buffer): void {
+		if (bytes.length === 0) return;
+		this.#received = Buffer.concat([this.#received, bytes]);
+		this.#guard(() => this.#options.onReadable(this.#received.length));
+	}
+
+	#guard(action: () => void): void {
+		if (this.#isOver) return;
+		try {
+			action();
+		} catch {
+			this.#fail();
+		}
+	}
+
+	#fail(): void {
+		if (this.#isOver) return;
+		this.#isOver = true;
+		this.#options.onError();
+	}
+}
+
+function parseRequest(text: string): AskedFor {
+	const [start, ...lines] = text.trimEnd().split("\r\n");
+	const fields = lines.map((line): [string, string] => {
+		const colon = line.indexOf(":");
+		return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+	});
+	return { path: start?.split(" ")[1] ?? "", headers: new Map(fields) };
+}
+
+function sha256(bytes: Uint8Array): Buffer {
+	return createHash("sha256").update(bytes).digest();
+}

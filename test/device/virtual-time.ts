@@ -1,0 +1,68 @@
+/** Firmware in XS whose clock only the test moves, connected to a scripted gateway over a real socket. */
+
+import type { TestContext } from "node:test";
+import { setImmediate, setTimeout } from "node:timers/promises";
+import type { StateReport } from "../../device/protocol/messages.js";
+import type { Model } from "../../device/protocol/schema.js";
+import type { VirtualDevice, VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
+import { type Connection, powerOn, runScriptedGateway, type ScriptedGateway } from "./scripted-gateway.js";
+
+export interface TimedDevice {
+	readonly device: VirtualDevice;
+	readonly gateway: ScriptedGateway;
+	readonly connection: Connection;
+	/** Lets so many milliseconds pass on the device's clock. */
+	pass(ms: number): Promise<void>;
+	/** Sends a command. @returns the first report that shows what is meant */
+	command(
+		command: object,
+		isMeant: (peripherals: StateReport["peripherals"]) => boolean,
+	): Promise<StateReport>;
+}
+
+/** Powers a device on and waits for its first report; then time stands still. */
+export async function powerOnInVirtualTime(
+	t: TestContext,
+	model: Model,
+	options: Partial<VirtualDeviceOptions> = {},
+): Promise<TimedDevice> {
+	const gateway = await runScriptedGateway(t);
+	const device = await powerOn(t, gateway, model, { clock: "virtual", ...options });
+	const connection = await gateway.connection();
+	await connection.next("state_report");
+	return {
+		device,
+		gateway,
+		connection,
+		pass: (ms) => pass(device, ms),
+		command(command, isMeant) {
+			connection.send(command);
+			return connection.next("state_report", (report) => isMeant(report.peripherals));
+		},
+	};
+}
+
+/** Between two moments on the device's clock, this process's sockets do what they have to. */
+export function pass(device: VirtualDevice, ms: number): Promise<void> {
+	return device.machine.advance(ms, async () => {
+		for (let round = 0; round < 8; round++) await setImmediate();
+	});
+}
+
+/**
+ * Moves a device's clock on until something has come to pass, over its restarts. Real sockets get a few milliseconds of
+ * real time for each 250 ms of the device's, so that what it counts as silence is silence.
+ */
+export async function passUntil<T>(device: VirtualDevice, awaited: Promise<T>): Promise<T> {
+	let isOver = false;
+	const end = () => {
+		isOver = true;
+	};
+	awaited.then(end, end);
+	while (!isOver) {
+		await setTimeout(3);
+		// The machine may end meanwhile; the next round moves the one that follows it.
+		await device.machine.advance(250).catch(() => {});
+	}
+	return awaited;
+}

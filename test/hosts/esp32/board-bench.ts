@@ -1,0 +1,133 @@
+/**
+ * A board without a board: its modules in Node, over stand-ins for the SDK's that write down how they were made and called.
+ * The modules' names come from the manifests, as mcconfig has them.
+ */
+
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { build, type Plugin } from "esbuild";
+import type { Host } from "../../../device/host.js";
+import { isRecord } from "../../../device/protocol/schema.js";
+import { projectFolder } from "../../../scripts/moddable-sdk.js";
+import { sdkStandIns } from "./sdk-stand-ins.js";
+
+/** What the stand-ins wrote down, and what they are to answer. */
+export class Bench {
+	/** E.g. `embedded:io/digital new {"pin":14}`, `embedded:io/digital write 1`. */
+	readonly calls: string[] = [];
+	/** What a method of a stand-in returns, as `module method`; an Error is thrown. */
+	readonly answers = new Map<string, unknown>();
+	/** Answers of the foreign functions, by name; 0 where there is none. */
+	readonly natives: Record<string, unknown> = {};
+	/** Methods that throw, as `module method`. */
+	readonly failing = new Set<string>();
+	/** Instances, by module. */
+	readonly made = new Map<string, unknown[]>();
+	readonly config: Record<string, string> = {};
+	/** Keys and values of the settings; a number is of the wrong type. */
+	readonly stored = new Map<string, string | number>();
+	/** What HTTP requests were made with. */
+	readonly requests: object[] = [];
+	/** Timers that were set. */
+	readonly timers: (() => void)[] = [];
+	readonly traced: string[] = [];
+
+	call(module: string, method: string, ...values: unknown[]): void {
+		this.calls.push([module, method, ...values.map((value) => JSON.stringify(value))].join(" "));
+		if (this.failing.has(`${module} ${method}`)) throw new Error(`${module} ${method} failed`);
+	}
+
+	answer(module: string, method: string): unknown {
+		const answer = this.answers.get(`${module} ${method}`);
+		if (answer instanceof Error) throw answer;
+		return answer;
+	}
+
+	/** The options of the instance that was made last. */
+	optionsOf(module: string): Readonly<Record<string, unknown>> {
+		const options: unknown = Reflect.get(Object(this.made.get(module)?.at(-1)), "options");
+		if (!isRecord(options)) throw new Error(`no ${module} was made with options`);
+		return options;
+	}
+
+	keep(module: string, instance: unknown): void {
+		this.made.set(module, [...(this.made.get(module) ?? []), instance]);
+	}
+
+	runTimers(): void {
+		for (const timer of this.timers.splice(0)) timer();
+	}
+
+	forget(): void {
+		this.calls.length = 0;
+	}
+}
+
+/**
+ * Loads the provider of a board: what would be the global `device`. Its parts write to the bench.
+ *
+ * @param folder under hosts/
+ */
+export async function loadBoard(folder: string, bench: Bench): Promise<Host> {
+	const exports = await load(`${folder}/host/provider.ts`, bench);
+	const { default: device } = exports;
+	if (!isHost(device)) throw new Error("the provider exports no host");
+	return device;
+}
+
+/** Loads one module of the boards. */
+export async function load(file: string, bench: Bench): Promise<Readonly<Record<string, unknown>>> {
+	const bundle = await build({
+		entryPoints: [join(projectFolder, "hosts", file)],
+		bundle: true,
+		format: "iife",
+		globalName: "board",
+		write: false,
+		target: "es2022",
+		plugins: [boardModules(file.split("/")[0] ?? "")],
+	});
+	const code = bundle.outputFiles[0]?.text ?? "";
+	const run = new Function("bench", "trace", `${code}\nreturn board;`);
+	const exports: unknown = run(bench, (text: string) => bench.traced.push(text));
+	if (!isRecord(exports)) throw new Error(`${file} exports nothing`);
+	return exports;
+}
+
+function boardModules(board: string): Plugin {
+	const manifests = ["common", "manifest", "tls/manifest", "touch/manifest"].map(
+		(name) => `esp32/${name}.json`,
+	);
+	if (board !== "esp32") manifests.push(`${board}/manifest.json`);
+	const files = new Map<string, string>();
+	for (const manifest of manifests) {
+		const path = join(projectFolder, "hosts", manifest);
+		const { modules }: { modules: Record<string, unknown> } = JSON.parse(readFileSync(path, "utf8"));
+		for (const [name, file] of Object.entries(modules))
+			if (/^(board|qemu)\//.test(name) && typeof file === "string")
+				files.set(name, join(dirname(path), `${file}.ts`));
+	}
+	return {
+		name: "board-modules",
+		setup({ onResolve, onLoad }) {
+			onResolve({ filter: /^(board|qemu)\// }, ({ path }) => ({
+				path: files.get(path) ?? `${path} is in no manifest`,
+			}));
+			onResolve({ filter: /^moddable\// }, ({ path }) => ({
+				path: join(projectFolder, "hosts", `${path}.ts`),
+			}));
+			onResolve({ filter: /^[a-z]+(:|\/|$)/ }, ({ path }) =>
+				sdkStandIns.has(path) ? { path, namespace: "sdk" } : undefined,
+			);
+			onLoad({ filter: /.*/, namespace: "sdk" }, ({ path }) => ({ contents: sdkStandIns.get(path) ?? "" }));
+		},
+	};
+}
+
+function isHost(value: unknown): value is Host {
+	return (
+		isRecord(value) &&
+		isRecord(value.peripheral) &&
+		isRecord(value.network) &&
+		typeof value.system === "function"
+	);
+}

@@ -1,0 +1,375 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { Host } from "../../../device/host.js";
+import { models } from "../../../device/protocol/schema.js";
+import { pins } from "../../../hosts/proto-1/pins.js";
+import { Bench, loadBoard } from "./board-bench.js";
+
+async function proto1(): Promise<{ bench: Bench; device: Host }> {
+	const bench = new Bench();
+	return { bench, device: await loadBoard("proto-1", bench) };
+}
+
+for (const model of models)
+	describe(`the device of a ${model}`, () => {
+		test("touches nothing while its modules load", async () => {
+			const bench = new Bench();
+			const device = await loadBoard(model.toLowerCase(), bench);
+			assert.deepEqual(bench.calls, []);
+			assert.equal(device.model, model);
+			assert.equal(device.chip, "esp32s3");
+		});
+
+		test("has haptics, light and touch if it is a PROTO-1", async () => {
+			const { peripheral } = await loadBoard(model.toLowerCase(), new Bench());
+			for (const part of [peripheral.haptics, peripheral.ambientLight, peripheral.touch])
+				assert.equal(part !== undefined, model === "PROTO-1");
+		});
+	});
+
+describe("a board's parts", () => {
+	test("each button is an input at its own pin, 1 while it is pressed to ground", async () => {
+		const { bench, device } = await proto1();
+		for (const name of ["play", "mute", "volumeUp", "volumeDown"] as const) {
+			bench.forget();
+			new device.peripheral.button[name]({ onReadable: () => {} });
+			const options = { pin: pins.button[name], mode: "pull-up", activeLow: true, edge: 3 };
+			assert.deepEqual(bench.calls, [`embedded:io/digital new ${JSON.stringify(options)}`]);
+		}
+	});
+
+	test("the ring drives its pixels as they are told, undimmed", async () => {
+		const { bench, device } = await proto1();
+		const strip = new device.peripheral.ledRing({});
+		assert.deepEqual(bench.calls, [`neopixel new {"pin":${pins.ledRing.pin},"length":12,"order":"GRB"}`]);
+		assert.equal(Reflect.get(strip, "brightness"), 255);
+	});
+
+	test("the motor hums above hearing", async () => {
+		const { bench, device } = await proto1();
+		assert.ok(device.peripheral.haptics);
+		new device.peripheral.haptics({});
+		assert.deepEqual(bench.calls, ['embedded:io/pwm new {"pin":5,"hz":20000}']);
+	});
+
+	test("the light is measured raw, over the whole range", async () => {
+		const { bench, device } = await proto1();
+		assert.ok(device.peripheral.ambientLight);
+		new device.peripheral.ambientLight({});
+		const options = { pin: pins.ambientLight, esp32: { calibrated: false, attenuation: 12 } };
+		assert.deepEqual(bench.calls, [`embedded:io/analog new ${JSON.stringify(options)}`]);
+	});
+
+	test("the codec speaks I2C at its pins", async () => {
+		const { bench, device } = await proto1();
+		const codec = new device.peripheral.codec({});
+		assert.ok(codec.isReady);
+		const options = { ...pins.codec, hz: 400_000, address: 0x18 };
+		assert.equal(bench.calls[0], `embedded:io/smbus new ${JSON.stringify(options)}`);
+	});
+
+	test("a pad that cannot be measured reads as no finger", async () => {
+		const { bench, device } = await proto1();
+		bench.natives.board_touch_open = 0x103;
+		assert.ok(device.peripheral.touch);
+		const pad = new device.peripheral.touch({});
+		assert.ok(bench.calls.includes(`mc/ffi board_touch_open ${pins.touch}`));
+		assert.equal(pad.read(), 0);
+		assert.match(bench.traced.join(""), /0x103/);
+	});
+});
+
+describe("the amplifier", () => {
+	const options = { sampleRate: 16_000, channels: 1, bitsPerSample: 16 } as const;
+
+	test("is off at first", async () => {
+		const { bench, device } = await proto1();
+		new device.peripheral.audioOutput(options);
+		assert.deepEqual(bench.calls, [
+			`embedded:io/digital new {"pin":${pins.amplifier},"mode":"output","initialValue":0}`,
+			`embedded:io/audio/out new ${JSON.stringify(options)}`,
+		]);
+	});
+
+	test("comes on after the output and goes off before it", async () => {
+		const { bench, device } = await proto1();
+		const output = new device.peripheral.audioOutput(options);
+		bench.forget();
+		output.start();
+		output.stop();
+		assert.deepEqual(bench.calls, [
+			"embedded:io/audio/out start",
+			"embedded:io/digital write 1",
+			"embedded:io/digital write 0",
+			"embedded:io/audio/out stop",
+		]);
+	});
+
+	test("stays off where the output does not start", async () => {
+		const { bench, device } = await proto1();
+		const output = new device.peripheral.audioOutput(options);
+		bench.failing.add("embedded:io/audio/out start");
+		bench.forget();
+		assert.throws(() => output.start());
+		assert.deepEqual(bench.calls, ["embedded:io/audio/out start"]);
+	});
+});
+
+describe("what a board knows of itself", () => {
+	test("is read when it is made, in the units of the report", async () => {
+		const { bench, device } = await proto1();
+		Object.assign(bench.natives, {
+			board_read_mac: (bytes: ArrayBuffer) => new Uint8Array(bytes).set([0x24, 0x0a, 0xc4, 0xa1, 0xb2, 0x0c]),
+			esp_get_idf_version: "v6.0",
+			board_firmware_version: "1.4.0",
+			esp_clk_cpu_freq: 240_000_000,
+			board_flash_bytes: 16 * 1024 * 1024,
+			board_psram_bytes: 8 * 1024 * 1024,
+			esp_reset_reason: 6,
+			board_uptime_ms: 2_160_000_123,
+			esp_get_free_heap_size: 8_100_000,
+			esp_get_minimum_free_heap_size: 7_900_000,
+		});
+		const system = new device.system({});
+		assert.equal(system.macAddress, "24:0a:c4:a1:b2:0c");
+		assert.equal(system.idfVersion, "v6.0");
+		assert.equal(system.firmwareVersion, "1.4.0");
+		assert.equal(system.cpuFrequencyMHz, 240);
+		assert.equal(system.flashSizeMB, 16);
+		assert.equal(system.psramSizeMB, 8);
+		assert.equal(system.resetReason, "TASK_WDT_RESET");
+		assert.equal(system.uptimeMs, 2_160_000_123);
+		assert.equal(system.freeHeapBytes, 8_100_000);
+		assert.equal(system.minFreeHeapBytes, 7_900_000);
+		system.setTime(1_790_000_000);
+		assert.ok(bench.calls.includes("time set 1790000000"));
+		system.restart();
+		assert.equal(bench.calls.at(-1), "mc/ffi esp_restart");
+	});
+});
+
+describe("the probation of a new image", () => {
+	test("is over once it is confirmed, if that could be written", async () => {
+		const { bench, device } = await proto1();
+		const state = new device.update.boot({});
+		bench.natives.board_is_pending_verify = 1;
+		assert.equal(state.isPendingVerify, true);
+		assert.equal(state.confirm(), true);
+		bench.natives.esp_ota_mark_app_valid_cancel_rollback = -1;
+		assert.equal(state.confirm(), false);
+		bench.natives.board_is_pending_verify = 0;
+		assert.equal(state.isPendingVerify, false);
+	});
+
+	test("can be given up", async () => {
+		const { bench, device } = await proto1();
+		new device.update.boot({}).rollBack();
+		assert.equal(bench.calls.at(-1), "mc/ffi esp_ota_mark_app_invalid_rollback_and_reboot");
+	});
+});
+
+describe("settings", () => {
+	test("come back as they were written", async () => {
+		const { device } = await proto1();
+		const store = new device.storage.settings({});
+		store.write("volume", "40");
+		assert.equal(store.read("volume"), "40");
+		store.delete("volume");
+		assert.equal(store.read("volume"), undefined);
+	});
+
+	test("of another type count as not set", async () => {
+		const { bench, device } = await proto1();
+		bench.stored.set("volume", 40);
+		assert.equal(new device.storage.settings({}).read("volume"), undefined);
+	});
+
+	test("lie in a namespace that NVS takes", async () => {
+		const { bench, device } = await proto1();
+		new device.storage.settings({});
+		const [, path = ""] = /"path":"(\w+)"/.exec(bench.calls[0] ?? "") ?? [];
+		assert.ok(path.length > 0 && path.length <= 15);
+	});
+});
+
+describe("a look-up", () => {
+	function answerOf(bench: Bench): (host: string, address?: string) => void {
+		const answer = bench.made.get("net")?.at(-1);
+		assert.ok(typeof answer === "function");
+		return (...values) => Reflect.apply(answer, undefined, values);
+	}
+
+	test("gives the address, or an error", async () => {
+		const { bench, device } = await proto1();
+		const heard: string[] = [];
+		const options = {
+			host: "gateway.local",
+			onResolved: (host: string, address: string) => heard.push(`${host} ${address}`),
+			onError: () => heard.push("error"),
+		};
+		new device.network.dns({}).resolve(options);
+		answerOf(bench)("gateway.local", "192.168.1.20");
+		new device.network.dns({}).resolve(options);
+		answerOf(bench)("gateway.local");
+		assert.deepEqual(heard, ["gateway.local 192.168.1.20", "error"]);
+	});
+
+	test("that cannot begin is an error in a later turn", async () => {
+		const { bench, device } = await proto1();
+		bench.failing.add("net resolve");
+		let errors = 0;
+		const onError = () => {
+			errors += 1;
+		};
+		new device.network.dns({}).resolve({ host: "gateway", onResolved: () => {}, onError });
+		assert.equal(errors, 0);
+		bench.runTimers();
+		assert.equal(errors, 1);
+	});
+
+	test("lets no exception of its listener out", async () => {
+		const { bench, device } = await proto1();
+		const onResolved = () => {
+			throw new Error("no socket left");
+		};
+		new device.network.dns({}).resolve({ host: "gateway", onResolved, onError: () => {} });
+		answerOf(bench)("gateway", "10.0.0.2");
+		assert.match(bench.traced.join(""), /no socket left/);
+	});
+});
+
+describe("the question for the time", () => {
+	async function ask() {
+		const { bench, device } = await proto1();
+		const heard: (number | undefined)[] = [];
+		const query = () => new device.network.time({ onTime: (seconds) => heard.push(seconds) });
+		const answer = (message: number, value?: number) => {
+			const sntp = bench.made.get("sntp")?.at(-1);
+			assert.ok(typeof sntp === "object" && sntp !== null);
+			Reflect.apply(Reflect.get(sntp, "answer"), undefined, [message, value]);
+		};
+		return { bench, heard, query, answer };
+	}
+
+	test("is answered once, whatever comes after", async () => {
+		const { heard, query, answer } = await ask();
+		query();
+		answer(2);
+		answer(1, 1_790_000_000);
+		answer(-1);
+		assert.deepEqual(heard, [1_790_000_000]);
+	});
+
+	test("is answered by nothing where no server answers", async () => {
+		const { heard, query, answer } = await ask();
+		query();
+		answer(-1);
+		assert.deepEqual(heard, [undefined]);
+	});
+
+	test("is answered in a later turn where it cannot be asked", async () => {
+		const { bench, heard, query } = await ask();
+		bench.failing.add("sntp new");
+		query();
+		assert.deepEqual(heard, []);
+		bench.runTimers();
+		assert.deepEqual(heard, [undefined]);
+	});
+
+	test("is silent once it is closed, and closed once", async () => {
+		const { bench, heard, query, answer } = await ask();
+		const asked = query();
+		asked.close();
+		asked.close();
+		answer(1, 1_790_000_000);
+		assert.deepEqual(heard, []);
+		assert.equal(bench.calls.filter((call) => call === "sntp close").length, 1);
+	});
+
+	test("goes to the server of the command line", async () => {
+		const { bench, query } = await ask();
+		query();
+		bench.config.sntp = "time.example";
+		query();
+		assert.deepEqual(bench.calls, ['sntp new {"host":"pool.ntp.org"}', 'sntp new {"host":"time.example"}']);
+	});
+});
+
+describe("the slot for the next image", () => {
+	test("is touched by nobody before it is asked", async () => {
+		const { bench, device } = await proto1();
+		new device.update.slot({});
+		assert.deepEqual(bench.calls, []);
+	});
+
+	test("says its size, takes an image from its beginning on, and is read back", async () => {
+		const { bench, device } = await proto1();
+		const slot = new device.update.slot({});
+		assert.equal(slot.byteLength, 0x1f0000);
+		slot.open();
+		slot.write(new Uint8Array(16_384));
+		slot.read(new Uint8Array(32), 16_352);
+		slot.complete();
+		assert.deepEqual(bench.calls, [
+			'embedded:storage/flash open {"path":"nextota"}',
+			'embedded:update open 2031616 "a"',
+			"embedded:update write 16384",
+			"embedded:storage/flash read 32 16352",
+			"embedded:update complete",
+			"embedded:update close",
+			"embedded:storage/flash close",
+		]);
+	});
+
+	test("is not chosen where it is closed, and closes what it opened once", async () => {
+		const { bench, device } = await proto1();
+		const slot = new device.update.slot({});
+		slot.open();
+		bench.forget();
+		slot.close();
+		slot.close();
+		assert.deepEqual(bench.calls, ["embedded:update close", "embedded:storage/flash close"]);
+	});
+
+	test("begins anew: what was begun before is given up first", async () => {
+		const { bench, device } = await proto1();
+		const slot = new device.update.slot({});
+		slot.open();
+		bench.forget();
+		slot.open();
+		assert.deepEqual(bench.calls, ["embedded:update close", 'embedded:update open 2031616 "a"']);
+	});
+
+	test("says no while the running image is unconfirmed, and takes nothing then", async () => {
+		const { bench, device } = await proto1();
+		bench.failing.add("embedded:update open");
+		const slot = new device.update.slot({});
+		assert.throws(() => slot.open());
+		assert.throws(() => slot.write(new Uint8Array(1)), /not open/);
+		assert.throws(() => slot.complete(), /not open/);
+		slot.close();
+	});
+
+	test("stays open to be closed where the image is not accepted", async () => {
+		const { bench, device } = await proto1();
+		bench.failing.add("embedded:update complete");
+		const slot = new device.update.slot({});
+		slot.open();
+		assert.throws(() => slot.complete());
+		bench.forget();
+		slot.close();
+		assert.equal(bench.calls[0], "embedded:update close");
+	});
+});
+
+describe("the digest", () => {
+	test("is the SDK's SHA-256", async () => {
+		const { bench, device } = await proto1();
+		const bytes = new ArrayBuffer(32);
+		bench.answers.set("crypt close", bytes);
+		const digest = new device.digest.sha256({});
+		digest.write(new Uint8Array(100).subarray(10, 20));
+		assert.equal(digest.close(), bytes);
+		assert.deepEqual(bench.calls, ['crypt new "SHA256"', "crypt write 10"]);
+	});
+});

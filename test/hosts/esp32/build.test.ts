@@ -1,0 +1,82 @@
+/** As much of a board's build as runs without ESP-IDF: generating, checking types, and linking all modules into ROM. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { type Model, models } from "../../../device/protocol/schema.js";
+import { boardOf } from "../../../scripts/board-build.js";
+import { projectFolder } from "../../../scripts/moddable-sdk.js";
+import { checkTypes, type Generated, generate, lastSettings, linkIntoRom, sdkOrReason } from "./generated.js";
+
+const { sdk, reason } = sdkOrReason();
+const version = "1.2.3-test.4";
+
+/** What a host of ours for ESP32 builds. */
+interface Built {
+	/** Folder under hosts/. */
+	readonly host: string;
+	readonly model: Model;
+	readonly subclass: "esp32" | "esp32s3";
+	/** Folder under hosts/ of sdkconfig and partitions. */
+	readonly configuration: string;
+}
+const boards = models.map(
+	(model): Built => ({ host: boardOf(model), model, subclass: "esp32s3", configuration: "esp32" }),
+);
+const qemu: Built = { host: "qemu", model: "DEV-1", subclass: "esp32", configuration: "qemu" };
+
+for (const built of [...boards, qemu])
+	describe(`building ${built.host}`, { skip: reason }, () => buildTests(built));
+
+function buildTests({ host, model, subclass, configuration }: Built): void {
+	let generated: Generated;
+
+	before(() => {
+		if (sdk) generated = generate(sdk, host, version);
+	});
+	after(() => generated.remove());
+
+	test("mcconfig generates it without a word", () => {
+		assert.equal(generated.output, "");
+		assert.equal(generated.status, 0);
+	});
+
+	test("model and version come into the image", () => {
+		assert.match(generated.read("mc.defines.h"), new RegExp(`#define MODDEF_FIRMWARE_MODEL "${model}"`));
+		const sdkconfig = generated.read(join(`xsProj-${subclass}`, "sdkconfig.mc"));
+		const versions = sdkconfig.match(/^CONFIG_APP_PROJECT_VER=.*$/gm);
+		assert.equal(versions?.at(-1), `CONFIG_APP_PROJECT_VER="${version}"`);
+	});
+
+	test("the lines that rollback needs stand after the SDK's own", () => {
+		const last = lastSettings(generated.read(join(`xsProj-${subclass}`, "sdkconfig.mc")));
+		assert.equal(last.get("CONFIG_BOOTLOADER_APP_ROLLBACK_ENABLE"), "y");
+		assert.equal(last.get("CONFIG_ESP_TASK_WDT_EN"), "y");
+		assert.equal(last.get("CONFIG_ESP_TASK_WDT_PANIC"), "y");
+		assert.equal(last.get("CONFIG_ESP_SYSTEM_PANIC_PRINT_REBOOT"), "y");
+		for (const off of ["CONFIG_ESP_SYSTEM_PANIC_GDBSTUB", "CONFIG_BOOTLOADER_SKIP_VALIDATE_ALWAYS"])
+			assert.ok(["n", "", undefined].includes(last.get(off)), off);
+	});
+
+	test("its partitions are ours", () => {
+		const file = join(projectFolder, "hosts", configuration, "sdkconfig", "partitions.csv");
+		const ours = readFileSync(file, "utf8");
+		assert.equal(generated.read(join(`xsProj-${subclass}`, "partitions.csv")).trim(), ours.trim());
+	});
+
+	test("ESP-IDF's drivers come in only where they are used", () => {
+		const drivers = generated.read("xs_idf_deps.txt");
+		assert.equal(drivers.includes("esp_driver_touch_sens"), model === "PROTO-1");
+		assert.equal(drivers.includes("esp_eth"), host === "qemu");
+		assert.equal(drivers.includes("esp_psram"), host !== "qemu");
+	});
+
+	test("every module passes the type checker, strictly, with the SDK's typings", () => {
+		if (sdk) assert.equal(checkTypes(sdk, generated), "");
+	});
+
+	test("all modules are preloaded: nothing that runs while they load needs a chip, and nothing of ours stays in RAM", () => {
+		if (sdk) assert.deepEqual(linkIntoRom(sdk, generated, subclass), []);
+	});
+}

@@ -1,0 +1,217 @@
+/** Pins, partitions and ESP-IDF's settings: what no compiler checks, and what a board in the field cannot get repaired. */
+
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { isRecord } from "../../../device/protocol/schema.js";
+import { pins as dev1 } from "../../../hosts/dev-1/pins.js";
+import type { BoardPins } from "../../../hosts/esp32/pins.js";
+import { resetReasonName } from "../../../hosts/esp32/reset-reason.js";
+import { pins as proto1 } from "../../../hosts/proto-1/pins.js";
+import { readPartitions } from "../../../scripts/flash-image.js";
+
+const read = (path: string) => readFileSync(new URL(`../../../hosts/${path}`, import.meta.url), "utf8");
+
+/** Every number in it that is a GPIO. */
+function gpios(pins: object): number[] {
+	return Object.entries(pins).flatMap(([name, value]) => {
+		if (isRecord(value)) return gpios(value);
+		return typeof value === "number" && name !== "length" ? [value] : [];
+	});
+}
+
+const boards: Readonly<Record<string, BoardPins>> = { "dev-1": dev1, "proto-1": proto1 };
+for (const [name, pins] of Object.entries(boards)) {
+	describe(`the pins of ${name}`, () => {
+		test("are used once each", () => {
+			const used = gpios(pins);
+			assert.equal(new Set(used).size, used.length);
+			assert.equal(used.length, name === "dev-1" ? 12 : 15);
+		});
+
+		test("exist on an ESP32-S3", () => {
+			for (const pin of gpios(pins))
+				assert.ok((pin >= 0 && pin <= 21) || (pin >= 26 && pin <= 48), String(pin));
+		});
+
+		test("are none that decide how the chip starts", () => {
+			for (const strapping of [0, 3, 45, 46]) assert.ok(!gpios(pins).includes(strapping));
+		});
+
+		test("are none of flash, of octal PSRAM, of USB or of the console", () => {
+			for (const pin of gpios(pins)) {
+				assert.ok(pin < 26 || pin > 37, String(pin));
+				assert.ok(![19, 20, 43, 44].includes(pin), String(pin));
+			}
+		});
+
+		test("of I2S are the same in the manifest", () => {
+			const { defines } = JSON.parse(read(`${name}/manifest.json`));
+			const { mck_pin, bck_pin, lr_pin, dataout_pin } = defines.audioOut.i2s;
+			const { masterClock, bitClock, wordSelect, dataOut } = pins.i2s;
+			assert.deepEqual([mck_pin, bck_pin, lr_pin, dataout_pin], [masterClock, bitClock, wordSelect, dataOut]);
+		});
+
+		test("light a ring of twelve", () => assert.equal(pins.ledRing.length, 12));
+	});
+}
+
+describe("the pins that only PROTO-1 has", () => {
+	test("haptics is GPIO 5, as the interface specification says", () => assert.equal(proto1.haptics, 5));
+
+	test("the light is measured by ADC1, which Wi-Fi leaves alone", () => {
+		assert.ok(proto1.ambientLight >= 1 && proto1.ambientLight <= 10);
+	});
+
+	test("the pad is on a touch channel", () => assert.ok(proto1.touch >= 1 && proto1.touch <= 14));
+});
+
+const flashes = { esp32: 16, qemu: 4 } as const;
+
+for (const [host, flashMB] of Object.entries(flashes))
+	describe(`the partitions of ${host}`, () => {
+		const partitions = readPartitions(read(`${host}/sdkconfig/partitions.csv`));
+		const named = (subtype: string) => partitions.filter((partition) => partition.subtype === subtype);
+
+		test("are two slots of the same size, and no factory image beside them", () => {
+			const apps = partitions.filter((partition) => partition.type === "app");
+			assert.deepEqual(
+				apps.map((partition) => partition.subtype),
+				["ota_0", "ota_1"],
+			);
+			assert.equal(apps[0]?.size, apps[1]?.size);
+		});
+
+		test("slots begin at 64 KB, the rest at 4 KB", () => {
+			for (const { type, name, offset, size } of partitions) {
+				assert.equal(offset % (type === "app" ? 0x10000 : 0x1000), 0, name);
+				assert.equal(size % 0x1000, 0, name);
+			}
+		});
+
+		test("leave boot loader and table alone, do not overlap, and end within the flash", () => {
+			let end = 0x9000;
+			for (const { name, offset, size } of partitions) {
+				assert.ok(offset >= end, name);
+				end = offset + size;
+			}
+			assert.ok(end <= flashMB * 1024 * 1024);
+		});
+
+		test("keep two sectors of boot state, and settings", () => {
+			assert.equal(named("ota")[0]?.size, 0x2000);
+			assert.ok((named("nvs")[0]?.size ?? 0) >= 0x3000);
+		});
+	});
+
+function settingsOf(host: string): ReadonlyMap<string, string> {
+	return new Map(
+		read(`${host}/sdkconfig/sdkconfig.defaults`)
+			.split("\n")
+			.flatMap((line) => {
+				const [, name, value] = /^CONFIG_(\w+)=(.*)$/.exec(line) ?? [];
+				return name !== undefined && value !== undefined ? [[name, value] as const] : [];
+			}),
+	);
+}
+
+for (const host of Object.keys(flashes))
+	describe(`ESP-IDF's settings for ${host}`, () => {
+		const lines = read(`${host}/sdkconfig/sdkconfig.defaults`).split("\n");
+		const settings = settingsOf(host);
+
+		test("are lines that survive the SDK's merge: no value with an equals sign, nothing switched off by a comment", () => {
+			for (const line of lines)
+				assert.ok(line === "" || line.startsWith("# ") || /^CONFIG_\w+=[^=]+$/.test(line), line);
+			for (const line of lines) assert.doesNotMatch(line, /^# CONFIG_/);
+		});
+
+		test("bring the former image back when a new one fails in whatever way", () => {
+			const needed = {
+				BOOTLOADER_APP_ROLLBACK_ENABLE: "y",
+				BOOTLOADER_SKIP_VALIDATE_ALWAYS: "n",
+				ESP_SYSTEM_PANIC_GDBSTUB: "n",
+				ESP_SYSTEM_PANIC_PRINT_REBOOT: "y",
+				ESP_TASK_WDT_EN: "y",
+				ESP_TASK_WDT_INIT: "y",
+				ESP_TASK_WDT_PANIC: "y",
+			};
+			for (const [name, value] of Object.entries(needed)) assert.equal(settings.get(name), value, name);
+			const seconds = Number(settings.get("ESP_TASK_WDT_TIMEOUT_S"));
+			assert.ok(seconds >= 10 && seconds <= 15);
+		});
+
+		test("have names that ESP-IDF knows: others are dropped without a word", {
+			skip: process.env.IDF_PATH ? undefined : "IDF_PATH is not set",
+		}, () => {
+			const components = join(process.env.IDF_PATH ?? "", "components");
+			const known = readdirSync(components, { recursive: true, encoding: "utf8" })
+				.filter((file) => /(^|[\\/])Kconfig[^\\/]*$/.test(file))
+				.map((file) => readFileSync(join(components, file), "utf8"))
+				.join("\n");
+			for (const name of settings.keys())
+				assert.match(known, new RegExp(`^\\s*(menu)?config ${name}\\s*$`, "m"), name);
+		});
+
+		test("take the version from here, and the committed one says that nobody gave it", () => {
+			assert.equal(settings.get("APP_PROJECT_VER_FROM_CONFIG"), "y");
+			assert.equal(settings.get("APP_PROJECT_VER"), '"0.0.0-dev"');
+		});
+	});
+
+describe("ESP-IDF's settings for the boards alone", () => {
+	const settings = settingsOf("esp32");
+
+	test("take 60 KB/s at 50 ms with one lost segment in the window", () => {
+		const onTheWay = 60_000 * 0.05;
+		assert.ok(Number(settings.get("LWIP_TCP_WND_DEFAULT")) >= 2 * onTheWay + 2 * 1436);
+	});
+
+	test("are for 16 MB of flash and octal PSRAM", () => {
+		assert.equal(settings.get("ESPTOOLPY_FLASHSIZE_16MB"), "y");
+		assert.equal(settings.get("SPIRAM"), "y");
+		assert.equal(settings.get("SPIRAM_MODE_OCT"), "y");
+	});
+});
+
+describe("ESP-IDF's settings for QEMU alone", () => {
+	const settings = settingsOf("qemu");
+
+	test("have its network chip, with room for what comes in", () => {
+		assert.equal(settings.get("ETH_USE_OPENETH"), "y");
+		assert.ok(Number(settings.get("ETH_OPENETH_DMA_RX_BUFFER_NUM")) >= 32);
+		assert.ok(Number(settings.get("FREERTOS_ISR_STACKSIZE")) >= 4096);
+	});
+
+	test("use nothing that it lacks: quad flash, crypto units, fuses", () => {
+		assert.equal(settings.get("ESPTOOLPY_FLASHMODE_DIO"), "y");
+		for (const name of ["FLASHMODE_QIO", "HARDWARE_AES", "HARDWARE_SHA", "HARDWARE_MPI"])
+			assert.equal(settings.get(`${name.startsWith("FLASH") ? "ESPTOOLPY" : "MBEDTLS"}_${name}`), "n", name);
+		assert.equal(settings.get("ESP32_DISABLE_BASIC_ROM_CONSOLE"), "n");
+	});
+
+	test("are for 4 MB of flash, and the terminal", () => {
+		assert.equal(settings.get("ESPTOOLPY_FLASHSIZE_4MB"), "y");
+		assert.equal(settings.get("ESP_CONSOLE_UART_DEFAULT"), "y");
+	});
+});
+
+describe("the reset reasons", () => {
+	test("are those of ESP-IDF's esp_reset_reason_t, by its numbers", () => {
+		const some = {
+			1: "POWERON_RESET",
+			3: "SW_RESET",
+			6: "TASK_WDT_RESET",
+			9: "BROWNOUT_RESET",
+			11: "USB_RESET",
+		};
+		for (const [number, name] of Object.entries(some)) assert.equal(resetReasonName(Number(number)), name);
+		assert.equal(resetReasonName(15), "CPU_LOCKUP_RESET");
+	});
+
+	test("of a later ESP-IDF are unknown", () => {
+		assert.equal(resetReasonName(16), "UNKNOWN_RESET");
+		assert.equal(resetReasonName(-1), "UNKNOWN_RESET");
+	});
+});

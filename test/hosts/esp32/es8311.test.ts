@@ -1,0 +1,249 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { ES8311, register, volumeRegister } from "../../../hosts/esp32/es8311.js";
+import { CodecBench } from "./codec-bench.js";
+
+const pins = { data: 8, clock: 9 };
+
+function start(masterClock: "mclk" | "bclk" = "mclk") {
+	const bench = new CodecBench();
+	const codec = new ES8311({ io: bench.io, ...pins, masterClock });
+	return { bench, codec };
+}
+
+/** In decibels, as the data sheet has it. */
+const gainOf = (value: number) => (value - 0xbf) / 2;
+
+describe("bringing the codec up", () => {
+	test("it opens the bus of its pins at address 0x18 and 400 kHz", () => {
+		const { bench } = start();
+		assert.deepEqual(bench.opened, [{ ...pins, hz: 400_000, address: 0x18 }]);
+	});
+
+	test("it lets go of a register file that was held at its defaults before it writes anything else", () => {
+		const { bench } = start();
+		assert.deepEqual(bench.writes[0], [register.i2c, 0]);
+	});
+
+	test("it mutes before any clock or power comes on, and stays muted", () => {
+		const { bench, codec } = start();
+		const order = bench.writes.map(([number]) => number);
+		const muted = order.indexOf(register.dacMute);
+		for (const later of [register.clockManager1, register.reset, register.system0D, register.system12])
+			assert.ok(order.indexOf(later) > muted);
+		assert.equal(bench.registers.get(register.dacMute), 0x60);
+		assert.equal(bench.registers.get(register.dacVolume), 0);
+		assert.equal(codec.isMuted, true);
+	});
+
+	test("the clocks are set while the chip's state machine is off", () => {
+		const { bench } = start();
+		const order = bench.writes.map(([number]) => number);
+		const on = order.indexOf(register.reset);
+		assert.equal(bench.registers.get(register.reset), 0x80);
+		for (let number = register.clockManager1; number <= register.clockManager8; number += 1)
+			assert.ok(order.indexOf(number) < on);
+	});
+
+	test("it is an I2S slave for 16 bits that hears the left slot", () => {
+		const { bench } = start();
+		assert.equal(bench.registers.get(register.serialPortIn), 0x0c);
+		assert.equal((bench.registers.get(register.reset) ?? 0) & 0x40, 0);
+	});
+
+	test("its master clock comes from the pin, or eightfold from the bit clock", () => {
+		const fromPin = start("mclk").bench.registers;
+		assert.equal((fromPin.get(register.clockManager1) ?? 0) >> 7, 0);
+		assert.equal(fromPin.get(register.clockManager2), 0x00);
+		const fromBitClock = start("bclk").bench.registers;
+		assert.equal((fromBitClock.get(register.clockManager1) ?? 0) >> 7, 1);
+		assert.equal(fromBitClock.get(register.clockManager2), 3 << 3);
+	});
+
+	test("neither offset nor range control stands above the volume", () => {
+		const { bench } = start();
+		assert.equal(bench.registers.get(register.dacOffset), 0);
+		assert.equal(bench.registers.get(register.dacRangeControl), 0);
+	});
+});
+
+describe("the volume", () => {
+	test("100 is 0 dB and 0 is silence", () => {
+		assert.equal(volumeRegister(100), 0xbf);
+		assert.equal(volumeRegister(0), 0x00);
+	});
+
+	test("each step from 1 to 100 is half a decibel", () => {
+		for (let volume = 2; volume <= 100; volume += 1)
+			assert.equal(gainOf(volumeRegister(volume)) - gainOf(volumeRegister(volume - 1)), 0.5);
+		assert.equal(gainOf(volumeRegister(1)), -49.5);
+	});
+
+	test("what is out of range is brought into it, what is between two steps goes to the nearer", () => {
+		assert.equal(volumeRegister(140), volumeRegister(100));
+		assert.equal(volumeRegister(-3), 0);
+		assert.equal(volumeRegister(49.7), volumeRegister(50));
+	});
+
+	test("while muted it is kept for later", () => {
+		const { bench, codec } = start();
+		bench.forget();
+		codec.volume = 70;
+		assert.deepEqual(bench.writes, []);
+		assert.equal(codec.volume, 70);
+		codec.isMuted = false;
+		assert.equal(bench.registers.get(register.dacVolume), volumeRegister(70));
+	});
+
+	test("while something sounds it is written at once, and only it", () => {
+		const { bench, codec } = start();
+		codec.isMuted = false;
+		bench.forget();
+		codec.volume = 30;
+		codec.volume = 0;
+		assert.deepEqual(bench.writes, [
+			[register.dacVolume, volumeRegister(30)],
+			[register.dacVolume, 0],
+		]);
+	});
+});
+
+describe("muting", () => {
+	/** LRCK periods for 0.25 dB at a value of DAC_RAMPRATE: 4 for 1, doubling from there. */
+	const rampMs = (decibels: number, value: number) => ((decibels / 0.25) * 2 ** ((value >> 4) + 1)) / 16;
+
+	test("the way up starts 40 dB below the volume and ramps for 40 ms at 16 kHz", () => {
+		const { bench, codec } = start();
+		codec.volume = 90;
+		bench.forget();
+		codec.isMuted = false;
+		const [low, high] = bench.written(register.dacVolume);
+		assert.equal(gainOf(high ?? 0) - gainOf(low ?? 0), 40);
+		assert.equal(rampMs(40, bench.registers.get(register.dacRamp) ?? 0), 40);
+	});
+
+	test("the jump to its beginning is made while the modulator is silent and the ramp off", () => {
+		const { bench, codec } = start();
+		codec.volume = 90;
+		bench.forget();
+		codec.isMuted = false;
+		assert.deepEqual(
+			bench.writes.map(([number]) => number),
+			[register.dacRamp, register.dacVolume, register.dacRamp, register.dacMute, register.dacVolume],
+		);
+		assert.deepEqual(bench.written(register.dacRamp), [0x08, 0x18]);
+		assert.deepEqual(bench.written(register.dacMute), [0]);
+	});
+
+	test("the way down is the ramp alone: the mute bits cut at once", () => {
+		const { bench, codec } = start();
+		codec.volume = 90;
+		codec.isMuted = false;
+		bench.forget();
+		codec.isMuted = true;
+		assert.deepEqual(bench.writes, [[register.dacVolume, 0]]);
+		assert.equal(codec.isMuted, true);
+	});
+
+	test("a low volume starts from silence, not below it", () => {
+		const { bench, codec } = start();
+		codec.volume = 1;
+		bench.forget();
+		codec.isMuted = false;
+		assert.deepEqual(bench.written(register.dacVolume), [volumeRegister(1) - 80, volumeRegister(1)]);
+		codec.isMuted = true;
+		codec.volume = 0;
+		bench.forget();
+		codec.isMuted = false;
+		assert.deepEqual(bench.written(register.dacVolume), [0, 0]);
+	});
+
+	test("saying the same twice writes nothing", () => {
+		const { bench, codec } = start();
+		bench.forget();
+		codec.isMuted = true;
+		assert.deepEqual(bench.writes, []);
+	});
+});
+
+describe("a codec that does not answer", () => {
+	test("is not ready, and no exception comes of it", () => {
+		const bench = new CodecBench();
+		bench.isPlugged = false;
+		const codec = new ES8311({ io: bench.io, ...pins });
+		assert.equal(codec.isReady, false);
+		codec.volume = 40;
+		codec.isMuted = false;
+		codec.isMuted = true;
+		codec.close();
+		assert.equal(codec.volume, 40);
+	});
+
+	test("whose bus cannot even be opened is no different", () => {
+		const codec = new ES8311({
+			io: class {
+				constructor() {
+					throw new Error("pin in use");
+				}
+				readUint8(): number {
+					return 0;
+				}
+				writeUint8(): void {}
+				close(): void {}
+			},
+			...pins,
+		});
+		assert.equal(codec.isReady, false);
+		codec.isMuted = false;
+	});
+
+	test("comes back whole when it answers again: brought up, at its volume, sounding", () => {
+		const { bench, codec } = start();
+		codec.volume = 60;
+		codec.isMuted = false;
+		bench.isPlugged = false;
+		codec.volume = 80;
+		assert.equal(codec.isReady, false);
+		bench.isPlugged = true;
+		bench.forget();
+		bench.registers.delete(register.reset);
+		codec.volume = 75;
+		assert.equal(codec.isReady, true);
+		assert.equal(bench.registers.get(register.reset), 0x80);
+		assert.equal(bench.registers.get(register.dacMute), 0);
+		assert.equal(bench.registers.get(register.dacVolume), volumeRegister(75));
+	});
+
+	test("gives its bus back, so that another attempt can open it", () => {
+		const { bench, codec } = start();
+		bench.isPlugged = false;
+		codec.isMuted = false;
+		assert.equal(bench.closedCount, 1);
+		codec.volume = 10;
+		assert.equal(bench.closedCount, bench.opened.length);
+	});
+
+	test("another chip at that address is not taken for it, and not configured", () => {
+		const bench = new CodecBench();
+		bench.registers.set(0xfe, 0x88);
+		const codec = new ES8311({ io: bench.io, ...pins });
+		assert.equal(codec.isReady, false);
+		assert.deepEqual(bench.writes, [[register.i2c, 0]]);
+	});
+});
+
+describe("closing", () => {
+	test("mutes, gives the bus back and is silent afterwards", () => {
+		const { bench, codec } = start();
+		codec.isMuted = false;
+		codec.close();
+		assert.equal(bench.registers.get(register.dacMute), 0x60);
+		assert.equal(bench.closedCount, 1);
+		bench.forget();
+		codec.volume = 5;
+		codec.isMuted = true;
+		codec.close();
+		assert.deepEqual(bench.writes, []);
+		assert.equal(codec.isReady, false);
+	});
+});

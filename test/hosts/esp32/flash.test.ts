@@ -1,0 +1,267 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { buildBoard, flashBoard, writeSdkconfig } from "../../../scripts/board-build.js";
+import { choosePort, findPorts, missingIdf } from "../../../scripts/board-tools.js";
+import { FlashProblems, readArguments } from "../../../scripts/flash-arguments.js";
+import { type ModdableSdk, projectFolder } from "../../../scripts/moddable-sdk.js";
+import { RedactingPrinter } from "../../../scripts/redacting-printer.js";
+
+const work = mkdtempSync(join(tmpdir(), "flash-"));
+after(() => rmSync(work, { recursive: true, force: true }));
+
+const complete = [
+	"dev-1",
+	"ssid=home",
+	"password=correct horse",
+	"gateway=ws://192.168.1.20:8080/device",
+	"token=t0p-s3cret",
+];
+const findToken = () => {
+	throw new Error("start the gateway once");
+};
+
+function problemsOf(words: readonly string[]): readonly string[] {
+	try {
+		readArguments({ words, findToken });
+	} catch (error) {
+		if (error instanceof FlashProblems) return error.sentences;
+		throw error;
+	}
+	return [];
+}
+/** All of the complete command line, but with other words in the place of some. */
+function withWords(...others: string[]): string[] {
+	const key = (word: string) => word.split("=")[0];
+	return [...complete.filter((word) => !others.some((other) => key(other) === key(word))), ...others];
+}
+
+describe("what npm run flash is told", () => {
+	test("becomes settings of the image", () => {
+		const { model, settings, port } = readArguments({ words: complete, findToken });
+		assert.equal(model, "DEV-1");
+		assert.deepEqual(settings, complete.slice(1));
+		assert.equal(port, undefined);
+	});
+
+	test("has two secrets", () => {
+		assert.deepEqual(readArguments({ words: complete, findToken }).secrets, ["correct horse", "t0p-s3cret"]);
+	});
+
+	test("needs no token where one is found", () => {
+		const words = complete.filter((word) => !word.startsWith("token="));
+		const { settings, secrets } = readArguments({ words, findToken: () => "found" });
+		assert.ok(settings.includes("token=found"));
+		assert.ok(secrets.includes("found"));
+	});
+
+	test("knows an open network by its empty password", () => {
+		const { settings } = readArguments({ words: withWords("password="), findToken });
+		assert.ok(!settings.some((setting) => setting.startsWith("password")));
+	});
+
+	test("keeps an equals sign in a value", () => {
+		const { settings } = readArguments({ words: withWords("password=a=b=c=d="), findToken });
+		assert.ok(settings.includes("password=a=b=c=d="));
+	});
+
+	test("says everything that is missing at once", () => {
+		const problems = problemsOf([]).join("\n");
+		for (const word of ["model", "ssid=", "password=", "gateway=", "token="])
+			assert.match(problems, new RegExp(word));
+		assert.match(problems, /start the gateway once/);
+	});
+
+	test("says that a model does not exist", () => {
+		assert.match(problemsOf(["dev-2", ...complete.slice(1)]).join(), /dev-1 or proto-1, not dev-2/);
+	});
+
+	test("says that the model comes first", () => {
+		assert.deepEqual(problemsOf(complete.slice(1)).length > 0, true);
+	});
+
+	test("refuses a gateway that no board can reach", () => {
+		for (const host of ["localhost", "127.0.0.1", "0.0.0.0"])
+			assert.match(problemsOf(withWords(`gateway=ws://${host}:8080/device`)).join(), /cannot reach/);
+	});
+
+	test("refuses an address that is none", () => {
+		assert.match(problemsOf(withWords("gateway=http://192.168.1.20")).join(), /must be ws:/);
+	});
+
+	test("wants a certificate authority for wss, as a file that is one", () => {
+		const secure = withWords("gateway=wss://gateway.example/device");
+		assert.match(problemsOf(secure).join(), /wss needs ca=/);
+		const file = join(work, "no.pem");
+		writeFileSync(file, "no certificate");
+		assert.match(problemsOf([...secure, `ca=${file}`]).join(), /cannot be read as a certificate/);
+	});
+
+	test("refuses names and passwords that Wi-Fi cannot have", () => {
+		assert.match(problemsOf(withWords(`ssid=${"ä".repeat(17)}`)).join(), /longer than 32 bytes/);
+		assert.match(problemsOf(withWords("password=short")).join(), /8 to 63/);
+	});
+
+	test("never repeats a word that it does not know: it may be half of a password", () => {
+		const [problem = ""] = problemsOf([...complete, "h0rse", "passwd=battery"]);
+		assert.match(problem, /Word 6 is no setting/);
+		assert.doesNotMatch(problemsOf([...complete, "h0rse", "passwd=battery"]).join(), /h0rse|battery/);
+	});
+});
+
+describe("what flashing needs", () => {
+	test("is ESP-IDF, and its tools on the PATH", () => {
+		assert.match(missingIdf({}) ?? "", /IDF_PATH is not set.*xs-dev setup --device esp32/);
+		assert.match(missingIdf({ IDF_PATH: "/nowhere" }) ?? "", /no ESP-IDF/);
+		const idf = join(work, "idf");
+		mkdirSync(join(idf, "tools"), { recursive: true });
+		writeFileSync(join(idf, "tools", "idf.py"), "");
+		assert.match(missingIdf({ IDF_PATH: idf, PATH: "/usr/bin" }) ?? "", /export\.sh/);
+		assert.equal(missingIdf({ IDF_PATH: idf, PATH: `/usr/bin:${join(idf, "tools")}` }), undefined);
+	});
+
+	test("is one serial port, or the one that was named", () => {
+		const folder = join(work, "dev");
+		mkdirSync(folder);
+		for (const name of ["ttyACM0", "ttyUSB1", "ttyS0", "tty"]) writeFileSync(join(folder, name), "");
+		const ports = findPorts(folder);
+		assert.deepEqual(ports, [join(folder, "ttyACM0"), join(folder, "ttyUSB1")]);
+		assert.deepEqual(choosePort(undefined, ports.slice(0, 1)), { port: ports[0] });
+		assert.deepEqual(choosePort(ports[1], ports), { port: ports[1] });
+		const several = choosePort(undefined, ports);
+		assert.match("problem" in several ? several.problem : "", /several serial ports.*port=.*ttyUSB1/);
+		const none = choosePort(undefined, []);
+		assert.match("problem" in none ? none.problem : "", /connect it by USB/);
+		const wrong = choosePort(join(folder, "ttyACM9"), ports);
+		assert.match("problem" in wrong ? wrong.problem : "", /no serial port .*ttyACM9/);
+	});
+
+	test("is said by the script in one go, with the Moddable SDK, and without any secret", () => {
+		const { status, stdout, stderr } = spawnSync(
+			process.execPath,
+			["--import", "tsx", "scripts/flash.ts", ...complete, "port=/nowhere/ttyACM0"],
+			{ cwd: projectFolder, env: { PATH: process.env.PATH, MODDABLE: "/nowhere" }, encoding: "utf8" },
+		);
+		assert.equal(status, 1);
+		assert.match(stderr, /there is no Moddable SDK.*npx xs-dev setup/);
+		assert.match(stderr, /IDF_PATH is not set/);
+		assert.match(stderr, /no serial port \/nowhere\/ttyACM0/);
+		assert.doesNotMatch(stdout + stderr, /correct horse|t0p-s3cret/);
+	});
+});
+
+/** An SDK whose mcconfig only writes down how it was called, and an image where it is told to. */
+function pretendSdk(image: string | undefined): { sdk: ModdableSdk; calls: () => string } {
+	const folder = mkdtempSync(join(work, "sdk-"));
+	const log = join(folder, "calls");
+	const program = join(folder, "mcconfig");
+	const copy = image ? `mkdir -p "$out/$bin" && cp "${image}" "$out/$bin/xs_esp32.bin"` : ":";
+	writeFileSync(
+		program,
+		`#!/bin/sh
+echo "$@" "SDKCONFIGPATH=$SDKCONFIGPATH" >> "${log}"
+bin=bin/esp32/dev-1/release/device
+while [ $# -gt 0 ]; do [ "$1" = -o ] && out=$2; shift; done
+${copy}
+`,
+	);
+	chmodSync(program, 0o755);
+	const sdk: ModdableSdk = { folder, desktop: "lin", tools: folder, environment: { PATH: process.env.PATH } };
+	return { sdk, calls: () => readFileSync(log, "utf8") };
+}
+
+function imageOf(model: string, version: string): string {
+	const path = join(work, `${model}-${version}.bin`);
+	const bytes = Buffer.alloc(4096);
+	bytes.write("DAG1", 0x120, "latin1");
+	bytes.write(model, 0x128, "latin1");
+	bytes.write(version, 0x138, "latin1");
+	writeFileSync(path, bytes);
+	return path;
+}
+
+const posix = { skip: process.platform === "win32" ? "needs a shell" : undefined };
+
+describe("building for a board", posix, () => {
+	const outputFolder = join(work, "out");
+	const onOutput = () => {};
+
+	test("hands the settings and a sdkconfig of that version to mcconfig", async () => {
+		const { sdk, calls } = pretendSdk(imageOf("DEV-1", "1.2.3"));
+		const options = { sdk, model: "DEV-1", version: "1.2.3", outputFolder, onOutput } as const;
+		const image = await buildBoard({ ...options, settings: ["ssid=home"] });
+		assert.ok(existsSync(image));
+		assert.match(
+			calls(),
+			/-m -p esp32:\.\/hosts\/dev-1 -t build -o \S+ ssid=home SDKCONFIGPATH=\S+sdkconfig\n/,
+		);
+		const sdkconfig = readFileSync(join(outputFolder, "sdkconfig", "sdkconfig.defaults"), "utf8");
+		assert.deepEqual(sdkconfig.match(/^CONFIG_APP_PROJECT_VER=.*$/gm), ['CONFIG_APP_PROJECT_VER="1.2.3"']);
+	});
+
+	test("does not take a former image for a new one", async () => {
+		const { sdk } = pretendSdk(undefined);
+		const options = { sdk, model: "DEV-1", version: "1.2.3", outputFolder, onOutput } as const;
+		await assert.rejects(buildBoard(options), /made no image/);
+	});
+
+	test("compiles the descriptor anew, since only its version may have changed", async () => {
+		const folder = join(outputFolder, "tmp", "esp32", "dev-1", "release", "device");
+		mkdirSync(folder, { recursive: true });
+		writeFileSync(join(folder, "board-descriptor.c.o"), "of 1.2.2");
+		const { sdk } = pretendSdk(imageOf("DEV-1", "1.2.3"));
+		await buildBoard({ sdk, model: "DEV-1", version: "1.2.3", outputFolder, onOutput });
+		assert.ok(!existsSync(join(folder, "board-descriptor.c.o")));
+	});
+
+	test("does not take an image of another model or version, or a merged one", async () => {
+		for (const image of [imageOf("PROTO-1", "1.2.3"), imageOf("DEV-1", "1.2.2")]) {
+			const { sdk } = pretendSdk(image);
+			const options = { sdk, model: "DEV-1", version: "1.2.3", outputFolder, onOutput } as const;
+			await assert.rejects(buildBoard(options), /not of DEV-1 1\.2\.3/);
+		}
+		const merged = join(work, "merged.bin");
+		writeFileSync(merged, Buffer.alloc(8192, 0xff));
+		const { sdk } = pretendSdk(merged);
+		const options = { sdk, model: "DEV-1", version: "1.2.3", outputFolder, onOutput } as const;
+		await assert.rejects(buildBoard(options), /lacks the firmware's descriptor/);
+	});
+
+	test("writing it says nothing secret to mcconfig", async () => {
+		const { sdk, calls } = pretendSdk(undefined);
+		await flashBoard({ sdk, model: "DEV-1", outputFolder, onOutput });
+		assert.match(calls(), /^-m -p esp32:\.\/hosts\/dev-1 -t deploy -o \S+ SDKCONFIGPATH=\S+\n$/);
+	});
+});
+
+describe("a version", () => {
+	test("that the image cannot hold, or that would break the sdkconfig, is refused", () => {
+		for (const version of ["", "1".repeat(32), "1.0.0 beta", '1"', "1=2"])
+			assert.throws(() => writeSdkconfig(version, join(work, "refused")), /the version must be/);
+	});
+});
+
+describe("what a tool prints", () => {
+	function printed(secrets: string[], ...pieces: string[]): string[] {
+		const lines: string[] = [];
+		const printer = new RedactingPrinter({ secrets, print: (line) => lines.push(line) });
+		for (const piece of pieces) printer.write(piece);
+		printer.end();
+		return lines;
+	}
+
+	test("comes line by line, the last one too", () => {
+		assert.deepEqual(printed([], "a\nb", "c\n\nd"), ["a", "bc", "", "d"]);
+	});
+
+	test("shows no secret, even where it comes in two pieces or twice", () => {
+		assert.deepEqual(printed(["hush"], "x hu", "sh y hush\nhush"), ["x ••• y •••", "•••"]);
+	});
+
+	test("shows no rest of a secret that holds another", () => {
+		assert.deepEqual(printed(["abc", "abcdef"], "token=abcdef"), ["token=•••"]);
+	});
+});

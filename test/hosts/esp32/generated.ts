@@ -1,0 +1,130 @@
+/** What mcconfig generates for a board, without ESP-IDF: makefile, type checker's configuration, sdkconfig, glue. */
+
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpus, tmpdir } from "node:os";
+import { join } from "node:path";
+import { boardPlatform, writeSdkconfig } from "../../../scripts/board-build.js";
+import { findModdableSdk, type ModdableSdk, projectFolder } from "../../../scripts/moddable-sdk.js";
+
+/** The SDK, or why there is none: node:test takes that for the reason of a skip. */
+export function sdkOrReason():
+	| { readonly sdk: ModdableSdk; readonly reason?: never }
+	| { readonly sdk?: never; readonly reason: string } {
+	try {
+		return { sdk: findModdableSdk() };
+	} catch (error) {
+		return { reason: error instanceof Error ? error.message : String(error) };
+	}
+}
+
+export interface Generated {
+	/** Where the makefile is. */
+	readonly folder: string;
+	/** What mcconfig said, normally nothing. */
+	readonly output: string;
+	readonly status: number | null;
+	read(file: string): string;
+	/** Paths of files whose name ends so, from the folder. */
+	list(ending: string): readonly string[];
+	remove(): void;
+}
+
+/** @param host folder under hosts/ */
+export function generate(sdk: ModdableSdk, host: string, version: string): Generated {
+	const output = mkdtempSync(join(tmpdir(), "board-"));
+	const { IDF_PATH: _, ...environment } = sdk.environment;
+	const made = spawnSync(join(sdk.tools, "mcconfig"), ["-p", boardPlatform(host), "-o", output], {
+		cwd: projectFolder,
+		env: { ...environment, SDKCONFIGPATH: writeSdkconfig(version, join(output, "sdkconfig"), host) },
+		encoding: "utf8",
+	});
+	const folder = join(output, "tmp", "esp32", host, "release", "device");
+	return {
+		folder,
+		output: made.stdout + made.stderr,
+		status: made.status,
+		read: (file) => readFileSync(join(folder, file), "utf8"),
+		list: (ending) =>
+			readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(ending)),
+		remove: () => rmSync(output, { recursive: true, force: true }),
+	};
+}
+
+/** tsconfig.base.json, without what mcconfig decides itself. */
+const strictness = {
+	noEmit: true,
+	strict: true,
+	noUncheckedIndexedAccess: true,
+	exactOptionalPropertyTypes: true,
+	noImplicitOverride: true,
+	noImplicitReturns: true,
+	noFallthroughCasesInSwitch: true,
+	skipLibCheck: true,
+};
+
+/** Checks every module, strictly, with the SDK's typings. @returns what the type checker said, normally nothing */
+export function checkTypes(sdk: ModdableSdk, { folder, list, read }: Generated): string {
+	const files = list("-tsconfig.json").flatMap((file) => filesOf(read(file)));
+	if (files.length <= 30) return `mcconfig found ${files.length} modules only`;
+	const config = { extends: "./modules/tsconfig-base.json", compilerOptions: strictness, files };
+	writeFileSync(join(folder, "check.json"), JSON.stringify(config));
+	const { stdout, status } = spawnSync("tsc", ["-p", join(folder, "check.json")], {
+		env: sdk.environment,
+		encoding: "utf8",
+	});
+	return status === 0 ? stdout : `${stdout}\ntsc ended with ${status}`;
+}
+
+function filesOf(tsconfig: string): readonly string[] {
+	const { files }: { files: readonly string[] } = JSON.parse(tsconfig);
+	return files;
+}
+
+/**
+ * Compiles all modules and links them into ROM, which runs each of them once.
+ *
+ * @param subclass the chip, as the SDK names it
+ * @returns the linker's warnings, but for two lists of the SDK's TLS
+ * @throws Error with all that make said
+ */
+export function linkIntoRom(sdk: ModdableSdk, { folder }: Generated, subclass: string): readonly string[] {
+	const idf = pretendIdf();
+	// ESP-IDF would write this; as an old file it makes nothing out of date.
+	const header = join(folder, `xsProj-${subclass}`, "build", "config", "sdkconfig.h");
+	mkdirSync(join(header, ".."), { recursive: true });
+	writeFileSync(header, "");
+	const words = ["-f", "makefile", `-j${cpus().length}`, "-o", header, join(folder, "mc.xs.c")];
+	const make = spawnSync("make", words, {
+		cwd: folder,
+		env: { ...sdk.environment, IDF_PATH: idf },
+		encoding: "utf8",
+		maxBuffer: 64 * 1024 * 1024,
+	});
+	rmSync(idf, { recursive: true, force: true });
+	const said = make.stdout + make.stderr;
+	if (make.status !== 0) throw new Error(said);
+	const warnings = said.match(/^### warning: .*$/gm) ?? [];
+	return warnings.filter((warning) => !/ (cacheManager|globalCerts): not frozen$/.test(warning));
+}
+
+/** The last value of each setting, as ESP-IDF takes them: `CONFIG_` and all. */
+export function lastSettings(sdkconfig: string): ReadonlyMap<string, string> {
+	const lines = sdkconfig.split("\n").filter((line) => line.startsWith("CONFIG_"));
+	return new Map(
+		lines.map((line) => {
+			const equals = line.indexOf("=");
+			return [line.slice(0, equals), line.slice(equals + 1)];
+		}),
+	);
+}
+
+/** A folder that the SDK's makefile takes for ESP-IDF as long as nothing is compiled. */
+function pretendIdf(): string {
+	const folder = mkdtempSync(join(tmpdir(), "idf-"));
+	const git = (...words: string[]) => execFileSync("git", ["-C", folder, ...words], { stdio: "ignore" });
+	git("init", "-q");
+	const author = ["-c", "user.name=test", "-c", "user.email=test@localhost"];
+	git(...author, "-c", "commit.gpgsign=false", "commit", "-q", "--allow-empty", "-m", "no ESP-IDF");
+	return folder;
+}

@@ -1,0 +1,252 @@
+/** How a board's network clients stand on the SDK's: which socket is below which, and where an exception ends. */
+
+import assert from "node:assert/strict";
+import { before, describe, test } from "node:test";
+import type { Host } from "../../../device/host.js";
+import { Bench, load, loadBoard } from "./board-bench.js";
+
+const tcp = "embedded:io/socket/tcp";
+const tls = "embedded:io/socket/tcp/tls";
+const httpClient = "embedded:network/http/client";
+const webSocketClient = "embedded:network/websocket/client";
+const pem = "-----BEGIN CERTIFICATE-----\nMAMCAQU=\n-----END CERTIFICATE-----\n";
+const der = Uint8Array.of(0x30, 0x03, 0x02, 0x01, 0x05);
+
+async function board(): Promise<{ bench: Bench; device: Host }> {
+	const bench = new Bench();
+	return { bench, device: await loadBoard("dev-1", bench) };
+}
+
+/** A method or callback in something whose type says nothing of it. */
+function call(target: unknown, name: string, ...values: unknown[]): unknown {
+	const method: unknown = Reflect.get(Object(target), name);
+	assert.ok(typeof method === "function", `no ${name}`);
+	return Reflect.apply(method, target, values);
+}
+
+/** Makes the socket, as the SDK's clients do: from the options that were handed to them. */
+function makeSocket(client: Readonly<Record<string, unknown>>, callbacks: object = {}): object {
+	const socket = client.socket;
+	const io: unknown = Reflect.get(Object(socket), "io");
+	assert.ok(typeof io === "function");
+	return Reflect.construct(io, [
+		{ ...Object(socket), address: "10.0.0.2", host: "gateway", port: 443, ...callbacks },
+	]);
+}
+
+// Node before 25 lacks what XS has.
+before(() =>
+	Reflect.set(Uint8Array, "fromBase64", (text: string) => new Uint8Array(Buffer.from(text, "base64"))),
+);
+
+describe("a WebSocket", () => {
+	function open(device: Host, part: "ws" | "wss"): void {
+		new device.network[part]({
+			host: "gateway:8080",
+			port: 8080,
+			path: "/device",
+			headers: [["Authorization", "Bearer token"]],
+			dns: { io: device.network.dns },
+			onReadable: () => {},
+			onWritable: () => {},
+			onControl: () => {},
+			onClose: () => {},
+			onError: () => {},
+		});
+	}
+
+	test("has its headers as the SDK wants them", async () => {
+		const { bench, device } = await board();
+		open(device, "ws");
+		const { headers } = bench.optionsOf(webSocketClient);
+		assert.ok(headers instanceof Map);
+		assert.deepEqual([...headers], [["Authorization", "Bearer token"]]);
+	});
+
+	for (const [part, below] of [
+		["ws", tcp],
+		["wss", tls],
+	] as const)
+		test(`${part}: keeps the format in which a frame's header is read, whatever is written meanwhile`, async () => {
+			const { bench, device } = await board();
+			open(device, part);
+			const socket = makeSocket(bench.optionsOf(webSocketClient));
+			Reflect.set(socket, "format", "number");
+			Reflect.set(socket, "format", "buffer");
+			call(socket, "write", new Uint8Array(2));
+			assert.equal(Reflect.get(Object(bench.made.get(below)?.at(-1)), "format"), "number");
+		});
+
+	test("what the SDK throws into TCP's callbacks is an error of the socket", async () => {
+		const { bench, device } = await board();
+		open(device, "ws");
+		let errors = 0;
+		makeSocket(bench.optionsOf(webSocketClient), {
+			onReadable: () => {
+				throw new Error("bad frame");
+			},
+			onError: () => {
+				errors += 1;
+			},
+		});
+		call(bench.optionsOf(tcp), "onReadable", 12);
+		call(bench.optionsOf(tcp), "onError");
+		assert.equal(errors, 1);
+		assert.match(bench.traced.join(""), /bad frame/);
+	});
+
+	test("with TLS: is guarded above it and below it, and never resumes a session", async () => {
+		const { bench, device } = await board();
+		open(device, "wss");
+		let errors = 0;
+		makeSocket(bench.optionsOf(webSocketClient), {
+			onReadable: () => {
+				throw new Error("bad frame");
+			},
+			onError: () => {
+				errors += 1;
+			},
+		});
+		const { TCP, secure, host } = bench.optionsOf(tls);
+		assert.equal(Reflect.get(Object(Reflect.get(Object(TCP), "io")), "name"), "SafeTCP");
+		assert.deepEqual(secure, { cache: false });
+		assert.equal(host, "gateway");
+		call(bench.optionsOf(tls), "onReadable", 12);
+		assert.equal(errors, 1);
+	});
+
+	test("with TLS: trusts the certificate authority that was compiled in", async () => {
+		const { bench, device } = await board();
+		bench.config.ca = Buffer.from(der).toString("base64");
+		open(device, "wss");
+		makeSocket(bench.optionsOf(webSocketClient));
+		assert.deepEqual(bench.optionsOf(tls).secure, { certificate: der, cache: false });
+	});
+});
+
+describe("an HTTP client", () => {
+	const common = (device: Host) => ({
+		host: "gateway:8080",
+		port: 8080,
+		dns: { io: device.network.dns },
+		onError: () => {},
+	});
+	const request = { path: "/firmware", headers: new Map(), onReadable: () => {}, onDone: () => {} };
+
+	test("stands on guarded TCP", async () => {
+		const { bench, device } = await board();
+		new device.network.http(common(device));
+		const { host, port, socket } = bench.optionsOf(httpClient);
+		assert.deepEqual([host, port], ["gateway:8080", 8080]);
+		assert.equal(Reflect.get(Object(Reflect.get(Object(socket), "io")), "name"), "SafeTCP");
+	});
+
+	test("with TLS: trusts the authority that is given, else the one compiled in, else nobody", async () => {
+		const { bench, device } = await board();
+		const secureWith = (certificate: string | undefined) => {
+			new device.network.https({ ...common(device), certificate });
+			assert.equal(bench.optionsOf(httpClient).certificate, undefined);
+			makeSocket(bench.optionsOf(httpClient));
+			return bench.optionsOf(tls).secure;
+		};
+		assert.deepEqual(secureWith(undefined), { cache: false });
+		bench.config.ca = Buffer.from(der).toString("base64");
+		assert.deepEqual(secureWith(undefined), { certificate: der, cache: false });
+		const given = new TextEncoder().encode(`DER of ${pem}`).buffer;
+		assert.deepEqual(secureWith(pem), { certificate: given, cache: false });
+	});
+
+	test("with TLS: refuses a certificate that is none before it connects", async () => {
+		const { bench, device } = await board();
+		assert.throws(
+			() => new device.network.https({ ...common(device), certificate: "no PEM" }),
+			/no delimiter/,
+		);
+		assert.equal(bench.made.get(httpClient), undefined);
+	});
+
+	test("with TLS: what the SDK throws at a malformed answer is an error of the socket", async () => {
+		const { bench, device } = await board();
+		new device.network.https({ ...common(device), certificate: pem });
+		let errors = 0;
+		makeSocket(bench.optionsOf(httpClient), {
+			onReadable: () => {
+				throw new Error("bad response");
+			},
+			onError: () => {
+				errors += 1;
+			},
+		});
+		call(bench.optionsOf(tls), "onReadable", 40);
+		assert.equal(errors, 1);
+	});
+
+	/** The request that was made last: what the SDK calls is in it. */
+	function asked(bench: Bench): unknown {
+		const made = bench.requests.at(-1);
+		assert.ok(made);
+		return made;
+	}
+
+	test("hands an answer on", async () => {
+		const { bench, device } = await board();
+		const client = new device.network.http(common(device));
+		const heard: unknown[] = [];
+		client.request({ ...request, onHeaders: (status, headers) => heard.push(status, headers.get("etag")) });
+		call(asked(bench), "onHeaders", 206, new Map([["etag", '"1"']]));
+		assert.deepEqual(heard, [206, '"1"']);
+	});
+
+	test("ends at a body in chunks, of which the SDK reads the later ones where nothing catches", async () => {
+		const { bench, device } = await board();
+		const client = new device.network.http(common(device));
+		client.request({ ...request, onHeaders: () => {} });
+		const chunked = new Map([["transfer-encoding", "chunked"]]);
+		assert.throws(() => call(asked(bench), "onHeaders", 200, chunked), /chunks/);
+	});
+
+	test("lets one who closes at the status do so, in chunks or not", async () => {
+		const { bench, device } = await board();
+		const client = new device.network.http(common(device));
+		const statuses: number[] = [];
+		client.request({
+			...request,
+			onHeaders: (status) => {
+				statuses.push(status);
+				client.close();
+			},
+		});
+		call(asked(bench), "onHeaders", 404, new Map([["transfer-encoding", "chunked"]]));
+		assert.deepEqual(statuses, [404]);
+	});
+});
+
+describe("a TLS session", () => {
+	async function session(): Promise<{ bench: Bench; session: unknown }> {
+		const bench = new Bench();
+		const { default: Session } = await load("esp32/tls/session.ts", bench);
+		assert.ok(typeof Session === "function");
+		return { bench, session: Reflect.construct(Session, [{}]) };
+	}
+
+	test("that is being established lets the refusal out, to the socket's guard", async () => {
+		const { bench, session: made } = await session();
+		bench.answers.set("sdk/ssl/session read", new Error("certificate: auth err"));
+		assert.throws(() => call(made, "read", {}), /auth err/);
+		bench.answers.set("sdk/ssl/session handshake", undefined);
+		call(made, "handshake", {});
+		assert.throws(() => call(made, "read", {}), /auth err/);
+	});
+
+	test("that is established tells a record that does not decrypt as it tells an end", async () => {
+		const { bench, session: made } = await session();
+		bench.answers.set("sdk/ssl/session handshake", true);
+		assert.equal(call(made, "handshake", {}), true);
+		bench.answers.set("sdk/ssl/session read", new Error("bad record mac"));
+		assert.equal(call(made, "read", {}), null);
+		assert.match(bench.traced.join(""), /bad record mac/);
+		const data = new Uint8Array(3);
+		bench.answers.set("sdk/ssl/session read", data);
+		assert.equal(call(made, "read", {}), data);
+	});
+});

@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { beforeEach, describe, test } from "node:test";
+import { guardCallbacks } from "../../../hosts/esp32/socket-guard.js";
+
+const socket = { name: "a socket" };
+
+describe("a guarded socket", () => {
+	let traced: string[] = [];
+	beforeEach(() => {
+		traced = [];
+	});
+	const report = (text: string) => {
+		traced.push(text);
+	};
+
+	test("hands everything on, with the socket as this", () => {
+		const heard: unknown[] = [];
+		const guarded = guardCallbacks<typeof socket>(
+			{
+				onReadable(byteCount) {
+					heard.push([this.name, "readable", byteCount]);
+				},
+				onWritable(byteCount) {
+					heard.push([this.name, "writable", byteCount]);
+				},
+				onError() {
+					heard.push([this.name, "error"]);
+				},
+			},
+			report,
+		);
+		guarded.onWritable.call(socket, 5744);
+		guarded.onReadable.call(socket, 12);
+		guarded.onError.call(socket);
+		assert.deepEqual(heard, [
+			["a socket", "writable", 5744],
+			["a socket", "readable", 12],
+			["a socket", "error"],
+		]);
+	});
+
+	test("makes an error of an exception, and traces it", () => {
+		let errors = 0;
+		const guarded = guardCallbacks<typeof socket>(
+			{
+				onReadable() {
+					throw new Error("certificate refused");
+				},
+				onError() {
+					errors += 1;
+				},
+			},
+			report,
+		);
+		guarded.onReadable.call(socket, 1);
+		assert.equal(errors, 1);
+		assert.match(traced.join(""), /certificate refused/);
+	});
+
+	test("reports one error, and nothing after it", () => {
+		const heard: string[] = [];
+		const guarded = guardCallbacks<typeof socket>(
+			{
+				onReadable() {
+					heard.push("readable");
+				},
+				onError() {
+					heard.push("error");
+				},
+			},
+			report,
+		);
+		guarded.onError.call(socket);
+		guarded.onError.call(socket);
+		guarded.onReadable.call(socket, 3);
+		guarded.onWritable.call(socket, 3);
+		assert.deepEqual(heard, ["error"]);
+	});
+
+	test("lets no exception out of the error's own callback", () => {
+		const guarded = guardCallbacks<typeof socket>(
+			{
+				onError() {
+					throw new Error("and again");
+				},
+			},
+			report,
+		);
+		guarded.onError.call(socket);
+		assert.match(traced.join(""), /and again/);
+	});
+
+	test("does not miss callbacks that were not given", () => {
+		const guarded = guardCallbacks<typeof socket>({}, report);
+		guarded.onReadable.call(socket, 1);
+		guarded.onWritable.call(socket, 1);
+		guarded.onError.call(socket);
+	});
+});

@@ -1,0 +1,221 @@
+/** `npm run qemu` as far as it goes without ESP-IDF and its QEMU: its words, what is missing, the flash, and the start. */
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { binFolder, writeSdkconfig } from "../../../scripts/board-build.js";
+import { FlashProblems } from "../../../scripts/flash-arguments.js";
+import { makeFlashImage, readPartitions } from "../../../scripts/flash-image.js";
+import { projectFolder } from "../../../scripts/moddable-sdk.js";
+import { type QemuArguments, readArguments } from "../../../scripts/qemu-arguments.js";
+import { findQemu, qemuArguments } from "../../../scripts/qemu-tools.js";
+
+const work = mkdtempSync(join(tmpdir(), "qemu-"));
+after(() => rmSync(work, { recursive: true, force: true }));
+
+const findToken = () => {
+	throw new Error("start the gateway once");
+};
+const read = (...words: string[]): QemuArguments => readArguments({ words, findToken });
+
+function problemsOf(...words: string[]): string {
+	try {
+		read(...words);
+	} catch (error) {
+		if (error instanceof FlashProblems) return error.message;
+		throw error;
+	}
+	return "";
+}
+
+describe("what npm run qemu is told", () => {
+	test("becomes settings of the image, however it is written", () => {
+		const expected = ["ssid=qemu", "gateway=ws://192.168.1.20:8080/device", "token=t0p-s3cret"];
+		const url = "ws://192.168.1.20:8080/device";
+		for (const words of [
+			["--gateway", url, "--token", "t0p-s3cret"],
+			[`--gateway=${url}`, "token=t0p-s3cret"],
+			[`gateway=${url}`, "token=t0p-s3cret"],
+		]) {
+			const { settings, secrets, remarks, mode } = read(...words);
+			assert.deepEqual(settings, expected);
+			assert.deepEqual(secrets, ["t0p-s3cret"]);
+			assert.deepEqual(remarks, []);
+			assert.equal(mode, "run");
+		}
+	});
+
+	test("takes the token that is found where none is given", () => {
+		const words = ["--gateway", "ws://192.168.1.20:8080/device"];
+		assert.ok(readArguments({ words, findToken: () => "found" }).settings.includes("token=found"));
+		assert.match(problemsOf(...words), /token=… is missing: start the gateway once/);
+	});
+
+	test("means this computer by 127.0.0.1, and says what that is inside", () => {
+		for (const host of ["127.0.0.1", "localhost", "0.0.0.0"]) {
+			const { settings, remarks } = read("--gateway", `ws://${host}:8080/device`, "token=t");
+			assert.ok(settings.includes("gateway=ws://10.0.2.2:8080/device"));
+			assert.match(remarks.join(), /10\.0\.2\.2 is this computer.*ws:\/\/10\.0\.2\.2:8080\/device/);
+		}
+		const { settings } = read("--gateway", "ws://10.0.0.9/device", "token=t", "sntp=127.0.0.1");
+		assert.ok(settings.includes("sntp=10.0.2.2"));
+	});
+
+	test("wants a certificate authority for wss, and says for which name the certificate must be", () => {
+		assert.match(problemsOf("--gateway", "wss://127.0.0.1:8443/device", "token=t"), /wss needs ca=/);
+		const file = join(work, "no.pem");
+		writeFileSync(file, "no certificate");
+		assert.match(problemsOf("--gateway", "wss://10.0.0.9/device", "token=t", `ca=${file}`), /cannot be read/);
+	});
+
+	test("says everything that is wrong at once, and repeats no word that may be half of a token", () => {
+		const said = problemsOf("s3cret", "--tokn", "gateway=http://10.0.0.9", "sntp=");
+		assert.match(said, /Word 1 is no setting/);
+		assert.match(said, /Word 2 is no setting/);
+		assert.match(said, /sntp= has no value/);
+		assert.match(said, /must be ws:/);
+		assert.doesNotMatch(said, /s3cret|tokn/);
+		assert.match(problemsOf("--gateway"), /gateway= has no value/);
+		assert.match(problemsOf(), /The gateway is missing/);
+	});
+
+	test("keep goes on with what is there, and takes no settings", () => {
+		assert.equal(read("--keep").mode, "keep");
+		assert.match(problemsOf("keep", "token=t"), /say it alone/);
+	});
+
+	test("build makes an update, which finds its settings on the device", () => {
+		const { mode, version, settings } = read("build", "version=1.1.0");
+		assert.deepEqual([mode, version, settings], ["build", "1.1.0", ["ssid=qemu"]]);
+	});
+});
+
+/** A QEMU that lists machines, and else says what it was told. */
+function pretendQemu(folder: string, machines: string): string {
+	mkdirSync(folder, { recursive: true });
+	const path = join(folder, "qemu-system-xtensa");
+	writeFileSync(path, `#!/bin/sh\nif [ "$1" = -machine ]; then printf '${machines}'; else echo "$@"; fi\n`);
+	chmodSync(path, 0o755);
+	return path;
+}
+
+describe("QEMU", { skip: process.platform === "win32" ? "needs a shell" : undefined }, () => {
+	const none = join(work, "nothing");
+
+	test("that is not there: how to install it", () => {
+		const environment = { PATH: none, IDF_TOOLS_PATH: none };
+		assert.throws(() => findQemu(environment), /was not found.*idf_tools\.py install qemu-xtensa/);
+	});
+
+	test("of a distribution knows no ESP32, and that is said", () => {
+		const folder = join(work, "debian");
+		pretendQemu(folder, "Supported machines are:\\nkc705  kc705 EVB\\nsim  sim machine\\n");
+		assert.throws(
+			() => findQemu({ PATH: folder, IDF_TOOLS_PATH: none }),
+			/has no machine esp32: it is not Espressif's/,
+		);
+	});
+
+	test("of Espressif is found on the PATH behind another, and where ESP-IDF installs it", () => {
+		const machines = "Supported machines are:\\nesp32  Espressif ESP32 machine\\n";
+		const debian = join(work, "debian");
+		const path = pretendQemu(join(work, "espressif"), machines);
+		assert.equal(findQemu({ PATH: `${debian}:${join(work, "espressif")}`, IDF_TOOLS_PATH: none }), path);
+		const tools = join(work, "tools-path");
+		const installed = pretendQemu(join(tools, "tools", "qemu-xtensa", "esp_9", "qemu", "bin"), machines);
+		assert.equal(findQemu({ PATH: none, IDF_TOOLS_PATH: tools }), installed);
+	});
+
+	test("that does not start says why", () => {
+		const folder = join(work, "broken");
+		mkdirSync(folder);
+		const path = join(folder, "qemu-system-xtensa");
+		writeFileSync(path, "#!/bin/sh\necho 'libslirp.so.0: cannot open' >&2\nexit 127\n");
+		chmodSync(path, 0o755);
+		assert.throws(() => findQemu({ PATH: folder, IDF_TOOLS_PATH: none }), /does not start: libslirp\.so\.0/);
+	});
+
+	test("is given the ESP32, the flash and its network chip", () => {
+		assert.equal(
+			qemuArguments("/a,b/flash.bin").join(" "),
+			"-nographic -machine esp32 -drive file=/a,,b/flash.bin,if=mtd,format=raw -nic user,model=open_eth",
+		);
+	});
+});
+
+describe("the flash", () => {
+	const partitionsFile = join(projectFolder, "hosts", "qemu", "sdkconfig", "partitions.csv");
+	const flashBytes = 4 * 1024 * 1024;
+	const files = {
+		"bootloader.bin": 1,
+		"partition-table.bin": 2,
+		"ota_data_initial.bin": 3,
+		"xs_esp32.bin": 4,
+	};
+
+	function built(sizes: Partial<Record<keyof typeof files, number>> = {}): string {
+		const folder = mkdtempSync(join(work, "bin-"));
+		for (const [name, value] of Object.entries(files))
+			writeFileSync(join(folder, name), Buffer.alloc(Reflect.get(sizes, name) ?? 64, value));
+		return folder;
+	}
+
+	test("has each part at its place, and is erased around them", () => {
+		const flash = makeFlashImage({ folder: built(), partitionsFile, flashBytes });
+		assert.equal(flash.byteLength, flashBytes);
+		for (const [offset, value] of [
+			[0x1000, 1],
+			[0x8000, 2],
+			[0xd000, 3],
+			[0x10000, 4],
+		] as const) {
+			assert.equal(flash[offset - 1], 0xff);
+			assert.deepEqual(flash.subarray(offset, offset + 64), new Uint8Array(64).fill(value));
+			assert.equal(flash[offset + 64], 0xff);
+		}
+	});
+
+	test("is not made of what does not fit, or is not there", () => {
+		const [slot] = readPartitions("ota_0, app, ota_0, 0x10000, 0x1f0000");
+		assert.equal(slot?.size, 0x1f0000);
+		const tooLong = built({ "xs_esp32.bin": 0x1f0001 });
+		assert.throws(
+			() => makeFlashImage({ folder: tooLong, partitionsFile, flashBytes }),
+			/xs_esp32\.bin has 2031617 bytes; there is room for 2031616/,
+		);
+		const bootLoader = built({ "bootloader.bin": 0x7001 });
+		assert.throws(() => makeFlashImage({ folder: bootLoader, partitionsFile, flashBytes }), /bootloader/);
+		assert.throws(() => makeFlashImage({ folder: work, partitionsFile, flashBytes }), /ENOENT/);
+	});
+
+	test("comes from where the build of this host puts it, with this host's sdkconfig", () => {
+		assert.match(
+			binFolder("/out", "qemu").replaceAll("\\", "/"),
+			/^\/out\/bin\/esp32\/qemu\/release\/device$/,
+		);
+		writeSdkconfig("1.2.3", join(work, "sdkconfig"), "qemu");
+		const line = spawnSync("grep", ["-c", "OPENETH=y", join(work, "sdkconfig", "sdkconfig.defaults")]);
+		assert.equal(line.stdout.toString().trim(), "1");
+	});
+});
+
+test("the script says what is missing in one go, and shows no token", () => {
+	const words = ["--gateway", "ws://127.0.0.1:8080/device", "token=t0p-s3cret"];
+	const { status, stdout, stderr } = spawnSync(
+		process.execPath,
+		["--import", "tsx", "scripts/qemu.ts", ...words],
+		{
+			cwd: projectFolder,
+			env: { PATH: "/nowhere", MODDABLE: "/nowhere", IDF_TOOLS_PATH: "/nowhere" },
+			encoding: "utf8",
+		},
+	);
+	assert.equal(status, 1);
+	assert.match(stderr, /there is no Moddable SDK/);
+	assert.match(stderr, /IDF_PATH is not set/);
+	assert.match(stderr, /idf_tools\.py install qemu-xtensa/);
+	assert.doesNotMatch(stdout + stderr, /t0p-s3cret/);
+});

@@ -1,0 +1,128 @@
+/** The device in QEMU, over stand-ins for the SDK's modules: what is real, what is made up, and what does nothing. */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { Host } from "../../../device/host.js";
+import { Bench, loadBoard } from "../esp32/board-bench.js";
+
+const ethernet = "embedded:network/interface/ethernet";
+
+async function qemu(): Promise<{ bench: Bench; device: Host }> {
+	const bench = new Bench();
+	return { bench, device: await loadBoard("qemu", bench) };
+}
+
+/** Sets what the wire is like. */
+function wire(bench: Bench, state: { connection: number; address?: string }): void {
+	Object.assign(Object(bench.made.get(ethernet)?.at(-1)), state);
+}
+
+function change(bench: Bench, property: string): void {
+	const { onChanged } = bench.optionsOf(ethernet);
+	assert.ok(typeof onChanged === "function");
+	onChanged(property);
+}
+
+describe("the device in QEMU", () => {
+	test("is a DEV-1 with an ESP32, and touches nothing while its modules load", async () => {
+		const { bench, device } = await qemu();
+		assert.deepEqual(bench.calls, []);
+		assert.equal(device.model, "DEV-1");
+		assert.equal(device.chip, "esp32");
+		const { haptics, ambientLight, touch } = device.peripheral;
+		assert.deepEqual([haptics, ambientLight, touch], [undefined, undefined, undefined]);
+	});
+
+	test("has the boards' network, update, boot state, digest and settings", async () => {
+		const { device } = await qemu();
+		const board = await loadBoard("dev-1", new Bench());
+		const names = ({ network, update, digest, storage, system }: Host) =>
+			[network, update, digest, storage, { system }].map((parts) =>
+				Object.entries(parts)
+					.filter(([name]) => name !== "wifi")
+					.map(([name, part]) => [name, Reflect.get(part, "name")]),
+			);
+		assert.deepEqual(names(device), names(board));
+	});
+
+	test("has peripherals that answer and do nothing", async () => {
+		const { bench, device } = await qemu();
+		const { button, ledRing, audioOutput, codec } = device.peripheral;
+		assert.equal(new button.play({ onReadable: () => {} }).read(), 0);
+		const ring = new ledRing({});
+		assert.equal(ring.length, 12);
+		ring.setPixel(0, ring.makeRGB(255, 0, 0));
+		ring.update();
+		const output = new audioOutput({ sampleRate: 16_000, channels: 1, bitsPerSample: 16 });
+		output.write(new Uint8Array(20_460));
+		output.start();
+		output.stop();
+		const sound = new codec({});
+		sound.volume = 30;
+		sound.isMuted = false;
+		assert.deepEqual([sound.isReady, sound.volume, sound.isMuted], [true, 30, false]);
+		assert.deepEqual(bench.calls, []);
+	});
+});
+
+describe("the wire in the place of Wi-Fi", () => {
+	async function connecting() {
+		const { bench, device } = await qemu();
+		const heard: string[] = [];
+		const wifi = new device.network.wifi({ onChanged: (property) => heard.push(property) });
+		return { bench, wifi, heard };
+	}
+
+	test("is down, and nothing is begun, before somebody connects", async () => {
+		const { bench, wifi } = await connecting();
+		assert.equal(wifi.connection, 200);
+		assert.deepEqual(bench.calls, []);
+	});
+
+	test("is usable with an address, under a name and a strength that are made up", async () => {
+		const { bench, wifi, heard } = await connecting();
+		wifi.connect({ SSID: "home", password: "correct horse" });
+		assert.deepEqual(bench.calls, [`${ethernet} new {}`, `${ethernet} connect`]);
+		assert.deepEqual([wifi.address, wifi.SSID, wifi.RSSI], [undefined, undefined, undefined]);
+		wire(bench, { connection: 500, address: "10.0.2.15" });
+		change(bench, "connection");
+		assert.deepEqual(heard, ["connection"]);
+		assert.deepEqual([wifi.connection, wifi.address, wifi.SSID, wifi.RSSI], [500, "10.0.2.15", "qemu", -1]);
+	});
+
+	test("refuses a second attempt beside the first", async () => {
+		const { wifi } = await connecting();
+		wifi.connect({ SSID: "qemu" });
+		assert.throws(() => wifi.connect({ SSID: "qemu" }), /already connecting/);
+	});
+
+	test("is made anew after it was given up, and silent in between", async () => {
+		const { bench, wifi } = await connecting();
+		wifi.connect({ SSID: "qemu" });
+		bench.forget();
+		wifi.disconnect();
+		assert.equal(wifi.connection, 200);
+		wifi.disconnect();
+		wifi.connect({ SSID: "qemu" });
+		assert.deepEqual(bench.calls, [`${ethernet} close`, `${ethernet} new {}`, `${ethernet} connect`]);
+	});
+
+	test("that still has its address says so in a later turn: the SDK says nothing then", async () => {
+		const { bench, wifi, heard } = await connecting();
+		bench.answers.set(`${ethernet} connection`, 500);
+		wifi.connect({ SSID: "qemu" });
+		assert.deepEqual(heard, []);
+		assert.deepEqual(bench.calls, [`${ethernet} new {}`]);
+		bench.runTimers();
+		assert.deepEqual(heard, ["connection"]);
+	});
+
+	test("given up in that very turn is silent", async () => {
+		const { bench, wifi, heard } = await connecting();
+		bench.answers.set(`${ethernet} connection`, 500);
+		wifi.connect({ SSID: "qemu" });
+		wifi.close();
+		bench.runTimers();
+		assert.deepEqual(heard, []);
+	});
+});

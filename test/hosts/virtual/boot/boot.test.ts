@@ -1,0 +1,248 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { boot } from "../../../../hosts/virtual/node/boot/boot-loader.js";
+import { flashByCable, makeVirtualImage } from "../../../../hosts/virtual/node/boot/cable.js";
+import { EspOta } from "../../../../hosts/virtual/node/boot/esp-ota.js";
+import { Flash, PowerCut, sectorBytes } from "../../../../hosts/virtual/node/boot/flash.js";
+import { crcOf, imageState, readEntries } from "../../../../hosts/virtual/node/boot/ota-data.js";
+import { flashBytes, otaDataPartition, slots } from "../../../../hosts/virtual/node/boot/partitions.js";
+
+const image = (version: string, program = `program of ${version}`) =>
+	makeVirtualImage(Buffer.from(program), "DEV-1", version);
+
+function flashWith(version = "1.0.0"): Flash {
+	const flash = new Flash({ byteLength: flashBytes });
+	flashByCable(flash, image(version));
+	return flash;
+}
+
+/** Starts, writes and chooses an image, as an update does. */
+function update(flash: Flash, version: string): void {
+	const ota = new EspOta(flash, boot(flash).slot);
+	if (ota.state === imageState.pendingVerify) ota.markValid();
+	ota.begin();
+	ota.write(image(version));
+	ota.end();
+	ota.setBootPartition();
+}
+
+const states = (flash: Flash) => readEntries(flash).map(({ state }) => state);
+const blank = imageState.undefined;
+
+describe("the flash", () => {
+	test("is blank at first, and a write only clears bits", () => {
+		const flash = new Flash({ byteLength: sectorBytes * 2 });
+		assert.deepEqual([...flash.read(10, 2)], [0xff, 0xff]);
+		flash.write(10, Uint8Array.of(0b1100_1111));
+		flash.write(10, Uint8Array.of(0b0111_0111));
+		assert.deepEqual([...flash.read(9, 3)], [0xff, 0b0100_0111, 0xff]);
+		flash.erase(0, sectorBytes);
+		assert.deepEqual([...flash.read(10, 1)], [0xff]);
+	});
+
+	test("erases whole sectors, writes pages, and counts each", () => {
+		const operations: string[] = [];
+		const flash = new Flash({
+			byteLength: sectorBytes * 4,
+			onOperation: ({ kind, offset, byteLength }) => operations.push(`${kind} ${offset} ${byteLength}`),
+		});
+		flash.erase(sectorBytes, 2 * sectorBytes);
+		flash.write(sectorBytes + 200, new Uint8Array(400));
+		assert.deepEqual(operations, [
+			"erase 4096 4096",
+			"erase 8192 4096",
+			"write 4296 56",
+			"write 4352 256",
+			"write 4608 88",
+		]);
+		assert.equal(flash.operations, 5);
+		assert.throws(() => flash.erase(100, sectorBytes), /whole sectors/);
+		assert.throws(() => flash.write(4 * sectorBytes - 1, new Uint8Array(2)), RangeError);
+	});
+
+	for (const [moment, expected] of [
+		["before", [1, 1, 1, 1]],
+		["middle", [0, 0, 1, 1]],
+		["after", [0, 0, 0, 0]],
+	] as const)
+		test(`loses power ${moment} a write`, () => {
+			const flash = new Flash({ byteLength: sectorBytes });
+			flash.cutAt(1, moment);
+			assert.throws(() => flash.write(0, Uint8Array.of(0, 0, 0, 0)), PowerCut);
+			assert.throws(() => flash.read(0, 1), PowerCut);
+			assert.throws(() => flash.write(0, Uint8Array.of(0)), PowerCut);
+			flash.powerOn();
+			assert.deepEqual(
+				[...flash.read(0, 4)].map((byte) => byte & 1),
+				expected,
+			);
+		});
+
+	test("in a file is the same after it was closed", (t) => {
+		const folder = mkdtempSync(join(tmpdir(), "flash-"));
+		t.after(() => rmSync(folder, { recursive: true }));
+		const file = join(folder, "flash.bin");
+		const first = new Flash({ byteLength: flashBytes, file });
+		flashByCable(first, image("1.0.0"));
+		update(first, "1.1.0");
+		first.close();
+		const second = new Flash({ byteLength: flashBytes, file });
+		assert.equal(boot(second).image.version, "1.1.0");
+		assert.deepEqual([...second.read(flashBytes - 1, 1)], [0xff]);
+		second.close();
+	});
+});
+
+describe("otadata", () => {
+	test("has the CRC that ESP-IDF's own tools write", () => {
+		// esptool's ota_data for sequence numbers 1 and 2, as found on boards.
+		assert.equal(crcOf(1), 0x4743989a);
+		assert.equal(crcOf(2), 0x55f63774);
+	});
+
+	test("lies in two sectors: sequence at 0, state at 24, CRC at 28", () => {
+		const flash = flashWith();
+		boot(flash);
+		const entry = flash.read(otaDataPartition.offset, 32);
+		assert.equal(entry.readUInt32LE(0), 1);
+		assert.equal(entry.readUInt32LE(24), imageState.valid);
+		assert.equal(entry.readUInt32LE(28), 0x4743989a);
+		update(flash, "1.1.0");
+		assert.equal(flash.read(otaDataPartition.offset + sectorBytes, 4).readUInt32LE(), 2);
+	});
+});
+
+describe("the boot loader", () => {
+	test("starts slot 0 of a device flashed by cable, and notes it as valid", () => {
+		const flash = flashWith();
+		const { slot, image: started } = boot(flash);
+		assert.deepEqual({ slot, version: started.version }, { slot: 0, version: "1.0.0" });
+		assert.deepEqual(states(flash), [imageState.valid, blank]);
+	});
+
+	test("starts a new image once, as pending; unconfirmed, it is aborted and the former one starts", () => {
+		const flash = flashWith();
+		update(flash, "1.1.0");
+		assert.deepEqual(states(flash), [imageState.valid, imageState.new]);
+		assert.equal(boot(flash).image.version, "1.1.0");
+		assert.deepEqual(states(flash), [imageState.valid, imageState.pendingVerify]);
+		assert.equal(boot(flash).image.version, "1.0.0");
+		assert.deepEqual(states(flash), [imageState.valid, imageState.aborted]);
+		assert.equal(boot(flash).image.version, "1.0.0");
+	});
+
+	test("keeps starting a confirmed image", () => {
+		const flash = flashWith();
+		update(flash, "1.1.0");
+		new EspOta(flash, boot(flash).slot).markValid();
+		for (let restart = 0; restart < 3; restart++) assert.equal(boot(flash).image.version, "1.1.0");
+		assert.deepEqual(states(flash), [imageState.valid, imageState.valid]);
+	});
+
+	test("does not start an image that was given up", () => {
+		const flash = flashWith();
+		update(flash, "1.1.0");
+		assert.equal(new EspOta(flash, boot(flash).slot).markInvalid(), true);
+		assert.equal(boot(flash).image.version, "1.0.0");
+		assert.deepEqual(states(flash), [imageState.valid, imageState.invalid]);
+	});
+
+	test("checks an image whole, and starts the other one where a single bit is wrong", () => {
+		const { length } = image("1.1.0");
+		for (let at = 0; at < length; at += 7) {
+			const flash = flashWith();
+			update(flash, "1.1.0");
+			const byte = flash.read(slots[1].offset + at, 1).readUInt8();
+			if (byte === 0) continue;
+			flash.write(slots[1].offset + at, Uint8Array.of(byte & (byte - 1)));
+			assert.equal(boot(flash).image.version, "1.0.0", `byte ${at}`);
+		}
+	});
+
+	test("refuses an image for a real chip", () => {
+		const flash = flashWith();
+		const foreign = image("1.1.0");
+		foreign.writeUInt16LE(9, 12);
+		const ota = new EspOta(flash, boot(flash).slot);
+		ota.begin();
+		ota.write(foreign);
+		assert.throws(() => ota.end(), /another chip/);
+	});
+
+	test("says so where nothing can be started", () => {
+		assert.throws(
+			() => boot(new Flash({ byteLength: flashBytes })),
+			/nothing can be started: slot 0: no image/,
+		);
+	});
+});
+
+describe("ESP-IDF's update functions", () => {
+	test("refuse to begin while the running image is unconfirmed", () => {
+		const flash = flashWith();
+		update(flash, "1.1.0");
+		const ota = new EspOta(flash, boot(flash).slot);
+		assert.throws(() => ota.begin(), /ESP_ERR_OTA_ROLLBACK_INVALID_STATE/);
+		ota.markValid();
+		ota.begin();
+	});
+
+	test("forget the other slot's entry when they begin, and never touch the running one", () => {
+		const flash = flashWith();
+		update(flash, "1.1.0");
+		const { slot } = boot(flash);
+		const ota = new EspOta(flash, slot);
+		ota.markValid();
+		ota.begin();
+		assert.deepEqual(states(flash), [blank, imageState.valid]);
+		assert.equal(boot(flash).slot, slot);
+	});
+
+	test("erase sector by sector as they write", () => {
+		const erased: number[] = [];
+		const flash = new Flash({
+			byteLength: flashBytes,
+			onOperation: ({ kind, offset }) => kind === "erase" && erased.push(offset - slots[1].offset),
+		});
+		flashByCable(flash, image("1.0.0"));
+		const ota = new EspOta(flash, boot(flash).slot);
+		ota.begin();
+		erased.length = 0;
+		const bytes = Buffer.alloc(10_000, 0xe9);
+		ota.write(bytes.subarray(0, 100));
+		assert.deepEqual(erased, [0]);
+		ota.write(bytes.subarray(0, 3996));
+		assert.deepEqual(erased, [0]);
+		ota.write(bytes.subarray(0, 4097));
+		assert.deepEqual(erased, [0, 4096, 8192]);
+	});
+
+	test("refuse what does not begin like an image, what does not fit, and what is not whole", () => {
+		const flash = flashWith();
+		const ota = new EspOta(flash, boot(flash).slot);
+		ota.begin();
+		assert.throws(() => ota.write(Buffer.from("<html>")), /ESP_ERR_OTA_VALIDATE_FAILED/);
+		assert.throws(() => ota.write(Buffer.alloc(slots[1].byteLength + 1, 0xe9)), /ESP_ERR_INVALID_SIZE/);
+		ota.begin();
+		assert.throws(() => ota.end(), /ESP_ERR_INVALID_ARG/);
+		ota.begin();
+		ota.write(image("1.1.0").subarray(0, 300));
+		assert.throws(() => ota.end(), /length|segment|checksum|no image/);
+		assert.throws(() => ota.setBootPartition(), /length|segment|checksum|no image/);
+		assert.deepEqual(states(flash), [imageState.valid, blank]);
+	});
+});
+
+test("a cable flashes only what it did not flash last", () => {
+	const flash = flashWith();
+	update(flash, "1.1.0");
+	new EspOta(flash, boot(flash).slot).markValid();
+	flashByCable(flash, image("1.0.0"));
+	assert.equal(boot(flash).image.version, "1.1.0", "the update outlives the process");
+	flashByCable(flash, image("1.0.0", "another line of code"));
+	assert.equal(boot(flash).image.version, "1.0.0");
+	assert.deepEqual(states(flash), [imageState.valid, blank]);
+});

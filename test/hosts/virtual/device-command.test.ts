@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { runCommand } from "../../command-line.js";
+import { runScriptedGateway } from "../../device/scripted-gateway.js";
+import { temporaryDirectory } from "../../gateway/running.js";
+
+const script = "hosts/virtual/node/main.ts";
+const token = "device-token-of-the-tests";
+
+test("npm run device connects, is worked by JSON lines, and says what is wrong with others", async (t) => {
+	const gateway = await runScriptedGateway(t);
+	const DATA_DIR = await temporaryDirectory(t);
+	const device = runCommand(t, script, ["--model", "proto-1", "--gateway", gateway.url], {
+		DATA_DIR,
+		DEVICE_TOKEN: token,
+	});
+	const connection = await gateway.connection();
+	await connection.next("state_report");
+	await device.printed(/proto-1-[0-9a-f]{6} runs/);
+
+	device.type('{"button":"volumeUp","pressed":true}');
+	const pressed = await connection.next("state_report", (report) => report.peripherals.buttons.btn_vol_up);
+	assert.equal(pressed.peripherals.audio.volume, 55);
+	device.type('{"button":"volumeUp","pressed":false}');
+	await connection.next("state_report", (report) => !report.peripherals.buttons.btn_vol_up);
+	device.type('{"touch":true}');
+	await connection.next("state_report", (report) => report.peripherals.touch_active === true);
+	device.type('{"light":4000}');
+	await connection.next("state_report", (report) => report.peripherals.ambient_light === 4000);
+
+	device.type("press play");
+	await device.printed(/that is not JSON; try one of/);
+	device.type('{"light":5000}');
+	await device.printed(/light must be an integer from 0 to 4095/);
+	device.type('{"button":"stop","pressed":true}');
+	await device.printed(/button must be one of play, mute, volumeUp, volumeDown/);
+	device.type('{"moon":1}');
+	await device.printed(/that is no input of this device/);
+
+	device.type('{"wifi":false}');
+	await connection.closed;
+	device.type('{"wifi":true}');
+	const again = await gateway.connection();
+	await again.next("state_report");
+
+	device.process.kill("SIGTERM");
+	assert.equal(await device.exitCode, 0);
+	await device.processesGone();
+});
+
+test("two devices of one model on one computer have different ids, and each keeps its own", async (t) => {
+	const gateway = await runScriptedGateway(t);
+	const DATA_DIR = await temporaryDirectory(t);
+	await writeFile(join(DATA_DIR, "tokens.json"), JSON.stringify({ device: token, monitor: token }));
+	const start = () => runCommand(t, script, ["--model", "dev-1", "--gateway", gateway.url], { DATA_DIR });
+	const first = start();
+	const firstId = (await gateway.connection()).headers["device-id"];
+	const second = start();
+	const secondConnection = await gateway.connection();
+	assert.notEqual(secondConnection.headers["device-id"], firstId);
+	assert.equal(secondConnection.headers.authorization, `Bearer ${token}`, "from the gateway's data folder");
+	first.process.kill("SIGTERM");
+	await first.exitCode;
+	start();
+	assert.equal((await gateway.connection()).headers["device-id"], firstId);
+	assert.equal(second.process.exitCode, null);
+});
+
+test("what a person gets wrong is told in a sentence", async (t) => {
+	const DATA_DIR = await temporaryDirectory(t);
+	for (const [args, sentence, code] of [
+		[[], /--model must be dev-1 or proto-1/, 1],
+		[["--model", "dev-2"], /--model must be dev-1 or proto-1/, 1],
+		[["--model", "dev-1", "--serial", "xyz"], /--serial must be six hex digits/, 1],
+		[["--model", "dev-1", "--gateway", "http://a"], /gateway must be ws:\/\//, 1],
+		[["--colour", "red"], /--colour/, 1],
+		[["--model", "dev-1"], /there is no token for the device: set DEVICE_TOKEN/, 2],
+	] as const) {
+		const device = runCommand(t, script, args, { DATA_DIR });
+		assert.equal(await device.exitCode, code, args.join(" "));
+		assert.match(device.output(), sentence);
+		assert.doesNotMatch(device.output(), /^ +at /m, "no stack trace");
+	}
+});
+
+test("a device that its machine's program ends tells why, where, and by which exit code", async (t) => {
+	const gateway = await runScriptedGateway(t);
+	const DATA_DIR = await temporaryDirectory(t);
+	const device = runCommand(t, script, ["--model", "dev-1", "--gateway", gateway.url], {
+		DATA_DIR,
+		DEVICE_TOKEN: token,
+	});
+	const connection = await gateway.connection();
+	// Deeper than the stack of a board: JSON.parse runs out of it.
+	connection.socket.send("[".repeat(20_000));
+	assert.equal(await device.exitCode, 12);
+	assert.match(device.output(), /out_of_memory: .*stack/);
+});

@@ -1,0 +1,1 @@
+export const culprit = Promise.resolve(1).then((value) => value + 1);

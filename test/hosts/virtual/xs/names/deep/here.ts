@@ -1,4 +1,0 @@
-import { above } from "../above.js";
-import { beside } from "./beside.js";
-
-export default () => `${above}+${beside}`;

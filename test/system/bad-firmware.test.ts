@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { makeVirtualImage } from "../../hosts/virtual/node/boot/cable.js";
+import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
+import type { Started } from "../../hosts/virtual/node/virtual-device.js";
+import { passUntil } from "../device/virtual-time.js";
+import { runFleet } from "./fleet.js";
+
+const faulty = "test/hosts/virtual/xs/firmware";
+
+describe("a new firmware", () => {
+	for (const [name, replacements, resetReason] of [
+		["that crashes at its start", { main: `${faulty}/crashing.ts` }, "SW_RESET"],
+		["that crashes a second later", { main: `${faulty}/late-crash.ts` }, "SW_RESET"],
+		["that hangs", { main: `${faulty}/hanging.ts` }, "TASK_WDT_RESET"],
+		["that never connects", { "network/link": `${faulty}/unconnected-link.ts` }, "SW_RESET"],
+	] as const)
+		test(`${name} gives way to the former one, and the gateway says why`, async (t) => {
+			const fleet = await runFleet(t);
+			const { bytes } = await buildFirmware(replacements);
+			await fleet.release("2.0.0", makeVirtualImage(bytes, "DEV-1", "2.0.0"));
+			const starts: Started[] = [];
+			const { device, deviceId, report } = await fleet.powerOn("DEV-1", {
+				version: "1.0.0",
+				clock: "virtual",
+				watchdogMs: 500,
+				onBoot: (started) => starts.push(started),
+			});
+			await report();
+			await fleet.monitorClient.ask({ type: "trigger_ota", targetId: deviceId });
+			const { otaStatus, otaReason } = await passUntil(device, fleet.updateEnd(deviceId));
+			assert.equal(otaStatus, "rolled_back");
+			assert.match(
+				otaReason ?? "",
+				new RegExp(`went back to 1\\.0\\.0; the new firmware ended with ${resetReason}`),
+			);
+			assert.deepEqual(
+				starts.map(({ version, slot, resetReason: why }) => `${version} ${slot} ${why}`),
+				["1.0.0 0 POWERON_RESET", "2.0.0 1 SW_RESET", `1.0.0 0 ${resetReason}`],
+			);
+
+			const good = await buildFirmware();
+			await fleet.release("2.0.1", makeVirtualImage(good.bytes, "DEV-1", "2.0.1"));
+			await fleet.monitorClient.ask({ type: "trigger_ota", targetId: deviceId });
+			const next = await passUntil(device, fleet.updateEnd(deviceId));
+			assert.equal(next.otaStatus, "updated", "the next update succeeds");
+		});
+});
+
+test("a confirmed firmware that crashes ends the virtual device: a board would restart for ever", async (t) => {
+	const fleet = await runFleet(t);
+	await assert.rejects(
+		fleet.powerOn("DEV-1", {
+			program: await buildFirmware({ main: `${faulty}/crashing.ts` }),
+			onExit: () => {},
+		}),
+		/crashes at its start/,
+	);
+});

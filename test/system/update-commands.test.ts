@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { type TestContext, test } from "node:test";
+import { makeVirtualImage } from "../../hosts/virtual/node/boot/cable.js";
+import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
+import { powerOn, runScriptedGateway } from "../device/scripted-gateway.js";
+
+/** A server that sends the first so many bytes, and then nothing until it is told to. */
+async function runSlowServer(t: TestContext, image: Buffer, byteCount: number) {
+	const authorizations: (string | undefined)[] = [];
+	let release = () => {};
+	const released = new Promise<void>((resolve) => {
+		release = resolve;
+	});
+	const server = createServer(async (request, response) => {
+		authorizations.push(request.headers.authorization);
+		response.writeHead(200, { "Content-Length": image.length });
+		response.write(image.subarray(0, byteCount));
+		await released;
+		response.end(image.subarray(byteCount));
+	});
+	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+	t.after(() => {
+		server.closeAllConnections();
+		server.close();
+	});
+	const address = server.address();
+	if (typeof address !== "object" || !address) throw new Error("the server does not listen");
+	return { url: `http://127.0.0.1:${address.port}/firmware.bin`, authorizations, release };
+}
+
+test("while it updates, the ring shows 6, the player is stopped, commands are answered, and a second update is busy", async (t) => {
+	const gateway = await runScriptedGateway(t);
+	const { bytes } = await buildFirmware();
+	const server = await runSlowServer(t, makeVirtualImage(bytes, "DEV-1", "2.0.0"), 50_000);
+	const device = await powerOn(t, gateway, "DEV-1", { version: "1.0.0" });
+	const connection = await gateway.connection();
+	await connection.next("state_report");
+	connection.send({ command: "play_audio", value: "startup" });
+	await connection.next("state_report", ({ peripherals }) => peripherals.audio.player_state === "playing");
+
+	connection.send({ command: "start_ota", url: server.url });
+	const updating = await connection.next(
+		"state_report",
+		({ peripherals }) => peripherals.led_ring.state_id === 6,
+	);
+	assert.equal(updating.peripherals.led_ring.state_name, "updating");
+	assert.equal(updating.peripherals.audio.player_state, "stopped");
+	await connection.next("ota_progress");
+
+	for (const command of [
+		{ command: "start_ota", url: server.url },
+		{ command: "set_led", value: "rainbow" },
+		{ command: "play_audio", value: "startup" },
+	]) {
+		connection.send(command);
+		const { code, command: refused } = await connection.next("command_error");
+		assert.deepEqual({ code, refused }, { code: "busy", refused: command.command });
+	}
+	connection.send({ command: "set_volume", value: 7 });
+	const report = await connection.next("state_report", ({ peripherals }) => peripherals.audio.volume === 7);
+	assert.equal(report.peripherals.led_ring.state_id, 6);
+	assert.equal(report.system.firmware_version, "1.0.0");
+
+	server.release();
+	await connection.next("ota_complete");
+	const again = await gateway.connection();
+	const after = await again.next("state_report");
+	assert.equal(after.system.firmware_version, "2.0.0");
+	assert.equal(after.peripherals.led_ring.state_id, 5);
+	assert.equal(after.peripherals.audio.volume, 7, "settings outlive the restart");
+	assert.equal(device.started.slot, 1);
+	assert.deepEqual(
+		server.authorizations,
+		[undefined],
+		"another server than the gateway is not shown the token",
+	);
+});
+
+test("an update that fails leaves ring and player to others, and its reason says what to do", async (t) => {
+	const gateway = await runScriptedGateway(t);
+	await powerOn(t, gateway);
+	const connection = await gateway.connection();
+	await connection.next("state_report");
+	const server = await runSlowServer(t, Buffer.from("<html>an error page</html>"), 10);
+	server.release();
+	connection.send({ command: "start_ota", url: server.url });
+	const { reason } = await connection.next("ota_error");
+	assert.equal(reason, "What the server sends is no firmware image.");
+	const { peripherals } = await connection.next(
+		"state_report",
+		(report) => report.peripherals.led_ring.state_id === 5,
+	);
+	assert.equal(peripherals.audio.player_state, "idle");
+	connection.send({ command: "start_ota", url: "http://127.0.0.1:1/" });
+	await connection.next("state_report", (report) => report.peripherals.led_ring.state_id === 6);
+});

@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { createServer } from "node:https";
+import { type TestContext, test } from "node:test";
+import { makeVirtualImage } from "../../hosts/virtual/node/boot/cable.js";
+import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
+import { powerOn, runScriptedGateway } from "../device/scripted-gateway.js";
+import { passUntil } from "../device/virtual-time.js";
+import { temporaryDirectory } from "../gateway/running.js";
+import { Authority, type Certificate, whyNoCertificates } from "./certificates.js";
+
+const skip = whyNoCertificates();
+
+async function serveOverTls(t: TestContext, { cert, key }: Certificate, image: Buffer) {
+	let requests = 0;
+	const server = createServer({ cert, key }, (_request, response) => {
+		requests += 1;
+		response.writeHead(200, { "Content-Length": image.length });
+		response.end(image);
+	});
+	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+	t.after(() => {
+		server.closeAllConnections();
+		server.close();
+	});
+	const address = server.address();
+	if (typeof address !== "object" || !address) throw new Error("the server does not listen");
+	return { url: `https://localhost:${address.port}/firmware.bin`, requests: () => requests };
+}
+
+test("an update over https", { skip }, async (t) => {
+	const folder = await temporaryDirectory(t);
+	const authority = new Authority(folder, "authority");
+	const other = new Authority(folder, "other");
+	const { bytes } = await buildFirmware();
+	const image = makeVirtualImage(bytes, "DEV-1", "2.0.0");
+
+	const broken = authority.certificate.replace(/\w{20}/, "?".repeat(20));
+	for (const [name, certificate, cert_pem] of [
+		["whose certificate has expired is refused", authority.issue("DNS:localhost", -1), authority.certificate],
+		[
+			"whose certificate is for another name is refused",
+			authority.issue("DNS:elsewhere.lan"),
+			authority.certificate,
+		],
+		[
+			"whose certificate is another authority's is refused",
+			other.issue("DNS:localhost"),
+			authority.certificate,
+		],
+		["whose authority nobody named is refused", authority.issue("DNS:localhost"), undefined],
+		["whose authority is no certificate is refused", authority.issue("DNS:localhost"), broken],
+	] as const)
+		await t.test(`by a server ${name}`, async (t) => {
+			const gateway = await runScriptedGateway(t);
+			const server = await serveOverTls(t, certificate, image);
+			const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual", version: "1.0.0" });
+			const connection = await gateway.connection();
+			await connection.next("state_report");
+			const { operations } = device.flash;
+			connection.send({ command: "start_ota", url: server.url, ...(cert_pem && { cert_pem }) });
+			const { reason } = await passUntil(device, connection.next("ota_error"));
+			assert.match(reason, /localhost:\d+ cannot be reached, or its certificate is not accepted \(expired/);
+			assert.equal(server.requests(), 0, "nothing was asked for");
+			assert.equal(device.flash.operations, operations, "nothing was written");
+			assert.equal(device.started.version, "1.0.0");
+		});
+
+	await t.test("by a server whose certificate is right succeeds", async (t) => {
+		const gateway = await runScriptedGateway(t);
+		const server = await serveOverTls(t, authority.issue("DNS:localhost"), image);
+		const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual", version: "1.0.0" });
+		const connection = await gateway.connection();
+		await connection.next("state_report");
+		connection.send({ command: "start_ota", url: server.url, cert_pem: authority.certificate });
+		const again = await passUntil(device, gateway.connection());
+		const { system } = await again.next("state_report");
+		assert.equal(system.firmware_version, "2.0.0");
+	});
+});
