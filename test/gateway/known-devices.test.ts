@@ -96,13 +96,18 @@ describe("a device that was here", () => {
 		const dataDir = await temporaryDirectory(t);
 		const gateway = await runGateway(t, { dataDir });
 		const monitor = await gateway.monitor();
-		await gateway.namedDevice(monitor);
+		const { device } = await gateway.namedDevice(monitor);
 		const path = join(dataDir, "devices", "dev-1-a1b2c3.json");
-		for (;;) {
-			const content = await readFile(path, "utf8").catch(() => "{}");
-			if (JSON.parse(content).resets?.length === 1) break;
-			await new Promise((resolve) => setTimeout(resolve, 20));
-		}
+		const untilRestartsAre = async (count: number) => {
+			for (;;) {
+				const content = await readFile(path, "utf8").catch(() => "{}");
+				if (JSON.parse(content).resets?.length === count) return;
+				await new Promise((resolve) => setTimeout(resolve, 20));
+			}
+		};
+		await untilRestartsAre(1);
+		device.send(reported("1.2.3", 0, "BROWNOUT_RESET"));
+		await untilRestartsAre(2);
 	});
 
 	test("costs no more than itself where its file is damaged", async (t) => {
