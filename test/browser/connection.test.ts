@@ -32,7 +32,7 @@ describe("a gateway that restarts under the page", { skip }, () => {
 		await runGateway(t, { dataDir, port: Number(new URL(url).port) });
 		await stays.connect();
 		await page.getByText("Live").waitFor();
-		await page.getByText("1 device, 1 connected").waitFor();
+		await page.getByText("2 devices, 1 connected").waitFor();
 		assert.equal(await page.getByText("The gateway cannot be reached.").count(), 0);
 	});
 
