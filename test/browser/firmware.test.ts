@@ -144,14 +144,16 @@ describe("a roll-out", { skip }, () => {
 		await page.getByLabel("At a time").selectOption("2");
 		await page.getByRole("button", { name: "Update all outdated (5)" }).click();
 		await page.getByText("2 under way, 3 to come").waitFor();
-		const begun = () => fleet.filter(({ commands }) => commands.length > 0);
-		assert.equal(begun().length, 2);
-		await begun()[0]?.finish("updates");
-		await page.getByText("1 updated, 2 under way, 2 to come").waitFor();
-		assert.equal(begun().length, 3);
-		for (const done of [1, 2, 3, 4]) {
-			await page.locator(".rollout-head", { hasText: `${done} updated` }).waitFor();
-			await begun()[done]?.finish("updates");
+		const begun = () => fleet.filter(({ commands }) => commands.length > 0).length;
+		for (const [index, device] of fleet.slice(0, 5).entries()) {
+			await row(page, index).getByText("Downloading 0 %").waitFor();
+			if (index < 4)
+				await row(page, index + 1)
+					.getByText("Downloading 0 %")
+					.waitFor();
+			assert.equal(begun(), Math.min(index + 2, 5), "as many as may run at a time, and no more");
+			await device.finish("updates");
+			await row(page, index).getByText("Updated to 1.4.0").waitFor();
 		}
 		await page.getByText("Done, 5 devices to 1.4.0: 5 updated").waitFor();
 		assert.deepEqual(

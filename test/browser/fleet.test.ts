@@ -122,6 +122,7 @@ describe("the fleet", { skip }, () => {
 
 		await page.getByRole("combobox", { name: "Sort by" }).selectOption("version");
 		await page.locator(".card").nth(2).getByText("dev-1-bbbbbb").waitFor();
+		assert.deepEqual(await names(page), ["dev-1-aaaaaa", "proto-1-cccccc", "dev-1-bbbbbb"]);
 		await page.getByRole("combobox", { name: "Sort by" }).selectOption("signal");
 		await page.locator(".card").nth(1).getByText("proto-1-cccccc").waitFor();
 		await page.getByRole("searchbox", { name: "Search" }).fill("DEV-1 bbb");

@@ -84,7 +84,8 @@ function Toolbar({ entries, shown }: { entries: readonly Entry[]; shown: number 
 	const app = useApp();
 	const { query } = app;
 	const set = (change: Partial<Query>) => {
-		app.query = { ...query, ...change };
+		// Not the query of the latest frame: two changes may come within one.
+		app.query = { ...app.query, ...change };
 	};
 	const versions = useMemo(() => versionsOf(entries), [entries]);
 	const connected = entries.filter(({ session }) => session.connected).length;
