@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Page } from "playwright-core";
-import { deviceToken, monitorToken, runGateway } from "../gateway/running.js";
+import { deviceToken, monitorToken, runGateway, wholeFleetAtOnce } from "../gateway/running.js";
 import { runFleet } from "../system/fleet.js";
 import { browsing, skip } from "./browsing.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "./scripted-device.js";
@@ -37,7 +37,7 @@ describe("the fleet", { skip }, () => {
 	});
 
 	test("draws the ring as the device shows it", async (t) => {
-		const { url } = await runGateway(t);
+		const { url } = await runGateway(t, wholeFleetAtOnce);
 		const device = await new ScriptedDevice({ url, deviceId: "dev-1-a1b2c3" }).connect();
 		t.after(() => device.close());
 		// The test reads pixels back, which Chromium thinks slow.
@@ -72,7 +72,7 @@ describe("the fleet", { skip }, () => {
 	});
 
 	test("moves its rings, but not for who asked for less motion", async (t) => {
-		const { url } = await runGateway(t);
+		const { url } = await runGateway(t, wholeFleetAtOnce);
 		const device = await new ScriptedDevice({ url, deviceId: "dev-1-a1b2c3" }).connect();
 		t.after(() => device.close());
 		const changes = `new Promise((done) => {
@@ -99,7 +99,7 @@ describe("the fleet", { skip }, () => {
 	});
 
 	test("is searched, filtered and sorted", async (t) => {
-		const { url } = await runGateway(t);
+		const { url } = await runGateway(t, wholeFleetAtOnce);
 		const devices: readonly Omit<ScriptedDeviceOptions, "url">[] = [
 			{ deviceId: "dev-1-aaaaaa", version: "1.0.0", report: { "network.wifi_rssi": -84 } },
 			{ deviceId: "dev-1-bbbbbb", version: "1.2.0" },
@@ -140,7 +140,7 @@ describe("the fleet", { skip }, () => {
 	});
 
 	test("renders of a thousand devices only what is seen", async (t) => {
-		const { url } = await runGateway(t);
+		const { url } = await runGateway(t, wholeFleetAtOnce);
 		const fleet = Array.from(
 			{ length: 1000 },
 			(_, index) => new ScriptedDevice({ url, deviceId: `dev-1-${String(index).padStart(6, "0")}` }),
@@ -177,7 +177,7 @@ describe("the fleet", { skip }, () => {
 	});
 
 	test("keeps the card that has the focus, wherever the page is scrolled to", async (t) => {
-		const { url } = await runGateway(t);
+		const { url } = await runGateway(t, wholeFleetAtOnce);
 		const fleet = Array.from(
 			{ length: 200 },
 			(_, index) => new ScriptedDevice({ url, deviceId: `dev-1-${String(index).padStart(6, "0")}` }),
@@ -199,7 +199,7 @@ describe("the fleet", { skip }, () => {
 
 describe("without a device", { skip }, () => {
 	test("the page tells how to get one, with this gateway's address, and its token only when asked", async (t) => {
-		const { url } = await runGateway(t);
+		const { url } = await runGateway(t, wholeFleetAtOnce);
 		const page = await open(t, url);
 		const address = `${url.replace("http", "ws")}/device`;
 		const command = (token: string) =>
@@ -218,7 +218,7 @@ describe("without a device", { skip }, () => {
 	});
 
 	test("an address that names none says so", async (t) => {
-		const { url } = await runGateway(t);
+		const { url } = await runGateway(t, wholeFleetAtOnce);
 		const page = await open(t, url, { view: "#/device/dev-1-nobody" });
 		await page.getByText("No device is called dev-1-nobody").waitFor();
 	});
@@ -226,7 +226,7 @@ describe("without a device", { skip }, () => {
 
 describe("logging in", { skip }, () => {
 	test("fails with a wrong token, says so, and works with the right one", async (t) => {
-		const { url } = await runGateway(t);
+		const { url } = await runGateway(t, wholeFleetAtOnce);
 		const page = await open(t, url, { expected: /401/ });
 		await page.context().clearCookies();
 		await page.goto(`${url}/`);
@@ -243,7 +243,7 @@ describe("logging in", { skip }, () => {
 	});
 
 	test("by a link that was used before fails, and says what to do", async (t) => {
-		const { url, gateway, loginUrl } = await runGateway(t);
+		const { url, gateway, loginUrl } = await runGateway(t, wholeFleetAtOnce);
 		assert.ok(gateway);
 		const page = await open(t, url, { expected: /401/ });
 		await page.goto(loginUrl);
