@@ -6,7 +6,9 @@ import { isRecord } from "../../../device/protocol/schema.js";
 
 /** @throws Error that says how to come by one */
 export function findDeviceToken(dataDir: string): string {
-	if (process.env.DEVICE_TOKEN) return process.env.DEVICE_TOKEN;
+	// While a token is being replaced the gateway takes two, the new one first.
+	const given = process.env.DEVICE_TOKEN?.split(",")[0];
+	if (given) return given;
 	const file = join(dataDir, "tokens.json");
 	try {
 		const tokens: unknown = JSON.parse(readFileSync(file, "utf8"));
