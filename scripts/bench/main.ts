@@ -7,6 +7,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { dirname, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { run as dashboard } from "./dashboard.js";
 import { run as device } from "./device.js";
 import { run as disturbance } from "./disturbance.js";
 import { run as fleet } from "./fleet.js";
@@ -28,6 +29,7 @@ const benchmarks: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
 	device,
 	"round-trip": roundTrip,
 	update,
+	dashboard,
 };
 
 const { values, positionals } = parseArgs({
