@@ -1,5 +1,5 @@
 /**
- * Which virtual device this is. Each has a folder `<data>/devices/<device id>` with its settings and its flash, and a process that runs
+ * Which virtual device this is. Each has a folder `<data>/virtual/<device id>` with its settings and its flash, and a process that runs
  * one holds a lock there: two with one id would push each other off the gateway for ever.
  */
 
@@ -39,7 +39,7 @@ export function claimIdentity(dataDir: string, model: Model, serial: string | un
 }
 
 function claim(dataDir: string, model: Model, serial: string): Identity | undefined {
-	const folder = join(dataDir, "devices", `${model.toLowerCase()}-${serial}`);
+	const folder = join(dataDir, "virtual", `${model.toLowerCase()}-${serial}`);
 	const lock = join(folder, "pid");
 	mkdirSync(folder, { recursive: true });
 	if (isHeld(lock)) return undefined;
