@@ -5,6 +5,7 @@
 
 import { spawn } from "node:child_process";
 import { readdirSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 
 /** A test that hangs is ended and named, instead of keeping everything waiting. */
@@ -22,7 +23,14 @@ if (files.length === 0) {
 }
 const node = spawn(
 	process.execPath,
-	["--import", "tsx", "--test", `--test-timeout=${longestTestMs}`, ...files],
+	[
+		"--import",
+		"tsx",
+		"--test",
+		`--test-timeout=${longestTestMs}`,
+		`--test-concurrency=${availableParallelism()}`,
+		...files,
+	],
 	{ stdio: "inherit" },
 );
 node.on("exit", (code) => process.exit(code ?? 1));
