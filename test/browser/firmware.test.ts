@@ -115,7 +115,7 @@ describe("an update", { skip }, () => {
 		const { page } = await setUp(t, [{ ending: "rolls back" }], "#/device/dev-1-000000");
 		const panel = page.getByRole("region", { name: "Firmware" });
 		await panel.getByRole("button", { name: "Update" }).click();
-		await panel.getByText("Rolled back").waitFor();
+		await panel.getByText("Rolled back", { exact: true }).waitFor();
 		await panel.getByText("the new firmware ended with PANIC_RESET").first().waitFor();
 		await page.goto(page.url().replace(/#.*/, "#/firmware"));
 		await page.reload();
