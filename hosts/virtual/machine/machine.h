@@ -60,6 +60,10 @@ extern void native_uptime(txMachine* the);
 extern void native_set_wall_clock(txMachine* the);
 extern void native_delay(txMachine* the);
 
+/* bytes.c: copies, and texts of bytes. */
+extern void native_copy_bytes(txMachine* the);
+extern void native_latin1(txMachine* the);
+
 /* timers.c: Moddable's Timer. */
 /** When the next timer is due, in clock_now()'s milliseconds; INFINITY if none is. */
 extern double timers_next(void);

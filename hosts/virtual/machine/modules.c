@@ -32,6 +32,8 @@ static const struct { const char* name; const char* parameters; txCallback callb
 	{ "post", "channel, header, buffer, offset, length", native_post },
 	{ "call", "channel, header, buffer, offset, length", native_call },
 	{ "close", "channel", native_close },
+	{ "copyBytes", "target, targetOffset, source, sourceOffset, length", native_copy_bytes },
+	{ "latin1", "buffer, offset, length", native_latin1 },
 	{ "setTimer", "callback, interval, repeat", native_timer_set },
 	{ "scheduleTimer", "timer, interval, repeat", native_timer_schedule },
 	{ "clearTimer", "timer", native_timer_clear },

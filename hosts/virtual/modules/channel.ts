@@ -1,3 +1,4 @@
+import { memoryOf } from "virtual/bytes";
 import { call, close, open, post } from "virtual/natives";
 
 /**
@@ -69,7 +70,5 @@ export default class Channel {
 function bytesOf(payload: Payload | undefined) {
 	if (payload === undefined) return { buffer: undefined, offset: 0, length: 0 };
 	if (payload instanceof ArrayBuffer) return { buffer: payload, offset: 0, length: payload.byteLength };
-	const { buffer } = payload;
-	if (!(buffer instanceof ArrayBuffer)) throw new TypeError("shared memory cannot be sent");
-	return { buffer, offset: payload.byteOffset, length: payload.byteLength };
+	return { buffer: memoryOf(payload), offset: payload.byteOffset, length: payload.byteLength };
 }

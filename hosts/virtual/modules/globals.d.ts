@@ -32,6 +32,14 @@ declare module "virtual/natives" {
 		length: number,
 	): { text?: string; failure?: string; payload?: ArrayBuffer };
 	export function close(channel: number): void;
+	export function copyBytes(
+		target: ArrayBuffer,
+		targetOffset: number,
+		source: ArrayBuffer,
+		sourceOffset: number,
+		length: number,
+	): void;
+	export function latin1(buffer: ArrayBuffer, offset: number, length: number): string;
 	export function setTimer(callback: (timer: Timer) => void, interval: number, repeat: number): Timer;
 	export function scheduleTimer(timer: Timer, interval?: number, repeat?: number): void;
 	export function clearTimer(timer: Timer | null | undefined): void;

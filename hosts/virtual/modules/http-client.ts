@@ -14,10 +14,10 @@ import type {
 
 /** What it needs of a socket. */
 export interface HttpSocket {
-	/** Takes bytes up to a line feed and with it, as many as came and as `target` holds. @returns how many */
-	readLine(target: Uint8Array): number;
+	/** Takes bytes up to a line feed and with it, or as many as came. @returns one character for each */
+	readLine(): string;
 	read(buffer: Uint8Array): number;
-	write(bytes: ArrayBuffer | Uint8Array): void;
+	write(text: string): void;
 	close(): void;
 }
 export interface HttpSocketOptions {
@@ -52,8 +52,6 @@ export class HttpClient implements Interface {
 
 	#readable = 0;
 	#line = "";
-	/** A piece of a line: what fits on the stack at a time. */
-	readonly #lineBytes = new Uint8Array(32);
 	#status = 0;
 	#headers = new Map<string, string>();
 	#isChunked = false;
@@ -106,7 +104,7 @@ export class HttpClient implements Interface {
 		for (const [name, value] of this.#current.headers) text += `${name}: ${value}\r\n`;
 		this.#state = "status";
 		this.#line = "";
-		this.#socket?.write(asciiBytes(`${text}\r\n`));
+		this.#socket?.write(`${text}\r\n`);
 	}
 
 	#onReadable(byteCount: number): void {
@@ -126,10 +124,10 @@ export class HttpClient implements Interface {
 	/** Takes bytes up to the end of a line. */
 	#hasLine(): boolean {
 		while (this.#readable > 0 && this.#socket) {
-			const count = this.#socket.readLine(this.#lineBytes);
-			this.#readable -= count;
-			this.#line += String.fromCharCode(...this.#lineBytes.subarray(0, count));
-			if (this.#lineBytes[count - 1] === 10) return this.#line.endsWith("\r\n");
+			const text = this.#socket.readLine();
+			this.#readable -= text.length;
+			this.#line += text;
+			if (text.endsWith("\n")) return this.#line.endsWith("\r\n");
 		}
 		return false;
 	}
@@ -219,10 +217,4 @@ export class HttpClient implements Interface {
 		this.#options.onError();
 		this.close();
 	}
-}
-
-function asciiBytes(text: string): Uint8Array {
-	const bytes = new Uint8Array(text.length);
-	for (let index = 0; index < text.length; index++) bytes[index] = text.charCodeAt(index);
-	return bytes;
 }

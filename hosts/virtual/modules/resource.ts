@@ -3,6 +3,7 @@
  * heap, so they are fetched by pieces and never twice.
  */
 
+import { copyInto } from "virtual/bytes";
 import Channel from "virtual/channel";
 import { numberField } from "virtual/fields";
 
@@ -16,7 +17,7 @@ export default class Resource extends ArrayBuffer {
 		const bytes = new Uint8Array(this);
 		for (let offset = 0; offset < bytes.byteLength; offset += pieceBytes) {
 			const { payload } = channel.call("read", { offset, byteLength: pieceBytes });
-			if (payload) bytes.set(new Uint8Array(payload), offset);
+			if (payload) copyInto(bytes, offset, new Uint8Array(payload));
 		}
 		channel.close();
 	}

@@ -3,6 +3,7 @@
  * becomes an error, as the boards' SafeTCP makes it one: with the SDK's own socket it would restart the device.
  */
 
+import { copyInto, textOf } from "./bytes.js";
 import Channel from "./channel.js";
 
 export interface TcpOptions {
@@ -43,16 +44,14 @@ export default class TcpSocket {
 		});
 	}
 
-	/** Takes bytes up to a line feed and with it, as many as came and as `target` holds. @returns how many */
-	readLine(target: Uint8Array): number {
+	/** Takes bytes up to a line feed and with it, or as many as came. @returns one character for each */
+	readLine(): string {
 		const piece = this.#pieces[0];
-		if (!piece) return 0;
+		if (!piece) return "";
 		const feed = piece.indexOf(10, this.#at);
-		const end = Math.min(feed < 0 ? piece.byteLength : feed + 1, this.#at + target.byteLength);
-		const line = piece.subarray(this.#at, end);
-		target.set(line);
+		const line = piece.subarray(this.#at, feed < 0 ? piece.byteLength : feed + 1);
 		this.#taken(line.byteLength);
-		return line.byteLength;
+		return textOf(line);
 	}
 
 	/** Fills `buffer`. Throws where less came. */
@@ -62,15 +61,15 @@ export default class TcpSocket {
 			const piece = this.#pieces[0];
 			if (!piece) break;
 			const part = piece.subarray(this.#at, this.#at + buffer.byteLength - filled);
-			buffer.set(part, filled);
+			copyInto(buffer, filled, part);
 			filled += part.byteLength;
 			this.#taken(part.byteLength);
 		}
 		return buffer.byteLength;
 	}
 
-	write(bytes: ArrayBuffer | Uint8Array): void {
-		this.#channel.post("write", undefined, bytes);
+	write(text: string): void {
+		this.#channel.post("write", undefined, ArrayBuffer.fromString(text));
 	}
 
 	close(): void {

@@ -1,6 +1,7 @@
 /** The app slot that does not run: Moddable's `embedded:update` over the flash that Node keeps. */
 
 import type { UpdateSlot as Interface } from "../../../device/host.js";
+import { copyInto } from "./bytes.js";
 import Channel from "./channel.js";
 import { numberField } from "./fields.js";
 
@@ -25,7 +26,7 @@ export default class UpdateSlot implements Interface {
 		for (let at = 0; at < buffer.byteLength; at += pieceBytes) {
 			const byteLength = Math.min(pieceBytes, buffer.byteLength - at);
 			const { payload } = this.#channel.call("read", { offset: offset + at, byteLength });
-			if (payload) buffer.set(new Uint8Array(payload), at);
+			if (payload) copyInto(buffer, at, new Uint8Array(payload));
 		}
 	}
 

@@ -18,6 +18,7 @@ const CACHE = path.join(PROJECT, ".cache/virtual");
 
 /** Modules that every program has: module name → source, relative to the project. */
 const VIRTUAL_MODULES: Readonly<Record<string, string>> = {
+	"virtual/bytes": "hosts/virtual/modules/bytes.ts",
 	"virtual/channel": "hosts/virtual/modules/channel.ts",
 	"virtual/machine": "hosts/virtual/modules/machine.ts",
 	timer: "hosts/virtual/modules/timer.ts",

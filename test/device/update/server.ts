@@ -150,10 +150,11 @@ class MemorySocket implements HttpSocket {
 		});
 	}
 
-	readLine(target: Uint8Array): number {
+	readLine(): string {
 		const feed = this.#received.indexOf(10);
-		const count = Math.min(feed < 0 ? this.#received.length : feed + 1, target.length);
-		return this.read(target.subarray(0, count));
+		const line = this.#received.subarray(0, feed < 0 ? this.#received.length : feed + 1);
+		this.#received = this.#received.subarray(line.length);
+		return line.toString("latin1");
 	}
 
 	read(buffer: Uint8Array): number {
@@ -163,8 +164,8 @@ class MemorySocket implements HttpSocket {
 		return buffer.length;
 	}
 
-	write(bytes: ArrayBuffer | Uint8Array): void {
-		this.#request += Buffer.from(new Uint8Array(bytes)).toString("latin1");
+	write(text: string): void {
+		this.#request += text;
 		while (this.#request.includes("\r\n\r\n")) {
 			const end = this.#request.indexOf("\r\n\r\n") + 4;
 			const answer = this.#server.answer(this.#request.slice(0, end));

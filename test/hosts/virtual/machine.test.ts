@@ -416,6 +416,29 @@ interface Post {
 	payload: Buffer;
 }
 
+test("bytes are copied and read as text in C, within their buffers only", async () => {
+	const posts = new Map<string, unknown[]>();
+	const machine = start(await fixture("bytes"), {
+		onOpen: () => ({
+			onPost: (request, detail, payload) => {
+				const value = payload.length > 0 ? [...payload] : detail;
+				posts.set(request, [...(posts.get(request) ?? []), value]);
+			},
+		}),
+	});
+	await machine.ready;
+	await machine.settle();
+	await machine.close();
+	const copied = [0, 0, 0, 250, 251, 252, 0, 0];
+	assert.deepEqual(Object.fromEntries(posts), {
+		codes: [Array.from({ length: 256 }, (_, index) => (index + 44) % 256)],
+		empty: [""],
+		copied: [copied],
+		refused: [true, true, true],
+		untouched: [copied],
+	});
+});
+
 describe("channels", () => {
 	/** An echo machine; next() is its next post. */
 	const startEcho = async (

@@ -35,12 +35,18 @@ export interface FlashOperation {
 	readonly byteLength: number;
 }
 
+interface Sector {
+	readonly content: Buffer;
+	/** Someone else's memory too: copied before it is changed. */
+	readonly isShared: boolean;
+}
+
 export class Flash {
 	readonly byteLength: number;
 	readonly #onOperation: FlashOptions["onOperation"];
 	readonly #file: number | undefined;
-	/** Sectors that are not blank. One that has not been written here may be shared: it is copied before. */
-	readonly #sectors = new Map<number, Buffer>();
+	/** Sectors that are not blank. */
+	readonly #sectors = new Map<number, Sector>();
 	#operations = 0;
 	#cut: { readonly operation: number; readonly moment: CutMoment } | undefined;
 	#isPowered = true;
@@ -54,7 +60,7 @@ export class Flash {
 		for (let sector = 0; sector < this.byteLength / sectorBytes; sector++) {
 			const content = Buffer.alloc(sectorBytes, 0xff);
 			const count = readSync(this.#file, content, 0, sectorBytes, sector * sectorBytes);
-			if (!content.equals(blank)) this.#sectors.set(sector, content);
+			if (!content.equals(blank)) this.#sectors.set(sector, { content, isShared: false });
 			// A chip that is new: a hole in the file would read as zeros.
 			if (count < sectorBytes) writeSync(this.#file, content, 0, sectorBytes, sector * sectorBytes);
 		}
@@ -83,9 +89,13 @@ export class Flash {
 	read(offset: number, byteLength: number): Buffer {
 		this.#requirePower();
 		this.#requireInside(offset, byteLength);
+		return this.#contentOf(offset, byteLength);
+	}
+
+	#contentOf(offset: number, byteLength: number): Buffer {
 		const bytes = Buffer.allocUnsafe(byteLength);
 		for (const { sector, from, to, at } of pieces(offset, byteLength, sectorBytes))
-			(this.#sectors.get(sector) ?? blank).copy(bytes, at, from, to);
+			(this.#sectors.get(sector)?.content ?? blank).copy(bytes, at, from, to);
 		return bytes;
 	}
 
@@ -94,37 +104,44 @@ export class Flash {
 		this.#requireInside(offset, byteLength);
 		if (offset % sectorBytes || byteLength % sectorBytes)
 			throw new RangeError("only whole sectors can be erased");
-		for (let at = offset; at < offset + byteLength; at += sectorBytes)
-			this.#operate({ kind: "erase", offset: at, byteLength: sectorBytes }, (isWhole) => {
-				this.#put(at, isWhole ? blank : halfErased(this.read(at, sectorBytes), this.#operations));
-			});
+		this.#change(offset, byteLength, () => {
+			for (let at = offset; at < offset + byteLength; at += sectorBytes)
+				this.#operate({ kind: "erase", offset: at, byteLength: sectorBytes }, (isWhole) => {
+					if (isWhole) this.#sectors.delete(at / sectorBytes);
+					else halfErase(this.#own(at / sectorBytes), this.#operations);
+				});
+		});
 	}
 
 	/** Clears bits: what is 0 stays 0, as in any NOR flash. */
 	write(offset: number, bytes: Uint8Array): void {
 		this.#requireInside(offset, bytes.byteLength);
-		for (const { from, to, at, sector } of pieces(offset, bytes.byteLength, pageBytes)) {
-			const start = sector * pageBytes + from;
-			this.#operate({ kind: "write", offset: start, byteLength: to - from }, (isWhole) => {
-				const former = this.read(start, to - from);
-				this.#put(start, programmed(former, bytes.subarray(at, at + to - from), isWhole));
-			});
-		}
+		this.#change(offset, bytes.byteLength, () => {
+			for (const { from, to, at, sector: page } of pieces(offset, bytes.byteLength, pageBytes)) {
+				const start = page * pageBytes + from;
+				this.#operate({ kind: "write", offset: start, byteLength: to - from }, (isWhole) => {
+					const content = this.#own(Math.floor(start / sectorBytes));
+					program(content, start % sectorBytes, bytes.subarray(at, at + to - from), isWhole);
+				});
+			}
+		});
 	}
 
 	/** Puts content there from outside, as a cable does: no operation of the device's. Whole sectors are not copied. */
 	load(offset: number, bytes: Buffer): void {
 		for (const { sector, from, to, at } of pieces(offset, bytes.byteLength, sectorBytes)) {
-			const piece = bytes.subarray(at, at + to - from);
-			if (to - from === sectorBytes && this.#file === undefined) this.#sectors.set(sector, piece);
-			else this.#put(sector * sectorBytes + from, piece);
+			const content = bytes.subarray(at, at + to - from);
+			if (content.length === sectorBytes) this.#sectors.set(sector, { content, isShared: true });
+			else this.#own(sector).set(content, from);
 		}
+		this.#keep(offset, bytes.byteLength);
 	}
 
 	/** Blank, as from the factory. */
 	wipe(): void {
-		for (const sector of this.#sectors.keys()) this.#put(sector * sectorBytes, blank);
+		const sectors = [...this.#sectors.keys()];
 		this.#sectors.clear();
+		for (const sector of sectors) this.#keep(sector * sectorBytes, sectorBytes);
 	}
 
 	close(): void {
@@ -133,7 +150,6 @@ export class Flash {
 	}
 
 	#operate(operation: FlashOperation, perform: (isWhole: boolean) => void): void {
-		this.#requirePower();
 		this.#operations += 1;
 		this.#onOperation?.(operation);
 		const moment = this.#cut?.operation === this.#operations ? this.#cut.moment : undefined;
@@ -143,13 +159,28 @@ export class Flash {
 		throw new PowerCut(`power was cut ${moment} ${operation.kind} ${this.#operations}`);
 	}
 
-	/** The bytes lie within one sector. */
-	#put(offset: number, bytes: Uint8Array): void {
-		const sector = Math.floor(offset / sectorBytes);
-		const content = Buffer.from(this.#sectors.get(sector) ?? blank);
-		content.set(bytes, offset % sectorBytes);
-		this.#sectors.set(sector, content);
-		if (this.#file !== undefined) writeSync(this.#file, bytes, 0, bytes.byteLength, offset);
+	/** Carries out operations on a span, and keeps what is there in the end, also where power went away in the middle. */
+	#change(offset: number, byteLength: number, operate: () => void): void {
+		this.#requirePower();
+		try {
+			operate();
+		} finally {
+			this.#keep(offset, byteLength);
+		}
+	}
+
+	#keep(offset: number, byteLength: number): void {
+		if (this.#file !== undefined)
+			writeSync(this.#file, this.#contentOf(offset, byteLength), 0, byteLength, offset);
+	}
+
+	/** A sector's content, to be changed. */
+	#own(index: number): Buffer {
+		const sector = this.#sectors.get(index);
+		if (sector && !sector.isShared) return sector.content;
+		const content = Buffer.from(sector?.content ?? blank);
+		this.#sectors.set(index, { content, isShared: false });
+		return content;
 	}
 
 	#requirePower(): void {
@@ -173,22 +204,21 @@ function* pieces(offset: number, byteLength: number, unit: number) {
 	}
 }
 
-function programmed(former: Buffer, bytes: Uint8Array, isWhole: boolean): Uint8Array {
-	const half = bytes.byteLength >> 1;
-	return former.map((byte, index) => {
-		const wanted = bytes[index] ?? 0xff;
-		if (isWhole || index < half) return byte & wanted;
-		// Where the cut fell, half of the bits are through.
-		return index === half ? byte & (wanted | 0x0f) : byte;
-	});
+/** Clears in `content`, from `offset` on, the bits that are 0 in `bytes`. */
+function program(content: Buffer, offset: number, bytes: Uint8Array, isWhole: boolean): void {
+	const end = isWhole ? bytes.byteLength : bytes.byteLength >> 1;
+	for (let at = 0; at < end; at++) content[offset + at] = (content[offset + at] ?? 0) & (bytes[at] ?? 0);
+	// Where the cut fell, half of the bits are through.
+	if (!isWhole) content[offset + end] = (content[offset + end] ?? 0) & ((bytes[end] ?? 0) | 0x0f);
 }
 
 /** The first half is blank; in the rest some bits have flipped, the same ones for the same operation. */
-function halfErased(former: Buffer, seed: number): Uint8Array {
-	const half = former.length >> 1;
+function halfErase(content: Buffer, seed: number): void {
+	const half = content.length >> 1;
+	content.fill(0xff, 0, half);
 	let state = seed;
-	return former.map((byte, index) => {
+	for (let at = half; at < content.length; at++) {
 		state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-		return index < half ? 0xff : byte | (state >>> 24);
-	});
+		content[at] = (content[at] ?? 0) | (state >>> 24);
+	}
 }
