@@ -5,6 +5,7 @@
 import type { Router } from "express";
 import type { Logger } from "pino";
 import type { Access } from "./access/access.js";
+import type { Binaries } from "./firmware/binaries.js";
 import type { Device, OtaMetadata } from "./sessions/device.js";
 import type { Updates } from "./sessions/updates.js";
 import type { Settings } from "./settings.js";
@@ -21,7 +22,9 @@ export interface FirmwareRoomOptions {
 }
 
 export interface FirmwareRoom {
-	/** `/ota/*` and `/releases/*`. */
+	/** `/ota/firmware.bin` and `/releases/*`. */
+	readonly binaries: Binaries;
+	/** All other addresses below `/ota`. */
 	readonly router: Router;
 	readonly updates: Updates;
 	/** Called before the gateway listens. @throws {NodeJS.ErrnoException} where its folder cannot be used */

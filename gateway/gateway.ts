@@ -5,7 +5,7 @@
 
 import { once } from "node:events";
 import disk, { constants } from "node:fs/promises";
-import { createServer, type Server } from "node:http";
+import { createServer, type RequestListener, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { join } from "node:path";
 import type { Logger } from "pino";
@@ -190,7 +190,9 @@ export class Gateway {
 			rooms: [telemetry, firmware.router, devices],
 			log,
 		});
-		this.#server = createHttpServer(settings, limits.requestHeadersMs, app);
+		this.#server = createHttpServer(settings, limits.requestHeadersMs, (request, response) => {
+			if (!firmware.binaries(request, response)) app(request, response);
+		});
 		this.#server.on("upgrade", (request, socket, head) => {
 			this.#upgrades.handle(request, socket, head).catch((error: unknown) => {
 				log.error({ err: error }, "upgrade failed");
@@ -281,15 +283,11 @@ export class Gateway {
 }
 
 /** @param headersMs a client that connects and does not finish its handshake or headers in that time is cut off */
-function createHttpServer(
-	settings: Settings,
-	headersMs: number,
-	app: Parameters<typeof createServer>[1],
-): Server {
+function createHttpServer(settings: Settings, headersMs: number, listener: RequestListener): Server {
 	const timeouts = { headersTimeout: headersMs, connectionsCheckingInterval: headersMs / 2 };
-	if (!settings.tls) return createServer(timeouts, app);
+	if (!settings.tls) return createServer(timeouts, listener);
 	try {
-		return createTlsServer({ ...timeouts, ...settings.tls, handshakeTimeout: headersMs }, app);
+		return createTlsServer({ ...timeouts, ...settings.tls, handshakeTimeout: headersMs }, listener);
 	} catch (error) {
 		const why = error instanceof Error ? error.message : "unknown";
 		throw new StartError(

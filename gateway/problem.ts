@@ -3,8 +3,7 @@
  * Express answers or an upgrade is turned down on the bare socket, where there is no Express yet.
  */
 
-import { STATUS_CODES } from "node:http";
-import type { Response } from "express";
+import { type ServerResponse, STATUS_CODES } from "node:http";
 
 export interface HttpRefusal {
 	/** HTTP status, 400 to 599. */
@@ -21,11 +20,8 @@ export function problemText({ status, detail }: HttpRefusal): string {
 	return JSON.stringify({ type: "about:blank", title: STATUS_CODES[status], status, detail });
 }
 
-/** Ends an Express response with the refusal. `end` and not `send`, which would give it an ETag, as if it were the resource. */
-export function sendProblem(response: Response, refusal: HttpRefusal): void {
-	response
-		.status(refusal.status)
-		.set(refusal.headers ?? {})
-		.type(problemMediaType)
-		.end(problemText(refusal));
+/** Ends a response with the refusal. */
+export function sendProblem(response: ServerResponse, refusal: HttpRefusal): void {
+	const headers = { ...refusal.headers, "Content-Type": problemMediaType };
+	response.writeHead(refusal.status, headers).end(problemText(refusal));
 }

@@ -44,11 +44,15 @@ export class Access {
 		this.#options = options;
 	}
 
-	/** Whether a request shows one of these roles' tokens, or the cookie that logging in gives to a monitor. */
-	async check(request: IncomingMessage, roles: readonly Role[]): Promise<Admission> {
+	/**
+	 * Whether a request shows one of these roles' tokens, or the cookie that logging in gives to a monitor.
+	 *
+	 * @param maxAgeMs for how long a token that was ended may still pass
+	 */
+	async check(request: IncomingMessage, roles: readonly Role[], maxAgeMs = 0): Promise<Admission> {
 		if (this.#options.isOff) return this.#checkHost(request);
 		const shown = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? "")?.[1];
-		if (shown !== undefined) return this.checkToken(request, shown, roles);
+		if (shown !== undefined) return this.checkToken(request, shown, roles, maxAgeMs);
 		await this.#options.tokens.refresh();
 		return roles.includes("monitor") && this.#hasCookie(request) ? {} : { refusal: unauthorized() };
 	}
@@ -58,18 +62,30 @@ export class Access {
 	 * limit a monitor's right token is refused too, or guessing would cost nothing; a device's never is, or one device
 	 * with a wrong token could lock out all others behind the same router.
 	 */
-	async checkToken(request: IncomingMessage, shown: string, roles: readonly Role[]): Promise<Admission> {
+	async checkToken(
+		request: IncomingMessage,
+		shown: string,
+		roles: readonly Role[],
+		maxAgeMs = 0,
+	): Promise<Admission> {
 		const { tokens } = this.#options;
-		await tokens.refresh();
-		if (roles.includes("device")) {
-			if (isAmong(shown, tokens.of("device"))) return {};
-			const deviceId = deviceOf(shown, tokens.of("device"));
-			if (deviceId !== undefined) return { deviceId };
-		}
+		await tokens.refresh(maxAgeMs);
+		const isRight = () => isAmong(shown, tokens.of("monitor")) || this.#deviceAdmission(shown) !== undefined;
+		// It may have been made this moment.
+		if (maxAgeMs > 0 && !isRight()) await tokens.refresh();
+		const device = roles.includes("device") ? this.#deviceAdmission(shown) : undefined;
+		if (device) return device;
 		const blocked = await this.#failures.check(request, roles.join());
 		if (blocked) return { refusal: blocked };
 		if (roles.includes("monitor") && isAmong(shown, tokens.of("monitor"))) return {};
 		return { refusal: await this.countFailure(request, roles) };
+	}
+
+	#deviceAdmission(shown: string): Admission | undefined {
+		const tokens = this.#options.tokens.of("device");
+		if (isAmong(shown, tokens)) return {};
+		const deviceId = deviceOf(shown, tokens);
+		return deviceId === undefined ? undefined : { deviceId };
 	}
 
 	/**

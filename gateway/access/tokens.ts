@@ -31,6 +31,7 @@ export class Tokens {
 	#file: TokenFile | undefined;
 	#state: string | undefined;
 	#refreshing: Promise<void> | undefined;
+	#readAt = Number.NEGATIVE_INFINITY;
 
 	constructor(options: TokensOptions) {
 		this.#options = options;
@@ -59,15 +60,20 @@ export class Tokens {
 		}
 	}
 
-	/** Takes in what has changed on disk; to be called before tokens are compared. */
-	refresh(): Promise<void> {
-		if (this.#isGiven()) return Promise.resolve();
+	/**
+	 * Takes in what has changed on disk; to be called before tokens are compared.
+	 *
+	 * @param maxAgeMs how long ago the disk may have been asked last
+	 */
+	async refresh(maxAgeMs = 0): Promise<void> {
+		if (this.#isGiven() || performance.now() - this.#readAt < maxAgeMs) return;
+		this.#readAt = performance.now();
 		this.#refreshing ??= this.#read()
 			.catch((error: unknown) => this.#report(error))
 			.finally(() => {
 				this.#refreshing = undefined;
 			});
-		return this.#refreshing;
+		await this.#refreshing;
 	}
 
 	/** A role's valid tokens, the one to use first. */

@@ -3,7 +3,8 @@
  * is answered while most of it is still on its way, which needs care, or its sender sees a reset connection instead.
  */
 
-import type { Response } from "express";
+import type { ServerResponse } from "node:http";
+import type { RequestHandler } from "express";
 import { type HttpRefusal, problemMediaType, problemText, sendProblem } from "../problem.js";
 
 /** For how long the rest of a refused request is read and thrown away. */
@@ -27,22 +28,34 @@ export class HttpProblem extends Error implements HttpRefusal {
 	}
 }
 
+/** 405. @param allow the methods that work, as the `Allow` header names them */
+export function refuseMethod(allow: string): RequestHandler {
+	return ({ method }) => {
+		throw wrongMethod(method, allow);
+	};
+}
+
+/** @param allow the methods that work, as the `Allow` header names them */
+export function wrongMethod(method: string | undefined, allow: string): HttpProblem {
+	return new HttpProblem(405, `${method} does not work here; ${allow} does.`, { Allow: allow });
+}
+
 /**
  * Answers a request, also while its body is still coming. A socket that is closed then is reset, and most clients report
  * that instead of the answer (RFC 9112, section 9.6): so the answer goes out, and the body is read on for a while.
  */
-export function sendProblemEarly(response: Response, refusal: HttpRefusal): void {
+export function sendProblemEarly(response: ServerResponse, refusal: HttpRefusal): void {
 	const request = response.req;
 	if (request.complete) {
 		sendProblem(response, refusal);
 		return;
 	}
 	const body = Buffer.from(problemText(refusal));
-	response.status(refusal.status).set(refusal.headers ?? {});
-	response.set({
+	response.writeHead(refusal.status, {
+		...refusal.headers,
 		Connection: "close",
 		"Content-Type": problemMediaType,
-		"Content-Length": String(body.length),
+		"Content-Length": body.length,
 	});
 	response.write(body);
 	const end = () => {

@@ -8,6 +8,8 @@ import { join } from "node:path";
 import { AddressLimit } from "../access/address-limit.js";
 import type { CreateFirmwareRoom } from "../firmware-room.js";
 import { RecordFolder } from "../record-folder.js";
+import { createAnswerError } from "./answer-error.js";
+import { createBinaries } from "./binaries.js";
 import { CatalogFile } from "./catalog.js";
 import { ImageFiles } from "./image-files.js";
 import { Library } from "./library.js";
@@ -29,18 +31,19 @@ export const createFirmwareRoom: CreateFirmwareRoom = ({ settings, access, log, 
 	const records = new RecordFolder({ directory: join(dataDir, "updates"), disk, onProblem, ...jobsFile });
 	const certPem = settings.publicUrl ? undefined : findAuthority(settings.tls?.cert);
 	const updates = new Updates({ library, records, now, setOta, certPem });
+	const answerError = createAnswerError((error) => log.error({ err: error }, "request for firmware failed"));
 	const router = createFirmwareRoutes({
 		upload: { store: uploads, maxBytes, checkImages },
-		library,
 		catalog,
 		latestUpdates: (count) => updates.latest(count),
 		uploadsByAddress: new AddressLimit({ points: 30, seconds: 60, what: "uploads" }),
 		requireMonitor: access.require("monitor"),
 		requireAny: access.require("device", "monitor"),
 		onUploaded: (upload) => log.info({ upload }, "firmware uploaded"),
-		onError: (error) => log.error({ err: error }, "request for firmware failed"),
+		answerError,
 	});
 	return {
+		binaries: createBinaries({ library, access, answerError }),
 		router,
 		updates,
 		open: async () => {

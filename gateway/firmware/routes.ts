@@ -5,19 +5,19 @@
 
 import { type ErrorRequestHandler, type Request, type RequestHandler, type Response, Router } from "express";
 import type { AddressLimit } from "../access/address-limit.js";
-import { sendBinary } from "./binaries.js";
+import type { AnswerError } from "./answer-error.js";
 import type { CatalogFile } from "./catalog.js";
-import { HttpProblem, sendProblemEarly } from "./http-problem.js";
-import { type Library, UnusableRelease } from "./library.js";
-import { ClientGone, receiveUpload, type UploadOptions } from "./upload.js";
+import { HttpProblem, refuseMethod } from "./http-problem.js";
+import { receiveUpload, type UploadOptions } from "./upload.js";
 import type { Upload } from "./upload-store.js";
 
 export interface FirmwareRoutesOptions {
 	readonly upload: UploadOptions;
-	readonly library: Library;
 	readonly catalog: CatalogFile;
 	/** The latest updates of all devices, the latest first. */
 	readonly latestUpdates: (count: number) => readonly object[];
+	/** What a request that failed is answered with. */
+	readonly answerError: AnswerError;
 	/** Lets those pass who may upload. */
 	readonly requireMonitor: RequestHandler;
 	readonly uploadsByAddress: AddressLimit;
@@ -25,18 +25,15 @@ export interface FirmwareRoutesOptions {
 	readonly requireAny: RequestHandler;
 	/** An upload was taken. */
 	readonly onUploaded: (upload: Upload) => void;
-	/** A request failed through no fault of the client. */
-	readonly onError: (error: unknown) => void;
 }
 
 /** Each may fill the disk with as much as one upload may have. */
 const uploadsAtOnce = 4;
 /** Updates that `/ota/history` tells of. */
 const historyLength = 200;
-const yearInSeconds = 31_536_000;
 
 export function createFirmwareRoutes(options: FirmwareRoutesOptions): Router {
-	const { upload, library, catalog, requireAny, requireMonitor } = options;
+	const { upload, catalog, requireAny, requireMonitor } = options;
 	const { store } = upload;
 	const router = Router({ caseSensitive: true, strict: true });
 	let uploading = 0;
@@ -79,20 +76,9 @@ export function createFirmwareRoutes(options: FirmwareRoutesOptions): Router {
 		})
 		.all(refuseMethod("GET, HEAD"));
 
-	get("/ota/firmware.bin", async (request, response) => {
-		const found = await library.openUpload();
-		if (!found) throw new HttpProblem(404, "No firmware was uploaded yet; POST one to /ota/upload.");
-		sendBinary(request, response, found.file, { filename: found.upload.filename, caching: "no-cache" });
-	});
-
-	get("/releases/*path", async (request, response) => {
-		const file = await library.openRelease(decodeURIComponent(request.path));
-		if (!file) throw new HttpProblem(404, "The catalog names no such file; see /ota/catalog.");
-		const filename = request.path.slice(request.path.lastIndexOf("/") + 1);
-		sendBinary(request, response, file, { filename, caching: `max-age=${yearInSeconds}, immutable` });
-	});
-
-	return router.use(answerError(options.onError));
+	const answerError: ErrorRequestHandler = (error: unknown, _request, response, _next) =>
+		options.answerError(error, response);
+	return router.use(answerError);
 }
 
 /** The body of `GET /ota/status`: all fields, whatever is known. */
@@ -106,28 +92,4 @@ function describeUpload(upload: Upload | undefined) {
 		model: upload?.model ?? null,
 		chip: upload?.chip ?? null,
 	};
-}
-
-function refuseMethod(allow: string): RequestHandler {
-	return (request) => {
-		throw new HttpProblem(405, `${request.method} does not work here; ${allow} does.`, { Allow: allow });
-	};
-}
-
-function answerError(onError: (error: unknown) => void): ErrorRequestHandler {
-	return (error: unknown, _request, response, next) => {
-		if (error instanceof ClientGone) return;
-		if (response.headersSent) return next(error);
-		const problem = asProblem(error);
-		if (problem.status >= 500) onError(error);
-		sendProblemEarly(response, problem);
-	};
-}
-
-function asProblem(error: unknown): HttpProblem {
-	if (error instanceof HttpProblem) return error;
-	// The release is being made anew at this moment, or needs to be: a device may try again.
-	if (error instanceof UnusableRelease) return new HttpProblem(503, error.message, { "Retry-After": "10" });
-	if (error instanceof URIError) return new HttpProblem(400, "This address is not well formed.");
-	return new HttpProblem(500, "The gateway failed at this; its log says why.");
 }

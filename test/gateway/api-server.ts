@@ -1,31 +1,28 @@
 /** What a running gateway really serves: its routes, read from Express itself, and its answers to requests as they are. */
 
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { Agent, type IncomingHttpHeaders, request, type Server } from "node:http";
+import { Agent, type IncomingHttpHeaders, request } from "node:http";
 import { isRecord } from "../../device/protocol/schema.js";
+import { binaryPaths } from "../../gateway/firmware/binaries.js";
 
 /** "GET /releases/{path}" of each route that answers a method by name; static files are none. */
 export async function routesOf(url: string): Promise<readonly string[]> {
-	const [app] = (await serverOf(url)).listeners("request");
-	if (!hasRouter(app)) throw new Error("the server's listener is no Express application");
-	return [...new Set(routesIn(app.router, ""))].sort();
+	const app = await appOf(url);
+	const binaries = binaryPaths.map((path) => `GET ${path}`);
+	return [...new Set([...routesIn(app.router, ""), ...binaries])].sort();
 }
 
-/** The server that answers at an address of this process. */
-async function serverOf(url: string): Promise<Server> {
-	let server: Server | undefined;
-	const note = (event: unknown) => {
-		if (isRecord(event) && isServer(event.server)) server = event.server;
-	};
+/** The Express application of this process that answers at an address: Express leaves it on each request. */
+async function appOf(url: string): Promise<{ readonly router: unknown }> {
+	const requests: unknown[] = [];
+	const note = (event: unknown) => void requests.push(isRecord(event) ? event.request : undefined);
 	subscribe("http.server.request.start", note);
 	await fetch(`${url}/healthz`);
 	unsubscribe("http.server.request.start", note);
-	if (!server) throw new Error("no server of this process answers there");
-	return server;
-}
-
-function isServer(value: unknown): value is Server {
-	return typeof value === "object" && value !== null && "listeners" in value;
+	const [request] = requests;
+	const app = typeof request === "object" && request !== null && "app" in request ? request.app : undefined;
+	if (!hasRouter(app)) throw new Error("no Express of this process answers there");
+	return app;
 }
 
 function hasRouter(value: unknown): value is { readonly router: unknown } {

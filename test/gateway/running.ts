@@ -209,6 +209,7 @@ export function reportWithVolume(volume: number, deviceId = "dev-1-a1b2c3") {
 /** A firmware room that has nothing to update with. */
 export function withoutFirmware(): FirmwareRoom {
 	return {
+		binaries: () => false,
 		router: Router(),
 		updates: {
 			trigger: async () => ({ code: "no_firmware", message: "there is none" }),

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import disk, { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, type TestContext, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import { deviceTokenOf } from "../../gateway/access/secrets.js";
+import { retire, rotate, tokenPath, writeTokenFile } from "../../gateway/access/token-file.js";
 import { temporaryDirectory } from "../cleanup.js";
 import { sampleReport } from "../device/protocol/samples.js";
 import { bearer, deviceToken, monitorToken, type Running, reportWithVolume, runGateway } from "./running.js";
@@ -146,6 +148,22 @@ describe("a token is replaced", () => {
 		assert.equal(await isLoggedIn(), false);
 		assert.deepEqual(await kept(dataDir), { device, monitor });
 		assert.deepEqual(gateway.gateway.tokens, { device, monitor });
+	});
+
+	test("for firmware too: the new one at once, the retired one soon", async (t) => {
+		const { dataDir, gateway } = await runMade(t);
+		const old = gateway.gateway.tokens;
+		const path = tokenPath(dataDir);
+		const fetchBlock = async (shown: string) =>
+			(await fetch(`${gateway.url}/ota/firmware.bin`, { headers: bearer(shown) })).status;
+		// Nothing was uploaded: 404 is what a valid token gets.
+		assert.equal(await fetchBlock(old.device), 404);
+		const rotated = rotate({ ...old }, ["device"]);
+		await writeTokenFile(disk, path, rotated);
+		assert.equal(await fetchBlock(rotated.device), 404);
+		await writeTokenFile(disk, path, retire(rotated, ["device"]));
+		while ((await fetchBlock(old.device)) !== 401) await setTimeout(20);
+		assert.equal(await fetchBlock(rotated.device), 404);
 	});
 
 	test("in a file written whole, for this user's eyes only", async (t) => {

@@ -1,4 +1,4 @@
-/** Devices that fetch one firmware at the same time, as one process: whole, or block by block on one connection. */
+/** Devices that fetch one firmware at the same time, as one process: whole, or block by block on one connection, as they do. */
 
 import { Agent, get } from "node:http";
 import { serve } from "../child.js";
@@ -26,24 +26,32 @@ const handlers = {
 async function readAll({ url, token, size, block }: Reading): Promise<void> {
 	const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 	const authorization = token ? { Authorization: `Bearer ${token}` } : {};
+	let etag: string | undefined;
 	for (let first = 0; first < size; first += block) {
 		const last = Math.min(first + block, size) - 1;
 		const range = block < size ? { Range: `bytes=${first}-${last}` } : {};
-		const received = await receive(url, agent, { ...authorization, ...range });
-		if (received !== last - first + 1) throw new Error(`${received} bytes of ${first} to ${last}`);
+		const ifRange = etag === undefined ? {} : { "If-Range": etag };
+		const received = await receive(url, agent, { ...authorization, ...range, ...ifRange });
+		if (received.bytes !== last - first + 1)
+			throw new Error(`${received.bytes} bytes of ${first} to ${last}`);
+		etag = received.etag;
 	}
 	agent.destroy();
 }
 
-/** @returns how many bytes came */
-function receive(url: string, agent: Agent, headers: Readonly<Record<string, string>>): Promise<number> {
+/** @returns how many bytes came, of which version */
+function receive(
+	url: string,
+	agent: Agent,
+	headers: Readonly<Record<string, string>>,
+): Promise<{ bytes: number; etag: string | undefined }> {
 	return new Promise((resolve, reject) => {
 		const request = get(url, { agent, headers }, (response) => {
 			let bytes = 0;
 			response.on("data", (chunk: Buffer) => {
 				bytes += chunk.length;
 			});
-			response.on("end", () => resolve(bytes));
+			response.on("end", () => resolve({ bytes, etag: response.headers.etag }));
 			response.on("error", reject);
 		});
 		request.on("error", reject);

@@ -47,6 +47,13 @@ describe("the whole binary", () => {
 			"x-content-type-options": "nosniff",
 		});
 	});
+	test("is found with a query, and by a proxy's absolute address", async (t) => {
+		const serving = await serveFirmware(t);
+		await serving.upload(image);
+		for (const target of ["/ota/firmware.bin?x=/y", `${serving.url}/ota/firmware.bin`])
+			assert.ok((await serving.ask(target)).body.equals(image), target);
+		assert.equal((await serving.ask("/ota/firmware.bin/")).status, 404);
+	});
 	test("HEAD has the same headers, no content, and the digest of no content", async (t) => {
 		const ask = await serveUpload(t);
 		const { date: _getDate, ...ofGet } = (await ask()).headers;
@@ -87,6 +94,20 @@ describe("a part of it", () => {
 			assert.equal(headers.etag, etag);
 			assert.equal(headers["last-modified"], lastModified);
 		});
+	test("has no more headers than it needs for who sends If-Range", async (t) => {
+		const ask = await serveUpload(t);
+		const { status, headers } = await ask({ Range: "bytes=16384-32767", "If-Range": etag });
+		assert.equal(status, 206);
+		const { date: _date, connection: _connection, ...rest } = headers;
+		assert.deepEqual(rest, {
+			"cache-control": "private, no-cache, no-transform",
+			"content-digest": digestOf(image.subarray(16_384, 32_768)),
+			"content-length": "16384",
+			"content-range": `bytes 16384-32767/${size}`,
+			etag,
+		});
+	});
+
 	test("blocks of 16 KiB put together are the binary", async (t) => {
 		const ask = await serveUpload(t);
 		const blocks: Buffer[] = [];

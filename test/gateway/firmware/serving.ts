@@ -10,6 +10,8 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import express, { type RequestHandler } from "express";
 import { AddressLimit } from "../../../gateway/access/address-limit.js";
+import { createAnswerError } from "../../../gateway/firmware/answer-error.js";
+import { createBinaries } from "../../../gateway/firmware/binaries.js";
 import { CatalogFile } from "../../../gateway/firmware/catalog.js";
 import { ImageFiles } from "../../../gateway/firmware/image-files.js";
 import { Library } from "../../../gateway/firmware/library.js";
@@ -70,18 +72,22 @@ export async function serveFirmware(t: TestContext, options: ServingOptions = {}
 	});
 	await store.open();
 	const pass: RequestHandler = (_request, _response, next) => next();
+	const answerError = createAnswerError(onProblem);
+	const binaries = createBinaries({ library, access: { check: async () => ({}) }, answerError });
 	const routes = createFirmwareRoutes({
 		upload: { store, maxBytes, checkImages },
-		library,
 		catalog,
 		latestUpdates: () => [],
 		uploadsByAddress: new AddressLimit({ points: 1000, seconds: 60, what: "uploads" }),
 		requireMonitor: pass,
 		requireAny: pass,
 		onUploaded: () => {},
-		onError: onProblem,
+		answerError,
 	});
-	const server = createServer(express().disable("x-powered-by").use(routes));
+	const app = express().disable("x-powered-by").use(routes);
+	const server = createServer((request, response) => {
+		if (!binaries(request, response)) app(request, response);
+	});
 	server.listen(0, "127.0.0.1");
 	await once(server, "listening");
 	onEnd(t, () => {
