@@ -12,6 +12,7 @@
 
 #define PREFIX_LENGTH 13
 #define READ_LENGTH (64 * 1024)
+#define WRITE_LENGTH (32 * 1024)
 #define END_WAIT_MS 1000
 
 struct channel {
@@ -33,6 +34,9 @@ static uint8_t* input = NULL;
 static size_t input_capacity = 0;
 static size_t input_start = 0;
 static size_t input_end = 0;
+/** Frames that go out together: before the machine waits, and when there is no room for another. */
+static uint8_t output[WRITE_LENGTH];
+static size_t output_length = 0;
 static struct postponed* first_postponed = NULL;
 static struct postponed* last_postponed = NULL;
 static struct postponed* current_postponed = NULL;
@@ -80,6 +84,35 @@ static bool wait_for_stream(short events, double timeout_ms)
 	struct pollfd state = { .fd = stream, .events = events };
 	int timeout = timeout_ms < 0 ? -1 : timeout_ms > 3600e3 ? 3600000 : (int)ceil(timeout_ms);
 	return poll(&state, 1, timeout) > 0;
+}
+
+static void write_all(struct iovec* parts, int count)
+{
+	for (int first = 0; first < count;) {
+		ssize_t written = writev(stream, parts + first, count - first);
+		if (written < 0) {
+			if (errno == EAGAIN)
+				wait_for_stream(POLLOUT, -1);
+			else if (errno != EINTR)
+				host_gone();
+			continue;
+		}
+		while (first < count && (size_t)written >= parts[first].iov_len)
+			written -= (ssize_t)parts[first++].iov_len;
+		if (first < count) {
+			parts[first].iov_base = (uint8_t*)parts[first].iov_base + written;
+			parts[first].iov_len -= (size_t)written;
+		}
+	}
+}
+
+void channel_flush(void)
+{
+	if (output_length == 0)
+		return;
+	struct iovec all = { output, output_length };
+	output_length = 0;
+	write_all(&all, 1);
 }
 
 /** Cuts the bytes of one whole frame (without its leading length) into its parts; false if they contradict. */
@@ -131,6 +164,7 @@ static bool receive_from_stream(struct frame* frame, double timeout_ms)
 		}
 		if (input_start + needed > input_capacity || input_start == input_end)
 			make_room(needed);
+		channel_flush();
 		if (!wait_for_stream(POLLIN, timeout_ms))
 			return false;
 		ssize_t count = read(stream, input + input_end, input_capacity - input_end);
@@ -183,29 +217,31 @@ void channel_send(enum frame_kind kind, uint32_t channel, const char* header, si
 		{ (void*)(uintptr_t)header, header_length },
 		{ (void*)(uintptr_t)payload, payload_length },
 	};
-	int first = 0;
-	while (first < 3) {
-		ssize_t count = writev(stream, parts + first, 3 - first);
-		if (count < 0) {
-			if (errno == EAGAIN)
-				wait_for_stream(POLLOUT, -1);
-			else if (errno != EINTR)
-				host_gone();
-			continue;
-		}
-		while (first < 3 && (size_t)count >= parts[first].iov_len)
-			count -= (ssize_t)parts[first++].iov_len;
-		if (first < 3) {
-			parts[first].iov_base = (uint8_t*)parts[first].iov_base + count;
-			parts[first].iov_len -= (size_t)count;
-		}
+	size_t total = PREFIX_LENGTH + header_length + payload_length;
+	if (total > WRITE_LENGTH - output_length)
+		channel_flush();
+	if (total > WRITE_LENGTH) {
+		write_all(parts, 3);
+		return;
 	}
+	uint8_t* end = output + output_length;
+	for (int i = 0; i < 3; i++) {
+		if (parts[i].iov_len > 0)
+			memcpy(end, parts[i].iov_base, parts[i].iov_len);
+		end += parts[i].iov_len;
+	}
+	/* Last: a signal may end the machine in between, and its last frame must not follow half of another. */
+	output_length += total;
+	/* The last words of a machine that crashes say why. */
+	if (kind == FRAME_TRACE)
+		channel_flush();
 }
 
 void channel_end(void)
 {
 	/* To exit with unread input would reset the stream, and Node might lose the last frame with it. */
 	uint8_t rest[1024];
+	channel_flush();
 	shutdown(stream, SHUT_WR);
 	while (wait_for_stream(POLLIN, END_WAIT_MS) && read(stream, rest, sizeof(rest)) > 0)
 		;

@@ -104,6 +104,7 @@ void native_delay(txMachine* the)
 		return;
 	}
 	double until = computer_now() + ms;
+	channel_flush();
 	for (double rest = ms; rest > 0; rest = until - computer_now()) {
 		double step = rest < 100 ? rest : 100;
 		struct timespec pause = { .tv_sec = 0, .tv_nsec = (long)(step * 1e6) };

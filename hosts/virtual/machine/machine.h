@@ -34,8 +34,11 @@ struct frame {
 extern void channel_start(int descriptor);
 /** Takes the next frame. Waits up to `timeout_ms` (negative: for ever) for one; false if none came in time. */
 extern bool channel_receive(struct frame* frame, double timeout_ms);
+/** Sends a frame, at the latest when the machine waits for the next one. */
 extern void channel_send(enum frame_kind kind, uint32_t channel, const char* header, size_t header_length,
 	const void* payload, size_t payload_length);
+/** Sends what was to go out together. */
+extern void channel_flush(void);
 /** Says that nothing follows, and waits a moment for Node to have read it all. */
 extern void channel_end(void);
 /** Ends the process if Node is gone. */

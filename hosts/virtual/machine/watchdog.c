@@ -31,6 +31,7 @@ static txBoolean on_instructions(txMachine* the, txU4 index)
 	if (now > next_host_check) {
 		next_host_check = now + 100;
 		channel_check_host();
+		channel_flush();
 	}
 	double over = now - turn_started + delayed - limit;
 	if (limit <= 0 || !in_turn || over <= 0)

@@ -158,6 +158,7 @@ export class Machine {
 	#exit: Exit | undefined;
 	#hasEnded = false;
 	#isClosed = false;
+	#isCorked = false;
 	#now = 0;
 
 	constructor(options: MachineOptions) {
@@ -247,10 +248,20 @@ export class Machine {
 	#send(kind: number, channel: number, header: string, payload?: Uint8Array): boolean {
 		if (this.#hasEnded || this.#isClosed) return true;
 		let isFree = true;
-		this.#stream.cork();
+		this.#corkForNow();
 		for (const part of encodeFrame(kind, channel, header, payload)) isFree = this.#stream.write(part);
-		this.#stream.uncork();
 		return isFree;
+	}
+
+	/** What is sent in one turn goes out together: each write would wake the machine. */
+	#corkForNow(): void {
+		if (this.#isCorked) return;
+		this.#isCorked = true;
+		this.#stream.cork();
+		process.nextTick(() => {
+			this.#isCorked = false;
+			this.#stream.uncork();
+		});
 	}
 
 	#wait(kind: number): Promise<string> {
