@@ -10,7 +10,7 @@ import { dirname, join } from "node:path";
 import { compare, parse, prerelease } from "semver";
 import { type Catalog, parseCatalog, type Release, type ReleaseImage } from "../gateway/firmware/catalog.js";
 import { ImageParser } from "../gateway/firmware/esp-image.js";
-import type { ImageInfo } from "../gateway/firmware/image-format.js";
+import type { ImageInfo } from "../gateway/firmware/image-head.js";
 import { errorCode } from "../gateway/start-error.js";
 import { moveInto, temporaryName, writeWhole } from "../gateway/whole-file.js";
 

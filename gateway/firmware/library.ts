@@ -12,7 +12,7 @@ import { errorCode } from "../start-error.js";
 import type { Disk } from "../whole-file.js";
 import type { Catalog, CatalogFile, Release, ReleaseImage } from "./catalog.js";
 import type { ImageFile, ImageFiles } from "./image-files.js";
-import { ImageError } from "./image-format.js";
+import { ImageError } from "./image-head.js";
 import { Recent } from "./recent.js";
 import type { Upload, UploadStore } from "./upload-store.js";
 

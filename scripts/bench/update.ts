@@ -8,7 +8,7 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { promisify } from "node:util";
 import { WebSocket } from "ws";
-import { encodeImage } from "../../gateway/firmware/encode-image.js";
+import { encodeImage } from "../../hosts/virtual/node/boot/encode-image.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { VirtualDevice } from "../../hosts/virtual/node/virtual-device.js";
 import { Child } from "./child.js";
