@@ -64,7 +64,7 @@ export const monitorFrames: Readonly<Record<string, Frame>> = {
 					connectedAt: timestamp,
 					lastSeenAt: timestamp,
 					remoteAddress: "192.168.1.20",
-					firmwareVersion: "1.3.0",
+					firmwareVersion: uplinkExamples.state_report.system.firmware_version,
 					metadata: { otaStatus: "idle", otaPercent: null, otaVersion: null, otaReason: null },
 					state: uplinkExamples.state_report,
 				},

@@ -6,7 +6,8 @@
 import { once } from "node:events";
 import { WebSocket } from "ws";
 import { isRecord, type Model } from "../../device/protocol/schema.js";
-import { altered, type Json, sampleReport } from "../device/protocol/samples.js";
+import { sampleReport } from "../../scripts/sample-report.js";
+import { altered, type Json } from "../device/protocol/samples.js";
 import { bearer, deviceToken } from "../gateway/running.js";
 
 /** How an update goes. "waits": it goes as far as `finish` is called. */

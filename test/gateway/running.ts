@@ -12,8 +12,9 @@ import type { Model } from "../../device/protocol/schema.js";
 import type { FirmwareRoom } from "../../gateway/firmware-room.js";
 import { createGateway, type Gateway, type GatewayOptions } from "../../gateway/gateway.js";
 import { createLog } from "../../gateway/telemetry/log.js";
+import { sampleReport } from "../../scripts/sample-report.js";
 import { onEnd, temporaryDirectory } from "../cleanup.js";
-import { altered, sampleReport } from "../device/protocol/samples.js";
+import { altered } from "../device/protocol/samples.js";
 
 export { temporaryDirectory };
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { altered, sampleReport } from "../device/protocol/samples.js";
+import { sampleReport } from "../../scripts/sample-report.js";
+import { altered } from "../device/protocol/samples.js";
 import { reportWithVolume, runGateway, withoutFirmware } from "./running.js";
 
 const report = sampleReport("DEV-1");

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, type TestContext, test } from "node:test";
 import { deviceTokenOf } from "../../gateway/access/secrets.js";
+import { sampleReport } from "../../scripts/sample-report.js";
 import { temporaryDirectory } from "../cleanup.js";
-import { sampleReport } from "../device/protocol/samples.js";
 import { bearer, deviceToken, monitorToken, type Running, reportWithVolume, runGateway } from "./running.js";
 
 const made = { deviceToken: undefined, monitorToken: undefined };

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { checkUplink, uplinks } from "../../../device/protocol/messages.js";
-import { altered, type Json, sampleReport } from "./samples.js";
+import { sampleReport } from "../../../scripts/sample-report.js";
+import { altered, type Json } from "./samples.js";
 
 interface FieldCase {
 	readonly path: string;

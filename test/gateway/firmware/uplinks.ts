@@ -1,7 +1,8 @@
 /** What a device says in the course of an update. */
 
 import { checkUplink, type Uplink } from "../../../device/protocol/messages.js";
-import { altered, sampleReport } from "../../device/protocol/samples.js";
+import { sampleReport } from "../../../scripts/sample-report.js";
+import { altered } from "../../device/protocol/samples.js";
 
 export function uplink(message: unknown): Uplink {
 	const checked = checkUplink(message);
