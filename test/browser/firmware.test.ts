@@ -3,11 +3,16 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
+import { skip } from "../../scripts/fixtures/chromium.js";
+import {
+	type Ending,
+	ScriptedDevice,
+	type ScriptedDeviceOptions,
+} from "../../scripts/fixtures/scripted-device.js";
 import { damaged, makeImage } from "../gateway/firmware/images.js";
 import { writeReleases } from "../gateway/firmware/releases.js";
 import { runGateway, temporaryDirectory } from "../gateway/running.js";
-import { browsing, skip } from "./browsing.js";
-import { type Ending, ScriptedDevice, type ScriptedDeviceOptions } from "./scripted-device.js";
+import { browsing } from "./browsing.js";
 
 const open = browsing();
 

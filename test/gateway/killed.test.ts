@@ -11,9 +11,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { type TestContext, test } from "node:test";
 import { build } from "esbuild";
-import { sampleReport } from "../../scripts/sample-report.js";
+import { altered, sampleReport } from "../../scripts/fixtures/sample-report.js";
 import { onEnd, temporaryDirectory } from "../cleanup.js";
-import { altered } from "../device/protocol/samples.js";
 import { makeImage } from "./firmware/images.js";
 import { bearer, Client } from "./running.js";
 

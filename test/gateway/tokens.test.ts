@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, type TestContext, test } from "node:test";
 import { deviceTokenOf } from "../../gateway/access/secrets.js";
-import { sampleReport } from "../../scripts/sample-report.js";
+import { sampleReport } from "../../scripts/fixtures/sample-report.js";
 import { temporaryDirectory } from "../cleanup.js";
 import { bearer, deviceToken, monitorToken, type Running, reportWithVolume, runGateway } from "./running.js";
 

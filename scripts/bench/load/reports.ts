@@ -1,6 +1,6 @@
 /** What the devices of a benchmark say: whole state reports, each with the moment at which it was sent. */
 
-import { sampleReport } from "../../sample-report.js";
+import { sampleReport } from "../../fixtures/sample-report.js";
 
 /** Digits of `now()`. */
 const stampDigits = 16;
