@@ -25,7 +25,7 @@ export interface Choice {
 	readonly refusal?: undefined;
 }
 
-/** What decides which image fits; what is not known counts as fitting (interface.md, section 5). */
+/** What decides which image fits; what is not known counts as fitting. */
 export interface Fit {
 	readonly model?: Model | undefined;
 	readonly chip?: Chip | undefined;

@@ -1,4 +1,4 @@
-/** What the gateway sends to monitors: interface.md section 3, and the answers of section 4, as JSON Schema. */
+/** What the gateway sends to monitors, and what it answers them, as JSON Schema. */
 
 import { models } from "../../device/protocol/schema.js";
 import { otaStatuses } from "../../gateway/sessions/device.js";

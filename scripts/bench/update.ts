@@ -21,7 +21,7 @@ import type { GatewayServer } from "./servers/gateway-server.js";
 const ballastBytes = 1_400_000;
 const benchmark = "update";
 const updateMs = 60_000;
-/** Of curl's speed, at least (issue "Updates over the air", 6): so of curl's time, at most. */
+/** A twentieth of curl's speed, at least: so of curl's time, at most. */
 const target = { of: "ratio", atMost: 20 } as const;
 
 export async function run(): Promise<readonly Row[]> {
