@@ -37,7 +37,7 @@ export interface Settings {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What holds where the environment says nothing (interface.md, section 1). */
+/** What holds where the environment says nothing. */
 export const defaultSettings: Settings = Object.freeze({
 	host: "127.0.0.1",
 	port: 8080,

@@ -33,12 +33,18 @@ export function isTemporary(name: string): boolean {
 /**
  * Replaces a file's content. Whoever reads it sees the old or the new one, also after a power cut.
  *
+ * @param mode who may read it; by default its owner alone
  * @throws {NodeJS.ErrnoException} the former content is still there then
  */
-export async function writeWhole(disk: Disk, path: string, content: string): Promise<void> {
+export async function writeWhole(
+	disk: Disk,
+	path: string,
+	content: string | Uint8Array,
+	mode = 0o600,
+): Promise<void> {
 	const temporary = temporaryName(path);
 	try {
-		const handle = await disk.open(temporary, "wx", 0o600);
+		const handle = await disk.open(temporary, "wx", mode);
 		try {
 			await handle.writeFile(content);
 			await handle.sync();

@@ -7,12 +7,11 @@
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { headBytes, ownDescriptor, readText } from "../device/protocol/image.js";
 import type { Model } from "../device/protocol/schema.js";
 import { build, type ModdableSdk, projectFolder } from "./moddable-sdk.js";
 
 const versionLine = /^CONFIG_APP_PROJECT_VER=.*$/m;
-/** Where interface.md's descriptor lies in an image: behind ESP-IDF's header and its descriptor. */
-const descriptorOffset = 0x120;
 
 export interface BoardBuildOptions {
 	readonly sdk: ModdableSdk;
@@ -128,10 +127,7 @@ export function readDescriptor(image: string): { readonly model: string; readonl
 	} catch {
 		throw new Error("the build made no image; what it printed says why");
 	}
-	const at = descriptorOffset;
-	if (bytes.length < at + 64 || bytes.toString("latin1", at, at + 4) !== "DAG1")
+	if (bytes.length < headBytes || bytes.readUInt32LE(ownDescriptor.offset) !== ownDescriptor.magic)
 		throw new Error("the image lacks the firmware's descriptor (hosts/esp32/board-descriptor.c)");
-	const text = (from: number, to: number) =>
-		bytes.toString("latin1", at + from, at + to).split("\0")[0] ?? "";
-	return { model: text(8, 24), version: text(24, 56) };
+	return { model: readText(bytes, ownDescriptor.model), version: readText(bytes, ownDescriptor.version) };
 }

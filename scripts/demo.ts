@@ -33,7 +33,8 @@ async function run(): Promise<void> {
 	process.on("SIGTERM", stop);
 
 	for (const model of models) {
-		const { serial, settingsFile, flashFile, release } = claimIdentity(settings.dataDir, model, undefined);
+		const identity = claimIdentity(settings.dataDir, model, undefined);
+		const { deviceId, serial, settingsFile, flashFile, release } = identity;
 		process.on("exit", release);
 		devices.push(
 			await VirtualDevice.start({
@@ -46,9 +47,9 @@ async function run(): Promise<void> {
 					token: gateway.tokens.device,
 				},
 				onBoot: ({ version, isPendingVerify }) => {
-					if (isPendingVerify) console.log(`${model}-${serial} starts ${version} for the first time`);
+					if (isPendingVerify) console.log(`${deviceId} starts ${version} for the first time`);
 				},
-				onExit: (exit) => console.error(`${model}-${serial} ended: ${describeExit(exit)}`),
+				onExit: (exit) => console.error(`${deviceId} ended: ${describeExit(exit)}`),
 			}),
 		);
 	}

@@ -7,6 +7,7 @@ import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { parseGatewayUrl } from "../device/network/gateway-url.js";
 import { type Model, models } from "../device/protocol/schema.js";
+import { ArgumentProblems, Problems } from "./build-command.js";
 
 export const usage = `npm run flash -- dev-1|proto-1 ssid=… password=… gateway=ws://192.168.1.20:8080/device token=…
   ca=ca.pem           for wss: the certificate authority of the gateway's certificate
@@ -17,16 +18,6 @@ data) of the gateway on this computer. An open network has an empty password=.`;
 
 const names = ["ssid", "password", "gateway", "token", "ca", "sntp", "port"] as const;
 type Name = (typeof names)[number];
-
-/** What stops the flashing: one sentence each. */
-export class FlashProblems extends Error {
-	readonly sentences: readonly string[];
-
-	constructor(sentences: readonly string[]) {
-		super(sentences.join("\n"));
-		this.sentences = sentences;
-	}
-}
 
 export interface FlashArguments {
 	readonly model: Model;
@@ -45,32 +36,30 @@ export interface ArgumentsOptions {
 	readonly findToken: () => string;
 }
 
-/** @throws FlashProblems */
+/** @throws ArgumentProblems */
 export function readArguments({ words, findToken }: ArgumentsOptions): FlashArguments {
 	const [first, ...pairs] = words;
-	const problems: string[] = [];
-	const given = readPairs(pairs, problems);
+	const problems = new Problems();
 	const model = models.find((one) => one.toLowerCase() === first?.toLowerCase());
-	if (!model) problems.unshift(modelProblem(first));
+	if (!model) problems.add(modelProblem(first));
+	const given = readPairs(pairs, problems);
 	checkNetwork(given, problems);
-	const { ca } = checkGateway(given, problems);
-	const token = given.token || tokenOf(findToken, problems);
-	if (problems.length > 0 || !model) throw new FlashProblems(problems);
+	const ca = checkGateway(given, problems);
+	const token = given.token || problems.attempt(() => tokenFrom(findToken));
+	if (problems.sentences.length > 0 || !model) throw new ArgumentProblems(problems.sentences);
 
-	const values = {
-		ssid: given.ssid,
-		password: given.password,
-		gateway: given.gateway,
-		token,
-		ca,
-		sntp: given.sntp,
-	};
+	const { ssid, password, gateway, sntp, port } = given;
 	return {
 		model,
-		settings: Object.entries(values).flatMap(([name, value]) => (value ? [`${name}=${value}`] : [])),
-		secrets: [given.password, token].filter((secret): secret is string => Boolean(secret)),
-		port: given.port || undefined,
+		settings: settingsOf({ ssid, password, gateway, token, ca, sntp }),
+		secrets: [password, token].filter((secret): secret is string => Boolean(secret)),
+		port: port || undefined,
 	};
+}
+
+/** Those of the values that were given, as mcconfig takes them. */
+export function settingsOf(values: Readonly<Record<string, string | undefined>>): readonly string[] {
+	return Object.entries(values).flatMap(([name, value]) => (value ? [`${name}=${value}`] : []));
 }
 
 function modelProblem(word: string | undefined): string {
@@ -81,7 +70,7 @@ function modelProblem(word: string | undefined): string {
 
 type Given = Partial<Record<Name, string>>;
 
-function readPairs(pairs: readonly string[], problems: string[]): Given {
+function readPairs(pairs: readonly string[], problems: Problems): Given {
 	const given: Given = {};
 	for (const [index, pair] of pairs.entries()) {
 		const equals = pair.indexOf("=");
@@ -89,63 +78,61 @@ function readPairs(pairs: readonly string[], problems: string[]): Given {
 		if (name !== undefined) given[name] = pair.slice(equals + 1);
 		// The word itself is not shown: it may be half of a password.
 		else
-			problems.push(
+			problems.add(
 				`Word ${index + 2} is no setting. There are ${names.map((one) => `${one}=`).join(" ")}, and a value with a space in it needs quotes.`,
 			);
 	}
 	return given;
 }
 
-function checkNetwork({ ssid, password }: Given, problems: string[]): void {
-	if (!ssid) problems.push("ssid=… is missing: the name of the Wi-Fi network.");
+function checkNetwork({ ssid, password }: Given, problems: Problems): void {
+	if (!ssid) problems.add("ssid=… is missing: the name of the Wi-Fi network.");
 	else if (Buffer.byteLength(ssid) > 32)
-		problems.push("ssid is longer than 32 bytes, which no Wi-Fi network's name is.");
+		problems.add("ssid is longer than 32 bytes, which no Wi-Fi network's name is.");
 	if (password === undefined)
-		problems.push("password=… is missing; for an open network write password= and nothing.");
+		problems.add("password=… is missing; for an open network write password= and nothing.");
 	else if (password !== "" && (password.length < 8 || password.length > 63))
-		problems.push("password must have 8 to 63 characters, as every WPA password has.");
+		problems.add("password must have 8 to 63 characters, as every WPA password has.");
 }
 
-function checkGateway({ gateway, ca }: Given, problems: string[]): { ca?: string } {
-	if (!gateway) {
-		problems.push(
+/** @returns the gateway's certificate authority, where there is one */
+function checkGateway({ gateway, ca }: Given, problems: Problems): string | undefined {
+	if (!gateway)
+		problems.add(
 			"gateway=… is missing: the address that npm start prints, e.g. ws://192.168.1.20:8080/device.",
 		);
-		return {};
-	}
-	let isSecure = false;
-	try {
-		const url = parseGatewayUrl(gateway);
-		isSecure = url.isSecure;
-		if (/^(localhost|127(\.\d+){3}|0\.0\.0\.0)$/.test(url.host))
-			problems.push(
-				`A board cannot reach ${url.host}: say the gateway's address in your network, and start it with HOST=0.0.0.0.`,
-			);
-	} catch (error) {
-		problems.push(error instanceof Error ? `${error.message}.` : String(error));
-		return {};
-	}
-	if (!isSecure) return {};
-	if (!ca) {
-		problems.push(
-			"wss needs ca=…: the PEM file of the certificate authority that signed the gateway's certificate.",
+	const url = gateway ? problems.attempt(() => parseGateway(gateway)) : undefined;
+	if (url && isThisComputer(url.host))
+		problems.add(
+			`A board cannot reach ${url.host}: say the gateway's address in your network, and start it with HOST=0.0.0.0.`,
 		);
-		return {};
-	}
+	return url?.isSecure ? problems.attempt(() => readAuthority(ca)) : undefined;
+}
+
+/** @throws Error whose message is a sentence */
+export function parseGateway(gateway: string): ReturnType<typeof parseGatewayUrl> {
 	try {
-		return { ca: readAuthority(ca) };
+		return parseGatewayUrl(gateway);
 	} catch (error) {
-		problems.push(error instanceof Error ? error.message : String(error));
-		return {};
+		throw new Error(error instanceof Error ? `${error.message}.` : String(error));
 	}
 }
+
+/** Whether that name of a host means whoever says it. */
+export function isThisComputer(host: string): boolean {
+	return /^(localhost|127(\.\d+){3}|0\.0\.0\.0)$/i.test(host);
+}
+
+export const authorityMissing =
+	"wss needs ca=…: the PEM file of the certificate authority that signed the gateway's certificate.";
 
 /**
  * @param file a certificate in PEM or DER
  * @returns its DER in base64, as the firmware takes it
  * @throws Error
  */
-export function readAuthority(file: string): string {
+export function readAuthority(file: string | undefined): string {
+	if (!file) throw new Error(authorityMissing);
 	try {
 		return new X509Certificate(readFileSync(file)).raw.toString("base64");
 	} catch {
@@ -153,11 +140,11 @@ export function readAuthority(file: string): string {
 	}
 }
 
-function tokenOf(findToken: () => string, problems: string[]): string {
+/** @throws Error that says how to come by one */
+export function tokenFrom(findToken: () => string): string {
 	try {
 		return findToken();
 	} catch (error) {
-		problems.push(`token=… is missing: ${error instanceof Error ? error.message : error}.`);
-		return "";
+		throw new Error(`token=… is missing: ${error instanceof Error ? error.message : error}.`);
 	}
 }

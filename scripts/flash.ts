@@ -3,22 +3,15 @@
  * says everything that is missing, since a build that fails for that takes minutes and says it in other words.
  */
 
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { isRecord } from "../device/protocol/schema.js";
-import { findDeviceToken } from "../hosts/virtual/node/device-token.js";
 import { buildBoard, flashBoard } from "./board-build.js";
 import { choosePort, findPorts, missingIdf } from "./board-tools.js";
-import { type FlashArguments, FlashProblems, readArguments, usage } from "./flash-arguments.js";
+import { findToken, Problems, packageVersion, runCommand } from "./build-command.js";
+import { type FlashArguments, readArguments, usage } from "./flash-arguments.js";
 import { findModdableSdk, type ModdableSdk, projectFolder } from "./moddable-sdk.js";
 import { RedactingPrinter } from "./redacting-printer.js";
 
-try {
-	await run(process.argv.slice(2));
-} catch (error) {
-	console.error(error instanceof Error ? error.message : error);
-	process.exitCode = 1;
-}
+await runCommand(run);
 
 async function run(words: readonly string[]): Promise<void> {
 	const { given, sdk, port } = prepare(words);
@@ -45,34 +38,15 @@ interface Prepared {
 	readonly port: string;
 }
 
-/** Collects every problem before it gives up. */
+/** @throws Error that says everything that is missing */
 function prepare(words: readonly string[]): Prepared {
-	const problems: string[] = [];
-	let isUsageWanted = false;
-	const attempt = <T>(action: () => T): T | undefined => {
-		try {
-			return action();
-		} catch (error) {
-			problems.push(error instanceof Error ? error.message : String(error));
-			isUsageWanted ||= error instanceof FlashProblems;
-			return undefined;
-		}
-	};
-	const findToken = () => findDeviceToken(process.env.DATA_DIR || "data");
-	const given = attempt(() => readArguments({ words, findToken }));
-	const sdk = attempt(() => findModdableSdk());
-	const idf = missingIdf(process.env);
-	if (idf) problems.push(idf);
+	const problems = new Problems();
+	const given = problems.attempt(() => readArguments({ words, findToken }));
+	const sdk = problems.attempt(() => findModdableSdk());
+	problems.add(missingIdf(process.env));
 	const named = words.find((word) => word.startsWith("port="))?.slice("port=".length);
 	const chosen = choosePort(named || process.env.UPLOAD_PORT, findPorts());
-	if ("problem" in chosen) problems.push(chosen.problem);
-	if (problems.length > 0 || !given || !sdk || "problem" in chosen)
-		throw new Error([...problems, ...(isUsageWanted ? ["", usage] : [])].join("\n"));
+	if ("problem" in chosen) problems.add(chosen.problem);
+	if (problems.sentences.length > 0 || !given || !sdk || "problem" in chosen) throw problems.asError(usage);
 	return { given, sdk, port: chosen.port };
-}
-
-function packageVersion(): string {
-	const value: unknown = JSON.parse(readFileSync(join(projectFolder, "package.json"), "utf8"));
-	if (isRecord(value) && typeof value.version === "string") return value.version;
-	throw new Error("package.json has no version");
 }

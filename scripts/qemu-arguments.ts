@@ -3,8 +3,16 @@
  * computer outside would mean the device itself in there, so it is rewritten, and that is said.
  */
 
-import { parseGatewayUrl } from "../device/network/gateway-url.js";
-import { FlashProblems, readAuthority } from "./flash-arguments.js";
+import { ArgumentProblems, Problems } from "./build-command.js";
+import {
+	type ArgumentsOptions,
+	authorityMissing,
+	isThisComputer,
+	parseGateway,
+	readAuthority,
+	settingsOf,
+	tokenFrom,
+} from "./flash-arguments.js";
 
 /** QEMU's user network: the computer that it runs on. */
 export const hostAddress = "10.0.2.2";
@@ -35,45 +43,30 @@ export interface QemuArguments {
 	readonly version: string | undefined;
 }
 
-export interface ArgumentsOptions {
-	/** The command line behind the script's name: `--name value`, `--name=value` or `name=value`. */
-	readonly words: readonly string[];
-	/** Called where no token was given. Throws an Error that says how to come by one. */
-	readonly findToken: () => string;
-}
-
-/** @throws FlashProblems */
+/**
+ * @param options with words as `--name value`, `--name=value` or `name=value`
+ * @throws ArgumentProblems
+ */
 export function readArguments({ words, findToken }: ArgumentsOptions): QemuArguments {
-	const problems: string[] = [];
+	const problems = new Problems();
 	const { given, mode } = readWords(words, problems);
 	if (mode === "keep") {
 		if (Object.keys(given).length > 0)
-			problems.push("keep goes on with a flash whose settings are compiled in: say it alone.");
-		if (problems.length > 0) throw new FlashProblems(problems);
+			problems.add("keep goes on with a flash whose settings are compiled in: say it alone.");
+		if (problems.sentences.length > 0) throw new ArgumentProblems(problems.sentences);
 		return { settings: [], secrets: [], remarks: [], mode, version: undefined };
 	}
 	/** An update finds its settings on the device. */
 	const isUpdate = mode === "build" && !given.gateway;
 
-	const attempt = <T>(action: () => T): T | undefined => {
-		try {
-			return action();
-		} catch (error) {
-			problems.push(error instanceof Error ? error.message : String(error));
-			return undefined;
-		}
-	};
 	const remarks: string[] = [];
-	const gateway = isUpdate ? undefined : attempt(() => gatewayFor(given, remarks));
-	const { ca: file } = given;
-	const ca = file ? attempt(() => readAuthority(file)) : undefined;
-	const token = given.token || (isUpdate ? undefined : attempt(() => tokenFrom(findToken)));
+	const gateway = isUpdate ? undefined : problems.attempt(() => gatewayFor(given, remarks));
+	const ca = given.ca ? problems.attempt(() => readAuthority(given.ca)) : undefined;
+	const token = given.token || (isUpdate ? undefined : problems.attempt(() => tokenFrom(findToken)));
 	const sntp = given.sntp && inside(given.sntp);
-	if (problems.length > 0) throw new FlashProblems(problems);
-
-	const values = { ssid: "qemu", gateway, token, ca, sntp };
+	if (problems.sentences.length > 0) throw new ArgumentProblems(problems.sentences);
 	return {
-		settings: Object.entries(values).flatMap(([name, value]) => (value ? [`${name}=${value}`] : [])),
+		settings: settingsOf({ ssid: "qemu", gateway, token, ca, sntp }),
 		secrets: token ? [token] : [],
 		remarks,
 		mode,
@@ -83,7 +76,7 @@ export function readArguments({ words, findToken }: ArgumentsOptions): QemuArgum
 
 function readWords(
 	words: readonly string[],
-	problems: string[],
+	problems: Problems,
 ): { given: Given; mode: QemuArguments["mode"] } {
 	const given: Given = {};
 	let mode: QemuArguments["mode"] = "run";
@@ -102,13 +95,13 @@ function readWords(
 		if (name === undefined || (equals < 0 && !word.startsWith("--"))) {
 			// The word itself is not shown: it may be half of a token.
 			const list = names.map((one) => `${one}=`).join(" ");
-			problems.push(`Word ${position} is no setting. There are ${list}, and ${modes.join(" and ")}.`);
+			problems.add(`Word ${position} is no setting. There are ${list}, and ${modes.join(" and ")}.`);
 			continue;
 		}
 		if (equals < 0) index += 1;
 		const value = equals < 0 ? words[index] : text.slice(equals + 1);
 		if (value) given[name] = value;
-		else problems.push(`${name}= has no value.`);
+		else problems.add(`${name}= has no value.`);
 	}
 	return { given, mode };
 }
@@ -118,11 +111,8 @@ function gatewayFor({ gateway, ca }: Given, remarks: string[]): string {
 		throw new Error(
 			"The gateway is missing: --gateway and the address that npm start prints, e.g. ws://127.0.0.1:8080/device.",
 		);
-	const { isSecure, host } = parse(gateway);
-	if (isSecure && !ca)
-		throw new Error(
-			"wss needs ca=…: the PEM file of the certificate authority that signed the gateway's certificate.",
-		);
+	const { isSecure, host } = parseGateway(gateway);
+	if (isSecure && !ca) throw new Error(authorityMissing);
 	const insideHost = inside(host);
 	if (insideHost === host) return gateway;
 	const url = gateway.replace(/^(wss?:\/\/)[^/:]+/i, `$1${insideHost}`);
@@ -131,22 +121,6 @@ function gatewayFor({ gateway, ca }: Given, remarks: string[]): string {
 	return url;
 }
 
-function parse(gateway: string): ReturnType<typeof parseGatewayUrl> {
-	try {
-		return parseGatewayUrl(gateway);
-	} catch (error) {
-		throw new Error(error instanceof Error ? `${error.message}.` : String(error));
-	}
-}
-
 function inside(host: string): string {
-	return /^(localhost|127(\.\d+){3}|0\.0\.0\.0)$/i.test(host) ? hostAddress : host;
-}
-
-function tokenFrom(findToken: () => string): string {
-	try {
-		return findToken();
-	} catch (error) {
-		throw new Error(`token=… is missing: ${error instanceof Error ? error.message : error}.`);
-	}
+	return isThisComputer(host) ? hostAddress : host;
 }

@@ -4,13 +4,11 @@
  */
 
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { isRecord } from "../device/protocol/schema.js";
-import { findDeviceToken } from "../hosts/virtual/node/device-token.js";
 import { binFolder, buildBoard } from "./board-build.js";
 import { missingIdf } from "./board-tools.js";
-import { FlashProblems } from "./flash-arguments.js";
+import { findToken, Problems, packageVersion, runCommand } from "./build-command.js";
 import { makeFlashImage } from "./flash-image.js";
 import { findModdableSdk, type ModdableSdk, projectFolder } from "./moddable-sdk.js";
 import { type QemuArguments, readArguments, usage } from "./qemu-arguments.js";
@@ -23,12 +21,7 @@ const flashFile = join(outputFolder, "flash.bin");
 const partitionsFile = join(projectFolder, "hosts", host, "sdkconfig", "partitions.csv");
 const flashBytes = 4 * 1024 * 1024;
 
-try {
-	await run(process.argv.slice(2));
-} catch (error) {
-	console.error(error instanceof Error ? error.message : error);
-	process.exitCode = 1;
-}
+await runCommand(run);
 
 async function run(words: readonly string[]): Promise<void> {
 	const { given, sdk, qemu } = prepare(words);
@@ -57,30 +50,16 @@ interface Prepared {
 	readonly qemu: string | undefined;
 }
 
-/** Collects every problem before it gives up. */
+/** @throws Error that says everything that is missing */
 function prepare(words: readonly string[]): Prepared {
-	const problems: string[] = [];
-	let isUsageWanted = false;
-	const attempt = <T>(action: () => T): T | undefined => {
-		try {
-			return action();
-		} catch (error) {
-			problems.push(error instanceof Error ? error.message : String(error));
-			isUsageWanted ||= error instanceof FlashProblems;
-			return undefined;
-		}
-	};
-	const findToken = () => findDeviceToken(process.env.DATA_DIR || "data");
-	const given = attempt(() => readArguments({ words, findToken }));
+	const problems = new Problems();
+	const given = problems.attempt(() => readArguments({ words, findToken }));
 	const isKept = given?.mode === "keep";
-	const sdk = isKept ? undefined : attempt(() => findModdableSdk());
-	const idf = isKept ? undefined : missingIdf(process.env);
-	if (idf) problems.push(idf);
-	if (isKept && !existsSync(flashFile))
-		problems.push("There is no flash to keep yet: give --gateway instead.");
-	const qemu = given?.mode === "build" ? undefined : attempt(() => findQemu(process.env));
-	if (problems.length > 0 || !given)
-		throw new Error([...problems, ...(isUsageWanted ? ["", usage] : [])].join("\n"));
+	const sdk = isKept ? undefined : problems.attempt(() => findModdableSdk());
+	if (!isKept) problems.add(missingIdf(process.env));
+	else if (!existsSync(flashFile)) problems.add("There is no flash to keep yet: give --gateway instead.");
+	const qemu = given?.mode === "build" ? undefined : problems.attempt(() => findQemu(process.env));
+	if (problems.sentences.length > 0 || !given) throw problems.asError(usage);
 	return { given, sdk, qemu };
 }
 
@@ -108,10 +87,4 @@ function writeFlash(): void {
 	mkdirSync(outputFolder, { recursive: true });
 	const folder = binFolder(outputFolder, host);
 	writeFileSync(flashFile, makeFlashImage({ folder, partitionsFile, flashBytes }), { mode: 0o600 });
-}
-
-function packageVersion(): string {
-	const value: unknown = JSON.parse(readFileSync(join(projectFolder, "package.json"), "utf8"));
-	if (isRecord(value) && typeof value.version === "string") return value.version;
-	throw new Error("package.json has no version");
 }

@@ -10,9 +10,12 @@ import { dirname, join } from "node:path";
 import { compare, parse, prerelease } from "semver";
 import { type Catalog, parseCatalog, type Release, type ReleaseImage } from "../gateway/firmware/catalog.js";
 import { ImageParser } from "../gateway/firmware/esp-image.js";
-import type { ImageInfo } from "../gateway/firmware/image-format.js";
+import type { ImageInfo } from "../gateway/firmware/image-head.js";
 import { errorCode } from "../gateway/start-error.js";
-import { moveInto, temporaryName, writeWhole } from "../gateway/whole-file.js";
+import { writeWhole } from "../gateway/whole-file.js";
+
+/** The gateway hands it all out, and may run as another user. */
+const publicMode = 0o644;
 
 /** Why there is no release; the message is for the person who wanted it. */
 export class ReleaseRefused extends Error {
@@ -45,13 +48,20 @@ export async function addRelease(releasesDir: string, release: NewRelease): Prom
 	try {
 		for (const { image, entry } of entries) {
 			const file = join(releasesDir, entry.path.slice("/releases/".length));
-			await writeImage(file, image);
+			await disk.mkdir(dirname(file), { recursive: true });
+			// Also over what a release that failed left there.
+			await writeWhole(disk, file, image, publicMode);
 			written.push(file);
 		}
 		const { version, date, notes } = release;
 		const added: Release = { version, date, notes, images: entries.map(({ entry }) => entry) };
 		const next = withRelease(catalog, added);
-		await writeWhole(disk, join(releasesDir, "catalog.json"), `${JSON.stringify(next, null, "\t")}\n`);
+		await writeWhole(
+			disk,
+			join(releasesDir, "catalog.json"),
+			`${JSON.stringify(next, null, "\t")}\n`,
+			publicMode,
+		);
 		return next;
 	} catch (error) {
 		for (const file of written) await disk.rm(file, { force: true });
@@ -111,25 +121,6 @@ function withRelease(catalog: Catalog, release: Release): Catalog {
 	const releases = [...catalog.releases, release].sort((a, b) => compare(b.version, a.version));
 	const latest = releases.find(({ version }) => prerelease(version) === null)?.version ?? null;
 	return { ...catalog, latest, releases };
-}
-
-/** Replaces what a release that failed left there. */
-async function writeImage(file: string, image: Uint8Array): Promise<void> {
-	await disk.mkdir(dirname(file), { recursive: true });
-	const temporary = temporaryName(file);
-	try {
-		const handle = await disk.open(temporary, "wx", 0o644);
-		try {
-			await handle.writeFile(image);
-			await handle.sync();
-		} finally {
-			await handle.close();
-		}
-		await moveInto(disk, temporary, file);
-	} catch (error) {
-		await disk.rm(temporary, { force: true });
-		throw error;
-	}
 }
 
 function messageOf(error: unknown): string {

@@ -10,12 +10,14 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { WebSocket } from "ws";
+import type { Model } from "../device/protocol/schema.js";
 import { createGateway } from "../gateway/gateway.js";
 import { createLog } from "../gateway/telemetry/log.js";
-import { launchChromium, logIn } from "../test/browser/browsing.js";
-import { ScriptedDevice, type ScriptedDeviceOptions } from "../test/browser/scripted-device.js";
-import { writeReleases } from "../test/gateway/firmware/releases.js";
-import { bearer, deviceToken, monitorToken } from "../test/gateway/running.js";
+import { encodeImage } from "../hosts/virtual/node/boot/encode-image.js";
+import { launchChromium, logIn } from "./fixtures/chromium.js";
+import { bearer, deviceToken, monitorToken } from "./fixtures/gateway.js";
+import { ScriptedDevice, type ScriptedDeviceOptions } from "./fixtures/scripted-device.js";
+import { addRelease } from "./release-folder.js";
 
 const folder = fileURLToPath(new URL("../gateway/dashboard/screenshots/", import.meta.url));
 const desktop = { width: 1280, height: 800 };
@@ -83,6 +85,14 @@ const devices: readonly Omit<ScriptedDeviceOptions, "url">[] = [
 	{ deviceId: "dev-1-e51c3a", version: "1.3.2" },
 ];
 
+const releases: readonly (readonly [version: string, date: string, ...models: Model[]])[] = [
+	["1.3.2", "2025-12-04", "DEV-1"],
+	["1.4.0", "2026-01-02", "DEV-1", "PROTO-1"],
+];
+
+/** As large as a board's. */
+const program = Buffer.alloc(1_300_000);
+
 const dataDir = await mkdtemp(join(tmpdir(), "gateway-screenshots-"));
 const releasesDir = join(dataDir, "releases");
 const log = createLog("silent");
@@ -91,11 +101,11 @@ const { url } = await gateway.listen();
 const browser = await launchChromium();
 try {
 	await mkdir(folder, { recursive: true });
-	await writeReleases(releasesDir, [
-		{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" },
-		{ version: "1.4.0", model: "PROTO-1", chip: "esp32s3" },
-		{ version: "1.3.2", model: "DEV-1", chip: "esp32s3" },
-	]);
+	for (const [version, date, ...ofModels] of releases) {
+		const board = { chip: "esp32s3", project: "device", idfVersion: "v6.0", segments: [program] } as const;
+		const images = ofModels.map((model) => encodeImage({ ...board, model, version }));
+		await addRelease(releasesDir, { version, date, notes: "", images });
+	}
 	const fleet = await Promise.all(devices.map((device) => new ScriptedDevice({ url, ...device }).connect()));
 	await updateSome(fleet);
 	await shootAll(

@@ -8,7 +8,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { isRecord, type Model } from "../device/protocol/schema.js";
-import { build, type Desktop, MissingTool, type ModdableSdk, projectFolder } from "./moddable-sdk.js";
+import { packageVersion } from "./build-command.js";
+import { build, type Desktop, type ModdableSdk, projectFolder } from "./moddable-sdk.js";
 
 /** mcsim's name in a person's configuration folder. */
 const signature = "tech.moddable.mcsim";
@@ -28,7 +29,7 @@ export interface SimulatorBuildOptions {
 export async function buildForSimulator(options: SimulatorBuildOptions): Promise<string> {
 	const { sdk, model, outputFolder, onOutput } = options;
 	const subplatform = model.toLowerCase();
-	const { version } = packageJson();
+	const version = packageVersion();
 	await build({
 		sdk,
 		platform: `${sdk.desktop}/${subplatform}`,
@@ -127,10 +128,4 @@ function arrangeWindow(configFolder: string): void {
 		writeFileSync(geometry, "[window]\nfullscreen=false\nmaximized=false\nx=0\ny=0\nwidth=900\nheight=810\n");
 	const preferences = join(configFolder, `${signature}.main.json`);
 	if (!existsSync(preferences)) writeFileSync(preferences, JSON.stringify({ colors: 1 }));
-}
-
-function packageJson(): { readonly version: string } {
-	const value: unknown = JSON.parse(readFileSync(join(projectFolder, "package.json"), "utf8"));
-	if (isRecord(value) && typeof value.version === "string") return { version: value.version };
-	throw new MissingTool("package.json has no version");
 }

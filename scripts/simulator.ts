@@ -6,7 +6,7 @@
 import { join } from "node:path";
 import { parseGatewayUrl } from "../device/network/gateway-url.js";
 import { type Model, models } from "../device/protocol/schema.js";
-import { findDeviceToken } from "../hosts/virtual/node/device-token.js";
+import { findToken, runCommand } from "./build-command.js";
 import { findModdableSdk, projectFolder } from "./moddable-sdk.js";
 import { buildForSimulator, type DeviceSettings, startSimulator } from "./simulator-app.js";
 
@@ -14,19 +14,16 @@ const usage = `npm run simulator -- dev-1|proto-1 [gateway=ws://127.0.0.1:8080/d
 The token comes from DEVICE_TOKEN, else from the data folder (DATA_DIR, or data) of the gateway on this computer.`;
 const settingNames: readonly string[] = ["gateway", "token", "ssid"];
 
-try {
-	const { model, given } = readArguments(process.argv.slice(2));
-	await run(model, given);
-} catch (error) {
-	console.error(error instanceof Error ? error.message : error);
-	process.exitCode = 1;
-}
+await runCommand((words) => {
+	const { model, given } = readArguments(words);
+	return run(model, given);
+});
 
 async function run(model: Model, given: DeviceSettings): Promise<void> {
 	const settings = {
 		ssid: "Simulated",
 		gateway: "ws://127.0.0.1:8080/device",
-		token: given.token ?? findDeviceToken(process.env.DATA_DIR || "data"),
+		token: given.token ?? findToken(),
 		...given,
 	};
 	parseGatewayUrl(settings.gateway);

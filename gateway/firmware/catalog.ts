@@ -22,7 +22,7 @@ import {
 } from "../../device/protocol/schema.js";
 import { errorCode } from "../start-error.js";
 import { type Disk, stateOf } from "../whole-file.js";
-import { isVersion } from "./image-format.js";
+import { isVersion } from "./image-head.js";
 
 const releaseImage = object({
 	model: oneOf(...models),

@@ -7,8 +7,8 @@
  */
 
 import { createHash } from "node:crypto";
-import { addToChecksum } from "./checksum.js";
-import { ImageError, type ImageInfo, layout, readChip, readDescriptors } from "./image-format.js";
+import { appDescriptor, headBytes, imageLayout } from "../../device/protocol/image.js";
+import { ImageError, type ImageInfo, readChip, readDescriptors } from "./image-head.js";
 
 /** First bytes of what is uploaded by mistake. */
 const otherFormats: readonly (readonly [string, string])[] = [
@@ -23,7 +23,6 @@ const otherFormats: readonly (readonly [string, string])[] = [
 const bootLoaderDescriptorMagic = 0x50;
 const bootLoaderOffsetOnEsp32 = 0x1000;
 const partitionTableOffset = 0x8000;
-const sha256Size = 32;
 const advice = "Upload the application alone (from a Moddable build: xs_esp32.bin).";
 
 /** A routine that pauses where it needs bytes that have not come yet. */
@@ -39,7 +38,7 @@ export class ImageParser {
 	readonly #steps: Step<never>;
 	#unread: Uint8Array = new Uint8Array(0);
 	#offset = 0;
-	#checksum: number = layout.checksumSeed;
+	#checksum: number = imageLayout.checksumSeed;
 	/** What is wrong already, while the bytes that follow may still give it a better name. */
 	#suspicion: ImageError | undefined;
 	#info: ImageInfo | undefined;
@@ -74,83 +73,76 @@ export class ImageParser {
 		if (this.#error) throw this.#error;
 		if (this.#suspicion) throw this.#suspicion;
 		if (this.#info) return this.#info;
-		if (this.#offset === 0) throw new ImageError("empty", "The file is empty.");
-		throw new ImageError("truncated", `The image is cut off: the file ends after ${this.#offset} bytes.`);
+		if (this.#offset === 0) throw new ImageError("The file is empty.");
+		throw new ImageError(`The image is cut off: the file ends after ${this.#offset} bytes.`);
 	}
 
 	*#parse(): Step<never> {
-		yield* this.#checkMagic();
-		const header = Buffer.concat([Uint8Array.of(layout.magic), yield* this.#take(layout.headerSize - 1)]);
-		const segments = header.readUInt8(1);
-		if (segments === 0 || segments > layout.maxSegments)
+		const head = Buffer.alloc(headBytes);
+		yield* this.#fill(head.subarray(0, 1));
+		if (head[0] !== imageLayout.magic) yield* this.#refuseFormat(head.readUInt8());
+		yield* this.#fill(head.subarray(1, imageLayout.headerBytes));
+		const segments = head.readUInt8(imageLayout.segmentCountOffset);
+		if (segments === 0 || segments > imageLayout.mostSegments)
 			throw new ImageError(
-				"bad_segments",
-				`The image names ${segments} segments; 1 to ${layout.maxSegments} are possible.`,
+				`The image names ${segments} segments; 1 to ${imageLayout.mostSegments} are possible.`,
 			);
-		const chip = readChip(header.readUInt16LE(12));
-		const hashAppended = header.readUInt8(23) === 1;
+		const chip = readChip(head);
 
 		const firstLength = yield* this.#segmentLength(1);
-		const descriptors = yield* this.#take(Math.min(firstLength, layout.descriptorsSize));
-		yield* this.#checkAppDescriptor(descriptors);
-		const description = readDescriptors(descriptors);
+		const descriptors = head.subarray(appDescriptor.offset).subarray(0, firstLength);
+		yield* this.#fill(descriptors);
+		if (head.readUInt32LE(appDescriptor.offset) !== appDescriptor.magic)
+			yield* this.#refuseDescriptor(descriptors[0]);
+		const description = readDescriptors(head);
 		this.#checksum = addToChecksum(this.#checksum, descriptors);
 		yield* this.#segmentData(firstLength - descriptors.length);
 		for (let segment = 2; segment <= segments; segment++)
 			yield* this.#segmentData(yield* this.#segmentLength(segment));
 
-		yield* this.#checkChecksum();
-		if (hashAppended) yield* this.#checkHash();
-		this.#info = { chip, ...description, size: this.#offset };
+		const padding = yield* this.#take(imageLayout.paddedTo - (this.#offset % imageLayout.paddedTo));
+		if (padding.at(-1) !== this.#checksum)
+			throw new ImageError("The image is damaged: its checksum does not match its content.");
+		if (head[imageLayout.hasDigestOffset] === 1) yield* this.#checkDigest();
+		const size = this.#offset;
+		this.#info = { chip, ...description };
 		yield* this.#some(1);
-		throw new ImageError(
-			"trailing_bytes",
-			`The image ends at ${this.#info.size} bytes, but more bytes follow. ${advice}`,
-		);
+		throw new ImageError(`The image ends at ${size} bytes, but more bytes follow. ${advice}`);
 	}
 
-	*#checkMagic(): Step<void> {
-		const first = (yield* this.#take(1)).readUInt8();
-		if (first === layout.magic) return;
-		const wrong = new ImageError(
-			"not_an_image",
+	/** @param first the file's first byte, which is not an image's */
+	*#refuseFormat(first: number): Step<never> {
+		this.#suspicion = new ImageError(
 			`This is no firmware image: it begins with 0x${first.toString(16).padStart(2, "0")}, not with 0xe9.`,
 		);
-		this.#suspicion = wrong;
-		if (first === 0xff) yield* this.#lookForBootLoader(wrong);
+		if (first === 0xff) {
+			// On an ESP32 a merged flash image is empty up to the boot loader.
+			yield* this.#skipTo(bootLoaderOffsetOnEsp32);
+			const isMerged = (yield* this.#take(1))[0] === imageLayout.magic;
+			throw isMerged ? mergedFlash() : this.#suspicion;
+		}
 		const start = String.fromCharCode(first) + (yield* this.#take(3)).toString("latin1");
 		const format = otherFormats.find(([magic]) => start.startsWith(magic));
-		throw format ? new ImageError("not_an_image", `This is ${format[1]}, no firmware image.`) : wrong;
+		throw format ? new ImageError(`This is ${format[1]}, no firmware image.`) : this.#suspicion;
 	}
 
-	/** On an ESP32 a merged flash image is empty (0xff) up to the boot loader at 0x1000. */
-	*#lookForBootLoader(otherwise: ImageError): Step<never> {
-		yield* this.#skip(bootLoaderOffsetOnEsp32 - this.#offset);
-		const found = (yield* this.#take(1)).readUInt8() === layout.magic;
-		throw found ? mergedFlash() : otherwise;
-	}
-
-	*#checkAppDescriptor(bytes: Buffer): Step<void> {
-		if (bytes.length >= 4 && bytes.readUInt32LE() === layout.appDescriptorMagic) return;
-		const isBootLoader = bytes.at(0) === bootLoaderDescriptorMagic;
-		this.#suspicion = isBootLoader
-			? new ImageError("boot_loader", `This is a boot loader, not an application. ${advice}`)
-			: new ImageError(
-					"no_descriptor",
-					`The image has no ESP-IDF application descriptor (0xabcd5432 at 0x20). ${advice}`,
-				);
-		yield* this.#skip(partitionTableOffset - this.#offset);
+	/** @param first byte of what is there in the place of ESP-IDF's application descriptor */
+	*#refuseDescriptor(first: number | undefined): Step<never> {
+		this.#suspicion = new ImageError(
+			first === bootLoaderDescriptorMagic
+				? `This is a boot loader, not an application. ${advice}`
+				: `The image has no ESP-IDF application descriptor (0xabcd5432 at 0x20). ${advice}`,
+		);
+		yield* this.#skipTo(partitionTableOffset);
 		const isMerged = (yield* this.#take(2)).readUInt16BE() === 0xaa50;
 		throw isMerged ? mergedFlash() : this.#suspicion;
 	}
 
 	*#segmentLength(segment: number): Step<number> {
-		const length = (yield* this.#take(layout.segmentHeaderSize)).readUInt32LE(4);
-		if (length % 4 === 0 && length < layout.segmentLimit) return length;
-		throw new ImageError(
-			"bad_segments",
-			`Segment ${segment} of the image has an impossible length, ${length} bytes.`,
-		);
+		const header = yield* this.#take(imageLayout.segmentHeaderBytes);
+		const length = header.readUInt32LE(imageLayout.segmentLengthOffset);
+		if (length % 4 === 0 && length < imageLayout.segmentLimit) return length;
+		throw new ImageError(`Segment ${segment} of the image has an impossible length, ${length} bytes.`);
 	}
 
 	*#segmentData(length: number): Step<void> {
@@ -161,32 +153,28 @@ export class ImageParser {
 		}
 	}
 
-	/** The checksum is the last byte of the padding to a multiple of 16, which is never empty. */
-	*#checkChecksum(): Step<void> {
-		const padding = yield* this.#take(16 - (this.#offset % 16));
-		if (padding.at(-1) === this.#checksum) return;
-		throw new ImageError("bad_checksum", "The image is damaged: its checksum does not match its content.");
-	}
-
-	*#checkHash(): Step<void> {
+	*#checkDigest(): Step<void> {
 		const expected = this.#hash.copy().digest();
-		const appended = yield* this.#take(sha256Size);
-		if (appended.equals(expected)) return;
-		throw new ImageError("bad_sha256", "The image is damaged: its SHA-256 does not match its content.");
+		if ((yield* this.#take(imageLayout.digestBytes)).equals(expected)) return;
+		throw new ImageError("The image is damaged: its SHA-256 does not match its content.");
 	}
 
 	*#take(length: number): Step<Buffer> {
 		const bytes = Buffer.alloc(length);
-		for (let filled = 0; filled < length; ) {
-			const part = yield* this.#some(length - filled);
-			bytes.set(part, filled);
-			filled += part.length;
-		}
+		yield* this.#fill(bytes);
 		return bytes;
 	}
 
-	*#skip(length: number): Step<void> {
-		for (let left = length; left > 0; ) left -= (yield* this.#some(left)).length;
+	*#fill(bytes: Buffer): Step<void> {
+		for (let filled = 0; filled < bytes.length; ) {
+			const part = yield* this.#some(bytes.length - filled);
+			bytes.set(part, filled);
+			filled += part.length;
+		}
+	}
+
+	*#skipTo(offset: number): Step<void> {
+		while (this.#offset < offset) yield* this.#some(offset - this.#offset);
 	}
 
 	/** The next bytes as they came, at least 1 and at most `most`. */
@@ -202,7 +190,23 @@ export class ImageParser {
 
 function mergedFlash(): ImageError {
 	return new ImageError(
-		"merged_flash",
 		`This is a merged flash image, with boot loader and partition table, for flashing by cable. ${advice}`,
 	);
+}
+
+/**
+ * All bytes, one on the other by exclusive or. Four at a time: byte by byte it would cost as much as the SHA-256 does.
+ *
+ * @param start the seed, or the checksum of the bytes before these
+ * @returns 0 to 255
+ */
+export function addToChecksum(start: number, bytes: Uint8Array): number {
+	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+	const whole = bytes.length & ~3;
+	let folded = 0;
+	for (let at = 0; at < whole; at += 4) folded ^= view.getInt32(at);
+	folded ^= folded >>> 16;
+	let checksum = start ^ ((folded ^ (folded >>> 8)) & 0xff);
+	for (const byte of bytes.subarray(whole)) checksum ^= byte;
+	return checksum;
 }

@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import type { Disk } from "../whole-file.js";
 import { ImageParser } from "./esp-image.js";
-import { ImageError, type ImageInfo } from "./image-format.js";
+import { ImageError, type ImageInfo } from "./image-head.js";
 import { PartDigests } from "./part-digests.js";
 
 export interface ImageFile {

@@ -12,7 +12,7 @@ import { errorCode } from "../start-error.js";
 import type { Disk } from "../whole-file.js";
 import type { Catalog, CatalogFile, Release, ReleaseImage } from "./catalog.js";
 import type { ImageFile, ImageFiles } from "./image-files.js";
-import { ImageError } from "./image-format.js";
+import { ImageError } from "./image-head.js";
 import { Recent } from "./recent.js";
 import type { Upload, UploadStore } from "./upload-store.js";
 
@@ -25,7 +25,7 @@ export interface Choice {
 	readonly refusal?: undefined;
 }
 
-/** What decides which image fits; what is not known counts as fitting (interface.md, section 5). */
+/** What decides which image fits; what is not known counts as fitting. */
 export interface Fit {
 	readonly model?: Model | undefined;
 	readonly chip?: Chip | undefined;

@@ -9,7 +9,7 @@ import { Busboy, type BusboyInstance } from "@fastify/busboy";
 import { errorCode } from "../start-error.js";
 import { ImageParser } from "./esp-image.js";
 import { HttpProblem } from "./http-problem.js";
-import { ImageError } from "./image-format.js";
+import { ImageError } from "./image-head.js";
 import type { Draft, Upload, UploadStore } from "./upload-store.js";
 
 /** What boundaries, headers and other fields of a form may add to the file, in bytes. */

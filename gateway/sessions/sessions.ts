@@ -10,7 +10,7 @@ import type { ChangeReason } from "./view.js";
 /** How a session ends; monitors are told of it once, by this word. */
 export type EndReason = Extract<ChangeReason, "disconnected" | "replaced" | "boot">;
 
-/** Close code of a session whose device connected anew (interface.md, section 1). */
+/** Close code of a session whose device connected anew. */
 export const replacedCloseCode = 4001;
 
 export interface SessionsOptions {

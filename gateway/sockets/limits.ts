@@ -1,6 +1,6 @@
 /**
  * Every number that bounds a socket, in one place, so that a test can shrink one and a reader can find them all.
- * Sources: interface.md, sections 2 to 4.
+ * What they mean for who connects is in gateway/api/asyncapi.yaml.
  */
 
 export interface SocketLimits {

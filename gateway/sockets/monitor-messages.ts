@@ -1,7 +1,6 @@
 /**
- * Every message from a monitor to the gateway, and what it is answered: interface specification sections 2.3 and 4.3,
- * interface.md section 4. Defined once, in the words of the device's messages, for the check, the types and the
- * AsyncAPI document.
+ * Every message from a monitor to the gateway, and what it is answered: interface specification sections 2.3 and 4.3.
+ * Defined once, in the words of the device's messages, for the check, the types and the AsyncAPI document.
  */
 
 import {

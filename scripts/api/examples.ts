@@ -2,10 +2,11 @@
 
 import type { CommandName, CommandOf, UplinkOf, UplinkType } from "../../device/protocol/messages.js";
 import type { MonitorMessageOf, MonitorMessageType } from "../../gateway/sockets/monitor-messages.js";
+import { sampleReport } from "../fixtures/sample-report.js";
 
-export const deviceId = "dev-1-a1b2c3";
+const report = sampleReport("DEV-1");
+export const { deviceId, timestamp } = report;
 export const sessionId = "8b0d3f5e-6d0c-4c7e-9a55-0d3a6f6b7c21";
-export const timestamp = "2026-11-20T12:00:00.000Z";
 
 export const commandExamples: { readonly [N in CommandName]: CommandOf<N> } = {
 	set_volume: { command: "set_volume", value: 40 },
@@ -21,38 +22,7 @@ export const commandExamples: { readonly [N in CommandName]: CommandOf<N> } = {
 };
 
 export const uplinkExamples: { readonly [T in UplinkType]: UplinkOf<T> } = {
-	state_report: {
-		type: "state_report",
-		deviceId,
-		timestamp,
-		system: {
-			mac_address: "02:00:00:a1:b2:c3",
-			model: "DEV-1",
-			firmware_version: "1.3.0",
-			idf_version: "v6.0",
-			cpu_freq_mhz: 240,
-			flash_size_mb: 16,
-			psram_size_mb: 8,
-		},
-		health: {
-			uptime_seconds: 3600,
-			free_heap_bytes: 190_000,
-			min_free_heap_bytes: 150_000,
-			reset_reason: "POWERON_RESET",
-		},
-		network: {
-			wifi_connected: true,
-			wifi_ssid: "home",
-			wifi_rssi: -50,
-			ip_address: "192.168.1.20",
-			websocket_connected: true,
-		},
-		peripherals: {
-			audio: { volume: 50, player_state: "idle", current_track: "none" },
-			led_ring: { state_id: 5, state_name: "rainbow", brightness_coef: 0.5 },
-			buttons: { btn_play: false, btn_mute: false, btn_vol_up: false, btn_vol_down: false },
-		},
-	},
+	state_report: report,
 	ota_progress: { type: "ota_progress", percent: 25, bytes_written: 262_144, bytes_total: 1_048_576 },
 	ota_complete: { type: "ota_complete" },
 	ota_error: { type: "ota_error", reason: "the server answered 404" },

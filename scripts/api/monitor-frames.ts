@@ -1,4 +1,4 @@
-/** What the gateway sends to monitors: interface.md section 3, and the answers of section 4, as JSON Schema. */
+/** What the gateway sends to monitors, and what it answers them, as JSON Schema. */
 
 import { models } from "../../device/protocol/schema.js";
 import { otaStatuses } from "../../gateway/sessions/device.js";
@@ -64,7 +64,7 @@ export const monitorFrames: Readonly<Record<string, Frame>> = {
 					connectedAt: timestamp,
 					lastSeenAt: timestamp,
 					remoteAddress: "192.168.1.20",
-					firmwareVersion: "1.3.0",
+					firmwareVersion: uplinkExamples.state_report.system.firmware_version,
 					metadata: { otaStatus: "idle", otaPercent: null, otaVersion: null, otaReason: null },
 					state: uplinkExamples.state_report,
 				},

@@ -1,6 +1,6 @@
 /** A firmware image of a given size, and the gateway that holds it: what the benchmarks of binaries begin with. */
 
-import { encodeImage } from "../../gateway/firmware/encode-image.js";
+import { encodeImage } from "../../hosts/virtual/node/boot/encode-image.js";
 
 const segmentBytes = 4 << 20;
 

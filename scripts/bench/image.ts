@@ -11,7 +11,7 @@ import { hasNginx, howToInstall, Nginx } from "./servers/nginx.js";
 const benchmark = "image";
 /** As large as the firmware of an ESP32-S3 is. */
 const imageBytes = 1 << 20;
-/** What a device fetches at a time (interface.md, section 6). */
+/** What a device fetches at a time (device/update/download.ts). */
 const blockBytes = 16 * 1024;
 
 export async function run(): Promise<readonly Row[]> {

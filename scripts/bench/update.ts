@@ -8,7 +8,7 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { promisify } from "node:util";
 import { WebSocket } from "ws";
-import { encodeImage } from "../../gateway/firmware/encode-image.js";
+import { encodeImage } from "../../hosts/virtual/node/boot/encode-image.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { VirtualDevice } from "../../hosts/virtual/node/virtual-device.js";
 import { Child } from "./child.js";
@@ -21,7 +21,7 @@ import type { GatewayServer } from "./servers/gateway-server.js";
 const ballastBytes = 1_400_000;
 const benchmark = "update";
 const updateMs = 60_000;
-/** Of curl's speed, at least (issue "Updates over the air", 6): so of curl's time, at most. */
+/** A twentieth of curl's speed, at least: so of curl's time, at most. */
 const target = { of: "ratio", atMost: 20 } as const;
 
 export async function run(): Promise<readonly Row[]> {

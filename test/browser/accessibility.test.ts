@@ -5,10 +5,11 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import type { AxeResults } from "axe-core";
 import type { Page } from "playwright-core";
+import { skip } from "../../scripts/fixtures/chromium.js";
+import { ScriptedDevice } from "../../scripts/fixtures/scripted-device.js";
 import { writeReleases } from "../gateway/firmware/releases.js";
 import { runGateway, temporaryDirectory } from "../gateway/running.js";
-import { browsing, skip } from "./browsing.js";
-import { ScriptedDevice } from "./scripted-device.js";
+import { browsing } from "./browsing.js";
 
 const open = browsing();
 const axePath = createRequire(import.meta.url).resolve("axe-core/axe.min.js");

@@ -4,42 +4,9 @@
  */
 
 import assert from "node:assert/strict";
-import { accessSync, constants } from "node:fs";
 import { after, type TestContext } from "node:test";
-import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
-import { monitorToken } from "../gateway/running.js";
-
-const places = [
-	"/usr/bin/chromium",
-	"/usr/bin/chromium-browser",
-	"/usr/bin/google-chrome",
-	"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-	"/Applications/Chromium.app/Contents/MacOS/Chromium",
-];
-
-/** Undefined where there is none on this computer. */
-export const chromiumPath = [process.env.CHROMIUM, ...places].find((path) => path && isExecutable(path));
-
-/** Of a test that needs Chromium: why it is left out, or false. */
-export const skip =
-	chromiumPath === undefined &&
-	"no Chromium was found: install it (Debian: apt-get install chromium) or set CHROMIUM to its path";
-
-/** Nothing that leaves this computer, and nothing that a container or a computer without a screen lacks. */
-const args = [
-	"--no-sandbox",
-	"--disable-gpu",
-	"--disable-quic",
-	"--no-first-run",
-	"--disable-background-networking",
-	"--disable-component-update",
-	"--disable-sync",
-];
-
-export function launchChromium(): Promise<Browser> {
-	if (chromiumPath === undefined) throw new Error(String(skip));
-	return chromium.launch({ executablePath: chromiumPath, args });
-}
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { launchChromium, logIn } from "../../scripts/fixtures/chromium.js";
 
 /** So long a test waits for what must come before it says that it did not. */
 const patienceMs = 60_000;
@@ -90,19 +57,4 @@ export function browsing() {
 		await page.goto(`${url}/${view}`);
 		return page;
 	};
-}
-
-/** Trades the monitor token for a cookie, as the login form does. */
-export async function logIn(request: Page["request"], url: string): Promise<void> {
-	const response = await request.post(`${url}/login`, { form: { token: monitorToken }, maxRedirects: 0 });
-	assert.equal(response.status(), 303);
-}
-
-function isExecutable(path: string): boolean {
-	try {
-		accessSync(path, constants.X_OK);
-		return true;
-	} catch {
-		return false;
-	}
 }

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { skip } from "../../scripts/fixtures/chromium.js";
+import { ScriptedDevice } from "../../scripts/fixtures/scripted-device.js";
 import { runGateway, temporaryDirectory } from "../gateway/running.js";
-import { browsing, skip } from "./browsing.js";
-import { ScriptedDevice } from "./scripted-device.js";
+import { browsing } from "./browsing.js";
 
 const open = browsing();
 describe("a gateway that restarts under the page", { skip }, () => {

@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Locator, Page } from "playwright-core";
 import { models } from "../../device/protocol/schema.js";
+import { skip } from "../../scripts/fixtures/chromium.js";
+import { ScriptedDevice, type ScriptedDeviceOptions } from "../../scripts/fixtures/scripted-device.js";
 import { runGateway } from "../gateway/running.js";
 import { runFleet } from "../system/fleet.js";
-import { browsing, skip } from "./browsing.js";
-import { ScriptedDevice, type ScriptedDeviceOptions } from "./scripted-device.js";
+import { browsing } from "./browsing.js";
 
 const open = browsing();
 

@@ -3,11 +3,16 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
+import { skip } from "../../scripts/fixtures/chromium.js";
+import {
+	type Ending,
+	ScriptedDevice,
+	type ScriptedDeviceOptions,
+} from "../../scripts/fixtures/scripted-device.js";
 import { damaged, makeImage } from "../gateway/firmware/images.js";
 import { writeReleases } from "../gateway/firmware/releases.js";
-import { runGateway, temporaryDirectory } from "../gateway/running.js";
-import { browsing, skip } from "./browsing.js";
-import { type Ending, ScriptedDevice, type ScriptedDeviceOptions } from "./scripted-device.js";
+import { bearer, monitorToken, runGateway, temporaryDirectory } from "../gateway/running.js";
+import { browsing } from "./browsing.js";
 
 const open = browsing();
 
@@ -23,7 +28,7 @@ async function setUp(
 	const dataDir = await temporaryDirectory(t);
 	const releasesDir = join(dataDir, "releases");
 	await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
-	const { url } = await runGateway(t, { dataDir, releasesDir });
+	const { url } = await runGateway(t, { dataDir, releasesDir, limits: { snapshotPauseMs: 10 } });
 	const fleet = await Promise.all(
 		devices.map((device, index) =>
 			new ScriptedDevice({ url, deviceId: `dev-1-00000${index}`, ...device }).connect(),
@@ -185,6 +190,20 @@ describe("a roll-out", { skip }, () => {
 			fleet.map(({ commands }) => commands.length),
 			[1, 0, 0, 0, 0],
 		);
+	});
+
+	test("goes on without a device that is forgotten meanwhile", async (t) => {
+		const { page, url, fleet } = await setUp(t, [{ ending: "waits" }, { ending: "updates" }]);
+		await page.getByLabel("At a time").selectOption("1");
+		await page.getByRole("button", { name: "Update all outdated (2)" }).click();
+		await row(page, 0).getByText("Downloading 0 %").waitFor();
+		fleet[0]?.close();
+		await row(page, 0).getByText("away").waitFor();
+		const path = `${url}/api/devices/dev-1-000000`;
+		const { status } = await fetch(path, { method: "DELETE", headers: bearer(monitorToken) });
+		assert.equal(status, 204);
+		await page.getByText("Done, 2 devices to 1.4.0: 1 updated, 1 failed").waitFor();
+		await page.getByText("dev-1-000000 failed: The device was forgotten while it was away.").waitFor();
 	});
 
 	test("goes on where it was when the gateway was away meanwhile", async (t) => {

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Page } from "playwright-core";
-import { deviceToken, monitorToken, runGateway, wholeFleetAtOnce } from "../gateway/running.js";
+import { skip } from "../../scripts/fixtures/chromium.js";
+import { ScriptedDevice, type ScriptedDeviceOptions } from "../../scripts/fixtures/scripted-device.js";
+import { bearer, deviceToken, monitorToken, runGateway, wholeFleetAtOnce } from "../gateway/running.js";
 import { runFleet } from "../system/fleet.js";
-import { browsing, skip } from "./browsing.js";
-import { ScriptedDevice, type ScriptedDeviceOptions } from "./scripted-device.js";
+import { browsing } from "./browsing.js";
 
 const open = browsing();
 
@@ -137,6 +138,39 @@ describe("the fleet", { skip }, () => {
 		await page.getByRole("combobox", { name: "Version" }).selectOption("1.2.0");
 		await page.getByText("1 of 3 devices").waitFor();
 		assert.deepEqual(await names(page), ["dev-1-bbbbbb"]);
+	});
+
+	test("loses who is forgotten, in the list and on its own page, and nothing else", async (t) => {
+		const { url } = await runGateway(t, { limits: { snapshotPauseMs: 10 } });
+		const connect = (id: string) => new ScriptedDevice({ url, deviceId: `dev-1-${id}` }).connect();
+		const [stays, goes] = [await connect("aaaaaa"), await connect("bbbbbb")];
+		t.after(() => {
+			for (const device of [stays, goes]) device.close();
+		});
+		const list = await open(t, url);
+		await list.getByText("2 devices, 2 connected").waitFor();
+		const looked = await open(t, url, { view: "#/device/dev-1-bbbbbb" });
+		await looked.getByLabel("Volume", { exact: true }).waitFor();
+		const other = await open(t, url, { view: "#/device/dev-1-aaaaaa" });
+		await other.getByRole("searchbox", { name: "Search what it said" }).fill("battery");
+
+		goes.close();
+		await list.getByText("2 devices, 1 connected").waitFor();
+		const path = `${url}/api/devices/dev-1-bbbbbb`;
+		const { status } = await fetch(path, { method: "DELETE", headers: bearer(monitorToken) });
+		assert.equal(status, 204);
+		await list.getByText("1 device, 1 connected").waitFor();
+		assert.deepEqual(await names(list), ["dev-1-aaaaaa"]);
+		await looked.getByText("No device is called dev-1-bbbbbb").waitFor();
+		stays.report({ "peripherals.audio.volume": 7 });
+		await other.locator(".hero").getByText("7", { exact: true }).waitFor();
+		const search = other.getByRole("searchbox", { name: "Search what it said" });
+		assert.equal(await search.inputValue(), "battery", "what a person typed is still there");
+
+		await goes.connect();
+		await list.getByText("2 devices, 2 connected").waitFor();
+		await looked.getByRole("heading", { name: "dev-1-bbbbbb" }).waitFor();
+		assert.equal(await looked.getByLabel("Volume", { exact: true }).isEnabled(), true);
 	});
 
 	test("renders of a thousand devices only what is seen", async (t) => {

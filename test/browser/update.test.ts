@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/cable.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
+import { skip } from "../../scripts/fixtures/chromium.js";
 import { runFleet } from "../system/fleet.js";
-import { browsing, skip } from "./browsing.js";
+import { browsing } from "./browsing.js";
 
 const open = browsing();
 

@@ -4,7 +4,7 @@ import { checkCommand, checkUplink, commands, uplinks } from "../../device/proto
 import { models } from "../../device/protocol/schema.js";
 import { checkMonitorMessage, monitorMessages } from "../../gateway/sockets/monitor-messages.js";
 import { commandExamples, monitorExamples, uplinkExamples } from "../../scripts/api/examples.js";
-import { altered, type Json, sampleReport } from "../device/protocol/samples.js";
+import { altered, type Json, sampleReport } from "../../scripts/fixtures/sample-report.js";
 import { ApiDocument } from "./api-schemas.js";
 import { type Client, type Frame, runGateway } from "./running.js";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, test } from "node:test";
-import { altered, sampleReport } from "../device/protocol/samples.js";
+import { altered, sampleReport } from "../../scripts/fixtures/sample-report.js";
 import { bearer, deviceToken, monitorToken, reportWithVolume, runGateway } from "./running.js";
 
 const named = { "Device-Id": "dev-1-a1b2c3" };

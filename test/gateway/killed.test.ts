@@ -11,8 +11,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { type TestContext, test } from "node:test";
 import { build } from "esbuild";
+import { altered, sampleReport } from "../../scripts/fixtures/sample-report.js";
 import { onEnd, temporaryDirectory } from "../cleanup.js";
-import { altered, sampleReport } from "../device/protocol/samples.js";
 import { makeImage } from "./firmware/images.js";
 import { bearer, Client } from "./running.js";
 

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, test } from "node:test";
 import { createLog } from "../../gateway/telemetry/log.js";
+import { altered, sampleReport } from "../../scripts/fixtures/sample-report.js";
 import { temporaryDirectory } from "../cleanup.js";
-import { altered, sampleReport } from "../device/protocol/samples.js";
 import { bearer, deviceToken, monitorToken, type Running, reportWithVolume, runGateway } from "./running.js";
 
 const named = { "Device-Id": "dev-1-a1b2c3", "Device-Model": "DEV-1", "Device-Chip": "esp32s3" };

@@ -12,13 +12,11 @@ import type { Model } from "../../device/protocol/schema.js";
 import type { FirmwareRoom } from "../../gateway/firmware-room.js";
 import { createGateway, type Gateway, type GatewayOptions } from "../../gateway/gateway.js";
 import { createLog } from "../../gateway/telemetry/log.js";
+import { bearer, deviceToken, monitorToken, wholeFleetAtOnce } from "../../scripts/fixtures/gateway.js";
+import { altered, sampleReport } from "../../scripts/fixtures/sample-report.js";
 import { onEnd, temporaryDirectory } from "../cleanup.js";
-import { altered, sampleReport } from "../device/protocol/samples.js";
 
-export { temporaryDirectory };
-
-export const deviceToken = "device-token-of-the-tests";
-export const monitorToken = "monitor-token-of-the-tests";
+export { bearer, deviceToken, monitorToken, temporaryDirectory, wholeFleetAtOnce };
 
 export interface SessionRecord {
 	readonly sessionId: string;
@@ -30,11 +28,6 @@ export interface SessionRecord {
 	readonly state: unknown;
 	readonly [name: string]: unknown;
 }
-
-/** For fleets that one test's address stands for: no admission by rate. */
-export const wholeFleetAtOnce = {
-	limits: { devicesASecond: 100_000, deviceBurst: 100_000, upgradesInTwoSeconds: 100_000 },
-};
 
 /** A frame that a monitor got; fields are there by its type. */
 export interface Frame {
@@ -195,10 +188,6 @@ export async function runGateway(t: TestContext, options: GatewayOptions = {}): 
 			return { status: response.statusCode, headers: response.headers, body };
 		},
 	};
-}
-
-export function bearer(token: string): { Authorization: string } {
-	return { Authorization: `Bearer ${token}` };
 }
 
 /** A DEV-1's report that differs from others by its volume. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { altered, sampleReport } from "../device/protocol/samples.js";
+import { altered, sampleReport } from "../../scripts/fixtures/sample-report.js";
 import { reportWithVolume, runGateway, withoutFirmware } from "./running.js";
 
 const report = sampleReport("DEV-1");

@@ -8,8 +8,8 @@ import { describe, type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { deviceTokenOf } from "../../gateway/access/secrets.js";
 import { retire, rotate, tokenPath, writeTokenFile } from "../../gateway/access/token-file.js";
+import { sampleReport } from "../../scripts/fixtures/sample-report.js";
 import { temporaryDirectory } from "../cleanup.js";
-import { sampleReport } from "../device/protocol/samples.js";
 import { bearer, deviceToken, monitorToken, type Running, reportWithVolume, runGateway } from "./running.js";
 
 const made = { deviceToken: undefined, monitorToken: undefined };

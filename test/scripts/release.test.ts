@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/cable.js";
@@ -50,6 +50,15 @@ describe("a release", () => {
 			],
 		);
 		assert.ok((await readFile(join(folder, "proto-1/firmware-v1.4.0.bin"))).equals(board));
+	});
+
+	test("can be read by a gateway that runs as another user", async (t) => {
+		const folder = await temporaryDirectory(t);
+		await addRelease(folder, release("1.4.0"));
+		for (const name of ["catalog.json", "virtual/dev-1/firmware-v1.4.0.bin"]) {
+			const { mode } = await stat(join(folder, name));
+			assert.equal(mode & 0o777, 0o644 & ~process.umask(), name);
+		}
 	});
 
 	test("is the latest where its version is the highest that is no pre-release", async (t) => {
@@ -163,7 +172,7 @@ describe("npm run release", () => {
 					all.some((one) => one.deviceId === deviceId && one.metadata.otaStatus === "updated"),
 			);
 		}
-		assert.match(demo.output(), /DEV-1-\w{6} starts 1\.1\.0 for the first time/);
+		assert.match(demo.output(), /^dev-1-[0-9a-f]{6} starts 1\.1\.0 for the first time$/m);
 		demo.process.kill("SIGINT");
 		assert.equal(await demo.exitCode, 0);
 

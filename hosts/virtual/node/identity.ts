@@ -10,12 +10,18 @@ import { join } from "node:path";
 import type { Model } from "../../../device/protocol/schema.js";
 
 export interface Identity {
+	readonly deviceId: string;
 	/** The last three bytes of the MAC, in hex. */
 	readonly serial: string;
 	readonly settingsFile: string;
 	readonly flashFile: string;
 	/** Lets another process take this identity. */
 	release(): void;
+}
+
+/** As the firmware makes it. @param serial the last three bytes of the MAC, in hex */
+export function deviceIdOf(model: Model, serial: string): string {
+	return `${model.toLowerCase()}-${serial}`;
 }
 
 /**
@@ -39,7 +45,8 @@ export function claimIdentity(dataDir: string, model: Model, serial: string | un
 }
 
 function claim(dataDir: string, model: Model, serial: string): Identity | undefined {
-	const folder = join(dataDir, "virtual", `${model.toLowerCase()}-${serial}`);
+	const deviceId = deviceIdOf(model, serial);
+	const folder = join(dataDir, "virtual", deviceId);
 	const lock = join(folder, "pid");
 	mkdirSync(folder, { recursive: true });
 	if (isHeld(lock)) return undefined;
@@ -51,6 +58,7 @@ function claim(dataDir: string, model: Model, serial: string): Identity | undefi
 		return undefined;
 	}
 	return {
+		deviceId,
 		serial,
 		settingsFile: join(folder, "settings.json"),
 		flashFile: join(folder, "flash.bin"),

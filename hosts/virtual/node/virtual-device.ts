@@ -16,6 +16,7 @@ import { flashBytes, type SlotIndex } from "./boot/partitions.js";
 import { programFile } from "./boot/program-file.js";
 import { buildMachine, type Program } from "./build.js";
 import { buildFirmware } from "./firmware.js";
+import { deviceIdOf } from "./identity.js";
 import {
 	type Channel,
 	type ChannelHandler,
@@ -144,7 +145,7 @@ export class VirtualDevice {
 	}
 
 	get deviceId(): string {
-		return `${this.#options.model.toLowerCase()}-${this.#options.serial}`;
+		return deviceIdOf(this.#options.model, this.#options.serial);
 	}
 
 	/** The machine that runs now; another one after a restart. */

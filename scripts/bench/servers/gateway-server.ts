@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createGateway } from "../../../gateway/gateway.js";
+import { wholeFleetAtOnce } from "../../fixtures/gateway.js";
 import { serve } from "../child.js";
 import { usage } from "./usage.js";
 
@@ -15,7 +16,7 @@ const gateway = createGateway({
 	dataDir,
 	releasesDir: join(dataDir, "releases"),
 	// One address stands for a whole fleet here, which has to be there before anything is measured.
-	limits: { devicesASecond: 100_000, deviceBurst: 100_000, upgradesInTwoSeconds: 100_000 },
+	...wholeFleetAtOnce,
 });
 
 const handlers = {

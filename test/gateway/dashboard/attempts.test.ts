@@ -8,12 +8,12 @@ import {
 	Attempts,
 	isConfirmedBy,
 } from "../../../gateway/dashboard/page/model/attempts.js";
-import { altered, type Json, sampleReport } from "../../device/protocol/samples.js";
+import { altered, type Json, sampleReport } from "../../../scripts/fixtures/sample-report.js";
 
 const deviceId = "proto-1-a1b2c3";
 
 function report(changes: Readonly<Record<string, Json>> = {}): StateReport {
-	const message = Object.entries(changes).reduce(
+	const message = Object.entries(changes).reduce<Readonly<Record<string, Json>>>(
 		(former, [path, value]) => altered(former, path, value),
 		sampleReport("PROTO-1"),
 	);

@@ -103,6 +103,13 @@ describe("a roll-out", () => {
 		assert.equal(cancel(rollout), rollout);
 	});
 
+	test("does not wait for a device that was forgotten", () => {
+		const rollout = heard(beginNext(plan({ stopAfter: 1 })), "a", undefined);
+		assert.equal(statuses(rollout), "a failed, b running, c cancelled, d cancelled, e cancelled");
+		assert.match(rollout.items[0]?.reason ?? "", /forgotten/);
+		assert.equal(heard(plan(), "a", undefined).items[0]?.status, "waiting");
+	});
+
 	test("hears of a device only while that is on it", () => {
 		const rollout = asked(plan(), "a");
 		const former = heard(rollout, "a", stands("failed", null, "the update before this one"));

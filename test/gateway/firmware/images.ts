@@ -1,7 +1,7 @@
 /** Firmware images for tests, whole ones and ones with a single thing wrong. */
 
 import { createHash } from "node:crypto";
-import { encodeImage, type ImageContent } from "../../../gateway/firmware/encode-image.js";
+import { encodeImage, type ImageContent } from "../../../hosts/virtual/node/boot/encode-image.js";
 
 const content: ImageContent = {
 	chip: "esp32s3",

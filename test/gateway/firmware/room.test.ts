@@ -8,7 +8,7 @@ import { describe, test } from "node:test";
 import { createGateway } from "../../../gateway/gateway.js";
 import { StartError } from "../../../gateway/start-error.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
-import { altered, sampleReport } from "../../device/protocol/samples.js";
+import { altered, sampleReport } from "../../../scripts/fixtures/sample-report.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../running.js";
 import { makeImage } from "./images.js";
 import { writeReleases } from "./releases.js";

@@ -1,7 +1,7 @@
 /** What a device says in the course of an update. */
 
 import { checkUplink, type Uplink } from "../../../device/protocol/messages.js";
-import { altered, sampleReport } from "../../device/protocol/samples.js";
+import { altered, sampleReport } from "../../../scripts/fixtures/sample-report.js";
 
 export function uplink(message: unknown): Uplink {
 	const checked = checkUplink(message);

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { buildBoard, flashBoard, writeSdkconfig } from "../../../scripts/board-build.js";
 import { choosePort, findPorts, missingIdf } from "../../../scripts/board-tools.js";
-import { FlashProblems, readArguments } from "../../../scripts/flash-arguments.js";
+import { ArgumentProblems } from "../../../scripts/build-command.js";
+import { readArguments } from "../../../scripts/flash-arguments.js";
 import { type ModdableSdk, projectFolder } from "../../../scripts/moddable-sdk.js";
 import { RedactingPrinter } from "../../../scripts/redacting-printer.js";
 
@@ -28,7 +29,7 @@ function problemsOf(words: readonly string[]): readonly string[] {
 	try {
 		readArguments({ words, findToken });
 	} catch (error) {
-		if (error instanceof FlashProblems) return error.sentences;
+		if (error instanceof ArgumentProblems) return error.sentences;
 		throw error;
 	}
 	return [];

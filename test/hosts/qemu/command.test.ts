@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { binFolder, writeSdkconfig } from "../../../scripts/board-build.js";
-import { FlashProblems } from "../../../scripts/flash-arguments.js";
+import { ArgumentProblems } from "../../../scripts/build-command.js";
 import { makeFlashImage, readPartitions } from "../../../scripts/flash-image.js";
 import { projectFolder } from "../../../scripts/moddable-sdk.js";
 import { type QemuArguments, readArguments } from "../../../scripts/qemu-arguments.js";
@@ -25,7 +25,7 @@ function problemsOf(...words: string[]): string {
 	try {
 		read(...words);
 	} catch (error) {
-		if (error instanceof FlashProblems) return error.message;
+		if (error instanceof ArgumentProblems) return error.message;
 		throw error;
 	}
 	return "";

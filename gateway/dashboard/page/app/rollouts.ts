@@ -57,13 +57,12 @@ export class Rollouts {
 
 	/** A device's update stands differently, perhaps. */
 	onDevice(key: string): void {
-		const metadata = this.#options.metadataOf(key);
-		if (!this.#current || !metadata) return;
-		this.#set(heard(this.#current, key, metadata));
+		if (!this.#current) return;
+		this.#set(heard(this.#current, key, this.#options.metadataOf(key)));
 		this.#askNext();
 	}
 
-	/** All devices are known anew: what was asked for when the connection was lost is settled. */
+	/** All devices are known anew: what was asked for when the connection was lost is settled, and so is who was forgotten. */
 	onSnapshot(): void {
 		for (const key of this.#unanswered)
 			if (this.#current) this.#set(unanswered(this.#current, key, this.#options.metadataOf(key)));

@@ -80,8 +80,8 @@ export function unanswered(rollout: Rollout, key: string, metadata: OtaMetadata 
 	return change(rollout, key, ["asked"], () => ({ status }));
 }
 
-/** Takes in how a device's update stands. */
-export function heard(rollout: Rollout, key: string, metadata: OtaMetadata): Rollout {
+/** Takes in how a device's update stands. @param metadata undefined: the gateway does not know the device any more */
+export function heard(rollout: Rollout, key: string, metadata: OtaMetadata | undefined): Rollout {
 	const next = change(rollout, key, ["running"], ({ percent }) => advance(percent, metadata));
 	return isStopped(next) ? callOff(next, stoppedReason(next)) : next;
 }
@@ -114,7 +114,9 @@ export function overallPercent({ items }: Rollout): number {
 	return items.length === 0 ? 100 : Math.floor(done.reduce((sum, part) => sum + part, 0) / items.length);
 }
 
-function advance(percent: number, { otaStatus, otaPercent, otaReason }: OtaMetadata): Partial<Item> {
+function advance(percent: number, metadata: OtaMetadata | undefined): Partial<Item> {
+	if (!metadata) return { status: "failed", reason: "The device was forgotten while it was away." };
+	const { otaStatus, otaPercent, otaReason } = metadata;
 	switch (otaStatus) {
 		case "updated":
 			return { status: "updated", percent: 100 };

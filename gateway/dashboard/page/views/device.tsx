@@ -88,7 +88,7 @@ function Unknown({ deviceKey }: { deviceKey: string }) {
 	return (
 		<div class="empty">
 			<h1>No device is called {deviceKey}</h1>
-			<p>It has never reached this gateway since that was started, or it goes by another name now.</p>
+			<p>It has never reached this gateway, was forgotten, or goes by another name now.</p>
 			<p>
 				<a href="#/">All devices</a>
 			</p>

@@ -6,7 +6,7 @@
 
 import { createHash } from "node:crypto";
 import type { Model } from "../../../../device/protocol/schema.js";
-import { encodeImage } from "../../../../gateway/firmware/encode-image.js";
+import { encodeImage } from "./encode-image.js";
 import type { Flash } from "./flash.js";
 import { slots } from "./partitions.js";
 

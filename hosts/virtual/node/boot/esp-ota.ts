@@ -3,6 +3,7 @@
  * sector is erased when is what decides whether a power cut bricks a board, so nothing here is simpler than there.
  */
 
+import { imageLayout } from "../../../../device/protocol/image.js";
 import { type Flash, sectorBytes } from "./flash.js";
 import { verifyImage } from "./image.js";
 import {
@@ -16,8 +17,6 @@ import {
 	writeEntry,
 } from "./ota-data.js";
 import { type SlotIndex, slots } from "./partitions.js";
-
-const imageMagic = 0xe9;
 
 /** One update that is being written: esp_ota_handle_t. */
 interface Handle {
@@ -65,7 +64,7 @@ export class EspOta {
 		const from = wroteBytes % sectorBytes === 0 ? firstSector : firstSector + 1;
 		if (lastSector >= from)
 			this.#flash.erase(offset + from * sectorBytes, (lastSector - from + 1) * sectorBytes);
-		if (wroteBytes === 0 && bytes[0] !== imageMagic) throw new Error("ESP_ERR_OTA_VALIDATE_FAILED");
+		if (wroteBytes === 0 && bytes[0] !== imageLayout.magic) throw new Error("ESP_ERR_OTA_VALIDATE_FAILED");
 		this.#flash.write(offset + wroteBytes, bytes);
 		handle.wroteBytes += bytes.byteLength;
 	}

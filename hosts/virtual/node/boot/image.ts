@@ -4,6 +4,7 @@
  */
 
 import { createHash } from "node:crypto";
+import { appDescriptor, chipIds, imageLayout, readText } from "../../../../device/protocol/image.js";
 import type { Flash } from "./flash.js";
 import type { Partition } from "./partitions.js";
 
@@ -16,27 +17,23 @@ export interface VerifiedImage {
 	readonly bytes: Buffer;
 }
 
-const headerBytes = 24;
-const segmentHeaderBytes = 8;
-const mostSegments = 16;
-const magic = 0xe9;
-const checksumSeed = 0xef;
-const virtualChip = 0xfff0;
-
 /** @throws Error that says why the image does not start */
 export function verifyImage(flash: Flash, slot: Partition): VerifiedImage {
+	const { headerBytes, segmentHeaderBytes, mostSegments, paddedTo, digestBytes } = imageLayout;
 	const header = flash.read(slot.offset, headerBytes);
-	if (header.readUInt8(0) !== magic) throw new Error("no image");
-	if (header.readUInt16LE(12) !== virtualChip) throw new Error("an image for another chip");
-	const segmentCount = header.readUInt8(1);
+	if (header.readUInt8(0) !== imageLayout.magic) throw new Error("no image");
+	if (header.readUInt16LE(imageLayout.chipIdOffset) !== chipIds.virtual)
+		throw new Error("an image for another chip");
+	const segmentCount = header.readUInt8(imageLayout.segmentCountOffset);
 	if (segmentCount < 1 || segmentCount > mostSegments) throw new Error("an impossible number of segments");
 
-	let end = headerBytes;
-	let checksum = checksumSeed;
+	let end: number = headerBytes;
+	let checksum: number = imageLayout.checksumSeed;
 	const segments: Buffer[] = [];
 	for (let index = 0; index < segmentCount; index++) {
 		requireRoom(slot, end + segmentHeaderBytes);
-		const length = flash.read(slot.offset + end, segmentHeaderBytes).readUInt32LE(4);
+		const segmentHeader = flash.read(slot.offset + end, segmentHeaderBytes);
+		const length = segmentHeader.readUInt32LE(imageLayout.segmentLengthOffset);
 		if (length % 4 !== 0) throw new Error("a segment of an impossible length");
 		requireRoom(slot, end + segmentHeaderBytes + length);
 		const data = flash.read(slot.offset + end + segmentHeaderBytes, length);
@@ -44,22 +41,19 @@ export function verifyImage(flash: Flash, slot: Partition): VerifiedImage {
 		segments.push(data);
 		end += segmentHeaderBytes + length;
 	}
-	// The checksum is the last byte of the padding to 16.
-	end = (end + 16) & ~15;
-	requireRoom(slot, end + 32);
+	end += paddedTo - (end % paddedTo);
+	requireRoom(slot, end + digestBytes);
 	if (flash.read(slot.offset + end - 1, 1).readUInt8() !== checksum) throw new Error("a wrong checksum");
-	if (header.readUInt8(23) === 1) {
+	if (header.readUInt8(imageLayout.hasDigestOffset) === 1) {
 		const digest = createHash("sha256").update(flash.read(slot.offset, end)).digest();
-		if (!digest.equals(flash.read(slot.offset + end, 32))) throw new Error("a wrong SHA-256");
-		end += 32;
+		if (!digest.equals(flash.read(slot.offset + end, digestBytes))) throw new Error("a wrong SHA-256");
+		end += digestBytes;
 	}
 	const [descriptor, program] = segments;
-	if (!descriptor || descriptor.length < 48 || !program) throw new Error("an image without a program");
-	return {
-		version: descriptor.toString("latin1", 16, 48).replace(/\0.*$/s, ""),
-		program,
-		bytes: flash.read(slot.offset, end),
-	};
+	if (!descriptor || descriptor.length < appDescriptor.byteLength || !program)
+		throw new Error("an image without a program");
+	const bytes = flash.read(slot.offset, end);
+	return { version: readText(bytes, appDescriptor.version), program, bytes };
 }
 
 function requireRoom(slot: Partition, end: number): void {

@@ -1,0 +1,96 @@
+/**
+ * Writes a firmware image as ESP-IDF's tools would, around given content. A virtual device's release is such an image,
+ * so that it passes through the same checks, slots and boot loader rules as a board's.
+ */
+
+import { createHash } from "node:crypto";
+import {
+	appDescriptor,
+	chipIds,
+	headBytes,
+	imageLayout,
+	ownDescriptor,
+	type TextField,
+} from "../../../../device/protocol/image.js";
+import type { Chip } from "../../../../device/protocol/messages.js";
+import type { Model } from "../../../../device/protocol/schema.js";
+
+export interface ImageContent {
+	readonly chip: Chip;
+	readonly model: Model;
+	/** Semantic version, at most 31 characters. */
+	readonly version: string;
+	/** At most 31 characters, as is `idfVersion`. */
+	readonly project: string;
+	readonly idfVersion: string;
+	/**
+	 * The second segment and those after it, at most 15; the first one holds the two descriptors and nothing else. A
+	 * length that is no multiple of 4 is made one with line feeds, which do no harm at the end of a text.
+	 */
+	readonly segments: readonly Uint8Array[];
+}
+
+/**
+ * The image as a file: header, descriptors, segments, checksum and SHA-256. The same content gives the same bytes.
+ *
+ * @throws {RangeError} where the content does not fit the format
+ */
+export function encodeImage(content: ImageContent): Buffer {
+	const head = encodeHead(content);
+	const segments = content.segments.map(pad);
+	const body = Buffer.concat([head, ...segments.flatMap((data) => [encodeSegmentHeader(data), data])]);
+	const padding = Buffer.alloc(imageLayout.paddedTo - (body.length % imageLayout.paddedTo));
+	padding[padding.length - 1] = checksumOf([head.subarray(appDescriptor.offset), ...segments]);
+	const image = Buffer.concat([body, padding]);
+	return Buffer.concat([image, createHash("sha256").update(image).digest()]);
+}
+
+/** Up to the second segment. */
+function encodeHead(content: ImageContent): Buffer {
+	const segmentCount = content.segments.length + 1;
+	if (segmentCount > imageLayout.mostSegments)
+		throw new RangeError(
+			`an image has at most ${imageLayout.mostSegments - 1} segments beside its descriptors`,
+		);
+	const head = Buffer.alloc(headBytes);
+	head[0] = imageLayout.magic;
+	head[imageLayout.segmentCountOffset] = segmentCount;
+	head[8] = 0xee; // wp_pin: none
+	head.writeUInt16LE(chipIds[content.chip], imageLayout.chipIdOffset);
+	head.writeUInt16LE(0xffff, 17); // max_chip_rev_full: any
+	head[imageLayout.hasDigestOffset] = 1;
+	head.set(encodeSegmentHeader(head.subarray(appDescriptor.offset)), imageLayout.headerBytes);
+	head.writeUInt32LE(appDescriptor.magic, appDescriptor.offset);
+	writeText(head, appDescriptor.version, content.version);
+	writeText(head, appDescriptor.project, content.project);
+	writeText(head, appDescriptor.idfVersion, content.idfVersion);
+	head.writeUInt32LE(ownDescriptor.magic, ownDescriptor.offset);
+	head.writeUInt32LE(ownDescriptor.byteLength, ownDescriptor.sizeOffset);
+	writeText(head, ownDescriptor.model, content.model);
+	writeText(head, ownDescriptor.version, content.version);
+	return head;
+}
+
+function encodeSegmentHeader({ length }: Uint8Array): Buffer {
+	if (length >= imageLayout.segmentLimit)
+		throw new RangeError(`a segment is shorter than ${imageLayout.segmentLimit} bytes`);
+	const header = Buffer.alloc(imageLayout.segmentHeaderBytes);
+	header.writeUInt32LE(length, imageLayout.segmentLengthOffset);
+	return header;
+}
+
+function pad(data: Uint8Array): Buffer {
+	return Buffer.concat([data, Buffer.alloc(-data.length & 3, "\n")]);
+}
+
+function checksumOf(segments: readonly Uint8Array[]): number {
+	let checksum: number = imageLayout.checksumSeed;
+	for (const segment of segments) for (const byte of segment) checksum ^= byte;
+	return checksum;
+}
+
+function writeText(image: Buffer, { offset, byteLength }: TextField, text: string): void {
+	if (text.length >= byteLength || /[^ -~]/.test(text))
+		throw new RangeError(`"${text}" is not ASCII text of at most ${byteLength - 1} characters`);
+	image.write(text, offset, "latin1");
+}
