@@ -11,7 +11,7 @@ import type { Sessions } from "../sessions/sessions.js";
 import type { Metrics } from "../telemetry/metrics.js";
 import type { Heartbeat } from "./heartbeat.js";
 import { closeCodes, type SocketLimits } from "./limits.js";
-import { MinuteCounter } from "./rates.js";
+import { MinuteCounter, Pacer, TokenBucket } from "./rates.js";
 
 export interface DeviceSocketsOptions {
 	readonly sessions: Sessions;
@@ -42,19 +42,34 @@ export class DeviceSockets {
 		});
 		const log = this.#options.log.child({ sessionId: session.sessionId });
 		const invalid = new MinuteCounter({ limit: limits.invalidUplinksAMinute, now });
+		let wasTooFast = false;
+		const pacer = new Pacer({
+			socket,
+			bucket: new TokenBucket({ perSecond: limits.uplinksASecond, burst: limits.uplinkBurst, now }),
+			onTurn: (text) => {
+				if (!session.connected) return;
+				const startedAt = performance.now();
+				const problem = this.#receive(session, text);
+				if (problem === undefined) return metrics.relay.observe((performance.now() - startedAt) / 1000);
+				metrics.droppedUplinks.inc();
+				log.warn({ deviceId: session.device?.deviceId, problem }, "uplink dropped");
+				if (invalid.count()) this.#end(session, closeCodes.policyViolation, "too many invalid uplinks");
+			},
+			onPaused: () => {
+				metrics.pausedDevices.inc();
+				if (!wasTooFast) log.warn({ deviceId: session.device?.deviceId }, "too many uplinks: they wait");
+				wasTooFast = true;
+			},
+		});
 		socket.on("message", (data, isBinary) => {
 			if (!session.connected) return;
 			if (isBinary) return this.#end(session, closeCodes.unsupportedData, "text frames only");
-			const startedAt = performance.now();
-			const problem = this.#receive(session, data.toString());
-			if (problem === undefined) return metrics.relay.observe((performance.now() - startedAt) / 1000);
-			metrics.droppedUplinks.inc();
-			log.warn({ deviceId: session.device?.deviceId, problem }, "uplink dropped");
-			if (invalid.count()) this.#end(session, closeCodes.policyViolation, "too many invalid uplinks");
+			pacer.take(data.toString());
 		});
 		socket.on("error", (error) => log.warn({ problem: error.message }, "device socket failed"));
 		socket.on("close", (code) => {
 			this.#sockets.delete(socket);
+			pacer.close();
 			log.debug({ deviceId: session.device?.deviceId, code }, "device socket closed");
 			sessions.end(session, "disconnected");
 		});

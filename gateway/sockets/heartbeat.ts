@@ -33,9 +33,10 @@ export class Heartbeat {
 
 	#beat(allowed: number): void {
 		for (const [socket, unanswered] of this.#unanswered) {
-			if (unanswered >= allowed) {
-				socket.terminate();
-			} else if (socket.readyState === socket.OPEN) {
+			// While we do not read it, its answers wait with all else; but it wants to hear from us.
+			if (socket.isPaused) socket.ping();
+			else if (unanswered >= allowed) socket.terminate();
+			else if (socket.readyState === socket.OPEN) {
 				this.#unanswered.set(socket, unanswered + 1);
 				socket.ping();
 			}

@@ -13,6 +13,9 @@ export interface SocketLimits {
 	readonly maxFrameBytes: number;
 	/** This many invalid uplinks within a minute close a device's socket with 1008. */
 	readonly invalidUplinksAMinute: number;
+	/** What one device may send, in the long run and at once: a monitor's commands are each answered by a report. The rest waits. */
+	readonly uplinksASecond: number;
+	readonly uplinkBurst: number;
 	/** A device that leaves this much unread is cut off: it reads nothing. */
 	readonly deviceBacklogBytes: number;
 	/** A monitor that leaves this much unread gets only the newest state report of each session. */
@@ -41,6 +44,8 @@ export const socketLimits: SocketLimits = Object.freeze({
 	unansweredPings: 2,
 	maxFrameBytes: 64 * 1024,
 	invalidUplinksAMinute: 20,
+	uplinksASecond: 100,
+	uplinkBurst: 200,
 	deviceBacklogBytes: 1024 * 1024,
 	slowMonitorBytes: 1024 * 1024,
 	stuckMonitorBytes: 8 * 1024 * 1024,

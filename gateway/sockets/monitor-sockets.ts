@@ -9,14 +9,13 @@ import type { Session } from "../sessions/device.js";
 import type { Sessions } from "../sessions/sessions.js";
 import { type ChangeReason, deviceMessageText, statusUpdateText } from "../sessions/view.js";
 import type { Metrics } from "../telemetry/metrics.js";
-import { Brake } from "./brake.js";
 import { parseJson } from "./device-sockets.js";
 import type { Heartbeat } from "./heartbeat.js";
 import { closeCodes, type SocketLimits } from "./limits.js";
 import { Monitor } from "./monitor.js";
 import type { MonitorCommands, Outcome } from "./monitor-commands.js";
 import { requestIdOf } from "./monitor-messages.js";
-import { TokenBucket } from "./rates.js";
+import { Brake, TokenBucket } from "./rates.js";
 
 export interface MonitorSocketsOptions {
 	readonly sessions: Sessions;

@@ -25,6 +25,7 @@ const gaugeHelp: Readonly<Record<keyof Gauges, string>> = {
 export class Metrics {
 	readonly uplinks: Counter<"type">;
 	readonly droppedUplinks: Counter;
+	readonly pausedDevices: Counter;
 	readonly commands: Counter<"type">;
 	readonly refusedCommands: Counter<"code">;
 	readonly refusedUpgrades: Counter<"status">;
@@ -39,6 +40,10 @@ export class Metrics {
 			new Counter({ name, help, labelNames, registers: [registry] });
 		this.uplinks = counter("gateway_uplinks_total", "Valid uplinks", "type");
 		this.droppedUplinks = counter("gateway_dropped_uplinks_total", "Uplinks that were not valid");
+		this.pausedDevices = counter(
+			"gateway_paused_devices_total",
+			"Times that a device was not read for a while, as it sent too much",
+		);
 		this.commands = counter("gateway_commands_total", "Commands of monitors that were carried out", "type");
 		this.refusedCommands = counter(
 			"gateway_refused_commands_total",

@@ -61,7 +61,7 @@ function deviceChannel(): JsonObject {
 	return {
 		address: "/device",
 		description:
-			"One connection a device; an older one of the same device is closed with 4001. 20 invalid uplinks in a minute close it with 1008, a binary frame with 1003, too large a frame with 1009, a gateway that stops with 1001.",
+			"One connection a device; an older one of the same device is closed with 4001. 20 invalid uplinks in a minute close it with 1008, a binary frame with 1003, too large a frame with 1009, a gateway that stops with 1001. Past 200 uplinks at once, and 100 a second, a device is read more slowly: they wait, and none is lost. An uplink counts once more for each 2048 characters.",
 		messages: refs([...Object.keys(commands), ...Object.keys(uplinks)]),
 		bindings: {
 			ws: {

@@ -3,8 +3,9 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { PassThrough } from "node:stream";
 import { describe, test } from "node:test";
+import { deviceTokenOf } from "../../gateway/access/secrets.js";
 import { createLog } from "../../gateway/telemetry/log.js";
-import { bearer, deviceToken, monitorToken, type Running, runGateway } from "./running.js";
+import { bearer, deviceToken, monitorToken, type Running, reportWithVolume, runGateway } from "./running.js";
 
 const manual = { redirect: "manual" } as const;
 
@@ -241,9 +242,30 @@ test("no token is ever logged", async (t) => {
 	device.send({ type: "nonsense", token: deviceToken });
 	device.socket.close();
 	await monitor.change("disconnected");
+
+	const own = deviceTokenOf(deviceToken, "dev-1-000002");
+	const signature = own.slice("dev-1-000002.".length);
+	const owner = await gateway.device(bearer(own));
+	owner.send({ type: "nonsense", token: own });
+	owner.send(reportWithVolume(5, "dev-1-000003"));
+	await owner.closed;
+	for (const [headers, status] of [
+		[{ ...bearer(own), "Device-Id": "dev-1-000003" }, 403],
+		[{ ...bearer(own), "Device-Id": own.repeat(2) }, 400],
+		[{ ...bearer(own), "Device-Model": own }, 400],
+		[bearer(`dev-1-000003.${signature}`), 401],
+		[bearer(`${own}x`), 401],
+	] as const)
+		assert.equal((await gateway.refused("/device", headers)).status, status);
+	await gateway.refused("/monitor", bearer(own));
+	await gateway.refused(`/device/?token=${own}`);
+	await fetch(`${gateway.url}/ota/upload`, { method: "POST", headers: bearer(own) });
+	await fetch(`${gateway.url}/releases/nothing.bin`, { headers: bearer(own) });
+
 	await gateway.gateway.close();
-	assert.ok(log.includes("device: disconnected") && log.includes("uplink dropped"));
+	for (const event of ["device: disconnected", "uplink dropped", "upgrade refused", "wrong token"])
+		assert.ok(log.includes(event), event);
 	const code = new URL(gateway.loginUrl).searchParams.get("code") ?? "";
-	for (const secret of [deviceToken, monitorToken, code, "a-wrong-token-of-somebody"])
+	for (const secret of [deviceToken, monitorToken, code, "a-wrong-token-of-somebody", signature])
 		assert.ok(!log.includes(secret), log);
 });

@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, test } from "node:test";
+import { createLog } from "../../gateway/telemetry/log.js";
 import { altered, sampleReport } from "../../scripts/fixtures/sample-report.js";
-import { bearer, deviceToken, monitorToken, reportWithVolume, runGateway } from "./running.js";
+import { bearer, type Client, deviceToken, monitorToken, reportWithVolume, runGateway } from "./running.js";
 
 const named = { "Device-Id": "dev-1-a1b2c3" };
 
@@ -183,5 +184,67 @@ describe("a device's connection", () => {
 		const device = await gateway.device(named);
 		device.socket.pause();
 		await gateway.gateway.close();
+	});
+});
+
+describe("a device that sends too much", () => {
+	const busy = (device: Client) => {
+		for (let volume = 0; volume < 20; volume += 1) device.send(reportWithVolume(volume));
+	};
+	const volumes = async (monitor: Client, count: number) => {
+		const seen: unknown[] = [];
+		while (seen.length < count)
+			seen.push((await monitor.until(({ type }) => type === "device_message")).message);
+		return seen;
+	};
+	const reports = Array.from({ length: 20 }, (_, volume) => reportWithVolume(volume));
+
+	test("waits: nothing of it is lost, and others pass it by", async (t) => {
+		let now = 0;
+		const gateway = await runGateway(t, { now: () => now, limits: { uplinkBurst: 5, uplinksASecond: 5 } });
+		const monitor = await gateway.monitor();
+		const device = await gateway.device(named);
+		busy(device);
+		assert.deepEqual(await volumes(monitor, 5), reports.slice(0, 5));
+		const other = await gateway.device({ "Device-Id": "dev-1-000002" });
+		other.send(reportWithVolume(50, "dev-1-000002"));
+		assert.deepEqual(await volumes(monitor, 1), [reportWithVolume(50, "dev-1-000002")]);
+		now += 1000;
+		assert.deepEqual(await volumes(monitor, 5), reports.slice(5, 10));
+		now += 1000;
+		assert.deepEqual(await volumes(monitor, 5), reports.slice(10, 15));
+		now += 1000;
+		assert.deepEqual(await volumes(monitor, 5), reports.slice(15));
+	});
+
+	test("is not taken for dead while it waits, and is once it is read again", async (t) => {
+		let now = 0;
+		const gateway = await runGateway(t, {
+			now: () => now,
+			limits: { uplinkBurst: 10, pingIntervalMs: 20, unansweredPings: 2 },
+		});
+		const monitor = await gateway.monitor();
+		const device = await gateway.device(named, { autoPong: false });
+		busy(device);
+		await volumes(monitor, 10);
+		for (let pings = 0; pings < 6; pings += 1)
+			await Promise.race([once(device.socket, "ping"), device.closed]);
+		assert.equal(device.socket.readyState, device.socket.OPEN);
+		now += 1000;
+		assert.deepEqual(await volumes(monitor, 10), reports.slice(10));
+		assert.equal((await device.closed).code, 1006);
+	});
+
+	test("is logged once", async (t) => {
+		const lines: string[] = [];
+		const log = createLog("info", { write: (line) => void lines.push(line) });
+		const gateway = await runGateway(t, { log, limits: { uplinkBurst: 1, uplinksASecond: 1000 } });
+		const monitor = await gateway.monitor();
+		const device = await gateway.device(named);
+		for (let round = 0; round < 3; round += 1) {
+			busy(device);
+			await volumes(monitor, 20);
+		}
+		assert.equal(lines.filter((line) => line.includes("too many uplinks")).length, 1);
 	});
 });

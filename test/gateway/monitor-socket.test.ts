@@ -316,6 +316,8 @@ describe("a monitor that reads too slowly", () => {
 	const error = { type: "command_error", deviceId: "dev-1-a1b2c3", command: "x", code: "busy" };
 	const filler = { ...error, message: "x".repeat(1000) };
 	const marker = { ...error, message: "end of a portion" };
+	/** One device stands for a fleet here. */
+	const atFullSpeed = { uplinksASecond: 1e9, uplinkBurst: 1e9 };
 
 	/** Sends about 15 MB, more than the kernel takes for a paused monitor; in portions that `reader` keeps up with. */
 	async function fill(device: Client, reader: Client, portions = 300): Promise<void> {
@@ -327,7 +329,7 @@ describe("a monitor that reads too slowly", () => {
 	}
 
 	test("gets only the newest state report of each session, and nobody else is slower for it", async (t) => {
-		const gateway = await runGateway(t, { limits: { slowMonitorBytes: 500_000 } });
+		const gateway = await runGateway(t, { limits: { ...atFullSpeed, slowMonitorBytes: 500_000 } });
 		const slow = await gateway.monitor();
 		const fast = await gateway.monitor();
 		const { device } = await gateway.namedDevice(fast);
@@ -355,7 +357,7 @@ describe("a monitor that reads too slowly", () => {
 	});
 
 	test("still hears of every change and answer, and no state report older than a change", async (t) => {
-		const gateway = await runGateway(t, { limits: { slowMonitorBytes: 500_000 } });
+		const gateway = await runGateway(t, { limits: { ...atFullSpeed, slowMonitorBytes: 500_000 } });
 		const slow = await gateway.monitor();
 		const fast = await gateway.monitor();
 		const { device } = await gateway.namedDevice(fast);
@@ -374,7 +376,9 @@ describe("a monitor that reads too slowly", () => {
 	});
 
 	test("is closed with 1013 when its backlog is past all help", async (t) => {
-		const gateway = await runGateway(t, { limits: { slowMonitorBytes: 1e9, stuckMonitorBytes: 500_000 } });
+		const gateway = await runGateway(t, {
+			limits: { ...atFullSpeed, slowMonitorBytes: 1e9, stuckMonitorBytes: 500_000 },
+		});
 		const slow = await gateway.monitor();
 		const fast = await gateway.monitor();
 		const { device } = await gateway.namedDevice(fast);

@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import { Brake, Pacer, TokenBucket } from "../../gateway/sockets/rates.js";
+
+/** A socket that notes what is done to it, and time that stands still. */
+function stage(t: TestContext) {
+	t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
+	const calls: string[] = [];
+	const socket = { pause: () => void calls.push("pause"), resume: () => void calls.push("resume") };
+	return { calls, socket };
+}
+
+function brake(t: TestContext) {
+	const { calls, socket } = stage(t);
+	return { calls, brake: new Brake({ socket, perSecond: 50, maxMs: 5000 }) };
+}
+
+/** Ten at once, ten a second. */
+function pacer(t: TestContext) {
+	const { calls, socket } = stage(t);
+	const taken: string[] = [];
+	const bucket = new TokenBucket({ perSecond: 10, burst: 10, now: Date.now });
+	const onTurn = (text: string) => void taken.push(text);
+	return { calls, taken, pacer: new Pacer({ socket, bucket, onTurn, onPaused: () => calls.push("told") }) };
+}
+
+test("a socket is not read for as long as its surplus would have taken", async (t) => {
+	const { calls, brake: applied } = brake(t);
+	for (let count = 0; count < 100; count++) applied.apply();
+	await setImmediate();
+	t.mock.timers.tick(1999);
+	assert.deepEqual(calls, ["pause"]);
+	t.mock.timers.tick(1);
+	assert.deepEqual(calls, ["pause", "resume"]);
+	applied.apply();
+	await setImmediate();
+	t.mock.timers.tick(20);
+	assert.deepEqual(calls, ["pause", "resume", "pause", "resume"]);
+});
+
+test("the wait has an end, however large the surplus", async (t) => {
+	const { calls, brake: applied } = brake(t);
+	for (let count = 0; count < 100_000; count++) applied.apply();
+	await setImmediate();
+	t.mock.timers.tick(5000);
+	assert.deepEqual(calls, ["pause", "resume"]);
+});
+
+test("what comes too fast waits for its turn, in order, and its socket is not read until then", (t) => {
+	const { calls, taken, pacer: paced } = pacer(t);
+	const texts = Array.from({ length: 25 }, (_, index) => String(index));
+	for (const text of texts) paced.take(text);
+	assert.deepEqual([taken, calls], [texts.slice(0, 10), ["pause", "told"]]);
+	t.mock.timers.tick(1000);
+	assert.deepEqual([taken, calls], [texts.slice(0, 20), ["pause", "told"]]);
+	t.mock.timers.tick(500);
+	assert.deepEqual([taken, calls], [texts, ["pause", "told", "resume"]]);
+	t.mock.timers.tick(100);
+	paced.take("at once");
+	assert.deepEqual([taken.at(-1), calls.length], ["at once", 3]);
+});
+
+test("a long message counts as several", (t) => {
+	const { calls, taken, pacer: paced } = pacer(t);
+	for (let count = 0; count < 4; count += 1) paced.take("x".repeat(10_000));
+	assert.deepEqual([taken.length, calls], [2, ["pause", "told"]]);
+	t.mock.timers.tick(100);
+	assert.equal(taken.length, 3);
+	t.mock.timers.tick(450);
+	assert.equal(taken.length, 3);
+	t.mock.timers.tick(50);
+	assert.deepEqual([taken.length, calls], [4, ["pause", "told", "resume"]]);
+});
+
+test("what waits when its socket is gone is dropped", (t) => {
+	const { taken, pacer: paced } = pacer(t);
+	for (let count = 0; count < 25; count += 1) paced.take("x");
+	paced.close();
+	t.mock.timers.tick(60_000);
+	assert.equal(taken.length, 10);
+});
