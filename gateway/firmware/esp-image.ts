@@ -77,6 +77,11 @@ export class ImageParser {
 		throw new ImageError(`The image is cut off: the file ends after ${this.#offset} bytes.`);
 	}
 
+	/** SHA-256 of all bytes, in hex: the parser hashes them anyway, and a second pass over a large image would be felt. */
+	digest(): string {
+		return this.#hash.copy().digest("hex");
+	}
+
 	*#parse(): Step<never> {
 		const head = Buffer.alloc(headBytes);
 		yield* this.#fill(head.subarray(0, 1));

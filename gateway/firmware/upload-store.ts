@@ -38,7 +38,7 @@ const record = object({
 /** What is known of an upload; version, model and chip are absent where the image was not checked. */
 export type Upload = Value<typeof record>;
 /** What the uploader and the image say of it; the rest the draft knows. */
-export type UploadDescription = Omit<Upload, "size" | "sha256" | "upload_time">;
+export type UploadDescription = Omit<Upload, "size" | "upload_time">;
 
 /** An upload that is still coming; nobody sees it until it is kept. */
 export interface Draft {
@@ -99,7 +99,6 @@ export class UploadStore {
 	async begin(): Promise<Draft> {
 		const path = temporaryName(this.#path("upload"));
 		const handle = await this.#options.disk.open(path, "wx", 0o600);
-		const hash = createHash("sha256");
 		let size = 0;
 		return {
 			get size() {
@@ -107,15 +106,12 @@ export class UploadStore {
 			},
 			write: async (chunk) => {
 				size += chunk.length;
-				const written = handle.writeFile(chunk);
-				hash.update(chunk);
-				await written;
+				await handle.writeFile(chunk);
 			},
 			keep: async (description) => {
 				await handle.sync();
 				await handle.close();
-				const sha256 = hash.digest("hex");
-				return this.#inTurn(() => this.#replace(path, { ...description, size, sha256 }));
+				return this.#inTurn(() => this.#replace(path, { ...description, size }));
 			},
 			discard: async () => {
 				await handle.close();

@@ -3,6 +3,7 @@
  * and nothing is visible before all of it is proven, so a bad or broken upload leaves the former firmware in place.
  */
 
+import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { Busboy, type BusboyInstance } from "@fastify/busboy";
@@ -53,23 +54,39 @@ async function fillDraft(
 	form: BusboyInstance,
 	{ maxBytes, checkImages }: UploadOptions,
 ): Promise<Upload> {
-	const parser = checkImages ? new ImageParser() : undefined;
+	const reader = checkImages ? new ImageParser() : new HashOnly();
 	const filename = await readForm(request, form, maxBytes, async (chunk) => {
 		if (draft.size + chunk.length > maxBytes) throw tooLarge(maxBytes);
 		// Checked while it is being written: an upload takes as long as the longer of the two, not as both.
 		const written = draft.write(chunk);
 		try {
-			parser?.write(chunk);
+			reader.write(chunk);
 		} finally {
 			await written;
 		}
 	});
 	if (draft.size === 0) throw new HttpProblem(400, "The file is empty.");
-	const info = parser?.end();
+	const info = reader.end();
 	return draft.keep({
 		filename: cleanFilename(filename),
+		sha256: reader.digest(),
 		...(info && { version: info.version, model: info.model, chip: info.chip }),
 	});
+}
+
+/** In the place of the parser, for files of which nothing is known. */
+class HashOnly implements Pick<ImageParser, "write" | "digest"> {
+	readonly #hash = createHash("sha256");
+
+	write(chunk: Uint8Array): void {
+		this.#hash.update(chunk);
+	}
+
+	end(): undefined {}
+
+	digest(): string {
+		return this.#hash.digest("hex");
+	}
 }
 
 function openForm(request: IncomingMessage): BusboyInstance {

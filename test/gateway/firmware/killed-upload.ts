@@ -3,6 +3,7 @@
  * `killed-upload.ts <directory> <n> <image file>`. It ends by itself where it has no n-th step.
  */
 
+import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { UploadStore } from "../../../gateway/firmware/upload-store.js";
 import { countingDisk } from "./counting-disk.js";
@@ -17,4 +18,5 @@ await store.open();
 const draft = await store.begin();
 await draft.write(image.subarray(0, 40_000));
 await draft.write(image.subarray(40_000));
-await draft.keep({ filename: "new.bin", version: "1.5.0" });
+const sha256 = createHash("sha256").update(image).digest("hex");
+await draft.keep({ filename: "new.bin", version: "1.5.0", sha256 });

@@ -73,7 +73,7 @@ test("each file is synced before it gets its name, and the folder after: a power
 	await store.open();
 	const draft = await store.begin();
 	await draft.write(former);
-	await draft.keep({ filename: "x.bin" });
+	await draft.keep({ filename: "x.bin", sha256: sha256(former) });
 	const file = ["open", "write", "write", "sync", "rename", "sync"];
 	assert.deepEqual(steps, [...file, ...file]);
 });
@@ -179,5 +179,5 @@ async function openStore(directory: string, problems: string[]): Promise<UploadS
 async function keep(directory: string, image: Uint8Array, filename: string): Promise<void> {
 	const draft = await (await openStore(directory, [])).begin();
 	await draft.write(image);
-	await draft.keep({ filename, version: "1.4.0" });
+	await draft.keep({ filename, version: "1.4.0", sha256: sha256(image) });
 }
