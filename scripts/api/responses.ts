@@ -41,8 +41,9 @@ export const binaryAnswers: Readonly<Record<number, ResponseOf>> = {
 		...bytes,
 	},
 	206: {
-		description: "The part that Range asked for, where If-Range did not say otherwise.",
-		...withHeaders(Object.entries({ ...validators, "Content-Range": text, "Content-Digest": text })),
+		description:
+			"The part that Range asked for, where If-Range did not say otherwise. Who sent no If-Range gets Last-Modified and Repr-Digest too.",
+		...withHeaders(Object.entries({ ETag: text, "Content-Range": text, "Content-Digest": text })),
 		...bytes,
 	},
 	304: { description: "If-None-Match or If-Modified-Since: it is still the same." },
