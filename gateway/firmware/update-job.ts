@@ -54,6 +54,9 @@ export const jobsFile = Object.freeze({
 /** An update of which nothing is heard for so long has failed. */
 export const silenceMs = 5 * 60_000;
 
+/** For so long new firmware may still give way to the former one: it has 2 minutes to prove itself, and then restarts. */
+const probationMs = 5 * 60_000;
+
 export interface Heard {
 	/** Milliseconds since 1970. */
 	readonly now: number;
@@ -78,7 +81,9 @@ export function isActive(job: UpdateJob | undefined): boolean {
 }
 
 /** Whether what the device says can still change it. */
-export function isOpen(job: UpdateJob | undefined): job is UpdateJob {
+export function isOpen(job: UpdateJob | undefined, uplink: Uplink, now: number): job is UpdateJob {
+	if (job?.status === "updated")
+		return uplink.type === "state_report" && now - (job.endedAt ?? 0) < probationMs;
 	return isActive(job) || job?.silent === true;
 }
 
@@ -134,6 +139,10 @@ function download(job: UpdateJob, percent: number): UpdateJob {
 /** What runs now, and whether the device came back with it. */
 function judge(job: UpdateJob, report: StateReport, { now, isNewSession }: Heard): UpdateJob {
 	const runs = report.system.firmware_version;
+	if (job.status === "updated") {
+		const isBack = isNewSession && runs === job.from && runs !== job.version;
+		return isBack ? rollBack(job, report, now) : job;
+	}
 	const from = job.from ?? (isNewSession ? undefined : runs);
 	if (runs === job.version && runs !== from) return succeed(job, runs, now);
 	if (!isNewSession) return job.from === undefined ? { ...job, from: runs } : job;
@@ -142,9 +151,7 @@ function judge(job: UpdateJob, report: StateReport, { now, isNewSession }: Heard
 	const isOld = from === undefined || runs === from;
 	if (!isOld && job.version === undefined) return succeed(job, runs, now);
 	if (isOld && (job.status === "rebooting" || (job.percent === 100 && hasRestarted))) {
-		if (runs === job.version) return succeed(job, runs, now);
-		const ending = `the new firmware ended with ${report.health.reset_reason}`;
-		return end(job, "rolled_back", now, `The device went back to ${runs}; ${ending}.`);
+		return runs === job.version ? succeed(job, runs, now) : rollBack(job, report, now);
 	}
 	if (job.silent || (isOld && !hasRestarted)) return job;
 	const what = isOld
@@ -155,6 +162,11 @@ function judge(job: UpdateJob, report: StateReport, { now, isNewSession }: Heard
 
 function succeed(job: UpdateJob, runs: string, now: number): UpdateJob {
 	return { ...reopen(job, { status: "updated", percent: 100 }), version: runs, endedAt: now };
+}
+
+function rollBack(job: UpdateJob, { system, health }: StateReport, now: number): UpdateJob {
+	const reason = `The device went back to ${system.firmware_version}; the new firmware ended with ${health.reset_reason}.`;
+	return end(job, "rolled_back", now, reason);
 }
 
 function end(job: UpdateJob, status: "failed" | "rolled_back", now: number, reason: string): UpdateJob {

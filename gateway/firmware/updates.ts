@@ -135,7 +135,7 @@ export class Updates {
 		const isAboutUpdate = uplink.type.startsWith("ota_");
 		const heard = { now: this.#options.now(), runs, isNewSession: session.sessionId !== entry?.sessionId };
 		if (entry && isAboutUpdate) entry.heardAt = heard.now;
-		if (isOpen(job)) {
+		if (isOpen(job, uplink, heard.now)) {
 			const next = advance(job, uplink, heard);
 			if (next !== job) void this.#put(device, [...this.historyOf(deviceId).slice(0, -1), next]);
 		} else if (isAboutUpdate) {

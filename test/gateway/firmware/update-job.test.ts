@@ -15,7 +15,7 @@ import { progress, report, uplink } from "./uplinks.js";
 const start = 1_000_000;
 const complete = uplink({ type: "ota_complete" });
 
-type Step = Uplink | "reconnects" | "falls silent";
+type Step = Uplink | "reconnects" | "falls silent" | "5 minutes pass";
 
 /** What becomes of an update from 1.3.0 to `version` when the device does this, a second after each other. */
 function after(version: string | null, steps: readonly Step[], runs: string | null = "1.3.0"): UpdateJob {
@@ -25,8 +25,9 @@ function after(version: string | null, steps: readonly Step[], runs: string | nu
 	for (const step of steps) {
 		now += 1000;
 		if (step === "reconnects") isNewSession = true;
+		else if (step === "5 minutes pass") now += 5 * 60_000;
 		else if (step === "falls silent") job = giveUp(job, now);
-		else if (typeof step !== "string" && isOpen(job)) {
+		else if (typeof step !== "string" && isOpen(job, step, now)) {
 			const former = JSON.stringify(metadataOf(job));
 			const next = advance(job, step, { now, runs, isNewSession });
 			assert.ok((next.percent ?? 0) >= (job.percent ?? 0), `progress went backward from ${former}`);
@@ -63,8 +64,23 @@ describe("the life of an update", () => {
 		],
 		["back with another version", [complete, "reconnects", other], ["failed", 100, "1.4.0"]],
 		[
-			"later reports change nothing",
-			[complete, "reconnects", fresh, "reconnects", old],
+			"back with the new version, which fails its self-test after that",
+			[complete, "reconnects", fresh, fresh, "reconnects", restartedOld],
+			["rolled_back", 100, "1.4.0"],
+		],
+		[
+			"the new version reconnects",
+			[complete, "reconnects", fresh, "reconnects", fresh],
+			["updated", 100, "1.4.0"],
+		],
+		[
+			"back with the new version, and another by cable",
+			[complete, "reconnects", fresh, "reconnects", other],
+			["updated", 100, "1.4.0"],
+		],
+		[
+			"back with the old version, by cable, long after",
+			[complete, "reconnects", fresh, "5 minutes pass", "reconnects", restartedOld],
 			["updated", 100, "1.4.0"],
 		],
 		["back before ota_complete was seen", [progress(98), "reconnects", fresh], ["updated", 100, "1.4.0"]],
