@@ -32,7 +32,10 @@ export const sessionSchema: JsonObject = closed({
 	remoteAddress: text,
 	firmwareVersion: { ...textOrNull, description: "null before the first state_report" },
 	metadata: closed({
-		otaStatus: { enum: [...otaStatuses] },
+		otaStatus: {
+			enum: [...otaStatuses],
+			description: "updated may become rolled_back for 5 minutes: the new firmware has to prove itself",
+		},
 		otaPercent: { type: ["integer", "null"], minimum: 0, maximum: 100 },
 		otaVersion: textOrNull,
 		otaReason: { ...textOrNull, description: "why it failed or was rolled back" },
