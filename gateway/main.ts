@@ -9,7 +9,7 @@ import { collectDefaultMetrics, Registry } from "prom-client";
 import { hostOf } from "./access/origin.js";
 import { createGateway } from "./gateway.js";
 import { readSettings, type Settings } from "./settings.js";
-import { StartError } from "./start-error.js";
+import { refuseArguments, StartError } from "./start-error.js";
 
 /** npm passes a Ctrl-C on that the terminal sends as well: the same key press arrives twice. */
 const samePressMs = 500;
@@ -23,6 +23,7 @@ try {
 }
 
 async function start(): Promise<void> {
+	refuseArguments(process.argv.slice(2));
 	const settings = readSettings(process.env);
 	const registry = new Registry();
 	collectDefaultMetrics({ register: registry });

@@ -3,7 +3,7 @@
 import { models } from "../device/protocol/schema.js";
 import { createGateway } from "../gateway/gateway.js";
 import { readSettings } from "../gateway/settings.js";
-import { StartError } from "../gateway/start-error.js";
+import { refuseArguments, StartError } from "../gateway/start-error.js";
 import { claimIdentity } from "../hosts/virtual/node/identity.js";
 import { describeExit } from "../hosts/virtual/node/machine.js";
 import { VirtualDevice } from "../hosts/virtual/node/virtual-device.js";
@@ -16,6 +16,7 @@ try {
 }
 
 async function run(): Promise<void> {
+	refuseArguments(process.argv.slice(2));
 	const settings = readSettings({ LOG_LEVEL: "warn", ...process.env });
 	const gateway = createGateway(settings);
 	const { url, port, loginUrl } = await gateway.listen();

@@ -12,8 +12,8 @@ import { bearer, Client, deviceToken, monitorToken, runGateway, temporaryDirecto
 type Environment = Readonly<Record<string, string>>;
 
 /** `npm start`, with nothing of this process' own environment but the path. */
-function start(t: TestContext, environment: Environment): ChildProcess {
-	const child = spawn(process.execPath, ["--import", "tsx", "gateway/main.ts"], {
+function start(t: TestContext, environment: Environment, words: readonly string[] = []): ChildProcess {
+	const child = spawn(process.execPath, ["--import", "tsx", "gateway/main.ts", ...words], {
 		env: { PATH: process.env.PATH, PORT: "0", ...environment },
 		stdio: ["ignore", "pipe", "pipe"],
 	});
@@ -118,6 +118,12 @@ describe("npm start", () => {
 			assert.match(said, sentence);
 			assert.equal(said.trim().split("\n").length, 1, said);
 		});
+
+	test("options end it with one sentence and exit code 1: they would be ignored", async (t) => {
+		const { code, said } = await ended(start(t, { DATA_DIR: await temporaryDirectory(t) }, ["--port", "1"]));
+		assert.equal(code, 1);
+		assert.match(said, /^"--port" is not understood here: settings come from the environment, such as PORT=/);
+	});
 
 	test("a port in use ends it with one sentence and exit code 1", async (t) => {
 		const other = createServer().listen(0, "127.0.0.1");

@@ -25,6 +25,12 @@ test("the demo shows a device of each model, and ends whole at a Ctrl-C that npm
 	await demo.processesGone();
 });
 
+test("the demo takes no options, and says so", async (t) => {
+	const demo = runCommand(t, "scripts/demo.ts", ["--port", "1"], { DATA_DIR: await temporaryDirectory(t) });
+	assert.equal(await demo.exitCode, 1);
+	assert.match(demo.output(), /"--port" is not understood here/);
+});
+
 test("the demo says what to change where its port is taken", async (t) => {
 	const dataDir = await temporaryDirectory(t);
 	const first = runCommand(t, "scripts/demo.ts", [], { PORT: "0", DATA_DIR: dataDir });
