@@ -27,6 +27,8 @@ export interface KnownDevicesOptions {
 }
 
 const changesSaveMs = 1_000;
+/** Files a second: a whole fleet that comes back must not keep the disk, nor the gateway, from all else. */
+const savesASecond = 50;
 const reportsSaveMs = 5 * 60_000;
 
 export class KnownDevices {
@@ -45,7 +47,7 @@ export class KnownDevices {
 	/** What the last run left, the device longest unseen first. @throws {NodeJS.ErrnoException} */
 	async open(): Promise<readonly Device[]> {
 		const records = await this.#options.records.load();
-		this.#timer = setInterval(() => this.#save(reportsSaveMs), changesSaveMs).unref();
+		this.#timer = setInterval(() => this.#save(reportsSaveMs, savesASecond), changesSaveMs).unref();
 		return [...records.values()].sort((a, b) => a.session.lastSeenAt - b.session.lastSeenAt);
 	}
 
@@ -70,22 +72,24 @@ export class KnownDevices {
 	/** Stops; resolves once everything is on disk. */
 	async close(): Promise<void> {
 		clearInterval(this.#timer);
-		this.#save(0);
+		this.#save(0, Number.POSITIVE_INFINITY);
 		await this.#options.records.settle();
 	}
 
 	/** @param ageMs of reports that are to be saved by now */
-	#save(ageMs: number): void {
+	#save(ageMs: number, atMost: number): void {
 		const latest = this.#options.now() - ageMs;
 		for (const [device, since] of this.#reported) {
 			if (since > latest) break;
 			this.#changed.add(device);
 		}
+		let saved = 0;
 		for (const device of this.#changed) {
+			if (++saved > atMost) return;
+			this.#changed.delete(device);
 			this.#reported.delete(device);
 			void this.#options.records.save(device.deviceId, device);
 		}
-		this.#changed.clear();
 	}
 }
 

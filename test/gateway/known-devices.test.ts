@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import disk, { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, test } from "node:test";
+import { RecordFolder } from "../../gateway/record-folder.js";
+import { Device, Session } from "../../gateway/sessions/device.js";
+import { deviceFile, KnownDevices } from "../../gateway/sessions/known-devices.js";
 import { createLog } from "../../gateway/telemetry/log.js";
 import { temporaryDirectory } from "../cleanup.js";
 import { altered, sampleReport } from "../device/protocol/samples.js";
@@ -26,6 +29,18 @@ function reported(version: string, uptimeSeconds: number, reason: string) {
 		"health.reset_reason",
 		reason,
 	);
+}
+
+function deviceNamed(deviceId: string): Device {
+	const introduction = {
+		deviceId,
+		isBound: false,
+		model: undefined,
+		chip: undefined,
+		remoteAddress: "",
+		baseUrl: "",
+	};
+	return new Device(deviceId, new Session(introduction, { send: () => {}, close: () => {} }, 0));
 }
 
 describe("a device that was here", () => {
@@ -108,6 +123,28 @@ describe("a device that was here", () => {
 		await untilRestartsAre(1);
 		device.send(reported("1.2.3", 0, "BROWNOUT_RESET"));
 		await untilRestartsAre(2);
+	});
+
+	test("is one of at most 50 that are written each second, until the gateway stops", async (t) => {
+		t.mock.timers.enable({ apis: ["setInterval"] });
+		const directory = await temporaryDirectory(t);
+		const onProblem = (problem: string) => assert.fail(problem);
+		const records = new RecordFolder({ directory, disk, onProblem, ...deviceFile });
+		const known = new KnownDevices({ records, now: () => 0 });
+		await known.open();
+		const changeAll = () => {
+			for (let count = 0; count < 120; count += 1) known.onChanged(deviceNamed(`dev-1-${count}`));
+		};
+		changeAll();
+		for (const files of [50, 100, 120]) {
+			t.mock.timers.tick(1000);
+			await records.settle();
+			assert.equal((await readdir(directory)).length, files);
+		}
+		for (const name of await readdir(directory)) await rm(join(directory, name));
+		changeAll();
+		await known.close();
+		assert.equal((await readdir(directory)).length, 120);
 	});
 
 	test("costs no more than itself where its file is damaged", async (t) => {
