@@ -273,6 +273,7 @@ export class Gateway {
 		const cut = setTimeout(() => this.#server.closeAllConnections(), this.#limits.closeTimeoutMs);
 		await closed;
 		clearTimeout(cut);
+		this.#devices.settle();
 		this.#heartbeat.close();
 		await this.#firmware.close();
 		await this.#known.close();
