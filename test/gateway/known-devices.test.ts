@@ -31,18 +31,6 @@ function reported(version: string, uptimeSeconds: number, reason: string) {
 	);
 }
 
-function deviceNamed(deviceId: string): Device {
-	const introduction = {
-		deviceId,
-		isBound: false,
-		model: undefined,
-		chip: undefined,
-		remoteAddress: "",
-		baseUrl: "",
-	};
-	return new Device(deviceId, new Session(introduction, { send: () => {}, close: () => {} }, 0));
-}
-
 describe("a device that was here", () => {
 	test("is still known after a restart of the gateway, with all that was known of it", async (t) => {
 		const dataDir = await temporaryDirectory(t);
@@ -125,26 +113,41 @@ describe("a device that was here", () => {
 		await untilRestartsAre(2);
 	});
 
-	test("is one of at most 50 that are written each second, until the gateway stops", async (t) => {
+	test("is not written each time that it comes, goes or reports, but within minutes", async (t) => {
 		t.mock.timers.enable({ apis: ["setInterval"] });
+		let now = 0;
 		const directory = await temporaryDirectory(t);
 		const onProblem = (problem: string) => assert.fail(problem);
 		const records = new RecordFolder({ directory, disk, onProblem, ...deviceFile });
-		const known = new KnownDevices({ records, now: () => 0 });
+		const known = new KnownDevices({ records, now: () => now });
 		await known.open();
-		const changeAll = () => {
-			for (let count = 0; count < 120; count += 1) known.onChanged(deviceNamed(`dev-1-${count}`));
-		};
-		changeAll();
-		for (const files of [50, 100, 120]) {
+		const introduction = { deviceId: undefined, isBound: false, model: undefined, chip: undefined };
+		const session = new Session(
+			{ ...introduction, remoteAddress: "", baseUrl: "" },
+			{ send: () => {}, close: () => {} },
+			now,
+		);
+		const device = new Device("dev-1-a1b2c3", session);
+		const isWritten = async () => {
 			t.mock.timers.tick(1000);
 			await records.settle();
-			assert.equal((await readdir(directory)).length, files);
-		}
-		for (const name of await readdir(directory)) await rm(join(directory, name));
-		changeAll();
+			const [name] = await readdir(directory);
+			if (name) await rm(join(directory, name));
+			return name !== undefined;
+		};
+		known.onSeen(device);
+		assert.equal(await isWritten(), true);
+		known.onSeen(device);
+		assert.equal(await isWritten(), false);
+		device.resets = [{ reason: "BROWNOUT_RESET", at: now }];
+		known.onSeen(device);
+		assert.equal(await isWritten(), true);
+		known.onSeen(device);
+		now += 5 * 60_000;
+		assert.equal(await isWritten(), true);
+		known.onSeen(device);
 		await known.close();
-		assert.equal((await readdir(directory)).length, 120);
+		assert.equal(await isWritten(), true);
 	});
 
 	test("costs no more than itself where its file is damaged", async (t) => {
