@@ -118,14 +118,14 @@ export class Gateway {
 				const event = { sessionId, deviceId: device?.deviceId, remoteAddress: introduction.remoteAddress };
 				log[reason === "ota" ? "debug" : "info"](event, `device: ${reason}`);
 				this.#monitors.announce(session, reason);
-				if (device && reason !== "ota") known.onChanged(device);
+				if (device && reason !== "ota") known.onSeen(device);
 			},
 			onNamed: (device) => this.#firmware.updates.onConnected(device),
 			onUplink: (session, uplink, text) => {
 				const isStateReport = uplink.type === "state_report";
 				this.#monitors.relay(session, text, isStateReport);
 				if (!session.device) return;
-				if (isStateReport) known.onReport(session.device);
+				if (isStateReport) known.onSeen(session.device);
 				this.#firmware.updates.onUplink(session.device, uplink);
 			},
 			onForgotten: (device) => {
@@ -275,6 +275,7 @@ export class Gateway {
 		const cut = setTimeout(() => this.#server.closeAllConnections(), this.#limits.closeTimeoutMs);
 		await closed;
 		clearTimeout(cut);
+		this.#devices.settle();
 		this.#heartbeat.close();
 		await this.#firmware.close();
 		await this.#known.close();

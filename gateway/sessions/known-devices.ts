@@ -1,6 +1,7 @@
 /**
- * What was ever here, over restarts and power cuts of the gateway. Changes of substance go to disk within a second;
- * the latest report alone may be some minutes old there, or a fleet that reports every five seconds would wear it out.
+ * What was ever here, over restarts and power cuts of the gateway. What a device is and runs goes to disk within a second;
+ * when it came, went and last reported may be some minutes old there, or a fleet that reports every five seconds would
+ * wear it out, and one that comes back all at once would keep it busy.
  */
 
 import { chips } from "../../device/protocol/messages.js";
@@ -27,15 +28,15 @@ export interface KnownDevicesOptions {
 }
 
 const changesSaveMs = 1_000;
-const reportsSaveMs = 5 * 60_000;
+const seenSaveMs = 5 * 60_000;
 
 export class KnownDevices {
 	readonly #options: KnownDevicesOptions;
 	readonly #changed = new Set<Device>();
-	/** Devices that have reported since they were last saved, and since when; those that wait longest come first. */
-	readonly #reported = new Map<Device, number>();
-	/** Of each device, its restarts when it last reported. */
-	readonly #resets = new WeakMap<Device, Device["resets"]>();
+	/** Devices that have come, gone or reported since they were last saved, and since when; those that wait longest come first. */
+	readonly #seen = new Map<Device, number>();
+	/** What each device was when last seen; its lists are made anew by each change. */
+	readonly #facts = new WeakMap<Device, Pick<Device, "model" | "chip" | "versions" | "resets">>();
 	#timer: NodeJS.Timeout | undefined;
 
 	constructor(options: KnownDevicesOptions) {
@@ -45,25 +46,26 @@ export class KnownDevices {
 	/** What the last run left, the device longest unseen first. @throws {NodeJS.ErrnoException} */
 	async open(): Promise<readonly Device[]> {
 		const records = await this.#options.records.load();
-		this.#timer = setInterval(() => this.#save(reportsSaveMs), changesSaveMs).unref();
+		for (const device of records.values()) this.#facts.set(device, { ...device });
+		this.#timer = setInterval(() => this.#save(seenSaveMs), changesSaveMs).unref();
 		return [...records.values()].sort((a, b) => a.session.lastSeenAt - b.session.lastSeenAt);
 	}
 
-	/** It came, went, or is not what it was. */
-	onChanged(device: Device): void {
-		this.#changed.add(device);
-	}
-
-	/** It has reported. */
-	onReport(device: Device): void {
-		if (this.#resets.get(device) !== device.resets) this.onChanged(device);
-		this.#resets.set(device, device.resets);
-		if (!this.#reported.has(device)) this.#reported.set(device, this.#options.now());
+	/** It came, went or reported. */
+	onSeen(device: Device): void {
+		const { model, chip, versions, resets } = device;
+		const former = this.#facts.get(device);
+		const isSame = former?.versions === versions && former.resets === resets;
+		if (!isSame || former.model !== model || former.chip !== chip) {
+			this.#changed.add(device);
+			this.#facts.set(device, { model, chip, versions, resets });
+		}
+		if (!this.#seen.has(device)) this.#seen.set(device, this.#options.now());
 	}
 
 	forget(device: Device): Promise<void> {
 		this.#changed.delete(device);
-		this.#reported.delete(device);
+		this.#seen.delete(device);
 		return this.#options.records.remove(device.deviceId);
 	}
 
@@ -74,15 +76,15 @@ export class KnownDevices {
 		await this.#options.records.settle();
 	}
 
-	/** @param ageMs of reports that are to be saved by now */
+	/** @param ageMs for how long a device may have been seen without that being saved */
 	#save(ageMs: number): void {
 		const latest = this.#options.now() - ageMs;
-		for (const [device, since] of this.#reported) {
+		for (const [device, since] of this.#seen) {
 			if (since > latest) break;
 			this.#changed.add(device);
 		}
 		for (const device of this.#changed) {
-			this.#reported.delete(device);
+			this.#seen.delete(device);
 			void this.#options.records.save(device.deviceId, device);
 		}
 		this.#changed.clear();

@@ -23,9 +23,14 @@ export interface DeviceSocketsOptions {
 	readonly metrics: Metrics;
 }
 
+/** A whole site that loses its network must not keep all others waiting until every monitor has heard of each device. */
+const endsATurn = 5;
+
 export class DeviceSockets {
 	readonly #options: DeviceSocketsOptions;
-	readonly #sockets = new Set<WebSocket>();
+	readonly #sockets = new Map<WebSocket, Session>();
+	/** Whose sockets are gone, and which are still to be ended. */
+	readonly #gone: Session[] = [];
 
 	constructor(options: DeviceSocketsOptions) {
 		this.#options = options;
@@ -34,12 +39,12 @@ export class DeviceSockets {
 	/** Takes on a socket whose upgrade has been checked. */
 	accept(socket: WebSocket, introduction: Introduction): void {
 		const { sessions, heartbeat, limits, metrics, now } = this.#options;
-		this.#sockets.add(socket);
 		heartbeat.watch(socket);
 		const session = sessions.open(introduction, {
 			send: (text) => this.#send(socket, text),
 			close: (code, reason) => socket.close(code, reason),
 		});
+		this.#sockets.set(socket, session);
 		const log = this.#options.log.child({ sessionId: session.sessionId });
 		const invalid = new MinuteCounter({ limit: limits.invalidUplinksAMinute, now });
 		let wasTooFast = false;
@@ -71,14 +76,15 @@ export class DeviceSockets {
 			this.#sockets.delete(socket);
 			pacer.close();
 			log.debug({ deviceId: session.device?.deviceId, code }, "device socket closed");
-			sessions.end(session, "disconnected");
+			this.#gone.push(session);
+			if (this.#gone.length === 1) setImmediate(() => this.#endGone());
 		});
 	}
 
 	/** Bytes that devices have not read yet. */
 	get backlog(): number {
 		let bytes = 0;
-		for (const socket of this.#sockets) bytes += socket.bufferedAmount;
+		for (const socket of this.#sockets.keys()) bytes += socket.bufferedAmount;
 		return bytes;
 	}
 
@@ -89,7 +95,19 @@ export class DeviceSockets {
 
 	/** Closes every socket with 1001. */
 	close(): void {
-		for (const socket of this.#sockets) socket.close(closeCodes.goingAway, "the gateway stops");
+		for (const socket of this.#sockets.keys()) socket.close(closeCodes.goingAway, "the gateway stops");
+	}
+
+	/** Every connection has ended: now every session has. */
+	settle(): void {
+		for (const session of [...this.#gone, ...this.#sockets.values()])
+			this.#options.sessions.end(session, "disconnected");
+	}
+
+	#endGone(): void {
+		for (const session of this.#gone.splice(0, endsATurn))
+			this.#options.sessions.end(session, "disconnected");
+		if (this.#gone.length > 0) setImmediate(() => this.#endGone());
 	}
 
 	/** @returns undefined, or what is wrong with the uplink */

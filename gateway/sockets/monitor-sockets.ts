@@ -3,6 +3,7 @@
  * one answer. A frame is built once, whatever the number of monitors, and not at all where there is none.
  */
 
+import type { Duplex } from "node:stream";
 import type { Logger } from "pino";
 import type { RawData, WebSocket } from "ws";
 import type { Session } from "../sessions/device.js";
@@ -32,6 +33,7 @@ export class MonitorSockets {
 	readonly #options: MonitorSocketsOptions;
 	readonly #monitors = new Map<WebSocket, Monitor>();
 	#announcing: NodeJS.Timeout | undefined;
+	#isCorked = false;
 
 	constructor(options: MonitorSocketsOptions) {
 		this.#options = options;
@@ -54,9 +56,9 @@ export class MonitorSockets {
 	 *
 	 * @param batchMs undefined: each frame on its own, as soon as it is there
 	 */
-	accept(socket: WebSocket, remoteAddress: string, batchMs?: number): void {
+	accept(socket: WebSocket, stream: Duplex, remoteAddress: string, batchMs?: number): void {
 		const { sessions, heartbeat, limits, log, now } = this.#options;
-		const monitor = new Monitor({ socket, limits, batchMs });
+		const monitor = new Monitor({ socket, stream, limits, batchMs });
 		const bucket = new TokenBucket({ perSecond: limits.commandsASecond, burst: limits.commandBurst, now });
 		const brake = new Brake({ socket, perSecond: limits.commandsASecond, maxMs: limits.brakeMs });
 		this.#monitors.set(socket, monitor);
@@ -67,6 +69,7 @@ export class MonitorSockets {
 			if (isBinary) return socket.close(closeCodes.unsupportedData, "text frames only");
 			const isTooMuch = !bucket.take();
 			if (isTooMuch) brake.apply();
+			this.#cork();
 			this.#answer(data, isTooMuch)
 				.then((text) => monitor.send(text))
 				.catch((error) => log.error({ err: error }, "a monitor's message could not be carried out"));
@@ -94,6 +97,7 @@ export class MonitorSockets {
 	/** Tells every monitor that a session changed. */
 	announce(session: Session, reason: ChangeReason): void {
 		if (this.#monitors.size === 0) return;
+		this.#cork();
 		const frame = Buffer.from(statusUpdateText(reason, [session], this.#options.now()));
 		for (const monitor of this.#monitors.values()) monitor.sendChange(session.sessionId, frame);
 	}
@@ -101,6 +105,7 @@ export class MonitorSockets {
 	/** Passes an uplink on to every monitor, as it came. */
 	relay(session: Session, text: string, isStateReport: boolean): void {
 		if (this.#monitors.size === 0) return;
+		this.#cork();
 		const frame = Buffer.from(deviceMessageText(session, text));
 		for (const monitor of this.#monitors.values()) monitor.relay(session.sessionId, frame, isStateReport);
 	}
@@ -109,6 +114,17 @@ export class MonitorSockets {
 	close(): void {
 		clearTimeout(this.#announcing);
 		for (const monitor of this.#monitors.values()) monitor.close(closeCodes.goingAway, "the gateway stops");
+	}
+
+	/** All that is sent in one turn of the event loop is written at once, to each monitor: a call of the system costs most. */
+	#cork(): void {
+		if (this.#isCorked) return;
+		this.#isCorked = true;
+		for (const monitor of this.#monitors.values()) monitor.cork();
+		setImmediate(() => {
+			this.#isCorked = false;
+			for (const monitor of this.#monitors.values()) monitor.uncork();
+		});
 	}
 
 	async #answer(data: RawData, isTooMuch: boolean): Promise<string> {

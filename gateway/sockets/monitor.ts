@@ -3,6 +3,7 @@
  * this its backlog would grow in the gateway's memory until every device and every other monitor paid for it.
  */
 
+import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
 import { closeCodes, type SocketLimits } from "./limits.js";
 
@@ -10,6 +11,8 @@ const [opening, comma, closing] = [Buffer.from("["), Buffer.from(","), Buffer.fr
 
 export interface MonitorOptions {
 	readonly socket: WebSocket;
+	/** What the socket writes to. */
+	readonly stream: Duplex;
 	readonly limits: SocketLimits;
 	/** Frames are gathered for so long and sent as one JSON array; undefined: each on its own, at once. */
 	readonly batchMs: number | undefined;
@@ -17,6 +20,7 @@ export interface MonitorOptions {
 
 export class Monitor {
 	readonly #socket: WebSocket;
+	readonly #stream: Duplex;
 	readonly #limits: SocketLimits;
 	readonly #batchMs: number | undefined;
 	#batch: Buffer[] = [];
@@ -29,6 +33,7 @@ export class Monitor {
 
 	constructor(options: MonitorOptions) {
 		this.#socket = options.socket;
+		this.#stream = options.stream;
 		this.#limits = options.limits;
 		this.#batchMs = options.batchMs;
 	}
@@ -36,6 +41,16 @@ export class Monitor {
 	/** Bytes that it has not read yet. */
 	get unread(): number {
 		return this.#socket.bufferedAmount + this.#batchBytes;
+	}
+
+	/** Holds back what is sent, so that the system is asked once to write all of it. */
+	cork(): void {
+		this.#stream.cork();
+	}
+
+	/** Sends what was held back. */
+	uncork(): void {
+		this.#stream.uncork();
 	}
 
 	/** Sends the records of all sessions: the first frame, and again after devices were forgotten. */

@@ -73,7 +73,7 @@ export class Upgrades {
 		socket.off("error", onError);
 		this.#server.handleUpgrade(request, socket, head, (webSocket) => {
 			if (introduction) this.#options.devices.accept(webSocket, introduction);
-			else this.#options.monitors.accept(webSocket, remoteAddressOf(request), batchMs);
+			else this.#options.monitors.accept(webSocket, socket, remoteAddressOf(request), batchMs);
 		});
 	}
 

@@ -1,6 +1,7 @@
 /** The two sides of a relay benchmark: the gateway and a bare `ws` server, each with its own devices and monitors. */
 
 import { setTimeout } from "node:timers/promises";
+import type { SocketLimits } from "../../gateway/sockets/limits.js";
 import { Child } from "./child.js";
 import type { Target } from "./load/connect.js";
 import type { Devices } from "./load/devices.js";
@@ -40,9 +41,10 @@ export class Side {
 		this.monitor = monitor;
 	}
 
-	static async gateway(): Promise<Side> {
+	/** @param limits see `listen` of gateway-server.ts */
+	static async gateway(limits?: Partial<SocketLimits>): Promise<Side> {
 		const server = new Child<GatewayServer>("servers/gateway-server.ts");
-		const { url, tokens } = await server.ask("listen");
+		const { url, tokens } = await server.ask("listen", limits);
 		const base = url.replace("http", "ws");
 		return new Side(
 			server,

@@ -165,6 +165,15 @@ describe("a device's connection", () => {
 		await stopped;
 	});
 
+	test("is ended in the log, however many there are, before the gateway has stopped", async (t) => {
+		const messages: string[] = [];
+		const log = createLog("info", { write: (line) => void messages.push(JSON.parse(line).msg) });
+		const gateway = await runGateway(t, { log });
+		for (let count = 0; count < 20; count += 1) await gateway.device();
+		await gateway.gateway.close();
+		assert.deepEqual(messages.slice(-21), [...Array(20).fill("device: disconnected"), "stopped"]);
+	});
+
 	test("is not begun any more then", async (t) => {
 		const gateway = await runGateway(t);
 		const socket = connect(Number(new URL(gateway.url).port), "127.0.0.1");

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import disk, { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, test } from "node:test";
+import { RecordFolder } from "../../gateway/record-folder.js";
+import { Device, Session } from "../../gateway/sessions/device.js";
+import { deviceFile, KnownDevices } from "../../gateway/sessions/known-devices.js";
 import { createLog } from "../../gateway/telemetry/log.js";
 import { altered, sampleReport } from "../../scripts/fixtures/sample-report.js";
 import { temporaryDirectory } from "../cleanup.js";
@@ -108,6 +111,43 @@ describe("a device that was here", () => {
 		await untilRestartsAre(1);
 		device.send(reported("1.2.3", 0, "BROWNOUT_RESET"));
 		await untilRestartsAre(2);
+	});
+
+	test("is not written each time that it comes, goes or reports, but within minutes", async (t) => {
+		t.mock.timers.enable({ apis: ["setInterval"] });
+		let now = 0;
+		const directory = await temporaryDirectory(t);
+		const onProblem = (problem: string) => assert.fail(problem);
+		const records = new RecordFolder({ directory, disk, onProblem, ...deviceFile });
+		const known = new KnownDevices({ records, now: () => now });
+		await known.open();
+		const introduction = { deviceId: undefined, isBound: false, model: undefined, chip: undefined };
+		const session = new Session(
+			{ ...introduction, remoteAddress: "", baseUrl: "" },
+			{ send: () => {}, close: () => {} },
+			now,
+		);
+		const device = new Device("dev-1-a1b2c3", session);
+		const isWritten = async () => {
+			t.mock.timers.tick(1000);
+			await records.settle();
+			const [name] = await readdir(directory);
+			if (name) await rm(join(directory, name));
+			return name !== undefined;
+		};
+		known.onSeen(device);
+		assert.equal(await isWritten(), true);
+		known.onSeen(device);
+		assert.equal(await isWritten(), false);
+		device.resets = [{ reason: "BROWNOUT_RESET", at: now }];
+		known.onSeen(device);
+		assert.equal(await isWritten(), true);
+		known.onSeen(device);
+		now += 5 * 60_000;
+		assert.equal(await isWritten(), true);
+		known.onSeen(device);
+		await known.close();
+		assert.equal(await isWritten(), true);
 	});
 
 	test("costs no more than itself where its file is damaged", async (t) => {

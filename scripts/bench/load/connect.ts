@@ -38,8 +38,8 @@ async function connect(target: Target, onSocket: (socket: WebSocket) => void): P
 		const outcome = await open(target, onSocket);
 		if (outcome instanceof WebSocket) return outcome;
 		if (attempt === tries) throw new Error(`${target.url} refuses: ${outcome.why}`);
-		// Not all in the same moment again: as devices do, from the upper half.
-		await setTimeout(outcome.waitMs * (0.5 + Math.random() / 2));
+		// Not before that, and not all in the same moment again.
+		await setTimeout(outcome.waitMs * (1 + Math.random() / 2));
 	}
 }
 

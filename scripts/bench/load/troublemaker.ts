@@ -1,6 +1,6 @@
 /** Clients that misbehave, as one process; each goes on until `stop`. */
 
-import { setImmediate, setTimeout } from "node:timers/promises";
+import { setTimeout } from "node:timers/promises";
 import { WebSocket } from "ws";
 import { serve } from "../child.js";
 import type { Target } from "./connect.js";
@@ -38,7 +38,7 @@ const handlers = {
 				while (!isStopped && socket?.readyState === WebSocket.OPEN) {
 					for (let count = 0; count < 100 && socket.bufferedAmount < aheadBytes; count++, tries++)
 						socket.send(garbage[tries % garbage.length] ?? "");
-					await setImmediate();
+					await setTimeout(1);
 				}
 				socket?.terminate();
 				if (!isStopped) await setTimeout(10);

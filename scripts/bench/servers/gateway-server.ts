@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createGateway } from "../../../gateway/gateway.js";
+import type { SocketLimits } from "../../../gateway/sockets/limits.js";
 import { wholeFleetAtOnce } from "../../fixtures/gateway.js";
 import { serve } from "../child.js";
 import { usage } from "./usage.js";
@@ -11,16 +12,16 @@ import { usage } from "./usage.js";
 const dataDir = mkdtempSync(join(tmpdir(), "gateway-bench-"));
 process.on("exit", () => rmSync(dataDir, { recursive: true, force: true }));
 
-const gateway = createGateway({
-	port: 0,
-	dataDir,
-	releasesDir: join(dataDir, "releases"),
-	// One address stands for a whole fleet here, which has to be there before anything is measured.
-	...wholeFleetAtOnce,
-});
-
 const handlers = {
-	listen: async () => {
+	/** @param limits those that differ from what a gateway has; left out, a whole fleet is let in at once */
+	listen: async (limits?: Partial<SocketLimits> | null) => {
+		const gateway = createGateway({
+			port: 0,
+			dataDir,
+			releasesDir: join(dataDir, "releases"),
+			// One address stands for a whole fleet here, which has to be there before anything is measured.
+			...(limits ? { limits } : wholeFleetAtOnce),
+		});
 		const { url } = await gateway.listen();
 		return { url, dataDir, tokens: gateway.tokens };
 	},
