@@ -25,10 +25,10 @@ test("a device checks for itself what reaches it, answers what is wrong and chan
 	assert.deepEqual(after.peripherals, before.peripherals);
 });
 
-test("a frame that is not JSON, or binary, ends the connection: what follows it cannot be trusted", async (t) => {
+test("a frame that is not JSON, binary or too long ends the connection: what follows it cannot be trusted", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	await powerOn(t, gateway);
-	for (const frame of ["{", "\u0000", Buffer.from([1, 2, 3])]) {
+	for (const frame of ["{", "\u0000", Buffer.from('{"command":"query_state"}'), `"${"x".repeat(25_000)}"`]) {
 		const connection = await gateway.connection();
 		await connection.next("state_report");
 		connection.socket.send(frame);

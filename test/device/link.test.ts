@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { powerOn, runScriptedGateway } from "./scripted-gateway.js";
+import { powerOnInVirtualTime } from "./virtual-time.js";
 
 test("a device says who it is, and where it reached the gateway, when it connects", async (t) => {
 	const gateway = await runScriptedGateway(t);
@@ -24,7 +25,7 @@ test("a device that is closed, cut off or loses its access point comes back", as
 			const connection = await gateway.connection();
 			await connection.next("state_report");
 			device.board.accessPoint = undefined;
-			await connection.closed;
+			assert.equal(await connection.closed, 1000, "a normal end, where it can still be told");
 			device.board.accessPoint = { ssid: "virtual", rssi: -60 };
 		},
 	])
@@ -32,6 +33,33 @@ test("a device that is closed, cut off or loses its access point comes back", as
 	const connection = await gateway.connection();
 	const report = await connection.next("state_report");
 	assert.equal(report.network.wifi_rssi, -60);
+});
+
+test("a device whose place is taken says so in its trace, and comes back like any other", async (t) => {
+	const gateway = await runScriptedGateway(t);
+	let trace = "";
+	await powerOn(t, gateway, "DEV-1", {
+		onTrace: (text) => {
+			trace += text;
+		},
+	});
+	const connection = await gateway.connection();
+	connection.socket.close(4001, "replaced");
+	await gateway.connection();
+	assert.match(trace, /gateway: the gateway closed the connection with 4001/);
+});
+
+test("refusals that nobody reads are dropped, so that they never fill the heap", async (t) => {
+	const { connection } = await powerOnInVirtualTime(t, "DEV-1");
+	let bytes = 0;
+	connection.socket.on("message", (data) => {
+		const text = data.toString();
+		if (text.includes("command_error")) bytes += text.length;
+	});
+	for (let index = 0; index < 200; index++) connection.send({ command: "x".repeat(64) });
+	await connection.query();
+	// What fits into the write window, and 16 KiB that wait.
+	assert.ok(bytes > 16_000 && bytes < 5744 + 16_384, `${bytes} bytes of refusals`);
 });
 
 test("a report longer than the write window arrives whole, in fragments", async (t) => {

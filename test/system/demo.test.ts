@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { test } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import { WebSocket } from "ws";
 import { runCommand } from "../command-line.js";
 import { Client, temporaryDirectory } from "../gateway/running.js";
 
-test("the demo shows a device of each model, and ends whole at a Ctrl-C that npm doubles", async (t) => {
+test("the demo shows a device of each model, and ends whole at a Ctrl-C, however often it comes", async (t) => {
 	const dataDir = await temporaryDirectory(t);
 	const demo = runCommand(t, "scripts/demo.ts", [], { PORT: "0", DATA_DIR: dataDir });
 	await demo.printed(/Ctrl-C ends all of it/);
@@ -19,10 +22,30 @@ test("the demo shows a device of each model, and ends whole at a Ctrl-C that npm
 	}
 	assert.deepEqual([...seen].sort(), ["DEV-1", "PROTO-1"]);
 	assert.equal(monitor.socket.readyState, WebSocket.OPEN);
-	demo.process.kill("SIGINT");
-	demo.process.kill("SIGINT");
-	assert.equal(await demo.exitCode, 0);
+
+	const ids = /Devices +(\S+), (\S+)/.exec(demo.output())?.slice(1) ?? [];
+	const record = (id: string) => readFile(join(dataDir, "devices", `${id}.json`), "utf8");
+	for (const id of ids) {
+		while (!(await record(id).catch(() => ""))) await setTimeout(10);
+		// From now on reports alone come from it, which the gateway saves when it ends.
+		monitor.send({
+			type: "control_device",
+			targetId: id,
+			payload: { command: "set_brightness", value: 0.125 },
+		});
+		await monitor.until(({ message }) => JSON.stringify(message ?? "").includes('"brightness_coef":0.125'));
+	}
+	// npm passes on what the terminal sends as well; two signals at the same moment would count as one.
+	const again = setInterval(() => demo.process.kill("SIGINT"), 1);
+	t.after(() => clearInterval(again));
+	assert.equal(await demo.exitCode, 0, demo.output());
+	clearInterval(again);
 	await demo.processesGone();
+	for (const id of ids) {
+		assert.match(await record(id), /brightness_coef\\":0\.125/, "what the gateway knew last is on disk");
+		const kept = await readdir(join(dataDir, "virtual", id));
+		assert.equal(kept.includes("pid"), false, "another process may run this device now");
+	}
 });
 
 test("the demo takes no options, and says so", async (t) => {

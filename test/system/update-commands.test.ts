@@ -45,7 +45,8 @@ test("while it updates, the ring shows 6, the player is stopped, commands are an
 		({ peripherals }) => peripherals.led_ring.state_id === 6,
 	);
 	assert.equal(updating.peripherals.led_ring.state_name, "updating");
-	assert.equal(updating.peripherals.audio.player_state, "stopped");
+	const { player_state, current_track } = updating.peripherals.audio;
+	assert.deepEqual([player_state, current_track], ["stopped", "none"]);
 	await connection.next("ota_progress");
 
 	for (const command of [

@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { test } from "node:test";
 import { chimes } from "../../../device/protocol/messages.js";
 import type { Board } from "../../../hosts/virtual/node/board.js";
+import { buildFirmware } from "../../../hosts/virtual/node/firmware.js";
 import { chimePath, makeChime } from "../../../scripts/chimes.js";
+import { temporaryDirectory } from "../../gateway/running.js";
 import { powerOnInVirtualTime } from "../virtual-time.js";
 
 /** Register 0x32, DAC_VOLUME: 0xbf is 0 dB, each step 0.5 dB, 0 mutes (ES8311 data sheet). */
@@ -89,6 +93,46 @@ test("a chime cuts off the one before it", async (t) => {
 	assert.ok(Buffer.concat(device.board.sound).subarray(0, samples.length).equals(samples));
 	await pass(msOf("wifi_connected"));
 	await connection.next("state_report", ({ peripherals }) => peripherals.audio.player_state === "idle");
+});
+
+test("a chime that begins while another fades is heard like any other", async (t) => {
+	const { device, pass, command } = await powerOnInVirtualTime(t, "DEV-1");
+	const { board } = device;
+	await command({ command: "play_audio", value: "startup" }, ({ audio }) => audio.player_state === "playing");
+	await pass(msOf("startup"));
+	assert.deepEqual([board.isSounding, codecGain(board)], [true, 0], "fading");
+	await command({ command: "play_audio", value: "startup" }, ({ audio }) => audio.player_state === "playing");
+	await pass(100);
+	assert.deepEqual([board.isSounding, codecGain(board)], [true, 0xbf - 50]);
+});
+
+test("before its first sound the codec is mute, and a device that was muted when it lost power comes back to 50", async (t) => {
+	const settingsFile = join(await temporaryDirectory(t), "settings.json");
+	await writeFile(settingsFile, JSON.stringify({ volume: "0" }));
+	const { device, connection, pass } = await powerOnInVirtualTime(t, "DEV-1", { settingsFile });
+	assert.equal(codecGain(device.board), 0);
+	assert.equal((await connection.query()).peripherals.audio.volume, 0);
+	device.board.setButton("mute", true);
+	await pass(20);
+	assert.equal((await connection.query()).peripherals.audio.volume, 50);
+	assert.equal(codecGain(device.board), 0);
+});
+
+test("a chime that cannot be played is over at once, and ends nothing else", async (t) => {
+	const program = await buildFirmware({
+		"peripherals/chimes": "test/hosts/virtual/xs/firmware/no-chimes.ts",
+	});
+	let trace = "";
+	const onTrace = (text: string) => {
+		trace += text;
+	};
+	const { device, connection, command } = await powerOnInVirtualTime(t, "DEV-1", { program, onTrace });
+	connection.send({ command: "play_audio", value: "startup" });
+	const { peripherals } = await connection.query();
+	assert.deepEqual([peripherals.audio.player_state, peripherals.audio.current_track], ["idle", "none"]);
+	assert.match(trace, /audio: Error: there are no chimes/);
+	assert.equal(device.board.isSounding, false);
+	await command({ command: "set_volume", value: 8 }, ({ audio }) => audio.volume === 8);
 });
 
 test("the volume goes to the codec's gain, in even steps, and never to the samples", async (t) => {

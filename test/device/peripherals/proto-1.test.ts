@@ -37,13 +37,6 @@ describe("haptics", () => {
 		await pass(1000);
 		assert.equal(device.board.hapticDuty, 263, "none when the finger goes");
 	});
-
-	test("survive a restart", async (t) => {
-		const { device, command, pass } = await powerOnInVirtualTime(t, "PROTO-1");
-		await command({ command: "set_haptics", value: 40 }, (parts) => parts.haptic_intensity === 40);
-		await pass(5000);
-		assert.equal(device.settings.get("haptics"), "40");
-	});
 });
 
 describe("ambient light", () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { runCommand } from "../../command-line.js";
@@ -14,9 +14,10 @@ test("npm run device connects, is worked by JSON lines, and says what is wrong w
 	const DATA_DIR = await temporaryDirectory(t);
 	const device = runCommand(t, script, ["--model", "proto-1", "--gateway", gateway.url], {
 		DATA_DIR,
-		DEVICE_TOKEN: token,
+		DEVICE_TOKEN: `${token},former-token-of-the-tests`,
 	});
 	const connection = await gateway.connection();
+	assert.equal(connection.headers.authorization, `Bearer ${token}`, "the new one of two");
 	await connection.next("state_report");
 	await device.printed(/proto-1-[0-9a-f]{6} runs/);
 
@@ -66,6 +67,21 @@ test("two devices of one model on one computer have different ids, and each keep
 	start();
 	assert.equal((await gateway.connection()).headers["device-id"], firstId);
 	assert.equal(second.process.exitCode, null);
+});
+
+test("a device keeps its settings in a folder of its own, and finds them at its next start", async (t) => {
+	const gateway = await runScriptedGateway(t);
+	const DATA_DIR = await temporaryDirectory(t);
+	const folder = join(DATA_DIR, "virtual", "dev-1-a1b2c3");
+	await mkdir(folder, { recursive: true });
+	await writeFile(join(folder, "settings.json"), JSON.stringify({ volume: "7" }));
+	const args = ["--model", "dev-1", "--serial", "A1B2C3", "--gateway", gateway.url];
+	const device = runCommand(t, script, args, { DATA_DIR, DEVICE_TOKEN: token });
+	const { deviceId, peripherals } = await (await gateway.connection()).next("state_report");
+	assert.deepEqual([deviceId, peripherals.audio.volume], ["dev-1-a1b2c3", 7]);
+	device.process.kill("SIGINT");
+	assert.equal(await device.exitCode, 0);
+	assert.deepEqual((await readdir(folder)).sort(), ["flash.bin", "settings.json"], "and it holds no lock");
 });
 
 test("what a person gets wrong is told in a sentence", async (t) => {
