@@ -206,6 +206,14 @@ function* pieces(offset: number, byteLength: number, unit: number) {
 
 /** Clears in `content`, from `offset` on, the bits that are 0 in `bytes`. */
 function program(content: Buffer, offset: number, bytes: Uint8Array, isWhole: boolean): void {
+	// Most pages are blank, and copied at a hundredth of the cost.
+	if (
+		isWhole &&
+		blank.subarray(0, bytes.byteLength).equals(content.subarray(offset, offset + bytes.byteLength))
+	) {
+		content.set(bytes, offset);
+		return;
+	}
 	const end = isWhole ? bytes.byteLength : bytes.byteLength >> 1;
 	for (let at = 0; at < end; at++) content[offset + at] = (content[offset + at] ?? 0) & (bytes[at] ?? 0);
 	// Where the cut fell, half of the bits are through.
