@@ -26,7 +26,7 @@ import { defaultSettings, type Settings } from "./settings.js";
 import { DeviceSockets } from "./sockets/device-sockets.js";
 import { Heartbeat } from "./sockets/heartbeat.js";
 import { type SocketLimits, socketLimits } from "./sockets/limits.js";
-import { MonitorCommands } from "./sockets/monitor-commands.js";
+import { monitorCommands } from "./sockets/monitor-commands.js";
 import { MonitorSockets } from "./sockets/monitor-sockets.js";
 import { Upgrades } from "./sockets/upgrades.js";
 import { errorCode, StartError } from "./start-error.js";
@@ -148,7 +148,7 @@ export class Gateway {
 			intervalMs: limits.pingIntervalMs,
 			unanswered: limits.unansweredPings,
 		});
-		const commands = new MonitorCommands({ sessions, updates: firmware.updates, log });
+		const execute = monitorCommands({ sessions, updates: firmware.updates, log });
 		this.#tokens = tokens;
 		this.#access = access;
 		this.#known = known;
@@ -156,7 +156,7 @@ export class Gateway {
 		this.#firmware = firmware;
 		this.#heartbeat = heartbeat;
 		this.#devices = new DeviceSockets({ sessions, heartbeat, limits, metrics, log, now });
-		this.#monitors = new MonitorSockets({ sessions, commands, heartbeat, limits, metrics, log, now });
+		this.#monitors = new MonitorSockets({ sessions, execute, heartbeat, limits, metrics, log, now });
 		this.#upgrades = new Upgrades({
 			access,
 			devices: this.#devices,
@@ -167,13 +167,19 @@ export class Gateway {
 			log,
 			now,
 		});
-		metrics.watch({
-			gateway_sessions: () => this.#devices.size,
-			gateway_known_devices: () => sessions.size,
-			gateway_monitors: () => this.#monitors.size,
-			gateway_device_queue_bytes: () => this.#devices.backlog,
-			gateway_monitor_queue_bytes: () => this.#monitors.backlog,
-		});
+		metrics.watch("gateway_sessions", "Devices that are connected", () => this.#devices.size);
+		metrics.watch("gateway_known_devices", "Devices that are known, connected or not", () => sessions.size);
+		metrics.watch("gateway_monitors", "Monitors that are connected", () => this.#monitors.size);
+		metrics.watch(
+			"gateway_device_queue_bytes",
+			"Bytes that devices have not read yet",
+			() => this.#devices.backlog,
+		);
+		metrics.watch(
+			"gateway_monitor_queue_bytes",
+			"Bytes that monitors have not read yet",
+			() => this.#monitors.backlog,
+		);
 		const requireMonitor = access.require("monitor");
 		const devices = deviceRoutes({
 			sessions,

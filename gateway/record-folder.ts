@@ -64,22 +64,13 @@ export class RecordFolder<T> {
 		return records;
 	}
 
-	/** Keeps a device's record. @returns once it is on disk, or that was reported as impossible */
-	save(deviceId: string, record: T): Promise<void> {
-		return this.#put(deviceId, record);
-	}
-
-	/** Forgets a device's record. @returns once it is gone from the disk, or that was reported as impossible */
-	remove(deviceId: string): Promise<void> {
-		return this.#put(deviceId, undefined);
-	}
-
-	/** Resolves once nothing is left to be written. */
-	async settle(): Promise<void> {
-		while (this.#writing.size > 0) await Promise.all(this.#writing.values());
-	}
-
-	#put(deviceId: string, record: T | undefined): Promise<void> {
+	/**
+	 * Keeps a device's record.
+	 *
+	 * @param record undefined: forgets it
+	 * @returns once it is on disk, or gone from there, or that was reported as impossible
+	 */
+	save(deviceId: string, record: T | undefined): Promise<void> {
 		const waiting = this.#waiting.get(deviceId);
 		if (waiting) {
 			waiting.record = record;
@@ -92,6 +83,16 @@ export class RecordFolder<T> {
 		this.#waiting.set(deviceId, { record, done, finish });
 		this.#writeNext();
 		return done;
+	}
+
+	/** Forgets a device's record; see `save`. */
+	remove(deviceId: string): Promise<void> {
+		return this.save(deviceId, undefined);
+	}
+
+	/** Resolves once nothing is left to be written. */
+	async settle(): Promise<void> {
+		while (this.#writing.size > 0) await Promise.all(this.#writing.values());
 	}
 
 	#writeNext(): void {

@@ -157,13 +157,14 @@ function findProblemInFields(
 	for (const name in fields) {
 		const field = fields[name];
 		if (field === undefined) continue;
-		if (!Object.hasOwn(value, name)) {
+		const given = value[name];
+		if (given === undefined) {
 			if (field.optional || (field.only && field.only !== model)) continue;
 			return { path: name, expected: "is missing" };
 		}
 		if (field.only && model && field.only !== model)
 			return { path: name, expected: `exists on ${field.only} only` };
-		const problem = findProblem(field, value[name], model);
+		const problem = findProblem(field, given, model);
 		if (problem) return { path: problem.path ? `${name}.${problem.path}` : name, expected: problem.expected };
 	}
 	return undefined;

@@ -4,7 +4,7 @@
  */
 
 import type { IncomingMessage } from "node:http";
-import { RateLimiterMemory } from "rate-limiter-flexible";
+import { RateLimiterMemory, type RateLimiterRes } from "rate-limiter-flexible";
 import type { HttpRefusal } from "../problem.js";
 import { remoteAddressOf } from "./origin.js";
 
@@ -31,21 +31,15 @@ export class AddressLimit {
 	 * @param kind counted apart from other kinds
 	 */
 	async count(request: IncomingMessage, kind = ""): Promise<HttpRefusal | undefined> {
-		await this.#limiter.penalty(keyOf(request, kind));
-		return this.#refusalOf(request, kind, this.#limiter.points);
+		return this.#refusalOf(await this.#limiter.penalty(keyOf(request, kind)), this.#limiter.points);
 	}
 
 	/** Whether it would be too much once more. */
-	check(request: IncomingMessage, kind = ""): Promise<HttpRefusal | undefined> {
-		return this.#refusalOf(request, kind, this.#limiter.points - 1);
+	async check(request: IncomingMessage, kind = ""): Promise<HttpRefusal | undefined> {
+		return this.#refusalOf(await this.#limiter.get(keyOf(request, kind)), this.#limiter.points - 1);
 	}
 
-	async #refusalOf(
-		request: IncomingMessage,
-		kind: string,
-		allowed: number,
-	): Promise<HttpRefusal | undefined> {
-		const counted = await this.#limiter.get(keyOf(request, kind));
+	#refusalOf(counted: RateLimiterRes | null, allowed: number): HttpRefusal | undefined {
 		if (!counted || counted.consumedPoints <= allowed) return undefined;
 		const seconds = Math.max(1, Math.ceil(counted.msBeforeNext / 1000));
 		return {

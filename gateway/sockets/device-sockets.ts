@@ -46,7 +46,7 @@ export class DeviceSockets {
 		});
 		this.#sockets.set(socket, session);
 		const log = this.#options.log.child({ sessionId: session.sessionId });
-		const invalid = new MinuteCounter({ limit: limits.invalidUplinksAMinute, now });
+		const invalid = new MinuteCounter(limits.invalidUplinksAMinute);
 		let wasTooFast = false;
 		const pacer = new Pacer({
 			socket,
@@ -58,7 +58,7 @@ export class DeviceSockets {
 				if (problem === undefined) return metrics.relay.observe((performance.now() - startedAt) / 1000);
 				metrics.droppedUplinks.inc();
 				log.warn({ deviceId: session.device?.deviceId, problem }, "uplink dropped");
-				if (invalid.count()) this.#end(session, closeCodes.policyViolation, "too many invalid uplinks");
+				if (invalid.count(now())) this.#end(session, closeCodes.policyViolation, "too many invalid uplinks");
 			},
 			onPaused: () => {
 				metrics.pausedDevices.inc();

@@ -9,7 +9,7 @@ import type { Session } from "../sessions/device.js";
 import type { Sessions } from "../sessions/sessions.js";
 import type { Updates } from "../sessions/updates.js";
 import { closeCodes } from "./limits.js";
-import { checkMonitorMessage, type MonitorMessage, type MonitorRefusal } from "./monitor-messages.js";
+import { checkMonitorMessage, type MonitorMessage, type MonitorRefusal, refuse } from "./monitor-messages.js";
 
 export interface MonitorCommandsOptions {
 	readonly sessions: Sessions;
@@ -22,26 +22,16 @@ export type Outcome =
 	| { readonly command: MonitorMessage["type"]; readonly sessionId: string; readonly refusal?: undefined }
 	| { readonly refusal: MonitorRefusal };
 
-export class MonitorCommands {
-	readonly #sessions: Sessions;
-	readonly #updates: Updates;
-	readonly #log: Logger;
-
-	constructor(options: MonitorCommandsOptions) {
-		this.#sessions = options.sessions;
-		this.#updates = options.updates;
-		this.#log = options.log;
-	}
-
-	/**
-	 * Carries out a message as it came, parsed from JSON. All but `trigger_ota` is done when this returns its promise,
-	 * so commands reach a device in the order in which they came.
-	 */
-	async execute(value: unknown): Promise<Outcome> {
+/**
+ * @returns what carries out a message as it came, parsed from JSON. All but `trigger_ota` is done when that returns its
+ * promise, so commands reach a device in the order in which they came.
+ */
+export function monitorCommands({ sessions, updates, log }: MonitorCommandsOptions) {
+	return async (value: unknown): Promise<Outcome> => {
 		const checked = checkMonitorMessage(value);
 		if (checked.refusal) return checked;
 		const { message } = checked;
-		const session = this.#sessions.find(message.targetId);
+		const session = sessions.find(message.targetId);
 		if (!session)
 			return refuse(
 				"unknown_target",
@@ -52,60 +42,49 @@ export class MonitorCommands {
 				"target_offline",
 				`${message.targetId} is not connected; wait for its next status_update`,
 			);
-		const refusal = await this.#carryOut(message, session);
-		return refusal ? { refusal } : { command: message.type, sessionId: session.sessionId };
-	}
+		const refused = await carryOut(message, session);
+		return refused ?? { command: message.type, sessionId: session.sessionId };
+	};
 
-	#carryOut(message: MonitorMessage, session: Session) {
+	function carryOut(message: MonitorMessage, session: Session) {
 		switch (message.type) {
 			case "boot_device":
-				return this.#boot(session);
+				return sessions.end(session, "boot", { code: closeCodes.normal, reason: "boot" });
 			case "control_device":
-				return this.#control(session, message.payload);
+				return control(session, message.payload);
 			case "trigger_ota":
-				return this.#update(session, message.version);
+				return update(session, message.version);
 		}
 	}
 
-	#boot(session: Session): undefined {
-		this.#sessions.end(session, "boot", { code: closeCodes.normal, reason: "boot" });
-	}
-
-	#control(session: Session, payload: unknown): MonitorRefusal | undefined {
-		const model = session.device?.model ?? session.introduction.model;
-		const checked = checkCommand(payload, model);
-		if (checked.refusal)
-			return {
-				code: checked.refusal.code === "unsupported" ? "unsupported_command" : "invalid_command",
-				message: `payload: ${checked.refusal.message}`,
-			};
-		session.send(commandText(checked.command));
-		return undefined;
-	}
-
-	async #update(session: Session, version: string | undefined): Promise<MonitorRefusal | undefined> {
-		const { device } = session;
+	async function update({ device }: Session, version: string | undefined) {
 		if (!device)
-			return {
-				code: "unknown_target",
-				message: "this session has not sent a state_report yet, so its device has no name; wait for it",
-			};
+			return refuse(
+				"unknown_target",
+				"this session has not sent a state_report yet, so its device has no name; wait for it",
+			);
 		try {
-			const refusal = await this.#updates.trigger(device, version);
-			this.#log.info({ deviceId: device.deviceId, version, refused: refusal?.code }, "update asked for");
-			return refusal;
+			const refusal = await updates.trigger(device, version);
+			log.info({ deviceId: device.deviceId, version, refused: refusal?.code }, "update asked for");
+			return refusal && { refusal };
 		} catch (error) {
-			this.#log.error({ deviceId: device.deviceId, version, err: error }, "update could not be started");
-			return { code: "no_firmware", message: "the firmware could not be read; see the gateway's log" };
+			log.error({ deviceId: device.deviceId, version, err: error }, "update could not be started");
+			return refuse("no_firmware", "the firmware could not be read; see the gateway's log");
 		}
 	}
+}
+
+function control(session: Session, payload: unknown) {
+	const checked = checkCommand(payload, session.device?.model ?? session.introduction.model);
+	if (checked.refusal) {
+		const { code, message } = checked.refusal;
+		return refuse(code === "unsupported" ? "unsupported_command" : "invalid_command", `payload: ${message}`);
+	}
+	session.send(commandText(checked.command));
+	return undefined;
 }
 
 /** A command with the fields of its table and no others: what a monitor adds must not reach a device's small heap. */
 function commandText(command: Command): string {
 	return JSON.stringify(command, Object.keys(commands[command.command].fields));
-}
-
-function refuse(code: MonitorRefusal["code"], message: string): Outcome {
-	return { refusal: { code, message } };
 }

@@ -86,6 +86,7 @@ function isMonitorMessageType(type: string): type is MonitorMessageType {
 	return Object.hasOwn(monitorMessages, type);
 }
 
-function refuse(code: MonitorErrorCode, message: string): CheckedMonitorMessage {
+/** @param message one sentence that says what to change */
+export function refuse(code: MonitorErrorCode, message: string): { readonly refusal: MonitorRefusal } {
 	return { refusal: { code, message } };
 }

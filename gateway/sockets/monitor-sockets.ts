@@ -14,13 +14,13 @@ import { parseJson } from "./device-sockets.js";
 import type { Heartbeat } from "./heartbeat.js";
 import { closeCodes, type SocketLimits } from "./limits.js";
 import { Monitor } from "./monitor.js";
-import type { MonitorCommands, Outcome } from "./monitor-commands.js";
-import { requestIdOf } from "./monitor-messages.js";
+import type { Outcome } from "./monitor-commands.js";
+import { refuse, requestIdOf } from "./monitor-messages.js";
 import { Brake, TokenBucket } from "./rates.js";
 
 export interface MonitorSocketsOptions {
 	readonly sessions: Sessions;
-	readonly commands: MonitorCommands;
+	readonly execute: (value: unknown) => Promise<Outcome>;
 	readonly heartbeat: Heartbeat;
 	readonly limits: SocketLimits;
 	readonly metrics: Metrics;
@@ -134,7 +134,7 @@ export class MonitorSockets {
 			? refuse("rate_limited", `send at most ${commandsASecond} messages a second`)
 			: value === undefined
 				? refuse("invalid_json", "a message must be JSON")
-				: await this.#options.commands.execute(value);
+				: await this.#options.execute(value);
 		const requestId = requestIdOf(value);
 		const { refusal } = outcome;
 		const { metrics } = this.#options;
@@ -144,8 +144,4 @@ export class MonitorSockets {
 			refusal ? { type: "error", requestId, ...refusal } : { type: "ack", requestId, ...outcome },
 		);
 	}
-}
-
-function refuse(code: "rate_limited" | "invalid_json", message: string): Outcome {
-	return { refusal: { code, message } };
 }

@@ -39,18 +39,19 @@ export class TokenBucket {
 /** Notices the n-th event within any one minute. */
 export class MinuteCounter {
 	readonly #limit: number;
-	readonly #now: () => number;
 	#times: number[] = [];
 
-	/** @param now milliseconds, from any start */
-	constructor(options: { limit: number; now: () => number }) {
-		this.#limit = options.limit;
-		this.#now = options.now;
+	constructor(limit: number) {
+		this.#limit = limit;
 	}
 
-	/** Counts an event. @returns true once `limit` of them fell within the last 60 s */
-	count(): boolean {
-		const now = this.#now();
+	/**
+	 * Counts an event.
+	 *
+	 * @param now milliseconds, from any start
+	 * @returns true once `limit` of them fell within the last 60 s
+	 */
+	count(now: number): boolean {
 		this.#times = this.#times.filter((time) => now - time < 60_000);
 		this.#times.push(now);
 		return this.#times.length >= this.#limit;

@@ -5,23 +5,6 @@
 
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
-/** What can be asked for. */
-export interface Gauges {
-	readonly gateway_sessions: () => number;
-	readonly gateway_known_devices: () => number;
-	readonly gateway_monitors: () => number;
-	readonly gateway_device_queue_bytes: () => number;
-	readonly gateway_monitor_queue_bytes: () => number;
-}
-
-const gaugeHelp: Readonly<Record<keyof Gauges, string>> = {
-	gateway_sessions: "Devices that are connected",
-	gateway_known_devices: "Devices that are known, connected or not",
-	gateway_monitors: "Monitors that are connected",
-	gateway_device_queue_bytes: "Bytes that devices have not read yet",
-	gateway_monitor_queue_bytes: "Bytes that monitors have not read yet",
-};
-
 export class Metrics {
 	readonly uplinks: Counter<"type">;
 	readonly droppedUplinks: Counter;
@@ -64,22 +47,12 @@ export class Metrics {
 		});
 	}
 
-	/** Asks for these whenever somebody reads. */
-	watch(gauges: Gauges): void {
-		const ask = (name: keyof Gauges) =>
-			new Gauge({
-				name,
-				help: gaugeHelp[name],
-				registers: [this.#registry],
-				collect() {
-					this.set(gauges[name]());
-				},
-			});
-		ask("gateway_sessions");
-		ask("gateway_known_devices");
-		ask("gateway_monitors");
-		ask("gateway_device_queue_bytes");
-		ask("gateway_monitor_queue_bytes");
+	/** Asks for a number whenever somebody reads. */
+	watch(name: string, help: string, ask: () => number): void {
+		const collect = function (this: Gauge) {
+			this.set(ask());
+		};
+		new Gauge({ name, help, registers: [this.#registry], collect });
 	}
 
 	/** The media type of `read()`. */

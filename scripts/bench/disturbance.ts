@@ -51,6 +51,13 @@ export async function run(): Promise<readonly Row[]> {
 				},
 			},
 			{
+				what: "one device sends valid uplinks at full speed",
+				begin: async () => {
+					await trouble.ask("uplinks", { target: side.device });
+					return () => trouble.ask("stop");
+				},
+			},
+			{
 				what: `${wrongTokensASecond} wrong tokens a second`,
 				begin: async () => {
 					await trouble.ask("wrongTokens", { target: side.device, perSecond: wrongTokensASecond });

@@ -31,19 +31,11 @@ const handlers = {
 	},
 
 	/** A monitor that sends garbage as fast as it is taken; sent away, it comes back. */
-	garbage: ({ target }: { target: Target }) =>
-		begin(async () => {
-			while (!isStopped) {
-				const socket = await open(target);
-				while (!isStopped && socket?.readyState === WebSocket.OPEN) {
-					for (let count = 0; count < 100 && socket.bufferedAmount < aheadBytes; count++, tries++)
-						socket.send(garbage[tries % garbage.length] ?? "");
-					await setTimeout(1);
-				}
-				socket?.terminate();
-				if (!isStopped) await setTimeout(10);
-			}
-		}),
+	garbage: ({ target }: { target: Target }) => begin(() => flood(target, garbage)),
+
+	/** A device that sends nothing but valid uplinks, as fast as they are taken. */
+	uplinks: ({ target }: { target: Target }) =>
+		begin(() => flood(target, ['{"type":"ota_error","reason":"x"}'])),
 
 	/** Devices with a wrong token. */
 	wrongTokens: ({ target, perSecond }: { target: Target; perSecond: number }) =>
@@ -68,10 +60,23 @@ function begin(work: () => Promise<void>): void {
 	running = work();
 }
 
+async function flood(target: Target, texts: readonly string[]): Promise<void> {
+	while (!isStopped) {
+		const socket = await open(target);
+		while (!isStopped && socket?.readyState === WebSocket.OPEN) {
+			for (let count = 0; count < 100 && socket.bufferedAmount < aheadBytes; count++, tries++)
+				socket.send(texts[tries % texts.length] ?? "");
+			await setTimeout(1);
+		}
+		socket?.terminate();
+		if (!isStopped) await setTimeout(10);
+	}
+}
+
 async function open({ url, token }: Target): Promise<WebSocket | undefined> {
 	const socket = new WebSocket(url, {
 		perMessageDeflate: false,
-		headers: { Authorization: `Bearer ${token}` },
+		headers: { Authorization: `Bearer ${token}`, "Device-Id": "dev-1-ffffff" },
 	});
 	return new Promise((resolve) => {
 		socket.once("open", () => resolve(socket));
