@@ -66,7 +66,7 @@ export class Monitor {
 		if (socket.readyState !== socket.OPEN) return;
 		if (this.#batchMs === undefined) socket.send(frame, { binary: false }, this.#onWritten);
 		else this.#gather(Buffer.from(frame), this.#batchMs);
-		if (this.#backlog() <= this.#limits.stuckMonitorBytes) return;
+		if (!this.#hasMoreThan(this.#limits.stuckMonitorBytes)) return;
 		this.#waiting.clear();
 		this.#takeBatch();
 		socket.close(closeCodes.tryAgainLater, "reads too slowly");
@@ -121,11 +121,17 @@ export class Monitor {
 	};
 
 	#isSlow(): boolean {
-		return this.#backlog() > this.#limits.slowMonitorBytes;
+		return this.#hasMoreThan(this.#limits.slowMonitorBytes);
 	}
 
-	/** In bytes, at least. */
-	#backlog(): number {
-		return this.unread - this.#snapshotBytes;
+	/** Whether it has left more than so many bytes unread; what is held back for the end of this turn is not its fault. */
+	#hasMoreThan(limit: number): boolean {
+		const isMore = () => this.unread - this.#snapshotBytes > limit;
+		if (!isMore()) return false;
+		if (this.#stream.writableCorked > 0) {
+			this.#stream.uncork();
+			this.#stream.cork();
+		}
+		return isMore();
 	}
 }

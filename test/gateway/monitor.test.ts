@@ -1,0 +1,43 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { type TestContext, test } from "node:test";
+import { WebSocket, WebSocketServer } from "ws";
+import { socketLimits } from "../../gateway/sockets/limits.js";
+import { Monitor } from "../../gateway/sockets/monitor.js";
+import { onEnd } from "../cleanup.js";
+
+/** A monitor as the gateway has it, and the client's end of its socket. */
+async function connected(t: TestContext) {
+	const server = createServer().listen(0, "127.0.0.1");
+	const sockets = new WebSocketServer({ noServer: true });
+	onEnd(t, () => {
+		server.closeAllConnections();
+		server.close();
+	});
+	await once(server, "listening");
+	const address = server.address();
+	const client = new WebSocket(`ws://127.0.0.1:${typeof address === "object" && address?.port}`);
+	onEnd(t, () => client.terminate());
+	const [request, stream, head] = await once(server, "upgrade");
+	const monitor = await new Promise<Monitor>((resolve) =>
+		sockets.handleUpgrade(request, stream, head, (socket) =>
+			resolve(new Monitor({ socket, stream, limits: socketLimits, batchMs: undefined })),
+		),
+	);
+	return { monitor, client };
+}
+
+test("what comes in one turn of the event loop makes no monitor slow, however much it is", async (t) => {
+	const { monitor, client } = await connected(t);
+	const frame = Buffer.alloc(16 * 1024, "x");
+	// Two thirds of what a socket's buffer on Linux takes at once.
+	const count = Math.ceil((1.5 * socketLimits.slowMonitorBytes) / frame.length);
+	const received = new Promise<void>((resolve) => {
+		let frames = 0;
+		client.on("message", () => void (++frames === count && resolve()));
+	});
+	monitor.cork();
+	for (let index = 0; index < count; index++) monitor.relay("one-session", frame, false);
+	monitor.uncork();
+	await received;
+});
