@@ -12,6 +12,7 @@ import {
 	type UplinkType,
 } from "../../device/protocol/messages.js";
 import type { Model } from "../../device/protocol/schema.js";
+import type { Exit } from "../../hosts/virtual/node/machine.js";
 import { VirtualDevice, type VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
 import { onEnd } from "../cleanup.js";
 
@@ -27,7 +28,12 @@ export class Connection {
 	constructor(socket: WebSocket, headers: IncomingHttpHeaders) {
 		this.socket = socket;
 		this.headers = headers;
-		this.closed = new Promise((resolve) => socket.on("close", (code) => resolve(code)));
+		this.closed = new Promise((resolve) =>
+			socket.on("close", (code) => {
+				resolve(code);
+				this.#arrived();
+			}),
+		);
 		socket.on("message", (data) => {
 			const checked = checkUplink(JSON.parse(data.toString()));
 			if (checked.problem !== undefined) throw new Error(checked.problem);
@@ -47,7 +53,7 @@ export class Connection {
 		return this.next("state_report");
 	}
 
-	/** The next uplink of that type; those before it are skipped. */
+	/** The next uplink of that type; those before it are skipped. @throws Error where the connection ends before */
 	async next<T extends UplinkType>(
 		type: T,
 		isMeant: (uplink: UplinkOf<T>) => boolean = () => true,
@@ -58,6 +64,8 @@ export class Connection {
 				if (!uplink) break;
 				if (isOfType(uplink, type) && isMeant(uplink)) return uplink;
 			}
+			if (this.socket.readyState === this.socket.CLOSED)
+				throw new Error(`the connection ended before a ${type} came`);
 			await new Promise<void>((resolve) => {
 				this.#arrived = resolve;
 			});
@@ -111,20 +119,23 @@ export async function runScriptedGateway(t: TestContext): Promise<ScriptedGatewa
 	return new ScriptedGateway(server);
 }
 
-/** Powers a device on; it is switched off when the test ends. */
+/** Powers a device on; it is switched off when the test ends, which fails where the device ended by itself. */
 export async function powerOn(
 	t: TestContext,
 	gateway: { readonly url: string },
 	model: Model = "DEV-1",
 	options: Partial<VirtualDeviceOptions> = {},
 ): Promise<VirtualDevice> {
+	const exits: Exit[] = [];
+	onEnd(t, () => {
+		if (exits.length > 0) throw new Error(`the device ended: ${JSON.stringify(exits)}`);
+	});
 	const device = await VirtualDevice.start({
 		model,
 		serial: "a1b2c3",
 		config: { gateway: gateway.url, token: "device-token-of-the-tests" },
-		onExit: (exit) => {
-			throw new Error(`the device ended: ${JSON.stringify(exit)}`);
-		},
+		// Not thrown from here: whoever waits for the machine has to be told first.
+		onExit: (exit) => exits.push(exit),
 		...options,
 	});
 	onEnd(t, () => device.close());
