@@ -39,11 +39,14 @@ export class Download {
 	readonly #options: DownloadOptions;
 	#connection: Connection | undefined;
 	#retryTimer: Timer | undefined;
+	#handOnTimer: Timer | undefined;
 	#known: Known | undefined;
 	#isOver = false;
 
-	/** Bytes handed on. */
+	/** Bytes that need not be fetched again: handed on, but for those that wait. */
 	#offset = 0;
+	/** Bytes in the buffer that are proven, and still to be handed on. */
+	#waiting = 0;
 	/** Bytes of the next block in the buffer. */
 	#filled = 0;
 	/** Where in the firmware the next byte to be read lies; behind `#offset` while a stream is read over again. */
@@ -110,6 +113,7 @@ export class Download {
 
 	#onReadable(byteCount: number): void {
 		const { buffer } = this.#options;
+		if (this.#waiting > 0 && this.#known && !this.#handOn(this.#known.total)) return;
 		for (let left = byteCount; left > 0 && this.#known && this.#connection; ) {
 			// A stream without ranges repeats after a reconnection what was handed on before.
 			const isRepeated = this.#position < this.#offset;
@@ -125,7 +129,9 @@ export class Download {
 			const { total, isInParts } = this.#known;
 			const isBlock = this.#filled === blockBytes || this.#position === total;
 			// A part waits for onAnswered: only then is it known to be whole.
-			if (isBlock && !isInParts && !this.#handOn(total)) return;
+			if (!isBlock || isInParts) continue;
+			this.#accept();
+			if (!this.#handOn(total)) return;
 		}
 	}
 
@@ -140,7 +146,11 @@ export class Download {
 			// Where bytes were lost or doubled, the next answer on this connection begins at the wrong place.
 			return this.#reconnect(0);
 		}
-		if (this.#handOn(known.total)) this.#ask();
+		const { total } = known;
+		this.#accept();
+		// The next block is on its way while flash takes this one. The SDK sends a request from a timer: hence one here, too.
+		if (this.#offset < total) this.#ask();
+		this.#handOnTimer = Timer.set(() => this.#handOn(total));
 	}
 
 	#isProven(): boolean {
@@ -150,17 +160,26 @@ export class Download {
 		return isBase64Of(this.#sha256, new Uint8Array(digest.close()));
 	}
 
+	/** What is in the buffer need not be fetched again. */
+	#accept(): void {
+		this.#waiting = this.#filled;
+		this.#offset += this.#filled;
+		this.#filled = 0;
+		this.#refetches = 0;
+	}
+
 	/** @returns whether there is more to fetch */
 	#handOn(total: number): boolean {
+		Timer.clear(this.#handOnTimer);
+		this.#handOnTimer = undefined;
+		const block = this.#options.buffer.subarray(0, this.#waiting);
+		this.#waiting = 0;
 		try {
-			this.#options.onBlock(this.#options.buffer.subarray(0, this.#filled), total);
+			this.#options.onBlock(block, total);
 		} catch (error) {
 			this.#finish(error instanceof Error ? error.message : String(error));
 			return false;
 		}
-		this.#offset += this.#filled;
-		this.#filled = 0;
-		this.#refetches = 0;
 		if (this.#offset < total) return true;
 		this.#finish(undefined);
 		return false;
@@ -212,6 +231,7 @@ export class Download {
 		this.#connection?.close();
 		this.#connection = undefined;
 		Timer.clear(this.#retryTimer);
+		Timer.clear(this.#handOnTimer);
 		this.#options.onEnd(reason);
 	}
 }

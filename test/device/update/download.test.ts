@@ -65,6 +65,22 @@ test("a firmware is fetched once, in blocks of 16 KiB, on one connection", () =>
 	assertUpdated({ rig, reason });
 });
 
+test("the next block is on its way while flash takes the one before", () => {
+	const rig = new Rig({ firmware: oldFirmware });
+	const written: number[] = [];
+	const note = () => void written.push(rig.flash.operations);
+	const reason = rig.update(new MemoryServer({ file: newFirmware, answer: note }));
+	assertUpdated({ rig, reason });
+	assert.equal(written[1], written[0], "the second is asked for before the first is written");
+	assert.equal(new Set(written).size, blocks - 1, "and each further one after one more was");
+});
+
+test("a block that comes before flash has taken the one before waits for that", () => {
+	const outcome = run({ isInstant: true });
+	assert.equal(outcome.server.requests.length, blocks);
+	assertUpdated(outcome);
+});
+
 test("a server without ranges is read as one stream", () => {
 	for (const hasETags of [true, false]) {
 		const outcome = run({ hasRanges: false, hasDigests: false, hasETags });
@@ -323,7 +339,7 @@ describe("a server that", () => {
 		[
 			"has a firmware longer than the slot",
 			/has 9000000 bytes; the device has room for 2097152/,
-			1,
+			2,
 			() => part({ "Content-Range": `bytes 0-${blockBytes - 1}/9000000` }),
 		],
 		[

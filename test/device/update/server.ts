@@ -31,6 +31,8 @@ export interface ServerOptions {
 	readonly hasDigests?: boolean;
 	readonly hasETags?: boolean;
 	readonly faults?: readonly Fault[];
+	/** An answer is there as soon as it was asked for, before anything else can happen. */
+	readonly isInstant?: boolean;
 	/** Another answer than the right one; `index` counts requests. */
 	readonly answer?: (request: AskedFor, index: number) => RawAnswer | undefined;
 }
@@ -61,6 +63,10 @@ export class MemoryServer {
 		this.#options = options;
 		this.file = options.file;
 		this.#faults = [...(options.faults ?? [])].sort((a, b) => a.at - b.at);
+	}
+
+	get isInstant(): boolean {
+		return this.#options.isInstant ?? false;
 	}
 
 	/** Faults that have not happened. */
@@ -183,6 +189,7 @@ class MemorySocket implements HttpSocket {
 
 	#send(step: () => void): void {
 		if (this.#isStalled) return;
+		if (this.#server.isInstant) return step();
 		this.#outgoing.push(step);
 		if (this.#outgoing.length === 1) this.#sendNext();
 	}
