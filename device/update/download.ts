@@ -39,14 +39,16 @@ export class Download {
 	readonly #options: DownloadOptions;
 	#connection: Connection | undefined;
 	#retryTimer: Timer | undefined;
-	#handOnTimer: Timer | undefined;
+	#settleTimer: Timer | undefined;
 	#known: Known | undefined;
 	#isOver = false;
 
-	/** Bytes that need not be fetched again: handed on, but for those that wait. */
+	/** Where the block begins that is fetched, or is to be fetched next. */
 	#offset = 0;
-	/** Bytes in the buffer that are proven, and still to be handed on. */
+	/** Bytes of the block before that are in the buffer, still to be proven and handed on. */
 	#waiting = 0;
+	/** What the server said of that block. */
+	#waitingSha256: string | undefined;
 	/** Bytes of the next block in the buffer. */
 	#filled = 0;
 	/** Where in the firmware the next byte to be read lies; behind `#offset` while a stream is read over again. */
@@ -92,6 +94,7 @@ export class Download {
 	}
 
 	#onHeaders(status: number, headers: ReadonlyMap<string, string>): void {
+		if (!this.#settle()) return;
 		const verdict = judge(status, headers, {
 			offset: this.#offset,
 			byteLength: blockBytes,
@@ -113,7 +116,6 @@ export class Download {
 
 	#onReadable(byteCount: number): void {
 		const { buffer } = this.#options;
-		if (this.#waiting > 0 && this.#known && !this.#handOn(this.#known.total)) return;
 		for (let left = byteCount; left > 0 && this.#known && this.#connection; ) {
 			// A stream without ranges repeats after a reconnection what was handed on before.
 			const isRepeated = this.#position < this.#offset;
@@ -130,8 +132,8 @@ export class Download {
 			const isBlock = this.#filled === blockBytes || this.#position === total;
 			// A part waits for onAnswered: only then is it known to be whole.
 			if (!isBlock || isInParts) continue;
-			this.#accept();
-			if (!this.#handOn(total)) return;
+			this.#blockEnds(undefined);
+			if (!this.#settle()) return;
 		}
 	}
 
@@ -139,41 +141,34 @@ export class Download {
 		const known = this.#known;
 		if (!known || this.#position < this.#end) return this.#onLost("the server sent less than it announced");
 		if (!known.isInParts) return;
-		if (!this.#isProven()) {
-			this.#refetches += 1;
-			if (this.#refetches > mostRefetches)
-				return this.#finish(`The firmware arrives damaged, ${1 + mostRefetches} times at ${this.#where()}.`);
-			// Where bytes were lost or doubled, the next answer on this connection begins at the wrong place.
-			return this.#reconnect(0);
-		}
-		const { total } = known;
-		this.#accept();
-		// The next block is on its way while flash takes this one. The SDK sends a request from a timer: hence one here, too.
-		if (this.#offset < total) this.#ask();
-		this.#handOnTimer = Timer.set(() => this.#handOn(total));
+		this.#blockEnds(this.#sha256);
+		// The next block is on its way while this one is proven and flash takes it. The SDK sends a request from a timer:
+		// hence one here, too.
+		if (this.#offset < known.total) this.#ask();
+		this.#settleTimer = Timer.set(() => this.#settle());
 	}
 
-	#isProven(): boolean {
-		if (this.#sha256 === undefined) return true;
-		const digest = new this.#options.sha256({});
-		digest.write(this.#options.buffer.subarray(0, this.#filled));
-		return isBase64Of(this.#sha256, new Uint8Array(digest.close()));
-	}
-
-	/** What is in the buffer need not be fetched again. */
-	#accept(): void {
+	#blockEnds(sha256: string | undefined): void {
 		this.#waiting = this.#filled;
+		this.#waitingSha256 = sha256;
 		this.#offset += this.#filled;
 		this.#filled = 0;
-		this.#refetches = 0;
 	}
 
-	/** @returns whether there is more to fetch */
-	#handOn(total: number): boolean {
-		Timer.clear(this.#handOnTimer);
-		this.#handOnTimer = undefined;
+	/** Proves what waits and hands it on. @returns whether what is being fetched is still wanted */
+	#settle(): boolean {
+		Timer.clear(this.#settleTimer);
+		this.#settleTimer = undefined;
+		if (this.#waiting === 0) return !this.#isOver;
 		const block = this.#options.buffer.subarray(0, this.#waiting);
 		this.#waiting = 0;
+		if (!this.#isProven(block)) {
+			this.#offset -= block.byteLength;
+			this.#refetch();
+			return false;
+		}
+		this.#refetches = 0;
+		const total = this.#known?.total ?? 0;
 		try {
 			this.#options.onBlock(block, total);
 		} catch (error) {
@@ -185,6 +180,21 @@ export class Download {
 		return false;
 	}
 
+	#isProven(block: Uint8Array): boolean {
+		if (this.#waitingSha256 === undefined) return true;
+		const digest = new this.#options.sha256({});
+		digest.write(block);
+		return isBase64Of(this.#waitingSha256, new Uint8Array(digest.close()));
+	}
+
+	#refetch(): void {
+		this.#refetches += 1;
+		if (this.#refetches > mostRefetches)
+			return this.#finish(`The firmware arrives damaged, ${1 + mostRefetches} times at ${this.#where()}.`);
+		// Where bytes were lost or doubled, the next answer on this connection begins at the wrong place.
+		this.#reconnect(0);
+	}
+
 	/** The server answered, and that was of no use. */
 	#complain(reason: string): void {
 		const former = this.#complaint;
@@ -194,6 +204,7 @@ export class Download {
 	}
 
 	#onLost(reason: string): void {
+		if (!this.#settle()) return;
 		if (this.#connection?.hasHeard || this.#offset > 0)
 			return this.#drop(`The download failed at ${this.#where()}: ${reason}.`);
 		const { host, port, isSecure } = this.#options.url;
@@ -231,7 +242,7 @@ export class Download {
 		this.#connection?.close();
 		this.#connection = undefined;
 		Timer.clear(this.#retryTimer);
-		Timer.clear(this.#handOnTimer);
+		Timer.clear(this.#settleTimer);
 		this.#options.onEnd(reason);
 	}
 }

@@ -181,6 +181,32 @@ describe("bytes that change on the way", () => {
 			}
 		});
 
+	test("are noticed also where the next block comes before the one they are in was proven", () => {
+		for (const at of spread(10, wireBytes, 9)) {
+			const outcome = run({ isInstant: true, faults: [{ at, kind: "flip" }] });
+			assert.equal(outcome.server.faultsLeft, 0);
+			assertUpdated(outcome);
+		}
+	});
+
+	test("are noticed also where the connection breaks before the block they are in was proven", () => {
+		const { heads } = run({ isInstant: true }).server;
+		const [, bodyStart = 0] = heads[3] ?? [];
+		const [nextHeadStart = 0] = heads[4] ?? [];
+		const faults = [
+			{ at: bodyStart + 100, kind: "flip" },
+			{ at: nextHeadStart + 10, kind: "cut" },
+			// A connection that was begun a second time would not wait for this one's silence to end.
+			{ at: nextHeadStart + 3 * blockBytes, kind: "stall" },
+		] as const;
+		const start = clock.now;
+		const outcome = run({ isInstant: true, faults });
+		assert.equal(outcome.server.faultsLeft, 0);
+		assert.equal(outcome.server.connections, 3);
+		assert.ok(clock.now - start > 30_000);
+		assertUpdated(outcome);
+	});
+
 	test("in the head of an answer are mended too, wherever they are", () => {
 		const file = makeFirmware("2.0.0", 40_000);
 		const { heads } = run({ file }).server;
@@ -196,30 +222,41 @@ describe("bytes that change on the way", () => {
 				}
 	});
 
-	test("three times in the same block are put up with, a fourth time ends the update", () => {
-		const damage =
-			(times: number): ServerOptions["answer"] =>
-			(request, index) => {
-				if (index < 2 || index >= 2 + times) return undefined;
-				const [first = 0, last = 0] = (request.headers.get("range") ?? "").match(/\d+/g)?.map(Number) ?? [];
-				const fields = {
-					"Content-Range": `bytes ${first}-${last}/${newFirmware.length}`,
-					"Content-Length": String(blockBytes),
-					"Content-Digest": `sha-256=:${"A".repeat(43)}=:`,
-					ETag: request.headers.get("if-range") ?? "",
-				};
-				return { head: head(206, fields), body: newFirmware.subarray(first, last + 1) };
+	/** Answers with a wrong digest, so often for each block: `times` has how often, by the block's first byte. */
+	const damage = (times: Map<number, number>): NonNullable<ServerOptions["answer"]> => {
+		return (request) => {
+			const [first = 0, last = 0] = (request.headers.get("range") ?? "").match(/\d+/g)?.map(Number) ?? [];
+			const left = times.get(first) ?? 0;
+			times.set(first, left - 1);
+			if (left <= 0) return undefined;
+			const fields = {
+				"Content-Range": `bytes ${first}-${last}/${newFirmware.length}`,
+				"Content-Length": String(blockBytes),
+				"Content-Digest": `sha-256=:${"A".repeat(43)}=:`,
+				ETag: request.headers.get("if-range") ?? "",
 			};
-		const mended = run({ answer: damage(3) ?? (() => undefined) });
+			return { head: head(206, fields), body: newFirmware.subarray(first, last + 1) };
+		};
+	};
+
+	test("in five blocks are mended in each", () => {
+		const times = new Map([1, 3, 5, 7, 9].map((block) => [block * blockBytes, 1]));
+		const outcome = run({ answer: damage(times) });
 		assert.equal(
-			mended.server.connections,
-			4,
+			outcome.server.connections,
+			6,
 			"where bytes were lost, a connection cannot be trusted any more",
 		);
-		assertUpdated(mended);
-		const { rig, server, reason } = run({ answer: damage(4) ?? (() => undefined) });
+		assertUpdated(outcome);
+	});
+
+	test("three times in the same block are put up with, a fourth time ends the update", () => {
+		const first = 2 * blockBytes;
+		assertUpdated(run({ answer: damage(new Map([[first, 3]])) }));
+		const { rig, server, reason } = run({ answer: damage(new Map([[first, 4]])) });
 		assert.match(reason ?? "", /^The firmware arrives damaged, 4 times at byte 32768 of \d+\.$/);
-		assert.equal(server.requests.length, 6);
+		const again = `bytes=${first}-${first + blockBytes - 1}`;
+		assert.equal(server.requests.filter(({ headers }) => headers.get("range") === again).length, 4);
 		assertUnharmed(rig);
 	});
 
