@@ -4,7 +4,7 @@
  * force, so that a slip of a person's editor does not take the releases away from a fleet.
  */
 
-import { join } from "node:path";
+import { join, sep } from "node:path";
 import { chips } from "../../device/protocol/messages.js";
 import {
 	describeProblem,
@@ -84,25 +84,35 @@ export class CatalogFile {
 		return this.#reading;
 	}
 
+	/**
+	 * Where an image lies, wherever links lead.
+	 *
+	 * @returns undefined where that is outside the folder
+	 * @throws {NodeJS.ErrnoException} ENOENT where it is missing
+	 */
+	async locate({ path }: ReleaseImage): Promise<string | undefined> {
+		const { disk, directory } = this.#options;
+		const folder = await disk.realpath(directory);
+		const file = await disk.realpath(join(folder, path.slice("/releases/".length)));
+		return file.startsWith(folder + sep) ? file : undefined;
+	}
+
 	async #refresh(): Promise<Catalog> {
 		const { disk, directory, onProblem } = this.#options;
 		const path = join(directory, "catalog.json");
+		let problem: string | undefined;
 		try {
 			const state = await stateOf(disk, path);
 			if (state === this.#state) return this.#catalog;
 			this.#state = state;
 			this.#catalog = parseCatalog(await disk.readFile(path, "utf8"));
-			this.#problem = undefined;
 		} catch (error) {
-			const isMissing = errorCode(error) === "ENOENT";
-			if (isMissing) this.#catalog = noReleases;
 			const reason = error instanceof Error ? error.message : String(error);
-			const problem = isMissing
-				? undefined
-				: `${path} is not used, what it last said stays in force: ${reason}`;
+			if (errorCode(error) === "ENOENT") this.#catalog = noReleases;
+			else problem = `${path} is not used, what it last said stays in force: ${reason}`;
 			if (problem && problem !== this.#problem) onProblem(problem);
-			this.#problem = problem;
 		}
+		this.#problem = problem;
 		return this.#catalog;
 	}
 }
@@ -115,8 +125,7 @@ export class CatalogFile {
 export function parseCatalog(content: string): Catalog {
 	const value: unknown = JSON.parse(content);
 	if (!isRecord(value) || value.schema !== 1) throw new Error("schema must be 1");
-	if (!Array.isArray(value.releases)) throw new Error("releases must be a list");
-	const releases = value.releases.map((release, index) => parseRelease(release, `releases[${index}]`));
+	const releases = parseList(value.releases, "releases", parseRelease);
 	requireUnique(releases.map(({ version }) => version));
 	requireUnique(releases.flatMap(({ images }) => images.map(({ path }) => path)));
 	const { latest } = value;
@@ -129,12 +138,16 @@ export function parseCatalog(content: string): Catalog {
 function parseRelease(value: unknown, where: string): Release {
 	const head = requireMatch(releaseHead, value, where);
 	if (!isVersion(head.version)) throw new Error(`${where}.version must be a semantic version such as 1.4.0`);
-	const list: unknown = isRecord(value) ? value.images : undefined;
-	if (!Array.isArray(list)) throw new Error(`${where}.images must be a list`);
-	const images = list.map((image, index) => requireMatch(releaseImage, image, `${where}.images[${index}]`));
+	const list = isRecord(value) ? value.images : undefined;
+	const images = parseList(list, `${where}.images`, (image, at) => requireMatch(releaseImage, image, at));
 	const stray = images.find(({ path }) => !path.endsWith(`/firmware-v${head.version}.bin`));
 	if (stray) throw new Error(`${where}: ${stray.path} is not named for version ${head.version}`);
 	return { ...head, images };
+}
+
+function parseList<T>(value: unknown, where: string, parse: (item: unknown, where: string) => T): T[] {
+	if (!Array.isArray(value)) throw new Error(`${where} must be a list`);
+	return value.map((item, index) => parse(item, `${where}[${index}]`));
 }
 
 function requireMatch<S extends Schema>(schema: S, value: unknown, where: string): Value<S> {

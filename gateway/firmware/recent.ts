@@ -31,12 +31,8 @@ export class Recent<T> {
 		if (entry) return entry.value;
 		const value = load();
 		this.#entries.set(key, { since: now, value });
-		value.catch(() => this.#forget(key, value));
+		value.catch(() => this.#entries.delete(key));
 		for (const [name] of this.#entries) if (this.#entries.size > maxEntries) this.#entries.delete(name);
 		return value;
-	}
-
-	#forget(key: string, value: Promise<T>): void {
-		if (this.#entries.get(key)?.value === value) this.#entries.delete(key);
 	}
 }

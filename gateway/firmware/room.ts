@@ -8,9 +8,9 @@ import { join } from "node:path";
 import { AddressLimit } from "../access/address-limit.js";
 import type { CreateFirmwareRoom } from "../firmware-room.js";
 import { RecordFolder } from "../record-folder.js";
-import { createAnswerError } from "./answer-error.js";
 import { createBinaries } from "./binaries.js";
 import { CatalogFile } from "./catalog.js";
+import { createAnswerError } from "./http-problem.js";
 import { ImageFiles } from "./image-files.js";
 import { Library } from "./library.js";
 import { createFirmwareRoutes } from "./routes.js";
@@ -27,7 +27,7 @@ export const createFirmwareRoom: CreateFirmwareRoom = ({ settings, access, log, 
 	const uploads = new UploadStore({ directory: join(dataDir, "firmware"), disk, now, onProblem });
 	const catalog = new CatalogFile({ directory: releasesDir, disk, onProblem });
 	const files = new ImageFiles({ disk });
-	const library = new Library({ releasesDir, catalog, uploads, files, disk, checkImages, recheckMs });
+	const library = new Library({ catalog, uploads, files, checkImages, recheckMs });
 	const records = new RecordFolder({ directory: join(dataDir, "updates"), disk, onProblem, ...jobsFile });
 	const certPem = settings.publicUrl ? undefined : findAuthority(settings.tls?.cert);
 	const updates = new Updates({ library, records, now, setOta, certPem });
@@ -37,8 +37,7 @@ export const createFirmwareRoom: CreateFirmwareRoom = ({ settings, access, log, 
 		catalog,
 		latestUpdates: (count) => updates.latest(count),
 		uploadsByAddress: new AddressLimit({ points: 30, seconds: 60, what: "uploads" }),
-		requireMonitor: access.require("monitor"),
-		requireAny: access.require("device", "monitor"),
+		access,
 		onUploaded: (upload) => log.info({ upload }, "firmware uploaded"),
 		answerError,
 	});

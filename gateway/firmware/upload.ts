@@ -25,14 +25,10 @@ export interface UploadOptions {
 	readonly checkImages: boolean;
 }
 
-/** The client closed the connection; nobody is left to answer. */
-export class ClientGone extends Error {}
-
 /**
  * Reads the form to its end and makes its file the current upload.
  *
  * @throws {HttpProblem} 400, 413, 415, 422 or 507; the request may not have been read to its end then
- * @throws {ClientGone}
  */
 export async function receiveUpload(request: IncomingMessage, options: UploadOptions): Promise<Upload> {
 	const form = openForm(request);
@@ -136,7 +132,7 @@ function readForm(
 		form.once("finish", () =>
 			received ? resolve(received) : refuse(`The form has no file field named "${fieldName}".`),
 		);
-		const leave = () => reject(new ClientGone("the client closed the connection"));
+		const leave = () => refuse("The client closed the connection.");
 		if (request.destroyed) leave();
 		request.once("close", () => request.complete || leave());
 		request.on("data", (chunk: Buffer) => {
