@@ -22,12 +22,6 @@ export interface BinariesOptions {
 /** Answers a request for a binary. @returns false where its address is no binary's */
 export type Binaries = (request: IncomingMessage, response: ServerResponse) => boolean;
 
-/** First and last byte, both included. */
-interface Span {
-	readonly first: number;
-	readonly last: number;
-}
-
 const releasesPath = "/releases/";
 /** The addresses of binaries, for who lists the gateway's routes. */
 export const binaryPaths: readonly string[] = [uploadPath, `${releasesPath}{path}`];
@@ -101,12 +95,10 @@ function wasSeen(headers: IncomingHttpHeaders, etag: string, lastModified: strin
  * the whole is sent; one that lies beyond the end is refused.
  *
  * @param validators an If-Range must be one of these
+ * @returns first and last byte, both included
  */
-function requestedSpan(
-	{ range = "", "if-range": ifRange }: IncomingHttpHeaders,
-	size: number,
-	validators: readonly string[],
-): Span | undefined {
+function requestedSpan(headers: IncomingHttpHeaders, size: number, validators: readonly string[]) {
+	const { range = "", "if-range": ifRange } = headers;
 	const [, from, to] = /^bytes=(\d*)-(\d*)$/i.exec(range) ?? [];
 	if (from === undefined || to === undefined) return undefined;
 	if (from === "" ? to === "" : to !== "" && Number(to) < Number(from)) return undefined;

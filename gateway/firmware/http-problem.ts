@@ -5,6 +5,8 @@
 
 import type { ServerResponse } from "node:http";
 import { type HttpRefusal, sendProblem, writeProblem } from "../problem.js";
+import { errorCode } from "../start-error.js";
+import { ImageError } from "./image-head.js";
 
 /** For how long the rest of a refused request is read and thrown away. */
 const lingerMs = 10_000;
@@ -42,7 +44,10 @@ export function createAnswerError(onError: (error: unknown) => void): AnswerErro
 
 function refusalOf(error: unknown): HttpRefusal {
 	if (error instanceof HttpProblem) return error.refusal;
+	if (error instanceof ImageError) return { status: 422, detail: error.message };
 	if (error instanceof URIError) return { status: 400, detail: "This address is not well formed." };
+	if (["ENOSPC", "EDQUOT"].includes(errorCode(error) ?? ""))
+		return { status: 507, detail: "The gateway's disk is full; the former firmware is still in place." };
 	return { status: 500, detail: "The gateway failed at this; its log says why." };
 }
 

@@ -3,11 +3,10 @@
  * cost one read of the disk, and a file that is replaced meanwhile is never served half old and half new.
  */
 
-import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import type { Disk } from "../whole-file.js";
 import { ImageParser } from "./esp-image.js";
-import { ImageError, type ImageInfo } from "./image-head.js";
+import type { ImageError, ImageInfo } from "./image-head.js";
 import { PartDigests } from "./part-digests.js";
 
 export interface ImageFile {
@@ -51,30 +50,20 @@ export class ImageFiles {
 	 */
 	async load(path: string): Promise<ImageFile> {
 		const { ino, size, mtimeNs } = await this.#disk.stat(path, { bigint: true });
-		const key = `${path}\0${ino}\0${size}\0${mtimeNs}`;
-		const entry = this.#entries.get(key) ?? { size: Number(size), file: this.#read(path, key) };
+		const key = [path, ino, size, mtimeNs].join("\0");
+		const entry = this.#entries.get(key) ?? { size: Number(size), file: readImage(this.#disk, path) };
+		entry.file.catch(() => this.#entries.delete(key));
 		this.#entries.delete(key);
 		this.#entries.set(key, entry);
 		this.#evict();
 		return entry.file;
 	}
 
-	async #read(path: string, key: string): Promise<ImageFile> {
-		try {
-			return await readImage(this.#disk, path);
-		} catch (error) {
-			this.#entries.delete(key);
-			throw error;
-		}
-	}
-
 	#evict(): void {
 		let total = 0;
-		for (const { size } of this.#entries.values()) total += size;
-		for (const [key, { size }] of this.#entries) {
-			if (total <= this.#maxBytes || this.#entries.size === 1) return;
-			this.#entries.delete(key);
-			total -= size;
+		for (const [key, { size }] of [...this.#entries].reverse()) {
+			if (total > 0 && total + size > this.#maxBytes) this.#entries.delete(key);
+			total += size;
 		}
 	}
 }
@@ -85,43 +74,16 @@ async function readImage(disk: Disk, path: string): Promise<ImageFile> {
 	try {
 		const { size, mtime } = await handle.stat();
 		const bytes = Buffer.allocUnsafeSlow(size);
-		const hash = createHash("sha256");
-		const inspection = new Inspection();
+		const parser = new ImageParser();
 		for (let offset = 0; offset < size; ) {
 			const { bytesRead } = await handle.read(bytes, offset, Math.min(blockSize, size - offset), offset);
 			if (bytesRead === 0) throw new Error(`${path} was cut while it was read`);
-			const block = bytes.subarray(offset, offset + bytesRead);
-			hash.update(block);
-			inspection.write(block);
+			parser.inspect(bytes.subarray(offset, offset + bytesRead));
 			offset += bytesRead;
 		}
 		const parts = new PartDigests(bytes);
-		return { bytes, parts, sha256: hash.digest("hex"), modifiedAt: mtime, info: inspection.end() };
+		return { bytes, parts, sha256: parser.digest(), modifiedAt: mtime, info: parser.verdict };
 	} finally {
 		await handle.close();
-	}
-}
-
-/** A parser whose verdict is a value. */
-class Inspection {
-	readonly #parser = new ImageParser();
-	#error: ImageError | undefined;
-
-	write(block: Uint8Array): void {
-		if (!this.#error) this.#try(() => this.#parser.write(block));
-	}
-
-	end(): ImageInfo | ImageError {
-		return this.#error ?? this.#try(() => this.#parser.end());
-	}
-
-	#try<T>(work: () => T): T | ImageError {
-		try {
-			return work();
-		} catch (error) {
-			if (!(error instanceof ImageError)) throw error;
-			this.#error = error;
-			return error;
-		}
 	}
 }

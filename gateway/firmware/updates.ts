@@ -45,18 +45,15 @@ interface Entry {
 }
 
 const jobsKept = 10;
-const checkIntervalMs = 5_000;
-/** Progress comes 4 times a second; this often it goes to disk. */
-const progressSaveMs = 2_000;
+/** So often it is seen who fell silent, and progress, which comes 4 times a second, goes to disk. */
+const intervalMs = 2_000;
 
 export class Updates {
 	readonly #options: UpdatesOptions;
 	readonly #entries = new Map<string, Entry>();
 	/** Devices for which an image is being looked for. */
 	readonly #choosing = new Set<string>();
-	/** Devices whose progress is not on disk yet. */
-	readonly #unsaved = new Set<string>();
-	readonly #timers: NodeJS.Timeout[] = [];
+	#timer: NodeJS.Timeout | undefined;
 
 	constructor(options: UpdatesOptions) {
 		this.#options = options;
@@ -67,14 +64,16 @@ export class Updates {
 		const heardAt = this.#options.now();
 		for (const [deviceId, jobs] of await this.#options.records.load())
 			this.#entries.set(deviceId, { jobs, heardAt });
-		this.#timers.push(setInterval(() => this.expire(), checkIntervalMs).unref());
-		this.#timers.push(setInterval(() => this.#flush(), progressSaveMs).unref());
+		this.#timer = setInterval(() => {
+			this.expire();
+			this.#saveProgress();
+		}, intervalMs).unref();
 	}
 
 	/** Stops; resolves once everything is on disk. */
 	async close(): Promise<void> {
-		for (const timer of this.#timers) clearInterval(timer);
-		this.#flush();
+		clearInterval(this.#timer);
+		this.#saveProgress();
 		await this.#options.records.settle();
 	}
 
@@ -131,23 +130,23 @@ export class Updates {
 	onUplink(device: Device, uplink: Uplink): void {
 		const { deviceId, firmwareVersion: runs, session } = device;
 		const entry = this.#entries.get(deviceId);
-		const job = entry?.jobs.at(-1);
+		const { jobs = [], sessionId } = entry ?? {};
+		const job = jobs.at(-1);
 		const isAboutUpdate = uplink.type.startsWith("ota_");
-		const heard = { now: this.#options.now(), runs, isNewSession: session.sessionId !== entry?.sessionId };
+		const heard = { now: this.#options.now(), runs, isNewSession: session.sessionId !== sessionId };
 		if (entry && isAboutUpdate) entry.heardAt = heard.now;
 		if (isOpen(job, uplink, heard.now)) {
 			const next = advance(job, uplink, heard);
-			if (next !== job) void this.#put(device, [...this.historyOf(deviceId).slice(0, -1), next]);
+			if (next !== job) void this.#put(device, [...jobs.slice(0, -1), next]);
 		} else if (isAboutUpdate) {
 			// Nobody asked for it here: a start_ota was forwarded to the device.
-			void this.#put(device, [...this.historyOf(deviceId), advance(beginJob(heard, null), uplink, heard)]);
+			void this.#put(device, [...jobs, advance(beginJob(heard, null), uplink, heard)]);
 		}
 	}
 
 	/** Forgets a device's updates. */
 	forget(deviceId: string): void {
 		if (!this.#entries.delete(deviceId)) return;
-		this.#unsaved.delete(deviceId);
 		void this.#options.records.remove(deviceId);
 	}
 
@@ -156,33 +155,29 @@ export class Updates {
 		const now = this.#options.now();
 		for (const [deviceId, entry] of this.#entries) {
 			const job = entry.jobs.at(-1);
-			if (!job || !isActive(job) || now - entry.heardAt < silenceMs) continue;
-			entry.jobs = [...entry.jobs.slice(0, -1), giveUp(job, now)];
-			void this.#options.records.save(deviceId, entry.jobs);
-			if (entry.device) this.#options.setOta(entry.device, metadataOf(entry.jobs.at(-1)));
+			if (!isActive(job) || now - entry.heardAt < silenceMs) continue;
+			void this.#set(deviceId, { ...entry, jobs: [...entry.jobs.slice(0, -1), giveUp(job, now)] });
 		}
+	}
+
+	#put(device: Device, jobs: readonly UpdateJob[]): Promise<void> {
+		const { sessionId } = device.session;
+		return this.#set(device.deviceId, { jobs, device, sessionId, heardAt: this.#options.now() });
 	}
 
 	/** @returns once it is on disk; a step of a download goes there later */
-	#put(device: Device, jobs: readonly UpdateJob[]): Promise<void> {
-		const { deviceId, session } = device;
-		const former = this.historyOf(deviceId).at(-1);
-		const latest = jobs.at(-1);
-		const kept = jobs.slice(-jobsKept);
-		const heardAt = this.#options.now();
-		this.#entries.set(deviceId, { jobs: kept, device, sessionId: session.sessionId, heardAt });
-		this.#options.setOta(device, metadataOf(latest));
-		if (former?.status === "downloading" && latest?.status === "downloading") {
-			this.#unsaved.add(deviceId);
-			return Promise.resolve();
-		}
-		this.#unsaved.delete(deviceId);
-		return this.#options.records.save(deviceId, kept);
+	async #set(deviceId: string, entry: Entry): Promise<void> {
+		const jobs = entry.jobs.slice(-jobsKept);
+		const [former, latest] = [this.historyOf(deviceId).at(-1), jobs.at(-1)];
+		this.#entries.set(deviceId, { ...entry, jobs });
+		if (entry.device) this.#options.setOta(entry.device, metadataOf(latest));
+		const isStep = former?.status === "downloading" && latest?.status === "downloading";
+		if (!isStep) await this.#options.records.save(deviceId, jobs);
 	}
 
-	#flush(): void {
-		for (const deviceId of this.#unsaved) void this.#options.records.save(deviceId, this.historyOf(deviceId));
-		this.#unsaved.clear();
+	#saveProgress(): void {
+		for (const [deviceId, { jobs }] of this.#entries)
+			if (jobs.at(-1)?.status === "downloading") void this.#options.records.save(deviceId, jobs);
 	}
 
 	#startOta(device: Device, path: string): CommandOf<"start_ota"> {

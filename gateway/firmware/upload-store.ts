@@ -81,9 +81,7 @@ export class UploadStore {
 		const { disk, directory } = this.#options;
 		await disk.mkdir(directory, { recursive: true });
 		this.#current = await this.#readCurrent();
-		for (const name of await disk.readdir(directory))
-			if (isTemporary(name)) await disk.rm(this.#path(name), { force: true });
-		await this.#sweep();
+		await this.#sweep(isTemporary);
 	}
 
 	/** The most recent upload; undefined before the first. */
@@ -111,7 +109,9 @@ export class UploadStore {
 			keep: async (description) => {
 				await handle.sync();
 				await handle.close();
-				return this.#inTurn(() => this.#replace(path, { ...description, size }));
+				const kept = this.#turn.then(() => this.#replace(path, { ...description, size }));
+				this.#turn = kept.catch(() => undefined);
+				return kept;
 			},
 			discard: async () => {
 				await handle.close();
@@ -148,17 +148,21 @@ export class UploadStore {
 			return this.#reportLoss(`upload.json: ${describeProblem(findProblem(record, value))}`);
 		const binary = await this.#read(`${value.sha256}.bin`);
 		if (binary === undefined) return this.#reportLoss("its binary is missing");
-		if (createHash("sha256").update(binary).digest("hex") !== value.sha256)
-			return this.#reportLoss("its binary has been changed");
-		return value;
+		const isSame = createHash("sha256").update(binary).digest("hex") === value.sha256;
+		return isSame ? value : this.#reportLoss("its binary has been changed");
 	}
 
-	/** Removes the binaries that do not count. A reader that has one open keeps it until it is done. */
-	async #sweep(): Promise<void> {
+	/**
+	 * Removes the binaries that do not count. A reader that has one open keeps it until it is done.
+	 *
+	 * @param isLeftover what else is removed
+	 */
+	async #sweep(isLeftover?: (name: string) => boolean): Promise<void> {
 		const { disk, directory } = this.#options;
-		for (const name of await disk.readdir(directory))
-			if (name.endsWith(".bin") && name !== `${this.#current?.sha256}.bin`)
-				await disk.rm(this.#path(name), { force: true });
+		for (const name of await disk.readdir(directory)) {
+			const isFormer = name.endsWith(".bin") && name !== `${this.#current?.sha256}.bin`;
+			if (isFormer || isLeftover?.(name)) await disk.rm(this.#path(name), { force: true });
+		}
 	}
 
 	async #read(name: string): Promise<Buffer | undefined> {
@@ -172,12 +176,6 @@ export class UploadStore {
 
 	#reportLoss(why: string): undefined {
 		this.#options.onProblem(`The uploaded firmware is lost (${why}); upload it again.`);
-	}
-
-	#inTurn<T>(work: () => Promise<T>): Promise<T> {
-		const result = this.#turn.then(work);
-		this.#turn = result.catch(() => undefined);
-		return result;
 	}
 
 	#path(name: string): string {
