@@ -20,6 +20,16 @@ export async function stateOf(disk: Disk, path: string): Promise<string> {
 	return [ino, size, mtimeNs, ctimeNs].join();
 }
 
+/** @returns undefined where the file is missing */
+export async function ifThere<T>(work: Promise<T>): Promise<T | undefined> {
+	try {
+		return await work;
+	} catch (error) {
+		if (["ENOENT", "ENOTDIR"].includes(errorCode(error) ?? "")) return undefined;
+		throw error;
+	}
+}
+
 /** A name beside `path` for a file that is not whole yet. */
 export function temporaryName(path: string): string {
 	return `${path}.${randomUUID()}.tmp`;
@@ -75,13 +85,9 @@ async function syncDirectory(disk: Disk, path: string): Promise<void> {
 	try {
 		await directory.sync();
 	} catch (error) {
-		if (!isUnsupported(error)) throw error;
+		// Some network file systems cannot sync a directory.
+		if (!["EINVAL", "EISDIR", "ENOTSUP", "EPERM"].includes(errorCode(error) ?? "")) throw error;
 	} finally {
 		await directory.close();
 	}
-}
-
-/** Some network file systems cannot sync a directory. */
-function isUnsupported(error: unknown): boolean {
-	return ["EINVAL", "EISDIR", "ENOTSUP", "EPERM"].includes(errorCode(error) ?? "");
 }

@@ -55,7 +55,7 @@ function pathOf(target: string): string {
 
 /** @throws {HttpProblem} 412, 416 */
 function send({ headers, method }: IncomingMessage, response: ServerResponse, binary: Binary): void {
-	const { bytes, sha256, parts } = binary.file;
+	const { bytes, sha256, digestOf } = binary.file;
 	const etag = `"${sha256}"`;
 	const lastModified = binary.modifiedAt.toUTCString();
 	if (!names(headers["if-match"] ?? "*", etag)) throw new HttpProblem(412, "The firmware has been replaced.");
@@ -78,7 +78,7 @@ function send({ headers, method }: IncomingMessage, response: ServerResponse, bi
 	fields.push("Content-Length", String(last - first + 1));
 	if (span) fields.push("Content-Range", `bytes ${first}-${last}/${bytes.length}`);
 	// In an answer to HEAD it is the digest of no content (RFC 9530, appendix B.2).
-	fields.push("Content-Digest", digestField(method === "HEAD" ? digestOfNothing : parts.of(first, last)));
+	fields.push("Content-Digest", digestField(method === "HEAD" ? digestOfNothing : digestOf(first, last)));
 	response.writeHead(span ? 206 : 200, fields).end(bytes.subarray(first, last + 1));
 }
 

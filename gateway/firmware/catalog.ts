@@ -21,7 +21,8 @@ import {
 	type Value,
 } from "../../device/protocol/schema.js";
 import { errorCode } from "../start-error.js";
-import { type Disk, stateOf } from "../whole-file.js";
+import type { Disk } from "../whole-file.js";
+import { FileCache } from "./file-cache.js";
 import { isVersion } from "./image-head.js";
 
 const releaseImage = object({
@@ -62,13 +63,13 @@ export interface CatalogFileOptions {
 
 export class CatalogFile {
 	readonly #options: CatalogFileOptions;
+	readonly #file: FileCache<Catalog>;
 	#catalog = noReleases;
-	#state: string | undefined;
 	#problem: string | undefined;
-	#reading: Promise<Catalog> | undefined;
 
 	constructor(options: CatalogFileOptions) {
 		this.#options = options;
+		this.#file = new FileCache({ disk: options.disk, read: readCatalog, maxBytes: 0 });
 	}
 
 	/** Why the file as it is now is not in force; undefined where it is. */
@@ -77,11 +78,20 @@ export class CatalogFile {
 	}
 
 	/** The catalog in force. */
-	read(): Promise<Catalog> {
-		this.#reading ??= this.#refresh().finally(() => {
-			this.#reading = undefined;
-		});
-		return this.#reading;
+	async read(): Promise<Catalog> {
+		const { directory, onProblem } = this.#options;
+		const path = join(directory, "catalog.json");
+		let problem: string | undefined;
+		try {
+			this.#catalog = await this.#file.load(path);
+		} catch (error) {
+			const reason = error instanceof Error ? error.message : String(error);
+			if (errorCode(error) === "ENOENT") this.#catalog = noReleases;
+			else problem = `${path} is not used, what it last said stays in force: ${reason}`;
+			if (problem && problem !== this.#problem) onProblem(problem);
+		}
+		this.#problem = problem;
+		return this.#catalog;
 	}
 
 	/**
@@ -96,25 +106,10 @@ export class CatalogFile {
 		const file = await disk.realpath(join(folder, path.slice("/releases/".length)));
 		return file.startsWith(folder + sep) ? file : undefined;
 	}
+}
 
-	async #refresh(): Promise<Catalog> {
-		const { disk, directory, onProblem } = this.#options;
-		const path = join(directory, "catalog.json");
-		let problem: string | undefined;
-		try {
-			const state = await stateOf(disk, path);
-			if (state === this.#state) return this.#catalog;
-			this.#state = state;
-			this.#catalog = parseCatalog(await disk.readFile(path, "utf8"));
-		} catch (error) {
-			const reason = error instanceof Error ? error.message : String(error);
-			if (errorCode(error) === "ENOENT") this.#catalog = noReleases;
-			else problem = `${path} is not used, what it last said stays in force: ${reason}`;
-			if (problem && problem !== this.#problem) onProblem(problem);
-		}
-		this.#problem = problem;
-		return this.#catalog;
-	}
+async function readCatalog(disk: Disk, path: string): Promise<Catalog> {
+	return parseCatalog(await disk.readFile(path, "utf8"));
 }
 
 /**

@@ -10,21 +10,25 @@ import { createHash } from "node:crypto";
 import { appDescriptor, headBytes, imageLayout } from "../../device/protocol/image.js";
 import { ImageError, type ImageInfo, readChip, readDescriptors, readSegmentCount } from "./image-head.js";
 
-/** First bytes of what is uploaded by mistake. */
-const otherFormats: readonly (readonly [string, string])[] = [
-	["\x7fELF", "an ELF file"],
-	["PK\x03\x04", "a ZIP archive"],
-	["\x1f\x8b", "a gzip file"],
-	["UF2\n", "a UF2 file"],
-	["\xaa\x50", "a partition table"],
-	[":10", "an Intel HEX file"],
-];
-
-const bootLoaderDescriptorMagic = 0x50;
 const advice = "Upload the application alone (from a Moddable build: xs_esp32.bin).";
-/** Where a merged flash image shows what it is: on an ESP32 it is empty up to the boot loader. */
-const bootLoaderOnEsp32 = { offset: 0x1000, magic: Buffer.of(imageLayout.magic) };
-const partitionTable = { offset: 0x8000, magic: Buffer.of(0xaa, 0x50) };
+const bootLoaderDescriptorMagic = 0x50;
+
+/** A file with this magic at that place is something else; each character is a byte. */
+type Sign = { readonly offset: number; readonly magic: string; readonly what: string };
+
+const mergedFlash = `a merged flash image, with boot loader and partition table, for flashing by cable. ${advice}`;
+const partitionTable: Sign = { offset: 0x8000, magic: "\xaa\x50", what: mergedFlash };
+/** What is uploaded by mistake, by its first byte. */
+const otherFormats: ReadonlyMap<number, Sign> = new Map([
+	[0x7f, { offset: 1, magic: "ELF", what: "an ELF file, no firmware image." }],
+	[0x50, { offset: 1, magic: "K\x03\x04", what: "a ZIP archive, no firmware image." }],
+	[0x1f, { offset: 1, magic: "\x8b", what: "a gzip file, no firmware image." }],
+	[0x55, { offset: 1, magic: "F2\n", what: "a UF2 file, no firmware image." }],
+	[0xaa, { offset: 1, magic: "\x50", what: "a partition table, no firmware image." }],
+	[0x3a, { offset: 1, magic: "10", what: "an Intel HEX file, no firmware image." }],
+	// On an ESP32 a merged flash image is empty up to the boot loader.
+	[0xff, { offset: 0x1000, magic: "\xe9", what: mergedFlash }],
+]);
 
 /** A routine that pauses where it needs bytes that have not come yet. */
 type Step<T> = Generator<void, T, void>;
@@ -129,30 +133,25 @@ export class ImageParser {
 	*#refuseFormat(first: number): Step<never> {
 		const hex = first.toString(16).padStart(2, "0");
 		const sentence = `This is no firmware image: it begins with 0x${hex}, not with 0xe9.`;
-		if (first === 0xff) yield* this.#refuse(sentence, bootLoaderOnEsp32);
-		this.#suspicion = new ImageError(sentence);
-		const start = String.fromCharCode(first) + (yield* this.#take(3)).toString("latin1");
-		const format = otherFormats.find(([magic]) => start.startsWith(magic));
-		throw format ? new ImageError(`This is ${format[1]}, no firmware image.`) : this.#suspicion;
+		return yield* this.#refuse(sentence, otherFormats.get(first));
 	}
 
 	/** @param first byte of what is there in the place of ESP-IDF's application descriptor */
 	*#refuseDescriptor(first: number | undefined): Step<never> {
-		const sentence =
-			first === bootLoaderDescriptorMagic
-				? "This is a boot loader, not an application."
-				: "The image has no ESP-IDF application descriptor (0xabcd5432 at 0x20).";
+		const isBootLoader = first === bootLoaderDescriptorMagic;
+		const missing = "The image has no ESP-IDF application descriptor (0xabcd5432 at 0x20).";
+		const sentence = isBootLoader ? "This is a boot loader, not an application." : missing;
 		return yield* this.#refuse(`${sentence} ${advice}`, partitionTable);
 	}
 
-	/** Refuses with this sentence, but for a merged flash image, which the bytes at that place give away. */
-	*#refuse(sentence: string, merged: { readonly offset: number; readonly magic: Buffer }): Step<never> {
+	/** Refuses with this sentence, but for a file that shows what it is instead. */
+	*#refuse(sentence: string, sign: Sign | undefined): Step<never> {
 		this.#suspicion = new ImageError(sentence);
-		yield* this.#read(merged.offset - this.#offset, () => {});
-		const isMerged = (yield* this.#take(merged.magic.length)).equals(merged.magic);
-		if (!isMerged) throw this.#suspicion;
-		const what = "a merged flash image, with boot loader and partition table, for flashing by cable";
-		throw new ImageError(`This is ${what}. ${advice}`);
+		if (!sign) throw this.#suspicion;
+		yield* this.#read(sign.offset - this.#offset, () => {});
+		const found = yield* this.#take(sign.magic.length);
+		const hasSign = found.toString("latin1") === sign.magic;
+		throw hasSign ? new ImageError(`This is ${sign.what}`) : this.#suspicion;
 	}
 
 	*#segmentLength(segment: number): Step<number> {

@@ -8,11 +8,13 @@ import type { Chip } from "../../device/protocol/messages.js";
 import type { Model } from "../../device/protocol/schema.js";
 import type { UpdateRefusal } from "../sessions/updates.js";
 import { errorCode } from "../start-error.js";
+import { ifThere } from "../whole-file.js";
 import type { Catalog, CatalogFile, Release, ReleaseImage } from "./catalog.js";
+import type { FileCache } from "./file-cache.js";
 import { HttpProblem } from "./http-problem.js";
-import type { ImageFile, ImageFiles } from "./image-files.js";
+import type { ImageFile } from "./image-files.js";
 import { ImageError } from "./image-head.js";
-import { Recent } from "./recent.js";
+import { createRecent } from "./recent.js";
 import type { UploadStore } from "./upload-store.js";
 
 /** Where a device finds what was chosen for it. */
@@ -46,7 +48,7 @@ const yearInSeconds = 31_536_000;
 export interface LibraryOptions {
 	readonly catalog: CatalogFile;
 	readonly uploads: UploadStore;
-	readonly files: ImageFiles;
+	readonly files: FileCache<ImageFile>;
 	/** false: a release's files are held against the catalog alone. */
 	readonly checkImages: boolean;
 	/** For how long what is handed out need not be looked at on disk again. Default 0. */
@@ -55,11 +57,11 @@ export interface LibraryOptions {
 
 export class Library {
 	readonly #options: LibraryOptions;
-	readonly #recent: Recent<Binary>;
+	readonly #recall: (path: string, load: () => Promise<Binary>) => Promise<Binary>;
 
 	constructor(options: LibraryOptions) {
 		this.#options = options;
-		this.#recent = new Recent({ maxAgeMs: options.recheckMs ?? 0, now: () => performance.now() });
+		this.#recall = createRecent({ maxAgeMs: options.recheckMs ?? 0, now: () => performance.now() });
 	}
 
 	/**
@@ -118,9 +120,9 @@ export class Library {
 	 * @throws {HttpProblem} 404 where there is no such file, 503 where it is not as it was when it was checked
 	 */
 	open(path: string): Promise<Binary> {
-		if (path !== uploadPath) return this.#recent.get(path, () => this.#openRelease(path));
+		if (path !== uploadPath) return this.#recall(path, () => this.#openRelease(path));
 		const { current } = this.#options.uploads;
-		return this.#recent.get(`${current?.sha256} ${current?.upload_time}`, () => this.#openUpload());
+		return this.#recall(`${current?.sha256} ${current?.upload_time}`, () => this.#openUpload());
 	}
 
 	async #openUpload(): Promise<Binary> {
@@ -153,7 +155,7 @@ export class Library {
 	}
 
 	async #openImage(release: Release, image: ReleaseImage): Promise<ImageFile> {
-		const file = await this.#load(image);
+		const file = await ifThere(this.#load(image));
 		const problem = file ? this.#findProblem(file, release, image) : "is missing";
 		if (file && !problem) return file;
 		const detail = `The file ${image.path} ${problem}; make release ${release.version} again.`;
@@ -163,13 +165,8 @@ export class Library {
 
 	async #load(image: ReleaseImage): Promise<ImageFile | undefined> {
 		const { catalog, files } = this.#options;
-		try {
-			const path = await catalog.locate(image);
-			return path === undefined ? undefined : await files.load(path);
-		} catch (error) {
-			if (["ENOENT", "ENOTDIR"].includes(errorCode(error) ?? "")) return undefined;
-			throw error;
-		}
+		const path = await catalog.locate(image);
+		return path === undefined ? undefined : files.load(path);
 	}
 
 	#findProblem({ sha256, info }: ImageFile, release: Release, image: ReleaseImage): string | undefined {
@@ -183,10 +180,8 @@ export class Library {
 }
 
 function fits(image: Fit, device: Fit): boolean {
-	return (
-		(image.model ?? device.model) === (device.model ?? image.model) &&
-		(image.chip ?? device.chip) === (device.chip ?? image.chip)
-	);
+	const isSame = (a: string | undefined, b: string | undefined) => a === b || !a || !b;
+	return isSame(image.model, device.model) && isSame(image.chip, device.chip);
 }
 
 function describe({ model, chip }: Fit): string {

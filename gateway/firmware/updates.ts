@@ -99,13 +99,13 @@ export class Updates {
 	async trigger(device: Device, version: string | undefined): Promise<UpdateRefusal | undefined> {
 		const { deviceId } = device;
 		if (this.#choosing.has(deviceId) || isActive(this.historyOf(deviceId).at(-1)))
-			return refuse("ota_in_progress", "This device is being updated; wait until that has ended.");
+			return { code: "ota_in_progress", message: "This device is being updated; wait until that has ended." };
 		this.#choosing.add(deviceId);
 		try {
 			const choice = await this.#options.library.choose(device, version);
 			if (choice.refusal) return choice.refusal;
 			if (!device.session.connected)
-				return refuse("target_offline", "The device has gone; wait until it is connected again.");
+				return { code: "target_offline", message: "The device has gone; wait until it is connected again." };
 			const now = this.#options.now();
 			const job = beginJob({ now, runs: device.firmwareVersion }, choice.version);
 			const saved = this.#put(device, [...this.historyOf(deviceId), job]);
@@ -185,8 +185,4 @@ export class Updates {
 		const url = device.session.introduction.baseUrl + path;
 		return { command: "start_ota", url, ...(certPem && url.startsWith("https:") && { cert_pem: certPem }) };
 	}
-}
-
-function refuse(code: UpdateRefusal["code"], message: string): UpdateRefusal {
-	return { code, message };
 }

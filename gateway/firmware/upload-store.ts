@@ -20,8 +20,7 @@ import {
 	text,
 	type Value,
 } from "../../device/protocol/schema.js";
-import { errorCode } from "../start-error.js";
-import { type Disk, isTemporary, moveInto, temporaryName, writeWhole } from "../whole-file.js";
+import { type Disk, ifThere, isTemporary, moveInto, temporaryName, writeWhole } from "../whole-file.js";
 
 const record = object({
 	filename: text(255),
@@ -37,20 +36,6 @@ const record = object({
 
 /** What is known of an upload; version, model and chip are absent where the image was not checked. */
 export type Upload = Value<typeof record>;
-/** What the uploader and the image say of it; the rest the draft knows. */
-export type UploadDescription = Omit<Upload, "size" | "upload_time">;
-
-/** An upload that is still coming; nobody sees it until it is kept. */
-export interface Draft {
-	/** Bytes so far. */
-	readonly size: number;
-	write(chunk: Uint8Array): Promise<void>;
-	/** Makes it the current upload, in place of the former one. */
-	keep(description: UploadDescription): Promise<Upload>;
-	/** Leaves no trace of it; also after a failed `keep`. */
-	discard(): Promise<void>;
-}
-
 export interface UploadStoreOptions {
 	/** Belongs to this store alone; made where it is missing. */
 	readonly directory: string;
@@ -93,27 +78,30 @@ export class UploadStore {
 		return this.#path(`${upload.sha256}.bin`);
 	}
 
-	/** @throws {NodeJS.ErrnoException} from here on each step may: ENOSPC where the disk is full */
-	async begin(): Promise<Draft> {
+	/**
+	 * An upload that is still coming; nobody sees it until it is kept.
+	 *
+	 * @throws {NodeJS.ErrnoException} from here on each step may: ENOSPC where the disk is full
+	 */
+	async begin() {
 		const path = temporaryName(this.#path("upload"));
 		const handle = await this.#options.disk.open(path, "wx", 0o600);
 		let size = 0;
 		return {
-			get size() {
-				return size;
-			},
-			write: async (chunk) => {
+			write: async (chunk: Uint8Array): Promise<void> => {
 				size += chunk.length;
 				await handle.writeFile(chunk);
 			},
-			keep: async (description) => {
+			/** Makes it the current upload, in place of the former one. */
+			keep: async (description: Omit<Upload, "size" | "upload_time">): Promise<Upload> => {
 				await handle.sync();
 				await handle.close();
 				const kept = this.#turn.then(() => this.#replace(path, { ...description, size }));
 				this.#turn = kept.catch(() => undefined);
 				return kept;
 			},
-			discard: async () => {
+			/** Leaves no trace of it; also after a failed `keep`. */
+			discard: async (): Promise<void> => {
 				await handle.close();
 				await this.#options.disk.rm(path, { force: true });
 			},
@@ -141,15 +129,16 @@ export class UploadStore {
 	}
 
 	async #readCurrent(): Promise<Upload | undefined> {
-		const content = await this.#read("upload.json");
+		const { disk } = this.#options;
+		const content = await ifThere(disk.readFile(this.#path("upload.json"), "utf8"));
 		if (content === undefined) return undefined;
-		const value = parseJson(content.toString());
-		if (!matches(record, value))
-			return this.#reportLoss(`upload.json: ${describeProblem(findProblem(record, value))}`);
-		const binary = await this.#read(`${value.sha256}.bin`);
+		const upload = parseJson(content);
+		if (!matches(record, upload))
+			return this.#reportLoss(`upload.json: ${describeProblem(findProblem(record, upload))}`);
+		const binary = await ifThere(disk.readFile(this.pathOf(upload)));
 		if (binary === undefined) return this.#reportLoss("its binary is missing");
-		const isSame = createHash("sha256").update(binary).digest("hex") === value.sha256;
-		return isSame ? value : this.#reportLoss("its binary has been changed");
+		const isSame = createHash("sha256").update(binary).digest("hex") === upload.sha256;
+		return isSame ? upload : this.#reportLoss("its binary has been changed");
 	}
 
 	/**
@@ -162,15 +151,6 @@ export class UploadStore {
 		for (const name of await disk.readdir(directory)) {
 			const isFormer = name.endsWith(".bin") && name !== `${this.#current?.sha256}.bin`;
 			if (isFormer || isLeftover?.(name)) await disk.rm(this.#path(name), { force: true });
-		}
-	}
-
-	async #read(name: string): Promise<Buffer | undefined> {
-		try {
-			return await this.#options.disk.readFile(this.#path(name));
-		} catch (error) {
-			if (errorCode(error) === "ENOENT") return undefined;
-			throw error;
 		}
 	}
 

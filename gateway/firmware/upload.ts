@@ -35,16 +35,18 @@ export async function receiveUpload(request: IncomingMessage, options: UploadOpt
 	const form = openForm(request, maxBytes);
 	const draft = await store.begin();
 	const parser = new ImageParser();
+	let size = 0;
 	try {
 		const filename = await readForm(request, form, maxBytes, async (chunk) => {
-			if (draft.size + chunk.length > maxBytes) throw tooLarge(maxBytes);
+			size += chunk.length;
+			if (size > maxBytes) throw tooLarge(maxBytes);
 			// Checked while it is being written: an upload takes as long as the longer of the two, not as both.
 			const written = draft.write(chunk);
 			const problem = parser.inspect(chunk);
 			await written;
 			if (problem && checkImages) throw problem;
 		});
-		if (draft.size === 0) throw new HttpProblem(400, "The file is empty.");
+		if (size === 0) throw new HttpProblem(400, "The file is empty.");
 		const { idfVersion: _, ...info }: Partial<ImageInfo> = checkImages ? parser.end() : {};
 		return await draft.keep({ filename: cleanFilename(filename), sha256: parser.digest(), ...info });
 	} catch (error) {

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import { ImageFiles } from "../../../gateway/firmware/image-files.js";
+import { createImageFiles } from "../../../gateway/firmware/image-files.js";
 import { temporaryDirectory } from "../../cleanup.js";
 import { countingDisk } from "./counting-disk.js";
 import { makeImage } from "./images.js";
@@ -341,7 +341,7 @@ describe("images in memory", () => {
 		const path = join(await temporaryDirectory(t), "x.bin");
 		await writeFile(path, image);
 		const { disk, reads } = readCounter();
-		const files = new ImageFiles({ disk });
+		const files = createImageFiles(disk);
 		const loaded = await Promise.all(Array.from({ length: 100 }, () => files.load(path)));
 		assert.ok(loaded.every(({ bytes }) => bytes === loaded[0]?.bytes));
 		assert.equal(reads(), 1);
@@ -351,14 +351,14 @@ describe("images in memory", () => {
 		const [a = "", b = "", c = ""] = ["a", "b", "c"].map((name) => join(directory, name));
 		for (const path of [a, b, c]) await writeFile(path, image);
 		const { disk, reads } = readCounter();
-		const two = new ImageFiles({ disk, maxBytes: 2 * size });
+		const two = createImageFiles(disk, 2 * size);
 		for (const path of [a, b, a, b, a]) await two.load(path);
 		assert.equal(reads(), 2);
 		for (const path of [c, a]) await two.load(path);
 		assert.equal(reads(), 3, "b was used longest ago");
 		await two.load(b);
 		assert.equal(reads(), 4);
-		const tiny = new ImageFiles({ disk, maxBytes: 1 });
+		const tiny = createImageFiles(disk, 1);
 		for (const path of [a, a]) await tiny.load(path);
 		assert.equal(reads(), 5);
 	});
@@ -370,7 +370,7 @@ describe("images in memory", () => {
 			isBroken
 				? Promise.reject(Object.assign(new Error("broken"), { code: "EIO" }))
 				: disk.open(...parameters);
-		const files = new ImageFiles({ disk: { ...disk, open } });
+		const files = createImageFiles({ ...disk, open });
 		await assert.rejects(files.load(path), { code: "ENOENT" });
 		await writeFile(path, image);
 		await assert.rejects(files.load(path), { code: "EIO" });

@@ -13,7 +13,7 @@ import { AddressLimit } from "../../../gateway/access/address-limit.js";
 import { createBinaries } from "../../../gateway/firmware/binaries.js";
 import { CatalogFile } from "../../../gateway/firmware/catalog.js";
 import { createAnswerError } from "../../../gateway/firmware/http-problem.js";
-import { ImageFiles } from "../../../gateway/firmware/image-files.js";
+import { createImageFiles } from "../../../gateway/firmware/image-files.js";
 import { Library } from "../../../gateway/firmware/library.js";
 import { createFirmwareRoutes } from "../../../gateway/firmware/routes.js";
 import { UploadStore } from "../../../gateway/firmware/upload-store.js";
@@ -65,7 +65,7 @@ export async function serveFirmware(t: TestContext, options: ServingOptions = {}
 	const library = new Library({
 		catalog,
 		uploads: store,
-		files: new ImageFiles({ disk }),
+		files: createImageFiles(disk),
 		checkImages,
 	});
 	await store.open();
