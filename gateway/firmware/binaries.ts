@@ -13,12 +13,6 @@ import { sendProblem } from "../problem.js";
 import { type AnswerError, HttpProblem, wrongMethod } from "./http-problem.js";
 import { type Binary, type Library, uploadPath } from "./library.js";
 
-export interface BinariesOptions {
-	readonly library: Library;
-	readonly access: Pick<Access, "check">;
-	readonly answerError: AnswerError;
-}
-
 /** Answers a request for a binary. @returns false where its address is no binary's */
 export type Binaries = (request: IncomingMessage, response: ServerResponse) => boolean;
 
@@ -30,7 +24,11 @@ const tokenAgeMs = 1000;
 const digestOfNothing = createHash("sha256").digest();
 
 /** Stands before Express, which takes longer over a request than sending a block does. */
-export function createBinaries({ library, access, answerError }: BinariesOptions): Binaries {
+export function createBinaries(
+	library: Library,
+	access: Pick<Access, "check">,
+	answerError: AnswerError,
+): Binaries {
 	const answer = async (request: IncomingMessage, response: ServerResponse, path: string) => {
 		const { method } = request;
 		if (method !== "GET" && method !== "HEAD") throw wrongMethod(method, "GET, HEAD");

@@ -22,7 +22,7 @@ import {
 } from "../../device/protocol/schema.js";
 import { errorCode } from "../start-error.js";
 import type { Disk } from "../whole-file.js";
-import { FileCache } from "./file-cache.js";
+import { createFileCache } from "./file-cache.js";
 import { isVersion } from "./image-head.js";
 
 const releaseImage = object({
@@ -53,63 +53,51 @@ export interface Catalog {
 
 const noReleases: Catalog = Object.freeze({ schema: 1, latest: null, releases: Object.freeze([]) });
 
-export interface CatalogFileOptions {
-	/** The folder that holds `catalog.json`. */
-	readonly directory: string;
-	readonly disk: Disk;
-	/** Told once for each broken state of the file. */
-	readonly onProblem: (sentence: string) => void;
-}
+export type CatalogFile = ReturnType<typeof openCatalog>;
 
-export class CatalogFile {
-	readonly #options: CatalogFileOptions;
-	readonly #file: FileCache<Catalog>;
-	#catalog = noReleases;
-	#problem: string | undefined;
+/**
+ * @param directory the folder that holds `catalog.json` and the images
+ * @param onProblem told once for each broken state of the file
+ */
+export function openCatalog(directory: string, disk: Disk, onProblem: (sentence: string) => void) {
+	const path = join(directory, "catalog.json");
+	const load = createFileCache(disk, async () => parseCatalog(await disk.readFile(path, "utf8")), 0);
+	let catalog = noReleases;
+	let problem: string | undefined;
+	return {
+		/** Why the file as it is now is not in force; undefined where it is. */
+		get problem() {
+			return problem;
+		},
 
-	constructor(options: CatalogFileOptions) {
-		this.#options = options;
-		this.#file = new FileCache({ disk: options.disk, read: readCatalog, maxBytes: 0 });
-	}
+		/** The catalog in force. */
+		async read(): Promise<Catalog> {
+			try {
+				catalog = await load(path);
+				problem = undefined;
+			} catch (error) {
+				const isMissing = errorCode(error) === "ENOENT";
+				if (isMissing) catalog = noReleases;
+				const reason = error instanceof Error ? error.message : String(error);
+				const sentence = `${path} is not used, what it last said stays in force: ${reason}`;
+				if (!isMissing && sentence !== problem) onProblem(sentence);
+				problem = isMissing ? undefined : sentence;
+			}
+			return catalog;
+		},
 
-	/** Why the file as it is now is not in force; undefined where it is. */
-	get problem(): string | undefined {
-		return this.#problem;
-	}
-
-	/** The catalog in force. */
-	async read(): Promise<Catalog> {
-		const { directory, onProblem } = this.#options;
-		const path = join(directory, "catalog.json");
-		let problem: string | undefined;
-		try {
-			this.#catalog = await this.#file.load(path);
-		} catch (error) {
-			const reason = error instanceof Error ? error.message : String(error);
-			if (errorCode(error) === "ENOENT") this.#catalog = noReleases;
-			else problem = `${path} is not used, what it last said stays in force: ${reason}`;
-			if (problem && problem !== this.#problem) onProblem(problem);
-		}
-		this.#problem = problem;
-		return this.#catalog;
-	}
-
-	/**
-	 * Where an image lies, wherever links lead.
-	 *
-	 * @returns undefined where that is outside the folder
-	 * @throws {NodeJS.ErrnoException} ENOENT where it is missing
-	 */
-	async locate({ path }: ReleaseImage): Promise<string | undefined> {
-		const { disk, directory } = this.#options;
-		const folder = await disk.realpath(directory);
-		const file = await disk.realpath(join(folder, path.slice("/releases/".length)));
-		return file.startsWith(folder + sep) ? file : undefined;
-	}
-}
-
-async function readCatalog(disk: Disk, path: string): Promise<Catalog> {
-	return parseCatalog(await disk.readFile(path, "utf8"));
+		/**
+		 * Where an image lies, wherever links lead.
+		 *
+		 * @returns undefined where that is outside the folder
+		 * @throws {NodeJS.ErrnoException} ENOENT where it is missing
+		 */
+		async locate(image: ReleaseImage): Promise<string | undefined> {
+			const folder = await disk.realpath(directory);
+			const file = await disk.realpath(join(folder, image.path.slice("/releases/".length)));
+			return file.startsWith(folder + sep) ? file : undefined;
+		},
+	};
 }
 
 /**

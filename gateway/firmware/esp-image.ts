@@ -8,7 +8,7 @@
 
 import { createHash } from "node:crypto";
 import { appDescriptor, headBytes, imageLayout } from "../../device/protocol/image.js";
-import { ImageError, type ImageInfo, readChip, readDescriptors, readSegmentCount } from "./image-head.js";
+import { ImageError, type ImageInfo, readChip, readDescriptors } from "./image-head.js";
 
 const advice = "Upload the application alone (from a Moddable build: xs_esp32.bin).";
 const bootLoaderDescriptorMagic = 0x50;
@@ -79,9 +79,8 @@ export class ImageParser {
 	 * @throws {ImageError} where the image is not whole
 	 */
 	end(): ImageInfo {
-		const { verdict } = this;
-		if (verdict instanceof ImageError) throw verdict;
-		return verdict;
+		if (this.verdict instanceof ImageError) throw this.verdict;
+		return this.verdict;
 	}
 
 	/** What the image says of itself, or why it is none, if no more bytes come. */
@@ -102,7 +101,10 @@ export class ImageParser {
 		head.set(yield* this.#take(1));
 		if (head[0] !== imageLayout.magic) yield* this.#refuseFormat(head.readUInt8());
 		head.set(yield* this.#take(imageLayout.headerBytes - 1), 1);
-		const segments = readSegmentCount(head);
+		const segments = head.readUInt8(imageLayout.segmentCountOffset);
+		const most = imageLayout.mostSegments;
+		if (segments === 0 || segments > most)
+			throw new ImageError(`The image names ${segments} segments; 1 to ${most} are possible.`);
 		const chip = readChip(head);
 
 		const firstLength = yield* this.#segmentLength(1);

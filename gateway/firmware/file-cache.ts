@@ -5,45 +5,32 @@
 
 import type { Disk } from "../whole-file.js";
 
-export interface FileCacheOptions<T> {
-	readonly disk: Disk;
-	/** Makes of a file what is kept of it. */
-	readonly read: (disk: Disk, path: string) => Promise<T>;
-	/** How much is kept, by the files' size; the file used last is kept whatever its size. */
-	readonly maxBytes: number;
-}
+/** Gives what a file holds as it is now. @throws {NodeJS.ErrnoException} ENOENT where it is missing */
+export type LoadFile<T> = (path: string) => Promise<T>;
 
-export class FileCache<T> {
-	readonly #options: FileCacheOptions<T>;
+/**
+ * @param read makes of a file what is kept of it; where it fails, the next who asks has it read again
+ * @param maxBytes how much is kept, by the files' size; the file used last is kept whatever its size
+ */
+export function createFileCache<T>(disk: Disk, read: LoadFile<T>, maxBytes: number): LoadFile<T> {
 	/** By path and state of the file; the one used last is last. */
-	readonly #entries = new Map<string, { readonly size: number; readonly content: Promise<T> }>();
+	const entries = new Map<string, { readonly size: number; readonly content: Promise<T> }>();
 
-	constructor(options: FileCacheOptions<T>) {
-		this.#options = options;
-	}
-
-	/**
-	 * The file as it is now.
-	 *
-	 * @throws {NodeJS.ErrnoException} ENOENT where it is missing, and whatever `read` throws: the next one reads it again
-	 */
-	async load(path: string): Promise<T> {
-		const { disk, read } = this.#options;
-		const { ino, size, mtimeNs, ctimeNs } = await disk.stat(path, { bigint: true });
-		const key = [path, ino, size, mtimeNs, ctimeNs].join("\0");
-		const entry = this.#entries.get(key) ?? { size: Number(size), content: read(disk, path) };
-		entry.content.catch(() => this.#entries.delete(key));
-		this.#entries.delete(key);
-		this.#entries.set(key, entry);
-		this.#evict();
-		return entry.content;
-	}
-
-	#evict(): void {
+	const evict = () => {
 		let total = 0;
-		for (const [key, { size }] of [...this.#entries].reverse()) {
-			if (total > 0 && total + size > this.#options.maxBytes) this.#entries.delete(key);
+		for (const [key, { size }] of [...entries].reverse()) {
+			if (total > 0 && total + size > maxBytes) entries.delete(key);
 			total += size;
 		}
-	}
+	};
+	return async (path) => {
+		const { ino, size, mtimeNs, ctimeNs } = await disk.stat(path, { bigint: true });
+		const key = [path, ino, size, mtimeNs, ctimeNs].join("\0");
+		const entry = entries.get(key) ?? { size: Number(size), content: read(path) };
+		entry.content.catch(() => entries.delete(key));
+		entries.delete(key);
+		entries.set(key, entry);
+		evict();
+		return entry.content;
+	};
 }

@@ -3,7 +3,7 @@
 import { constants } from "node:fs";
 import type { Disk } from "../whole-file.js";
 import { ImageParser } from "./esp-image.js";
-import { FileCache } from "./file-cache.js";
+import { createFileCache, type LoadFile } from "./file-cache.js";
 import type { ImageError, ImageInfo } from "./image-head.js";
 import { partDigests } from "./part-digests.js";
 
@@ -20,8 +20,9 @@ export interface ImageFile {
 
 const blockSize = 1 << 20;
 
-export function createImageFiles(disk: Disk, maxBytes = 64 << 20): FileCache<ImageFile> {
-	return new FileCache({ disk, read: readImage, maxBytes });
+/** @param maxBytes how much is kept in memory; the file used last is kept whatever its size */
+export function createImageFiles(disk: Disk, maxBytes = 64 << 20): LoadFile<ImageFile> {
+	return createFileCache(disk, (path) => readImage(disk, path), maxBytes);
 }
 
 /** In blocks, so that hashing and checking do not hold up everybody else. */

@@ -27,14 +27,6 @@ export interface ImageInfo {
 	readonly idfVersion: string;
 }
 
-/** @param header of the image */
-export function readSegmentCount(header: Buffer): number {
-	const count = header.readUInt8(imageLayout.segmentCountOffset);
-	const most = imageLayout.mostSegments;
-	if (count >= 1 && count <= most) return count;
-	throw new ImageError(`The image names ${count} segments; 1 to ${most} are possible.`);
-}
-
 /**
  * @param header of the image
  * @throws {ImageError} where no device has that chip

@@ -10,7 +10,7 @@ import type { UpdateRefusal } from "../sessions/updates.js";
 import { errorCode } from "../start-error.js";
 import { ifThere } from "../whole-file.js";
 import type { Catalog, CatalogFile, Release, ReleaseImage } from "./catalog.js";
-import type { FileCache } from "./file-cache.js";
+import type { LoadFile } from "./file-cache.js";
 import { HttpProblem } from "./http-problem.js";
 import type { ImageFile } from "./image-files.js";
 import { ImageError } from "./image-head.js";
@@ -48,7 +48,7 @@ const yearInSeconds = 31_536_000;
 export interface LibraryOptions {
 	readonly catalog: CatalogFile;
 	readonly uploads: UploadStore;
-	readonly files: FileCache<ImageFile>;
+	readonly loadImage: LoadFile<ImageFile>;
 	/** false: a release's files are held against the catalog alone. */
 	readonly checkImages: boolean;
 	/** For how long what is handed out need not be looked at on disk again. Default 0. */
@@ -61,7 +61,7 @@ export class Library {
 
 	constructor(options: LibraryOptions) {
 		this.#options = options;
-		this.#recall = createRecent({ maxAgeMs: options.recheckMs ?? 0, now: () => performance.now() });
+		this.#recall = createRecent(options.recheckMs ?? 0);
 	}
 
 	/**
@@ -126,12 +126,12 @@ export class Library {
 	}
 
 	async #openUpload(): Promise<Binary> {
-		const { uploads, files } = this.#options;
+		const { uploads, loadImage } = this.#options;
 		const upload = uploads.current;
 		if (!upload) throw new HttpProblem(404, "No firmware was uploaded yet; POST one to /ota/upload.");
 		const { filename, upload_time, sha256 } = upload;
 		try {
-			const file = await files.load(uploads.pathOf(upload));
+			const file = await loadImage(uploads.pathOf(upload));
 			if (file.sha256 !== sha256) throw new Error("the uploaded firmware has been changed on disk");
 			return { file, filename, modifiedAt: new Date(upload_time), caching: "no-cache" };
 		} catch (error) {
@@ -164,9 +164,9 @@ export class Library {
 	}
 
 	async #load(image: ReleaseImage): Promise<ImageFile | undefined> {
-		const { catalog, files } = this.#options;
+		const { catalog, loadImage } = this.#options;
 		const path = await catalog.locate(image);
-		return path === undefined ? undefined : files.load(path);
+		return path === undefined ? undefined : loadImage(path);
 	}
 
 	#findProblem({ sha256, info }: ImageFile, release: Release, image: ReleaseImage): string | undefined {

@@ -3,18 +3,15 @@
  * ask it for the same facts thousands of times a second.
  */
 
-export interface RecentOptions {
-	/** How old an answer may be, in milliseconds; 0: none is remembered. */
-	readonly maxAgeMs: number;
-	/** Milliseconds, from any start. */
-	readonly now: () => number;
-}
-
 /** So few that what they hold on to does not count beside what is cached anyway. */
 const maxEntries = 4;
 
-/** @returns gives what is remembered under a key, or else what `load` gives; a failure is not remembered */
-export function createRecent<T>({ maxAgeMs, now }: RecentOptions) {
+/**
+ * @param maxAgeMs how old an answer may be; 0: none is remembered
+ * @param now milliseconds, from any start
+ * @returns gives what is remembered under a key, or else what `load` gives; a failure is not remembered
+ */
+export function createRecent<T>(maxAgeMs: number, now = () => performance.now()) {
 	/** The oldest first. */
 	const entries = new Map<string, { readonly since: number; readonly value: Promise<T> }>();
 	return (key: string, load: () => Promise<T>): Promise<T> => {

@@ -15,7 +15,7 @@ import type { Device, OtaMetadata } from "../sessions/device.js";
 import type { Updates as GatewayUpdates } from "../sessions/updates.js";
 import type { Settings } from "../settings.js";
 import { type Binaries, createBinaries } from "./binaries.js";
-import { CatalogFile } from "./catalog.js";
+import { openCatalog } from "./catalog.js";
 import { createAnswerError } from "./http-problem.js";
 import { createImageFiles } from "./image-files.js";
 import { Library } from "./library.js";
@@ -56,9 +56,9 @@ export const createFirmwareRoom: CreateFirmwareRoom = ({ settings, access, log, 
 	const { dataDir, releasesDir, imageCheck: checkImages, maxUploadBytes: maxBytes } = settings;
 	const onProblem = (sentence: string) => log.warn({ problem: sentence }, "firmware");
 	const uploads = new UploadStore({ directory: join(dataDir, "firmware"), disk, now, onProblem });
-	const catalog = new CatalogFile({ directory: releasesDir, disk, onProblem });
-	const files = createImageFiles(disk);
-	const library = new Library({ catalog, uploads, files, checkImages, recheckMs });
+	const catalog = openCatalog(releasesDir, disk, onProblem);
+	const loadImage = createImageFiles(disk);
+	const library = new Library({ catalog, uploads, loadImage, checkImages, recheckMs });
 	const records = new RecordFolder({ directory: join(dataDir, "updates"), disk, onProblem, ...jobsFile });
 	const certPem = settings.publicUrl ? undefined : findAuthority(settings.tls?.cert);
 	const updates = new Updates({ library, records, now, setOta, certPem });
@@ -73,7 +73,7 @@ export const createFirmwareRoom: CreateFirmwareRoom = ({ settings, access, log, 
 		answerError,
 	});
 	return {
-		binaries: createBinaries({ library, access, answerError }),
+		binaries: createBinaries(library, access, answerError),
 		router,
 		updates,
 		open: async () => {

@@ -97,19 +97,22 @@ export class Updates {
 	 * @returns undefined once the command is on its way and the update is on disk
 	 */
 	async trigger(device: Device, version: string | undefined): Promise<UpdateRefusal | undefined> {
+		const { library, now, certPem } = this.#options;
 		const { deviceId } = device;
 		if (this.#choosing.has(deviceId) || isActive(this.historyOf(deviceId).at(-1)))
 			return { code: "ota_in_progress", message: "This device is being updated; wait until that has ended." };
 		this.#choosing.add(deviceId);
 		try {
-			const choice = await this.#options.library.choose(device, version);
+			const choice = await library.choose(device, version);
 			if (choice.refusal) return choice.refusal;
 			if (!device.session.connected)
 				return { code: "target_offline", message: "The device has gone; wait until it is connected again." };
-			const now = this.#options.now();
-			const job = beginJob({ now, runs: device.firmwareVersion }, choice.version);
+			const job = beginJob({ now: now(), runs: device.firmwareVersion }, choice.version);
 			const saved = this.#put(device, [...this.historyOf(deviceId), job]);
-			device.session.send(JSON.stringify(this.#startOta(device, choice.path)));
+			const url = device.session.introduction.baseUrl + choice.path;
+			const cert = certPem && url.startsWith("https:") && { cert_pem: certPem };
+			const command: CommandOf<"start_ota"> = { command: "start_ota", url, ...cert };
+			device.session.send(JSON.stringify(command));
 			await saved;
 			return undefined;
 		} finally {
@@ -178,11 +181,5 @@ export class Updates {
 	#saveProgress(): void {
 		for (const [deviceId, { jobs }] of this.#entries)
 			if (jobs.at(-1)?.status === "downloading") void this.#options.records.save(deviceId, jobs);
-	}
-
-	#startOta(device: Device, path: string): CommandOf<"start_ota"> {
-		const { certPem } = this.#options;
-		const url = device.session.introduction.baseUrl + path;
-		return { command: "start_ota", url, ...(certPem && url.startsWith("https:") && { cert_pem: certPem }) };
 	}
 }

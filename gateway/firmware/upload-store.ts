@@ -20,7 +20,7 @@ import {
 	text,
 	type Value,
 } from "../../device/protocol/schema.js";
-import { type Disk, ifThere, isTemporary, moveInto, temporaryName, writeWhole } from "../whole-file.js";
+import { type Disk, type Draft, ifThere, isTemporary, openDraft, writeWhole } from "../whole-file.js";
 
 const record = object({
 	filename: text(255),
@@ -36,6 +36,7 @@ const record = object({
 
 /** What is known of an upload; version, model and chip are absent where the image was not checked. */
 export type Upload = Value<typeof record>;
+
 export interface UploadStoreOptions {
 	/** Belongs to this store alone; made where it is missing. */
 	readonly directory: string;
@@ -84,35 +85,29 @@ export class UploadStore {
 	 * @throws {NodeJS.ErrnoException} from here on each step may: ENOSPC where the disk is full
 	 */
 	async begin() {
-		const path = temporaryName(this.#path("upload"));
-		const handle = await this.#options.disk.open(path, "wx", 0o600);
+		const draft = await openDraft(this.#options.disk, this.#path("upload"));
 		let size = 0;
 		return {
-			write: async (chunk: Uint8Array): Promise<void> => {
+			write: (chunk: Uint8Array): Promise<void> => {
 				size += chunk.length;
-				await handle.writeFile(chunk);
+				return draft.write(chunk);
 			},
 			/** Makes it the current upload, in place of the former one. */
-			keep: async (description: Omit<Upload, "size" | "upload_time">): Promise<Upload> => {
-				await handle.sync();
-				await handle.close();
-				const kept = this.#turn.then(() => this.#replace(path, { ...description, size }));
+			keep: (description: Omit<Upload, "size" | "upload_time">): Promise<Upload> => {
+				const kept = this.#turn.then(() => this.#replace(draft, { ...description, size }));
 				this.#turn = kept.catch(() => undefined);
 				return kept;
 			},
 			/** Leaves no trace of it; also after a failed `keep`. */
-			discard: async (): Promise<void> => {
-				await handle.close();
-				await this.#options.disk.rm(path, { force: true });
-			},
+			discard: draft.discard,
 		};
 	}
 
-	async #replace(path: string, description: Omit<Upload, "upload_time">): Promise<Upload> {
+	async #replace(draft: Draft, description: Omit<Upload, "upload_time">): Promise<Upload> {
 		const { disk, now } = this.#options;
 		const upload = { ...description, upload_time: new Date(now()).toISOString() };
 		try {
-			await moveInto(disk, path, this.pathOf(upload));
+			await draft.moveTo(this.pathOf(upload));
 			await writeWhole(disk, this.#path("upload.json"), `${JSON.stringify(upload, null, "\t")}\n`);
 			this.#current = upload;
 			return upload;

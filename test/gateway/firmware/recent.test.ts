@@ -5,7 +5,7 @@ import { createRecent } from "../../../gateway/firmware/recent.js";
 function counted(maxAgeMs: number) {
 	let time = 0;
 	let loads = 0;
-	const recent = createRecent<number>({ maxAgeMs, now: () => time });
+	const recent = createRecent<number>(maxAgeMs, () => time);
 	return {
 		get: (key: string) => recent(key, async () => ++loads),
 		fail: (key: string) => recent(key, () => Promise.reject(new Error("no disk"))),

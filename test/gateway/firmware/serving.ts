@@ -11,7 +11,7 @@ import type { TestContext } from "node:test";
 import express, { type RequestHandler } from "express";
 import { AddressLimit } from "../../../gateway/access/address-limit.js";
 import { createBinaries } from "../../../gateway/firmware/binaries.js";
-import { CatalogFile } from "../../../gateway/firmware/catalog.js";
+import { type CatalogFile, openCatalog } from "../../../gateway/firmware/catalog.js";
 import { createAnswerError } from "../../../gateway/firmware/http-problem.js";
 import { createImageFiles } from "../../../gateway/firmware/image-files.js";
 import { Library } from "../../../gateway/firmware/library.js";
@@ -61,18 +61,18 @@ export async function serveFirmware(t: TestContext, options: ServingOptions = {}
 	const problems: unknown[] = [];
 	const onProblem = (problem: unknown) => void problems.push(problem);
 	const store = new UploadStore({ directory: uploadsDir, disk, now, onProblem });
-	const catalog = new CatalogFile({ directory: releasesDir, disk, onProblem });
+	const catalog = openCatalog(releasesDir, disk, onProblem);
 	const library = new Library({
 		catalog,
 		uploads: store,
-		files: createImageFiles(disk),
+		loadImage: createImageFiles(disk),
 		checkImages,
 	});
 	await store.open();
 	const pass: RequestHandler = (_request, _response, next) => next();
 	const answerError = createAnswerError(onProblem);
 	const access = { require: () => pass, check: async () => ({}) };
-	const binaries = createBinaries({ library, access, answerError });
+	const binaries = createBinaries(library, access, answerError);
 	const routes = createFirmwareRoutes({
 		upload: { store, maxBytes, checkImages },
 		catalog,
