@@ -53,21 +53,21 @@ function pathOf(target: string): string {
 
 /** @throws {HttpProblem} 412, 416 */
 function send({ headers, method }: IncomingMessage, response: ServerResponse, binary: Binary): void {
-	const { bytes, sha256, digestOf } = binary.file;
+	const { file, filename, lastModified, caching } = binary;
+	const { bytes, sha256, digestOf } = file;
 	const etag = `"${sha256}"`;
-	const lastModified = binary.modifiedAt.toUTCString();
 	if (!names(headers["if-match"] ?? "*", etag)) throw new HttpProblem(412, "The firmware has been replaced.");
 	const isUnchanged = wasSeen(headers, etag, lastModified);
 	// A Range means nothing in a HEAD.
 	const isWhole = isUnchanged || method === "HEAD" || headers.range === undefined;
 	const span = isWhole ? undefined : requestedSpan(headers, bytes.length, [etag, lastModified]);
-	const fields = ["Cache-Control", `private, ${binary.caching}, no-transform`, "ETag", etag];
+	const fields = ["Cache-Control", `private, ${caching}, no-transform`, "ETag", etag];
 	// Whoever sends If-Range has the others already (RFC 9110, 15.3.7).
 	if (!span || headers["if-range"] === undefined) {
 		fields.push(
 			...["Accept-Ranges", "bytes", "Last-Modified", lastModified],
 			...["Repr-Digest", digestField(Buffer.from(sha256, "hex"))],
-			...["Content-Disposition", contentDisposition(binary.filename)],
+			...["Content-Disposition", contentDisposition(filename)],
 			...["Content-Type", "application/octet-stream", "X-Content-Type-Options", "nosniff"],
 		);
 	}

@@ -21,7 +21,7 @@ import {
 	type Value,
 } from "../../device/protocol/schema.js";
 import { errorCode } from "../start-error.js";
-import type { Disk } from "../whole-file.js";
+import { type Disk, ifThere } from "../whole-file.js";
 import { createFileCache } from "./file-cache.js";
 import { isVersion } from "./image-head.js";
 
@@ -86,16 +86,11 @@ export function openCatalog(directory: string, disk: Disk, onProblem: (sentence:
 			return catalog;
 		},
 
-		/**
-		 * Where an image lies, wherever links lead.
-		 *
-		 * @returns undefined where that is outside the folder
-		 * @throws {NodeJS.ErrnoException} ENOENT where it is missing
-		 */
+		/** Where an image lies, wherever links lead. @returns undefined where it is missing, or outside the folder */
 		async locate(image: ReleaseImage): Promise<string | undefined> {
-			const folder = await disk.realpath(directory);
-			const file = await disk.realpath(join(folder, image.path.slice("/releases/".length)));
-			return file.startsWith(folder + sep) ? file : undefined;
+			const folder = await ifThere(disk.realpath(directory));
+			const file = await ifThere(disk.realpath(join(directory, image.path.slice("/releases/".length))));
+			return folder !== undefined && file?.startsWith(folder + sep) ? file : undefined;
 		},
 	};
 }

@@ -3,6 +3,7 @@
  * is what was written down when it was checked, byte for byte: a file that was changed since reaches no device.
  */
 
+import { basename } from "node:path/posix";
 import { compareBuild, parse, rcompare } from "semver";
 import type { Chip } from "../../device/protocol/messages.js";
 import type { Model } from "../../device/protocol/schema.js";
@@ -37,7 +38,8 @@ export interface Binary {
 	readonly file: ImageFile;
 	/** The name under which a browser saves it. */
 	readonly filename: string;
-	readonly modifiedAt: Date;
+	/** As HTTP writes a date. */
+	readonly lastModified: string;
 	/** "no-cache": it may change at any time; "max-age=<seconds>": it does not. */
 	readonly caching: string;
 }
@@ -133,7 +135,8 @@ export class Library {
 		try {
 			const file = await loadImage(uploads.pathOf(upload));
 			if (file.sha256 !== sha256) throw new Error("the uploaded firmware has been changed on disk");
-			return { file, filename, modifiedAt: new Date(upload_time), caching: "no-cache" };
+			const lastModified = new Date(upload_time).toUTCString();
+			return { file, filename, lastModified, caching: "no-cache" };
 		} catch (error) {
 			// It was replaced, and its file removed, after we had asked which one counts.
 			if (errorCode(error) === "ENOENT" && uploads.current !== upload) return this.#openUpload();
@@ -143,30 +146,24 @@ export class Library {
 
 	async #openRelease(path: string): Promise<Binary> {
 		const { releases } = await this.#options.catalog.read();
-		for (const release of releases)
-			for (const image of release.images) {
-				if (image.path !== path) continue;
-				const file = await this.#openImage(release, image);
-				const filename = path.slice(path.lastIndexOf("/") + 1);
-				const caching = `max-age=${yearInSeconds}, immutable`;
-				return { file, filename, modifiedAt: file.modifiedAt, caching };
-			}
-		throw new HttpProblem(404, "The catalog names no such file; see /ota/catalog.");
+		const isIt = (image: ReleaseImage) => image.path === path;
+		const release = releases.find(({ images }) => images.some(isIt));
+		const image = release?.images.find(isIt);
+		if (!release || !image) throw new HttpProblem(404, "The catalog names no such file; see /ota/catalog.");
+		const file = await this.#openImage(release, image);
+		const lastModified = file.modifiedAt.toUTCString();
+		return { file, filename: basename(path), lastModified, caching: `max-age=${yearInSeconds}, immutable` };
 	}
 
 	async #openImage(release: Release, image: ReleaseImage): Promise<ImageFile> {
-		const file = await ifThere(this.#load(image));
+		const { catalog, loadImage } = this.#options;
+		const path = await catalog.locate(image);
+		const file = path === undefined ? undefined : await ifThere(loadImage(path));
 		const problem = file ? this.#findProblem(file, release, image) : "is missing";
 		if (file && !problem) return file;
 		const detail = `The file ${image.path} ${problem}; make release ${release.version} again.`;
 		// It may be made anew at this moment: a device may try again.
 		throw new HttpProblem(503, detail, { "Retry-After": "10" });
-	}
-
-	async #load(image: ReleaseImage): Promise<ImageFile | undefined> {
-		const { catalog, loadImage } = this.#options;
-		const path = await catalog.locate(image);
-		return path === undefined ? undefined : loadImage(path);
 	}
 
 	#findProblem({ sha256, info }: ImageFile, release: Release, image: ReleaseImage): string | undefined {
