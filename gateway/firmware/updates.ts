@@ -64,16 +64,13 @@ export class Updates {
 		const heardAt = this.#options.now();
 		for (const [deviceId, jobs] of await this.#options.records.load())
 			this.#entries.set(deviceId, { jobs, heardAt });
-		this.#timer = setInterval(() => {
-			this.expire();
-			this.#saveProgress();
-		}, intervalMs).unref();
+		this.#timer = setInterval(() => this.expire(), intervalMs).unref();
 	}
 
 	/** Stops; resolves once everything is on disk. */
 	async close(): Promise<void> {
 		clearInterval(this.#timer);
-		this.#saveProgress();
+		this.expire();
 		await this.#options.records.settle();
 	}
 
@@ -153,13 +150,15 @@ export class Updates {
 		void this.#options.records.remove(deviceId);
 	}
 
-	/** Gives up on updates of which nothing is heard any more; called every few seconds. */
+	/** Gives up on updates of which nothing is heard any more, and has on disk how far the others are. */
 	expire(): void {
 		const now = this.#options.now();
 		for (const [deviceId, entry] of this.#entries) {
-			const job = entry.jobs.at(-1);
-			if (!isActive(job) || now - entry.heardAt < silenceMs) continue;
-			void this.#set(deviceId, { ...entry, jobs: [...entry.jobs.slice(0, -1), giveUp(job, now)] });
+			const { jobs, heardAt } = entry;
+			const job = jobs.at(-1);
+			if (isActive(job) && now - heardAt >= silenceMs)
+				void this.#set(deviceId, { ...entry, jobs: [...jobs.slice(0, -1), giveUp(job, now)] });
+			else if (job?.status === "downloading") void this.#options.records.save(deviceId, jobs);
 		}
 	}
 
@@ -176,10 +175,5 @@ export class Updates {
 		if (entry.device) this.#options.setOta(entry.device, metadataOf(latest));
 		const isStep = former?.status === "downloading" && latest?.status === "downloading";
 		if (!isStep) await this.#options.records.save(deviceId, jobs);
-	}
-
-	#saveProgress(): void {
-		for (const [deviceId, { jobs }] of this.#entries)
-			if (jobs.at(-1)?.status === "downloading") void this.#options.records.save(deviceId, jobs);
 	}
 }
