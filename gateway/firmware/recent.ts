@@ -17,8 +17,9 @@ export function createRecent<T>(maxAgeMs: number, now = () => performance.now())
 	return (key: string, load: () => Promise<T>): Promise<T> => {
 		const since = now();
 		for (const [name, entry] of entries) if (since - entry.since >= maxAgeMs) entries.delete(name);
-		const value = entries.get(key)?.value ?? load();
-		if (entries.has(key)) return value;
+		const known = entries.get(key);
+		if (known) return known.value;
+		const value = load();
 		entries.set(key, { since, value });
 		value.catch(() => entries.delete(key));
 		for (const [name] of entries) if (entries.size > maxEntries) entries.delete(name);
