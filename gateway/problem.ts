@@ -22,6 +22,13 @@ export function problemText({ status, detail }: HttpRefusal): string {
 
 /** Ends a response with the refusal. */
 export function sendProblem(response: ServerResponse, refusal: HttpRefusal): void {
-	const headers = { ...refusal.headers, "Content-Type": problemMediaType };
-	response.writeHead(refusal.status, headers).end(problemText(refusal));
+	writeProblem(response, refusal);
+	response.end();
+}
+
+/** Sends all of the refusal, and leaves the response open. */
+export function writeProblem(response: ServerResponse, refusal: HttpRefusal): void {
+	const body = Buffer.from(problemText(refusal));
+	const headers = { ...refusal.headers, "Content-Type": problemMediaType, "Content-Length": body.length };
+	response.writeHead(refusal.status, headers).write(body);
 }

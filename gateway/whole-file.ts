@@ -20,15 +20,48 @@ export async function stateOf(disk: Disk, path: string): Promise<string> {
 	return [ino, size, mtimeNs, ctimeNs].join();
 }
 
-/** A name beside `path` for a file that is not whole yet. */
-export function temporaryName(path: string): string {
-	return `${path}.${randomUUID()}.tmp`;
+/** @returns undefined where the file is missing */
+export async function ifThere<T>(work: Promise<T>): Promise<T | undefined> {
+	try {
+		return await work;
+	} catch (error) {
+		if (["ENOENT", "ENOTDIR"].includes(errorCode(error) ?? "")) return undefined;
+		throw error;
+	}
 }
 
 /** Whether a file was left behind half written. */
 export function isTemporary(name: string): boolean {
 	return name.endsWith(".tmp");
 }
+
+/**
+ * A file that is not whole yet, beside its place at `path`; nobody takes it for that one.
+ *
+ * @param mode who may read it; by default its owner alone
+ * @throws {NodeJS.ErrnoException} as each step of it may
+ */
+export async function openDraft(disk: Disk, path: string, mode = 0o600) {
+	const temporary = `${path}.${randomUUID()}.tmp`;
+	const handle = await disk.open(temporary, "wx", mode);
+	return {
+		write: (content: string | Uint8Array): Promise<void> => handle.writeFile(content),
+		/** Gives it its final name, in the same folder. Whoever reads that sees the old file or this one, also after a power cut. */
+		moveTo: async (final: string): Promise<void> => {
+			await handle.sync();
+			await handle.close();
+			await disk.rename(temporary, final);
+			await syncDirectory(disk, dirname(final));
+		},
+		/** Leaves no trace of it; also after a failed step. */
+		discard: async (): Promise<void> => {
+			await handle.close();
+			await disk.rm(temporary, { force: true });
+		},
+	};
+}
+
+export type Draft = Awaited<ReturnType<typeof openDraft>>;
 
 /**
  * Replaces a file's content. Whoever reads it sees the old or the new one, also after a power cut.
@@ -40,28 +73,16 @@ export async function writeWhole(
 	disk: Disk,
 	path: string,
 	content: string | Uint8Array,
-	mode = 0o600,
+	mode?: number,
 ): Promise<void> {
-	const temporary = temporaryName(path);
+	const draft = await openDraft(disk, path, mode);
 	try {
-		const handle = await disk.open(temporary, "wx", mode);
-		try {
-			await handle.writeFile(content);
-			await handle.sync();
-		} finally {
-			await handle.close();
-		}
-		await moveInto(disk, temporary, path);
+		await draft.write(content);
+		await draft.moveTo(path);
 	} catch (error) {
-		await disk.rm(temporary, { force: true });
+		await draft.discard();
 		throw error;
 	}
-}
-
-/** Gives a synced file its final name, durably. */
-export async function moveInto(disk: Disk, from: string, to: string): Promise<void> {
-	await disk.rename(from, to);
-	await syncDirectory(disk, dirname(to));
 }
 
 /** Removes a file, durably; without effect where there is none. */
@@ -75,13 +96,9 @@ async function syncDirectory(disk: Disk, path: string): Promise<void> {
 	try {
 		await directory.sync();
 	} catch (error) {
-		if (!isUnsupported(error)) throw error;
+		// Some network file systems cannot sync a directory.
+		if (!["EINVAL", "EISDIR", "ENOTSUP", "EPERM"].includes(errorCode(error) ?? "")) throw error;
 	} finally {
 		await directory.close();
 	}
-}
-
-/** Some network file systems cannot sync a directory. */
-function isUnsupported(error: unknown): boolean {
-	return ["EINVAL", "EISDIR", "ENOTSUP", "EPERM"].includes(errorCode(error) ?? "");
 }

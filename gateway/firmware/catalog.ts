@@ -4,7 +4,7 @@
  * force, so that a slip of a person's editor does not take the releases away from a fleet.
  */
 
-import { join } from "node:path";
+import { join, sep } from "node:path";
 import { chips } from "../../device/protocol/messages.js";
 import {
 	describeProblem,
@@ -21,7 +21,8 @@ import {
 	type Value,
 } from "../../device/protocol/schema.js";
 import { errorCode } from "../start-error.js";
-import { type Disk, stateOf } from "../whole-file.js";
+import { type Disk, ifThere } from "../whole-file.js";
+import { createFileCache } from "./file-cache.js";
 import { isVersion } from "./image-head.js";
 
 const releaseImage = object({
@@ -52,59 +53,46 @@ export interface Catalog {
 
 const noReleases: Catalog = Object.freeze({ schema: 1, latest: null, releases: Object.freeze([]) });
 
-export interface CatalogFileOptions {
-	/** The folder that holds `catalog.json`. */
-	readonly directory: string;
-	readonly disk: Disk;
-	/** Told once for each broken state of the file. */
-	readonly onProblem: (sentence: string) => void;
-}
+export type CatalogFile = ReturnType<typeof openCatalog>;
 
-export class CatalogFile {
-	readonly #options: CatalogFileOptions;
-	#catalog = noReleases;
-	#state: string | undefined;
-	#problem: string | undefined;
-	#reading: Promise<Catalog> | undefined;
+/**
+ * @param directory the folder that holds `catalog.json` and the images
+ * @param onProblem told once for each broken state of the file
+ */
+export function openCatalog(directory: string, disk: Disk, onProblem: (sentence: string) => void) {
+	const path = join(directory, "catalog.json");
+	const load = createFileCache(disk, async () => parseCatalog(await disk.readFile(path, "utf8")), 0);
+	let catalog = noReleases;
+	let problem: string | undefined;
+	return {
+		/** Why the file as it is now is not in force; undefined where it is. */
+		get problem() {
+			return problem;
+		},
 
-	constructor(options: CatalogFileOptions) {
-		this.#options = options;
-	}
+		/** The catalog in force. */
+		async read(): Promise<Catalog> {
+			try {
+				catalog = await load(path);
+				problem = undefined;
+			} catch (error) {
+				const isMissing = errorCode(error) === "ENOENT";
+				if (isMissing) catalog = noReleases;
+				const reason = error instanceof Error ? error.message : String(error);
+				const sentence = `${path} is not used, what it last said stays in force: ${reason}`;
+				if (!isMissing && sentence !== problem) onProblem(sentence);
+				problem = isMissing ? undefined : sentence;
+			}
+			return catalog;
+		},
 
-	/** Why the file as it is now is not in force; undefined where it is. */
-	get problem(): string | undefined {
-		return this.#problem;
-	}
-
-	/** The catalog in force. */
-	read(): Promise<Catalog> {
-		this.#reading ??= this.#refresh().finally(() => {
-			this.#reading = undefined;
-		});
-		return this.#reading;
-	}
-
-	async #refresh(): Promise<Catalog> {
-		const { disk, directory, onProblem } = this.#options;
-		const path = join(directory, "catalog.json");
-		try {
-			const state = await stateOf(disk, path);
-			if (state === this.#state) return this.#catalog;
-			this.#state = state;
-			this.#catalog = parseCatalog(await disk.readFile(path, "utf8"));
-			this.#problem = undefined;
-		} catch (error) {
-			const isMissing = errorCode(error) === "ENOENT";
-			if (isMissing) this.#catalog = noReleases;
-			const reason = error instanceof Error ? error.message : String(error);
-			const problem = isMissing
-				? undefined
-				: `${path} is not used, what it last said stays in force: ${reason}`;
-			if (problem && problem !== this.#problem) onProblem(problem);
-			this.#problem = problem;
-		}
-		return this.#catalog;
-	}
+		/** Where an image lies, wherever links lead. @returns undefined where it is missing, or outside the folder */
+		async locate(image: ReleaseImage): Promise<string | undefined> {
+			const folder = await ifThere(disk.realpath(directory));
+			const file = await ifThere(disk.realpath(join(directory, image.path.slice("/releases/".length))));
+			return folder !== undefined && file?.startsWith(folder + sep) ? file : undefined;
+		},
+	};
 }
 
 /**
@@ -115,8 +103,7 @@ export class CatalogFile {
 export function parseCatalog(content: string): Catalog {
 	const value: unknown = JSON.parse(content);
 	if (!isRecord(value) || value.schema !== 1) throw new Error("schema must be 1");
-	if (!Array.isArray(value.releases)) throw new Error("releases must be a list");
-	const releases = value.releases.map((release, index) => parseRelease(release, `releases[${index}]`));
+	const releases = parseList(value.releases, "releases", parseRelease);
 	requireUnique(releases.map(({ version }) => version));
 	requireUnique(releases.flatMap(({ images }) => images.map(({ path }) => path)));
 	const { latest } = value;
@@ -129,12 +116,16 @@ export function parseCatalog(content: string): Catalog {
 function parseRelease(value: unknown, where: string): Release {
 	const head = requireMatch(releaseHead, value, where);
 	if (!isVersion(head.version)) throw new Error(`${where}.version must be a semantic version such as 1.4.0`);
-	const list: unknown = isRecord(value) ? value.images : undefined;
-	if (!Array.isArray(list)) throw new Error(`${where}.images must be a list`);
-	const images = list.map((image, index) => requireMatch(releaseImage, image, `${where}.images[${index}]`));
+	const list = isRecord(value) ? value.images : undefined;
+	const images = parseList(list, `${where}.images`, (image, at) => requireMatch(releaseImage, image, at));
 	const stray = images.find(({ path }) => !path.endsWith(`/firmware-v${head.version}.bin`));
 	if (stray) throw new Error(`${where}: ${stray.path} is not named for version ${head.version}`);
 	return { ...head, images };
+}
+
+function parseList<T>(value: unknown, where: string, parse: (item: unknown, where: string) => T): T[] {
+	if (!Array.isArray(value)) throw new Error(`${where} must be a list`);
+	return value.map((item, index) => parse(item, `${where}[${index}]`));
 }
 
 function requireMatch<S extends Schema>(schema: S, value: unknown, where: string): Value<S> {

@@ -10,20 +10,25 @@ import { createHash } from "node:crypto";
 import { appDescriptor, headBytes, imageLayout } from "../../device/protocol/image.js";
 import { ImageError, type ImageInfo, readChip, readDescriptors } from "./image-head.js";
 
-/** First bytes of what is uploaded by mistake. */
-const otherFormats: readonly (readonly [string, string])[] = [
-	["\x7fELF", "an ELF file"],
-	["PK\x03\x04", "a ZIP archive"],
-	["\x1f\x8b", "a gzip file"],
-	["UF2\n", "a UF2 file"],
-	["\xaa\x50", "a partition table"],
-	[":10", "an Intel HEX file"],
-];
-
-const bootLoaderDescriptorMagic = 0x50;
-const bootLoaderOffsetOnEsp32 = 0x1000;
-const partitionTableOffset = 0x8000;
 const advice = "Upload the application alone (from a Moddable build: xs_esp32.bin).";
+const bootLoaderDescriptorMagic = 0x50;
+
+/** A file with this magic at that place is something else; each character is a byte. */
+type Sign = { readonly offset: number; readonly magic: string; readonly what: string };
+
+const mergedFlash = `a merged flash image, with boot loader and partition table, for flashing by cable. ${advice}`;
+const partitionTable: Sign = { offset: 0x8000, magic: "\xaa\x50", what: mergedFlash };
+/** What is uploaded by mistake, by its first byte. */
+const otherFormats: ReadonlyMap<number, Sign> = new Map([
+	[0x7f, { offset: 1, magic: "ELF", what: "an ELF file, no firmware image." }],
+	[0x50, { offset: 1, magic: "K\x03\x04", what: "a ZIP archive, no firmware image." }],
+	[0x1f, { offset: 1, magic: "\x8b", what: "a gzip file, no firmware image." }],
+	[0x55, { offset: 1, magic: "F2\n", what: "a UF2 file, no firmware image." }],
+	[0xaa, { offset: 1, magic: "\x50", what: "a partition table, no firmware image." }],
+	[0x3a, { offset: 1, magic: "10", what: "an Intel HEX file, no firmware image." }],
+	// On an ESP32 a merged flash image is empty up to the boot loader.
+	[0xff, { offset: 0x1000, magic: "\xe9", what: mergedFlash }],
+]);
 
 /** A routine that pauses where it needs bytes that have not come yet. */
 type Step<T> = Generator<void, T, void>;
@@ -35,18 +40,14 @@ type Step<T> = Generator<void, T, void>;
  */
 export class ImageParser {
 	readonly #hash = createHash("sha256");
-	readonly #steps: Step<never>;
+	readonly #steps = this.#parse();
 	#unread: Uint8Array = new Uint8Array(0);
 	#offset = 0;
 	#checksum: number = imageLayout.checksumSeed;
 	/** What is wrong already, while the bytes that follow may still give it a better name. */
 	#suspicion: ImageError | undefined;
 	#info: ImageInfo | undefined;
-	#error: unknown;
-
-	constructor() {
-		this.#steps = this.#parse();
-	}
+	#error: ImageError | undefined;
 
 	/**
 	 * Takes the next bytes; they are not kept.
@@ -54,14 +55,22 @@ export class ImageParser {
 	 * @throws {ImageError} as soon as they show that this is no image for these devices, and from then on
 	 */
 	write(chunk: Uint8Array): void {
-		if (this.#error) throw this.#error;
+		const error = this.inspect(chunk);
+		if (error) throw error;
+	}
+
+	/** As `write`, but returns the error: for who takes the bytes whatever they are. */
+	inspect(chunk: Uint8Array): ImageError | undefined {
 		this.#unread = chunk;
 		try {
-			this.#steps.next();
+			if (!this.#error) this.#steps.next();
 		} catch (error) {
+			if (!(error instanceof ImageError)) throw error;
 			this.#error = error;
-			throw error;
 		}
+		// Nobody reads the rest of what was refused, but it counts for the digest.
+		if (this.#error) this.#hash.update(this.#unread);
+		return this.#error;
 	}
 
 	/**
@@ -70,33 +79,37 @@ export class ImageParser {
 	 * @throws {ImageError} where the image is not whole
 	 */
 	end(): ImageInfo {
-		if (this.#error) throw this.#error;
-		if (this.#suspicion) throw this.#suspicion;
-		if (this.#info) return this.#info;
-		if (this.#offset === 0) throw new ImageError("The file is empty.");
-		throw new ImageError(`The image is cut off: the file ends after ${this.#offset} bytes.`);
+		if (this.verdict instanceof ImageError) throw this.verdict;
+		return this.verdict;
 	}
 
-	/** SHA-256 of all bytes, in hex: the parser hashes them anyway, and a second pass over a large image would be felt. */
+	/** What the image says of itself, or why it is none, if no more bytes come. */
+	get verdict(): ImageInfo | ImageError {
+		const verdict = this.#error ?? this.#suspicion ?? this.#info;
+		if (verdict) return verdict;
+		if (this.#offset === 0) return new ImageError("The file is empty.");
+		return new ImageError(`The image is cut off: the file ends after ${this.#offset} bytes.`);
+	}
+
+	/** SHA-256 of all bytes, an image or not, in hex: a second pass over a large image would be felt. */
 	digest(): string {
 		return this.#hash.copy().digest("hex");
 	}
 
 	*#parse(): Step<never> {
 		const head = Buffer.alloc(headBytes);
-		yield* this.#fill(head.subarray(0, 1));
+		head.set(yield* this.#take(1));
 		if (head[0] !== imageLayout.magic) yield* this.#refuseFormat(head.readUInt8());
-		yield* this.#fill(head.subarray(1, imageLayout.headerBytes));
+		head.set(yield* this.#take(imageLayout.headerBytes - 1), 1);
 		const segments = head.readUInt8(imageLayout.segmentCountOffset);
-		if (segments === 0 || segments > imageLayout.mostSegments)
-			throw new ImageError(
-				`The image names ${segments} segments; 1 to ${imageLayout.mostSegments} are possible.`,
-			);
+		const most = imageLayout.mostSegments;
+		if (segments === 0 || segments > most)
+			throw new ImageError(`The image names ${segments} segments; 1 to ${most} are possible.`);
 		const chip = readChip(head);
 
 		const firstLength = yield* this.#segmentLength(1);
-		const descriptors = head.subarray(appDescriptor.offset).subarray(0, firstLength);
-		yield* this.#fill(descriptors);
+		const descriptors = yield* this.#take(Math.min(firstLength, headBytes - appDescriptor.offset));
+		head.set(descriptors, appDescriptor.offset);
 		if (head.readUInt32LE(appDescriptor.offset) !== appDescriptor.magic)
 			yield* this.#refuseDescriptor(descriptors[0]);
 		const description = readDescriptors(head);
@@ -108,39 +121,39 @@ export class ImageParser {
 		const padding = yield* this.#take(imageLayout.paddedTo - (this.#offset % imageLayout.paddedTo));
 		if (padding.at(-1) !== this.#checksum)
 			throw new ImageError("The image is damaged: its checksum does not match its content.");
-		if (head[imageLayout.hasDigestOffset] === 1) yield* this.#checkDigest();
+		const sha256 = this.#hash.copy().digest();
+		const hasDigest = head[imageLayout.hasDigestOffset] === 1;
+		if (hasDigest && !sha256.equals(yield* this.#take(imageLayout.digestBytes)))
+			throw new ImageError("The image is damaged: its SHA-256 does not match its content.");
 		const size = this.#offset;
 		this.#info = { chip, ...description };
-		yield* this.#some(1);
+		yield* this.#take(1);
 		throw new ImageError(`The image ends at ${size} bytes, but more bytes follow. ${advice}`);
 	}
 
 	/** @param first the file's first byte, which is not an image's */
 	*#refuseFormat(first: number): Step<never> {
-		this.#suspicion = new ImageError(
-			`This is no firmware image: it begins with 0x${first.toString(16).padStart(2, "0")}, not with 0xe9.`,
-		);
-		if (first === 0xff) {
-			// On an ESP32 a merged flash image is empty up to the boot loader.
-			yield* this.#skipTo(bootLoaderOffsetOnEsp32);
-			const isMerged = (yield* this.#take(1))[0] === imageLayout.magic;
-			throw isMerged ? mergedFlash() : this.#suspicion;
-		}
-		const start = String.fromCharCode(first) + (yield* this.#take(3)).toString("latin1");
-		const format = otherFormats.find(([magic]) => start.startsWith(magic));
-		throw format ? new ImageError(`This is ${format[1]}, no firmware image.`) : this.#suspicion;
+		const hex = first.toString(16).padStart(2, "0");
+		const sentence = `This is no firmware image: it begins with 0x${hex}, not with 0xe9.`;
+		return yield* this.#refuse(sentence, otherFormats.get(first));
 	}
 
 	/** @param first byte of what is there in the place of ESP-IDF's application descriptor */
 	*#refuseDescriptor(first: number | undefined): Step<never> {
-		this.#suspicion = new ImageError(
-			first === bootLoaderDescriptorMagic
-				? `This is a boot loader, not an application. ${advice}`
-				: `The image has no ESP-IDF application descriptor (0xabcd5432 at 0x20). ${advice}`,
-		);
-		yield* this.#skipTo(partitionTableOffset);
-		const isMerged = (yield* this.#take(2)).readUInt16BE() === 0xaa50;
-		throw isMerged ? mergedFlash() : this.#suspicion;
+		const isBootLoader = first === bootLoaderDescriptorMagic;
+		const missing = "The image has no ESP-IDF application descriptor (0xabcd5432 at 0x20).";
+		const sentence = isBootLoader ? "This is a boot loader, not an application." : missing;
+		return yield* this.#refuse(`${sentence} ${advice}`, partitionTable);
+	}
+
+	/** Refuses with this sentence, but for a file that shows what it is instead. */
+	*#refuse(sentence: string, sign: Sign | undefined): Step<never> {
+		this.#suspicion = new ImageError(sentence);
+		if (!sign) throw this.#suspicion;
+		yield* this.#read(sign.offset - this.#offset, () => {});
+		const found = yield* this.#take(sign.magic.length);
+		const hasSign = found.toString("latin1") === sign.magic;
+		throw hasSign ? new ImageError(`This is ${sign.what}`) : this.#suspicion;
 	}
 
 	*#segmentLength(segment: number): Step<number> {
@@ -151,52 +164,29 @@ export class ImageParser {
 	}
 
 	*#segmentData(length: number): Step<void> {
-		for (let left = length; left > 0; ) {
-			const part = yield* this.#some(left);
+		yield* this.#read(length, (part) => {
 			this.#checksum = addToChecksum(this.#checksum, part);
-			left -= part.length;
-		}
-	}
-
-	*#checkDigest(): Step<void> {
-		const expected = this.#hash.copy().digest();
-		if ((yield* this.#take(imageLayout.digestBytes)).equals(expected)) return;
-		throw new ImageError("The image is damaged: its SHA-256 does not match its content.");
+		});
 	}
 
 	*#take(length: number): Step<Buffer> {
 		const bytes = Buffer.alloc(length);
-		yield* this.#fill(bytes);
+		yield* this.#read(length, (part, at) => bytes.set(part, at));
 		return bytes;
 	}
 
-	*#fill(bytes: Buffer): Step<void> {
-		for (let filled = 0; filled < bytes.length; ) {
-			const part = yield* this.#some(bytes.length - filled);
-			bytes.set(part, filled);
-			filled += part.length;
+	/** Hands on the next `length` bytes, in the pieces in which they come. */
+	*#read(length: number, take: (part: Uint8Array, at: number) => void): Step<void> {
+		for (let at = 0; at < length; ) {
+			while (this.#unread.length === 0) yield;
+			const part = this.#unread.subarray(0, length - at);
+			this.#unread = this.#unread.subarray(part.length);
+			this.#offset += part.length;
+			this.#hash.update(part);
+			take(part, at);
+			at += part.length;
 		}
 	}
-
-	*#skipTo(offset: number): Step<void> {
-		while (this.#offset < offset) yield* this.#some(offset - this.#offset);
-	}
-
-	/** The next bytes as they came, at least 1 and at most `most`. */
-	*#some(most: number): Step<Uint8Array> {
-		while (this.#unread.length === 0) yield;
-		const part = this.#unread.subarray(0, most);
-		this.#unread = this.#unread.subarray(part.length);
-		this.#offset += part.length;
-		this.#hash.update(part);
-		return part;
-	}
-}
-
-function mergedFlash(): ImageError {
-	return new ImageError(
-		`This is a merged flash image, with boot loader and partition table, for flashing by cable. ${advice}`,
-	);
 }
 
 /**

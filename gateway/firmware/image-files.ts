@@ -1,18 +1,16 @@
-/**
- * Firmware files in memory, whole, with their SHA-256. A hundred devices that fetch one image in blocks of 16 KiB then
- * cost one read of the disk, and a file that is replaced meanwhile is never served half old and half new.
- */
+/** Firmware files in memory, whole, with what is to be known of them. */
 
-import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import type { Disk } from "../whole-file.js";
 import { ImageParser } from "./esp-image.js";
-import { ImageError, type ImageInfo } from "./image-head.js";
-import { PartDigests } from "./part-digests.js";
+import { createFileCache, type LoadFile } from "./file-cache.js";
+import type { ImageError, ImageInfo } from "./image-head.js";
+import { partDigests } from "./part-digests.js";
 
 export interface ImageFile {
 	readonly bytes: Buffer;
-	readonly parts: PartDigests;
+	/** SHA-256 of a part, by its first and last byte, both included. */
+	readonly digestOf: (first: number, last: number) => Buffer;
 	/** In hex. */
 	readonly sha256: string;
 	readonly modifiedAt: Date;
@@ -20,108 +18,29 @@ export interface ImageFile {
 	readonly info: ImageInfo | ImageError;
 }
 
-export interface ImageFilesOptions {
-	readonly disk: Disk;
-	/** How much is kept; the file used last is kept whatever its size. Default 64 MiB. */
-	readonly maxBytes?: number;
-}
-
-interface Entry {
-	readonly size: number;
-	readonly file: Promise<ImageFile>;
-}
-
 const blockSize = 1 << 20;
 
-export class ImageFiles {
-	readonly #disk: Disk;
-	readonly #maxBytes: number;
-	/** By path and state of the file; the one used last is last. */
-	readonly #entries = new Map<string, Entry>();
-
-	constructor({ disk, maxBytes = 64 << 20 }: ImageFilesOptions) {
-		this.#disk = disk;
-		this.#maxBytes = maxBytes;
-	}
-
-	/**
-	 * The file as it is now.
-	 *
-	 * @throws {NodeJS.ErrnoException} ENOENT where it is missing
-	 */
-	async load(path: string): Promise<ImageFile> {
-		const { ino, size, mtimeNs } = await this.#disk.stat(path, { bigint: true });
-		const key = `${path}\0${ino}\0${size}\0${mtimeNs}`;
-		const entry = this.#entries.get(key) ?? { size: Number(size), file: this.#read(path, key) };
-		this.#entries.delete(key);
-		this.#entries.set(key, entry);
-		this.#evict();
-		return entry.file;
-	}
-
-	async #read(path: string, key: string): Promise<ImageFile> {
-		try {
-			return await readImage(this.#disk, path);
-		} catch (error) {
-			this.#entries.delete(key);
-			throw error;
-		}
-	}
-
-	#evict(): void {
-		let total = 0;
-		for (const { size } of this.#entries.values()) total += size;
-		for (const [key, { size }] of this.#entries) {
-			if (total <= this.#maxBytes || this.#entries.size === 1) return;
-			this.#entries.delete(key);
-			total -= size;
-		}
-	}
+/** @param maxBytes how much is kept in memory; the file used last is kept whatever its size */
+export function createImageFiles(disk: Disk, maxBytes = 64 << 20): LoadFile<ImageFile> {
+	return createFileCache(disk, (path) => readImage(disk, path), maxBytes);
 }
 
 /** In blocks, so that hashing and checking do not hold up everybody else. */
 async function readImage(disk: Disk, path: string): Promise<ImageFile> {
 	const handle = await disk.open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
 	try {
-		const { size, mtime } = await handle.stat();
+		const { size, mtime: modifiedAt } = await handle.stat();
 		const bytes = Buffer.allocUnsafeSlow(size);
-		const hash = createHash("sha256");
-		const inspection = new Inspection();
+		const parser = new ImageParser();
 		for (let offset = 0; offset < size; ) {
 			const { bytesRead } = await handle.read(bytes, offset, Math.min(blockSize, size - offset), offset);
 			if (bytesRead === 0) throw new Error(`${path} was cut while it was read`);
-			const block = bytes.subarray(offset, offset + bytesRead);
-			hash.update(block);
-			inspection.write(block);
+			parser.inspect(bytes.subarray(offset, offset + bytesRead));
 			offset += bytesRead;
 		}
-		const parts = new PartDigests(bytes);
-		return { bytes, parts, sha256: hash.digest("hex"), modifiedAt: mtime, info: inspection.end() };
+		const digestOf = partDigests(bytes);
+		return { bytes, digestOf, sha256: parser.digest(), modifiedAt, info: parser.verdict };
 	} finally {
 		await handle.close();
-	}
-}
-
-/** A parser whose verdict is a value. */
-class Inspection {
-	readonly #parser = new ImageParser();
-	#error: ImageError | undefined;
-
-	write(block: Uint8Array): void {
-		if (!this.#error) this.#try(() => this.#parser.write(block));
-	}
-
-	end(): ImageInfo | ImageError {
-		return this.#error ?? this.#try(() => this.#parser.end());
-	}
-
-	#try<T>(work: () => T): T | ImageError {
-		try {
-			return work();
-		} catch (error) {
-			if (!(error instanceof ImageError)) throw error;
-			this.#error = error;
-			return error;
-		}
 	}
 }

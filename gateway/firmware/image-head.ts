@@ -44,10 +44,8 @@ export function readChip(header: Buffer): Chip {
  * @throws {ImageError} where they do not say which model and version it is
  */
 export function readDescriptors(head: Buffer): Omit<ImageInfo, "chip"> {
-	if (
-		head.readUInt32LE(ownDescriptor.offset) !== ownDescriptor.magic ||
-		head.readUInt32LE(ownDescriptor.sizeOffset) !== ownDescriptor.byteLength
-	)
+	const { offset, sizeOffset, magic, byteLength } = ownDescriptor;
+	if (head.readUInt32LE(offset) !== magic || head.readUInt32LE(sizeOffset) !== byteLength)
 		throw new ImageError(
 			'The image does not say which model it is for: this project\'s descriptor ("DAG1" at 0x120) is missing.',
 		);

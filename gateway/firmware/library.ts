@@ -3,18 +3,20 @@
  * is what was written down when it was checked, byte for byte: a file that was changed since reaches no device.
  */
 
-import { join, sep } from "node:path";
+import { basename } from "node:path/posix";
 import { compareBuild, parse, rcompare } from "semver";
 import type { Chip } from "../../device/protocol/messages.js";
 import type { Model } from "../../device/protocol/schema.js";
 import type { UpdateRefusal } from "../sessions/updates.js";
 import { errorCode } from "../start-error.js";
-import type { Disk } from "../whole-file.js";
+import { ifThere } from "../whole-file.js";
 import type { Catalog, CatalogFile, Release, ReleaseImage } from "./catalog.js";
-import type { ImageFile, ImageFiles } from "./image-files.js";
+import type { LoadFile } from "./file-cache.js";
+import { HttpProblem } from "./http-problem.js";
+import type { ImageFile } from "./image-files.js";
 import { ImageError } from "./image-head.js";
-import { Recent } from "./recent.js";
-import type { Upload, UploadStore } from "./upload-store.js";
+import { createRecent } from "./recent.js";
+import type { UploadStore } from "./upload-store.js";
 
 /** Where a device finds what was chosen for it. */
 export interface Choice {
@@ -31,33 +33,37 @@ export interface Fit {
 	readonly chip?: Chip | undefined;
 }
 
-/** A file of a release is missing or not what the catalog says; `message` names it. */
-export class UnusableRelease extends Error {}
+/** What is sent for a path. */
+export interface Binary {
+	readonly file: ImageFile;
+	/** The name under which a browser saves it. */
+	readonly filename: string;
+	/** As HTTP writes a date. */
+	readonly lastModified: string;
+	/** "no-cache": it may change at any time; "max-age=<seconds>": it does not. */
+	readonly caching: string;
+}
+
+export const uploadPath = "/ota/firmware.bin";
+const yearInSeconds = 31_536_000;
 
 export interface LibraryOptions {
-	readonly releasesDir: string;
 	readonly catalog: CatalogFile;
 	readonly uploads: UploadStore;
-	readonly files: ImageFiles;
-	readonly disk: Disk;
+	readonly loadImage: LoadFile<ImageFile>;
 	/** false: a release's files are held against the catalog alone. */
 	readonly checkImages: boolean;
 	/** For how long what is handed out need not be looked at on disk again. Default 0. */
 	readonly recheckMs?: number;
 }
 
-type OpenUpload = { readonly upload: Upload; readonly file: ImageFile } | undefined;
-
 export class Library {
 	readonly #options: LibraryOptions;
-	readonly #releases: Recent<ImageFile | undefined>;
-	readonly #uploads: Recent<OpenUpload>;
+	readonly #recall: (path: string, load: () => Promise<Binary>) => Promise<Binary>;
 
 	constructor(options: LibraryOptions) {
 		this.#options = options;
-		const age = { maxAgeMs: options.recheckMs ?? 0, now: () => performance.now() };
-		this.#releases = new Recent(age);
-		this.#uploads = new Recent(age);
+		this.#recall = createRecent(options.recheckMs ?? 0);
 	}
 
 	/**
@@ -67,43 +73,70 @@ export class Library {
 	 * device, else the upload
 	 */
 	async choose(device: Fit, version: string | undefined): Promise<Choice | { refusal: UpdateRefusal }> {
+		const { catalog, uploads } = this.#options;
 		if (version === "custom") return this.#chooseUpload(device);
-		const catalog = await this.#options.catalog.read();
-		const latest = catalog.releases.find((release) => release.version === catalog.latest);
-		if (version === undefined) {
-			if (latest?.images.some((image) => fits(image, device))) return this.#chooseImage(latest, device);
-			if (this.#options.uploads.current) return this.#chooseUpload(device);
-			return refuse(
-				"no_firmware",
-				`There is no release for ${describe(device)} and no uploaded firmware; add one.`,
-			);
+		const known = await catalog.read();
+		const latest = known.releases.find((release) => release.version === known.latest);
+		if (version === undefined && !latest?.images.some((image) => fits(image, device))) {
+			if (uploads.current) return this.#chooseUpload(device);
+			const detail = `There is no release for ${describe(device)} and no uploaded firmware; add one.`;
+			return refuse("no_firmware", detail);
 		}
-		if (version === "latest") {
+		if (version === undefined || version === "latest") {
 			if (latest) return this.#chooseImage(latest, device);
 			return refuse("no_firmware", "The catalog has no latest release; make a release, or upload firmware.");
 		}
 		const asked = parse(version);
-		const release = catalog.releases.find(
-			(candidate) => asked && compareBuild(candidate.version, asked) === 0,
-		);
+		const release = known.releases.find((each) => asked && compareBuild(each.version, asked) === 0);
 		if (release) return this.#chooseImage(release, device);
-		return refuse("unknown_version", `There is no release "${version}"; ${describeReleases(catalog)}`);
+		return refuse("unknown_version", `There is no release "${version}"; ${describeReleases(known)}`);
 	}
 
-	/** @returns the upload and its bytes; undefined before the first */
-	openUpload(): Promise<OpenUpload> {
-		const { current } = this.#options.uploads;
-		return this.#uploads.get(`${current?.sha256} ${current?.upload_time}`, () => this.#openUpload());
+	#chooseUpload(device: Fit): Choice | { refusal: UpdateRefusal } {
+		const upload = this.#options.uploads.current;
+		if (!upload) return refuse("no_firmware", "No firmware was uploaded yet; POST one to /ota/upload.");
+		if (fits(upload, device)) return { path: uploadPath, version: upload.version ?? null };
+		const detail = `The uploaded firmware is for ${describe(upload)}, the device is ${describe(device)}.`;
+		return refuse("incompatible_firmware", detail);
 	}
 
-	async #openUpload(): Promise<OpenUpload> {
-		const { uploads, files } = this.#options;
-		const upload = uploads.current;
-		if (!upload) return undefined;
+	async #chooseImage(release: Release, device: Fit): Promise<Choice | { refusal: UpdateRefusal }> {
+		const images = release.images.filter((image) => fits(image, device));
+		// Where the chip is not known, a board is the better guess; where the model is not, guessing helps nobody.
+		const image = images.find(({ chip }) => chip !== "virtual") ?? images[0];
+		const none = `Release ${release.version} has no image for ${describe(device)}.`;
+		if (!image) return refuse("incompatible_firmware", none);
+		const unclear = "The device's model is not known yet; wait for its first state_report.";
+		if (images.some(({ model }) => model !== image.model)) return refuse("incompatible_firmware", unclear);
 		try {
-			const file = await files.load(uploads.pathOf(upload));
-			if (file.sha256 !== upload.sha256) throw new Error("the uploaded firmware has been changed on disk");
-			return { upload, file: { ...file, modifiedAt: new Date(upload.upload_time) } };
+			await this.#openImage(release, image);
+		} catch (error) {
+			if (error instanceof HttpProblem) return refuse("no_firmware", error.message);
+			throw error;
+		}
+		return { path: image.path, version: release.version };
+	}
+
+	/**
+	 * @param path of the URL
+	 * @throws {HttpProblem} 404 where there is no such file, 503 where it is not as it was when it was checked
+	 */
+	open(path: string): Promise<Binary> {
+		if (path !== uploadPath) return this.#recall(path, () => this.#openRelease(path));
+		const { current } = this.#options.uploads;
+		return this.#recall(`${current?.sha256} ${current?.upload_time}`, () => this.#openUpload());
+	}
+
+	async #openUpload(): Promise<Binary> {
+		const { uploads, loadImage } = this.#options;
+		const upload = uploads.current;
+		if (!upload) throw new HttpProblem(404, "No firmware was uploaded yet; POST one to /ota/upload.");
+		const { filename, upload_time, sha256 } = upload;
+		try {
+			const file = await loadImage(uploads.pathOf(upload));
+			if (file.sha256 !== sha256) throw new Error("the uploaded firmware has been changed on disk");
+			const lastModified = new Date(upload_time).toUTCString();
+			return { file, filename, lastModified, caching: "no-cache" };
 		} catch (error) {
 			// It was replaced, and its file removed, after we had asked which one counts.
 			if (errorCode(error) === "ENOENT" && uploads.current !== upload) return this.#openUpload();
@@ -111,61 +144,26 @@ export class Library {
 		}
 	}
 
-	/**
-	 * @param path of the URL, as in the catalog
-	 * @returns undefined where no release has such a file
-	 * @throws {UnusableRelease}
-	 */
-	openRelease(path: string): Promise<ImageFile | undefined> {
-		return this.#releases.get(path, () => this.#openRelease(path));
-	}
-
-	async #openRelease(path: string): Promise<ImageFile | undefined> {
+	async #openRelease(path: string): Promise<Binary> {
 		const { releases } = await this.#options.catalog.read();
-		for (const release of releases)
-			for (const image of release.images) if (image.path === path) return this.#openImage(release, image);
-		return undefined;
-	}
-
-	#chooseUpload(device: Fit): Choice | { refusal: UpdateRefusal } {
-		const upload = this.#options.uploads.current;
-		if (!upload) return refuse("no_firmware", "No firmware was uploaded yet; POST one to /ota/upload.");
-		if (fits(upload, device)) return { path: "/ota/firmware.bin", version: upload.version ?? null };
-		return refuse(
-			"incompatible_firmware",
-			`The uploaded firmware is for ${describe(upload)}, the device is ${describe(device)}.`,
-		);
-	}
-
-	async #chooseImage(release: Release, device: Fit): Promise<Choice | { refusal: UpdateRefusal }> {
-		const images = release.images.filter((image) => fits(image, device));
-		// Where the chip is not known, a board is the better guess; where the model is not, guessing helps nobody.
-		const image = images.find(({ chip }) => chip !== "virtual") ?? images[0];
-		if (!image)
-			return refuse(
-				"incompatible_firmware",
-				`Release ${release.version} has no image for ${describe(device)}.`,
-			);
-		if (images.some(({ model }) => model !== image.model))
-			return refuse(
-				"incompatible_firmware",
-				"The device's model is not known yet; wait for its first state_report.",
-			);
-		try {
-			await this.#openImage(release, image);
-		} catch (error) {
-			if (error instanceof UnusableRelease) return refuse("no_firmware", error.message);
-			throw error;
-		}
-		return { path: image.path, version: release.version };
+		const isIt = (image: ReleaseImage) => image.path === path;
+		const release = releases.find(({ images }) => images.some(isIt));
+		const image = release?.images.find(isIt);
+		if (!release || !image) throw new HttpProblem(404, "The catalog names no such file; see /ota/catalog.");
+		const file = await this.#openImage(release, image);
+		const lastModified = file.modifiedAt.toUTCString();
+		return { file, filename: basename(path), lastModified, caching: `max-age=${yearInSeconds}, immutable` };
 	}
 
 	async #openImage(release: Release, image: ReleaseImage): Promise<ImageFile> {
-		const file = await this.#load(image.path);
+		const { catalog, loadImage } = this.#options;
+		const path = await catalog.locate(image);
+		const file = path === undefined ? undefined : await ifThere(loadImage(path));
 		const problem = file ? this.#findProblem(file, release, image) : "is missing";
-		if (!file || problem)
-			throw new UnusableRelease(`The file ${image.path} ${problem}; make release ${release.version} again.`);
-		return file;
+		if (file && !problem) return file;
+		const detail = `The file ${image.path} ${problem}; make release ${release.version} again.`;
+		// It may be made anew at this moment: a device may try again.
+		throw new HttpProblem(503, detail, { "Retry-After": "10" });
 	}
 
 	#findProblem({ sha256, info }: ImageFile, release: Release, image: ReleaseImage): string | undefined {
@@ -176,26 +174,11 @@ export class Library {
 			return undefined;
 		return `says that it is ${info.version} for ${describe(info)}, and the catalog says otherwise`;
 	}
-
-	/** Only what lies inside the folder, wherever links lead. */
-	async #load(path: string): Promise<ImageFile | undefined> {
-		const { releasesDir, disk, files } = this.#options;
-		try {
-			const folder = await disk.realpath(releasesDir);
-			const target = await disk.realpath(join(folder, path.slice("/releases/".length)));
-			return target.startsWith(folder + sep) ? await files.load(target) : undefined;
-		} catch (error) {
-			if (["ENOENT", "ENOTDIR"].includes(errorCode(error) ?? "")) return undefined;
-			throw error;
-		}
-	}
 }
 
 function fits(image: Fit, device: Fit): boolean {
-	return (
-		(image.model ?? device.model) === (device.model ?? image.model) &&
-		(image.chip ?? device.chip) === (device.chip ?? image.chip)
-	);
+	const isSame = (a: string | undefined, b: string | undefined) => a === b || !a || !b;
+	return isSame(image.model, device.model) && isSame(image.chip, device.chip);
 }
 
 function describe({ model, chip }: Fit): string {

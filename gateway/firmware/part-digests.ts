@@ -5,24 +5,18 @@ import { createHash } from "node:crypto";
 /** Only parts that begin and end on such a boundary are remembered, so that odd ones cannot fill the memory. */
 const alignment = 4096;
 
-export class PartDigests {
-	readonly #bytes: Uint8Array;
+/** @returns the SHA-256 of the bytes from `first` to `last`, both included */
+export function partDigests(bytes: Uint8Array): (first: number, last: number) => Buffer {
 	/** By "first-last". */
-	readonly #known = new Map<string, Buffer>();
-
-	constructor(bytes: Uint8Array) {
-		this.#bytes = bytes;
-	}
-
-	/** @param last byte, included */
-	of(first: number, last: number): Buffer {
+	const digests = new Map<string, Buffer>();
+	return (first, last) => {
 		const key = `${first}-${last}`;
-		const known = this.#known.get(key);
+		const known = digests.get(key);
 		if (known) return known;
 		const end = last + 1;
-		const digest = createHash("sha256").update(this.#bytes.subarray(first, end)).digest();
-		const isBlock = first % alignment === 0 && (end % alignment === 0 || end === this.#bytes.length);
-		if (isBlock && this.#known.size < this.#bytes.length / alignment) this.#known.set(key, digest);
+		const digest = createHash("sha256").update(bytes.subarray(first, end)).digest();
+		const isBlock = first % alignment === 0 && (end % alignment === 0 || end === bytes.length);
+		if (isBlock && digests.size < bytes.length / alignment) digests.set(key, digest);
 		return digest;
-	}
+	};
 }

@@ -3,40 +3,26 @@
  * ask it for the same facts thousands of times a second.
  */
 
-export interface RecentOptions {
-	/** How old an answer may be, in milliseconds; 0: none is remembered. */
-	readonly maxAgeMs: number;
-	/** Milliseconds, from any start. */
-	readonly now: () => number;
-}
-
 /** So few that what they hold on to does not count beside what is cached anyway. */
 const maxEntries = 4;
 
-export class Recent<T> {
-	readonly #options: RecentOptions;
+/**
+ * @param maxAgeMs how old an answer may be; 0: none is remembered
+ * @param now milliseconds, from any start
+ * @returns gives what is remembered under a key, or else what `load` gives; a failure is not remembered
+ */
+export function createRecent<T>(maxAgeMs: number, now = () => performance.now()) {
 	/** The oldest first. */
-	readonly #entries = new Map<string, { readonly since: number; readonly value: Promise<T> }>();
-
-	constructor(options: RecentOptions) {
-		this.#options = options;
-	}
-
-	/** What is remembered under that key, or else what `load` gives. A failure is not remembered. */
-	get(key: string, load: () => Promise<T>): Promise<T> {
-		const now = this.#options.now();
-		for (const [name, { since }] of this.#entries)
-			if (now - since >= this.#options.maxAgeMs) this.#entries.delete(name);
-		const entry = this.#entries.get(key);
-		if (entry) return entry.value;
+	const entries = new Map<string, { readonly since: number; readonly value: Promise<T> }>();
+	return (key: string, load: () => Promise<T>): Promise<T> => {
+		const since = now();
+		for (const [name, entry] of entries) if (since - entry.since >= maxAgeMs) entries.delete(name);
+		const known = entries.get(key);
+		if (known) return known.value;
 		const value = load();
-		this.#entries.set(key, { since: now, value });
-		value.catch(() => this.#forget(key, value));
-		for (const [name] of this.#entries) if (this.#entries.size > maxEntries) this.#entries.delete(name);
+		entries.set(key, { since, value });
+		value.catch(() => entries.delete(key));
+		for (const [name] of entries) if (entries.size > maxEntries) entries.delete(name);
 		return value;
-	}
-
-	#forget(key: string, value: Promise<T>): void {
-		if (this.#entries.get(key)?.value === value) this.#entries.delete(key);
-	}
+	};
 }

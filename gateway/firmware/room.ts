@@ -1,33 +1,64 @@
 /**
- * The firmware room as the gateway sees it: makes its parts and wires them. No other file knows how they hang together.
+ * The firmware room as the gateway sees it: makes its parts and wires them. No other file knows how they hang together,
+ * and a test puts a room of its own in its place.
  */
 
 import { X509Certificate } from "node:crypto";
 import disk from "node:fs/promises";
 import { join } from "node:path";
+import type { Router } from "express";
+import type { Logger } from "pino";
+import type { Access } from "../access/access.js";
 import { AddressLimit } from "../access/address-limit.js";
-import type { CreateFirmwareRoom } from "../firmware-room.js";
 import { RecordFolder } from "../record-folder.js";
-import { createAnswerError } from "./answer-error.js";
-import { createBinaries } from "./binaries.js";
-import { CatalogFile } from "./catalog.js";
-import { ImageFiles } from "./image-files.js";
+import type { Device, OtaMetadata } from "../sessions/device.js";
+import type { Updates as GatewayUpdates } from "../sessions/updates.js";
+import type { Settings } from "../settings.js";
+import { type Binaries, createBinaries } from "./binaries.js";
+import { openCatalog } from "./catalog.js";
+import { createAnswerError } from "./http-problem.js";
+import { createImageFiles } from "./image-files.js";
 import { Library } from "./library.js";
 import { createFirmwareRoutes } from "./routes.js";
 import { jobsFile } from "./update-job.js";
 import { Updates } from "./updates.js";
 import { UploadStore } from "./upload-store.js";
 
+export interface FirmwareRoomOptions {
+	readonly settings: Settings;
+	/** `access.require("monitor")` before uploads, `access.require("device", "monitor")` before binaries. */
+	readonly access: Access;
+	readonly log: Logger;
+	/** Milliseconds since 1970. */
+	readonly now: () => number;
+	/** Sets how a device's update stands and tells every monitor. */
+	readonly setOta: (device: Device, metadata: OtaMetadata) => void;
+}
+
+export interface FirmwareRoom {
+	/** `/ota/firmware.bin` and `/releases/*`. */
+	readonly binaries: Binaries;
+	/** All other addresses below `/ota`. */
+	readonly router: Router;
+	readonly updates: GatewayUpdates;
+	/** Called before the gateway listens. @throws {NodeJS.ErrnoException} where its folder cannot be used */
+	open(): Promise<void>;
+	/** Stops timers; nothing is reported any more. */
+	close(): Promise<void>;
+}
+
 /** A release that is made anew while devices fetch the old one is noticed after so long. */
 const recheckMs = 1000;
+
+export type CreateFirmwareRoom = (options: FirmwareRoomOptions) => FirmwareRoom;
 
 export const createFirmwareRoom: CreateFirmwareRoom = ({ settings, access, log, now, setOta }) => {
 	const { dataDir, releasesDir, imageCheck: checkImages, maxUploadBytes: maxBytes } = settings;
 	const onProblem = (sentence: string) => log.warn({ problem: sentence }, "firmware");
 	const uploads = new UploadStore({ directory: join(dataDir, "firmware"), disk, now, onProblem });
-	const catalog = new CatalogFile({ directory: releasesDir, disk, onProblem });
-	const files = new ImageFiles({ disk });
-	const library = new Library({ releasesDir, catalog, uploads, files, disk, checkImages, recheckMs });
+	const catalog = openCatalog(releasesDir, disk, onProblem);
+	const loadImage = createImageFiles(disk);
+	const library = new Library({ catalog, uploads, loadImage, checkImages, recheckMs });
 	const records = new RecordFolder({ directory: join(dataDir, "updates"), disk, onProblem, ...jobsFile });
 	const certPem = settings.publicUrl ? undefined : findAuthority(settings.tls?.cert);
 	const updates = new Updates({ library, records, now, setOta, certPem });
@@ -37,13 +68,12 @@ export const createFirmwareRoom: CreateFirmwareRoom = ({ settings, access, log, 
 		catalog,
 		latestUpdates: (count) => updates.latest(count),
 		uploadsByAddress: new AddressLimit({ points: 30, seconds: 60, what: "uploads" }),
-		requireMonitor: access.require("monitor"),
-		requireAny: access.require("device", "monitor"),
+		access,
 		onUploaded: (upload) => log.info({ upload }, "firmware uploaded"),
 		answerError,
 	});
 	return {
-		binaries: createBinaries({ library, access, answerError }),
+		binaries: createBinaries(library, access, answerError),
 		router,
 		updates,
 		open: async () => {

@@ -9,7 +9,6 @@ import type { StateReport, Uplink } from "../../device/protocol/messages.js";
 import {
 	boolean,
 	integer,
-	isRecord,
 	matches,
 	object,
 	oneOf,
@@ -44,8 +43,7 @@ export const jobsFile = Object.freeze({
 	what: "updates",
 	format: (jobs: readonly UpdateJob[]): string => `${JSON.stringify({ jobs }, null, "\t")}\n`,
 	parse: (content: string): readonly UpdateJob[] | undefined => {
-		const value: unknown = JSON.parse(content);
-		const jobs: unknown = isRecord(value) ? value.jobs : undefined;
+		const { jobs }: { readonly jobs?: unknown } = JSON.parse(content);
 		const isJob = (job: unknown): job is UpdateJob => matches(updateJob, job);
 		return Array.isArray(jobs) && jobs.every(isJob) ? jobs : undefined;
 	},
@@ -76,7 +74,7 @@ export function beginJob({ now, runs }: Pick<Heard, "now" | "runs">, version: st
 }
 
 /** Whether the device is still busy with it. */
-export function isActive(job: UpdateJob | undefined): boolean {
+export function isActive(job: UpdateJob | undefined): job is UpdateJob {
 	return job !== undefined && ["pending", "downloading", "rebooting"].includes(job.status);
 }
 
@@ -84,7 +82,7 @@ export function isActive(job: UpdateJob | undefined): boolean {
 export function isOpen(job: UpdateJob | undefined, uplink: Uplink, now: number): job is UpdateJob {
 	if (job?.status === "updated")
 		return uplink.type === "state_report" && now - (job.endedAt ?? 0) < probationMs;
-	return isActive(job) || job?.silent === true;
+	return job?.silent === true || isActive(job);
 }
 
 export function metadataOf(job: UpdateJob | undefined): OtaMetadata {
@@ -107,12 +105,12 @@ export function advance(job: UpdateJob, uplink: Uplink, heard: Heard): UpdateJob
 		case "ota_progress":
 			return download(job, uplink.percent);
 		case "ota_complete":
-			return job.status === "rebooting" ? job : reopen(job, { status: "rebooting", percent: 100 });
+			return job.status === "rebooting" ? job : move(job, { status: "rebooting", percent: 100 });
 		case "ota_error":
-			return end(job, "failed", heard.now, uplink.reason || "The device gave no reason.");
+			return fail(job, heard.now, uplink.reason || "The device gave no reason.");
 		case "command_error":
 			if (uplink.command !== "start_ota" || job.status !== "pending") return job;
-			return end(job, "failed", heard.now, `The device refused it (${uplink.code}): ${uplink.message}`);
+			return fail(job, heard.now, `The device refused it (${uplink.code}): ${uplink.message}`);
 		case "state_report":
 			return judge(job, uplink, heard);
 	}
@@ -120,20 +118,16 @@ export function advance(job: UpdateJob, uplink: Uplink, heard: Heard): UpdateJob
 
 /** Nothing was heard for `silenceMs`. */
 export function giveUp(job: UpdateJob, now: number): UpdateJob {
-	const what =
-		job.status === "pending"
-			? "The device did not begin"
-			: job.status === "rebooting"
-				? "The device did not come back"
-				: `The download stopped at ${job.percent ?? 0} %`;
-	const reason = `${what}: nothing was heard of the update for 5 minutes.`;
-	return { ...end(job, "failed", now, reason), silent: true };
+	const stopped = `The download stopped at ${job.percent ?? 0} %`;
+	const began = job.status === "rebooting" ? "The device did not come back" : stopped;
+	const what = job.status === "pending" ? "The device did not begin" : began;
+	return { ...fail(job, now, `${what}: nothing was heard of the update for 5 minutes.`), silent: true };
 }
 
 function download(job: UpdateJob, percent: number): UpdateJob {
 	const furthest = Math.max(percent, job.percent ?? 0);
 	if (job.status === "rebooting" || (job.status === "downloading" && furthest === job.percent)) return job;
-	return reopen(job, { status: "downloading", percent: furthest });
+	return move(job, { status: "downloading", percent: furthest });
 }
 
 /** What runs now, and whether the device came back with it. */
@@ -150,32 +144,30 @@ function judge(job: UpdateJob, report: StateReport, { now, isNewSession }: Heard
 	const hasRestarted = now - (report.health.uptime_seconds + 1) * 1000 > job.startedAt;
 	const isOld = from === undefined || runs === from;
 	if (!isOld && job.version === undefined) return succeed(job, runs, now);
-	if (isOld && (job.status === "rebooting" || (job.percent === 100 && hasRestarted))) {
+	if (isOld && (job.status === "rebooting" || (job.percent === 100 && hasRestarted)))
 		return runs === job.version ? succeed(job, runs, now) : rollBack(job, report, now);
-	}
 	if (job.silent || (isOld && !hasRestarted)) return job;
 	const what = isOld
 		? `restarted in the middle of the update, at ${job.percent ?? 0} %`
 		: `came back with ${runs}, which nobody sent to it here`;
-	return end(job, "failed", now, `The device ${what}.`);
+	return fail(job, now, `The device ${what}.`);
 }
 
-function succeed(job: UpdateJob, runs: string, now: number): UpdateJob {
-	return { ...reopen(job, { status: "updated", percent: 100 }), version: runs, endedAt: now };
+function succeed(job: UpdateJob, version: string, endedAt: number): UpdateJob {
+	return move(job, { status: "updated", percent: 100, version, endedAt });
 }
 
-function rollBack(job: UpdateJob, { system, health }: StateReport, now: number): UpdateJob {
+function rollBack(job: UpdateJob, { system, health }: StateReport, endedAt: number): UpdateJob {
 	const reason = `The device went back to ${system.firmware_version}; the new firmware ended with ${health.reset_reason}.`;
-	return end(job, "rolled_back", now, reason);
+	return move(job, { status: "rolled_back", reason, endedAt });
 }
 
-function end(job: UpdateJob, status: "failed" | "rolled_back", now: number, reason: string): UpdateJob {
-	const { silent: _, ...rest } = job;
-	return { ...rest, status, reason, endedAt: now };
+function fail(job: UpdateJob, endedAt: number, reason: string): UpdateJob {
+	return move(job, { status: "failed", reason, endedAt });
 }
 
 /** The job with these values, and without what an end had added to it. */
-function reopen(job: UpdateJob, values: Pick<UpdateJob, "status" | "percent">): UpdateJob {
+function move(job: UpdateJob, values: Pick<UpdateJob, "status"> & Partial<UpdateJob>): UpdateJob {
 	const { silent: _silent, reason: _reason, endedAt: _endedAt, ...rest } = job;
 	return { ...rest, ...values };
 }

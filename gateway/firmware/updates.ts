@@ -45,18 +45,15 @@ interface Entry {
 }
 
 const jobsKept = 10;
-const checkIntervalMs = 5_000;
-/** Progress comes 4 times a second; this often it goes to disk. */
-const progressSaveMs = 2_000;
+/** So often it is seen who fell silent, and progress, which comes 4 times a second, goes to disk. */
+const intervalMs = 2_000;
 
 export class Updates {
 	readonly #options: UpdatesOptions;
 	readonly #entries = new Map<string, Entry>();
 	/** Devices for which an image is being looked for. */
 	readonly #choosing = new Set<string>();
-	/** Devices whose progress is not on disk yet. */
-	readonly #unsaved = new Set<string>();
-	readonly #timers: NodeJS.Timeout[] = [];
+	#timer: NodeJS.Timeout | undefined;
 
 	constructor(options: UpdatesOptions) {
 		this.#options = options;
@@ -67,14 +64,13 @@ export class Updates {
 		const heardAt = this.#options.now();
 		for (const [deviceId, jobs] of await this.#options.records.load())
 			this.#entries.set(deviceId, { jobs, heardAt });
-		this.#timers.push(setInterval(() => this.expire(), checkIntervalMs).unref());
-		this.#timers.push(setInterval(() => this.#flush(), progressSaveMs).unref());
+		this.#timer = setInterval(() => this.expire(), intervalMs).unref();
 	}
 
 	/** Stops; resolves once everything is on disk. */
 	async close(): Promise<void> {
-		for (const timer of this.#timers) clearInterval(timer);
-		this.#flush();
+		clearInterval(this.#timer);
+		this.expire();
 		await this.#options.records.settle();
 	}
 
@@ -98,19 +94,22 @@ export class Updates {
 	 * @returns undefined once the command is on its way and the update is on disk
 	 */
 	async trigger(device: Device, version: string | undefined): Promise<UpdateRefusal | undefined> {
+		const { library, now, certPem } = this.#options;
 		const { deviceId } = device;
 		if (this.#choosing.has(deviceId) || isActive(this.historyOf(deviceId).at(-1)))
-			return refuse("ota_in_progress", "This device is being updated; wait until that has ended.");
+			return { code: "ota_in_progress", message: "This device is being updated; wait until that has ended." };
 		this.#choosing.add(deviceId);
 		try {
-			const choice = await this.#options.library.choose(device, version);
+			const choice = await library.choose(device, version);
 			if (choice.refusal) return choice.refusal;
 			if (!device.session.connected)
-				return refuse("target_offline", "The device has gone; wait until it is connected again.");
-			const now = this.#options.now();
-			const job = beginJob({ now, runs: device.firmwareVersion }, choice.version);
+				return { code: "target_offline", message: "The device has gone; wait until it is connected again." };
+			const job = beginJob({ now: now(), runs: device.firmwareVersion }, choice.version);
 			const saved = this.#put(device, [...this.historyOf(deviceId), job]);
-			device.session.send(JSON.stringify(this.#startOta(device, choice.path)));
+			const url = device.session.introduction.baseUrl + choice.path;
+			const cert = certPem && url.startsWith("https:") && { cert_pem: certPem };
+			const command: CommandOf<"start_ota"> = { command: "start_ota", url, ...cert };
+			device.session.send(JSON.stringify(command));
 			await saved;
 			return undefined;
 		} finally {
@@ -131,67 +130,50 @@ export class Updates {
 	onUplink(device: Device, uplink: Uplink): void {
 		const { deviceId, firmwareVersion: runs, session } = device;
 		const entry = this.#entries.get(deviceId);
-		const job = entry?.jobs.at(-1);
+		const { jobs = [], sessionId } = entry ?? {};
+		const job = jobs.at(-1);
 		const isAboutUpdate = uplink.type.startsWith("ota_");
-		const heard = { now: this.#options.now(), runs, isNewSession: session.sessionId !== entry?.sessionId };
+		const heard = { now: this.#options.now(), runs, isNewSession: session.sessionId !== sessionId };
 		if (entry && isAboutUpdate) entry.heardAt = heard.now;
 		if (isOpen(job, uplink, heard.now)) {
 			const next = advance(job, uplink, heard);
-			if (next !== job) void this.#put(device, [...this.historyOf(deviceId).slice(0, -1), next]);
+			if (next !== job) void this.#put(device, [...jobs.slice(0, -1), next]);
 		} else if (isAboutUpdate) {
 			// Nobody asked for it here: a start_ota was forwarded to the device.
-			void this.#put(device, [...this.historyOf(deviceId), advance(beginJob(heard, null), uplink, heard)]);
+			void this.#put(device, [...jobs, advance(beginJob(heard, null), uplink, heard)]);
 		}
 	}
 
 	/** Forgets a device's updates. */
 	forget(deviceId: string): void {
 		if (!this.#entries.delete(deviceId)) return;
-		this.#unsaved.delete(deviceId);
 		void this.#options.records.remove(deviceId);
 	}
 
-	/** Gives up on updates of which nothing is heard any more; called every few seconds. */
+	/** Gives up on updates of which nothing is heard any more, and has on disk how far the others are. */
 	expire(): void {
 		const now = this.#options.now();
 		for (const [deviceId, entry] of this.#entries) {
-			const job = entry.jobs.at(-1);
-			if (!job || !isActive(job) || now - entry.heardAt < silenceMs) continue;
-			entry.jobs = [...entry.jobs.slice(0, -1), giveUp(job, now)];
-			void this.#options.records.save(deviceId, entry.jobs);
-			if (entry.device) this.#options.setOta(entry.device, metadataOf(entry.jobs.at(-1)));
+			const { jobs, heardAt } = entry;
+			const job = jobs.at(-1);
+			if (isActive(job) && now - heardAt >= silenceMs)
+				void this.#set(deviceId, { ...entry, jobs: [...jobs.slice(0, -1), giveUp(job, now)] });
+			else if (job?.status === "downloading") void this.#options.records.save(deviceId, jobs);
 		}
+	}
+
+	#put(device: Device, jobs: readonly UpdateJob[]): Promise<void> {
+		const { sessionId } = device.session;
+		return this.#set(device.deviceId, { jobs, device, sessionId, heardAt: this.#options.now() });
 	}
 
 	/** @returns once it is on disk; a step of a download goes there later */
-	#put(device: Device, jobs: readonly UpdateJob[]): Promise<void> {
-		const { deviceId, session } = device;
-		const former = this.historyOf(deviceId).at(-1);
-		const latest = jobs.at(-1);
-		const kept = jobs.slice(-jobsKept);
-		const heardAt = this.#options.now();
-		this.#entries.set(deviceId, { jobs: kept, device, sessionId: session.sessionId, heardAt });
-		this.#options.setOta(device, metadataOf(latest));
-		if (former?.status === "downloading" && latest?.status === "downloading") {
-			this.#unsaved.add(deviceId);
-			return Promise.resolve();
-		}
-		this.#unsaved.delete(deviceId);
-		return this.#options.records.save(deviceId, kept);
+	async #set(deviceId: string, entry: Entry): Promise<void> {
+		const jobs = entry.jobs.slice(-jobsKept);
+		const [former, latest] = [this.historyOf(deviceId).at(-1), jobs.at(-1)];
+		this.#entries.set(deviceId, { ...entry, jobs });
+		if (entry.device) this.#options.setOta(entry.device, metadataOf(latest));
+		const isStep = former?.status === "downloading" && latest?.status === "downloading";
+		if (!isStep) await this.#options.records.save(deviceId, jobs);
 	}
-
-	#flush(): void {
-		for (const deviceId of this.#unsaved) void this.#options.records.save(deviceId, this.historyOf(deviceId));
-		this.#unsaved.clear();
-	}
-
-	#startOta(device: Device, path: string): CommandOf<"start_ota"> {
-		const { certPem } = this.#options;
-		const url = device.session.introduction.baseUrl + path;
-		return { command: "start_ota", url, ...(certPem && url.startsWith("https:") && { cert_pem: certPem }) };
-	}
-}
-
-function refuse(code: UpdateRefusal["code"], message: string): UpdateRefusal {
-	return { code, message };
 }

@@ -20,8 +20,7 @@ import {
 	text,
 	type Value,
 } from "../../device/protocol/schema.js";
-import { errorCode } from "../start-error.js";
-import { type Disk, isTemporary, moveInto, temporaryName, writeWhole } from "../whole-file.js";
+import { type Disk, type Draft, ifThere, isTemporary, openDraft, writeWhole } from "../whole-file.js";
 
 const record = object({
 	filename: text(255),
@@ -37,19 +36,6 @@ const record = object({
 
 /** What is known of an upload; version, model and chip are absent where the image was not checked. */
 export type Upload = Value<typeof record>;
-/** What the uploader and the image say of it; the rest the draft knows. */
-export type UploadDescription = Omit<Upload, "size" | "upload_time">;
-
-/** An upload that is still coming; nobody sees it until it is kept. */
-export interface Draft {
-	/** Bytes so far. */
-	readonly size: number;
-	write(chunk: Uint8Array): Promise<void>;
-	/** Makes it the current upload, in place of the former one. */
-	keep(description: UploadDescription): Promise<Upload>;
-	/** Leaves no trace of it; also after a failed `keep`. */
-	discard(): Promise<void>;
-}
 
 export interface UploadStoreOptions {
 	/** Belongs to this store alone; made where it is missing. */
@@ -81,9 +67,7 @@ export class UploadStore {
 		const { disk, directory } = this.#options;
 		await disk.mkdir(directory, { recursive: true });
 		this.#current = await this.#readCurrent();
-		for (const name of await disk.readdir(directory))
-			if (isTemporary(name)) await disk.rm(this.#path(name), { force: true });
-		await this.#sweep();
+		await this.#sweep(isTemporary);
 	}
 
 	/** The most recent upload; undefined before the first. */
@@ -95,36 +79,35 @@ export class UploadStore {
 		return this.#path(`${upload.sha256}.bin`);
 	}
 
-	/** @throws {NodeJS.ErrnoException} from here on each step may: ENOSPC where the disk is full */
-	async begin(): Promise<Draft> {
-		const path = temporaryName(this.#path("upload"));
-		const handle = await this.#options.disk.open(path, "wx", 0o600);
+	/**
+	 * An upload that is still coming; nobody sees it until it is kept.
+	 *
+	 * @throws {NodeJS.ErrnoException} from here on each step may: ENOSPC where the disk is full
+	 */
+	async begin() {
+		const draft = await openDraft(this.#options.disk, this.#path("upload"));
 		let size = 0;
 		return {
-			get size() {
-				return size;
-			},
-			write: async (chunk) => {
+			write: (chunk: Uint8Array): Promise<void> => {
 				size += chunk.length;
-				await handle.writeFile(chunk);
+				return draft.write(chunk);
 			},
-			keep: async (description) => {
-				await handle.sync();
-				await handle.close();
-				return this.#inTurn(() => this.#replace(path, { ...description, size }));
+			/** Makes it the current upload, in place of the former one. */
+			keep: (description: Omit<Upload, "size" | "upload_time">): Promise<Upload> => {
+				const kept = this.#turn.then(() => this.#replace(draft, { ...description, size }));
+				this.#turn = kept.catch(() => undefined);
+				return kept;
 			},
-			discard: async () => {
-				await handle.close();
-				await this.#options.disk.rm(path, { force: true });
-			},
+			/** Leaves no trace of it; also after a failed `keep`. */
+			discard: draft.discard,
 		};
 	}
 
-	async #replace(path: string, description: Omit<Upload, "upload_time">): Promise<Upload> {
+	async #replace(draft: Draft, description: Omit<Upload, "upload_time">): Promise<Upload> {
 		const { disk, now } = this.#options;
 		const upload = { ...description, upload_time: new Date(now()).toISOString() };
 		try {
-			await moveInto(disk, path, this.pathOf(upload));
+			await draft.moveTo(this.pathOf(upload));
 			await writeWhole(disk, this.#path("upload.json"), `${JSON.stringify(upload, null, "\t")}\n`);
 			this.#current = upload;
 			return upload;
@@ -141,43 +124,33 @@ export class UploadStore {
 	}
 
 	async #readCurrent(): Promise<Upload | undefined> {
-		const content = await this.#read("upload.json");
+		const { disk } = this.#options;
+		const content = await ifThere(disk.readFile(this.#path("upload.json"), "utf8"));
 		if (content === undefined) return undefined;
-		const value = parseJson(content.toString());
-		if (!matches(record, value))
-			return this.#reportLoss(`upload.json: ${describeProblem(findProblem(record, value))}`);
-		const binary = await this.#read(`${value.sha256}.bin`);
+		const upload = parseJson(content);
+		if (!matches(record, upload))
+			return this.#reportLoss(`upload.json: ${describeProblem(findProblem(record, upload))}`);
+		const binary = await ifThere(disk.readFile(this.pathOf(upload)));
 		if (binary === undefined) return this.#reportLoss("its binary is missing");
-		if (createHash("sha256").update(binary).digest("hex") !== value.sha256)
-			return this.#reportLoss("its binary has been changed");
-		return value;
+		const isSame = createHash("sha256").update(binary).digest("hex") === upload.sha256;
+		return isSame ? upload : this.#reportLoss("its binary has been changed");
 	}
 
-	/** Removes the binaries that do not count. A reader that has one open keeps it until it is done. */
-	async #sweep(): Promise<void> {
+	/**
+	 * Removes the binaries that do not count. A reader that has one open keeps it until it is done.
+	 *
+	 * @param isLeftover what else is removed
+	 */
+	async #sweep(isLeftover?: (name: string) => boolean): Promise<void> {
 		const { disk, directory } = this.#options;
-		for (const name of await disk.readdir(directory))
-			if (name.endsWith(".bin") && name !== `${this.#current?.sha256}.bin`)
-				await disk.rm(this.#path(name), { force: true });
-	}
-
-	async #read(name: string): Promise<Buffer | undefined> {
-		try {
-			return await this.#options.disk.readFile(this.#path(name));
-		} catch (error) {
-			if (errorCode(error) === "ENOENT") return undefined;
-			throw error;
+		for (const name of await disk.readdir(directory)) {
+			const isFormer = name.endsWith(".bin") && name !== `${this.#current?.sha256}.bin`;
+			if (isFormer || isLeftover?.(name)) await disk.rm(this.#path(name), { force: true });
 		}
 	}
 
 	#reportLoss(why: string): undefined {
 		this.#options.onProblem(`The uploaded firmware is lost (${why}); upload it again.`);
-	}
-
-	#inTurn<T>(work: () => Promise<T>): Promise<T> {
-		const result = this.#turn.then(work);
-		this.#turn = result.catch(() => undefined);
-		return result;
 	}
 
 	#path(name: string): string {

@@ -3,15 +3,13 @@
  * and nothing is visible before all of it is proven, so a bad or broken upload leaves the former firmware in place.
  */
 
-import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { Busboy, type BusboyInstance } from "@fastify/busboy";
-import { errorCode } from "../start-error.js";
 import { ImageParser } from "./esp-image.js";
 import { HttpProblem } from "./http-problem.js";
-import { ImageError } from "./image-head.js";
-import type { Draft, Upload, UploadStore } from "./upload-store.js";
+import type { ImageInfo } from "./image-head.js";
+import type { Upload, UploadStore } from "./upload-store.js";
 
 /** What boundaries, headers and other fields of a form may add to the file, in bytes. */
 const formOverhead = 65_536;
@@ -25,79 +23,45 @@ export interface UploadOptions {
 	readonly checkImages: boolean;
 }
 
-/** The client closed the connection; nobody is left to answer. */
-export class ClientGone extends Error {}
-
 /**
  * Reads the form to its end and makes its file the current upload.
  *
- * @throws {HttpProblem} 400, 413, 415, 422 or 507; the request may not have been read to its end then
- * @throws {ClientGone}
+ * @throws {HttpProblem} 400, 413 or 415; the request may not have been read to its end then
+ * @throws {ImageError} likewise
+ * @throws {NodeJS.ErrnoException} ENOSPC where the disk is full
  */
 export async function receiveUpload(request: IncomingMessage, options: UploadOptions): Promise<Upload> {
-	const form = openForm(request);
-	if (Number(request.headers["content-length"]) > options.maxBytes + formOverhead)
-		throw tooLarge(options.maxBytes);
-	let draft: Draft | undefined;
+	const { store, maxBytes, checkImages } = options;
+	const form = openForm(request, maxBytes);
+	const draft = await store.begin();
+	const parser = new ImageParser();
+	let size = 0;
 	try {
-		draft = await options.store.begin();
-		return await fillDraft(draft, request, form, options);
-	} catch (error) {
-		await draft?.discard();
-		throw asProblem(error);
-	}
-}
-
-async function fillDraft(
-	draft: Draft,
-	request: IncomingMessage,
-	form: BusboyInstance,
-	{ maxBytes, checkImages }: UploadOptions,
-): Promise<Upload> {
-	const reader = checkImages ? new ImageParser() : new HashOnly();
-	const filename = await readForm(request, form, maxBytes, async (chunk) => {
-		if (draft.size + chunk.length > maxBytes) throw tooLarge(maxBytes);
-		// Checked while it is being written: an upload takes as long as the longer of the two, not as both.
-		const written = draft.write(chunk);
-		try {
-			reader.write(chunk);
-		} finally {
+		const filename = await readForm(request, form, maxBytes, async (chunk) => {
+			size += chunk.length;
+			if (size > maxBytes) throw tooLarge(maxBytes);
+			// Checked while it is being written: an upload takes as long as the longer of the two, not as both.
+			const written = draft.write(chunk);
+			const problem = parser.inspect(chunk);
 			await written;
-		}
-	});
-	if (draft.size === 0) throw new HttpProblem(400, "The file is empty.");
-	const info = reader.end();
-	return draft.keep({
-		filename: cleanFilename(filename),
-		sha256: reader.digest(),
-		...(info && { version: info.version, model: info.model, chip: info.chip }),
-	});
-}
-
-/** In the place of the parser, for files of which nothing is known. */
-class HashOnly implements Pick<ImageParser, "write" | "digest"> {
-	readonly #hash = createHash("sha256");
-
-	write(chunk: Uint8Array): void {
-		this.#hash.update(chunk);
-	}
-
-	end(): undefined {}
-
-	digest(): string {
-		return this.#hash.digest("hex");
+			if (problem && checkImages) throw problem;
+		});
+		if (size === 0) throw new HttpProblem(400, "The file is empty.");
+		const { idfVersion: _, ...info }: Partial<ImageInfo> = checkImages ? parser.end() : {};
+		return await draft.keep({ filename: cleanFilename(filename), sha256: parser.digest(), ...info });
+	} catch (error) {
+		await draft.discard();
+		throw error;
 	}
 }
 
-function openForm(request: IncomingMessage): BusboyInstance {
-	const type = request.headers["content-type"] ?? "";
-	if (!/^multipart\/form-data *(;|$)/i.test(type))
-		throw new HttpProblem(
-			415,
-			`Send the firmware as multipart/form-data, in a file field named "${fieldName}".`,
-		);
+function openForm({ headers }: IncomingMessage, maxBytes: number): BusboyInstance {
+	const type = headers["content-type"] ?? "";
+	const advice = `Send the firmware as multipart/form-data, in a file field named "${fieldName}".`;
+	if (!/^multipart\/form-data *(;|$)/i.test(type)) throw new HttpProblem(415, advice);
+	if (Number(headers["content-length"]) > maxBytes + formOverhead) throw tooLarge(maxBytes);
+	const limits = { fields: 32, fieldSize: 4096, parts: 64, headerPairs: 64, headerSize: 16_384 };
 	try {
-		const limits = { fields: 32, fieldSize: 4096, parts: 64, headerPairs: 64, headerSize: 16_384 };
 		return new Busboy({ headers: { "content-type": type }, limits });
 	} catch {
 		throw new HttpProblem(400, "The Content-Type names no boundary for the parts of the form.");
@@ -117,6 +81,9 @@ function readForm(
 ): Promise<string> {
 	let file: Readable | undefined;
 	let size = 0;
+	const takeAll = async (stream: AsyncIterable<Buffer>) => {
+		for await (const chunk of stream) await take(chunk);
+	};
 	const read = new Promise<string>((resolve, reject) => {
 		const refuse = (detail: string) => reject(new HttpProblem(400, detail));
 		let received: Promise<string> | undefined;
@@ -126,7 +93,7 @@ function readForm(
 			if (name !== fieldName) return void stream.resume();
 			if (file) return refuse(`The form has more than one field "${fieldName}".`);
 			file = stream;
-			received = takeAll(stream, take).then(() => filename);
+			received = takeAll(stream).then(() => filename);
 			received.catch(reject);
 		});
 		form.on("field", (name) => {
@@ -136,7 +103,7 @@ function readForm(
 		form.once("finish", () =>
 			received ? resolve(received) : refuse(`The form has no file field named "${fieldName}".`),
 		);
-		const leave = () => reject(new ClientGone("the client closed the connection"));
+		const leave = () => refuse("The client closed the connection.");
 		if (request.destroyed) leave();
 		request.once("close", () => request.complete || leave());
 		request.on("data", (chunk: Buffer) => {
@@ -151,10 +118,6 @@ function readForm(
 	});
 }
 
-async function takeAll(stream: AsyncIterable<Buffer>, take: (chunk: Buffer) => Promise<void>): Promise<void> {
-	for await (const chunk of stream) await take(chunk);
-}
-
 /** A name to show to people: no path, nothing invisible, at most 120 characters. */
 export function cleanFilename(name: string): string {
 	const base = name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1);
@@ -164,15 +127,6 @@ export function cleanFilename(name: string): string {
 }
 
 function tooLarge(maxBytes: number): HttpProblem {
-	return new HttpProblem(
-		413,
-		`The firmware is larger than ${maxBytes} bytes, the most that is taken (MAX_UPLOAD).`,
-	);
-}
-
-function asProblem(error: unknown): unknown {
-	if (error instanceof ImageError) return new HttpProblem(422, error.message);
-	if (["ENOSPC", "EDQUOT"].includes(errorCode(error) ?? ""))
-		return new HttpProblem(507, "The gateway's disk is full; the former firmware is still in place.");
-	return error;
+	const detail = `The firmware is larger than ${maxBytes} bytes, the most that is taken (MAX_UPLOAD).`;
+	return new HttpProblem(413, detail);
 }

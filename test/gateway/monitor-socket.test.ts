@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { CreateFirmwareRoom } from "../../gateway/firmware-room.js";
+import type { CreateFirmwareRoom } from "../../gateway/firmware/room.js";
 import type { Updates } from "../../gateway/sessions/updates.js";
 import { sampleReport } from "../../scripts/fixtures/sample-report.js";
 import { type Client, reportWithVolume, runGateway, withoutFirmware } from "./running.js";

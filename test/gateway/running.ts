@@ -9,7 +9,7 @@ import type { TestContext } from "node:test";
 import { Router } from "express";
 import { type ClientOptions, WebSocket } from "ws";
 import type { Model } from "../../device/protocol/schema.js";
-import type { FirmwareRoom } from "../../gateway/firmware-room.js";
+import type { FirmwareRoom } from "../../gateway/firmware/room.js";
 import { createGateway, type Gateway, type GatewayOptions } from "../../gateway/gateway.js";
 import { createLog } from "../../gateway/telemetry/log.js";
 import { bearer, deviceToken, monitorToken, wholeFleetAtOnce } from "../../scripts/fixtures/gateway.js";

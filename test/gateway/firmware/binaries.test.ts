@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import { ImageFiles } from "../../../gateway/firmware/image-files.js";
+import { createImageFiles } from "../../../gateway/firmware/image-files.js";
 import { temporaryDirectory } from "../../cleanup.js";
 import { countingDisk } from "./counting-disk.js";
 import { makeImage } from "./images.js";
@@ -341,8 +341,8 @@ describe("images in memory", () => {
 		const path = join(await temporaryDirectory(t), "x.bin");
 		await writeFile(path, image);
 		const { disk, reads } = readCounter();
-		const files = new ImageFiles({ disk });
-		const loaded = await Promise.all(Array.from({ length: 100 }, () => files.load(path)));
+		const load = createImageFiles(disk);
+		const loaded = await Promise.all(Array.from({ length: 100 }, () => load(path)));
 		assert.ok(loaded.every(({ bytes }) => bytes === loaded[0]?.bytes));
 		assert.equal(reads(), 1);
 	});
@@ -351,15 +351,15 @@ describe("images in memory", () => {
 		const [a = "", b = "", c = ""] = ["a", "b", "c"].map((name) => join(directory, name));
 		for (const path of [a, b, c]) await writeFile(path, image);
 		const { disk, reads } = readCounter();
-		const two = new ImageFiles({ disk, maxBytes: 2 * size });
-		for (const path of [a, b, a, b, a]) await two.load(path);
+		const two = createImageFiles(disk, 2 * size);
+		for (const path of [a, b, a, b, a]) await two(path);
 		assert.equal(reads(), 2);
-		for (const path of [c, a]) await two.load(path);
+		for (const path of [c, a]) await two(path);
 		assert.equal(reads(), 3, "b was used longest ago");
-		await two.load(b);
+		await two(b);
 		assert.equal(reads(), 4);
-		const tiny = new ImageFiles({ disk, maxBytes: 1 });
-		for (const path of [a, a]) await tiny.load(path);
+		const tiny = createImageFiles(disk, 1);
+		for (const path of [a, a]) await tiny(path);
 		assert.equal(reads(), 5);
 	});
 	test("a file that cannot be read is asked for again the next time", async (t) => {
@@ -370,11 +370,11 @@ describe("images in memory", () => {
 			isBroken
 				? Promise.reject(Object.assign(new Error("broken"), { code: "EIO" }))
 				: disk.open(...parameters);
-		const files = new ImageFiles({ disk: { ...disk, open } });
-		await assert.rejects(files.load(path), { code: "ENOENT" });
+		const load = createImageFiles({ ...disk, open });
+		await assert.rejects(load(path), { code: "ENOENT" });
 		await writeFile(path, image);
-		await assert.rejects(files.load(path), { code: "EIO" });
+		await assert.rejects(load(path), { code: "EIO" });
 		isBroken = false;
-		assert.ok((await files.load(path)).bytes.equals(image));
+		assert.ok((await load(path)).bytes.equals(image));
 	});
 });

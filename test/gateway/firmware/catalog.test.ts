@@ -111,6 +111,21 @@ describe("the catalog that is served", () => {
 		for (let times = 0; times < 5; times++) await ask("/ota/catalog");
 		assert.equal(reads, 1);
 	});
+	test("that cannot be read for a moment, is as soon as it can, without having changed", async (t) => {
+		let isBusy = false;
+		const readFile: typeof fs.readFile = Object.assign((...parameters: Parameters<typeof fs.readFile>) =>
+			isBusy
+				? Promise.reject(Object.assign(new Error("too many open files"), { code: "EMFILE" }))
+				: fs.readFile(...parameters),
+		);
+		const { ask, releasesDir, problems } = await serveFirmware(t, { disk: { ...fs, readFile } });
+		await writeCatalog(releasesDir, good);
+		isBusy = true;
+		for (let times = 0; times < 2; times++) assert.deepEqual((await ask("/ota/catalog")).json, empty);
+		assert.match(String(problems), /^[^,]+ is not used, [^,]+: too many open files$/, "once");
+		isBusy = false;
+		assert.deepEqual((await ask("/ota/catalog")).json, good);
+	});
 	test("whose folder cannot be used is empty, which is reported once", async (t) => {
 		const { ask, releasesDir, problems } = await serveFirmware(t);
 		await writeFile(releasesDir, "a file where a folder belongs");

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { describe, test } from "node:test";
 import { ImageParser } from "../../../gateway/firmware/esp-image.js";
 import type { ImageInfo } from "../../../gateway/firmware/image-head.js";
@@ -104,6 +105,20 @@ const bad: readonly (readonly [what: string, image: Buffer, sentence: RegExp])[]
 	["a version of two numbers", withVersion("1.4"), /"1\.4" is not/],
 	["a version with a v", withVersion("v1.4.0"), /"v1\.4\.0" is not/],
 ];
+
+test("the digest is of all bytes, whether they are an image, cut off or refused", () => {
+	for (const bytes of [
+		image,
+		image.subarray(0, 30_000),
+		Buffer.alloc(50_000, "text"),
+		makeMergedFlash("esp32"),
+	])
+		for (const size of [13, 4096, bytes.length]) {
+			const parser = new ImageParser();
+			for (let at = 0; at < bytes.length; at += size) parser.inspect(bytes.subarray(at, at + size));
+			assert.equal(parser.digest(), createHash("sha256").update(bytes).digest("hex"));
+		}
+});
 
 describe("an image is refused, and the reason named", () => {
 	for (const [what, bytes, sentence] of bad)

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { test } from "node:test";
-import { PartDigests } from "../../../gateway/firmware/part-digests.js";
+import { partDigests } from "../../../gateway/firmware/part-digests.js";
 
 test("the digest of a part is the part's, at whatever place and whichever time it is asked for", () => {
 	const bytes = randomBytes(50_001);
-	const digests = new PartDigests(bytes);
+	const digestOf = partDigests(bytes);
 	const spans = [
 		[0, 16_383],
 		[16_384, 32_767],
@@ -19,6 +19,6 @@ test("the digest of a part is the part's, at whatever place and whichever time i
 			const expected = createHash("sha256")
 				.update(bytes.subarray(first, last + 1))
 				.digest("hex");
-			assert.equal(digests.of(first, last).toString("hex"), expected, `${first} to ${last}`);
+			assert.equal(digestOf(first, last).toString("hex"), expected, `${first} to ${last}`);
 		}
 });

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Recent } from "../../../gateway/firmware/recent.js";
+import { createRecent } from "../../../gateway/firmware/recent.js";
 
 function counted(maxAgeMs: number) {
 	let time = 0;
 	let loads = 0;
-	const recent = new Recent<number>({ maxAgeMs, now: () => time });
+	const recent = createRecent<number>(maxAgeMs, () => time);
 	return {
-		get: (key: string) => recent.get(key, async () => ++loads),
-		fail: (key: string) => recent.get(key, () => Promise.reject(new Error("no disk"))),
+		get: (key: string) => recent(key, async () => ++loads),
+		fail: (key: string) => recent(key, () => Promise.reject(new Error("no disk"))),
 		pass: (ms: number) => {
 			time += ms;
 		},

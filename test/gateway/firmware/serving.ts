@@ -10,10 +10,10 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import express, { type RequestHandler } from "express";
 import { AddressLimit } from "../../../gateway/access/address-limit.js";
-import { createAnswerError } from "../../../gateway/firmware/answer-error.js";
 import { createBinaries } from "../../../gateway/firmware/binaries.js";
-import { CatalogFile } from "../../../gateway/firmware/catalog.js";
-import { ImageFiles } from "../../../gateway/firmware/image-files.js";
+import { type CatalogFile, openCatalog } from "../../../gateway/firmware/catalog.js";
+import { createAnswerError } from "../../../gateway/firmware/http-problem.js";
+import { createImageFiles } from "../../../gateway/firmware/image-files.js";
 import { Library } from "../../../gateway/firmware/library.js";
 import { createFirmwareRoutes } from "../../../gateway/firmware/routes.js";
 import { UploadStore } from "../../../gateway/firmware/upload-store.js";
@@ -61,26 +61,24 @@ export async function serveFirmware(t: TestContext, options: ServingOptions = {}
 	const problems: unknown[] = [];
 	const onProblem = (problem: unknown) => void problems.push(problem);
 	const store = new UploadStore({ directory: uploadsDir, disk, now, onProblem });
-	const catalog = new CatalogFile({ directory: releasesDir, disk, onProblem });
+	const catalog = openCatalog(releasesDir, disk, onProblem);
 	const library = new Library({
-		releasesDir,
 		catalog,
 		uploads: store,
-		files: new ImageFiles({ disk }),
-		disk,
+		loadImage: createImageFiles(disk),
 		checkImages,
 	});
 	await store.open();
 	const pass: RequestHandler = (_request, _response, next) => next();
 	const answerError = createAnswerError(onProblem);
-	const binaries = createBinaries({ library, access: { check: async () => ({}) }, answerError });
+	const access = { require: () => pass, check: async () => ({}) };
+	const binaries = createBinaries(library, access, answerError);
 	const routes = createFirmwareRoutes({
 		upload: { store, maxBytes, checkImages },
 		catalog,
 		latestUpdates: () => [],
 		uploadsByAddress: new AddressLimit({ points: 1000, seconds: 60, what: "uploads" }),
-		requireMonitor: pass,
-		requireAny: pass,
+		access,
 		onUploaded: () => {},
 		answerError,
 	});
