@@ -31,7 +31,7 @@ import { MonitorSockets } from "./sockets/monitor-sockets.js";
 import { Upgrades } from "./sockets/upgrades.js";
 import { errorCode, StartError } from "./start-error.js";
 import { createLog } from "./telemetry/log.js";
-import { Metrics } from "./telemetry/metrics.js";
+import { createMetrics } from "./telemetry/metrics.js";
 import { telemetryRoutes } from "./telemetry/routes.js";
 
 /** Settings that are left out have their defaults. */
@@ -100,7 +100,7 @@ export class Gateway {
 		});
 		const { publicUrl } = settings;
 		const access = new Access({ tokens, isOff: !settings.auth, publicUrl, log, now });
-		const metrics = new Metrics(options.registry ?? new Registry());
+		const metrics = createMetrics(options.registry ?? new Registry());
 		const known = new KnownDevices({
 			records: new RecordFolder({
 				directory: join(settings.dataDir, "devices"),
@@ -187,7 +187,7 @@ export class Gateway {
 			requireMonitor,
 			onForgotten: () => this.#monitors.announceAll(),
 		});
-		const telemetry = telemetryRoutes({ metrics, requireMonitor, findObstacle: () => this.#findObstacle() });
+		const telemetry = telemetryRoutes(metrics, requireMonitor, () => this.#findObstacle());
 		const app = createHttp({
 			access,
 			publicUrl,
