@@ -188,7 +188,6 @@ export class Gateway {
 		const telemetry = telemetryRoutes(metrics, requireMonitor, () => this.#findObstacle());
 		const app = createHttp({
 			access,
-			publicUrl,
 			isTls: settings.tls !== undefined,
 			deviceToken: () => tokens.current("device"),
 			rooms: [telemetry, firmware.router, devices],

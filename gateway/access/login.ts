@@ -6,17 +6,13 @@
 import express, { type Request, type Response, Router } from "express";
 import { sendProblem } from "../problem.js";
 import type { Access } from "./access.js";
-import { reachedAt } from "./origin.js";
 
-export interface LoginOptions {
-	readonly access: Access;
-	readonly publicUrl: URL | undefined;
-	/** The login page; `<!--message-->` in it is replaced by what went wrong. */
-	readonly page: () => Promise<string>;
-}
-
-/** Routes `/login` and `/logout`, and `GET /login/state`, by which the page learns whether it is logged in. */
-export function loginRouter({ access, publicUrl, page }: LoginOptions): Router {
+/**
+ * Routes `/login` and `/logout`, and `GET /login/state`, by which the page learns whether it is logged in.
+ *
+ * @param page the login page; `<!--message-->` in it is replaced by what went wrong
+ */
+export function loginRouter(access: Access, page: () => Promise<string>): Router {
 	const router = Router();
 
 	const showPage = async (response: Response, status: number, message: string) => {
@@ -25,14 +21,7 @@ export function loginRouter({ access, publicUrl, page }: LoginOptions): Router {
 	};
 
 	const letIn = (request: Request, response: Response) => {
-		const { name, value, maxAgeMs } = access.makeCookie();
-		const secure = reachedAt(request).protocol === "https:" || publicUrl?.protocol === "https:";
-		response.cookie(name, value, {
-			httpOnly: true,
-			sameSite: "strict",
-			secure,
-			maxAge: maxAgeMs,
-		});
+		access.logIn(request, response);
 		response.set("Cache-Control", "no-store").redirect(303, "./");
 	};
 
@@ -42,11 +31,8 @@ export function loginRouter({ access, publicUrl, page }: LoginOptions): Router {
 		if (typeof code !== "string" || request.method === "HEAD") return showPage(response, 200, "");
 		if (access.useLoginCode(code)) return letIn(request, response);
 		const { status } = await access.countFailure(request, ["monitor"]);
-		await showPage(
-			response,
-			status,
-			"This link was used before, or is over an hour old. Paste the monitor token.",
-		);
+		const message = "This link was used before, or is over an hour old. Paste the monitor token.";
+		await showPage(response, status, message);
 	});
 
 	router.post("/login", express.urlencoded({ extended: false, limit: "4kb" }), async (request, response) => {
@@ -67,7 +53,7 @@ export function loginRouter({ access, publicUrl, page }: LoginOptions): Router {
 	router.post("/logout", (request, response) => {
 		const foreign = access.checkOrigin(request);
 		if (foreign) return sendProblem(response, foreign);
-		for (const name of access.cookieNames()) response.clearCookie(name);
+		access.logOut(response);
 		response.redirect(303, "login");
 	});
 

@@ -58,18 +58,12 @@ export function retire(file: TokenFile, which: readonly Role[]): TokenFile {
  * @throws {NodeJS.ErrnoException}
  */
 export async function readTokenFile(disk: Disk, path: string): Promise<TokenFile | undefined> {
-	let text: string;
 	try {
-		text = await disk.readFile(path, "utf8");
+		const value: unknown = JSON.parse(await disk.readFile(path, "utf8"));
+		if (matches(content, value)) return value;
 	} catch (error) {
 		if (errorCode(error) === "ENOENT") return undefined;
-		throw error;
-	}
-	try {
-		const value: unknown = JSON.parse(text);
-		if (matches(content, value)) return value;
-	} catch {
-		// Not JSON: said below, without the text of it.
+		if (!(error instanceof SyntaxError)) throw error;
 	}
 	throw new StartError(
 		`${path} does not hold the tokens "device" and "monitor"; delete it to have new ones made.`,
