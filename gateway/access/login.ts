@@ -4,7 +4,7 @@
  */
 
 import express, { type Request, type Response, Router } from "express";
-import { sendProblem } from "../problem.js";
+import { type HttpRefusal, sendProblem } from "../problem.js";
 import type { Access } from "./access.js";
 
 /**
@@ -20,6 +20,9 @@ export function loginRouter(access: Access, page: () => Promise<string>): Router
 		response.status(status).set("Cache-Control", "no-store").send(html);
 	};
 
+	const turnAway = (response: Response, { status, detail, headers = {} }: HttpRefusal, message: string) =>
+		showPage(response.set(headers), status, status === 429 ? detail : message);
+
 	const letIn = (request: Request, response: Response) => {
 		access.logIn(request, response);
 		response.set("Cache-Control", "no-store").redirect(303, "./");
@@ -30,9 +33,9 @@ export function loginRouter(access: Access, page: () => Promise<string>): Router
 		// Whatever looks at links before people do (mail, chat) asks by HEAD; that must not use the code up.
 		if (typeof code !== "string" || request.method === "HEAD") return showPage(response, 200, "");
 		if (access.useLoginCode(code)) return letIn(request, response);
-		const { status } = await access.countFailure(request, ["monitor"]);
+		const refusal = await access.countFailure(request, ["monitor"]);
 		const message = "This link was used before, or is over an hour old. Paste the monitor token.";
-		await showPage(response, status, message);
+		await turnAway(response, refusal, message);
 	});
 
 	router.post("/login", express.urlencoded({ extended: false, limit: "4kb" }), async (request, response) => {
@@ -41,9 +44,8 @@ export function loginRouter(access: Access, page: () => Promise<string>): Router
 		const token: unknown = request.body?.token;
 		const shown = typeof token === "string" ? token.trim() : "";
 		const { refusal } = await access.checkToken(request, shown, ["monitor"]);
-		if (!refusal) return letIn(request, response);
-		const message = refusal.status === 429 ? refusal.detail : "That is not this gateway's monitor token.";
-		await showPage(response.set(refusal.headers ?? {}), refusal.status, message);
+		if (refusal) await turnAway(response, refusal, "That is not this gateway's monitor token.");
+		else letIn(request, response);
 	});
 
 	router.get("/login/state", access.require("monitor"), (_request, response) => {

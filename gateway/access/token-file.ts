@@ -1,6 +1,6 @@
 /**
- * `tokens.json`: the tokens in force, and while one is being replaced the former one too. Without the former one there
- * would be a moment, from the rotation to the last device that has learnt the new token, in which a fleet is locked out.
+ * `tokens.json`: the tokens in force, and while one is being replaced (scripts/token-rotation.ts) the former one too.
+ * Without that a fleet would be locked out until each device has learnt the new one.
  */
 
 import { join } from "node:path";
@@ -32,24 +32,6 @@ export function tokenPath(dataDir: string): string {
 /** New tokens for both. */
 export function makeTokens(): TokenFile {
 	return { device: makeSecret(), monitor: makeSecret() };
-}
-
-/** @throws StartError where one of them is being replaced already: the token before it would end unasked */
-export function rotate(file: TokenFile, which: readonly Role[]): TokenFile {
-	const unfinished = which.find((role) => file.former?.[role] !== undefined);
-	if (unfinished)
-		throw new StartError(
-			`The former ${unfinished} token is still valid; retire it first: npm run token -- --retire ${unfinished}`,
-		);
-	const pick = (from: TokenFile) => Object.fromEntries(which.map((role) => [role, from[role]]));
-	return { ...file, ...pick(makeTokens()), former: { ...file.former, ...pick(file) } };
-}
-
-/** Ends what `rotate` left valid. */
-export function retire(file: TokenFile, which: readonly Role[]): TokenFile {
-	const kept = Object.entries(file.former ?? {}).filter(([name]) => which.every((role) => role !== name));
-	const { former: _, ...current } = file;
-	return kept.length === 0 ? current : { ...current, former: Object.fromEntries(kept) };
 }
 
 /**
