@@ -103,22 +103,13 @@ const reset = object({ reason: text(64), at: time });
 export const deviceFile = Object.freeze({
 	what: "facts",
 	format: (device: Device): string => {
-		const { session, model, chip, firmwareVersion, versions, resets } = device;
-		const content = {
-			sessionId: session.sessionId,
-			model,
-			chip,
-			firmwareVersion: firmwareVersion ?? undefined,
-			remoteAddress: session.introduction.remoteAddress,
-			firstSeenAt: device.firstSeenAt,
-			connectedAt: session.connectedAt,
-			lastSeenAt: session.lastSeenAt,
-			lastReportAt: device.lastReportAt,
-			report: device.stateText,
-			versions,
-			resets,
-		};
-		return `${JSON.stringify(content, undefined, "\t")}\n`;
+		const { model, chip, firstSeenAt, lastReportAt, stateText: report, versions, resets } = device;
+		const { sessionId, connectedAt, lastSeenAt, introduction } = device.session;
+		const firmwareVersion = device.firmwareVersion ?? undefined;
+		const { remoteAddress } = introduction;
+		const what = { sessionId, model, chip, firmwareVersion, remoteAddress };
+		const when = { firstSeenAt, connectedAt, lastSeenAt, lastReportAt };
+		return `${JSON.stringify({ ...what, ...when, report, versions, resets }, undefined, "\t")}\n`;
 	},
 	parse: (content: string, deviceId: string): Device | undefined => {
 		const value: unknown = JSON.parse(content);

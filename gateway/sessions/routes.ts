@@ -25,9 +25,8 @@ export function deviceRoutes(
 	router.use("/api/devices", requireMonitor);
 
 	router.get("/api/devices", (_request, response) => {
-		response
-			.set("Cache-Control", "no-store")
-			.json({ devices: Array.from(sessions.devices.values(), describe) });
+		const devices = Array.from(sessions.devices.values(), describe);
+		response.set("Cache-Control", "no-store").json({ devices });
 	});
 
 	router
