@@ -8,7 +8,7 @@ import { Device, type DeviceLink, type Introduction, type OtaMetadata, Session }
 import type { ChangeReason, EndReason } from "./view.js";
 
 /** Close code of a session whose device connected anew. */
-export const replacedCloseCode = 4001;
+const replacedCloseCode = 4001;
 
 export interface SessionsOptions {
 	/** Milliseconds since 1970. */
