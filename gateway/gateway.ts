@@ -30,7 +30,7 @@ import { MonitorSockets } from "./sockets/monitor-sockets.js";
 import { Upgrades } from "./sockets/upgrades.js";
 import { errorCode, StartError } from "./start-error.js";
 import { createLog } from "./telemetry/log.js";
-import { Metrics } from "./telemetry/metrics.js";
+import { createMetrics } from "./telemetry/metrics.js";
 import { telemetryRoutes } from "./telemetry/routes.js";
 
 /** Settings that are left out have their defaults. */
@@ -99,16 +99,14 @@ export class Gateway {
 		});
 		const { publicUrl } = settings;
 		const access = new Access({ tokens, isOff: !settings.auth, publicUrl, log, now });
-		const metrics = new Metrics(options.registry ?? new Registry());
-		const known = new KnownDevices({
-			records: new RecordFolder({
-				directory: join(settings.dataDir, "devices"),
-				disk,
-				onProblem: (problem) => log.warn({ problem }, "known devices"),
-				...deviceFile,
-			}),
-			now,
+		const metrics = createMetrics(options.registry ?? new Registry());
+		const records = new RecordFolder({
+			directory: join(settings.dataDir, "devices"),
+			disk,
+			onProblem: (problem) => log.warn({ problem }, "known devices"),
+			...deviceFile,
 		});
+		const known = new KnownDevices(records, now);
 		const sessions = new Sessions({
 			now,
 			maxDevices,
@@ -167,7 +165,11 @@ export class Gateway {
 			now,
 		});
 		metrics.watch("gateway_sessions", "Devices that are connected", () => this.#devices.size);
-		metrics.watch("gateway_known_devices", "Devices that are known, connected or not", () => sessions.size);
+		metrics.watch(
+			"gateway_known_devices",
+			"Devices that are known, connected or not",
+			() => sessions.devices.size,
+		);
 		metrics.watch("gateway_monitors", "Monitors that are connected", () => this.#monitors.size);
 		metrics.watch(
 			"gateway_device_queue_bytes",
@@ -180,16 +182,11 @@ export class Gateway {
 			() => this.#monitors.backlog,
 		);
 		const requireMonitor = access.require("monitor");
-		const devices = deviceRoutes({
-			sessions,
-			updates: firmware.updates,
-			requireMonitor,
-			onForgotten: () => this.#monitors.announceAll(),
-		});
-		const telemetry = telemetryRoutes({ metrics, requireMonitor, findObstacle: () => this.#findObstacle() });
+		const announceAll = () => this.#monitors.announceAll();
+		const devices = deviceRoutes(sessions, firmware.updates, requireMonitor, announceAll);
+		const telemetry = telemetryRoutes(metrics, requireMonitor, () => this.#findObstacle());
 		const app = createHttp({
 			access,
-			publicUrl,
 			isTls: settings.tls !== undefined,
 			deviceToken: () => tokens.current("device"),
 			rooms: [telemetry, firmware.router, devices],
@@ -262,7 +259,7 @@ export class Gateway {
 				`DATA_DIR is "${dataDir}", which cannot be used (${code}); set it to a folder of its own.`,
 			);
 		}
-		for (const device of this.#sessions.devices()) this.#firmware.updates.onConnected(device);
+		for (const device of this.#sessions.devices.values()) this.#firmware.updates.onConnected(device);
 	}
 
 	/** Stops in order: sockets are closed with 1001, and whatever has not ended within 10 s is cut off. */

@@ -12,7 +12,6 @@ import { sendProblem } from "./problem.js";
 
 export interface HttpOptions {
 	readonly access: Access;
-	readonly publicUrl: URL | undefined;
 	readonly isTls: boolean;
 	/** For the page, which shows it to who has logged in. */
 	readonly deviceToken: () => string;
@@ -21,7 +20,7 @@ export interface HttpOptions {
 	readonly log: Logger;
 }
 
-export function createHttp({ access, publicUrl, isTls, deviceToken, rooms, log }: HttpOptions): Express {
+export function createHttp({ access, isTls, deviceToken, rooms, log }: HttpOptions): Express {
 	const app = express();
 	app.disable("x-powered-by");
 	app.use(
@@ -54,7 +53,7 @@ export function createHttp({ access, publicUrl, isTls, deviceToken, rooms, log }
 	);
 	app.use(...rooms);
 	const dashboard = createDashboard({ access, deviceToken });
-	app.use(loginRouter({ access, publicUrl, page: dashboard.loginPage }));
+	app.use(loginRouter(access, dashboard.loginPage));
 	app.use(dashboard.router);
 	app.use((_request, response) =>
 		sendProblem(response, { status: 404, detail: "There is nothing at this address." }),

@@ -1,7 +1,6 @@
 /**
  * Small records on disk, one file a device, each written whole, so that what is known of a device outlives the gateway
- * and a record that is damaged costs that device alone. Changes that come while a file is being written are written
- * together.
+ * and a record that is damaged costs that device alone. Changes that wait to be written are written together.
  */
 
 import { join } from "node:path";
@@ -25,17 +24,12 @@ export interface RecordFolderOptions<T> {
 
 const writersAtMost = 8;
 
-interface Waiting<T> {
-	/** Undefined: the file is to be removed. */
-	record: T | undefined;
-	readonly done: Promise<void>;
-	readonly finish: () => void;
-}
-
 export class RecordFolder<T> {
 	readonly #options: RecordFolderOptions<T>;
-	readonly #waiting = new Map<string, Waiting<T>>();
-	readonly #writing = new Map<string, Promise<void>>();
+	/** What is to be written; a record that is undefined is to be removed. */
+	readonly #waiting = new Map<string, { record: T | undefined; readonly written: Promise<void> }>();
+	/** The latest task of each writer. A device has one writer, so that its changes are written in their order. */
+	readonly #writers = Array.from({ length: writersAtMost }, () => Promise.resolve());
 
 	constructor(options: RecordFolderOptions<T>) {
 		this.#options = options;
@@ -74,15 +68,13 @@ export class RecordFolder<T> {
 		const waiting = this.#waiting.get(deviceId);
 		if (waiting) {
 			waiting.record = record;
-			return waiting.done;
+			return waiting.written;
 		}
-		let finish = () => {};
-		const done = new Promise<void>((resolve) => {
-			finish = resolve;
-		});
-		this.#waiting.set(deviceId, { record, done, finish });
-		this.#writeNext();
-		return done;
+		const writer = Buffer.from(deviceId).reduce((sum, byte) => sum + byte, 0) % writersAtMost;
+		const written = Promise.resolve(this.#writers[writer]).then(() => this.#write(deviceId));
+		this.#writers[writer] = written;
+		this.#waiting.set(deviceId, { record, written });
+		return written;
 	}
 
 	/** Forgets a device's record; see `save`. */
@@ -92,25 +84,15 @@ export class RecordFolder<T> {
 
 	/** Resolves once nothing is left to be written. */
 	async settle(): Promise<void> {
-		while (this.#writing.size > 0) await Promise.all(this.#writing.values());
+		const writers = [...this.#writers];
+		await Promise.all(writers);
+		if (writers.some((latest, writer) => latest !== this.#writers[writer])) await this.settle();
 	}
 
-	#writeNext(): void {
-		for (const [deviceId, { record, finish }] of this.#waiting) {
-			if (this.#writing.size >= writersAtMost) return;
-			if (this.#writing.has(deviceId)) continue;
-			this.#waiting.delete(deviceId);
-			const written = this.#write(deviceId, record).then(() => {
-				this.#writing.delete(deviceId);
-				finish();
-				this.#writeNext();
-			});
-			this.#writing.set(deviceId, written);
-		}
-	}
-
-	async #write(deviceId: string, record: T | undefined): Promise<void> {
+	async #write(deviceId: string): Promise<void> {
 		const { directory, disk, what, format, onProblem } = this.#options;
+		const record = this.#waiting.get(deviceId)?.record;
+		this.#waiting.delete(deviceId);
 		const path = join(directory, `${deviceId}.json`);
 		try {
 			if (record === undefined) await removeFile(disk, path);

@@ -11,90 +11,76 @@ import { token } from "./access/token-file.js";
 import { errorCode, StartError } from "./start-error.js";
 import { type LogLevel, logLevels } from "./telemetry/log.js";
 
-export interface Settings {
-	/** Name or address to listen on. */
-	readonly host: string;
-	/** 0 to 65535; 0 takes any free one. */
-	readonly port: number;
-	/** PEM texts; undefined: plain http and ws. */
-	readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
-	/** What the gateway must not lose. */
-	readonly dataDir: string;
-	/** The catalogue and the images that the release script writes. */
-	readonly releasesDir: string;
-	/** Or two with a comma between: the one in use, and the former one. Undefined: made once and kept in dataDir. */
-	readonly deviceToken: string | undefined;
-	readonly monitorToken: string | undefined;
-	/** The address by which devices and people reach the gateway, where a proxy stands before it. */
-	readonly publicUrl: URL | undefined;
-	readonly maxUploadBytes: number;
-	readonly logLevel: LogLevel;
-	/** false: AUTH=off, on loopback alone. */
-	readonly auth: boolean;
-	/** false: IMAGE_CHECK=off, any upload is stored. */
-	readonly imageCheck: boolean;
-}
-
 type Environment = Readonly<Record<string, string | undefined>>;
 
+export type Settings = Readonly<ReturnType<typeof readSettings>>;
+
 /** What holds where the environment says nothing. */
-export const defaultSettings: Settings = Object.freeze({
-	host: "127.0.0.1",
-	port: 8080,
-	tls: undefined,
-	dataDir: resolve("data"),
-	releasesDir: resolve("releases"),
-	deviceToken: undefined,
-	monitorToken: undefined,
-	publicUrl: undefined,
-	maxUploadBytes: 16 * 1024 * 1024,
-	logLevel: "info",
-	auth: true,
-	imageCheck: true,
-});
+export const defaultSettings: Settings = Object.freeze(readSettings({}));
 
 /**
  * Reads the settings. An empty variable counts as none.
  *
  * @throws StartError at the first wrong value
  */
-export function readSettings(environment: Environment): Settings {
+export function readSettings(environment: Environment) {
 	const given = (name: string) => environment[name] || undefined;
+	const read = <T>(name: string, byDefault: string, parse: (text: string) => T | undefined, form: string) => {
+		const text = given(name) ?? byDefault;
+		const value = parse(text);
+		if (value !== undefined) return value;
+		throw new StartError(`${name} is "${text}"; set it to ${form}.`);
+	};
 	return {
-		host: given("HOST") ?? defaultSettings.host,
-		port: readPort(given("PORT")),
+		/** Name or address to listen on. */
+		host: given("HOST") ?? "127.0.0.1",
+		/** 0 to 65535; 0 takes any free one. */
+		port: read("PORT", "8080", parsePort, "a whole number from 0 to 65535"),
+		/** PEM texts; undefined: plain http and ws. */
 		tls: readTls(given("TLS_CERT"), given("TLS_KEY")),
-		dataDir: resolve(given("DATA_DIR") ?? defaultSettings.dataDir),
-		releasesDir: resolve(given("RELEASES_DIR") ?? defaultSettings.releasesDir),
+		/** What the gateway must not lose. */
+		dataDir: resolve(given("DATA_DIR") ?? "data"),
+		/** The catalogue and the images that the release script writes. */
+		releasesDir: resolve(given("RELEASES_DIR") ?? "releases"),
+		/** Or two with a comma between: the one in use, and the former one. Undefined: made once and kept in dataDir. */
 		deviceToken: readToken("DEVICE_TOKEN", given("DEVICE_TOKEN")),
 		monitorToken: readToken("MONITOR_TOKEN", given("MONITOR_TOKEN")),
+		/** The address by which devices and people reach the gateway, where a proxy stands before it. */
 		publicUrl: readPublicUrl(given("PUBLIC_URL")),
-		maxUploadBytes: readSize("MAX_UPLOAD", given("MAX_UPLOAD")),
-		logLevel: readLogLevel(given("LOG_LEVEL")),
-		auth: readSwitch("AUTH", given("AUTH")),
-		imageCheck: readSwitch("IMAGE_CHECK", given("IMAGE_CHECK")),
+		maxUploadBytes: read("MAX_UPLOAD", "16M", parseSize, "a size in bytes, or such as 16M"),
+		logLevel: read("LOG_LEVEL", "info", parseLogLevel, `one of ${logLevels.join(", ")}`),
+		/** false: AUTH=off, on loopback alone. */
+		auth: read("AUTH", "on", parseSwitch, "on or off"),
+		/** false: IMAGE_CHECK=off, any upload is stored. */
+		imageCheck: read("IMAGE_CHECK", "on", parseSwitch, "on or off"),
 	};
 }
 
-function readPort(text: string | undefined): number {
-	if (text === undefined) return defaultSettings.port;
-	const port = Number(text);
-	if (/^\d+$/.test(text) && port <= 65_535) return port;
-	throw new StartError(`PORT is "${text}"; set it to a whole number from 0 to 65535.`);
+function parsePort(text: string): number | undefined {
+	return /^\d+$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined;
 }
 
-function readSwitch(name: string, text: string | undefined): boolean {
-	if (text === undefined || text === "on") return true;
-	if (text === "off") return false;
-	throw new StartError(`${name} is "${text}"; set it to on or off.`);
+function parseSize(text: string): number | undefined {
+	const [, digits, unit = ""] = /^(\d{1,12}) ?([KM]?)(?:i?B)?$/i.exec(text) ?? [];
+	const size = Number(digits) * 1024 ** ["", "K", "M"].indexOf(unit.toUpperCase());
+	return size > 0 ? size : undefined;
 }
 
-function readTls(certPath: string | undefined, keyPath: string | undefined): Settings["tls"] {
+function parseLogLevel(text: string): LogLevel | undefined {
+	return logLevels.find((level) => level === text);
+}
+
+function parseSwitch(text: string): boolean | undefined {
+	if (text === "on") return true;
+	return text === "off" ? false : undefined;
+}
+
+function readTls(certPath: string | undefined, keyPath: string | undefined) {
 	if (certPath === undefined && keyPath === undefined) return undefined;
-	if (certPath === undefined || keyPath === undefined)
-		throw new StartError(
-			`TLS_CERT and TLS_KEY belong together; set ${certPath === undefined ? "TLS_CERT" : "TLS_KEY"} too.`,
-		);
+	if (certPath === undefined || keyPath === undefined) {
+		const missing = certPath === undefined ? "TLS_CERT" : "TLS_KEY";
+		throw new StartError(`TLS_CERT and TLS_KEY belong together; set ${missing} too.`);
+	}
 	return { cert: readPem("TLS_CERT", certPath), key: readPem("TLS_KEY", keyPath) };
 }
 
@@ -125,19 +111,4 @@ function readPublicUrl(text: string | undefined): URL | undefined {
 	throw new StartError(
 		"PUBLIC_URL is not an address such as https://gateway.example; correct it or leave it out.",
 	);
-}
-
-function readSize(name: string, text: string | undefined): number {
-	if (text === undefined) return defaultSettings.maxUploadBytes;
-	const [, digits, unit = ""] = /^(\d{1,12}) ?([KM]?)(?:i?B)?$/i.exec(text) ?? [];
-	const size = Number(digits) * 1024 ** ["", "K", "M"].indexOf(unit.toUpperCase());
-	if (size > 0) return size;
-	throw new StartError(`${name} is "${text}"; set it to a size in bytes, or such as 16M.`);
-}
-
-function readLogLevel(text: string | undefined): LogLevel {
-	if (text === undefined) return defaultSettings.logLevel;
-	const level = logLevels.find((name) => name === text);
-	if (level) return level;
-	throw new StartError(`LOG_LEVEL is "${text}"; set it to one of ${logLevels.join(", ")}.`);
 }

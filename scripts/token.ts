@@ -8,18 +8,11 @@ import { parseArgs } from "node:util";
 import { deviceId } from "../device/protocol/messages.js";
 import { matches } from "../device/protocol/schema.js";
 import { deviceTokenOf } from "../gateway/access/secrets.js";
-import {
-	type Role,
-	readTokenFile,
-	retire,
-	roles,
-	rotate,
-	tokenPath,
-	writeTokenFile,
-} from "../gateway/access/token-file.js";
+import { type Role, readTokenFile, roles, tokenPath, writeTokenFile } from "../gateway/access/token-file.js";
 import { Tokens } from "../gateway/access/tokens.js";
 import { readSettings } from "../gateway/settings.js";
 import { StartError } from "../gateway/start-error.js";
+import { retire, rotate } from "./token-rotation.js";
 
 const usage = `npm run token -- dev-1-a1b2c3             prints a token that only this device can use
 npm run token -- --rotate [device|monitor]  makes a new token; the former one stays valid

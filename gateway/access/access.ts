@@ -3,7 +3,7 @@
  */
 
 import type { IncomingMessage } from "node:http";
-import type { RequestHandler } from "express";
+import type { RequestHandler, Response } from "express";
 import type { Logger } from "pino";
 import { type HttpRefusal, sendProblem } from "../problem.js";
 import { AddressLimit } from "./address-limit.js";
@@ -13,7 +13,7 @@ import type { Role } from "./token-file.js";
 import type { Tokens } from "./tokens.js";
 
 export interface AccessOptions {
-	readonly tokens: Pick<Tokens, "refresh" | "of">;
+	readonly tokens: Tokens;
 	/** AUTH=off: nobody is asked for a token. Only for a gateway that listens on loopback. */
 	readonly isOff: boolean;
 	readonly publicUrl: URL | undefined;
@@ -23,13 +23,12 @@ export interface AccessOptions {
 }
 
 /** Whether a request may pass, and for whom it may speak. */
-export type Admission =
-	| { readonly refusal: HttpRefusal }
-	| {
-			readonly refusal?: undefined;
-			/** The one device whose own token was shown; undefined: the token of all of them. */
-			readonly deviceId?: string | undefined;
-	  };
+export interface Admission {
+	/** Undefined: it may. */
+	readonly refusal?: HttpRefusal;
+	/** The one device whose own token was shown; undefined: the token of all of them. */
+	readonly deviceId?: string;
+}
 
 const dayMs = 24 * 60 * 60 * 1000;
 const cookieAgeMs = 30 * dayMs;
@@ -54,7 +53,7 @@ export class Access {
 		const shown = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? "")?.[1];
 		if (shown !== undefined) return this.checkToken(request, shown, roles, maxAgeMs);
 		await this.#options.tokens.refresh();
-		return roles.includes("monitor") && this.#hasCookie(request) ? {} : { refusal: unauthorized() };
+		return roles.includes("monitor") && this.#hasCookie(request) ? {} : { refusal: unauthorized };
 	}
 
 	/**
@@ -70,15 +69,14 @@ export class Access {
 	): Promise<Admission> {
 		const { tokens } = this.#options;
 		await tokens.refresh(maxAgeMs);
-		const isRight = () => isAmong(shown, tokens.of("monitor")) || this.#deviceAdmission(shown) !== undefined;
-		// It may have been made this moment.
-		if (maxAgeMs > 0 && !isRight()) await tokens.refresh();
 		const device = roles.includes("device") ? this.#deviceAdmission(shown) : undefined;
 		if (device) return device;
+		const isMonitor = roles.includes("monitor") && isAmong(shown, tokens.of("monitor"));
+		// It may have been made this moment.
+		if (!isMonitor && maxAgeMs > 0) return this.checkToken(request, shown, roles);
 		const blocked = await this.#failures.check(request, roles.join());
 		if (blocked) return { refusal: blocked };
-		if (roles.includes("monitor") && isAmong(shown, tokens.of("monitor"))) return {};
-		return { refusal: await this.countFailure(request, roles) };
+		return isMonitor ? {} : { refusal: await this.countFailure(request, roles) };
 	}
 
 	#deviceAdmission(shown: string): Admission | undefined {
@@ -97,16 +95,12 @@ export class Access {
 	async countFailure(request: IncomingMessage, roles: readonly Role[]): Promise<HttpRefusal> {
 		this.#options.log.warn({ remoteAddress: remoteAddressOf(request), roles }, "wrong token");
 		await this.#failures.count(request, roles.join());
-		return (await this.#failures.check(request, roles.join())) ?? unauthorized();
+		return (await this.#failures.check(request, roles.join())) ?? unauthorized;
 	}
 
 	/** Turns away what a browser sends on behalf of another web site. */
 	checkOrigin(request: IncomingMessage): HttpRefusal | undefined {
-		if (isSameOrigin(request, this.#options.publicUrl)) return undefined;
-		return {
-			status: 403,
-			detail: "This request comes from another web site; set PUBLIC_URL to the address in use.",
-		};
+		return isSameOrigin(request, this.#options.publicUrl) ? undefined : fromElsewhere;
 	}
 
 	/** Express middleware: lets these roles pass, and answers everyone else. */
@@ -134,30 +128,31 @@ export class Access {
 		return expires !== undefined && expires > this.#options.now();
 	}
 
-	/** A login cookie: when it expires, signed with the monitor token in use. It dies with that token. */
-	makeCookie(): { readonly name: string; readonly value: string; readonly maxAgeMs: number } {
-		const expires = String(this.#options.now() + cookieAgeMs);
-		const [token = ""] = this.#options.tokens.of("monitor");
-		return {
-			name: cookieName(token),
-			value: `${expires}.${signCookie(token, expires)}`,
-			maxAgeMs: cookieAgeMs,
-		};
+	/** Gives a browser a cookie: when it expires, signed with the monitor token in use. It dies with that token. */
+	logIn(request: IncomingMessage, response: Response): void {
+		const { tokens, publicUrl, now } = this.#options;
+		const [token = ""] = tokens.of("monitor");
+		const expires = String(now() + cookieAgeMs);
+		response.cookie(cookieName(token), `${expires}.${signCookie(token, expires)}`, {
+			httpOnly: true,
+			sameSite: "strict",
+			secure: reachedAt(request).protocol === "https:" || publicUrl?.protocol === "https:",
+			maxAge: cookieAgeMs,
+		});
 	}
 
-	/** The names under which a browser may hold a login cookie. */
-	cookieNames(): readonly string[] {
-		return this.#options.tokens.of("monitor").map(cookieName);
+	/** Takes it back. */
+	logOut(response: Response): void {
+		for (const token of this.#options.tokens.of("monitor")) response.clearCookie(cookieName(token));
 	}
 
 	/** Whether a request comes from a browser that has logged in. */
-	#hasCookie(request: IncomingMessage): boolean {
-		const pairs = (request.headers.cookie ?? "").split(/; */);
-		return this.#options.tokens.of("monitor").some((token) => {
-			const name = `${cookieName(token)}=`;
-			const value = pairs.find((pair) => pair.startsWith(name))?.slice(name.length);
-			const [expires = "", signature = ""] = value?.split(".") ?? [];
-			return equalSecrets(signature, signCookie(token, expires)) && Number(expires) > this.#options.now();
+	#hasCookie({ headers }: IncomingMessage): boolean {
+		const { tokens, now } = this.#options;
+		return tokens.of("monitor").some((token) => {
+			const cookie = new RegExp(`(?:^|; *)${cookieName(token)}=(\\d+)\\.([\\w-]+)`);
+			const [, expires = "", signature = ""] = cookie.exec(headers.cookie ?? "") ?? [];
+			return equalSecrets(signature, signCookie(token, expires)) && Number(expires) > now();
 		});
 	}
 
@@ -169,6 +164,17 @@ export class Access {
 	}
 }
 
+const fromElsewhere: HttpRefusal = {
+	status: 403,
+	detail: "This request comes from another web site; set PUBLIC_URL to the address in use.",
+};
+
+const unauthorized: HttpRefusal = {
+	status: 401,
+	detail: "Show a valid token: Authorization: Bearer <token>.",
+	headers: { "WWW-Authenticate": 'Bearer realm="gateway"' },
+};
+
 /** Cookies know no port: without its own name one gateway's cookie would replace another's on the same host. */
 function cookieName(token: string): string {
 	return `gateway_${sign(token, "cookie name").slice(0, 12)}`;
@@ -176,12 +182,4 @@ function cookieName(token: string): string {
 
 function signCookie(token: string, expires: string): string {
 	return sign(token, `cookie ${expires}`);
-}
-
-function unauthorized(): HttpRefusal {
-	return {
-		status: 401,
-		detail: "Show a valid token: Authorization: Bearer <token>.",
-		headers: { "WWW-Authenticate": 'Bearer realm="gateway"' },
-	};
 }

@@ -8,21 +8,14 @@ import { RateLimiterMemory, type RateLimiterRes } from "rate-limiter-flexible";
 import type { HttpRefusal } from "../problem.js";
 import { remoteAddressOf } from "./origin.js";
 
-export interface AddressLimitOptions {
-	/** How often within `seconds`. */
-	readonly points: number;
-	readonly seconds: number;
-	/** What is too much, for a sentence: "wrong tokens". */
-	readonly what: string;
-}
-
 export class AddressLimit {
-	readonly #what: string;
 	readonly #limiter: RateLimiterMemory;
+	readonly #what: string;
 
-	constructor({ points, seconds, what }: AddressLimitOptions) {
-		this.#what = what;
+	/** `points` times in `seconds`; `what` is too much, for a sentence: "wrong tokens". */
+	constructor({ points, seconds, what }: { points: number; seconds: number; what: string }) {
 		this.#limiter = new RateLimiterMemory({ points, duration: seconds });
+		this.#what = what;
 	}
 
 	/**

@@ -4,19 +4,15 @@
  */
 
 import express, { type Request, type Response, Router } from "express";
-import { sendProblem } from "../problem.js";
+import { type HttpRefusal, sendProblem } from "../problem.js";
 import type { Access } from "./access.js";
-import { reachedAt } from "./origin.js";
 
-export interface LoginOptions {
-	readonly access: Access;
-	readonly publicUrl: URL | undefined;
-	/** The login page; `<!--message-->` in it is replaced by what went wrong. */
-	readonly page: () => Promise<string>;
-}
-
-/** Routes `/login` and `/logout`, and `GET /login/state`, by which the page learns whether it is logged in. */
-export function loginRouter({ access, publicUrl, page }: LoginOptions): Router {
+/**
+ * Routes `/login` and `/logout`, and `GET /login/state`, by which the page learns whether it is logged in.
+ *
+ * @param page the login page; `<!--message-->` in it is replaced by what went wrong
+ */
+export function loginRouter(access: Access, page: () => Promise<string>): Router {
 	const router = Router();
 
 	const showPage = async (response: Response, status: number, message: string) => {
@@ -24,15 +20,11 @@ export function loginRouter({ access, publicUrl, page }: LoginOptions): Router {
 		response.status(status).set("Cache-Control", "no-store").send(html);
 	};
 
+	const turnAway = (response: Response, { status, detail, headers = {} }: HttpRefusal, message: string) =>
+		showPage(response.set(headers), status, status === 429 ? detail : message);
+
 	const letIn = (request: Request, response: Response) => {
-		const { name, value, maxAgeMs } = access.makeCookie();
-		const secure = reachedAt(request).protocol === "https:" || publicUrl?.protocol === "https:";
-		response.cookie(name, value, {
-			httpOnly: true,
-			sameSite: "strict",
-			secure,
-			maxAge: maxAgeMs,
-		});
+		access.logIn(request, response);
 		response.set("Cache-Control", "no-store").redirect(303, "./");
 	};
 
@@ -41,12 +33,9 @@ export function loginRouter({ access, publicUrl, page }: LoginOptions): Router {
 		// Whatever looks at links before people do (mail, chat) asks by HEAD; that must not use the code up.
 		if (typeof code !== "string" || request.method === "HEAD") return showPage(response, 200, "");
 		if (access.useLoginCode(code)) return letIn(request, response);
-		const { status } = await access.countFailure(request, ["monitor"]);
-		await showPage(
-			response,
-			status,
-			"This link was used before, or is over an hour old. Paste the monitor token.",
-		);
+		const refusal = await access.countFailure(request, ["monitor"]);
+		const message = "This link was used before, or is over an hour old. Paste the monitor token.";
+		await turnAway(response, refusal, message);
 	});
 
 	router.post("/login", express.urlencoded({ extended: false, limit: "4kb" }), async (request, response) => {
@@ -55,9 +44,8 @@ export function loginRouter({ access, publicUrl, page }: LoginOptions): Router {
 		const token: unknown = request.body?.token;
 		const shown = typeof token === "string" ? token.trim() : "";
 		const { refusal } = await access.checkToken(request, shown, ["monitor"]);
-		if (!refusal) return letIn(request, response);
-		const message = refusal.status === 429 ? refusal.detail : "That is not this gateway's monitor token.";
-		await showPage(response.set(refusal.headers ?? {}), refusal.status, message);
+		if (refusal) await turnAway(response, refusal, "That is not this gateway's monitor token.");
+		else letIn(request, response);
 	});
 
 	router.get("/login/state", access.require("monitor"), (_request, response) => {
@@ -67,7 +55,7 @@ export function loginRouter({ access, publicUrl, page }: LoginOptions): Router {
 	router.post("/logout", (request, response) => {
 		const foreign = access.checkOrigin(request);
 		if (foreign) return sendProblem(response, foreign);
-		for (const name of access.cookieNames()) response.clearCookie(name);
+		access.logOut(response);
 		response.redirect(303, "login");
 	});
 

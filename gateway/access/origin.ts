@@ -48,9 +48,5 @@ export function isSameOrigin(request: IncomingMessage, publicUrl: URL | undefine
 
 /** @returns undefined where `text` is no absolute URL */
 export function parseUrl(text: string): URL | undefined {
-	try {
-		return new URL(text);
-	} catch {
-		return undefined;
-	}
+	return URL.canParse(text) ? new URL(text) : undefined;
 }

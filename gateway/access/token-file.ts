@@ -1,6 +1,6 @@
 /**
- * `tokens.json`: the tokens in force, and while one is being replaced the former one too. Without the former one there
- * would be a moment, from the rotation to the last device that has learnt the new token, in which a fleet is locked out.
+ * `tokens.json`: the tokens in force, and while one is being replaced (scripts/token-rotation.ts) the former one too.
+ * Without that a fleet would be locked out until each device has learnt the new one.
  */
 
 import { join } from "node:path";
@@ -34,42 +34,18 @@ export function makeTokens(): TokenFile {
 	return { device: makeSecret(), monitor: makeSecret() };
 }
 
-/** @throws StartError where one of them is being replaced already: the token before it would end unasked */
-export function rotate(file: TokenFile, which: readonly Role[]): TokenFile {
-	const unfinished = which.find((role) => file.former?.[role] !== undefined);
-	if (unfinished)
-		throw new StartError(
-			`The former ${unfinished} token is still valid; retire it first: npm run token -- --retire ${unfinished}`,
-		);
-	const pick = (from: TokenFile) => Object.fromEntries(which.map((role) => [role, from[role]]));
-	return { ...file, ...pick(makeTokens()), former: { ...file.former, ...pick(file) } };
-}
-
-/** Ends what `rotate` left valid. */
-export function retire(file: TokenFile, which: readonly Role[]): TokenFile {
-	const kept = Object.entries(file.former ?? {}).filter(([name]) => which.every((role) => role !== name));
-	const { former: _, ...current } = file;
-	return kept.length === 0 ? current : { ...current, former: Object.fromEntries(kept) };
-}
-
 /**
  * @returns undefined where there is no file
  * @throws StartError where it is not as it was written
  * @throws {NodeJS.ErrnoException}
  */
 export async function readTokenFile(disk: Disk, path: string): Promise<TokenFile | undefined> {
-	let text: string;
 	try {
-		text = await disk.readFile(path, "utf8");
+		const value: unknown = JSON.parse(await disk.readFile(path, "utf8"));
+		if (matches(content, value)) return value;
 	} catch (error) {
 		if (errorCode(error) === "ENOENT") return undefined;
-		throw error;
-	}
-	try {
-		const value: unknown = JSON.parse(text);
-		if (matches(content, value)) return value;
-	} catch {
-		// Not JSON: said below, without the text of it.
+		if (!(error instanceof SyntaxError)) throw error;
 	}
 	throw new StartError(
 		`${path} does not hold the tokens "device" and "monitor"; delete it to have new ones made.`,

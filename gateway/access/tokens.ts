@@ -78,15 +78,13 @@ export class Tokens {
 
 	/** A role's valid tokens, the one to use first. */
 	of(role: Role): readonly string[] {
-		const given = this.#options.given[role]?.split(",");
-		if (given) return given;
-		const former = this.#file?.former?.[role];
-		return [this.current(role), ...(former === undefined ? [] : [former])];
+		const kept = [this.#file?.[role], this.#file?.former?.[role]];
+		return this.#options.given[role]?.split(",") ?? kept.filter((token) => token !== undefined);
 	}
 
 	/** The token to use. */
 	current(role: Role): string {
-		const token = this.#options.given[role]?.split(",")[0] ?? this.#file?.[role];
+		const [token] = this.of(role);
 		if (token === undefined) throw new Error("the tokens are known once they have been opened");
 		return token;
 	}

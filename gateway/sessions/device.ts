@@ -7,15 +7,9 @@ import { randomUUID } from "node:crypto";
 import type { Chip, StateReport } from "../../device/protocol/messages.js";
 import type { Model } from "../../device/protocol/schema.js";
 
-export const otaStatuses = [
-	"idle",
-	"pending",
-	"downloading",
-	"rebooting",
-	"updated",
-	"rolled_back",
-	"failed",
-] as const;
+const underWay = ["pending", "downloading", "rebooting"] as const;
+const ended = ["updated", "rolled_back", "failed"] as const;
+export const otaStatuses = ["idle", ...underWay, ...ended] as const;
 export type OtaStatus = (typeof otaStatuses)[number];
 
 /** How the device's latest update stands; the `metadata` of the session record that monitors are sent. */
@@ -28,6 +22,12 @@ export interface OtaMetadata {
 	/** Why it failed or was rolled back, in words; null otherwise. */
 	readonly otaReason: string | null;
 }
+export const noUpdate: OtaMetadata = {
+	otaStatus: "idle",
+	otaPercent: null,
+	otaVersion: null,
+	otaReason: null,
+};
 
 /** The gateway's end of a device's socket. */
 export interface DeviceLink {
@@ -60,7 +60,7 @@ export class Device {
 	/** From the latest state report; null before the first. */
 	firmwareVersion: string | null = null;
 	/** Changed through Sessions.setOta alone, so that monitors hear of it. */
-	metadata: OtaMetadata = { otaStatus: "idle", otaPercent: null, otaVersion: null, otaReason: null };
+	metadata = noUpdate;
 	/** The latest state report as it came: that is what monitors are sent. As an object it would take thrice the memory. */
 	stateText: string | undefined;
 	/** Milliseconds since 1970, as all times here. */
@@ -109,23 +109,19 @@ export class Session {
 	connected = true;
 	/** Undefined until the device is named, by a header or by its first state report. */
 	device: Device | undefined;
-	readonly #link: DeviceLink;
+	/** Sessions.end is what closes it. */
+	readonly link: DeviceLink;
 
 	constructor(introduction: Introduction, link: DeviceLink, now: number, sessionId: string = randomUUID()) {
 		this.sessionId = sessionId;
 		this.introduction = introduction;
-		this.#link = link;
+		this.link = link;
 		this.connectedAt = now;
 		this.lastSeenAt = now;
 	}
 
 	/** Sends one text frame to the device; does nothing once the session has ended. */
 	send(text: string): void {
-		if (this.connected) this.#link.send(text);
-	}
-
-	/** Closes the socket. Sessions.end is what ends a session; it calls this. */
-	closeSocket(code: number, reason: string): void {
-		this.#link.close(code, reason);
+		if (this.connected) this.link.send(text);
 	}
 }

@@ -20,35 +20,33 @@ import {
 import type { RecordFolder } from "../record-folder.js";
 import { Device, Session } from "./device.js";
 
-export interface KnownDevicesOptions {
-	/** See `deviceFile` for their form on disk. */
-	readonly records: RecordFolder<Device>;
-	/** Milliseconds since 1970. */
-	readonly now: () => number;
-}
-
 const changesSaveMs = 1_000;
 const seenSaveMs = 5 * 60_000;
 
 export class KnownDevices {
-	readonly #options: KnownDevicesOptions;
-	readonly #changed = new Set<Device>();
-	/** Devices that have come, gone or reported since they were last saved, and since when; those that wait longest come first. */
-	readonly #seen = new Map<Device, number>();
+	readonly #records: RecordFolder<Device>;
+	readonly #now: () => number;
+	/** Devices that differ from their records on disk, and when those are to be written anew. */
+	readonly #dueAt = new Map<Device, number>();
 	/** What each device was when last seen; its lists are made anew by each change. */
 	readonly #facts = new WeakMap<Device, Pick<Device, "model" | "chip" | "versions" | "resets">>();
 	#timer: NodeJS.Timeout | undefined;
 
-	constructor(options: KnownDevicesOptions) {
-		this.#options = options;
+	/**
+	 * @param records see `deviceFile` for their form on disk
+	 * @param now milliseconds since 1970
+	 */
+	constructor(records: RecordFolder<Device>, now: () => number) {
+		this.#records = records;
+		this.#now = now;
 	}
 
 	/** What the last run left, the device longest unseen first. @throws {NodeJS.ErrnoException} */
 	async open(): Promise<readonly Device[]> {
-		const records = await this.#options.records.load();
-		for (const device of records.values()) this.#facts.set(device, { ...device });
-		this.#timer = setInterval(() => this.#save(seenSaveMs), changesSaveMs).unref();
-		return [...records.values()].sort((a, b) => a.session.lastSeenAt - b.session.lastSeenAt);
+		const devices = [...(await this.#records.load()).values()];
+		for (const device of devices) this.#facts.set(device, { ...device });
+		this.#timer = setInterval(() => this.#save(this.#now()), changesSaveMs).unref();
+		return devices.sort((a, b) => a.session.lastSeenAt - b.session.lastSeenAt);
 	}
 
 	/** It came, went or reported. */
@@ -57,37 +55,30 @@ export class KnownDevices {
 		const former = this.#facts.get(device);
 		const isSame = former?.versions === versions && former.resets === resets;
 		if (!isSame || former.model !== model || former.chip !== chip) {
-			this.#changed.add(device);
 			this.#facts.set(device, { model, chip, versions, resets });
-		}
-		if (!this.#seen.has(device)) this.#seen.set(device, this.#options.now());
+			this.#dueAt.set(device, 0);
+		} else if (!this.#dueAt.has(device)) this.#dueAt.set(device, this.#now() + seenSaveMs);
 	}
 
 	forget(device: Device): Promise<void> {
-		this.#changed.delete(device);
-		this.#seen.delete(device);
-		return this.#options.records.remove(device.deviceId);
+		this.#dueAt.delete(device);
+		return this.#records.remove(device.deviceId);
 	}
 
 	/** Stops; resolves once everything is on disk. */
 	async close(): Promise<void> {
 		clearInterval(this.#timer);
-		this.#save(0);
-		await this.#options.records.settle();
+		this.#save(Number.POSITIVE_INFINITY);
+		await this.#records.settle();
 	}
 
-	/** @param ageMs for how long a device may have been seen without that being saved */
-	#save(ageMs: number): void {
-		const latest = this.#options.now() - ageMs;
-		for (const [device, since] of this.#seen) {
-			if (since > latest) break;
-			this.#changed.add(device);
+	/** Saves what is due by then. */
+	#save(latest: number): void {
+		for (const [device, dueAt] of this.#dueAt) {
+			if (dueAt > latest) continue;
+			this.#dueAt.delete(device);
+			void this.#records.save(device.deviceId, device);
 		}
-		for (const device of this.#changed) {
-			this.#seen.delete(device);
-			void this.#options.records.save(device.deviceId, device);
-		}
-		this.#changed.clear();
 	}
 }
 
@@ -112,21 +103,13 @@ const reset = object({ reason: text(64), at: time });
 export const deviceFile = Object.freeze({
 	what: "facts",
 	format: (device: Device): string => {
-		const { session, model, chip, firmwareVersion, stateText: report } = device;
-		const content: Value<typeof record> = {
-			sessionId: session.sessionId,
-			...(model && { model }),
-			...(chip && { chip }),
-			...(firmwareVersion !== null && { firmwareVersion }),
-			remoteAddress: session.introduction.remoteAddress,
-			firstSeenAt: device.firstSeenAt,
-			connectedAt: session.connectedAt,
-			lastSeenAt: session.lastSeenAt,
-			lastReportAt: device.lastReportAt,
-			...(report !== undefined && { report }),
-		};
-		const { versions, resets } = device;
-		return `${JSON.stringify({ ...content, versions, resets }, undefined, "\t")}\n`;
+		const { model, chip, firstSeenAt, lastReportAt, stateText: report, versions, resets } = device;
+		const { sessionId, connectedAt, lastSeenAt, introduction } = device.session;
+		const firmwareVersion = device.firmwareVersion ?? undefined;
+		const { remoteAddress } = introduction;
+		const what = { sessionId, model, chip, firmwareVersion, remoteAddress };
+		const when = { firstSeenAt, connectedAt, lastSeenAt, lastReportAt };
+		return `${JSON.stringify({ ...what, ...when, report, versions, resets }, undefined, "\t")}\n`;
 	},
 	parse: (content: string, deviceId: string): Device | undefined => {
 		const value: unknown = JSON.parse(content);

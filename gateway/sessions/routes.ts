@@ -4,58 +4,52 @@
  */
 
 import { type RequestHandler, type Response, Router } from "express";
+import type { UpdateJob } from "../firmware/update-job.js";
 import { sendProblem } from "../problem.js";
 import type { Device } from "./device.js";
 import type { Sessions } from "./sessions.js";
-import type { UpdateRecord, Updates } from "./updates.js";
-import { sessionHead } from "./view.js";
+import type { Updates } from "./updates.js";
+import { isoTime, sessionHead, textWithState } from "./view.js";
 
-export interface DeviceRoutesOptions {
-	readonly sessions: Sessions;
-	readonly updates: Pick<Updates, "historyOf">;
-	/** Lets those pass who may see and forget devices. */
-	readonly requireMonitor: RequestHandler;
-	/** A device was forgotten because somebody asked for it. */
-	readonly onForgotten: (deviceId: string) => void;
-}
-
-export function deviceRoutes({
-	sessions,
-	updates,
-	requireMonitor,
-	onForgotten,
-}: DeviceRoutesOptions): Router {
+/**
+ * @param requireMonitor lets those pass who may see and forget devices
+ * @param onForgotten a device was forgotten because somebody asked for it
+ */
+export function deviceRoutes(
+	sessions: Sessions,
+	updates: Pick<Updates, "historyOf">,
+	requireMonitor: RequestHandler,
+	onForgotten: () => void,
+): Router {
 	const router = Router({ caseSensitive: true, strict: true });
 	router.use("/api/devices", requireMonitor);
 
 	router.get("/api/devices", (_request, response) => {
-		response.set("Cache-Control", "no-store").json({ devices: Array.from(sessions.devices(), describe) });
+		const devices = Array.from(sessions.devices.values(), describe);
+		response.set("Cache-Control", "no-store").json({ devices });
 	});
 
 	router
 		.route("/api/devices/:deviceId")
 		.get(({ params: { deviceId } }, response) => {
-			const device = sessions.device(deviceId);
+			const device = sessions.devices.get(deviceId);
 			if (!device) return sendUnknown(response, deviceId);
-			const head = JSON.stringify({
+			const details = {
 				...describe(device),
 				versions: device.versions.map(withTime),
 				resets: device.resets.map(withTime),
 				updates: updates.historyOf(deviceId).map(describeUpdate),
-			});
-			response
-				.set("Cache-Control", "no-store")
-				.type("json")
-				.send(`${head.slice(0, -1)},"state":${device.stateText ?? "null"}}`);
+			};
+			response.set("Cache-Control", "no-store").type("json").send(textWithState(details, device));
 		})
 		.delete(({ params: { deviceId } }, response) => {
-			const device = sessions.device(deviceId);
+			const device = sessions.devices.get(deviceId);
 			if (!device) return sendUnknown(response, deviceId);
 			if (!sessions.forget(device)) {
 				const detail = `${deviceId} is connected and would be known again at once; forget it while it is away.`;
 				return sendProblem(response, { status: 409, detail });
 			}
-			onForgotten(deviceId);
+			onForgotten();
 			response.status(204).end();
 		});
 
@@ -67,7 +61,7 @@ function describe(device: Device) {
 	return { ...sessionHead(session), chip: chip ?? null, firstSeenAt: isoTime(firstSeenAt) };
 }
 
-function describeUpdate({ status, percent, version, from, reason, startedAt, endedAt }: UpdateRecord) {
+function describeUpdate({ status, percent, version, from, reason, startedAt, endedAt }: UpdateJob) {
 	return {
 		status,
 		percent: percent ?? null,
@@ -81,10 +75,6 @@ function describeUpdate({ status, percent, version, from, reason, startedAt, end
 
 function withTime<T extends { readonly at: number }>(entry: T) {
 	return { ...entry, at: isoTime(entry.at) };
-}
-
-function isoTime(ms: number): string {
-	return new Date(ms).toISOString();
 }
 
 function sendUnknown(response: Response, deviceId: string): void {

@@ -5,13 +5,10 @@
 
 import type { StateReport, Uplink } from "../../device/protocol/messages.js";
 import { Device, type DeviceLink, type Introduction, type OtaMetadata, Session } from "./device.js";
-import type { ChangeReason } from "./view.js";
-
-/** How a session ends; monitors are told of it once, by this word. */
-export type EndReason = Extract<ChangeReason, "disconnected" | "replaced" | "boot">;
+import type { ChangeReason, EndReason } from "./view.js";
 
 /** Close code of a session whose device connected anew. */
-export const replacedCloseCode = 4001;
+const replacedCloseCode = 4001;
 
 export interface SessionsOptions {
 	/** Milliseconds since 1970. */
@@ -44,19 +41,9 @@ export class Sessions {
 		return this.#sessions.values();
 	}
 
-	/** How many devices are known. */
-	get size(): number {
-		return this.#devices.size;
-	}
-
-	/** Every device that is known. */
-	devices(): Iterable<Device> {
-		return this.#devices.values();
-	}
-
-	/** @returns undefined where no such device is known */
-	device(deviceId: string): Device | undefined {
-		return this.#devices.get(deviceId);
+	/** Every device that is known, by its id. */
+	get devices(): ReadonlyMap<string, Device> {
+		return this.#devices;
 	}
 
 	/** Takes up devices that were known before a restart, the one longest away first. */
@@ -110,7 +97,7 @@ export class Sessions {
 	end(session: Session, reason: EndReason, close?: { code: number; reason: string }): void {
 		if (!session.connected) return;
 		session.connected = false;
-		if (close) session.closeSocket(close.code, close.reason);
+		if (close) session.link.close(close.code, close.reason);
 		if (session.device?.session === session) this.#moveToEnd(session.device);
 		else this.#sessions.delete(session.sessionId);
 		this.#options.onChanged(session, reason);

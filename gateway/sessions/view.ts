@@ -3,23 +3,16 @@
  * cost each device's report a second time, and a report that nests deeply could overflow the stack.
  */
 
-import type { Session } from "./device.js";
+import { type Device, noUpdate, type Session } from "./device.js";
 
+/** How a session ends. */
+export type EndReason = "disconnected" | "replaced" | "boot";
 /** Why monitors are told of a session; `snapshot` is told of all of them. */
-export type ChangeReason =
-	| "snapshot"
-	| "connected"
-	| "identified"
-	| "disconnected"
-	| "replaced"
-	| "boot"
-	| "ota";
-
-const noUpdate = { otaStatus: "idle", otaPercent: null, otaVersion: null, otaReason: null };
+export type ChangeReason = "snapshot" | "connected" | "identified" | EndReason | "ota";
 
 /** `{"type":"status_update","reason":…,"timestamp":…,"sessions":[…]}` @param now milliseconds since 1970 */
 export function statusUpdateText(reason: ChangeReason, sessions: Iterable<Session>, now: number): string {
-	const head = JSON.stringify({ type: "status_update", reason, timestamp: new Date(now).toISOString() });
+	const head = JSON.stringify({ type: "status_update", reason, timestamp: isoTime(now) });
 	return `${head.slice(0, -1)},"sessions":[${Array.from(sessions, sessionText).join(",")}]}`;
 }
 
@@ -37,8 +30,8 @@ export function sessionHead(session: Session) {
 		deviceId: device?.deviceId ?? null,
 		model: device?.model ?? introduction.model ?? null,
 		connected: session.connected,
-		connectedAt: new Date(session.connectedAt).toISOString(),
-		lastSeenAt: new Date(session.lastSeenAt).toISOString(),
+		connectedAt: isoTime(session.connectedAt),
+		lastSeenAt: isoTime(session.lastSeenAt),
 		remoteAddress: introduction.remoteAddress,
 		firmwareVersion: device?.firmwareVersion ?? null,
 		metadata: device?.metadata ?? noUpdate,
@@ -46,6 +39,15 @@ export function sessionHead(session: Session) {
 }
 
 function sessionText(session: Session): string {
-	const head = JSON.stringify(sessionHead(session));
-	return `${head.slice(0, -1)},"state":${session.device?.stateText ?? "null"}}`;
+	return textWithState(sessionHead(session), session.device);
+}
+
+/** `{<head>,"state":<the device's latest report>}` */
+export function textWithState(head: object, device: Device | undefined): string {
+	return `${JSON.stringify(head).slice(0, -1)},"state":${device?.stateText ?? "null"}}`;
+}
+
+/** @param ms since 1970 */
+export function isoTime(ms: number): string {
+	return new Date(ms).toISOString();
 }

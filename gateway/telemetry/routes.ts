@@ -7,14 +7,12 @@ import { type RequestHandler, Router } from "express";
 import { sendProblem } from "../problem.js";
 import type { Metrics } from "./metrics.js";
 
-export interface TelemetryRoutesOptions {
-	readonly metrics: Metrics;
-	readonly requireMonitor: RequestHandler;
-	/** @returns undefined, or a sentence that says why the gateway cannot do its work */
-	readonly findObstacle: () => Promise<string | undefined>;
-}
-
-export function telemetryRoutes({ metrics, requireMonitor, findObstacle }: TelemetryRoutesOptions): Router {
+/** @param findObstacle finds undefined, or a sentence that says why the gateway cannot do its work */
+export function telemetryRoutes(
+	{ registry }: Metrics,
+	requireMonitor: RequestHandler,
+	findObstacle: () => Promise<string | undefined>,
+): Router {
 	const router = Router({ caseSensitive: true, strict: true });
 	router.get("/healthz", (_request, response) => void response.json({ status: "ok" }));
 	router.get("/readyz", async (_request, response) => {
@@ -24,10 +22,8 @@ export function telemetryRoutes({ metrics, requireMonitor, findObstacle }: Telem
 		else response.json({ status: "ready" });
 	});
 	router.get("/metrics", requireMonitor, async (_request, response) => {
-		response
-			.set("Cache-Control", "no-store")
-			.type(metrics.contentType)
-			.send(await metrics.read());
+		const numbers = await registry.metrics();
+		response.set("Cache-Control", "no-store").type(registry.contentType).send(numbers);
 	});
 	return router;
 }

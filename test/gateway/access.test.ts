@@ -42,6 +42,15 @@ describe("the one-time login link", () => {
 		assert.equal((await fetch(gateway.loginUrl, manual)).status, 303);
 	});
 
+	test("says how long to wait once it was tried too often", async (t) => {
+		const { loginUrl } = await runGateway(t);
+		for (let i = 0; i < 10; i += 1) await fetch(loginUrl, manual);
+		const blocked = await fetch(loginUrl, manual);
+		assert.equal(blocked.status, 429);
+		assert.match(blocked.headers.get("retry-after") ?? "", /^\d+$/);
+		assert.match(await blocked.text(), /Too many wrong tokens from this address; try again in \d+ s/);
+	});
+
 	test("is worth nothing after an hour", async (t) => {
 		let now = 0;
 		const gateway = await runGateway(t, { now: () => now });

@@ -119,7 +119,7 @@ describe("a device that was here", () => {
 		const directory = await temporaryDirectory(t);
 		const onProblem = (problem: string) => assert.fail(problem);
 		const records = new RecordFolder({ directory, disk, onProblem, ...deviceFile });
-		const known = new KnownDevices({ records, now: () => now });
+		const known = new KnownDevices(records, () => now);
 		await known.open();
 		const introduction = { deviceId: undefined, isBound: false, model: undefined, chip: undefined };
 		const session = new Session(

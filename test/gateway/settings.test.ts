@@ -6,6 +6,20 @@ import { defaultSettings, readSettings } from "../../gateway/settings.js";
 import { temporaryDirectory } from "./running.js";
 
 test("nothing set, or set to nothing, gives the defaults", () => {
+	assert.deepEqual(defaultSettings, {
+		host: "127.0.0.1",
+		port: 8080,
+		tls: undefined,
+		dataDir: resolve("data"),
+		releasesDir: resolve("releases"),
+		deviceToken: undefined,
+		monitorToken: undefined,
+		publicUrl: undefined,
+		maxUploadBytes: 16 * 1024 * 1024,
+		logLevel: "info",
+		auth: true,
+		imageCheck: true,
+	});
 	assert.deepEqual(readSettings({}), defaultSettings);
 	assert.deepEqual(readSettings({ PORT: "", HOST: "", AUTH: "", TLS_CERT: "" }), defaultSettings);
 });
