@@ -42,7 +42,10 @@ export class DeviceSockets {
 		heartbeat.watch(socket);
 		const session = sessions.open(introduction, {
 			send: (text) => this.#send(socket, text),
-			close: (code, reason) => socket.close(code, reason),
+			close: (code, reason) => {
+				pacer.close();
+				socket.close(code, reason);
+			},
 		});
 		this.#sockets.set(socket, session);
 		const log = this.#options.log.child({ sessionId: session.sessionId });
@@ -95,7 +98,7 @@ export class DeviceSockets {
 
 	/** Closes every socket with 1001. */
 	close(): void {
-		for (const socket of this.#sockets.keys()) socket.close(closeCodes.goingAway, "the gateway stops");
+		for (const { link } of this.#sockets.values()) link.close(closeCodes.goingAway, "the gateway stops");
 	}
 
 	/** Every connection has ended: now every session has. */

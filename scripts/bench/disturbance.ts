@@ -14,6 +14,8 @@ const devices = 200;
 const monitors = 5;
 const load: Load = { count: 3000, perSecond: 1000 };
 const reconnecting = 1000;
+/** Until all of those are back, at the rate at which they are let in. */
+const reconnectLoad: Load = { count: 20_000, perSecond: 1000 };
 const wrongTokensASecond = 500;
 /** For what a disturbance leaves behind, such as connections that are still being closed. */
 const settleMs = 1500;
@@ -21,6 +23,8 @@ const settleMs = 1500;
 /** What goes on while the others are measured; `begin` returns what ends it. */
 interface Disturbance {
 	readonly what: string;
+	/** What the others send meanwhile; left out: `load`. */
+	readonly during?: Load;
 	begin(): Promise<() => Promise<unknown>>;
 }
 
@@ -66,6 +70,7 @@ export async function run(): Promise<readonly Row[]> {
 			},
 			{
 				what: `${reconnecting} devices reconnect at once`,
+				during: reconnectLoad,
 				begin: async () => {
 					const back = crowd.ask("reconnect", { target: side.device });
 					return () => back;
@@ -84,15 +89,15 @@ export async function run(): Promise<readonly Row[]> {
 	}
 }
 
-async function compareWithQuiet(side: Side, { what, begin }: Disturbance): Promise<Row[]> {
+async function compareWithQuiet(side: Side, { what, during = load, begin }: Disturbance): Promise<Row[]> {
 	const disturbed = async () => {
 		const end = await begin();
-		const relayed = await side.relay(load);
+		const relayed = await side.relay(during);
 		await end();
 		await setTimeout(settleMs);
 		return relayed;
 	};
-	const rounds = await alternate(disturbed, () => side.relay(load));
+	const rounds = await alternate(disturbed, () => side.relay(during));
 	return [
 		compare(
 			{
@@ -102,6 +107,10 @@ async function compareWithQuiet(side: Side, { what, begin }: Disturbance): Promi
 				target: { of: "ratio", atMost: 2 },
 			},
 			pick(rounds, ({ p99Micros }) => p99Micros),
+		),
+		compare(
+			{ benchmark, what: `${what}: the others' longest latency, beside a quiet gateway`, unit: "µs" },
+			pick(rounds, ({ longestMicros }) => longestMicros),
 		),
 		measure(
 			{ benchmark, what: `${what}: the others' reports lost`, unit: "", target: { of: "ours", atMost: 0 } },

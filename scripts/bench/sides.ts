@@ -17,6 +17,7 @@ export interface Relayed {
 	readonly share: number;
 	readonly p50Micros: number;
 	readonly p99Micros: number;
+	readonly longestMicros: number;
 	/** Reports that a monitor should have got and did not, over all monitors. */
 	readonly lost: number;
 }
@@ -100,7 +101,7 @@ export class Side {
 		await this.monitors.ask("start");
 		const { sent } = await this.devices.ask("send", load);
 		const seconds = (performance.now() - began) / 1000;
-		const { lost, p50Micros, p99Micros } = await this.monitors.ask("finish", { expected: sent });
+		const { lost, ...latency } = await this.monitors.ask("finish", { expected: sent });
 		// Without a monitor nothing says when the server has read the last report.
 		if (this.#monitorCount === 0) await setTimeout(100);
 		const { cpuMicros } = await this.usage();
@@ -108,8 +109,7 @@ export class Side {
 		return {
 			cpuMicros: used / sent,
 			share: used / 1e6 / seconds,
-			p50Micros,
-			p99Micros,
+			...latency,
 			lost: lost + (load.count - sent) * this.#monitorCount,
 		};
 	}

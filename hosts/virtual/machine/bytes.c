@@ -11,12 +11,6 @@ static void check_range(txMachine* the, txInteger buffer, txUnsigned offset, txU
 		mxRangeError("bytes out of range");
 }
 
-static void check_arguments(txMachine* the, txInteger count)
-{
-	if (mxArgc < count)
-		mxTypeError("too few arguments");
-}
-
 /** copyBytes(target, targetOffset, source, sourceOffset, length) */
 void native_copy_bytes(txMachine* the)
 {

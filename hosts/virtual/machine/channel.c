@@ -274,12 +274,6 @@ static void refuse_while_loading(txMachine* the)
 			report_loading_module(the));
 }
 
-static void check_arguments(txMachine* the, txInteger count)
-{
-	if (mxArgc < count)
-		mxTypeError("too few arguments");
-}
-
 /** Sends (channel, header, buffer, offset, length); `buffer` undefined: no payload. */
 static void send_arguments(txMachine* the, enum frame_kind kind)
 {

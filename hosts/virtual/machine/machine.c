@@ -18,6 +18,12 @@ static bool promise_jobs = false;
 static double watchdog_ms = 10000;
 static struct limits limits;
 
+void check_arguments(txMachine* the, int count)
+{
+	if (mxArgc < count)
+		mxTypeError("too few arguments");
+}
+
 bool machine_is_loading(void)
 {
 	return loading;

@@ -50,6 +50,7 @@ const handlers = {
 			lost: counts.reduce((sum, count) => sum + Math.max(0, expected - count), 0),
 			p50Micros: percentile(latencies, 50),
 			p99Micros: percentile(latencies, 99),
+			longestMicros: percentile(latencies, 100),
 		};
 	},
 };
