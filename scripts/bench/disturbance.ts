@@ -83,9 +83,43 @@ export async function run(): Promise<readonly Row[]> {
 				await crowd.ask("connect", { target: side.device, count: reconnecting, first: 100_000 });
 			rows.push(...(await compareWithQuiet(side, disturbance)));
 		}
+		rows.push(await compareWithBare(side, crowd));
 		return rows;
 	} finally {
 		await Promise.all([side.close(), trouble.close(), crowd.close()]);
+	}
+}
+
+/** How much of it is the price of closing and opening so many connections in Node, whoever does it. */
+async function compareWithBare(side: Side, crowd: Child<Devices>): Promise<Row> {
+	const bare = await Side.bare();
+	const otherCrowd = new Child<Devices>("load/devices.ts");
+	setPriority(otherCrowd.pid, constants.priority.PRIORITY_LOW);
+	const latency = async (side: Side, crowd: Child<Devices>) => {
+		const back = crowd.ask("reconnect", { target: side.device });
+		const relayed = await side.relay(load);
+		await back;
+		await setTimeout(settleMs);
+		return relayed.p99Micros;
+	};
+	try {
+		await bare.connectDevices(devices);
+		await bare.setMonitors(monitors);
+		await otherCrowd.ask("connect", { target: bare.device, count: reconnecting, first: 100_000 });
+		const rounds = await alternate(
+			() => latency(side, crowd),
+			() => latency(bare, otherCrowd),
+		);
+		return compare(
+			{
+				benchmark,
+				what: `${reconnecting} devices reconnect at once, the first 3 s: the others' latency p99, beside a bare ws server`,
+				unit: "µs",
+			},
+			rounds,
+		);
+	} finally {
+		await Promise.all([bare.close(), otherCrowd.close()]);
 	}
 }
 
