@@ -62,8 +62,9 @@ function send({ headers, method }: IncomingMessage, response: ServerResponse, bi
 	const isWhole = isUnchanged || method === "HEAD" || headers.range === undefined;
 	const span = isWhole ? undefined : requestedSpan(headers, bytes.length, [etag, lastModified]);
 	const fields = ["Cache-Control", `private, ${caching}, no-transform`, "ETag", etag];
-	// Whoever sends If-Range has the others already (RFC 9110, 15.3.7).
-	if (!span || headers["if-range"] === undefined) {
+	// Whoever sends If-Range has the others already (RFC 9110, 15.3.7), and a connection that stays: HTTP/1.1 does.
+	if (span && headers["if-range"] !== undefined) response.removeHeader("Connection");
+	else {
 		fields.push(
 			...["Accept-Ranges", "bytes", "Last-Modified", lastModified],
 			...["Repr-Digest", digestField(Buffer.from(sha256, "hex"))],

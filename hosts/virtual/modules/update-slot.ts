@@ -16,8 +16,9 @@ export default class UpdateSlot implements Interface {
 		this.#channel.call("open");
 	}
 
+	/** Is not waited for: what is wrong with it, the next request throws. */
 	write(bytes: Uint8Array): void {
-		this.#channel.call("write", undefined, bytes);
+		this.#channel.post("write", undefined, bytes);
 	}
 
 	/** In pieces: what Node answers lies in the heap too. */

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { rm, symlink, writeFile } from "node:fs/promises";
+import { Agent, get } from "node:http";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { createImageFiles } from "../../../gateway/firmware/image-files.js";
@@ -98,7 +100,7 @@ describe("a part of it", () => {
 		const ask = await serveUpload(t);
 		const { status, headers } = await ask({ Range: "bytes=16384-32767", "If-Range": etag });
 		assert.equal(status, 206);
-		const { date: _date, connection: _connection, ...rest } = headers;
+		const { date: _date, ...rest } = headers;
 		assert.deepEqual(rest, {
 			"cache-control": "private, no-cache, no-transform",
 			"content-digest": digestOf(image.subarray(16_384, 32_768)),
@@ -106,6 +108,23 @@ describe("a part of it", () => {
 			"content-range": `bytes 16384-32767/${size}`,
 			etag,
 		});
+	});
+
+	test("follow one another on one connection", async (t) => {
+		const serving = await serveFirmware(t);
+		await serving.upload(image);
+		const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+		t.after(() => agent.destroy());
+		const isSame: boolean[] = [];
+		for (const range of ["bytes=0-9", "bytes=10-19", "bytes=20-29"]) {
+			const headers = { Range: range, "If-Range": etag, Connection: "keep-alive" };
+			const request = get(`${serving.url}/ota/firmware.bin`, { agent, headers });
+			const [response] = await once(request, "response");
+			assert.equal(response.statusCode, 206);
+			await once(response.resume(), "end");
+			isSame.push(request.reusedSocket);
+		}
+		assert.deepEqual(isSame, [false, true, true]);
 	});
 
 	test("blocks of 16 KiB put together are the binary", async (t) => {

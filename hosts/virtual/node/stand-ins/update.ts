@@ -17,21 +17,34 @@ export interface FlashOwner {
 }
 
 export function updateSlot(owner: FlashOwner): StandIn {
-	return () => ({
-		onCall: (request, detail, payload) => guarded(owner, () => callSlot(owner, request, detail, payload)),
-	});
+	return () => {
+		/** Of the writes since the last call: they are not waited for. */
+		let failure: unknown;
+		return {
+			onPost: (_request, _detail, payload) => {
+				try {
+					guarded(owner, () => owner.ota.write(payload));
+				} catch (error) {
+					failure ??= error;
+				}
+			},
+			onCall: (request, detail) => {
+				const error = failure;
+				failure = undefined;
+				if (error !== undefined && request !== "close") throw error;
+				return guarded(owner, () => callSlot(owner, request, detail));
+			},
+		};
+	};
 }
 
-function callSlot({ flash, ota }: FlashOwner, request: string, detail: unknown, payload: Buffer) {
+function callSlot({ flash, ota }: FlashOwner, request: string, detail: unknown): Answer | undefined {
 	const { offset, byteLength } = slots[ota.next];
 	switch (request) {
 		case "status":
 			return { detail: { byteLength } };
 		case "open":
 			ota.begin();
-			return undefined;
-		case "write":
-			ota.write(payload);
 			return undefined;
 		case "read": {
 			const start = numberOf(detail, "offset");
@@ -65,7 +78,7 @@ export function bootState(owner: FlashOwner): StandIn {
 	});
 }
 
-function guarded(owner: FlashOwner, action: () => Answer | undefined): Answer | undefined {
+function guarded<T>(owner: FlashOwner, action: () => T): T {
 	try {
 		return action();
 	} catch (error) {

@@ -3,12 +3,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
+import { Board } from "../../../../hosts/virtual/node/board.js";
 import { boot } from "../../../../hosts/virtual/node/boot/boot-loader.js";
 import { flashByCable, makeVirtualImage } from "../../../../hosts/virtual/node/boot/cable.js";
 import { EspOta } from "../../../../hosts/virtual/node/boot/esp-ota.js";
 import { Flash, PowerCut, sectorBytes } from "../../../../hosts/virtual/node/boot/flash.js";
 import { crcOf, imageState, readEntries } from "../../../../hosts/virtual/node/boot/ota-data.js";
 import { flashBytes, otaDataPartition, slots } from "../../../../hosts/virtual/node/boot/partitions.js";
+import { updateSlot } from "../../../../hosts/virtual/node/stand-ins/update.js";
 
 const image = (version: string, program = `program of ${version}`) =>
 	makeVirtualImage(Buffer.from(program), "DEV-1", version);
@@ -27,6 +29,16 @@ function update(flash: Flash, version: string): void {
 	ota.write(image(version));
 	ota.end();
 	ota.setBootPartition();
+}
+
+/** The update slot as the firmware's half of it sees it. */
+function openSlot(flash: Flash, onPowerCut = () => {}) {
+	const owner = { flash, ota: new EspOta(flash, boot(flash).slot), onPowerCut };
+	const channel = { id: 1, kind: "update-slot", options: {}, send: () => true };
+	const { onPost, onCall } = updateSlot(owner)(channel, { board: new Board(), wallClock: () => 0 });
+	const call = (request: string, detail?: unknown) => onCall?.(request, detail, Buffer.alloc(0));
+	call("open");
+	return { call, write: (bytes: Buffer) => onPost?.("write", undefined, bytes) };
 }
 
 const states = (flash: Flash) => readEntries(flash).map(({ state }) => state);
@@ -245,4 +257,33 @@ test("a cable flashes only what it did not flash last", () => {
 	flashByCable(flash, image("1.0.0", "another line of code"));
 	assert.equal(boot(flash).image.version, "1.0.0");
 	assert.deepEqual(states(flash), [imageState.valid, blank]);
+});
+
+describe("the update slot, whose writes are not waited for,", () => {
+	test("says at the next request what was wrong with one, and once", () => {
+		const slot = openSlot(flashWith());
+		slot.write(Buffer.from("no image"));
+		slot.write(image("2.0.0"));
+		assert.throws(() => slot.call("complete"), /ESP_ERR_OTA_VALIDATE_FAILED/);
+		assert.deepEqual(slot.call("status"), { detail: { byteLength: slots[1].byteLength } });
+	});
+
+	test("can be closed all the same", () => {
+		const slot = openSlot(flashWith());
+		slot.write(Buffer.from("no image"));
+		slot.call("close");
+		assert.throws(() => slot.call("complete"), /ESP_ERR_INVALID_ARG/);
+	});
+
+	test("loses power in the middle of one", () => {
+		const flash = flashWith();
+		let cuts = 0;
+		const slot = openSlot(flash, () => {
+			cuts += 1;
+		});
+		flash.cutAt(3, "middle");
+		slot.write(image("2.0.0"));
+		assert.equal(cuts, 1);
+		assert.throws(() => slot.call("complete"), PowerCut);
+	});
 });
