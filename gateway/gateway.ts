@@ -21,7 +21,7 @@ import { deviceRoutes } from "./sessions/routes.js";
 import { Sessions } from "./sessions/sessions.js";
 import { defaultSettings, type Settings } from "./settings.js";
 import { DeviceSockets } from "./sockets/device-sockets.js";
-import { Heartbeat } from "./sockets/heartbeat.js";
+import { startHeartbeat } from "./sockets/heartbeat.js";
 import { type SocketLimits, socketLimits } from "./sockets/limits.js";
 import { monitorCommands } from "./sockets/monitor-commands.js";
 import { MonitorSockets } from "./sockets/monitor-sockets.js";
@@ -121,14 +121,12 @@ export function createGateway(options: GatewayOptions = {}) {
 		},
 	});
 
-	const heartbeat = new Heartbeat({
-		intervalMs: limits.pingIntervalMs,
-		unanswered: limits.unansweredPings,
-	});
-	const execute = monitorCommands({ sessions, updates: firmware.updates, log });
-	const devices = new DeviceSockets({ sessions, heartbeat, limits, metrics, log, now });
-	const monitors = new MonitorSockets({ sessions, execute, heartbeat, limits, metrics, log, now });
-	const upgrades = new Upgrades({ access, devices, monitors, limits, publicUrl, metrics, log, now });
+	const heartbeat = startHeartbeat(limits.pingIntervalMs, limits.unansweredPings);
+	const execute = monitorCommands(sessions, firmware.updates, log);
+	const parts = { sessions, limits, metrics, log, now };
+	const devices = new DeviceSockets(parts);
+	const monitors = new MonitorSockets({ ...parts, execute });
+	const upgrades = new Upgrades({ ...parts, access, devices, monitors, heartbeat, publicUrl });
 	watchSizes(metrics, sessions, devices, monitors);
 
 	const findObstacle = async () => (closing ? "The gateway is stopping." : findDiskObstacle(dataDir));

@@ -3,66 +3,43 @@
  * a close code, so that the rooms behind see valid uplinks only.
  */
 
-import type { Logger } from "pino";
 import type { WebSocket } from "ws";
 import { checkUplink } from "../../device/protocol/messages.js";
 import type { Introduction, Session } from "../sessions/device.js";
-import type { Sessions } from "../sessions/sessions.js";
-import type { Metrics } from "../telemetry/metrics.js";
-import type { Heartbeat } from "./heartbeat.js";
-import { closeCodes, type SocketLimits } from "./limits.js";
-import { MinuteCounter, Pacer, TokenBucket } from "./rates.js";
-
-export interface DeviceSocketsOptions {
-	readonly sessions: Sessions;
-	readonly heartbeat: Heartbeat;
-	readonly limits: SocketLimits;
-	readonly log: Logger;
-	/** Milliseconds since 1970. */
-	readonly now: () => number;
-	readonly metrics: Metrics;
-}
+import { closeCodes } from "./limits.js";
+import type { SocketsOptions } from "./options.js";
+import { MinuteCounter, Pacer } from "./rates.js";
 
 /** A whole site that loses its network must not keep all others waiting until every monitor has heard of each device. */
 const endsATurn = 5;
 
 export class DeviceSockets {
-	readonly #options: DeviceSocketsOptions;
+	readonly #options: SocketsOptions;
 	readonly #sockets = new Map<WebSocket, Session>();
 	/** Whose sockets are gone, and which are still to be ended. */
 	readonly #gone: Session[] = [];
 
-	constructor(options: DeviceSocketsOptions) {
+	constructor(options: SocketsOptions) {
 		this.#options = options;
 	}
 
 	/** Takes on a socket whose upgrade has been checked. */
 	accept(socket: WebSocket, introduction: Introduction): void {
-		const { sessions, heartbeat, limits, metrics, now } = this.#options;
-		heartbeat.watch(socket);
+		const { sessions, limits, metrics, log, now } = this.#options;
 		const session = sessions.open(introduction, {
 			send: (text) => this.#send(socket, text),
 			close: (code, reason) => socket.close(code, reason),
 		});
 		this.#sockets.set(socket, session);
-		const log = this.#options.log.child({ sessionId: session.sessionId });
-		const invalid = new MinuteCounter(limits.invalidUplinksAMinute);
+		const invalid = new MinuteCounter();
 		let wasTooFast = false;
 		const pacer = new Pacer({
 			socket,
-			bucket: new TokenBucket({ perSecond: limits.uplinksASecond, burst: limits.uplinkBurst, now }),
-			onTurn: (text) => {
-				if (!session.connected) return;
-				const startedAt = performance.now();
-				const problem = this.#receive(session, text);
-				if (problem === undefined) return metrics.relay.observe((performance.now() - startedAt) / 1000);
-				metrics.droppedUplinks.inc();
-				log.warn({ deviceId: session.device?.deviceId, problem }, "uplink dropped");
-				if (invalid.count(now())) this.#end(session, closeCodes.policyViolation, "too many invalid uplinks");
-			},
+			rate: { perSecond: limits.uplinksASecond, burst: limits.uplinkBurst, now },
+			onTurn: (text) => this.#take(session, text, invalid),
 			onPaused: () => {
 				metrics.pausedDevices.inc();
-				if (!wasTooFast) log.warn({ deviceId: session.device?.deviceId }, "too many uplinks: they wait");
+				if (!wasTooFast) log.warn(namesOf(session), "too many uplinks: they wait");
 				wasTooFast = true;
 			},
 		});
@@ -71,21 +48,20 @@ export class DeviceSockets {
 			if (isBinary) return this.#end(session, closeCodes.unsupportedData, "text frames only");
 			pacer.take(data.toString());
 		});
-		socket.on("error", (error) => log.warn({ problem: error.message }, "device socket failed"));
+		socket.on("error", ({ message: problem }) =>
+			log.warn({ ...namesOf(session), problem }, "device socket failed"),
+		);
 		socket.on("close", (code) => {
 			this.#sockets.delete(socket);
 			pacer.close();
-			log.debug({ deviceId: session.device?.deviceId, code }, "device socket closed");
-			this.#gone.push(session);
-			if (this.#gone.length === 1) setImmediate(() => this.#endGone());
+			log.debug({ ...namesOf(session), code }, "device socket closed");
+			if (this.#gone.push(session) === 1) setImmediate(() => this.#endGone());
 		});
 	}
 
 	/** Bytes that devices have not read yet. */
 	get backlog(): number {
-		let bytes = 0;
-		for (const socket of this.#sockets.keys()) bytes += socket.bufferedAmount;
-		return bytes;
+		return [...this.#sockets.keys()].reduce((bytes, { bufferedAmount }) => bytes + bufferedAmount, 0);
 	}
 
 	/** Devices that are connected. */
@@ -100,18 +76,32 @@ export class DeviceSockets {
 
 	/** Every connection has ended: now every session has. */
 	settle(): void {
-		for (const session of [...this.#gone, ...this.#sockets.values()])
-			this.#options.sessions.end(session, "disconnected");
+		const { sessions } = this.#options;
+		for (const session of [...this.#gone, ...this.#sockets.values()]) sessions.end(session, "disconnected");
 	}
 
 	#endGone(): void {
-		for (const session of this.#gone.splice(0, endsATurn))
-			this.#options.sessions.end(session, "disconnected");
+		const { sessions } = this.#options;
+		for (const session of this.#gone.splice(0, endsATurn)) sessions.end(session, "disconnected");
 		if (this.#gone.length > 0) setImmediate(() => this.#endGone());
+	}
+
+	/** An uplink's turn has come. */
+	#take(session: Session, text: string, invalid: MinuteCounter): void {
+		if (!session.connected) return;
+		const { limits, metrics, log, now } = this.#options;
+		const startedAt = performance.now();
+		const problem = this.#receive(session, text);
+		if (problem === undefined) return metrics.relay.observe((performance.now() - startedAt) / 1000);
+		metrics.droppedUplinks.inc();
+		log.warn({ ...namesOf(session), problem }, "uplink dropped");
+		if (invalid.count(now()) >= limits.invalidUplinksAMinute)
+			this.#end(session, closeCodes.policyViolation, "too many invalid uplinks");
 	}
 
 	/** @returns undefined, or what is wrong with the uplink */
 	#receive(session: Session, text: string): string | undefined {
+		const { sessions, metrics } = this.#options;
 		const value = parseJson(text);
 		if (value === undefined) return "not JSON";
 		const checked = checkUplink(value);
@@ -122,8 +112,8 @@ export class DeviceSockets {
 			this.#end(session, closeCodes.policyViolation, `this token is for ${deviceId} alone`);
 			return `${uplink.type}: deviceId must be ${deviceId}, whose token was shown`;
 		}
-		const problem = this.#options.sessions.receive(session, uplink, text);
-		if (problem === undefined) this.#options.metrics.uplinks.inc({ type: uplink.type });
+		const problem = sessions.receive(session, uplink, text);
+		if (problem === undefined) metrics.uplinks.inc({ type: uplink.type });
 		return problem;
 	}
 
@@ -136,6 +126,11 @@ export class DeviceSockets {
 		socket.send(text);
 		if (socket.bufferedAmount > this.#options.limits.deviceBacklogBytes) socket.terminate();
 	}
+}
+
+/** By which a log line names a device. */
+function namesOf({ sessionId, device }: Session) {
+	return { sessionId, deviceId: device?.deviceId };
 }
 
 /** @returns undefined where `text` is not JSON */

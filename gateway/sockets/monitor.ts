@@ -19,10 +19,8 @@ export interface MonitorOptions {
 }
 
 export class Monitor {
-	readonly #socket: WebSocket;
-	readonly #stream: Duplex;
-	readonly #limits: SocketLimits;
-	readonly #batchMs: number | undefined;
+	readonly #options: MonitorOptions;
+	/** What is gathered: each frame after a bracket or a comma. */
 	#batch: Buffer[] = [];
 	#batchBytes = 0;
 	#batchTimer: NodeJS.Timeout | undefined;
@@ -32,25 +30,22 @@ export class Monitor {
 	readonly #waiting = new Map<string, Buffer>();
 
 	constructor(options: MonitorOptions) {
-		this.#socket = options.socket;
-		this.#stream = options.stream;
-		this.#limits = options.limits;
-		this.#batchMs = options.batchMs;
+		this.#options = options;
 	}
 
 	/** Bytes that it has not read yet. */
 	get unread(): number {
-		return this.#socket.bufferedAmount + this.#batchBytes;
+		return this.#options.socket.bufferedAmount + this.#batchBytes;
 	}
 
 	/** Holds back what is sent, so that the system is asked once to write all of it. */
 	cork(): void {
-		this.#stream.cork();
+		this.#options.stream.cork();
 	}
 
 	/** Sends what was held back. */
 	uncork(): void {
-		this.#stream.uncork();
+		this.#options.stream.uncork();
 	}
 
 	/** Sends the records of all sessions: the first frame, and again after devices were forgotten. */
@@ -61,14 +56,13 @@ export class Monitor {
 	}
 
 	/** Sends what no monitor may miss: a change of a session, or an answer. */
-	send(frame: Buffer | string): void {
-		const socket = this.#socket;
+	send(frame: Buffer): void {
+		const { socket, limits, batchMs } = this.#options;
 		if (socket.readyState !== socket.OPEN) return;
-		if (this.#batchMs === undefined) socket.send(frame, { binary: false }, this.#onWritten);
-		else this.#gather(Buffer.from(frame), this.#batchMs);
-		if (!this.#hasMoreThan(this.#limits.stuckMonitorBytes)) return;
+		if (batchMs === undefined) socket.send(frame, { binary: false }, this.#sendWaiting);
+		else this.#gather(frame, batchMs);
+		if (!this.#hasMoreThan(limits.stuckMonitorBytes)) return;
 		this.#waiting.clear();
-		this.#takeBatch();
 		socket.close(closeCodes.tryAgainLater, "reads too slowly");
 	}
 
@@ -80,58 +74,49 @@ export class Monitor {
 
 	/** Relays an uplink. While the monitor is slow a state report waits, a newer one takes its place, and others are dropped. */
 	relay(sessionId: string, frame: Buffer, isStateReport: boolean): void {
-		if (!this.#isSlow()) this.sendChange(sessionId, frame);
+		if (!this.#hasMoreThan(this.#options.limits.slowMonitorBytes)) this.sendChange(sessionId, frame);
 		else if (isStateReport) this.#waiting.set(sessionId, frame);
 	}
 
 	/** Starts the closing handshake, after what is gathered has been sent. */
 	close(code: number, reason: string): void {
 		this.#sendBatch();
-		this.#socket.close(code, reason);
+		this.#options.socket.close(code, reason);
 	}
 
 	#gather(frame: Buffer, batchMs: number): void {
-		this.#batch.push(frame);
+		this.#batch.push(this.#batch.length === 0 ? opening : comma, frame);
 		this.#batchBytes += frame.length;
 		this.#batchTimer ??= setTimeout(() => this.#sendBatch(), batchMs);
 	}
 
 	#sendBatch(): void {
-		const frames = this.#takeBatch();
-		if (frames.length === 0 || this.#socket.readyState !== this.#socket.OPEN) return;
-		const parts = frames.flatMap((frame, index) => [index === 0 ? opening : comma, frame]);
-		this.#socket.send(Buffer.concat([...parts, closing]), { binary: false }, this.#onWritten);
-	}
-
-	#takeBatch(): readonly Buffer[] {
+		const { socket } = this.#options;
+		const frames = this.#batch;
 		clearTimeout(this.#batchTimer);
 		this.#batchTimer = undefined;
-		const frames = this.#batch;
 		this.#batch = [];
 		this.#batchBytes = 0;
-		return frames;
+		if (frames.length === 0 || socket.readyState !== socket.OPEN) return;
+		socket.send(Buffer.concat([...frames, closing]), { binary: false }, this.#sendWaiting);
 	}
 
-	readonly #onWritten = (): void => {
+	/** To be called whenever something was written: the monitor may have caught up. */
+	readonly #sendWaiting = (): void => {
 		for (const [sessionId, frame] of this.#waiting) {
-			if (this.#isSlow()) return;
-			this.#waiting.delete(sessionId);
-			this.send(frame);
+			if (this.#hasMoreThan(this.#options.limits.slowMonitorBytes)) return;
+			this.sendChange(sessionId, frame);
 		}
 	};
 
-	#isSlow(): boolean {
-		return this.#hasMoreThan(this.#limits.slowMonitorBytes);
-	}
-
 	/** Whether it has left more than so many bytes unread; what is held back for the end of this turn is not its fault. */
 	#hasMoreThan(limit: number): boolean {
-		const isMore = () => this.unread - this.#snapshotBytes > limit;
-		if (!isMore()) return false;
-		if (this.#stream.writableCorked > 0) {
-			this.#stream.uncork();
-			this.#stream.cork();
+		const { stream } = this.#options;
+		if (this.unread - this.#snapshotBytes <= limit) return false;
+		if (stream.writableCorked > 0) {
+			stream.uncork();
+			stream.cork();
 		}
-		return isMore();
+		return this.unread - this.#snapshotBytes > limit;
 	}
 }

@@ -5,36 +5,47 @@
 
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
-import type { Logger } from "pino";
-import { WebSocketServer } from "ws";
+import { type WebSocket, WebSocketServer } from "ws";
 import { chips, deviceId } from "../../device/protocol/messages.js";
-import { findProblem, matches, models, oneOf, type Problem } from "../../device/protocol/schema.js";
-import type { Access, Admission } from "../access/access.js";
+import {
+	describeProblem,
+	findProblem,
+	matches,
+	models,
+	object,
+	oneOf,
+	optional,
+} from "../../device/protocol/schema.js";
+import type { Access } from "../access/access.js";
 import { AddressLimit } from "../access/address-limit.js";
 import { parseUrl, reachedAt, remoteAddressOf } from "../access/origin.js";
-import { type HttpRefusal, problemMediaType, problemText } from "../problem.js";
-import type { Introduction } from "../sessions/device.js";
-import type { Metrics } from "../telemetry/metrics.js";
+import { type HttpRefusal, problemOf } from "../problem.js";
 import type { DeviceSockets } from "./device-sockets.js";
-import type { SocketLimits } from "./limits.js";
+import type { Heartbeat } from "./heartbeat.js";
 import type { MonitorSockets } from "./monitor-sockets.js";
+import type { SocketsOptions } from "./options.js";
 import { TokenBucket } from "./rates.js";
 
-/** The version of the protocol between device and gateway that this gateway speaks. */
-const protocolVersion = "1";
-const modelName = oneOf(...models);
+/** What a device says of itself. A chip that is not known is no reason to keep it out. */
+const introduction = object({
+	"Protocol-Version": optional(oneOf("1")),
+	"Device-Id": optional(deviceId),
+	"Device-Model": optional(oneOf(...models)),
+});
 
-export interface UpgradesOptions {
+/** 20 to 1000 milliseconds. */
+const batchForm = /^([2-9]\d|[1-9]\d\d|1000)$/;
+
+export interface UpgradesOptions extends SocketsOptions {
 	readonly access: Access;
 	readonly devices: DeviceSockets;
 	readonly monitors: MonitorSockets;
-	readonly limits: SocketLimits;
+	readonly heartbeat: Heartbeat;
 	readonly publicUrl: URL | undefined;
-	readonly metrics: Metrics;
-	readonly log: Logger;
-	/** Milliseconds since 1970. */
-	readonly now: () => number;
 }
+
+/** Takes on the socket of a request that is let in. */
+type Accept = (socket: WebSocket) => void;
 
 export class Upgrades {
 	readonly #options: UpgradesOptions;
@@ -45,35 +56,34 @@ export class Upgrades {
 
 	constructor(options: UpgradesOptions) {
 		this.#options = options;
+		const { limits, now } = options;
 		const serverOptions = {
 			noServer: true,
 			clientTracking: false,
 			perMessageDeflate: false,
-			maxPayload: options.limits.maxFrameBytes,
-			closeTimeout: options.limits.closeTimeoutMs,
+			maxPayload: limits.maxFrameBytes,
+			closeTimeout: limits.closeTimeoutMs,
 		};
 		this.#server = new WebSocketServer(serverOptions);
-		const { upgradesInTwoSeconds: points, devicesASecond: perSecond, deviceBurst: burst } = options.limits;
-		this.#addresses = new AddressLimit({ points, seconds: 2, what: "connections" });
-		this.#admitted = new TokenBucket({ perSecond, burst, now: options.now });
+		this.#addresses = new AddressLimit({
+			points: limits.upgradesInTwoSeconds,
+			seconds: 2,
+			what: "connections",
+		});
+		this.#admitted = new TokenBucket({ perSecond: limits.devicesASecond, burst: limits.deviceBurst, now });
 	}
 
 	/** Answers a request to upgrade; to be called for each `upgrade` event of the HTTP server. */
-	async handle(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-		const onError = () => socket.destroy();
-		socket.on("error", onError);
+	async handle(request: IncomingMessage, stream: Duplex, head: Buffer): Promise<void> {
+		const onError = () => stream.destroy();
+		stream.on("error", onError);
 		const url = parseUrl(`http://gateway${request.url ?? ""}`);
-		const path = url?.pathname;
-		const admission = await this.#admit(request, path);
-		if (admission.refusal) return this.#refuse(request, path, socket, admission.refusal);
-		const introduction = path === "/device" ? this.#introduction(request, admission.deviceId) : undefined;
-		if (introduction && "status" in introduction) return this.#refuse(request, path, socket, introduction);
-		const batchMs = path === "/monitor" ? readBatch(url?.searchParams) : undefined;
-		if (typeof batchMs === "object") return this.#refuse(request, path, socket, batchMs);
-		socket.off("error", onError);
-		this.#server.handleUpgrade(request, socket, head, (webSocket) => {
-			if (introduction) this.#options.devices.accept(webSocket, introduction);
-			else this.#options.monitors.accept(webSocket, socket, remoteAddressOf(request), batchMs);
+		const accept = await this.#admit(request, stream, url);
+		if (typeof accept !== "function") return this.#refuse(request, stream, url, accept);
+		stream.off("error", onError);
+		this.#server.handleUpgrade(request, stream, head, (socket) => {
+			this.#options.heartbeat.watch(socket);
+			accept(socket);
 		});
 	}
 
@@ -82,50 +92,67 @@ export class Upgrades {
 		this.#isClosed = true;
 	}
 
-	async #admit(request: IncomingMessage, path: string | undefined): Promise<Admission> {
+	async #admit(
+		request: IncomingMessage,
+		stream: Duplex,
+		url: URL | undefined,
+	): Promise<Accept | HttpRefusal> {
 		const { access } = this.#options;
+		const path = url?.pathname;
 		if (path !== "/device" && path !== "/monitor")
-			return { refusal: { status: 404, detail: "WebSockets are at /device and /monitor." } };
-		const refusal = (await this.#addresses.count(request)) ?? access.checkOrigin(request);
-		if (refusal) return { refusal };
-		const admission = await access.check(request, [path === "/device" ? "device" : "monitor"]);
+			return { status: 404, detail: "WebSockets are at /device and /monitor." };
+		const early = (await this.#addresses.count(request)) ?? access.checkOrigin(request);
+		if (early) return early;
+		const { refusal, deviceId } = await access.check(request, [path === "/device" ? "device" : "monitor"]);
+		if (refusal) return refusal;
 		// Asked last: the gateway may have begun to stop while a token was being checked.
-		if (admission.refusal) return admission;
-		if (this.#isClosed) return { refusal: { status: 503, detail: "The gateway is stopping." } };
-		return path === "/monitor" || this.#admitted.take() ? admission : { refusal: crowded() };
-	}
-
-	/** Logged, as a device cannot tell anyone why it stays away; but not for each try of who is past the limit. */
-	#refuse(request: IncomingMessage, path: string | undefined, socket: Duplex, refusal: HttpRefusal): void {
-		const { status, detail } = refusal;
-		const event = { remoteAddress: remoteAddressOf(request), path, status, problem: detail };
-		this.#options.metrics.refusedUpgrades.inc({ status });
-		if (status !== 429 && !(refusal.headers && status === 503))
-			this.#options.log.warn(event, "upgrade refused");
-		refuse(socket, refusal);
+		if (this.#isClosed) return { status: 503, detail: "The gateway is stopping." };
+		if (path === "/device") return this.#admitDevice(request, deviceId);
+		return this.#admitMonitor(request, stream, url?.searchParams.get("batch") ?? undefined);
 	}
 
 	/** @param owner the one device whose own token was shown */
-	#introduction(request: IncomingMessage, owner: string | undefined): Introduction | HttpRefusal {
+	#admitDevice(request: IncomingMessage, owner: string | undefined): Accept | HttpRefusal {
+		const { devices, publicUrl } = this.#options;
+		if (!this.#admitted.take()) return crowded();
 		const { headers } = request;
-		const version = headers["protocol-version"];
-		if (version !== undefined && version !== protocolVersion)
-			return badHeader("Protocol-Version", { path: "", expected: `must be ${protocolVersion}` });
-		const id = headers["device-id"];
-		if (id !== undefined && !matches(deviceId, id)) return badHeader("Device-Id", findProblem(deviceId, id));
-		if (owner !== undefined && id !== undefined && id !== owner)
-			return { status: 403, detail: `This token is for ${owner} alone; Device-Id must be that.` };
-		const model = headers["device-model"];
-		if (model !== undefined && !matches(modelName, model))
-			return badHeader("Device-Model", findProblem(modelName, model));
-		return {
-			deviceId: id ?? owner,
-			isBound: owner !== undefined,
-			model,
-			chip: chips.find((chip) => chip === headers["device-chip"]),
-			remoteAddress: remoteAddressOf(request),
-			baseUrl: (this.#options.publicUrl ?? reachedAt(request)).href.replace(/\/+$/, ""),
+		const said = {
+			"Protocol-Version": headers["protocol-version"],
+			"Device-Id": headers["device-id"],
+			"Device-Model": headers["device-model"],
 		};
+		if (!matches(introduction, said))
+			return { status: 400, detail: `${describeProblem(findProblem(introduction, said))}.` };
+		const named = said["Device-Id"];
+		if (owner !== undefined && named !== undefined && named !== owner)
+			return { status: 403, detail: `This token is for ${owner} alone; Device-Id must be that.` };
+		return (socket) =>
+			devices.accept(socket, {
+				deviceId: named ?? owner,
+				isBound: owner !== undefined,
+				model: said["Device-Model"],
+				chip: chips.find((chip) => chip === headers["device-chip"]),
+				remoteAddress: remoteAddressOf(request),
+				baseUrl: (publicUrl ?? reachedAt(request)).href.replace(/\/+$/, ""),
+			});
+	}
+
+	/** @param batch of the monitor's address: milliseconds */
+	#admitMonitor(request: IncomingMessage, stream: Duplex, batch: string | undefined): Accept | HttpRefusal {
+		if (batch !== undefined && !batchForm.test(batch))
+			return { status: 400, detail: "batch must be a whole number of milliseconds from 20 to 1000." };
+		const batchMs = batch === undefined ? undefined : Number(batch);
+		return (socket) => this.#options.monitors.accept(socket, stream, remoteAddressOf(request), batchMs);
+	}
+
+	/** Logged, as a device cannot tell anyone why it stays away; but not for each try of who is told to try later. */
+	#refuse(request: IncomingMessage, stream: Duplex, url: URL | undefined, refusal: HttpRefusal): void {
+		const { metrics, log } = this.#options;
+		const { status, detail: problem } = refusal;
+		metrics.refusedUpgrades.inc({ status });
+		const event = { remoteAddress: remoteAddressOf(request), path: url?.pathname, status, problem };
+		if (refusal.headers?.["Retry-After"] === undefined) log.warn(event, "upgrade refused");
+		refuse(stream, refusal);
 	}
 }
 
@@ -139,33 +166,12 @@ function crowded(): HttpRefusal {
 	};
 }
 
-/**
- * `?batch=` of a monitor's address: milliseconds.
- *
- * @returns undefined where there is none
- */
-function readBatch(query: URLSearchParams | undefined): number | undefined | HttpRefusal {
-	const text = query?.get("batch");
-	if (text === undefined || text === null) return undefined;
-	const batchMs = /^\d{1,4}$/.test(text) ? Number(text) : 0;
-	if (batchMs >= 20 && batchMs <= 1000) return batchMs;
-	return { status: 400, detail: "batch must be a whole number of milliseconds from 20 to 1000." };
-}
-
-function badHeader(name: string, problem: Problem | undefined): HttpRefusal {
-	return { status: 400, detail: `${name} ${problem?.expected}.` };
-}
-
 /** Answers on the bare socket and ends it, whether or not the client ever reads. */
-function refuse(socket: Duplex, refusal: HttpRefusal): void {
-	const body = problemText(refusal);
-	const headers = {
-		Connection: "close",
-		"Content-Type": problemMediaType,
-		"Content-Length": String(Buffer.byteLength(body)),
-		...refusal.headers,
-	};
-	const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-	socket.once("finish", () => socket.destroy());
-	socket.end(`HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n${lines.join("")}\r\n${body}`);
+function refuse(stream: Duplex, refusal: HttpRefusal): void {
+	const { headers, body } = problemOf(refusal);
+	const lines = Object.entries({ ...headers, Connection: "close" }).map(
+		([name, value]) => `${name}: ${value}\r\n`,
+	);
+	stream.once("finish", () => stream.destroy());
+	stream.end(`HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n${lines.join("")}\r\n${body}`);
 }
