@@ -25,7 +25,7 @@ import { startHeartbeat } from "./sockets/heartbeat.js";
 import { type SocketLimits, socketLimits } from "./sockets/limits.js";
 import { monitorCommands } from "./sockets/monitor-commands.js";
 import { MonitorSockets } from "./sockets/monitor-sockets.js";
-import { Upgrades } from "./sockets/upgrades.js";
+import { createUpgrades } from "./sockets/upgrades.js";
 import { errorCode, StartError } from "./start-error.js";
 import { createLog } from "./telemetry/log.js";
 import { createMetrics, type Metrics } from "./telemetry/metrics.js";
@@ -126,7 +126,7 @@ export function createGateway(options: GatewayOptions = {}) {
 	const parts = { sessions, limits, metrics, log, now };
 	const devices = new DeviceSockets(parts);
 	const monitors = new MonitorSockets({ ...parts, execute });
-	const upgrades = new Upgrades({ ...parts, access, devices, monitors, heartbeat, publicUrl });
+	const upgrades = createUpgrades({ ...parts, access, devices, monitors, heartbeat, publicUrl });
 	watchSizes(metrics, sessions, devices, monitors);
 
 	const findObstacle = async () => (closing ? "The gateway is stopping." : findDiskObstacle(dataDir));

@@ -8,7 +8,7 @@ import { checkUplink } from "../../device/protocol/messages.js";
 import type { Introduction, Session } from "../sessions/device.js";
 import { closeCodes } from "./limits.js";
 import type { SocketsOptions } from "./options.js";
-import { MinuteCounter, Pacer } from "./rates.js";
+import { createMinuteCounter, createPacer } from "./rates.js";
 
 /** A whole site that loses its network must not keep all others waiting until every monitor has heard of each device. */
 const endsATurn = 5;
@@ -31,12 +31,12 @@ export class DeviceSockets {
 			close: (code, reason) => socket.close(code, reason),
 		});
 		this.#sockets.set(socket, session);
-		const invalid = new MinuteCounter();
+		const countInvalid = createMinuteCounter();
 		let wasTooFast = false;
-		const pacer = new Pacer({
+		const pacer = createPacer({
 			socket,
 			rate: { perSecond: limits.uplinksASecond, burst: limits.uplinkBurst, now },
-			onTurn: (text) => this.#take(session, text, invalid),
+			onTurn: (text) => this.#take(session, text, countInvalid),
 			onPaused: () => {
 				metrics.pausedDevices.inc();
 				if (!wasTooFast) log.warn(namesOf(session), "too many uplinks: they wait");
@@ -87,7 +87,7 @@ export class DeviceSockets {
 	}
 
 	/** An uplink's turn has come. */
-	#take(session: Session, text: string, invalid: MinuteCounter): void {
+	#take(session: Session, text: string, countInvalid: (now: number) => number): void {
 		if (!session.connected) return;
 		const { limits, metrics, log, now } = this.#options;
 		const startedAt = performance.now();
@@ -95,7 +95,7 @@ export class DeviceSockets {
 		if (problem === undefined) return metrics.relay.observe((performance.now() - startedAt) / 1000);
 		metrics.droppedUplinks.inc();
 		log.warn({ ...namesOf(session), problem }, "uplink dropped");
-		if (invalid.count(now()) >= limits.invalidUplinksAMinute)
+		if (countInvalid(now()) >= limits.invalidUplinksAMinute)
 			this.#end(session, closeCodes.policyViolation, "too many invalid uplinks");
 	}
 

@@ -67,7 +67,7 @@ export function checkMonitorMessage(
 
 /** The `requestId` to answer with: that of the message, where it has a valid one. */
 export function requestIdOf(value: unknown): string | undefined {
-	const id = isRecord(value) && Object.hasOwn(value, "requestId") ? value.requestId : undefined;
+	const id = isRecord(value) ? value.requestId : undefined;
 	return matches(requestId, id) ? id : undefined;
 }
 

@@ -13,7 +13,7 @@ import { Monitor } from "./monitor.js";
 import type { Outcome } from "./monitor-commands.js";
 import { refuse, requestIdOf } from "./monitor-messages.js";
 import type { SocketsOptions } from "./options.js";
-import { createBrake, TokenBucket } from "./rates.js";
+import { createBrake, createBucket } from "./rates.js";
 
 export interface MonitorSocketsOptions extends SocketsOptions {
 	/** Carries out a message that was parsed from JSON; undefined: it is none. */
@@ -49,7 +49,7 @@ export class MonitorSockets {
 	accept(socket: WebSocket, stream: Duplex, remoteAddress: string, batchMs?: number): void {
 		const { limits, log, now } = this.#options;
 		const perSecond = limits.commandsASecond;
-		const bucket = new TokenBucket({ perSecond, burst: limits.commandBurst, now });
+		const mayAsk = createBucket({ perSecond, burst: limits.commandBurst, now });
 		const brake = createBrake(socket, perSecond, limits.brakeMs);
 		const monitor = new Monitor({ socket, stream, limits, batchMs });
 		this.#monitors.add(monitor);
@@ -57,7 +57,7 @@ export class MonitorSockets {
 		socket.on("message", (data, isBinary) => {
 			if (socket.readyState !== socket.OPEN) return;
 			if (isBinary) return socket.close(closeCodes.unsupportedData, "text frames only");
-			const isTooMuch = !bucket.take();
+			const isTooMuch = !mayAsk();
 			if (isTooMuch) brake();
 			this.#cork();
 			this.#answer(data.toString(), isTooMuch)

@@ -16,40 +16,32 @@ export interface Rate {
 	readonly now: () => number;
 }
 
-/** Lets a burst through, then a steady rate: a bucket of tokens that refills. */
-export class TokenBucket {
-	readonly #rate: Rate;
-	#tokens: number;
-	#filledAt: number;
-
-	constructor(rate: Rate) {
-		this.#rate = rate;
-		this.#tokens = rate.burst;
-		this.#filledAt = rate.now();
-	}
-
-	/** Takes `cost` tokens, where there is one at least; what is missing is owed. @returns false where there is none */
-	take(cost = 1): boolean {
-		const { perSecond, burst, now } = this.#rate;
+/**
+ * Lets a burst through, then a steady rate: a bucket of tokens that refills.
+ *
+ * @returns what takes `cost` tokens, where there is one at least, and says whether there was; what is missing is owed
+ */
+export function createBucket({ perSecond, burst, now }: Rate): (cost?: number) => boolean {
+	let tokens = burst;
+	let filledAt = now();
+	return (cost = 1) => {
 		const time = now();
-		const refill = (Math.max(0, time - this.#filledAt) / 1000) * perSecond;
-		this.#tokens = Math.min(burst, this.#tokens + refill);
-		this.#filledAt = time;
-		if (this.#tokens < 1) return false;
-		this.#tokens -= cost;
+		const refill = (Math.max(0, time - filledAt) / 1000) * perSecond;
+		tokens = Math.min(burst, tokens + refill);
+		filledAt = time;
+		if (tokens < 1) return false;
+		tokens -= cost;
 		return true;
-	}
+	};
 }
 
-/** Counts the events of the last minute. */
-export class MinuteCounter {
-	#times: number[] = [];
-
-	/** @param now milliseconds, from any start @returns how many fell within the last 60 s, with this one */
-	count(now: number): number {
-		this.#times = this.#times.filter((time) => now - time < 60_000);
-		return this.#times.push(now);
-	}
+/** @returns what counts an event at a time in milliseconds, and says how many fell within the last 60 s */
+export function createMinuteCounter(): (now: number) => number {
+	let times: number[] = [];
+	return (now) => {
+		times = times.filter((time) => now - time < 60_000);
+		return times.push(now);
+	};
 }
 
 /**
@@ -94,47 +86,33 @@ export interface PacerOptions {
  * For messages none of which may be lost: what comes too fast waits for its turn, and meanwhile its socket is not read. So
  * no more can wait than what was read in one go.
  */
-export class Pacer {
-	readonly #options: PacerOptions;
-	readonly #bucket: TokenBucket;
-	#waiting: string[] = [];
-	#timer: NodeJS.Timeout | undefined;
+export function createPacer({ socket, rate, onTurn, onPaused }: PacerOptions) {
+	const takeTokens = createBucket(rate);
+	const mayPass = (text: string) => takeTokens(1 + Math.floor(text.length / charactersATurn));
+	let waiting: string[] = [];
+	let timer: NodeJS.Timeout | undefined;
+	const handOn = () => {
+		const stays = waiting.findIndex((text) => !mayPass(text));
+		const passing = waiting.splice(0, stays < 0 ? waiting.length : stays);
+		for (const text of passing) onTurn(text);
+		timer = waiting.length > 0 ? setTimeout(handOn, turnsMs).unref() : undefined;
+		if (!timer) socket.resume();
+	};
+	return {
+		/** Hands a message on, at once or when its turn comes. */
+		take(text: string): void {
+			if (!timer && mayPass(text)) return onTurn(text);
+			waiting.push(text);
+			if (timer) return;
+			timer = setTimeout(handOn, turnsMs).unref();
+			socket.pause();
+			onPaused();
+		},
 
-	constructor(options: PacerOptions) {
-		this.#options = options;
-		this.#bucket = new TokenBucket(options.rate);
-	}
-
-	/** Hands a message on, at once or when its turn comes. */
-	take(text: string): void {
-		if (this.#timer === undefined && this.#mayPass(text)) return this.#options.onTurn(text);
-		this.#waiting.push(text);
-		if (this.#timer !== undefined) return;
-		this.#options.socket.pause();
-		this.#plan();
-		this.#options.onPaused();
-	}
-
-	/** What still waits is dropped. */
-	close(): void {
-		clearTimeout(this.#timer);
-		this.#waiting = [];
-	}
-
-	#plan(): void {
-		this.#timer = setTimeout(() => this.#handOn(), turnsMs).unref();
-	}
-
-	#handOn(): void {
-		const stays = this.#waiting.findIndex((text) => !this.#mayPass(text));
-		const passing = this.#waiting.splice(0, stays < 0 ? this.#waiting.length : stays);
-		for (const text of passing) this.#options.onTurn(text);
-		if (this.#waiting.length > 0) return this.#plan();
-		this.#timer = undefined;
-		this.#options.socket.resume();
-	}
-
-	#mayPass(text: string): boolean {
-		return this.#bucket.take(1 + Math.floor(text.length / charactersATurn));
-	}
+		/** What still waits is dropped. */
+		close(): void {
+			clearTimeout(timer);
+			waiting = [];
+		},
+	};
 }

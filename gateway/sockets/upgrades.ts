@@ -20,14 +20,16 @@ import type { Access } from "../access/access.js";
 import { AddressLimit } from "../access/address-limit.js";
 import { parseUrl, reachedAt, remoteAddressOf } from "../access/origin.js";
 import { type HttpRefusal, problemOf } from "../problem.js";
+import type { Introduction } from "../sessions/device.js";
 import type { DeviceSockets } from "./device-sockets.js";
 import type { Heartbeat } from "./heartbeat.js";
+import type { SocketLimits } from "./limits.js";
 import type { MonitorSockets } from "./monitor-sockets.js";
 import type { SocketsOptions } from "./options.js";
-import { TokenBucket } from "./rates.js";
+import { createBucket } from "./rates.js";
 
 /** What a device says of itself. A chip that is not known is no reason to keep it out. */
-const introduction = object({
+const deviceHeaders = object({
 	"Protocol-Version": optional(oneOf("1")),
 	"Device-Id": optional(deviceId),
 	"Device-Model": optional(oneOf(...models)),
@@ -47,113 +49,109 @@ export interface UpgradesOptions extends SocketsOptions {
 /** Takes on the socket of a request that is let in. */
 type Accept = (socket: WebSocket) => void;
 
-export class Upgrades {
-	readonly #options: UpgradesOptions;
-	readonly #server: WebSocketServer;
-	readonly #addresses: AddressLimit;
-	readonly #admitted: TokenBucket;
-	#isClosed = false;
+export type Upgrades = ReturnType<typeof createUpgrades>;
 
-	constructor(options: UpgradesOptions) {
-		this.#options = options;
-		const { limits, now } = options;
-		const serverOptions = {
-			noServer: true,
-			clientTracking: false,
-			perMessageDeflate: false,
-			maxPayload: limits.maxFrameBytes,
-			closeTimeout: limits.closeTimeoutMs,
-		};
-		this.#server = new WebSocketServer(serverOptions);
-		this.#addresses = new AddressLimit({
-			points: limits.upgradesInTwoSeconds,
-			seconds: 2,
-			what: "connections",
-		});
-		this.#admitted = new TokenBucket({ perSecond: limits.devicesASecond, burst: limits.deviceBurst, now });
-	}
+export function createUpgrades(options: UpgradesOptions) {
+	const { access, devices, monitors, heartbeat, limits, publicUrl, metrics, log, now } = options;
+	const { upgradesInTwoSeconds: points, devicesASecond: perSecond, deviceBurst: burst } = limits;
+	const addresses = new AddressLimit({ points, seconds: 2, what: "connections" });
+	const hasRoom = createBucket({ perSecond, burst, now });
+	const server = createWebSocketServer(limits);
+	let isClosed = false;
 
-	/** Answers a request to upgrade; to be called for each `upgrade` event of the HTTP server. */
-	async handle(request: IncomingMessage, stream: Duplex, head: Buffer): Promise<void> {
-		const onError = () => stream.destroy();
-		stream.on("error", onError);
-		const url = parseUrl(`http://gateway${request.url ?? ""}`);
-		const accept = await this.#admit(request, stream, url);
-		if (typeof accept !== "function") return this.#refuse(request, stream, url, accept);
-		stream.off("error", onError);
-		this.#server.handleUpgrade(request, stream, head, (socket) => {
-			this.#options.heartbeat.watch(socket);
-			accept(socket);
-		});
-	}
-
-	/** From now on every upgrade is refused. */
-	close(): void {
-		this.#isClosed = true;
-	}
-
-	async #admit(
-		request: IncomingMessage,
-		stream: Duplex,
-		url: URL | undefined,
-	): Promise<Accept | HttpRefusal> {
-		const { access } = this.#options;
+	async function admit(request: IncomingMessage, stream: Duplex, url: URL | undefined) {
 		const path = url?.pathname;
 		if (path !== "/device" && path !== "/monitor")
 			return { status: 404, detail: "WebSockets are at /device and /monitor." };
-		const early = (await this.#addresses.count(request)) ?? access.checkOrigin(request);
+		const early = (await addresses.count(request)) ?? access.checkOrigin(request);
 		if (early) return early;
 		const { refusal, deviceId } = await access.check(request, [path === "/device" ? "device" : "monitor"]);
 		if (refusal) return refusal;
 		// Asked last: the gateway may have begun to stop while a token was being checked.
-		if (this.#isClosed) return { status: 503, detail: "The gateway is stopping." };
-		if (path === "/device") return this.#admitDevice(request, deviceId);
-		return this.#admitMonitor(request, stream, url?.searchParams.get("batch") ?? undefined);
+		if (isClosed) return { status: 503, detail: "The gateway is stopping." };
+		if (path === "/device") return admitDevice(request, deviceId);
+		return admitMonitor(request, stream, url?.searchParams.get("batch") ?? undefined);
 	}
 
 	/** @param owner the one device whose own token was shown */
-	#admitDevice(request: IncomingMessage, owner: string | undefined): Accept | HttpRefusal {
-		const { devices, publicUrl } = this.#options;
-		if (!this.#admitted.take()) return crowded();
-		const { headers } = request;
-		const said = {
-			"Protocol-Version": headers["protocol-version"],
-			"Device-Id": headers["device-id"],
-			"Device-Model": headers["device-model"],
-		};
-		if (!matches(introduction, said))
-			return { status: 400, detail: `${describeProblem(findProblem(introduction, said))}.` };
-		const named = said["Device-Id"];
-		if (owner !== undefined && named !== undefined && named !== owner)
-			return { status: 403, detail: `This token is for ${owner} alone; Device-Id must be that.` };
-		return (socket) =>
-			devices.accept(socket, {
-				deviceId: named ?? owner,
-				isBound: owner !== undefined,
-				model: said["Device-Model"],
-				chip: chips.find((chip) => chip === headers["device-chip"]),
-				remoteAddress: remoteAddressOf(request),
-				baseUrl: (publicUrl ?? reachedAt(request)).href.replace(/\/+$/, ""),
-			});
+	function admitDevice(request: IncomingMessage, owner: string | undefined): Accept | HttpRefusal {
+		if (!hasRoom()) return crowded();
+		const introduction = readIntroduction(request, owner, publicUrl);
+		return "status" in introduction ? introduction : (socket) => devices.accept(socket, introduction);
 	}
 
-	/** @param batch of the monitor's address: milliseconds */
-	#admitMonitor(request: IncomingMessage, stream: Duplex, batch: string | undefined): Accept | HttpRefusal {
+	/** @param batch milliseconds */
+	function admitMonitor(request: IncomingMessage, stream: Duplex, batch?: string): Accept | HttpRefusal {
 		if (batch !== undefined && !batchForm.test(batch))
 			return { status: 400, detail: "batch must be a whole number of milliseconds from 20 to 1000." };
 		const batchMs = batch === undefined ? undefined : Number(batch);
-		return (socket) => this.#options.monitors.accept(socket, stream, remoteAddressOf(request), batchMs);
+		return (socket) => monitors.accept(socket, stream, remoteAddressOf(request), batchMs);
 	}
 
-	/** Logged, as a device cannot tell anyone why it stays away; but not for each try of who is told to try later. */
-	#refuse(request: IncomingMessage, stream: Duplex, url: URL | undefined, refusal: HttpRefusal): void {
-		const { metrics, log } = this.#options;
-		const { status, detail: problem } = refusal;
-		metrics.refusedUpgrades.inc({ status });
-		const event = { remoteAddress: remoteAddressOf(request), path: url?.pathname, status, problem };
-		if (refusal.headers?.["Retry-After"] === undefined) log.warn(event, "upgrade refused");
-		refuse(stream, refusal);
-	}
+	return {
+		/** Answers a request to upgrade; to be called for each `upgrade` event of the HTTP server. */
+		async handle(request: IncomingMessage, stream: Duplex, head: Buffer): Promise<void> {
+			const onError = () => stream.destroy();
+			stream.on("error", onError);
+			const url = parseUrl(`http://gateway${request.url ?? ""}`);
+			const admission = await admit(request, stream, url);
+			if ("status" in admission) {
+				const { status, detail: problem, headers } = admission;
+				metrics.refusedUpgrades.inc({ status });
+				const event = { remoteAddress: remoteAddressOf(request), path: url?.pathname, status, problem };
+				// A device cannot tell anyone why it stays away; but one line for each try of a crowd would fill the log.
+				if (headers?.["Retry-After"] === undefined) log.warn(event, "upgrade refused");
+				return refuse(stream, admission);
+			}
+			stream.off("error", onError);
+			server.handleUpgrade(request, stream, head, (socket) => {
+				heartbeat.watch(socket);
+				admission(socket);
+			});
+		},
+
+		/** From now on every upgrade is refused. */
+		close(): void {
+			isClosed = true;
+		},
+	};
+}
+
+function createWebSocketServer(limits: SocketLimits): WebSocketServer {
+	const options = {
+		noServer: true,
+		clientTracking: false,
+		perMessageDeflate: false,
+		maxPayload: limits.maxFrameBytes,
+		closeTimeout: limits.closeTimeoutMs,
+	};
+	return new WebSocketServer(options);
+}
+
+function readIntroduction(
+	request: IncomingMessage,
+	owner: string | undefined,
+	publicUrl: URL | undefined,
+): Introduction | HttpRefusal {
+	const { headers } = request;
+	const said = {
+		"Protocol-Version": headers["protocol-version"],
+		"Device-Id": headers["device-id"],
+		"Device-Model": headers["device-model"],
+	};
+	if (!matches(deviceHeaders, said))
+		return { status: 400, detail: `${describeProblem(findProblem(deviceHeaders, said))}.` };
+	const { "Device-Id": named = owner, "Device-Model": model } = said;
+	if (owner !== undefined && named !== owner)
+		return { status: 403, detail: `This token is for ${owner} alone; Device-Id must be that.` };
+	return {
+		deviceId: named,
+		isBound: owner !== undefined,
+		model,
+		chip: chips.find((chip) => chip === headers["device-chip"]),
+		remoteAddress: remoteAddressOf(request),
+		baseUrl: (publicUrl ?? reachedAt(request)).href.replace(/\/+$/, ""),
+	};
 }
 
 /** Drawn at random, so that those who are refused together do not come back together. */
@@ -168,10 +166,8 @@ function crowded(): HttpRefusal {
 
 /** Answers on the bare socket and ends it, whether or not the client ever reads. */
 function refuse(stream: Duplex, refusal: HttpRefusal): void {
-	const { headers, body } = problemOf(refusal);
-	const lines = Object.entries({ ...headers, Connection: "close" }).map(
-		([name, value]) => `${name}: ${value}\r\n`,
-	);
+	const { headers, body } = problemOf({ ...refusal, headers: { ...refusal.headers, Connection: "close" } });
+	const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
 	stream.once("finish", () => stream.destroy());
 	stream.end(`HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n${lines.join("")}\r\n${body}`);
 }
