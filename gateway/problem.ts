@@ -16,11 +16,8 @@ export interface HttpRefusal {
 /** The body of RFC 9457, section 3, and all headers that go with it. */
 export function problemOf({ status, detail, headers }: HttpRefusal) {
 	const body = JSON.stringify({ type: "about:blank", title: STATUS_CODES[status], status, detail });
-	const length = Buffer.byteLength(body);
-	return {
-		headers: { ...headers, "Content-Type": "application/problem+json", "Content-Length": length },
-		body,
-	};
+	const described = { "Content-Type": "application/problem+json", "Content-Length": Buffer.byteLength(body) };
+	return { headers: { ...headers, ...described }, body };
 }
 
 /** Ends a response with the refusal. */

@@ -8,24 +8,32 @@ import { checkUplink } from "../../device/protocol/messages.js";
 import type { Introduction, Session } from "../sessions/device.js";
 import { closeCodes } from "./limits.js";
 import type { SocketsOptions } from "./options.js";
-import { createMinuteCounter, createPacer } from "./rates.js";
+import { createMinuteCounter, Pacer, type Rate } from "./rates.js";
 
 /** A whole site that loses its network must not keep all others waiting until every monitor has heard of each device. */
 const endsATurn = 5;
 
 export class DeviceSockets {
 	readonly #options: SocketsOptions;
+	/** At which each device is read. */
+	readonly #rate: Rate;
 	readonly #sockets = new Map<WebSocket, Session>();
 	/** Whose sockets are gone, and which are still to be ended. */
 	readonly #gone: Session[] = [];
 
 	constructor(options: SocketsOptions) {
 		this.#options = options;
+		const { limits, now, metrics } = options;
+		this.#rate = { perSecond: limits.uplinksASecond, burst: limits.uplinkBurst, now };
+		const unread = () =>
+			[...this.#sockets.keys()].reduce((bytes, socket) => bytes + socket.bufferedAmount, 0);
+		metrics.watch("gateway_sessions", "Devices that are connected", () => this.#sockets.size);
+		metrics.watch("gateway_device_queue_bytes", "Bytes that devices have not read yet", unread);
 	}
 
 	/** Takes on a socket whose upgrade has been checked. */
 	accept(socket: WebSocket, introduction: Introduction): void {
-		const { sessions, limits, metrics, log, now } = this.#options;
+		const { sessions, metrics, log } = this.#options;
 		const session = sessions.open(introduction, {
 			send: (text) => this.#send(socket, text),
 			close: (code, reason) => socket.close(code, reason),
@@ -33,16 +41,13 @@ export class DeviceSockets {
 		this.#sockets.set(socket, session);
 		const countInvalid = createMinuteCounter();
 		let wasTooFast = false;
-		const pacer = createPacer({
-			socket,
-			rate: { perSecond: limits.uplinksASecond, burst: limits.uplinkBurst, now },
-			onTurn: (text) => this.#take(session, text, countInvalid),
-			onPaused: () => {
-				metrics.pausedDevices.inc();
-				if (!wasTooFast) log.warn(namesOf(session), "too many uplinks: they wait");
-				wasTooFast = true;
-			},
-		});
+		const onTurn = (text: string) => this.#take(session, text, countInvalid);
+		const onPaused = () => {
+			metrics.pausedDevices.inc();
+			if (!wasTooFast) log.warn(namesOf(session), "too many uplinks: they wait");
+			wasTooFast = true;
+		};
+		const pacer = new Pacer(socket, this.#rate, onTurn, onPaused);
 		socket.on("message", (data, isBinary) => {
 			if (!session.connected) return;
 			if (isBinary) return this.#end(session, closeCodes.unsupportedData, "text frames only");
@@ -57,16 +62,6 @@ export class DeviceSockets {
 			log.debug({ ...namesOf(session), code }, "device socket closed");
 			if (this.#gone.push(session) === 1) setImmediate(() => this.#endGone());
 		});
-	}
-
-	/** Bytes that devices have not read yet. */
-	get backlog(): number {
-		return [...this.#sockets.keys()].reduce((bytes, { bufferedAmount }) => bytes + bufferedAmount, 0);
-	}
-
-	/** Devices that are connected. */
-	get size(): number {
-		return this.#sockets.size;
 	}
 
 	/** Closes every socket with 1001. */

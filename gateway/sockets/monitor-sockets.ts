@@ -9,11 +9,11 @@ import type { Session } from "../sessions/device.js";
 import { type ChangeReason, deviceMessageText, statusUpdateText } from "../sessions/view.js";
 import { parseJson } from "./device-sockets.js";
 import { closeCodes } from "./limits.js";
-import { Monitor } from "./monitor.js";
+import { createMonitor, type Monitor } from "./monitor.js";
 import type { Outcome } from "./monitor-commands.js";
 import { refuse, requestIdOf } from "./monitor-messages.js";
 import type { SocketsOptions } from "./options.js";
-import { createBrake, createBucket } from "./rates.js";
+import { createBrake, TokenBucket } from "./rates.js";
 
 export interface MonitorSocketsOptions extends SocketsOptions {
 	/** Carries out a message that was parsed from JSON; undefined: it is none. */
@@ -28,16 +28,10 @@ export class MonitorSockets {
 
 	constructor(options: MonitorSocketsOptions) {
 		this.#options = options;
-	}
-
-	/** Bytes that monitors have not read yet. */
-	get backlog(): number {
-		return [...this.#monitors].reduce((bytes, { unread }) => bytes + unread, 0);
-	}
-
-	/** Monitors that are connected. */
-	get size(): number {
-		return this.#monitors.size;
+		const { watch } = options.metrics;
+		const unread = () => [...this.#monitors].reduce((bytes, monitor) => bytes + monitor.unread, 0);
+		watch("gateway_monitors", "Monitors that are connected", () => this.#monitors.size);
+		watch("gateway_monitor_queue_bytes", "Bytes that monitors have not read yet", unread);
 	}
 
 	/**
@@ -49,15 +43,15 @@ export class MonitorSockets {
 	accept(socket: WebSocket, stream: Duplex, remoteAddress: string, batchMs?: number): void {
 		const { limits, log, now } = this.#options;
 		const perSecond = limits.commandsASecond;
-		const mayAsk = createBucket({ perSecond, burst: limits.commandBurst, now });
+		const bucket = new TokenBucket({ perSecond, burst: limits.commandBurst, now });
 		const brake = createBrake(socket, perSecond, limits.brakeMs);
-		const monitor = new Monitor({ socket, stream, limits, batchMs });
+		const monitor = createMonitor(socket, stream, limits, batchMs);
 		this.#monitors.add(monitor);
-		log.info({ remoteAddress, monitors: this.size }, "monitor connected");
+		log.info({ remoteAddress, monitors: this.#monitors.size }, "monitor connected");
 		socket.on("message", (data, isBinary) => {
 			if (socket.readyState !== socket.OPEN) return;
 			if (isBinary) return socket.close(closeCodes.unsupportedData, "text frames only");
-			const isTooMuch = !mayAsk();
+			const isTooMuch = !bucket.take();
 			if (isTooMuch) brake();
 			this.#cork();
 			this.#answer(data.toString(), isTooMuch)
@@ -69,7 +63,7 @@ export class MonitorSockets {
 		);
 		socket.on("close", (code) => {
 			this.#monitors.delete(monitor);
-			log.info({ remoteAddress, code, monitors: this.size }, "monitor disconnected");
+			log.info({ remoteAddress, code, monitors: this.#monitors.size }, "monitor disconnected");
 		});
 		monitor.sendSnapshot(this.#snapshot());
 	}

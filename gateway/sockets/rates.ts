@@ -16,23 +16,29 @@ export interface Rate {
 	readonly now: () => number;
 }
 
-/**
- * Lets a burst through, then a steady rate: a bucket of tokens that refills.
- *
- * @returns what takes `cost` tokens, where there is one at least, and says whether there was; what is missing is owed
- */
-export function createBucket({ perSecond, burst, now }: Rate): (cost?: number) => boolean {
-	let tokens = burst;
-	let filledAt = now();
-	return (cost = 1) => {
+/** Lets a burst through, then a steady rate: a bucket of tokens that refills. */
+export class TokenBucket {
+	readonly #rate: Rate;
+	#tokens: number;
+	#filledAt: number;
+
+	constructor(rate: Rate) {
+		this.#rate = rate;
+		this.#tokens = rate.burst;
+		this.#filledAt = rate.now();
+	}
+
+	/** Takes `cost` tokens, where there is one at least; what is missing is owed. @returns false where there is none */
+	take(cost = 1): boolean {
+		const { perSecond, burst, now } = this.#rate;
 		const time = now();
-		const refill = (Math.max(0, time - filledAt) / 1000) * perSecond;
-		tokens = Math.min(burst, tokens + refill);
-		filledAt = time;
-		if (tokens < 1) return false;
-		tokens -= cost;
+		const refill = (Math.max(0, time - this.#filledAt) / 1000) * perSecond;
+		this.#tokens = Math.min(burst, this.#tokens + refill);
+		this.#filledAt = time;
+		if (this.#tokens < 1) return false;
+		this.#tokens -= cost;
 		return true;
-	};
+	}
 }
 
 /** @returns what counts an event at a time in milliseconds, and says how many fell within the last 60 s */
@@ -73,46 +79,59 @@ export function createBrake(socket: Readable, perSecond: number, maxMs: number):
 const charactersATurn = 2048;
 const turnsMs = 50;
 
-export interface PacerOptions {
-	readonly socket: Readable;
-	readonly rate: Rate;
-	/** A message's turn has come. */
-	readonly onTurn: (text: string) => void;
-	/** A message has to wait, and none did before. */
-	readonly onPaused: () => void;
-}
-
 /**
  * For messages none of which may be lost: what comes too fast waits for its turn, and meanwhile its socket is not read. So
- * no more can wait than what was read in one go.
+ * no more can wait than what was read in one go. A class, as functions of its own would be much of a connection's memory.
  */
-export function createPacer({ socket, rate, onTurn, onPaused }: PacerOptions) {
-	const takeTokens = createBucket(rate);
-	const mayPass = (text: string) => takeTokens(1 + Math.floor(text.length / charactersATurn));
-	let waiting: string[] = [];
-	let timer: NodeJS.Timeout | undefined;
-	const handOn = () => {
-		const stays = waiting.findIndex((text) => !mayPass(text));
-		const passing = waiting.splice(0, stays < 0 ? waiting.length : stays);
-		for (const text of passing) onTurn(text);
-		timer = waiting.length > 0 ? setTimeout(handOn, turnsMs).unref() : undefined;
-		if (!timer) socket.resume();
-	};
-	return {
-		/** Hands a message on, at once or when its turn comes. */
-		take(text: string): void {
-			if (!timer && mayPass(text)) return onTurn(text);
-			waiting.push(text);
-			if (timer) return;
-			timer = setTimeout(handOn, turnsMs).unref();
-			socket.pause();
-			onPaused();
-		},
+export class Pacer {
+	readonly #socket: Readable;
+	readonly #bucket: TokenBucket;
+	readonly #onTurn: (text: string) => void;
+	readonly #onPaused: () => void;
+	#waiting: string[] = [];
+	#timer: NodeJS.Timeout | undefined;
 
-		/** What still waits is dropped. */
-		close(): void {
-			clearTimeout(timer);
-			waiting = [];
-		},
-	};
+	/**
+	 * @param onTurn a message's turn has come
+	 * @param onPaused a message has to wait, and none did before
+	 */
+	constructor(socket: Readable, rate: Rate, onTurn: (text: string) => void, onPaused: () => void) {
+		this.#socket = socket;
+		this.#bucket = new TokenBucket(rate);
+		this.#onTurn = onTurn;
+		this.#onPaused = onPaused;
+	}
+
+	/** Hands a message on, at once or when its turn comes. */
+	take(text: string): void {
+		if (!this.#timer && this.#mayPass(text)) return this.#onTurn(text);
+		this.#waiting.push(text);
+		if (this.#timer) return;
+		this.#plan();
+		this.#socket.pause();
+		this.#onPaused();
+	}
+
+	/** What still waits is dropped. */
+	close(): void {
+		clearTimeout(this.#timer);
+		this.#waiting = [];
+	}
+
+	#plan(): void {
+		this.#timer = setTimeout(() => this.#handOn(), turnsMs).unref();
+	}
+
+	#handOn(): void {
+		const stays = this.#waiting.findIndex((text) => !this.#mayPass(text));
+		const passing = this.#waiting.splice(0, stays < 0 ? this.#waiting.length : stays);
+		for (const text of passing) this.#onTurn(text);
+		if (this.#waiting.length > 0) return this.#plan();
+		this.#timer = undefined;
+		this.#socket.resume();
+	}
+
+	#mayPass(text: string): boolean {
+		return this.#bucket.take(1 + Math.floor(text.length / charactersATurn));
+	}
 }

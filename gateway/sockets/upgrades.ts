@@ -23,10 +23,9 @@ import { type HttpRefusal, problemOf } from "../problem.js";
 import type { Introduction } from "../sessions/device.js";
 import type { DeviceSockets } from "./device-sockets.js";
 import type { Heartbeat } from "./heartbeat.js";
-import type { SocketLimits } from "./limits.js";
 import type { MonitorSockets } from "./monitor-sockets.js";
 import type { SocketsOptions } from "./options.js";
-import { createBucket } from "./rates.js";
+import { TokenBucket } from "./rates.js";
 
 /** What a device says of itself. A chip that is not known is no reason to keep it out. */
 const deviceHeaders = object({
@@ -55,8 +54,14 @@ export function createUpgrades(options: UpgradesOptions) {
 	const { access, devices, monitors, heartbeat, limits, publicUrl, metrics, log, now } = options;
 	const { upgradesInTwoSeconds: points, devicesASecond: perSecond, deviceBurst: burst } = limits;
 	const addresses = new AddressLimit({ points, seconds: 2, what: "connections" });
-	const hasRoom = createBucket({ perSecond, burst, now });
-	const server = createWebSocketServer(limits);
+	const room = new TokenBucket({ perSecond, burst, now });
+	const bounds = { maxPayload: limits.maxFrameBytes, closeTimeout: limits.closeTimeoutMs };
+	const server = new WebSocketServer({
+		noServer: true,
+		clientTracking: false,
+		perMessageDeflate: false,
+		...bounds,
+	});
 	let isClosed = false;
 
 	async function admit(request: IncomingMessage, stream: Duplex, url: URL | undefined) {
@@ -73,10 +78,9 @@ export function createUpgrades(options: UpgradesOptions) {
 		return admitMonitor(request, stream, url?.searchParams.get("batch") ?? undefined);
 	}
 
-	/** @param owner the one device whose own token was shown */
 	function admitDevice(request: IncomingMessage, owner: string | undefined): Accept | HttpRefusal {
-		if (!hasRoom()) return crowded();
-		const introduction = readIntroduction(request, owner, publicUrl);
+		if (!room.take()) return crowded();
+		const introduction = introduce(request, publicUrl, owner);
 		return "status" in introduction ? introduction : (socket) => devices.accept(socket, introduction);
 	}
 
@@ -117,22 +121,8 @@ export function createUpgrades(options: UpgradesOptions) {
 	};
 }
 
-function createWebSocketServer(limits: SocketLimits): WebSocketServer {
-	const options = {
-		noServer: true,
-		clientTracking: false,
-		perMessageDeflate: false,
-		maxPayload: limits.maxFrameBytes,
-		closeTimeout: limits.closeTimeoutMs,
-	};
-	return new WebSocketServer(options);
-}
-
-function readIntroduction(
-	request: IncomingMessage,
-	owner: string | undefined,
-	publicUrl: URL | undefined,
-): Introduction | HttpRefusal {
+/** @param owner the one device whose own token was shown */
+function introduce(request: IncomingMessage, publicUrl?: URL, owner?: string): Introduction | HttpRefusal {
 	const { headers } = request;
 	const said = {
 		"Protocol-Version": headers["protocol-version"],
@@ -156,12 +146,9 @@ function readIntroduction(
 
 /** Drawn at random, so that those who are refused together do not come back together. */
 function crowded(): HttpRefusal {
-	const seconds = 1 + Math.floor(Math.random() * 10);
-	return {
-		status: 503,
-		detail: `Too many devices connect at this moment; try again in ${seconds} s.`,
-		headers: { "Retry-After": String(seconds) },
-	};
+	const seconds = String(1 + Math.floor(Math.random() * 10));
+	const detail = `Too many devices connect at this moment; try again in ${seconds} s.`;
+	return { status: 503, detail, headers: { "Retry-After": seconds } };
 }
 
 /** Answers on the bare socket and ends it, whether or not the client ever reads. */

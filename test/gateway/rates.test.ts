@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { createBrake, createPacer } from "../../gateway/sockets/rates.js";
+import { createBrake, Pacer } from "../../gateway/sockets/rates.js";
 
 /** A socket that notes what is done to it, and time that stands still. */
 function stage(t: TestContext) {
@@ -22,7 +22,7 @@ function pacer(t: TestContext) {
 	const taken: string[] = [];
 	const rate = { perSecond: 10, burst: 10, now: Date.now };
 	const onTurn = (text: string) => void taken.push(text);
-	return { calls, taken, pacer: createPacer({ socket, rate, onTurn, onPaused: () => calls.push("told") }) };
+	return { calls, taken, pacer: new Pacer(socket, rate, onTurn, () => calls.push("told")) };
 }
 
 test("a socket is not read for as long as its surplus would have taken", async (t) => {
