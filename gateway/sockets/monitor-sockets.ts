@@ -121,12 +121,12 @@ export class MonitorSockets {
 		const outcome: Outcome = isTooMuch
 			? refuse("rate_limited", `send at most ${limits.commandsASecond} messages a second`)
 			: await execute(value);
-		const { refusal } = outcome;
 		const requestId = requestIdOf(value);
-		if (outcome.refusal) metrics.refusedCommands.inc({ code: outcome.refusal.code });
-		else metrics.commands.inc({ type: outcome.command });
-		return JSON.stringify(
-			refusal ? { type: "error", requestId, ...refusal } : { type: "ack", requestId, ...outcome },
-		);
+		if (outcome.refusal) {
+			metrics.refusedCommands.inc({ code: outcome.refusal.code });
+			return JSON.stringify({ type: "error", requestId, ...outcome.refusal });
+		}
+		metrics.commands.inc({ type: outcome.command });
+		return JSON.stringify({ type: "ack", requestId, ...outcome });
 	}
 }

@@ -37,7 +37,7 @@ const deviceHeaders = object({
 /** 20 to 1000 milliseconds. */
 const batchForm = /^([2-9]\d|[1-9]\d\d|1000)$/;
 
-export interface UpgradesOptions extends SocketsOptions {
+export interface UpgradesOptions extends Omit<SocketsOptions, "sessions"> {
 	readonly access: Access;
 	readonly devices: DeviceSockets;
 	readonly monitors: MonitorSockets;
