@@ -36,7 +36,10 @@ export class DeviceSockets {
 		const { sessions, metrics, log } = this.#options;
 		const session = sessions.open(introduction, {
 			send: (text) => this.#send(socket, text),
-			close: (code, reason) => socket.close(code, reason),
+			close: (code, reason) => {
+				pacer.close();
+				socket.close(code, reason);
+			},
 		});
 		this.#sockets.set(socket, session);
 		const countInvalid = createMinuteCounter();
@@ -66,7 +69,7 @@ export class DeviceSockets {
 
 	/** Closes every socket with 1001. */
 	close(): void {
-		for (const socket of this.#sockets.keys()) socket.close(closeCodes.goingAway, "the gateway stops");
+		for (const { link } of this.#sockets.values()) link.close(closeCodes.goingAway, "the gateway stops");
 	}
 
 	/** Every connection has ended: now every session has. */

@@ -47,7 +47,7 @@ export function createMonitor(socket: WebSocket, stream: Duplex, limits: SocketL
 			else write(frame);
 			if (!hasMoreThan(limits.stuckMonitorBytes)) return;
 			waiting.clear();
-			socket.close(closeCodes.tryAgainLater, "reads too slowly");
+			close(closeCodes.tryAgainLater, "reads too slowly");
 		},
 
 		/** Sends a session's record; it shows the newest state, so a report that waits is not needed any more. */
@@ -65,13 +65,19 @@ export function createMonitor(socket: WebSocket, stream: Duplex, limits: SocketL
 		/** Starts the closing handshake, after what is gathered has been sent. */
 		close(code: number, reason: string): void {
 			batch?.send();
-			socket.close(code, reason);
+			close(code, reason);
 		},
 	};
 	return monitor;
 
 	function write(text: Buffer): void {
 		if (socket.readyState === socket.OPEN) socket.send(text, { binary: false }, sendWaiting);
+	}
+
+	/** While it is braked it is not read, and we would not hear its goodbye. */
+	function close(code: number, reason: string): void {
+		socket.resume();
+		socket.close(code, reason);
 	}
 
 	/** Called when something was written: the monitor may have caught up. */

@@ -90,6 +90,7 @@ export class Pacer {
 	readonly #onPaused: () => void;
 	#waiting: string[] = [];
 	#timer: NodeJS.Timeout | undefined;
+	#isClosed = false;
 
 	/**
 	 * @param onTurn a message's turn has come
@@ -104,6 +105,7 @@ export class Pacer {
 
 	/** Hands a message on, at once or when its turn comes. */
 	take(text: string): void {
+		if (this.#isClosed) return;
 		if (!this.#timer && this.#mayPass(text)) return this.#onTurn(text);
 		this.#waiting.push(text);
 		if (this.#timer) return;
@@ -112,10 +114,13 @@ export class Pacer {
 		this.#onPaused();
 	}
 
-	/** What still waits is dropped. */
+	/** What waits or still comes is dropped, and the socket is read again, or it would not hear the other side's goodbye. */
 	close(): void {
+		this.#isClosed = true;
 		clearTimeout(this.#timer);
+		this.#timer = undefined;
 		this.#waiting = [];
+		this.#socket.resume();
 	}
 
 	#plan(): void {

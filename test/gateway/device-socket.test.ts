@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
-import { describe, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
 import { createLog } from "../../gateway/telemetry/log.js";
 import { altered, sampleReport } from "../../scripts/fixtures/sample-report.js";
 import { bearer, type Client, deviceToken, monitorToken, reportWithVolume, runGateway } from "./running.js";
@@ -242,6 +242,58 @@ describe("a device that sends too much", () => {
 		now += 1000;
 		assert.deepEqual(await volumes(monitor, 10), reports.slice(10));
 		assert.equal((await device.closed).code, 1006);
+	});
+
+	test("and dies while it waits is noticed, and comes back under its name", async (t) => {
+		let now = 0;
+		const gateway = await runGateway(t, { now: () => now, limits: { uplinkBurst: 5, pingIntervalMs: 20 } });
+		const monitor = await gateway.monitor();
+		const device = await gateway.device(named);
+		busy(device);
+		assert.deepEqual(await volumes(monitor, 5), reports.slice(0, 5));
+		device.socket.terminate();
+		await monitor.change("disconnected");
+		now += 1000;
+		const again = await gateway.device(named);
+		again.send(reportWithVolume(50));
+		assert.deepEqual(await volumes(monitor, 1), [reportWithVolume(50)]);
+	});
+
+	describe("takes part in its connection's end", () => {
+		/** How each connection ended, as the gateway saw it: 1006 where the other side did not take part. */
+		const run = async (t: TestContext) => {
+			const codes: unknown[] = [];
+			const log = createLog("debug", {
+				write: (line) => {
+					const { msg, code } = JSON.parse(line);
+					if (msg === "device socket closed") codes.push(code);
+				},
+			});
+			const limits = { uplinkBurst: 5, closeTimeoutMs: 200 };
+			const gateway = await runGateway(t, { log, now: () => 0, limits });
+			const monitor = await gateway.monitor();
+			const device = await gateway.device(named);
+			// More than is read in one go.
+			for (let round = 0; round < 20; round += 1) busy(device);
+			assert.deepEqual(await volumes(monitor, 5), reports.slice(0, 5));
+			return { gateway, monitor, codes };
+		};
+
+		test("where it is replaced, and says no more", async (t) => {
+			const { gateway, monitor, codes } = await run(t);
+			const again = await gateway.device(named);
+			await monitor.change("replaced");
+			again.send(reportWithVolume(50));
+			assert.deepEqual(await volumes(monitor, 1), [reportWithVolume(50)]);
+			await gateway.gateway.close();
+			assert.deepEqual(codes, [4001, 1001]);
+		});
+
+		test("where the gateway stops", async (t) => {
+			const { gateway, codes } = await run(t);
+			await gateway.gateway.close();
+			assert.deepEqual(codes, [1001]);
+		});
 	});
 
 	test("is logged once", async (t) => {
