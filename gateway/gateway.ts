@@ -21,14 +21,14 @@ import { deviceRoutes } from "./sessions/routes.js";
 import { Sessions } from "./sessions/sessions.js";
 import { defaultSettings, type Settings } from "./settings.js";
 import { DeviceSockets } from "./sockets/device-sockets.js";
-import { Heartbeat } from "./sockets/heartbeat.js";
+import { startHeartbeat } from "./sockets/heartbeat.js";
 import { type SocketLimits, socketLimits } from "./sockets/limits.js";
 import { monitorCommands } from "./sockets/monitor-commands.js";
 import { MonitorSockets } from "./sockets/monitor-sockets.js";
-import { Upgrades } from "./sockets/upgrades.js";
+import { createUpgrades } from "./sockets/upgrades.js";
 import { errorCode, StartError } from "./start-error.js";
 import { createLog } from "./telemetry/log.js";
-import { createMetrics, type Metrics } from "./telemetry/metrics.js";
+import { createMetrics } from "./telemetry/metrics.js";
 import { telemetryRoutes } from "./telemetry/routes.js";
 
 /** Settings that are left out have their defaults. */
@@ -121,15 +121,14 @@ export function createGateway(options: GatewayOptions = {}) {
 		},
 	});
 
-	const heartbeat = new Heartbeat({
-		intervalMs: limits.pingIntervalMs,
-		unanswered: limits.unansweredPings,
-	});
-	const execute = monitorCommands({ sessions, updates: firmware.updates, log });
-	const devices = new DeviceSockets({ sessions, heartbeat, limits, metrics, log, now });
-	const monitors = new MonitorSockets({ sessions, execute, heartbeat, limits, metrics, log, now });
-	const upgrades = new Upgrades({ access, devices, monitors, limits, publicUrl, metrics, log, now });
-	watchSizes(metrics, sessions, devices, monitors);
+	const heartbeat = startHeartbeat(limits.pingIntervalMs, limits.unansweredPings);
+	const execute = monitorCommands(sessions, firmware.updates, log);
+	const parts = { sessions, limits, metrics, log, now };
+	const devices = new DeviceSockets(parts);
+	const monitors = new MonitorSockets({ ...parts, execute });
+	const upgrades = createUpgrades({ ...parts, access, devices, monitors, heartbeat, publicUrl });
+	const knownHelp = "Devices that are known, connected or not";
+	metrics.watch("gateway_known_devices", knownHelp, () => sessions.devices.size);
 
 	const findObstacle = async () => (closing ? "The gateway is stopping." : findDiskObstacle(dataDir));
 	const requireMonitor = access.require("monitor");
@@ -208,20 +207,6 @@ export function createGateway(options: GatewayOptions = {}) {
 			return closing;
 		},
 	};
-}
-
-function watchSizes(
-	metrics: Metrics,
-	sessions: Sessions,
-	devices: DeviceSockets,
-	monitors: MonitorSockets,
-): void {
-	const { watch } = metrics;
-	watch("gateway_sessions", "Devices that are connected", () => devices.size);
-	watch("gateway_known_devices", "Devices that are known, connected or not", () => sessions.devices.size);
-	watch("gateway_monitors", "Monitors that are connected", () => monitors.size);
-	watch("gateway_device_queue_bytes", "Bytes that devices have not read yet", () => devices.backlog);
-	watch("gateway_monitor_queue_bytes", "Bytes that monitors have not read yet", () => monitors.backlog);
 }
 
 /** @returns undefined, or a sentence that says why the gateway cannot do its work */

@@ -2,13 +2,13 @@
  * The HTTP half of the gateway: which routes there are, behind which headers, and what is said where there is none.
  */
 
-import express, { type ErrorRequestHandler, type Express, type Router } from "express";
+import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Router } from "express";
 import helmet from "helmet";
 import type { Logger } from "pino";
 import type { Access } from "./access/access.js";
 import { loginRouter } from "./access/login.js";
 import { createDashboard } from "./dashboard/routes.js";
-import { sendProblem } from "./problem.js";
+import { type HttpRefusal, sendProblem } from "./problem.js";
 
 export interface HttpOptions {
 	readonly access: Access;
@@ -44,22 +44,19 @@ export function createHttp({ access, isTls, deviceToken, rooms, log }: HttpOptio
 			xFrameOptions: { action: "deny" },
 		}),
 	);
-	app.get(["/device", "/monitor"], (_request, response) =>
-		sendProblem(response, {
-			status: 426,
-			detail: "Connect by WebSocket.",
-			headers: { Upgrade: "websocket" },
-		}),
-	);
+	const headers = { Upgrade: "websocket" };
+	app.get(["/device", "/monitor"], answer({ status: 426, detail: "Connect by WebSocket.", headers }));
 	app.use(...rooms);
 	const dashboard = createDashboard({ access, deviceToken });
 	app.use(loginRouter(access, dashboard.loginPage));
 	app.use(dashboard.router);
-	app.use((_request, response) =>
-		sendProblem(response, { status: 404, detail: "There is nothing at this address." }),
-	);
+	app.use(answer({ status: 404, detail: "There is nothing at this address." }));
 	app.use(answerError(log));
 	return app;
+}
+
+function answer(refusal: HttpRefusal): RequestHandler {
+	return (_request, response) => sendProblem(response, refusal);
 }
 
 /** Errors that name a status below 500, such as body-parser's, are the client's; any other is ours, and not explained. */

@@ -13,11 +13,11 @@ export interface HttpRefusal {
 	readonly headers?: Readonly<Record<string, string>>;
 }
 
-export const problemMediaType = "application/problem+json";
-
-/** The body of RFC 9457, section 3. */
-export function problemText({ status, detail }: HttpRefusal): string {
-	return JSON.stringify({ type: "about:blank", title: STATUS_CODES[status], status, detail });
+/** The body of RFC 9457, section 3, and all headers that go with it. */
+export function problemOf({ status, detail, headers }: HttpRefusal) {
+	const body = JSON.stringify({ type: "about:blank", title: STATUS_CODES[status], status, detail });
+	const described = { "Content-Type": "application/problem+json", "Content-Length": Buffer.byteLength(body) };
+	return { headers: { ...headers, ...described }, body };
 }
 
 /** Ends a response with the refusal. */
@@ -28,7 +28,6 @@ export function sendProblem(response: ServerResponse, refusal: HttpRefusal): voi
 
 /** Sends all of the refusal, and leaves the response open. */
 export function writeProblem(response: ServerResponse, refusal: HttpRefusal): void {
-	const body = Buffer.from(problemText(refusal));
-	const headers = { ...refusal.headers, "Content-Type": problemMediaType, "Content-Length": body.length };
+	const { headers, body } = problemOf(refusal);
 	response.writeHead(refusal.status, headers).write(body);
 }

@@ -3,43 +3,37 @@
  * a close code, so that the rooms behind see valid uplinks only.
  */
 
-import type { Logger } from "pino";
 import type { WebSocket } from "ws";
 import { checkUplink } from "../../device/protocol/messages.js";
 import type { Introduction, Session } from "../sessions/device.js";
-import type { Sessions } from "../sessions/sessions.js";
-import type { Metrics } from "../telemetry/metrics.js";
-import type { Heartbeat } from "./heartbeat.js";
-import { closeCodes, type SocketLimits } from "./limits.js";
-import { MinuteCounter, Pacer, TokenBucket } from "./rates.js";
-
-export interface DeviceSocketsOptions {
-	readonly sessions: Sessions;
-	readonly heartbeat: Heartbeat;
-	readonly limits: SocketLimits;
-	readonly log: Logger;
-	/** Milliseconds since 1970. */
-	readonly now: () => number;
-	readonly metrics: Metrics;
-}
+import { closeCodes } from "./limits.js";
+import type { SocketsOptions } from "./options.js";
+import { createMinuteCounter, Pacer, type Rate } from "./rates.js";
 
 /** A whole site that loses its network must not keep all others waiting until every monitor has heard of each device. */
 const endsATurn = 5;
 
 export class DeviceSockets {
-	readonly #options: DeviceSocketsOptions;
+	readonly #options: SocketsOptions;
+	/** At which each device is read. */
+	readonly #rate: Rate;
 	readonly #sockets = new Map<WebSocket, Session>();
 	/** Whose sockets are gone, and which are still to be ended. */
 	readonly #gone: Session[] = [];
 
-	constructor(options: DeviceSocketsOptions) {
+	constructor(options: SocketsOptions) {
 		this.#options = options;
+		const { limits, now, metrics } = options;
+		this.#rate = { perSecond: limits.uplinksASecond, burst: limits.uplinkBurst, now };
+		const unread = () =>
+			[...this.#sockets.keys()].reduce((bytes, socket) => bytes + socket.bufferedAmount, 0);
+		metrics.watch("gateway_sessions", "Devices that are connected", () => this.#sockets.size);
+		metrics.watch("gateway_device_queue_bytes", "Bytes that devices have not read yet", unread);
 	}
 
 	/** Takes on a socket whose upgrade has been checked. */
 	accept(socket: WebSocket, introduction: Introduction): void {
-		const { sessions, heartbeat, limits, metrics, now } = this.#options;
-		heartbeat.watch(socket);
+		const { sessions, metrics, log } = this.#options;
 		const session = sessions.open(introduction, {
 			send: (text) => this.#send(socket, text),
 			close: (code, reason) => {
@@ -48,52 +42,29 @@ export class DeviceSockets {
 			},
 		});
 		this.#sockets.set(socket, session);
-		const log = this.#options.log.child({ sessionId: session.sessionId });
-		const invalid = new MinuteCounter(limits.invalidUplinksAMinute);
+		const countInvalid = createMinuteCounter();
 		let wasTooFast = false;
-		const pacer = new Pacer({
-			socket,
-			bucket: new TokenBucket({ perSecond: limits.uplinksASecond, burst: limits.uplinkBurst, now }),
-			onTurn: (text) => {
-				if (!session.connected) return;
-				const startedAt = performance.now();
-				const problem = this.#receive(session, text);
-				if (problem === undefined) return metrics.relay.observe((performance.now() - startedAt) / 1000);
-				metrics.droppedUplinks.inc();
-				log.warn({ deviceId: session.device?.deviceId, problem }, "uplink dropped");
-				if (invalid.count(now())) this.#end(session, closeCodes.policyViolation, "too many invalid uplinks");
-			},
-			onPaused: () => {
-				metrics.pausedDevices.inc();
-				if (!wasTooFast) log.warn({ deviceId: session.device?.deviceId }, "too many uplinks: they wait");
-				wasTooFast = true;
-			},
-		});
+		const onTurn = (text: string) => this.#take(session, text, countInvalid);
+		const onPaused = () => {
+			metrics.pausedDevices.inc();
+			if (!wasTooFast) log.warn(namesOf(session), "too many uplinks: they wait");
+			wasTooFast = true;
+		};
+		const pacer = new Pacer(socket, this.#rate, onTurn, onPaused);
 		socket.on("message", (data, isBinary) => {
 			if (!session.connected) return;
 			if (isBinary) return this.#end(session, closeCodes.unsupportedData, "text frames only");
 			pacer.take(data.toString());
 		});
-		socket.on("error", (error) => log.warn({ problem: error.message }, "device socket failed"));
+		socket.on("error", ({ message: problem }) =>
+			log.warn({ ...namesOf(session), problem }, "device socket failed"),
+		);
 		socket.on("close", (code) => {
 			this.#sockets.delete(socket);
 			pacer.close();
-			log.debug({ deviceId: session.device?.deviceId, code }, "device socket closed");
-			this.#gone.push(session);
-			if (this.#gone.length === 1) setImmediate(() => this.#endGone());
+			log.debug({ ...namesOf(session), code }, "device socket closed");
+			if (this.#gone.push(session) === 1) setImmediate(() => this.#endGone());
 		});
-	}
-
-	/** Bytes that devices have not read yet. */
-	get backlog(): number {
-		let bytes = 0;
-		for (const socket of this.#sockets.keys()) bytes += socket.bufferedAmount;
-		return bytes;
-	}
-
-	/** Devices that are connected. */
-	get size(): number {
-		return this.#sockets.size;
 	}
 
 	/** Closes every socket with 1001. */
@@ -103,18 +74,32 @@ export class DeviceSockets {
 
 	/** Every connection has ended: now every session has. */
 	settle(): void {
-		for (const session of [...this.#gone, ...this.#sockets.values()])
-			this.#options.sessions.end(session, "disconnected");
+		const { sessions } = this.#options;
+		for (const session of [...this.#gone, ...this.#sockets.values()]) sessions.end(session, "disconnected");
 	}
 
 	#endGone(): void {
-		for (const session of this.#gone.splice(0, endsATurn))
-			this.#options.sessions.end(session, "disconnected");
+		const { sessions } = this.#options;
+		for (const session of this.#gone.splice(0, endsATurn)) sessions.end(session, "disconnected");
 		if (this.#gone.length > 0) setImmediate(() => this.#endGone());
+	}
+
+	/** An uplink's turn has come. */
+	#take(session: Session, text: string, countInvalid: (now: number) => number): void {
+		if (!session.connected) return;
+		const { limits, metrics, log, now } = this.#options;
+		const startedAt = performance.now();
+		const problem = this.#receive(session, text);
+		if (problem === undefined) return metrics.relay.observe((performance.now() - startedAt) / 1000);
+		metrics.droppedUplinks.inc();
+		log.warn({ ...namesOf(session), problem }, "uplink dropped");
+		if (countInvalid(now()) >= limits.invalidUplinksAMinute)
+			this.#end(session, closeCodes.policyViolation, "too many invalid uplinks");
 	}
 
 	/** @returns undefined, or what is wrong with the uplink */
 	#receive(session: Session, text: string): string | undefined {
+		const { sessions, metrics } = this.#options;
 		const value = parseJson(text);
 		if (value === undefined) return "not JSON";
 		const checked = checkUplink(value);
@@ -125,8 +110,8 @@ export class DeviceSockets {
 			this.#end(session, closeCodes.policyViolation, `this token is for ${deviceId} alone`);
 			return `${uplink.type}: deviceId must be ${deviceId}, whose token was shown`;
 		}
-		const problem = this.#options.sessions.receive(session, uplink, text);
-		if (problem === undefined) this.#options.metrics.uplinks.inc({ type: uplink.type });
+		const problem = sessions.receive(session, uplink, text);
+		if (problem === undefined) metrics.uplinks.inc({ type: uplink.type });
 		return problem;
 	}
 
@@ -139,6 +124,11 @@ export class DeviceSockets {
 		socket.send(text);
 		if (socket.bufferedAmount > this.#options.limits.deviceBacklogBytes) socket.terminate();
 	}
+}
+
+/** By which a log line names a device. */
+function namesOf({ sessionId, device }: Session) {
+	return { sessionId, deviceId: device?.deviceId };
 }
 
 /** @returns undefined where `text` is not JSON */

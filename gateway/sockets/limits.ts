@@ -3,61 +3,41 @@
  * What they mean for who connects is in gateway/api/asyncapi.yaml.
  */
 
-export interface SocketLimits {
+export const socketLimits = Object.freeze({
 	/** Time for a TLS handshake, and then for a request's headers. */
-	readonly requestHeadersMs: number;
-	readonly pingIntervalMs: number;
-	/** Pings that may go unanswered; the next one that falls due ends the connection. */
-	readonly unansweredPings: number;
-	/** Largest frame that is read; a larger one closes the socket with 1009. */
-	readonly maxFrameBytes: number;
-	/** This many invalid uplinks within a minute close a device's socket with 1008. */
-	readonly invalidUplinksAMinute: number;
-	/** What one device may send, in the long run and at once: a monitor's commands are each answered by a report. The rest waits. */
-	readonly uplinksASecond: number;
-	readonly uplinkBurst: number;
-	/** A device that leaves this much unread is cut off: it reads nothing. */
-	readonly deviceBacklogBytes: number;
-	/** A monitor that leaves this much unread gets only the newest state report of each session. */
-	readonly slowMonitorBytes: number;
-	/** A monitor that leaves this much unread is closed with 1013. */
-	readonly stuckMonitorBytes: number;
-	/** A snapshot after devices were forgotten waits this long for more of them to be. */
-	readonly snapshotPauseMs: number;
-	/** What one monitor may send: in the long run, and at once. */
-	readonly commandsASecond: number;
-	readonly commandBurst: number;
-	/** For how long, at most, a monitor that sent more than that is not read. */
-	readonly brakeMs: number;
-	/** Devices that are let in: in the long run, and at once. The rest is told to come back, as after a power cut. */
-	readonly devicesASecond: number;
-	readonly deviceBurst: number;
-	/** Upgrades that one address may ask for within two seconds, whatever it shows. */
-	readonly upgradesInTwoSeconds: number;
-	/** Time for a closing handshake, then the socket is destroyed. */
-	readonly closeTimeoutMs: number;
-}
-
-export const socketLimits: SocketLimits = Object.freeze({
 	requestHeadersMs: 10_000,
 	pingIntervalMs: 15_000,
+	/** Pings that may go unanswered; the next one that falls due ends the connection. */
 	unansweredPings: 2,
+	/** Largest frame that is read; a larger one closes the socket with 1009. */
 	maxFrameBytes: 64 * 1024,
+	/** This many invalid uplinks within a minute close a device's socket with 1008. */
 	invalidUplinksAMinute: 20,
+	/** What one device may send, in the long run and at once: a monitor's commands are each answered by a report. The rest waits. */
 	uplinksASecond: 100,
 	uplinkBurst: 200,
+	/** A device that leaves this much unread is cut off: it reads nothing. */
 	deviceBacklogBytes: 1024 * 1024,
+	/** A monitor that leaves this much unread gets only the newest state report of each session. */
 	slowMonitorBytes: 1024 * 1024,
+	/** A monitor that leaves this much unread is closed with 1013. */
 	stuckMonitorBytes: 8 * 1024 * 1024,
+	/** A snapshot after devices were forgotten waits this long for more of them to be. */
 	snapshotPauseMs: 200,
+	/** What one monitor may send: in the long run, and at once. */
 	commandsASecond: 50,
 	commandBurst: 100,
+	/** For how long, at most, a monitor that sent more than that is not read. */
 	brakeMs: 5000,
+	/** Devices that are let in: in the long run, and at once. The rest is told to come back, as after a power cut. */
 	devicesASecond: 100,
 	deviceBurst: 200,
+	/** Upgrades that one address may ask for within two seconds, whatever it shows. */
 	upgradesInTwoSeconds: 150,
+	/** Time for a closing handshake, then the socket is destroyed. */
 	closeTimeoutMs: 10_000,
 });
+export type SocketLimits = { readonly [Name in keyof typeof socketLimits]: number };
 
 /** Close codes of RFC 6455, section 7.4.1, as this gateway uses them. */
 export const closeCodes = Object.freeze({

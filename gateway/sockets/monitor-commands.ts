@@ -4,44 +4,36 @@
  */
 
 import type { Logger } from "pino";
-import { type Command, checkCommand, commands } from "../../device/protocol/messages.js";
+import { checkCommand, commands } from "../../device/protocol/messages.js";
 import type { Session } from "../sessions/device.js";
 import type { Sessions } from "../sessions/sessions.js";
 import type { Updates } from "../sessions/updates.js";
 import { closeCodes } from "./limits.js";
-import { checkMonitorMessage, type MonitorMessage, type MonitorRefusal, refuse } from "./monitor-messages.js";
-
-export interface MonitorCommandsOptions {
-	readonly sessions: Sessions;
-	readonly updates: Updates;
-	readonly log: Logger;
-}
+import { checkMonitorMessage, type MonitorMessage, type Refused, refuse } from "./monitor-messages.js";
 
 /** What to tell the monitor: the command is on its way to that session, or why not. */
 export type Outcome =
 	| { readonly command: MonitorMessage["type"]; readonly sessionId: string; readonly refusal?: undefined }
-	| { readonly refusal: MonitorRefusal };
+	| Refused;
 
 /**
- * @returns what carries out a message as it came, parsed from JSON. All but `trigger_ota` is done when that returns its
- * promise, so commands reach a device in the order in which they came.
+ * @returns what carries out a message as it came, parsed from JSON; undefined: it is none. All but `trigger_ota` is done
+ * when that returns its promise, so commands reach a device in the order in which they came.
  */
-export function monitorCommands({ sessions, updates, log }: MonitorCommandsOptions) {
+export function monitorCommands(sessions: Sessions, updates: Updates, log: Logger) {
 	return async (value: unknown): Promise<Outcome> => {
 		const checked = checkMonitorMessage(value);
 		if (checked.refusal) return checked;
 		const { message } = checked;
-		const session = sessions.find(message.targetId);
+		const { targetId } = message;
+		const session = sessions.find(targetId);
 		if (!session)
 			return refuse(
 				"unknown_target",
-				`no session or device is called ${message.targetId}; take an id from status_update`,
+				`no session or device is called ${targetId}; take an id from status_update`,
 			);
 		if (!session.connected)
-			return refuse(
-				"target_offline",
-				`${message.targetId} is not connected; wait for its next status_update`,
-			);
+			return refuse("target_offline", `${targetId} is not connected; wait for its next status_update`);
 		const refused = await carryOut(message, session);
 		return refused ?? { command: message.type, sessionId: session.sessionId };
 	};
@@ -57,34 +49,32 @@ export function monitorCommands({ sessions, updates, log }: MonitorCommandsOptio
 		}
 	}
 
-	async function update({ device }: Session, version: string | undefined) {
+	async function update({ device }: Session, version: string | undefined): Promise<Refused | undefined> {
 		if (!device)
 			return refuse(
 				"unknown_target",
 				"this session has not sent a state_report yet, so its device has no name; wait for it",
 			);
+		const { deviceId } = device;
 		try {
 			const refusal = await updates.trigger(device, version);
-			log.info({ deviceId: device.deviceId, version, refused: refusal?.code }, "update asked for");
+			log.info({ deviceId, version, refused: refusal?.code }, "update asked for");
 			return refusal && { refusal };
 		} catch (error) {
-			log.error({ deviceId: device.deviceId, version, err: error }, "update could not be started");
+			log.error({ deviceId, version, err: error }, "update could not be started");
 			return refuse("no_firmware", "the firmware could not be read; see the gateway's log");
 		}
 	}
 }
 
-function control(session: Session, payload: unknown) {
+function control(session: Session, payload: unknown): Refused | undefined {
 	const checked = checkCommand(payload, session.device?.model ?? session.introduction.model);
 	if (checked.refusal) {
 		const { code, message } = checked.refusal;
 		return refuse(code === "unsupported" ? "unsupported_command" : "invalid_command", `payload: ${message}`);
 	}
-	session.send(commandText(checked.command));
+	const { command } = checked;
+	// With the fields of its table and no others: what a monitor adds must not reach a device's small heap.
+	session.send(JSON.stringify(command, Object.keys(commands[command.command].fields)));
 	return undefined;
-}
-
-/** A command with the fields of its table and no others: what a monitor adds must not reach a device's small heap. */
-function commandText(command: Command): string {
-	return JSON.stringify(command, Object.keys(commands[command.command].fields));
 }

@@ -19,24 +19,16 @@ import type { UpdateRefusal } from "../sessions/updates.js";
 /** A session's id, or a device's, which means its current session. */
 const targetId = text(64);
 /** Returned in the answer as it came. */
-const requestId = text(64);
+const requestId = optional(text(64));
+/** A control command; checked against the target's model. */
+const payload = object({});
+const version = optional(text(64));
 
 /** Monitor to gateway, by the value of `type`. */
 export const monitorMessages = Object.freeze({
-	boot_device: object({ type: oneOf("boot_device"), targetId, requestId: optional(requestId) }),
-	control_device: object({
-		type: oneOf("control_device"),
-		targetId,
-		/** A control command; checked against the target's model. */
-		payload: object({}),
-		requestId: optional(requestId),
-	}),
-	trigger_ota: object({
-		type: oneOf("trigger_ota"),
-		targetId,
-		version: optional(text(64)),
-		requestId: optional(requestId),
-	}),
+	boot_device: object({ type: oneOf("boot_device"), targetId, requestId }),
+	control_device: object({ type: oneOf("control_device"), targetId, payload, requestId }),
+	trigger_ota: object({ type: oneOf("trigger_ota"), targetId, version, requestId }),
 });
 export type MonitorMessageType = keyof typeof monitorMessages;
 export type MonitorMessageOf<T extends MonitorMessageType> = Value<(typeof monitorMessages)[T]>;
@@ -53,19 +45,16 @@ export type MonitorErrorCode =
 	| UpdateRefusal["code"]
 	| "rate_limited";
 
-/** Why a monitor's message was not carried out. */
-export interface MonitorRefusal {
-	readonly code: MonitorErrorCode;
-	/** One sentence that says what to change. */
-	readonly message: string;
+/** Why a monitor's message was not carried out; `message` is one sentence that says what to change. */
+export interface Refused {
+	readonly refusal: { readonly code: MonitorErrorCode; readonly message: string };
 }
 
-export type CheckedMonitorMessage =
-	| { readonly message: MonitorMessage; readonly refusal?: undefined }
-	| { readonly refusal: MonitorRefusal };
-
-/** Checks a monitor's message as it came, parsed from JSON. */
-export function checkMonitorMessage(value: unknown): CheckedMonitorMessage {
+/** Checks a monitor's message as it came, parsed from JSON; undefined: it is none. */
+export function checkMonitorMessage(
+	value: unknown,
+): { readonly message: MonitorMessage; readonly refusal?: undefined } | Refused {
+	if (value === undefined) return refuse("invalid_json", "a message must be JSON");
 	if (!isRecord(value)) return refuse("invalid_message", "a message must be a JSON object");
 	const type = value.type;
 	if (typeof type !== "string") return refuse("invalid_message", "type must be a string");
@@ -78,7 +67,7 @@ export function checkMonitorMessage(value: unknown): CheckedMonitorMessage {
 
 /** The `requestId` to answer with: that of the message, where it has a valid one. */
 export function requestIdOf(value: unknown): string | undefined {
-	const id = isRecord(value) && Object.hasOwn(value, "requestId") ? value.requestId : undefined;
+	const id = isRecord(value) ? value.requestId : undefined;
 	return matches(requestId, id) ? id : undefined;
 }
 
@@ -87,6 +76,6 @@ function isMonitorMessageType(type: string): type is MonitorMessageType {
 }
 
 /** @param message one sentence that says what to change */
-export function refuse(code: MonitorErrorCode, message: string): { readonly refusal: MonitorRefusal } {
+export function refuse(code: MonitorErrorCode, message: string): Refused {
 	return { refusal: { code, message } };
 }

@@ -4,93 +4,76 @@
  */
 
 import type { Duplex } from "node:stream";
-import type { Logger } from "pino";
-import type { RawData, WebSocket } from "ws";
+import type { WebSocket } from "ws";
 import type { Session } from "../sessions/device.js";
-import type { Sessions } from "../sessions/sessions.js";
 import { type ChangeReason, deviceMessageText, statusUpdateText } from "../sessions/view.js";
-import type { Metrics } from "../telemetry/metrics.js";
 import { parseJson } from "./device-sockets.js";
-import type { Heartbeat } from "./heartbeat.js";
-import { closeCodes, type SocketLimits } from "./limits.js";
-import { Monitor } from "./monitor.js";
+import { closeCodes } from "./limits.js";
+import { createMonitor, type Monitor } from "./monitor.js";
 import type { Outcome } from "./monitor-commands.js";
 import { refuse, requestIdOf } from "./monitor-messages.js";
-import { Brake, TokenBucket } from "./rates.js";
+import type { SocketsOptions } from "./options.js";
+import { createBrake, TokenBucket } from "./rates.js";
 
-export interface MonitorSocketsOptions {
-	readonly sessions: Sessions;
+export interface MonitorSocketsOptions extends SocketsOptions {
+	/** Carries out a message that was parsed from JSON; undefined: it is none. */
 	readonly execute: (value: unknown) => Promise<Outcome>;
-	readonly heartbeat: Heartbeat;
-	readonly limits: SocketLimits;
-	readonly metrics: Metrics;
-	readonly log: Logger;
-	/** Milliseconds since 1970. */
-	readonly now: () => number;
 }
 
 export class MonitorSockets {
 	readonly #options: MonitorSocketsOptions;
-	readonly #monitors = new Map<WebSocket, Monitor>();
+	readonly #monitors = new Set<Monitor>();
 	#announcing: NodeJS.Timeout | undefined;
 	#isCorked = false;
 
 	constructor(options: MonitorSocketsOptions) {
 		this.#options = options;
-	}
-
-	/** Bytes that monitors have not read yet. */
-	get backlog(): number {
-		let bytes = 0;
-		for (const monitor of this.#monitors.values()) bytes += monitor.unread;
-		return bytes;
-	}
-
-	/** Monitors that are connected. */
-	get size(): number {
-		return this.#monitors.size;
+		const { watch } = options.metrics;
+		const unread = () => [...this.#monitors].reduce((bytes, monitor) => bytes + monitor.unread, 0);
+		watch("gateway_monitors", "Monitors that are connected", () => this.#monitors.size);
+		watch("gateway_monitor_queue_bytes", "Bytes that monitors have not read yet", unread);
 	}
 
 	/**
 	 * Takes on a socket whose upgrade has been checked, and sends it the snapshot.
 	 *
+	 * @param stream what the socket writes to
 	 * @param batchMs undefined: each frame on its own, as soon as it is there
 	 */
 	accept(socket: WebSocket, stream: Duplex, remoteAddress: string, batchMs?: number): void {
-		const { sessions, heartbeat, limits, log, now } = this.#options;
-		const monitor = new Monitor({ socket, stream, limits, batchMs });
-		const bucket = new TokenBucket({ perSecond: limits.commandsASecond, burst: limits.commandBurst, now });
-		const brake = new Brake({ socket, perSecond: limits.commandsASecond, maxMs: limits.brakeMs });
-		this.#monitors.set(socket, monitor);
-		heartbeat.watch(socket);
-		log.info({ remoteAddress, monitors: this.size }, "monitor connected");
+		const { limits, log, now } = this.#options;
+		const perSecond = limits.commandsASecond;
+		const bucket = new TokenBucket({ perSecond, burst: limits.commandBurst, now });
+		const brake = createBrake(socket, perSecond, limits.brakeMs);
+		const monitor = createMonitor(socket, stream, limits, batchMs);
+		this.#monitors.add(monitor);
+		log.info({ remoteAddress, monitors: this.#monitors.size }, "monitor connected");
 		socket.on("message", (data, isBinary) => {
 			if (socket.readyState !== socket.OPEN) return;
 			if (isBinary) return socket.close(closeCodes.unsupportedData, "text frames only");
 			const isTooMuch = !bucket.take();
-			if (isTooMuch) brake.apply();
+			if (isTooMuch) brake();
 			this.#cork();
-			this.#answer(data, isTooMuch)
-				.then((text) => monitor.send(text))
+			this.#answer(data.toString(), isTooMuch)
+				.then((text) => monitor.send(Buffer.from(text)))
 				.catch((error) => log.error({ err: error }, "a monitor's message could not be carried out"));
 		});
-		socket.on("error", (error) =>
-			log.warn({ remoteAddress, problem: error.message }, "monitor socket failed"),
+		socket.on("error", ({ message: problem }) =>
+			log.warn({ remoteAddress, problem }, "monitor socket failed"),
 		);
 		socket.on("close", (code) => {
-			this.#monitors.delete(socket);
-			log.info({ remoteAddress, code, monitors: this.size }, "monitor disconnected");
+			this.#monitors.delete(monitor);
+			log.info({ remoteAddress, code, monitors: this.#monitors.size }, "monitor disconnected");
 		});
-		monitor.sendSnapshot(Buffer.from(statusUpdateText("snapshot", sessions.list(), now())));
+		monitor.sendSnapshot(this.#snapshot());
 	}
 
 	/** Tells every monitor of all sessions anew, soon: some are gone of which no change tells. */
 	announceAll(): void {
 		this.#announcing ??= setTimeout(() => {
 			this.#announcing = undefined;
-			const { sessions, now } = this.#options;
-			const frame = Buffer.from(statusUpdateText("snapshot", sessions.list(), now()));
-			for (const monitor of this.#monitors.values()) monitor.sendSnapshot(frame);
+			const frame = this.#snapshot();
+			for (const monitor of this.#monitors) monitor.sendSnapshot(frame);
 		}, this.#options.limits.snapshotPauseMs).unref();
 	}
 
@@ -99,7 +82,7 @@ export class MonitorSockets {
 		if (this.#monitors.size === 0) return;
 		this.#cork();
 		const frame = Buffer.from(statusUpdateText(reason, [session], this.#options.now()));
-		for (const monitor of this.#monitors.values()) monitor.sendChange(session.sessionId, frame);
+		for (const monitor of this.#monitors) monitor.sendChange(session.sessionId, frame);
 	}
 
 	/** Passes an uplink on to every monitor, as it came. */
@@ -107,41 +90,43 @@ export class MonitorSockets {
 		if (this.#monitors.size === 0) return;
 		this.#cork();
 		const frame = Buffer.from(deviceMessageText(session, text));
-		for (const monitor of this.#monitors.values()) monitor.relay(session.sessionId, frame, isStateReport);
+		for (const monitor of this.#monitors) monitor.relay(session.sessionId, frame, isStateReport);
 	}
 
 	/** Closes every socket with 1001. */
 	close(): void {
 		clearTimeout(this.#announcing);
-		for (const monitor of this.#monitors.values()) monitor.close(closeCodes.goingAway, "the gateway stops");
+		for (const monitor of this.#monitors) monitor.close(closeCodes.goingAway, "the gateway stops");
+	}
+
+	#snapshot(): Buffer {
+		const { sessions, now } = this.#options;
+		return Buffer.from(statusUpdateText("snapshot", sessions.list(), now()));
 	}
 
 	/** All that is sent in one turn of the event loop is written at once, to each monitor: a call of the system costs most. */
 	#cork(): void {
 		if (this.#isCorked) return;
 		this.#isCorked = true;
-		for (const monitor of this.#monitors.values()) monitor.cork();
+		for (const monitor of this.#monitors) monitor.cork();
 		setImmediate(() => {
 			this.#isCorked = false;
-			for (const monitor of this.#monitors.values()) monitor.uncork();
+			for (const monitor of this.#monitors) monitor.uncork();
 		});
 	}
 
-	async #answer(data: RawData, isTooMuch: boolean): Promise<string> {
-		const { commandsASecond } = this.#options.limits;
-		const value = parseJson(data.toString());
+	async #answer(text: string, isTooMuch: boolean): Promise<string> {
+		const { limits, metrics, execute } = this.#options;
+		const value = parseJson(text);
 		const outcome: Outcome = isTooMuch
-			? refuse("rate_limited", `send at most ${commandsASecond} messages a second`)
-			: value === undefined
-				? refuse("invalid_json", "a message must be JSON")
-				: await this.#options.execute(value);
+			? refuse("rate_limited", `send at most ${limits.commandsASecond} messages a second`)
+			: await execute(value);
 		const requestId = requestIdOf(value);
-		const { refusal } = outcome;
-		const { metrics } = this.#options;
-		if (outcome.refusal) metrics.refusedCommands.inc({ code: outcome.refusal.code });
-		else metrics.commands.inc({ type: outcome.command });
-		return JSON.stringify(
-			refusal ? { type: "error", requestId, ...refusal } : { type: "ack", requestId, ...outcome },
-		);
+		if (outcome.refusal) {
+			metrics.refusedCommands.inc({ code: outcome.refusal.code });
+			return JSON.stringify({ type: "error", requestId, ...outcome.refusal });
+		}
+		metrics.commands.inc({ type: outcome.command });
+		return JSON.stringify({ type: "ack", requestId, ...outcome });
 	}
 }

@@ -7,90 +7,72 @@ import type { WebSocket } from "ws";
 
 type Readable = Pick<WebSocket, "pause" | "resume">;
 
+export interface Rate {
+	/** In the long run. */
+	readonly perSecond: number;
+	/** At once. */
+	readonly burst: number;
+	/** Milliseconds, from any start. */
+	readonly now: () => number;
+}
+
 /** Lets a burst through, then a steady rate: a bucket of tokens that refills. */
 export class TokenBucket {
-	readonly #perSecond: number;
-	readonly #burst: number;
-	readonly #now: () => number;
+	readonly #rate: Rate;
 	#tokens: number;
 	#filledAt: number;
 
-	/** @param now milliseconds, from any start */
-	constructor(options: { perSecond: number; burst: number; now: () => number }) {
-		this.#perSecond = options.perSecond;
-		this.#burst = options.burst;
-		this.#now = options.now;
-		this.#tokens = options.burst;
-		this.#filledAt = options.now();
+	constructor(rate: Rate) {
+		this.#rate = rate;
+		this.#tokens = rate.burst;
+		this.#filledAt = rate.now();
 	}
 
 	/** Takes `cost` tokens, where there is one at least; what is missing is owed. @returns false where there is none */
 	take(cost = 1): boolean {
-		const now = this.#now();
-		const refill = (Math.max(0, now - this.#filledAt) / 1000) * this.#perSecond;
-		this.#tokens = Math.min(this.#burst, this.#tokens + refill);
-		this.#filledAt = now;
+		const { perSecond, burst, now } = this.#rate;
+		const time = now();
+		const refill = (Math.max(0, time - this.#filledAt) / 1000) * perSecond;
+		this.#tokens = Math.min(burst, this.#tokens + refill);
+		this.#filledAt = time;
 		if (this.#tokens < 1) return false;
 		this.#tokens -= cost;
 		return true;
 	}
 }
 
-/** Notices the n-th event within any one minute. */
-export class MinuteCounter {
-	readonly #limit: number;
-	#times: number[] = [];
-
-	constructor(limit: number) {
-		this.#limit = limit;
-	}
-
-	/**
-	 * Counts an event.
-	 *
-	 * @param now milliseconds, from any start
-	 * @returns true once `limit` of them fell within the last 60 s
-	 */
-	count(now: number): boolean {
-		this.#times = this.#times.filter((time) => now - time < 60_000);
-		this.#times.push(now);
-		return this.#times.length >= this.#limit;
-	}
+/** @returns what counts an event at a time in milliseconds, and says how many fell within the last 60 s */
+export function createMinuteCounter(): (now: number) => number {
+	let times: number[] = [];
+	return (now) => {
+		times = times.filter((time) => now - time < 60_000);
+		return times.push(now);
+	};
 }
 
 /**
  * For messages that are refused when there are too many of them: the socket is not read for as long as the surplus would
  * have taken at the allowed rate. Refusing alone is not enough: whoever sends garbage at full speed would keep the gateway
  * busy with refusals.
+ *
+ * @param perSecond messages that are allowed, in the long run
+ * @param maxMs the longest wait
+ * @returns what is to be called for each message that is refused for its rate
  */
-export class Brake {
-	readonly #socket: Readable;
-	readonly #perSecond: number;
-	readonly #maxMs: number;
+export function createBrake(socket: Readable, perSecond: number, maxMs: number): () => void {
 	/** Messages that were refused since the socket was last read freely. */
-	#surplus = 0;
-
-	/** @param options `perSecond`: messages that are allowed, in the long run; `maxMs`: the longest wait */
-	constructor(options: { socket: Readable; perSecond: number; maxMs: number }) {
-		this.#socket = options.socket;
-		this.#perSecond = options.perSecond;
-		this.#maxMs = options.maxMs;
-	}
-
-	/** To be called for each message that is refused for its rate. */
-	apply(): void {
-		this.#surplus += 1;
-		if (this.#surplus > 1) return;
-		this.#socket.pause();
+	let surplus = 0;
+	const release = () => {
+		surplus = 0;
+		socket.resume();
+	};
+	return () => {
+		surplus += 1;
+		if (surplus > 1) return;
+		socket.pause();
 		// What has been read already comes in this turn of the event loop; only after it the surplus is known.
-		setImmediate(() => {
-			const waitMs = Math.min(this.#maxMs, (this.#surplus / this.#perSecond) * 1000);
-			setTimeout(() => {
-				this.#surplus = 0;
-				this.#socket.resume();
-			}, waitMs).unref();
-		});
-	}
+		setImmediate(() => setTimeout(release, Math.min(maxMs, (surplus / perSecond) * 1000)).unref());
+	};
 }
 
 /** A message counts once, and once more for each time that it is so many characters long. */
@@ -99,7 +81,7 @@ const turnsMs = 50;
 
 /**
  * For messages none of which may be lost: what comes too fast waits for its turn, and meanwhile its socket is not read. So
- * no more can wait than what was read in one go.
+ * no more can wait than what was read in one go. A class, as functions of its own would be much of a connection's memory.
  */
 export class Pacer {
 	readonly #socket: Readable;
@@ -110,28 +92,25 @@ export class Pacer {
 	#timer: NodeJS.Timeout | undefined;
 	#isClosed = false;
 
-	constructor(options: {
-		readonly socket: Readable;
-		readonly bucket: TokenBucket;
-		/** A message's turn has come. */
-		readonly onTurn: (text: string) => void;
-		/** A message has to wait, and none did before. */
-		readonly onPaused: () => void;
-	}) {
-		this.#socket = options.socket;
-		this.#bucket = options.bucket;
-		this.#onTurn = options.onTurn;
-		this.#onPaused = options.onPaused;
+	/**
+	 * @param onTurn a message's turn has come
+	 * @param onPaused a message has to wait, and none did before
+	 */
+	constructor(socket: Readable, rate: Rate, onTurn: (text: string) => void, onPaused: () => void) {
+		this.#socket = socket;
+		this.#bucket = new TokenBucket(rate);
+		this.#onTurn = onTurn;
+		this.#onPaused = onPaused;
 	}
 
 	/** Hands a message on, at once or when its turn comes. */
 	take(text: string): void {
 		if (this.#isClosed) return;
-		if (this.#timer === undefined && this.#mayPass(text)) return this.#onTurn(text);
+		if (!this.#timer && this.#mayPass(text)) return this.#onTurn(text);
 		this.#waiting.push(text);
-		if (this.#timer !== undefined) return;
-		this.#socket.pause();
+		if (this.#timer) return;
 		this.#plan();
+		this.#socket.pause();
 		this.#onPaused();
 	}
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
 import { describe, mock, test } from "node:test";
 import { WebSocket } from "ws";
-import { Heartbeat, type Peer } from "../../gateway/sockets/heartbeat.js";
+import { type Peer, startHeartbeat } from "../../gateway/sockets/heartbeat.js";
 
 const intervalMs = 15_000;
 
@@ -30,7 +30,7 @@ describe("a fleet", () => {
 	const watchFor = (count: number, intervals: number) => {
 		mock.timers.enable({ apis: ["setInterval", "Date"] });
 		try {
-			const heartbeat = new Heartbeat({ intervalMs, unanswered: 2 });
+			const heartbeat = startHeartbeat(intervalMs, 2);
 			const peers = Array.from({ length: count }, () => new Device());
 			for (const [index, peer] of peers.entries()) {
 				peer.isAnswering = index % 10 !== 0;

@@ -5,6 +5,7 @@ import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { socketLimits } from "../../gateway/sockets/limits.js";
+import { createLog } from "../../gateway/telemetry/log.js";
 import { temporaryDirectory } from "../cleanup.js";
 import { bearer, deviceToken, monitorToken, reportWithVolume, runGateway } from "./running.js";
 
@@ -31,6 +32,19 @@ describe("devices that come back all at once", () => {
 		const gateway = await runGateway(t, { now: () => 0, limits: { deviceBurst: 1 } });
 		assert.equal((await gateway.refused("/device", bearer("wrong"))).status, 401);
 		await gateway.device();
+	});
+
+	test("fill no log: in it are only those who are not told when to try again", async (t) => {
+		const refusals: unknown[] = [];
+		const write = (line: string) => {
+			const { msg, status } = JSON.parse(line);
+			if (msg === "upgrade refused") refusals.push(status);
+		};
+		const log = createLog("info", { write });
+		const gateway = await runGateway(t, { log, limits: { deviceBurst: 0, devicesASecond: 0 } });
+		assert.equal((await gateway.refused("/device", bearer(deviceToken))).status, 503);
+		assert.equal((await gateway.refused("/device", bearer("wrong"))).status, 401);
+		assert.deepEqual(refusals, [401]);
 	});
 
 	test("from one address too many are turned away, whatever they show", async (t) => {

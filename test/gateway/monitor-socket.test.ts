@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { CreateFirmwareRoom } from "../../gateway/firmware/room.js";
 import type { Updates } from "../../gateway/sessions/updates.js";
+import { createLog } from "../../gateway/telemetry/log.js";
 import { sampleReport } from "../../scripts/fixtures/sample-report.js";
 import { type Client, reportWithVolume, runGateway, withoutFirmware } from "./running.js";
 
@@ -311,6 +312,32 @@ describe("a monitor's message", () => {
 		assert.equal((await other.ask({ type: "boot_device", targetId: "nobody" })).code, "unknown_target");
 	});
 });
+
+test("a monitor that asks too much takes part in the end of its connection", async (t) => {
+	const { log, ended } = watched();
+	const limits = { commandBurst: 1, commandsASecond: 1, closeTimeoutMs: 200 };
+	const gateway = await runGateway(t, { log, now: () => 0, limits });
+	const monitor = await gateway.monitor();
+	// More than is read in one go.
+	for (let count = 0; count < 20; count += 1) monitor.send("x".repeat(60_000));
+	await monitor.until(({ code }) => code === "rate_limited");
+	await gateway.gateway.close();
+	assert.equal(await ended, 1001);
+});
+
+/** How the first monitor's connection ended, as the gateway saw it: 1006 where the other side did not take part. */
+function watched() {
+	let log = createLog("fatal");
+	const ended = new Promise((resolve) => {
+		log = createLog("info", {
+			write: (line) => {
+				const { msg, code } = JSON.parse(line);
+				if (msg === "monitor disconnected") resolve(code);
+			},
+		});
+	});
+	return { log, ended };
+}
 
 describe("a monitor that reads too slowly", () => {
 	const error = { type: "command_error", deviceId: "dev-1-a1b2c3", command: "x", code: "busy" };

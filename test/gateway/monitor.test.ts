@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { type TestContext, test } from "node:test";
 import { WebSocket, WebSocketServer } from "ws";
 import { socketLimits } from "../../gateway/sockets/limits.js";
-import { Monitor } from "../../gateway/sockets/monitor.js";
+import { createMonitor, type Monitor } from "../../gateway/sockets/monitor.js";
 import { onEnd } from "../cleanup.js";
 
 /** A monitor as the gateway has it, and the client's end of its socket. */
@@ -21,7 +21,7 @@ async function connected(t: TestContext) {
 	const [request, stream, head] = await once(server, "upgrade");
 	const monitor = await new Promise<Monitor>((resolve) =>
 		sockets.handleUpgrade(request, stream, head, (socket) =>
-			resolve(new Monitor({ socket, stream, limits: socketLimits, batchMs: undefined })),
+			resolve(createMonitor(socket, stream, socketLimits)),
 		),
 	);
 	return { monitor, client };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { Brake, Pacer, TokenBucket } from "../../gateway/sockets/rates.js";
+import { createBrake, Pacer } from "../../gateway/sockets/rates.js";
 
 /** A socket that notes what is done to it, and time that stands still. */
 function stage(t: TestContext) {
@@ -13,35 +13,35 @@ function stage(t: TestContext) {
 
 function brake(t: TestContext) {
 	const { calls, socket } = stage(t);
-	return { calls, brake: new Brake({ socket, perSecond: 50, maxMs: 5000 }) };
+	return { calls, apply: createBrake(socket, 50, 5000) };
 }
 
 /** Ten at once, ten a second. */
 function pacer(t: TestContext) {
 	const { calls, socket } = stage(t);
 	const taken: string[] = [];
-	const bucket = new TokenBucket({ perSecond: 10, burst: 10, now: Date.now });
+	const rate = { perSecond: 10, burst: 10, now: Date.now };
 	const onTurn = (text: string) => void taken.push(text);
-	return { calls, taken, pacer: new Pacer({ socket, bucket, onTurn, onPaused: () => calls.push("told") }) };
+	return { calls, taken, pacer: new Pacer(socket, rate, onTurn, () => calls.push("told")) };
 }
 
 test("a socket is not read for as long as its surplus would have taken", async (t) => {
-	const { calls, brake: applied } = brake(t);
-	for (let count = 0; count < 100; count++) applied.apply();
+	const { calls, apply } = brake(t);
+	for (let count = 0; count < 100; count++) apply();
 	await setImmediate();
 	t.mock.timers.tick(1999);
 	assert.deepEqual(calls, ["pause"]);
 	t.mock.timers.tick(1);
 	assert.deepEqual(calls, ["pause", "resume"]);
-	applied.apply();
+	apply();
 	await setImmediate();
 	t.mock.timers.tick(20);
 	assert.deepEqual(calls, ["pause", "resume", "pause", "resume"]);
 });
 
 test("the wait has an end, however large the surplus", async (t) => {
-	const { calls, brake: applied } = brake(t);
-	for (let count = 0; count < 100_000; count++) applied.apply();
+	const { calls, apply } = brake(t);
+	for (let count = 0; count < 100_000; count++) apply();
 	await setImmediate();
 	t.mock.timers.tick(5000);
 	assert.deepEqual(calls, ["pause", "resume"]);

@@ -1,0 +1,14 @@
+import type { Logger } from "pino";
+import type { Sessions } from "../sessions/sessions.js";
+import type { Metrics } from "../telemetry/metrics.js";
+import type { SocketLimits } from "./limits.js";
+
+/** What every part of this room works with. */
+export interface SocketsOptions {
+	readonly sessions: Sessions;
+	readonly limits: SocketLimits;
+	readonly metrics: Metrics;
+	readonly log: Logger;
+	/** Milliseconds since 1970. */
+	readonly now: () => number;
+}
