@@ -88,9 +88,8 @@ export class DeviceSockets {
 	#take(session: Session, text: string, countInvalid: (now: number) => number): void {
 		if (!session.connected) return;
 		const { limits, metrics, log, now } = this.#options;
-		const startedAt = performance.now();
 		const problem = this.#receive(session, text);
-		if (problem === undefined) return metrics.relay.observe((performance.now() - startedAt) / 1000);
+		if (problem === undefined) return;
 		metrics.droppedUplinks.inc();
 		log.warn({ ...namesOf(session), problem }, "uplink dropped");
 		if (countInvalid(now()) >= limits.invalidUplinksAMinute)
@@ -111,7 +110,7 @@ export class DeviceSockets {
 			return `${uplink.type}: deviceId must be ${deviceId}, whose token was shown`;
 		}
 		const problem = sessions.receive(session, uplink, text);
-		if (problem === undefined) metrics.uplinks.inc({ type: uplink.type });
+		if (problem === undefined) metrics.countUplink(uplink.type);
 		return problem;
 	}
 

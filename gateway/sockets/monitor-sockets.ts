@@ -108,10 +108,12 @@ export class MonitorSockets {
 	#cork(): void {
 		if (this.#isCorked) return;
 		this.#isCorked = true;
+		const startedAt = performance.now();
 		for (const monitor of this.#monitors) monitor.cork();
 		setImmediate(() => {
 			this.#isCorked = false;
 			for (const monitor of this.#monitors) monitor.uncork();
+			this.#options.metrics.relay.observe((performance.now() - startedAt) / 1000);
 		});
 	}
 

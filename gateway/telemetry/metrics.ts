@@ -12,9 +12,21 @@ export function createMetrics(registry: Registry) {
 	const registers = [registry];
 	const counter = <L extends string>(name: string, help: string, ...labelNames: readonly L[]) =>
 		new Counter({ name, help, labelNames, registers });
+	const uplinks = new Map<string, number>();
+	new Counter({
+		name: "gateway_uplinks_total",
+		help: "Valid uplinks",
+		labelNames: ["type"],
+		registers,
+		collect() {
+			this.reset();
+			for (const [type, count] of uplinks) this.inc({ type }, count);
+		},
+	});
 	return {
 		registry,
-		uplinks: counter("gateway_uplinks_total", "Valid uplinks", "type"),
+		/** Labels are put together when somebody reads: this is called for each uplink. */
+		countUplink: (type: string): void => void uplinks.set(type, (uplinks.get(type) ?? 0) + 1),
 		droppedUplinks: counter("gateway_dropped_uplinks_total", "Uplinks that were not valid"),
 		pausedDevices: counter(
 			"gateway_paused_devices_total",
@@ -28,10 +40,10 @@ export function createMetrics(registry: Registry) {
 			"status",
 		),
 		updates: counter("gateway_updates_total", "Updates of devices, by how they ended", "outcome"),
-		/** In seconds. */
+		/** In seconds; once for all that is relayed in one turn of the event loop. */
 		relay: new Histogram({
 			name: "gateway_relay_seconds",
-			help: "From an uplink's arrival until every monitor's socket has it",
+			help: "From an uplink's arrival until it was written to every monitor's socket, once a turn",
 			buckets: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 1],
 			registers,
 		}),

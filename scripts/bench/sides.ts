@@ -28,6 +28,11 @@ export interface Load {
 	readonly perSecond: number;
 }
 
+const settleMs = 500;
+const settleTries = 120;
+/** Of a core: a fleet's heartbeats go on. */
+const idleShare = 0.06;
+
 export class Side {
 	readonly devices = new Child<Devices>("load/devices.ts");
 	readonly monitors = new Child<Monitors>("load/monitors.ts");
@@ -67,7 +72,7 @@ export class Side {
 		const before = await this.usage(true);
 		await this.devices.ask("connect", { target: this.device, count });
 		await this.devices.ask("introduce", { perSecond: 4000 });
-		await setTimeout(500);
+		await this.#settle();
 		const after = await this.usage(true);
 		return { rss: (after.rss - before.rss) / count, heap: (after.heap - before.heap) / count };
 	}
@@ -82,6 +87,15 @@ export class Side {
 			await others.close();
 		}
 		await setTimeout(500);
+	}
+
+	/** Waits until what the server does for new devices, such as writing down that they exist, is done. */
+	async #settle(): Promise<void> {
+		for (let left = settleTries; left > 0; left -= 1) {
+			const { cpuMicros } = await this.usage();
+			await setTimeout(settleMs);
+			if ((await this.usage()).cpuMicros - cpuMicros < settleMs * 1000 * idleShare) return;
+		}
 	}
 
 	/** Connects more monitors until there are so many. */
