@@ -11,6 +11,7 @@ import { serve } from "../child.js";
 import { usage } from "./usage.js";
 
 const pingIntervalMs = 15_000;
+const pingTickMs = 25;
 
 const sockets = new WebSocketServer({
 	noServer: true,
@@ -60,13 +61,21 @@ function acceptDevice(socket: WebSocket): void {
 	});
 }
 
+/** In turn: the README's, all at once, would fall into one round of ten and be missing in the others. */
+let pinging = alive.entries();
 setInterval(() => {
-	for (const [socket, isAlive] of alive) {
+	for (let left = Math.ceil((alive.size * pingTickMs) / pingIntervalMs); left > 0; left -= 1) {
+		const { value, done } = pinging.next();
+		if (done) {
+			pinging = alive.entries();
+			return;
+		}
+		const [socket, isAlive] = value;
 		if (!isAlive) socket.terminate();
 		alive.set(socket, false);
 		socket.ping();
 	}
-}, pingIntervalMs);
+}, pingTickMs);
 
 const handlers = {
 	listen: async () => {
