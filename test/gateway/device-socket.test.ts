@@ -174,6 +174,18 @@ describe("a device's connection", () => {
 		assert.deepEqual(messages.slice(-21), [...Array(20).fill("device: disconnected"), "stopped"]);
 	});
 
+	test("is told of when it ends, of each of many that end at once", async (t) => {
+		const gateway = await runGateway(t);
+		const monitor = await gateway.monitor();
+		const names = Array.from({ length: 23 }, (_, index) => `dev-1-0000${10 + index}`);
+		const devices = [];
+		for (const name of names) devices.push(await gateway.device({ "Device-Id": name }));
+		for (const { socket } of devices) socket.terminate();
+		const gone: unknown[] = [];
+		for (const _name of names) gone.push((await monitor.change("disconnected")).deviceId);
+		assert.deepEqual(gone.sort(), names);
+	});
+
 	test("is not begun any more then", async (t) => {
 		const gateway = await runGateway(t);
 		const socket = connect(Number(new URL(gateway.url).port), "127.0.0.1");
