@@ -14,10 +14,13 @@ export type Disk = Pick<
 	"mkdir" | "open" | "readFile" | "readdir" | "realpath" | "rename" | "rm" | "stat"
 >;
 
-/** Differs from what it was once a file has been changed or replaced. @throws {NodeJS.ErrnoException} ENOENT */
-export async function stateOf(disk: Disk, path: string): Promise<string> {
+/**
+ * @returns the file's bytes, and what differs from before once it has been changed or replaced
+ * @throws {NodeJS.ErrnoException} ENOENT
+ */
+export async function stateOf(disk: Disk, path: string): Promise<{ size: number; state: string }> {
 	const { ino, size, mtimeNs, ctimeNs } = await disk.stat(path, { bigint: true });
-	return [ino, size, mtimeNs, ctimeNs].join();
+	return { size: Number(size), state: [ino, size, mtimeNs, ctimeNs].join() };
 }
 
 /** @returns undefined where the file is missing */

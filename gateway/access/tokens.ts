@@ -96,7 +96,7 @@ export class Tokens {
 
 	async #read(): Promise<void> {
 		const { disk } = this.#options;
-		const state = await stateOf(disk, this.#path);
+		const { state } = await stateOf(disk, this.#path);
 		if (state === this.#state) return;
 		this.#file = (await readTokenFile(disk, this.#path)) ?? this.#file;
 		this.#state = state;

@@ -3,7 +3,7 @@
  * then cost one read of the disk, and a file that is replaced meanwhile is never served half old and half new.
  */
 
-import type { Disk } from "../whole-file.js";
+import { type Disk, stateOf } from "../whole-file.js";
 
 /** Gives what a file holds as it is now. @throws {NodeJS.ErrnoException} ENOENT where it is missing */
 export type LoadFile<T> = (path: string) => Promise<T>;
@@ -24,9 +24,9 @@ export function createFileCache<T>(disk: Disk, read: LoadFile<T>, maxBytes: numb
 		}
 	};
 	return async (path) => {
-		const { ino, size, mtimeNs, ctimeNs } = await disk.stat(path, { bigint: true });
-		const key = [path, ino, size, mtimeNs, ctimeNs].join("\0");
-		const entry = entries.get(key) ?? { size: Number(size), content: read(path) };
+		const { size, state } = await stateOf(disk, path);
+		const key = `${path}\0${state}`;
+		const entry = entries.get(key) ?? { size, content: read(path) };
 		entry.content.catch(() => entries.delete(key));
 		entries.delete(key);
 		entries.set(key, entry);

@@ -150,7 +150,7 @@ export class Updates {
 		void this.#options.records.remove(deviceId);
 	}
 
-	/** Gives up on updates of which nothing is heard any more, and has on disk how far the others are. */
+	/** Gives up on updates of which nothing is heard any more, and has on disk how far those are that moved since the last look. */
 	expire(): void {
 		const now = this.#options.now();
 		for (const [deviceId, entry] of this.#entries) {
@@ -158,7 +158,8 @@ export class Updates {
 			const job = jobs.at(-1);
 			if (isActive(job) && now - heardAt >= silenceMs)
 				void this.#set(deviceId, { ...entry, jobs: [...jobs.slice(0, -1), giveUp(job, now)] });
-			else if (job?.status === "downloading") void this.#options.records.save(deviceId, jobs);
+			else if (job?.status === "downloading" && now - heardAt < 2 * intervalMs)
+				void this.#options.records.save(deviceId, jobs);
 		}
 	}
 

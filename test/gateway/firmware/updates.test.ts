@@ -226,6 +226,33 @@ describe("silence", () => {
 		updates.onUplink(device, progress(11));
 		assert.equal(device.metadata.otaStatus, "downloading");
 	});
+	test("writes nothing: only progress does", async (t) => {
+		let writes = 0;
+		const open: Disk["open"] = (path, flags, mode) => {
+			if (flags === "wx") writes += 1;
+			return fs.open(path, flags, mode);
+		};
+		const { updates, clock } = await run(t, { disk: { ...fs, open } });
+		const device = connect();
+		await updates.trigger(device, "latest");
+		const look = async () => {
+			clock.now += 2000;
+			updates.expire();
+			// A record's writer is asked in order: once this one is on disk, all before it are.
+			await updates.trigger(connect([], "dev-1-000009"), "latest");
+			updates.forget("dev-1-000009");
+			const written = writes - 1;
+			writes = 0;
+			return written;
+		};
+		await look();
+		updates.onUplink(device, progress(10));
+		assert.equal(await look(), 1);
+		await look();
+		assert.equal(await look(), 0);
+		updates.onUplink(device, progress(20));
+		assert.equal(await look(), 1);
+	});
 	test("ends the updates of devices that are not there, too", async (t) => {
 		const { updates, clock, changes } = await run(t);
 		const device = connect();
