@@ -25,6 +25,7 @@ import { startHeartbeat } from "./sockets/heartbeat.js";
 import { type SocketLimits, socketLimits } from "./sockets/limits.js";
 import { monitorCommands } from "./sockets/monitor-commands.js";
 import { MonitorSockets } from "./sockets/monitor-sockets.js";
+import { createTurns } from "./sockets/turns.js";
 import { createUpgrades } from "./sockets/upgrades.js";
 import { errorCode, StartError } from "./start-error.js";
 import { createLog } from "./telemetry/log.js";
@@ -123,7 +124,8 @@ export function createGateway(options: GatewayOptions = {}) {
 
 	const heartbeat = startHeartbeat(limits.pingIntervalMs, limits.unansweredPings);
 	const execute = monitorCommands(sessions, firmware.updates, log);
-	const parts = { sessions, limits, metrics, log, now };
+	const turn = createTurns();
+	const parts = { sessions, limits, metrics, log, turn, now };
 	const devices = new DeviceSockets(parts);
 	const monitors = new MonitorSockets({ ...parts, execute });
 	const upgrades = createUpgrades({ ...parts, access, devices, monitors, heartbeat, publicUrl });

@@ -8,6 +8,9 @@ import { RateLimiterMemory, type RateLimiterRes } from "rate-limiter-flexible";
 import type { HttpRefusal } from "../problem.js";
 import { remoteAddressOf } from "./origin.js";
 
+/** A client that floods must not send all others of its address away for long. */
+const mostAdvisedSeconds = 60;
+
 export class AddressLimit {
 	readonly #limiter: RateLimiterMemory;
 	readonly #what: string;
@@ -34,7 +37,11 @@ export class AddressLimit {
 
 	#refusalOf(counted: RateLimiterRes | null, allowed: number): HttpRefusal | undefined {
 		if (!counted || counted.consumedPoints <= allowed) return undefined;
-		const seconds = Math.max(1, Math.ceil(counted.msBeforeNext / 1000));
+		const { points, duration } = this.#limiter;
+		// Those who are refused would otherwise all come back in the same moment, to be refused again.
+		const windowsAhead = Math.floor((counted.consumedPoints - allowed - 1) / points);
+		const advised = Math.ceil(counted.msBeforeNext / 1000 + windowsAhead * duration);
+		const seconds = Math.min(mostAdvisedSeconds, Math.max(1, advised));
 		return {
 			status: 429,
 			detail: `Too many ${this.#what} from this address; try again in ${seconds} s.`,

@@ -10,16 +10,12 @@ import { closeCodes } from "./limits.js";
 import type { SocketsOptions } from "./options.js";
 import { createMinuteCounter, Pacer, type Rate } from "./rates.js";
 
-/** A whole site that loses its network must not keep all others waiting until every monitor has heard of each device. */
-const endsATurn = 5;
-
 export class DeviceSockets {
 	readonly #options: SocketsOptions;
 	/** At which each device is read. */
 	readonly #rate: Rate;
+	/** A socket that is gone stays until its session's end has its turn. */
 	readonly #sockets = new Map<WebSocket, Session>();
-	/** Whose sockets are gone, and which are still to be ended. */
-	readonly #gone: Session[] = [];
 
 	constructor(options: SocketsOptions) {
 		this.#options = options;
@@ -33,7 +29,7 @@ export class DeviceSockets {
 
 	/** Takes on a socket whose upgrade has been checked. */
 	accept(socket: WebSocket, introduction: Introduction): void {
-		const { sessions, metrics, log } = this.#options;
+		const { sessions, metrics, log, turn } = this.#options;
 		const session = sessions.open(introduction, {
 			send: (text) => this.#send(socket, text),
 			close: (code, reason) => {
@@ -59,11 +55,12 @@ export class DeviceSockets {
 		socket.on("error", ({ message: problem }) =>
 			log.warn({ ...namesOf(session), problem }, "device socket failed"),
 		);
-		socket.on("close", (code) => {
-			this.#sockets.delete(socket);
+		socket.on("close", async (code) => {
 			pacer.close();
 			log.debug({ ...namesOf(session), code }, "device socket closed");
-			if (this.#gone.push(session) === 1) setImmediate(() => this.#endGone());
+			await turn();
+			this.#sockets.delete(socket);
+			sessions.end(session, "disconnected");
 		});
 	}
 
@@ -75,13 +72,7 @@ export class DeviceSockets {
 	/** Every connection has ended: now every session has. */
 	settle(): void {
 		const { sessions } = this.#options;
-		for (const session of [...this.#gone, ...this.#sockets.values()]) sessions.end(session, "disconnected");
-	}
-
-	#endGone(): void {
-		const { sessions } = this.#options;
-		for (const session of this.#gone.splice(0, endsATurn)) sessions.end(session, "disconnected");
-		if (this.#gone.length > 0) setImmediate(() => this.#endGone());
+		for (const session of this.#sockets.values()) sessions.end(session, "disconnected");
 	}
 
 	/** An uplink's turn has come. */

@@ -9,6 +9,8 @@ export interface SocketsOptions {
 	readonly limits: SocketLimits;
 	readonly metrics: Metrics;
 	readonly log: Logger;
+	/** To be awaited before what a crowd may ask for at once: see turns.ts. */
+	readonly turn: () => Promise<void>;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
 }

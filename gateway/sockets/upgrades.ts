@@ -26,6 +26,7 @@ import type { Heartbeat } from "./heartbeat.js";
 import type { MonitorSockets } from "./monitor-sockets.js";
 import type { SocketsOptions } from "./options.js";
 import { TokenBucket } from "./rates.js";
+import { delayEnd } from "./turns.js";
 
 /** What a device says of itself. A chip that is not known is no reason to keep it out. */
 const deviceHeaders = object({
@@ -51,7 +52,7 @@ type Accept = (socket: WebSocket) => void;
 export type Upgrades = ReturnType<typeof createUpgrades>;
 
 export function createUpgrades(options: UpgradesOptions) {
-	const { access, devices, monitors, heartbeat, limits, publicUrl, metrics, log, now } = options;
+	const { access, devices, monitors, heartbeat, limits, publicUrl, metrics, log, turn, now } = options;
 	const { upgradesInTwoSeconds: points, devicesASecond: perSecond, deviceBurst: burst } = limits;
 	const addresses = new AddressLimit({ points, seconds: 2, what: "connections" });
 	const room = new TokenBucket({ perSecond, burst, now });
@@ -97,6 +98,7 @@ export function createUpgrades(options: UpgradesOptions) {
 		async handle(request: IncomingMessage, stream: Duplex, head: Buffer): Promise<void> {
 			const onError = () => stream.destroy();
 			stream.on("error", onError);
+			await turn();
 			const url = parseUrl(`http://gateway${request.url ?? ""}`);
 			const admission = await admit(request, stream, url);
 			if ("status" in admission) {
@@ -109,6 +111,7 @@ export function createUpgrades(options: UpgradesOptions) {
 			}
 			stream.off("error", onError);
 			server.handleUpgrade(request, stream, head, (socket) => {
+				delayEnd(stream, turn);
 				heartbeat.watch(socket);
 				admission(socket);
 			});

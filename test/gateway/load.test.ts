@@ -1,9 +1,12 @@
 /** What the gateway does where there is more than it can take at once, and how many say so. */
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { rename } from "node:fs/promises";
+import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { describe, test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { socketLimits } from "../../gateway/sockets/limits.js";
 import { createLog } from "../../gateway/telemetry/log.js";
 import { temporaryDirectory } from "../cleanup.js";
@@ -26,6 +29,40 @@ describe("devices that come back all at once", () => {
 		now += 1000;
 		for (let i = 0; i < 2; i += 1) await gateway.device();
 		assert.equal((await gateway.refused("/device", bearer(deviceToken))).status, 503);
+	});
+
+	test("come and go one a turn of the event loop, so that all others' reports pass between", async (t) => {
+		let [moved, closed] = [0, 0];
+		const write = (line: string) => {
+			const { msg } = JSON.parse(line);
+			if (/^device: (dis)?connected$/.test(msg)) moved += 1;
+			if (msg === "device socket closed") closed += 1;
+		};
+		const gateway = await runGateway(t, { log: createLog("debug", { write }) });
+		const { hostname, port } = new URL(gateway.url);
+		const lines = ["Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13"];
+		lines.push("Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", `Authorization: Bearer ${deviceToken}`);
+		const request = ["GET /device HTTP/1.1", "Host: x", ...lines, "", ""].join("\r\n");
+		const sockets = Array.from({ length: 20 }, () => connect(Number(port), hostname));
+		await Promise.all(sockets.map((socket) => once(socket, "connect")));
+		/** @returns the most that were closed in one turn */
+		const all = async (crowd: readonly Socket[], act: (socket: Socket) => unknown) => {
+			const before = moved;
+			let most = 0;
+			for (const socket of crowd) act(socket);
+			while (moved < before + crowd.length) {
+				const former = { moved, closed };
+				await setImmediate();
+				assert.ok(moved <= former.moved + 1, `${moved - former.moved} sessions in one turn`);
+				most = Math.max(most, closed - former.closed);
+			}
+			return most;
+		};
+		await all(sockets, (socket) => socket.write(request));
+		// These Node hands over in one go, however they are taken.
+		await all(sockets.splice(0, 10), (socket) => socket.resetAndDestroy());
+		const most = await all(sockets, (socket) => socket.destroy());
+		assert.ok(most < sockets.length, `${most} ends of connections were heard in one turn`);
 	});
 
 	test("with wrong tokens take no place of those with right ones", async (t) => {
@@ -55,6 +92,17 @@ describe("devices that come back all at once", () => {
 		const { headers, body } = await gateway.refused("/monitor", bearer(monitorToken));
 		if (status === 429) assert.match(body, /Too many (connections|wrong tokens) from this address/);
 		assert.match(String(headers["retry-after"]), /^\d+$/);
+	});
+
+	test("and the more there are before one, the later it is told to come back, within a minute", async (t) => {
+		const gateway = await runGateway(t, { limits: { upgradesInTwoSeconds: 1 } });
+		const said: number[] = [];
+		for (let i = 0; i < 500 && said.filter((seconds) => seconds === 60).length < 5; i += 1) {
+			const { headers } = await gateway.refused("/device", bearer("wrong"));
+			said.push(Number(headers["retry-after"] ?? 0));
+		}
+		assert.equal(Math.max(...said), 60);
+		assert.ok(new Set(said).size > 20, said.join(" "));
 	});
 });
 

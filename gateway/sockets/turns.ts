@@ -1,0 +1,32 @@
+/**
+ * A crowd comes and goes in one moment: a proxy that restarts drops a thousand connections, and all are back at once. What
+ * each asks for is done one a turn of the event loop, so that the reports of all others pass between.
+ */
+
+import type { Duplex } from "node:stream";
+
+/** @returns what is to be awaited before each piece of work: its turn, first come, first served */
+export function createTurns(): () => Promise<void> {
+	const waiting: (() => void)[] = [];
+	const begin = () => {
+		waiting.shift()?.();
+		if (waiting.length > 0) setImmediate(begin);
+	};
+	return () =>
+		new Promise((proceed) => {
+			if (waiting.push(proceed) === 1) setImmediate(begin);
+		});
+}
+
+/**
+ * Has the end of a stream heard in a turn of its own: Node tells of every connection that a crowd drops in one go, and
+ * what `ws` then does takes most of the time.
+ */
+export function delayEnd(stream: Duplex, turn: () => Promise<void>): void {
+	const listeners = stream.listeners("end");
+	stream.removeAllListeners("end");
+	stream.on("end", async () => {
+		await turn();
+		if (!stream.destroyed) for (const listener of listeners) Reflect.apply(listener, stream, []);
+	});
+}
