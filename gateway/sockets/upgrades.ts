@@ -29,7 +29,7 @@ import { TokenBucket } from "./rates.js";
 import { delayEnd } from "./turns.js";
 
 /** What a device says of itself. A chip that is not known is no reason to keep it out. */
-const deviceHeaders = object({
+export const deviceHeaders = object({
 	"Protocol-Version": optional(oneOf("1")),
 	"Device-Id": optional(deviceId),
 	"Device-Model": optional(oneOf(...models)),

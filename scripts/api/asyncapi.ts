@@ -1,10 +1,10 @@
 /** The WebSocket half of the gateway as an AsyncAPI 3.0 document, from the protocol table. */
 
 import { chips, commands, uplinks } from "../../device/protocol/messages.js";
-import { models } from "../../device/protocol/schema.js";
 import { monitorMessages } from "../../gateway/sockets/monitor-messages.js";
+import { deviceHeaders } from "../../gateway/sockets/upgrades.js";
 import { commandExamples, monitorExamples, uplinkExamples } from "./examples.js";
-import { type Json, type JsonObject, jsonSchemaByModel, jsonSchemaOf } from "./json-schema.js";
+import { type Json, type JsonObject, jsonSchemaByModel, jsonSchemaOf, propertiesOf } from "./json-schema.js";
 import { keysOf, monitorFrames, schemaRef, sessionSchema } from "./monitor-frames.js";
 import {
 	commandErrorWords,
@@ -69,10 +69,9 @@ function deviceChannel(): JsonObject {
 				headers: {
 					type: "object",
 					properties: {
-						"Device-Id": jsonSchemaOf(uplinks.state_report.fields.deviceId),
-						"Device-Model": { type: "string", enum: [...models] },
+						...propertiesOf(deviceHeaders),
+						// One that is not known is no reason to refuse.
 						"Device-Chip": { type: "string", enum: [...chips] },
-						"Protocol-Version": { type: "string", const: "1" },
 					},
 				},
 				bindingVersion: "0.1.0",

@@ -38,7 +38,8 @@ export function jsonSchemaByModel(schema: Schema, naming: (model: Model) => Json
 	return { ...jsonSchemaOf(schema), oneOf: variants };
 }
 
-function propertiesOf({ fields }: ObjectSchema): JsonObject {
+/** The fields of an object alone, as `jsonSchemaOf` has them. */
+export function propertiesOf({ fields }: ObjectSchema): JsonObject {
 	return Object.fromEntries(
 		Object.entries(fields).map(([name, field]) => [
 			name,
