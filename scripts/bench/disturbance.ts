@@ -15,8 +15,8 @@ const monitors = 5;
 /** Long enough that its slowest hundredth is more than one collection of garbage. */
 const load: Load = { count: 10_000, perSecond: 1000 };
 const reconnecting = 1000;
-/** While most of those are refused, as a gateway without limits need not do. */
-const returnLoad: Load = { count: 3000, perSecond: 1000 };
+/** While most of those are still told to come back later. */
+const firstSecondsLoad: Load = { count: 3000, perSecond: 1000 };
 /** Until all of those are back, at the rate at which they are let in. */
 const reconnectLoad: Load = { count: 20_000, perSecond: 1000 };
 const wrongTokensASecond = 500;
@@ -100,7 +100,7 @@ async function compareWithBare(side: Side, crowd: Child<Devices>): Promise<Row> 
 	setPriority(otherCrowd.pid, constants.priority.PRIORITY_LOW);
 	const latency = async (side: Side, crowd: Child<Devices>) => {
 		const back = crowd.ask("reconnect", { target: side.device });
-		const relayed = await side.relay(returnLoad);
+		const relayed = await side.relay(firstSecondsLoad);
 		await back;
 		await setTimeout(settleMs);
 		return relayed.p99Micros;
