@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { hostOf } from "./access/origin.js";
 import { createGateway } from "./gateway.js";
+import { takeObjectsForShortLived } from "./heap.js";
 import { readSettings, type Settings } from "./settings.js";
 import { refuseArguments, StartError } from "./start-error.js";
 
@@ -23,6 +24,7 @@ try {
 }
 
 async function start(): Promise<void> {
+	takeObjectsForShortLived();
 	refuseArguments(process.argv.slice(2));
 	const settings = readSettings(process.env);
 	const registry = new Registry();

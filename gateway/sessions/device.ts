@@ -6,6 +6,7 @@
 import { randomUUID } from "node:crypto";
 import type { Chip, StateReport } from "../../device/protocol/messages.js";
 import type { Model } from "../../device/protocol/schema.js";
+import { KeptText } from "./kept-text.js";
 
 const underWay = ["pending", "downloading", "rebooting"] as const;
 const ended = ["updated", "rolled_back", "failed"] as const;
@@ -62,7 +63,7 @@ export class Device {
 	/** Changed through Sessions.setOta alone, so that monitors hear of it. */
 	metadata = noUpdate;
 	/** The latest state report as it came: that is what monitors are sent. As an object it would take thrice the memory. */
-	stateText: string | undefined;
+	readonly state = new KeptText();
 	/** Milliseconds since 1970, as all times here. */
 	firstSeenAt: number;
 	/** When the latest state report came; 0 before the first. */
@@ -91,9 +92,11 @@ export class Device {
 		// It cannot have reported before it started: where it did, it has started anew since.
 		if (startedAt > this.lastReportAt)
 			this.resets = [...this.resets, { reason: health.reset_reason, at: startedAt }].slice(-listedAtMost);
-		this.model = model;
-		this.firmwareVersion = version;
-		this.stateText = text;
+		if (isNews) {
+			this.model = model;
+			this.firmwareVersion = version;
+		}
+		this.state.set(text);
 		this.lastReportAt = now;
 		return isNews;
 	}

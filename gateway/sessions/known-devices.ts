@@ -103,8 +103,9 @@ const reset = object({ reason: text(64), at: time });
 export const deviceFile = Object.freeze({
 	what: "facts",
 	format: (device: Device): string => {
-		const { model, chip, firstSeenAt, lastReportAt, stateText: report, versions, resets } = device;
+		const { model, chip, firstSeenAt, lastReportAt, versions, resets } = device;
 		const { sessionId, connectedAt, lastSeenAt, introduction } = device.session;
+		const report = device.state.text;
 		const firmwareVersion = device.firmwareVersion ?? undefined;
 		const { remoteAddress } = introduction;
 		const what = { sessionId, model, chip, firmwareVersion, remoteAddress };
@@ -119,7 +120,7 @@ export const deviceFile = Object.freeze({
 		device.model = value.model;
 		device.chip = value.chip;
 		device.firmwareVersion = value.firmwareVersion ?? null;
-		device.stateText = value.report;
+		if (value.report !== undefined) device.state.set(value.report);
 		device.firstSeenAt = value.firstSeenAt;
 		device.lastReportAt = value.lastReportAt;
 		device.versions = listOf(version, lists.versions);

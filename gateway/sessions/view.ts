@@ -44,7 +44,7 @@ function sessionText(session: Session): string {
 
 /** `{<head>,"state":<the device's latest report>}` */
 export function textWithState(head: object, device: Device | undefined): string {
-	return `${JSON.stringify(head).slice(0, -1)},"state":${device?.stateText ?? "null"}}`;
+	return `${JSON.stringify(head).slice(0, -1)},"state":${device?.state.text ?? "null"}}`;
 }
 
 /** @param ms since 1970 */

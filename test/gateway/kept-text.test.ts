@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { KeptText } from "../../gateway/sessions/kept-text.js";
+
+test("a kept text is the one last set, whatever the lengths of those before", () => {
+	const kept = new KeptText();
+	assert.equal(kept.text, undefined);
+	for (const text of [
+		"x",
+		"x".repeat(5000),
+		"",
+		"ä€🎵".repeat(100),
+		"short",
+		"y".repeat(127),
+		"z".repeat(128),
+	]) {
+		kept.set(text);
+		assert.equal(kept.text, text);
+	}
+});
+
+test("a kept text of one device does not change with another's", () => {
+	const [first, second] = [new KeptText(), new KeptText()];
+	first.set("first");
+	second.set("second");
+	first.set("again");
+	assert.deepEqual([first.text, second.text], ["again", "second"]);
+});
