@@ -23,6 +23,16 @@ interface Answer {
 	readonly failure?: string;
 }
 
+export interface ChildOptions {
+	/** For Node and V8, before the file. */
+	readonly nodeOptions?: readonly string[];
+	/**
+	 * In life it is on another computer: whoever is measured must not wait for a processor that it has. With all of its
+	 * threads it gets what others leave (SCHED_IDLE, sched(7)); a mere low priority holds a processor for a tick of 4 ms.
+	 */
+	readonly isElsewhere?: boolean;
+}
+
 /** No question of a benchmark takes so long; one that does has hung. */
 const answerMs = 180_000;
 
@@ -34,9 +44,14 @@ export class Child<H extends Handlers> {
 	#isClosed = false;
 
 	/** @param file TypeScript, relative to this folder */
-	constructor(file: string) {
+	constructor(file: string, { nodeOptions = [], isElsewhere = false }: ChildOptions = {}) {
+		const given = process.env.BENCH_NODE_OPTIONS?.split(" ") ?? [];
+		const command = [process.execPath, ...nodeOptions, "--import", "tsx", "--expose-gc", ...given];
+		if (isElsewhere && process.platform === "linux") command.unshift("chrt", "--idle", "0");
+		const [execPath, ...execArgv] = command;
 		this.#process = fork(fileURLToPath(new URL(file, import.meta.url)), {
-			execArgv: ["--import", "tsx", "--expose-gc", ...(process.env.BENCH_NODE_OPTIONS?.split(" ") ?? [])],
+			execPath,
+			execArgv,
 			stdio: ["ignore", "ignore", process.env.BENCH_VERBOSE ? "inherit" : "ignore", "ipc"],
 		});
 		this.#process.on("message", (text) => {

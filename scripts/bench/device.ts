@@ -8,11 +8,10 @@ import { buildMachine, type Program } from "../../hosts/virtual/node/build.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { BOARD_LIMITS, type Limits } from "../../hosts/virtual/node/machine.js";
 import { VirtualDevice, type VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
-import { Child } from "./child.js";
 import { Commander } from "./load/commander.js";
 import { alternate, pick, roundCount } from "./rounds.js";
 import { compare, type Row } from "./row.js";
-import type { GatewayServer } from "./servers/gateway-server.js";
+import { startGateway } from "./servers/start-gateway.js";
 
 const benchmark = "device";
 const settleMs = 2000;
@@ -24,7 +23,7 @@ const commandCount = 40;
 const answerMs = 3000;
 
 export async function run(): Promise<readonly Row[]> {
-	const gateway = new Child<GatewayServer>("servers/gateway-server.ts");
+	const gateway = startGateway();
 	try {
 		const [{ url, tokens }, program] = await Promise.all([
 			gateway.ask("listen"),

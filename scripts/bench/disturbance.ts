@@ -1,6 +1,5 @@
 /** Whether clients that misbehave are felt by the others: the latency of a small fleet's reports, with them and without. */
 
-import { constants, setPriority } from "node:os";
 import { setTimeout } from "node:timers/promises";
 import { Child } from "./child.js";
 import type { Devices } from "./load/devices.js";
@@ -34,10 +33,8 @@ interface Disturbance {
 export async function run(): Promise<readonly Row[]> {
 	// With the limits that it has in life: they are what keeps a crowd off.
 	const side = await Side.gateway({});
-	const trouble = new Child<Troublemaker>("load/troublemaker.ts");
-	const crowd = new Child<Devices>("load/devices.ts");
-	// In life these are other computers: what they use up here must not be what the others wait for.
-	for (const { pid } of [trouble, crowd]) setPriority(pid, constants.priority.PRIORITY_LOW);
+	const trouble = new Child<Troublemaker>("load/troublemaker.ts", { isElsewhere: true });
+	const crowd = new Child<Devices>("load/devices.ts", { isElsewhere: true });
 	try {
 		await side.connectDevices(devices);
 		await side.setMonitors(monitors);
@@ -96,8 +93,7 @@ export async function run(): Promise<readonly Row[]> {
 /** How much of it is the price of closing and opening so many connections in Node, whoever does it. */
 async function compareWithBare(side: Side, crowd: Child<Devices>): Promise<Row> {
 	const bare = await Side.bare();
-	const otherCrowd = new Child<Devices>("load/devices.ts");
-	setPriority(otherCrowd.pid, constants.priority.PRIORITY_LOW);
+	const otherCrowd = new Child<Devices>("load/devices.ts", { isElsewhere: true });
 	const latency = async (side: Side, crowd: Child<Devices>) => {
 		const back = crowd.ask("reconnect", { target: side.device });
 		const relayed = await side.relay(firstSecondsLoad);

@@ -7,6 +7,7 @@ import { alternate, pick } from "./rounds.js";
 import { compare, type Row } from "./row.js";
 import type { GatewayServer } from "./servers/gateway-server.js";
 import { hasNginx, howToInstall, Nginx } from "./servers/nginx.js";
+import { startGateway } from "./servers/start-gateway.js";
 
 const benchmark = "image";
 /** As large as the firmware of an ESP32-S3 is. */
@@ -20,7 +21,7 @@ export async function run(): Promise<readonly Row[]> {
 		return [];
 	}
 	const image = makeImage(imageBytes);
-	const gateway = new Child<GatewayServer>("servers/gateway-server.ts");
+	const gateway = startGateway();
 	const readers = new Child<Readers>("load/readers.ts");
 	let nginx: Nginx | undefined;
 	try {

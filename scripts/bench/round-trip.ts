@@ -13,7 +13,7 @@ import { deviceIdOf, reportHead, stamped } from "./load/reports.js";
 import { alternate, pick } from "./rounds.js";
 import { compare, percentile, type Row } from "./row.js";
 import type { BareServer } from "./servers/bare-server.js";
-import type { GatewayServer } from "./servers/gateway-server.js";
+import { startGateway } from "./servers/start-gateway.js";
 
 const trips = 40;
 /** Below the rate at which a monitor's commands are refused. */
@@ -21,7 +21,7 @@ const pauseMs = 25;
 const answerMs = 5000;
 
 export async function run(): Promise<readonly Row[]> {
-	const gateway = new Child<GatewayServer>("servers/gateway-server.ts");
+	const gateway = startGateway();
 	const bare = new Child<BareServer>("servers/bare-server.ts");
 	const atEnd: (() => unknown)[] = [() => gateway.close(), () => bare.close()];
 	try {

@@ -8,6 +8,7 @@ import type { Devices } from "./load/devices.js";
 import type { Monitors } from "./load/monitors.js";
 import type { BareServer } from "./servers/bare-server.js";
 import type { GatewayServer } from "./servers/gateway-server.js";
+import { startGateway } from "./servers/start-gateway.js";
 import type { Usage } from "./servers/usage.js";
 
 export interface Relayed {
@@ -49,7 +50,7 @@ export class Side {
 
 	/** @param limits see `listen` of gateway-server.ts */
 	static async gateway(limits?: Partial<SocketLimits>): Promise<Side> {
-		const server = new Child<GatewayServer>("servers/gateway-server.ts");
+		const server = startGateway();
 		const { url, tokens } = await server.ask("listen", limits);
 		const base = url.replace("http", "ws");
 		return new Side(

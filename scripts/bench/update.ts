@@ -11,11 +11,10 @@ import { WebSocket } from "ws";
 import { encodeImage } from "../../hosts/virtual/node/boot/encode-image.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { VirtualDevice } from "../../hosts/virtual/node/virtual-device.js";
-import { Child } from "./child.js";
 import { asForm, post } from "./firmware.js";
 import { alternate, pick } from "./rounds.js";
 import { compare, median, type Row } from "./row.js";
-import type { GatewayServer } from "./servers/gateway-server.js";
+import { startGateway } from "./servers/start-gateway.js";
 
 /** Bytes added to the image that virtual devices get: none, and so many that it is about as large as a board's. */
 const ballasts = [0, 1_400_000];
@@ -32,7 +31,7 @@ export async function run(): Promise<readonly Row[]> {
 		console.log("\nupdate: left out. The firmware cannot update itself yet (device/update)");
 		return [];
 	}
-	const gateway = new Child<GatewayServer>("servers/gateway-server.ts");
+	const gateway = startGateway();
 	try {
 		const { url, tokens } = await gateway.ask("listen");
 		const program = await buildFirmware();

@@ -6,6 +6,7 @@ import { alternate, pick, roundCount } from "./rounds.js";
 import { compare, type Row } from "./row.js";
 import type { GatewayServer } from "./servers/gateway-server.js";
 import type { RawUploadServer } from "./servers/raw-upload-server.js";
+import { startGateway } from "./servers/start-gateway.js";
 
 const benchmark = "upload";
 const imageBytes = 16_000_000;
@@ -16,7 +17,7 @@ interface Spent {
 }
 
 export async function run(): Promise<readonly Row[]> {
-	const gateway = new Child<GatewayServer>("servers/gateway-server.ts");
+	const gateway = startGateway();
 	const raw = new Child<RawUploadServer>("servers/raw-upload-server.ts");
 	try {
 		const [ours, reference] = await Promise.all([gateway.ask("listen"), raw.ask("listen")]);
