@@ -21,6 +21,7 @@ import type { RecordFolder } from "../record-folder.js";
 import { Device, Session } from "./device.js";
 
 const changesSaveMs = 1_000;
+/** The longest; drawn at random, or a fleet that came in one moment would be written in one moment. */
 const seenSaveMs = 5 * 60_000;
 
 export class KnownDevices {
@@ -57,7 +58,8 @@ export class KnownDevices {
 		if (!isSame || former.model !== model || former.chip !== chip) {
 			this.#facts.set(device, { model, chip, versions, resets });
 			this.#dueAt.set(device, 0);
-		} else if (!this.#dueAt.has(device)) this.#dueAt.set(device, this.#now() + seenSaveMs);
+		} else if (!this.#dueAt.has(device))
+			this.#dueAt.set(device, this.#now() + seenSaveMs * (0.5 + Math.random() / 2));
 	}
 
 	forget(device: Device): Promise<void> {
