@@ -16,7 +16,7 @@ export class KeptText {
 		return this.#memory?.toString("utf8", 0, this.#length);
 	}
 
-	/** @param text well-formed Unicode, such as a WebSocket's text frame */
+	/** Replaces it. @param text well-formed Unicode, such as a WebSocket's text frame */
 	set(text: string): void {
 		const length = Buffer.byteLength(text);
 		const size = Math.ceil((length + 1) / stepBytes) * stepBytes;
