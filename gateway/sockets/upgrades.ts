@@ -72,9 +72,9 @@ export function createUpgrades(options: UpgradesOptions) {
 		const early = (await addresses.count(request)) ?? access.checkOrigin(request);
 		if (early) return early;
 		const { refusal, deviceId } = await access.check(request, [path === "/device" ? "device" : "monitor"]);
-		if (refusal) return refusal;
 		// All whose tokens were checked against one look at the disk come here in the same turn.
 		await turn();
+		if (refusal) return refusal;
 		// Asked last: the gateway may have begun to stop while a token was being checked.
 		if (isClosed) return { status: 503, detail: "The gateway is stopping." };
 		if (path === "/device") return admitDevice(request, deviceId);

@@ -4,16 +4,15 @@
  */
 
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cp, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { type TestContext, test } from "node:test";
 import { build } from "esbuild";
 import { altered, sampleReport } from "../../scripts/fixtures/sample-report.js";
-import { onEnd, temporaryDirectory } from "../cleanup.js";
+import { temporaryDirectory } from "../cleanup.js";
 import { makeImage } from "./firmware/images.js";
+import { printed, startProcess } from "./process.js";
 import { bearer, Client } from "./running.js";
 
 const kills = 50;
@@ -207,23 +206,18 @@ async function bundle(t: TestContext): Promise<string> {
 }
 
 async function start(t: TestContext, program: string, dataDir: string) {
-	const child: ChildProcess = spawn(process.execPath, [program], {
-		env: { PATH: process.env.PATH, PORT: "0", DATA_DIR: dataDir, RELEASES_DIR: join(dataDir, "releases") },
-		stdio: ["ignore", "pipe", "pipe"],
-	});
-	onEnd(t, async () => {
-		if (child.exitCode !== null || child.signalCode !== null) return;
-		child.kill("SIGKILL");
-		await once(child, "exit");
-	});
+	const child = startProcess(
+		t,
+		{ DATA_DIR: dataDir, RELEASES_DIR: join(dataDir, "releases") },
+		[],
+		[program],
+	);
 	const said: string[] = [];
 	child.stderr?.on("data", (chunk) => void said.push(String(chunk)));
-	if (!child.stdout) throw new Error("no output");
-	for await (const line of createInterface(child.stdout)) {
-		const [, url] = /^Dashboard +(http:\/\/[^/]+)/.exec(line) ?? [];
-		if (url) return { child, url, said };
-	}
-	throw new Error(`it did not start: ${said.join("")}`);
+	const { Dashboard = "" } = await printed(child).catch((error: Error) => {
+		throw new Error(`${error.message}: ${said.join("")}`);
+	});
+	return { child, url: new URL(Dashboard.split(" ")[0] ?? "").origin, said };
 }
 
 async function filesOf(dataDir: string, folder: string): Promise<readonly string[]> {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import disk, { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
-import { describe, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
 import { RecordFolder } from "../../gateway/record-folder.js";
 import { Device, Session } from "../../gateway/sessions/device.js";
 import { deviceFile, KnownDevices } from "../../gateway/sessions/known-devices.js";
@@ -113,41 +113,69 @@ describe("a device that was here", () => {
 		await untilRestartsAre(2);
 	});
 
-	test("is not written each time that it comes, goes or reports, but within minutes", async (t) => {
-		t.mock.timers.enable({ apis: ["setInterval"] });
-		let now = 0;
-		const directory = await temporaryDirectory(t);
-		const onProblem = (problem: string) => assert.fail(problem);
-		const records = new RecordFolder({ directory, disk, onProblem, ...deviceFile });
-		const known = new KnownDevices(records, () => now);
-		await known.open();
-		const introduction = { deviceId: undefined, isBound: false, model: undefined, chip: undefined };
-		const session = new Session(
-			{ ...introduction, remoteAddress: "", baseUrl: "" },
-			{ send: () => {}, close: () => {} },
-			now,
-		);
-		const device = new Device("dev-1-a1b2c3", session);
-		const isWritten = async () => {
-			t.mock.timers.tick(1000);
-			await records.settle();
-			const [name] = await readdir(directory);
-			if (name) await rm(join(directory, name));
-			return name !== undefined;
-		};
-		known.onSeen(device);
-		assert.equal(await isWritten(), true);
-		known.onSeen(device);
-		assert.equal(await isWritten(), false);
-		device.resets = [{ reason: "BROWNOUT_RESET", at: now }];
-		known.onSeen(device);
-		assert.equal(await isWritten(), true);
-		known.onSeen(device);
-		now += 5 * 60_000;
-		assert.equal(await isWritten(), true);
-		known.onSeen(device);
-		await known.close();
-		assert.equal(await isWritten(), true);
+	describe("is written", () => {
+		/** Devices that have just been seen, and written, for the first time. */
+		async function seen(t: TestContext, count: number) {
+			t.mock.timers.enable({ apis: ["setInterval"] });
+			let now = 0;
+			const directory = await temporaryDirectory(t);
+			const onProblem = (problem: string) => assert.fail(problem);
+			const records = new RecordFolder({ directory, disk, onProblem, ...deviceFile });
+			const known = new KnownDevices(records, () => now);
+			await known.open();
+			const devices = Array.from({ length: count }, (_, index) => {
+				const introduction = { deviceId: undefined, isBound: false, model: undefined, chip: undefined };
+				const connection = { send: () => {}, close: () => {} };
+				const session = new Session({ ...introduction, remoteAddress: "", baseUrl: "" }, connection, now);
+				return new Device(`dev-1-${index}`, session);
+			});
+			/** @returns how many files were written */
+			const settle = async () => {
+				await records.settle();
+				const names = await readdir(directory);
+				for (const name of names) await rm(join(directory, name));
+				return names.length;
+			};
+			/** A second, after some minutes that nobody looked at. */
+			const pass = (minutes = 0) => {
+				now += minutes * 60_000 + 1000;
+				t.mock.timers.tick(1000);
+				return settle();
+			};
+			for (const device of devices) known.onSeen(device);
+			assert.equal(await pass(), count);
+			return { known, devices, pass, settle };
+		}
+
+		test("at once when it has changed; not each time that it comes, goes or reports, but within minutes", async (t) => {
+			const { known, devices, pass, settle } = await seen(t, 1);
+			const [device] = devices;
+			assert.ok(device);
+			known.onSeen(device);
+			assert.equal(await pass(), 0);
+			device.resets = [{ reason: "BROWNOUT_RESET", at: 0 }];
+			known.onSeen(device);
+			assert.equal(await pass(), 1);
+			known.onSeen(device);
+			assert.equal(await pass(5), 1);
+			known.onSeen(device);
+			await known.close();
+			assert.equal(await settle(), 1);
+		});
+
+		test("at a moment of its own, however many were seen in one", async (t) => {
+			const { known, devices, pass } = await seen(t, 40);
+			for (const device of devices) known.onSeen(device);
+			assert.equal(await pass(2), 0);
+			const written: number[] = [];
+			for (let second = 0; second < 200; second += 1) written.push(await pass());
+			assert.equal(
+				written.reduce((sum, each) => sum + each),
+				40,
+			);
+			assert.ok(Math.max(...written) < 20, `${Math.max(...written)} in one second`);
+			await known.close();
+		});
 	});
 
 	test("costs no more than itself where its file is damaged", async (t) => {

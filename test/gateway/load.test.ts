@@ -5,12 +5,53 @@ import { once } from "node:events";
 import { rename } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
-import { describe, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
+import type { GatewayOptions } from "../../gateway/gateway.js";
 import { socketLimits } from "../../gateway/sockets/limits.js";
 import { createLog } from "../../gateway/telemetry/log.js";
 import { temporaryDirectory } from "../cleanup.js";
 import { bearer, deviceToken, monitorToken, reportWithVolume, runGateway } from "./running.js";
+
+/** A request as bytes, so that many can be written in one turn. */
+function upgrade(path: string, token: string): string {
+	const lines = ["Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13"];
+	lines.push("Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", `Authorization: Bearer ${token}`);
+	return [`GET ${path} HTTP/1.1`, "Host: x", ...lines, "", ""].join("\r\n");
+}
+
+/** A gateway that says when it has done a piece of work. @param work its line in the log */
+async function counted(t: TestContext, options: GatewayOptions, work: RegExp) {
+	let [done, closed] = [0, 0];
+	const write = (line: string) => {
+		const { msg } = JSON.parse(line);
+		if (work.test(msg)) done += 1;
+		if (msg === "device socket closed") closed += 1;
+	};
+	const gateway = await runGateway(t, { ...options, log: createLog("debug", { write }) });
+	const { hostname, port } = new URL(gateway.url);
+	const crowd = async (length: number) => {
+		const sockets = Array.from({ length }, () => connect(Number(port), hostname));
+		await Promise.all(sockets.map((socket) => once(socket, "connect")));
+		// Node may accept one a turn, and what they send would come one a turn by itself.
+		for (let turn = 0; turn < 2 * length; turn += 1) await setImmediate();
+		return sockets;
+	};
+	/** Has each socket do something in this turn. @returns the most that were closed in one turn */
+	const all = async (sockets: readonly Socket[], act: (socket: Socket) => unknown) => {
+		const before = done;
+		let most = 0;
+		for (const socket of sockets) act(socket);
+		while (done < before + sockets.length) {
+			const former = { done, closed };
+			await setImmediate();
+			assert.ok(done <= former.done + 1, `${done - former.done} in one turn`);
+			most = Math.max(most, closed - former.closed);
+		}
+		return most;
+	};
+	return { gateway, crowd, all };
+}
 
 describe("devices that come back all at once", () => {
 	test("are let in at a rate; the others are told when to try again", async (t) => {
@@ -31,39 +72,28 @@ describe("devices that come back all at once", () => {
 		assert.equal((await gateway.refused("/device", bearer(deviceToken))).status, 503);
 	});
 
-	test("come and go one a turn of the event loop, so that all others' reports pass between", async (t) => {
-		let [moved, closed] = [0, 0];
-		const write = (line: string) => {
-			const { msg } = JSON.parse(line);
-			if (/^device: (dis)?connected$/.test(msg)) moved += 1;
-			if (msg === "device socket closed") closed += 1;
-		};
-		const gateway = await runGateway(t, { log: createLog("debug", { write }) });
-		const { hostname, port } = new URL(gateway.url);
-		const lines = ["Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13"];
-		lines.push("Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", `Authorization: Bearer ${deviceToken}`);
-		const request = ["GET /device HTTP/1.1", "Host: x", ...lines, "", ""].join("\r\n");
-		const sockets = Array.from({ length: 20 }, () => connect(Number(port), hostname));
-		await Promise.all(sockets.map((socket) => once(socket, "connect")));
-		/** @returns the most that were closed in one turn */
-		const all = async (crowd: readonly Socket[], act: (socket: Socket) => unknown) => {
-			const before = moved;
-			let most = 0;
-			for (const socket of crowd) act(socket);
-			while (moved < before + crowd.length) {
-				const former = { moved, closed };
-				await setImmediate();
-				assert.ok(moved <= former.moved + 1, `${moved - former.moved} sessions in one turn`);
-				most = Math.max(most, closed - former.closed);
-			}
-			return most;
-		};
-		await all(sockets, (socket) => socket.write(request));
-		// These Node hands over in one go, however they are taken.
-		await all(sockets.splice(0, 10), (socket) => socket.resetAndDestroy());
-		const most = await all(sockets, (socket) => socket.destroy());
-		assert.ok(most < sockets.length, `${most} ends of connections were heard in one turn`);
-	});
+	for (const [where, given] of [
+		["given at the start", { deviceToken, monitorToken }],
+		["in the data folder", { deviceToken: undefined, monitorToken: undefined }],
+	] as const) {
+		test(`come and go one a turn of the event loop, with tokens ${where}: all others' reports pass between`, async (t) => {
+			const { gateway, crowd, all } = await counted(t, given, /^device: (dis)?connected$/);
+			const sockets = await crowd(20);
+			const request = upgrade("/device", gateway.gateway.tokens.device);
+			await all(sockets, (socket) => socket.write(request));
+			// These Node hands over in one go, however they are taken.
+			await all(sockets.splice(0, 10), (socket) => socket.resetAndDestroy());
+			const most = await all(sockets, (socket) => socket.destroy());
+			assert.ok(most < sockets.length, `${most} ends of connections were heard in one turn`);
+		});
+
+		test(`are refused one a turn too, with tokens ${where}`, async (t) => {
+			const { crowd, all } = await counted(t, given, /^upgrade refused$/);
+			// After ten wrong tokens an address is told when to try again, which is not logged.
+			for (const path of ["/nothing", "/device"])
+				await all(await crowd(8), (socket) => socket.write(upgrade(path, "wrong")));
+		});
+	}
 
 	test("with wrong tokens take no place of those with right ones", async (t) => {
 		const gateway = await runGateway(t, { now: () => 0, limits: { deviceBurst: 1 } });

@@ -1,41 +1,13 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { describe, type TestContext, test } from "node:test";
+import { describe, test } from "node:test";
 import { WebSocket } from "ws";
+import { printed, startProcess } from "./process.js";
 import { bearer, Client, deviceToken, monitorToken, runGateway, temporaryDirectory } from "./running.js";
-
-type Environment = Readonly<Record<string, string>>;
-
-/** `npm start`, with nothing of this process' own environment but the path. */
-function start(t: TestContext, environment: Environment, words: readonly string[] = []): ChildProcess {
-	const child = spawn(process.execPath, ["--import", "tsx", "gateway/main.ts", ...words], {
-		env: { PATH: process.env.PATH, PORT: "0", ...environment },
-		stdio: ["ignore", "pipe", "pipe"],
-	});
-	t.after(async () => {
-		if (child.exitCode !== null || child.signalCode !== null) return;
-		child.kill("SIGKILL");
-		await once(child, "exit");
-	});
-	return child;
-}
-
-/** What it prints on standard output, up to the last line that it prints at its start. */
-async function printed(child: ChildProcess): Promise<Record<string, string>> {
-	const lines: Record<string, string> = {};
-	if (!child.stdout) throw new Error("no output");
-	for await (const line of createInterface(child.stdout)) {
-		const [name = "", value = ""] = line.split(/ {2,}/);
-		lines[name] = value;
-		if (name === "Tokens") return lines;
-	}
-	throw new Error("ended before it was ready");
-}
 
 async function ended(child: ChildProcess): Promise<{ code: number | null; said: string }> {
 	let said = "";
@@ -49,7 +21,7 @@ async function ended(child: ChildProcess): Promise<{ code: number | null; said: 
 describe("npm start", () => {
 	test("prints a login that works, where devices connect and where the tokens are", async (t) => {
 		const dataDir = join(await temporaryDirectory(t), "made", "here");
-		const lines = await printed(start(t, { DATA_DIR: dataDir }));
+		const lines = await printed(startProcess(t, { DATA_DIR: dataDir }));
 		const loginUrl = lines.Dashboard ?? "";
 		assert.match(loginUrl, /^http:\/\/127\.0\.0\.1:\d+\/login\?code=[\w-]{43}$/);
 		assert.equal((await fetch(loginUrl, { redirect: "manual" })).status, 303);
@@ -63,7 +35,11 @@ describe("npm start", () => {
 	for (const signal of ["SIGINT", "SIGTERM"] as const)
 		test(`${signal} closes every socket with 1001 and ends with exit code 0, also when it comes twice at once`, async (t) => {
 			const dataDir = await temporaryDirectory(t);
-			const child = start(t, { DATA_DIR: dataDir, DEVICE_TOKEN: deviceToken, MONITOR_TOKEN: monitorToken });
+			const child = startProcess(t, {
+				DATA_DIR: dataDir,
+				DEVICE_TOKEN: deviceToken,
+				MONITOR_TOKEN: monitorToken,
+			});
 			const { Devices = "" } = await printed(child);
 			const device = new Client(Devices, { headers: bearer(deviceToken) });
 			await once(device.socket, "open");
@@ -76,7 +52,7 @@ describe("npm start", () => {
 		});
 
 	test("a second signal ends it at once, though a device does not let go", async (t) => {
-		const child = start(t, {
+		const child = startProcess(t, {
 			DATA_DIR: await temporaryDirectory(t),
 			DEVICE_TOKEN: deviceToken,
 			MONITOR_TOKEN: monitorToken,
@@ -113,14 +89,16 @@ describe("npm start", () => {
 	] as const)
 		test(`${what} ends it with one sentence and exit code 1`, async (t) => {
 			const environmentOfTest = { DATA_DIR: await temporaryDirectory(t), ...environment };
-			const { code, said } = await ended(start(t, environmentOfTest));
+			const { code, said } = await ended(startProcess(t, environmentOfTest));
 			assert.equal(code, 1);
 			assert.match(said, sentence);
 			assert.equal(said.trim().split("\n").length, 1, said);
 		});
 
 	test("options end it with one sentence and exit code 1: they would be ignored", async (t) => {
-		const { code, said } = await ended(start(t, { DATA_DIR: await temporaryDirectory(t) }, ["--port", "1"]));
+		const { code, said } = await ended(
+			startProcess(t, { DATA_DIR: await temporaryDirectory(t) }, ["--port", "1"]),
+		);
 		assert.equal(code, 1);
 		assert.match(said, /^"--port" is not understood here: settings come from the environment, such as PORT=/);
 	});
@@ -131,7 +109,7 @@ describe("npm start", () => {
 		await once(other, "listening");
 		const address = other.address();
 		const PORT = String(typeof address === "object" ? address?.port : "");
-		const { code, said } = await ended(start(t, { DATA_DIR: await temporaryDirectory(t), PORT }));
+		const { code, said } = await ended(startProcess(t, { DATA_DIR: await temporaryDirectory(t), PORT }));
 		assert.equal(code, 1);
 		assert.equal(
 			said,

@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { WebSocket } from "ws";
+import { sampleReport } from "../../scripts/fixtures/sample-report.js";
+import { printed, startProcess } from "./process.js";
+import { bearer, deviceToken, monitorToken, temporaryDirectory } from "./running.js";
+
+/** Enough for V8 to learn from how long what they leave behind lives. */
+const deviceCount = 600;
+const reportsEach = 100;
+/** From one address alone so many are not let in at once, and other systems have but one loopback address. */
+const skip = process.platform === "linux" ? false : "needs 127.0.0.2 and those after it";
+
+test("reports that have been passed on never have the whole heap marked", { skip }, async (t) => {
+	const given = { DEVICE_TOKEN: deviceToken, MONITOR_TOKEN: monitorToken, LOG_LEVEL: "silent" };
+	const child = startProcess(t, { ...given, DATA_DIR: await temporaryDirectory(t) });
+	const { Devices: url = "" } = await printed(child);
+	const { origin } = new URL(url.replace("ws", "http"));
+	const figure = async (name: string) => {
+		const text = await (await fetch(`${origin}/metrics`, { headers: bearer(monitorToken) })).text();
+		const line = text.split("\n").find((each) => each.startsWith(name));
+		return Number(line?.split(" ")[1] ?? 0);
+	};
+	const uplinks = 'gateway_uplinks_total{type="state_report"}';
+	const markings = 'nodejs_gc_duration_seconds_count{kind="major"}';
+
+	const reports = Array.from({ length: deviceCount }, (_, index) =>
+		JSON.stringify({ ...sampleReport("DEV-1"), deviceId: `dev-1-${index}` }),
+	);
+	const sockets = await Promise.all(reports.map((report, index) => connect(url, report, index)));
+	t.after(() => {
+		for (const socket of sockets) socket.terminate();
+	});
+	let sent = deviceCount;
+	const isHeard = async () => {
+		while ((await figure(uplinks)) < sent) await setTimeout(10);
+	};
+	await isHeard();
+	const before = await figure(markings);
+	for (let round = 0; round < reportsEach; round += 1) {
+		for (const [index, socket] of sockets.entries()) socket.send(reports[index] ?? "");
+		sent += deviceCount;
+		// What waits to be read is not garbage yet.
+		await isHeard();
+	}
+	const marked = (await figure(markings)) - before;
+	assert.ok(marked <= 1, `${marked} times during ${deviceCount * reportsEach} reports`);
+});
+
+/** A device that reports as soon as it is let in; one that is told to come back does. */
+async function connect(url: string, report: string, index: number): Promise<WebSocket> {
+	for (;;) {
+		const socket = new WebSocket(url, {
+			headers: bearer(deviceToken),
+			localAddress: `127.0.0.${2 + (index % 50)}`,
+		});
+		const isOpen = await new Promise<boolean>((resolve) => {
+			socket.once("open", () => resolve(true));
+			socket.once("error", () => resolve(false));
+		});
+		if (isOpen) {
+			socket.send(report);
+			return socket;
+		}
+		await setTimeout(200);
+	}
+}

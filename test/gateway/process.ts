@@ -1,0 +1,45 @@
+/** The gateway as a process of its own, as `npm start` runs it, which can be sent a signal, be killed and be measured. */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import type { TestContext } from "node:test";
+import { onEnd } from "../cleanup.js";
+
+export type Environment = Readonly<Record<string, string>>;
+
+/**
+ * Starts it on a free port, with nothing of this process' own environment but the path. It is killed when the test ends.
+ *
+ * @param words what follows on the command line
+ * @param program what Node runs; by default the gateway's sources
+ */
+export function startProcess(
+	t: TestContext,
+	environment: Environment,
+	words: readonly string[] = [],
+	program: readonly string[] = ["--import", "tsx", "gateway/main.ts"],
+): ChildProcess {
+	const child = spawn(process.execPath, [...program, ...words], {
+		env: { PATH: process.env.PATH, PORT: "0", ...environment },
+		stdio: ["ignore", "pipe", "pipe"],
+	});
+	onEnd(t, async () => {
+		if (child.exitCode !== null || child.signalCode !== null) return;
+		child.kill("SIGKILL");
+		await once(child, "exit");
+	});
+	return child;
+}
+
+/** What it prints on standard output, by name, up to the last line that it prints at its start. */
+export async function printed(child: ChildProcess): Promise<Readonly<Record<string, string>>> {
+	const lines: Record<string, string> = {};
+	if (!child.stdout) throw new Error("no output");
+	for await (const line of createInterface(child.stdout)) {
+		const [name = "", value = ""] = line.split(/ {2,}/);
+		lines[name] = value;
+		if (name === "Tokens") return lines;
+	}
+	throw new Error("it ended before it was ready");
+}
