@@ -1,6 +1,6 @@
 /**
  * The gateway's HTTP routes as openapi.yaml tells them. To add one: an entry here, `npm run api`, and in
- * test/gateway/api-probes.ts a request for each status; test/gateway/api.test.ts says which of the three is missing.
+ * test/gateway/api/probes.ts a request for each status; test/gateway/api/openapi.test.ts says which of the three is missing.
  */
 
 import type { Role } from "../../gateway/access/token-file.js";

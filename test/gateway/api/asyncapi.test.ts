@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkCommand, checkUplink, commands, uplinks } from "../../device/protocol/messages.js";
-import { models } from "../../device/protocol/schema.js";
-import { checkMonitorMessage, monitorMessages } from "../../gateway/sockets/monitor-messages.js";
-import { commandExamples, monitorExamples, uplinkExamples } from "../../scripts/api/examples.js";
-import { altered, type Json, sampleReport } from "../../scripts/fixtures/sample-report.js";
-import { ApiDocument } from "./api-schemas.js";
-import { type Client, type Frame, runGateway } from "./running.js";
+import { checkCommand, checkUplink, commands, uplinks } from "../../../device/protocol/messages.js";
+import { models } from "../../../device/protocol/schema.js";
+import { checkMonitorMessage, monitorMessages } from "../../../gateway/sockets/monitor-messages.js";
+import { commandExamples, monitorExamples, uplinkExamples } from "../../../scripts/api/examples.js";
+import { altered, type Json, sampleReport } from "../../../scripts/fixtures/sample-report.js";
+import { type Client, type Frame, runGateway } from "../running.js";
+import { ApiDocument } from "./schemas.js";
 
 const document = new ApiDocument("asyncapi.yaml");
 type Message = { [name: string]: Json };

@@ -2,8 +2,8 @@
 
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { Agent, type IncomingHttpHeaders, request } from "node:http";
-import { isRecord } from "../../device/protocol/schema.js";
-import { binaryPaths } from "../../gateway/firmware/binaries.js";
+import { isRecord } from "../../../device/protocol/schema.js";
+import { binaryPaths } from "../../../gateway/firmware/binaries.js";
 
 /** "GET /releases/{path}" of each route that answers a method by name; static files are none. */
 export async function routesOf(url: string): Promise<readonly string[]> {

@@ -2,9 +2,9 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { type TestContext, test } from "node:test";
 import { WebSocket, WebSocketServer } from "ws";
-import { socketLimits } from "../../gateway/sockets/limits.js";
-import { createMonitor, type Monitor } from "../../gateway/sockets/monitor.js";
-import { onEnd } from "../cleanup.js";
+import { socketLimits } from "../../../gateway/sockets/limits.js";
+import { createMonitor, type Monitor } from "../../../gateway/sockets/monitor.js";
+import { onEnd } from "../../cleanup.js";
 
 /** A monitor as the gateway has it, and the client's end of its socket. */
 async function connected(t: TestContext) {

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { parse } from "yaml";
-import { isRecord } from "../../device/protocol/schema.js";
+import { isRecord } from "../../../device/protocol/schema.js";
 
 export type Node = Readonly<Record<string, unknown>>;
 
@@ -16,7 +16,7 @@ export class ApiDocument {
 	/** @param name such as `openapi.yaml` */
 	constructor(name: string) {
 		const content: unknown = parse(
-			readFileSync(new URL(`../../gateway/api/${name}`, import.meta.url), "utf8"),
+			readFileSync(new URL(`../../../gateway/api/${name}`, import.meta.url), "utf8"),
 		);
 		if (!isRecord(content)) throw new Error(`${name} is no document`);
 		this.content = content;

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, type TestContext, test } from "node:test";
-import { createLog } from "../../gateway/telemetry/log.js";
-import { altered, sampleReport } from "../../scripts/fixtures/sample-report.js";
-import { bearer, type Client, deviceToken, monitorToken, reportWithVolume, runGateway } from "./running.js";
+import { createLog } from "../../../gateway/telemetry/log.js";
+import { altered, sampleReport } from "../../../scripts/fixtures/sample-report.js";
+import { bearer, type Client, deviceToken, monitorToken, reportWithVolume, runGateway } from "../running.js";
 
 const named = { "Device-Id": "dev-1-a1b2c3" };
 

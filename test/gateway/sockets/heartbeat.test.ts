@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
 import { describe, mock, test } from "node:test";
 import { WebSocket } from "ws";
-import { type Peer, startHeartbeat } from "../../gateway/sockets/heartbeat.js";
+import { type Peer, startHeartbeat } from "../../../gateway/sockets/heartbeat.js";
 
 const intervalMs = 15_000;
 

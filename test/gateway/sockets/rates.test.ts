@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { createBrake, Pacer } from "../../gateway/sockets/rates.js";
+import { createBrake, Pacer } from "../../../gateway/sockets/rates.js";
 
 /** A socket that notes what is done to it, and time that stands still. */
 function stage(t: TestContext) {

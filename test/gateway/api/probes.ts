@@ -3,11 +3,11 @@
  * that cannot be had from here names the test that holds it instead.
  */
 
-import type { Asked } from "./api-server.js";
-import { makeImage } from "./firmware/images.js";
-import { pathOf } from "./firmware/releases.js";
-import { filePart, form, formHeaders, textPart } from "./firmware/serving.js";
-import { bearer, deviceToken, monitorToken } from "./running.js";
+import { makeImage } from "../firmware/images.js";
+import { pathOf } from "../firmware/releases.js";
+import { filePart, form, formHeaders, textPart } from "../firmware/serving.js";
+import { bearer, deviceToken, monitorToken } from "../running.js";
+import type { Asked } from "./server.js";
 
 export type Probe = Asked | { readonly heldBy: string };
 
@@ -48,7 +48,7 @@ export const probes: Readonly<Record<string, Probe>> = {
 	"GET /api/devices/{deviceId} 404": { path: "/api/devices/nobody", headers: monitor },
 	"DELETE /api/devices/{deviceId} 409": { path: "/api/devices/dev-1-a1b2c3", headers: monitor },
 	"DELETE /api/devices/{deviceId} 404": { path: "/api/devices/nobody", headers: monitor },
-	"DELETE /api/devices/{deviceId} 204": { heldBy: "test/gateway/known-devices.test.ts" },
+	"DELETE /api/devices/{deviceId} 204": { heldBy: "test/gateway/sessions/known-devices.test.ts" },
 	"GET /api/device-token 200": { path: "/api/device-token", headers: monitor },
 	"GET /device 426": { path: "/device" },
 	"GET /monitor 426": { path: "/monitor" },

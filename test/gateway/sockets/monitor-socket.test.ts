@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { CreateFirmwareRoom } from "../../gateway/firmware/room.js";
-import type { Updates } from "../../gateway/sessions/updates.js";
-import { createLog } from "../../gateway/telemetry/log.js";
-import { sampleReport } from "../../scripts/fixtures/sample-report.js";
-import { type Client, reportWithVolume, runGateway, withoutFirmware } from "./running.js";
+import type { CreateFirmwareRoom } from "../../../gateway/firmware/room.js";
+import type { Updates } from "../../../gateway/sessions/updates.js";
+import { createLog } from "../../../gateway/telemetry/log.js";
+import { sampleReport } from "../../../scripts/fixtures/sample-report.js";
+import { type Client, reportWithVolume, runGateway, withoutFirmware } from "../running.js";
 
 /** A firmware room whose updates are these, and nothing else. */
 function firmwareWith(updates: Partial<Updates>): CreateFirmwareRoom {

@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { PassThrough } from "node:stream";
 import { describe, test } from "node:test";
-import { deviceTokenOf } from "../../gateway/access/secrets.js";
-import { createLog } from "../../gateway/telemetry/log.js";
-import { bearer, deviceToken, monitorToken, type Running, reportWithVolume, runGateway } from "./running.js";
+import { deviceTokenOf } from "../../../gateway/access/secrets.js";
+import { createLog } from "../../../gateway/telemetry/log.js";
+import { bearer, deviceToken, monitorToken, type Running, reportWithVolume, runGateway } from "../running.js";
 
 const manual = { redirect: "manual" } as const;
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { createTurns, delayEnd } from "../../gateway/sockets/turns.js";
+import { createTurns, delayEnd } from "../../../gateway/sockets/turns.js";
 
 test("each piece of work has a turn of the event loop, first come, first served", async () => {
 	const turn = createTurns();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { KeptText } from "../../gateway/sessions/kept-text.js";
+import { KeptText } from "../../../gateway/sessions/kept-text.js";
 
 test("a kept text is the one last set, whatever the lengths of those before", () => {
 	const kept = new KeptText();

@@ -3,13 +3,13 @@ import disk, { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, type TestContext, test } from "node:test";
-import { RecordFolder } from "../../gateway/record-folder.js";
-import { Device, Session } from "../../gateway/sessions/device.js";
-import { deviceFile, KnownDevices } from "../../gateway/sessions/known-devices.js";
-import { createLog } from "../../gateway/telemetry/log.js";
-import { altered, sampleReport } from "../../scripts/fixtures/sample-report.js";
-import { temporaryDirectory } from "../cleanup.js";
-import { bearer, deviceToken, monitorToken, type Running, reportWithVolume, runGateway } from "./running.js";
+import { RecordFolder } from "../../../gateway/record-folder.js";
+import { Device, Session } from "../../../gateway/sessions/device.js";
+import { deviceFile, KnownDevices } from "../../../gateway/sessions/known-devices.js";
+import { createLog } from "../../../gateway/telemetry/log.js";
+import { altered, sampleReport } from "../../../scripts/fixtures/sample-report.js";
+import { temporaryDirectory } from "../../cleanup.js";
+import { bearer, deviceToken, monitorToken, type Running, reportWithVolume, runGateway } from "../running.js";
 
 const named = { "Device-Id": "dev-1-a1b2c3", "Device-Model": "DEV-1", "Device-Chip": "esp32s3" };
 

@@ -6,14 +6,14 @@ import { test } from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { Ajv } from "ajv";
 import formats from "ajv-formats";
-import { apiDocuments } from "../../scripts/api/documents.js";
-import { allResponses } from "../../scripts/api/openapi.js";
-import { routes } from "../../scripts/api/routes.js";
-import { brokenRelease, probeByRule, probes, release, wrongToken } from "./api-probes.js";
-import { ApiDocument } from "./api-schemas.js";
-import { type Answered, type Asked, ask, routesOf } from "./api-server.js";
-import { pathOf, writeReleases } from "./firmware/releases.js";
-import { runGateway, temporaryDirectory } from "./running.js";
+import { apiDocuments } from "../../../scripts/api/documents.js";
+import { allResponses } from "../../../scripts/api/openapi.js";
+import { routes } from "../../../scripts/api/routes.js";
+import { pathOf, writeReleases } from "../firmware/releases.js";
+import { runGateway, temporaryDirectory } from "../running.js";
+import { brokenRelease, probeByRule, probes, release, wrongToken } from "./probes.js";
+import { ApiDocument } from "./schemas.js";
+import { type Answered, type Asked, ask, routesOf } from "./server.js";
 
 const openApi = new ApiDocument("openapi.yaml");
 /** The dashboard's, which openapi.yaml names in a sentence. */
@@ -79,7 +79,7 @@ test("the running gateway gives each answer that openapi.yaml promises, with a b
 		const missing = promised(method, path).filter((status) => !(`${method} ${path} ${status}` in probes));
 		for (const status of missing.filter((one) => one !== 429)) {
 			const asked = probeByRule(path, status);
-			assert.ok(asked, `add a request for ${method} ${path} ${status} to test/gateway/api-probes.ts`);
+			assert.ok(asked, `add a request for ${method} ${path} ${status} to test/gateway/api/probes.ts`);
 			await requireAnswer(url, method, path, status, asked);
 		}
 		if (!missing.includes(429)) continue;
