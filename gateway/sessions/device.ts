@@ -89,8 +89,9 @@ export class Device {
 		const isNews = isNewVersion || this.model !== model;
 		if (isNewVersion) this.versions = [...this.versions, { version, at: now }].slice(-listedAtMost);
 		const startedAt = now - health.uptime_seconds * 1000;
-		// It cannot have reported before it started: where it did, it has started anew since.
-		if (startedAt > this.lastReportAt)
+		// It cannot have reported before it started: where it did, it has started anew since. But it tells whole seconds, by
+		// which one start looks up to a second later at times, and a device reports several times in its first second.
+		if (startedAt > this.lastReportAt && startedAt > (this.resets.at(-1)?.at ?? 0) + 1000)
 			this.resets = [...this.resets, { reason: health.reset_reason, at: startedAt }].slice(-listedAtMost);
 		if (isNews) {
 			this.model = model;

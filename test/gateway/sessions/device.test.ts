@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { StateReport } from "../../../device/protocol/messages.js";
+import { Device, Session } from "../../../gateway/sessions/device.js";
+import { sampleReport } from "../../../scripts/fixtures/sample-report.js";
+
+const startedAt = Date.parse("2026-11-20T12:00:00Z");
+
+/** When a device that reports so is known to have started, in milliseconds after its first start. */
+function startsOf(reports: readonly { readonly at: number; readonly uptime: number }[]): readonly number[] {
+	const introduction = { deviceId: "dev-1-a1b2c3", isBound: false, model: undefined, chip: undefined };
+	const link = { send: () => {}, close: () => {} };
+	const session = new Session({ ...introduction, remoteAddress: "", baseUrl: "" }, link, startedAt);
+	const device = new Device("dev-1-a1b2c3", session);
+	const sample: StateReport = sampleReport("DEV-1");
+	for (const { at, uptime } of reports) {
+		const report = { ...sample, health: { ...sample.health, uptime_seconds: Math.floor(uptime) } };
+		device.report(report, JSON.stringify(report), startedAt + at);
+	}
+	return device.resets.map(({ at }) => at - startedAt);
+}
+
+describe("a device has started anew", () => {
+	test("only once, however often it reports, and though it tells whole seconds alone", () => {
+		const uptimes = [0.1, 0.2, 0.9, 1.05, 4.99, 5.95, 30, 3600.99];
+		assert.deepEqual(startsOf(uptimes.map((uptime) => ({ at: uptime * 1000, uptime }))), [100]);
+	});
+
+	test("where it had been up for longer, soon as it may have been", () => {
+		const former = { at: 3500, uptime: 3.5 };
+		assert.deepEqual(startsOf([former, { at: 3900, uptime: 0.2 }]), [500, 3900]);
+	});
+
+	test("where it fails again and again as soon as it has reported", () => {
+		const reports = [0, 1, 2, 3].map((run) => ({ at: 2500 + run * 3000, uptime: 2.5 }));
+		assert.deepEqual(startsOf(reports), [500, 3500, 6500, 9500]);
+	});
+
+	test("where it was away for longer than it had been up", () => {
+		assert.deepEqual(
+			startsOf([
+				{ at: 5000, uptime: 5 },
+				{ at: 600_000, uptime: 60 },
+			]),
+			[0, 540_000],
+		);
+	});
+
+	test("not where a report is late: it had reported since", () => {
+		assert.deepEqual(
+			startsOf([
+				{ at: 60_000, uptime: 60 },
+				{ at: 80_000, uptime: 65 },
+			]),
+			[0],
+		);
+	});
+});
