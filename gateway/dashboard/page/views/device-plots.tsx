@@ -118,6 +118,9 @@ function sizeOf({ clientWidth }: Element): { width: number; height: number } {
 	return { width: clientWidth, height: 130 };
 }
 
+/** Between labels, in seconds: they tell whole minutes. */
+const labelSteps = [1, 2, 5, 10, 15, 30, 60].map((minutes) => minutes * 60);
+
 function optionsOf({ lines, range }: PlotKind, box: Element): uPlot.Options {
 	const style = getComputedStyle(box);
 	const colour = (name: string) => style.getPropertyValue(name).trim();
@@ -137,7 +140,7 @@ function optionsOf({ lines, range }: PlotKind, box: Element): uPlot.Options {
 			},
 		},
 		axes: [
-			{ ...axis, values: (_plot, times) => times.map(clock), space: 60, size: 24 },
+			{ ...axis, values: (_plot, times) => times.map(clock), incrs: labelSteps, space: 60, size: 24 },
 			{ ...axis, size: 38, space: 28 },
 		],
 		series: [
