@@ -77,7 +77,8 @@ function send({ headers, method }: IncomingMessage, response: ServerResponse, bi
 	fields.push("Content-Length", String(last - first + 1));
 	if (span) fields.push("Content-Range", `bytes ${first}-${last}/${bytes.length}`);
 	// In an answer to HEAD it is the digest of no content (RFC 9530, appendix B.2).
-	fields.push("Content-Digest", digestField(method === "HEAD" ? digestOfNothing : digestOf(first, last)));
+	const digest = method === "HEAD" ? digestOfNothing : digestOf(first, last);
+	if (digest) fields.push("Content-Digest", digestField(digest));
 	response.writeHead(span ? 206 : 200, fields).end(bytes.subarray(first, last + 1));
 }
 

@@ -9,8 +9,8 @@ import { partDigests } from "./part-digests.js";
 
 export interface ImageFile {
 	readonly bytes: Buffer;
-	/** SHA-256 of a part, by its first and last byte, both included. */
-	readonly digestOf: (first: number, last: number) => Buffer;
+	/** SHA-256 of a part, by its first and last byte, both included; undefined where the part is more than 64 KiB. */
+	readonly digestOf: (first: number, last: number) => Buffer | undefined;
 	/** In hex. */
 	readonly sha256: string;
 	readonly modifiedAt: Date;
@@ -38,8 +38,9 @@ async function readImage(disk: Disk, path: string): Promise<ImageFile> {
 			parser.inspect(bytes.subarray(offset, offset + bytesRead));
 			offset += bytesRead;
 		}
-		const digestOf = partDigests(bytes);
-		return { bytes, digestOf, sha256: parser.digest(), modifiedAt, info: parser.verdict };
+		const sha256 = parser.digest();
+		const digestOf = partDigests(bytes, Buffer.from(sha256, "hex"));
+		return { bytes, digestOf, sha256, modifiedAt, info: parser.verdict };
 	} finally {
 		await handle.close();
 	}

@@ -42,7 +42,7 @@ export const binaryAnswers: Readonly<Record<number, ResponseOf>> = {
 	},
 	206: {
 		description:
-			"The part that Range asked for, where If-Range did not say otherwise. Who sent no If-Range gets Last-Modified and Repr-Digest too.",
+			"The part that Range asked for, where If-Range did not say otherwise. Who sent no If-Range gets Last-Modified and Repr-Digest too; more than 64 KiB come without Content-Digest.",
 		...withHeaders(Object.entries({ ETag: text, "Content-Range": text, "Content-Digest": text })),
 		...bytes,
 	},
