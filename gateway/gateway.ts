@@ -70,6 +70,8 @@ export function createGateway(options: GatewayOptions = {}) {
 		throw new StartError(
 			`AUTH=off is for loopback alone, but HOST is ${host}; leave AUTH out, or set HOST to 127.0.0.1.`,
 		);
+	/** What was known is being read, or has been; until then whoever comes has to wait. */
+	let opening: Promise<void> | undefined;
 	let closing: Promise<void> | undefined;
 
 	const tokens = new Tokens({
@@ -145,11 +147,12 @@ export function createGateway(options: GatewayOptions = {}) {
 		],
 		log,
 	});
-	const server = createHttpServer(tls, limits.requestHeadersMs, (request, response) => {
-		if (!firmware.binaries(request, response)) app(request, response);
+	const server = createHttpServer(tls, limits.requestHeadersMs, async (request, response) => {
+		await opening?.catch(() => response.destroy());
+		if (!response.destroyed && !firmware.binaries(request, response)) app(request, response);
 	});
 	server.on("upgrade", (request, socket, head) => {
-		upgrades.handle(request, socket, head).catch((error: unknown) => {
+		upgrades.handle(request, socket, head, opening).catch((error: unknown) => {
 			log.error({ err: error }, "upgrade failed");
 			socket.destroy();
 		});
@@ -193,8 +196,16 @@ export function createGateway(options: GatewayOptions = {}) {
 		 */
 		async listen(): Promise<Listening> {
 			await tokens.open();
-			await openData();
+			// Before the data folder is touched: a second gateway that finds its port taken must leave the first one's alone.
 			const { url, port } = await listen(server, settings);
+			opening = openData();
+			try {
+				await opening;
+			} catch (error) {
+				server.close();
+				server.closeAllConnections();
+				throw error;
+			}
 			// Such as too many open files: one client is not let in, which is no reason to drop all others.
 			server.on("error", (error) => log.error({ err: error }, "connection not accepted"));
 			if (!auth) log.warn("AUTH=off: every program on this machine may steer and update the devices");

@@ -45,10 +45,11 @@ export class RecordFolder<T> {
 		const { directory, disk, onProblem } = this.#options;
 		await disk.mkdir(directory, { recursive: true });
 		const records = new Map<string, T>();
-		for (const name of await disk.readdir(directory)) {
-			const path = join(directory, name);
-			const deviceId = name.replace(/\.json$/, "");
-			if (isTemporary(name)) await disk.rm(path, { force: true });
+		for (const entry of await disk.readdir(directory, { withFileTypes: true })) {
+			const path = join(directory, entry.name);
+			// What a person put there, such as a copy or a folder, is none of ours.
+			const [, deviceId] = (entry.isFile() && /^(.+)\.json$/.exec(entry.name)) || [];
+			if (isTemporary(entry.name)) await disk.rm(path, { force: true });
 			else if (matches(deviceIdSchema, deviceId)) {
 				const record = this.#parse(await disk.readFile(path, "utf8"), deviceId);
 				if (record !== undefined) records.set(deviceId, record);

@@ -61,6 +61,7 @@ function listenError(error: unknown, host: string, port: number): unknown {
 		case "EACCES":
 			return new StartError(`This user may not listen on ${where}; set PORT to 1024 or above.`);
 		case "EADDRNOTAVAIL":
+		case "EINVAL":
 		case "ENOTFOUND":
 		case "EAI_AGAIN":
 			return new StartError(

@@ -87,7 +87,7 @@ export const createFirmwareRoom: CreateFirmwareRoom = ({ settings, access, log, 
 
 /**
  * The certificate by which a device can check ours: the last one of the chain, where that is its own authority. Devices
- * know the public ones by themselves.
+ * know the public ones by themselves. One that cannot be read is refused by the HTTP server, in a sentence.
  */
 function findAuthority(chain: Buffer | undefined): string | undefined {
 	const pem = chain
@@ -95,6 +95,10 @@ function findAuthority(chain: Buffer | undefined): string | undefined {
 		.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g)
 		?.at(-1);
 	if (pem === undefined) return undefined;
-	const certificate = new X509Certificate(pem);
-	return certificate.checkIssued(certificate) ? `${pem}\n` : undefined;
+	try {
+		const certificate = new X509Certificate(pem);
+		return certificate.checkIssued(certificate) ? `${pem}\n` : undefined;
+	} catch {
+		return undefined;
+	}
 }

@@ -87,13 +87,14 @@ function readForm(
 	const read = new Promise<string>((resolve, reject) => {
 		const refuse = (detail: string) => reject(new HttpProblem(400, detail));
 		let received: Promise<string> | undefined;
-		form.on("file", (name, stream, filename) => {
+		// The type does not say that a part may be a file by its Content-Type alone, and have no name.
+		form.on("file", (name, stream, filename: string | undefined) => {
 			// The form tells of it too, but an error that nobody listens to would end the process.
 			stream.once("error", () => refuse("The form breaks off in the middle of a file."));
 			if (name !== fieldName) return void stream.resume();
 			if (file) return refuse(`The form has more than one field "${fieldName}".`);
 			file = stream;
-			received = takeAll(stream).then(() => filename);
+			received = takeAll(stream).then(() => filename ?? "");
 			received.catch(reject);
 		});
 		form.on("field", (name) => {

@@ -96,10 +96,21 @@ export function createUpgrades(options: UpgradesOptions) {
 	}
 
 	return {
-		/** Answers a request to upgrade; to be called for each `upgrade` event of the HTTP server. */
-		async handle(request: IncomingMessage, stream: Duplex, head: Buffer): Promise<void> {
+		/**
+		 * Answers a request to upgrade; to be called for each `upgrade` event of the HTTP server.
+		 *
+		 * @param opening is waited for
+		 * @throws what `opening` is rejected with
+		 */
+		async handle(
+			request: IncomingMessage,
+			stream: Duplex,
+			head: Buffer,
+			opening: Promise<void> | undefined,
+		): Promise<void> {
 			const onError = () => stream.destroy();
 			stream.on("error", onError);
+			await opening;
 			await turn();
 			const url = parseUrl(`http://gateway${request.url ?? ""}`);
 			const admission = await admit(request, stream, url);

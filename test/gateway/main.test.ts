@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, test } from "node:test";
 import { WebSocket } from "ws";
 import { printed, startProcess } from "./process.js";
@@ -77,6 +77,11 @@ describe("npm start", () => {
 			/^HOST is 192\.0\.2\.1, which is no address of this/,
 		],
 		[
+			"an address without its interface",
+			{ HOST: "fe80::1" },
+			/^HOST is fe80::1, which is no address of this/,
+		],
+		[
 			"a data folder that is a file",
 			{ DATA_DIR: "package.json" },
 			/^\S*package\.json\S* cannot be read or written/,
@@ -95,6 +100,18 @@ describe("npm start", () => {
 			assert.equal(said.trim().split("\n").length, 1, said);
 		});
 
+	test("a damaged certificate ends it with one sentence and exit code 1", async (t) => {
+		const directory = await temporaryDirectory(t);
+		const TLS_CERT = join(directory, "cert.pem");
+		await writeFile(TLS_CERT, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n");
+		const { code, said } = await ended(startProcess(t, { DATA_DIR: directory, TLS_CERT, TLS_KEY: TLS_CERT }));
+		assert.equal(code, 1);
+		assert.match(
+			said,
+			/^TLS_CERT and TLS_KEY cannot be used \(.+\); set them to a certificate and its key in PEM\.\n$/,
+		);
+	});
+
 	test("options end it with one sentence and exit code 1: they would be ignored", async (t) => {
 		const { code, said } = await ended(
 			startProcess(t, { DATA_DIR: await temporaryDirectory(t) }, ["--port", "1"]),
@@ -109,8 +126,13 @@ describe("npm start", () => {
 		await once(other, "listening");
 		const address = other.address();
 		const PORT = String(typeof address === "object" ? address?.port : "");
-		const { code, said } = await ended(startProcess(t, { DATA_DIR: await temporaryDirectory(t), PORT }));
+		const DATA_DIR = await temporaryDirectory(t);
+		const draft = join(DATA_DIR, "firmware", "upload.1.tmp");
+		await mkdir(dirname(draft));
+		await writeFile(draft, "what the gateway that has the port is just receiving");
+		const { code, said } = await ended(startProcess(t, { DATA_DIR, PORT }));
 		assert.equal(code, 1);
+		assert.equal((await stat(draft)).isFile(), true, "another gateway's data was touched");
 		assert.equal(
 			said,
 			`127.0.0.1:${PORT} is in use by another program; stop that, or set PORT to a free port.\n`,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import fs, { readdir, readFile } from "node:fs/promises";
+import fs, { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { RecordFolder } from "../../gateway/record-folder.js";
@@ -30,6 +30,16 @@ function slowDisk(onWrite: (path: string) => void | Promise<void>): Disk {
 }
 
 describe("records on disk", () => {
+	test("are those of devices: what else a person put among them is left alone", async (t) => {
+		const { directory, folder } = await makeFolder(t);
+		await folder.save("a", { value: 1 });
+		await writeFile(join(directory, "a.json.bak"), "2");
+		await writeFile(join(directory, "b"), "3");
+		await mkdir(join(directory, "c.json"));
+		assert.deepEqual(await folder.load(), new Map([["a", { value: 1 }]]));
+		assert.deepEqual((await readdir(directory)).sort(), ["a.json", "a.json.bak", "b", "c.json"]);
+	});
+
 	test("show the latest of many changes, each of which is answered once it or a later one is there", async (t) => {
 		const { directory, folder, contentOf } = await makeFolder(t);
 		const changes = [];

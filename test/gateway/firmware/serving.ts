@@ -133,6 +133,11 @@ export function filePart(content: Uint8Array, filename = "firmware.bin", field =
 	return part(`name="${field}"; filename="${filename}"`, content, "application/octet-stream");
 }
 
+/** A file by its type alone, as curl sends `-F 'firmware=<file;type=application/octet-stream'`. */
+export function namelessPart(content: Uint8Array): Buffer {
+	return part('name="firmware"', content, "application/octet-stream");
+}
+
 export function textPart(field: string, text: string): Buffer {
 	return part(`name="${field}"`, Buffer.from(text));
 }

@@ -6,7 +6,15 @@ import { connect } from "node:net";
 import { describe, test } from "node:test";
 import { cleanFilename } from "../../../gateway/firmware/upload.js";
 import { damaged, makeBootLoader, makeImage, makeMergedFlash, rewritten } from "./images.js";
-import { filePart, form, formHeaders, type Serving, serveFirmware, textPart } from "./serving.js";
+import {
+	filePart,
+	form,
+	formHeaders,
+	namelessPart,
+	type Serving,
+	serveFirmware,
+	textPart,
+} from "./serving.js";
 
 const image = makeImage();
 const other = makeImage({ version: "1.5.0", chip: "esp32", model: "PROTO-1" });
@@ -388,6 +396,12 @@ test("a file's name is shown without path and without what cannot be seen", () =
 		["😀".repeat(200), "😀".repeat(120)],
 	] as const)
 		assert.equal(cleanFilename(given), shown);
+});
+
+test("a file without a name gets one", async (t) => {
+	const serving = await serveFirmware(t);
+	const { status, json } = await serving.post(form(namelessPart(image)));
+	assert.deepEqual([status, json.filename], [201, "firmware.bin"]);
 });
 
 test("a name that a browser sends as UTF-8 is kept", async (t) => {

@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect, createServer } from "node:net";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { createGateway } from "../../gateway/gateway.js";
+import { StartError } from "../../gateway/start-error.js";
+import { createLog } from "../../gateway/telemetry/log.js";
+import { bearer, Client, deviceToken, monitorToken, temporaryDirectory, withoutFirmware } from "./running.js";
+
+/** A gateway that has its port and still reads what it knows, and somebody who came early, over HTTP and as a device. */
+async function starting(t: TestContext) {
+	const dataDir = await temporaryDirectory(t);
+	const port = await freePort();
+	let settle: { resolve(): void; reject(error: Error): void } | undefined;
+	const reading = new Promise<void>((resolve, reject) => {
+		settle = { resolve, reject };
+	});
+	const gateway = createGateway({
+		port,
+		dataDir,
+		releasesDir: join(dataDir, "releases"),
+		deviceToken,
+		monitorToken,
+		log: createLog("silent"),
+		// No time limit closes anything here.
+		limits: { requestHeadersMs: 600_000 },
+		createFirmware: () => ({ ...withoutFirmware(), open: () => reading }),
+	});
+	const listening = gateway.listen();
+	listening.catch(() => {});
+	while (!(await isOpen(port))) await new Promise((resolve) => setTimeout(resolve, 10));
+	const state = { answers: 0 };
+	const noteAnswer = () => {
+		state.answers += 1;
+	};
+	const answer = fetch(`http://127.0.0.1:${port}/healthz`).finally(noteAnswer);
+	const device = new Client(`ws://127.0.0.1:${port}/device`, { headers: bearer(deviceToken) });
+	device.socket.on("open", noteAnswer);
+	t.after(() => device.socket.terminate());
+	// Long enough for both to be answered, if somebody would.
+	for (let time = 0; time < 20; time += 1) assert.ok(await isOpen(port));
+	assert.equal(state.answers, 0);
+	assert.ok(settle);
+	return { gateway, listening, answer, device, port, ...settle };
+}
+
+async function freePort(): Promise<number> {
+	const server = createServer().listen(0, "127.0.0.1");
+	await once(server, "listening");
+	const address = server.address();
+	server.close();
+	await once(server, "close");
+	return typeof address === "object" && address ? address.port : 0;
+}
+
+async function isOpen(port: number): Promise<boolean> {
+	const socket = connect(port, "127.0.0.1");
+	const outcome = await Promise.race([
+		once(socket, "connect").then(() => true),
+		once(socket, "close").then(() => false),
+	]).catch(() => false);
+	socket.destroy();
+	return outcome;
+}
+
+describe("whoever comes while the gateway still reads what it knows", () => {
+	test("waits, and is let in then", async (t) => {
+		const { gateway, listening, answer, device, resolve } = await starting(t);
+		resolve();
+		await listening;
+		t.after(() => gateway.close());
+		assert.equal((await answer).status, 200);
+		await Promise.race([
+			once(device.socket, "open"),
+			device.closed.then(() => assert.fail("it was not let in")),
+		]);
+	});
+
+	test("is dropped where the gateway cannot start, and the port is free again", async (t) => {
+		const { listening, answer, device, port, reject } = await starting(t);
+		const silent = connect(port, "127.0.0.1");
+		await once(silent, "connect");
+		reject(Object.assign(new Error("read-only"), { code: "EROFS" }));
+		await assert.rejects(listening, StartError);
+		await assert.rejects(answer);
+		await device.closed;
+		await once(silent, "close");
+		assert.equal(await isOpen(port), false);
+	});
+});
