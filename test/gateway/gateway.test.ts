@@ -24,7 +24,7 @@ async function starting(t: TestContext) {
 		monitorToken,
 		log: createLog("silent"),
 		// No time limit closes anything here.
-		limits: { requestHeadersMs: 600_000 },
+		limits: { requestHeadersMs: 300_000 },
 		createFirmware: () => ({ ...withoutFirmware(), open: () => reading }),
 	});
 	const listening = gateway.listen();
