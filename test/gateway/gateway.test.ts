@@ -79,9 +79,10 @@ describe("whoever comes while the gateway still reads what it knows", () => {
 
 	test("is dropped where the gateway cannot start, and the port is free again", async (t) => {
 		const { listening, answer, device, port, reject } = await starting(t);
-		const silent = connect(port, "127.0.0.1");
-		await once(silent, "connect");
-		const cut = once(silent, "close").catch(() => {});
+		const slow = connect(port, "127.0.0.1");
+		await once(slow, "connect");
+		slow.write("GET /heal");
+		const cut = once(slow, "close").catch(() => {});
 		reject(Object.assign(new Error("read-only"), { code: "EROFS" }));
 		await assert.rejects(listening, StartError);
 		await assert.rejects(answer);
