@@ -203,7 +203,6 @@ export function createGateway(options: GatewayOptions = {}) {
 				await opening;
 			} catch (error) {
 				server.close();
-				server.closeAllConnections();
 				throw error;
 			}
 			// Such as too many open files: one client is not let in, which is no reason to drop all others.
