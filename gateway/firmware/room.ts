@@ -61,7 +61,14 @@ export const createFirmwareRoom: CreateFirmwareRoom = ({ settings, access, log, 
 	const library = new Library({ catalog, uploads, loadImage, checkImages, recheckMs });
 	const records = new RecordFolder({ directory: join(dataDir, "updates"), disk, onProblem, ...jobsFile });
 	const certPem = settings.publicUrl ? undefined : findAuthority(settings.tls?.cert);
-	const updates = new Updates({ library, records, now, setOta, certPem });
+	const updates = new Updates({
+		library,
+		records,
+		now,
+		monotonic: () => performance.now(),
+		setOta,
+		certPem,
+	});
 	const answerError = createAnswerError((error) => log.error({ err: error }, "request for firmware failed"));
 	const router = createFirmwareRoutes({
 		upload: { store: uploads, maxBytes, checkImages },

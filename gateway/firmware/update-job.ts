@@ -80,8 +80,11 @@ export function isActive(job: UpdateJob | undefined): job is UpdateJob {
 
 /** Whether what the device says can still change it. */
 export function isOpen(job: UpdateJob | undefined, uplink: Uplink, now: number): job is UpdateJob {
-	if (job?.status === "updated")
-		return uplink.type === "state_report" && now - (job.endedAt ?? 0) < probationMs;
+	if (job?.status === "updated") {
+		if (uplink.type !== "state_report") return false;
+		// When it started counts, not when it can say so: the line may have been down meanwhile.
+		return now - uplink.health.uptime_seconds * 1000 - (job.endedAt ?? 0) < probationMs;
+	}
 	return job?.silent === true || isActive(job);
 }
 

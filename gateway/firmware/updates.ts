@@ -26,6 +26,8 @@ export interface UpdatesOptions {
 	readonly records: RecordFolder<readonly UpdateJob[]>;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
+	/** Milliseconds from any start, on a clock that nobody sets. */
+	readonly monotonic: () => number;
 	/** A device's update stands differently than before. */
 	readonly setOta: (device: Device, metadata: OtaMetadata) => void;
 	/** CA certificate in PEM that goes with https addresses; undefined: devices know the gateway's by themselves. */
@@ -40,7 +42,7 @@ interface Entry {
 	device?: Device | undefined;
 	/** The session in which the update last moved on. */
 	sessionId?: string | undefined;
-	/** Milliseconds since 1970. */
+	/** On the monotonic clock. */
 	heardAt: number;
 }
 
@@ -61,7 +63,7 @@ export class Updates {
 
 	/** Takes up what the last run left. @throws {NodeJS.ErrnoException} */
 	async open(): Promise<void> {
-		const heardAt = this.#options.now();
+		const heardAt = this.#options.monotonic();
 		for (const [deviceId, jobs] of await this.#options.records.load())
 			this.#entries.set(deviceId, { jobs, heardAt });
 		this.#timer = setInterval(() => this.expire(), intervalMs).unref();
@@ -134,7 +136,7 @@ export class Updates {
 		const job = jobs.at(-1);
 		const isAboutUpdate = uplink.type.startsWith("ota_");
 		const heard = { now: this.#options.now(), runs, isNewSession: session.sessionId !== sessionId };
-		if (entry && isAboutUpdate) entry.heardAt = heard.now;
+		if (entry && isAboutUpdate) entry.heardAt = this.#options.monotonic();
 		if (isOpen(job, uplink, heard.now)) {
 			const next = advance(job, uplink, heard);
 			if (next !== job) void this.#put(device, [...jobs.slice(0, -1), next]);
@@ -152,20 +154,20 @@ export class Updates {
 
 	/** Gives up on updates of which nothing is heard any more, and has on disk how far those are that moved since the last look. */
 	expire(): void {
-		const now = this.#options.now();
+		const { now, monotonic, records } = this.#options;
 		for (const [deviceId, entry] of this.#entries) {
-			const { jobs, heardAt } = entry;
+			const { jobs } = entry;
 			const job = jobs.at(-1);
-			if (isActive(job) && now - heardAt >= silenceMs)
-				void this.#set(deviceId, { ...entry, jobs: [...jobs.slice(0, -1), giveUp(job, now)] });
-			else if (job?.status === "downloading" && now - heardAt < 2 * intervalMs)
-				void this.#options.records.save(deviceId, jobs);
+			const silentFor = monotonic() - entry.heardAt;
+			if (isActive(job) && silentFor >= silenceMs)
+				void this.#set(deviceId, { ...entry, jobs: [...jobs.slice(0, -1), giveUp(job, now())] });
+			else if (job?.status === "downloading" && silentFor < 2 * intervalMs) void records.save(deviceId, jobs);
 		}
 	}
 
 	#put(device: Device, jobs: readonly UpdateJob[]): Promise<void> {
 		const { sessionId } = device.session;
-		return this.#set(device.deviceId, { jobs, device, sessionId, heardAt: this.#options.now() });
+		return this.#set(device.deviceId, { jobs, device, sessionId, heardAt: this.#options.monotonic() });
 	}
 
 	/** @returns once it is on disk; a step of a download goes there later */

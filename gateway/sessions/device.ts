@@ -74,6 +74,8 @@ export class Device {
 	resets: readonly { readonly reason: string; readonly at: number }[] = [];
 	/** The latest connection; `session.connected` says whether it stands. */
 	session: Session;
+	/** The latest session in which it reported. */
+	#reportedIn: Session | undefined;
 
 	constructor(deviceId: string, session: Session) {
 		this.deviceId = deviceId;
@@ -89,10 +91,16 @@ export class Device {
 		const isNews = isNewVersion || this.model !== model;
 		if (isNewVersion) this.versions = [...this.versions, { version, at: now }].slice(-listedAtMost);
 		const startedAt = now - health.uptime_seconds * 1000;
-		// It cannot have reported before it started: where it did, it has started anew since. But it tells whole seconds, by
-		// which one start looks up to a second later at times, and a device reports several times in its first second.
-		if (startedAt > this.lastReportAt && startedAt > (this.resets.at(-1)?.at ?? 0) + 1000)
+		const lastStartedAt = this.resets.at(-1)?.at ?? Number.NEGATIVE_INFINITY;
+		// It cannot have reported before it started: where it did, it has started anew since. But only between connections,
+		// and it tells whole seconds: one start looks up to a second later at times.
+		if (
+			this.#reportedIn !== this.session &&
+			startedAt > this.lastReportAt &&
+			startedAt > lastStartedAt + 1000
+		)
 			this.resets = [...this.resets, { reason: health.reset_reason, at: startedAt }].slice(-listedAtMost);
+		this.#reportedIn = this.session;
 		if (isNews) {
 			this.model = model;
 			this.firmwareVersion = version;

@@ -83,6 +83,11 @@ describe("the life of an update", () => {
 			[complete, "reconnects", fresh, "5 minutes pass", "reconnects", restartedOld],
 			["updated", 100, "1.4.0"],
 		],
+		[
+			"back with the old version soon after, which it can say only later",
+			[complete, "reconnects", fresh, "5 minutes pass", "reconnects", report("1.3.0", 200)],
+			["rolled_back", 100, "1.4.0"],
+		],
 		["back before ota_complete was seen", [progress(98), "reconnects", fresh], ["updated", 100, "1.4.0"]],
 		["back before any progress was seen", ["reconnects", fresh], ["updated", 100, "1.4.0"]],
 		["the new version without a new connection", [complete, fresh], ["updated", 100, "1.4.0"]],

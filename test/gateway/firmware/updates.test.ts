@@ -32,7 +32,14 @@ interface RunOptions {
 async function run(t: TestContext, { disk = fs, certPem, at = 1_000_000, ...options }: RunOptions = {}) {
 	const directory = options.directory ?? (await temporaryDirectory(t));
 	const shelf: Shelf = { choice: { path: "/releases/firmware-v1.4.0.bin", version: "1.4.0" } };
-	const clock = { now: at };
+	const clock = {
+		now: at,
+		monotonic: 0,
+		pass: (milliseconds: number) => {
+			clock.now += milliseconds;
+			clock.monotonic += milliseconds;
+		},
+	};
 	const changes: OtaMetadata[] = [];
 	const problems: string[] = [];
 	const updates = new Updates({
@@ -49,6 +56,7 @@ async function run(t: TestContext, { disk = fs, certPem, at = 1_000_000, ...opti
 			...jobsFile,
 		}),
 		now: () => clock.now,
+		monotonic: () => clock.monotonic,
 		setOta: (device, metadata) => {
 			device.metadata = metadata;
 			changes.push(metadata);
@@ -211,7 +219,7 @@ describe("silence", () => {
 		const device = connect();
 		await updates.trigger(device, "latest");
 		const passes = (milliseconds: number) => {
-			clock.now += milliseconds;
+			clock.pass(milliseconds);
 			updates.onUplink(device, report("1.3.0", 9999));
 			updates.expire();
 			return device.metadata.otaStatus;
@@ -226,6 +234,19 @@ describe("silence", () => {
 		updates.onUplink(device, progress(11));
 		assert.equal(device.metadata.otaStatus, "downloading");
 	});
+	test("is none where the clock is set, and is one though it was", async (t) => {
+		const { updates, clock } = await run(t);
+		const device = connect();
+		await updates.trigger(device, "latest");
+		for (const milliseconds of [24 * 60 * minute, -48 * 60 * minute]) {
+			clock.now += milliseconds;
+			updates.expire();
+			assert.equal(device.metadata.otaStatus, "pending");
+		}
+		clock.pass(5 * minute);
+		updates.expire();
+		assert.equal(device.metadata.otaStatus, "failed");
+	});
 	test("writes nothing: only progress does", async (t) => {
 		let writes = 0;
 		const open: Disk["open"] = (path, flags, mode) => {
@@ -236,7 +257,7 @@ describe("silence", () => {
 		const device = connect();
 		await updates.trigger(device, "latest");
 		const look = async () => {
-			clock.now += 2000;
+			clock.pass(2000);
 			updates.expire();
 			// A record's writer is asked in order: once this one is on disk, all before it are.
 			await updates.trigger(connect([], "dev-1-000009"), "latest");
@@ -259,7 +280,7 @@ describe("silence", () => {
 		await updates.trigger(device, "latest");
 		updates.onUplink(device, complete);
 		device.session.connected = false;
-		clock.now += 5 * minute;
+		clock.pass(5 * minute);
 		updates.expire();
 		updates.expire();
 		assert.equal(changes.at(-1)?.otaStatus, "failed");
@@ -300,10 +321,10 @@ describe("a restart of the gateway", () => {
 	});
 	test("gives a device five minutes anew", async (t) => {
 		const { updates, device, clock } = await restart(t, [progress(10)]);
-		clock.now += 5 * minute - 1;
+		clock.pass(5 * minute - 1);
 		updates.expire();
 		assert.equal(device.metadata.otaStatus, "downloading");
-		clock.now += 1;
+		clock.pass(1);
 		updates.expire();
 		assert.equal(device.metadata.otaStatus, "failed");
 	});

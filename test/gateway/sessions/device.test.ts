@@ -6,14 +6,25 @@ import { sampleReport } from "../../../scripts/fixtures/sample-report.js";
 
 const startedAt = Date.parse("2026-11-20T12:00:00Z");
 
+/** At which moment, in milliseconds after its first start, a device reports which uptime, in seconds. */
+interface Report {
+	readonly at: number;
+	readonly uptime: number;
+	/** On the connection on which it reported before. */
+	readonly isConnected?: boolean;
+}
+
 /** When a device that reports so is known to have started, in milliseconds after its first start. */
-function startsOf(reports: readonly { readonly at: number; readonly uptime: number }[]): readonly number[] {
-	const introduction = { deviceId: "dev-1-a1b2c3", isBound: false, model: undefined, chip: undefined };
-	const link = { send: () => {}, close: () => {} };
-	const session = new Session({ ...introduction, remoteAddress: "", baseUrl: "" }, link, startedAt);
-	const device = new Device("dev-1-a1b2c3", session);
+function startsOf(reports: readonly Report[]): readonly number[] {
+	const connect = () => {
+		const introduction = { deviceId: "dev-1-a1b2c3", isBound: false, model: undefined, chip: undefined };
+		const link = { send: () => {}, close: () => {} };
+		return new Session({ ...introduction, remoteAddress: "", baseUrl: "" }, link, startedAt);
+	};
+	const device = new Device("dev-1-a1b2c3", connect());
 	const sample: StateReport = sampleReport("DEV-1");
-	for (const { at, uptime } of reports) {
+	for (const { at, uptime, isConnected } of reports) {
+		if (!isConnected) device.session = connect();
 		const report = { ...sample, health: { ...sample.health, uptime_seconds: Math.floor(uptime) } };
 		device.report(report, JSON.stringify(report), startedAt + at);
 	}
@@ -44,6 +55,13 @@ describe("a device has started anew", () => {
 			]),
 			[0, 540_000],
 		);
+	});
+
+	test("not while it is connected, whatever becomes of the line or of the gateway's clock", () => {
+		const reports = [0.1, 1, 5].map((uptime) => ({ at: uptime * 1000, uptime, isConnected: uptime > 0.1 }));
+		const late = { at: 27_000, uptime: 15, isConnected: true };
+		const clockSet = { at: 7_200_000, uptime: 20, isConnected: true };
+		assert.deepEqual(startsOf([...reports, late, clockSet]), [100]);
 	});
 
 	test("not where a report is late: it had reported since", () => {
