@@ -76,7 +76,7 @@ export class Access {
 		if (!isMonitor && maxAgeMs > 0) return this.checkToken(request, shown, roles);
 		const blocked = await this.#failures.check(request, roles.join());
 		if (blocked) return { refusal: blocked };
-		return isMonitor ? {} : { refusal: await this.countFailure(request, roles) };
+		return isMonitor ? {} : { refusal: await this.countFailure(request, roles.join()) };
 	}
 
 	#deviceAdmission(shown: string): Admission | undefined {
@@ -87,15 +87,16 @@ export class Access {
 	}
 
 	/**
-	 * Counts a failed login, apart by role: devices with a wrong token must not keep people behind the same proxy from
-	 * logging in.
+	 * Counts a failed login, apart by what was shown: devices with a wrong token must not keep people behind the same proxy
+	 * from logging in.
 	 *
+	 * @param what whose token, or what else
 	 * @returns what to answer it with
 	 */
-	async countFailure(request: IncomingMessage, roles: readonly Role[]): Promise<HttpRefusal> {
-		this.#options.log.warn({ remoteAddress: remoteAddressOf(request), roles }, "wrong token");
-		await this.#failures.count(request, roles.join());
-		return (await this.#failures.check(request, roles.join())) ?? unauthorized;
+	async countFailure(request: IncomingMessage, what: string): Promise<HttpRefusal> {
+		this.#options.log.warn({ remoteAddress: remoteAddressOf(request), what }, "wrong token");
+		await this.#failures.count(request, what);
+		return (await this.#failures.check(request, what)) ?? unauthorized;
 	}
 
 	/** Turns away what a browser sends on behalf of another web site. */
@@ -129,8 +130,9 @@ export class Access {
 	}
 
 	/** Gives a browser a cookie: when it expires, signed with the monitor token in use. It dies with that token. */
-	logIn(request: IncomingMessage, response: Response): void {
+	async logIn(request: IncomingMessage, response: Response): Promise<void> {
 		const { tokens, publicUrl, now } = this.#options;
+		await tokens.refresh();
 		const [token = ""] = tokens.of("monitor");
 		const expires = String(now() + cookieAgeMs);
 		response.cookie(cookieName(token), `${expires}.${signCookie(token, expires)}`, {

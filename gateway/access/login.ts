@@ -23,8 +23,8 @@ export function loginRouter(access: Access, page: () => Promise<string>): Router
 	const turnAway = (response: Response, { status, detail, headers = {} }: HttpRefusal, message: string) =>
 		showPage(response.set(headers), status, status === 429 ? detail : message);
 
-	const letIn = (request: Request, response: Response) => {
-		access.logIn(request, response);
+	const letIn = async (request: Request, response: Response) => {
+		await access.logIn(request, response);
 		response.set("Cache-Control", "no-store").redirect(303, "./");
 	};
 
@@ -33,7 +33,8 @@ export function loginRouter(access: Access, page: () => Promise<string>): Router
 		// Whatever looks at links before people do (mail, chat) asks by HEAD; that must not use the code up.
 		if (typeof code !== "string" || request.method === "HEAD") return showPage(response, 200, "");
 		if (access.useLoginCode(code)) return letIn(request, response);
-		const refusal = await access.countFailure(request, ["monitor"]);
+		// Apart from wrong tokens: any web site can make this browser show wrong codes, which must not keep right tokens out.
+		const refusal = await access.countFailure(request, "login code");
 		const message = "This link was used before, or is over an hour old. Paste the monitor token.";
 		await turnAway(response, refusal, message);
 	});
@@ -45,7 +46,7 @@ export function loginRouter(access: Access, page: () => Promise<string>): Router
 		const shown = typeof token === "string" ? token.trim() : "";
 		const { refusal } = await access.checkToken(request, shown, ["monitor"]);
 		if (refusal) await turnAway(response, refusal, "That is not this gateway's monitor token.");
-		else letIn(request, response);
+		else await letIn(request, response);
 	});
 
 	router.get("/login/state", access.require("monitor"), (_request, response) => {

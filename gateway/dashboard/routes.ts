@@ -8,9 +8,10 @@ import type { Access } from "../access/access.js";
 import { type Asset, type Bundle, bundlePage } from "./bundle.js";
 
 export interface DashboardOptions {
-	readonly access: Access;
+	readonly access: Pick<Access, "require">;
 	/** What devices show; the page puts it into the commands that start a device. */
 	readonly deviceToken: () => string;
+	readonly makeBundle?: () => Promise<Bundle>;
 }
 
 export interface Dashboard {
@@ -23,10 +24,15 @@ const yearInSeconds = 31_536_000;
 const encodings = ["br", "gzip"] as const;
 
 /** Makes the page when it is first asked for. */
-export function createDashboard({ access, deviceToken }: DashboardOptions): Dashboard {
+export function createDashboard(options: DashboardOptions): Dashboard {
+	const { access, deviceToken, makeBundle = bundlePage } = options;
 	let bundle: Promise<Bundle> | undefined;
 	const bundled = () => {
-		bundle ??= bundlePage();
+		bundle ??= makeBundle().catch((error: unknown) => {
+			// The next who asks has it made anew: a package may just be being installed.
+			bundle = undefined;
+			throw error;
+		});
 		return bundle;
 	};
 	const router = Router();

@@ -8,7 +8,7 @@ import { checkUplink } from "../../device/protocol/messages.js";
 import type { Introduction, Session } from "../sessions/device.js";
 import { closeCodes } from "./limits.js";
 import type { SocketsOptions } from "./options.js";
-import { createMinuteCounter, Pacer, type Rate } from "./rates.js";
+import { createLastWords, createMinuteCounter, Pacer, type Rate } from "./rates.js";
 
 export class DeviceSockets {
 	readonly #options: SocketsOptions;
@@ -29,7 +29,7 @@ export class DeviceSockets {
 
 	/** Takes on a socket whose upgrade has been checked. */
 	accept(socket: WebSocket, introduction: Introduction): void {
-		const { sessions, metrics, log, turn } = this.#options;
+		const { sessions, limits, metrics, log, turn } = this.#options;
 		const session = sessions.open(introduction, {
 			send: (text) => this.#send(socket, text),
 			close: (code, reason) => {
@@ -46,9 +46,10 @@ export class DeviceSockets {
 			if (!wasTooFast) log.warn(namesOf(session), "too many uplinks: they wait");
 			wasTooFast = true;
 		};
+		const onLastWord = createLastWords(socket, limits.lastWords);
 		const pacer = new Pacer(socket, this.#rate, onTurn, onPaused);
 		socket.on("message", (data, isBinary) => {
-			if (!session.connected) return;
+			if (!session.connected) return onLastWord();
 			if (isBinary) return this.#end(session, closeCodes.unsupportedData, "text frames only");
 			pacer.take(data.toString());
 		});
@@ -56,7 +57,7 @@ export class DeviceSockets {
 			log.warn({ ...namesOf(session), problem }, "device socket failed"),
 		);
 		socket.on("close", async (code) => {
-			pacer.close();
+			pacer.finish();
 			log.debug({ ...namesOf(session), code }, "device socket closed");
 			await turn();
 			this.#sockets.delete(socket);

@@ -34,6 +34,8 @@ export const socketLimits = Object.freeze({
 	deviceBurst: 200,
 	/** Upgrades that one address may ask for within two seconds, whatever it shows. */
 	upgradesInTwoSeconds: 150,
+	/** Messages that may still come after our goodbye; whoever sends more is cut off, or it would be read until that time is over. */
+	lastWords: 1000,
 	/** Time for a closing handshake, then the socket is destroyed. */
 	closeTimeoutMs: 10_000,
 });

@@ -13,7 +13,7 @@ import { createMonitor, type Monitor } from "./monitor.js";
 import type { Outcome } from "./monitor-commands.js";
 import { refuse, requestIdOf } from "./monitor-messages.js";
 import type { SocketsOptions } from "./options.js";
-import { createBrake, TokenBucket } from "./rates.js";
+import { createBrake, createLastWords, TokenBucket } from "./rates.js";
 
 export interface MonitorSocketsOptions extends SocketsOptions {
 	/** Carries out a message that was parsed from JSON; undefined: it is none. */
@@ -45,11 +45,12 @@ export class MonitorSockets {
 		const perSecond = limits.commandsASecond;
 		const bucket = new TokenBucket({ perSecond, burst: limits.commandBurst, now });
 		const brake = createBrake(socket, perSecond, limits.brakeMs);
+		const onLastWord = createLastWords(socket, limits.lastWords);
 		const monitor = createMonitor(socket, stream, limits, batchMs);
 		this.#monitors.add(monitor);
 		log.info({ remoteAddress, monitors: this.#monitors.size }, "monitor connected");
 		socket.on("message", (data, isBinary) => {
-			if (socket.readyState !== socket.OPEN) return;
+			if (socket.readyState !== socket.OPEN) return onLastWord();
 			if (isBinary) return socket.close(closeCodes.unsupportedData, "text frames only");
 			const isTooMuch = !bucket.take();
 			if (isTooMuch) brake();

@@ -7,6 +7,8 @@ import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
 import { closeCodes, type SocketLimits } from "./limits.js";
 
+/** A batch that is so large is sent before its time, or what waits for that would look like what a monitor does not read. */
+const fullBatchBytes = 256 * 1024;
 const [opening, comma, closing] = [Buffer.from("["), Buffer.from(","), Buffer.from("]")];
 
 export type Monitor = ReturnType<typeof createMonitor>;
@@ -109,7 +111,8 @@ function createBatch(batchMs: number, onDue: (text: Buffer) => void) {
 		add(frame: Buffer): void {
 			parts.push(parts.length === 0 ? opening : comma, frame);
 			batch.bytes += frame.length;
-			timer ??= setTimeout(batch.send, batchMs);
+			if (batch.bytes > fullBatchBytes) batch.send();
+			else timer ??= setTimeout(batch.send, batchMs);
 		},
 
 		send: (): void => {

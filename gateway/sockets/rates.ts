@@ -75,6 +75,15 @@ export function createBrake(socket: Readable, perSecond: number, maxMs: number):
 	};
 }
 
+/** @returns what is to be called for each message that comes after our goodbye: past `atMost` the socket is cut off */
+export function createLastWords(socket: Pick<WebSocket, "terminate">, atMost: number): () => void {
+	let count = 0;
+	return () => {
+		count += 1;
+		if (count > atMost) socket.terminate();
+	};
+}
+
 /** A message counts once, and once more for each time that it is so many characters long. */
 const charactersATurn = 2048;
 const turnsMs = 50;
@@ -112,6 +121,13 @@ export class Pacer {
 		this.#plan();
 		this.#socket.pause();
 		this.#onPaused();
+	}
+
+	/** The other side has gone, and nothing more can come: hands on what waits, which it had said before. */
+	finish(): void {
+		const waiting = this.#waiting;
+		this.close();
+		for (const text of waiting) this.#onTurn(text);
 	}
 
 	/** What waits or still comes is dropped, and the socket is read again, or it would not hear the other side's goodbye. */

@@ -67,10 +67,12 @@ export function createUpgrades(options: UpgradesOptions) {
 
 	async function admit(request: IncomingMessage, stream: Duplex, url: URL | undefined) {
 		const path = url?.pathname;
+		const crowded = await addresses.count(request);
+		if (crowded) return crowded;
 		if (path !== "/device" && path !== "/monitor")
 			return { status: 404, detail: "WebSockets are at /device and /monitor." };
-		const early = (await addresses.count(request)) ?? access.checkOrigin(request);
-		if (early) return early;
+		const foreign = access.checkOrigin(request);
+		if (foreign) return foreign;
 		const { refusal, deviceId } = await access.check(request, [path === "/device" ? "device" : "monitor"]);
 		// All whose tokens were checked against one look at the disk come here in the same turn.
 		await turn();
@@ -117,7 +119,8 @@ export function createUpgrades(options: UpgradesOptions) {
 			if ("status" in admission) {
 				const { status, detail: problem, headers } = admission;
 				metrics.refusedUpgrades.inc({ status });
-				const event = { remoteAddress: remoteAddressOf(request), path: url?.pathname, status, problem };
+				const path = url?.pathname.slice(0, 100);
+				const event = { remoteAddress: remoteAddressOf(request), path, status, problem };
 				// A device cannot tell anyone why it stays away; but one line for each try of a crowd would fill the log.
 				if (headers?.["Retry-After"] === undefined) log.warn(event, "upgrade refused");
 				return refuse(stream, admission);

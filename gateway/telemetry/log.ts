@@ -10,8 +10,18 @@ export type LogLevel = (typeof logLevels)[number];
 
 const secrets = ["authorization", "cookie", "set-cookie", "token", "tokens", "deviceToken", "monitorToken"];
 
+/**
+ * Standard error. Where it cannot be written (a full disk, a terminal that is gone) lines are lost, and nothing else: an
+ * error that nobody listens to would end the gateway, and pino would wait for ever to write what is left.
+ */
+function standardError() {
+	const stream = destination({ dest: 2, sync: true, maxLength: 1024 * 1024 });
+	stream.on("error", () => {});
+	return stream;
+}
+
 /** @param stream where lines go; standard error unless a test reads them */
-export function createLog(level: LogLevel, stream: { write(line: string): void } = destination(2)): Logger {
+export function createLog(level: LogLevel, stream: { write(line: string): void } = standardError()): Logger {
 	return pino(
 		{
 			level,

@@ -206,12 +206,8 @@ async function bundle(t: TestContext): Promise<string> {
 }
 
 async function start(t: TestContext, program: string, dataDir: string) {
-	const child = startProcess(
-		t,
-		{ DATA_DIR: dataDir, RELEASES_DIR: join(dataDir, "releases") },
-		[],
-		[program],
-	);
+	const environment = { DATA_DIR: dataDir, RELEASES_DIR: join(dataDir, "releases") };
+	const child = startProcess(t, environment, { program: [program] });
 	const said: string[] = [];
 	child.stderr?.on("data", (chunk) => void said.push(String(chunk)));
 	const { Dashboard = "" } = await printed(child).catch((error: Error) => {

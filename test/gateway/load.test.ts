@@ -114,6 +114,18 @@ describe("devices that come back all at once", () => {
 		assert.deepEqual(refusals, [401]);
 	});
 
+	test("to addresses that are none are counted too, and told in the log in short", async (t) => {
+		const paths: string[] = [];
+		const write = (line: string) => void paths.push(JSON.parse(line).path ?? "");
+		const log = createLog("warn", { write });
+		const gateway = await runGateway(t, { log, limits: { upgradesInTwoSeconds: 5 } });
+		const path = `/${"x".repeat(10_000)}`;
+		let status: number | undefined = 404;
+		for (let i = 0; status === 404 && i < 1000; i += 1) ({ status } = await gateway.refused(path));
+		assert.equal(status, 429);
+		assert.ok(paths.length > 0 && paths.every(({ length }) => length <= 100));
+	});
+
 	test("from one address too many are turned away, whatever they show", async (t) => {
 		const gateway = await runGateway(t, { limits: { upgradesInTwoSeconds: 5 } });
 		let status: number | undefined = 401;

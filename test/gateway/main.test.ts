@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, open, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { describe, test } from "node:test";
@@ -17,6 +18,8 @@ async function ended(child: ChildProcess): Promise<{ code: number | null; said: 
 	const [code] = await once(child, "close");
 	return { code, said };
 }
+
+const noFullDisk = existsSync("/dev/full") ? false : "needs /dev/full";
 
 describe("npm start", () => {
 	test("prints a login that works, where devices connect and where the tokens are", async (t) => {
@@ -100,6 +103,21 @@ describe("npm start", () => {
 			assert.equal(said.trim().split("\n").length, 1, said);
 		});
 
+	test("goes on where its log cannot be written, and can be stopped", { skip: noFullDisk }, async (t) => {
+		const full = await open("/dev/full", "w");
+		t.after(() => full.close());
+		const given = { DEVICE_TOKEN: deviceToken, MONITOR_TOKEN: monitorToken };
+		const environment = { ...given, DATA_DIR: await temporaryDirectory(t) };
+		const child = startProcess(t, environment, { stderr: full.fd });
+		const { Devices = "" } = await printed(child);
+		const device = new Client(Devices, { headers: bearer(deviceToken) });
+		await once(device.socket, "open");
+		child.kill("SIGTERM");
+		assert.equal((await device.closed).code, 1001);
+		const [code] = await once(child, "exit");
+		assert.equal(code, 0);
+	});
+
 	test("a damaged certificate ends it with one sentence and exit code 1", async (t) => {
 		const directory = await temporaryDirectory(t);
 		const TLS_CERT = join(directory, "cert.pem");
@@ -114,7 +132,7 @@ describe("npm start", () => {
 
 	test("options end it with one sentence and exit code 1: they would be ignored", async (t) => {
 		const { code, said } = await ended(
-			startProcess(t, { DATA_DIR: await temporaryDirectory(t) }, ["--port", "1"]),
+			startProcess(t, { DATA_DIR: await temporaryDirectory(t) }, { words: ["--port", "1"] }),
 		);
 		assert.equal(code, 1);
 		assert.match(said, /^"--port" is not understood here: settings come from the environment, such as PORT=/);

@@ -6,23 +6,29 @@ import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
 import { onEnd } from "../cleanup.js";
 
-export type Environment = Readonly<Record<string, string>>;
+type Environment = Readonly<Record<string, string>>;
+
+interface ProcessOptions {
+	/** What Node runs; by default the gateway's sources. */
+	readonly program?: readonly string[];
+	/** What follows on the command line. */
+	readonly words?: readonly string[];
+	/** Where its standard error goes; by default it can be read here. */
+	readonly stderr?: number | "pipe";
+}
 
 /**
  * Starts it on a free port, with nothing of this process' own environment but the path. It is killed when the test ends.
- *
- * @param words what follows on the command line
- * @param program what Node runs; by default the gateway's sources
  */
 export function startProcess(
 	t: TestContext,
 	environment: Environment,
-	words: readonly string[] = [],
-	program: readonly string[] = ["--import", "tsx", "gateway/main.ts"],
+	options: ProcessOptions = {},
 ): ChildProcess {
+	const { program = ["--import", "tsx", "gateway/main.ts"], words = [], stderr = "pipe" } = options;
 	const child = spawn(process.execPath, [...program, ...words], {
 		env: { PATH: process.env.PATH, PORT: "0", ...environment },
-		stdio: ["ignore", "pipe", "pipe"],
+		stdio: ["ignore", "pipe", stderr],
 	});
 	onEnd(t, async () => {
 		if (child.exitCode !== null || child.signalCode !== null) return;

@@ -1,11 +1,21 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import disk from "node:fs/promises";
 import { connect } from "node:net";
 import { PassThrough } from "node:stream";
 import { describe, test } from "node:test";
 import { deviceTokenOf } from "../../../gateway/access/secrets.js";
+import { makeTokens, tokenPath, writeTokenFile } from "../../../gateway/access/token-file.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
-import { bearer, deviceToken, monitorToken, type Running, reportWithVolume, runGateway } from "../running.js";
+import {
+	bearer,
+	deviceToken,
+	monitorToken,
+	type Running,
+	reportWithVolume,
+	runGateway,
+	temporaryDirectory,
+} from "../running.js";
 
 const manual = { redirect: "manual" } as const;
 
@@ -49,6 +59,22 @@ describe("the one-time login link", () => {
 		assert.equal(blocked.status, 429);
 		assert.match(blocked.headers.get("retry-after") ?? "", /^\d+$/);
 		assert.match(await blocked.text(), /Too many wrong tokens from this address; try again in \d+ s/);
+	});
+
+	test("keeps no right token out, however often wrong ones were tried: any web site can have a browser do that", async (t) => {
+		const gateway = await runGateway(t);
+		for (let i = 0; i < 20; i += 1) await fetch(`${gateway.url}/login?code=wrong`, manual);
+		assert.equal((await logIn(gateway.url, monitorToken)).status, 303);
+		await gateway.monitor();
+		assert.equal((await fetch(gateway.loginUrl, manual)).status, 303);
+	});
+
+	test("logs in by the token that is in force then, though that has been replaced since the start", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const gateway = await runGateway(t, { dataDir, deviceToken: undefined, monitorToken: undefined });
+		await writeTokenFile(disk, tokenPath(dataDir), makeTokens());
+		const cookie = cookieOf(await fetch(gateway.loginUrl, manual));
+		assert.equal(await isLoggedIn(gateway, cookie), true);
 	});
 
 	test("is worth nothing after an hour", async (t) => {

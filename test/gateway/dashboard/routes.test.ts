@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { request } from "node:http";
 import { describe, test } from "node:test";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import { createDashboard } from "../../../gateway/dashboard/routes.js";
 import { bearer, deviceToken, monitorToken, runGateway } from "../running.js";
 
 /** By node:http, as fetch would decode the answer. */
@@ -77,6 +78,21 @@ describe("the dashboard's files", () => {
 		assert.ok(names.size > 1, "uPlot comes apart from the rest");
 		assert.ok(size <= 60 * 1024, `${size} bytes`);
 	});
+});
+
+test("a page that could not be made is made anew for the next who asks, and then kept", async () => {
+	let tries = 0;
+	const { loginPage } = createDashboard({
+		access: { require: () => (_request, _response, next) => next() },
+		deviceToken: () => "",
+		makeBundle: async () => {
+			tries += 1;
+			if (tries === 1) throw new Error("a package is being installed");
+			return { assets: new Map(), loginPage: `made at try ${tries}` };
+		},
+	});
+	await assert.rejects(loginPage());
+	for (let time = 0; time < 2; time += 1) assert.equal(await loginPage(), "made at try 2");
 });
 
 describe("the device token", () => {

@@ -271,6 +271,41 @@ describe("a device that sends too much", () => {
 		assert.deepEqual(await volumes(monitor, 1), [reportWithVolume(50)]);
 	});
 
+	test("and says goodbye while it waits has said all that it said", async (t) => {
+		const gateway = await runGateway(t, { limits: { uplinkBurst: 5, uplinksASecond: 100 } });
+		const monitor = await gateway.monitor();
+		const device = await gateway.device(named);
+		busy(device);
+		device.send({ type: "ota_error", reason: "out of memory" });
+		device.socket.close(1000);
+		assert.deepEqual(await volumes(monitor, 20), reports);
+		assert.equal((await monitor.change("ota")).metadata.otaStatus, "failed");
+		await monitor.change("disconnected");
+	});
+
+	for (const [who, path] of [
+		["a device", "/device"],
+		["a monitor", "/monitor"],
+	] as const)
+		test(`${who} that goes on after the gateway's goodbye is cut off`, { timeout: 30_000 }, async (t) => {
+			const gateway = await runGateway(t, { limits: { lastWords: 10, closeTimeoutMs: 600_000 } });
+			// By hand: a WebSocket client would answer the goodbye.
+			const socket = connect(Number(new URL(gateway.url).port), "127.0.0.1");
+			socket.on("error", () => {});
+			const closed = new Promise((resolve) => socket.on("close", resolve));
+			const token = path === "/device" ? deviceToken : monitorToken;
+			const lines = [`GET ${path} HTTP/1.1`, "Host: x", `Authorization: Bearer ${token}`];
+			lines.push("Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13");
+			socket.write([...lines, "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "", ""].join("\r\n"));
+			await once(socket, "data");
+			socket.resume();
+			const [binary, text] = [Buffer.from("8281000000007b", "hex"), Buffer.from("8182000000007b7d", "hex")];
+			socket.write(binary);
+			const timer = setInterval(() => socket.write(text), 1);
+			t.after(() => clearInterval(timer));
+			await closed;
+		});
+
 	describe("takes part in its connection's end", () => {
 		/** How each connection ended, as the gateway saw it: 1006 where the other side did not take part. */
 		const run = async (t: TestContext) => {
