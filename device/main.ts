@@ -178,8 +178,9 @@ export default function main(): void {
 	function onWiFi(state: WiFiState): void {
 		trace(`Wi-Fi ${state}\n`);
 		if (state === "connected") {
-			clock.start();
+			// In this order: names are looked up one after the other, and a time server's may not be found at all.
 			link.start();
+			clock.start();
 			return;
 		}
 		clock.stop();

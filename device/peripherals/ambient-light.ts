@@ -13,7 +13,7 @@ export interface AmbientLightOptions {
 
 export class AmbientLight {
 	readonly #input: AnalogInput;
-	#level: number;
+	#level = 0;
 
 	constructor(options: AmbientLightOptions) {
 		this.#input = new options.part({});
@@ -28,7 +28,9 @@ export class AmbientLight {
 		return Math.round(this.#level);
 	}
 
+	/** @returns the level that was there before where the converter fails: its driver returns nothing then */
 	#sample(): number {
-		return (this.#input.read() * 4095) / (2 ** this.#input.resolution - 1);
+		const sample = (this.#input.read() * 4095) / (2 ** this.#input.resolution - 1);
+		return Number.isNaN(sample) ? this.#level : sample;
 	}
 }

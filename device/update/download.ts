@@ -86,7 +86,9 @@ export class Download {
 		headers.set("accept-encoding", "identity");
 		if (this.#known?.isInParts !== false) {
 			headers.set("range", `bytes=${this.#offset}-${this.#offset + blockBytes - 1}`);
-			if (this.#known?.etag) headers.set("if-range", this.#known.etag);
+			const etag = this.#known?.etag;
+			// A weak one must not be sent (RFC 9110, 13.1.5): the server would answer with the whole.
+			if (etag && !etag.startsWith("W/")) headers.set("if-range", etag);
 		}
 		this.#filled = 0;
 		this.#end = 0;

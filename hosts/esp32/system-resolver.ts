@@ -7,6 +7,11 @@ import type { ResolveOptions, Resolver } from "../../device/host.js";
 export class SystemResolver implements Resolver {
 	resolve(options: ResolveOptions): void {
 		const { host, onResolved, onError } = options;
+		if (/^\d+\.\d+\.\d+\.\d+$/.test(host)) {
+			// Nobody has to be asked, and the SDK asks one name after the other: a network without DNS would hold this up.
+			Timer.set(() => withoutExceptions(() => onResolved(host, host)));
+			return;
+		}
 		try {
 			Net.resolve(host, (_name, address) =>
 				withoutExceptions(() => {

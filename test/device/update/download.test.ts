@@ -89,6 +89,12 @@ test("a server without ranges is read as one stream", () => {
 	}
 });
 
+test("a server whose ETags are weak does", () => {
+	const outcome = run({ isWeak: true });
+	assertUpdated(outcome);
+	assert.ok(outcome.server.requests.every(({ headers }) => !headers.has("if-range")));
+});
+
 test("a server without digests or ETags does for a firmware that arrives whole", () => {
 	assertUpdated(run({ hasDigests: false }));
 	assertUpdated(run({ hasDigests: false, hasETags: false }));

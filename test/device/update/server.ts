@@ -30,6 +30,8 @@ export interface ServerOptions {
 	readonly hasRanges?: boolean;
 	readonly hasDigests?: boolean;
 	readonly hasETags?: boolean;
+	/** Its ETags are weak: they never match an If-Range (RFC 9110, 13.1.5). */
+	readonly isWeak?: boolean;
 	readonly faults?: readonly Fault[];
 	/** An answer is there as soon as it was asked for, before anything else can happen. */
 	readonly isInstant?: boolean;
@@ -100,12 +102,12 @@ export class MemoryServer {
 
 	/** What the gateway answers. */
 	#right(request: AskedFor): RawAnswer {
-		const { hasRanges = true, hasDigests = true, hasETags = true } = this.#options;
+		const { hasRanges = true, hasDigests = true, hasETags = true, isWeak = false } = this.#options;
 		const { file } = this;
-		const etag = `"${sha256(file).toString("hex")}"`;
+		const etag = `${isWeak ? "W/" : ""}"${sha256(file).toString("hex")}"`;
 		const range = /^bytes=(\d+)-(\d+)$/.exec(request.headers.get("range") ?? "");
 		const ifRange = request.headers.get("if-range");
-		const isPart = hasRanges && range && (ifRange === undefined || ifRange === etag);
+		const isPart = hasRanges && range && (ifRange === undefined || (ifRange === etag && !isWeak));
 		if (isPart && Number(range[1]) >= file.length)
 			return { head: head(416, { "Content-Length": "0", "Content-Range": `bytes */${file.length}` }) };
 		const first = isPart ? Number(range[1]) : 0;

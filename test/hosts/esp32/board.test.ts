@@ -214,6 +214,16 @@ describe("a look-up", () => {
 		assert.deepEqual(heard, ["gateway.local 192.168.1.20", "error"]);
 	});
 
+	test("of an address asks nobody, and is answered in a later turn", async () => {
+		const { bench, device } = await proto1();
+		const heard: string[] = [];
+		const onResolved = (host: string, address: string) => heard.push(`${host} ${address}`);
+		new device.network.dns({}).resolve({ host: "192.168.1.20", onResolved, onError: () => {} });
+		assert.deepEqual([heard, bench.made.get("net")], [[], undefined]);
+		bench.runTimers();
+		assert.deepEqual(heard, ["192.168.1.20 192.168.1.20"]);
+	});
+
 	test("that cannot begin is an error in a later turn", async () => {
 		const { bench, device } = await proto1();
 		bench.failing.add("net resolve");
