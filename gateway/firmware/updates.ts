@@ -104,7 +104,7 @@ export class Updates {
 		try {
 			const choice = await library.choose(device, version);
 			if (choice.refusal) return choice.refusal;
-			if (!device.session.connected)
+			if (!device.session.isReachable)
 				return { code: "target_offline", message: "The device has gone; wait until it is connected again." };
 			const job = beginJob({ now: now(), runs: device.firmwareVersion }, choice.version);
 			const saved = this.#put(device, [...this.historyOf(deviceId), job]);

@@ -34,6 +34,8 @@ export const noUpdate: OtaMetadata = {
 export interface DeviceLink {
 	/** Sends one text frame; does nothing once the socket is closing. */
 	send(text: string): void;
+	/** Whether what is sent goes out: not once either side has begun to close. */
+	isOpen(): boolean;
 	/** Starts the closing handshake. */
 	close(code: number, reason: string): void;
 }
@@ -130,6 +132,11 @@ export class Session {
 		this.link = link;
 		this.connectedAt = now;
 		this.lastSeenAt = now;
+	}
+
+	/** Whether a command that is sent now is on its way. */
+	get isReachable(): boolean {
+		return this.connected && this.link.isOpen();
 	}
 
 	/** Sends one text frame to the device; does nothing once the session has ended. */

@@ -135,7 +135,8 @@ export const deviceFile = Object.freeze({
 function sessionOf(deviceId: string, kept: Value<typeof record>): Session {
 	const { sessionId, model, chip, remoteAddress, connectedAt, lastSeenAt } = kept;
 	const introduction = { deviceId, isBound: false, model, chip, remoteAddress, baseUrl: "" };
-	const session = new Session(introduction, { send: () => {}, close: () => {} }, connectedAt, sessionId);
+	const link = { send: () => {}, isOpen: () => false, close: () => {} };
+	const session = new Session(introduction, link, connectedAt, sessionId);
 	session.connected = false;
 	session.lastSeenAt = lastSeenAt;
 	return session;

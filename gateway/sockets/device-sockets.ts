@@ -32,6 +32,7 @@ export class DeviceSockets {
 		const { sessions, limits, metrics, log, turn } = this.#options;
 		const session = sessions.open(introduction, {
 			send: (text) => this.#send(socket, text),
+			isOpen: () => socket.readyState === socket.OPEN,
 			close: (code, reason) => {
 				pacer.close();
 				socket.close(code, reason);

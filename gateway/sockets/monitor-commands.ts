@@ -32,7 +32,7 @@ export function monitorCommands(sessions: Sessions, updates: Updates, log: Logge
 				"unknown_target",
 				`no session or device is called ${targetId}; take an id from status_update`,
 			);
-		if (!session.connected)
+		if (!session.isReachable)
 			return refuse("target_offline", `${targetId} is not connected; wait for its next status_update`);
 		const refused = await carryOut(message, session);
 		return refused ?? { command: message.type, sessionId: session.sessionId };

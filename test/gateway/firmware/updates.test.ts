@@ -82,7 +82,7 @@ function connect(
 		remoteAddress: "10.0.0.2",
 		baseUrl,
 	} as const;
-	const link = { send: (text: string) => void sent.push(text), close: () => {} };
+	const link = { send: (text: string) => void sent.push(text), isOpen: () => true, close: () => {} };
 	const device = new Device(deviceId, new Session(introduction, link, 0));
 	device.firmwareVersion = "1.3.0";
 	return device;

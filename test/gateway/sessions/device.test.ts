@@ -18,7 +18,7 @@ interface Report {
 function startsOf(reports: readonly Report[]): readonly number[] {
 	const connect = () => {
 		const introduction = { deviceId: "dev-1-a1b2c3", isBound: false, model: undefined, chip: undefined };
-		const link = { send: () => {}, close: () => {} };
+		const link = { send: () => {}, isOpen: () => true, close: () => {} };
 		return new Session({ ...introduction, remoteAddress: "", baseUrl: "" }, link, startedAt);
 	};
 	const device = new Device("dev-1-a1b2c3", connect());

@@ -125,7 +125,7 @@ describe("a device that was here", () => {
 			await known.open();
 			const devices = Array.from({ length: count }, (_, index) => {
 				const introduction = { deviceId: undefined, isBound: false, model: undefined, chip: undefined };
-				const connection = { send: () => {}, close: () => {} };
+				const connection = { send: () => {}, isOpen: () => true, close: () => {} };
 				const session = new Session({ ...introduction, remoteAddress: "", baseUrl: "" }, connection, now);
 				return new Device(`dev-1-${index}`, session);
 			});

@@ -1,12 +1,35 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { altered, sampleReport } from "../../../scripts/fixtures/sample-report.js";
-import { bearer, type Client, deviceToken, monitorToken, reportWithVolume, runGateway } from "../running.js";
+import {
+	bearer,
+	type Client,
+	deviceToken,
+	monitorToken,
+	type Running,
+	reportWithVolume,
+	runGateway,
+} from "../running.js";
 
 const named = { "Device-Id": "dev-1-a1b2c3" };
+
+/** Connects without a WebSocket client, which would answer each goodbye. */
+async function openByHand({ url }: Running, path: string, token: string): Promise<Socket> {
+	const socket = connect(Number(new URL(url).port), "127.0.0.1");
+	socket.on("error", () => {});
+	const lines = [`GET ${path} HTTP/1.1`, "Host: x", `Authorization: Bearer ${token}`, "Connection: Upgrade"];
+	lines.push(
+		"Upgrade: websocket",
+		"Sec-WebSocket-Version: 13",
+		"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+	);
+	socket.write([...lines, "", ""].join("\r\n"));
+	await once(socket, "data");
+	return socket.resume();
+}
 
 describe("an upgrade to /device", () => {
 	test("without a token, or with a monitor's, is answered 401 and how to do better", async (t) => {
@@ -155,6 +178,23 @@ describe("a device's connection", () => {
 		await monitor.change("connected");
 	});
 
+	test("that the device has begun to close takes no command", async (t) => {
+		const gateway = await runGateway(t, { limits: { closeTimeoutMs: 600_000 } });
+		const monitor = await gateway.monitor();
+		const socket = await openByHand(gateway, "/device", deviceToken);
+		t.after(() => socket.destroy());
+		const { sessionId: targetId } = await monitor.change("connected");
+		const said = once(socket, "data");
+		// The goodbye of 1000; it is answered, and the connection stays.
+		socket.write(Buffer.from("88820000000003e8", "hex"));
+		await said;
+		for (const message of [
+			{ type: "control_device", targetId, payload: { command: "set_volume", volume: 1 } },
+			{ type: "boot_device", targetId },
+		])
+			assert.equal((await monitor.ask(message)).code, "target_offline");
+	});
+
 	test("is closed with 1001 when the gateway stops", async (t) => {
 		const gateway = await runGateway(t);
 		const device = await gateway.device(named);
@@ -289,16 +329,8 @@ describe("a device that sends too much", () => {
 	] as const)
 		test(`${who} that goes on after the gateway's goodbye is cut off`, { timeout: 30_000 }, async (t) => {
 			const gateway = await runGateway(t, { limits: { lastWords: 10, closeTimeoutMs: 600_000 } });
-			// By hand: a WebSocket client would answer the goodbye.
-			const socket = connect(Number(new URL(gateway.url).port), "127.0.0.1");
-			socket.on("error", () => {});
+			const socket = await openByHand(gateway, path, path === "/device" ? deviceToken : monitorToken);
 			const closed = new Promise((resolve) => socket.on("close", resolve));
-			const token = path === "/device" ? deviceToken : monitorToken;
-			const lines = [`GET ${path} HTTP/1.1`, "Host: x", `Authorization: Bearer ${token}`];
-			lines.push("Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13");
-			socket.write([...lines, "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "", ""].join("\r\n"));
-			await once(socket, "data");
-			socket.resume();
 			const [binary, text] = [Buffer.from("8281000000007b", "hex"), Buffer.from("8182000000007b7d", "hex")];
 			socket.write(binary);
 			const timer = setInterval(() => socket.write(text), 1);
