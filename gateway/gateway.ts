@@ -175,7 +175,8 @@ export function createGateway(options: GatewayOptions = {}) {
 		upgrades.close();
 		devices.close();
 		monitors.close();
-		await end(server, limits.closeTimeoutMs);
+		// At once: whoever stops us may not wait for as long as a device that has gone keeps us waiting.
+		await Promise.all([known.settle(), end(server, limits.closeTimeoutMs)]);
 		devices.settle();
 		heartbeat.close();
 		await firmware.close();

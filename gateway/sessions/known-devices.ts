@@ -67,11 +67,16 @@ export class KnownDevices {
 		return this.#records.remove(device.deviceId);
 	}
 
-	/** Stops; resolves once everything is on disk. */
-	async close(): Promise<void> {
-		clearInterval(this.#timer);
+	/** Resolves once all that was seen so far is on disk. */
+	async settle(): Promise<void> {
 		this.#save(Number.POSITIVE_INFINITY);
 		await this.#records.settle();
+	}
+
+	/** Stops; resolves once everything is on disk. */
+	close(): Promise<void> {
+		clearInterval(this.#timer);
+		return this.settle();
 	}
 
 	/** Saves what is due by then. */

@@ -101,16 +101,41 @@ describe("a device that was here", () => {
 		const monitor = await gateway.monitor();
 		const { device } = await gateway.namedDevice(monitor);
 		const path = join(dataDir, "devices", "dev-1-a1b2c3.json");
-		const untilRestartsAre = async (count: number) => {
+		const untilVersionsAre = async (count: number) => {
 			for (;;) {
 				const content = await readFile(path, "utf8").catch(() => "{}");
-				if (JSON.parse(content).resets?.length === count) return;
+				if (JSON.parse(content).versions?.length === count) return;
 				await new Promise((resolve) => setTimeout(resolve, 20));
 			}
 		};
-		await untilRestartsAre(1);
-		device.send(reported("1.2.3", 0, "BROWNOUT_RESET"));
-		await untilRestartsAre(2);
+		await untilVersionsAre(1);
+		device.send(reported("9.9.9", 0, "SW_RESET"));
+		await untilVersionsAre(2);
+	});
+
+	test("is on disk as it was last seen while the gateway still waits for it to close", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		let now = 1_000_000;
+		const gateway = await runGateway(t, { dataDir, now: () => now, limits: { closeTimeoutMs: 600_000 } });
+		const monitor = await gateway.monitor();
+		const { device } = await gateway.namedDevice(monitor);
+		const path = join(dataDir, "devices", "dev-1-a1b2c3.json");
+		const lastReportIs = async (time: number) => {
+			for (;;) {
+				const content = await readFile(path, "utf8").catch(() => "{}");
+				if (JSON.parse(content).lastReportAt === time) return;
+				await new Promise((resolve) => setTimeout(resolve, 20));
+			}
+		};
+		await lastReportIs(now);
+		now += 1000;
+		device.send(reportWithVolume(7));
+		await monitor.until(({ message }) => JSON.stringify(message ?? null).includes('"volume":7'));
+		device.socket.pause();
+		const stopped = gateway.gateway.close();
+		await lastReportIs(now);
+		device.socket.terminate();
+		await stopped;
 	});
 
 	describe("is written", () => {
