@@ -27,8 +27,23 @@ test("every module of the simulator's host is preloaded", () => {
 		/^(simulator|moddable)\//.test(name),
 	);
 	const modules = [
-		...modulesIn("hosts/moddable").map((name) => `moddable/${name}`),
+		...modulesIn("hosts/moddable")
+			.filter((name) => !name.startsWith("tls/"))
+			.map((name) => `moddable/${name}`),
 		...modulesIn("hosts/simulator/modules").map((name) => `simulator/${name}`),
 	];
 	assert.deepEqual(ours.sort(), modules);
+});
+
+test("every module of TLS is preloaded", () => {
+	const { modules, preload } = JSON.parse(
+		readFileSync(join(projectFolder, "hosts/moddable/tls/manifest.json"), "utf8"),
+	);
+	const preloaded = preload
+		.map((name: string) => modules[name])
+		.filter((file: string) => file.startsWith("./"));
+	assert.deepEqual(
+		preloaded.sort(),
+		modulesIn("hosts/moddable/tls").map((name) => `./${name}`),
+	);
 });

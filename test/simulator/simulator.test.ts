@@ -55,7 +55,7 @@ describe("the firmware in the Moddable simulator", { skip, timeout: 240_000 }, (
 			const { output } = built(model);
 			assert.match(output, /# xsl modules/);
 			const ours =
-				/^### warning: (main|commands|host|settings|state-report|(network|peripherals|protocol|update|simulator|moddable|setup)\/[\w-]+):.*$/gm;
+				/^### warning: (main|commands|host|settings|state-report|(network|peripherals|protocol|update|simulator|moddable|setup|tls)\/[\w-]+):.*$/gm;
 			assert.deepEqual(output.match(ours), null);
 		});
 

@@ -10,20 +10,39 @@ export interface Certificate {
 	readonly key: string;
 }
 
+const newKey = Object.freeze({ ec: "ec -pkeyopt ec_paramgen_curve:P-256", rsa: "rsa:2048" });
+export type KeyKind = keyof typeof newKey;
+
 export class Authority {
 	readonly #folder: string;
 	readonly #name: string;
+	readonly #kind: KeyKind;
 	readonly certificate: string;
 
-	/** @param folder where its files go */
-	constructor(folder: string, name: string) {
+	/** @param folder where its files go; @param kind of its key and of those that it signs */
+	constructor(folder: string, name: string, kind: KeyKind = "ec") {
 		this.#folder = folder;
 		this.#name = name;
+		this.#kind = kind;
 		openssl(
-			`req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 -subj /CN=${name} ` +
+			`req -x509 -newkey ${newKey[kind]} -nodes -days 30 -subj /CN=${name} ` +
 				`-keyout ${this.#path("key")} -out ${this.#path("pem")}`,
 		);
 		this.certificate = readFileSync(this.#path("pem"), "utf8");
+	}
+
+	/** What somebody with that certificate issues, who is no authority. */
+	issueBelow(issuer: Certificate, names: string): Certificate {
+		const base = join(this.#folder, "below");
+		writeFileSync(`${base}.ext`, `subjectAltName=${names}\n`);
+		writeFileSync(`${base}-issuer.pem`, issuer.cert);
+		writeFileSync(`${base}-issuer.key`, issuer.key, { mode: 0o600 });
+		openssl(`req -newkey ${newKey[this.#kind]} -nodes -subj /CN=below -keyout ${base}.key -out ${base}.csr`);
+		openssl(
+			`x509 -req -in ${base}.csr -CA ${base}-issuer.pem -CAkey ${base}-issuer.key -CAcreateserial ` +
+				`-days 30 -extfile ${base}.ext -out ${base}.pem`,
+		);
+		return { cert: readFileSync(`${base}.pem`, "utf8"), key: readFileSync(`${base}.key`, "utf8") };
 	}
 
 	/** @param names as in a subjectAltName, e.g. `DNS:localhost`; @param days of validity, below 0: it has expired */
@@ -31,8 +50,7 @@ export class Authority {
 		const base = join(this.#folder, `server-${names.replace(/\W/g, "-")}-${days}`);
 		writeFileSync(`${base}.ext`, `subjectAltName=${names}\n`);
 		openssl(
-			"req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=server " +
-				`-keyout ${base}.key -out ${base}.csr`,
+			`req -newkey ${newKey[this.#kind]} -nodes -subj /CN=server ` + `-keyout ${base}.key -out ${base}.csr`,
 		);
 		openssl(
 			`x509 -req -in ${base}.csr -CA ${this.#path("pem")} -CAkey ${this.#path("key")} -CAcreateserial ` +

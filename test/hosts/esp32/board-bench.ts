@@ -94,28 +94,28 @@ export async function load(file: string, bench: Bench): Promise<Readonly<Record<
 }
 
 function boardModules(board: string): Plugin {
-	const manifests = ["common", "manifest", "tls/manifest", "touch/manifest"].map(
-		(name) => `esp32/${name}.json`,
+	const manifests = ["esp32/common", "esp32/manifest", "esp32/touch/manifest", "moddable/tls/manifest"].map(
+		(name) => `${name}.json`,
 	);
-	if (board !== "esp32") manifests.push(`${board}/manifest.json`);
+	if (board !== "esp32" && board !== "moddable") manifests.push(`${board}/manifest.json`);
 	const files = new Map<string, string>();
 	for (const manifest of manifests) {
 		const path = join(projectFolder, "hosts", manifest);
 		const { modules }: { modules: Record<string, unknown> } = JSON.parse(readFileSync(path, "utf8"));
 		for (const [name, file] of Object.entries(modules))
-			if (/^(board|qemu)\//.test(name) && typeof file === "string")
+			if (/^(board|qemu|tls)\//.test(name) && typeof file === "string")
 				files.set(name, join(dirname(path), `${file}.ts`));
 	}
 	return {
 		name: "board-modules",
 		setup({ onResolve, onLoad }) {
-			onResolve({ filter: /^(board|qemu)\// }, ({ path }) => ({
+			onResolve({ filter: /^(board|qemu|tls)\// }, ({ path }) => ({
 				path: files.get(path) ?? `${path} is in no manifest`,
 			}));
 			onResolve({ filter: /^moddable\// }, ({ path }) => ({
 				path: join(projectFolder, "hosts", `${path}.ts`),
 			}));
-			onResolve({ filter: /^[a-z]+(:|\/|$)/ }, ({ path }) =>
+			onResolve({ filter: /^[a-z\d]+(:|\/|$)/ }, ({ path }) =>
 				sdkStandIns.has(path) ? { path, namespace: "sdk" } : undefined,
 			);
 			onLoad({ filter: /.*/, namespace: "sdk" }, ({ path }) => ({ contents: sdkStandIns.get(path) ?? "" }));

@@ -222,24 +222,35 @@ describe("an HTTP client", () => {
 });
 
 describe("a TLS session", () => {
-	async function session(): Promise<{ bench: Bench; session: unknown }> {
+	async function session(): Promise<{ bench: Bench; session: object }> {
 		const bench = new Bench();
-		const { default: Session } = await load("esp32/tls/session.ts", bench);
+		const { default: Session } = await load("moddable/tls/session.ts", bench);
 		assert.ok(typeof Session === "function");
 		return { bench, session: Reflect.construct(Session, [{}]) };
 	}
 
-	test("that is being established lets the refusal out, to the socket's guard", async () => {
+	/** All that a server says until it waits for the client's part of the key, one record each. */
+	function hearServer(bench: Bench, made: object): void {
+		const signed = [3, 0, 23, 1, 4, 4, 3, 0, 1, 9];
+		for (const [type, ...body] of [[2], [11], [12, ...signed], [14]]) {
+			const record = [22, 3, 3, 0, body.length + 4, type ?? 0, 0, 0, body.length, ...body];
+			bench.answers.set("sdk/ssl/session readPacket", Uint8Array.from(record).buffer);
+			call(made, "readPacket", {});
+		}
+	}
+
+	test("that is being established lets the refusal out, to the socket's guard, and stays refused", async () => {
 		const { bench, session: made } = await session();
 		bench.answers.set("sdk/ssl/session read", new Error("certificate: auth err"));
 		assert.throws(() => call(made, "read", {}), /auth err/);
-		bench.answers.set("sdk/ssl/session handshake", undefined);
-		call(made, "handshake", {});
-		assert.throws(() => call(made, "read", {}), /auth err/);
+		bench.answers.set("sdk/ssl/session handshake", true);
+		assert.throws(() => call(made, "handshake", {}), /refused/);
 	});
 
 	test("that is established tells a record that does not decrypt as it tells an end", async () => {
 		const { bench, session: made } = await session();
+		hearServer(bench, made);
+		Object.assign(made, { clientCipher: {}, serverCipher: {} });
 		bench.answers.set("sdk/ssl/session handshake", true);
 		assert.equal(call(made, "handshake", {}), true);
 		bench.answers.set("sdk/ssl/session read", new Error("bad record mac"));
@@ -248,5 +259,34 @@ describe("a TLS session", () => {
 		const data = new Uint8Array(3);
 		bench.answers.set("sdk/ssl/session read", data);
 		assert.equal(call(made, "read", {}), data);
+	});
+
+	for (const [what, state] of [
+		["an alert", { alert: { level: 1, description: 0 }, clientCipher: {}, serverCipher: {} }],
+		["only the server encrypting", { serverCipher: {} }],
+		["only the client encrypting", { clientCipher: {} }],
+	] as const)
+		test(`that ends with ${what} is not established, whatever the SDK says`, async () => {
+			const { bench, session: made } = await session();
+			hearServer(bench, made);
+			Object.assign(made, state);
+			bench.answers.set("sdk/ssl/session handshake", true);
+			assert.throws(() => call(made, "handshake", {}), /^Error: TLS: (alert|the handshake ended)/);
+		});
+
+	test("that ends without the server having proved who it is, is not established", async () => {
+		const { bench, session: made } = await session();
+		Object.assign(made, { clientCipher: {}, serverCipher: {} });
+		bench.answers.set("sdk/ssl/session handshake", true);
+		assert.throws(() => call(made, "handshake", {}), /ended without keys/);
+	});
+
+	test("no longer looks into records once they are encrypted", async () => {
+		const { bench, session: made } = await session();
+		hearServer(bench, made);
+		Object.assign(made, { clientCipher: {}, serverCipher: {} });
+		const record = Uint8Array.of(23, 3, 3, 0, 1, 7).buffer;
+		bench.answers.set("sdk/ssl/session readPacket", record);
+		assert.equal(call(made, "readPacket", {}), record);
 	});
 });

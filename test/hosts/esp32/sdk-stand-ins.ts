@@ -73,10 +73,17 @@ export const sdkStandIns: ReadonlyMap<string, string> = new Map([
 	[
 		"sdk/ssl/session",
 		`export default class {
+	clientCipher = null;
+	serverCipher = null;
+	constructor(options) { this.options = options; }
 	handshake() { return bench.answer("sdk/ssl/session", "handshake"); }
 	read() { return bench.answer("sdk/ssl/session", "read"); }
+	readPacket() { return bench.answer("sdk/ssl/session", "readPacket"); }
 }`,
 	],
+	["ssl/cert", "export default class {}"],
+	["ecdsa", "export default class {}"],
+	["x509", "export default {};"],
 	[
 		"transform",
 		`export default {

@@ -7,7 +7,7 @@
 import TLSSocket from "embedded:io/socket/tcp/tls";
 import { SafeTCP } from "board/safe-tcp";
 import { guardCallbacks } from "board/socket-guard";
-import type { SocketOptions } from "../../moddable/steady-socket.js";
+import type { SocketOptions } from "../moddable/steady-socket.js";
 
 export interface SafeTLSOptions extends SocketOptions {
 	/** The certificate authority, as DER; undefined: nobody is trusted. */

@@ -20,8 +20,8 @@ declare module "embedded:io/socket/tcp/tls" {
 	}
 
 	export default class TLSSocket {
-		/** Throws where the clock is before or behind the dates of the certificate authority. */
-		constructor(options: TLSSocketOptions);
+		/** Throws where the clock is before or behind the dates of the certificate authority. The socket below gets all options. */
+		constructor(options: TLSSocketOptions & { readonly [option: string]: unknown });
 		format: "number" | "buffer";
 		read(count?: number | ByteBuffer): unknown;
 		write(bytes: ByteBuffer): number;

@@ -1,0 +1,28 @@
+/**
+ * The cipher suites that are offered, in place of the SDK's list. In both the server signs a fresh ECDHE key (RFC 5289, 3.2),
+ * so that ServerFlight has one kind of handshake to look at; the SDK would offer key exchange by RSA first, and DHE.
+ */
+
+import { AES, ECDHE_RSA, GCM, SHA256 } from "ssl/constants";
+
+const aes128Gcm = Object.freeze({
+	isExportable: false,
+	// The SDK's name for ECDHE with either signature.
+	keyExchangeAlgorithm: ECDHE_RSA,
+	cipherAlgorithm: AES,
+	/** Bytes, as are the other sizes. */
+	cipherKeySize: 16,
+	cipherBlockSize: 16,
+	hashAlgorithm: SHA256,
+	hashSize: 32,
+	encryptionMode: GCM,
+	ivSize: 8,
+	saltSize: 4,
+});
+
+export default Object.freeze([
+	/** TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 */
+	Object.freeze({ ...aes128Gcm, value: Object.freeze([0xc0, 0x2f]) }),
+	/** TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 */
+	Object.freeze({ ...aes128Gcm, value: Object.freeze([0xc0, 0x2b]) }),
+]);

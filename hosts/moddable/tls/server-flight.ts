@@ -1,0 +1,86 @@
+/**
+ * What a server may say before it encrypts: a full TLS 1.2 handshake with ECDHE (RFC 5246, 7.3; RFC 8422, 5.4), each message
+ * once, whole and in order. The SDK takes them in any order and number; a key whose signature is said to be of no kind it takes
+ * for signed; a change of ciphers before there are keys, an alert or data in the clear it takes as well. Whoever stands
+ * between could so speak for the server without its private key.
+ */
+
+/** Record types (RFC 5246, 6.2.1). */
+const changeCipherSpec = 20;
+const alert = 21;
+const handshake = 22;
+
+/** Handshake messages (RFC 5246, 7.4). */
+const serverHello = 2;
+const certificate = 11;
+const serverKeyExchange = 12;
+const certificateRequest = 13;
+const serverHelloDone = 14;
+
+/** What may come after what; 0 is the beginning. */
+const followers: Readonly<Record<number, readonly number[]>> = Object.freeze({
+	0: Object.freeze([serverHello]),
+	[serverHello]: Object.freeze([certificate]),
+	[certificate]: Object.freeze([serverKeyExchange]),
+	[serverKeyExchange]: Object.freeze([certificateRequest, serverHelloDone]),
+	[certificateRequest]: Object.freeze([serverHelloDone]),
+});
+
+export class ServerFlight {
+	#last = 0;
+
+	/** Whether all came that proves who the server is. */
+	get isWhole(): boolean {
+		return this.#last === serverHelloDone;
+	}
+
+	/**
+	 * @param record with its header
+	 * @param isKeySent whether the client has answered with its part of the key, and encrypts
+	 * @throws Error at what may not come now
+	 */
+	check(record: Uint8Array, isKeySent: boolean): void {
+		const [type] = record;
+		const content = record.subarray(5);
+		if (type === handshake) this.#checkMessages(content);
+		else if (type === alert)
+			throw new Error(
+				`TLS: the server refused with alert ${content[1]} (RFC 5246, 7.2); it has to speak TLS 1.2 with ECDHE-RSA-AES128-GCM-SHA256 or ECDHE-ECDSA-AES128-GCM-SHA256`,
+			);
+		else if (type !== changeCipherSpec || !this.isWhole || !isKeySent)
+			throw new Error(`TLS: the server sent a record of type ${type} before its handshake was over`);
+	}
+
+	#checkMessages(content: Uint8Array): void {
+		for (let at = 0; at < content.byteLength; ) {
+			const [type = 0, high = 0, middle = 0, low = 0] = content.subarray(at, at + 4);
+			const end = at + 4 + ((high << 16) | (middle << 8) | low);
+			if (end > content.byteLength)
+				throw new Error(
+					`TLS: the server split its handshake message ${type} over records, which cannot be read`,
+				);
+			if (!followers[this.#last]?.includes(type))
+				throw new Error(`TLS: the server sent handshake message ${type} after ${this.#last}, out of order`);
+			if (type === serverKeyExchange) checkKeyExchange(content.subarray(at + 4, end));
+			this.#last = type;
+			at = end;
+		}
+	}
+}
+
+/**
+ * ServerKeyExchange: curve type, curve (2), length and public key; then the signature over it: hash, kind, length (2) and
+ * signature (RFC 8422, 5.4). SHA-256 with RSA or ECDSA is what the SDK asks for, and all that a server may use then (RFC 5246,
+ * 7.4.3). Whether the signature is right is the SDK's to check.
+ */
+function checkKeyExchange(body: Uint8Array): void {
+	const signed = 4 + (body[3] ?? 0);
+	const [hash, kind, high = 0, low = 0] = body.subarray(signed, signed + 4);
+	const length = (high << 8) | low;
+	if (hash !== 4 || (kind !== 1 && kind !== 3))
+		throw new Error(
+			`TLS: the server's key is signed with hash ${hash} and signature ${kind}; it has to be SHA-256 (4) with RSA (1) or ECDSA (3)`,
+		);
+	if (length === 0 || signed + 4 + length !== body.byteLength)
+		throw new Error("TLS: the server's key and its signature are not as long as they say");
+}

@@ -1,0 +1,102 @@
+/** What a TLS server may say before it encrypts: everything else is refused before the SDK sees it. */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { ServerFlight } from "../../../hosts/moddable/tls/server-flight.js";
+
+const message = (type: number, ...body: number[]) => [type, 0, 0, body.length, ...body];
+const record = (type: number, ...content: number[]) =>
+	Uint8Array.of(type, 3, 3, 0, content.length, ...content);
+
+const serverHello = message(2, 3, 3);
+const certificate = message(11, 0, 0, 0);
+/** Curve secp256r1, a point of two bytes; then hash, kind, and a signature of three bytes. */
+const keyExchange = (hash = 4, kind = 3) => message(12, 3, 0, 23, 2, 4, 4, hash, kind, 0, 3, 7, 8, 9);
+const certificateRequest = message(13, 0);
+const done = message(14);
+const changeCipherSpec = record(20, 1);
+
+/** One record each. @returns what they were checked by */
+function hear(...messages: readonly number[][]): ServerFlight {
+	const flight = new ServerFlight();
+	for (const bytes of messages) flight.check(record(22, ...bytes), false);
+	return flight;
+}
+
+describe("a server's handshake", () => {
+	test("is whole with hello, certificate, signed key and done", () => {
+		assert.equal(hear(serverHello, certificate, keyExchange()).isWhole, false);
+		const flight = hear(serverHello, certificate, keyExchange(), done);
+		assert.equal(flight.isWhole, true);
+		flight.check(changeCipherSpec, true);
+	});
+
+	test("may come in one record, and ask for a certificate", () => {
+		const all = [serverHello, certificate, keyExchange(4, 1), certificateRequest, done].flat();
+		assert.equal(hear(all).isWhole, true);
+	});
+
+	for (const [what, messages] of [
+		["a key before any certificate", [serverHello, keyExchange()]],
+		["a certificate after the key", [serverHello, keyExchange(), certificate]],
+		["no hello", [certificate]],
+		["no key", [serverHello, certificate, done]],
+		["two keys", [serverHello, certificate, keyExchange(), keyExchange()]],
+		["two certificates", [serverHello, certificate, certificate]],
+		["two hellos", [serverHello, serverHello]],
+		["a request to begin again", [message(0)]],
+		["its end in the clear", [serverHello, certificate, keyExchange(), done, message(20)]],
+	] as const)
+		test(`with ${what} is refused`, () => assert.throws(() => hear(...messages), /out of order/));
+
+	for (const [hash, kind] of [
+		[0, 0],
+		[0, 3],
+		[4, 0],
+		[2, 1],
+		[4, 2],
+		[9, 3],
+	] as const)
+		test(`whose key has hash ${hash} and signature ${kind} is refused`, () =>
+			assert.throws(
+				() => hear(serverHello, certificate, keyExchange(hash, kind)),
+				/it has to be SHA-256 \(4\) with RSA/,
+			));
+
+	test("whose key has an empty signature, or one of another length, is refused", () => {
+		for (const signature of [[0, 0], [0, 3, 7, 8], [0, 1, 7, 8], []])
+			assert.throws(
+				() => hear(serverHello, certificate, message(12, 3, 0, 23, 2, 4, 4, 4, 3, ...signature)),
+				/not as long as they say/,
+			);
+		assert.throws(() => hear(serverHello, certificate, message(12)), /it has to be SHA-256/);
+	});
+
+	test("that is split over records is refused", () => {
+		const [first, second] = [keyExchange().slice(0, 9), keyExchange().slice(9)];
+		assert.throws(() => hear(serverHello, certificate, first, second), /split/);
+		assert.throws(() => hear(serverHello, certificate, [12, 0]), /split|long|signed/);
+	});
+
+	test("that ends by an alert is refused, close_notify too", () => {
+		for (const [level, description] of [
+			[1, 0],
+			[2, 40],
+		] as const)
+			assert.throws(
+				() => hear(serverHello).check(record(21, level, description), false),
+				new RegExp(`alert ${description} `),
+			);
+	});
+
+	test("with data in the clear is refused", () => {
+		for (const flight of [hear(), hear(serverHello, certificate, keyExchange(), done)])
+			assert.throws(() => flight.check(record(23, 1), true), /record of type 23/);
+	});
+
+	test("that changes ciphers before both have their keys is refused", () => {
+		assert.throws(() => hear(serverHello).check(changeCipherSpec, true), /record of type 20/);
+		const flight = hear(serverHello, certificate, keyExchange(), done);
+		assert.throws(() => flight.check(changeCipherSpec, false), /record of type 20/);
+	});
+});

@@ -1,0 +1,147 @@
+/** The SDK's TLS under the firmware, in the simulator: genuine servers are spoken to, forged ones are told nothing. */
+
+import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
+import { once } from "node:events";
+import { createServer as createHttpsServer } from "node:https";
+import { createServer, type Server } from "node:net";
+import { after, before, describe, type TestContext, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { runScriptedGateway } from "../device/scripted-gateway.js";
+import { temporaryDirectory } from "../gateway/running.js";
+import { Authority, type Certificate, type KeyKind, whyNoCertificates } from "../system/certificates.js";
+import { forgedServer } from "./forged-server.js";
+import { type Built, buildOnce, findSimulator, SimulatedDevice, testToken } from "./simulated.js";
+
+const { sdk, reason } = findSimulator();
+const skip = reason ?? whyNoCertificates() ?? false;
+const name = "IP:127.0.0.1";
+
+async function listen(t: TestContext, server: Server): Promise<number> {
+	server.listen(0, "127.0.0.1");
+	await once(server, "listening");
+	t.after(() => server.close());
+	const address = server.address();
+	if (typeof address !== "object" || !address) throw new Error("the server does not listen");
+	return address.port;
+}
+
+describe("TLS in the Moddable simulator", { skip, timeout: 240_000, concurrency: 2 }, () => {
+	let build: (Built & { remove: () => void }) | undefined;
+	before(async () => {
+		if (sdk) build = await buildOnce(sdk, "DEV-1");
+	});
+	after(() => build?.remove());
+
+	const start = (t: TestContext, gatewayUrl: string): Promise<SimulatedDevice> => {
+		if (!sdk || !build) throw new Error("there is no SDK");
+		return SimulatedDevice.start(t, { sdk, model: "DEV-1", app: build.app, gatewayUrl });
+	};
+
+	/** The device is told to fetch an update there, and which authority to trust. */
+	async function fetchFrom(t: TestContext, port: number, cert_pem: string): Promise<SimulatedDevice> {
+		const gateway = await runScriptedGateway(t);
+		const device = await start(t, gateway.url);
+		const connection = await gateway.connection();
+		await connection.next("state_report");
+		connection.send({ command: "start_ota", url: `https://127.0.0.1:${port}/firmware.bin`, cert_pem });
+		return device;
+	}
+
+	async function traced(device: SimulatedDevice, pattern: RegExp): Promise<void> {
+		while (!device.trace.some((line) => pattern.test(line))) await setTimeout(50);
+	}
+
+	/** @returns what was asked for; undefined: the device closed its first connection without asking */
+	async function firstRequest(t: TestContext, { cert, key }: Certificate, authority: string) {
+		const { promise, resolve } = withResolvers<string | undefined>();
+		const server = createHttpsServer({ cert, key, maxVersion: "TLSv1.2" }, (request, response) => {
+			resolve(request.url);
+			response.writeHead(404, { "Content-Length": 0 }).end();
+		});
+		server.on("connection", (socket) => socket.on("close", () => resolve(undefined)));
+		t.after(() => server.closeAllConnections());
+		const device = await fetchFrom(t, await listen(t, server), authority);
+		return { device, asked: await promise };
+	}
+
+	for (const kind of ["rsa", "ec"] satisfies KeyKind[])
+		test(`a genuine server with ${kind} keys, which sends its authority too, is asked`, async (t) => {
+			const authority = new Authority(await temporaryDirectory(t), "authority", kind);
+			const { cert, key } = authority.issue(name);
+			const chain = { cert: cert + authority.certificate, key };
+			const { asked } = await firstRequest(t, chain, authority.certificate);
+			assert.equal(asked, "/firmware.bin");
+		});
+
+	test("somebody's own certificate before the authority's public one is refused", async (t) => {
+		const folder = await temporaryDirectory(t);
+		const authority = new Authority(folder, "authority");
+		const { cert, key } = new Authority(folder, "other").issue(name);
+		const chain = { cert: cert + authority.certificate, key };
+		const { device, asked } = await firstRequest(t, chain, authority.certificate);
+		assert.equal(asked, undefined);
+		await traced(device, /certificate 1 is not signed by the next one/);
+	});
+
+	test("a certificate issued by the holder of another one, who is no authority, is refused", async (t) => {
+		const authority = new Authority(await temporaryDirectory(t), "authority");
+		const holder = authority.issue("DNS:elsewhere.lan");
+		const { cert, key } = authority.issueBelow(holder, name);
+		const chain = { cert: cert + holder.cert + authority.certificate, key };
+		const { device, asked } = await firstRequest(t, chain, authority.certificate);
+		assert.equal(asked, undefined);
+		await traced(device, /certificate 2 is no authority's/);
+	});
+
+	test("a genuine server's certificate for another name is refused", async (t) => {
+		const authority = new Authority(await temporaryDirectory(t), "authority");
+		const { cert, key } = authority.issue("IP:127.0.0.2");
+		const chain = { cert: cert + authority.certificate, key };
+		const { device, asked } = await firstRequest(t, chain, authority.certificate);
+		assert.equal(asked, undefined);
+		await traced(device, /are for another name/);
+	});
+
+	test("a genuine server's certificates with a key that nobody signed are refused", async (t) => {
+		const authority = new Authority(await temporaryDirectory(t), "authority", "rsa");
+		const { cert } = authority.issue(name);
+		const chain = [cert, authority.certificate].map((pem) => new X509Certificate(pem).raw);
+		const { promise, resolve } = withResolvers<string | undefined>();
+		const port = await listen(t, forgedServer({ chain, onOutcome: resolve }));
+		const device = await fetchFrom(t, port, authority.certificate);
+		assert.equal(await promise, undefined);
+		await traced(device, /signed with hash 0 and signature 0/);
+	});
+
+	for (const [what, answer] of [
+		["close_notify", "15030300020100"],
+		["handshake_failure", "15030300020228"],
+		["a ServerHello of TLS 1.1", `160302002a02000026${"0302"}${"00".repeat(32)}00c02f00`],
+	] as const)
+		test(`a stranger who answers with ${what} gets nothing in the clear`, async (t) => {
+			const { promise, resolve } = withResolvers<string>();
+			const server = createServer((socket) => {
+				let heard = "";
+				socket.on("error", () => {});
+				socket.on("close", () => resolve(heard));
+				socket.once("data", () => socket.write(Buffer.from(answer, "hex")));
+				socket.on("data", (bytes) => {
+					heard += bytes.toString("latin1");
+					if (heard.includes(testToken)) resolve(heard);
+				});
+			});
+			const device = await start(t, `wss://127.0.0.1:${await listen(t, server)}/device`);
+			assert.doesNotMatch(await promise, /HTTP|Bearer/);
+			await traced(device, /socket: .*alert/);
+		});
+});
+
+/** Node before 22 lacks Promise.withResolvers. */
+function withResolvers<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
+	let resolve: (value: T) => void = () => {};
+	const promise = new Promise<T>((settle) => {
+		resolve = settle;
+	});
+	return { promise, resolve };
+}
