@@ -1,6 +1,6 @@
 /**
  * A TLS 1.2 server that has a genuine server's public certificates but no private key, and does what can be done with that: it
- * names its own ECDHE key, says that the signature over it is of no kind, and completes the handshake (RFC 5246, RFC 5288).
+ * names its own ECDHE key, with whatever for a signature, and completes the handshake (RFC 5246, RFC 5288).
  */
 
 import {
@@ -39,11 +39,13 @@ function expand(secret: Buffer, label: string, seed: Buffer, length: number): Bu
 export interface ForgedServerOptions {
 	/** DER. */
 	readonly chain: readonly Uint8Array[];
+	/** Of its key: hash, kind, length and bytes. */
+	readonly signature: readonly number[];
 	/** Hears what the client says under encryption; undefined: it closed the connection. */
 	readonly onOutcome: (heard: string | undefined) => void;
 }
 
-export function forgedServer({ chain, onOutcome }: ForgedServerOptions): Server {
+export function forgedServer({ chain, signature, onOutcome }: ForgedServerOptions): Server {
 	return createServer((socket) => {
 		let received = Buffer.alloc(0);
 		let transcript = Buffer.alloc(0);
@@ -79,8 +81,7 @@ export function forgedServer({ chain, onOutcome }: ForgedServerOptions): Server 
 			const certificates = Buffer.concat(chain.flatMap((der) => [uint24(der.length), der]));
 			say(message(11, uint24(certificates.length), certificates));
 			const point = ecdh.getPublicKey();
-			// Hash none, signature anonymous, of one byte.
-			say(message(12, Buffer.from([3, 0, 23, point.length]), point, Buffer.from([0, 0, 0, 1, 0])));
+			say(message(12, Buffer.from([3, 0, 23, point.length]), point, Buffer.from(signature)));
 			say(message(14));
 		};
 		const finish = () => {

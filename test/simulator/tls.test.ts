@@ -103,16 +103,26 @@ describe("TLS in the Moddable simulator", { skip, timeout: 240_000, concurrency:
 		await traced(device, /are for another name/);
 	});
 
-	test("a genuine server's certificates with a key that nobody signed are refused", async (t) => {
-		const authority = new Authority(await temporaryDirectory(t), "authority", "rsa");
-		const { cert } = authority.issue(name);
-		const chain = [cert, authority.certificate].map((pem) => new X509Certificate(pem).raw);
-		const { promise, resolve } = withResolvers<string | undefined>();
-		const port = await listen(t, forgedServer({ chain, onOutcome: resolve }));
-		const device = await fetchFrom(t, port, authority.certificate);
-		assert.equal(await promise, undefined);
-		await traced(device, /signed with hash 0 and signature 0/);
-	});
+	for (const [what, kind, signature, refusal] of [
+		["with a key that nobody signed", "rsa", [0, 0, 0, 1, 0], /signed with hash 0 and signature 0/],
+		[
+			"with zeros for a signature",
+			"ec",
+			[4, 3, 0, 8, 0x30, 6, 2, 1, 0, 2, 1, 0],
+			/signed with no signature of ECDSA/,
+		],
+		["with another signature", "ec", [4, 3, 0, 8, 0x30, 6, 2, 1, 7, 2, 1, 8], /failed to verify signature/],
+	] as const)
+		test(`a genuine server's certificates ${what} are refused`, async (t) => {
+			const authority = new Authority(await temporaryDirectory(t), "authority", kind);
+			const { cert } = authority.issue(name);
+			const chain = [cert, authority.certificate].map((pem) => new X509Certificate(pem).raw);
+			const { promise, resolve } = withResolvers<string | undefined>();
+			const port = await listen(t, forgedServer({ chain, signature, onOutcome: resolve }));
+			const device = await fetchFrom(t, port, authority.certificate);
+			assert.equal(await promise, undefined);
+			await traced(device, refusal);
+		});
 
 	for (const [what, answer] of [
 		["close_notify", "15030300020100"],

@@ -8,6 +8,7 @@
 import { Digest } from "crypt";
 import ECDSA from "ecdsa";
 import CertificateManager from "ssl/cert";
+import { isEcdsaSignature } from "tls/ecdsa-signature";
 import X509, { type DecodedCertificate, type PublicKey } from "x509";
 
 /** Of the extension that tells authorities from others (RFC 5280, 4.2.1.9). */
@@ -46,6 +47,7 @@ export class ChainCertificates extends CertificateManager {
 	override _verify(key: PublicKey, certificate: DecodedCertificate): boolean {
 		const hash = ecdsaHashes[certificate.algo.toString()];
 		if (hash === undefined || !key.curve) return super._verify(key, certificate);
+		if (!isEcdsaSignature(certificate.sig)) return false;
 		const digest = new Digest(hash);
 		digest.write(certificate.tbs);
 		return new ECDSA(key.pub, key.curve).verify(digest.close(), certificate.sig, true);

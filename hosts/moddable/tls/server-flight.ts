@@ -5,6 +5,8 @@
  * between could so speak for the server without its private key.
  */
 
+import { isEcdsaSignature } from "tls/ecdsa-signature";
+
 /** Record types (RFC 5246, 6.2.1). */
 const changeCipherSpec = 20;
 const alert = 21;
@@ -83,4 +85,6 @@ function checkKeyExchange(body: Uint8Array): void {
 		);
 	if (length === 0 || signed + 4 + length !== body.byteLength)
 		throw new Error("TLS: the server's key and its signature are not as long as they say");
+	if (kind === 3 && !isEcdsaSignature(body.subarray(signed + 4)))
+		throw new Error("TLS: the server's key is signed with no signature of ECDSA");
 }

@@ -10,8 +10,11 @@ const record = (type: number, ...content: number[]) =>
 
 const serverHello = message(2, 3, 3);
 const certificate = message(11, 0, 0, 0);
-/** Curve secp256r1, a point of two bytes; then hash, kind, and a signature of three bytes. */
-const keyExchange = (hash = 4, kind = 3) => message(12, 3, 0, 23, 2, 4, 4, hash, kind, 0, 3, 7, 8, 9);
+/** 7 and 8. */
+const signature = [0x30, 6, 2, 1, 7, 2, 1, 8];
+/** Curve secp256r1, a point of two bytes; then hash, kind, length and signature. */
+const keyExchange = (hash = 4, kind = 3, bytes = signature) =>
+	message(12, 3, 0, 23, 2, 4, 4, hash, kind, 0, bytes.length, ...bytes);
 const certificateRequest = message(13, 0);
 const done = message(14);
 const changeCipherSpec = record(20, 1);
@@ -70,6 +73,22 @@ describe("a server's handshake", () => {
 				/not as long as they say/,
 			);
 		assert.throws(() => hear(serverHello, certificate, message(12)), /it has to be SHA-256/);
+	});
+
+	test("whose key has a signature of ECDSA that is none is refused; the SDK would never end at a zero", () => {
+		for (const none of [
+			[0x30, 6, 2, 1, 7, 2, 1, 0],
+			[0x30, 6, 2, 1, 0, 2, 1, 8],
+			[0x30, 8, 2, 2, 0, 0, 2, 2, 0, 0],
+			[0x30, 6, 2, 1, 7, 2, 1, 0x88],
+			[0x30, 5, 2, 1, 7, 2, 0],
+			[0x30, 6, 2, 1, 7, 3, 1, 8],
+			[0x30, 7, 2, 1, 7, 2, 1, 8],
+			[0x30, 6, 2, 1, 7, 2, 1, 8, 9],
+			[0x31, 6, 2, 1, 7, 2, 1, 8],
+			[0x30],
+		])
+			assert.throws(() => hear(serverHello, certificate, keyExchange(4, 3, none)), /no signature of ECDSA/);
 	});
 
 	test("that is split over records is refused", () => {

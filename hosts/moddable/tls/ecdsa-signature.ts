@@ -1,0 +1,21 @@
+/**
+ * Whether these bytes are an ECDSA signature at all: `SEQUENCE { INTEGER r, INTEGER s }` (RFC 3279, 2.2.3), both above 0. The
+ * SDK (modules/crypt/arith/xsBigIntEx.c, mulinv) looks for the inverse of s without end where it is 0, until the watchdog
+ * restarts the board: whoever stands between could keep it from ever working.
+ */
+export function isEcdsaSignature(der: Uint8Array): boolean {
+	const s = 4 + (der[3] ?? 0);
+	const end = s + 2 + (der[s + 1] ?? 0);
+	return (
+		der[0] === 0x30 &&
+		der[1] === der.byteLength - 2 &&
+		end === der.byteLength &&
+		isPositive(der.subarray(2, s)) &&
+		isPositive(der.subarray(s))
+	);
+}
+
+function isPositive(integer: Uint8Array): boolean {
+	const [tag, , first = 0x80] = integer;
+	return tag === 2 && first < 0x80 && integer.subarray(2).some((byte) => byte !== 0);
+}
