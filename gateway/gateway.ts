@@ -199,6 +199,8 @@ export function createGateway(options: GatewayOptions = {}) {
 			await tokens.open();
 			// Before the data folder is touched: a second gateway that finds its port taken must leave the first one's alone.
 			const { url, port } = await listen(server, settings);
+			// Such as too many open files: one client is not let in, which is no reason to drop all others.
+			server.on("error", (error) => log.error({ err: error }, "connection not accepted"));
 			opening = openData();
 			try {
 				await opening;
@@ -206,8 +208,6 @@ export function createGateway(options: GatewayOptions = {}) {
 				server.close();
 				throw error;
 			}
-			// Such as too many open files: one client is not let in, which is no reason to drop all others.
-			server.on("error", (error) => log.error({ err: error }, "connection not accepted"));
 			if (!auth) log.warn("AUTH=off: every program on this machine may steer and update the devices");
 			log.info({ url }, "listening");
 			const base = (publicUrl?.href ?? url).replace(/\/+$/, "");
