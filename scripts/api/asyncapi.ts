@@ -84,7 +84,7 @@ function monitorChannel(): JsonObject {
 	return {
 		address: "/monitor",
 		description:
-			"The first frame is a snapshot of all sessions. A monitor that reads too slowly gets only the newest state_report of each session above 1 MiB that waits, and is closed with 1013 above 8 MiB. With ?batch=<20 to 1000> it gets its frames gathered: one JSON array of them each so many milliseconds. After a device was forgotten a snapshot comes again; it takes the place of all that was known.",
+			"The first frame is a snapshot of all sessions. A monitor that reads too slowly gets only the newest state_report of each session above 1 MiB that waits, and is closed with 1013 above 8 MiB. With ?batch=<20 to 1000> it gets its frames gathered: one JSON array of them each so many milliseconds, sooner above 256 KiB. After a device was forgotten a snapshot comes again; it takes the place of all that was known.",
 		messages: refs([...Object.keys(monitorMessages), ...Object.keys(monitorFrames)]),
 		bindings: { ws: { method: "GET", bindingVersion: "0.1.0" } },
 	};

@@ -11,14 +11,14 @@ import type { GatewayOptions } from "../../gateway/gateway.js";
 import { socketLimits } from "../../gateway/sockets/limits.js";
 import { createLog } from "../../gateway/telemetry/log.js";
 import { temporaryDirectory } from "../cleanup.js";
-import { bearer, deviceToken, monitorToken, reportWithVolume, runGateway } from "./running.js";
-
-/** A request as bytes, so that many can be written in one turn. */
-function upgrade(path: string, token: string): string {
-	const lines = ["Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13"];
-	lines.push("Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", `Authorization: Bearer ${token}`);
-	return [`GET ${path} HTTP/1.1`, "Host: x", ...lines, "", ""].join("\r\n");
-}
+import {
+	bearer,
+	deviceToken,
+	monitorToken,
+	reportWithVolume,
+	runGateway,
+	upgradeRequest,
+} from "./running.js";
 
 /** A gateway that says when it has done a piece of work. @param work its line in the log */
 async function counted(t: TestContext, options: GatewayOptions, work: RegExp) {
@@ -79,7 +79,7 @@ describe("devices that come back all at once", () => {
 		test(`come and go one a turn of the event loop, with tokens ${where}: all others' reports pass between`, async (t) => {
 			const { gateway, crowd, all } = await counted(t, given, /^device: (dis)?connected$/);
 			const sockets = await crowd(20);
-			const request = upgrade("/device", gateway.gateway.tokens.device);
+			const request = upgradeRequest("/device", gateway.gateway.tokens.device);
 			await all(sockets, (socket) => socket.write(request));
 			// These Node hands over in one go, however they are taken.
 			await all(sockets.splice(0, 10), (socket) => socket.resetAndDestroy());
@@ -91,7 +91,7 @@ describe("devices that come back all at once", () => {
 			const { crowd, all } = await counted(t, given, /^upgrade refused$/);
 			// After ten wrong tokens an address is told when to try again, which is not logged.
 			for (const path of ["/nothing", "/device"])
-				await all(await crowd(8), (socket) => socket.write(upgrade(path, "wrong")));
+				await all(await crowd(8), (socket) => socket.write(upgradeRequest(path, "wrong")));
 		});
 	}
 

@@ -190,6 +190,17 @@ export async function runGateway(t: TestContext, options: GatewayOptions = {}): 
 	};
 }
 
+/** A request to upgrade, as bytes: many can be written in one turn, and no client answers a goodbye. */
+export function upgradeRequest(path: string, token: string): string {
+	const lines = [`GET ${path} HTTP/1.1`, "Host: x", `Authorization: Bearer ${token}`, "Connection: Upgrade"];
+	lines.push(
+		"Upgrade: websocket",
+		"Sec-WebSocket-Version: 13",
+		"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+	);
+	return [...lines, "", ""].join("\r\n");
+}
+
 /** A DEV-1's report that differs from others by its volume. */
 export function reportWithVolume(volume: number, deviceId = "dev-1-a1b2c3") {
 	return altered(altered(sampleReport("DEV-1"), "peripherals.audio.volume", volume), "deviceId", deviceId);

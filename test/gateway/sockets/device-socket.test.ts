@@ -12,6 +12,7 @@ import {
 	type Running,
 	reportWithVolume,
 	runGateway,
+	upgradeRequest,
 } from "../running.js";
 
 const named = { "Device-Id": "dev-1-a1b2c3" };
@@ -20,13 +21,7 @@ const named = { "Device-Id": "dev-1-a1b2c3" };
 async function openByHand({ url }: Running, path: string, token: string): Promise<Socket> {
 	const socket = connect(Number(new URL(url).port), "127.0.0.1");
 	socket.on("error", () => {});
-	const lines = [`GET ${path} HTTP/1.1`, "Host: x", `Authorization: Bearer ${token}`, "Connection: Upgrade"];
-	lines.push(
-		"Upgrade: websocket",
-		"Sec-WebSocket-Version: 13",
-		"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
-	);
-	socket.write([...lines, "", ""].join("\r\n"));
+	socket.write(upgradeRequest(path, token));
 	await once(socket, "data");
 	return socket.resume();
 }
