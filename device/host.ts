@@ -43,13 +43,14 @@ export interface PulseWidth {
 export interface AnalogInput {
 	/** Bits; the highest value of read is 2 ** resolution - 1. */
 	readonly resolution: number;
-	read(): number;
+	/** Undefined where the converter fails, as with the SDK's driver for ESP32. */
+	read(): number | undefined;
 	close(): void;
 }
 
 /** A capacitive pad. */
 export interface TouchPad {
-	/** The raw charge count; a finger raises it, whatever the chip. */
+	/** The raw charge count, which a finger raises on every chip; 0 where nothing was measured. */
 	read(): number;
 	close(): void;
 }
@@ -81,10 +82,15 @@ export interface Codec {
 	volume: number;
 	/** Muting and unmuting ramp softly, within 40 ms. */
 	isMuted: boolean;
+	/** Speaks to the codec: `isReady` then says whether it answers now. */
+	check(): void;
 	close(): void;
 }
 
-/** ECMA-419 `embedded:network/interface/wifi` (Moddable SDK). */
+/** Why an access point was not joined. */
+export type WiFiReason = "wrong_password" | "no_access_point";
+
+/** ECMA-419 `embedded:network/interface/wifi` (Moddable SDK), which lacks `reason`. */
 export interface WiFi {
 	/** 200 down, 300 connecting, 400 associated, 500 usable. */
 	readonly connection: number;
@@ -92,6 +98,10 @@ export interface WiFi {
 	readonly SSID: string | undefined;
 	/** In dBm. */
 	readonly RSSI: number | undefined;
+	/** Why the last attempt failed; undefined where that is not known, and while one is under way. */
+	readonly reason?: WiFiReason | undefined;
+	/** What a DHCP server is told at the next connection: at most 32 letters, digits and hyphens (RFC 1123). */
+	configure(options: { hostname: string }): void;
 	/** Throws where an attempt is under way already. */
 	connect(options: { SSID: string; password?: string }): void;
 	disconnect(): void;
@@ -135,10 +145,27 @@ export interface WebSocketClientOptions {
 	/** The first call says that the connection is open. */
 	onWritable: (byteCount: number) => void;
 	onControl: (opcode: number, payload: ArrayBuffer) => void;
+	/**
+	 * The server answered the upgrade with another status than 101; onError follows.
+	 *
+	 * @param retryAfterSeconds its Retry-After (RFC 9110, section 10.2.3), where that is a number of seconds
+	 */
+	onRefused?: ((status: number, retryAfterSeconds: number | undefined) => void) | undefined;
 	onClose: () => void;
 	onError: () => void;
 }
 export type WebSocketPart = Part<WebSocketClientOptions, WebSocketClient>;
+/** Over TLS; a session is never resumed, since the SDK's cache forgets by which authority it was checked. */
+export type SecureWebSocketPart = Part<WebSocketClientOptions & TrustOptions, WebSocketClient>;
+
+/** Whom a connection over TLS trusts. */
+export interface TrustOptions {
+	/**
+	 * The certificate authority's certificate: its DER in base64. Undefined: what the host trusts by itself; on boards that
+	 * is nothing, and every server is refused.
+	 */
+	certificate: string | undefined;
+}
 
 /**
  * ECMA-419 `embedded:network/http/client` (Moddable SDK): requests are answered one after the other on one connection. What
@@ -170,13 +197,7 @@ export interface HttpClientOptions {
 }
 export type HttpPart = Part<HttpClientOptions, HttpClient>;
 /** Over TLS; a session is never resumed, since the SDK's cache forgets by which authority it was checked. */
-export type HttpsPart = Part<
-	HttpClientOptions & {
-		/** CA certificate in PEM; undefined: the authority that the host knows. */
-		certificate: string | undefined;
-	},
-	HttpClient
->;
+export type HttpsPart = Part<HttpClientOptions & TrustOptions, HttpClient>;
 
 /** Moddable's `crypt` Digest for one algorithm. */
 export interface Digest {
@@ -218,10 +239,13 @@ export interface BootState {
 export interface TimeQuery {
 	close(): void;
 }
-export type TimePart = Part<
-	{ /** Seconds since 1970; undefined: no answer. */ onTime: (seconds: number | undefined) => void },
-	TimeQuery
->;
+export interface TimeQueryOptions {
+	/** The time server's name or IPv4 address; undefined: the host's default, pool.ntp.org on boards. */
+	server: string | undefined;
+	/** Seconds since 1970; undefined: no answer. */
+	onTime: (seconds: number | undefined) => void;
+}
+export type TimePart = Part<TimeQueryOptions, TimeQuery>;
 
 /** ECMA-419 `embedded:storage/key-value`, opened for strings. Keys have at most 15 characters (ESP-IDF NVS). */
 export interface KeyValueStore {
@@ -238,6 +262,8 @@ export interface System {
 	/** The version of the framework below: ESP-IDF's on a board. */
 	readonly idfVersion: string;
 	readonly firmwareVersion: string;
+	/** When the running image was built: seconds since 1970; 0: not known. */
+	readonly buildTime: number;
 	readonly cpuFrequencyMHz: number;
 	readonly flashSizeMB: number;
 	readonly psramSizeMB: number;
@@ -248,6 +274,8 @@ export interface System {
 	readonly freeHeapBytes: number;
 	readonly minFreeHeapBytes: number;
 	restart(): void;
+	/** Writes to the console, in a release build as well, where trace() is compiled out. */
+	print(text: string): void;
 	/** Sets the wall clock, in seconds since 1970. */
 	setTime(seconds: number): void;
 }
@@ -261,7 +289,7 @@ export interface Host {
 		readonly wifi: WiFiPart;
 		readonly dns: ResolverPart;
 		readonly ws: WebSocketPart;
-		readonly wss: WebSocketPart;
+		readonly wss: SecureWebSocketPart;
 		readonly http: HttpPart;
 		readonly https: HttpsPart;
 		readonly time: TimePart;

@@ -42,12 +42,19 @@ export default function main(): void {
 	const { model, chip, network, peripheral, storage } = device;
 	const system = new device.system({});
 	const restart = () => {
+		clock.store();
 		settings.flush();
 		system.restart();
 	};
 	// First of all: whatever fails below, a new image that does not prove itself gives way to the former one.
 	const probation = new Probation({ boot: new device.update.boot({}), restart });
 	const settings = new Settings({ part: storage.settings });
+	const clock = new Clock({
+		part: network.time,
+		system,
+		server: settings.text("sntp") || undefined,
+		settings,
+	});
 	const deviceId = `${model.toLowerCase()}-${system.macAddress.slice(-8).replaceAll(":", "").toLowerCase()}`;
 	const now = () => system.uptimeMs;
 
@@ -74,9 +81,12 @@ export default function main(): void {
 		output: peripheral.audioOutput,
 		codec: peripheral.codec,
 		now,
-		volume: Math.round(settings.number("volume", 0, 100, 50)),
+		// Math.floor, since XS's Math.round returns subnormal numbers as they are.
+		volume: Math.floor(settings.number("volume", 0, 100, 50)),
+		audibleVolume: Math.floor(settings.number("audible", 1, 100, 50)),
 		onChanged: () => {
 			settings.remember("volume", audio.volume);
+			settings.remember("audible", audio.audibleVolume);
 			changed();
 		},
 	});
@@ -84,11 +94,7 @@ export default function main(): void {
 		peripheral.haptics &&
 		new Haptics({
 			part: peripheral.haptics,
-			intensity: Math.round(settings.number("haptics", 0, 100, 0)),
-			onChanged: () => {
-				if (haptics) settings.remember("haptics", haptics.intensity);
-				changed();
-			},
+			onChanged: changed,
 		});
 	const light = peripheral.ambientLight && new AmbientLight({ part: peripheral.ambientLight });
 	const touch =
@@ -107,21 +113,23 @@ export default function main(): void {
 	const ssid = settings.text("ssid");
 	const url = gatewayUrl(settings.text("gateway"));
 	if (ssid === "" || url === undefined) {
-		trace("set ssid, password, gateway and token on mcconfig's command line\n");
+		trace("this device has no settings: flash it with ssid, password, gateway and token\n");
 		ring.connection = ssid === "" ? ledState.wifiFailed : ledState.serverFailed;
 		return;
 	}
 
-	const clock = new Clock({ part: network.time, system });
+	const certificate = settings.text("ca") || undefined;
 	const wifi = new WiFiStation({
 		part: network.wifi,
 		ssid,
 		password: settings.text("password"),
+		hostname: deviceId,
 		onStateChanged: onWiFi,
 	});
 	const link = new Link({
 		network,
 		url,
+		certificate,
 		headers: [
 			["Authorization", `Bearer ${settings.text("token")}`],
 			["Device-Id", deviceId],
@@ -138,14 +146,17 @@ export default function main(): void {
 	});
 	const updater = new Updater({
 		network,
+		certificate,
 		createLookup: () => new LookupTicket(network.dns),
 		slot: device.update.slot,
 		sha256: device.digest.sha256,
 		chip,
 		model,
 		now,
+		isOnline: () => link.state === "connected",
 		headersFor: credentialsFor,
 		send: sendOfUpdate,
+		log: (text) => system.print(text),
 		onRunning: (isRunning) => {
 			if (isRunning) audio.stop();
 			ring.isUpdating = isRunning;
@@ -195,6 +206,7 @@ export default function main(): void {
 			if (unsent) link.send(unsent);
 			unsent = undefined;
 			reporter.start();
+			updater.resume();
 			return;
 		}
 		reporter.stop();
@@ -202,9 +214,8 @@ export default function main(): void {
 		if (state === "failed") ring.connection = ledState.serverFailed;
 	}
 
-	/** New firmware is good once the gateway has accepted the device, a report is out and the codec answers. */
 	function proveFirmware(): void {
-		if (reporter.hasReported && link.isDrained && audio.isReady) probation.pass();
+		if (reporter.hasReported && link.isDrained) probation.onReported(audio.isReady, settings);
 	}
 
 	/** The gateway gives its firmware to devices with the token; nobody else is shown it. */
@@ -223,8 +234,8 @@ export default function main(): void {
 		hurry();
 		if (name === "play" && !ring.isUpdating) audio.toggle();
 		if (name === "mute") audio.toggleMute();
-		if (name === "volumeUp") audio.volume = Math.min(100, audio.volume + volumeStep);
-		if (name === "volumeDown") audio.volume = Math.max(0, audio.volume - volumeStep);
+		if (name === "volumeUp") audio.changeVolume(volumeStep);
+		if (name === "volumeDown") audio.changeVolume(-volumeStep);
 	}
 
 	function readState(): StateReport {

@@ -1,7 +1,7 @@
 /**
- * What the device is told (network, gateway, token) and what it remembers (volume, brightness, haptics). Values from the
- * command line of `mcconfig` stand over those kept on the device. Flash wears, so what changes is written at most once in
- * 5 s.
+ * What the device is told (network, gateway, token) and what it remembers (volume, brightness, whether its codec answers).
+ * Values from the command line of `mcconfig` stand over those kept on the device. Flash wears, so what changes is written
+ * at most once in 5 s.
  */
 
 import config from "mc/config";
@@ -11,10 +11,18 @@ import type { Host, KeyValueStore } from "./host.js";
 const writeDelayMs = 5_000;
 
 /** At most 15 characters each (ESP-IDF NVS). */
-export type SettingName = "ssid" | "password" | "gateway" | "token" | "volume" | "brightness" | "haptics";
+export type SettingName = GivenSetting | "volume" | "audible" | "brightness" | "codec" | "clock";
+type GivenSetting = "ssid" | "password" | "gateway" | "token" | "ca" | "sntp";
 
 /** What a person gives when flashing. */
-const givenSettings: readonly SettingName[] = Object.freeze(["ssid", "password", "gateway", "token"]);
+const givenSettings: readonly GivenSetting[] = Object.freeze([
+	"ssid",
+	"password",
+	"gateway",
+	"token",
+	"ca",
+	"sntp",
+]);
 
 export interface SettingsOptions {
 	readonly part: Host["storage"]["settings"];

@@ -3,18 +3,22 @@
  * No other file knows how the rooms hang together.
  */
 
-import disk, { constants } from "node:fs/promises";
+import fs, { constants } from "node:fs/promises";
+import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { Registry } from "prom-client";
 import { Access } from "./access/access.js";
-import { isLoopback } from "./access/origin.js";
+import { EndedLogins } from "./access/ended-logins.js";
+import { isLoopback, readForwarded, trimmed } from "./access/origin.js";
 import type { Role } from "./access/token-file.js";
 import { Tokens } from "./access/tokens.js";
+import { Connections, maxStrangersOf } from "./connections.js";
 import { type CreateFirmwareRoom, createFirmwareRoom } from "./firmware/room.js";
+import { FolderLock } from "./folder-lock.js";
 import { createHttp } from "./http.js";
 import { RecordFolder } from "./record-folder.js";
-import { createHttpServer, end, listen } from "./server.js";
+import { createHttpServer, end, ignoreUpgrade, isForWebSocket, limitBody, listen } from "./server.js";
 import type { Device, OtaMetadata } from "./sessions/device.js";
 import { deviceFile, KnownDevices } from "./sessions/known-devices.js";
 import { deviceRoutes } from "./sessions/routes.js";
@@ -31,16 +35,21 @@ import { errorCode, StartError } from "./start-error.js";
 import { createLog } from "./telemetry/log.js";
 import { createMetrics } from "./telemetry/metrics.js";
 import { telemetryRoutes } from "./telemetry/routes.js";
+import type { Disk } from "./whole-file.js";
 
 /** Settings that are left out have their defaults. */
 export interface GatewayOptions extends Partial<Settings> {
 	readonly log?: Logger;
 	/** Milliseconds since 1970. */
 	readonly now?: () => number;
+	/** Milliseconds from any start, on a clock that no one sets: by default the time that this process has run. */
+	readonly monotonic?: () => number;
 	readonly limits?: Partial<SocketLimits>;
 	/** Devices that are remembered while they are away. */
 	readonly maxDevices?: number;
 	readonly createFirmware?: CreateFirmwareRoom;
+	/** Where the data folder lies; by default this machine's. */
+	readonly disk?: Disk;
 	/** Where the gateway's numbers go, besides what the process itself counts there. */
 	readonly registry?: Registry;
 }
@@ -61,26 +70,48 @@ export type Gateway = ReturnType<typeof createGateway>;
  * @throws StartError where its settings contradict each other or its certificate cannot be used
  */
 export function createGateway(options: GatewayOptions = {}) {
-	const { now = Date.now, createFirmware = createFirmwareRoom, maxDevices = 10_000 } = options;
+	const { now = Date.now, monotonic = () => performance.now() } = options;
+	const { createFirmware = createFirmwareRoom, maxDevices = 10_000, disk = fs } = options;
 	const settings: Settings = { ...defaultSettings, ...options };
 	const limits: SocketLimits = { ...socketLimits, ...options.limits };
 	const log = options.log ?? createLog(settings.logLevel);
-	const { auth, host, dataDir, publicUrl, tls } = settings;
+	const { auth, host, dataDir, publicUrl, tls, trustProxy } = settings;
 	if (!auth && !isLoopback(host))
 		throw new StartError(
 			`AUTH=off is for loopback alone, but HOST is ${host}; leave AUTH out, or set HOST to 127.0.0.1.`,
+		);
+	if (!auth && trustProxy)
+		throw new StartError(
+			"AUTH=off is for this machine alone, but TRUST_PROXY lets others in; leave out one of them.",
 		);
 	/** What was known is being read, or has been; until then whoever comes has to wait. */
 	let opening: Promise<void> | undefined;
 	let closing: Promise<void> | undefined;
 
+	const lock = new FolderLock({
+		directory: dataDir,
+		disk,
+		onLost: (problem) => {
+			log.fatal({ problem }, "stopping");
+			void stop();
+		},
+		onProblem: (problem) => log.warn({ problem }, "data folder"),
+	});
 	const tokens = new Tokens({
 		dataDir,
 		given: { device: settings.deviceToken, monitor: settings.monitorToken },
 		disk,
 		onProblem: (problem) => log.error({ problem }, "tokens"),
 	});
-	const access = new Access({ tokens, isOff: !auth, publicUrl, log, now });
+	const connections = new Connections({ maxStrangers: maxStrangersOf(limits.strangers) });
+	const onAdmitted = ({ socket }: IncomingMessage) => connections.admit(socket);
+	const endedLogins = new EndedLogins({
+		dataDir,
+		disk,
+		now,
+		onProblem: (problem) => log.error({ problem }, "logins"),
+	});
+	const access = new Access({ tokens, isOff: !auth, publicUrl, endedLogins, log, now, onAdmitted });
 	const metrics = createMetrics(options.registry ?? new Registry());
 	const records = new RecordFolder({
 		directory: join(dataDir, "devices"),
@@ -88,9 +119,10 @@ export function createGateway(options: GatewayOptions = {}) {
 		onProblem: (problem) => log.warn({ problem }, "known devices"),
 		...deviceFile,
 	});
-	const known = new KnownDevices(records, now);
+	const known = new KnownDevices(records, monotonic);
 	const sessions = new Sessions({
 		now,
+		monotonic,
 		maxDevices,
 		onChanged: (session, reason) => {
 			const { sessionId, device, introduction } = session;
@@ -110,7 +142,7 @@ export function createGateway(options: GatewayOptions = {}) {
 		onForgotten: (device) => {
 			log.info({ deviceId: device.deviceId }, "device: forgotten");
 			void known.forget(device);
-			firmware.updates.forget(device.deviceId);
+			void firmware.updates.forget(device.deviceId);
 		},
 	});
 	const firmware = createFirmware({
@@ -118,10 +150,13 @@ export function createGateway(options: GatewayOptions = {}) {
 		access,
 		log,
 		now,
+		monotonic,
 		setOta: (device, metadata) => {
 			if (isOutcome(device, metadata)) metrics.updates.inc({ outcome: metadata.otaStatus });
 			sessions.setOta(device, metadata);
 		},
+		keepDevice: (device) => known.keep(device),
+		disk,
 	});
 
 	const heartbeat = startHeartbeat(limits.pingIntervalMs, limits.unansweredPings);
@@ -134,7 +169,16 @@ export function createGateway(options: GatewayOptions = {}) {
 	const knownHelp = "Devices that are known, connected or not";
 	metrics.watch("gateway_known_devices", knownHelp, () => sessions.devices.size);
 
-	const findObstacle = async () => (closing ? "The gateway is stopping." : findDiskObstacle(dataDir));
+	const findObstacle = async () => {
+		if (closing) return "The gateway is stopping.";
+		return records.obstacle ?? firmware.updates.obstacle ?? (await findDiskObstacle(disk, dataDir));
+	};
+	const erase = async (device: Device) => {
+		const isGone = (await known.forget(device)) && (await firmware.updates.forget(device.deviceId));
+		// It may have connected meanwhile.
+		if (!isGone || device.session.connected) void known.keep(device);
+		return isGone;
+	};
 	const requireMonitor = access.require("monitor");
 	const app = createHttp({
 		access,
@@ -143,15 +187,33 @@ export function createGateway(options: GatewayOptions = {}) {
 		rooms: [
 			telemetryRoutes(metrics, requireMonitor, findObstacle),
 			firmware.router,
-			deviceRoutes(sessions, firmware.updates, requireMonitor, () => monitors.announceAll()),
+			deviceRoutes({
+				sessions,
+				updates: firmware.updates,
+				requireMonitor,
+				erase,
+				onForgotten: () => monitors.announceAll(),
+			}),
 		],
 		log,
 	});
-	const server = createHttpServer(tls, limits.requestHeadersMs, async (request, response) => {
-		await opening?.catch(() => response.destroy());
-		if (!response.destroyed && !firmware.binaries(request, response)) app(request, response);
-	});
-	server.on("upgrade", (request, socket, head) => {
+	const server = createHttpServer(
+		tls,
+		limits.requestHeadersMs,
+		limits.stalledMs,
+		async (request, response) => {
+			connections.take(request, response);
+			if (trustProxy) readForwarded(request, trustProxy);
+			limitBody(request, limits.requestBodyMs);
+			await opening?.catch(() => response.destroy());
+			if (!response.destroyed && !firmware.binaries(request, response)) app(request, response);
+		},
+	);
+	connections.watch(server, tls !== undefined);
+	server.on("upgrade", (request, socket, received) => {
+		const head = connections.release(socket, received);
+		if (!isForWebSocket(request)) return ignoreUpgrade(server, request, socket, head);
+		if (trustProxy) readForwarded(request, trustProxy);
 		upgrades.handle(request, socket, head, opening).catch((error: unknown) => {
 			log.error({ err: error }, "upgrade failed");
 			socket.destroy();
@@ -159,16 +221,9 @@ export function createGateway(options: GatewayOptions = {}) {
 	});
 
 	const openData = async () => {
-		try {
-			await firmware.open();
-			sessions.restore(await known.open());
-		} catch (error) {
-			const code = errorCode(error);
-			if (code === undefined) throw error;
-			throw new StartError(
-				`DATA_DIR is "${dataDir}", which cannot be used (${code}); set it to a folder of its own.`,
-			);
-		}
+		await endedLogins.open();
+		await firmware.open();
+		sessions.restore(await known.open());
 		for (const device of sessions.devices.values()) firmware.updates.onConnected(device);
 	};
 	const close = async () => {
@@ -181,7 +236,12 @@ export function createGateway(options: GatewayOptions = {}) {
 		heartbeat.close();
 		await firmware.close();
 		await known.close();
+		await lock.release();
 		log.info("stopped");
+	};
+	const stop = () => {
+		closing ??= close();
+		return closing;
 	};
 
 	return {
@@ -196,34 +256,47 @@ export function createGateway(options: GatewayOptions = {}) {
 		 * @throws StartError where its data folder, its tokens or its address cannot be had
 		 */
 		async listen(): Promise<Listening> {
-			await tokens.open();
-			// Before the data folder is touched: a second gateway that finds its port taken must leave the first one's alone.
-			const { url, port } = await listen(server, settings);
-			// Such as too many open files: one client is not let in, which is no reason to drop all others.
-			server.on("error", (error) => log.error({ err: error }, "connection not accepted"));
-			opening = openData();
+			await usable(dataDir, lock.take());
+			let listening: { url: string; port: number };
 			try {
+				await tokens.open();
+				listening = await listen(server, settings);
+				// Such as too many open files: one client is not let in, which is no reason to drop all others.
+				server.on("error", (error) => log.error({ err: error }, "connection not accepted"));
+				opening = usable(dataDir, openData());
 				await opening;
 			} catch (error) {
 				server.close();
+				await lock.release();
 				throw error;
 			}
+			const { url, port } = listening;
 			if (!auth) log.warn("AUTH=off: every program on this machine may steer and update the devices");
 			log.info({ url }, "listening");
-			const base = (publicUrl?.href ?? url).replace(/\/+$/, "");
+			const base = publicUrl ? trimmed(publicUrl) : url;
 			return { url, port, loginUrl: `${base}/login?code=${access.makeLoginCode()}` };
 		},
 
 		/** Stops in order: sockets are closed with 1001, and whatever has not ended within 10 s is cut off. */
-		close: (): Promise<void> => {
-			closing ??= close();
-			return closing;
-		},
+		close: (): Promise<void> => stop(),
 	};
 }
 
+/** @throws StartError where the work failed because of the folder */
+async function usable(dataDir: string, work: Promise<void>): Promise<void> {
+	try {
+		await work;
+	} catch (error) {
+		const code = errorCode(error);
+		if (code === undefined) throw error;
+		throw new StartError(
+			`DATA_DIR is "${dataDir}", which cannot be used (${code}); set it to a folder of its own.`,
+		);
+	}
+}
+
 /** @returns undefined, or a sentence that says why the gateway cannot do its work */
-async function findDiskObstacle(dataDir: string): Promise<string | undefined> {
+async function findDiskObstacle(disk: Disk, dataDir: string): Promise<string | undefined> {
 	try {
 		await disk.access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
 		const { bavail } = await disk.statfs(dataDir);

@@ -8,7 +8,7 @@ import type { Logger } from "pino";
 import type { Access } from "./access/access.js";
 import { loginRouter } from "./access/login.js";
 import { createDashboard } from "./dashboard/routes.js";
-import { type HttpRefusal, sendProblem } from "./problem.js";
+import { type HttpRefusal, refuseMethod, sendProblem } from "./problem.js";
 
 export interface HttpOptions {
 	readonly access: Access;
@@ -45,7 +45,10 @@ export function createHttp({ access, isTls, deviceToken, rooms, log }: HttpOptio
 		}),
 	);
 	const headers = { Upgrade: "websocket" };
-	app.get(["/device", "/monitor"], answer({ status: 426, detail: "Connect by WebSocket.", headers }));
+	app
+		.route(["/device", "/monitor"])
+		.get(answer({ status: 426, detail: "Connect by WebSocket.", headers }))
+		.all(refuseMethod("GET, HEAD"));
 	app.use(...rooms);
 	const dashboard = createDashboard({ access, deviceToken });
 	app.use(loginRouter(access, dashboard.loginPage));

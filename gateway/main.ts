@@ -11,9 +11,14 @@ import { createGateway } from "./gateway.js";
 import { takeObjectsForShortLived } from "./heap.js";
 import { readSettings, type Settings } from "./settings.js";
 import { refuseArguments, StartError } from "./start-error.js";
+import { createLog } from "./telemetry/log.js";
 
 /** npm passes a Ctrl-C on that the terminal sends as well: the same key press arrives twice. */
 const samePressMs = 500;
+
+// A full disk or a closed pipe costs what is printed, not the start.
+process.stdout.on("error", () => {});
+process.stderr.on("error", () => {});
 
 try {
 	await start();
@@ -29,7 +34,13 @@ async function start(): Promise<void> {
 	const settings = readSettings(process.env);
 	const registry = new Registry();
 	collectDefaultMetrics({ register: registry });
-	const gateway = createGateway({ ...settings, registry });
+	const log = createLog(settings.logLevel);
+	// An unhandled rejection comes here too. What the process was doing is unknown: it ends, and whatever started it starts it again.
+	process.on("uncaughtException", (error) => {
+		log.fatal({ err: error }, "the gateway ends: a defect, please report it");
+		process.exit(1);
+	});
+	const gateway = createGateway({ ...settings, registry, log });
 	const { url, port, loginUrl } = await gateway.listen();
 	console.log(
 		settings.auth ? `Dashboard  ${loginUrl}  (logs in once, within an hour)` : `Dashboard  ${url}/`,

@@ -3,7 +3,7 @@
  * Express answers or an upgrade is turned down on the bare socket, where there is no Express yet.
  */
 
-import { type ServerResponse, STATUS_CODES } from "node:http";
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 
 export interface HttpRefusal {
 	/** HTTP status, 400 to 599. */
@@ -16,18 +16,55 @@ export interface HttpRefusal {
 /** The body of RFC 9457, section 3, and all headers that go with it. */
 export function problemOf({ status, detail, headers }: HttpRefusal) {
 	const body = JSON.stringify({ type: "about:blank", title: STATUS_CODES[status], status, detail });
-	const described = { "Content-Type": "application/problem+json", "Content-Length": Buffer.byteLength(body) };
+	const described = {
+		"Content-Type": "application/problem+json",
+		"Content-Length": Buffer.byteLength(body),
+		"X-Content-Type-Options": "nosniff",
+	};
 	return { headers: { ...headers, ...described }, body };
 }
 
-/** Ends a response with the refusal. */
+/** For how long, and how much of, the rest of a refused request is read and thrown away. */
+const lingerMs = 3000;
+const lingerBytes = 64 * 1024;
+
+/**
+ * Answers a request, also while its body is still coming. A connection that is closed then is reset, and most clients
+ * report that instead of the answer (RFC 9112, 9.6): so the answer is sent at once, and the connection closed later.
+ */
 export function sendProblem(response: ServerResponse, refusal: HttpRefusal): void {
-	writeProblem(response, refusal);
-	response.end();
+	const request = response.req;
+	if (request.complete) {
+		writeProblem(response, refusal);
+		return void response.end();
+	}
+	writeProblem(response, { ...refusal, headers: { ...refusal.headers, Connection: "close" } });
+	const end = () => {
+		clearTimeout(timer);
+		response.end();
+	};
+	const timer = setTimeout(end, lingerMs).unref();
+	let left = lingerBytes;
+	request.on("data", (chunk: Buffer) => {
+		left -= chunk.length;
+		if (left < 0) request.pause();
+	});
+	request.once("end", end).once("close", end).resume();
+}
+
+/** 405. @param allow the methods that work, as the `Allow` header names them */
+export function wrongMethod(method: string | undefined, allow: string): HttpRefusal {
+	return { status: 405, detail: `${method} does not work here; ${allow} does.`, headers: { Allow: allow } };
+}
+
+/** What answers all methods of a route but those that come before it. */
+export function refuseMethod(allow: string) {
+	return (request: IncomingMessage, response: ServerResponse): void =>
+		sendProblem(response, wrongMethod(request.method, allow));
 }
 
 /** Sends all of the refusal, and leaves the response open. */
-export function writeProblem(response: ServerResponse, refusal: HttpRefusal): void {
+function writeProblem(response: ServerResponse, refusal: HttpRefusal): void {
 	const { headers, body } = problemOf(refusal);
 	response.writeHead(refusal.status, headers).write(body);
 }

@@ -1,13 +1,19 @@
 /**
  * Small records on disk, one file a device, each written whole, so that what is known of a device outlives the gateway
- * and a record that is damaged costs that device alone. Changes that wait to be written are written together.
+ * and a record that is damaged costs that device alone. Changes that wait to be written are written together; a write
+ * that failed is tried again every second until the record is on disk.
  */
 
 import { join } from "node:path";
 import { deviceId as deviceIdSchema } from "../device/protocol/messages.js";
-import { matches } from "../device/protocol/schema.js";
+import { integer, matches } from "../device/protocol/schema.js";
 import { errorCode } from "./start-error.js";
-import { type Disk, isTemporary, removeFile, writeWhole } from "./whole-file.js";
+import { type Disk, isTemporary, makeFolder, removeFile, writeWhole } from "./whole-file.js";
+
+/** ECMA-262, 21.4.1.1: the most milliseconds from 1970 that a Date can hold. */
+const maxTimeMs = 8.64e15;
+/** A time in a record, in milliseconds since 1970; below 0 where the clock stood before that. */
+export const time = integer(-maxTimeMs, maxTimeMs);
 
 export interface RecordFolderOptions<T> {
 	/** Belongs to these records alone; made where it is missing. */
@@ -23,37 +29,60 @@ export interface RecordFolderOptions<T> {
 }
 
 const writersAtMost = 8;
+const retryMs = 1_000;
+/** Something else lies where one record belongs; the folder and its disk may be in order. */
+const onePlaceTaken: readonly string[] = ["EISDIR", "EEXIST", "ENOTEMPTY", "ERR_FS_EISDIR"];
 
 export class RecordFolder<T> {
 	readonly #options: RecordFolderOptions<T>;
 	/** What is to be written; a record that is undefined is to be removed. */
-	readonly #waiting = new Map<string, { record: T | undefined; readonly written: Promise<void> }>();
+	readonly #waiting = new Map<string, { record: T | undefined; readonly written: Promise<boolean> }>();
+	/** Records whose latest write failed, and why; the one tried longest ago is first. */
+	readonly #failed = new Map<string, { readonly record: T; readonly why: string }>();
+	#retry: NodeJS.Timeout | undefined;
+	#isClosed = false;
 	/** The latest task of each writer. A device has one writer, so that its changes are written in their order. */
-	readonly #writers = Array.from({ length: writersAtMost }, () => Promise.resolve());
+	readonly #writers: Promise<unknown>[] = Array.from({ length: writersAtMost }, () => Promise.resolve());
 
 	constructor(options: RecordFolderOptions<T>) {
 		this.#options = options;
 	}
 
+	/** Why records cannot be written at the moment, as a sentence; undefined where they can. */
+	get obstacle(): string | undefined {
+		const { directory } = this.#options;
+		for (const { why } of this.#failed.values())
+			if (!onePlaceTaken.includes(why)) return `${directory} cannot be written (${why}).`;
+		return undefined;
+	}
+
 	/**
-	 * What the last run left; a file that cannot be understood is reported and left out.
+	 * What the last run left; what cannot be read or understood is reported and left out.
 	 *
 	 * @returns each device's record by its id
-	 * @throws {NodeJS.ErrnoException} where the folder cannot be read or written
+	 * @throws {NodeJS.ErrnoException} where the folder cannot be had
 	 */
 	async load(): Promise<Map<string, T>> {
-		const { directory, disk, onProblem } = this.#options;
-		await disk.mkdir(directory, { recursive: true });
+		const { directory, disk, what, onProblem } = this.#options;
+		await makeFolder(disk, directory);
 		const records = new Map<string, T>();
 		for (const entry of await disk.readdir(directory, { withFileTypes: true })) {
 			const path = join(directory, entry.name);
-			// What a person put there, such as a copy or a folder, is none of ours.
-			const [, deviceId] = (entry.isFile() && /^(.+)\.json$/.exec(entry.name)) || [];
-			if (isTemporary(entry.name)) await disk.rm(path, { force: true });
-			else if (matches(deviceIdSchema, deviceId)) {
-				const record = this.#parse(await disk.readFile(path, "utf8"), deviceId);
-				if (record !== undefined) records.set(deviceId, record);
-				else onProblem(`${path} is damaged; the ${this.#options.what} of this device are lost.`);
+			const [, deviceId] = /^(.+)\.json$/.exec(entry.name) ?? [];
+			// What a person put there, such as a copy or a folder, is left alone.
+			const isRecord = matches(deviceIdSchema, deviceId);
+			if (isRecord && entry.isDirectory())
+				onProblem(`${path} is a folder; remove it: the ${what} of this device cannot be kept.`);
+			if (!entry.isFile()) continue;
+			try {
+				if (isTemporary(entry.name)) await disk.rm(path, { force: true });
+				else if (isRecord) {
+					const record = this.#parse(await disk.readFile(path, "utf8"), deviceId);
+					if (record !== undefined) records.set(deviceId, record);
+					else onProblem(`${path} is damaged; the ${what} of this device are lost.`);
+				}
+			} catch (error) {
+				onProblem(`${path} cannot be read or removed (${errorCode(error) ?? error}); it is left out.`);
 			}
 		}
 		return records;
@@ -62,10 +91,39 @@ export class RecordFolder<T> {
 	/**
 	 * Keeps a device's record.
 	 *
-	 * @param record undefined: forgets it
-	 * @returns once it is on disk, or gone from there, or that was reported as impossible
+	 * @returns once it, or a later one, is on disk: true. False where it could not be written; it is tried again every
+	 * second then, until it is there or another record has been saved in its place
 	 */
-	save(deviceId: string, record: T | undefined): Promise<void> {
+	save(deviceId: string, record: T): Promise<boolean> {
+		return this.#set(deviceId, record);
+	}
+
+	/**
+	 * Removes a device's record.
+	 *
+	 * @returns whether it is gone from disk; where not, that is not tried again
+	 */
+	remove(deviceId: string): Promise<boolean> {
+		return this.#set(deviceId, undefined);
+	}
+
+	/** Resolves once nothing is left to be written, but for what has failed. */
+	async settle(): Promise<void> {
+		const writers = [...this.#writers];
+		await Promise.all(writers);
+		if (writers.some((latest, writer) => latest !== this.#writers[writer])) await this.settle();
+	}
+
+	/** Stops; tries once more to write what has failed. */
+	async close(): Promise<void> {
+		this.#isClosed = true;
+		clearTimeout(this.#retry);
+		await this.settle();
+		for (const [deviceId, { record }] of this.#failed) void this.save(deviceId, record);
+		await this.settle();
+	}
+
+	#set(deviceId: string, record: T | undefined): Promise<boolean> {
 		const waiting = this.#waiting.get(deviceId);
 		if (waiting) {
 			waiting.record = record;
@@ -78,29 +136,50 @@ export class RecordFolder<T> {
 		return written;
 	}
 
-	/** Forgets a device's record; see `save`. */
-	remove(deviceId: string): Promise<void> {
-		return this.save(deviceId, undefined);
-	}
-
-	/** Resolves once nothing is left to be written. */
-	async settle(): Promise<void> {
-		const writers = [...this.#writers];
-		await Promise.all(writers);
-		if (writers.some((latest, writer) => latest !== this.#writers[writer])) await this.settle();
-	}
-
-	async #write(deviceId: string): Promise<void> {
-		const { directory, disk, what, format, onProblem } = this.#options;
+	async #write(deviceId: string): Promise<boolean> {
+		const { directory, disk, format } = this.#options;
 		const record = this.#waiting.get(deviceId)?.record;
 		this.#waiting.delete(deviceId);
 		const path = join(directory, `${deviceId}.json`);
 		try {
 			if (record === undefined) await removeFile(disk, path);
 			else await writeWhole(disk, path, format(record));
+			this.#failed.delete(deviceId);
+			return true;
 		} catch (error) {
-			onProblem(`The ${what} of ${deviceId} could not be kept on disk (${errorCode(error) ?? error}).`);
+			this.#fail(deviceId, record, errorCode(error) ?? String(error));
+			return false;
 		}
+	}
+
+	#fail(deviceId: string, record: T | undefined, why: string): void {
+		const { what, onProblem } = this.#options;
+		const isNews = this.#failed.get(deviceId)?.why !== why && this.#failed.size < writersAtMost;
+		this.#failed.delete(deviceId);
+		if (record === undefined) return onProblem(`The ${what} of ${deviceId} could not be removed (${why}).`);
+		this.#failed.set(deviceId, { record, why });
+		if (isNews)
+			onProblem(
+				`The ${what} of ${deviceId} could not be kept on disk (${why}); it is tried again every second.`,
+			);
+		this.#retry ??= this.#retrySoon();
+	}
+
+	#retrySoon(): NodeJS.Timeout | undefined {
+		if (this.#isClosed || this.#failed.size === 0) return undefined;
+		return setTimeout(() => this.#writeFailed(), retryMs).unref();
+	}
+
+	/** Tries until as many have failed again as there are writers: a full disk must not be asked for each of thousands. */
+	async #writeFailed(): Promise<void> {
+		let failures = 0;
+		for (const [deviceId, { record }] of [...this.#failed]) {
+			// A later record of it may have been written, or may wait to be, meanwhile.
+			if (this.#failed.get(deviceId)?.record !== record || this.#waiting.has(deviceId)) continue;
+			if (!(await this.save(deviceId, record))) failures += 1;
+			if (failures >= writersAtMost) break;
+		}
+		this.#retry = this.#retrySoon();
 	}
 
 	#parse(content: string, deviceId: string): T | undefined {

@@ -3,27 +3,52 @@
  */
 
 import { once } from "node:events";
-import { createServer, type RequestListener, type Server } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
+import type { Duplex } from "node:stream";
 import { hostOf } from "./access/origin.js";
 import type { Settings } from "./settings.js";
 import { errorCode, StartError } from "./start-error.js";
 
 /**
  * @param headersMs a client that connects and does not finish its handshake or headers in that time is cut off
+ * @param stalledMs one that neither sends nor reads for so long, likewise
  * @throws StartError where the certificate cannot be used
  */
-export function createHttpServer(tls: Settings["tls"], headersMs: number, listener: RequestListener): Server {
-	const timeouts = { headersTimeout: headersMs, connectionsCheckingInterval: headersMs / 2 };
-	if (!tls) return createServer(timeouts, listener);
+export function createHttpServer(
+	tls: Settings["tls"],
+	headersMs: number,
+	stalledMs: number,
+	listener: RequestListener,
+): Server {
+	// A slow upload may take longer than any one time for all requests: see limitBody.
+	const timeouts = {
+		headersTimeout: headersMs,
+		requestTimeout: 0,
+		connectionsCheckingInterval: headersMs / 2,
+	};
+	if (!tls) return createServer(timeouts, listener).setTimeout(stalledMs);
 	try {
-		return createTlsServer({ ...timeouts, ...tls, handshakeTimeout: headersMs }, listener);
+		const options = { ...timeouts, ...tls, handshakeTimeout: headersMs };
+		return createTlsServer(options, listener).setTimeout(stalledMs);
 	} catch (error) {
 		const why = error instanceof Error ? error.message : "unknown";
 		throw new StartError(
 			`TLS_CERT and TLS_KEY cannot be used (${why}); set them to a certificate and its key in PEM.`,
 		);
 	}
+}
+
+/**
+ * Cuts off a request whose body has not come within `bodyMs`, but not an upload, which is watched by its progress: Node's
+ * requestTimeout is one time for both.
+ */
+export function limitBody(request: IncomingMessage, bodyMs: number): void {
+	const { headers, url } = request;
+	const hasBody = headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined;
+	if (!hasBody || url === "/ota/upload") return;
+	const cut = setTimeout(() => request.complete || request.destroy(), bodyMs).unref();
+	request.once("close", () => clearTimeout(cut));
 }
 
 /**
@@ -42,6 +67,31 @@ export async function listen(server: Server, { host, port, tls }: Settings) {
 	const isAnyAddress = host === "0.0.0.0" || host === "::";
 	const authority = `${hostOf(isAnyAddress ? "127.0.0.1" : host)}:${actualPort}`;
 	return { url: `${tls ? "https" : "http"}://${authority}`, port: actualPort };
+}
+
+/** Whether a client asks for a WebSocket (RFC 6455, 4.2.1), and not for another protocol. */
+export function isForWebSocket({ headers }: IncomingMessage): boolean {
+	return headers.upgrade?.toLowerCase() === "websocket";
+}
+
+/** Headers that ask for another protocol. */
+const upgradeHeaders = ["connection", "upgrade", "http2-settings"];
+
+/**
+ * Answers a request to upgrade as if it did not ask for that, as a server may (RFC 9110, 7.8): `curl --http2` asks for h2c
+ * with each request. Node has taken it off the connection with its body unread; so the server reads it again without
+ * those headers.
+ */
+export function ignoreUpgrade(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer): void {
+	const { method, url, httpVersion, rawHeaders, headers } = request;
+	const lines = [`${method} ${url} HTTP/${httpVersion}`];
+	for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+		const name = rawHeaders[i] ?? "";
+		if (!upgradeHeaders.includes(name.toLowerCase())) lines.push(`${name}: ${rawHeaders[i + 1]}`);
+	}
+	if (/\bclose\b/i.test(headers.connection ?? "")) lines.push("Connection: close");
+	socket.unshift(Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"), head]));
+	server.emit("encrypted" in socket ? "secureConnection" : "connection", socket);
 }
 
 /** Lets no one in any more and waits until everyone has gone; who has not after `timeoutMs` is cut off. */

@@ -5,8 +5,9 @@
 
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import proxyAddress from "proxy-addr";
 import { matches } from "../device/protocol/schema.js";
-import { parseUrl } from "./access/origin.js";
+import { parseUrl, type TrustProxy } from "./access/origin.js";
 import { token } from "./access/token-file.js";
 import { errorCode, StartError } from "./start-error.js";
 import { type LogLevel, logLevels } from "./telemetry/log.js";
@@ -45,8 +46,10 @@ export function readSettings(environment: Environment) {
 		/** Or two with a comma between: the one in use, and the former one. Undefined: made once and kept in dataDir. */
 		deviceToken: readToken("DEVICE_TOKEN", given("DEVICE_TOKEN")),
 		monitorToken: readToken("MONITOR_TOKEN", given("MONITOR_TOKEN")),
-		/** The address by which devices and people reach the gateway, where a proxy stands before it. */
+		/** The address by which people reach the gateway, and devices that name its host, where a proxy stands before it. */
 		publicUrl: readPublicUrl(given("PUBLIC_URL")),
+		/** Proxies whose X-Forwarded-For, -Proto and -Host are believed; undefined: no one's are. */
+		trustProxy: readTrustProxy(given("TRUST_PROXY")),
 		maxUploadBytes: read("MAX_UPLOAD", "16M", parseSize, "a size in bytes, or such as 16M"),
 		logLevel: read("LOG_LEVEL", "info", parseLogLevel, `one of ${logLevels.join(", ")}`),
 		/** false: AUTH=off, on loopback alone. */
@@ -100,6 +103,21 @@ function readToken(name: string, text: string | undefined): string | undefined {
 	if (tokens.length <= 2 && tokens.every((each) => matches(token, each))) return text;
 	throw new StartError(
 		`${name} must be set to 16 to 512 letters, digits or signs without a space, or to two such with a comma between.`,
+	);
+}
+
+/** A number of proxies, or their addresses. */
+function readTrustProxy(text: string | undefined): TrustProxy | undefined {
+	if (text === undefined) return undefined;
+	if (/^[1-9]\d?$/.test(text)) return (_address, hop) => hop < Number(text);
+	try {
+		// "0" would be the address 0.0.0.0.
+		if (!/^\d+$/.test(text)) return proxyAddress.compile(text.split(",").map((address) => address.trim()));
+	} catch {
+		// Told below.
+	}
+	throw new StartError(
+		`TRUST_PROXY is "${text}"; set it to the number of proxies before the gateway, or to their addresses, such as 127.0.0.1,10.0.0.0/8.`,
 	);
 }
 

@@ -11,7 +11,19 @@ import { errorCode } from "./start-error.js";
 /** What the gateway asks of `node:fs/promises`; a test hands in one that fails. */
 export type Disk = Pick<
 	typeof fs,
-	"mkdir" | "open" | "readFile" | "readdir" | "realpath" | "rename" | "rm" | "stat"
+	| "access"
+	| "mkdir"
+	| "open"
+	| "readFile"
+	| "readdir"
+	| "readlink"
+	| "realpath"
+	| "rename"
+	| "rm"
+	| "stat"
+	| "statfs"
+	| "utimes"
+	| "writeFile"
 >;
 
 /**
@@ -21,6 +33,24 @@ export type Disk = Pick<
 export async function stateOf(disk: Disk, path: string): Promise<{ size: number; state: string }> {
 	const { ino, size, mtimeNs, ctimeNs } = await disk.stat(path, { bigint: true });
 	return { size: Number(size), state: [ino, size, mtimeNs, ctimeNs].join() };
+}
+
+/**
+ * Makes a folder and those above it, as `mkdir -p` does. Step by step: Node's `recursive` never returns where the system
+ * answers ENOENT though the folder above is there, such as below /proc.
+ *
+ * @throws {NodeJS.ErrnoException}
+ */
+export async function makeFolder(disk: Disk, path: string): Promise<void> {
+	try {
+		await disk.mkdir(path);
+	} catch (error) {
+		const isThere = (await disk.stat(path).catch(() => undefined))?.isDirectory();
+		if (isThere) return;
+		if (errorCode(error) !== "ENOENT" || dirname(path) === path) throw error;
+		await makeFolder(disk, dirname(path));
+		await disk.mkdir(path);
+	}
 }
 
 /** @returns undefined where the file is missing */

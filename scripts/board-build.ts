@@ -1,10 +1,9 @@
 /**
- * Builds the firmware for a board and writes it to one. The version comes from outside into the two descriptors in the
- * image, by way of a copy of the boards' sdkconfig: the committed file never changes, and no image goes out with a version
- * that nobody gave it.
+ * Builds the firmware for a board. The version comes from outside into the two descriptors in the image, by way of a copy of
+ * the boards' sdkconfig: the committed file never changes, and no image goes out with a version that nobody gave it. Nothing
+ * else does: what is particular to a device lies in its settings.
  */
 
-import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { headBytes, ownDescriptor, readText } from "../device/protocol/image.js";
@@ -22,8 +21,6 @@ export interface BoardBuildOptions {
 	readonly version: string;
 	/** Where all output goes; made if missing. */
 	readonly outputFolder: string;
-	/** `key=value`, compiled into the image. A release has none. */
-	readonly settings?: readonly string[];
 	/** Each piece of what the build prints. */
 	readonly onOutput: (text: string) => void;
 }
@@ -48,7 +45,7 @@ export function binFolder(outputFolder: string, host: string): string {
  * @throws Error where the build fails, or the image is not of this model and version
  */
 export async function buildBoard(options: BoardBuildOptions): Promise<string> {
-	const { sdk, model, host = boardOf(model), version, outputFolder, settings = [], onOutput } = options;
+	const { sdk, model, host = boardOf(model), version, outputFolder, onOutput } = options;
 	const image = join(binFolder(outputFolder, host), "xs_esp32.bin");
 	// The SDK does not make sure that this is a new one.
 	rmSync(image, { force: true });
@@ -57,45 +54,18 @@ export async function buildBoard(options: BoardBuildOptions): Promise<string> {
 		force: true,
 	});
 	const SDKCONFIGPATH = writeSdkconfig(version, join(outputFolder, "sdkconfig"), host);
+	const { SOURCE_DATE_EPOCH = String(Math.floor(Date.now() / 1000)) } = sdk.environment;
 	await build({
-		sdk: { ...sdk, environment: { ...sdk.environment, SDKCONFIGPATH } },
+		sdk: { ...sdk, environment: { ...sdk.environment, SDKCONFIGPATH, SOURCE_DATE_EPOCH } },
 		platform: boardPlatform(host),
 		outputFolder,
 		isDebug: false,
-		settings,
 		onOutput,
 	});
 	const made = readDescriptor(image);
 	if (made.model !== model || made.version !== version)
 		throw new Error(`the build made an image of ${made.model} ${made.version}, not of ${model} ${version}`);
 	return image;
-}
-
-export interface BoardFlashOptions {
-	readonly sdk: ModdableSdk;
-	readonly model: Model;
-	/** As for the build. */
-	readonly outputFolder: string;
-	readonly onOutput: (text: string) => void;
-}
-
-/** Writes boot loader, partition table and image of the last build to the board at UPLOAD_PORT of the SDK's environment. */
-export async function flashBoard(options: BoardFlashOptions): Promise<void> {
-	const { sdk, model, outputFolder, onOutput } = options;
-	const flags = ["-m", "-p", boardPlatform(boardOf(model)), "-t", "deploy", "-o", outputFolder];
-	const SDKCONFIGPATH = join(outputFolder, "sdkconfig");
-	const child = spawn(join(sdk.tools, "mcconfig"), flags, {
-		cwd: projectFolder,
-		env: { ...sdk.environment, SDKCONFIGPATH },
-		stdio: ["ignore", "pipe", "pipe"],
-	});
-	for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", onOutput);
-	const code = await new Promise<number | null>((resolve, reject) => {
-		child.on("error", reject);
-		child.on("close", resolve);
-	});
-	if (code !== 0)
-		throw new Error(`mcconfig ended with ${code}: the board was not written whole; flash it again`);
 }
 
 /**

@@ -35,15 +35,14 @@ async function run(): Promise<void> {
 
 	for (const model of models) {
 		const identity = claimIdentity(settings.dataDir, model, undefined);
-		const { deviceId, serial, settingsFile, flashFile, release } = identity;
+		const { deviceId, serial, flashFile, release } = identity;
 		process.on("exit", release);
 		devices.push(
 			await VirtualDevice.start({
 				model,
 				serial,
-				settingsFile,
 				flashFile,
-				config: {
+				settings: {
 					gateway: `${settings.tls ? "wss" : "ws"}://127.0.0.1:${port}/device`,
 					token: gateway.tokens.device,
 				},

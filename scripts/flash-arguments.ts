@@ -8,11 +8,13 @@ import { readFileSync } from "node:fs";
 import { parseGatewayUrl } from "../device/network/gateway-url.js";
 import { type Model, models } from "../device/protocol/schema.js";
 import { ArgumentProblems, Problems } from "./build-command.js";
+import type { BoardSettings } from "./flash-image.js";
 
 export const usage = `npm run flash -- dev-1|proto-1 ssid=… password=… gateway=ws://192.168.1.20:8080/device token=…
-  ca=ca.pem           for wss: the certificate authority of the gateway's certificate
+  ca=ca.pem           for wss, and for updates over https: the certificate authority of the server's certificate
   sntp=pool.ntp.org   the time server
   port=/dev/ttyACM0   the board's serial port, where more than one is connected
+npm run flash -- dev-1|proto-1 keep [port=…]   writes the firmware alone: the board keeps its settings
 The token is the gateway's device token; without token= it comes from DEVICE_TOKEN, else from the data folder (DATA_DIR, or
 data) of the gateway on this computer. An open network has an empty password=.`;
 
@@ -21,10 +23,8 @@ type Name = (typeof names)[number];
 
 export interface FlashArguments {
 	readonly model: Model;
-	/** `key=value` for mcconfig. */
-	readonly settings: readonly string[];
-	/** What must not be printed. */
-	readonly secrets: readonly string[];
+	/** Undefined: the board keeps those that it has. */
+	readonly settings: BoardSettings | undefined;
 	/** Serial port; undefined: to be found. */
 	readonly port: string | undefined;
 }
@@ -38,28 +38,32 @@ export interface ArgumentsOptions {
 
 /** @throws ArgumentProblems */
 export function readArguments({ words, findToken }: ArgumentsOptions): FlashArguments {
-	const [first, ...pairs] = words;
+	const [first, ...others] = words;
 	const problems = new Problems();
 	const model = models.find((one) => one.toLowerCase() === first?.toLowerCase());
 	if (!model) problems.add(modelProblem(first));
-	const given = readPairs(pairs, problems);
+	const given = readPairs(others, problems);
+	const { port } = given;
+	const isKept = others.includes("keep");
+	const settings = isKept ? undefined : readSettings(given, problems, findToken);
+	if (isKept && names.some((name) => name !== "port" && given[name] !== undefined))
+		problems.add("keep leaves the board's settings as they are: say it without others.");
+	if (problems.sentences.length > 0 || !model) throw new ArgumentProblems(problems.sentences);
+	return { model, settings, port: port || undefined };
+}
+
+function readSettings(given: Given, problems: Problems, findToken: () => string): BoardSettings {
 	checkNetwork(given, problems);
 	const ca = checkGateway(given, problems);
 	const token = given.token || problems.attempt(() => tokenFrom(findToken));
-	if (problems.sentences.length > 0 || !model) throw new ArgumentProblems(problems.sentences);
-
-	const { ssid, password, gateway, sntp, port } = given;
-	return {
-		model,
-		settings: settingsOf({ ssid, password, gateway, token, ca, sntp }),
-		secrets: [password, token].filter((secret): secret is string => Boolean(secret)),
-		port: port || undefined,
-	};
+	const { ssid, password, gateway, sntp } = given;
+	return settingsOf({ ssid, password, gateway, token, ca, sntp });
 }
 
-/** Those of the values that were given, as mcconfig takes them. */
-export function settingsOf(values: Readonly<Record<string, string | undefined>>): readonly string[] {
-	return Object.entries(values).flatMap(([name, value]) => (value ? [`${name}=${value}`] : []));
+/** Those of the values that were given. */
+export function settingsOf(values: Readonly<Record<string, string | undefined>>): BoardSettings {
+	const given = Object.entries(values).flatMap(([name, value]) => (value ? [[name, value] as const] : []));
+	return Object.fromEntries(given);
 }
 
 function modelProblem(word: string | undefined): string {
@@ -73,13 +77,14 @@ type Given = Partial<Record<Name, string>>;
 function readPairs(pairs: readonly string[], problems: Problems): Given {
 	const given: Given = {};
 	for (const [index, pair] of pairs.entries()) {
+		if (pair === "keep") continue;
 		const equals = pair.indexOf("=");
 		const name = names.find((one) => one === pair.slice(0, equals));
 		if (name !== undefined) given[name] = pair.slice(equals + 1);
 		// The word itself is not shown: it may be half of a password.
 		else
 			problems.add(
-				`Word ${index + 2} is no setting. There are ${names.map((one) => `${one}=`).join(" ")}, and a value with a space in it needs quotes.`,
+				`Word ${index + 2} is no setting. There are ${names.map((one) => `${one}=`).join(" ")}, keep alone, and a value with a space in it needs quotes.`,
 			);
 	}
 	return given;
@@ -106,7 +111,7 @@ function checkGateway({ gateway, ca }: Given, problems: Problems): string | unde
 		problems.add(
 			`A board cannot reach ${url.host}: say the gateway's address in your network, and start it with HOST=0.0.0.0.`,
 		);
-	return url?.isSecure ? problems.attempt(() => readAuthority(ca)) : undefined;
+	return url?.isSecure || ca ? problems.attempt(() => readAuthority(ca)) : undefined;
 }
 
 /** @throws Error whose message is a sentence */
@@ -126,6 +131,9 @@ export function isThisComputer(host: string): boolean {
 export const authorityMissing =
 	"wss needs ca=…: the PEM file of the certificate authority that signed the gateway's certificate.";
 
+/** Of a value in ESP-IDF's NVS, as base64. */
+const longestAuthority = 3996;
+
 /**
  * @param file a certificate in PEM or DER
  * @returns its DER in base64, as the firmware takes it
@@ -133,8 +141,15 @@ export const authorityMissing =
  */
 export function readAuthority(file: string | undefined): string {
 	if (!file) throw new Error(authorityMissing);
+	const base64 = certificateIn(file).raw.toString("base64");
+	if (base64.length > longestAuthority)
+		throw new Error(`${file} is too long: a device has room for a certificate of 2997 bytes in DER.`);
+	return base64;
+}
+
+function certificateIn(file: string): X509Certificate {
 	try {
-		return new X509Certificate(readFileSync(file)).raw.toString("base64");
+		return new X509Certificate(readFileSync(file));
 	} catch {
 		throw new Error(`${file} cannot be read as a certificate: ca=… takes a PEM file.`);
 	}

@@ -1,34 +1,33 @@
 /**
- * `npm run flash`: builds the firmware for a board, with its network and gateway compiled in, and writes it by USB. First it
- * says everything that is missing, since a build that fails for that takes minutes and says it in other words.
+ * `npm run flash`: builds the firmware for a board and writes it by USB, with the settings of this one board. First it says
+ * everything that is missing, since a build that fails for that takes minutes and says it in other words.
  */
 
 import { join } from "node:path";
-import { buildBoard, flashBoard } from "./board-build.js";
 import { choosePort, findPorts, missingIdf } from "./board-tools.js";
 import { findToken, Problems, packageVersion, runCommand } from "./build-command.js";
 import { type FlashArguments, readArguments, usage } from "./flash-arguments.js";
+import { flashBoard } from "./flash-board.js";
 import { findModdableSdk, type ModdableSdk, projectFolder } from "./moddable-sdk.js";
-import { RedactingPrinter } from "./redacting-printer.js";
 
 await runCommand(run);
 
 async function run(words: readonly string[]): Promise<void> {
 	const { given, sdk, port } = prepare(words);
-	const { model, settings, secrets } = given;
+	const { model, settings } = given;
 	const version = packageVersion();
-	const outputFolder = join(projectFolder, ".cache", "esp32");
-	const printer = new RedactingPrinter({ secrets, print: (line) => console.log(line) });
-	const onOutput = (text: string) => printer.write(text);
-	const board = { ...sdk, environment: { ...sdk.environment, UPLOAD_PORT: port } };
-	try {
-		console.log(`Building the firmware ${version} of ${model}; the first time takes several minutes.`);
-		await buildBoard({ sdk: board, model, version, outputFolder, settings, onOutput });
-		console.log(`Writing it to the board at ${port}.`);
-		await flashBoard({ sdk: board, model, outputFolder, onOutput });
-	} finally {
-		printer.end();
-	}
+	console.log(`Building the firmware ${version} of ${model}; the first time takes several minutes.`);
+	await flashBoard({
+		sdk,
+		model,
+		version,
+		settings,
+		port,
+		outputFolder: join(projectFolder, ".cache", "esp32"),
+		onOutput: (text) => process.stdout.write(text),
+		onBuilt: () =>
+			console.log(`Writing it to the board at ${port}, ${settings ? "with" : "without"} settings.`),
+	});
 	console.log(`${model} ${version} is on the board. It starts by itself, or at its reset button.`);
 }
 

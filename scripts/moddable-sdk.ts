@@ -19,7 +19,7 @@ export interface ModdableSdk {
 	readonly desktop: Desktop;
 	/** The folder of its tools. */
 	readonly tools: string;
-	/** For whatever runs its tools: MODDABLE, and a PATH with the tools and the project's own tsc. */
+	/** For its tools: MODDABLE, a PATH with the tools and the project's own tsc, and no token. */
 	readonly environment: Readonly<NodeJS.ProcessEnv>;
 }
 
@@ -49,11 +49,12 @@ export function findModdableSdk(environment: NodeJS.ProcessEnv = process.env): M
 				`cd ${join(folder, "build", "makefiles", desktop)} && PATH="${tools}:$PATH" make release`,
 		);
 	const path = [join(projectFolder, "node_modules", ".bin"), tools, environment.PATH ?? ""];
+	const { DEVICE_TOKEN: _device, MONITOR_TOKEN: _monitor, ...others } = environment;
 	return {
 		folder,
 		desktop,
 		tools,
-		environment: { ...environment, MODDABLE: folder, PATH: path.join(delimiter) },
+		environment: { ...others, MODDABLE: folder, PATH: path.join(delimiter) },
 	};
 }
 
@@ -61,10 +62,12 @@ export interface BuildOptions {
 	readonly sdk: ModdableSdk;
 	/** As mcconfig's -p takes it: `lin/dev-1`, `esp32:./hosts/dev-1`. */
 	readonly platform: string;
+	/** Relative to the project; by default the firmware's. */
+	readonly manifest?: string;
 	/** Where all output goes; made if missing. */
 	readonly outputFolder: string;
 	readonly isDebug: boolean;
-	/** `key=value`, which the firmware reads from `mc/config`. */
+	/** `key=value`, which the firmware reads from `mc/config`: they are compiled in. */
 	readonly settings?: readonly string[];
 	/** Each piece of what the build prints. */
 	readonly onOutput: (text: string) => void;
@@ -76,9 +79,27 @@ export interface BuildOptions {
  * @throws Error where the build fails; onOutput has heard why
  */
 export async function build(options: BuildOptions): Promise<void> {
-	const { sdk, platform, outputFolder, isDebug, settings = [], onOutput } = options;
+	const {
+		sdk,
+		platform,
+		manifest = "manifest.json",
+		outputFolder,
+		isDebug,
+		settings = [],
+		onOutput,
+	} = options;
 	mkdirSync(outputFolder, { recursive: true });
-	const flags = [...(isDebug ? ["-d"] : []), "-m", "-p", platform, "-t", "build", "-o", outputFolder];
+	const flags = [
+		...(isDebug ? ["-d"] : []),
+		"-m",
+		"-p",
+		platform,
+		"-t",
+		"build",
+		"-o",
+		outputFolder,
+		manifest,
+	];
 	const child = spawn(join(sdk.tools, "mcconfig"), [...flags, ...settings], {
 		cwd: projectFolder,
 		env: sdk.environment,

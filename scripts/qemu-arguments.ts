@@ -13,16 +13,18 @@ import {
 	settingsOf,
 	tokenFrom,
 } from "./flash-arguments.js";
+import type { BoardSettings } from "./flash-image.js";
 
 /** QEMU's user network: the computer that it runs on. */
 export const hostAddress = "10.0.2.2";
 
 export const usage = `npm run qemu -- --gateway ws://127.0.0.1:8080/device [token=…]
   token=              the gateway's device token; else DEVICE_TOKEN, else that of the gateway on this computer
-  ca=ca.pem           for wss: the certificate authority of the gateway's certificate
+  ca=ca.pem           for wss, and for updates over https: the certificate authority of the server's certificate
   sntp=pool.ntp.org   the time server
   version=1.1.0       in the image; default: package.json's
 npm run qemu -- keep                  builds nothing: the device goes on with the flash that the last run left
+npm run qemu -- keep --gateway …      the same with other settings
 npm run qemu -- build version=1.1.0   builds an image alone, to upload to the gateway as an update`;
 
 const names = ["gateway", "token", "ca", "sntp", "version"] as const;
@@ -31,10 +33,8 @@ type Name = (typeof names)[number];
 type Given = Partial<Record<Name, string>>;
 
 export interface QemuArguments {
-	/** `key=value` for mcconfig. */
-	readonly settings: readonly string[];
-	/** What must not be printed. */
-	readonly secrets: readonly string[];
+	/** Undefined: the device keeps those that it has. */
+	readonly settings: BoardSettings | undefined;
 	/** What a person should know of what was made of the words: sentences. */
 	readonly remarks: readonly string[];
 	/** `run` builds and starts, `keep` starts, `build` builds. */
@@ -50,28 +50,32 @@ export interface QemuArguments {
 export function readArguments({ words, findToken }: ArgumentsOptions): QemuArguments {
 	const problems = new Problems();
 	const { given, mode } = readWords(words, problems);
-	if (mode === "keep") {
-		if (Object.keys(given).length > 0)
-			problems.add("keep goes on with a flash whose settings are compiled in: say it alone.");
-		if (problems.sentences.length > 0) throw new ArgumentProblems(problems.sentences);
-		return { settings: [], secrets: [], remarks: [], mode, version: undefined };
-	}
-	/** An update finds its settings on the device. */
-	const isUpdate = mode === "build" && !given.gateway;
-
+	const { version, ...others } = given;
+	const hasSettings = Object.keys(others).length > 0;
+	if (mode === "keep" && version !== undefined)
+		problems.add("keep builds nothing, so that version= says nothing: leave one of the two out.");
+	if (mode === "build" && hasSettings)
+		problems.add("An image holds no settings: build takes version= only; the device keeps its settings.");
 	const remarks: string[] = [];
-	const gateway = isUpdate ? undefined : problems.attempt(() => gatewayFor(given, remarks));
-	const ca = given.ca ? problems.attempt(() => readAuthority(given.ca)) : undefined;
-	const token = given.token || (isUpdate ? undefined : problems.attempt(() => tokenFrom(findToken)));
-	const sntp = given.sntp && inside(given.sntp);
+	const settings =
+		mode === "run" || (mode === "keep" && hasSettings)
+			? readSettings(others, { remarks, problems, findToken })
+			: undefined;
 	if (problems.sentences.length > 0) throw new ArgumentProblems(problems.sentences);
-	return {
-		settings: settingsOf({ ssid: "qemu", gateway, token, ca, sntp }),
-		secrets: token ? [token] : [],
-		remarks,
-		mode,
-		version: given.version,
-	};
+	return { settings, remarks, mode, version };
+}
+
+interface SettingsOptions extends Pick<ArgumentsOptions, "findToken"> {
+	readonly remarks: string[];
+	readonly problems: Problems;
+}
+
+function readSettings(given: Given, { remarks, problems, findToken }: SettingsOptions): BoardSettings {
+	const gateway = problems.attempt(() => gatewayFor(given, remarks));
+	const ca = given.ca ? problems.attempt(() => readAuthority(given.ca)) : undefined;
+	const token = given.token || problems.attempt(() => tokenFrom(findToken));
+	const sntp = given.sntp && inside(given.sntp);
+	return settingsOf({ ssid: "qemu", gateway, token, ca, sntp });
 }
 
 function readWords(

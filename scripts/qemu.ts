@@ -4,22 +4,22 @@
  */
 
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { binFolder, buildBoard } from "./board-build.js";
 import { missingIdf } from "./board-tools.js";
 import { findToken, Problems, packageVersion, runCommand } from "./build-command.js";
-import { makeFlashImage } from "./flash-image.js";
+import { type BuiltFirmware, makeFlashImage, settingsPartition, withSettings } from "./flash-image.js";
 import { findModdableSdk, type ModdableSdk, projectFolder } from "./moddable-sdk.js";
 import { type QemuArguments, readArguments, usage } from "./qemu-arguments.js";
 import { findQemu, qemuArguments } from "./qemu-tools.js";
-import { RedactingPrinter } from "./redacting-printer.js";
 
 const host = "qemu";
 const outputFolder = join(projectFolder, ".cache", "qemu");
 const flashFile = join(outputFolder, "flash.bin");
 const partitionsFile = join(projectFolder, "hosts", host, "sdkconfig", "partitions.csv");
 const flashBytes = 4 * 1024 * 1024;
+const built: BuiltFirmware = { chip: "esp32", folder: binFolder(outputFolder, host), partitionsFile };
 
 await runCommand(run);
 
@@ -27,8 +27,8 @@ async function run(words: readonly string[]): Promise<void> {
 	const { given, sdk, qemu } = prepare(words);
 	if (sdk) await buildImage(given, sdk);
 	for (const remark of given.remarks) console.log(remark);
-	if (!qemu) return console.log(`The image is ${join(binFolder(outputFolder, host), "xs_esp32.bin")}.`);
-	if (sdk) writeFlash();
+	if (!qemu) return console.log(`The image is ${join(built.folder, "xs_esp32.bin")}.`);
+	writeFlash(given);
 	console.log("Starting QEMU. Ctrl-C ends it; its flash stays for the next run with keep.");
 	// QEMU would take the terminal for the serial port, Ctrl-C and all.
 	const child = spawn(qemu, qemuArguments(flashFile), { stdio: ["ignore", "inherit", "inherit"] });
@@ -57,34 +57,26 @@ function prepare(words: readonly string[]): Prepared {
 	const isKept = given?.mode === "keep";
 	const sdk = isKept ? undefined : problems.attempt(() => findModdableSdk());
 	if (!isKept) problems.add(missingIdf(process.env));
-	else if (!existsSync(flashFile)) problems.add("There is no flash to keep yet: give --gateway instead.");
+	else if (!existsSync(flashFile)) problems.add("There is no flash to keep yet: say --gateway without keep.");
 	const qemu = given?.mode === "build" ? undefined : problems.attempt(() => findQemu(process.env));
 	if (problems.sentences.length > 0 || !given) throw problems.asError(usage);
 	return { given, sdk, qemu };
 }
 
-async function buildImage(given: QemuArguments, sdk: ModdableSdk): Promise<void> {
-	const { settings, secrets, version = packageVersion() } = given;
-	const printer = new RedactingPrinter({ secrets, print: (line) => console.log(line) });
-	try {
-		console.log(`Building the firmware ${version} for QEMU; the first time takes several minutes.`);
-		await buildBoard({
-			sdk,
-			model: "DEV-1",
-			host,
-			version,
-			outputFolder,
-			settings,
-			onOutput: (text) => printer.write(text),
-		});
-	} finally {
-		printer.end();
-	}
+async function buildImage({ version = packageVersion() }: QemuArguments, sdk: ModdableSdk): Promise<void> {
+	console.log(`Building the firmware ${version} for QEMU; the first time takes several minutes.`);
+	const onOutput = (text: string) => process.stdout.write(text);
+	await buildBoard({ sdk, model: "DEV-1", host, version, outputFolder, onOutput });
 }
 
-/** With the settings in it, the token too. */
-function writeFlash(): void {
+/** Nothing to write where the flash is kept with the settings in it. */
+function writeFlash({ mode, settings }: QemuArguments): void {
+	if (!settings) return;
+	const partition = settingsPartition(partitionsFile, settings);
+	const flash =
+		mode === "keep"
+			? withSettings(readFileSync(flashFile), built, partition)
+			: makeFlashImage(built, partition, flashBytes);
 	mkdirSync(outputFolder, { recursive: true });
-	const folder = binFolder(outputFolder, host);
-	writeFileSync(flashFile, makeFlashImage({ folder, partitionsFile, flashBytes }), { mode: 0o600 });
+	writeFileSync(flashFile, flash, { mode: 0o600 });
 }

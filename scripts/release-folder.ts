@@ -94,15 +94,20 @@ function describeImage(image: Uint8Array, version: string): ReleaseImage {
 		throw new ReleaseRefused(
 			`the image for ${info.model} says that it is version ${info.version}, not ${version}`,
 		);
-	const folder = `${info.chip === "virtual" ? "virtual/" : ""}${info.model.toLowerCase()}`;
 	return {
 		model: info.model,
-		path: `/releases/${folder}/firmware-v${version}.bin`,
+		path: `/releases/${folderOf(info)}/firmware-v${version}.bin`,
 		size: image.byteLength,
 		sha256: createHash("sha256").update(image).digest("hex"),
 		chip: info.chip,
 		idf_version: info.idfVersion,
 	};
+}
+
+/** A folder a model; images that are not for a board have theirs below their chip's name. */
+function folderOf({ model, chip }: ImageInfo): string {
+	const folder = model.toLowerCase();
+	return chip === "esp32s3" ? folder : `${chip}/${folder}`;
 }
 
 /** The gateway's own check. */

@@ -1,19 +1,18 @@
 /**
- * `npm run release -- 1.4.0`: builds the images of a version, the boards' where the Moddable SDK and ESP-IDF are found and
- * the virtual devices' always, and adds them to the folder of releases. A gateway that runs offers them at once.
+ * `npm run release -- 1.4.0`: builds the images of a version, the boards' and QEMU's where the Moddable SDK and ESP-IDF are
+ * found and the virtual devices' always, and adds them to the folder of releases. A gateway that runs offers them at once.
  */
 
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { models } from "../device/protocol/schema.js";
 import { makeVirtualImage } from "../hosts/virtual/node/boot/cable.js";
 import { buildFirmware } from "../hosts/virtual/node/firmware.js";
-import { buildBoard } from "./board-build.js";
 import { missingIdf } from "./board-tools.js";
 import { findModdableSdk, MissingTool, type ModdableSdk, projectFolder } from "./moddable-sdk.js";
 import { addRelease, ReleaseRefused, readCatalog, requireNewVersion } from "./release-folder.js";
+import { buildReleaseImages } from "./release-images.js";
 
 const usage = `npm run release -- <version> [--notes "what is new"] [--allow-dirty]
 The version is a semantic one, such as 1.4.0 or 1.5.0-rc.1. Releases go to RELEASES_DIR, or releases.
@@ -33,13 +32,19 @@ async function run(): Promise<void> {
 	requireNewVersion(await readCatalog(releasesDir), version);
 	if (!allowDirty) requireCleanTree();
 
+	const now = new Date();
 	const { bytes } = await buildFirmware();
-	const images = models.map((model) => makeVirtualImage(bytes, model, version));
+	const buildTime = Math.floor(now.getTime() / 1000);
+	const images = models.map((model) => makeVirtualImage(bytes, model, version, buildTime));
 	const sdk = findBoardTools();
-	if (typeof sdk === "string") console.log(`Without images for boards: ${sdk}`);
-	else images.push(...(await buildBoards(sdk, version)));
+	if (typeof sdk === "string") console.log(`Without images for boards and QEMU: ${sdk}`);
+	else {
+		const buildFolder = join(projectFolder, ".cache");
+		const onOutput = (text: string) => process.stdout.write(text);
+		images.push(...(await buildReleaseImages({ sdk, version, buildFolder, onOutput })));
+	}
 
-	const date = new Date().toISOString().slice(0, 10);
+	const date = now.toISOString().slice(0, 10);
 	const catalog = await addRelease(releasesDir, { version, date, notes, images });
 	const release = catalog.releases.find((candidate) => candidate.version === version);
 	for (const { model, chip, path, size } of release?.images ?? [])
@@ -56,18 +61,6 @@ function findBoardTools(): ModdableSdk | string {
 		if (error instanceof MissingTool) return error.message;
 		throw error;
 	}
-}
-
-/** One after the other: they share what of ESP-IDF is built. */
-async function buildBoards(sdk: ModdableSdk, version: string): Promise<readonly Buffer[]> {
-	const images: Buffer[] = [];
-	for (const model of models) {
-		console.log(`Building ${model} ${version}; the first time takes several minutes.`);
-		const outputFolder = join(projectFolder, ".cache", "esp32");
-		const onOutput = (text: string) => process.stdout.write(text);
-		images.push(readFileSync(await buildBoard({ sdk, model, version, outputFolder, onOutput })));
-	}
-	return images;
 }
 
 /** What is released must be found again by its commit. */

@@ -7,12 +7,14 @@ import { join } from "node:path";
 import { parseGatewayUrl } from "../device/network/gateway-url.js";
 import { type Model, models } from "../device/protocol/schema.js";
 import { findToken, runCommand } from "./build-command.js";
+import { readAuthority } from "./flash-arguments.js";
 import { findModdableSdk, projectFolder } from "./moddable-sdk.js";
 import { buildForSimulator, type DeviceSettings, startSimulator } from "./simulator-app.js";
 
 const usage = `npm run simulator -- dev-1|proto-1 [gateway=ws://127.0.0.1:8080/device] [token=…] [ssid=Simulated]
+  ca=ca.pem           for wss, and for updates over https: the certificate authority of the server's certificate
 The token comes from DEVICE_TOKEN, else from the data folder (DATA_DIR, or data) of the gateway on this computer.`;
-const settingNames: readonly string[] = ["gateway", "token", "ssid"];
+const settingNames: readonly string[] = ["gateway", "token", "ssid", "ca", "sntp"];
 
 await runCommand((words) => {
 	const { model, given } = readArguments(words);
@@ -25,6 +27,7 @@ async function run(model: Model, given: DeviceSettings): Promise<void> {
 		gateway: "ws://127.0.0.1:8080/device",
 		token: given.token ?? findToken(),
 		...given,
+		...(given.ca && { ca: readAuthority(given.ca) }),
 	};
 	parseGatewayUrl(settings.gateway);
 	const sdk = findModdableSdk();

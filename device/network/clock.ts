@@ -1,17 +1,32 @@
 /**
- * Sets the wall clock from a time server. A board wakes in 1970: until the first answer a state report's timestamp says so.
+ * The wall clock. A chip without a battery starts in 1970, where no certificate is valid yet: this clock starts at the later
+ * of the image's build time and the time last stored, so that a gateway can be reached over TLS before a time server has
+ * answered, or where there is none. A time server corrects it, in either direction.
  */
 
 import Timer from "timer";
 import type { System, TimePart, TimeQuery } from "../host.js";
+import type { Settings } from "../settings.js";
 
 const retryMs = 60_000;
 /** A crystal of 20 ppm drifts by half a second in this time. */
 const resyncMs = 6 * 3_600_000;
+/**
+ * At most one write an hour: 8,760 a year of 64 bytes each (NVS: an entry and its text) fill 139 sectors of flash, each of
+ * which bears 100,000 erasures.
+ */
+const storeIntervalSeconds = 3600;
+/** 2025-01-01: an earlier time was never set. */
+const earliestSeconds = 1_735_689_600;
+/** The last second that 32 bits without a sign hold, in 2106. */
+const latestSeconds = 0xffff_ffff;
 
 export interface ClockOptions {
 	readonly part: TimePart;
 	readonly system: System;
+	/** The time server; undefined: the host's default. */
+	readonly server: string | undefined;
+	readonly settings: Pick<Settings, "number" | "remember">;
 }
 
 export class Clock {
@@ -19,8 +34,13 @@ export class Clock {
 	#query: TimeQuery | undefined;
 	#timer: Timer | undefined;
 
+	/** Sets the clock, unless it is later already: a restart by software does not stop the chip's. */
 	constructor(options: ClockOptions) {
 		this.#options = options;
+		const { system } = options;
+		const startSeconds = Math.max(system.buildTime, this.#storedSeconds);
+		if (startSeconds > nowSeconds()) system.setTime(startSeconds);
+		Timer.repeat(() => this.#storeHourly(), storeIntervalSeconds * 1000);
 	}
 
 	/** There is a network: asks for the time, now and every few hours. */
@@ -36,13 +56,30 @@ export class Clock {
 		this.#timer = undefined;
 	}
 
+	/** Hands the time to the settings; before a restart that is wanted. */
+	store(): void {
+		const seconds = nowSeconds();
+		if (seconds >= earliestSeconds && seconds <= latestSeconds)
+			this.#options.settings.remember("clock", seconds);
+	}
+
+	get #storedSeconds(): number {
+		return this.#options.settings.number("clock", earliestSeconds, latestSeconds, 0);
+	}
+
+	#storeHourly(): void {
+		if (Math.abs(nowSeconds() - this.#storedSeconds) >= storeIntervalSeconds) this.store();
+	}
+
 	#ask(): void {
-		const { part, system } = this.#options;
+		const { part, system, server } = this.#options;
 		try {
 			this.#query = new part({
+				server,
 				onTime: (seconds) => {
 					this.#query = undefined;
 					if (seconds !== undefined) system.setTime(seconds);
+					this.#storeHourly();
 					this.#plan(seconds === undefined ? retryMs : resyncMs);
 				},
 			});
@@ -59,4 +96,8 @@ export class Clock {
 			this.#ask();
 		}, delayMs);
 	}
+}
+
+function nowSeconds(): number {
+	return Math.floor(Date.now() / 1000);
 }

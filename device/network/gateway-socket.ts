@@ -5,7 +5,8 @@
  */
 
 import Timer from "timer";
-import type { ResolverPart, WebSocketClient, WebSocketPart } from "../host.js";
+import type { ResolverPart, SecureWebSocketPart, WebSocketClient } from "../host.js";
+import { type ConnectionEnd, endOfClose, endOfRefusal, failed } from "./connection-end.js";
 import type { GatewayUrl } from "./gateway-url.js";
 import { LookupTicket } from "./lookup.js";
 
@@ -25,7 +26,9 @@ const smallestFragmentBytes = 32;
 const opcode = Object.freeze({ close: 8, ping: 9 });
 
 export interface GatewaySocketOptions {
-	readonly part: WebSocketPart;
+	readonly part: SecureWebSocketPart;
+	/** For `wss`: the gateway's certificate authority, its DER in base64. */
+	readonly certificate: string | undefined;
 	readonly dns: ResolverPart;
 	readonly url: GatewayUrl;
 	readonly headers: Iterable<readonly [string, string]>;
@@ -35,7 +38,7 @@ export interface GatewaySocketOptions {
 	/** Nothing waits to be sent any more. */
 	readonly onDrained: () => void;
 	/** The connection ended, or never came to be. */
-	readonly onClosed: (reason: string) => void;
+	readonly onClosed: (end: ConnectionEnd) => void;
 }
 
 export class GatewaySocket {
@@ -45,7 +48,8 @@ export class GatewaySocket {
 	#client: WebSocketClient | undefined;
 	#isClosed = false;
 	#isOpen = false;
-	#closeReason: string | undefined;
+	/** What the gateway said of the end that is to come. */
+	#announcedEnd: ConnectionEnd | undefined;
 
 	#writableBytes = 0;
 	readonly #outgoing: ArrayBuffer[] = [];
@@ -61,32 +65,36 @@ export class GatewaySocket {
 
 	constructor(options: GatewaySocketOptions) {
 		this.#options = options;
-		const { part, url, dns } = options;
+		const { part, certificate, url, dns } = options;
 		this.#ticket = new LookupTicket(dns);
 		this.#client = new part({
 			host: `${url.host}:${url.port}`,
 			port: url.port,
 			path: url.path,
 			headers: options.headers,
+			certificate,
 			dns: this.#ticket,
 			onReadable: (byteCount, { more, binary }) =>
 				this.#guard(() => this.#onReadable(byteCount, more, binary)),
 			onWritable: (byteCount) => this.#guard(() => this.#onWritable(byteCount)),
 			onControl: (code, payload) => this.#guard(() => this.#onControl(code, payload)),
-			onClose: () => this.#end(this.#closeReason ?? "the gateway closed the connection"),
-			onError: () => this.#end(this.#closeReason ?? "the connection failed"),
+			onRefused: (status, retryAfterSeconds) => {
+				this.#announcedEnd = endOfRefusal(status, retryAfterSeconds);
+			},
+			onClose: () => this.#fail(),
+			onError: () => this.#fail(),
 		});
-		this.#connectTimer = Timer.set(() => this.#end("the gateway did not answer in time"), connectTimeoutMs);
+		this.#connectTimer = Timer.set(() => this.#fail("the gateway did not answer in time"), connectTimeoutMs);
 	}
 
 	/** Whether a message handed to `send` now goes out at once. */
 	get isDrained(): boolean {
-		return this.#isOpen && this.#outgoing.length === 0;
+		return this.#canSend && this.#outgoing.length === 0;
 	}
 
 	/** Queues a text message; it is lost where the connection is not open, or where too much waits already. */
 	send(text: string): void {
-		if (!this.#isOpen) return;
+		if (!this.#canSend) return;
 		const message = ArrayBuffer.fromString(text);
 		if (this.#outgoingBytes + message.byteLength > longestQueueBytes) return;
 		this.#outgoing.push(message);
@@ -96,7 +104,7 @@ export class GatewaySocket {
 
 	/** Ends the connection; onClosed is not called. */
 	close(): void {
-		if (this.#isOpen && this.#writableBytes > 0 && this.#sentBytes === 0) {
+		if (this.#canSend && this.#writableBytes > 0 && this.#sentBytes === 0) {
 			// 1000, Normal Closure. A peer that is gone need not hear it.
 			this.#guard(() => this.#client?.write(Uint8Array.of(1000 >> 8, 1000 & 0xff), { opcode: opcode.close }));
 		}
@@ -105,9 +113,9 @@ export class GatewaySocket {
 
 	#onReadable(byteCount: number, more: boolean, binary: boolean): void {
 		this.#heard();
-		if (binary) return this.#end("the gateway sent a binary frame");
+		if (binary) return this.#fail("the gateway sent a binary frame");
 		this.#incomingBytes += byteCount;
-		if (this.#incomingBytes > longestMessageBytes) return this.#end("the gateway sent too long a message");
+		if (this.#incomingBytes > longestMessageBytes) return this.#fail("the gateway sent too long a message");
 		if (byteCount > 0 && this.#client) this.#incoming.push(this.#client.read(byteCount));
 		if (more) return;
 		const bytes = joined(this.#incoming, this.#incomingBytes);
@@ -117,8 +125,8 @@ export class GatewaySocket {
 		try {
 			message = JSON.parse(String.fromArrayBuffer(bytes));
 		} catch {
-			// The SDK's TCP has been seen to lose segments: what follows on this connection cannot be trusted either.
-			return this.#end("the gateway sent what is not JSON");
+			// The host's TCP may have lost bytes (the SDK's does): what follows on this connection cannot be trusted either.
+			return this.#fail("the gateway sent what is not JSON");
 		}
 		this.#options.onMessage(message);
 	}
@@ -141,14 +149,13 @@ export class GatewaySocket {
 		const bytes = new Uint8Array(payload);
 		const high = bytes[0];
 		const low = bytes[1];
-		const number = high === undefined || low === undefined ? "no code" : String((high << 8) | low);
-		this.#closeReason = `the gateway closed the connection with ${number}`;
+		this.#announcedEnd = endOfClose(high === undefined || low === undefined ? undefined : (high << 8) | low);
 	}
 
 	#pump(): void {
 		for (;;) {
 			const message = this.#outgoing[0];
-			if (!message || !this.#client) return;
+			if (!message || !this.#client || !this.#canSend) return;
 			const remaining = message.byteLength - this.#sentBytes;
 			const count = Math.min(remaining, this.#writableBytes);
 			if (count < remaining && count < smallestFragmentBytes) return;
@@ -172,8 +179,8 @@ export class GatewaySocket {
 
 	#onSilence(): void {
 		this.#silences += 1;
-		if (this.#silences >= silencesUntilLost) return this.#end("nothing was heard for 45 s");
-		if (this.#writableBytes > smallestFragmentBytes && this.#client)
+		if (this.#silences >= silencesUntilLost) return this.#fail("nothing was heard for 45 s");
+		if (this.#canSend && this.#writableBytes > smallestFragmentBytes && this.#client)
 			this.#writableBytes = this.#client.write(new Uint8Array(0), { opcode: opcode.ping });
 	}
 
@@ -182,14 +189,29 @@ export class GatewaySocket {
 		try {
 			action();
 		} catch (error) {
-			this.#end(`the connection failed: ${error}`);
+			// The SDK's client throws errors without a message.
+			const isTelling = error instanceof Error && error.message !== "";
+			this.#fail(isTelling ? `the connection failed: ${error}` : undefined);
 		}
 	}
 
-	#end(reason: string): void {
+	/** Whether the gateway still takes messages. After its close frame the SDK's client throws at each. */
+	get #canSend(): boolean {
+		return this.#isOpen && this.#announcedEnd === undefined;
+	}
+
+	/** @param reason undefined: the host gave none */
+	#fail(reason?: string): void {
 		if (this.#isClosed) return;
+		const end = this.#announcedEnd ?? failed(reason ?? this.#likelyReason());
 		this.#release();
-		this.#options.onClosed(reason);
+		this.#options.onClosed(end);
+	}
+
+	#likelyReason(): string {
+		const { host, port } = this.#options.url;
+		if (this.#ticket.hasFailed) return `the name ${host} was not found`;
+		return this.#isOpen ? "the connection was lost" : `no connection to ${host}:${port}`;
 	}
 
 	#release(): void {

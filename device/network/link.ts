@@ -6,18 +6,21 @@
 import Timer from "timer";
 import type { Host } from "../host.js";
 import { Backoff } from "./backoff.js";
+import { type ConnectionEnd, failed } from "./connection-end.js";
 import { GatewaySocket } from "./gateway-socket.js";
 import type { GatewayUrl } from "./gateway-url.js";
 
 /** The retries are counted anew once a connection has held this long. */
 const provenAfterMs = 30_000;
 
-/** `failed`: all retries of a round are used up; the next round follows by itself. */
+/** `failed`: all retries of a round are used up, or the gateway refused the token; the next try follows by itself. */
 export type LinkState = "offline" | "connecting" | "connected" | "failed";
 
 export interface LinkOptions {
 	readonly network: Host["network"];
 	readonly url: GatewayUrl;
+	/** For `wss`: the gateway's certificate authority, its DER in base64. */
+	readonly certificate: string | undefined;
 	readonly headers: Iterable<readonly [string, string]>;
 	readonly onStateChanged: (state: LinkState) => void;
 	readonly onMessage: (message: unknown) => void;
@@ -65,6 +68,7 @@ export class Link {
 	hurry(): void {
 		if (!this.#backoff.isWaiting) return;
 		this.#backoff.reset();
+		this.#setState("connecting");
 		this.#connect();
 	}
 
@@ -74,11 +78,13 @@ export class Link {
 	}
 
 	#connect(): void {
-		const { network, url, headers, onMessage, onDrained } = this.#options;
-		this.#setState("connecting");
+		const { network, url, certificate, headers, onMessage, onDrained } = this.#options;
+		// What has failed shows as failed until a try has another outcome.
+		if (this.#state !== "failed") this.#setState("connecting");
 		try {
 			this.#socket = new GatewaySocket({
 				part: url.isSecure ? network.wss : network.ws,
+				certificate,
 				dns: network.dns,
 				url,
 				headers,
@@ -88,19 +94,28 @@ export class Link {
 					this.#provenTimer = Timer.set(() => this.#backoff.reset(), provenAfterMs);
 					this.#setState("connected");
 				},
-				onClosed: (reason) => this.#lost(reason),
+				onClosed: (end) => this.#lost(end),
 			});
 		} catch (error) {
 			// No memory for a socket, say. This runs in a timer, where an exception is a restart.
-			this.#lost(`no connection could be begun: ${error}`);
+			this.#lost(failed(`no connection could be begun: ${error}`));
 		}
 	}
 
-	#lost(reason: string): void {
-		trace(`gateway: ${reason}\n`);
+	#lost(end: ConnectionEnd): void {
+		trace(`gateway: ${end.reason}\n`);
 		this.#drop();
-		this.#setState("connecting");
-		this.#backoff.failed();
+		this.#setState(end.kind === "refused" ? "failed" : "connecting");
+		switch (end.kind) {
+			case "failed":
+				return this.#backoff.failed();
+			case "closed":
+				return this.#backoff.ended();
+			case "busy":
+				return this.#backoff.pause(end.waitMs);
+			case "refused":
+				return this.#backoff.refused();
+		}
 	}
 
 	#drop(): void {

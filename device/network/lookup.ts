@@ -10,6 +10,8 @@ import type { ResolveOptions, Resolver, ResolverPart } from "../host.js";
 /** Handed to a client as its `dns`; the owner sets `isCancelled`, and the client never hears of the answer. */
 export class LookupTicket {
 	isCancelled = false;
+	/** The name was not found, which the clients do not tell from other errors. */
+	hasFailed = false;
 	readonly io = Lookup;
 	readonly dns: ResolverPart;
 
@@ -35,6 +37,7 @@ class Lookup implements Resolver {
 				if (!ticket.isCancelled) options.onResolved(host, address);
 			},
 			onError: () => {
+				ticket.hasFailed = true;
 				if (!ticket.isCancelled) options.onError();
 			},
 		});

@@ -4,7 +4,7 @@
  */
 
 import Timer from "timer";
-import type { WiFi, WiFiPart } from "../host.js";
+import type { WiFi, WiFiPart, WiFiReason } from "../host.js";
 import { Backoff } from "./backoff.js";
 
 const attemptTimeoutMs = 20_000;
@@ -12,7 +12,7 @@ const attemptTimeoutMs = 20_000;
 const usable = 500;
 const provenAfterMs = 30_000;
 
-/** `failed`: all retries of a round are used up; the next round follows by itself. */
+/** `failed`: all retries of a round are used up, or the password was refused; the next try follows by itself. */
 export type WiFiState = "connecting" | "connected" | "failed";
 
 export interface WiFiStationOptions {
@@ -20,6 +20,8 @@ export interface WiFiStationOptions {
 	readonly ssid: string;
 	/** Empty for an open network. */
 	readonly password: string;
+	/** What a DHCP server is told. */
+	readonly hostname: string;
 	readonly onStateChanged: (state: WiFiState) => void;
 }
 
@@ -28,6 +30,7 @@ export class WiFiStation {
 	readonly #wifi: WiFi;
 	readonly #backoff: Backoff;
 	#state: WiFiState = "connecting";
+	#hasConnected = false;
 	#attemptTimer: Timer | undefined;
 	#provenTimer: Timer | undefined;
 
@@ -40,6 +43,11 @@ export class WiFiStation {
 		this.#wifi = new options.part({
 			onChanged: () => this.#onChanged(),
 		});
+		try {
+			this.#wifi.configure({ hostname: options.hostname });
+		} catch (error) {
+			trace(`Wi-Fi: no host name: ${error}\n`);
+		}
 	}
 
 	/** Begins to connect. */
@@ -72,11 +80,13 @@ export class WiFiStation {
 	hurry(): void {
 		if (!this.#backoff.isWaiting) return;
 		this.#backoff.reset();
+		this.#setState("connecting");
 		this.#attempt();
 	}
 
 	#attempt(): void {
-		this.#setState("connecting");
+		// What has failed shows as failed until a try has another outcome.
+		if (this.#state !== "failed") this.#setState("connecting");
 		this.#attemptTimer = Timer.set(() => this.#onAttemptFailed(), attemptTimeoutMs);
 		const { ssid, password } = this.#options;
 		try {
@@ -91,6 +101,7 @@ export class WiFiStation {
 		const connection = this.#wifi.connection;
 		if (connection >= usable) {
 			this.#clearTimers();
+			this.#hasConnected = true;
 			this.#provenTimer = Timer.set(() => this.#backoff.reset(), provenAfterMs);
 			this.#setState("connected");
 		} else if (connection <= 200 && !this.#backoff.isWaiting) {
@@ -99,10 +110,22 @@ export class WiFiStation {
 	}
 
 	#onAttemptFailed(): void {
+		const { reason } = this.#wifi;
+		trace(`Wi-Fi: ${this.#describe(reason)}\n`);
 		this.#clearTimers();
 		this.#wifi.disconnect();
-		this.#setState("connecting");
-		this.#backoff.failed();
+		// A weak signal ends the handshake as a wrong password does: one that was right before is tried as often as ever.
+		const isRefused = reason === "wrong_password" && !this.#hasConnected;
+		this.#setState(isRefused ? "failed" : "connecting");
+		if (isRefused) this.#backoff.refused();
+		else this.#backoff.failed();
+	}
+
+	#describe(reason: WiFiReason | undefined): string {
+		const { ssid } = this.#options;
+		if (reason === "wrong_password") return `the access point "${ssid}" refused the password`;
+		if (reason === "no_access_point") return `there is no access point "${ssid}" in reach`;
+		return `no connection to "${ssid}"`;
 	}
 
 	#clearTimers(): void {

@@ -1,11 +1,19 @@
-/** The ambient light sensor of the PROTO-1: 12 raw bits, smoothed, so that lamps on mains do not flicker in a report. */
+/**
+ * The ambient light sensor of the PROTO-1: 12 raw bits, low-pass filtered, so that mains flicker does not show in reports.
+ *
+ * The filter works in whole 64ths of a count. In floating point it would approach darkness without end, down to subnormal
+ * numbers, which XS's Math.round does not round; a report that holds one is not valid.
+ */
 
 import Timer from "timer";
 import type { AnalogInput, Host } from "../host.js";
 
 const sampleMs = 100;
-/** The share of a new sample: three quarters of a step show within 0.5 s. */
-const smoothing = 0.25;
+const highestLevel = 4095;
+/** 64ths of a count. */
+const fractionBits = 6;
+/** A new sample counts for a quarter: three quarters of a step show within 0.5 s. */
+const smoothingBits = 2;
 
 export interface AmbientLightOptions {
 	readonly part: NonNullable<Host["peripheral"]["ambientLight"]>;
@@ -13,24 +21,29 @@ export interface AmbientLightOptions {
 
 export class AmbientLight {
 	readonly #input: AnalogInput;
-	#level = 0;
+	/** In 64ths of a count; undefined until the converter has answered once. */
+	#filtered: number | undefined;
 
 	constructor(options: AmbientLightOptions) {
 		this.#input = new options.part({});
-		this.#level = this.#sample();
-		Timer.repeat(() => {
-			this.#level += (this.#sample() - this.#level) * smoothing;
-		}, sampleMs);
+		this.#sample();
+		Timer.repeat(() => this.#sample(), sampleMs);
 	}
 
 	/** 0 to 4095. */
 	get level(): number {
-		return Math.round(this.#level);
+		const half = 1 << (fractionBits - 1);
+		return ((this.#filtered ?? 0) + half) >> fractionBits;
 	}
 
-	/** @returns the level that was there before where the converter fails: its driver returns nothing then */
-	#sample(): number {
-		const sample = (this.#input.read() * 4095) / (2 ** this.#input.resolution - 1);
-		return Number.isNaN(sample) ? this.#level : sample;
+	/** A sample that the converter fails to take leaves the level as it is. */
+	#sample(): void {
+		const share = Number(this.#input.read()) / (2 ** this.#input.resolution - 1);
+		if (Number.isNaN(share)) return;
+		const level = Math.max(0, Math.min(1, share)) * highestLevel;
+		const sample = (level * (1 << fractionBits)) | 0;
+		// A steady sample is reached to within 3/64, so the rounded level is exact.
+		this.#filtered =
+			this.#filtered === undefined ? sample : this.#filtered + ((sample - this.#filtered) >> smoothingBits);
 	}
 }

@@ -27,6 +27,8 @@ export interface AudioOptions {
 	readonly now: () => number;
 	/** 0 to 100. */
 	readonly volume: number;
+	/** 1 to 100: where a mute goes back to, if `volume` is 0. */
+	readonly audibleVolume: number;
 	/** Volume, player state or track changed. */
 	readonly onChanged: () => void;
 }
@@ -40,8 +42,10 @@ export class Audio {
 	readonly #silence = new Uint8Array(1024);
 
 	#volume: number;
-	/** What `toggleMute` goes back to. */
+	/** The last volume that was not 0. */
 	#audibleVolume: number;
+	/** Whether the volume is 0 because it was muted, not because it was turned down step by step. */
+	#isMuted: boolean;
 
 	#state: PlayerState = "idle";
 	#chime: Chime | undefined;
@@ -63,7 +67,8 @@ export class Audio {
 		this.#now = options.now;
 		this.#onChanged = options.onChanged;
 		this.#volume = options.volume;
-		this.#audibleVolume = options.volume || 50;
+		this.#audibleVolume = options.volume || options.audibleVolume;
+		this.#isMuted = options.volume === 0;
 		this.#codec.volume = options.volume;
 	}
 
@@ -86,16 +91,28 @@ export class Audio {
 	}
 
 	set volume(volume: number) {
-		if (this.#volume === volume) return;
-		this.#volume = volume;
-		if (volume > 0) this.#audibleVolume = volume;
-		this.#codec.volume = volume;
-		this.#onChanged();
+		this.#isMuted = volume === 0;
+		this.#setVolume(volume);
+	}
+
+	/** 1 to 100: the last volume that was not 0. */
+	get audibleVolume(): number {
+		return this.#audibleVolume;
 	}
 
 	/** Between 0 and the volume before. */
 	toggleMute(): void {
 		this.volume = this.#volume === 0 ? this.#audibleVolume : 0;
+	}
+
+	/**
+	 * Turns the volume up or down. While muted (by button or by set_volume 0) the step goes from the volume before the mute
+	 * and ends the mute, as on other speakers. From a volume that was turned down to 0 step by step it goes on from 0.
+	 */
+	changeVolume(by: number): void {
+		const from = this.#isMuted ? this.#audibleVolume : this.#volume;
+		this.#isMuted = false;
+		this.#setVolume(Math.max(0, Math.min(100, from + by)));
 	}
 
 	/** Plays a chime from its beginning, whatever played before. */
@@ -118,8 +135,12 @@ export class Audio {
 		this.#begin(this.#startedAtByte);
 	}
 
-	/** For good: an update begins. */
+	/**
+	 * For good: an update begins. The codec is asked whether it answers, since the new firmware has to be as well as this one
+	 * (update/probation.ts).
+	 */
 	stop(): void {
+		this.#codec.check();
 		if (this.#state !== "playing" && this.#state !== "paused") return;
 		this.#fadeOut();
 		this.#chime = undefined;
@@ -131,6 +152,14 @@ export class Audio {
 		if (this.#state === "playing") this.pause();
 		else if (this.#state === "paused") this.resume();
 		else this.play("startup");
+	}
+
+	#setVolume(volume: number): void {
+		if (this.#volume === volume) return;
+		this.#volume = volume;
+		if (volume > 0) this.#audibleVolume = volume;
+		this.#codec.volume = volume;
+		this.#onChanged();
 	}
 
 	#begin(fromByte: number): void {

@@ -1,6 +1,6 @@
 /**
  * The four buttons, debounced: a contact bounces for milliseconds and the host coalesces edges, so the level that counts
- * is the one that has stood for 20 ms.
+ * is the one that has stood for 20 ms. An input tells of edges only, so the level at start is read.
  */
 
 import Timer from "timer";
@@ -11,6 +11,7 @@ const debounceMs = 20;
 
 export interface ButtonsOptions {
 	readonly parts: Host["peripheral"]["button"];
+	/** Not of a button that is held while the board starts. */
 	readonly onPressed: (name: ButtonName) => void;
 	/** A button was pressed or let go. */
 	readonly onChanged: () => void;
@@ -41,18 +42,22 @@ export class Buttons {
 	#watch(name: ButtonName, options: ButtonsOptions): void {
 		const part = options.parts[name];
 		let timer: Timer | undefined;
-		const input: DigitalInput = new part({
-			onReadable: () => {
-				Timer.clear(timer);
-				timer = Timer.set(() => {
-					timer = undefined;
-					const isPressed = input.read() === 1;
-					if (this.#pressed[name] === isPressed) return;
-					this.#pressed[name] = isPressed;
-					if (isPressed) options.onPressed(name);
-					options.onChanged();
-				}, debounceMs);
-			},
-		});
+		const settle = () => {
+			const triggers = !isHeldAtStart;
+			isHeldAtStart = false;
+			const isPressed = input.read() === 1;
+			if (this.#pressed[name] === isPressed) return;
+			this.#pressed[name] = isPressed;
+			if (isPressed && triggers) options.onPressed(name);
+			options.onChanged();
+		};
+		const debounce = () => {
+			Timer.clear(timer);
+			timer = Timer.set(settle, debounceMs);
+		};
+		const input: DigitalInput = new part({ onReadable: debounce });
+		// A button that is held while the board starts is reported, and triggers nothing.
+		let isHeldAtStart = input.read() === 1;
+		if (isHeldAtStart) debounce();
 	}
 }

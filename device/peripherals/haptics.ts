@@ -6,26 +6,25 @@ import type { Host, PulseWidth } from "../host.js";
 /** The share of full power at which a coin motor starts to turn. */
 const startingPower = 0.25;
 
-/** Long enough for a coin motor to reach its speed, short enough to be one tap. */
+/** Long enough for a coin motor to slow down, short enough to be one tap. */
 const pulseMs = 50;
 
 export interface HapticsOptions {
 	readonly part: NonNullable<Host["peripheral"]["haptics"]>;
-	/** 0 (off) to 100 (max). */
-	readonly intensity: number;
 	readonly onChanged: () => void;
 }
 
 export class Haptics {
 	readonly #output: PulseWidth;
 	readonly #onChanged: () => void;
-	#intensity: number;
+	/** Not remembered over a restart: a motor that starts with the board can pull its supply down, and restart it again. */
+	#intensity = 0;
+	/** Set while a pulse lasts. */
 	#pulseTimer: Timer | undefined;
 
 	constructor(options: HapticsOptions) {
 		this.#output = new options.part({});
 		this.#onChanged = options.onChanged;
-		this.#intensity = options.intensity;
 		this.#drive();
 	}
 
@@ -37,22 +36,29 @@ export class Haptics {
 	set intensity(intensity: number) {
 		if (this.#intensity === intensity) return;
 		this.#intensity = intensity;
-		this.#drive();
+		this.#endPulse();
 		this.#onChanged();
 	}
 
-	/** One tap at full power, as an answer to a touch; the intensity stays what it is. */
+	/**
+	 * One tap, as an answer to a touch, at the set intensity and none at 0. As the motor already runs at that intensity,
+	 * the tap is a short pause: it is felt, and never needs more power than was set.
+	 */
 	pulse(): void {
+		if (this.#intensity === 0) return;
 		Timer.clear(this.#pulseTimer);
-		this.#pulseTimer = Timer.set(() => {
-			this.#pulseTimer = undefined;
-			this.#drive();
-		}, pulseMs);
+		this.#pulseTimer = Timer.set(() => this.#endPulse(), pulseMs);
+		this.#drive();
+	}
+
+	#endPulse(): void {
+		Timer.clear(this.#pulseTimer);
+		this.#pulseTimer = undefined;
 		this.#drive();
 	}
 
 	#drive(): void {
-		const share = this.#pulseTimer ? 1 : this.#intensity / 100;
+		const share = this.#pulseTimer ? 0 : this.#intensity / 100;
 		const power = share === 0 ? 0 : startingPower + (1 - startingPower) * share;
 		this.#output.write(Math.round(power * (2 ** this.#output.resolution - 1)));
 	}

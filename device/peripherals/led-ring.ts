@@ -21,7 +21,7 @@ export interface LedRingOptions {
 	readonly now: () => number;
 	/** 0 to 1. */
 	readonly brightness: number;
-	/** State or brightness changed. */
+	/** State or brightness changed, or a preset was set. */
 	readonly onChanged: () => void;
 }
 
@@ -85,10 +85,14 @@ export class LedRing {
 		return this.#isUpdating;
 	}
 
-	/** What a person asked for; it stands until the connection's state next changes. */
+	/**
+	 * What a person asked for; it stands until the connection's state next changes. It is reported even where it shows
+	 * already: a state report answers every set_led (interface specification, section 3.3).
+	 */
 	preset(preset: LedPreset): void {
 		this.#command = stateOfPreset[preset];
 		this.#choose();
+		this.#onChanged();
 	}
 
 	#choose(): void {

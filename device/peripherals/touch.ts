@@ -23,14 +23,16 @@ export interface TouchOptions {
 export class Touch {
 	readonly #pad: TouchPad;
 	readonly #onChanged: (isActive: boolean) => void;
-	#baseline: number;
+	/** As measured last: a read that fails leaves it as it is. */
+	#count = 0;
+	#baseline = 0;
 	#isActive = false;
 	#activeSamples = 0;
 
 	constructor(options: TouchOptions) {
 		this.#pad = new options.part({});
 		this.#onChanged = options.onChanged;
-		this.#baseline = this.#pad.read();
+		this.#sample();
 		Timer.repeat(() => this.#sample(), sampleMs);
 	}
 
@@ -39,17 +41,19 @@ export class Touch {
 	}
 
 	#sample(): void {
-		const value = this.#pad.read();
-		const rise = value - this.#baseline;
+		this.#count = this.#pad.read() || this.#count;
+		// Without a first count to start from, the next one would look like a finger.
+		this.#baseline ||= this.#count;
+		const rise = this.#count - this.#baseline;
 		if (!this.#isActive) {
 			if (rise > this.#baseline * pressedShare) return this.#set(true);
 			// Downwards at once: the pad was touched when the device started.
-			this.#baseline = rise < 0 ? value : this.#baseline + rise * baselineFollows;
+			this.#baseline = rise < 0 ? this.#count : this.#baseline + rise * baselineFollows;
 			return;
 		}
 		this.#activeSamples += 1;
-		if (this.#activeSamples >= longestTouchSamples) this.#baseline = value;
-		if (value - this.#baseline < this.#baseline * releasedShare) this.#set(false);
+		if (this.#activeSamples >= longestTouchSamples) this.#baseline = this.#count;
+		if (this.#count - this.#baseline < this.#baseline * releasedShare) this.#set(false);
 	}
 
 	#set(isActive: boolean): void {

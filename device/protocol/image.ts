@@ -19,7 +19,7 @@ export const imageLayout = Object.freeze({
 	magic: 0xe9,
 	segmentCountOffset: 0x01,
 	chipIdOffset: 0x0c,
-	/** 1: the image's last 32 bytes are the SHA-256 of those before. */
+	/** Not 0: the SHA-256 of all bytes up to and including the checksum stands right behind it. */
 	hasDigestOffset: 0x17,
 	headerBytes: 24,
 	segmentHeaderBytes: 8,
@@ -61,6 +61,16 @@ export const ownDescriptor = Object.freeze({
 	sizeOffset: 0x124,
 	model: field(0x128, 16),
 	version: field(0x138, 32),
+	/** u32 of `imageFlags`; those not named there are 0. */
+	flagsOffset: 0x158,
+	/** When the image was built: seconds since 1970 in 32 bits without a sign; 0: not known. */
+	buildTimeOffset: 0x15c,
+});
+
+/** What our descriptor says of the build, a bit each. */
+export const imageFlags = Object.freeze({
+	/** Network, gateway or token may be compiled in: a build by mcconfig alone. */
+	hasSettings: 1,
 });
 
 /** Header, first segment's header and both descriptors: what says which image it is. */

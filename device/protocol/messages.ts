@@ -54,7 +54,7 @@ export const commands = Object.freeze({
 	set_haptics: only("PROTO-1", object({ command: oneOf("set_haptics"), value: percent })),
 	start_ota: object({
 		command: oneOf("start_ota"),
-		url: formed(2048, "^https?://[^\\s/]+", "an http or https address"),
+		url: formed(2048, "^https?://[^\\s/]\\S*$", "an http or https address"),
 		cert_pem: optional(text(16_384)),
 	}),
 });

@@ -1,5 +1,5 @@
 /**
- * One connection to the firmware's server, with what the SDK's HTTP client lacks: it notices silence, calls off a name
+ * One connection to the firmware's server, with what the SDK's HTTP client lacks: it notices silence, cancels a name
  * look-up when it is closed, lets no exception out of a callback (on a board that is a restart), and is silent once it has
  * ended. It fills the caller's buffer; nothing is allocated for a body.
  */
@@ -8,8 +8,8 @@ import Timer from "timer";
 import type { HttpClient, HttpRequest, ResolverOption } from "../host.js";
 import type { FirmwareUrl } from "./firmware-url.js";
 
-/** Without a byte for so long the connection counts as lost. */
-const silenceMs = 30_000;
+/** Without a byte for this long, a connection that has not answered yet counts as lost: a TLS handshake takes seconds. */
+const firstAnswerMs = 30_000;
 
 /** A way to the resolver that can be cut (network/lookup.ts). */
 export interface CancellableLookup extends ResolverOption {
@@ -26,8 +26,10 @@ export interface ConnectionOptions {
 	}) => HttpClient;
 	readonly lookup: CancellableLookup;
 	readonly url: FirmwareUrl;
+	/** Once the server has answered, the connection counts as lost after this long without a byte of what was asked for. */
+	readonly stallMs: number;
 	readonly onHeaders: (status: number, headers: ReadonlyMap<string, string>) => void;
-	/** So many bytes can be read. */
+	/** `byteCount` bytes can be read. */
 	readonly onReadable: (byteCount: number) => void;
 	/** The answer is whole; ask next in a later turn, which is when this is called. */
 	readonly onAnswered: () => void;
@@ -39,7 +41,10 @@ export class Connection {
 	readonly #options: ConnectionOptions;
 	#client: HttpClient | undefined;
 	#request: HttpRequest | undefined;
+	#limitMs = firstAnswerMs;
 	#silenceTimer: Timer | undefined;
+	/** Runs for the second half of the limit. */
+	#lossTimer: Timer | undefined;
 	#answeredTimer: Timer | undefined;
 	#hasHeard = false;
 	#isClosed = false;
@@ -47,7 +52,7 @@ export class Connection {
 	constructor(options: ConnectionOptions) {
 		this.#options = options;
 		const { url, lookup, connect } = options;
-		this.#silenceTimer = Timer.repeat(() => this.#lose("nothing came for 30 s"), silenceMs);
+		this.#silenceTimer = Timer.repeat(() => this.#onSilence(), this.#limitMs / 2);
 		try {
 			const client = connect({
 				host: `${url.host}:${url.port}`,
@@ -77,6 +82,7 @@ export class Connection {
 				onHeaders: (status, fields) =>
 					this.#guard(() => {
 						this.#hasHeard = true;
+						this.#limitMs = this.#options.stallMs;
 						this.#options.onHeaders(status, fields);
 					}),
 				onReadable: (byteCount) => this.#guard(() => this.#options.onReadable(byteCount)),
@@ -104,8 +110,10 @@ export class Connection {
 		this.#isClosed = true;
 		this.#options.lookup.isCancelled = true;
 		Timer.clear(this.#silenceTimer);
+		Timer.clear(this.#lossTimer);
 		Timer.clear(this.#answeredTimer);
 		this.#silenceTimer = undefined;
+		this.#lossTimer = undefined;
 		this.#answeredTimer = undefined;
 		this.#request = undefined;
 		try {
@@ -117,7 +125,18 @@ export class Connection {
 	}
 
 	#heard(): void {
-		if (this.#silenceTimer) Timer.schedule(this.#silenceTimer, silenceMs, silenceMs);
+		Timer.clear(this.#lossTimer);
+		this.#lossTimer = undefined;
+		const halfMs = this.#limitMs / 2;
+		if (this.#silenceTimer) Timer.schedule(this.#silenceTimer, halfMs, halfMs);
+	}
+
+	/** In two halves: after a turn that took long, its own timer fires before the bytes that came meanwhile are told. */
+	#onSilence(): void {
+		this.#lossTimer ??= Timer.set(
+			() => this.#lose(`nothing came for ${this.#limitMs / 1000} s`),
+			this.#limitMs / 2,
+		);
 	}
 
 	#guard(action: () => void): void {

@@ -1,6 +1,6 @@
 /**
- * Fetches a firmware block by block, and hands on only blocks that are proven, in order, each once. The SDK's TCP has been
- * seen to lose segments without a word, connections break and servers restart: each costs a block, never the update, and
+ * Fetches a firmware block by block, and hands on only blocks that are proven, in order, each once. A host's TCP may lose
+ * bytes without an error (the SDK's does), connections break and servers restart: each costs a block, never the update, and
  * nothing is tried for ever.
  */
 
@@ -13,12 +13,24 @@ import { isBase64Of } from "./http-fields.js";
 
 /** What is asked for at a time, and what is in memory of a firmware. */
 export const blockBytes = 16 * 1024;
-/** Connections that may be lost before the update is. */
+/**
+ * What is handed on at a time, in a turn of its own: the smallest unit that flash erases. Erasing and writing it takes tens
+ * of milliseconds in which nothing else runs.
+ */
+const pieceBytes = 4 * 1024;
+/** Connections that may be lost before the update is. Counted from 0 again after one of the two below. */
 const mostDrops = 5;
+const progressBytes = 1024 * 1024;
+const progressMs = 30_000;
 /** How often a damaged block is fetched again. */
 const mostRefetches = 3;
 /** Before the first reconnection; each further one waits twice as long, drawn at random from the upper half. */
 const retryDelayMs = 1_000;
+/** A connection that stands still this long is dropped; twice as long after each drop, for lines with a long delay. */
+const stallMs = 2_000;
+const longestStallMs = 30_000;
+/** How long an update waits for the device's own connection without a byte of firmware in between. */
+const longestWaitMs = 600_000;
 
 export interface DownloadOptions {
 	readonly connect: ConnectionOptions["connect"];
@@ -29,8 +41,15 @@ export interface DownloadOptions {
 	readonly headers: Iterable<readonly [string, string]>;
 	/** Of `blockBytes`. It is this object's until the end. */
 	readonly buffer: Uint8Array;
-	/** A proven block, good until it returns, and how long the firmware is. What it throws ends the download. */
-	readonly onBlock: (block: Uint8Array, total: number) => void;
+	/** Monotonic milliseconds. */
+	readonly now: () => number;
+	/** Whether the device's connection to the gateway is open. While it is not, a lost download waits for it. */
+	readonly isOnline: () => boolean;
+	/**
+	 * The next piece of the firmware, proven: at most 4 KiB, at least the first 4 KiB of the image or all of it. It is good
+	 * until the call returns. `total` is the firmware's length in bytes. What it throws ends the download.
+	 */
+	readonly onPiece: (piece: Uint8Array, total: number) => void;
 	/** Undefined: everything was handed on. Else a sentence that says why not. */
 	readonly onEnd: (reason: string | undefined) => void;
 }
@@ -39,14 +58,18 @@ export class Download {
 	readonly #options: DownloadOptions;
 	#connection: Connection | undefined;
 	#retryTimer: Timer | undefined;
-	#settleTimer: Timer | undefined;
+	/** Runs while a block is handed on. */
+	#pieceTimer: Timer | undefined;
 	#known: Known | undefined;
 	#isOver = false;
 
 	/** Where the block begins that is fetched, or is to be fetched next. */
 	#offset = 0;
-	/** Bytes of the block before that are in the buffer, still to be proven and handed on. */
+	/** End of the previous block in the buffer, while some of it is still to be handed on; else 0. */
 	#waiting = 0;
+	/** What of that block was handed on. */
+	#handedOn = 0;
+	#isProven = false;
 	/** What the server said of that block. */
 	#waitingSha256: string | undefined;
 	/** Bytes of the next block in the buffer. */
@@ -58,21 +81,42 @@ export class Download {
 	#sha256: string | undefined;
 
 	#drops = 0;
+	/** Since the drops were last counted from 0: where that was, and how long blocks have been on their way. */
+	#countedFrom = 0;
+	#progressMs = 0;
+	/** When the last block was whole, or this connection was begun. */
+	#movedAtMs: number;
+	/** When the last block was whole, or the download began. */
+	#progressAtMs: number;
+	/** Set while the device's own connection is awaited. */
+	#waitTimer: Timer | undefined;
 	#refetches = 0;
 	/** What the server last said instead of bytes, and for which offset. */
 	#complaint: { readonly reason: string; readonly offset: number } | undefined;
 
 	constructor(options: DownloadOptions) {
 		this.#options = options;
+		this.#movedAtMs = options.now();
+		this.#progressAtMs = this.#movedAtMs;
+		this.#connect();
+	}
+
+	/** The device's connection to the gateway is open again. */
+	resume(): void {
+		if (!this.#waitTimer) return;
+		Timer.clear(this.#waitTimer);
+		this.#waitTimer = undefined;
 		this.#connect();
 	}
 
 	#connect(): void {
-		const { connect, createLookup, url } = this.#options;
+		const { connect, createLookup, url, now } = this.#options;
+		this.#movedAtMs = now();
 		this.#connection = new Connection({
 			connect,
 			lookup: createLookup(),
 			url,
+			stallMs: Math.min(longestStallMs, stallMs * 2 ** this.#drops),
 			onHeaders: (status, headers) => this.#onHeaders(status, headers),
 			onReadable: (byteCount) => this.#onReadable(byteCount),
 			onAnswered: () => this.#onAnswered(),
@@ -96,7 +140,7 @@ export class Download {
 	}
 
 	#onHeaders(status: number, headers: ReadonlyMap<string, string>): void {
-		if (!this.#settle()) return;
+		if (!this.#prove()) return;
 		const verdict = judge(status, headers, {
 			offset: this.#offset,
 			byteLength: blockBytes,
@@ -125,17 +169,24 @@ export class Download {
 			const room = isRepeated ? Math.min(blockBytes, this.#offset - this.#position) : blockBytes - start;
 			const count = Math.min(left, this.#end - this.#position, room);
 			if (count === 0) return this.#complain("The server sends more than it announced.");
-			this.#connection.read(buffer.subarray(start, start + count));
-			left -= count;
-			this.#position += count;
+			// The previous block makes room as it is handed on.
+			const free = this.#waiting === 0 ? blockBytes : this.#handedOn;
+			if (free <= start) {
+				if (!this.#handOn()) return;
+				continue;
+			}
+			const taken = Math.min(count, free - start);
+			this.#connection.read(buffer.subarray(start, start + taken));
+			left -= taken;
+			this.#position += taken;
 			if (isRepeated) continue;
-			this.#filled += count;
+			this.#filled += taken;
 			const { total, isInParts } = this.#known;
 			const isBlock = this.#filled === blockBytes || this.#position === total;
 			// A part waits for onAnswered: only then is it known to be whole.
 			if (!isBlock || isInParts) continue;
-			this.#blockEnds(undefined);
-			if (!this.#settle()) return;
+			if (!this.#endBlock(undefined)) return;
+			this.#pieceTimer ??= Timer.set(() => this.#onPieceTimer());
 		}
 	}
 
@@ -143,50 +194,83 @@ export class Download {
 		const known = this.#known;
 		if (!known || this.#position < this.#end) return this.#onLost("the server sent less than it announced");
 		if (!known.isInParts) return;
-		this.#blockEnds(this.#sha256);
+		if (!this.#endBlock(this.#sha256)) return;
 		// The next block is on its way while this one is proven and flash takes it. The SDK sends a request from a timer:
-		// hence one here, too.
+		// hence one here as well, set after that.
 		if (this.#offset < known.total) this.#ask();
-		this.#settleTimer = Timer.set(() => this.#settle());
+		this.#pieceTimer ??= Timer.set(() => this.#onPieceTimer());
 	}
 
-	#blockEnds(sha256: string | undefined): void {
+	/** The block is whole, and waits to be proven and handed on. @returns whether it is still wanted */
+	#endBlock(sha256: string | undefined): boolean {
+		while (this.#waiting > 0) if (!this.#handOn()) return false;
 		this.#waiting = this.#filled;
+		this.#handedOn = 0;
+		this.#isProven = false;
 		this.#waitingSha256 = sha256;
 		this.#offset += this.#filled;
 		this.#filled = 0;
+		return true;
 	}
 
-	/** Proves what waits and hands it on. @returns whether what is being fetched is still wanted */
-	#settle(): boolean {
-		Timer.clear(this.#settleTimer);
-		this.#settleTimer = undefined;
-		if (this.#waiting === 0) return !this.#isOver;
-		const block = this.#options.buffer.subarray(0, this.#waiting);
-		this.#waiting = 0;
-		if (!this.#isProven(block)) {
-			this.#offset -= block.byteLength;
-			this.#refetch();
-			return false;
-		}
-		this.#refetches = 0;
+	#onPieceTimer(): void {
+		this.#pieceTimer = undefined;
+		if (this.#handOn() && this.#waiting > 0) this.#pieceTimer = Timer.set(() => this.#onPieceTimer());
+	}
+
+	/** Hands on the next piece of the block that waits. @returns whether what is being fetched is still wanted */
+	#handOn(): boolean {
+		if (!this.#prove()) return false;
+		if (this.#waiting === 0) return true;
+		const { buffer, onPiece } = this.#options;
+		const piece = buffer.subarray(this.#handedOn, Math.min(this.#waiting, this.#handedOn + pieceBytes));
+		this.#handedOn += piece.byteLength;
+		const isWhole = this.#handedOn === this.#waiting;
+		if (isWhole) this.#waiting = 0;
 		const total = this.#known?.total ?? 0;
 		try {
-			this.#options.onBlock(block, total);
+			onPiece(piece, total);
 		} catch (error) {
 			this.#finish(error instanceof Error ? error.message : String(error));
 			return false;
 		}
-		if (this.#offset < total) return true;
+		if (isWhole) this.#onProgress();
+		if (!isWhole || this.#offset < total) return true;
 		this.#finish(undefined);
 		return false;
 	}
 
-	#isProven(block: Uint8Array): boolean {
+	/** Holds the block that waits against its digest, once. @returns whether what is being fetched is still wanted */
+	#prove(): boolean {
+		if (this.#waiting === 0 || this.#isProven) return !this.#isOver;
+		if (!this.#matchesDigest(this.#options.buffer.subarray(0, this.#waiting))) {
+			this.#offset -= this.#waiting;
+			this.#waiting = 0;
+			this.#refetch();
+			return false;
+		}
+		this.#isProven = true;
+		this.#refetches = 0;
+		return true;
+	}
+
+	#matchesDigest(block: Uint8Array): boolean {
 		if (this.#waitingSha256 === undefined) return true;
 		const digest = new this.#options.sha256({});
 		digest.write(block);
 		return isBase64Of(this.#waitingSha256, new Uint8Array(digest.close()));
+	}
+
+	/** A block is handed on: a slow line that loses its connection now and then must come to an end all the same. */
+	#onProgress(): void {
+		const now = this.#options.now();
+		this.#progressMs += now - this.#movedAtMs;
+		this.#movedAtMs = now;
+		this.#progressAtMs = now;
+		if (this.#progressMs < progressMs && this.#offset - this.#countedFrom < progressBytes) return;
+		this.#drops = 0;
+		this.#progressMs = 0;
+		this.#countedFrom = this.#offset;
 	}
 
 	#refetch(): void {
@@ -206,7 +290,9 @@ export class Download {
 	}
 
 	#onLost(reason: string): void {
-		if (!this.#settle()) return;
+		if (!this.#prove()) return;
+		// Everything was fetched, and only flash has still to take it.
+		if (this.#offset > 0 && this.#offset === this.#known?.total) return;
 		if (this.#connection?.hasHeard || this.#offset > 0)
 			return this.#drop(`The download failed at ${this.#where()}: ${reason}.`);
 		const { host, port, isSecure } = this.#options.url;
@@ -220,6 +306,7 @@ export class Download {
 
 	/** @param reason what is said if this was the last time */
 	#drop(reason: string): void {
+		if (!this.#options.isOnline()) return this.#awaitConnection(reason);
 		this.#drops += 1;
 		if (this.#drops > mostDrops) return this.#finish(reason);
 		this.#reconnect(retryDelayMs * 2 ** (this.#drops - 1) * (0.5 + Math.random() / 2));
@@ -234,6 +321,18 @@ export class Download {
 		}, Math.round(delayMs));
 	}
 
+	/** Without its own connection the device cannot tell a lost network from a lost server. */
+	#awaitConnection(reason: string): void {
+		this.#connection?.close();
+		this.#connection = undefined;
+		const leftMs = this.#progressAtMs + longestWaitMs - this.#options.now();
+		if (leftMs <= 0) return this.#finish(reason);
+		this.#waitTimer = Timer.set(() => {
+			this.#waitTimer = undefined;
+			this.#finish(reason);
+		}, leftMs);
+	}
+
 	#where(): string {
 		return `byte ${this.#offset}${this.#known ? ` of ${this.#known.total}` : ""}`;
 	}
@@ -244,7 +343,8 @@ export class Download {
 		this.#connection?.close();
 		this.#connection = undefined;
 		Timer.clear(this.#retryTimer);
-		Timer.clear(this.#settleTimer);
+		Timer.clear(this.#waitTimer);
+		Timer.clear(this.#pieceTimer);
 		this.#options.onEnd(reason);
 	}
 }

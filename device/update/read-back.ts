@@ -1,19 +1,19 @@
 /**
- * Reads a written image back from flash and holds it against the SHA-256 at its own end: the proof that the slot holds what
- * was made, whatever happened on the way, and the only one where the server sends no digests. It goes block by block, a turn
- * each, so that commands are answered meanwhile.
+ * Reads a written image back from flash and compares it with the SHA-256 that the image carries: the proof that the slot holds
+ * what was made, whatever happened on the way, and the only one where the server sends no digests. It goes block by block, a
+ * turn each, so that commands are answered meanwhile. Bytes behind the image's own end are not read: ESP-IDF's check of the
+ * slot (esp_image_verify in esp_image_format.c, called by esp_ota_end) ignores them too.
  */
 
 import Timer from "timer";
 import type { Digest, Part, UpdateSlot } from "../host.js";
-
-const digestBytes = 32;
+import { imageLayout } from "../protocol/image.js";
 
 export interface ReadBackOptions {
 	readonly slot: UpdateSlot;
 	readonly sha256: Part<object, Digest>;
-	/** Of the image, with its digest. */
-	readonly byteLength: number;
+	/** Where the SHA-256 of all bytes before it stands. */
+	readonly digestOffset: number;
 	/** Used until the end. */
 	readonly buffer: Uint8Array;
 	/** Undefined: it is as it was made. Else a sentence that says what is wrong. */
@@ -32,8 +32,8 @@ export class ReadBack {
 	}
 
 	#next(): void {
-		const { slot, buffer, byteLength, onEnd } = this.#options;
-		const left = byteLength - digestBytes - this.#offset;
+		const { slot, buffer, digestOffset, onEnd } = this.#options;
+		const left = digestOffset - this.#offset;
 		let reason: string | undefined;
 		try {
 			if (left > 0) {
@@ -44,8 +44,8 @@ export class ReadBack {
 				Timer.set(() => this.#next());
 				return;
 			}
-			const appended = buffer.subarray(0, digestBytes);
-			slot.read(appended, byteLength - digestBytes);
+			const appended = buffer.subarray(0, imageLayout.digestBytes);
+			slot.read(appended, digestOffset);
 			const computed = new Uint8Array(this.#digest.close());
 			if (!computed.every((byte, index) => byte === appended[index]))
 				reason = "The firmware is damaged: its SHA-256 does not match its content.";

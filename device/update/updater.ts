@@ -7,10 +7,11 @@ import Timer from "timer";
 import type { Digest, Host, HttpClient, HttpClientOptions, Part, UpdateSlot } from "../host.js";
 import type { Chip, CommandOf, UplinkOf } from "../protocol/messages.js";
 import type { Model } from "../protocol/schema.js";
+import { readAuthority } from "./authority.js";
 import type { CancellableLookup } from "./connection.js";
 import { blockBytes, Download } from "./download.js";
 import { type FirmwareUrl, parseFirmwareUrl } from "./firmware-url.js";
-import { type ImageHead, readImageHead } from "./image-head.js";
+import { ImageCheck } from "./image-check.js";
 import { ReadBack } from "./read-back.js";
 
 /** Three in a second and the last one: at most four a second. */
@@ -21,6 +22,8 @@ export type UpdateMessage = UplinkOf<"ota_progress"> | UplinkOf<"ota_complete"> 
 
 export interface UpdaterOptions {
 	readonly network: Pick<Host["network"], "http" | "https">;
+	/** The certificate authority where a command names none: its DER in base64. */
+	readonly certificate: string | undefined;
 	readonly createLookup: () => CancellableLookup;
 	readonly slot: Part<object, UpdateSlot>;
 	readonly sha256: Part<object, Digest>;
@@ -28,9 +31,13 @@ export interface UpdaterOptions {
 	readonly model: Model;
 	/** Monotonic milliseconds. */
 	readonly now: () => number;
+	/** Whether the connection to the gateway is open; `resume` says when it is again. */
+	readonly isOnline: () => boolean;
 	/** What the server needs to know to give the firmware out. */
 	readonly headersFor: (url: FirmwareUrl) => Iterable<readonly [string, string]>;
 	readonly send: (message: UpdateMessage) => void;
+	/** A line for the developer's log. */
+	readonly log: (text: string) => void;
 	/** An update begins, or has failed. After one that succeeds the device restarts. */
 	readonly onRunning: (isRunning: boolean) => void;
 	readonly restart: () => void;
@@ -41,11 +48,15 @@ export class Updater {
 	/** The one block of firmware in memory; made at the first update, and kept: a heap in use may have no room again. */
 	#buffer: Uint8Array | undefined;
 	#isRunning = false;
+	#download: Download | undefined;
 	#slot: UpdateSlot | undefined;
-	#head: ImageHead | undefined;
+	#image: ImageCheck | undefined;
 	#written = 0;
 	#total = 0;
 	#reportedAtMs: number | undefined;
+	/** Where the time of this update went, in milliseconds. */
+	#startedAtMs = 0;
+	#flashMs = 0;
 
 	constructor(options: UpdaterOptions) {
 		this.#options = options;
@@ -59,24 +70,29 @@ export class Updater {
 	/** Begins an update; `send` and `onRunning` tell what becomes of it. Does nothing while one runs. */
 	start({ url, cert_pem }: Pick<CommandOf<"start_ota">, "url" | "cert_pem">): void {
 		if (this.#isRunning) return;
-		const { createLookup, sha256, headersFor, onRunning } = this.#options;
+		const { createLookup, sha256, now, isOnline, headersFor, onRunning } = this.#options;
 		this.#isRunning = true;
 		onRunning(true);
 		this.#buffer ??= new Uint8Array(blockBytes);
 		this.#written = 0;
 		this.#total = 0;
 		this.#reportedAtMs = undefined;
-		this.#head = undefined;
+		this.#image = new ImageCheck(this.#options);
+		this.#startedAtMs = now();
+		this.#flashMs = 0;
 		try {
 			const address = parseFirmwareUrl(url);
-			new Download({
-				connect: (options) => this.#connect(address, options, cert_pem),
+			const certificate = cert_pem === undefined ? this.#options.certificate : readAuthority(cert_pem);
+			this.#download = new Download({
+				connect: (options) => this.#connect(address, options, certificate),
 				createLookup,
 				sha256,
 				url: address,
 				headers: headersFor(address),
 				buffer: this.#buffer,
-				onBlock: (block, total) => this.#write(block, total),
+				now,
+				isOnline,
+				onPiece: (piece, total) => this.#write(piece, total),
 				onEnd: (reason) => (reason === undefined ? this.#verify() : this.#fail(reason)),
 			});
 		} catch (error) {
@@ -89,21 +105,28 @@ export class Updater {
 		return url.isSecure ? new https({ ...options, certificate }) : new http(options);
 	}
 
+	/** The connection to the gateway is open again: a download that waited for it goes on. */
+	resume(): void {
+		this.#download?.resume();
+	}
+
 	/** @throws Error whose message is the reason why the update ends */
-	#write(block: Uint8Array, total: number): void {
-		this.#head ??= this.#begin(block, total);
+	#write(piece: Uint8Array, total: number): void {
+		this.#image?.write(piece, total);
+		const startedAtMs = this.#options.now();
+		if (this.#written === 0) this.#begin(total);
 		try {
-			this.#slot?.write(block);
+			this.#slot?.write(piece);
 		} catch (error) {
 			throw new Error(`The firmware cannot be written to flash: ${messageOf(error)}`);
 		}
-		this.#written += block.byteLength;
+		this.#flashMs += this.#options.now() - startedAtMs;
+		this.#written += piece.byteLength;
 		if (this.#written < total) this.#reportProgress();
 	}
 
-	/** The first block: nothing is erased unless the image is for this device and fits. */
-	#begin(block: Uint8Array, total: number): ImageHead {
-		const head = readImageHead(block, this.#options);
+	/** The first piece was checked: nothing is erased unless the image is for this device, and fits. */
+	#begin(total: number): void {
 		const slot = new this.#options.slot({});
 		this.#slot = slot;
 		if (total > slot.byteLength)
@@ -115,7 +138,6 @@ export class Updater {
 		}
 		this.#total = total;
 		this.#reportProgress();
-		return head;
 	}
 
 	#reportProgress(): void {
@@ -134,31 +156,50 @@ export class Updater {
 	/** Everything is written. */
 	#verify(): void {
 		this.#reportProgress();
-		const { sha256 } = this.#options;
+		const { sha256, now } = this.#options;
 		if (!this.#slot || !this.#buffer) return;
+		const fetchedAtMs = now();
+		const digestOffset = this.#image?.digestOffset;
 		// An image without a digest of its own is left to the boot loader's checksum.
-		if (!this.#head?.hasDigest) return this.#choose(undefined);
+		if (digestOffset === undefined) return this.#choose(fetchedAtMs, undefined);
 		new ReadBack({
 			slot: this.#slot,
 			sha256,
-			byteLength: this.#total,
+			digestOffset,
 			buffer: this.#buffer,
-			onEnd: (reason) => this.#choose(reason),
+			onEnd: (reason) => this.#choose(fetchedAtMs, reason),
 		});
 	}
 
-	#choose(reason: string | undefined): void {
+	#choose(fetchedAtMs: number, reason: string | undefined): void {
 		if (reason !== undefined) return this.#fail(reason);
+		const readAtMs = this.#options.now();
 		try {
 			this.#slot?.complete();
 		} catch (error) {
 			return this.#fail(`The device does not accept the firmware: ${messageOf(error)}`);
 		}
+		this.#logTimes(fetchedAtMs, readAtMs);
 		this.#options.send({ type: "ota_complete" });
 		Timer.set(() => this.#options.restart(), restartDelayMs);
 	}
 
+	#logTimes(fetchedAtMs: number, readAtMs: number): void {
+		const now = this.#options.now();
+		const network = fetchedAtMs - this.#startedAtMs - this.#flashMs;
+		const parts = [
+			`network ${seconds(network)}`,
+			`erasing and writing flash ${seconds(this.#flashMs)}`,
+			`reading it back ${seconds(readAtMs - fetchedAtMs)}`,
+			`verification ${seconds(now - readAtMs)}`,
+		];
+		this.#options.log(
+			`update: ${this.#total} bytes in ${seconds(now - this.#startedAtMs)}: ${parts.join(", ")}\n`,
+		);
+	}
+
 	#fail(reason: string): void {
+		this.#download = undefined;
 		try {
 			this.#slot?.close();
 		} catch {
@@ -169,6 +210,10 @@ export class Updater {
 		this.#options.send({ type: "ota_error", reason: reason.slice(0, 500) });
 		this.#options.onRunning(false);
 	}
+}
+
+function seconds(ms: number): string {
+	return `${(ms / 1000).toFixed(1)} s`;
 }
 
 function messageOf(error: unknown): string {

@@ -7,7 +7,8 @@ import type { RequestHandler, Response } from "express";
 import type { Logger } from "pino";
 import { type HttpRefusal, sendProblem } from "../problem.js";
 import { AddressLimit } from "./address-limit.js";
-import { isLoopback, isSameOrigin, reachedAt, remoteAddressOf } from "./origin.js";
+import type { EndedLogins } from "./ended-logins.js";
+import { baseUrlOf, isLoopback, isSameOrigin, reachedAt, remoteAddressOf } from "./origin.js";
 import { deviceOf, equalSecrets, isAmong, makeSecret, sign } from "./secrets.js";
 import type { Role } from "./token-file.js";
 import type { Tokens } from "./tokens.js";
@@ -17,7 +18,10 @@ export interface AccessOptions {
 	/** AUTH=off: nobody is asked for a token. Only for a gateway that listens on loopback. */
 	readonly isOff: boolean;
 	readonly publicUrl: URL | undefined;
+	readonly endedLogins: Pick<EndedLogins, "has" | "end">;
 	readonly log: Logger;
+	/** A request has shown what lets it pass. */
+	readonly onAdmitted: (request: IncomingMessage) => void;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
 }
@@ -28,6 +32,13 @@ export interface Admission {
 	readonly refusal?: HttpRefusal;
 	/** The one device whose own token was shown; undefined: the token of all of them. */
 	readonly deviceId?: string;
+}
+
+/** A login by cookie. */
+interface Login {
+	readonly signature: string;
+	/** Milliseconds since 1970. */
+	readonly expires: number;
 }
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -49,17 +60,23 @@ export class Access {
 	 * @param maxAgeMs for how long a token that was ended may still pass
 	 */
 	async check(request: IncomingMessage, roles: readonly Role[], maxAgeMs = 0): Promise<Admission> {
+		const admission = await this.#check(request, roles, maxAgeMs);
+		if (!admission.refusal) this.#options.onAdmitted(request);
+		return admission;
+	}
+
+	async #check(request: IncomingMessage, roles: readonly Role[], maxAgeMs: number): Promise<Admission> {
 		if (this.#options.isOff) return this.#checkHost(request);
 		const shown = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? "")?.[1];
 		if (shown !== undefined) return this.checkToken(request, shown, roles, maxAgeMs);
 		await this.#options.tokens.refresh();
-		return roles.includes("monitor") && this.#hasCookie(request) ? {} : { refusal: unauthorized };
+		return roles.includes("monitor") && this.#loginsOf(request).length > 0 ? {} : { refusal: unauthorized };
 	}
 
 	/**
-	 * Whether `shown` is a token of one of these roles; a wrong one counts against the request's address. Past the
-	 * limit a monitor's right token is refused too, or guessing would cost nothing; a device's never is, or one device
-	 * with a wrong token could lock out all others behind the same router.
+	 * Whether `shown` is a token of one of these roles; a wrong one counts against the request's address. A right one is
+	 * never refused for others' wrong ones: they may come from the same router or proxy. What is to be guessed is too long
+	 * to be guessed at any rate; the limit bounds the work and the log.
 	 */
 	async checkToken(
 		request: IncomingMessage,
@@ -74,8 +91,6 @@ export class Access {
 		const isMonitor = roles.includes("monitor") && isAmong(shown, tokens.of("monitor"));
 		// It may have been made this moment.
 		if (!isMonitor && maxAgeMs > 0) return this.checkToken(request, shown, roles);
-		const blocked = await this.#failures.check(request, roles.join());
-		if (blocked) return { refusal: blocked };
 		return isMonitor ? {} : { refusal: await this.countFailure(request, roles.join()) };
 	}
 
@@ -87,16 +102,16 @@ export class Access {
 	}
 
 	/**
-	 * Counts a failed login, apart by what was shown: devices with a wrong token must not keep people behind the same proxy
-	 * from logging in.
+	 * Counts a failed login, apart by what was shown.
 	 *
 	 * @param what whose token, or what else
 	 * @returns what to answer it with
 	 */
 	async countFailure(request: IncomingMessage, what: string): Promise<HttpRefusal> {
+		const tooMany = await this.#failures.count(request, what);
+		if (tooMany) return tooMany;
 		this.#options.log.warn({ remoteAddress: remoteAddressOf(request), what }, "wrong token");
-		await this.#failures.count(request, what);
-		return (await this.#failures.check(request, what)) ?? unauthorized;
+		return unauthorized;
 	}
 
 	/** Turns away what a browser sends on behalf of another web site. */
@@ -140,21 +155,34 @@ export class Access {
 			sameSite: "strict",
 			secure: reachedAt(request).protocol === "https:" || publicUrl?.protocol === "https:",
 			maxAge: cookieAgeMs,
+			path: this.#cookiePath(request),
 		});
 	}
 
-	/** Takes it back. */
-	logOut(response: Response): void {
-		for (const token of this.#options.tokens.of("monitor")) response.clearCookie(cookieName(token));
+	/** Takes the cookie back; a copy of it logs in no more. @throws {NodeJS.ErrnoException} where that cannot be kept on disk */
+	async logOut(request: IncomingMessage, response: Response): Promise<void> {
+		const { tokens, endedLogins } = this.#options;
+		const path = this.#cookiePath(request);
+		for (const token of tokens.of("monitor")) response.clearCookie(cookieName(token), { path });
+		const logins = this.#loginsOf(request);
+		await Promise.all(logins.map(({ signature, expires }) => endedLogins.end(signature, expires)));
 	}
 
-	/** Whether a request comes from a browser that has logged in. */
-	#hasCookie({ headers }: IncomingMessage): boolean {
-		const { tokens, now } = this.#options;
-		return tokens.of("monitor").some((token) => {
-			const cookie = new RegExp(`(?:^|; *)${cookieName(token)}=(\\d+)\\.([\\w-]+)`);
-			const [, expires = "", signature = ""] = cookie.exec(headers.cookie ?? "") ?? [];
-			return equalSecrets(signature, signCookie(token, expires)) && Number(expires) > now();
+	/** Behind a proxy other programs may live beside the gateway: its cookie is none of theirs. */
+	#cookiePath(request: IncomingMessage): string {
+		return new URL(baseUrlOf(request, this.#options.publicUrl)).pathname;
+	}
+
+	/** The logins whose cookies a request shows, and which are valid. */
+	#loginsOf({ headers }: IncomingMessage): readonly Login[] {
+		const { tokens, endedLogins, now } = this.#options;
+		return tokens.of("monitor").flatMap((token) => {
+			const form = new RegExp(`(?:^|; *)${cookieName(token)}=(\\d{1,16})\\.([\\w-]+)`, "g");
+			return [...(headers.cookie ?? "").matchAll(form)].flatMap(([, text = "", signature = ""]) => {
+				const expires = Number(text);
+				const isValid = equalSecrets(signature, signCookie(token, text)) && expires > now();
+				return isValid && !endedLogins.has(signature, expires) ? [{ signature, expires }] : [];
+			});
 		});
 	}
 

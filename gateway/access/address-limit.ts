@@ -27,19 +27,14 @@ export class AddressLimit {
 	 * @param kind counted apart from other kinds
 	 */
 	async count(request: IncomingMessage, kind = ""): Promise<HttpRefusal | undefined> {
-		return this.#refusalOf(await this.#limiter.penalty(keyOf(request, kind)), this.#limiter.points);
+		return this.#refusalOf(await this.#limiter.penalty(keyOf(request, kind)));
 	}
 
-	/** Whether it would be too much once more. */
-	async check(request: IncomingMessage, kind = ""): Promise<HttpRefusal | undefined> {
-		return this.#refusalOf(await this.#limiter.get(keyOf(request, kind)), this.#limiter.points - 1);
-	}
-
-	#refusalOf(counted: RateLimiterRes | null, allowed: number): HttpRefusal | undefined {
-		if (!counted || counted.consumedPoints <= allowed) return undefined;
+	#refusalOf(counted: RateLimiterRes): HttpRefusal | undefined {
 		const { points, duration } = this.#limiter;
+		if (counted.consumedPoints <= points) return undefined;
 		// Those who are refused would otherwise all come back in the same moment, to be refused again.
-		const windowsAhead = Math.floor((counted.consumedPoints - allowed - 1) / points);
+		const windowsAhead = Math.floor((counted.consumedPoints - points - 1) / points);
 		const advised = Math.ceil(counted.msBeforeNext / 1000 + windowsAhead * duration);
 		const seconds = Math.min(mostAdvisedSeconds, Math.max(1, advised));
 		return {

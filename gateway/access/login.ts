@@ -3,8 +3,8 @@
  * for a cookie that no script can read and no other site can make a browser send.
  */
 
-import express, { type Request, type Response, Router } from "express";
-import { type HttpRefusal, sendProblem } from "../problem.js";
+import { type Request, type RequestHandler, type Response, Router } from "express";
+import { type HttpRefusal, refuseMethod, sendProblem } from "../problem.js";
 import type { Access } from "./access.js";
 
 /**
@@ -28,37 +28,71 @@ export function loginRouter(access: Access, page: () => Promise<string>): Router
 		response.set("Cache-Control", "no-store").redirect(303, "./");
 	};
 
-	router.get("/login", async (request, response) => {
+	const showOrUseCode: RequestHandler = async (request, response) => {
 		const { code } = request.query;
 		// Whatever looks at links before people do (mail, chat) asks by HEAD; that must not use the code up.
 		if (typeof code !== "string" || request.method === "HEAD") return showPage(response, 200, "");
 		if (access.useLoginCode(code)) return letIn(request, response);
-		// Apart from wrong tokens: any web site can make this browser show wrong codes, which must not keep right tokens out.
 		const refusal = await access.countFailure(request, "login code");
 		const message = "This link was used before, or is over an hour old. Paste the monitor token.";
 		await turnAway(response, refusal, message);
-	});
+	};
 
-	router.post("/login", express.urlencoded({ extended: false, limit: "4kb" }), async (request, response) => {
+	const takeToken: RequestHandler = async (request, response) => {
 		const foreign = access.checkOrigin(request);
 		if (foreign) return sendProblem(response, foreign);
-		const token: unknown = request.body?.token;
-		const shown = typeof token === "string" ? token.trim() : "";
+		const form = await readForm(request);
+		if (!form) return sendProblem(response, badForm);
+		const shown = form.get("token")?.trim() ?? "";
 		const { refusal } = await access.checkToken(request, shown, ["monitor"]);
 		if (refusal) await turnAway(response, refusal, "That is not this gateway's monitor token.");
 		else await letIn(request, response);
-	});
+	};
 
-	router.get("/login/state", access.require("monitor"), (_request, response) => {
-		response.set("Cache-Control", "no-store").status(204).end();
-	});
+	router.route("/login").get(showOrUseCode).post(takeToken).all(refuseMethod("GET, HEAD, POST"));
 
-	router.post("/logout", (request, response) => {
-		const foreign = access.checkOrigin(request);
-		if (foreign) return sendProblem(response, foreign);
-		access.logOut(response);
-		response.redirect(303, "login");
-	});
+	router
+		.route("/login/state")
+		.get(access.require("monitor"), (_request, response) => {
+			response.set("Cache-Control", "no-store").status(204).end();
+		})
+		.all(refuseMethod("GET, HEAD"));
+
+	router
+		.route("/logout")
+		.post(async (request, response) => {
+			const foreign = access.checkOrigin(request);
+			if (foreign) return sendProblem(response, foreign);
+			await access.logOut(request, response);
+			response.redirect(303, "login");
+		})
+		.all(refuseMethod("POST"));
 
 	return router;
+}
+
+const maxFormBytes = 4096;
+const formMs = 10_000;
+const badForm: HttpRefusal = {
+	status: 400,
+	detail: "Send the token as a form of at most 4 KiB, within 10 s.",
+};
+
+/** Not body-parser, which reads a body that is too large to its end. @returns undefined where it is too large or too slow */
+function readForm(request: Request): Promise<URLSearchParams | undefined> {
+	return new Promise((resolve) => {
+		const chunks: Buffer[] = [];
+		let size = 0;
+		const timer = setTimeout(() => resolve(undefined), formMs).unref();
+		request.on("data", (chunk: Buffer) => {
+			size += chunk.length;
+			if (size > maxFormBytes) resolve(undefined);
+			else chunks.push(chunk);
+		});
+		request.once("end", () => resolve(new URLSearchParams(Buffer.concat(chunks).toString())));
+		request.once("close", () => {
+			clearTimeout(timer);
+			resolve(undefined);
+		});
+	});
 }

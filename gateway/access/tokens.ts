@@ -6,7 +6,7 @@
 
 import { dirname } from "node:path";
 import { errorCode, StartError } from "../start-error.js";
-import { type Disk, stateOf } from "../whole-file.js";
+import { type Disk, makeFolder, stateOf } from "../whole-file.js";
 import {
 	makeTokens,
 	type Role,
@@ -45,13 +45,14 @@ export class Tokens {
 	 */
 	async open(): Promise<void> {
 		const { disk } = this.#options;
-		if (this.#isGiven()) return;
+		if (this.#isGiven()) return this.#requireDifferent();
 		try {
 			if ((await readTokenFile(disk, this.#path)) === undefined) {
-				await disk.mkdir(dirname(this.#path), { recursive: true });
+				await makeFolder(disk, dirname(this.#path));
 				await writeTokenFile(disk, this.#path, makeTokens());
 			}
 			await this.#read();
+			this.#requireDifferent();
 		} catch (error) {
 			if (error instanceof StartError) throw error;
 			throw new StartError(
@@ -87,6 +88,12 @@ export class Tokens {
 		const [token] = this.of(role);
 		if (token === undefined) throw new Error("the tokens are known once they have been opened");
 		return token;
+	}
+
+	/** Each device would be a monitor, and so steer and update all others. @throws StartError */
+	#requireDifferent(): void {
+		if (!this.of("device").some((token) => this.of("monitor").includes(token))) return;
+		throw new StartError("DEVICE_TOKEN and MONITOR_TOKEN are the same; set one of them to another value.");
 	}
 
 	#isGiven(): boolean {

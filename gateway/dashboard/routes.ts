@@ -5,6 +5,7 @@
 
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import type { Access } from "../access/access.js";
+import { refuseMethod } from "../problem.js";
 import { type Asset, type Bundle, bundlePage } from "./bundle.js";
 
 export interface DashboardOptions {
@@ -36,10 +37,13 @@ export function createDashboard(options: DashboardOptions): Dashboard {
 		return bundle;
 	};
 	const router = Router();
-	router.get("/api/device-token", access.require("monitor"), (_request, response) => {
-		response.set("Cache-Control", "no-store").json({ token: deviceToken() });
-	});
-	router.get(["/", "/icon.svg", "/assets/:name"], serveAsset(bundled));
+	router
+		.route("/api/device-token")
+		.get(access.require("monitor"), (_request, response) => {
+			response.set("Cache-Control", "no-store").json({ token: deviceToken() });
+		})
+		.all(refuseMethod("GET, HEAD"));
+	router.route(["/", "/icon.svg", "/assets/:name"]).get(serveAsset(bundled)).all(refuseMethod("GET, HEAD"));
 	return { router, loginPage: async () => (await bundled()).loginPage };
 }
 
@@ -47,7 +51,7 @@ function serveAsset(bundled: () => Promise<Bundle>): RequestHandler {
 	return async (request, response, next) => {
 		const { assets } = await bundled();
 		const asset = assets.get(request.path.slice(1));
-		if (!asset) return next();
+		if (!asset) return next("route");
 		sendAsset(request, response, asset);
 	};
 }

@@ -9,8 +9,8 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:
 import { create as contentDisposition } from "content-disposition";
 import type { Access } from "../access/access.js";
 import { parseUrl } from "../access/origin.js";
-import { sendProblem } from "../problem.js";
-import { type AnswerError, HttpProblem, wrongMethod } from "./http-problem.js";
+import { sendProblem, wrongMethod } from "../problem.js";
+import { type AnswerError, HttpProblem } from "./http-problem.js";
 import { type Binary, type Library, uploadPath } from "./library.js";
 
 /** Answers a request for a binary. @returns false where its address is no binary's */
@@ -31,7 +31,7 @@ export function createBinaries(
 ): Binaries {
 	const answer = async (request: IncomingMessage, response: ServerResponse, path: string) => {
 		const { method } = request;
-		if (method !== "GET" && method !== "HEAD") throw wrongMethod(method, "GET, HEAD");
+		if (method !== "GET" && method !== "HEAD") return sendProblem(response, wrongMethod(method, "GET, HEAD"));
 		const { refusal } = await access.check(request, ["device", "monitor"], tokenAgeMs);
 		if (refusal) sendProblem(response, refusal);
 		else send(request, response, await library.open(decodeURIComponent(path)));

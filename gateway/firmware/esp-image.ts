@@ -8,6 +8,7 @@
 
 import { createHash } from "node:crypto";
 import { appDescriptor, headBytes, imageLayout } from "../../device/protocol/image.js";
+import { ImageScanner } from "../../device/protocol/image-scanner.js";
 import { ImageError, type ImageInfo, readChip, readDescriptors } from "./image-head.js";
 
 const advice = "Upload the application alone (from a Moddable build: xs_esp32.bin).";
@@ -34,16 +35,15 @@ const otherFormats: ReadonlyMap<number, Sign> = new Map([
 type Step<T> = Generator<void, T, void>;
 
 /**
- * Checks one image in pieces of any size, with memory that does not grow with it.
- *
- * Secure Boot signatures are not understood: bytes after the image's own end are refused.
+ * Checks one image in pieces of any size, with memory that does not grow with it. Bytes behind the image's own end (a
+ * signature, padding to a sector) may follow: they count for the digest of the file, and for nothing else.
  */
 export class ImageParser {
 	readonly #hash = createHash("sha256");
+	readonly #scanner = new ImageScanner({ verifiesChecksum: true });
 	readonly #steps = this.#parse();
 	#unread: Uint8Array = new Uint8Array(0);
 	#offset = 0;
-	#checksum: number = imageLayout.checksumSeed;
 	/** What is wrong already, while the bytes that follow may still give it a better name. */
 	#suspicion: ImageError | undefined;
 	#info: ImageInfo | undefined;
@@ -68,8 +68,8 @@ export class ImageParser {
 			if (!(error instanceof ImageError)) throw error;
 			this.#error = error;
 		}
-		// Nobody reads the rest of what was refused, but it counts for the digest.
-		if (this.#error) this.#hash.update(this.#unread);
+		// What is refused, or follows the image, is read no further, but counts for the digest.
+		if (this.#unread.length > 0) this.#hash.update(this.#unread);
 		return this.#error;
 	}
 
@@ -88,7 +88,7 @@ export class ImageParser {
 		const verdict = this.#error ?? this.#suspicion ?? this.#info;
 		if (verdict) return verdict;
 		if (this.#offset === 0) return new ImageError("The file is empty.");
-		return new ImageError(`The image is cut off: the file ends after ${this.#offset} bytes.`);
+		return new ImageError(this.#scanner.describeCut(this.#offset));
 	}
 
 	/** SHA-256 of all bytes, an image or not, in hex: a second pass over a large image would be felt. */
@@ -96,39 +96,24 @@ export class ImageParser {
 		return this.#hash.copy().digest("hex");
 	}
 
-	*#parse(): Step<never> {
+	*#parse(): Step<void> {
 		const head = Buffer.alloc(headBytes);
 		head.set(yield* this.#take(1));
 		if (head[0] !== imageLayout.magic) yield* this.#refuseFormat(head.readUInt8());
-		head.set(yield* this.#take(imageLayout.headerBytes - 1), 1);
-		const segments = head.readUInt8(imageLayout.segmentCountOffset);
-		const most = imageLayout.mostSegments;
-		if (segments === 0 || segments > most)
-			throw new ImageError(`The image names ${segments} segments; 1 to ${most} are possible.`);
+		this.#scan(head.subarray(0, 1));
+		yield* this.#scanInto(head, 1, imageLayout.headerBytes);
 		const chip = readChip(head);
-
-		const firstLength = yield* this.#segmentLength(1);
-		const descriptors = yield* this.#take(Math.min(firstLength, headBytes - appDescriptor.offset));
-		head.set(descriptors, appDescriptor.offset);
+		yield* this.#scanInto(head, imageLayout.headerBytes, appDescriptor.offset);
+		const firstBytes = head.readUInt32LE(imageLayout.headerBytes + imageLayout.segmentLengthOffset);
+		yield* this.#scanInto(head, appDescriptor.offset, Math.min(headBytes, appDescriptor.offset + firstBytes));
 		if (head.readUInt32LE(appDescriptor.offset) !== appDescriptor.magic)
-			yield* this.#refuseDescriptor(descriptors[0]);
+			yield* this.#refuseDescriptor(head.readUInt8(appDescriptor.offset));
 		const description = readDescriptors(head);
-		this.#checksum = addToChecksum(this.#checksum, descriptors);
-		yield* this.#segmentData(firstLength - descriptors.length);
-		for (let segment = 2; segment <= segments; segment++)
-			yield* this.#segmentData(yield* this.#segmentLength(segment));
-
-		const padding = yield* this.#take(imageLayout.paddedTo - (this.#offset % imageLayout.paddedTo));
-		if (padding.at(-1) !== this.#checksum)
-			throw new ImageError("The image is damaged: its checksum does not match its content.");
+		yield* this.#scanContent();
 		const sha256 = this.#hash.copy().digest();
-		const hasDigest = head[imageLayout.hasDigestOffset] === 1;
-		if (hasDigest && !sha256.equals(yield* this.#take(imageLayout.digestBytes)))
+		if (this.#scanner.hasDigest && !sha256.equals(yield* this.#take(imageLayout.digestBytes)))
 			throw new ImageError("The image is damaged: its SHA-256 does not match its content.");
-		const size = this.#offset;
 		this.#info = { chip, ...description };
-		yield* this.#take(1);
-		throw new ImageError(`The image ends at ${size} bytes, but more bytes follow. ${advice}`);
 	}
 
 	/** @param first the file's first byte, which is not an image's */
@@ -139,7 +124,7 @@ export class ImageParser {
 	}
 
 	/** @param first byte of what is there in the place of ESP-IDF's application descriptor */
-	*#refuseDescriptor(first: number | undefined): Step<never> {
+	*#refuseDescriptor(first: number): Step<never> {
 		const isBootLoader = first === bootLoaderDescriptorMagic;
 		const missing = "The image has no ESP-IDF application descriptor (0xabcd5432 at 0x20).";
 		const sentence = isBootLoader ? "This is a boot loader, not an application." : missing;
@@ -156,17 +141,26 @@ export class ImageParser {
 		throw hasSign ? new ImageError(`This is ${sign.what}`) : this.#suspicion;
 	}
 
-	*#segmentLength(segment: number): Step<number> {
-		const header = yield* this.#take(imageLayout.segmentHeaderBytes);
-		const length = header.readUInt32LE(imageLayout.segmentLengthOffset);
-		if (length % 4 === 0 && length < imageLayout.segmentLimit) return length;
-		throw new ImageError(`Segment ${segment} of the image has an impossible length, ${length} bytes.`);
+	/** The rest of the image up to its checksum; where that is shows segment by segment. */
+	*#scanContent(): Step<void> {
+		for (;;) {
+			const end = this.#scanner.contentBytes ?? this.#scanner.minimumBytes;
+			if (this.#offset >= end) return;
+			yield* this.#read(end - this.#offset, (part) => this.#scan(part));
+		}
 	}
 
-	*#segmentData(length: number): Step<void> {
-		yield* this.#read(length, (part) => {
-			this.#checksum = addToChecksum(this.#checksum, part);
+	/** Reads the image's bytes from `start` to before `end` to the same place in `head`. */
+	*#scanInto(head: Buffer, start: number, end: number): Step<void> {
+		yield* this.#read(end - start, (part, at) => {
+			this.#scan(part);
+			head.set(part, start + at);
 		});
+	}
+
+	#scan(part: Uint8Array): void {
+		const problem = this.#scanner.write(part);
+		if (problem !== undefined) throw new ImageError(problem);
 	}
 
 	*#take(length: number): Step<Buffer> {
@@ -187,21 +181,4 @@ export class ImageParser {
 			at += part.length;
 		}
 	}
-}
-
-/**
- * All bytes, one on the other by exclusive or. Four at a time: byte by byte it would cost as much as the SHA-256 does.
- *
- * @param start the seed, or the checksum of the bytes before these
- * @returns 0 to 255
- */
-export function addToChecksum(start: number, bytes: Uint8Array): number {
-	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-	const whole = bytes.length & ~3;
-	let folded = 0;
-	for (let at = 0; at < whole; at += 4) folded ^= view.getInt32(at);
-	folded ^= folded >>> 16;
-	let checksum = start ^ ((folded ^ (folded >>> 8)) & 0xff);
-	for (const byte of bytes.subarray(whole)) checksum ^= byte;
-	return checksum;
 }

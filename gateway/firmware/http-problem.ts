@@ -1,15 +1,11 @@
 /**
- * A request for firmware that cannot be served, thrown from wherever that shows, and how it is answered. A refused upload
- * is answered while most of it is still on its way, which needs care, or its sender sees a reset connection instead.
+ * A request for firmware that cannot be served, thrown from wherever that shows, and how it is answered.
  */
 
 import type { ServerResponse } from "node:http";
-import { type HttpRefusal, sendProblem, writeProblem } from "../problem.js";
+import { type HttpRefusal, sendProblem } from "../problem.js";
 import { errorCode } from "../start-error.js";
 import { ImageError } from "./image-head.js";
-
-/** For how long the rest of a refused request is read and thrown away. */
-const lingerMs = 10_000;
 
 export class HttpProblem extends Error {
 	readonly refusal: HttpRefusal;
@@ -24,11 +20,6 @@ export class HttpProblem extends Error {
 	}
 }
 
-/** 405. @param allow the methods that work, as the `Allow` header names them */
-export function wrongMethod(method: string | undefined, allow: string): HttpProblem {
-	return new HttpProblem(405, `${method} does not work here; ${allow} does.`, { Allow: allow });
-}
-
 /** Answers a request that failed; one whose answer has begun is cut off, and one whose client has gone let be. */
 export type AnswerError = (error: unknown, response: ServerResponse) => void;
 
@@ -38,7 +29,7 @@ export function createAnswerError(onError: (error: unknown) => void): AnswerErro
 		const refusal = refusalOf(error);
 		if (refusal.status >= 500) onError(error);
 		if (response.headersSent) response.destroy();
-		else if (!response.destroyed) sendEarly(response, refusal);
+		else if (!response.destroyed) sendProblem(response, refusal);
 	};
 }
 
@@ -49,20 +40,4 @@ function refusalOf(error: unknown): HttpRefusal {
 	if (["ENOSPC", "EDQUOT"].includes(errorCode(error) ?? ""))
 		return { status: 507, detail: "The gateway's disk is full; the former firmware is still in place." };
 	return { status: 500, detail: "The gateway failed at this; its log says why." };
-}
-
-/**
- * Answers a request, also while its body is still coming. A socket that is closed then is reset, and most clients report
- * that instead of the answer (RFC 9112, section 9.6): so the answer goes out, and the body is read on for a while.
- */
-function sendEarly(response: ServerResponse, refusal: HttpRefusal): void {
-	const request = response.req;
-	if (request.complete) return sendProblem(response, refusal);
-	writeProblem(response, { ...refusal, headers: { ...refusal.headers, Connection: "close" } });
-	const end = () => {
-		clearTimeout(timer);
-		response.end();
-	};
-	const timer = setTimeout(end, lingerMs).unref();
-	request.once("end", end).once("close", end).resume();
 }

@@ -1,7 +1,14 @@
 /** What the head of a firmware image says it is: chip, model and version. */
 
 import { parse } from "semver";
-import { appDescriptor, chipIds, imageLayout, ownDescriptor, readText } from "../../device/protocol/image.js";
+import {
+	appDescriptor,
+	chipIds,
+	imageFlags,
+	imageLayout,
+	ownDescriptor,
+	readText,
+} from "../../device/protocol/image.js";
 import { type Chip, chips } from "../../device/protocol/messages.js";
 import { type Model, models } from "../../device/protocol/schema.js";
 
@@ -41,7 +48,7 @@ export function readChip(header: Buffer): Chip {
 
 /**
  * @param head `headBytes` from the image's start, with zeros where the first segment is shorter than the descriptors
- * @throws {ImageError} where they do not say which model and version it is
+ * @throws {ImageError} where they do not say which model and version it is, or where the image is for a single device
  */
 export function readDescriptors(head: Buffer): Omit<ImageInfo, "chip"> {
 	const { offset, sizeOffset, magic, byteLength } = ownDescriptor;
@@ -61,6 +68,11 @@ export function readDescriptors(head: Buffer): Omit<ImageInfo, "chip"> {
 		);
 	if (!isVersion(version))
 		throw new ImageError(`The image's version "${version}" is not a semantic version such as 1.4.0.`);
+	if (head.readUInt32LE(ownDescriptor.flagsOffset) & imageFlags.hasSettings)
+		throw new ImageError(
+			"This image was built by mcconfig alone, so the network, gateway or token of one device may be compiled in; " +
+				"build it with npm run release, so that it fits every device.",
+		);
 	return { model, version, idfVersion: readText(head, appDescriptor.idfVersion) };
 }
 

@@ -5,7 +5,7 @@
 
 import { basename } from "node:path/posix";
 import { compareBuild, parse, rcompare } from "semver";
-import type { Chip } from "../../device/protocol/messages.js";
+import { type Chip, chips } from "../../device/protocol/messages.js";
 import type { Model } from "../../device/protocol/schema.js";
 import type { UpdateRefusal } from "../sessions/updates.js";
 import { errorCode } from "../start-error.js";
@@ -24,6 +24,8 @@ export interface Choice {
 	readonly path: string;
 	/** Null where the upload was not checked. */
 	readonly version: string | null;
+	/** SHA-256 of the upload; undefined: a release. */
+	readonly upload?: string;
 	readonly refusal?: undefined;
 }
 
@@ -95,15 +97,16 @@ export class Library {
 	#chooseUpload(device: Fit): Choice | { refusal: UpdateRefusal } {
 		const upload = this.#options.uploads.current;
 		if (!upload) return refuse("no_firmware", "No firmware was uploaded yet; POST one to /ota/upload.");
-		if (fits(upload, device)) return { path: uploadPath, version: upload.version ?? null };
+		if (fits(upload, device))
+			return { path: uploadPath, version: upload.version ?? null, upload: upload.sha256 };
 		const detail = `The uploaded firmware is for ${describe(upload)}, the device is ${describe(device)}.`;
 		return refuse("incompatible_firmware", detail);
 	}
 
 	async #chooseImage(release: Release, device: Fit): Promise<Choice | { refusal: UpdateRefusal }> {
 		const images = release.images.filter((image) => fits(image, device));
-		// Where the chip is not known, a board is the better guess; where the model is not, guessing helps nobody.
-		const image = images.find(({ chip }) => chip !== "virtual") ?? images[0];
+		// Where the chip is not known, the boards' is taken, the first of chips; a model is never guessed.
+		const image = chips.flatMap((chip) => images.filter((each) => each.chip === chip))[0];
 		const none = `Release ${release.version} has no image for ${describe(device)}.`;
 		if (!image) return refuse("incompatible_firmware", none);
 		const unclear = "The device's model is not known yet; wait for its first state_report.";

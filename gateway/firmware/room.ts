@@ -4,16 +4,17 @@
  */
 
 import { X509Certificate } from "node:crypto";
-import disk from "node:fs/promises";
 import { join } from "node:path";
 import type { Router } from "express";
 import type { Logger } from "pino";
 import type { Access } from "../access/access.js";
 import { AddressLimit } from "../access/address-limit.js";
+import { trimmed } from "../access/origin.js";
 import { RecordFolder } from "../record-folder.js";
 import type { Device, OtaMetadata } from "../sessions/device.js";
 import type { Updates as GatewayUpdates } from "../sessions/updates.js";
 import type { Settings } from "../settings.js";
+import type { Disk } from "../whole-file.js";
 import { type Binaries, createBinaries } from "./binaries.js";
 import { openCatalog } from "./catalog.js";
 import { createAnswerError } from "./http-problem.js";
@@ -31,8 +32,13 @@ export interface FirmwareRoomOptions {
 	readonly log: Logger;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
+	/** Milliseconds from any start, on a clock that no one sets. */
+	readonly monotonic: () => number;
 	/** Sets how a device's update stands and tells every monitor. */
 	readonly setOta: (device: Device, metadata: OtaMetadata) => void;
+	/** Writes the record of a device. Resolves to whether it is on disk. */
+	readonly keepDevice: (device: Device) => Promise<boolean>;
+	readonly disk: Disk;
 }
 
 export interface FirmwareRoom {
@@ -52,7 +58,8 @@ const recheckMs = 1000;
 
 export type CreateFirmwareRoom = (options: FirmwareRoomOptions) => FirmwareRoom;
 
-export const createFirmwareRoom: CreateFirmwareRoom = ({ settings, access, log, now, setOta }) => {
+export const createFirmwareRoom: CreateFirmwareRoom = (options) => {
+	const { settings, access, log, now, monotonic, setOta, keepDevice, disk } = options;
 	const { dataDir, releasesDir, imageCheck: checkImages, maxUploadBytes: maxBytes } = settings;
 	const onProblem = (sentence: string) => log.warn({ problem: sentence }, "firmware");
 	const uploads = new UploadStore({ directory: join(dataDir, "firmware"), disk, now, onProblem });
@@ -60,14 +67,17 @@ export const createFirmwareRoom: CreateFirmwareRoom = ({ settings, access, log, 
 	const loadImage = createImageFiles(disk);
 	const library = new Library({ catalog, uploads, loadImage, checkImages, recheckMs });
 	const records = new RecordFolder({ directory: join(dataDir, "updates"), disk, onProblem, ...jobsFile });
-	const certPem = settings.publicUrl ? undefined : findAuthority(settings.tls?.cert);
+	const authority = findAuthority(settings.tls?.cert);
+	const publicBase = settings.publicUrl && trimmed(settings.publicUrl);
 	const updates = new Updates({
 		library,
 		records,
 		now,
-		monotonic: () => performance.now(),
+		monotonic,
+		upload: () => uploads.current,
 		setOta,
-		certPem,
+		keepDevice,
+		certPemFor: (baseUrl) => (baseUrl.startsWith("https:") && baseUrl !== publicBase ? authority : undefined),
 	});
 	const answerError = createAnswerError((error) => log.error({ err: error }, "request for firmware failed"));
 	const router = createFirmwareRoutes({

@@ -6,8 +6,10 @@
 import { type ErrorRequestHandler, type RequestHandler, Router } from "express";
 import type { Access } from "../access/access.js";
 import type { AddressLimit } from "../access/address-limit.js";
+import { remoteAddressOf } from "../access/origin.js";
+import { refuseMethod } from "../problem.js";
 import type { CatalogFile } from "./catalog.js";
-import { type AnswerError, HttpProblem, wrongMethod } from "./http-problem.js";
+import { type AnswerError, HttpProblem } from "./http-problem.js";
 import { receiveUpload, type UploadOptions } from "./upload.js";
 import type { Upload } from "./upload-store.js";
 
@@ -23,8 +25,9 @@ export interface FirmwareRoutesOptions {
 	readonly answerError: AnswerError;
 }
 
-/** Each may fill the disk with as much as one upload may have. */
-const uploadsAtOnce = 4;
+/** Each may fill the disk with as much as one upload may have; one address must not keep all others out. */
+const uploadsAtOnce = 8;
+const uploadsOfOneAddress = 4;
 /** Updates that `/ota/history` tells of. */
 const historyLength = 200;
 
@@ -51,26 +54,24 @@ export function createFirmwareRoutes(options: FirmwareRoutesOptions): Router {
 }
 
 function uploadHandler({ upload, uploadsByAddress, onUploaded }: FirmwareRoutesOptions): RequestHandler {
-	let uploading = 0;
+	/** The address of each upload that is running. */
+	const running: string[] = [];
 	return async (request, response) => {
 		const refusal = await uploadsByAddress.count(request);
 		if (refusal) throw new HttpProblem(refusal.status, refusal.detail, refusal.headers);
-		const detail = `${uploadsAtOnce} uploads are running; try again when they have ended.`;
-		if (uploading >= uploadsAtOnce) throw new HttpProblem(429, detail, { "Retry-After": "5" });
-		uploading += 1;
+		const address = remoteAddressOf(request);
+		const ofAddress = running.filter((each) => each === address).length;
+		const detail = `${ofAddress} uploads of yours and ${running.length} in all are running; try again when some have ended.`;
+		if (ofAddress >= uploadsOfOneAddress || running.length >= uploadsAtOnce)
+			throw new HttpProblem(429, detail, { "Retry-After": "5" });
+		running.push(address);
 		try {
 			const stored = await receiveUpload(request, upload);
 			onUploaded(stored);
-			response.status(201).set("Location", "/ota/firmware.bin").json(describeUpload(stored));
+			response.status(201).set("Location", "firmware.bin").json(describeUpload(stored));
 		} finally {
-			uploading -= 1;
+			running.splice(running.indexOf(address), 1);
 		}
-	};
-}
-
-function refuseMethod(allow: string): RequestHandler {
-	return ({ method }) => {
-		throw wrongMethod(method, allow);
 	};
 }
 

@@ -16,9 +16,8 @@ import {
 	text,
 	type Value,
 } from "../../device/protocol/schema.js";
+import { time } from "../record-folder.js";
 import { type OtaMetadata, otaStatuses } from "../sessions/device.js";
-
-const milliseconds = integer(0, Number.MAX_SAFE_INTEGER);
 
 /** One update of one device, as it is kept on disk. */
 export const updateJob = object({
@@ -31,10 +30,14 @@ export const updateJob = object({
 	from: optional(text(32)),
 	reason: optional(text(1200)),
 	/** Since 1970. */
-	startedAt: milliseconds,
-	endedAt: optional(milliseconds),
+	startedAt: time,
+	endedAt: optional(time),
 	/** Given up because nothing was heard: what the device says later still counts. */
 	silent: optional(boolean()),
+	/** The device said `ota_complete`: it starts the new firmware next. */
+	complete: optional(boolean()),
+	/** SHA-256 of the upload that was chosen; absent for a release. */
+	upload: optional(text(64)),
 });
 export type UpdateJob = Value<typeof updateJob>;
 
@@ -56,20 +59,35 @@ export const silenceMs = 5 * 60_000;
 const probationMs = 5 * 60_000;
 
 export interface Heard {
-	/** Milliseconds since 1970. */
+	/** Milliseconds since 1970: for people to read; durations are the next two. */
 	readonly now: number;
+	/** Milliseconds since the latest update began. */
+	readonly ageMs: number;
+	/** Milliseconds since the device last came back with the version that it was sent. */
+	readonly updatedAgoMs: number;
+	/** The upload that is served now. */
+	readonly upload: { readonly sha256: string; readonly version?: string | undefined } | undefined;
 	/** What the device runs, as far as is known. */
 	readonly runs: string | null;
 	/** Whether it has connected anew since the update last moved on. */
 	readonly isNewSession: boolean;
 }
 
-export function beginJob({ now, runs }: Pick<Heard, "now" | "runs">, version: string | null): UpdateJob {
+/**
+ * @param version what is sent; null where that is not known
+ * @param upload SHA-256 of the upload that is sent; undefined: a release
+ */
+export function beginJob(
+	{ now, runs }: Pick<Heard, "now" | "runs">,
+	version: string | null,
+	upload?: string,
+): UpdateJob {
 	return {
 		status: "pending",
 		startedAt: now,
 		...(version !== null && { version }),
 		...(runs !== null && { from: runs }),
+		...(upload !== undefined && { upload }),
 	};
 }
 
@@ -78,14 +96,56 @@ export function isActive(job: UpdateJob | undefined): job is UpdateJob {
 	return job !== undefined && ["pending", "downloading", "rebooting"].includes(job.status);
 }
 
-/** Whether what the device says can still change it. */
-export function isOpen(job: UpdateJob | undefined, uplink: Uplink, now: number): job is UpdateJob {
-	if (job?.status === "updated") {
-		if (uplink.type !== "state_report") return false;
-		// When it started counts, not when it can say so: the line may have been down meanwhile.
-		return now - uplink.health.uptime_seconds * 1000 - (job.endedAt ?? 0) < probationMs;
+/**
+ * Takes in what a device says.
+ *
+ * @param jobs its updates, the latest last
+ * @returns the same list where that changes nothing
+ */
+export function follow(jobs: readonly UpdateJob[], uplink: Uplink, heard: Heard): readonly UpdateJob[] {
+	const rolledBack = uplink.type === "state_report" && followProbation(jobs, uplink, heard);
+	if (rolledBack) return rolledBack;
+	const job = jobs.at(-1);
+	if (job && isOpen(job, uplink, heard)) {
+		const next = advance(job, uplink, heard);
+		return next === job ? jobs : [...jobs.slice(0, -1), next];
 	}
-	return job?.silent === true || isActive(job);
+	// An update that no one asked for here: a start_ota was forwarded to the device.
+	if (uplink.type.startsWith("ota_")) return [...jobs, advance(beginJob(heard, null), uplink, heard)];
+	return jobs;
+}
+
+/**
+ * A device that is on probation refuses the next update, and may go back after that: it is the update before that has
+ * been rolled back then, and it becomes the latest again.
+ *
+ * @returns undefined where that is not so
+ */
+function followProbation(jobs: readonly UpdateJob[], report: StateReport, heard: Heard) {
+	const at = jobs.findLastIndex(({ status }) => status === "updated");
+	const updated = jobs[at];
+	if (!updated || at === jobs.length - 1) return undefined;
+	const later = jobs.slice(at + 1);
+	const hasBegun = later.some(
+		({ percent, version }) => percent !== undefined || version === report.system.firmware_version,
+	);
+	if (hasBegun || !isOpen(updated, report, heard)) return undefined;
+	const next = advance(updated, report, heard);
+	if (next === updated) return undefined;
+	const ended = later.map((job) =>
+		isActive(job)
+			? fail(job, heard, "The device went back to its previous firmware before this began.")
+			: job,
+	);
+	return [...jobs.slice(0, at), ...ended, next];
+}
+
+/** Whether what the device says can still change it. */
+function isOpen(job: UpdateJob, uplink: Uplink, { updatedAgoMs }: Heard): boolean {
+	if (job.status !== "updated") return job.silent === true || isActive(job);
+	if (uplink.type !== "state_report") return false;
+	// When it started counts, not when it can say so: the line may have been down meanwhile.
+	return updatedAgoMs - uplink.health.uptime_seconds * 1000 < probationMs;
 }
 
 export function metadataOf(job: UpdateJob | undefined): OtaMetadata {
@@ -103,17 +163,19 @@ export function metadataOf(job: UpdateJob | undefined): OtaMetadata {
  * @param job an open one
  * @returns the same object where that changes nothing
  */
-export function advance(job: UpdateJob, uplink: Uplink, heard: Heard): UpdateJob {
+function advance(job: UpdateJob, uplink: Uplink, heard: Heard): UpdateJob {
 	switch (uplink.type) {
 		case "ota_progress":
 			return download(job, uplink.percent);
 		case "ota_complete":
-			return job.status === "rebooting" ? job : move(job, { status: "rebooting", percent: 100 });
+			return job.status === "rebooting"
+				? job
+				: move(job, { status: "rebooting", percent: 100, complete: true });
 		case "ota_error":
-			return fail(job, heard.now, uplink.reason || "The device gave no reason.");
+			return fail(job, heard, uplink.reason || "The device gave no reason.");
 		case "command_error":
 			if (uplink.command !== "start_ota" || job.status !== "pending") return job;
-			return fail(job, heard.now, `The device refused it (${uplink.code}): ${uplink.message}`);
+			return fail(job, heard, `The device refused it (${uplink.code}): ${uplink.message}`);
 		case "state_report":
 			return judge(job, uplink, heard);
 	}
@@ -124,7 +186,10 @@ export function giveUp(job: UpdateJob, now: number): UpdateJob {
 	const stopped = `The download stopped at ${job.percent ?? 0} %`;
 	const began = job.status === "rebooting" ? "The device did not come back" : stopped;
 	const what = job.status === "pending" ? "The device did not begin" : began;
-	return { ...fail(job, now, `${what}: nothing was heard of the update for 5 minutes.`), silent: true };
+	return {
+		...fail(job, { now, upload: undefined }, `${what}: nothing was heard of the update for 5 minutes.`),
+		silent: true,
+	};
 }
 
 function download(job: UpdateJob, percent: number): UpdateJob {
@@ -134,7 +199,8 @@ function download(job: UpdateJob, percent: number): UpdateJob {
 }
 
 /** What runs now, and whether the device came back with it. */
-function judge(job: UpdateJob, report: StateReport, { now, isNewSession }: Heard): UpdateJob {
+function judge(job: UpdateJob, report: StateReport, heard: Heard): UpdateJob {
+	const { now, ageMs, isNewSession } = heard;
 	const runs = report.system.firmware_version;
 	if (job.status === "updated") {
 		const isBack = isNewSession && runs === job.from && runs !== job.version;
@@ -144,16 +210,25 @@ function judge(job: UpdateJob, report: StateReport, { now, isNewSession }: Heard
 	if (runs === job.version && runs !== from) return succeed(job, runs, now);
 	if (!isNewSession) return job.from === undefined ? { ...job, from: runs } : job;
 
-	const hasRestarted = now - (report.health.uptime_seconds + 1) * 1000 > job.startedAt;
+	const hasRestarted = ageMs > (report.health.uptime_seconds + 1) * 1000;
 	const isOld = from === undefined || runs === from;
 	if (!isOld && job.version === undefined) return succeed(job, runs, now);
-	if (isOld && (job.status === "rebooting" || (job.percent === 100 && hasRestarted)))
+	if (isOld && (job.status === "rebooting" || (job.complete && hasRestarted)))
 		return runs === job.version ? succeed(job, runs, now) : rollBack(job, report, now);
 	if (job.silent || (isOld && !hasRestarted)) return job;
-	const what = isOld
-		? `restarted in the middle of the update, at ${job.percent ?? 0} %`
-		: `came back with ${runs}, which nobody sent to it here`;
-	return fail(job, now, `The device ${what}.`);
+	return fail(job, heard, isOld ? describeRestart(job, report) : describeOther(job, runs, heard));
+}
+
+function describeRestart({ percent = 0 }: UpdateJob, { system, health }: StateReport): string {
+	if (percent < 100) return `The device restarted in the middle of the update, at ${percent} %.`;
+	// Whether the new firmware was to start next is not known: a roll-back must not be told of one that never ran.
+	const when = "after 100 % and before it said that the update was complete";
+	return `The device restarted (${health.reset_reason}) ${when}; it still runs ${system.firmware_version}.`;
+}
+
+function describeOther(job: UpdateJob, runs: string, { upload }: Heard): string {
+	const isTheUpload = job.upload !== undefined && upload?.version === runs;
+	return `The device came back with ${runs}${isTheUpload ? "." : ", which nobody sent to it here."}`;
 }
 
 function succeed(job: UpdateJob, version: string, endedAt: number): UpdateJob {
@@ -165,8 +240,11 @@ function rollBack(job: UpdateJob, { system, health }: StateReport, endedAt: numb
 	return move(job, { status: "rolled_back", reason, endedAt });
 }
 
-function fail(job: UpdateJob, endedAt: number, reason: string): UpdateJob {
-	return move(job, { status: "failed", reason, endedAt });
+function fail(job: UpdateJob, { now, upload }: Pick<Heard, "now" | "upload">, reason: string): UpdateJob {
+	const isReplaced = job.upload !== undefined && upload !== undefined && job.upload !== upload.sha256;
+	const by = upload?.version ?? "another one";
+	const note = isReplaced ? ` The upload was replaced by ${by} after this update was asked for.` : "";
+	return move(job, { status: "failed", reason: reason + note, endedAt: now });
 }
 
 /** The job with these values, and without what an end had added to it. */

@@ -8,13 +8,13 @@ import type { CommandOf, Uplink } from "../../device/protocol/messages.js";
 import type { RecordFolder } from "../record-folder.js";
 import type { Device, OtaMetadata } from "../sessions/device.js";
 import type { UpdateRefusal } from "../sessions/updates.js";
-import type { Library } from "./library.js";
+import type { Choice, Library } from "./library.js";
 import {
-	advance,
 	beginJob,
+	follow,
 	giveUp,
+	type Heard,
 	isActive,
-	isOpen,
 	metadataOf,
 	silenceMs,
 	type UpdateJob,
@@ -26,12 +26,16 @@ export interface UpdatesOptions {
 	readonly records: RecordFolder<readonly UpdateJob[]>;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
-	/** Milliseconds from any start, on a clock that nobody sets. */
+	/** Milliseconds from any start, on a clock that no one sets. */
 	readonly monotonic: () => number;
+	/** The upload that is served now. */
+	readonly upload: () => Heard["upload"];
+	/** Writes the record of a device. Resolves to whether it is on disk. */
+	readonly keepDevice: (device: Device) => Promise<boolean>;
 	/** A device's update stands differently than before. */
 	readonly setOta: (device: Device, metadata: OtaMetadata) => void;
-	/** CA certificate in PEM that goes with https addresses; undefined: devices know the gateway's by themselves. */
-	readonly certPem?: string | undefined;
+	/** CA certificate in PEM that goes with an https address; undefined: devices know the authority by themselves. */
+	readonly certPemFor?: (baseUrl: string) => string | undefined;
 }
 
 /** What is remembered of a device. */
@@ -42,9 +46,26 @@ interface Entry {
 	device?: Device | undefined;
 	/** The session in which the update last moved on. */
 	sessionId?: string | undefined;
-	/** On the monotonic clock. */
+	/** When the update was last heard of, the latest one began, and one last ended as `updated`; on the monotonic clock. */
 	heardAt: number;
+	startedAt: number;
+	updatedAt: number;
 }
+
+const noJobs: readonly UpdateJob[] = Object.freeze([]);
+
+const inProgress: UpdateRefusal = Object.freeze({
+	code: "ota_in_progress",
+	message: "This device is being updated; wait until that has ended.",
+});
+const hasGone: UpdateRefusal = Object.freeze({
+	code: "target_offline",
+	message: "The device has gone; wait until it is connected again.",
+});
+const notKept: UpdateRefusal = Object.freeze({
+	code: "storage_failed",
+	message: "The update could not be written to the gateway's disk and was not started; see /readyz.",
+});
 
 const jobsKept = 10;
 /** So often it is seen who fell silent, and progress, which comes 4 times a second, goes to disk. */
@@ -63,9 +84,15 @@ export class Updates {
 
 	/** Takes up what the last run left. @throws {NodeJS.ErrnoException} */
 	async open(): Promise<void> {
-		const heardAt = this.#options.monotonic();
-		for (const [deviceId, jobs] of await this.#options.records.load())
-			this.#entries.set(deviceId, { jobs, heardAt });
+		const { records, now, monotonic } = this.#options;
+		const heardAt = monotonic();
+		// Nothing but the clock on the wall spans a restart: it says once how long ago that was, and counts no more after.
+		const on = (time = 0) => heardAt - Math.max(0, now() - time);
+		for (const [deviceId, jobs] of await records.load()) {
+			const updated = jobs.findLast(({ status }) => status === "updated");
+			const startedAt = on(jobs.at(-1)?.startedAt);
+			this.#entries.set(deviceId, { jobs, heardAt, startedAt, updatedAt: on(updated?.endedAt) });
+		}
 		this.#timer = setInterval(() => this.expire(), intervalMs).unref();
 	}
 
@@ -73,12 +100,17 @@ export class Updates {
 	async close(): Promise<void> {
 		clearInterval(this.#timer);
 		this.expire();
-		await this.#options.records.settle();
+		await this.#options.records.close();
+	}
+
+	/** Why updates cannot be kept on disk at the moment, as a sentence; undefined where they can. */
+	get obstacle(): string | undefined {
+		return this.#options.records.obstacle;
 	}
 
 	/** A device's updates, the latest last, at most 10. */
 	historyOf(deviceId: string): readonly UpdateJob[] {
-		return this.#entries.get(deviceId)?.jobs ?? [];
+		return this.#entries.get(deviceId)?.jobs ?? noJobs;
 	}
 
 	/** The latest updates of all devices, the latest first, each with its device's name. */
@@ -90,32 +122,67 @@ export class Updates {
 	}
 
 	/**
-	 * Picks the image and sends `start_ota`.
+	 * Picks the image, writes down that it is sent, and sends `start_ota`.
 	 *
 	 * @param version `latest`, `custom` or a semantic version; undefined: see Library.choose
-	 * @returns undefined once the command is on its way and the update is on disk
+	 * @returns undefined once the update and its device are on disk and the command is on its way
 	 */
 	async trigger(device: Device, version: string | undefined): Promise<UpdateRefusal | undefined> {
-		const { library, now, certPem } = this.#options;
+		const { library, certPemFor } = this.#options;
 		const { deviceId } = device;
-		if (this.#choosing.has(deviceId) || isActive(this.historyOf(deviceId).at(-1)))
-			return { code: "ota_in_progress", message: "This device is being updated; wait until that has ended." };
+		if (this.#choosing.has(deviceId) || isActive(this.historyOf(deviceId).at(-1))) return inProgress;
 		this.#choosing.add(deviceId);
 		try {
 			const choice = await library.choose(device, version);
 			if (choice.refusal) return choice.refusal;
-			if (!device.session.isReachable)
-				return { code: "target_offline", message: "The device has gone; wait until it is connected again." };
-			const job = beginJob({ now: now(), runs: device.firmwareVersion }, choice.version);
-			const saved = this.#put(device, [...this.historyOf(deviceId), job]);
-			const url = device.session.introduction.baseUrl + choice.path;
-			const cert = certPem && url.startsWith("https:") && { cert_pem: certPem };
-			const command: CommandOf<"start_ota"> = { command: "start_ota", url, ...cert };
+			if (!device.session.isReachable) return hasGone;
+			const refusal = await this.#begin(device, choice);
+			if (refusal) return refusal;
+			const { baseUrl } = device.session.introduction;
+			const certPem = baseUrl.startsWith("https:") ? certPemFor?.(baseUrl) : undefined;
+			const command: CommandOf<"start_ota"> = {
+				command: "start_ota",
+				url: baseUrl + choice.path,
+				...(certPem && { cert_pem: certPem }),
+			};
 			device.session.send(JSON.stringify(command));
-			await saved;
 			return undefined;
 		} finally {
 			this.#choosing.delete(deviceId);
+		}
+	}
+
+	/** Writes down an update before anyone is told of it. */
+	async #begin(device: Device, choice: Choice): Promise<UpdateRefusal | undefined> {
+		const { records, now, monotonic, keepDevice } = this.#options;
+		const { deviceId } = device;
+		for (;;) {
+			const jobs = this.historyOf(deviceId);
+			if (isActive(jobs.at(-1))) return inProgress;
+			const job = beginJob({ now: now(), runs: device.firmwareVersion }, choice.version, choice.upload);
+			const next = [...jobs, job].slice(-jobsKept);
+			const kept = await Promise.all([keepDevice(device), records.save(deviceId, next)]);
+			const isKept = kept.every(Boolean);
+			// What the device said meanwhile is written after it: then both are to be written together.
+			if (isKept && this.historyOf(deviceId) !== jobs) continue;
+			if (isKept && device.session.isReachable) {
+				const { sessionId } = device.session;
+				const updatedAt = this.#entries.get(deviceId)?.updatedAt ?? Number.NEGATIVE_INFINITY;
+				this.#entries.set(deviceId, {
+					jobs: next,
+					device,
+					sessionId,
+					heardAt: monotonic(),
+					startedAt: monotonic(),
+					updatedAt,
+				});
+				this.#options.setOta(device, metadataOf(job));
+				return undefined;
+			}
+			// It was not begun: what was known before is what is to be on disk.
+			if (this.#entries.has(deviceId)) void records.save(deviceId, this.historyOf(deviceId));
+			else void records.remove(deviceId);
+			return isKept ? hasGone : notKept;
 		}
 	}
 
@@ -132,24 +199,41 @@ export class Updates {
 	onUplink(device: Device, uplink: Uplink): void {
 		const { deviceId, firmwareVersion: runs, session } = device;
 		const entry = this.#entries.get(deviceId);
-		const { jobs = [], sessionId } = entry ?? {};
-		const job = jobs.at(-1);
 		const isAboutUpdate = uplink.type.startsWith("ota_");
-		const heard = { now: this.#options.now(), runs, isNewSession: session.sessionId !== sessionId };
-		if (entry && isAboutUpdate) entry.heardAt = this.#options.monotonic();
-		if (isOpen(job, uplink, heard.now)) {
-			const next = advance(job, uplink, heard);
-			if (next !== job) void this.#put(device, [...jobs.slice(0, -1), next]);
-		} else if (isAboutUpdate) {
-			// Nobody asked for it here: a start_ota was forwarded to the device.
-			void this.#put(device, [...jobs, advance(beginJob(heard, null), uplink, heard)]);
-		}
+		if (!entry && !isAboutUpdate) return;
+		const { now, monotonic, upload } = this.#options;
+		const { jobs = noJobs, sessionId, startedAt = 0, updatedAt = 0 } = entry ?? {};
+		if (entry && isAboutUpdate) entry.heardAt = monotonic();
+		const next = follow(jobs, uplink, {
+			now: now(),
+			ageMs: monotonic() - startedAt,
+			updatedAgoMs: monotonic() - updatedAt,
+			upload: upload(),
+			runs,
+			isNewSession: session.sessionId !== sessionId,
+		});
+		if (next === jobs) return;
+		const isAnother = next.length > jobs.length;
+		const isUpdated = next.at(-1)?.status === "updated";
+		const heardAt = monotonic();
+		this.#set(deviceId, {
+			jobs: next,
+			device,
+			sessionId: session.sessionId,
+			heardAt,
+			startedAt: isAnother ? heardAt : startedAt,
+			updatedAt: isUpdated ? heardAt : updatedAt,
+		});
 	}
 
-	/** Forgets a device's updates. */
-	forget(deviceId: string): void {
-		if (!this.#entries.delete(deviceId)) return;
-		void this.#options.records.remove(deviceId);
+	/** Forgets a device's updates. @returns whether they are gone from disk; where not, they stay */
+	async forget(deviceId: string): Promise<boolean> {
+		const { records } = this.#options;
+		const isGone = await records.remove(deviceId);
+		const entry = this.#entries.get(deviceId);
+		if (isGone) this.#entries.delete(deviceId);
+		else if (entry) void records.save(deviceId, entry.jobs);
+		return isGone;
 	}
 
 	/** Gives up on updates of which nothing is heard any more, and has on disk how far those are that moved since the last look. */
@@ -160,23 +244,18 @@ export class Updates {
 			const job = jobs.at(-1);
 			const silentFor = monotonic() - entry.heardAt;
 			if (isActive(job) && silentFor >= silenceMs)
-				void this.#set(deviceId, { ...entry, jobs: [...jobs.slice(0, -1), giveUp(job, now())] });
+				this.#set(deviceId, { ...entry, jobs: [...jobs.slice(0, -1), giveUp(job, now())] });
 			else if (job?.status === "downloading" && silentFor < 2 * intervalMs) void records.save(deviceId, jobs);
 		}
 	}
 
-	#put(device: Device, jobs: readonly UpdateJob[]): Promise<void> {
-		const { sessionId } = device.session;
-		return this.#set(device.deviceId, { jobs, device, sessionId, heardAt: this.#options.monotonic() });
-	}
-
-	/** @returns once it is on disk; a step of a download goes there later */
-	async #set(deviceId: string, entry: Entry): Promise<void> {
+	/** Takes in a change; a step of a download goes to disk later. */
+	#set(deviceId: string, entry: Entry): void {
 		const jobs = entry.jobs.slice(-jobsKept);
 		const [former, latest] = [this.historyOf(deviceId).at(-1), jobs.at(-1)];
 		this.#entries.set(deviceId, { ...entry, jobs });
 		if (entry.device) this.#options.setOta(entry.device, metadataOf(latest));
 		const isStep = former?.status === "downloading" && latest?.status === "downloading";
-		if (!isStep) await this.#options.records.save(deviceId, jobs);
+		if (!isStep) void this.#options.records.save(deviceId, jobs);
 	}
 }

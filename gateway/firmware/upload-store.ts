@@ -20,7 +20,16 @@ import {
 	text,
 	type Value,
 } from "../../device/protocol/schema.js";
-import { type Disk, type Draft, ifThere, isTemporary, openDraft, writeWhole } from "../whole-file.js";
+import { errorCode } from "../start-error.js";
+import {
+	type Disk,
+	type Draft,
+	ifThere,
+	isTemporary,
+	makeFolder,
+	openDraft,
+	writeWhole,
+} from "../whole-file.js";
 
 const record = object({
 	filename: text(255),
@@ -65,9 +74,16 @@ export class UploadStore {
 	 */
 	async open(): Promise<void> {
 		const { disk, directory } = this.#options;
-		await disk.mkdir(directory, { recursive: true });
-		this.#current = await this.#readCurrent();
-		await this.#sweep(isTemporary);
+		await makeFolder(disk, directory);
+		try {
+			this.#current = await this.#readCurrent();
+			await this.#sweep((name) => isTemporary(name) || this.#isFormer(name));
+		} catch (error) {
+			// Such as a folder in its place, or a sector that cannot be read: no reason not to start, nor to remove a binary.
+			const why = errorCode(error) ?? String(error);
+			this.#reportLoss(`${this.#path("upload.json")} or the binary that it names cannot be read: ${why}`);
+			await this.#sweep(isTemporary);
+		}
 	}
 
 	/** The most recent upload; undefined before the first. */
@@ -110,43 +126,48 @@ export class UploadStore {
 			await draft.moveTo(this.pathOf(upload));
 			await writeWhole(disk, this.#path("upload.json"), `${JSON.stringify(upload, null, "\t")}\n`);
 			this.#current = upload;
-			return upload;
 		} catch (error) {
-			// Whichever step failed, even after the last rename: what the disk says counts.
-			this.#current = await this.#readCurrent();
-			if (!isDeepStrictEqual(this.#current, upload)) throw error;
-			return upload;
-		} finally {
-			await this.#sweep().catch((error) =>
-				this.#options.onProblem(`Former uploads stay on disk: ${error.message}`),
-			);
+			// Whichever step failed, even after the last rename: what the disk says counts. Where it cannot be read, both
+			// binaries stay for the next start.
+			const current = await this.#readCurrent().catch(() => {
+				throw error;
+			});
+			this.#current = current;
+			if (!isDeepStrictEqual(current, upload)) {
+				await this.#sweep((name) => this.#isFormer(name));
+				throw error;
+			}
 		}
+		await this.#sweep((name) => this.#isFormer(name));
+		return upload;
 	}
 
+	/** @throws {NodeJS.ErrnoException} where the disk does not say which one counts */
 	async #readCurrent(): Promise<Upload | undefined> {
 		const { disk } = this.#options;
-		const content = await ifThere(disk.readFile(this.#path("upload.json"), "utf8"));
+		const path = this.#path("upload.json");
+		const content = await ifThere(disk.readFile(path, "utf8"));
 		if (content === undefined) return undefined;
 		const upload = parseJson(content);
 		if (!matches(record, upload))
-			return this.#reportLoss(`upload.json: ${describeProblem(findProblem(record, upload))}`);
+			return this.#reportLoss(`${path}: ${describeProblem(findProblem(record, upload))}`);
 		const binary = await ifThere(disk.readFile(this.pathOf(upload)));
-		if (binary === undefined) return this.#reportLoss("its binary is missing");
+		if (binary === undefined) return this.#reportLoss(`${this.pathOf(upload)} is missing`);
 		const isSame = createHash("sha256").update(binary).digest("hex") === upload.sha256;
-		return isSame ? upload : this.#reportLoss("its binary has been changed");
+		return isSame ? upload : this.#reportLoss(`${this.pathOf(upload)} has been changed`);
 	}
 
-	/**
-	 * Removes the binaries that do not count. A reader that has one open keeps it until it is done.
-	 *
-	 * @param isLeftover what else is removed
-	 */
-	async #sweep(isLeftover?: (name: string) => boolean): Promise<void> {
-		const { disk, directory } = this.#options;
-		for (const name of await disk.readdir(directory)) {
-			const isFormer = name.endsWith(".bin") && name !== `${this.#current?.sha256}.bin`;
-			if (isFormer || isLeftover?.(name)) await disk.rm(this.#path(name), { force: true });
-		}
+	#isFormer(name: string): boolean {
+		return name.endsWith(".bin") && name !== `${this.#current?.sha256}.bin`;
+	}
+
+	/** Removes what is not needed any more. A reader that has a binary open keeps it until it is done. */
+	async #sweep(isLeftover: (name: string) => boolean): Promise<void> {
+		const { disk, directory, onProblem } = this.#options;
+		const report = (error: Error) =>
+			onProblem(`A file that is not needed any more stays on disk: ${error.message}`);
+		for (const name of (await disk.readdir(directory).catch(report)) ?? [])
+			if (isLeftover(name)) await disk.rm(this.#path(name), { force: true }).catch(report);
 	}
 
 	#reportLoss(why: string): undefined {

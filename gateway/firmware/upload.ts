@@ -21,23 +21,28 @@ export interface UploadOptions {
 	readonly maxBytes: number;
 	/** false: any file is stored, and nothing is known of it. */
 	readonly checkImages: boolean;
+	/** Each of these intervals must bring 16 KB of a form, or its end; 30 s unless a test is in a hurry. */
+	readonly progressMs?: number;
 }
+
+/** A line as slow as 4.4 kbit/s brings that in 30 s. */
+const progressBytes = 16 * 1024;
 
 /**
  * Reads the form to its end and makes its file the current upload.
  *
- * @throws {HttpProblem} 400, 413 or 415; the request may not have been read to its end then
+ * @throws {HttpProblem} 400, 408, 413 or 415; the request may not have been read to its end then
  * @throws {ImageError} likewise
  * @throws {NodeJS.ErrnoException} ENOSPC where the disk is full
  */
 export async function receiveUpload(request: IncomingMessage, options: UploadOptions): Promise<Upload> {
-	const { store, maxBytes, checkImages } = options;
+	const { store, maxBytes, checkImages, progressMs = 30_000 } = options;
 	const form = openForm(request, maxBytes);
 	const draft = await store.begin();
 	const parser = new ImageParser();
 	let size = 0;
 	try {
-		const filename = await readForm(request, form, maxBytes, async (chunk) => {
+		const filename = await readForm(request, form, { maxBytes, progressMs }, async (chunk) => {
 			size += chunk.length;
 			if (size > maxBytes) throw tooLarge(maxBytes);
 			// Checked while it is being written: an upload takes as long as the longer of the two, not as both.
@@ -76,15 +81,17 @@ function openForm({ headers }: IncomingMessage, maxBytes: number): BusboyInstanc
 function readForm(
 	request: IncomingMessage,
 	form: BusboyInstance,
-	maxBytes: number,
+	{ maxBytes, progressMs }: { readonly maxBytes: number; readonly progressMs: number },
 	take: (chunk: Buffer) => Promise<void>,
 ): Promise<string> {
 	let file: Readable | undefined;
 	let size = 0;
+	let timer: NodeJS.Timeout | undefined;
 	const takeAll = async (stream: AsyncIterable<Buffer>) => {
 		for await (const chunk of stream) await take(chunk);
 	};
 	const read = new Promise<string>((resolve, reject) => {
+		const stalled = new HttpProblem(408, "The upload has stalled; send it again.");
 		const refuse = (detail: string) => reject(new HttpProblem(400, detail));
 		let received: Promise<string> | undefined;
 		// The type does not say that a part may be a file by its Content-Type alone, and have no name.
@@ -111,9 +118,15 @@ function readForm(
 			size += chunk.length;
 			if (size > maxBytes + formOverhead) reject(tooLarge(maxBytes));
 		});
+		let sizeBefore = 0;
+		timer = setInterval(() => {
+			if (size - sizeBefore < progressBytes && !request.complete) reject(stalled);
+			sizeBefore = size;
+		}, progressMs).unref();
 		request.pipe(form);
 	});
 	return read.finally(() => {
+		clearInterval(timer);
 		request.unpipe(form);
 		file?.destroy();
 	});

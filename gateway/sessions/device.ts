@@ -4,8 +4,8 @@
  */
 
 import { randomUUID } from "node:crypto";
-import type { Chip, StateReport } from "../../device/protocol/messages.js";
-import type { Model } from "../../device/protocol/schema.js";
+import { type Chip, type StateReport, uplinks } from "../../device/protocol/messages.js";
+import { isRecord, type Model, type Schema } from "../../device/protocol/schema.js";
 import { KeptText } from "./kept-text.js";
 
 const underWay = ["pending", "downloading", "rebooting"] as const;
@@ -49,11 +49,13 @@ export interface Introduction {
 	readonly chip: Chip | undefined;
 	/** The peer's IP address. */
 	readonly remoteAddress: string;
-	/** Scheme and host by which the device reached this gateway, or PUBLIC_URL; no slash at its end. */
+	/** The address by which the device reached this gateway, a proxy's path included; no slash at its end. */
 	readonly baseUrl: string;
 }
 
 const listedAtMost = 10;
+/** Of a report's fields that are not in its table, as a newer firmware may send. */
+const otherFieldsBytes = 4096;
 
 export class Device {
 	readonly deviceId: string;
@@ -70,14 +72,17 @@ export class Device {
 	firstSeenAt: number;
 	/** When the latest state report came; 0 before the first. */
 	lastReportAt = 0;
+	/** How long it had been up in its latest state report, in seconds; undefined before the first. */
+	uptimeSeconds: number | undefined;
 	/** What it ran and since when it is known to, the latest last; at most 10. */
 	versions: readonly { readonly version: string; readonly at: number }[] = [];
 	/** When and why it started anew, the latest last; at most 10. */
 	resets: readonly { readonly reason: string; readonly at: number }[] = [];
 	/** The latest connection; `session.connected` says whether it stands. */
 	session: Session;
-	/** The latest session in which it reported. */
+	/** The latest session in which it reported, and when on the monotonic clock; undefined since the gateway's start. */
 	#reportedIn: Session | undefined;
+	#reportedAt: number | undefined;
 
 	constructor(deviceId: string, session: Session) {
 		this.deviceId = deviceId;
@@ -86,31 +91,66 @@ export class Device {
 		this.firstSeenAt = session.connectedAt;
 	}
 
-	/** Takes in what a state report says. @returns whether its model or its version is news */
-	report({ system, health }: StateReport, text: string, now: number): boolean {
+	/**
+	 * Takes in what a state report says.
+	 *
+	 * @param now milliseconds since 1970
+	 * @param monotonic milliseconds from any start, on a clock that no one sets
+	 * @returns whether its model or its version is news
+	 */
+	report(report: StateReport, text: string, now: number, monotonic: number): boolean {
+		const { system, health } = report;
 		const { model, firmware_version: version } = system;
 		const isNewVersion = this.firmwareVersion !== version;
 		const isNews = isNewVersion || this.model !== model;
 		if (isNewVersion) this.versions = [...this.versions, { version, at: now }].slice(-listedAtMost);
-		const startedAt = now - health.uptime_seconds * 1000;
-		const lastStartedAt = this.resets.at(-1)?.at ?? Number.NEGATIVE_INFINITY;
-		// It cannot have reported before it started: where it did, it has started anew since. But only between connections,
-		// and it tells whole seconds: one start looks up to a second later at times.
-		if (
-			this.#reportedIn !== this.session &&
-			startedAt > this.lastReportAt &&
-			startedAt > lastStartedAt + 1000
-		)
-			this.resets = [...this.resets, { reason: health.reset_reason, at: startedAt }].slice(-listedAtMost);
+		if (this.#reportedIn !== this.session && this.#hasRestarted(health.uptime_seconds, monotonic)) {
+			const reset = { reason: health.reset_reason, at: now - health.uptime_seconds * 1000 };
+			this.resets = [...this.resets, reset].slice(-listedAtMost);
+		}
+		this.uptimeSeconds = health.uptime_seconds;
+		this.#reportedAt = monotonic;
 		this.#reportedIn = this.session;
 		if (isNews) {
 			this.model = model;
 			this.firmwareVersion = version;
 		}
-		this.state.set(text);
+		this.state.set(keptReport(report, text));
 		this.lastReportAt = now;
 		return isNews;
 	}
+
+	/**
+	 * Whether it has started again since its latest report: it has been up for less than then, or for less than has passed
+	 * since. It tells whole seconds, and its report may be late.
+	 */
+	#hasRestarted(uptimeSeconds: number, monotonic: number): boolean {
+		if (this.resets.length === 0) return true;
+		const { uptimeSeconds: before = 0 } = this;
+		const passedSeconds = (monotonic - (this.#reportedAt ?? monotonic)) / 1000;
+		const isYounger = passedSeconds > uptimeSeconds && before + passedSeconds > uptimeSeconds + 1;
+		return uptimeSeconds < before || isYounger;
+	}
+}
+
+/**
+ * What is kept of a report, so that a device cannot fill the gateway's memory and each monitor's snapshot: all of it where
+ * the fields that are not in the table take at most 4 KB, else the table's fields alone.
+ *
+ * @param text the report as it came
+ */
+export function keptReport(report: StateReport, text: string): string {
+	const size = Buffer.byteLength(text);
+	if (size <= otherFieldsBytes) return text;
+	const checked = JSON.stringify(pick(uplinks.state_report, report));
+	return size - Buffer.byteLength(checked) <= otherFieldsBytes ? text : checked;
+}
+
+/** @returns the fields of `value` that its schema names */
+function pick(schema: Schema, value: unknown): unknown {
+	if (schema.type !== "object" || !isRecord(value)) return value;
+	const fields = Object.entries(schema.fields);
+	return Object.fromEntries(fields.map(([name, field]) => [name, pick(field, value[name])]));
 }
 
 export class Session {

@@ -1,10 +1,10 @@
 /**
- * What was ever here, over restarts and power cuts of the gateway. What a device is and runs goes to disk within a second;
- * when it came, went and last reported may be some minutes old there, or a fleet that reports every five seconds would
+ * What was ever here, over restarts and power cuts of the gateway. A device that is new goes to disk at once, what it is
+ * and runs within a second; when it came, went and last reported may be some minutes old there, or a fleet that reports every five seconds would
  * wear it out, and one that comes back all at once would keep it busy.
  */
 
-import { chips } from "../../device/protocol/messages.js";
+import { chips, uplinks } from "../../device/protocol/messages.js";
 import {
 	integer,
 	isRecord,
@@ -17,8 +17,8 @@ import {
 	text,
 	type Value,
 } from "../../device/protocol/schema.js";
-import type { RecordFolder } from "../record-folder.js";
-import { Device, Session } from "./device.js";
+import { type RecordFolder, time } from "../record-folder.js";
+import { Device, keptReport, Session } from "./device.js";
 
 const changesSaveMs = 1_000;
 /** The longest; drawn at random, or a fleet that came in one moment would be written in one moment. */
@@ -26,8 +26,8 @@ const seenSaveMs = 5 * 60_000;
 
 export class KnownDevices {
 	readonly #records: RecordFolder<Device>;
-	readonly #now: () => number;
-	/** Devices that differ from their records on disk, and when those are to be written anew. */
+	readonly #monotonic: () => number;
+	/** Devices that differ from their records on disk, and when those are to be written again, on the monotonic clock. */
 	readonly #dueAt = new Map<Device, number>();
 	/** What each device was when last seen; its lists are made anew by each change. */
 	readonly #facts = new WeakMap<Device, Pick<Device, "model" | "chip" | "versions" | "resets">>();
@@ -35,18 +35,18 @@ export class KnownDevices {
 
 	/**
 	 * @param records see `deviceFile` for their form on disk
-	 * @param now milliseconds since 1970
+	 * @param monotonic milliseconds from any start, on a clock that no one sets
 	 */
-	constructor(records: RecordFolder<Device>, now: () => number) {
+	constructor(records: RecordFolder<Device>, monotonic: () => number) {
 		this.#records = records;
-		this.#now = now;
+		this.#monotonic = monotonic;
 	}
 
 	/** What the last run left, the device longest unseen first. @throws {NodeJS.ErrnoException} */
 	async open(): Promise<readonly Device[]> {
 		const devices = [...(await this.#records.load()).values()];
 		for (const device of devices) this.#facts.set(device, { ...device });
-		this.#timer = setInterval(() => this.#save(this.#now()), changesSaveMs).unref();
+		this.#timer = setInterval(() => this.#save(this.#monotonic()), changesSaveMs).unref();
 		return devices.sort((a, b) => a.session.lastSeenAt - b.session.lastSeenAt);
 	}
 
@@ -57,12 +57,20 @@ export class KnownDevices {
 		const isSame = former?.versions === versions && former.resets === resets;
 		if (!isSame || former.model !== model || former.chip !== chip) {
 			this.#facts.set(device, { model, chip, versions, resets });
-			this.#dueAt.set(device, 0);
+			if (former) this.#dueAt.set(device, Number.NEGATIVE_INFINITY);
+			else void this.keep(device);
 		} else if (!this.#dueAt.has(device))
-			this.#dueAt.set(device, this.#now() + seenSaveMs * (0.5 + Math.random() / 2));
+			this.#dueAt.set(device, this.#monotonic() + seenSaveMs * (0.5 + Math.random() / 2));
 	}
 
-	forget(device: Device): Promise<void> {
+	/** Writes its record. @returns whether it is on disk; where not, it is tried again every second */
+	keep(device: Device): Promise<boolean> {
+		this.#dueAt.delete(device);
+		return this.#records.save(device.deviceId, device);
+	}
+
+	/** Removes its record. @returns whether it is gone from disk */
+	forget(device: Device): Promise<boolean> {
 		this.#dueAt.delete(device);
 		return this.#records.remove(device.deviceId);
 	}
@@ -74,9 +82,10 @@ export class KnownDevices {
 	}
 
 	/** Stops; resolves once everything is on disk. */
-	close(): Promise<void> {
+	async close(): Promise<void> {
 		clearInterval(this.#timer);
-		return this.settle();
+		await this.settle();
+		await this.#records.close();
 	}
 
 	/** Saves what is due by then. */
@@ -89,7 +98,6 @@ export class KnownDevices {
 	}
 }
 
-const time = integer(0, Number.MAX_SAFE_INTEGER);
 const record = object({
 	sessionId: text(36),
 	model: optional(oneOf(...models)),
@@ -103,6 +111,8 @@ const record = object({
 	/** The latest state report as it came: the text of a JSON object. */
 	report: optional(text(65_536)),
 });
+/** What is needed of `report`. */
+const reportHead = object({ health: object({ uptime_seconds: integer(0, 0xffff_ffff) }) });
 const version = object({ version: text(32), at: time });
 const reset = object({ reason: text(64), at: time });
 
@@ -121,13 +131,17 @@ export const deviceFile = Object.freeze({
 	},
 	parse: (content: string, deviceId: string): Device | undefined => {
 		const value: unknown = JSON.parse(content);
-		if (!matches(record, value) || !isRecord(JSON.parse(value.report ?? "{}"))) return undefined;
+		if (!matches(record, value)) return undefined;
+		const report: unknown = JSON.parse(value.report ?? "{}");
+		if (!isRecord(report)) return undefined;
 		const lists: Readonly<Record<string, unknown>> = value;
 		const device = new Device(deviceId, sessionOf(deviceId, value));
 		device.model = value.model;
 		device.chip = value.chip;
 		device.firmwareVersion = value.firmwareVersion ?? null;
-		if (value.report !== undefined) device.state.set(value.report);
+		if (value.report !== undefined && matches(uplinks.state_report, report))
+			device.state.set(keptReport(report, value.report));
+		if (matches(reportHead, report)) device.uptimeSeconds = report.health.uptime_seconds;
 		device.firstSeenAt = value.firstSeenAt;
 		device.lastReportAt = value.lastReportAt;
 		device.versions = listOf(version, lists.versions);

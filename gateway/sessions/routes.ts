@@ -5,33 +5,38 @@
 
 import { type RequestHandler, type Response, Router } from "express";
 import type { UpdateJob } from "../firmware/update-job.js";
-import { sendProblem } from "../problem.js";
+import { refuseMethod, sendProblem } from "../problem.js";
 import type { Device } from "./device.js";
 import type { Sessions } from "./sessions.js";
 import type { Updates } from "./updates.js";
 import { isoTime, sessionHead, textWithState } from "./view.js";
 
-/**
- * @param requireMonitor lets those pass who may see and forget devices
- * @param onForgotten a device was forgotten because somebody asked for it
- */
-export function deviceRoutes(
-	sessions: Sessions,
-	updates: Pick<Updates, "historyOf">,
-	requireMonitor: RequestHandler,
-	onForgotten: () => void,
-): Router {
-	const router = Router({ caseSensitive: true, strict: true });
-	router.use("/api/devices", requireMonitor);
+export interface DeviceRoutesOptions {
+	readonly sessions: Sessions;
+	readonly updates: Pick<Updates, "historyOf">;
+	/** Lets those pass who may see and forget devices. */
+	readonly requireMonitor: RequestHandler;
+	/** Removes what is on disk of a device. Resolves to whether all of it is gone; where not, all of it stays. */
+	readonly erase: (device: Device) => Promise<boolean>;
+	/** A device was forgotten because somebody asked for it. */
+	readonly onForgotten: () => void;
+}
 
-	router.get("/api/devices", (_request, response) => {
-		const devices = Array.from(sessions.devices.values(), describe);
-		response.set("Cache-Control", "no-store").json({ devices });
-	});
+export function deviceRoutes(options: DeviceRoutesOptions): Router {
+	const { sessions, updates, requireMonitor, erase, onForgotten } = options;
+	const router = Router({ caseSensitive: true, strict: true });
+
+	router
+		.route("/api/devices")
+		.get(requireMonitor, (_request, response) => {
+			const devices = Array.from(sessions.devices.values(), describe);
+			response.set("Cache-Control", "no-store").json({ devices });
+		})
+		.all(refuseMethod("GET, HEAD"));
 
 	router
 		.route("/api/devices/:deviceId")
-		.get(({ params: { deviceId } }, response) => {
+		.get(requireMonitor, ({ params: { deviceId } }, response) => {
 			const device = sessions.devices.get(deviceId);
 			if (!device) return sendUnknown(response, deviceId);
 			const details = {
@@ -42,16 +47,21 @@ export function deviceRoutes(
 			};
 			response.set("Cache-Control", "no-store").type("json").send(textWithState(details, device));
 		})
-		.delete(({ params: { deviceId } }, response) => {
+		.delete(requireMonitor, async ({ params: { deviceId } }, response) => {
 			const device = sessions.devices.get(deviceId);
 			if (!device) return sendUnknown(response, deviceId);
+			if (!device.session.connected && !(await erase(device))) {
+				const detail = `${deviceId} could not be removed from the gateway's disk and stays; the log says why.`;
+				return sendProblem(response, { status: 507, detail });
+			}
 			if (!sessions.forget(device)) {
 				const detail = `${deviceId} is connected and would be known again at once; forget it while it is away.`;
 				return sendProblem(response, { status: 409, detail });
 			}
 			onForgotten();
 			response.status(204).end();
-		});
+		})
+		.all(refuseMethod("GET, HEAD, DELETE"));
 
 	return router;
 }

@@ -13,6 +13,8 @@ const replacedCloseCode = 4001;
 export interface SessionsOptions {
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
+	/** Milliseconds from any start, on a clock that no one sets. */
+	readonly monotonic: () => number;
 	/** Devices that are remembered; past that number, those longest away are forgotten. */
 	readonly maxDevices: number;
 	/** A session began, was named, ended, or its device's update moved on. */
@@ -122,7 +124,8 @@ export class Sessions {
 	#report(session: Session, report: StateReport, text: string): void {
 		const isNamed = session.device !== undefined;
 		const device = session.device ?? this.#assign(session, report.deviceId);
-		const isNews = device.report(report, text, this.#options.now()) || !isNamed;
+		const { now, monotonic } = this.#options;
+		const isNews = device.report(report, text, now(), monotonic()) || !isNamed;
 		if (isNews) this.#options.onChanged(session, "identified");
 		if (!isNamed) this.#options.onNamed(device);
 	}

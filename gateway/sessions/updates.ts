@@ -12,9 +12,13 @@ export interface UpdateRefusal {
 		| "unknown_version"
 		| "incompatible_firmware"
 		| "ota_in_progress"
+		| "storage_failed"
 		| "target_offline";
 	/** One sentence that says what to change. */
 	readonly message: string;
 }
 
-export type Updates = Pick<firmware.Updates, "trigger" | "onConnected" | "onUplink" | "historyOf" | "forget">;
+export type Updates = Pick<
+	firmware.Updates,
+	"trigger" | "onConnected" | "onUplink" | "historyOf" | "forget" | "obstacle"
+>;

@@ -8,12 +8,13 @@ import { checkUplink } from "../../device/protocol/messages.js";
 import type { Introduction, Session } from "../sessions/device.js";
 import { closeCodes } from "./limits.js";
 import type { SocketsOptions } from "./options.js";
-import { createLastWords, createMinuteCounter, Pacer, type Rate } from "./rates.js";
+import { createLastWords, createMinuteCounter, Pacer, type Rate, watchControlFrames } from "./rates.js";
 
 export class DeviceSockets {
 	readonly #options: SocketsOptions;
 	/** At which each device is read. */
 	readonly #rate: Rate;
+	readonly #controlRate: Rate;
 	/** A socket that is gone stays until its session's end has its turn. */
 	readonly #sockets = new Map<WebSocket, Session>();
 
@@ -21,6 +22,7 @@ export class DeviceSockets {
 		this.#options = options;
 		const { limits, now, metrics } = options;
 		this.#rate = { perSecond: limits.uplinksASecond, burst: limits.uplinkBurst, now };
+		this.#controlRate = { perSecond: limits.controlFramesASecond, burst: limits.controlFrameBurst, now };
 		const unread = () =>
 			[...this.#sockets.keys()].reduce((bytes, socket) => bytes + socket.bufferedAmount, 0);
 		metrics.watch("gateway_sessions", "Devices that are connected", () => this.#sockets.size);
@@ -48,6 +50,10 @@ export class DeviceSockets {
 			wasTooFast = true;
 		};
 		const onLastWord = createLastWords(socket, limits.lastWords);
+		watchControlFrames(socket, this.#controlRate, () => {
+			if (!session.connected) return onLastWord();
+			this.#end(session, closeCodes.policyViolation, "too many ping or pong frames");
+		});
 		const pacer = new Pacer(socket, this.#rate, onTurn, onPaused);
 		socket.on("message", (data, isBinary) => {
 			if (!session.connected) return onLastWord();

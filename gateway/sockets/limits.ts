@@ -6,6 +6,12 @@
 export const socketLimits = Object.freeze({
 	/** Time for a TLS handshake, and then for a request's headers. */
 	requestHeadersMs: 10_000,
+	/** Connections that may be open without having shown a token; at most half of the files that may be open. */
+	strangers: 2000,
+	/** A client that neither sends nor reads anything for so long is cut off, unless it has a WebSocket. */
+	stalledMs: 30_000,
+	/** Time for a request's body, an upload's aside. */
+	requestBodyMs: 30_000,
 	pingIntervalMs: 15_000,
 	/** Pings that may go unanswered; the next one that falls due ends the connection. */
 	unansweredPings: 2,
@@ -27,12 +33,18 @@ export const socketLimits = Object.freeze({
 	/** What one monitor may send: in the long run, and at once. */
 	commandsASecond: 50,
 	commandBurst: 100,
-	/** For how long, at most, a monitor that sent more than that is not read. */
-	brakeMs: 5000,
+	/** Messages over that rate which one monitor is answered with `rate_limited`; one more closes its socket with 1008. */
+	refusalsASecond: 10,
+	refusalBurst: 400,
+	/** Ping and pong frames that one peer may send; one more closes its socket with 1008. */
+	controlFramesASecond: 20,
+	controlFrameBurst: 100,
+	/** A message in more fragments closes its socket with 1008. */
+	maxFragments: 256,
 	/** Devices that are let in: in the long run, and at once. The rest is told to come back, as after a power cut. */
 	devicesASecond: 100,
 	deviceBurst: 200,
-	/** Upgrades that one address may ask for within two seconds, whatever it shows. */
+	/** Upgrades of one address that are admitted within two seconds, and that are refused with their own reason. */
 	upgradesInTwoSeconds: 150,
 	/** Messages that may still come after our goodbye; whoever sends more is cut off, or it would be read until that time is over. */
 	lastWords: 1000,

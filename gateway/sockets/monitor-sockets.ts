@@ -6,14 +6,14 @@
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
 import type { Session } from "../sessions/device.js";
-import { type ChangeReason, deviceMessageText, statusUpdateText } from "../sessions/view.js";
+import { type ChangeReason, deviceMessageText, snapshotTexts, statusUpdateText } from "../sessions/view.js";
 import { parseJson } from "./device-sockets.js";
 import { closeCodes } from "./limits.js";
 import { createMonitor, type Monitor } from "./monitor.js";
 import type { Outcome } from "./monitor-commands.js";
 import { refuse, requestIdOf } from "./monitor-messages.js";
 import type { SocketsOptions } from "./options.js";
-import { createBrake, createLastWords, TokenBucket } from "./rates.js";
+import { createLastWords, TokenBucket, watchControlFrames } from "./rates.js";
 
 export interface MonitorSocketsOptions extends SocketsOptions {
 	/** Carries out a message that was parsed from JSON; undefined: it is none. */
@@ -41,23 +41,30 @@ export class MonitorSockets {
 	 * @param batchMs undefined: each frame on its own, as soon as it is there
 	 */
 	accept(socket: WebSocket, stream: Duplex, remoteAddress: string, batchMs?: number): void {
-		const { limits, log, now } = this.#options;
-		const perSecond = limits.commandsASecond;
-		const bucket = new TokenBucket({ perSecond, burst: limits.commandBurst, now });
-		const brake = createBrake(socket, perSecond, limits.brakeMs);
+		const { limits, log, now, turn } = this.#options;
+		const { commandsASecond, commandBurst, refusalsASecond, refusalBurst } = limits;
+		const { controlFramesASecond, controlFrameBurst } = limits;
+		const bucket = new TokenBucket({ perSecond: commandsASecond, burst: commandBurst, now });
+		const refusals = new TokenBucket({ perSecond: refusalsASecond, burst: refusalBurst, now });
 		const onLastWord = createLastWords(socket, limits.lastWords);
-		const monitor = createMonitor(socket, stream, limits, batchMs);
+		const monitor = createMonitor({ socket, stream, limits, turn, batchMs });
 		this.#monitors.add(monitor);
 		log.info({ remoteAddress, monitors: this.#monitors.size }, "monitor connected");
 		socket.on("message", (data, isBinary) => {
 			if (socket.readyState !== socket.OPEN) return onLastWord();
 			if (isBinary) return socket.close(closeCodes.unsupportedData, "text frames only");
 			const isTooMuch = !bucket.take();
-			if (isTooMuch) brake();
+			if (isTooMuch && !refusals.take())
+				return monitor.close(closeCodes.policyViolation, "too many messages");
 			this.#cork();
 			this.#answer(data.toString(), isTooMuch)
 				.then((text) => monitor.send(Buffer.from(text)))
 				.catch((error) => log.error({ err: error }, "a monitor's message could not be carried out"));
+		});
+		const controlRate = { perSecond: controlFramesASecond, burst: controlFrameBurst, now };
+		watchControlFrames(socket, controlRate, () => {
+			if (socket.readyState !== socket.OPEN) return onLastWord();
+			monitor.close(closeCodes.policyViolation, "too many ping or pong frames");
 		});
 		socket.on("error", ({ message: problem }) =>
 			log.warn({ remoteAddress, problem }, "monitor socket failed"),
@@ -69,20 +76,23 @@ export class MonitorSockets {
 		monitor.sendSnapshot(this.#snapshot());
 	}
 
-	/** Tells every monitor of all sessions anew, soon: some are gone of which no change tells. */
+	/** Tells every monitor of all sessions again, soon: some are gone of which no change tells. */
 	announceAll(): void {
-		this.#announcing ??= setTimeout(() => {
+		const { limits, turn } = this.#options;
+		this.#announcing ??= setTimeout(async () => {
 			this.#announcing = undefined;
-			const frame = this.#snapshot();
-			for (const monitor of this.#monitors) monitor.sendSnapshot(frame);
-		}, this.#options.limits.snapshotPauseMs).unref();
+			for (const monitor of [...this.#monitors]) {
+				await turn();
+				monitor.sendSnapshot(this.#snapshot());
+			}
+		}, limits.snapshotPauseMs).unref();
 	}
 
 	/** Tells every monitor that a session changed. */
 	announce(session: Session, reason: ChangeReason): void {
 		if (this.#monitors.size === 0) return;
 		this.#cork();
-		const frame = Buffer.from(statusUpdateText(reason, [session], this.#options.now()));
+		const frame = Buffer.from(statusUpdateText(reason, session, this.#options.now()));
 		for (const monitor of this.#monitors) monitor.sendChange(session.sessionId, frame);
 	}
 
@@ -100,9 +110,9 @@ export class MonitorSockets {
 		for (const monitor of this.#monitors) monitor.close(closeCodes.goingAway, "the gateway stops");
 	}
 
-	#snapshot(): Buffer {
+	#snapshot(): Generator<string> {
 		const { sessions, now } = this.#options;
-		return Buffer.from(statusUpdateText("snapshot", sessions.list(), now()));
+		return snapshotTexts(sessions, now);
 	}
 
 	/** All that is sent in one turn of the event loop is written at once, to each monitor: a call of the system costs most. */

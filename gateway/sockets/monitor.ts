@@ -13,16 +13,24 @@ const [opening, comma, closing] = [Buffer.from("["), Buffer.from(","), Buffer.fr
 
 export type Monitor = ReturnType<typeof createMonitor>;
 
-/**
- * @param stream what the socket writes to
- * @param batchMs frames are gathered for so long and sent as one JSON array; undefined: each on its own, at once
- */
-export function createMonitor(socket: WebSocket, stream: Duplex, limits: SocketLimits, batchMs?: number) {
+export interface MonitorOptions {
+	readonly socket: WebSocket;
+	/** What the socket writes to. */
+	readonly stream: Duplex;
+	readonly limits: Pick<SocketLimits, "slowMonitorBytes" | "stuckMonitorBytes">;
+	/** To be awaited before each further frame of a snapshot: see turns.ts. */
+	readonly turn: () => Promise<void>;
+	/** Frames are gathered for this many milliseconds and sent as one JSON array; undefined: each on its own, at once. */
+	readonly batchMs?: number | undefined;
+}
+
+export function createMonitor({ socket, stream, limits, turn, batchMs }: MonitorOptions) {
 	const batch = batchMs === undefined ? undefined : createBatch(batchMs, write);
 	/** Of each session, by its id, the newest state report that this monitor is too slow for. */
 	const waiting = new Map<string, Buffer>();
-	/** The snapshot of a large fleet may be larger than any limit; it alone must not make a monitor slow. */
-	let snapshotBytes = 0;
+	/** The frames of the snapshot that have not been sent yet. */
+	let snapshot: Iterator<string> | undefined;
+	let isSnapshotPlanned = false;
 	const monitor = {
 		/** Bytes that it has not read yet. */
 		get unread(): number {
@@ -35,11 +43,14 @@ export function createMonitor(socket: WebSocket, stream: Duplex, limits: SocketL
 		/** Sends what was held back. */
 		uncork: (): void => stream.uncork(),
 
-		/** Sends the records of all sessions: the first frame, and again after devices were forgotten. */
-		sendSnapshot(snapshot: Buffer): void {
+		/**
+		 * Sends the records of all sessions: at the start, and again after devices were forgotten. The first frame is sent
+		 * at once, each further one when the monitor has read most of what was sent before.
+		 */
+		sendSnapshot(frames: Iterator<string>): void {
 			waiting.clear();
-			snapshotBytes = snapshot.length;
-			monitor.send(snapshot);
+			snapshot = frames;
+			sendNextOfSnapshot();
 		},
 
 		/** Sends what no monitor may miss: a change of a session, or an answer. */
@@ -49,7 +60,7 @@ export function createMonitor(socket: WebSocket, stream: Duplex, limits: SocketL
 			else write(frame);
 			if (!hasMoreThan(limits.stuckMonitorBytes)) return;
 			waiting.clear();
-			close(closeCodes.tryAgainLater, "reads too slowly");
+			socket.close(closeCodes.tryAgainLater, "reads too slowly");
 		},
 
 		/** Sends a session's record; it shows the newest state, so a report that waits is not needed any more. */
@@ -67,7 +78,7 @@ export function createMonitor(socket: WebSocket, stream: Duplex, limits: SocketL
 		/** Starts the closing handshake, after what is gathered has been sent. */
 		close(code: number, reason: string): void {
 			batch?.send();
-			close(code, reason);
+			socket.close(code, reason);
 		},
 	};
 	return monitor;
@@ -76,28 +87,43 @@ export function createMonitor(socket: WebSocket, stream: Duplex, limits: SocketL
 		if (socket.readyState === socket.OPEN) socket.send(text, { binary: false }, sendWaiting);
 	}
 
-	/** While it is braked it is not read, and we would not hear its goodbye. */
-	function close(code: number, reason: string): void {
-		socket.resume();
-		socket.close(code, reason);
-	}
-
 	/** Called when something was written: the monitor may have caught up. */
 	function sendWaiting(): void {
 		for (const [sessionId, frame] of waiting) {
 			if (hasMoreThan(limits.slowMonitorBytes)) return;
 			monitor.sendChange(sessionId, frame);
 		}
+		void continueSnapshot();
+	}
+
+	async function continueSnapshot(): Promise<void> {
+		if (!snapshot || isSnapshotPlanned || !mayTakeSnapshot()) return;
+		isSnapshotPlanned = true;
+		await turn();
+		isSnapshotPlanned = false;
+		// Otherwise what is unread by now, once written, leads here again.
+		if (mayTakeSnapshot()) sendNextOfSnapshot();
+	}
+
+	/** A frame of the snapshot alone must not make a monitor slow, and no report that waits may be older than it. */
+	function mayTakeSnapshot(): boolean {
+		return waiting.size === 0 && monitor.unread <= limits.slowMonitorBytes / 2;
+	}
+
+	function sendNextOfSnapshot(): void {
+		const next = socket.readyState === socket.OPEN ? snapshot?.next() : undefined;
+		if (next && !next.done) monitor.send(Buffer.from(next.value));
+		else snapshot = undefined;
 	}
 
 	/** Whether it has left more than so many bytes unread; what is held back for the end of this turn is not its fault. */
 	function hasMoreThan(limit: number): boolean {
-		if (monitor.unread - snapshotBytes <= limit) return false;
+		if (monitor.unread <= limit) return false;
 		if (stream.writableCorked > 0) {
 			stream.uncork();
 			stream.cork();
 		}
-		return monitor.unread - snapshotBytes > limit;
+		return monitor.unread > limit;
 	}
 }
 

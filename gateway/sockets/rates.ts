@@ -51,28 +51,18 @@ export function createMinuteCounter(): (now: number) => number {
 }
 
 /**
- * For messages that are refused when there are too many of them: the socket is not read for as long as the surplus would
- * have taken at the allowed rate. Refusing alone is not enough: whoever sends garbage at full speed would keep the gateway
- * busy with refusals.
+ * Counts a socket's ping and pong frames, which are no messages: a peer that sends nothing else would escape every other
+ * limit.
  *
- * @param perSecond messages that are allowed, in the long run
- * @param maxMs the longest wait
- * @returns what is to be called for each message that is refused for its rate
+ * @param onTooMany called for each frame past the rate
  */
-export function createBrake(socket: Readable, perSecond: number, maxMs: number): () => void {
-	/** Messages that were refused since the socket was last read freely. */
-	let surplus = 0;
-	const release = () => {
-		surplus = 0;
-		socket.resume();
+export function watchControlFrames(socket: Pick<WebSocket, "on">, rate: Rate, onTooMany: () => void): void {
+	const bucket = new TokenBucket(rate);
+	const count = () => {
+		if (!bucket.take()) onTooMany();
 	};
-	return () => {
-		surplus += 1;
-		if (surplus > 1) return;
-		socket.pause();
-		// What has been read already comes in this turn of the event loop; only after it the surplus is known.
-		setImmediate(() => setTimeout(release, Math.min(maxMs, (surplus / perSecond) * 1000)).unref());
-	};
+	socket.on("ping", count);
+	socket.on("pong", count);
 }
 
 /** @returns what is to be called for each message that comes after our goodbye: past `atMost` the socket is cut off */

@@ -16,9 +16,9 @@ import {
 	oneOf,
 	optional,
 } from "../../device/protocol/schema.js";
-import type { Access } from "../access/access.js";
+import type { Access, Admission } from "../access/access.js";
 import { AddressLimit } from "../access/address-limit.js";
-import { parseUrl, reachedAt, remoteAddressOf } from "../access/origin.js";
+import { baseUrlOf, remoteAddressOf, targetOf } from "../access/origin.js";
 import { type HttpRefusal, problemOf } from "../problem.js";
 import type { Introduction } from "../sessions/device.js";
 import type { DeviceSockets } from "./device-sockets.js";
@@ -34,6 +34,8 @@ export const deviceHeaders = object({
 	"Device-Id": optional(deviceId),
 	"Device-Model": optional(oneOf(...models)),
 });
+
+const knownPaths: readonly string[] = ["/device", "/monitor"];
 
 /** 20 to 1000 milliseconds. */
 const batchForm = /^([2-9]\d|[1-9]\d\d|1000)$/;
@@ -56,7 +58,11 @@ export function createUpgrades(options: UpgradesOptions) {
 	const { upgradesInTwoSeconds: points, devicesASecond: perSecond, deviceBurst: burst } = limits;
 	const addresses = new AddressLimit({ points, seconds: 2, what: "connections" });
 	const room = new TokenBucket({ perSecond, burst, now });
-	const bounds = { maxPayload: limits.maxFrameBytes, closeTimeout: limits.closeTimeoutMs };
+	const bounds = {
+		maxPayload: limits.maxFrameBytes,
+		maxFragments: limits.maxFragments,
+		closeTimeout: limits.closeTimeoutMs,
+	};
 	const server = new WebSocketServer({
 		noServer: true,
 		clientTracking: false,
@@ -65,18 +71,25 @@ export function createUpgrades(options: UpgradesOptions) {
 	});
 	let isClosed = false;
 
+	async function check(request: IncomingMessage, path: string | undefined): Promise<Admission> {
+		if (path === undefined || !knownPaths.includes(path))
+			return { refusal: { status: 404, detail: "WebSockets are at /device and /monitor." } };
+		if (request.headers.host === undefined)
+			return { refusal: { status: 400, detail: "The Host header is missing." } };
+		const foreign = access.checkOrigin(request);
+		if (foreign) return { refusal: foreign };
+		return access.check(request, [path === "/device" ? "device" : "monitor"]);
+	}
+
 	async function admit(request: IncomingMessage, stream: Duplex, url: URL | undefined) {
 		const path = url?.pathname;
-		const crowded = await addresses.count(request);
-		if (crowded) return crowded;
-		if (path !== "/device" && path !== "/monitor")
-			return { status: 404, detail: "WebSockets are at /device and /monitor." };
-		const foreign = access.checkOrigin(request);
-		if (foreign) return foreign;
-		const { refusal, deviceId } = await access.check(request, [path === "/device" ? "device" : "monitor"]);
+		const { refusal, deviceId } = await check(request, path);
 		// All whose tokens were checked against one look at the disk come here in the same turn.
 		await turn();
-		if (refusal) return refusal;
+		// Counted apart: those who are refused must not keep those out who show a right token from the same address.
+		const crowded = await addresses.count(request, refusal ? "refused" : "admitted");
+		const refused = crowded ?? refusal;
+		if (refused) return refused;
 		// Asked last: the gateway may have begun to stop while a token was being checked.
 		if (isClosed) return { status: 503, detail: "The gateway is stopping." };
 		if (path === "/device") return admitDevice(request, deviceId);
@@ -114,12 +127,13 @@ export function createUpgrades(options: UpgradesOptions) {
 			stream.on("error", onError);
 			await opening;
 			await turn();
-			const url = parseUrl(`http://gateway${request.url ?? ""}`);
+			const url = targetOf(request);
 			const admission = await admit(request, stream, url);
 			if ("status" in admission) {
 				const { status, detail: problem, headers } = admission;
 				metrics.refusedUpgrades.inc({ status });
-				const path = url?.pathname.slice(0, 100);
+				// Any other may hold a token that a person pasted into it.
+				const path = knownPaths.find((known) => known === url?.pathname) ?? "(unknown path)";
 				const event = { remoteAddress: remoteAddressOf(request), path, status, problem };
 				// A device cannot tell anyone why it stays away; but one line for each try of a crowd would fill the log.
 				if (headers?.["Retry-After"] === undefined) log.warn(event, "upgrade refused");
@@ -159,7 +173,7 @@ function introduce(request: IncomingMessage, publicUrl?: URL, owner?: string): I
 		model,
 		chip: chips.find((chip) => chip === headers["device-chip"]),
 		remoteAddress: remoteAddressOf(request),
-		baseUrl: (publicUrl ?? reachedAt(request)).href.replace(/\/+$/, ""),
+		baseUrl: baseUrlOf(request, publicUrl),
 	};
 }
 

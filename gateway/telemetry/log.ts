@@ -10,21 +10,57 @@ export type LogLevel = (typeof logLevels)[number];
 
 const secrets = ["authorization", "cookie", "set-cookie", "token", "tokens", "deviceToken", "monitorToken"];
 
+/** Pino's number of the level `warn`. */
+const warnLevel = 40;
+/** Lines of warnings and errors with the same message that are written within a minute; the others are counted. */
+export const linesAMinute = 60;
+const minuteMs = 60_000;
+
 /**
- * Standard error. Where it cannot be written (a full disk, a terminal that is gone) lines are lost, and nothing else: an
- * error that nobody listens to would end the gateway, and pino would wait for ever to write what is left.
+ * Standard error. Where it cannot be written (a full disk, a closed terminal, a pipe that no one reads) lines are lost,
+ * and nothing else. Each line is written at once, so that those before a crash are there; a full pipe must not block
+ * that: opening `process.stderr` sets a pipe to non-blocking, and what it does not take is tried again with the next line.
  */
 function standardError() {
-	const stream = destination({ dest: 2, sync: true, maxLength: 1024 * 1024 });
+	process.stderr.on("error", () => {});
+	const stream = destination({ dest: 2, sync: true, maxLength: 1024 * 1024, retryEAGAIN: () => false });
 	stream.on("error", () => {});
 	return stream;
 }
 
+/**
+ * Limits the lines of each cause: a client without a token could fill the disk otherwise.
+ *
+ * @returns whether a line may be written; `tellLeftOut` is called at the end of a minute in which some were not
+ */
+function createLineLimit() {
+	const counts = new Map<string, number>();
+	return (cause: string, tellLeftOut: (leftOut: number) => void): boolean => {
+		const count = (counts.get(cause) ?? 0) + 1;
+		counts.set(cause, count);
+		if (count === 1)
+			setTimeout(() => {
+				const leftOut = (counts.get(cause) ?? 0) - linesAMinute;
+				counts.delete(cause);
+				if (leftOut > 0) tellLeftOut(leftOut);
+			}, minuteMs).unref();
+		return count <= linesAMinute;
+	};
+}
+
 /** @param stream where lines go; standard error unless a test reads them */
 export function createLog(level: LogLevel, stream: { write(line: string): void } = standardError()): Logger {
+	const mayWrite = createLineLimit();
 	return pino(
 		{
 			level,
+			hooks: {
+				logMethod(args, write, lineLevel) {
+					const cause = args.find((each) => typeof each === "string") ?? "";
+					const tellLeftOut = (leftOut: number) => write.call(this, { cause, leftOut }, "lines left out");
+					if (lineLevel < warnLevel || mayWrite(cause, tellLeftOut)) write.apply(this, args);
+				},
+			},
 			base: null,
 			timestamp: () => `,"time":"${new Date().toISOString()}"`,
 			formatters: { level: (label) => ({ level: label }) },

@@ -4,7 +4,7 @@
  */
 
 import { type RequestHandler, Router } from "express";
-import { sendProblem } from "../problem.js";
+import { refuseMethod, sendProblem } from "../problem.js";
 import type { Metrics } from "./metrics.js";
 
 /** @param findObstacle finds undefined, or a sentence that says why the gateway cannot do its work */
@@ -14,14 +14,19 @@ export function telemetryRoutes(
 	findObstacle: () => Promise<string | undefined>,
 ): Router {
 	const router = Router({ caseSensitive: true, strict: true });
-	router.get("/healthz", (_request, response) => void response.json({ status: "ok" }));
-	router.get("/readyz", async (_request, response) => {
+	const get = (path: string, ...handlers: readonly RequestHandler[]) =>
+		router
+			.route(path)
+			.get(...handlers)
+			.all(refuseMethod("GET, HEAD"));
+	get("/healthz", (_request, response) => void response.json({ status: "ok" }));
+	get("/readyz", async (_request, response) => {
 		const detail = await findObstacle();
 		response.set("Cache-Control", "no-store");
 		if (detail) sendProblem(response, { status: 503, detail });
 		else response.json({ status: "ready" });
 	});
-	router.get("/metrics", requireMonitor, async (_request, response) => {
+	get("/metrics", requireMonitor, async (_request, response) => {
 		const numbers = await registry.metrics();
 		response.set("Cache-Control", "no-store").type(registry.contentType).send(numbers);
 	});

@@ -23,18 +23,59 @@ struct firmware_descriptor {
 	uint32_t size;
 	char model[16];
 	char version[32];
-	uint8_t reserved[8];
+	uint32_t flags;
+	/** Seconds since 1970. */
+	uint32_t build_time;
 };
+
+/** Settings of one device may be compiled in: the gateway refuses such an image as an update. */
+#define FLAG_HAS_SETTINGS 1
+
+/*
+ * Only mcconfig's command line compiles settings in, and C cannot see them (they are in mc/config). So each build by mcconfig
+ * alone is marked: it has the version of the committed sdkconfig, since the project's own commands give another one.
+ */
+#define VERSION_BY_HAND "0.0.0-dev"
 
 _Static_assert(64 == sizeof(struct firmware_descriptor), "the descriptor has 64 bytes");
 _Static_assert(sizeof(MODDEF_FIRMWARE_MODEL) <= 16, "the model has at most 15 characters");
 _Static_assert(sizeof(CONFIG_APP_PROJECT_VER) <= 32, "the version has at most 31 characters");
+
+/*
+ * When this file was compiled, from __DATE__ ("Feb  3 2026") and __TIME__ ("09:05:00"). Both are UTC where SOURCE_DATE_EPOCH
+ * is set (reproducible-builds.org), as the project's own builds do, else local time: a clock that starts some hours wrong is
+ * right enough to check a certificate.
+ */
+#define DIGIT(text, at) ((text)[at] == ' ' ? 0 : (text)[at] - '0')
+#define TWO_DIGITS(text, at) (DIGIT(text, at) * 10 + DIGIT(text, (at) + 1))
+#define YEAR (TWO_DIGITS(__DATE__, 7) * 100 + TWO_DIGITS(__DATE__, 9))
+/** By the month's second and third letter; January and June differ in the second, March and April in the first. */
+#define MONTH                                                                                                      \
+	(__DATE__[2] == 'n'   ? (__DATE__[1] == 'a' ? 1 : 6)                                                             \
+	 : __DATE__[2] == 'b' ? 2                                                                                        \
+	 : __DATE__[2] == 'r' ? (__DATE__[0] == 'M' ? 3 : 4)                                                             \
+	 : __DATE__[2] == 'y' ? 5                                                                                        \
+	 : __DATE__[2] == 'l' ? 7                                                                                        \
+	 : __DATE__[2] == 'g' ? 8                                                                                        \
+	 : __DATE__[2] == 'p' ? 9                                                                                        \
+	 : __DATE__[2] == 't' ? 10                                                                                       \
+	 : __DATE__[2] == 'v' ? 11                                                                                       \
+	                      : 12)
+/** Years and months counted from March, so that a leap day is the last of its year. */
+#define MARCH_YEAR (YEAR - (MONTH < 3))
+#define MARCH_MONTH ((MONTH + 9) % 12)
+#define DAYS                                                                                                       \
+	(365 * MARCH_YEAR + MARCH_YEAR / 4 - MARCH_YEAR / 100 + MARCH_YEAR / 400 + (153 * MARCH_MONTH + 2) / 5 +         \
+	 TWO_DIGITS(__DATE__, 4) - 1 - 719468)
+#define SECONDS (TWO_DIGITS(__TIME__, 0) * 3600 + TWO_DIGITS(__TIME__, 3) * 60 + TWO_DIGITS(__TIME__, 6))
 
 const __attribute__((section(".rodata_custom_desc"), used)) struct firmware_descriptor firmware_descriptor = {
 	.magic = 0x31474144,
 	.size = sizeof(struct firmware_descriptor),
 	.model = MODDEF_FIRMWARE_MODEL,
 	.version = CONFIG_APP_PROJECT_VER,
+	.flags = 0 == __builtin_strcmp(CONFIG_APP_PROJECT_VER, VERSION_BY_HAND) ? FLAG_HAS_SETTINGS : 0,
+	.build_time = (uint32_t)DAYS * 86400u + SECONDS,
 };
 
 /** E.g. DEV-1. */
@@ -47,4 +88,10 @@ const char *board_firmware_model(void)
 const char *board_firmware_version(void)
 {
 	return firmware_descriptor.version;
+}
+
+/** Seconds since 1970. */
+uint32_t board_firmware_build_time(void)
+{
+	return firmware_descriptor.build_time;
 }

@@ -1,12 +1,12 @@
 /** Puts a board's parts together from its pins to what the firmware asks of any host: the global `device`. */
 
 import SMBus from "embedded:io/smbus";
-import WiFi from "embedded:network/interface/wifi";
 import { AudioOutput } from "board/audio-output";
 import { ES8311 } from "board/es8311";
 import { PushButton } from "board/inputs";
 import { Ring } from "board/outputs";
 import { createServices } from "board/services";
+import { WiFiStation } from "board/wifi-station";
 import type { AudioOutputOptions, ButtonPart, Host } from "../../device/host.js";
 import type { Model } from "../../device/protocol/schema.js";
 import type { BoardPins } from "./pins.js";
@@ -25,7 +25,7 @@ export function createBoard(options: BoardOptions): Host {
 	return {
 		model,
 		chip: "esp32s3",
-		...createServices(WiFi),
+		...createServices(WiFiStation),
 		peripheral: {
 			button: {
 				play: buttonAt(pins.button.play),

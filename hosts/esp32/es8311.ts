@@ -182,6 +182,10 @@ export class ES8311 implements Codec {
 		this.#attempt((bus) => this.#fade(bus));
 	}
 
+	check(): void {
+		this.#attempt((bus) => void bus.readUint8(register.chipId1));
+	}
+
 	close(): void {
 		if (this.#isReady) this.#attempt((bus) => bus.writeUint8(register.dacMute, hardMute));
 		this.#isClosed = true;

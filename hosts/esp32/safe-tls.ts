@@ -1,11 +1,11 @@
 /**
- * The SDK's TLS 1.2 between two guards: SafeTCP below it, for what it throws itself, and one above it, for what its owner
+ * The SDK's TLS 1.2 between two guards: that of TCP (tcp/tcp.ts) for what it throws itself, and one above it for what its owner
  * throws into its callbacks. No session is ever resumed: the SDK keeps one by the server's name alone, and would resume it
  * without asking whether the certificate authority is still the same.
  */
 
+import TCP from "embedded:io/socket/tcp";
 import TLSSocket from "embedded:io/socket/tcp/tls";
-import { SafeTCP } from "board/safe-tcp";
 import { guardCallbacks } from "board/socket-guard";
 import type { SocketOptions } from "../moddable/steady-socket.js";
 
@@ -22,8 +22,17 @@ export class SafeTLS extends TLSSocket {
 			host,
 			port,
 			...guardCallbacks<unknown>(options, trace),
-			TCP: { io: SafeTCP },
+			TCP: { io: TCP },
 			secure: certificate === undefined ? { cache: false } : { certificate, cache: false },
 		});
 	}
+}
+
+/**
+ * @param certificate DER in base64
+ * @returns the authority as SafeTLS takes it
+ * @throws SyntaxError where it is not base64
+ */
+export function authorityOf(certificate: string | undefined): Uint8Array | undefined {
+	return certificate === undefined ? undefined : Uint8Array.fromBase64(certificate);
 }

@@ -1,33 +1,23 @@
 /** One question to a time server, answered once; the SDK's SNTP tries for 25 s. */
 
-import config from "mc/config";
 import SNTP from "sntp";
 import Timer from "timer";
-import type { TimeQuery } from "../../device/host.js";
+import type { TimeQuery, TimeQueryOptions } from "../../device/host.js";
 
 const defaultServer = "pool.ntp.org";
 
-export interface SntpQueryOptions {
-	/** Seconds since 1970; undefined: no answer. */
-	readonly onTime: (seconds: number | undefined) => void;
-}
-
 export class SntpQuery implements TimeQuery {
-	readonly #onTime: SntpQueryOptions["onTime"];
+	readonly #onTime: TimeQueryOptions["onTime"];
 	#sntp: SNTP | undefined;
 	#isOver = false;
 
-	constructor(options: SntpQueryOptions) {
-		this.#onTime = options.onTime;
-		const server: unknown = config.sntp;
+	constructor({ server = defaultServer, onTime }: TimeQueryOptions) {
+		this.#onTime = onTime;
 		try {
-			this.#sntp = new SNTP(
-				{ host: typeof server === "string" && server !== "" ? server : defaultServer },
-				(message, value) => {
-					if (message === SNTP.time) this.#end(value);
-					if (message === SNTP.error) this.#end(undefined);
-				},
-			);
+			this.#sntp = new SNTP({ host: server }, (message, value) => {
+				if (message === SNTP.time) this.#end(value);
+				if (message === SNTP.error) this.#end(undefined);
+			});
 		} catch (error) {
 			trace(`time: ${error}\n`);
 			// In a later turn, since the one who asked does not hold this object yet.

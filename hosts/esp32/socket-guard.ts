@@ -1,7 +1,7 @@
 /**
- * Puts a guard around a socket's callbacks. The SDK's TLS and WebSocket code throws into them, at every refused certificate
- * for one, and an exception there restarts the board; and a peer that closes was seen to be reported twice. Behind the
- * guard an exception is an error like any other, and the first error is the last thing that is heard.
+ * Puts a guard around a socket's callbacks. The SDK's TLS and WebSocket code throws into them, for example at every refused
+ * certificate, and an exception there restarts the board. Behind the guard an exception is an error of the socket, and nothing
+ * is called after the first error.
  */
 
 /** The callbacks of ECMA-419 `embedded:io/socket/tcp`, called with the socket as `this`. */

@@ -15,6 +15,7 @@ export class SystemFacts implements System {
 	readonly macAddress: string;
 	readonly idfVersion: string;
 	readonly firmwareVersion: string;
+	readonly buildTime: number;
 	readonly cpuFrequencyMHz: number;
 	readonly flashSizeMB: number;
 	readonly psramSizeMB: number;
@@ -27,6 +28,7 @@ export class SystemFacts implements System {
 		this.macAddress = Array.from(mac, (byte) => byte.toString(16).padStart(2, "0")).join(":");
 		this.idfVersion = ffi.esp_get_idf_version();
 		this.firmwareVersion = ffi.board_firmware_version();
+		this.buildTime = ffi.board_firmware_build_time();
 		this.cpuFrequencyMHz = Math.round(ffi.esp_clk_cpu_freq() / 1_000_000);
 		this.flashSizeMB = Math.round(ffi.board_flash_bytes() / bytesPerMB);
 		this.psramSizeMB = Math.round(ffi.board_psram_bytes() / bytesPerMB);
@@ -52,6 +54,10 @@ export class SystemFacts implements System {
 
 	restart(): void {
 		this.#ffi.esp_restart();
+	}
+
+	print(text: string): void {
+		this.#ffi.board_print(text);
 	}
 
 	setTime(seconds: number): void {

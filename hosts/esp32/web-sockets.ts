@@ -1,34 +1,34 @@
 /** The SDK's WebSocket client, over TCP (`ws:`) and over TLS (`wss:`), as the firmware's link takes it. */
 
+import TCP from "embedded:io/socket/tcp";
 import WebSocketClient from "embedded:network/websocket/client";
-import { compiledAuthority } from "board/certificates";
-import { SafeTCP } from "board/safe-tcp";
-import { SafeTLS } from "board/safe-tls";
-import { type SocketOptions, SteadySocket } from "moddable/steady-socket";
-import type { WebSocketClientOptions } from "../../device/host.js";
-
-const overTCP = Object.freeze({
-	io: SteadySocket,
-	below: (options: SocketOptions) => new SafeTCP(options),
-});
-
-const overTLS = Object.freeze({
-	io: SteadySocket,
-	below: (options: SocketOptions) => new SafeTLS({ ...options, certificate: compiledAuthority() }),
-});
+import { authorityOf, SafeTLS } from "board/safe-tls";
+import { type Socket, type SocketOptions, SteadySocket } from "moddable/steady-socket";
+import type { TrustOptions, WebSocketClientOptions } from "../../device/host.js";
 
 export class PlainWebSocket extends WebSocketClient {
 	constructor(options: WebSocketClientOptions) {
-		super({ ...options, headers: new Map(options.headers), socket: overTCP });
+		super(optionsOver((socketOptions) => new TCP(socketOptions), options));
 	}
 }
 
-/**
- * TLS 1.2. The gateway's certificate is checked against the certificate authority that was given as `ca` when the firmware
- * was built; without it every gateway is refused. The clock must be right for that.
- */
+/** TLS 1.2. The clock must be right, since the gateway's certificate is checked. */
 export class SecureWebSocket extends WebSocketClient {
-	constructor(options: WebSocketClientOptions) {
-		super({ ...options, headers: new Map(options.headers), socket: overTLS });
+	/** @throws SyntaxError where `certificate` is not base64 */
+	constructor({ certificate: base64, ...options }: WebSocketClientOptions & TrustOptions) {
+		const certificate = authorityOf(base64);
+		super(optionsOver((socketOptions) => new SafeTLS({ ...socketOptions, certificate }), options));
 	}
+}
+
+/** What the SDK's client takes, over a socket that `below` makes. */
+function optionsOver(
+	below: (options: SocketOptions) => Socket,
+	{ onRefused, ...options }: WebSocketClientOptions,
+) {
+	return {
+		...options,
+		headers: new Map(options.headers),
+		socket: { io: SteadySocket, below, onRefused },
+	};
 }

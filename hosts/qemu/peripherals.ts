@@ -44,5 +44,7 @@ export class SilentCodec implements Codec {
 	volume = 0;
 	isMuted = true;
 
+	check(): void {}
+
 	close(): void {}
 }

@@ -23,6 +23,7 @@ export class WiredNetwork implements WiFi {
 	/** Made anew for each connection: after its disconnect() the SDK's never becomes usable again while the address stays. */
 	#ethernet: Ethernet | undefined;
 	#timer: Timer | undefined;
+	#hostname: string | undefined;
 
 	constructor(options: WiredNetworkOptions) {
 		this.#onChanged = options.onChanged;
@@ -44,10 +45,15 @@ export class WiredNetwork implements WiFi {
 		return this.#isUsable ? signalStrength : undefined;
 	}
 
+	configure({ hostname }: { hostname: string }): void {
+		this.#hostname = hostname;
+	}
+
 	/** To whatever the wire leads to: name and password make no difference. */
 	connect(): void {
 		if (this.#ethernet) throw new Error("already connecting");
 		this.#ethernet = new Ethernet({ onChanged: (property) => this.#onChanged(property) });
+		if (this.#hostname !== undefined) this.#ethernet.configure({ hostname: this.#hostname });
 		// Where the address is still there, nothing changes any more that would be told.
 		if (this.#isUsable) this.#timer = Timer.set(() => this.#onChanged("connection"));
 		else this.#ethernet.connect();

@@ -48,12 +48,21 @@ const requestId = { type: "string", maxLength: 64, description: "that of the mes
 export const monitorFrames: Readonly<Record<string, Frame>> = {
 	status_update: {
 		words: `Sessions that changed, with the reason:\n${listOf(keysOf(reasonWords), reasonWords)}`,
-		schema: closed({
-			type: { const: "status_update" },
-			reason: { enum: Object.keys(reasonWords) },
-			timestamp: moment,
-			sessions: { type: "array", items: schemaRef("session") },
-		}),
+		schema: closed(
+			{
+				type: { const: "status_update" },
+				reason: { enum: Object.keys(reasonWords) },
+				timestamp: moment,
+				remaining: {
+					type: "integer",
+					minimum: 0,
+					description:
+						"sessions of the snapshot that follow in further frames, 0 in the last of them; absent in a snapshot of one frame and in any other change",
+				},
+				sessions: { type: "array", items: schemaRef("session") },
+			},
+			["remaining"],
+		),
 		example: {
 			type: "status_update",
 			reason: "identified",

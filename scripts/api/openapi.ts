@@ -15,7 +15,7 @@ export function openApi(version: string): JsonObject {
 			title: "Device gateway: HTTP",
 			version,
 			description:
-				"Devices, firmware, login and health. Errors are problem+json. The dashboard's files, at /, are open and not listed.",
+				"Devices, firmware, login and health. Errors are problem+json; a method that an address does not have is 405, with Allow. The dashboard's files, at /, are open and not listed.",
 			license: { name: "MIT", identifier: "MIT" },
 		},
 		servers: [{ url: "http://127.0.0.1:8080", description: "HOST and PORT, or PUBLIC_URL" }],

@@ -93,6 +93,7 @@ export const routes: readonly Route[] = [
 			204: nothing("It is forgotten."),
 			404: problem("No device of that name is known."),
 			409: problem("It is connected and would be known again at once."),
+			507: problem("It could not be removed from disk, and stays."),
 		},
 	},
 	{

@@ -50,6 +50,7 @@ export const monitorErrors: Readonly<Record<MonitorMessageType, readonly Monitor
 		"unknown_version",
 		"incompatible_firmware",
 		"ota_in_progress",
+		"storage_failed",
 	],
 };
 
@@ -65,13 +66,16 @@ export const monitorErrorWords: Readonly<Record<MonitorErrorCode, string>> = {
 	unknown_version: "the catalog has no such release",
 	incompatible_firmware: "the firmware is for another model or chip",
 	ota_in_progress: "an update of that device is running",
+	storage_failed: "the update could not be written to disk, and was not started",
 	rate_limited: "over 50 messages a second, or over 100 at once",
 };
 
 export const reasonWords: Readonly<Record<ChangeReason, string>> = {
-	snapshot: "the first frame, and again after a device was forgotten: every session",
-	connected: "a device connected",
-	identified: "its first report, or another model or version than before",
+	snapshot:
+		"the first frame, and again after a device was forgotten: every session, or where `remaining` is there the first of them",
+	connected: "a device connected; with `remaining`, the next sessions of a snapshot that have no name yet",
+	identified:
+		"its first report, or another model or version than before; with `remaining`, the next named sessions of a snapshot",
 	disconnected: "its connection ended",
 	replaced: "the same device connected anew",
 	boot: "a monitor had its connection closed",

@@ -34,7 +34,7 @@ export async function run(): Promise<readonly Row[]> {
 		const options: VirtualDeviceOptions = {
 			model: "DEV-1",
 			serial: "a1b2c3",
-			config: { gateway: `${base}/device`, token: tokens.device },
+			settings: { gateway: `${base}/device`, token: tokens.device },
 			program,
 		};
 		const monitor = { url: `${base}/monitor`, token: tokens.monitor };

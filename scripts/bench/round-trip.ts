@@ -32,7 +32,7 @@ export async function run(): Promise<readonly Row[]> {
 		const device = await VirtualDevice.start({
 			model: "DEV-1",
 			serial: "a1b2c3",
-			config: { gateway: `${base}/device`, token: ours.tokens.device },
+			settings: { gateway: `${base}/device`, token: ours.tokens.device },
 		});
 		atEnd.unshift(() => device.close());
 		await commander.report(answerMs);

@@ -124,7 +124,7 @@ async function timeUpdate(url: string, tokens: { device: string; monitor: string
 	const device = await VirtualDevice.start({
 		model: "DEV-1",
 		serial: "0a7e57",
-		config: { gateway: `${base}/device`, token: tokens.device },
+		settings: { gateway: `${base}/device`, token: tokens.device },
 	});
 	try {
 		await reported;

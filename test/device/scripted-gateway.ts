@@ -1,10 +1,12 @@
 /** A gateway that does what a test says, right or wrong, and firmware in XS that talks to it. */
 
+import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { IncomingHttpHeaders } from "node:http";
 import type { TestContext } from "node:test";
 import { type WebSocket, WebSocketServer } from "ws";
 import {
+	type CheckedUplink,
 	checkUplink,
 	type StateReport,
 	type Uplink,
@@ -23,21 +25,24 @@ export class Connection {
 	/** The close code, once the connection is closed; 1006 without a close frame. */
 	readonly closed: Promise<number>;
 	readonly #uplinks: Uplink[] = [];
+	readonly #invalidUplinks: string[];
 	#arrived = () => {};
 
-	constructor(socket: WebSocket, headers: IncomingHttpHeaders) {
+	/** @param invalidUplinks gets what is wrong with each uplink that the gateway would drop */
+	constructor(socket: WebSocket, headers: IncomingHttpHeaders, invalidUplinks: string[]) {
 		this.socket = socket;
 		this.headers = headers;
+		this.#invalidUplinks = invalidUplinks;
 		this.closed = new Promise((resolve) =>
 			socket.on("close", (code) => {
 				resolve(code);
 				this.#arrived();
 			}),
 		);
-		socket.on("message", (data) => {
-			const checked = checkUplink(JSON.parse(data.toString()));
-			if (checked.problem !== undefined) throw new Error(checked.problem);
-			this.#uplinks.push(checked.uplink);
+		socket.on("message", (data, isBinary) => {
+			const checked = isBinary ? { problem: "a binary frame" } : checkText(data.toString());
+			if (checked.problem !== undefined) this.#invalidUplinks.push(checked.problem);
+			else this.#uplinks.push(checked.uplink);
 			this.#arrived();
 		});
 	}
@@ -53,7 +58,7 @@ export class Connection {
 		return this.next("state_report");
 	}
 
-	/** The next uplink of that type; those before it are skipped. @throws Error where the connection ends before */
+	/** The next uplink of that type; those before it are skipped. @throws Error where none comes, or an invalid one did */
 	async next<T extends UplinkType>(
 		type: T,
 		isMeant: (uplink: UplinkOf<T>) => boolean = () => true,
@@ -64,6 +69,8 @@ export class Connection {
 				if (!uplink) break;
 				if (isOfType(uplink, type) && isMeant(uplink)) return uplink;
 			}
+			if (this.#invalidUplinks.length > 0)
+				throw new Error(`the gateway would drop an uplink: ${this.#invalidUplinks[0]}`);
 			if (this.socket.readyState === this.socket.CLOSED)
 				throw new Error(`the connection ended before a ${type} came`);
 			await new Promise<void>((resolve) => {
@@ -73,21 +80,33 @@ export class Connection {
 	}
 }
 
+/** The gateway's own check, of an uplink's exact text. */
+function checkText(text: string): CheckedUplink {
+	try {
+		return checkUplink(JSON.parse(text));
+	} catch {
+		return { problem: `not JSON: ${text}` };
+	}
+}
+
 function isOfType<T extends UplinkType>(uplink: Uplink, type: T): uplink is Uplink & UplinkOf<T> {
 	return uplink.type === type;
 }
 
 export class ScriptedGateway {
 	readonly server: WebSocketServer;
+	/** What was wrong with uplinks, a sentence each. A test that expects some removes them; any that is left fails the test. */
+	readonly invalidUplinks: string[] = [];
 	readonly #connections: Connection[] = [];
 	#arrived = () => {};
 
-	constructor(server: WebSocketServer) {
+	constructor(t: TestContext, server: WebSocketServer) {
 		this.server = server;
 		server.on("connection", (socket, request) => {
-			this.#connections.push(new Connection(socket, request.headers));
+			this.#connections.push(new Connection(socket, request.headers, this.invalidUplinks));
 			this.#arrived();
 		});
+		onEnd(t, () => assert.deepEqual(this.invalidUplinks, [], "the gateway would drop these uplinks"));
 	}
 
 	/** Such as `ws://127.0.0.1:40123/device`. */
@@ -116,7 +135,7 @@ export async function runScriptedGateway(t: TestContext): Promise<ScriptedGatewa
 		for (const client of server.clients) client.terminate();
 		server.close();
 	});
-	return new ScriptedGateway(server);
+	return new ScriptedGateway(t, server);
 }
 
 /** Powers a device on; it is switched off when the test ends, which fails where the device ended by itself. */
@@ -133,7 +152,7 @@ export async function powerOn(
 	const device = await VirtualDevice.start({
 		model,
 		serial: "a1b2c3",
-		config: { gateway: gateway.url, token: "device-token-of-the-tests" },
+		settings: { gateway: gateway.url, token: "device-token-of-the-tests" },
 		// Not thrown from here: whoever waits for the machine has to be told first.
 		onExit: (exit) => exits.push(exit),
 		...options,

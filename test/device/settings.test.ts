@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { test } from "node:test";
-import { temporaryDirectory } from "../gateway/running.js";
+import { Flash } from "../../hosts/virtual/node/boot/flash.js";
+import { flashBytes } from "../../hosts/virtual/node/boot/partitions.js";
 import { powerOn, runScriptedGateway } from "./scripted-gateway.js";
-import { pass } from "./virtual-time.js";
+import { pass, passUntil } from "./virtual-time.js";
 
 test("what was set survives a restart, for an image that was built without it", async (t) => {
 	const gateway = await runScriptedGateway(t);
-	const settingsFile = join(await temporaryDirectory(t), "settings.json");
-	const flashed = await powerOn(t, gateway, "PROTO-1", { settingsFile, clock: "virtual" });
+	const flash = new Flash({ byteLength: flashBytes });
+	const flashed = await powerOn(t, gateway, "PROTO-1", { flash, clock: "virtual" });
 	const first = await gateway.connection();
 	await first.next("state_report");
 	first.send({ command: "set_volume", value: 12 });
@@ -18,33 +18,65 @@ test("what was set survives a restart, for an image that was built without it", 
 	await pass(flashed, 5000);
 	await flashed.close();
 
-	await powerOn(t, gateway, "PROTO-1", { settingsFile, config: { gateway: "", token: "", ssid: "" } });
+	await powerOn(t, gateway, "PROTO-1", { flash, settings: {} });
 	const again = await gateway.connection();
 	assert.equal(again.headers.authorization, first.headers.authorization);
 	const { peripherals } = await again.next("state_report");
 	assert.equal(peripherals.audio.volume, 12);
 	assert.equal(peripherals.led_ring.brightness_coef, 0.25);
-	assert.equal(peripherals.haptic_intensity, 34);
+	assert.equal(peripherals.haptic_intensity, 0, "a motor that starts with the board can restart it for ever");
 });
 
-test("what the command line gives stands over what is kept", async (t) => {
-	const settingsFile = join(await temporaryDirectory(t), "settings.json");
+test("settings that are flashed again replace those in flash, and what the device remembers stays", async (t) => {
+	const flash = new Flash({ byteLength: flashBytes });
 	const old = await runScriptedGateway(t);
-	const first = await powerOn(t, old, "DEV-1", { settingsFile });
-	await old.connection();
+	const first = await powerOn(t, old, "DEV-1", { flash, clock: "virtual" });
+	const connection = await old.connection();
+	await connection.next("state_report");
+	connection.send({ command: "set_volume", value: 12 });
+	await connection.next("state_report", ({ peripherals }) => peripherals.audio.volume === 12);
+	await pass(first, 5000);
 	await first.close();
 	const moved = await runScriptedGateway(t);
-	await powerOn(t, moved, "DEV-1", { settingsFile });
-	await moved.connection();
+	await powerOn(t, moved, "DEV-1", { flash });
+	const { peripherals } = await (await moved.connection()).next("state_report");
+	assert.equal(peripherals.audio.volume, 12);
+});
+
+test("power that goes while a setting is written leaves the old value or the new one, and the device connects", async (t) => {
+	// An entry, its data, the states of both, which may take one operation or two, and the state of the value before.
+	const volumes: number[] = [];
+	for (const operation of [1, 2, 3, 4, 5]) {
+		const gateway = await runScriptedGateway(t);
+		const flash = new Flash({ byteLength: flashBytes });
+		const settings = { gateway: gateway.url, token: "t", volume: "20" };
+		const device = await powerOn(t, gateway, "DEV-1", { flash, settings, clock: "virtual" });
+		await pass(device, 10_000);
+		const connection = await gateway.connection();
+		connection.send({ command: "set_volume", value: 12 });
+		await connection.next("state_report", ({ peripherals }) => peripherals.audio.volume === 12);
+		flash.cutAt(operation, "middle");
+		const again = await passUntil(device, gateway.connection());
+		const { peripherals } = await again.next("state_report");
+		volumes.push(peripherals.audio.volume);
+		assert.equal(device.started.resetReason, "POWERON_RESET");
+		await device.close();
+	}
+	const kept = volumes.indexOf(12);
+	assert.ok(kept >= 3, `the new value only once it is whole: ${volumes}`);
+	assert.ok(
+		volumes.every((volume, index) => volume === (index < kept ? 20 : 12)),
+		`${volumes}`,
+	);
 });
 
 test("a device that was told of no network, or of no gateway, says so by its ring and lives on", async (t) => {
-	for (const [config, colour] of [
+	for (const [settings, colour] of [
 		[{ gateway: "ws://127.0.0.1:1/device", token: "t", ssid: "" }, "2f0000"],
 		[{ gateway: "", token: "t" }, "2f1200"],
 		[{ gateway: "http://127.0.0.1", token: "t" }, "2f1200"],
 	] as const) {
-		const device = await powerOn(t, { url: "" }, "DEV-1", { config, clock: "virtual" });
+		const device = await powerOn(t, { url: "" }, "DEV-1", { settings, clock: "virtual" });
 		await pass(device, 60_000);
 		assert.equal(Buffer.from(device.board.pixels).toString("hex"), colour.repeat(12));
 		device.board.setButton("play", true);

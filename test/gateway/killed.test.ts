@@ -102,6 +102,7 @@ class Life {
 			if (metadata.otaStatus === "updated") assert.ok(ran?.has(metadata.otaVersion), metadata.otaVersion);
 		}
 		for (const [deviceId, version] of truth.acknowledged) {
+			assert.ok(known.includes(`${deviceId}.json`), `${deviceId} is not known, and its update is`);
 			const content = await readFile(join(dataDir, "updates", `${deviceId}.json`), "utf8");
 			const jobs: readonly { version?: string; status: string }[] = JSON.parse(content).jobs;
 			assert.ok(

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { closeSync, constants, existsSync, openSync, writeSync } from "node:fs";
 import { mkdir, open, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
 import { describe, test } from "node:test";
 import { WebSocket } from "ws";
 import { printed, startProcess } from "./process.js";
@@ -17,6 +18,24 @@ async function ended(child: ChildProcess): Promise<{ code: number | null; said: 
 	});
 	const [code] = await once(child, "close");
 	return { code, said };
+}
+
+/** Of its standard error. */
+async function firstLine({ stderr }: ChildProcess): Promise<string> {
+	if (!stderr) throw new Error("no standard error");
+	const [line] = await once(createInterface(stderr), "line");
+	return line;
+}
+
+/** @returns a descriptor of a pipe that takes no byte more, and that no one reads */
+function fullPipe(path: string): number {
+	execFileSync("mkfifo", [path]);
+	const pipe = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+	try {
+		for (;;) writeSync(pipe, Buffer.alloc(4096));
+	} catch {
+		return pipe;
+	}
 }
 
 const noFullDisk = existsSync("/dev/full") ? false : "needs /dev/full";
@@ -71,6 +90,20 @@ describe("npm start", () => {
 		device.socket.terminate();
 	});
 
+	test("a defect, in a timer or a promise, ends it with exit code 1 and a line in the log", async (t) => {
+		for (const fault of ['throw new Error("planted")', 'Promise.reject(new Error("planted"))']) {
+			const defect = `data:text/javascript,process.on("SIGUSR2", () => setTimeout(() => { ${fault} }))`;
+			const program = ["--import", "tsx", "--import", defect, "gateway/main.ts"];
+			const child = startProcess(t, { DATA_DIR: await temporaryDirectory(t) }, { program });
+			await printed(child);
+			child.kill("SIGUSR2");
+			const { code, said } = await ended(child);
+			assert.equal(code, 1);
+			const { level, err } = JSON.parse(said.trim().split("\n").at(-1) ?? "");
+			assert.deepEqual([level, err.message], ["fatal", "planted"]);
+		}
+	});
+
 	for (const [what, environment, sentence] of [
 		["a wrong setting", { PORT: "eighty" }, /^PORT is "eighty"; set it to a whole number/],
 		["AUTH=off for everyone", { AUTH: "off", HOST: "0.0.0.0" }, /^AUTH=off is for loopback alone/],
@@ -87,7 +120,12 @@ describe("npm start", () => {
 		[
 			"a data folder that is a file",
 			{ DATA_DIR: "package.json" },
-			/^\S*package\.json\S* cannot be read or written/,
+			/^DATA_DIR is "\S*package\.json", which cannot be used \(EEXIST\); set it to a folder of its own\./,
+		],
+		[
+			"a data folder where none can be made",
+			{ DATA_DIR: "/proc/x" },
+			/^DATA_DIR is "\/proc\/x", which cannot be used \(ENOENT\); set it to a folder of its own\./,
 		],
 		[
 			"no certificate",
@@ -115,6 +153,34 @@ describe("npm start", () => {
 		child.kill("SIGTERM");
 		assert.equal((await device.closed).code, 1001);
 		const [code] = await once(child, "exit");
+		assert.equal(code, 0);
+	});
+
+	test("starts where its standard output cannot be written", { skip: noFullDisk }, async (t) => {
+		const full = await open("/dev/full", "w");
+		t.after(() => full.close());
+		const environment = { DATA_DIR: await temporaryDirectory(t) };
+		const child = startProcess(t, environment, { stdout: full.fd });
+		const exit = once(child, "exit");
+		const { url } = JSON.parse(await firstLine(child));
+		assert.equal((await fetch(`${url}/healthz`)).status, 200);
+		child.kill("SIGTERM");
+		const [code] = await exit;
+		assert.equal(code, 0);
+	});
+
+	test("goes on where no one reads the pipe of its standard error, and can be stopped", async (t) => {
+		const given = { DEVICE_TOKEN: deviceToken, MONITOR_TOKEN: monitorToken };
+		const directory = await temporaryDirectory(t);
+		const full = fullPipe(join(directory, "pipe"));
+		t.after(() => closeSync(full));
+		const child = startProcess(t, { ...given, DATA_DIR: directory }, { stderr: full });
+		const { Devices = "" } = await printed(child);
+		const exit = once(child, "exit");
+		const device = new Client(Devices, { headers: bearer(deviceToken) });
+		await once(device.socket, "open");
+		child.kill("SIGTERM");
+		const [code] = await exit;
 		assert.equal(code, 0);
 	});
 
@@ -164,13 +230,15 @@ describe("the tokens", () => {
 	test("are made at the first start, for this user's eyes only, and kept", async (t) => {
 		const dataDir = join(await temporaryDirectory(t), "data");
 		const { gateway } = await runGateway(t, { ...made, dataDir });
+		const { tokens } = gateway;
 		const path = join(dataDir, "tokens.json");
 		assert.equal((await stat(path)).mode & 0o777, 0o600);
 		assert.deepEqual(JSON.parse(await readFile(path, "utf8")), gateway.tokens);
 		assert.notEqual(gateway.tokens.device, gateway.tokens.monitor);
 		const written = (await readdir(dataDir)).filter((name) => name.includes("token"));
 		assert.deepEqual(written, ["tokens.json"]);
-		assert.deepEqual((await runGateway(t, { ...made, dataDir })).gateway.tokens, gateway.tokens);
+		await gateway.close();
+		assert.deepEqual((await runGateway(t, { ...made, dataDir })).gateway.tokens, tokens);
 	});
 
 	test("one that is set counts before one that is kept", async (t) => {

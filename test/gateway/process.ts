@@ -15,6 +15,7 @@ interface ProcessOptions {
 	readonly words?: readonly string[];
 	/** Where its standard error goes; by default it can be read here. */
 	readonly stderr?: number | "pipe";
+	readonly stdout?: number | "pipe";
 }
 
 /**
@@ -25,10 +26,15 @@ export function startProcess(
 	environment: Environment,
 	options: ProcessOptions = {},
 ): ChildProcess {
-	const { program = ["--import", "tsx", "gateway/main.ts"], words = [], stderr = "pipe" } = options;
+	const {
+		program = ["--import", "tsx", "gateway/main.ts"],
+		words = [],
+		stdout = "pipe",
+		stderr = "pipe",
+	} = options;
 	const child = spawn(process.execPath, [...program, ...words], {
 		env: { PATH: process.env.PATH, PORT: "0", ...environment },
-		stdio: ["ignore", "pipe", stderr],
+		stdio: ["ignore", stdout, stderr],
 	});
 	onEnd(t, async () => {
 		if (child.exitCode !== null || child.signalCode !== null) return;

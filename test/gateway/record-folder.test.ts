@@ -6,7 +6,7 @@ import { RecordFolder } from "../../gateway/record-folder.js";
 import type { Disk } from "../../gateway/whole-file.js";
 import { temporaryDirectory } from "../cleanup.js";
 
-async function makeFolder(t: TestContext, disk: Disk = fs) {
+async function makeFolder(t: TestContext, disk: Disk = fs, problems?: string[]) {
 	const directory = await temporaryDirectory(t);
 	const folder = new RecordFolder<{ value: number }>({
 		directory,
@@ -14,7 +14,7 @@ async function makeFolder(t: TestContext, disk: Disk = fs) {
 		what: "values",
 		format: (record) => String(record.value),
 		parse: (content) => ({ value: Number(content) }),
-		onProblem: (problem) => assert.fail(problem),
+		onProblem: (problem) => (problems ? void problems.push(problem) : assert.fail(problem)),
 	});
 	const contentOf = (deviceId: string) => readFile(join(directory, `${deviceId}.json`), "utf8");
 	return { directory, folder, contentOf };
@@ -35,9 +35,10 @@ describe("records on disk", () => {
 		await folder.save("a", { value: 1 });
 		await writeFile(join(directory, "a.json.bak"), "2");
 		await writeFile(join(directory, "b"), "3");
-		await mkdir(join(directory, "c.json"));
+		await mkdir(join(directory, "c"));
+		await mkdir(join(directory, "d.tmp"));
 		assert.deepEqual(await folder.load(), new Map([["a", { value: 1 }]]));
-		assert.deepEqual((await readdir(directory)).sort(), ["a.json", "a.json.bak", "b", "c.json"]);
+		assert.deepEqual((await readdir(directory)).sort(), ["a.json", "a.json.bak", "b", "c", "d.tmp"]);
 	});
 
 	test("show the latest of many changes, each of which is answered once it or a later one is there", async (t) => {
@@ -91,5 +92,139 @@ describe("records on disk", () => {
 		await folder.settle();
 		assert.equal((await readdir(directory)).length, 200);
 		assert.ok(most > 1 && most <= 8, `${most} at a time`);
+	});
+});
+
+describe("one damaged thing costs that thing alone", () => {
+	test("a file that cannot be read, or removed", async (t) => {
+		const broken = (path: unknown) => /bad|stuck/.test(String(path));
+		const eio = () => Promise.reject(Object.assign(new Error("input/output error"), { code: "EIO" }));
+		const readFile = new Proxy(fs.readFile, {
+			apply: (target, self, [path, ...rest]) =>
+				broken(path) ? eio() : Reflect.apply(target, self, [path, ...rest]),
+		});
+		const rm: Disk["rm"] = (path, options) => (broken(path) ? eio() : fs.rm(path, options));
+		const problems: string[] = [];
+		const { directory, folder } = await makeFolder(t, { ...fs, readFile, rm }, problems);
+		for (const name of ["bad.json", "good.json", "stuck.tmp"]) await writeFile(join(directory, name), "1");
+		assert.deepEqual(await folder.load(), new Map([["good", { value: 1 }]]));
+		assert.equal(problems.length, 2);
+		for (const [index, name] of ["bad.json", "stuck.tmp"].entries())
+			assert.ok(problems[index]?.startsWith(`${join(directory, name)} cannot be read or removed (EIO)`));
+	});
+
+	test("a folder in a record's place: the others are written, and the gateway is ready", async (t) => {
+		const problems: string[] = [];
+		const { directory, folder, contentOf } = await makeFolder(t, fs, problems);
+		await mkdir(join(directory, "a.json"));
+		assert.deepEqual(await folder.load(), new Map());
+		assert.match(
+			String(problems),
+			/a\.json is a folder; remove it: the values of this device cannot be kept/,
+		);
+		assert.deepEqual(await Promise.all([folder.save("a", { value: 1 }), folder.save("b", { value: 2 })]), [
+			false,
+			true,
+		]);
+		assert.equal(await contentOf("b"), "2");
+		assert.equal(folder.obstacle, undefined);
+		await folder.close();
+	});
+});
+
+describe("a write that failed", () => {
+	/** A disk on which no file can be begun as long as there is an error code. */
+	function sickDisk() {
+		const state = { code: "" as string, tries: 0 };
+		const open: Disk["open"] = async (path, flags, mode) => {
+			if (flags === "wx") state.tries += 1;
+			if (state.code !== "") throw Object.assign(new Error(state.code), { code: state.code });
+			return fs.open(path, flags, mode);
+		};
+		return { state, disk: { ...fs, open } };
+	}
+	async function until(isSo: () => boolean): Promise<void> {
+		while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
+	}
+
+	for (const code of ["ENOSPC", "EMFILE", "EROFS"])
+		test(`(${code}) is tried again every second until it is there; meanwhile that is an obstacle`, async (t) => {
+			t.mock.timers.enable({ apis: ["setTimeout"] });
+			const { state, disk } = sickDisk();
+			const problems: string[] = [];
+			const { directory, folder, contentOf } = await makeFolder(t, disk, problems);
+			state.code = code;
+			assert.equal(await folder.save("a", { value: 1 }), false);
+			assert.equal(folder.obstacle, `${directory} cannot be written (${code}).`);
+			for (let second = 1; second <= 3; second += 1) {
+				const { tries } = state;
+				t.mock.timers.tick(999);
+				t.mock.timers.tick(1);
+				await until(() => state.tries === tries + 1);
+				await folder.settle();
+				await new Promise((resolve) => setImmediate(resolve));
+			}
+			assert.equal(problems.length, 1, "it is reported once");
+			state.code = "";
+			t.mock.timers.tick(1000);
+			await until(() => folder.obstacle === undefined);
+			assert.equal(await contentOf("a"), "1");
+			await folder.close();
+		});
+
+	test("does not take the place of a later one", async (t) => {
+		t.mock.timers.enable({ apis: ["setTimeout"] });
+		const { state, disk } = sickDisk();
+		const { folder, contentOf } = await makeFolder(t, disk, []);
+		state.code = "ENOSPC";
+		await folder.save("a", { value: 1 });
+		state.code = "";
+		assert.equal(await folder.save("a", { value: 2 }), true);
+		t.mock.timers.tick(1000);
+		await folder.settle();
+		assert.equal(await contentOf("a"), "2");
+		await folder.close();
+	});
+
+	test("of thousands is tried a few at a time, each in its turn", async (t) => {
+		t.mock.timers.enable({ apis: ["setTimeout"] });
+		const { state, disk } = sickDisk();
+		const { directory, folder } = await makeFolder(t, disk, []);
+		state.code = "ENOSPC";
+		await Promise.all(Array.from({ length: 100 }, (_, id) => folder.save(`a${id}`, { value: id })));
+		state.tries = 0;
+		t.mock.timers.tick(1000);
+		await until(() => state.tries >= 8);
+		await folder.settle();
+		for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+		assert.equal(state.tries, 8);
+		state.code = "";
+		t.mock.timers.tick(1000);
+		await until(() => folder.obstacle === undefined);
+		assert.equal((await readdir(directory)).length, 100);
+		await folder.close();
+	});
+
+	test("is tried once more when the gateway stops", async (t) => {
+		const { state, disk } = sickDisk();
+		const { folder, contentOf } = await makeFolder(t, disk, []);
+		state.code = "ENOSPC";
+		await folder.save("a", { value: 1 });
+		state.code = "";
+		await folder.close();
+		assert.equal(await contentOf("a"), "1");
+	});
+
+	test("to remove a record is answered, and not tried again: it is still there", async (t) => {
+		const removed: unknown[] = [];
+		const rm: Disk["rm"] = async (path) => {
+			removed.push(path);
+			throw Object.assign(new Error("read-only"), { code: "EROFS" });
+		};
+		const { folder, contentOf } = await makeFolder(t, { ...fs, rm }, []);
+		await folder.save("a", { value: 1 });
+		assert.equal(await folder.remove("a"), false);
+		await folder.close();
+		assert.deepEqual([removed.length, await contentOf("a")], [1, "1"]);
 	});
 });

@@ -33,6 +33,7 @@ export interface SessionRecord {
 export interface Frame {
 	readonly type: string;
 	readonly reason: string;
+	readonly remaining?: number;
 	readonly sessions: readonly SessionRecord[];
 	readonly sessionId: string;
 	readonly deviceId: string | null;
@@ -133,7 +134,15 @@ export interface Refused {
 	readonly body: string;
 }
 
-export async function runGateway(t: TestContext, options: GatewayOptions = {}): Promise<Running> {
+export interface RunOptions extends GatewayOptions {
+	/** PEM of the authority of `tls`, which the clients of the test trust. */
+	readonly authority?: string;
+}
+
+export async function runGateway(
+	t: TestContext,
+	{ authority, ...options }: RunOptions = {},
+): Promise<Running> {
 	const dataDir = await temporaryDirectory(t);
 	const gateway = createGateway({
 		port: 0,
@@ -152,7 +161,8 @@ export async function runGateway(t: TestContext, options: GatewayOptions = {}): 
 	});
 
 	const connect = (path: string, clientOptions: ClientOptions = {}) => {
-		const client = new Client(`${url.replace("http", "ws")}${path}`, clientOptions);
+		const trust = authority === undefined ? {} : { ca: authority };
+		const client = new Client(`${url.replace("http", "ws")}${path}`, { ...trust, ...clientOptions });
 		clients.push(client);
 		return client;
 	};
@@ -216,7 +226,8 @@ export function withoutFirmware(): FirmwareRoom {
 			onConnected: () => {},
 			onUplink: () => {},
 			historyOf: () => [],
-			forget: () => {},
+			forget: async () => true,
+			obstacle: undefined,
 		},
 		open: async () => {},
 		close: async () => {},

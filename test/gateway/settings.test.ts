@@ -15,6 +15,7 @@ test("nothing set, or set to nothing, gives the defaults", () => {
 		deviceToken: undefined,
 		monitorToken: undefined,
 		publicUrl: undefined,
+		trustProxy: undefined,
 		maxUploadBytes: 16 * 1024 * 1024,
 		logLevel: "info",
 		auth: true,
@@ -27,7 +28,7 @@ test("nothing set, or set to nothing, gives the defaults", () => {
 test("every variable is read", async (t) => {
 	const pem = join(await temporaryDirectory(t), "a.pem");
 	await writeFile(pem, "PEM");
-	const settings = readSettings({
+	const { trustProxy, ...settings } = readSettings({
 		HOST: "0.0.0.0",
 		PORT: "0",
 		TLS_CERT: pem,
@@ -37,11 +38,16 @@ test("every variable is read", async (t) => {
 		DEVICE_TOKEN: "device-token-0123",
 		MONITOR_TOKEN: "monitor-token-0123,former-token-01234",
 		PUBLIC_URL: "https://gateway.example/audio/",
+		TRUST_PROXY: "2",
 		MAX_UPLOAD: "4M",
 		LOG_LEVEL: "silent",
 		AUTH: "off",
 		IMAGE_CHECK: "off",
 	});
+	assert.deepEqual(
+		[1, 2].map((hop) => trustProxy?.("192.0.2.1", hop)),
+		[true, false],
+	);
 	assert.deepEqual(settings, {
 		host: "0.0.0.0",
 		port: 0,

@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/cable.js";
+import type { ModdableSdk } from "../../scripts/moddable-sdk.js";
 import { addRelease, type NewRelease, ReleaseRefused, readCatalog } from "../../scripts/release-folder.js";
+import { buildReleaseImages } from "../../scripts/release-images.js";
 import { runCommand } from "../command-line.js";
 import { damaged, makeImage } from "../gateway/firmware/images.js";
 import { Client, temporaryDirectory } from "../gateway/running.js";
@@ -29,10 +32,10 @@ describe("a release", () => {
 	test("lies where the interface says, and the catalog says what the binaries say", async (t) => {
 		const folder = await temporaryDirectory(t);
 		const board = makeImage({ version: "1.4.0", model: "PROTO-1" });
-		const catalog = await addRelease(
-			folder,
-			release("1.4.0", { notes: "Louder.", images: [virtual("1.4.0"), board] }),
-		);
+		const dev1 = makeImage({ version: "1.4.0", model: "DEV-1" });
+		const qemu = makeImage({ version: "1.4.0", model: "DEV-1", chip: "esp32" });
+		const images = [virtual("1.4.0"), board, dev1, qemu];
+		const catalog = await addRelease(folder, release("1.4.0", { notes: "Louder.", images }));
 		assert.deepEqual(await readCatalog(folder), catalog);
 		assert.equal(catalog.latest, "1.4.0");
 		const [entry] = catalog.releases;
@@ -47,9 +50,21 @@ describe("a release", () => {
 					"XS 13.3 (virtual)",
 				],
 				["PROTO-1", "esp32s3", "/releases/proto-1/firmware-v1.4.0.bin", board.length, "v6.0"],
+				["DEV-1", "esp32s3", "/releases/dev-1/firmware-v1.4.0.bin", dev1.length, "v6.0"],
+				["DEV-1", "esp32", "/releases/esp32/dev-1/firmware-v1.4.0.bin", qemu.length, "v6.0"],
 			],
 		);
 		assert.ok((await readFile(join(folder, "proto-1/firmware-v1.4.0.bin"))).equals(board));
+		assert.ok((await readFile(join(folder, "esp32/dev-1/firmware-v1.4.0.bin"))).equals(qemu));
+	});
+
+	test("may have images that are signed, named by all of their bytes", async (t) => {
+		const folder = await temporaryDirectory(t);
+		const signed = Buffer.concat([makeImage({ version: "1.4.0" }), Buffer.alloc(5000, "signature")]);
+		const { releases } = await addRelease(folder, release("1.4.0", { images: [signed] }));
+		const [image] = releases[0]?.images ?? [];
+		assert.equal(image?.size, signed.length);
+		assert.equal(image?.sha256, createHash("sha256").update(signed).digest("hex"));
 	});
 
 	test("can be read by a gateway that runs as another user", async (t) => {
@@ -85,6 +100,11 @@ describe("a release", () => {
 			/the gateway would refuse the image: .*damaged/,
 		],
 		[
+			"of an image that mcconfig alone built",
+			release("1.1.0", { images: [makeImage({ version: "1.1.0", hasSettings: true })] }),
+			/the gateway would refuse the image: .*may be compiled in/,
+		],
+		[
 			"of two images for one device",
 			release("1.1.0", { images: [virtual("1.1.0"), virtual("1.1.0")] }),
 			/two images/,
@@ -112,18 +132,71 @@ describe("a release", () => {
 	});
 });
 
+/** An SDK whose mcconfig takes each image from a folder, by the host that it is told to build for. */
+async function pretendSdk(t: TestContext): Promise<{ sdk: ModdableSdk; imagesFolder: string }> {
+	const folder = await temporaryDirectory(t);
+	const script = `#!/bin/sh
+while [ $# -gt 0 ]; do
+	case $1 in -p) host=\${2##*/};; -o) out=$2;; esac
+	shift
+done
+mkdir -p "$out/bin/esp32/$host/release/device"
+cp "${folder}/$host.bin" "$out/bin/esp32/$host/release/device/xs_esp32.bin"
+`;
+	await writeFile(join(folder, "mcconfig"), script, { mode: 0o755 });
+	const sdk: ModdableSdk = { folder, desktop: "lin", tools: folder, environment: { PATH: process.env.PATH } };
+	return { sdk, imagesFolder: folder };
+}
+
+test("the images of a release that an SDK builds are those of both boards and of QEMU's DEV-1", {
+	skip: process.platform === "win32" ? "needs a shell" : undefined,
+}, async (t) => {
+	const { sdk, imagesFolder } = await pretendSdk(t);
+	const buildFolder = await temporaryDirectory(t);
+	const version = "1.4.0";
+	for (const [host, image] of [
+		["dev-1", makeImage({ version })],
+		["proto-1", makeImage({ version, model: "PROTO-1" })],
+		["qemu", makeImage({ version, chip: "esp32" })],
+	] as const)
+		await writeFile(join(imagesFolder, `${host}.bin`), image);
+	let printed = "";
+	const onOutput = (text: string) => {
+		printed += text;
+	};
+	const images = await buildReleaseImages({ sdk, version, buildFolder, onOutput });
+	const { releases } = await addRelease(await temporaryDirectory(t), release(version, { images }));
+	assert.deepEqual(
+		releases[0]?.images.map(({ model, chip, path }) => `${model} ${chip} ${path}`),
+		[
+			"DEV-1 esp32s3 /releases/dev-1/firmware-v1.4.0.bin",
+			"PROTO-1 esp32s3 /releases/proto-1/firmware-v1.4.0.bin",
+			"DEV-1 esp32 /releases/esp32/dev-1/firmware-v1.4.0.bin",
+		],
+	);
+	assert.match(printed, /^Building DEV-1 1\.4\.0 for qemu;/m);
+	const sdkconfig = join(buildFolder, "qemu", "sdkconfig", "sdkconfig.defaults");
+	assert.match(await readFile(sdkconfig, "utf8"), /^CONFIG_APP_PROJECT_VER="1\.4\.0"$/m);
+});
+
 describe("npm run release", () => {
 	test("makes images for both models, and says what it did and what it lacked", async (t) => {
 		const folder = await temporaryDirectory(t);
+		const startedAt = Math.floor(Date.now() / 1000);
 		const command = runRelease(t, folder, "1.4.0", "--allow-dirty", "--notes", "Louder.");
 		assert.equal(await command.exitCode, 0, command.output());
-		assert.match(command.output(), /Without images for boards: MODDABLE is \/nowhere/);
+		assert.match(command.output(), /Without images for boards and QEMU: MODDABLE is \/nowhere/);
 		assert.match(command.output(), /Release 1\.4\.0 is in .*; the latest is 1\.4\.0\./);
 		const { releases } = await readCatalog(folder);
 		assert.deepEqual(
 			releases.map(({ version, notes, images }) => [version, notes, images.map(({ model }) => model)]),
 			[["1.4.0", "Louder.", ["DEV-1", "PROTO-1"]]],
 		);
+		for (const { path } of releases[0]?.images ?? []) {
+			const image = await readFile(join(folder, path.slice("/releases/".length)));
+			const buildTime = image.readUInt32LE(0x15c);
+			assert.ok(buildTime >= startedAt && buildTime <= Date.now() / 1000, `${path}: ${buildTime}`);
+		}
 		const again = runRelease(t, folder, "1.4.0", "--allow-dirty");
 		assert.equal(await again.exitCode, 1);
 		assert.equal(again.output(), "release 1.4.0 is there already; take a new version\n");

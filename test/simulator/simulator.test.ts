@@ -4,12 +4,15 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
-import { after, before, describe, test } from "node:test";
+import { before, describe, type TestContext, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import { type Model, models } from "../../device/protocol/schema.js";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/cable.js";
 import { runScriptedGateway } from "../device/scripted-gateway.js";
 import { runGateway } from "../gateway/running.js";
-import { buildOnce, findSimulator, isInstalled, SimulatedDevice, testToken } from "./simulated.js";
+import { failOnDroppedUplinks } from "../system/fleet.js";
+import { type Builds, builds } from "./builds.js";
+import { findSimulator, isInstalled, SimulatedDevice, testToken } from "./simulated.js";
 
 const { sdk, reason } = findSimulator();
 const skip = reason ?? false;
@@ -25,34 +28,30 @@ const places = Object.freeze({
 	lightSliderEnd: ["265", "97"],
 });
 
-type Build = Awaited<ReturnType<typeof buildOnce>>;
-
-describe("the firmware in the Moddable simulator", { skip, timeout: 240_000 }, () => {
-	const builds = new Map<Model, Build>();
+describe("the firmware in the Moddable simulator", { skip, timeout: 560_000 }, () => {
+	const built = new Map<Model, Builds>();
 
 	before(async () => {
 		if (!sdk) return;
-		await Promise.all(models.map(async (model) => builds.set(model, await buildOnce(sdk, model))));
-	});
-	after(() => {
-		for (const { remove } of builds.values()) remove();
+		// The DEV-1 last: the other test files build it at the same time.
+		for (const model of ["PROTO-1", "DEV-1"] as const) built.set(model, await builds(sdk, model));
 	});
 
-	const built = (model: Model): Build => {
-		const build = builds.get(model);
+	const buildOf = (model: Model): Builds => {
+		const build = built.get(model);
 		if (!build) throw new Error(`${model} was not built`);
 		return build;
 	};
-	const start = (t: Parameters<typeof SimulatedDevice.start>[0], model: Model, gatewayUrl: string) => {
+	const start = (t: TestContext, model: Model, gateway: string): Promise<SimulatedDevice> => {
 		if (!sdk) throw new Error("there is no SDK");
-		return SimulatedDevice.start(t, { sdk, model, app: built(model).app, gatewayUrl });
+		return SimulatedDevice.start(t, { sdk, model, app: buildOf(model).firmware, settings: { gateway } });
 	};
 
 	for (const model of models) {
 		const hasSensors = model === "PROTO-1";
 
 		test(`${model}: the linker warns of no module of ours`, () => {
-			const { output } = built(model);
+			const { output } = buildOf(model);
 			assert.match(output, /# xsl modules/);
 			const ours =
 				/^### warning: (main|commands|host|settings|state-report|(network|peripherals|protocol|update|simulator|moddable|setup|tls)\/[\w-]+):.*$/gm;
@@ -129,18 +128,17 @@ describe("the firmware in the Moddable simulator", { skip, timeout: 240_000 }, (
 			assert.deepEqual([audio.volume, led_ring.state_id], [31, 2]);
 
 			while (device.kept.settings.volume !== "31" || device.kept.settings.brightness !== "0.25")
-				await new Promise((resolve) => setTimeout(resolve, 100));
+				await setTimeout(100, undefined, { signal: t.signal });
 		});
 
-		test(`${model}: is back within 5 s of a boot_device, through the gateway itself`, async (t) => {
+		test(`${model}: is back after a boot_device, through the gateway itself`, async (t) => {
 			const { url, monitor: openMonitor } = await runGateway(t, { deviceToken: testToken });
+			failOnDroppedUplinks(t, url);
 			const monitor = await openMonitor();
 			await start(t, model, `${url.replace("http", "ws")}/device`);
 			const { sessionId, deviceId } = await monitor.change("identified");
 			assert.equal((await monitor.ask({ type: "boot_device", targetId: sessionId })).type, "ack");
-			const closedAt = Date.now();
 			const back = await monitor.change("connected");
-			assert.ok(Date.now() - closedAt < 5_000);
 			assert.equal(back.deviceId, deviceId);
 			assert.notEqual(back.sessionId, sessionId);
 		});
@@ -219,10 +217,10 @@ describe("the firmware in the Moddable simulator", { skip, timeout: 240_000 }, (
 		const device = await start(t, "DEV-1", gateway.url);
 		const connection = await gateway.connection();
 		await connection.next("state_report");
-		device.mouse("mousemove", ...places.play, "mousedown", "1");
+		device.screen.input("mousemove", ...places.play, "mousedown", "1");
 		const held = await connection.next("state_report", ({ peripherals }) => peripherals.buttons.btn_play);
 		assert.equal(held.peripherals.audio.current_track, "file:///chimes/startup");
-		device.mouse("mouseup", "1");
+		device.screen.input("mouseup", "1");
 		await connection.next("state_report", ({ peripherals }) => !peripherals.buttons.btn_play);
 	});
 
@@ -231,11 +229,11 @@ describe("the firmware in the Moddable simulator", { skip, timeout: 240_000 }, (
 	}, async (t) => {
 		const device = await start(t, "DEV-1", "");
 		while (!device.trace.some((line) => line.startsWith("set ssid")))
-			await new Promise((resolve) => setTimeout(resolve, 50));
-		device.mouse("mousemove", ...places.play, "mousedown", "1");
+			await setTimeout(50, undefined, { signal: t.signal });
+		device.screen.input("mousemove", ...places.play, "mousedown", "1");
 		// Longer than a contact bounces; an exception would be in the trace when the test ends.
-		await new Promise((resolve) => setTimeout(resolve, 300));
-		device.mouse("mouseup", "1");
+		await setTimeout(300);
+		device.screen.input("mouseup", "1");
 	});
 
 	test("light and touch come from the panel", { skip: skipMouse }, async (t) => {
@@ -244,11 +242,11 @@ describe("the firmware in the Moddable simulator", { skip, timeout: 240_000 }, (
 		const connection = await gateway.connection();
 		const { ambient_light, touch_active } = (await connection.next("state_report")).peripherals;
 		assert.deepEqual({ ambient_light, touch_active }, { ambient_light: 1500, touch_active: false });
-		device.mouse("mousemove", ...places.lightSliderEnd, "click", "1");
-		device.mouse("mousemove", ...places.touchPad, "mousedown", "1");
+		device.screen.input("mousemove", ...places.lightSliderEnd, "click", "1");
+		device.screen.input("mousemove", ...places.touchPad, "mousedown", "1");
 		await connection.next("state_report", ({ peripherals }) => peripherals.touch_active === true);
 		await connection.next("state_report", ({ peripherals }) => (peripherals.ambient_light ?? 0) > 3800);
-		device.mouse("mouseup", "1");
+		device.screen.input("mouseup", "1");
 		await connection.next("state_report", ({ peripherals }) => peripherals.touch_active === false);
 	});
 
@@ -257,9 +255,9 @@ describe("the firmware in the Moddable simulator", { skip, timeout: 240_000 }, (
 		const device = await start(t, "DEV-1", gateway.url);
 		const connection = await gateway.connection();
 		await connection.next("state_report");
-		device.mouse("mousemove", ...places.wifiSwitch, "click", "1");
+		device.screen.input("mousemove", ...places.wifiSwitch, "click", "1");
 		await connection.closed;
-		device.mouse("click", "1");
+		device.screen.input("click", "1");
 		const back = await (await gateway.connection()).next("state_report");
 		assert.equal(back.network.wifi_connected, true);
 		assert.ok(device.trace.includes("Wi-Fi connecting"), device.trace.join("\n"));

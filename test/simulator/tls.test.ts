@@ -5,13 +5,20 @@ import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import { createServer as createHttpsServer } from "node:https";
 import { createServer, type Server } from "node:net";
-import { after, before, describe, type TestContext, test } from "node:test";
+import { join } from "node:path";
+import { before, describe, type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { runScriptedGateway } from "../device/scripted-gateway.js";
-import { temporaryDirectory } from "../gateway/running.js";
+import { WebSocketServer } from "ws";
+import { isRecord } from "../../device/protocol/schema.js";
+import { makeVirtualImage } from "../../hosts/virtual/node/boot/cable.js";
+import { addRelease } from "../../scripts/release-folder.js";
+import type { DeviceSettings } from "../../scripts/simulator-app.js";
+import { runScriptedGateway, ScriptedGateway } from "../device/scripted-gateway.js";
+import { bearer, monitorToken, runGateway, temporaryDirectory } from "../gateway/running.js";
 import { Authority, type Certificate, type KeyKind, whyNoCertificates } from "../system/certificates.js";
+import { builds } from "./builds.js";
 import { forgedServer } from "./forged-server.js";
-import { type Built, buildOnce, findSimulator, SimulatedDevice, testToken } from "./simulated.js";
+import { findSimulator, SimulatedDevice, testToken } from "./simulated.js";
 
 const { sdk, reason } = findSimulator();
 const skip = reason ?? whyNoCertificates() ?? false;
@@ -26,17 +33,86 @@ async function listen(t: TestContext, server: Server): Promise<number> {
 	return address.port;
 }
 
-describe("TLS in the Moddable simulator", { skip, timeout: 240_000, concurrency: 2 }, () => {
-	let build: (Built & { remove: () => void }) | undefined;
+describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency: 2 }, () => {
+	let app = "";
 	before(async () => {
-		if (sdk) build = await buildOnce(sdk, "DEV-1");
+		if (sdk) app = (await builds(sdk, "DEV-1")).firmware;
 	});
-	after(() => build?.remove());
 
-	const start = (t: TestContext, gatewayUrl: string): Promise<SimulatedDevice> => {
-		if (!sdk || !build) throw new Error("there is no SDK");
-		return SimulatedDevice.start(t, { sdk, model: "DEV-1", app: build.app, gatewayUrl });
+	const start = (
+		t: TestContext,
+		gateway: string,
+		settings: DeviceSettings = {},
+	): Promise<SimulatedDevice> => {
+		if (!sdk) throw new Error("there is no SDK");
+		return SimulatedDevice.start(t, { sdk, model: "DEV-1", app, settings: { gateway, ...settings } });
 	};
+
+	/** A gateway behind TLS, whose certificate is good. */
+	async function runSecureGateway(t: TestContext, { cert, key }: Certificate) {
+		const server = createHttpsServer({ cert, key, maxVersion: "TLSv1.2" });
+		const gateway = new ScriptedGateway(t, new WebSocketServer({ server }));
+		const url = `wss://127.0.0.1:${await listen(t, server)}/device`;
+		t.after(() => server.closeAllConnections());
+		return { gateway, url };
+	}
+
+	test("a gateway is trusted by the authority among the settings, and so is a server of updates", async (t) => {
+		const authority = new Authority(await temporaryDirectory(t), "authority");
+		const { cert, key } = authority.issue(name);
+		const chain = { cert: cert + authority.certificate, key };
+		const { gateway, url } = await runSecureGateway(t, chain);
+		const { promise: asked, resolve } = withResolvers<string | undefined>();
+		const updates = createHttpsServer({ ...chain, maxVersion: "TLSv1.2" }, (request, response) => {
+			resolve(request.url);
+			response.writeHead(404, { "Content-Length": 0 }).end();
+		});
+		t.after(() => updates.closeAllConnections());
+		const port = await listen(t, updates);
+		await start(t, url, { ca: authority.base64 });
+		const connection = await gateway.connection();
+		await connection.next("state_report");
+		connection.send({ command: "start_ota", url: `https://127.0.0.1:${port}/firmware.bin` });
+		assert.equal(await asked, "/firmware.bin");
+	});
+
+	test("updates from a gateway over TLS end, each, at the slot that a desktop does not have", async (t) => {
+		const folder = await temporaryDirectory(t);
+		const authority = new Authority(folder, "authority");
+		const { cert, key } = authority.issue(name);
+		const tls = { cert: Buffer.from(cert + authority.certificate), key: Buffer.from(key) };
+		const releasesDir = join(folder, "releases");
+		const versions = Array.from({ length: 10 }, (_, minor) => `2.${minor}.0`);
+		for (const version of versions) {
+			const image = makeVirtualImage(Buffer.alloc(100_000), "DEV-1", version);
+			await addRelease(releasesDir, { version, date: "2026-01-02", notes: "", images: [image] });
+		}
+		const { url, open } = await runGateway(t, { deviceToken: testToken, tls, releasesDir });
+		const monitor = await open("/monitor", { headers: bearer(monitorToken), ca: authority.certificate });
+		await start(t, `${url.replace("http", "ws")}/device`, { ca: authority.base64 });
+		const { sessionId } = await monitor.change("identified");
+		for (const version of versions) {
+			const { type } = await monitor.ask({ type: "trigger_ota", targetId: sessionId, version });
+			assert.equal(type, "ack");
+			const { message } = await monitor.until(
+				({ message }) => isRecord(message) && message.type === "ota_error",
+			);
+			assert.match(
+				JSON.stringify(message),
+				/slot for new firmware cannot be opened: the Moddable simulator runs what it was built with/,
+			);
+		}
+	});
+
+	test("a gateway whose authority is not among the settings is refused", async (t) => {
+		const authority = new Authority(await temporaryDirectory(t), "authority");
+		const other = new Authority(await temporaryDirectory(t), "other");
+		const { cert, key } = authority.issue(name);
+		const { gateway, url } = await runSecureGateway(t, { cert: cert + authority.certificate, key });
+		const device = await start(t, url, { ca: other.base64 });
+		await traced(t, device, /TLS: the server's certificates do not lead to the authority/);
+		assert.equal(gateway.server.clients.size, 0);
+	});
 
 	/** The device is told to fetch an update there, and which authority to trust. */
 	async function fetchFrom(t: TestContext, port: number, cert_pem: string): Promise<SimulatedDevice> {
@@ -48,8 +124,9 @@ describe("TLS in the Moddable simulator", { skip, timeout: 240_000, concurrency:
 		return device;
 	}
 
-	async function traced(device: SimulatedDevice, pattern: RegExp): Promise<void> {
-		while (!device.trace.some((line) => pattern.test(line))) await setTimeout(50);
+	async function traced(t: TestContext, device: SimulatedDevice, pattern: RegExp): Promise<void> {
+		while (!device.trace.some((line) => pattern.test(line)))
+			await setTimeout(50, undefined, { signal: t.signal });
 	}
 
 	/** @returns what was asked for; undefined: the device closed its first connection without asking */
@@ -81,7 +158,7 @@ describe("TLS in the Moddable simulator", { skip, timeout: 240_000, concurrency:
 		const chain = { cert: cert + authority.certificate, key };
 		const { device, asked } = await firstRequest(t, chain, authority.certificate);
 		assert.equal(asked, undefined);
-		await traced(device, /certificate 1 is not signed by the next one/);
+		await traced(t, device, /certificate 1 is not signed by the next one/);
 	});
 
 	test("a certificate issued by the holder of another one, who is no authority, is refused", async (t) => {
@@ -91,7 +168,7 @@ describe("TLS in the Moddable simulator", { skip, timeout: 240_000, concurrency:
 		const chain = { cert: cert + holder.cert + authority.certificate, key };
 		const { device, asked } = await firstRequest(t, chain, authority.certificate);
 		assert.equal(asked, undefined);
-		await traced(device, /certificate 2 is no authority's/);
+		await traced(t, device, /certificate 2 is no authority's/);
 	});
 
 	test("a genuine server's certificate for another name is refused", async (t) => {
@@ -100,7 +177,7 @@ describe("TLS in the Moddable simulator", { skip, timeout: 240_000, concurrency:
 		const chain = { cert: cert + authority.certificate, key };
 		const { device, asked } = await firstRequest(t, chain, authority.certificate);
 		assert.equal(asked, undefined);
-		await traced(device, /are for another name/);
+		await traced(t, device, /are for another name/);
 	});
 
 	for (const [what, kind, signature, refusal] of [
@@ -121,7 +198,7 @@ describe("TLS in the Moddable simulator", { skip, timeout: 240_000, concurrency:
 			const port = await listen(t, forgedServer({ chain, signature, onOutcome: resolve }));
 			const device = await fetchFrom(t, port, authority.certificate);
 			assert.equal(await promise, undefined);
-			await traced(device, refusal);
+			await traced(t, device, refusal);
 		});
 
 	for (const [what, answer] of [
@@ -143,7 +220,7 @@ describe("TLS in the Moddable simulator", { skip, timeout: 240_000, concurrency:
 			});
 			const device = await start(t, `wss://127.0.0.1:${await listen(t, server)}/device`);
 			assert.doesNotMatch(await promise, /HTTP|Bearer/);
-			await traced(device, /socket: .*alert/);
+			await traced(t, device, /socket: .*alert/);
 		});
 });
 

@@ -1,6 +1,7 @@
 /** Certificates for tests, made by openssl: an authority, and server certificates that are right or wrong in one thing. */
 
 import { execFileSync } from "node:child_process";
+import { X509Certificate } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -29,6 +30,11 @@ export class Authority {
 				`-keyout ${this.#path("key")} -out ${this.#path("pem")}`,
 		);
 		this.certificate = readFileSync(this.#path("pem"), "utf8");
+	}
+
+	/** The certificate's DER in base64, as the setting `ca` has it. */
+	get base64(): string {
+		return new X509Certificate(this.certificate).raw.toString("base64");
 	}
 
 	/** What somebody with that certificate issues, who is no authority. */

@@ -41,6 +41,7 @@ test("the demo shows a device of each model, and ends whole at a Ctrl-C, however
 	assert.equal(await demo.exitCode, 0, demo.output());
 	clearInterval(again);
 	await demo.processesGone();
+	assert.doesNotMatch(demo.output(), /uplink dropped/);
 	for (const id of ids) {
 		assert.match(await record(id), /brightness_coef\\":0\.125/, "what the gateway knew last is on disk");
 		const kept = await readdir(join(dataDir, "virtual", id));
@@ -59,7 +60,8 @@ test("the demo says what to change where its port is taken", async (t) => {
 	const first = runCommand(t, "scripts/demo.ts", [], { PORT: "0", DATA_DIR: dataDir });
 	await first.printed(/Ctrl-C/);
 	const port = /:(\d+)\/login/.exec(first.output())?.[1] ?? "";
-	const second = runCommand(t, "scripts/demo.ts", [], { PORT: port, DATA_DIR: dataDir });
+	const other = await temporaryDirectory(t);
+	const second = runCommand(t, "scripts/demo.ts", [], { PORT: port, DATA_DIR: other });
 	assert.equal(await second.exitCode, 1);
 	assert.match(second.output(), /is in use by another program; stop that, or set PORT/);
 	await second.processesGone();

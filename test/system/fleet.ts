@@ -1,14 +1,29 @@
 /** Virtual devices in XS on a running gateway, seen through one monitor: what a system test starts from. */
 
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { get } from "node:http";
+import { get as getOverTls } from "node:https";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import type { TestContext } from "node:test";
 import { type StateReport, uplinks } from "../../device/protocol/messages.js";
 import { type Model, matches } from "../../device/protocol/schema.js";
+import type { GatewayOptions } from "../../gateway/gateway.js";
 import type { Exit } from "../../hosts/virtual/node/machine.js";
 import { VirtualDevice, type VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
 import { addRelease } from "../../scripts/release-folder.js";
 import { onEnd, temporaryDirectory } from "../cleanup.js";
-import { type Client, deviceToken, type Frame, type Running, runGateway } from "../gateway/running.js";
+import {
+	bearer,
+	type Client,
+	deviceToken,
+	type Frame,
+	monitorToken,
+	type Running,
+	runGateway,
+} from "../gateway/running.js";
+import type { Authority } from "./certificates.js";
 
 export interface Fleet extends Running {
 	readonly monitorClient: Client;
@@ -18,6 +33,8 @@ export interface Fleet extends Running {
 	release(version: string, ...images: readonly Uint8Array[]): Promise<void>;
 	/** How the update of a device stands once it has ended. */
 	updateEnd(deviceId: string): Promise<UpdateStanding>;
+	/** The same of several devices, in their order. */
+	updateEnds(deviceIds: readonly string[]): Promise<readonly UpdateStanding[]>;
 }
 
 export interface UpdateStanding {
@@ -36,10 +53,37 @@ export interface FleetDevice {
 	refusal(): Promise<{ readonly command: string; readonly code: string; readonly message: string }>;
 }
 
-export async function runFleet(t: TestContext): Promise<Fleet> {
+/**
+ * @param authority signs the gateway's certificate, and the devices trust it; absent: plain ws
+ * @param options of the gateway
+ */
+export async function runFleet(
+	t: TestContext,
+	authority?: Authority,
+	options: GatewayOptions = {},
+): Promise<Fleet> {
 	const dataDir = await temporaryDirectory(t);
 	const releasesDir = join(dataDir, "releases");
-	const running = await runGateway(t, { dataDir, releasesDir });
+	const running = await runGateway(t, {
+		...options,
+		dataDir,
+		releasesDir,
+		...(authority && tlsOf(authority)),
+	});
+	failOnDroppedUplinks(t, running.url, authority);
+	const gatewayUrl = `${running.url.replace("http", "ws")}/device`;
+	const ended = ["updated", "rolled_back", "failed"];
+	const updateEnds = async (deviceIds: readonly string[]) => {
+		const standings = new Map<string, UpdateStanding>();
+		while (!deviceIds.every((deviceId) => standings.has(deviceId))) {
+			const { sessions } = await monitorClient.until(
+				(frame) => frame.type === "status_update" && frame.reason === "ota",
+			);
+			for (const { deviceId, metadata } of sessions)
+				if (deviceId !== null && ended.includes(metadata.otaStatus)) standings.set(deviceId, metadata);
+		}
+		return deviceIds.map((deviceId) => standings.get(deviceId) ?? { otaStatus: "unreachable" });
+	};
 	const monitorClient = await running.monitor();
 	const exits: Exit[] = [];
 	onEnd(t, () => {
@@ -53,7 +97,11 @@ export async function runFleet(t: TestContext): Promise<Fleet> {
 			const device = await VirtualDevice.start({
 				model,
 				serial,
-				config: { gateway: `${running.url.replace("http", "ws")}/device`, token: deviceToken },
+				settings: {
+					gateway: gatewayUrl,
+					token: deviceToken,
+					...(authority && { ca: authority.base64 }),
+				},
 				onExit: (exit) => exits.push(exit),
 				...options,
 			});
@@ -63,16 +111,31 @@ export async function runFleet(t: TestContext): Promise<Fleet> {
 		async release(version, ...images) {
 			await addRelease(releasesDir, { version, date: "2026-01-02", notes: "", images });
 		},
+		updateEnds,
 		async updateEnd(deviceId) {
-			const ended = ["updated", "rolled_back", "failed"];
-			for (;;) {
-				const { sessions } = await monitorClient.until(
-					(frame) => frame.type === "status_update" && frame.reason === "ota",
-				);
-				const session = sessions.find((candidate) => candidate.deviceId === deviceId);
-				if (session && ended.includes(session.metadata.otaStatus)) return session.metadata;
-			}
+			const [standing] = await updateEnds([deviceId]);
+			return standing ?? { otaStatus: "unreachable" };
 		},
+	};
+}
+
+/** At its end the test fails if the gateway has dropped an uplink as not valid: firmware never sends such a one. */
+export function failOnDroppedUplinks(t: TestContext, gatewayUrl: string, authority?: Authority): void {
+	onEnd(t, async () => {
+		const options = { headers: bearer(monitorToken), ...(authority && { ca: authority.certificate }) };
+		const ask = authority ? getOverTls : get;
+		const [response] = await once(ask(`${gatewayUrl}/metrics`, options), "response");
+		const metrics = await text(response);
+		const dropped = /^gateway_dropped_uplinks_total (\d+)$/m.exec(metrics)?.[1];
+		assert.equal(dropped, "0", "uplinks that the gateway dropped");
+	});
+}
+
+function tlsOf(authority: Authority) {
+	const { cert, key } = authority.issue("IP:127.0.0.1");
+	return {
+		tls: { cert: Buffer.from(cert), key: Buffer.from(key) },
+		authority: authority.certificate,
 	};
 }
 

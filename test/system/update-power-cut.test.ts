@@ -10,7 +10,7 @@ import { type TestContext, test } from "node:test";
 import { boot } from "../../hosts/virtual/node/boot/boot-loader.js";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/cable.js";
 import { cutMoments, Flash, type FlashOperation } from "../../hosts/virtual/node/boot/flash.js";
-import { flashBytes, slots } from "../../hosts/virtual/node/boot/partitions.js";
+import { flashBytes, partitions } from "../../hosts/virtual/node/boot/partitions.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import type { VirtualDevice } from "../../hosts/virtual/node/virtual-device.js";
 import { powerOn, runScriptedGateway, type ScriptedGateway } from "../device/scripted-gateway.js";
@@ -74,7 +74,7 @@ test("power cut in an update of the firmware in XS leaves a device that runs and
 	assert.equal(await update(gateway, first, urlOf("2.0.0")), "2.0.0");
 	await first.close();
 	const cuts = operations.flatMap(({ offset }, index) => {
-		const isInOtaData = offset < slots[0].offset;
+		const isInOtaData = offset < partitions.nvs.offset;
 		const isChosen = isInOtaData || index % every === 0 || index < 3;
 		return isChosen ? cutMoments.map((moment) => ({ operation: index + 1, moment })) : [];
 	});

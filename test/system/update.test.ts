@@ -3,7 +3,12 @@ import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { models } from "../../device/protocol/schema.js";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/cable.js";
+import { slots } from "../../hosts/virtual/node/boot/partitions.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
+import { randomNumbers } from "../device/random.js";
+import { withoutHash } from "../gateway/firmware/images.js";
+import { filePart, form, formHeaders } from "../gateway/firmware/serving.js";
+import { bearer, monitorToken } from "../gateway/running.js";
 import { runFleet } from "./fleet.js";
 
 const updatesInARow = 20;
@@ -23,6 +28,39 @@ for (const model of models)
 		assert.equal(updated.otaStatus, "updated", JSON.stringify(updated));
 		assert.equal(device.started.slot, 1);
 	});
+
+test("a device in XS takes uploads and releases with other data behind the image", async (t) => {
+	const fleet = await runFleet(t);
+	const program = await buildFirmware();
+	const { device, deviceId, report } = await fleet.powerOn("DEV-1", { version: "1.0.0" });
+	await report();
+	const random = randomNumbers(11);
+	const following = () => Buffer.from(Array.from({ length: 1 + random(5000) }, () => random(256)));
+	const image = (version: string) => makeVirtualImage(program.bytes, "DEV-1", version);
+	const files: readonly (readonly [version: string, image: Buffer, data: Buffer])[] = [
+		["1.1.0", image("1.1.0"), following()],
+		["1.2.0", withoutHash(image("1.2.0")), following()],
+		["1.3.0", image("1.3.0"), image("1.3.0").subarray(-32)],
+		["1.4.0", image("1.4.0"), image("1.3.0").subarray(0, 4096)],
+	];
+	for (const [index, [version, bytes, data]] of files.entries()) {
+		const file = Buffer.concat([bytes, data]);
+		const isUpload = index < 2;
+		if (isUpload) {
+			const body = form(filePart(file));
+			const headers = { ...formHeaders, ...bearer(monitorToken) };
+			const answer = await fetch(`${fleet.url}/ota/upload`, { method: "POST", body, headers });
+			assert.equal(answer.status, 201, await answer.text());
+		} else await fleet.release(version, file);
+		const asked = { targetId: deviceId, version: isUpload ? "custom" : version };
+		await fleet.monitorClient.ask({ type: "trigger_ota", ...asked });
+		await report((state) => state.system.firmware_version === version);
+		assert.equal((await fleet.updateEnd(deviceId)).otaStatus, "updated");
+		const { offset } = slots[device.started.slot];
+		assert.deepEqual(device.flash.read(offset, file.length), file, "what follows is in flash too");
+		while (device.isPendingVerify) await setImmediate();
+	}
+});
 
 test(`${updatesInARow} updates in a row end each with the next version, in the other slot, confirmed`, async (t) => {
 	const fleet = await runFleet(t);

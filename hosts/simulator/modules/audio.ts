@@ -104,6 +104,8 @@ export class AudioCodec implements Codec {
 		this.#show();
 	}
 
+	check(): void {}
+
 	close(): void {}
 
 	#show(): void {

@@ -24,7 +24,7 @@ export function createHost({ model, panel, boot }: HostOptions): Host {
 	const button = (name: ButtonName): ButtonPart =>
 		class extends Button {
 			constructor(options: { onReadable: () => void }) {
-				super({ ...options, panel, name });
+				super({ ...options, panel, boot, name });
 			}
 		};
 	return {

@@ -5,15 +5,18 @@ import type { AnalogInput, ButtonName, DigitalInput, TouchPad } from "../../../d
 
 export interface ButtonOptions {
 	readonly panel: Panel;
+	readonly boot: Boot;
 	readonly name: ButtonName;
+	/** The level changed; a button that is held from the start changes nothing, as with the SDK's Digital. */
 	readonly onReadable: () => void;
 }
 
 export class Button implements DigitalInput {
-	#isPressed = false;
+	#isPressed: boolean;
 	#onReadable: (() => void) | undefined;
 
 	constructor(options: ButtonOptions) {
+		this.#isPressed = options.boot.pressed.includes(options.name);
 		this.#onReadable = options.onReadable;
 		options.panel.listen(({ button }) => {
 			if (button?.name !== options.name) return;

@@ -9,15 +9,17 @@ import Net from "net";
 import type { Boot, Panel } from "simulator/panel";
 import { Radio, SimulatedWiFi } from "simulator/wifi";
 import Timer from "timer";
-import Transform from "transform";
 import type {
 	Host,
 	HttpClientOptions,
+	WebSocketClient as Interface,
+	Part,
 	ResolveOptions,
 	Resolver,
 	TimeQuery,
+	TimeQueryOptions,
+	TrustOptions,
 	WebSocketClientOptions,
-	WebSocketPart,
 } from "../../../device/host.js";
 
 export interface NetworkOptions {
@@ -28,7 +30,8 @@ export interface NetworkOptions {
 export function createNetwork({ panel, boot }: NetworkOptions): Host["network"] {
 	const radio = new Radio({ panel, boot });
 	const tcp = (options: SocketOptions) => new RadioTCP({ ...options, radio });
-	const tls = (options: SocketOptions) => new TLSSocket({ ...options, radio, TCP: { io: RadioTCP } });
+	const tls = (options: SocketOptions, certificate: string | undefined) =>
+		new TLSSocket({ ...options, radio, secure: trusting(certificate), TCP: { io: RadioTCP } });
 	return {
 		wifi: class extends SimulatedWiFi {
 			constructor(options: { onChanged: (property: string) => void }) {
@@ -48,9 +51,8 @@ export function createNetwork({ panel, boot }: NetworkOptions): Host["network"] 
 			}
 		},
 		https: class extends WholeBodyClient {
-			constructor({ certificate, ...options }: HttpClientOptions & { certificate: string | undefined }) {
-				const authority = certificate === undefined ? {} : { certificate: Transform.pemToDER(certificate) };
-				const secure = { ...authority, cache: false };
+			constructor({ certificate, ...options }: HttpClientOptions & TrustOptions) {
+				const secure = trusting(certificate);
 				super({ ...options, socket: { io: TLSSocket, radio, secure, TCP: { io: RadioTCP, radio } } });
 			}
 		},
@@ -58,12 +60,25 @@ export function createNetwork({ panel, boot }: NetworkOptions): Host["network"] 
 	};
 }
 
+/** Without a certificate it is the authorities that the SDK brings which are trusted. */
+function trusting(certificate: string | undefined) {
+	if (certificate === undefined) return { cache: false };
+	return { certificate: Uint8Array.fromBase64(certificate), cache: false };
+}
+
 /** The SDK's WebSocket client; the panel shows how it stands. */
-function webSocketOver(panel: Panel, below: (options: SocketOptions) => Socket): WebSocketPart {
-	const socket = { io: SteadySocket, below };
+function webSocketOver(
+	panel: Panel,
+	below: (options: SocketOptions, certificate: string | undefined) => Socket,
+): Part<WebSocketClientOptions & Partial<TrustOptions>, Interface> {
 	return class extends WebSocketClient {
-		constructor(options: WebSocketClientOptions) {
-			const { onWritable, onClose, onError } = options;
+		constructor({ certificate, ...options }: WebSocketClientOptions & Partial<TrustOptions>) {
+			const { onWritable, onRefused, onClose, onError } = options;
+			const socket = {
+				io: SteadySocket,
+				below: (socketOptions: SocketOptions) => below(socketOptions, certificate),
+				onRefused,
+			};
 			super({
 				...options,
 				headers: new Map(options.headers),
@@ -170,7 +185,7 @@ class SystemResolver implements Resolver {
 class DesktopTime implements TimeQuery {
 	readonly #timer: Timer;
 
-	constructor(options: { onTime: (seconds: number | undefined) => void }) {
+	constructor(options: TimeQueryOptions) {
 		this.#timer = Timer.set(() => options.onTime(Math.floor(Date.now() / 1000)));
 	}
 

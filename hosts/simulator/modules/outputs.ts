@@ -9,13 +9,11 @@ export interface OutputOptions {
 	readonly panel: Panel;
 }
 
-/** Moddable's `neopixel`, with RGB as the strip's own order. */
+/** Moddable's `neopixel` at full brightness, with RGB as the strip's own order. */
 export class Ring implements PixelStrip {
 	readonly #panel: Panel;
 	readonly #pixels = new Uint8Array(pixelCount * 3);
-	readonly #shown = new Uint8Array(pixelCount * 3);
-	#shownText = "";
-	brightness = 64;
+	#shown = "";
 
 	constructor(options: OutputOptions) {
 		this.#panel = options.panel;
@@ -36,11 +34,9 @@ export class Ring implements PixelStrip {
 	}
 
 	update(): void {
-		for (let index = 0; index < this.#pixels.length; index++)
-			this.#shown[index] = ((this.#pixels[index] ?? 0) * (this.brightness + 1)) >> 8;
-		const text = this.#shown.toHex();
-		if (text === this.#shownText) return;
-		this.#shownText = text;
+		const text = this.#pixels.toHex();
+		if (text === this.#shown) return;
+		this.#shown = text;
 		this.#panel.post({ ring: text });
 	}
 

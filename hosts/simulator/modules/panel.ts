@@ -13,6 +13,8 @@ export interface Boot {
 	/** 0 to 4095. */
 	readonly light: number;
 	readonly isTouched: boolean;
+	/** The buttons that are held. */
+	readonly pressed: readonly ButtonName[];
 }
 
 /** From the panel; each message has one of these. */

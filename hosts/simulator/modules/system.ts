@@ -33,6 +33,11 @@ export class SimulatedSystem implements System {
 		return String(config.version ?? "0.0.0");
 	}
 
+	/** Nothing asks: the desktop's clock is set. */
+	get buildTime(): number {
+		return 0;
+	}
+
 	get cpuFrequencyMHz(): number {
 		return 0;
 	}
@@ -68,6 +73,10 @@ export class SimulatedSystem implements System {
 
 	restart(): void {
 		this.#panel.post({ restart: true });
+	}
+
+	print(text: string): void {
+		trace(text);
 	}
 
 	/** The desktop's clock is set already, and not ours to set. */

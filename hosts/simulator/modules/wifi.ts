@@ -77,6 +77,9 @@ export class SimulatedWiFi implements WiFi {
 		return this.#radio.isUsable ? -50 : undefined;
 	}
 
+	/** The desktop has a host name already. */
+	configure(): void {}
+
 	connect(options: { SSID: string; password?: string }): void {
 		if (this.#attempt) throw new Error("already connecting");
 		this.#ssid = options.SSID;

@@ -5,16 +5,17 @@ import Channel from "./channel.js";
 
 class Reading {
 	readonly #channel: Channel;
-	#value: number;
+	#value: number | undefined;
 
 	constructor(kind: string, initial: number) {
 		this.#value = initial;
 		this.#channel = new Channel(kind, {}, (_event, value) => {
-			if (typeof value === "number") this.#value = value;
+			this.#value = typeof value === "number" ? value : undefined;
 		});
 	}
 
-	read(): number {
+	/** Undefined where it cannot be measured. */
+	get value(): number | undefined {
 		return this.#value;
 	}
 
@@ -32,11 +33,19 @@ export class LightSensor extends Reading implements AnalogInput {
 	get resolution(): number {
 		return 12;
 	}
+
+	read(): number | undefined {
+		return this.value;
+	}
 }
 
 /** About what an ESP32-S3 counts on a pad without a finger. */
 export class CapacitivePad extends Reading implements TouchPad {
 	constructor() {
 		super("touch", 24_000);
+	}
+
+	read(): number {
+		return this.value ?? 0;
 	}
 }

@@ -1,4 +1,7 @@
-/** The buttons: ECMA-419 `embedded:io/digital` inputs whose levels come from Node. */
+/**
+ * The buttons: ECMA-419 `embedded:io/digital` inputs whose levels come from Node. As with the SDK's driver, onReadable is
+ * called for edges only, not for the level at start.
+ */
 
 import type { DigitalInput as Digital } from "../../../device/host.js";
 import Channel from "./channel.js";
@@ -9,17 +12,13 @@ interface DigitalOptions {
 
 class DigitalInput implements Digital {
 	readonly #channel: Channel;
-	#level = 0;
 
 	constructor(name: string, options: DigitalOptions) {
-		this.#channel = new Channel("digital", { name }, (_event, level) => {
-			this.#level = level === 1 ? 1 : 0;
-			options.onReadable();
-		});
+		this.#channel = new Channel("digital", { name }, () => options.onReadable());
 	}
 
 	read(): number {
-		return this.#level;
+		return this.#channel.call("level").detail === 1 ? 1 : 0;
 	}
 
 	close(): void {

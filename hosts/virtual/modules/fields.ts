@@ -14,6 +14,12 @@ export function numberField(detail: unknown, name: string): number {
 	return value;
 }
 
+/** The number of that name, if there is one. */
+export function optionalNumberField(detail: unknown, name: string): number | undefined {
+	const value = field(detail, name);
+	return typeof value === "number" ? value : undefined;
+}
+
 function field(detail: unknown, name: string): unknown {
 	if (typeof detail !== "object" || detail === null) return undefined;
 	return Object.getOwnPropertyDescriptor(detail, name)?.value;

@@ -1,6 +1,6 @@
 /** The SDK's HTTP client on this host's sockets: plain, and over TLS. */
 
-import type { HttpClientOptions } from "../../../device/host.js";
+import type { HttpClientOptions, TrustOptions } from "../../../device/host.js";
 import { HttpClient, type HttpSocketOptions } from "./http-client.js";
 import TcpSocket from "./tcp-socket.js";
 
@@ -11,9 +11,9 @@ export class PlainHttp extends HttpClient {
 }
 
 export class SecureHttp extends HttpClient {
-	/** Without `certificate` (PEM) it is the authorities that Node knows which count. */
-	constructor(options: HttpClientOptions & { certificate: string | undefined }) {
-		const secure = options.certificate === undefined ? {} : { certificate: options.certificate };
+	/** Without `certificate` the authorities that Node knows are trusted. */
+	constructor({ certificate, ...options }: HttpClientOptions & TrustOptions) {
+		const secure = { certificate };
 		super(
 			options,
 			class extends TcpSocket {

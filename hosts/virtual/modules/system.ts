@@ -10,6 +10,7 @@ export default class System implements Interface {
 	readonly macAddress: string;
 	readonly idfVersion: string;
 	readonly firmwareVersion: string;
+	readonly buildTime: number;
 	readonly cpuFrequencyMHz: number;
 	readonly flashSizeMB: number;
 	readonly psramSizeMB: number;
@@ -23,6 +24,7 @@ export default class System implements Interface {
 		this.macAddress = textField(detail, "macAddress");
 		this.idfVersion = textField(detail, "idfVersion");
 		this.firmwareVersion = textField(detail, "firmwareVersion");
+		this.buildTime = numberField(detail, "buildTime");
 		this.cpuFrequencyMHz = numberField(detail, "cpuFrequencyMHz");
 		this.flashSizeMB = numberField(detail, "flashSizeMB");
 		this.psramSizeMB = numberField(detail, "psramSizeMB");
@@ -46,6 +48,10 @@ export default class System implements Interface {
 
 	restart(): void {
 		restart();
+	}
+
+	print(text: string): void {
+		trace(text);
 	}
 
 	setTime(seconds: number): void {

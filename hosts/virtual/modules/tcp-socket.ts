@@ -1,8 +1,9 @@
 /**
  * The SDK's `embedded:io/socket/tcp`, with TLS where asked for; the socket itself is in Node. An exception from a callback
- * becomes an error, as the boards' SafeTCP makes it one: with the SDK's own socket it would restart the device.
+ * becomes an error, as on the boards (hosts/esp32/tcp): with the SDK's own socket it would restart the device.
  */
 
+import type { TrustOptions } from "../../../device/host.js";
 import { copyInto, textOf } from "./bytes.js";
 import Channel from "./channel.js";
 
@@ -13,7 +14,7 @@ export interface TcpOptions {
 	/** The name by which the peer is known: its certificate must be for it. */
 	host: string;
 	/** Undefined: plain TCP. */
-	secure?: { certificate?: string } | undefined;
+	secure?: TrustOptions | undefined;
 	onReadable: (byteCount: number) => void;
 	onWritable: (byteCount: number) => void;
 	onError: () => void;
@@ -32,7 +33,8 @@ export default class TcpSocket {
 	#isOver = false;
 
 	constructor(options: TcpOptions) {
-		const { address, port, host, secure, onReadable, onWritable } = options;
+		const { address, port, host, onReadable, onWritable } = options;
+		const secure = options.secure && { ...options.secure, now: Date.now() };
 		this.#onError = options.onError;
 		this.#channel = new Channel("tcp", { address, port, host, secure }, (event, _detail, payload) => {
 			if (event === "open") this.#guard(() => onWritable(sendBufferBytes));

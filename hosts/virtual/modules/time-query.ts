@@ -1,15 +1,15 @@
 /** A time server: Node's clock. */
 
-import type { TimeQuery as Interface } from "../../../device/host.js";
+import type { TimeQuery as Interface, TimeQueryOptions } from "../../../device/host.js";
 import Channel from "./channel.js";
 
 export default class TimeQuery implements Interface {
 	readonly #channel: Channel;
 
-	constructor(options: { onTime: (seconds: number | undefined) => void }) {
-		this.#channel = new Channel("time", {}, (_event, seconds) => {
+	constructor({ server, onTime }: TimeQueryOptions) {
+		this.#channel = new Channel("time", { server }, (_event, seconds) => {
 			this.#channel.close();
-			options.onTime(typeof seconds === "number" ? seconds : undefined);
+			onTime(typeof seconds === "number" ? seconds : undefined);
 		});
 	}
 

@@ -4,11 +4,14 @@
  * any kind, no word on why a connection failed, an error that comes twice, a close that is told a second late.
  */
 
-import config from "mc/config";
 import Timer from "timer";
-import type { WebSocketClient as Interface, WebSocketClientOptions } from "../../../device/host.js";
+import type {
+	WebSocketClient as Interface,
+	TrustOptions,
+	WebSocketClientOptions,
+} from "../../../device/host.js";
 import Channel from "./channel.js";
-import { numberField } from "./fields.js";
+import { numberField, optionalNumberField } from "./fields.js";
 
 /** lwIP's send buffer on an ESP32-S3 (ESP-IDF, CONFIG_LWIP_TCP_SND_BUF_DEFAULT), less a frame header. */
 const sendBufferBytes = 5744;
@@ -27,8 +30,8 @@ export class WebSocketClient implements Interface {
 	#offered: Uint8Array | undefined;
 	#closer: Timer | undefined;
 
-	/** @param secure what a TLSSocket takes, a certificate in base64; undefined: plain TCP */
-	constructor(options: WebSocketClientOptions, secure?: { certificate?: string }) {
+	/** @param secure undefined: plain TCP */
+	constructor(options: WebSocketClientOptions, secure?: TrustOptions) {
 		this.#options = options;
 		const { host, port, path, headers } = options;
 		const dns = new options.dns.io(options.dns);
@@ -37,7 +40,14 @@ export class WebSocketClient implements Interface {
 			onResolved: (_name, address) => {
 				this.#channel = new Channel(
 					"websocket",
-					{ host, address, port, path, headers: [...headers], secure },
+					{
+						host,
+						address,
+						port,
+						path,
+						headers: [...headers],
+						secure: secure && { ...secure, now: Date.now() },
+					},
 					(event, detail, payload) => this.#onEvent(event, detail, payload),
 				);
 			},
@@ -92,7 +102,13 @@ export class WebSocketClient implements Interface {
 					this.#options.onClose();
 				}, 1000);
 				return;
+			case "refused":
+				return this.#options.onRefused?.(
+					numberField(detail, "status"),
+					optionalNumberField(detail, "retryAfterSeconds"),
+				);
 			case "error":
+				if (typeof detail === "string") trace(`socket: ${detail}\n`);
 				return this.#onError();
 		}
 	}
@@ -114,9 +130,9 @@ export class WebSocketClient implements Interface {
 	}
 }
 
-/** The same over TLS. Like the boards it takes a certificate authority as the setting `ca`, its DER in base64. */
+/** The same over TLS. Without `certificate` the authorities that Node knows are trusted. */
 export class SecureWebSocketClient extends WebSocketClient {
-	constructor(options: WebSocketClientOptions) {
-		super(options, config.ca ? { certificate: config.ca } : {});
+	constructor({ certificate, ...options }: WebSocketClientOptions & TrustOptions) {
+		super(options, { certificate });
 	}
 }

@@ -1,6 +1,6 @@
 /** ECMA-419 `embedded:network/interface/wifi`; Node decides whether there is an access point. */
 
-import type { WiFi as Interface } from "../../../device/host.js";
+import type { WiFi as Interface, WiFiReason } from "../../../device/host.js";
 import Channel from "./channel.js";
 
 interface AccessPoint {
@@ -13,10 +13,12 @@ export default class WiFi implements Interface {
 	readonly #channel: Channel;
 	#connection = 200;
 	#accessPoint: AccessPoint | undefined;
+	#reason: WiFiReason | undefined;
 
 	constructor(options: { onChanged: (property: string) => void }) {
 		this.#channel = new Channel("wifi", {}, (event, detail) => {
 			this.#accessPoint = isAccessPoint(detail) ? detail : undefined;
+			this.#reason = isReason(detail) ? detail : undefined;
 			const connection = this.#accessPoint ? 500 : 200;
 			// RSSI changes are no change of the connection, as with the SDK.
 			if (event === "signal" || connection === this.#connection) return;
@@ -41,9 +43,18 @@ export default class WiFi implements Interface {
 		return this.#accessPoint?.RSSI;
 	}
 
+	get reason(): WiFiReason | undefined {
+		return this.#reason;
+	}
+
+	configure(options: { hostname: string }): void {
+		this.#channel.post("configure", options);
+	}
+
 	connect(options: { SSID: string; password?: string }): void {
 		if (this.#connection === 300) throw new Error("already connecting");
 		this.#connection = 300;
+		this.#reason = undefined;
 		this.#channel.post("connect", options);
 	}
 
@@ -57,6 +68,10 @@ export default class WiFi implements Interface {
 	close(): void {
 		this.#channel.close();
 	}
+}
+
+function isReason(detail: unknown): detail is WiFiReason {
+	return detail === "wrong_password" || detail === "no_access_point";
 }
 
 function isAccessPoint(detail: unknown): detail is AccessPoint {

@@ -10,12 +10,14 @@ export interface AccessPoint {
 	readonly ssid: string;
 	/** In dBm. */
 	readonly rssi: number;
+	/** Absent: every password is good. */
+	readonly password?: string;
 }
 
 /** A part of the board that firmware reads: it hears of each change. */
 export interface BoardListener {
 	onButton?(name: ButtonName, isPressed: boolean): void;
-	onLight?(level: number): void;
+	onLight?(level: number | undefined): void;
 	onTouch?(count: number): void;
 	onAccessPoint?(accessPoint: AccessPoint | undefined): void;
 }
@@ -27,7 +29,7 @@ const touchedCount = 31_000;
 export class Board {
 	readonly #listeners = new Set<BoardListener>();
 	readonly #pressed = new Set<ButtonName>();
-	#light = 1500;
+	#light: number | undefined = 1500;
 	#touchCount = untouchedCount;
 	#accessPoint: AccessPoint | undefined = { ssid: "virtual", rssi: -48 };
 
@@ -42,6 +44,12 @@ export class Board {
 	/** What was queued for the speaker, since power-on. */
 	readonly sound: Uint8Array[] = [];
 	isSounding = false;
+	/** What the firmware tells a DHCP server. */
+	hostname = "";
+	/** The time server that was asked last; undefined: the default. */
+	timeServer: unknown;
+	/** What a time server answers: milliseconds since 1970; undefined: there is none in reach. */
+	wallClock: (() => number) | undefined = Date.now;
 
 	/** @returns a function that ends the listening */
 	listen(listener: BoardListener): () => void {
@@ -59,12 +67,12 @@ export class Board {
 		for (const listener of this.#listeners) listener.onButton?.(name, isPressed);
 	}
 
-	/** What the light sensor reads: 0 to 4095. */
-	get light(): number {
+	/** What the light sensor reads: 0 to 4095; undefined: its converter fails. */
+	get light(): number | undefined {
 		return this.#light;
 	}
 
-	set light(level: number) {
+	set light(level: number | undefined) {
 		this.#light = level;
 		for (const listener of this.#listeners) listener.onLight?.(level);
 	}

@@ -6,7 +6,7 @@
 
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { access, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { access, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -31,6 +31,8 @@ export interface Program {
 	bytes: Buffer;
 	/** Of `bytes`, in hexadecimal. */
 	sha256: string;
+	/** When one of its sources was last changed: seconds since 1970. */
+	changedAt: number;
 }
 
 export interface ProgramOptions {
@@ -80,12 +82,16 @@ export async function buildProgram({ modules, main = "main" }: ProgramOptions): 
 	const all: Record<string, string> = { ...VIRTUAL_MODULES, ...modules };
 	const names = Object.keys(all).sort((a, b) => Number(b === main) - Number(a === main));
 	if (names[0] !== main) throw new Error(`the program has no module "${main}"`);
-	const built = await Promise.all(names.map((name) => buildModule(all[name] ?? "")));
+	const sources = names.map((name) => all[name] ?? "");
+	const built = await Promise.all(sources.map(buildModule));
+	const changes = await Promise.all(
+		sources.map(async (file) => (await stat(path.join(PROJECT, file))).mtimeMs),
+	);
 	const bytes = pack(names.map((name, index) => ({ name, code: "", map: "", ...built[index] })));
 	const digest = sha256(bytes);
 	const file = path.join(CACHE, `program-${digest.slice(0, 32)}.xs`);
 	if (!(await exists(file))) await writeWhole(file, bytes);
-	return { path: file, bytes, sha256: digest };
+	return { path: file, bytes, sha256: digest, changedAt: Math.floor(Math.max(...changes) / 1000) };
 }
 
 /**

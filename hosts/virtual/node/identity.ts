@@ -1,6 +1,6 @@
 /**
- * Which virtual device this is. Each has a folder `<data>/virtual/<device id>` with its settings and its flash, and a process that runs
- * one holds a lock there: two with one id would push each other off the gateway for ever.
+ * Which virtual device this is. Each has a folder `<data>/virtual/<device id>` with its flash, and a process that runs one
+ * holds a lock there: two with one id would push each other off the gateway for ever.
  */
 
 import { createHash } from "node:crypto";
@@ -13,7 +13,6 @@ export interface Identity {
 	readonly deviceId: string;
 	/** The last three bytes of the MAC, in hex. */
 	readonly serial: string;
-	readonly settingsFile: string;
 	readonly flashFile: string;
 	/** Lets another process take this identity. */
 	release(): void;
@@ -57,10 +56,11 @@ function claim(dataDir: string, model: Model, serial: string): Identity | undefi
 		// Another process was quicker.
 		return undefined;
 	}
+	// Of an earlier version; it may hold a token.
+	rmSync(join(folder, "settings.json"), { force: true });
 	return {
 		deviceId,
 		serial,
-		settingsFile: join(folder, "settings.json"),
 		flashFile: join(folder, "flash.bin"),
 		release: () => rmSync(lock, { force: true }),
 	};

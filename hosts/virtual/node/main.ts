@@ -34,9 +34,8 @@ async function run(): Promise<void> {
 	const device = await VirtualDevice.start({
 		model,
 		serial: identity.serial,
-		settingsFile: identity.settingsFile,
 		flashFile: identity.flashFile,
-		config: { gateway, token },
+		settings: { gateway, token },
 		onTrace: (text) => process.stdout.write(text),
 		onBoot: ({ version, slot, resetReason }) =>
 			console.log(`the boot loader starts ${version} from slot ${slot} (${resetReason})`),

@@ -6,13 +6,15 @@
 
 import { readFileSync } from "node:fs";
 import type { Model } from "../../../device/protocol/schema.js";
-import { Board } from "./board.js";
+import { settingsNamespace } from "../../esp32/nvs-image.js";
+import { type AccessPoint, Board } from "./board.js";
 import { boot } from "./boot/boot-loader.js";
-import { engineVersion, flashByCable, makeVirtualImage } from "./boot/cable.js";
+import { engineVersion, flashByCable, flashSettings, makeVirtualImage, readSettings } from "./boot/cable.js";
 import { EspOta } from "./boot/esp-ota.js";
 import { Flash, PowerCut } from "./boot/flash.js";
+import { NvsStore } from "./boot/nvs-store.js";
 import { imageState } from "./boot/ota-data.js";
-import { flashBytes, type SlotIndex } from "./boot/partitions.js";
+import { flashBytes, partitions, type SlotIndex } from "./boot/partitions.js";
 import { programFile } from "./boot/program-file.js";
 import { buildMachine, type Program } from "./build.js";
 import { buildFirmware } from "./firmware.js";
@@ -28,7 +30,7 @@ import {
 import { dns, time, websocket, wifi } from "./stand-ins/network.js";
 import { audio, digital, haptics, light, pixels, smbus, touch } from "./stand-ins/peripherals.js";
 import type { StandIn } from "./stand-ins/stand-in.js";
-import { keyValue, resource, Settings } from "./stand-ins/storage.js";
+import { keyValue, resource } from "./stand-ins/storage.js";
 import { tcp } from "./stand-ins/tcp.js";
 import { bootState, sha256, updateSlot } from "./stand-ins/update.js";
 
@@ -36,10 +38,11 @@ export interface VirtualDeviceOptions {
 	readonly model: Model;
 	/** The last three bytes of the MAC, in hex: makes the device's id. */
 	readonly serial: string;
-	/** As `mcconfig`'s command line gives them. */
-	readonly config: { readonly gateway: string; readonly token: string; readonly [name: string]: string };
-	/** Where settings are kept; absent: in memory. */
-	readonly settingsFile?: string;
+	/**
+	 * Flashed by cable, as `npm run flash` does: `ssid` ("virtual" where there is none), `password`, `gateway`, `token`, `ca`
+	 * (DER in base64) and `sntp`. Others stay as they are in the flash; an empty one is removed.
+	 */
+	readonly settings: Readonly<Record<string, string>>;
 	/** Where the flash is kept; absent: in memory. */
 	readonly flashFile?: string;
 	/** A flash that is there already; it stays the caller's. */
@@ -50,10 +53,16 @@ export interface VirtualDeviceOptions {
 	/** A turn may take so much processor time, in milliseconds. */
 	readonly watchdogMs?: number;
 	readonly seed?: number;
+	/** In reach from the start. Default: "virtual", which takes every password; undefined: none. */
+	readonly accessPoint?: AccessPoint | undefined;
+	/** What a time server answers, in milliseconds since 1970. Default: this computer's clock; undefined: there is none. */
+	readonly wallClock?: (() => number) | undefined;
 	/** What comes by cable. Default: the firmware of this checkout. */
 	readonly program?: Program;
 	/** Of what comes by cable. Default: this checkout's. */
 	readonly version?: string;
+	/** Of what comes by cable, seconds since 1970; 0: not known. Default: when its sources were last changed. */
+	readonly buildTime?: number;
 	readonly onTrace?: (text: string) => void;
 	/** The boot loader starts an image: at power-on and at each restart. */
 	readonly onBoot?: (started: Started) => void;
@@ -63,6 +72,8 @@ export interface VirtualDeviceOptions {
 
 export interface Started {
 	readonly version: string;
+	/** Seconds since 1970; 0: not known. */
+	readonly buildTime: number;
 	readonly slot: SlotIndex;
 	/** As on a board: why the chip starts. */
 	readonly resetReason: string;
@@ -79,14 +90,13 @@ const resetReasons: Readonly<Partial<Record<Exit["kind"], string>>> = {
 
 export class VirtualDevice {
 	readonly board = new Board();
-	/** What the firmware keeps in flash. */
-	readonly settings: Settings;
 	readonly flash: Flash;
 	readonly #options: VirtualDeviceOptions;
 	readonly #executable: string;
 	readonly #standIns: Readonly<Record<string, StandIn>>;
 	#machine: Machine;
 	#ota: EspOta;
+	#nvs: NvsStore;
 	#started: Started;
 	#isClosed = false;
 
@@ -103,18 +113,23 @@ export class VirtualDevice {
 	}
 
 	private constructor(options: VirtualDeviceOptions, executable: string, program: Program) {
-		const { flashFile, model, version = checkoutVersion } = options;
+		const { flashFile, model, settings, version = checkoutVersion, buildTime = program.changedAt } = options;
 		this.#options = options;
+		if ("wallClock" in options) this.board.wallClock = options.wallClock;
+		if ("accessPoint" in options) this.board.accessPoint = options.accessPoint;
 		this.#executable = executable;
 		this.flash =
 			options.flash ?? new Flash({ byteLength: flashBytes, ...(flashFile && { file: flashFile }) });
-		flashByCable(this.flash, makeVirtualImage(program.bytes, model, version));
-		this.settings = new Settings(options.settingsFile);
+		flashByCable(this.flash, makeVirtualImage(program.bytes, model, version, buildTime));
+		flashSettings(this.flash, { ssid: readSettings(this.flash).get("ssid") ?? "virtual", ...settings });
 		const device = this;
 		const flashOwner = {
 			flash: this.flash,
 			get ota() {
 				return device.#ota;
+			},
+			get nvs() {
+				return device.#nvs;
 			},
 			onPowerCut: () => this.#onPowerCut(),
 		};
@@ -133,14 +148,15 @@ export class VirtualDevice {
 			tcp,
 			resource,
 			sha256,
-			"key-value": keyValue(this.settings),
+			"key-value": keyValue(flashOwner),
 			"update-slot": updateSlot(flashOwner),
 			"boot-state": bootState(flashOwner),
 			system: () => ({ onCall: () => ({ detail: this.#facts() }) }),
 		};
-		const { machine, ota, started } = this.#powerOn("POWERON_RESET");
+		const { machine, ota, nvs, started } = this.#powerOn("POWERON_RESET");
 		this.#machine = machine;
 		this.#ota = ota;
+		this.#nvs = nvs;
 		this.#started = started;
 	}
 
@@ -156,6 +172,11 @@ export class VirtualDevice {
 	/** What runs now. */
 	get started(): Started {
 		return this.#started;
+	}
+
+	/** A setting, or what the firmware remembers; undefined where it has none. */
+	setting(name: string): string | undefined {
+		return this.#nvs.read(name);
 	}
 
 	/** Whether the running image is new and unconfirmed. */
@@ -178,16 +199,17 @@ export class VirtualDevice {
 
 	/** @throws Error where the flash holds nothing that starts */
 	#powerOn(resetReason: string) {
-		const { config, model, clock, limits, seed, watchdogMs, onTrace, onBoot } = this.#options;
-		const { slot, image } = this.#boot();
+		const { model, clock, limits, seed, watchdogMs, onTrace, onBoot } = this.#options;
+		const { slot, image, nvs } = this.#boot();
 		const ota = new EspOta(this.flash, slot);
-		const { version } = image;
-		const started = { version, slot, resetReason, isPendingVerify: ota.state === imageState.pendingVerify };
+		const { version, buildTime } = image;
+		const isPendingVerify = ota.state === imageState.pendingVerify;
+		const started = { version, buildTime, slot, resetReason, isPendingVerify };
 		onBoot?.(started);
 		const machine = new Machine({
 			executable: this.#executable,
 			program: programFile(image.program),
-			config: { ssid: "virtual", ...config, model },
+			config: { model },
 			...(clock && { clock }),
 			...(limits && { limits }),
 			...(seed !== undefined && { seed }),
@@ -196,15 +218,21 @@ export class VirtualDevice {
 			onOpen: (channel) => this.#open(channel),
 			onExit: (exit) => this.#onExit(exit),
 		});
-		return { machine, ota, started };
+		return { machine, ota, nvs, started };
 	}
 
-	/** Power can go away in the boot loader too; it comes back. */
+	/** Power can go away in the boot loader, and while NVS is opened, too; it comes back. */
 	#boot() {
 		for (;;) {
 			this.flash.powerOn();
 			try {
-				return boot(this.flash);
+				const { slot, image } = boot(this.flash);
+				const { nvs: partition } = partitions;
+				return {
+					slot,
+					image,
+					nvs: new NvsStore({ flash: this.flash, partition, namespace: settingsNamespace }),
+				};
 			} catch (error) {
 				if (!(error instanceof PowerCut)) throw error;
 			}
@@ -213,9 +241,10 @@ export class VirtualDevice {
 
 	#restart(resetReason: string): void {
 		try {
-			const { machine, ota, started } = this.#powerOn(resetReason);
+			const { machine, ota, nvs, started } = this.#powerOn(resetReason);
 			this.#machine = machine;
 			this.#ota = ota;
+			this.#nvs = nvs;
 			this.#started = started;
 		} catch (error) {
 			const message = error instanceof Error ? error.message : String(error);
@@ -231,7 +260,7 @@ export class VirtualDevice {
 	#open(channel: Channel): ChannelHandler {
 		const standIn = this.#standIns[channel.kind];
 		if (!standIn) throw new Error(`the virtual host has no stand-in for "${channel.kind}"`);
-		return standIn(channel, { board: this.board, wallClock: Date.now });
+		return standIn(channel, { board: this.board });
 	}
 
 	#onExit(exit: Exit): void {
@@ -248,6 +277,7 @@ export class VirtualDevice {
 			macAddress: `02:00:00:${serial.match(/../g)?.join(":")}`,
 			idfVersion: engineVersion,
 			firmwareVersion: this.#started.version,
+			buildTime: this.#started.buildTime,
 			cpuFrequencyMHz: 240,
 			flashSizeMB: 16,
 			psramSizeMB: 8,

@@ -3,7 +3,7 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
@@ -33,11 +33,23 @@ export class Nginx {
 
 	/** @param files name → content, served at `/<name>` */
 	static async start(files: Readonly<Record<string, Buffer>>): Promise<Nginx> {
-		const folder = mkdtempSync(join(tmpdir(), "nginx-bench-"));
+		const port = await freePort();
+		return Nginx.serve(port, `listen 127.0.0.1:${port}; root www;`, files);
+	}
+
+	/**
+	 * @param server what stands in its `server` block
+	 * @param files name → content, put into the folder `www`
+	 */
+	static async serve(
+		port: number,
+		server: string,
+		files: Readonly<Record<string, string | Buffer>> = {},
+	): Promise<Nginx> {
+		const folder = mkdtempSync(join(tmpdir(), "nginx-"));
 		mkdirSync(join(folder, "www"), { mode: 0o755 });
 		for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, "www", name), content);
-		const port = await freePort();
-		writeFileSync(join(folder, "nginx.conf"), configuration(folder, port));
+		writeFileSync(join(folder, "nginx.conf"), configuration(folder, server));
 		const child = spawn(
 			"nginx",
 			["-p", folder, "-c", join(folder, "nginx.conf"), "-e", join(folder, "error.log")],
@@ -48,8 +60,7 @@ export class Nginx {
 		);
 		const url = `http://127.0.0.1:${port}`;
 		for (let attempt = 0; attempt < 100; attempt++) {
-			const answer = await fetch(url).catch(() => undefined);
-			if (answer) return new Nginx(url, child, folder);
+			if (await accepts(port)) return new Nginx(url, child, folder);
 			await setTimeout(50);
 		}
 		child.kill();
@@ -78,7 +89,16 @@ function cpuMicrosOf(pid: string): number {
 		.reduce((sum, micros) => sum + micros, 0);
 }
 
-function configuration(folder: string, port: number): string {
+/** Whether something listens there. */
+function accepts(port: number): Promise<boolean> {
+	return new Promise((resolve) => {
+		const socket = connect(port, "127.0.0.1", () => resolve(true));
+		socket.on("error", () => resolve(false));
+		socket.on("connect", () => socket.destroy());
+	});
+}
+
+function configuration(folder: string, server: string): string {
 	const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
 	return `
 daemon off;
@@ -90,14 +110,16 @@ http {
 	tcp_nopush on;
 	access_log off;
 	keepalive_requests 100000;
+	map $http_upgrade $connection_upgrade { default upgrade; "" close; }
 	${temporary.map((name) => `${name}_temp_path ${folder}/${name};`).join(" ")}
-	server { listen 127.0.0.1:${port}; root ${folder}/www; }
+	server { ${server} }
 }
 ${process.getuid?.() === 0 ? "user root;" : ""}
 `;
 }
 
-async function freePort(): Promise<number> {
+/** A port of 127.0.0.1 that no one listens on. */
+export async function freePort(): Promise<number> {
 	const server = createServer().listen(0, "127.0.0.1");
 	await once(server, "listening");
 	const address = server.address();

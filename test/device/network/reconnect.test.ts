@@ -81,7 +81,7 @@ describe("a gateway that is not there", () => {
 
 	test("that answers nonsense, or refuses, is a failed try like any other", async (t) => {
 		for (const answer of [
-			"HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n",
+			"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n",
 			"HTTP/1.1 500\r\n\r\n",
 			"HTTP/1.1 101 Switching Protocols\r\n\r\n",
 			"hello\r\n\r\n",
@@ -199,7 +199,7 @@ describe("an access point that comes and goes", () => {
 		const gateway = await runScriptedGateway(t);
 		const device = await powerOn(t, gateway, "DEV-1", {
 			clock: "virtual",
-			config: { gateway: gateway.url, token: "t", ssid: "elsewhere" },
+			settings: { gateway: gateway.url, token: "t", ssid: "elsewhere" },
 		});
 		await pass(device, 40_000);
 		assert.equal(gateway.server.clients.size, 0);

@@ -7,10 +7,12 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { WebSocketServer } from "ws";
+import { Flash } from "../../../hosts/virtual/node/boot/flash.js";
+import { flashBytes } from "../../../hosts/virtual/node/boot/partitions.js";
 import { onEnd } from "../../cleanup.js";
 import { temporaryDirectory } from "../../gateway/running.js";
 import { powerOn, ScriptedGateway } from "../scripted-gateway.js";
-import { pass } from "../virtual-time.js";
+import { pass, passUntil } from "../virtual-time.js";
 
 const skip = spawnSync("openssl", ["version"]).status === 0 ? false : "openssl makes the certificates";
 
@@ -48,7 +50,7 @@ async function runSecureGateway(t: TestContext, name: string) {
 		server.close();
 	});
 	const authority = await readFile(file("ca.pem"), "utf8");
-	const gateway = new ScriptedGateway(webSockets);
+	const gateway = new ScriptedGateway(t, webSockets);
 	return {
 		gateway,
 		url: gateway.url.replace("ws:", "wss:"),
@@ -59,9 +61,59 @@ async function runSecureGateway(t: TestContext, name: string) {
 
 test("a device connects to a gateway whose certificate its authority signed", { skip }, async (t) => {
 	const { gateway, url, ca } = await runSecureGateway(t, "IP:127.0.0.1");
-	await powerOn(t, { url }, "DEV-1", { config: { gateway: url, token: "t", ca } });
+	await powerOn(t, { url }, "DEV-1", { settings: { gateway: url, token: "t", ca } });
 	const connection = await gateway.connection();
 	await connection.next("state_report");
+});
+
+test("its authority and its time server are kept, for an image that was built without them", {
+	skip,
+}, async (t) => {
+	const { gateway, url, ca } = await runSecureGateway(t, "IP:127.0.0.1");
+	const flash = new Flash({ byteLength: flashBytes });
+	const settings = { gateway: url, token: "t", ca, sntp: "time.example" };
+	const first = await powerOn(t, { url }, "DEV-1", { flash, settings });
+	await (await gateway.connection()).next("state_report");
+	await first.close();
+
+	const again = await powerOn(t, { url }, "DEV-1", { flash, settings: {} });
+	await (await gateway.connection()).next("state_report");
+	assert.equal(again.board.timeServer, "time.example");
+});
+
+test("the first attempt succeeds where no time server answers: the clock starts when the image was built", {
+	skip,
+}, async (t) => {
+	const { gateway, url, ca, failedHandshakes } = await runSecureGateway(t, "IP:127.0.0.1");
+	const settings = { gateway: url, token: "t", ca };
+	const buildTime = Math.floor(Date.now() / 1000) + 1;
+	await powerOn(t, { url }, "DEV-1", { settings, buildTime, wallClock: undefined });
+	const { timestamp } = await (await gateway.connection()).next("state_report");
+	assert.ok(Date.parse(timestamp) >= buildTime * 1000, timestamp);
+	assert.equal(failedHandshakes(), 0);
+});
+
+test("a certificate that is not valid by the device's clock is refused, and says so, until a time server answers", {
+	skip,
+}, async (t) => {
+	const { gateway, url, ca } = await runSecureGateway(t, "IP:127.0.0.1");
+	const traced: string[] = [];
+	const device = await powerOn(t, { url }, "DEV-1", {
+		clock: "virtual",
+		settings: { gateway: url, token: "t", ca },
+		buildTime: 0,
+		wallClock: undefined,
+		onTrace: (text) => traced.push(text),
+	});
+	while (!traced.some((text) => text.startsWith("gateway: ")) && gateway.server.clients.size === 0) {
+		await pass(device, 0);
+		await setImmediate();
+	}
+	assert.match(traced.join(""), /a certificate from .* by the clock it is 1970/);
+	device.board.wallClock = Date.now;
+	const connection = await passUntil(device, gateway.connection());
+	await connection.next("state_report");
+	assert.ok(device.machine.now >= 60_000);
 });
 
 test("it trusts neither another authority nor a certificate for another name", { skip }, async (t) => {
@@ -71,11 +123,12 @@ test("it trusts neither another authority nor a certificate for another name", {
 		[other, misnamed.ca],
 		[misnamed, misnamed.ca],
 		[other, ""],
+		[other, "no base64?"],
 	] as const) {
 		const before = server.failedHandshakes();
 		const device = await powerOn(t, server, "DEV-1", {
 			clock: "virtual",
-			config: { gateway: server.url, token: "t", ca },
+			settings: { gateway: server.url, token: "t", ca },
 		});
 		while (server.failedHandshakes() === before && server.gateway.server.clients.size === 0) {
 			await pass(device, 0);

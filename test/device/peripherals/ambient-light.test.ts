@@ -1,34 +1,88 @@
+/** The filter in V8, over every raw value; proto-1.test.ts and soak.test.ts run it in XS. */
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AmbientLight } from "../../../device/peripherals/ambient-light.js";
 import { clock } from "../update/timer.js";
 
-/** A sensor that gives these samples, one after the other, and the last one again and again. */
-function lightOf(samples: readonly number[]): AmbientLight {
-	const left = [...samples];
-	return new AmbientLight({
-		part: class {
-			readonly resolution = 12;
-			read(): number {
-				return (left.length > 1 ? left.shift() : left[0]) ?? Number.NaN;
-			}
-			close(): void {}
-		},
-	});
+/** A light sensor whose converter gives what the test sets; undefined is what the SDK's driver gives where it fails. */
+class Sensor {
+	sample: number | undefined;
+	readonly #light: AmbientLight;
+
+	constructor(first: number | undefined, resolution = 12) {
+		this.sample = first;
+		const sensor = this;
+		this.#light = new AmbientLight({
+			part: class {
+				readonly resolution = resolution;
+				read(): number | undefined {
+					return sensor.sample;
+				}
+				close(): void {}
+			},
+		});
+	}
+
+	get level(): number {
+		return this.#light.level;
+	}
+
+	/** @returns the level after that many samples of this value */
+	after(samples: number, sample: number | undefined): number {
+		this.sample = sample;
+		clock.pass(samples * 100);
+		return this.level;
+	}
 }
 
-test("a sample that fails, the first one too, costs nothing but itself", () => {
-	const failed = Number.NaN;
-	for (const samples of [
-		[failed, 1000],
-		[1000, failed, failed, 1000],
-	]) {
-		const light = lightOf(samples);
-		assert.ok(Number.isInteger(light.level));
-		for (let time = 0; time < 50; time += 1) {
-			clock.pass(100);
-			assert.ok(Number.isInteger(light.level));
-		}
-		assert.equal(light.level, 1000);
+test("every raw value is reached exactly, from above and from below, and does not drift", (t) => {
+	t.after(clock.clear);
+	const rising = new Sensor(0);
+	const falling = new Sensor(4095);
+	for (let value = 0; value <= 4095; value++) {
+		assert.equal(rising.after(20, value), value);
+		assert.equal(falling.after(20, 4095 - value), 4095 - value);
 	}
+	assert.equal(rising.after(10_000, 4095), 4095);
+	assert.equal(falling.after(10_000, 0), 0);
+	const steps = new Sensor(0);
+	for (const value of [4095, 0, 1, 4095, 4094, 2, 3, 0]) assert.equal(steps.after(50, value), value);
+});
+
+test("a sample that fails leaves the level as it is", (t) => {
+	t.after(clock.clear);
+	for (const failed of [undefined, Number.NaN]) {
+		const light = new Sensor(failed);
+		assert.equal(light.level, 0);
+		assert.equal(light.after(1, 1000), 1000, "the first sample is the level");
+		assert.equal(light.after(1000, failed), 1000);
+		assert.equal(light.after(1, 2000), 1250, "a quarter of the step");
+	}
+});
+
+test("a sample that is out of range counts as the end of the range", (t) => {
+	t.after(clock.clear);
+	const light = new Sensor(2000);
+	for (const [sample, level] of [
+		[5000, 4095],
+		[-1, 0],
+		[Number.POSITIVE_INFINITY, 4095],
+		[Number.NEGATIVE_INFINITY, 0],
+		[Number.MIN_VALUE, 0],
+	] as const) {
+		for (let count = 0; count < 50; count++) assert.ok(Number.isInteger(light.after(1, sample)));
+		assert.equal(light.level, level, `${sample}`);
+	}
+});
+
+test("other resolutions are scaled to 12 bits", (t) => {
+	t.after(clock.clear);
+	for (const [resolution, sample, level] of [
+		[13, 8191, 4095],
+		[13, 4096, 2048],
+		[10, 1023, 4095],
+		[10, 0, 0],
+	] as const)
+		assert.equal(new Sensor(sample, resolution).level, level);
 });

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { test } from "node:test";
 import { chimes } from "../../../device/protocol/messages.js";
 import type { Board } from "../../../hosts/virtual/node/board.js";
+import { flashByCable, flashSettings, makeVirtualImage } from "../../../hosts/virtual/node/boot/cable.js";
+import { Flash } from "../../../hosts/virtual/node/boot/flash.js";
+import { flashBytes } from "../../../hosts/virtual/node/boot/partitions.js";
 import { buildFirmware } from "../../../hosts/virtual/node/firmware.js";
 import { chimePath, makeChime } from "../../../scripts/chimes.js";
-import { temporaryDirectory } from "../../gateway/running.js";
 import { powerOnInVirtualTime } from "../virtual-time.js";
 
 /** Register 0x32, DAC_VOLUME: 0xbf is 0 dB, each step 0.5 dB, 0 mutes (ES8311 data sheet). */
@@ -106,16 +106,50 @@ test("a chime that begins while another fades is heard like any other", async (t
 	assert.deepEqual([board.isSounding, codecGain(board)], [true, 0xbf - 50]);
 });
 
-test("before its first sound the codec is mute, and a device that was muted when it lost power comes back to 50", async (t) => {
-	const settingsFile = join(await temporaryDirectory(t), "settings.json");
-	await writeFile(settingsFile, JSON.stringify({ volume: "0" }));
-	const { device, connection, pass } = await powerOnInVirtualTime(t, "DEV-1", { settingsFile });
+/** The flash of a device that has run before, and remembers these. */
+function flashWith(remembered: Readonly<Record<string, string>>): Flash {
+	const flash = new Flash({ byteLength: flashBytes });
+	flashByCable(flash, makeVirtualImage(Buffer.from("of an earlier start"), "DEV-1", "0.9.0"));
+	flashSettings(flash, remembered);
+	return flash;
+}
+
+test("before its first sound the codec is mute, and a device whose volume before the mute is not known comes back to 50", async (t) => {
+	const flash = flashWith({ volume: "0" });
+	const { device, connection, pass } = await powerOnInVirtualTime(t, "DEV-1", { flash });
 	assert.equal(codecGain(device.board), 0);
 	assert.equal((await connection.query()).peripherals.audio.volume, 0);
 	device.board.setButton("mute", true);
 	await pass(20);
 	assert.equal((await connection.query()).peripherals.audio.volume, 50);
 	assert.equal(codecGain(device.board), 0);
+});
+
+test("a device that was muted when it lost power is muted, and comes back to the volume before", async (t) => {
+	const { device, gateway, connection, pass, command } = await powerOnInVirtualTime(t, "DEV-1");
+	await command({ command: "set_volume", value: 30 }, ({ audio }) => audio.volume === 30);
+	connection.send({ command: "set_volume", value: 0 });
+	await pass(5000);
+	await device.powerCycle();
+	const again = await gateway.connection();
+	assert.equal((await again.next("state_report")).peripherals.audio.volume, 0);
+	device.board.setButton("mute", true);
+	await pass(20);
+	assert.equal((await again.query()).peripherals.audio.volume, 30);
+});
+
+test("what is kept of the volume is made a whole number of the range", async (t) => {
+	for (const [kept, volume] of [
+		["4.1e-310", 0],
+		["7.9", 7],
+		["101", 50],
+		["loud", 50],
+	] as const) {
+		const flash = flashWith({ volume: kept });
+		const { connection, device } = await powerOnInVirtualTime(t, "DEV-1", { flash });
+		assert.equal((await connection.query()).peripherals.audio.volume, volume, kept);
+		await device.close();
+	}
 });
 
 test("a chime that cannot be played is over at once, and ends nothing else", async (t) => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
 import type { ButtonName } from "../../../device/host.js";
 import { powerOnInVirtualTime } from "../virtual-time.js";
 
@@ -66,4 +66,104 @@ test("each button does what the interface decides, and shows while it is held", 
 	);
 	assert.equal((await press("play")).audio.player_state, "paused");
 	assert.equal((await press("play")).audio.player_state, "playing");
+});
+
+describe("volume while muted", () => {
+	const muting = async (t: TestContext, volume: number) => {
+		const timed = await powerOnInVirtualTime(t, "DEV-1");
+		const { device, connection, pass, command } = timed;
+		await command({ command: "set_volume", value: volume }, ({ audio }) => audio.volume === volume);
+		/** @returns the volume afterwards */
+		const press = async (name: ButtonName) => {
+			device.board.setButton(name, true);
+			await pass(20);
+			await connection.next("state_report");
+			device.board.setButton(name, false);
+			await pass(20);
+			return (await connection.next("state_report")).peripherals.audio.volume;
+		};
+		return { ...timed, press };
+	};
+
+	for (const [name, volume] of [
+		["volumeUp", 45],
+		["volumeDown", 35],
+	] as const) {
+		test(`${name} goes on from the volume before the mute button`, async (t) => {
+			const { press } = await muting(t, 40);
+			assert.equal(await press("mute"), 0);
+			assert.equal(await press(name), volume);
+			assert.equal(await press("mute"), 0);
+			assert.equal(await press("mute"), volume);
+		});
+
+		test(`${name} goes on from the volume before set_volume 0`, async (t) => {
+			const { press, command } = await muting(t, 40);
+			await command({ command: "set_volume", value: 0 }, ({ audio }) => audio.volume === 0);
+			assert.equal(await press(name), volume);
+		});
+	}
+
+	test("is not what turning down to 0 leads to: volume up goes on from 0", async (t) => {
+		const { press } = await muting(t, 8);
+		assert.equal(await press("volumeDown"), 3);
+		assert.equal(await press("volumeDown"), 0);
+		assert.equal(await press("volumeDown"), 0);
+		assert.equal(await press("volumeUp"), 5);
+		assert.equal(await press("volumeDown"), 0);
+		assert.equal(await press("mute"), 5, "the last that was heard");
+	});
+
+	test("stays within the range", async (t) => {
+		const { press, command } = await muting(t, 98);
+		await press("mute");
+		assert.equal(await press("volumeUp"), 100);
+		await command({ command: "set_volume", value: 4 }, ({ audio }) => audio.volume === 4);
+		await press("mute");
+		assert.equal(await press("volumeDown"), 0);
+		assert.equal(await press("volumeUp"), 5);
+	});
+});
+
+test("a button that is held while the board starts is reported, and triggers nothing until it is pressed again", async (t) => {
+	const { device, gateway, pass } = await powerOnInVirtualTime(t, "DEV-1");
+	const { board } = device;
+	const held = ["play", "mute", "volumeUp"] as const;
+	for (const name of held) board.setButton(name, true);
+	await device.powerCycle();
+	const connection = await gateway.connection();
+	await pass(19);
+	const { btn_play } = (await connection.next("state_report")).peripherals.buttons;
+	assert.equal(btn_play, false, "not for certain yet");
+	await pass(1);
+	const started = await connection.next(
+		"state_report",
+		({ peripherals: { buttons } }) => buttons.btn_play && buttons.btn_mute && buttons.btn_vol_up,
+	);
+	assert.equal(started.peripherals.buttons.btn_vol_down, false);
+	const { audio } = started.peripherals;
+	assert.deepEqual([audio.player_state, audio.volume], ["idle", 50]);
+
+	for (const name of held) board.setButton(name, false);
+	await pass(20);
+	const released = await connection.next(
+		"state_report",
+		({ peripherals: { buttons } }) => !buttons.btn_play && !buttons.btn_mute && !buttons.btn_vol_up,
+	);
+	assert.deepEqual(released.peripherals.audio, audio);
+	board.setButton("play", true);
+	await pass(20);
+	await connection.next("state_report", ({ peripherals }) => peripherals.audio.player_state === "playing");
+});
+
+test("a button that is let go while the board starts is not pressed", async (t) => {
+	const { device, gateway, pass } = await powerOnInVirtualTime(t, "DEV-1");
+	device.board.setButton("play", true);
+	await device.powerCycle();
+	const connection = await gateway.connection();
+	await connection.next("state_report");
+	device.board.setButton("play", false);
+	await pass(100);
+	const { buttons, audio } = (await connection.query()).peripherals;
+	assert.deepEqual([buttons.btn_play, audio.player_state], [false, "idle"]);
 });

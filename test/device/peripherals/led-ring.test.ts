@@ -60,13 +60,28 @@ test("a command stands over the connection's state until that changes, and then 
 	assert.notEqual(hex(device.board.pixels), dark);
 });
 
+test("each set_led is answered by a report, where it changes nothing as well", async (t) => {
+	const { connection } = await powerOnInVirtualTime(t, "DEV-1");
+	// Time stands still: no periodic report comes.
+	for (const [value, state_id] of [
+		["rainbow", 5],
+		["rainbow", 5],
+		["failed", 2],
+		["failed", 2],
+	] as const) {
+		connection.send({ command: "set_led", value });
+		const { peripherals } = await connection.next("state_report");
+		assert.equal(peripherals.led_ring.state_id, state_id);
+	}
+});
+
 test("brightness is kept, but not written at once: flash wears", async (t) => {
 	const { command, pass, device } = await powerOnInVirtualTime(t, "DEV-1");
 	for (const value of [0.1, 0.2, 0.3])
 		await command({ command: "set_brightness", value }, ({ led_ring }) => led_ring.brightness_coef === value);
-	assert.equal(device.settings.get("brightness"), undefined);
+	assert.equal(device.setting("brightness"), undefined);
 	await pass(5000);
-	assert.equal(device.settings.get("brightness"), "0.3");
+	assert.equal(device.setting("brightness"), "0.3");
 });
 
 function hex(pixels: Uint8Array): string {

@@ -21,21 +21,56 @@ describe("haptics", () => {
 		assert.equal(await dutyAt(0), 0);
 	});
 
-	test("answer a touch with one tap, and go back to what they were", async (t) => {
+	test("answer a touch with one tap: a short pause, then the set intensity", async (t) => {
 		const { device, command, pass, connection } = await powerOnInVirtualTime(t, "PROTO-1");
 		await command({ command: "set_haptics", value: 1 }, (parts) => parts.haptic_intensity === 1);
 		device.board.isTouched = true;
 		await pass(50);
-		assert.equal(device.board.hapticDuty, 1023);
+		assert.equal(device.board.hapticDuty, 0);
 		const { peripherals } = await connection.next("state_report");
 		assert.deepEqual([peripherals.touch_active, peripherals.haptic_intensity], [true, 1]);
 		await pass(49);
-		assert.equal(device.board.hapticDuty, 1023);
+		assert.equal(device.board.hapticDuty, 0);
 		await pass(1);
 		assert.equal(device.board.hapticDuty, 263);
 		device.board.isTouched = false;
+		for (let time = 0; time < 1000; time += 10) {
+			await pass(10);
+			assert.equal(device.board.hapticDuty, 263, "none when the finger goes");
+		}
+	});
+
+	test("do not answer a touch at 0", async (t) => {
+		const { device, pass, connection } = await powerOnInVirtualTime(t, "PROTO-1");
+		device.board.isTouched = true;
+		for (let time = 0; time < 200; time += 10) {
+			await pass(10);
+			assert.equal(device.board.hapticDuty, 0);
+		}
+		const { peripherals } = await connection.next("state_report");
+		assert.deepEqual([peripherals.touch_active, peripherals.haptic_intensity], [true, 0]);
+	});
+
+	test("obey a command at once, in the pause of a tap too", async (t) => {
+		const { device, command, pass } = await powerOnInVirtualTime(t, "PROTO-1");
+		await command({ command: "set_haptics", value: 1 }, (parts) => parts.haptic_intensity === 1);
+		device.board.isTouched = true;
+		await pass(50);
+		assert.equal(device.board.hapticDuty, 0);
+		await command({ command: "set_haptics", value: 100 }, (parts) => parts.haptic_intensity === 100);
+		assert.equal(device.board.hapticDuty, 1023);
 		await pass(1000);
-		assert.equal(device.board.hapticDuty, 263, "none when the finger goes");
+		assert.equal(device.board.hapticDuty, 1023);
+	});
+
+	test("start at 0, whatever was set before: a motor that starts with the board can restart it for ever", async (t) => {
+		const { device, gateway, command, pass } = await powerOnInVirtualTime(t, "PROTO-1");
+		await command({ command: "set_haptics", value: 80 }, (parts) => parts.haptic_intensity === 80);
+		await pass(10_000);
+		await device.powerCycle();
+		const connection = await gateway.connection();
+		assert.equal((await connection.next("state_report")).peripherals.haptic_intensity, 0);
+		assert.equal(device.board.hapticDuty, 0);
 	});
 });
 
@@ -57,6 +92,30 @@ describe("ambient light", () => {
 		assert.ok(later > (4095 * 3) / 4, `${later}`);
 		await pass(10_000);
 		assert.equal(await level(), 4095);
+	});
+
+	test("ends at exactly what is measured, and stays there: in the dark as well", async (t) => {
+		const { device, connection, pass, command } = await powerOnInVirtualTime(t, "PROTO-1");
+		await command({ command: "set_led", value: "idle" }, ({ led_ring }) => led_ring.state_id === 0);
+		for (const value of [0, 4095, 1, 4094, 2, 3, 2047, 2048, 0]) {
+			device.board.light = value;
+			await pass(5000);
+			assert.equal((await connection.query()).peripherals.ambient_light, value);
+		}
+		await pass(10 * 60_000);
+		assert.equal((await connection.query()).peripherals.ambient_light, 0);
+	});
+
+	test("stays as it was while the converter fails", async (t) => {
+		const { device, connection, pass } = await powerOnInVirtualTime(t, "PROTO-1");
+		device.board.light = 800;
+		await pass(10_000);
+		device.board.light = undefined;
+		await pass(10_000);
+		assert.equal((await connection.query()).peripherals.ambient_light, 800);
+		device.board.light = 900;
+		await pass(10_000);
+		assert.equal((await connection.query()).peripherals.ambient_light, 900);
 	});
 
 	test("hides the flicker of lamps on mains", async (t) => {
@@ -100,6 +159,22 @@ describe("touch", () => {
 		device.board.touchCount = 36_000;
 		await pass(50);
 		assert.equal(await isActive(), true, "a finger still counts on the drifted pad");
+	});
+
+	test("is not mistaken for a count that comes after one that failed", async (t) => {
+		const { device, pass, isActive } = await touches(t);
+		const count = device.board.touchCount;
+		device.board.touchCount = 0;
+		await pass(1_000);
+		assert.equal(await isActive(), false);
+		device.board.touchCount = count;
+		await pass(1_000);
+		assert.equal(await isActive(), false);
+		device.board.isTouched = true;
+		await pass(1_000);
+		device.board.touchCount = 0;
+		await pass(1_000);
+		assert.equal(await isActive(), true, "the finger is still there, as far as is known");
 	});
 
 	test("that never ends is a new environment", async (t) => {

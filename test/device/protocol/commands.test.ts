@@ -43,6 +43,9 @@ describe("start_ota", () => {
 
 	test("refuses other schemes and other types", () => {
 		for (const bad of [
+			"http://a/b\r\nX-Header: 1",
+			"http://a/b\n",
+			"http://a/b c",
 			"ftp://a/b",
 			"file:///etc/passwd",
 			"http://",

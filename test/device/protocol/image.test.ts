@@ -26,6 +26,7 @@ for (const chip of chips)
 		bytes.writeUInt32LE(64, 0x124);
 		text(0x128, "PROTO-1");
 		text(0x138, "1.4.0-rc.1");
+		bytes.writeUInt32LE(1_767_225_600, 0x15c);
 		bytes.writeUInt32LE(8, 0x160 + 4);
 		text(0x168, "program\n");
 		const data = [...bytes.subarray(0x20, 0x160), ...bytes.subarray(0x168, 0x170)];
@@ -40,6 +41,7 @@ for (const chip of chips)
 			version: "1.4.0-rc.1",
 			project: "device-gateway",
 			idfVersion: "v6.0",
+			buildTime: 1_767_225_600,
 			segments: [Buffer.from("program")],
 		});
 		const sha256 = createHash("sha256").update(bytes).digest();

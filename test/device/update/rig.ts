@@ -42,7 +42,10 @@ export interface RigOptions {
 export class Rig {
 	readonly flash: Flash;
 	readonly messages: UpdateMessage[] = [];
+	readonly log: string[] = [];
 	restarts = 0;
+	/** Whether the device's connection to the gateway is open. */
+	isOnline = true;
 	boot: Boot;
 	ota: EspOta;
 	updater: Updater | undefined;
@@ -78,6 +81,7 @@ export class Rig {
 		const { flash, ota, slot: Slot } = this;
 		this.updater = new Updater({
 			network: { http, https: http },
+			certificate: undefined,
 			createLookup: () => new LookupTicket(resolverOf(lookUpMs)),
 			slot: class extends Slot {
 				constructor() {
@@ -88,11 +92,13 @@ export class Rig {
 			chip: "virtual",
 			model: "DEV-1",
 			now: () => clock.now,
+			isOnline: () => this.isOnline,
 			headersFor: () => [],
 			send: (message) => {
 				this.messages.push(message);
 				onMessage?.(message);
 			},
+			log: (text) => void this.log.push(text),
 			onRunning: () => {},
 			restart: () => {
 				this.restarts += 1;

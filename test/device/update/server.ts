@@ -35,6 +35,12 @@ export interface ServerOptions {
 	readonly faults?: readonly Fault[];
 	/** An answer is there as soon as it was asked for, before anything else can happen. */
 	readonly isInstant?: boolean;
+	/** Milliseconds before the first byte of each answer. Default 1. */
+	readonly delayMs?: number;
+	/** Milliseconds for each segment of 1,440 bytes. Default 1. */
+	readonly segmentMs?: number;
+	/** It ends the connection after the answer to the request with this number, counted from 0. */
+	readonly endAfter?: number;
 	/** Another answer than the right one; `index` counts requests. */
 	readonly answer?: (request: AskedFor, index: number) => RawAnswer | undefined;
 }
@@ -71,6 +77,14 @@ export class MemoryServer {
 		return this.#options.isInstant ?? false;
 	}
 
+	get delayMs(): number {
+		return this.#options.delayMs ?? this.segmentMs;
+	}
+
+	get segmentMs(): number {
+		return this.#options.segmentMs ?? 1;
+	}
+
 	/** Faults that have not happened. */
 	get faultsLeft(): number {
 		return this.#faults.length;
@@ -96,7 +110,7 @@ export class MemoryServer {
 		this.bodyBytes += raw.body?.length ?? 0;
 		return {
 			bytes: Buffer.concat([Buffer.from(raw.head, "latin1"), raw.body ?? Buffer.alloc(0)]),
-			ending: raw.ending,
+			ending: index === this.#options.endAfter ? "cut" : raw.ending,
 		};
 	}
 
@@ -193,16 +207,16 @@ class MemorySocket implements HttpSocket {
 		if (this.#isStalled) return;
 		if (this.#server.isInstant) return step();
 		this.#outgoing.push(step);
-		if (this.#outgoing.length === 1) this.#sendNext();
+		if (this.#outgoing.length === 1) this.#sendNext(this.#server.delayMs);
 	}
 
-	#sendNext(): void {
+	#sendNext(delayMs: number): void {
 		this.#timer = Timer.set(() => {
 			if (this.#isOver) return;
 			this.#outgoing[0]?.();
 			this.#outgoing.shift();
-			if (this.#outgoing.length > 0 && !this.#isOver) this.#sendNext();
-		}, 1);
+			if (this.#outgoing.length > 0 && !this.#isOver) this.#sendNext(this.#server.segmentMs);
+		}, delayMs);
 	}
 
 	#deliver(segment: Buffer): void {

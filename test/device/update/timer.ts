@@ -17,6 +17,7 @@ interface Entry extends Timer {
 
 let nowMs = 0;
 let made = 0;
+let turns = 0;
 const entries = new Set<Entry>();
 
 const Timer = Object.freeze({
@@ -53,6 +54,11 @@ export const clock = {
 		return nowMs;
 	},
 
+	/** Callbacks that have run: each is a turn. */
+	get turns(): number {
+		return turns;
+	},
+
 	/** Timers that are set. */
 	get pending(): number {
 		return entries.size;
@@ -67,6 +73,7 @@ export const clock = {
 			nowMs = Math.max(nowMs, next.dueMs);
 			if (next.repeatMs > 0) next.dueMs += next.repeatMs;
 			else entries.delete(next);
+			turns += 1;
 			next.callback();
 		}
 	},
@@ -78,6 +85,11 @@ export const clock = {
 			isOver = true;
 		}, ms);
 		clock.runUntil(() => isOver, ms);
+	},
+
+	/** The turn that runs takes this long. */
+	spend(ms: number): void {
+		nowMs += ms;
 	},
 
 	/** Forgets all timers: power is gone. */

@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { Probation } from "../../../device/update/probation.js";
-import { damaged, makeImage, rewritten } from "../../gateway/firmware/images.js";
+import { slots } from "../../../hosts/virtual/node/boot/partitions.js";
+import {
+	damaged,
+	dataBehindImages,
+	makeImage,
+	rewritten,
+	withoutHash,
+} from "../../gateway/firmware/images.js";
 import { FlashSlot, makeFirmware, Rig } from "./rig.js";
 import { MemoryServer } from "./server.js";
 import { clock } from "./timer.js";
@@ -38,6 +44,32 @@ describe("before anything is erased", () => {
 		["what is no image is refused", damaged(newFirmware, 0, [0x7f]), /is no firmware image/],
 		["an image of a few bytes is refused", newFirmware.subarray(0, 200), /cut off in its head/],
 		[
+			"an image that is shorter than its segments say is refused",
+			newFirmware.subarray(0, 300_000),
+			/^The image is cut off: the file ends after 300000 bytes, its segments need 400\d{3}\.$/,
+		],
+		[
+			"an image that is cut off behind its checksum is refused",
+			newFirmware.subarray(0, -32),
+			/^The image is cut off/,
+		],
+		[
+			"an image without a SHA-256 that is cut off is refused",
+			withoutHash(newFirmware).subarray(0, -1),
+			/^The image is cut off/,
+		],
+		[
+			"an image with a segment of 2 GiB is refused",
+			damaged(newFirmware, 0x164, [0, 0, 0, 0x80]),
+			/^Segment 2 of the image has an impossible length, 2147483648 bytes\.$/,
+		],
+		["an image with 17 segments is refused", damaged(newFirmware, 1, [17]), /names 17 segments/],
+		[
+			"an image that does not fit with what follows it is refused",
+			Buffer.concat([newFirmware, Buffer.alloc(2_000_000)]),
+			/has 2400\d{3} bytes; the device has room for 2097152/,
+		],
+		[
 			"a firmware that does not fit is refused",
 			makeFirmware("2.0.0", 3_000_000),
 			/has 3000\d{3} bytes; the device has room for 2097152/,
@@ -56,6 +88,68 @@ describe("before anything is erased", () => {
 				rigOf(url).update(new MemoryServer({ file: newFirmware })) ?? "",
 				/must be http:\/\/host:port/,
 			);
+	});
+});
+
+describe("an image with other data behind it", () => {
+	/** Spans several blocks, as its SHA-256 does for one of the lengths of what follows. */
+	const small = makeFirmware("2.0.0", 33_000);
+
+	for (const [name, image] of [
+		["", small],
+		[" without a SHA-256", withoutHash(small)],
+	] as const)
+		test(`is installed${name}, and so is what follows it`, () => {
+			for (const data of dataBehindImages())
+				for (const hasDigests of [true, false]) {
+					clock.clear();
+					const file = Buffer.concat([image, data]);
+					const rig = rigOf();
+					assert.equal(rig.update(new MemoryServer({ file, hasDigests })), undefined, `${data.length} bytes`);
+					assert.deepEqual(rig.flash.read(slots[1].offset, file.length), file);
+					rig.restart();
+					assert.equal(rig.boot.image.version, "2.0.0");
+					assert.deepEqual(rig.boot.image.bytes, image);
+				}
+		});
+
+	test("is refused where a byte of the image differs, and installed where a byte behind it does", () => {
+		const file = Buffer.concat([small, Buffer.alloc(3000, "signature")]);
+		const places = [0x20, 0x200, 16_383, 16_384, small.length - 33, small.length - 32, small.length - 1];
+		for (const at of [...places, small.length, small.length + 31, small.length + 32, file.length - 1]) {
+			clock.clear();
+			const rig = rigOf();
+			rig.slot = class extends FlashSlot {
+				#offset = 0;
+
+				/** Does not keep one byte. */
+				override write(bytes: Uint8Array): void {
+					const isHere = at >= this.#offset && at < this.#offset + bytes.length;
+					super.write(
+						isHere ? damaged(Buffer.from(bytes), at - this.#offset, [(file[at] ?? 0) ^ 0x10]) : bytes,
+					);
+					this.#offset += bytes.length;
+				}
+			};
+			const reason = rig.update(new MemoryServer({ file }));
+			if (at >= small.length) assert.equal(reason, undefined, `at ${at}`);
+			else
+				assert.equal(reason, "The firmware is damaged: its SHA-256 does not match its content.", `at ${at}`);
+		}
+	});
+
+	test("is refused where it came damaged from a server that sends no digests", () => {
+		const file = Buffer.concat([damaged(newFirmware, 200_000, [1, 2, 3, 4]), newFirmware.subarray(-32)]);
+		for (const image of [file, file.subarray(0, newFirmware.length)])
+			assert.match(rigOf().update(new MemoryServer({ file: image, hasDigests: false })) ?? "", /is damaged/);
+	});
+
+	test("is told of as a whole in the progress", () => {
+		const rig = rigOf();
+		rig.update(new MemoryServer({ file: Buffer.concat([small, Buffer.alloc(5000)]) }));
+		const told = rig.messages.filter((message) => message.type === "ota_progress");
+		assert.equal(told.at(-1)?.bytes_written, small.length + 5000);
+		assert.equal(told.at(-1)?.percent, 100);
 	});
 });
 
@@ -95,6 +189,35 @@ describe("progress", () => {
 		assert.equal(rig.restarts, 1);
 		assert.equal(rig.updater?.isRunning, true, "until it has restarted no other update begins");
 	});
+});
+
+test("an update logs where its time went", () => {
+	const rig = rigOf();
+	rig.slot = class extends FlashSlot {
+		override write(bytes: Uint8Array): void {
+			clock.spend(100);
+			super.write(bytes);
+		}
+		override read(bytes: Uint8Array, offset: number): void {
+			clock.spend(200);
+			super.read(bytes, offset);
+		}
+		override complete(): void {
+			clock.spend(700);
+			super.complete();
+		}
+	};
+	assert.equal(rig.update(new MemoryServer({ file: newFirmware, delayMs: 1_000 })), undefined);
+	const pieces = Math.ceil(newFirmware.length / 4096);
+	const blocks = Math.ceil(newFirmware.length / 16_384);
+	const [, network, flash, readBack, verification] =
+		/ bytes in [\d.]+ s: network (.+) s, erasing and writing flash (.+) s, reading it back (.+) s, verification (.+) s\n$/
+			.exec(rig.log.join(""))
+			?.map(Number) ?? [];
+	assert.ok(network !== undefined && network > 0, "blocks overlap with flash");
+	assert.equal(flash, Number((pieces / 10).toFixed(1)));
+	assert.ok(readBack !== undefined && readBack >= blocks / 5);
+	assert.equal(verification, 0.7);
 });
 
 test("a second update does not begin while one runs", () => {
@@ -174,56 +297,4 @@ describe("a slot that", () => {
 			rig.restart();
 			assert.equal(rig.boot.image.version, "2.0.0");
 		});
-});
-
-describe("new firmware on probation", () => {
-	const begin = (isPendingVerify: boolean, confirms = [true]) => {
-		const calls: string[] = [];
-		const boot = {
-			isPendingVerify,
-			confirm: () => {
-				calls.push("confirm");
-				return confirms.shift() ?? true;
-			},
-			rollBack: () => void calls.push("roll back"),
-		};
-		const probation = new Probation({ boot, restart: () => void calls.push("restart") });
-		return { calls, probation };
-	};
-
-	test("is confirmed when it passes, once", () => {
-		const { calls, probation } = begin(true);
-		assert.equal(probation.isOn, true);
-		probation.pass();
-		probation.pass();
-		assert.deepEqual(calls, ["confirm"]);
-		assert.equal(probation.isOn, false);
-		clock.pass(200_000);
-		assert.deepEqual(calls, ["confirm"]);
-	});
-
-	test("gives way to the former firmware after 120 s", () => {
-		const { calls } = begin(true);
-		clock.pass(119_999);
-		assert.deepEqual(calls, []);
-		clock.pass(2);
-		assert.deepEqual(calls, ["roll back", "restart"]);
-	});
-
-	test("is tried again where flash did not take the confirmation", () => {
-		const { calls, probation } = begin(true, [false, true]);
-		probation.pass();
-		assert.equal(probation.isOn, true);
-		probation.pass();
-		assert.equal(probation.isOn, false);
-		assert.deepEqual(calls, ["confirm", "confirm"]);
-	});
-
-	test("is none for firmware that is confirmed", () => {
-		const { calls, probation } = begin(false);
-		assert.equal(probation.isOn, false);
-		probation.pass();
-		clock.pass(200_000);
-		assert.deepEqual(calls, []);
-	});
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import disk from "node:fs/promises";
+import { request } from "node:http";
 import { connect } from "node:net";
 import { PassThrough } from "node:stream";
 import { describe, test } from "node:test";
@@ -15,7 +16,17 @@ import {
 	reportWithVolume,
 	runGateway,
 	temporaryDirectory,
+	upgradeRequest,
 } from "../running.js";
+
+/** What comes first on a connection that sends these bytes. */
+async function answerTo(url: string, request: string): Promise<string> {
+	const socket = connect(Number(new URL(url).port), "127.0.0.1");
+	socket.write(request, "latin1");
+	const [answer] = await once(socket, "data");
+	socket.destroy();
+	return String(answer);
+}
 
 const manual = { redirect: "manual" } as const;
 
@@ -54,7 +65,7 @@ describe("the one-time login link", () => {
 
 	test("says how long to wait once it was tried too often", async (t) => {
 		const { loginUrl } = await runGateway(t);
-		for (let i = 0; i < 10; i += 1) await fetch(loginUrl, manual);
+		for (let i = 0; i < 11; i += 1) await fetch(loginUrl, manual);
 		const blocked = await fetch(loginUrl, manual);
 		assert.equal(blocked.status, 429);
 		assert.match(blocked.headers.get("retry-after") ?? "", /^\d+$/);
@@ -105,14 +116,17 @@ describe("logging in by token", () => {
 		assert.equal((await logIn(url, monitorToken, { origin: url })).status, 303);
 	});
 
-	test("is stopped after ten wrong tokens in a minute; who is logged in stays so, and devices come in", async (t) => {
+	test("after ten wrong tokens in a minute a wrong one is told to wait, and a right one is let in", async (t) => {
 		const gateway = await runGateway(t);
 		const cookie = cookieOf(await logIn(gateway.url, monitorToken));
 		for (let i = 0; i < 10; i += 1) await logIn(gateway.url, "wrong");
-		const blocked = await logIn(gateway.url, monitorToken);
+		const blocked = await logIn(gateway.url, "wrong");
 		assert.equal(blocked.status, 429);
 		assert.match(blocked.headers.get("retry-after") ?? "", /^\d+$/);
-		assert.equal((await gateway.refused("/monitor", bearer(monitorToken))).status, 429);
+		assert.equal((await logIn(gateway.url, monitorToken)).status, 303);
+		await gateway.monitor();
+		const headers = bearer(monitorToken);
+		assert.equal((await fetch(`${gateway.url}/api/devices`, { headers })).status, 200);
 		assert.equal(await isLoggedIn(gateway, cookie), true);
 		for (let i = 0; i < 10; i += 1) await gateway.refused("/device", bearer("wrong"));
 		assert.equal((await gateway.refused("/device", bearer("wrong"))).status, 429);
@@ -140,6 +154,67 @@ describe("logging in by token", () => {
 		assert.equal(await isLoggedIn(gateway, cookie), false);
 	});
 });
+
+test("after logging out a copy of the cookie is dead, also after a restart, and no other login is", async (t) => {
+	let now = Date.now();
+	const dataDir = await temporaryDirectory(t);
+	const gateway = await runGateway(t, { dataDir, now: () => now });
+	const cookie = cookieOf(await logIn(gateway.url, monitorToken));
+	now += 1;
+	const other = cookieOf(await logIn(gateway.url, monitorToken));
+	const logOut = { ...manual, method: "POST", headers: { cookie } };
+	assert.equal((await fetch(`${gateway.url}/logout`, logOut)).status, 303);
+	assert.deepEqual([await isLoggedIn(gateway, cookie), await isLoggedIn(gateway, other)], [false, true]);
+	await gateway.gateway.close();
+	const later = await runGateway(t, { dataDir, now: () => now });
+	assert.deepEqual([await isLoggedIn(later, cookie), await isLoggedIn(later, other)], [false, true]);
+});
+
+test("the cookie is for PUBLIC_URL's path where the browser came by it, and taken back there", async (t) => {
+	const gateway = await runGateway(t, { publicUrl: new URL(`http://localhost/gw/`) });
+	const headers = { host: "localhost", origin: "http://localhost" };
+	for (const path of ["/login", "/logout"]) {
+		const { set } = await posted(gateway.url, path, headers, `token=${monitorToken}`);
+		assert.match(set, /; Path=\/gw(;|$)/);
+	}
+	const { set } = await posted(gateway.url, "/login", {}, `token=${monitorToken}`);
+	assert.match(set, /; Path=\/;/);
+});
+
+test("a browser's request counts as our page's by scheme, host and port, or by Sec-Fetch-Site", async (t) => {
+	const gateway = await runGateway(t);
+	const secure = gateway.url.replace("http:", "https:");
+	for (const [headers, status] of [
+		[{ origin: gateway.url }, 303],
+		[{ origin: secure }, 403],
+		[{ "sec-fetch-site": "cross-site" }, 403],
+		[{ "sec-fetch-site": "same-site" }, 403],
+		[{ "sec-fetch-site": "same-origin" }, 303],
+		[{}, 303],
+	] as const)
+		assert.equal((await posted(gateway.url, "/logout", headers)).status, status, JSON.stringify(headers));
+});
+
+test("the same value for both tokens stops the start", async (t) => {
+	const sentence = /^StartError: DEVICE_TOKEN and MONITOR_TOKEN are the same; set one/;
+	const previous = `${monitorToken},the-previous-monitor-token`;
+	for (const token of [monitorToken, `${deviceToken},${monitorToken}`])
+		await assert.rejects(runGateway(t, { deviceToken: token, monitorToken: previous }), (error) => {
+			assert.match(String(error), sentence);
+			return true;
+		});
+});
+
+/** By node:http: fetch lets no one set `Host`. */
+async function posted(url: string, path: string, headers: Readonly<Record<string, string>>, body = "") {
+	const form = { "Content-Type": "application/x-www-form-urlencoded" };
+	const [response] = await once(
+		request(url + path, { method: "POST", headers: { ...form, ...headers } }).end(body),
+		"response",
+	);
+	response.resume();
+	return { status: response.statusCode, set: String(response.headers["set-cookie"]) };
+}
 
 describe("an upgrade to /monitor", () => {
 	test("needs the monitor token or the cookie", async (t) => {
@@ -224,6 +299,70 @@ describe("other requests", () => {
 		const gateway = await runGateway(t);
 		for (const path of ["/", "/devices", "/device/", "//device", "/monitor/x"])
 			assert.equal((await gateway.refused(path, bearer(deviceToken))).status, 404, path);
+	});
+
+	test("an upgrade without Host is 400, and one with an absolute target is let in", async (t) => {
+		const { url } = await runGateway(t);
+		const request = upgradeRequest("/device", deviceToken);
+		assert.match(await answerTo(url, request.replace("Host: x\r\n", "")), /^HTTP\/1\.1 400 /);
+		const absolute = request.replace("/device", "http://gateway.example/device");
+		assert.match(await answerTo(url, absolute), /^HTTP\/1\.1 101 /);
+		assert.match(await answerTo(url, request.replace("/device", "x:///device?")), /^HTTP\/1\.1 101 /);
+	});
+
+	test("an upgrade to another protocol is an ordinary request, with its body and those that follow", async (t) => {
+		const { url } = await runGateway(t);
+		const h2c = [
+			"Host: x",
+			"Connection: Upgrade, HTTP2-Settings",
+			"Upgrade: h2c",
+			"HTTP2-Settings: AAMAAABk",
+		];
+		const health = ["GET /healthz HTTP/1.1", ...h2c, "", ""].join("\r\n");
+		assert.match(await answerTo(url, health), /^HTTP\/1\.1 200 /);
+		assert.match(await answerTo(url, health.replace("/healthz", "/device")), /^HTTP\/1\.1 426 /);
+		assert.match(await answerTo(url, health.replace("/healthz", "/nowhere")), /^HTTP\/1\.1 404 /);
+		const form = `token=${monitorToken}`;
+		const logIn = ["POST /login HTTP/1.1", ...h2c, `Content-Length: ${form.length}`];
+		logIn.push("Content-Type: application/x-www-form-urlencoded", "Connection: close", "", form);
+		assert.match(await answerTo(url, logIn.join("\r\n")), /^HTTP\/1\.1 303 /);
+	});
+
+	test("a method that does not work is 405 with those that do, on each route", async (t) => {
+		const { url } = await runGateway(t);
+		const methods = ["GET", "POST", "PUT", "DELETE", "PATCH"];
+		for (const [path, allowed] of Object.entries({
+			"/": "GET, HEAD",
+			"/icon.svg": "GET, HEAD",
+			"/assets/main.js": "GET, HEAD",
+			"/healthz": "GET, HEAD",
+			"/readyz": "GET, HEAD",
+			"/metrics": "GET, HEAD",
+			"/api/devices": "GET, HEAD",
+			"/api/devices/dev-1-a1b2c3": "GET, HEAD, DELETE",
+			"/api/device-token": "GET, HEAD",
+			"/device": "GET, HEAD",
+			"/monitor": "GET, HEAD",
+			"/login": "GET, HEAD, POST",
+			"/login/state": "GET, HEAD",
+			"/logout": "POST",
+			"/ota/upload": "POST",
+			"/ota/status": "GET, HEAD",
+			"/ota/catalog": "GET, HEAD",
+			"/ota/history": "GET, HEAD",
+			"/ota/firmware.bin": "GET, HEAD",
+			"/releases/x.bin": "GET, HEAD",
+		}))
+			for (const method of methods.filter((each) => !allowed.includes(each))) {
+				const { status, headers } = await fetch(`${url}${path}`, { method, headers: bearer(monitorToken) });
+				assert.deepEqual([status, headers.get("allow")], [405, allowed], `${method} ${path}`);
+			}
+	});
+
+	test("no refusal is to be read as another type than it has", async (t) => {
+		const { url } = await runGateway(t);
+		for (const path of ["/ota/firmware.bin", "/releases/x.bin", "/api/devices", "/nowhere"])
+			assert.equal((await fetch(`${url}${path}`)).headers.get("x-content-type-options"), "nosniff", path);
 	});
 
 	test("garbage is answered or cut, and the gateway lives on", async (t) => {

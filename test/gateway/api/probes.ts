@@ -49,6 +49,7 @@ export const probes: Readonly<Record<string, Probe>> = {
 	"DELETE /api/devices/{deviceId} 409": { path: "/api/devices/dev-1-a1b2c3", headers: monitor },
 	"DELETE /api/devices/{deviceId} 404": { path: "/api/devices/nobody", headers: monitor },
 	"DELETE /api/devices/{deviceId} 204": { heldBy: "test/gateway/sessions/known-devices.test.ts" },
+	"DELETE /api/devices/{deviceId} 507": { heldBy: "test/gateway/sessions/known-devices.test.ts" },
 	"GET /api/device-token 200": { path: "/api/device-token", headers: monitor },
 	"GET /device 426": { path: "/device" },
 	"GET /monitor 426": { path: "/monitor" },

@@ -86,6 +86,29 @@ describe("the fleet", () => {
 		assert.deepEqual(changes, ["dev-1-a1b2c3, listed", "dev-1-ffffff, listed"]);
 	});
 
+	test("forgets what a snapshot of several frames does not name once its last frame is there", () => {
+		const { fleet } = setUp();
+		const named = (deviceId: string) => session({ deviceId });
+		for (const id of ["dev-1-aaaaaa", "dev-1-bbbbbb", "dev-1-cccccc"])
+			fleet.update(update("connected", named(id)), 0);
+		const pieces = [
+			{ ...update("snapshot", named("dev-1-bbbbbb")), remaining: 2 },
+			update("connected", named("dev-1-dddddd")),
+			{ ...update("identified", named("dev-1-cccccc")), remaining: 1 },
+			{ ...update("identified", named("dev-1-eeeeee")), remaining: 0 },
+		];
+		assert.deepEqual(
+			pieces.map((piece) => [fleet.update(piece, 0), fleet.size]),
+			[
+				[false, 3],
+				[false, 4],
+				[false, 4],
+				[true, 4],
+			],
+		);
+		assert.equal(fleet.get("dev-1-aaaaaa"), undefined);
+	});
+
 	test("has lists made anew only by what they show: a report as any other is none of it", () => {
 		const { fleet, changes, says } = setUp();
 		fleet.update(update("connected", session()), 0);

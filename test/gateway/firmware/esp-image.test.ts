@@ -3,7 +3,15 @@ import { createHash } from "node:crypto";
 import { describe, test } from "node:test";
 import { ImageParser } from "../../../gateway/firmware/esp-image.js";
 import type { ImageInfo } from "../../../gateway/firmware/image-head.js";
-import { damaged, makeBootLoader, makeImage, makeMergedFlash, rewritten, withoutHash } from "./images.js";
+import {
+	damaged,
+	dataBehindImages,
+	makeBootLoader,
+	makeImage,
+	makeMergedFlash,
+	rewritten,
+	withoutHash,
+} from "./images.js";
 
 /** Feeds the image in pieces of `size` bytes. */
 function parse(image: Uint8Array, size = 4096): ImageInfo {
@@ -46,6 +54,27 @@ describe("a good image", () => {
 	test("need not have a SHA-256", () => {
 		assert.equal(parse(withoutHash(makeImage())).version, "1.4.0");
 	});
+	test("may be followed by other data, with and without a SHA-256, whatever the size of the pieces", () => {
+		const small = makeImage({ segments: [Buffer.from("the program")] });
+		for (const image of [small, withoutHash(small)])
+			for (const data of dataBehindImages())
+				for (const size of [13, 256, 10_000]) {
+					const file = Buffer.concat([image, data]);
+					assert.equal(parse(file, size).version, "1.4.0", `${data.length} bytes in pieces of ${size}`);
+				}
+	});
+	test("is not looked at behind its own end", () => {
+		const small = makeImage({ segments: [Buffer.from("the program")] });
+		const file = Buffer.concat([small, Buffer.alloc(600, "signature")]);
+		for (let at = 0; at < file.length; at += 3) {
+			const bytes = damaged(file, at, [(file[at] ?? 0) ^ 0x55]);
+			if (at < small.length) assert.throws(() => parse(bytes), { name: "ImageError" }, `at ${at}`);
+			else assert.equal(parse(bytes).version, "1.4.0", `at ${at}`);
+		}
+	});
+	test("may have flags in its descriptor that this gateway does not know", () => {
+		parse(rewritten(makeImage(), 0x158, [0xfe, 0xff, 0xff, 0xff]));
+	});
 	test("ends its padding with the checksum, also where a whole block of padding is needed for it", () => {
 		for (let extra = 0; extra < 20; extra += 4) parse(makeImage({ segments: [Buffer.alloc(extra)] }));
 	});
@@ -79,10 +108,13 @@ const bad: readonly (readonly [what: string, image: Buffer, sentence: RegExp])[]
 	["a segment of 13 bytes", damaged(image, 0x164, [13, 0, 0, 0]), /Segment 2 .* length, 13 bytes/],
 	["a segment of 16 MiB", damaged(image, 0x164, [0, 0, 0, 1]), /length, 16777216 bytes/],
 	["the header alone", image.subarray(0, 24), /ends after 24 bytes/],
-	["half an image", image.subarray(0, 30_000), /cut off: the file ends after 30000 bytes/],
+	[
+		"half an image",
+		image.subarray(0, 30_000),
+		/cut off: the file ends after 30000 bytes, its segments need 70\d{3}\./,
+	],
 	["an image without its last byte", image.subarray(0, -1), /cut off/],
 	["an image without its SHA-256", image.subarray(0, -32), /cut off/],
-	["one byte more", Buffer.concat([image, Buffer.alloc(1)]), /ends at 70\d+ bytes, but more/],
 	["a flipped bit", damaged(image, 40_000, [0]), /checksum does not match/],
 	[
 		"two bytes exchanged, which the checksum misses",
@@ -91,6 +123,22 @@ const bad: readonly (readonly [what: string, image: Buffer, sentence: RegExp])[]
 	],
 	["a wrong SHA-256", damaged(image, image.length - 1, [0]), /SHA-256 does not match/],
 	["a flipped bit and no SHA-256", damaged(withoutHash(image), 40_000, [0]), /checksum/],
+	[
+		"a flipped bit and other data behind the image",
+		Buffer.concat([damaged(image, 40_000, [0]), image]),
+		/checksum/,
+	],
+	[
+		"a wrong SHA-256 and the right one behind it",
+		Buffer.concat([damaged(image, image.length - 1, [0]), image.subarray(-32)]),
+		/SHA-256/,
+	],
+	[
+		"settings compiled in",
+		makeImage({ hasSettings: true }),
+		/may be compiled in; build it with npm run release/,
+	],
+	["settings and other flags", rewritten(image, 0x158, [0xff, 0xff, 0xff, 0xff]), /may be compiled in/],
 	["no ESP-IDF descriptor", rewritten(image, 0x20, [0, 0, 0, 0]), /0xabcd5432 at 0x20/],
 	["no descriptor of ours", rewritten(image, 0x120, [0]), /which model.*"DAG1" at 0x120/],
 	["a first segment that ends before it", damaged(image, 0x1c, [0, 1, 0, 0]), /which model.*"DAG1" at 0x120/],
@@ -112,6 +160,7 @@ test("the digest is of all bytes, whether they are an image, cut off or refused"
 		image.subarray(0, 30_000),
 		Buffer.alloc(50_000, "text"),
 		makeMergedFlash("esp32"),
+		Buffer.concat([image, Buffer.alloc(5000, "signature")]),
 	])
 		for (const size of [13, 4096, bytes.length]) {
 			const parser = new ImageParser();

@@ -2,6 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { encodeImage, type ImageContent } from "../../../hosts/virtual/node/boot/encode-image.js";
+import { randomNumbers } from "../../device/random.js";
 
 const content: ImageContent = {
 	chip: "esp32s3",
@@ -42,6 +43,15 @@ export function rewritten(image: Buffer, offset: number, bytes: string | readonl
 /** Without the appended SHA-256, and saying so. */
 export function withoutHash(image: Buffer): Buffer {
 	return damaged(image, 23, [0]).subarray(0, -32);
+}
+
+/** What may follow an image in its file: as long as what a wrong reader would look for there, and of random lengths. */
+export function dataBehindImages(): readonly Buffer[] {
+	const random = randomNumbers(3);
+	const lengths = [1, 15, 16, 32, 48, 64, 4096, ...Array.from({ length: 8 }, () => 1 + random(5000))];
+	const noise = lengths.map((length) => Buffer.from(Array.from({ length }, () => random(256))));
+	// Another image, erased flash, zeros.
+	return [...noise, makeImage().subarray(0, 5000), Buffer.alloc(4096, 0xff), Buffer.alloc(32)];
 }
 
 /** A boot loader as ESP-IDF builds it: an image with its own descriptor. */

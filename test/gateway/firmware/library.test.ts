@@ -21,6 +21,8 @@ async function serveReleases(t: TestContext): Promise<Serving> {
 		{ version: "1.4.0", ...proto },
 		{ version: "1.3.0", ...esp32 },
 		{ version: "1.3.0", model: "PROTO-1", chip: "virtual" },
+		{ version: "1.5.0-rc.1", ...virtual },
+		{ version: "1.5.0-rc.1", ...esp32 },
 		{ version: "1.5.0-rc.1", ...s3 },
 		{ version: "1.2.0+build.7", ...s3 },
 	]);
@@ -43,13 +45,16 @@ describe("what a device gets from the releases", () => {
 		[s3, "1.4.0", "1.4.0 /releases/dev-1/firmware-v1.4.0.bin"],
 		[s3, "v1.4.0", "1.4.0 /releases/dev-1/firmware-v1.4.0.bin"],
 		[s3, " 1.4.0 ", "1.4.0 /releases/dev-1/firmware-v1.4.0.bin"],
-		[esp32, "1.3.0", "1.3.0 /releases/dev-1/firmware-v1.3.0.bin"],
+		[esp32, "1.3.0", "1.3.0 /releases/esp32/dev-1/firmware-v1.3.0.bin"],
 		[s3, "1.5.0-rc.1", "1.5.0-rc.1 /releases/dev-1/firmware-v1.5.0-rc.1.bin"],
+		[esp32, "1.5.0-rc.1", "1.5.0-rc.1 /releases/esp32/dev-1/firmware-v1.5.0-rc.1.bin"],
+		[virtual, "1.5.0-rc.1", "1.5.0-rc.1 /releases/virtual/dev-1/firmware-v1.5.0-rc.1.bin"],
+		[{ model: "DEV-1" }, "1.5.0-rc.1", "1.5.0-rc.1 /releases/dev-1/firmware-v1.5.0-rc.1.bin"],
 		[s3, "v1.5.0-rc.1", "1.5.0-rc.1 /releases/dev-1/firmware-v1.5.0-rc.1.bin"],
 		[s3, "1.2.0+build.7", "1.2.0+build.7 /releases/dev-1/firmware-v1.2.0+build.7.bin"],
 		[{ model: "DEV-1" }, "1.4.0", "1.4.0 /releases/dev-1/firmware-v1.4.0.bin"],
 		[{ model: "PROTO-1" }, "1.3.0", "1.3.0 /releases/virtual/proto-1/firmware-v1.3.0.bin"],
-		[{ chip: "esp32" }, "1.3.0", "1.3.0 /releases/dev-1/firmware-v1.3.0.bin"],
+		[{ chip: "esp32" }, "1.3.0", "1.3.0 /releases/esp32/dev-1/firmware-v1.3.0.bin"],
 	] as const satisfies readonly (readonly [Fit, string | undefined, string])[])
 		test(`${JSON.stringify(device)} ${version}: ${expected}`, async (t) => {
 			assert.equal(await outcome(await serveReleases(t), device, version), expected);

@@ -9,7 +9,7 @@ import { makeImage } from "./images.js";
 type ReleaseContent = Pick<ImageContent, "version" | "model" | "chip">;
 
 export function pathOf({ version, model, chip }: ReleaseContent): string {
-	const folder = `${chip === "virtual" ? "virtual/" : ""}${model.toLowerCase()}`;
+	const folder = `${chip === "esp32s3" ? "" : `${chip}/`}${model.toLowerCase()}`;
 	return `/releases/${folder}/firmware-v${version}.bin`;
 }
 

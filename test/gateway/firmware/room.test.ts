@@ -127,15 +127,23 @@ describe("an update", () => {
 			otaReason: "connection failed: 404",
 		});
 	});
-	test("goes to PUBLIC_URL where that is set", async (t) => {
+	test("is on the address by which the device came: PUBLIC_URL where it names that host, else its own", async (t) => {
 		const gateway = await runGateway(t, { publicUrl: new URL("https://gateway.example/audio/") });
 		await upload(gateway.url, monitorToken);
 		const monitor = await gateway.monitor();
-		const device = await gateway.device(virtualDevice);
-		await monitor.change("connected");
-		assert.equal((await monitor.ask({ type: "trigger_ota", targetId: "dev-1-a1b2c3" })).type, "ack");
-		const { url } = JSON.parse(await device.nextText());
-		assert.equal(url, "https://gateway.example/audio/ota/firmware.bin");
+		for (const [index, [host, base]] of (
+			[
+				["gateway.example", "https://gateway.example/audio"],
+				["GATEWAY.example:443", "https://gateway.example/audio"],
+				["gateway.example:8080", "http://gateway.example:8080"],
+				[new URL(gateway.url).host, gateway.url],
+			] as const
+		).entries()) {
+			const targetId = `dev-1-00000${index}`;
+			const device = await gateway.device({ ...virtualDevice, "Device-Id": targetId, Host: host });
+			assert.equal((await monitor.ask({ type: "trigger_ota", targetId })).type, "ack");
+			assert.equal(JSON.parse(await device.nextText()).url, `${base}/ota/firmware.bin`);
+		}
 	});
 	test("over TLS with a certificate of one's own brings it along", async (t) => {
 		const directory = await temporaryDirectory(t);

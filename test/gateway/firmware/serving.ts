@@ -26,6 +26,7 @@ export interface ServingOptions {
 	readonly disk?: Disk;
 	readonly maxBytes?: number;
 	readonly checkImages?: boolean;
+	readonly progressMs?: number;
 	readonly now?: () => number;
 }
 
@@ -55,7 +56,7 @@ export interface Serving {
 }
 
 export async function serveFirmware(t: TestContext, options: ServingOptions = {}): Promise<Serving> {
-	const { disk = fs, now = Date.now, checkImages = true, maxBytes = 1 << 20 } = options;
+	const { disk = fs, now = Date.now, checkImages = true, maxBytes = 1 << 20, progressMs } = options;
 	const directory = options.directory ?? (await temporaryDirectory(t));
 	const [uploadsDir, releasesDir] = [join(directory, "firmware"), join(directory, "releases")];
 	const problems: unknown[] = [];
@@ -74,7 +75,7 @@ export async function serveFirmware(t: TestContext, options: ServingOptions = {}
 	const access = { require: () => pass, check: async () => ({}) };
 	const binaries = createBinaries(library, access, answerError);
 	const routes = createFirmwareRoutes({
-		upload: { store, maxBytes, checkImages },
+		upload: { store, maxBytes, checkImages, ...(progressMs && { progressMs }) },
 		catalog,
 		latestUpdates: () => [],
 		uploadsByAddress: new AddressLimit({ points: 1000, seconds: 60, what: "uploads" }),

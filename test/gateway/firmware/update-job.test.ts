@@ -2,14 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Uplink } from "../../../device/protocol/messages.js";
 import type { UpdateJob } from "../../../gateway/firmware/update-job.js";
-import {
-	advance,
-	beginJob,
-	giveUp,
-	isActive,
-	isOpen,
-	metadataOf,
-} from "../../../gateway/firmware/update-job.js";
+import { beginJob, follow, giveUp, isActive, metadataOf } from "../../../gateway/firmware/update-job.js";
 import { progress, report, uplink } from "./uplinks.js";
 
 const start = 1_000_000;
@@ -21,17 +14,22 @@ type Step = Uplink | "reconnects" | "falls silent" | "5 minutes pass";
 function after(version: string | null, steps: readonly Step[], runs: string | null = "1.3.0"): UpdateJob {
 	let job = beginJob({ now: start, runs }, version);
 	let now = start;
+	let updatedAt = Number.NEGATIVE_INFINITY;
 	let isNewSession = false;
 	for (const step of steps) {
 		now += 1000;
 		if (step === "reconnects") isNewSession = true;
 		else if (step === "5 minutes pass") now += 5 * 60_000;
 		else if (step === "falls silent") job = giveUp(job, now);
-		else if (typeof step !== "string" && isOpen(job, step, now)) {
+		else if (typeof step !== "string") {
 			const former = JSON.stringify(metadataOf(job));
-			const next = advance(job, step, { now, runs, isNewSession });
+			const heard = { now, runs, isNewSession, upload: undefined };
+			const jobs = follow([job], step, { ...heard, ageMs: now - start, updatedAgoMs: now - updatedAt });
+			const next = jobs.at(-1) ?? job;
+			assert.equal(jobs.length, 1);
 			assert.ok((next.percent ?? 0) >= (job.percent ?? 0), `progress went backward from ${former}`);
 			isNewSession &&= next === job;
+			if (next.status === "updated" && job !== next) updatedAt = now;
 			job = next;
 		}
 	}
@@ -92,9 +90,9 @@ describe("the life of an update", () => {
 		["back before any progress was seen", ["reconnects", fresh], ["updated", 100, "1.4.0"]],
 		["the new version without a new connection", [complete, fresh], ["updated", 100, "1.4.0"]],
 		[
-			"the old one, all of it written",
+			"the old one, all of it written, and not told to be complete: the new firmware may never have run",
 			[progress(100), "reconnects", restartedOld],
-			["rolled_back", 100, "1.4.0"],
+			["failed", 100, "1.4.0"],
 		],
 		[
 			"the connection drops, the download goes on",
@@ -166,6 +164,11 @@ describe("the reason", () => {
 			"where it restarted",
 			[progress(40), "reconnects", restartedOld],
 			"The device restarted in the middle of the update, at 40 %.",
+		],
+		[
+			"that the power went before the update was complete",
+			[progress(100), "reconnects", report("1.3.0", 0, "POWERON_RESET")],
+			"The device restarted (POWERON_RESET) after 100 % and before it said that the update was complete; it still runs 1.3.0.",
 		],
 		[
 			"what came back",

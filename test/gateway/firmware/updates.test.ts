@@ -18,6 +18,8 @@ const minute = 60_000;
 /** What the library answers; a test may change it. */
 interface Shelf {
 	choice: Choice | { refusal: UpdateRefusal };
+	/** The upload that is served. */
+	upload?: { sha256: string; version: string };
 	/** Called while an image is being looked for. */
 	onChoose?: () => void | Promise<void>;
 }
@@ -27,6 +29,7 @@ interface RunOptions {
 	readonly disk?: Disk;
 	readonly certPem?: string;
 	readonly at?: number;
+	readonly keepDevice?: () => Promise<boolean>;
 }
 
 async function run(t: TestContext, { disk = fs, certPem, at = 1_000_000, ...options }: RunOptions = {}) {
@@ -61,7 +64,9 @@ async function run(t: TestContext, { disk = fs, certPem, at = 1_000_000, ...opti
 			device.metadata = metadata;
 			changes.push(metadata);
 		},
-		certPem,
+		upload: () => shelf.upload,
+		keepDevice: options.keepDevice ?? (async () => true),
+		certPemFor: () => certPem,
 	});
 	await updates.open();
 	onEnd(t, () => updates.close());
@@ -119,6 +124,66 @@ describe("trigger_ota", () => {
 		assert.deepEqual(content.jobs, [
 			{ status: "pending", startedAt: 1_000_000, version: "1.4.0", from: "1.3.0" },
 		]);
+	});
+	test("is sent once the update and its device are on disk, and not before", async (t) => {
+		const writing: (() => void)[] = [];
+		const rename: Disk["rename"] = async (from, to) => {
+			await new Promise<void>((resolve) => writing.push(resolve));
+			await fs.rename(from, to);
+		};
+		let keep = (_isKept: boolean) => {};
+		const kept = new Promise<boolean>((resolve) => {
+			keep = resolve;
+		});
+		const { updates, changes } = await run(t, { disk: { ...fs, rename }, keepDevice: () => kept });
+		const sent: string[] = [];
+		const answer = updates.trigger(connect(sent), "latest");
+		while (writing.length === 0) await new Promise((resolve) => setImmediate(resolve));
+		assert.deepEqual([sent, changes], [[], []], "told before the update is on disk");
+		writing[0]?.();
+		await new Promise((resolve) => setTimeout(resolve, 50));
+		assert.deepEqual([sent, changes], [[], []], "told before its device is on disk");
+		keep(true);
+		assert.equal(await answer, undefined);
+		assert.deepEqual([sent.length, changes.length], [1, 1]);
+	});
+	test("is refused where it, or its device, cannot be written to disk, and the device may be asked again", async (t) => {
+		let isFull = true;
+		const rename: Disk["rename"] = (from, to) => (isFull ? Promise.reject(full()) : fs.rename(from, to));
+		let isDeviceKept = true;
+		const keepDevice = async () => isDeviceKept;
+		const { updates, changes, directory } = await run(t, { disk: { ...fs, rename }, keepDevice });
+		const sent: string[] = [];
+		const device = connect(sent);
+		const code = async () => (await updates.trigger(device, "latest"))?.code;
+		assert.equal(await code(), "storage_failed");
+		[isFull, isDeviceKept] = [false, false];
+		assert.equal(await code(), "storage_failed");
+		assert.deepEqual([sent, changes, updates.historyOf(device.deviceId)], [[], [], []]);
+		isDeviceKept = true;
+		assert.equal(await code(), undefined);
+		assert.equal(sent.length, 1);
+		assert.deepEqual(await readdir(directory), ["dev-1-a1b2c3.json"]);
+	});
+	test("keeps what the device says while it is being written down", async (t) => {
+		let onRename = () => {};
+		const rename: Disk["rename"] = async (from, to) => {
+			await fs.rename(from, to);
+			onRename();
+		};
+		const { updates, directory } = await run(t, { disk: { ...fs, rename } });
+		const device = connect();
+		onRename = () => {
+			onRename = () => {};
+			updates.onUplink(device, uplink({ type: "ota_error", reason: "forwarded" }));
+		};
+		assert.equal(await updates.trigger(device, "latest"), undefined);
+		const content = JSON.parse(await readFile(join(directory, "dev-1-a1b2c3.json"), "utf8"));
+		for (const jobs of [content.jobs, updates.historyOf(device.deviceId)])
+			assert.deepEqual(
+				jobs.map(({ status }: { status: string }) => status),
+				["failed", "pending"],
+			);
 	});
 	test("passes on why there is no image, and leaves the device as it was", async (t) => {
 		const { updates, shelf, changes } = await run(t);
@@ -261,7 +326,7 @@ describe("silence", () => {
 			updates.expire();
 			// A record's writer is asked in order: once this one is on disk, all before it are.
 			await updates.trigger(connect([], "dev-1-000009"), "latest");
-			updates.forget("dev-1-000009");
+			await updates.forget("dev-1-000009");
 			const written = writes - 1;
 			writes = 0;
 			return written;
@@ -385,16 +450,172 @@ describe("records on disk", () => {
 		);
 		assert.equal(await updates.trigger(connect([], "dev-1-other"), "latest"), undefined);
 	});
-	test("a disk that is full is reported and does not stop an update", async (t) => {
-		const full: Disk = {
-			...fs,
-			rename: () => Promise.reject(Object.assign(new Error("full"), { code: "ENOSPC" })),
+	test("a change that cannot be written is reported, tried again every second, and is there in the end", async (t) => {
+		t.mock.timers.enable({ apis: ["setTimeout"] });
+		let isFull = false;
+		const rename: Disk["rename"] = (from, to) => (isFull ? Promise.reject(full()) : fs.rename(from, to));
+		const { updates, problems, directory } = await run(t, { disk: { ...fs, rename } });
+		const device = connect();
+		await updates.trigger(device, "latest");
+		isFull = true;
+		updates.onUplink(device, complete);
+		const settled = async (isDone: () => boolean | Promise<boolean>) => {
+			while (!(await isDone())) await new Promise((resolve) => setImmediate(resolve));
 		};
-		const { updates, problems, directory } = await run(t, { disk: full });
-		const sent: string[] = [];
-		assert.equal(await updates.trigger(connect(sent), "latest"), undefined);
-		assert.equal(sent.length, 1);
+		await settled(() => problems.length > 0);
 		assert.match(String(problems), /updates of dev-1-a1b2c3 could not be kept on disk \(ENOSPC\)/);
-		assert.deepEqual(await readdir(directory), []);
+		assert.match(String(updates.obstacle), /cannot be written \(ENOSPC\)/);
+		isFull = false;
+		t.mock.timers.tick(1000);
+		await settled(() => updates.obstacle === undefined);
+		assert.match(await readFile(join(directory, "dev-1-a1b2c3.json"), "utf8"), /"rebooting"/);
+	});
+	test("one with a time that no date can hold is damaged; one of before 1970 is not", async (t) => {
+		const first = await run(t, { at: -5000 });
+		await first.updates.trigger(connect(), "latest");
+		await first.updates.close();
+		const second = await run(t, { directory: first.directory });
+		assert.equal(second.updates.historyOf("dev-1-a1b2c3").at(-1)?.startedAt, -5000);
+		await writeFile(
+			join(first.directory, "dev-1-other.json"),
+			'{"jobs":[{"status":"pending","startedAt":8640000000000001}]}',
+		);
+		const third = await run(t, { directory: first.directory });
+		assert.match(String(third.problems), /dev-1-other\.json is damaged/);
 	});
 });
+
+describe("a clock that is set in the middle of an update", () => {
+	const hour = 60 * minute;
+	for (const step of [hour, -hour])
+		test(`by ${step / hour} hour: a lost line is none, a restart is one`, async (t) => {
+			const { updates, clock } = await run(t);
+			const device = connect();
+			await updates.trigger(device, "latest");
+			updates.onUplink(device, progress(40));
+			clock.now += step;
+			clock.pass(10_000);
+			updates.onUplink(reconnect(device), report("1.3.0", 600));
+			assert.equal(device.metadata.otaStatus, "downloading");
+			updates.onUplink(reconnect(device), report("1.3.0", 4));
+			assert.match(String(device.metadata.otaReason), /restarted in the middle/);
+		});
+	for (const step of [hour, -hour])
+		test(`by ${step / hour} hour: a roll-back is one, and a version by cable, long after, is none`, async (t) => {
+			for (const [passed, expected] of [
+				[minute, "rolled_back"],
+				[6 * minute, "updated"],
+			] as const) {
+				const { updates, clock } = await run(t);
+				const device = connect();
+				await updates.trigger(device, "latest");
+				updates.onUplink(device, complete);
+				updates.onUplink(reconnect(device), report("1.4.0", 3));
+				clock.now += step;
+				clock.pass(passed);
+				updates.onUplink(reconnect(device), report("1.3.0", 3));
+				assert.equal(device.metadata.otaStatus, expected);
+			}
+		});
+	test("across a restart of the gateway: the clock on the wall says once how old an update is", async (t) => {
+		const first = await run(t);
+		await first.updates.trigger(connect(), "latest");
+		await first.updates.close();
+		const second = await run(t, { directory: first.directory, at: 1_000_000 + 20_000 });
+		const device = connect();
+		second.updates.onConnected(device);
+		second.clock.now += hour;
+		second.updates.onUplink(device, report("1.3.0", 60));
+		assert.equal(device.metadata.otaStatus, "pending");
+		second.updates.onUplink(reconnect(device), report("1.3.0", 5));
+		assert.match(String(device.metadata.otaReason), /restarted in the middle/);
+	});
+});
+
+describe("an upload that is replaced after the update was asked for", () => {
+	async function replaced(t: TestContext) {
+		const running = await run(t);
+		const { updates, shelf } = running;
+		shelf.choice = { path: "/ota/firmware.bin", version: "1.4.0", upload: "a" };
+		shelf.upload = { sha256: "a", version: "1.4.0" };
+		const device = connect();
+		await updates.trigger(device, "custom");
+		shelf.upload = { sha256: "b", version: "1.5.0" };
+		return { updates, device };
+	}
+	const note = "The upload was replaced by 1.5.0 after this update was asked for.";
+
+	test("is named where the device comes back with it", async (t) => {
+		const { updates, device } = await replaced(t);
+		updates.onUplink(device, complete);
+		updates.onUplink(reconnect(device), report("1.5.0"));
+		assert.equal(device.metadata.otaStatus, "failed");
+		assert.equal(device.metadata.otaReason, `The device came back with 1.5.0. ${note}`);
+	});
+	test("is named where the device refuses it", async (t) => {
+		const { updates, device } = await replaced(t);
+		updates.onUplink(device, uplink({ type: "ota_error", reason: "The image is for PROTO-1." }));
+		assert.equal(device.metadata.otaReason, `The image is for PROTO-1. ${note}`);
+	});
+	test("is not named where it came later than the version that was asked for", async (t) => {
+		const { updates, device } = await replaced(t);
+		updates.onUplink(device, complete);
+		updates.onUplink(reconnect(device), report("1.4.0"));
+		assert.deepEqual([device.metadata.otaStatus, device.metadata.otaReason], ["updated", null]);
+	});
+});
+
+describe("an update that is asked for while the one before is on probation", () => {
+	const busy = uplink({
+		type: "command_error",
+		deviceId: "dev-1-a1b2c3",
+		command: "start_ota",
+		code: "busy",
+		message: "the firmware is not confirmed yet",
+	});
+	async function onProbation(t: TestContext, version = "1.5.0") {
+		const running = await run(t);
+		const { updates, shelf } = running;
+		const device = connect();
+		await updates.trigger(device, "latest");
+		updates.onUplink(device, complete);
+		device.firmwareVersion = "1.4.0";
+		updates.onUplink(reconnect(device), report("1.4.0", 3));
+		shelf.choice = { path: "/releases/x.bin", version };
+		await updates.trigger(device, version);
+		const fallBack = () => {
+			device.firmwareVersion = "1.3.0";
+			updates.onUplink(reconnect(device), report("1.3.0", 3, "TASK_WDT_RESET"));
+		};
+		const jobs = () =>
+			updates.historyOf(device.deviceId).map(({ version, status }) => `${version} ${status}`);
+		return { ...running, device, fallBack, jobs };
+	}
+
+	test("and refused: a roll-back after that is told", async (t) => {
+		const { updates, device, fallBack, jobs } = await onProbation(t);
+		updates.onUplink(device, busy);
+		assert.match(String(device.metadata.otaReason), /refused it \(busy\)/);
+		fallBack();
+		assert.deepEqual(jobs(), ["1.5.0 failed", "1.4.0 rolled_back"]);
+		assert.deepEqual([device.metadata.otaStatus, device.metadata.otaVersion], ["rolled_back", "1.4.0"]);
+		assert.match(String(device.metadata.otaReason), /went back to 1\.3\.0; .+ TASK_WDT_RESET/);
+	});
+	test("and not answered: a roll-back ends both", async (t) => {
+		const { fallBack, jobs, updates, device } = await onProbation(t);
+		fallBack();
+		assert.deepEqual(jobs(), ["1.5.0 failed", "1.4.0 rolled_back"]);
+		assert.match(String(updates.historyOf(device.deviceId)[0]?.reason), /went back .+ before this began/);
+	});
+	test("and carried out: what comes back is its own", async (t) => {
+		const { updates, device, fallBack, jobs } = await onProbation(t, "1.3.0");
+		updates.onUplink(device, progress(100));
+		updates.onUplink(device, complete);
+		fallBack();
+		assert.deepEqual(jobs(), ["1.4.0 updated", "1.3.0 updated"]);
+	});
+});
+
+function full(): Error {
+	return Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
+}

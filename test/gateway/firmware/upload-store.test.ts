@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import fs, { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -146,6 +146,50 @@ describe("a folder that is not as it was left", () => {
 			await keep(folder, next, "next.bin");
 			assert.equal((await openStore(folder, [])).current?.sha256, sha256(next));
 		});
+	test("a folder in place of its description, and one that is named as a leftover: both are named, and it opens", async (t) => {
+		const folder = await temporaryDirectory(t);
+		await mkdir(join(folder, "upload.json"));
+		await mkdir(join(folder, "x.tmp"));
+		await writeFile(join(folder, `${sha256(former)}.bin`), former);
+		const problems: string[] = [];
+		const store = await openStore(folder, problems);
+		assert.equal(store.current, undefined);
+		assert.equal(problems.length, 2);
+		assert.match(String(problems[0]), /upload\.json or the binary that it names cannot be read: EISDIR/);
+		assert.match(String(problems[1]), /stays on disk: .*x\.tmp/);
+		assert.equal((await readdir(folder)).length, 3, "a binary is gone");
+	});
+	test("a binary that cannot be read now: it is reported, and stays for the next start", async (t) => {
+		const folder = await temporaryDirectory(t);
+		await keep(folder, former, "former.bin");
+		const eio = () => Promise.reject(Object.assign(new Error("EIO"), { code: "EIO" }));
+		const readFile = new Proxy(fs.readFile, {
+			apply: (target, self, [path, ...rest]) =>
+				String(path).endsWith(".bin") ? eio() : Reflect.apply(target, self, [path, ...rest]),
+		});
+		const problems: string[] = [];
+		const onProblem = (problem: string) => void problems.push(problem);
+		const store = new UploadStore({ directory: folder, disk: { ...fs, readFile }, now: Date.now, onProblem });
+		await store.open();
+		assert.equal(store.current, undefined);
+		assert.match(String(problems), /cannot be read: EIO/);
+		assert.equal(await inNextRun(folder), sha256(former));
+	});
+	test("too many open files while an upload takes its place: what was there stays, in the next run too", async (t) => {
+		const folder = await temporaryDirectory(t);
+		await keep(folder, former, "former.bin");
+		const disk = { ...fs };
+		const store = new UploadStore({ directory: folder, disk, now: Date.now, onProblem: () => {} });
+		await store.open();
+		const draft = await store.begin();
+		await draft.write(next);
+		const emfile = () => Promise.reject(Object.assign(new Error("EMFILE"), { code: "EMFILE" }));
+		disk.rename = emfile;
+		disk.readFile = new Proxy(fs.readFile, { apply: emfile });
+		await assert.rejects(draft.keep({ filename: "next.bin", sha256: sha256(next) }), /EMFILE/);
+		assert.equal(store.current?.sha256, sha256(former));
+		assert.equal(await inNextRun(folder), sha256(former));
+	});
 	test("leftovers of a run that was killed are removed", async (t) => {
 		const folder = await temporaryDirectory(t);
 		await keep(folder, former, "former.bin");

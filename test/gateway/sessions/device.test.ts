@@ -12,6 +12,8 @@ interface Report {
 	readonly uptime: number;
 	/** On the connection on which it reported before. */
 	readonly isConnected?: boolean;
+	/** By how much the gateway's clock has been set ahead, in milliseconds. */
+	readonly setBy?: number;
 }
 
 /** When a device that reports so is known to have started, in milliseconds after its first start. */
@@ -23,10 +25,10 @@ function startsOf(reports: readonly Report[]): readonly number[] {
 	};
 	const device = new Device("dev-1-a1b2c3", connect());
 	const sample: StateReport = sampleReport("DEV-1");
-	for (const { at, uptime, isConnected } of reports) {
+	for (const { at, uptime, isConnected, setBy } of reports) {
 		if (!isConnected) device.session = connect();
 		const report = { ...sample, health: { ...sample.health, uptime_seconds: Math.floor(uptime) } };
-		device.report(report, JSON.stringify(report), startedAt + at);
+		device.report(report, JSON.stringify(report), startedAt + (setBy ?? 0) + at, at);
 	}
 	return device.resets.map(({ at }) => at - startedAt);
 }
@@ -72,5 +74,15 @@ describe("a device has started anew", () => {
 			]),
 			[0],
 		);
+	});
+
+	test("not where the gateway's clock was set, and also though it was", () => {
+		const hour = 3_600_000;
+		for (const setBy of [hour, -hour]) {
+			const before = { at: 60_000, uptime: 60 };
+			assert.deepEqual(startsOf([before, { at: 70_000, uptime: 70, setBy }]), [0]);
+			assert.deepEqual(startsOf([before, { at: 70_000, uptime: 4, setBy }]), [0, 66_000 + setBy]);
+			assert.deepEqual(startsOf([before, { at: 400_000, uptime: 100, setBy }]), [0, 300_000 + setBy]);
+		}
 	});
 });

@@ -168,7 +168,7 @@ describe("a device that was here", () => {
 				return settle();
 			};
 			for (const device of devices) known.onSeen(device);
-			assert.equal(await pass(), count);
+			assert.equal(await settle(), count, "a device that is new does not wait for its second");
 			return { known, devices, pass, settle };
 		}
 
@@ -201,6 +201,39 @@ describe("a device that was here", () => {
 			assert.ok(Math.max(...written) < 20, `${Math.max(...written)} in one second`);
 			await known.close();
 		});
+	});
+
+	test("is known again though the clock stood before 1970", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const first = await runGateway(t, { dataDir, now: () => -86_400_000 });
+		const monitor = await first.monitor();
+		await first.namedDevice(monitor);
+		await first.gateway.close();
+		const second = await runGateway(t, { dataDir });
+		const { json } = await ask(second, "/dev-1-a1b2c3");
+		assert.equal(json.connectedAt, "1969-12-31T00:00:00.000Z");
+		assert.equal(json.versions.length, 1);
+	});
+
+	test("with a time that no date can hold costs no one else the snapshot", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const first = await runGateway(t, { dataDir });
+		const monitor = await first.monitor();
+		for (const id of ["dev-1-000001", "dev-1-000002"]) {
+			(await first.device({ "Device-Id": id })).send(reportWithVolume(1, id));
+			await monitor.change("identified");
+		}
+		await first.gateway.close();
+		const path = join(dataDir, "devices", "dev-1-000001.json");
+		const content = await readFile(path, "utf8");
+		await writeFile(path, content.replace(/"lastSeenAt": \d+/, '"lastSeenAt": 8640000000000001'));
+		const second = await runGateway(t, { dataDir });
+		const { snapshot } = await second.monitor();
+		assert.deepEqual(
+			snapshot.sessions.map(({ deviceId }) => deviceId),
+			["dev-1-000002"],
+		);
+		assert.equal((await ask(second, "")).status, 200);
 	});
 
 	test("costs no more than itself where its file is damaged", async (t) => {
@@ -298,5 +331,64 @@ describe("/api/devices", () => {
 		assert.equal((await monitor.ask({ type: "boot_device", targetId })).code, "unknown_target");
 		await gateway.gateway.close();
 		for (const folder of ["devices", "updates"]) assert.deepEqual(await readdir(join(dataDir, folder)), []);
+	});
+
+	test("does not forget a device whose files cannot be removed: 507, and it is there after a restart", async (t) => {
+		for (const folder of ["devices", "updates"]) {
+			const dataDir = await temporaryDirectory(t);
+			let isReadOnly = false;
+			const rm: typeof disk.rm = async (path, options) => {
+				const isMeant = isReadOnly && String(path).includes(join(dataDir, folder));
+				if (isMeant) throw Object.assign(new Error("read-only"), { code: "EROFS" });
+				await disk.rm(path, options);
+			};
+			const gateway = await runGateway(t, { dataDir, disk: { ...disk, rm } });
+			const monitor = await gateway.monitor();
+			const { device } = await gateway.namedDevice(monitor);
+			device.send({ type: "ota_error", reason: "x" });
+			device.socket.close();
+			await monitor.change("disconnected");
+			isReadOnly = true;
+			const refused = await ask(gateway, "/dev-1-a1b2c3", "DELETE");
+			assert.deepEqual([refused.status, /disk and stays/.test(refused.json.detail)], [507, true]);
+			assert.equal((await ask(gateway, "/dev-1-a1b2c3")).json.updates.length, 1);
+			isReadOnly = false;
+			await gateway.gateway.close();
+			const again = await runGateway(t, { dataDir });
+			assert.equal((await ask(again, "/dev-1-a1b2c3")).json.updates[0].reason, "x");
+			assert.equal((await ask(again, "/dev-1-a1b2c3", "DELETE")).status, 204);
+		}
+	});
+});
+
+describe("a disk that cannot be written", () => {
+	test("is told by readyz until everything is there, and a device that was first seen meanwhile is", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		let code: string | undefined;
+		const open: typeof disk.open = async (path, flags, mode) => {
+			if (code !== undefined && flags === "wx") throw Object.assign(new Error(code), { code });
+			return disk.open(path, flags, mode);
+		};
+		const gateway = await runGateway(t, { dataDir, disk: { ...disk, open } });
+		const readyz = async () => {
+			const response = await fetch(`${gateway.url}/readyz`);
+			return { status: response.status, text: await response.text() };
+		};
+		assert.equal((await readyz()).status, 200);
+		for (const [id, each] of [
+			["dev-1-000001", "ENOSPC"],
+			["dev-1-000002", "EMFILE"],
+		] as const) {
+			code = each;
+			const monitor = await gateway.monitor();
+			(await gateway.device({ "Device-Id": id })).send(reportWithVolume(1, id));
+			await monitor.change("identified");
+			while ((await readyz()).status === 200) await new Promise((resolve) => setTimeout(resolve, 20));
+			assert.match((await readyz()).text, new RegExp(`cannot be written \\(${each}\\)`));
+			code = undefined;
+			while ((await readyz()).status !== 200) await new Promise((resolve) => setTimeout(resolve, 20));
+			const path = join(dataDir, "devices", `${id}.json`);
+			assert.equal(JSON.parse(await readFile(path, "utf8")).firmwareVersion, "1.2.3");
+		}
 	});
 });

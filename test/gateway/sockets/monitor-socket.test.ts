@@ -1,10 +1,20 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
 import type { CreateFirmwareRoom } from "../../../gateway/firmware/room.js";
 import type { Updates } from "../../../gateway/sessions/updates.js";
+import { socketLimits } from "../../../gateway/sockets/limits.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { sampleReport } from "../../../scripts/fixtures/sample-report.js";
-import { type Client, reportWithVolume, runGateway, withoutFirmware } from "../running.js";
+import {
+	bearer,
+	type Client,
+	type Frame,
+	monitorToken,
+	reportWithVolume,
+	runGateway,
+	wholeFleetAtOnce,
+	withoutFirmware,
+} from "../running.js";
 
 /** A firmware room whose updates are these, and nothing else. */
 function firmwareWith(updates: Partial<Updates>): CreateFirmwareRoom {
@@ -313,6 +323,44 @@ describe("a monitor's message", () => {
 	});
 });
 
+test("a monitor that goes on after many refusals is closed with 1008, and no other is", {
+	timeout: 20_000,
+}, async (t) => {
+	const gateway = await runGateway(t, { now: () => 0 });
+	const [monitor, other] = [await gateway.monitor(), await gateway.monitor()];
+	const { commandBurst, refusalBurst } = socketLimits;
+	for (let count = 0; count < commandBurst + refusalBurst + 10; count += 1) monitor.send("x");
+	assert.deepEqual(await monitor.closed, { code: 1008, reason: "too many messages" });
+	assert.equal((await other.ask("x")).code, "invalid_json");
+});
+
+describe("ping and pong frames", () => {
+	for (const kind of ["ping", "pong"] as const)
+		test(`are counted: ${kind}s past 100 at once close the socket`, { timeout: 20_000 }, async (t) => {
+			const gateway = await runGateway(t, { now: () => 0 });
+			for (const { socket, closed } of [await gateway.device(), await gateway.monitor()]) {
+				for (let count = 0; count < 2 * socketLimits.controlFrameBurst; count += 1) socket[kind]();
+				const { code, reason } = await closed;
+				// A client that is sending pings may see its connection end before it reads the close frame.
+				if (kind === "pong") assert.deepEqual([code, reason], [1008, "too many ping or pong frames"]);
+			}
+		});
+
+	test("that are few close nothing", async (t) => {
+		const gateway = await runGateway(t, { now: () => 0 });
+		const monitor = await gateway.monitor();
+		for (let count = 0; count < socketLimits.controlFrameBurst; count += 1) monitor.socket.pong();
+		assert.equal((await monitor.ask("x")).code, "invalid_json");
+	});
+
+	test("nor may a message come in many fragments", async (t) => {
+		const gateway = await runGateway(t);
+		const device = await gateway.device();
+		for (let count = 0; count < 300; count += 1) device.socket.send("", { fin: false });
+		assert.equal((await device.closed).code, 1008);
+	});
+});
+
 test("a monitor that asks too much takes part in the end of its connection", async (t) => {
 	const { log, ended } = watched();
 	const limits = { commandBurst: 1, commandsASecond: 1, closeTimeoutMs: 200 };
@@ -416,21 +464,88 @@ describe("a monitor that reads too slowly", () => {
 		device.send({ type: "ota_complete" });
 		await fast.until(({ message }) => JSON.stringify(message) === '{"type":"ota_complete"}');
 	});
+});
 
-	test("is not one because the snapshot is large", async (t) => {
-		const gateway = await runGateway(t, {
-			limits: { slowMonitorBytes: 100_000, stuckMonitorBytes: 500_000 },
-		});
+describe("the snapshot of a fleet that reports much", () => {
+	/** 300 devices, each with about 5 KB of state: six frames. */
+	async function largeFleet(t: TestContext) {
+		const gateway = await runGateway(t, wholeFleetAtOnce);
 		const watching = await gateway.monitor();
-		for (let i = 0; i < 120; i += 1) {
-			const device = await gateway.device({ "Device-Id": `dev-1-${i}` });
-			device.send(JSON.stringify(reportWithVolume(1, `dev-1-${i}`)).padEnd(64_000));
+		const ids = Array.from({ length: 300 }, (_, index) => `dev-1-${index}`);
+		for (const id of ids) {
+			const device = await gateway.device({ "Device-Id": id });
+			device.send({ ...reportWithVolume(1, id), extra: "x".repeat(4000) });
 			await watching.until(({ reason }) => reason === "identified");
 		}
-		const monitor = await gateway.open("/monitor", {
-			headers: { Authorization: `Bearer ${gateway.gateway.tokens.monitor}` },
-		});
-		assert.equal((await monitor.next()).reason, "snapshot");
-		assert.equal(monitor.socket.readyState, monitor.socket.OPEN);
+		return { gateway, ids };
+	}
+
+	test("comes in several frames, the first of which is the snapshot, and tells of each session once", async (t) => {
+		const { gateway, ids } = await largeFleet(t);
+		await gateway.device();
+		const monitor = await gateway.open("/monitor", { headers: bearer(monitorToken) });
+		const frames: Frame[] = [];
+		while (frames.at(-1)?.remaining !== 0) {
+			const text = await monitor.nextText();
+			assert.ok(text.length < 300_000, `a frame of ${text.length} characters`);
+			frames.push(JSON.parse(text));
+		}
+		const reasons = frames.map(({ reason }) => reason);
+		assert.deepEqual([...new Set(reasons)], ["snapshot", "identified", "connected"]);
+		assert.ok(frames.length >= 6, reasons.join(" "));
+		const told = frames.flatMap(({ sessions }) => sessions.map(({ deviceId }) => deviceId));
+		assert.deepEqual(told, [...ids, null]);
+		const left = frames.map(({ remaining }) => remaining);
+		const following = frames.map(
+			(_, index) => frames.slice(index + 1).flatMap(({ sessions }) => sessions).length,
+		);
+		assert.deepEqual(left, following);
+	});
+
+	test("lets changes pass between its frames, and tells what holds when each of them is made", async (t) => {
+		const { gateway, ids } = await largeFleet(t);
+		const monitor = await gateway.monitor();
+		const last = ids.at(-1);
+		assert.equal(
+			monitor.snapshot.sessions.some(({ deviceId }) => deviceId === last),
+			false,
+		);
+		const [{ sessionId: targetId = "" } = {}] = monitor.snapshot.sessions;
+		monitor.send({ type: "boot_device", targetId: last });
+		monitor.send({ type: "boot_device", targetId });
+		const standing = new Map<unknown, boolean>();
+		let isComplete = false;
+		let booted = 0;
+		while (!isComplete || booted < 2) {
+			const { type, reason, sessions, remaining } = await monitor.next();
+			if (type !== "status_update") continue;
+			for (const { deviceId, connected } of sessions) standing.set(deviceId, connected);
+			isComplete ||= remaining === 0;
+			booted += reason === "boot" ? 1 : 0;
+		}
+		assert.equal(standing.get(last), false);
+	});
+});
+
+describe("what is kept of a report", () => {
+	const keptBy = async (t: TestContext, report: object) => {
+		const gateway = await runGateway(t);
+		const watching = await gateway.monitor();
+		const device = await gateway.device();
+		device.send(report);
+		await watching.until(({ type }) => type === "device_message");
+		const { snapshot } = await gateway.monitor();
+		return snapshot.sessions[0]?.state;
+	};
+	const report = sampleReport("DEV-1");
+
+	test("is all of it where the fields that no table names take at most 4 KB", async (t) => {
+		const newer = { ...report, health: { ...report.health, extra: "x".repeat(3500) }, more: [1, { a: 2 }] };
+		assert.deepEqual(await keptBy(t, newer), newer);
+	});
+
+	test("are the table's fields alone where others take more", async (t) => {
+		const health = { ...report.health, health: { health: "x".repeat(3000) } };
+		assert.deepEqual(await keptBy(t, { ...report, health, more: "y".repeat(50_000) }), report);
 	});
 });

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { type TestContext, test } from "node:test";
@@ -5,6 +6,7 @@ import { setImmediate } from "node:timers/promises";
 import { WebSocket, WebSocketServer } from "ws";
 import { socketLimits } from "../../../gateway/sockets/limits.js";
 import { createMonitor, type Monitor } from "../../../gateway/sockets/monitor.js";
+import { createTurns } from "../../../gateway/sockets/turns.js";
 import { onEnd } from "../../cleanup.js";
 
 /** A monitor as the gateway has it, and the client's end of its socket. */
@@ -22,7 +24,7 @@ async function connected(t: TestContext, batchMs?: number) {
 	const [request, stream, head] = await once(server, "upgrade");
 	const monitor = await new Promise<Monitor>((resolve) =>
 		sockets.handleUpgrade(request, stream, head, (socket) =>
-			resolve(createMonitor(socket, stream, socketLimits, batchMs)),
+			resolve(createMonitor({ socket, stream, limits: socketLimits, turn: createTurns(), batchMs })),
 		),
 	);
 	return { monitor, client };
@@ -61,4 +63,37 @@ test("a batch that has become large is sent before its time, and nothing of it i
 	}
 	await received;
 	monitor.close(1000, "done");
+});
+
+test("a snapshot goes on only as fast as it is read", { timeout: 30_000 }, async (t) => {
+	const { monitor, client } = await connected(t);
+	if (client.readyState !== client.OPEN) await once(client, "open");
+	client.pause();
+	// 64 MB: more than the kernel takes for a client that reads nothing.
+	const count = 256;
+	let asked = 0;
+	function* frames() {
+		while (asked < count) yield `${asked++} `.padEnd(256 * 1024, "x");
+	}
+	const texts: number[] = [];
+	const received = new Promise<void>((resolve) => {
+		client.on("message", (data) => {
+			texts.push(Number.parseInt(data.toString(), 10));
+			if (texts.length === count) resolve();
+		});
+	});
+	monitor.sendSnapshot(frames());
+	// Until the kernel takes no more.
+	for (let turns = 0, before = 0; turns < 500; turns = asked === before ? turns + 1 : 0) {
+		before = asked;
+		await setImmediate();
+	}
+	assert.ok(asked < count, "not all of it was made");
+	assert.ok(monitor.unread <= socketLimits.slowMonitorBytes, `${monitor.unread} bytes wait`);
+	client.resume();
+	await received;
+	assert.deepEqual(
+		texts,
+		Array.from({ length: count }, (_, index) => index),
+	);
 });

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { setImmediate } from "node:timers/promises";
-import { createBrake, Pacer } from "../../../gateway/sockets/rates.js";
+import { Pacer } from "../../../gateway/sockets/rates.js";
 
 /** A socket that notes what is done to it, and time that stands still. */
 function stage(t: TestContext) {
@@ -9,11 +8,6 @@ function stage(t: TestContext) {
 	const calls: string[] = [];
 	const socket = { pause: () => void calls.push("pause"), resume: () => void calls.push("resume") };
 	return { calls, socket };
-}
-
-function brake(t: TestContext) {
-	const { calls, socket } = stage(t);
-	return { calls, apply: createBrake(socket, 50, 5000) };
 }
 
 /** Ten at once, ten a second. */
@@ -24,28 +18,6 @@ function pacer(t: TestContext) {
 	const onTurn = (text: string) => void taken.push(text);
 	return { calls, taken, pacer: new Pacer(socket, rate, onTurn, () => calls.push("told")) };
 }
-
-test("a socket is not read for as long as its surplus would have taken", async (t) => {
-	const { calls, apply } = brake(t);
-	for (let count = 0; count < 100; count++) apply();
-	await setImmediate();
-	t.mock.timers.tick(1999);
-	assert.deepEqual(calls, ["pause"]);
-	t.mock.timers.tick(1);
-	assert.deepEqual(calls, ["pause", "resume"]);
-	apply();
-	await setImmediate();
-	t.mock.timers.tick(20);
-	assert.deepEqual(calls, ["pause", "resume", "pause", "resume"]);
-});
-
-test("the wait has an end, however large the surplus", async (t) => {
-	const { calls, apply } = brake(t);
-	for (let count = 0; count < 100_000; count++) apply();
-	await setImmediate();
-	t.mock.timers.tick(5000);
-	assert.deepEqual(calls, ["pause", "resume"]);
-});
 
 test("what comes too fast waits for its turn, in order, and its socket is not read until then", (t) => {
 	const { calls, taken, pacer: paced } = pacer(t);

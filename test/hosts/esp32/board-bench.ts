@@ -9,7 +9,7 @@ import { build, type Plugin } from "esbuild";
 import type { Host } from "../../../device/host.js";
 import { isRecord } from "../../../device/protocol/schema.js";
 import { projectFolder } from "../../../scripts/moddable-sdk.js";
-import { sdkStandIns } from "./sdk-stand-ins.js";
+import { natives, sdkStandIns } from "./sdk-stand-ins.js";
 
 /** What the stand-ins wrote down, and what they are to answer. */
 export class Bench {
@@ -28,6 +28,8 @@ export class Bench {
 	readonly stored = new Map<string, string | number>();
 	/** What HTTP requests were made with. */
 	readonly requests: object[] = [];
+	/** Bytes that a socket has received and nobody has read. */
+	readonly incoming: number[] = [];
 	/** Timers that were set. */
 	readonly timers: (() => void)[] = [];
 	readonly traced: string[] = [];
@@ -87,29 +89,36 @@ export async function load(file: string, bench: Bench): Promise<Readonly<Record<
 		plugins: [boardModules(file.split("/")[0] ?? "")],
 	});
 	const code = bundle.outputFiles[0]?.text ?? "";
-	const run = new Function("bench", "trace", `${code}\nreturn board;`);
+	const xs = `const natives = ${natives}; const native = (name) => natives[name]; const Native = () => Object;`;
+	const run = new Function("bench", "trace", `${xs}\n${code}\nreturn board;`);
 	const exports: unknown = run(bench, (text: string) => bench.traced.push(text));
 	if (!isRecord(exports)) throw new Error(`${file} exports nothing`);
 	return exports;
 }
 
+/** Names of modules that the hosts bring, the SDK's or their own. */
+const ours = /^((board|qemu|tls)\/|embedded:io\/socket\/tcp$)/;
+
 function boardModules(board: string): Plugin {
-	const manifests = ["esp32/common", "esp32/manifest", "esp32/touch/manifest", "moddable/tls/manifest"].map(
-		(name) => `${name}.json`,
-	);
+	const manifests = [
+		"esp32/common",
+		"esp32/manifest",
+		"esp32/tcp/manifest",
+		"esp32/touch/manifest",
+		"moddable/tls/manifest",
+	].map((name) => `${name}.json`);
 	if (board !== "esp32" && board !== "moddable") manifests.push(`${board}/manifest.json`);
 	const files = new Map<string, string>();
 	for (const manifest of manifests) {
 		const path = join(projectFolder, "hosts", manifest);
 		const { modules }: { modules: Record<string, unknown> } = JSON.parse(readFileSync(path, "utf8"));
 		for (const [name, file] of Object.entries(modules))
-			if (/^(board|qemu|tls)\//.test(name) && typeof file === "string")
-				files.set(name, join(dirname(path), `${file}.ts`));
+			if (ours.test(name) && typeof file === "string") files.set(name, join(dirname(path), `${file}.ts`));
 	}
 	return {
 		name: "board-modules",
 		setup({ onResolve, onLoad }) {
-			onResolve({ filter: /^(board|qemu|tls)\// }, ({ path }) => ({
+			onResolve({ filter: ours }, ({ path }) => ({
 				path: files.get(path) ?? `${path} is in no manifest`,
 			}));
 			onResolve({ filter: /^moddable\// }, ({ path }) => ({

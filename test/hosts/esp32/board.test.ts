@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Host } from "../../../device/host.js";
 import { models } from "../../../device/protocol/schema.js";
+import { settingsNamespace } from "../../../hosts/esp32/nvs-image.js";
 import { pins } from "../../../hosts/proto-1/pins.js";
 import { Bench, loadBoard } from "./board-bench.js";
 
@@ -43,6 +44,14 @@ describe("a board's parts", () => {
 		const strip = new device.peripheral.ledRing({});
 		assert.deepEqual(bench.calls, [`neopixel new {"pin":${pins.ledRing.pin},"length":12,"order":"GRB"}`]);
 		assert.equal(Reflect.get(strip, "brightness"), 255);
+	});
+
+	test("a frame of the ring is out before anything is written to flash", async () => {
+		const { bench, device } = await proto1();
+		const strip = new device.peripheral.ledRing({});
+		bench.forget();
+		strip.update();
+		assert.deepEqual(bench.calls, ["neopixel update", "timer delay 2"]);
 	});
 
 	test("the motor hums above hearing", async () => {
@@ -122,6 +131,7 @@ describe("what a board knows of itself", () => {
 			board_read_mac: (bytes: ArrayBuffer) => new Uint8Array(bytes).set([0x24, 0x0a, 0xc4, 0xa1, 0xb2, 0x0c]),
 			esp_get_idf_version: "v6.0",
 			board_firmware_version: "1.4.0",
+			board_firmware_build_time: 1_767_225_600,
 			esp_clk_cpu_freq: 240_000_000,
 			board_flash_bytes: 16 * 1024 * 1024,
 			board_psram_bytes: 8 * 1024 * 1024,
@@ -134,6 +144,7 @@ describe("what a board knows of itself", () => {
 		assert.equal(system.macAddress, "24:0a:c4:a1:b2:0c");
 		assert.equal(system.idfVersion, "v6.0");
 		assert.equal(system.firmwareVersion, "1.4.0");
+		assert.equal(system.buildTime, 1_767_225_600);
 		assert.equal(system.cpuFrequencyMHz, 240);
 		assert.equal(system.flashSizeMB, 16);
 		assert.equal(system.psramSizeMB, 8);
@@ -143,6 +154,8 @@ describe("what a board knows of itself", () => {
 		assert.equal(system.minFreeHeapBytes, 7_900_000);
 		system.setTime(1_790_000_000);
 		assert.ok(bench.calls.includes("time set 1790000000"));
+		system.print("a line\n");
+		assert.equal(bench.calls.at(-1), 'mc/ffi board_print "a line\\n"');
 		system.restart();
 		assert.equal(bench.calls.at(-1), "mc/ffi esp_restart");
 	});
@@ -184,11 +197,11 @@ describe("settings", () => {
 		assert.equal(new device.storage.settings({}).read("volume"), undefined);
 	});
 
-	test("lie in a namespace that NVS takes", async () => {
+	test("lie in the namespace that flashing writes them to", async () => {
 		const { bench, device } = await proto1();
 		new device.storage.settings({});
 		const [, path = ""] = /"path":"(\w+)"/.exec(bench.calls[0] ?? "") ?? [];
-		assert.ok(path.length > 0 && path.length <= 15);
+		assert.equal(path, settingsNamespace);
 	});
 });
 
@@ -252,7 +265,8 @@ describe("the question for the time", () => {
 	async function ask() {
 		const { bench, device } = await proto1();
 		const heard: (number | undefined)[] = [];
-		const query = () => new device.network.time({ onTime: (seconds) => heard.push(seconds) });
+		const query = (server?: string) =>
+			new device.network.time({ server, onTime: (seconds) => heard.push(seconds) });
 		const answer = (message: number, value?: number) => {
 			const sntp = bench.made.get("sntp")?.at(-1);
 			assert.ok(typeof sntp === "object" && sntp !== null);
@@ -296,11 +310,10 @@ describe("the question for the time", () => {
 		assert.equal(bench.calls.filter((call) => call === "sntp close").length, 1);
 	});
 
-	test("goes to the server of the command line", async () => {
+	test("goes to the server that is given", async () => {
 		const { bench, query } = await ask();
 		query();
-		bench.config.sntp = "time.example";
-		query();
+		query("time.example");
 		assert.deepEqual(bench.calls, ['sntp new {"host":"pool.ntp.org"}', 'sntp new {"host":"time.example"}']);
 	});
 });

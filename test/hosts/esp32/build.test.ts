@@ -72,6 +72,17 @@ function buildTests({ host, model, subclass, configuration }: Built): void {
 		assert.equal(drivers.includes("esp_psram"), host !== "qemu");
 	});
 
+	test("TCP is ours: nothing of the SDK's, which damages memory, comes into the image", () => {
+		const makefile = generated.read("makefile");
+		const objects: readonly string[] = makefile.match(/(?<=TMP_DIR\)\/)[\w-]+(?=\.c\.o\\)/g) ?? [];
+		assert.ok(objects.length > 20);
+		for (const own of ["tcp-binding", "tcp-connection", "tcp-port-esp32", "tcp-watcher"])
+			assert.ok(objects.includes(own), own);
+		for (const other of ["tcp", "listener"]) assert.ok(!objects.includes(other), other);
+		assert.doesNotMatch(makefile, /socket\/lwip\/(tcp|listener)/);
+		assert.match(makefile, /hosts\/esp32\/tcp\/tcp\.ts/);
+	});
+
 	test("every module passes the type checker, strictly, with the SDK's typings", () => {
 		if (sdk) assert.equal(checkTypes(sdk, generated), "");
 	});
@@ -80,3 +91,16 @@ function buildTests({ host, model, subclass, configuration }: Built): void {
 		if (sdk) assert.deepEqual(linkIntoRom(sdk, generated, subclass), []);
 	});
 }
+
+test("mcconfig alone compiles in what its command line gives, under the version that marks the image", {
+	skip: reason,
+}, () => {
+	if (!sdk) return;
+	const { output, read, remove } = generate(sdk, "dev-1", undefined, ["ssid=home", "token=t0p-s3cret"]);
+	after(remove);
+	assert.equal(output, "");
+	assert.match(read("mc.config.js"), /"ssid": "home",\n\t"token": "t0p-s3cret"/);
+	const versions = read(join("xsProj-esp32s3", "sdkconfig.mc")).match(/^CONFIG_APP_PROJECT_VER=.*$/gm);
+	// hosts/esp32/board-descriptor.c knows such a build by it.
+	assert.equal(versions?.at(-1), 'CONFIG_APP_PROJECT_VER="0.0.0-dev"');
+});

@@ -9,6 +9,7 @@ import { pins as dev1 } from "../../../hosts/dev-1/pins.js";
 import type { BoardPins } from "../../../hosts/esp32/pins.js";
 import { resetReasonName } from "../../../hosts/esp32/reset-reason.js";
 import { pins as proto1 } from "../../../hosts/proto-1/pins.js";
+import { flashBytes, partitions as virtualPartitions } from "../../../hosts/virtual/node/boot/partitions.js";
 import { readPartitions } from "../../../scripts/flash-image.js";
 
 const read = (path: string) => readFileSync(new URL(`../../../hosts/${path}`, import.meta.url), "utf8");
@@ -99,11 +100,70 @@ for (const [host, flashMB] of Object.entries(flashes))
 			assert.ok(end <= flashMB * 1024 * 1024);
 		});
 
-		test("keep two sectors of boot state, and settings", () => {
+		test("keep two sectors of boot state, settings twice, and 64 KB for a crash", () => {
 			assert.equal(named("ota")[0]?.size, 0x2000);
-			assert.ok((named("nvs")[0]?.size ?? 0) >= 0x3000);
+			const [nvs] = named("nvs");
+			assert.deepEqual([nvs?.name, nvs?.size], ["nvs", 0x10000], "nvs_flash_init opens the one of that name");
+			assert.equal(named("coredump")[0]?.size, 0x10000);
 		});
 	});
+
+describe("the boards' partitions", () => {
+	const csv = read("esp32/sdkconfig/partitions.csv");
+	const all = readPartitions(csv);
+	const named = (name: string) => all.find((partition) => partition.name === name);
+
+	test("are fixed for good: boards in the field have these", () => {
+		assert.deepEqual(
+			all.map(({ name, type, subtype, offset, size }) => [name, type, subtype, offset, size]),
+			[
+				["otadata", "data", "ota", 0x9000, 0x2000],
+				["phy_init", "data", "phy", 0xb000, 0x1000],
+				["nvs", "data", "nvs", 0x10000, 0x10000],
+				["ota_0", "app", "ota_0", 0x20000, 0x700000],
+				["ota_1", "app", "ota_1", 0x720000, 0x700000],
+				["coredump", "data", "coredump", 0xe20000, 0x10000],
+				["nvs_keys", "data", "nvs_keys", 0xe30000, 0x1000],
+				["nvs_secure", "data", "nvs", 0xe31000, 0xf000],
+				["sounds", "data", "littlefs", 0xe40000, 0x1c0000],
+			],
+		);
+	});
+
+	test("have room for an encrypted NVS: a sector of keys, and three pages or more", () => {
+		assert.ok((named("nvs_keys")?.size ?? 0) >= 0x1000);
+		assert.ok((named("nvs_secure")?.size ?? 0) >= 0x3000);
+	});
+
+	test("can hold a crash and keys on a chip with flash encryption, where ESP-IDF wants them marked", () => {
+		const marked = csv.split("\n").filter((line) => /^\w.*,\s*encrypted$/.test(line));
+		assert.deepEqual(
+			marked.map((line) => line.split(",")[0]),
+			["coredump", "nvs_keys"],
+		);
+	});
+
+	test("are in the order of a virtual device's, and QEMU's are the first of them", () => {
+		const names = all.map(({ name }) => name);
+		assert.deepEqual(Object.keys(virtualPartitions), names);
+		const inQemu = readPartitions(read("qemu/sdkconfig/partitions.csv")).map(({ name }) => name);
+		assert.deepEqual(inQemu, names.slice(0, inQemu.length));
+	});
+});
+
+describe("a virtual device's partitions", () => {
+	test("are whole sectors, do not overlap, and fill the flash; its slots are of the same size", () => {
+		let end = 0x9000;
+		for (const [name, { offset, byteLength }] of Object.entries(virtualPartitions)) {
+			assert.ok(offset >= end, name);
+			assert.equal((offset | byteLength) % 0x1000, 0, name);
+			end = offset + byteLength;
+		}
+		assert.equal(end, flashBytes);
+		assert.equal(virtualPartitions.ota_0.byteLength, virtualPartitions.ota_1.byteLength);
+		assert.equal(virtualPartitions.nvs.byteLength, 0x10000);
+	});
+});
 
 function settingsOf(host: string): ReadonlyMap<string, string> {
 	return new Map(
@@ -154,14 +214,47 @@ for (const host of Object.keys(flashes))
 				assert.match(known, new RegExp(`^\\s*(menu)?config ${name}\\s*$`, "m"), name);
 		});
 
+		test("give the TCP socket what it stands on", () => {
+			const header = read("esp32/tcp/tcp-watcher.h");
+			const connections = Number(/#define TCP_SLOTS (\d+)/.exec(header)?.[1]);
+			// One more is the watcher's own.
+			assert.ok(Number(settings.get("LWIP_MAX_SOCKETS")) >= connections + 1);
+			assert.equal(settings.get("LWIP_SO_RCVBUF"), "y", "counts the bytes that can be read");
+			assert.equal(settings.get("LWIP_NETIF_LOOPBACK"), "y", "carries the datagram that ends select()");
+			assert.ok(
+				Number(settings.get("LWIP_TCP_RECVMBOX_SIZE")) >= 12,
+				"two windows of 8,192 bytes in segments",
+			);
+		});
+
 		test("take the version from here, and the committed one says that nobody gave it", () => {
 			assert.equal(settings.get("APP_PROJECT_VER_FROM_CONFIG"), "y");
 			assert.equal(settings.get("APP_PROJECT_VER"), '"0.0.0-dev"');
 		});
 	});
 
+describe("the SDK's settings for every host", () => {
+	const { defines } = JSON.parse(read("esp32/common.json"));
+
+	test("have room for what interrupts post while a turn lasts: the SDK's ten would be full, and a button dead", () => {
+		assert.equal(defines.task.queueLength, 64);
+	});
+
+	test("have XS call our report before it restarts the chip", () => assert.equal(defines.xs.abortHook, 1));
+});
+
 describe("ESP-IDF's settings for the boards alone", () => {
 	const settings = settingsOf("esp32");
+
+	test("have an interrupt stack that does not overflow", () => {
+		assert.ok(Number(settings.get("FREERTOS_ISR_STACKSIZE")) >= 4096);
+	});
+
+	test("let the ring's interrupt run from RAM, but never while flash is written: it calls the SDK's encoder there", () => {
+		assert.equal(settings.get("RMT_TX_ISR_HANDLER_IN_IRAM"), "y");
+		assert.equal(settings.get("RMT_ENCODER_FUNC_IN_IRAM"), "y");
+		assert.equal(settings.get("RMT_TX_ISR_CACHE_SAFE"), "n");
+	});
 
 	test("take 60 KB/s at 50 ms with one lost segment in the window", () => {
 		const onTheWay = 60_000 * 0.05;

@@ -4,12 +4,11 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { buildBoard, flashBoard, writeSdkconfig } from "../../../scripts/board-build.js";
+import { buildBoard, writeSdkconfig } from "../../../scripts/board-build.js";
 import { choosePort, findPorts, missingIdf } from "../../../scripts/board-tools.js";
 import { ArgumentProblems } from "../../../scripts/build-command.js";
 import { readArguments } from "../../../scripts/flash-arguments.js";
 import { type ModdableSdk, projectFolder } from "../../../scripts/moddable-sdk.js";
-import { RedactingPrinter } from "../../../scripts/redacting-printer.js";
 
 const work = mkdtempSync(join(tmpdir(), "flash-"));
 after(() => rmSync(work, { recursive: true, force: true }));
@@ -41,32 +40,38 @@ function withWords(...others: string[]): string[] {
 }
 
 describe("what npm run flash is told", () => {
-	test("becomes settings of the image", () => {
+	test("becomes the board's settings", () => {
 		const { model, settings, port } = readArguments({ words: complete, findToken });
 		assert.equal(model, "DEV-1");
-		assert.deepEqual(settings, complete.slice(1));
+		assert.deepEqual(settings, {
+			ssid: "home",
+			password: "correct horse",
+			gateway: "ws://192.168.1.20:8080/device",
+			token: "t0p-s3cret",
+		});
 		assert.equal(port, undefined);
 	});
 
-	test("has two secrets", () => {
-		assert.deepEqual(readArguments({ words: complete, findToken }).secrets, ["correct horse", "t0p-s3cret"]);
+	test("leaves the board's settings alone where it is told to keep them, and then takes no others", () => {
+		const kept = { model: "PROTO-1", settings: undefined, port: "/dev/ttyACM0" };
+		assert.deepEqual(readArguments({ words: ["proto-1", "keep", "port=/dev/ttyACM0"], findToken }), kept);
+		assert.match(problemsOf(["dev-1", "keep", "ssid=home"]).join(), /say it without others/);
+		assert.match(problemsOf(["dev-1"]).join(), /ssid=… is missing/);
 	});
 
 	test("needs no token where one is found", () => {
 		const words = complete.filter((word) => !word.startsWith("token="));
-		const { settings, secrets } = readArguments({ words, findToken: () => "found" });
-		assert.ok(settings.includes("token=found"));
-		assert.ok(secrets.includes("found"));
+		assert.equal(readArguments({ words, findToken: () => "found" }).settings?.token, "found");
 	});
 
 	test("knows an open network by its empty password", () => {
 		const { settings } = readArguments({ words: withWords("password="), findToken });
-		assert.ok(!settings.some((setting) => setting.startsWith("password")));
+		assert.ok(settings && !("password" in settings));
 	});
 
 	test("keeps an equals sign in a value", () => {
 		const { settings } = readArguments({ words: withWords("password=a=b=c=d="), findToken });
-		assert.ok(settings.includes("password=a=b=c=d="));
+		assert.equal(settings?.password, "a=b=c=d=");
 	});
 
 	test("says everything that is missing at once", () => {
@@ -190,14 +195,14 @@ describe("building for a board", posix, () => {
 	const outputFolder = join(work, "out");
 	const onOutput = () => {};
 
-	test("hands the settings and a sdkconfig of that version to mcconfig", async () => {
+	test("hands a sdkconfig of that version to mcconfig", async () => {
 		const { sdk, calls } = pretendSdk(imageOf("DEV-1", "1.2.3"));
 		const options = { sdk, model: "DEV-1", version: "1.2.3", outputFolder, onOutput } as const;
-		const image = await buildBoard({ ...options, settings: ["ssid=home"] });
+		const image = await buildBoard(options);
 		assert.ok(existsSync(image));
 		assert.match(
 			calls(),
-			/-m -p esp32:\.\/hosts\/dev-1 -t build -o \S+ ssid=home SDKCONFIGPATH=\S+sdkconfig\n/,
+			/-m -p esp32:\.\/hosts\/dev-1 -t build -o \S+ manifest\.json SDKCONFIGPATH=\S+sdkconfig\n/,
 		);
 		const sdkconfig = readFileSync(join(outputFolder, "sdkconfig", "sdkconfig.defaults"), "utf8");
 		assert.deepEqual(sdkconfig.match(/^CONFIG_APP_PROJECT_VER=.*$/gm), ['CONFIG_APP_PROJECT_VER="1.2.3"']);
@@ -230,39 +235,11 @@ describe("building for a board", posix, () => {
 		const options = { sdk, model: "DEV-1", version: "1.2.3", outputFolder, onOutput } as const;
 		await assert.rejects(buildBoard(options), /lacks the firmware's descriptor/);
 	});
-
-	test("writing it says nothing secret to mcconfig", async () => {
-		const { sdk, calls } = pretendSdk(undefined);
-		await flashBoard({ sdk, model: "DEV-1", outputFolder, onOutput });
-		assert.match(calls(), /^-m -p esp32:\.\/hosts\/dev-1 -t deploy -o \S+ SDKCONFIGPATH=\S+\n$/);
-	});
 });
 
 describe("a version", () => {
 	test("that the image cannot hold, or that would break the sdkconfig, is refused", () => {
 		for (const version of ["", "1".repeat(32), "1.0.0 beta", '1"', "1=2"])
 			assert.throws(() => writeSdkconfig(version, join(work, "refused")), /the version must be/);
-	});
-});
-
-describe("what a tool prints", () => {
-	function printed(secrets: string[], ...pieces: string[]): string[] {
-		const lines: string[] = [];
-		const printer = new RedactingPrinter({ secrets, print: (line) => lines.push(line) });
-		for (const piece of pieces) printer.write(piece);
-		printer.end();
-		return lines;
-	}
-
-	test("comes line by line, the last one too", () => {
-		assert.deepEqual(printed([], "a\nb", "c\n\nd"), ["a", "bc", "", "d"]);
-	});
-
-	test("shows no secret, even where it comes in two pieces or twice", () => {
-		assert.deepEqual(printed(["hush"], "x hu", "sh y hush\nhush"), ["x ••• y •••", "•••"]);
-	});
-
-	test("shows no rest of a secret that holds another", () => {
-		assert.deepEqual(printed(["abc", "abcdef"], "token=abcdef"), ["token=•••"]);
 	});
 });

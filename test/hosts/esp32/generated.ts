@@ -30,15 +30,31 @@ export interface Generated {
 	remove(): void;
 }
 
-/** @param host folder under hosts/ */
-export function generate(sdk: ModdableSdk, host: string, version: string): Generated {
+/**
+ * @param host folder under hosts/
+ * @param version undefined: as mcconfig alone has it
+ * @param settings `key=value`, for mcconfig's command line
+ */
+export function generate(
+	sdk: ModdableSdk,
+	host: string,
+	version: string | undefined,
+	settings: readonly string[] = [],
+): Generated {
 	const output = mkdtempSync(join(tmpdir(), "board-"));
-	const { IDF_PATH: _, ...environment } = sdk.environment;
-	const made = spawnSync(join(sdk.tools, "mcconfig"), ["-p", boardPlatform(host), "-o", output], {
-		cwd: projectFolder,
-		env: { ...environment, SDKCONFIGPATH: writeSdkconfig(version, join(output, "sdkconfig"), host) },
-		encoding: "utf8",
-	});
+	const { IDF_PATH: _idf, SDKCONFIGPATH: _sdkconfig, ...environment } = sdk.environment;
+	const made = spawnSync(
+		join(sdk.tools, "mcconfig"),
+		["-p", boardPlatform(host), "-o", output, ...settings],
+		{
+			cwd: projectFolder,
+			env: {
+				...environment,
+				...(version && { SDKCONFIGPATH: writeSdkconfig(version, join(output, "sdkconfig"), host) }),
+			},
+			encoding: "utf8",
+		},
+	);
 	const folder = join(output, "tmp", "esp32", host, "release", "device");
 	return {
 		folder,

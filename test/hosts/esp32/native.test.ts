@@ -15,6 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { readDescriptor } from "../../../scripts/board-build.js";
+import { packageVersion } from "../../../scripts/build-command.js";
 import { projectFolder } from "../../../scripts/moddable-sdk.js";
 import { sdkOrReason } from "./generated.js";
 
@@ -48,6 +49,17 @@ const common = `
 #define CONFIG_IDF_TARGET_ARCH_XTENSA 1
 #define CONFIG_MMU_PAGE_SIZE 0x10000
 #define CONFIG_FREERTOS_HZ 1000
+#define CONFIG_FREERTOS_MAX_TASK_NAME_LEN 16
+#define CONFIG_FREERTOS_NUMBER_OF_CORES 2
+#define CONFIG_FREERTOS_TASK_NOTIFICATION_ARRAY_ENTRIES 1
+#define CONFIG_LWIP_DHCP_COARSE_TIMER_SECS 1
+#define CONFIG_LWIP_IPV4 1
+#define CONFIG_LWIP_IPV6 1
+#define CONFIG_LWIP_IPV6_NUM_ADDRESSES 3
+#define CONFIG_LWIP_MAX_SOCKETS 8
+#define CONFIG_LWIP_NETIF_LOOPBACK 1
+#define CONFIG_LWIP_SO_RCVBUF 1
+#define CONFIG_LWIP_TCP_OVERSIZE_MSS 1
 #define CONFIG_APP_RETRIEVE_LEN_ELF_SHA 16
 #define CONFIG_APP_PROJECT_VER "1.20.3-rc.1"
 `;
@@ -55,6 +67,19 @@ for (const [subclass, settings] of Object.entries(chips)) {
 	mkdirSync(join(work, subclass));
 	writeFileSync(join(work, subclass, "sdkconfig.h"), settings + common);
 }
+// Of the chip's own C library, as far as lwIP's types ask; a computer's has it elsewhere.
+mkdirSync(join(work, "machine"));
+writeFileSync(
+	join(work, "machine", "endian.h"),
+	[
+		"#define _LITTLE_ENDIAN 1234",
+		"#define _BYTE_ORDER _LITTLE_ENDIAN",
+		"#define LITTLE_ENDIAN 1234",
+		"#define BIG_ENDIAN 4321",
+		"#define BYTE_ORDER LITTLE_ENDIAN",
+		"",
+	].join("\n"),
+);
 writeFileSync(join(work, "mc.defines.h"), '#define MODDEF_FIRMWARE_MODEL "PROTO-1"\n');
 
 function compile(subclass: Subclass, ...words: string[]): string {
@@ -64,9 +89,13 @@ function compile(subclass: Subclass, ...words: string[]): string {
 }
 
 describe("the descriptor", { skip: compiler ? undefined : "no C compiler" }, () => {
-	/** Its 64 bytes, as a compiler lays them out. */
-	function descriptor(): Buffer {
-		const program = join(work, "descriptor");
+	const builtAt = Date.UTC(2026, 0, 1) / 1000;
+
+	/** Its 64 bytes, as a compiler lays them out, and what the firmware says of itself. */
+	function descriptor({ version = "1.20.3-rc.1", buildTime = builtAt } = {}): Buffer {
+		const folder = mkdtempSync(join(work, "descriptor-"));
+		writeFileSync(join(folder, "sdkconfig.h"), `#define CONFIG_APP_PROJECT_VER "${version}"\n`);
+		const program = join(folder, "descriptor");
 		writeFileSync(
 			`${program}.c`,
 			`#include <stdio.h>
@@ -76,29 +105,51 @@ int main(void)
 	fwrite(&firmware_descriptor, sizeof firmware_descriptor, 1, stdout);
 	fputs(board_firmware_model(), stdout);
 	fputs(board_firmware_version(), stdout);
+	printf("%lu", (unsigned long)board_firmware_build_time());
 	return 0;
 }
 `,
 		);
-		assert.equal(compile("esp32s3", "-I", source, "-o", program, `${program}.c`), "");
+		process.env.SOURCE_DATE_EPOCH = String(buildTime);
+		assert.equal(compile("esp32s3", "-iquote", folder, "-I", source, "-o", program, `${program}.c`), "");
+		delete process.env.SOURCE_DATE_EPOCH;
 		return spawnSync(program).stdout;
 	}
 
-	test("is 64 bytes: DAG1, its size, model, version, and zeros", () => {
+	test("is 64 bytes: DAG1, its size, model, version, no flag, and when it was built", () => {
 		const bytes = descriptor().subarray(0, 64);
 		assert.equal(bytes.readUInt32LE(0), 0x31474144);
 		assert.equal(bytes.readUInt32LE(4), 64);
 		assert.equal(bytes.toString("latin1", 8, 24), "PROTO-1".padEnd(16, "\0"));
 		assert.equal(bytes.toString("latin1", 24, 56), "1.20.3-rc.1".padEnd(32, "\0"));
-		assert.deepEqual(bytes.subarray(56), Buffer.alloc(8));
+		assert.deepEqual(bytes.subarray(56, 60), Buffer.alloc(4));
+		assert.equal(bytes.readUInt32LE(60), builtAt);
 	});
 
 	test("is what the firmware says of itself, and what the build reads back from an image", () => {
 		const bytes = descriptor();
-		assert.equal(bytes.toString("latin1", 64), "PROTO-11.20.3-rc.1");
+		assert.equal(bytes.toString("latin1", 64), `PROTO-11.20.3-rc.1${builtAt}`);
 		const image = join(work, "image.bin");
 		writeFileSync(image, Buffer.concat([Buffer.alloc(0x120), bytes.subarray(0, 64), Buffer.alloc(4096)]));
 		assert.deepEqual(readDescriptor(image), { model: "PROTO-1", version: "1.20.3-rc.1" });
+	});
+
+	test("has every month right, leap days, and the last second of a day", () => {
+		const days = Array.from({ length: 12 }, (_, month) => Date.UTC(2026, month, 10, 9, 5, 7));
+		const others = [Date.UTC(2028, 1, 29), Date.UTC(2028, 2, 1), Date.UTC(2027, 11, 31, 23, 59, 59)];
+		for (const time of [...days, ...others])
+			assert.equal(
+				descriptor({ buildTime: time / 1000 }).readUInt32LE(60) * 1000,
+				time,
+				new Date(time).toISOString(),
+			);
+	});
+
+	test("of a build by mcconfig alone says that settings may be compiled in; the project's commands make no such build", () => {
+		const committed = readFileSync(join(source, "sdkconfig", "sdkconfig.defaults"), "utf8");
+		const [, byHand = ""] = /^CONFIG_APP_PROJECT_VER="(.*)"$/m.exec(committed) ?? [];
+		assert.equal(descriptor({ version: byHand }).readUInt32LE(56), 1);
+		assert.equal(descriptor({ version: packageVersion() }).readUInt32LE(56), 0);
 	});
 
 	test("refuses to compile with a version that does not fit", () => {
@@ -116,15 +167,25 @@ describe("every C file for a chip", { skip: withoutHeaders() }, () => {
 	const files = readdirSync(source, { recursive: true, encoding: "utf8" }).filter((file) =>
 		file.endsWith(".c"),
 	);
-	const target = ["-fsyntax-only", "-D__XTENSA__", "-DESP_PLATFORM"];
-	const own = ["-I", join(source, "idf"), "-I", join(source, "touch", "idf")];
+	// lwIP defines ssize_t itself where it sees no SSIZE_MAX.
+	const target = [
+		"-include",
+		"limits.h",
+		"-fsyntax-only",
+		"-D__XTENSA__",
+		"-DESP_PLATFORM",
+		"-Dasm=__asm__",
+		"-D_XOPEN_SOURCE=700",
+		"-DNFDBITS=__NFDBITS",
+	];
+	const own = ["idf", "tcp", join("touch", "idf")].flatMap((folder) => ["-I", join(source, folder)]);
 
 	// QEMU's ESP32 has no pad, and the chip's touch controller is of another kind.
 	for (const file of files)
 		for (const subclass of ["esp32s3", "esp32"] as const)
 			if (subclass === "esp32s3" || !file.startsWith("touch"))
 				test(`${file} compiles for ${subclass} without a warning against ESP-IDF's headers`, () => {
-					const words = [...target, ...own, ...headerFolders(subclass), join(source, file)];
+					const words = [...target, ...own, ...xsFor(file), ...headerFolders(subclass), join(source, file)];
 					assert.equal(compile(subclass, ...words), "");
 				});
 
@@ -141,6 +202,20 @@ esp_eth_phy_t *phy(void) { return mod_ethernet_get_phy(); }
 		assert.equal(compile("esp32", ...target, "-I", folder, ...headerFolders("esp32"), user), "");
 	});
 });
+
+/** For natives: XS's headers, and the identifiers that the SDK would collect from the file. */
+function xsFor(file: string): readonly string[] {
+	const { sdk } = sdkOrReason();
+	const text = readFileSync(join(source, file), "utf8");
+	if (!sdk || !text.includes('"mc.xs.h"')) return [];
+	const identifiers = new Set(text.match(/\bxsID_\w+/g) ?? []);
+	const folder = mkdtempSync(join(work, "xs-"));
+	const lines = [...identifiers].map((identifier, index) => `#define ${identifier} ${index + 1}\n`);
+	writeFileSync(join(folder, "mc.xs.h"), lines.join(""));
+	const folders = ["xs/includes", "xs/platforms/esp", "modules/io/common"];
+	const defines = ["-D__ets__=1", "-DESP32=1", '-DXSPLATFORM="xsPlatform.h"'];
+	return [...defines, "-I", folder, ...folders.flatMap((name) => ["-isystem", join(sdk.folder, name)])];
+}
 
 function withoutHeaders(): string | undefined {
 	if (!process.env.IDF_PATH) return "IDF_PATH is not set";

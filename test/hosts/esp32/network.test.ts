@@ -2,14 +2,14 @@
 
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
-import type { Host } from "../../../device/host.js";
+import type { Host, WebSocketClientOptions } from "../../../device/host.js";
 import { Bench, load, loadBoard } from "./board-bench.js";
 
 const tcp = "embedded:io/socket/tcp";
 const tls = "embedded:io/socket/tcp/tls";
 const httpClient = "embedded:network/http/client";
 const webSocketClient = "embedded:network/websocket/client";
-const pem = "-----BEGIN CERTIFICATE-----\nMAMCAQU=\n-----END CERTIFICATE-----\n";
+const certificate = "MAMCAQU=";
 const der = Uint8Array.of(0x30, 0x03, 0x02, 0x01, 0x05);
 
 async function board(): Promise<{ bench: Bench; device: Host }> {
@@ -36,20 +36,32 @@ function makeSocket(client: Readonly<Record<string, unknown>>, callbacks: object
 
 // Node before 25 lacks what XS has.
 before(() =>
-	Reflect.set(Uint8Array, "fromBase64", (text: string) => new Uint8Array(Buffer.from(text, "base64"))),
+	Reflect.set(Uint8Array, "fromBase64", (text: string) => {
+		if (!/^[\w+/]*=*$/.test(text)) throw new SyntaxError("invalid base64");
+		return new Uint8Array(Buffer.from(text, "base64"));
+	}),
 );
 
+/** The first line of an answer that accepts the upgrade. */
+const switching = Buffer.from("HTTP/1.1 101 Switching Protocols\r\n");
+
 describe("a WebSocket", () => {
-	function open(device: Host, part: "ws" | "wss"): void {
+	function open(
+		device: Host,
+		part: "ws" | "wss",
+		more: { certificate?: string; onRefused?: WebSocketClientOptions["onRefused"] } = {},
+	): void {
 		new device.network[part]({
 			host: "gateway:8080",
 			port: 8080,
 			path: "/device",
 			headers: [["Authorization", "Bearer token"]],
+			certificate: undefined,
 			dns: { io: device.network.dns },
 			onReadable: () => {},
 			onWritable: () => {},
 			onControl: () => {},
+			...more,
 			onClose: () => {},
 			onError: () => {},
 		});
@@ -77,6 +89,23 @@ describe("a WebSocket", () => {
 			assert.equal(Reflect.get(Object(bench.made.get(below)?.at(-1)), "format"), "number");
 		});
 
+	for (const [part, below] of [
+		["ws", tcp],
+		["wss", tls],
+	] as const)
+		test(`${part}: tells the owner with which status the upgrade was refused, before the SDK's client gives up`, async () => {
+			const { bench, device } = await board();
+			const heard: unknown[] = [];
+			open(device, part, { onRefused: (status, seconds) => heard.push(status, seconds) });
+			makeSocket(bench.optionsOf(webSocketClient), {
+				onReadable: () => heard.push("bytes"),
+				onError: () => heard.push("error"),
+			});
+			bench.incoming.push(...Buffer.from("HTTP/1.1 503 Busy\r\nRetry-After: 7\r\n\r\n{}"));
+			call(bench.optionsOf(below), "onReadable", bench.incoming.length);
+			assert.deepEqual(heard, [503, 7, "error"]);
+		});
+
 	test("what the SDK throws into TCP's callbacks is an error of the socket", async () => {
 		const { bench, device } = await board();
 		open(device, "ws");
@@ -89,7 +118,8 @@ describe("a WebSocket", () => {
 				errors += 1;
 			},
 		});
-		call(bench.optionsOf(tcp), "onReadable", 12);
+		bench.incoming.push(...switching);
+		call(bench.optionsOf(tcp), "onReadable", bench.incoming.length);
 		call(bench.optionsOf(tcp), "onError");
 		assert.equal(errors, 1);
 		assert.match(bench.traced.join(""), /bad frame/);
@@ -108,19 +138,60 @@ describe("a WebSocket", () => {
 			},
 		});
 		const { TCP, secure, host } = bench.optionsOf(tls);
-		assert.equal(Reflect.get(Object(Reflect.get(Object(TCP), "io")), "name"), "SafeTCP");
+		assert.equal(Reflect.get(Object(Reflect.get(Object(TCP), "io")), "name"), "TCP");
 		assert.deepEqual(secure, { cache: false });
 		assert.equal(host, "gateway");
-		call(bench.optionsOf(tls), "onReadable", 12);
+		bench.incoming.push(...switching);
+		call(bench.optionsOf(tls), "onReadable", bench.incoming.length);
 		assert.equal(errors, 1);
 	});
 
-	test("with TLS: trusts the certificate authority that was compiled in", async () => {
+	test("with TLS: trusts the certificate authority that is given", async () => {
 		const { bench, device } = await board();
-		bench.config.ca = Buffer.from(der).toString("base64");
-		open(device, "wss");
+		open(device, "wss", { certificate });
 		makeSocket(bench.optionsOf(webSocketClient));
 		assert.deepEqual(bench.optionsOf(tls).secure, { certificate: der, cache: false });
+	});
+});
+
+describe("the Wi-Fi station", () => {
+	const driver = "embedded:network/interface/wifi";
+
+	test("watches for reasons before the SDK's driver can hear of one, and its radio does not sleep", async () => {
+		const { bench, device } = await board();
+		new device.network.wifi({ onChanged: () => {} });
+		assert.deepEqual(
+			bench.calls.filter((text) => !text.startsWith("mc/ffi new")),
+			["mc/ffi board_wifi_watch", `${driver} new {}`, "mc/ffi esp_wifi_set_ps 0"],
+		);
+	});
+
+	test("tells a wrong password from an absent access point, by ESP-IDF's reasons", async () => {
+		const { bench, device } = await board();
+		const station = new device.network.wifi({ onChanged: () => {} });
+		const expected = { 15: "wrong_password", 202: "wrong_password", 204: "wrong_password" };
+		for (const reason of [0, 2, 8, 15, 200, 201, 202, 204, 205, 210, 211, 212]) {
+			bench.natives.board_wifi_reason = reason;
+			const absent = [201, 210, 211, 212].includes(reason) ? "no_access_point" : undefined;
+			assert.equal(
+				station.reason,
+				new Map(Object.entries(expected)).get(String(reason)) ?? absent,
+				String(reason),
+			);
+		}
+	});
+
+	test("forgets the last reason before each attempt", async () => {
+		const { bench, device } = await board();
+		const station = new device.network.wifi({ onChanged: () => {} });
+		bench.forget();
+		station.configure({ hostname: "dev-1-a1b2c3" });
+		station.connect({ SSID: "home", password: "secret" });
+		assert.deepEqual(bench.calls, [
+			`${driver} configure {"hostname":"dev-1-a1b2c3"}`,
+			"mc/ffi board_wifi_forget_reason",
+			`${driver} connect {"SSID":"home","password":"secret"}`,
+		]);
 	});
 });
 
@@ -138,10 +209,10 @@ describe("an HTTP client", () => {
 		new device.network.http(common(device));
 		const { host, port, socket } = bench.optionsOf(httpClient);
 		assert.deepEqual([host, port], ["gateway:8080", 8080]);
-		assert.equal(Reflect.get(Object(Reflect.get(Object(socket), "io")), "name"), "SafeTCP");
+		assert.equal(Reflect.get(Object(Reflect.get(Object(socket), "io")), "name"), "TCP");
 	});
 
-	test("with TLS: trusts the authority that is given, else the one compiled in, else nobody", async () => {
+	test("with TLS: trusts the authority that is given, else no one", async () => {
 		const { bench, device } = await board();
 		const secureWith = (certificate: string | undefined) => {
 			new device.network.https({ ...common(device), certificate });
@@ -150,24 +221,21 @@ describe("an HTTP client", () => {
 			return bench.optionsOf(tls).secure;
 		};
 		assert.deepEqual(secureWith(undefined), { cache: false });
-		bench.config.ca = Buffer.from(der).toString("base64");
-		assert.deepEqual(secureWith(undefined), { certificate: der, cache: false });
-		const given = new TextEncoder().encode(`DER of ${pem}`).buffer;
-		assert.deepEqual(secureWith(pem), { certificate: given, cache: false });
+		assert.deepEqual(secureWith(certificate), { certificate: der, cache: false });
 	});
 
 	test("with TLS: refuses a certificate that is none before it connects", async () => {
 		const { bench, device } = await board();
 		assert.throws(
-			() => new device.network.https({ ...common(device), certificate: "no PEM" }),
-			/no delimiter/,
+			() => new device.network.https({ ...common(device), certificate: "no base64" }),
+			SyntaxError,
 		);
 		assert.equal(bench.made.get(httpClient), undefined);
 	});
 
 	test("with TLS: what the SDK throws at a malformed answer is an error of the socket", async () => {
 		const { bench, device } = await board();
-		new device.network.https({ ...common(device), certificate: pem });
+		new device.network.https({ ...common(device), certificate });
 		let errors = 0;
 		makeSocket(bench.optionsOf(httpClient), {
 			onReadable: () => {

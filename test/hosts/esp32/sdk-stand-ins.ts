@@ -14,6 +14,9 @@ function recorder(module: string, methods: readonly string[], statics = ""): str
 }`;
 }
 
+/** A socket reads what the bench says has come in, a byte at a time. */
+const socketStatics = 'format = "buffer"; read() { return bench.incoming.shift(); }';
+
 export const sdkStandIns: ReadonlyMap<string, string> = new Map([
 	[
 		"embedded:io/digital",
@@ -34,16 +37,12 @@ export const sdkStandIns: ReadonlyMap<string, string> = new Map([
 			"readUint8(register) { return register === 0xfd ? 0x83 : 0x11; }",
 		),
 	],
-	["embedded:io/socket/tcp", recorder("embedded:io/socket/tcp", ["write", "close"], 'format = "buffer";')],
-	[
-		"embedded:io/socket/tcp/tls",
-		recorder("embedded:io/socket/tcp/tls", ["write", "close"], 'format = "buffer";'),
-	],
+	["embedded:io/socket/tcp/tls", recorder("embedded:io/socket/tcp/tls", ["write", "close"], socketStatics)],
 	[
 		"embedded:network/interface/ethernet",
 		recorder(
 			"embedded:network/interface/ethernet",
-			["connect", "disconnect", "close"],
+			["configure", "connect", "disconnect", "close"],
 			'connection = bench.answers.get("embedded:network/interface/ethernet connection") ?? 300; address = undefined;',
 		),
 	],
@@ -51,7 +50,10 @@ export const sdkStandIns: ReadonlyMap<string, string> = new Map([
 		"embedded:network/http/client",
 		recorder("embedded:network/http/client", ["close"], "request(options) { bench.requests.push(options); }"),
 	],
-	["embedded:network/interface/wifi", recorder("embedded:network/interface/wifi", ["connect", "close"])],
+	[
+		"embedded:network/interface/wifi",
+		recorder("embedded:network/interface/wifi", ["configure", "connect", "close"]),
+	],
 	["embedded:network/websocket/client", recorder("embedded:network/websocket/client", ["close"])],
 	["neopixel", recorder("neopixel", ["setPixel", "update", "close"], "brightness = 64;")],
 	[
@@ -84,15 +86,6 @@ export const sdkStandIns: ReadonlyMap<string, string> = new Map([
 	["ssl/cert", "export default class {}"],
 	["ecdsa", "export default class {}"],
 	["x509", "export default {};"],
-	[
-		"transform",
-		`export default {
-	pemToDER(pem) {
-		if (!pem.includes("-----BEGIN CERTIFICATE-----")) throw new Error("no delimiter");
-		return new TextEncoder().encode("DER of " + pem).buffer;
-	},
-};`,
-	],
 	[
 		"crypt",
 		`export class Digest {
@@ -130,7 +123,7 @@ export const sdkStandIns: ReadonlyMap<string, string> = new Map([
 	["time", 'export default { set(seconds) { bench.call("time", "set", seconds); } };'],
 	[
 		"timer",
-		"export default { set(callback) { bench.timers.push(callback); return callback; }, clear(timer) { const at = bench.timers.indexOf(timer); if (at >= 0) bench.timers.splice(at, 1); } };",
+		"export default { set(callback) { bench.timers.push(callback); return callback; }, delay(ms) { bench.call('timer', 'delay', ms); }, clear(timer) { const at = bench.timers.indexOf(timer); if (at >= 0) bench.timers.splice(at, 1); } };",
 	],
 	["mc/config", "export default bench.config;"],
 	[
@@ -167,3 +160,18 @@ export const sdkStandIns: ReadonlyMap<string, string> = new Map([
 };`,
 	],
 ]);
+
+/** Source of the natives of our own TCP socket (hosts/esp32/tcp/tcp.ts), as methods of one object. */
+export const natives = `{
+	xs_board_tcp(options) {
+		this.options = options;
+		this.nativeFormat = "buffer";
+		bench.keep("embedded:io/socket/tcp", this);
+		bench.call("embedded:io/socket/tcp", "new", options);
+	},
+	xs_board_tcp_read() { return bench.incoming.shift(); },
+	xs_board_tcp_write() { bench.call("embedded:io/socket/tcp", "write"); },
+	xs_board_tcp_close() { bench.call("embedded:io/socket/tcp", "close"); },
+	xs_board_tcp_get_format() { return this.nativeFormat; },
+	xs_board_tcp_set_format(format) { this.nativeFormat = format; },
+}`;

@@ -8,10 +8,17 @@ import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { binFolder, writeSdkconfig } from "../../../scripts/board-build.js";
 import { ArgumentProblems } from "../../../scripts/build-command.js";
-import { makeFlashImage, readPartitions } from "../../../scripts/flash-image.js";
+import {
+	type BuiltFirmware,
+	makeFlashImage,
+	readPartitions,
+	settingsPartition,
+	withSettings,
+} from "../../../scripts/flash-image.js";
 import { projectFolder } from "../../../scripts/moddable-sdk.js";
 import { type QemuArguments, readArguments } from "../../../scripts/qemu-arguments.js";
 import { findQemu, qemuArguments } from "../../../scripts/qemu-tools.js";
+import { readStrings } from "../esp32/nvs/reader.js";
 
 const work = mkdtempSync(join(tmpdir(), "qemu-"));
 after(() => rmSync(work, { recursive: true, force: true }));
@@ -32,17 +39,16 @@ function problemsOf(...words: string[]): string {
 }
 
 describe("what npm run qemu is told", () => {
-	test("becomes settings of the image, however it is written", () => {
-		const expected = ["ssid=qemu", "gateway=ws://192.168.1.20:8080/device", "token=t0p-s3cret"];
+	test("becomes the device's settings, however it is written", () => {
 		const url = "ws://192.168.1.20:8080/device";
+		const expected = { ssid: "qemu", gateway: url, token: "t0p-s3cret" };
 		for (const words of [
 			["--gateway", url, "--token", "t0p-s3cret"],
 			[`--gateway=${url}`, "token=t0p-s3cret"],
 			[`gateway=${url}`, "token=t0p-s3cret"],
 		]) {
-			const { settings, secrets, remarks, mode } = read(...words);
+			const { settings, remarks, mode } = read(...words);
 			assert.deepEqual(settings, expected);
-			assert.deepEqual(secrets, ["t0p-s3cret"]);
 			assert.deepEqual(remarks, []);
 			assert.equal(mode, "run");
 		}
@@ -50,18 +56,18 @@ describe("what npm run qemu is told", () => {
 
 	test("takes the token that is found where none is given", () => {
 		const words = ["--gateway", "ws://192.168.1.20:8080/device"];
-		assert.ok(readArguments({ words, findToken: () => "found" }).settings.includes("token=found"));
+		assert.equal(readArguments({ words, findToken: () => "found" }).settings?.token, "found");
 		assert.match(problemsOf(...words), /token=… is missing: start the gateway once/);
 	});
 
 	test("means this computer by 127.0.0.1, and says what that is inside", () => {
 		for (const host of ["127.0.0.1", "localhost", "0.0.0.0"]) {
 			const { settings, remarks } = read("--gateway", `ws://${host}:8080/device`, "token=t");
-			assert.ok(settings.includes("gateway=ws://10.0.2.2:8080/device"));
+			assert.equal(settings?.gateway, "ws://10.0.2.2:8080/device");
 			assert.match(remarks.join(), /10\.0\.2\.2 is this computer.*ws:\/\/10\.0\.2\.2:8080\/device/);
 		}
 		const { settings } = read("--gateway", "ws://10.0.0.9/device", "token=t", "sntp=127.0.0.1");
-		assert.ok(settings.includes("sntp=10.0.2.2"));
+		assert.equal(settings?.sntp, "10.0.2.2");
 	});
 
 	test("wants a certificate authority for wss, and says for which name the certificate must be", () => {
@@ -82,14 +88,24 @@ describe("what npm run qemu is told", () => {
 		assert.match(problemsOf(), /The gateway is missing/);
 	});
 
-	test("keep goes on with what is there, and takes no settings", () => {
-		assert.equal(read("--keep").mode, "keep");
-		assert.match(problemsOf("keep", "token=t"), /say it alone/);
+	test("keep goes on with what is there, or with other settings; half of them is no start", () => {
+		const { mode, settings } = read("--keep");
+		assert.deepEqual([mode, settings], ["keep", undefined]);
+		const changed = read("keep", "--gateway", "ws://127.0.0.1:9090/device", "token=t");
+		assert.equal(changed.mode, "keep");
+		assert.deepEqual(changed.settings, {
+			ssid: "qemu",
+			gateway: "ws://10.0.2.2:9090/device",
+			token: "t",
+		});
+		assert.match(problemsOf("keep", "token=t"), /The gateway is missing/);
+		assert.match(problemsOf("keep", "version=1.1.0"), /keep builds nothing/);
 	});
 
-	test("build makes an update, which finds its settings on the device", () => {
+	test("build makes an update, which finds its settings on the device and has none", () => {
 		const { mode, version, settings } = read("build", "version=1.1.0");
-		assert.deepEqual([mode, version, settings], ["build", "1.1.0", ["ssid=qemu"]]);
+		assert.deepEqual([mode, version, settings], ["build", "1.1.0", undefined]);
+		assert.match(problemsOf("build", "token=t"), /An image holds no settings/);
 	});
 });
 
@@ -163,32 +179,70 @@ describe("the flash", () => {
 		return folder;
 	}
 
+	const build = (sizes?: Parameters<typeof built>[0]): BuiltFirmware => ({
+		chip: "esp32",
+		folder: built(sizes),
+		partitionsFile,
+	});
+	const settings = settingsPartition(partitionsFile, { ssid: "qemu", token: "t0p-s3cret" });
+
 	test("has each part at its place, and is erased around them", () => {
-		const flash = makeFlashImage({ folder: built(), partitionsFile, flashBytes });
+		const flash = makeFlashImage(build(), settings, flashBytes);
 		assert.equal(flash.byteLength, flashBytes);
 		for (const [offset, value] of [
 			[0x1000, 1],
 			[0x8000, 2],
-			[0xd000, 3],
-			[0x10000, 4],
+			[0x9000, 3],
+			[0x20000, 4],
 		] as const) {
 			assert.equal(flash[offset - 1], 0xff);
 			assert.deepEqual(flash.subarray(offset, offset + 64), new Uint8Array(64).fill(value));
 			assert.equal(flash[offset + 64], 0xff);
 		}
+		assert.deepEqual(flash.subarray(0x10000, 0x20000), settings.bytes);
+		assert.deepEqual(
+			readStrings(settings.bytes, "settings"),
+			new Map([
+				["ssid", "qemu"],
+				["token", "t0p-s3cret"],
+			]),
+		);
+	});
+
+	test("that was in use gets other settings without anything else changing", () => {
+		const firmware = build();
+		const used = makeFlashImage(firmware, settings, flashBytes);
+		used.fill(5, 0x200000, 0x210000);
+		const other = settingsPartition(partitionsFile, { ssid: "qemu", token: "another" });
+		const changed = withSettings(used, firmware, other);
+		assert.deepEqual(changed.subarray(0x10000, 0x20000), other.bytes);
+		assert.deepEqual(changed.subarray(0, 0x10000), used.subarray(0, 0x10000));
+		assert.deepEqual(changed.subarray(0x20000), used.subarray(0x20000));
+	});
+
+	test("of another layout is left alone: settings would be written over something else", () => {
+		const firmware = build();
+		const used = makeFlashImage(firmware, settings, flashBytes);
+		used[0x8004] = 0;
+		assert.throws(() => withSettings(used, firmware, settings), /other partitions .* without keep/);
 	});
 
 	test("is not made of what does not fit, or is not there", () => {
-		const [slot] = readPartitions("ota_0, app, ota_0, 0x10000, 0x1f0000");
-		assert.equal(slot?.size, 0x1f0000);
-		const tooLong = built({ "xs_esp32.bin": 0x1f0001 });
+		const [slot] = readPartitions("ota_0, app, ota_0, 0x20000, 0x1e0000");
+		assert.equal(slot?.size, 0x1e0000);
 		assert.throws(
-			() => makeFlashImage({ folder: tooLong, partitionsFile, flashBytes }),
-			/xs_esp32\.bin has 2031617 bytes; there is room for 2031616/,
+			() => makeFlashImage(build({ "xs_esp32.bin": 0x1e0001 }), settings, flashBytes),
+			/xs_esp32\.bin has 1966081 bytes; there is room for 1966080/,
 		);
-		const bootLoader = built({ "bootloader.bin": 0x7001 });
-		assert.throws(() => makeFlashImage({ folder: bootLoader, partitionsFile, flashBytes }), /bootloader/);
-		assert.throws(() => makeFlashImage({ folder: work, partitionsFile, flashBytes }), /ENOENT/);
+		assert.throws(
+			() => makeFlashImage(build({ "bootloader.bin": 0x7001 }), settings, flashBytes),
+			/bootloader/,
+		);
+		assert.throws(
+			() => makeFlashImage({ chip: "esp32", folder: work, partitionsFile }, settings, flashBytes),
+			/the build made no bootloader\.bin/,
+		);
+		assert.throws(() => settingsPartition(partitionsFile, { token: "t".repeat(4000) }), /token/);
 	});
 
 	test("comes from where the build of this host puts it, with this host's sdkconfig", () => {

@@ -90,6 +90,18 @@ describe("the wire in the place of Wi-Fi", () => {
 		assert.deepEqual([wifi.connection, wifi.address, wifi.SSID, wifi.RSSI], [500, "10.0.2.15", "qemu", -1]);
 	});
 
+	test("tells a DHCP server the host name, each time that it is made", async () => {
+		const { bench, device } = await qemu();
+		const wifi = new device.network.wifi({ onChanged: () => {} });
+		wifi.configure({ hostname: "dev-1-a1b2c3" });
+		for (let round = 1; round <= 2; round++) {
+			wifi.connect({ SSID: "home" });
+			wifi.disconnect();
+		}
+		const told = bench.calls.filter((text) => text === `${ethernet} configure {"hostname":"dev-1-a1b2c3"}`);
+		assert.equal(told.length, 2);
+	});
+
 	test("refuses a second attempt beside the first", async () => {
 		const { wifi } = await connecting();
 		wifi.connect({ SSID: "qemu" });

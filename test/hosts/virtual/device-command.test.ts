@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
-import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { flashByCable, flashSettings, makeVirtualImage } from "../../../hosts/virtual/node/boot/cable.js";
+import { Flash } from "../../../hosts/virtual/node/boot/flash.js";
+import { flashBytes } from "../../../hosts/virtual/node/boot/partitions.js";
+import { buildFirmware } from "../../../hosts/virtual/node/firmware.js";
 import { runCommand } from "../../command-line.js";
 import { runScriptedGateway } from "../../device/scripted-gateway.js";
 import { temporaryDirectory } from "../../gateway/running.js";
@@ -74,14 +79,38 @@ test("a device keeps its settings in a folder of its own, and finds them at its 
 	const DATA_DIR = await temporaryDirectory(t);
 	const folder = join(DATA_DIR, "virtual", "dev-1-a1b2c3");
 	await mkdir(folder, { recursive: true });
-	await writeFile(join(folder, "settings.json"), JSON.stringify({ volume: "7" }));
+	await writeFile(join(folder, "settings.json"), JSON.stringify({ token: "of an earlier version" }));
+	const flash = new Flash({ byteLength: flashBytes, file: join(folder, "flash.bin") });
+	flashByCable(flash, makeVirtualImage(Buffer.from("of an earlier start"), "DEV-1", "0.9.0"));
+	flashSettings(flash, { volume: "7", gateway: "ws://127.0.0.1:1/device" });
+	flash.close();
 	const args = ["--model", "dev-1", "--serial", "A1B2C3", "--gateway", gateway.url];
 	const device = runCommand(t, script, args, { DATA_DIR, DEVICE_TOKEN: token });
 	const { deviceId, peripherals } = await (await gateway.connection()).next("state_report");
 	assert.deepEqual([deviceId, peripherals.audio.volume], ["dev-1-a1b2c3", 7]);
 	device.process.kill("SIGINT");
 	assert.equal(await device.exitCode, 0);
-	assert.deepEqual((await readdir(folder)).sort(), ["flash.bin", "settings.json"], "and it holds no lock");
+	assert.deepEqual(await readdir(folder), ["flash.bin"], "and it holds no lock");
+});
+
+test("a flash of another layout is flashed again, settings and all", async (t) => {
+	const gateway = await runScriptedGateway(t);
+	const DATA_DIR = await temporaryDirectory(t);
+	const folder = join(DATA_DIR, "virtual", "dev-1-a1b2c3");
+	await mkdir(folder, { recursive: true });
+	// As versions had it whose slots lay elsewhere: the digest of what came by cable, boot state, an image at 0x10000.
+	const old = Buffer.alloc(0x410_000, 0xff);
+	const { version } = JSON.parse(await readFile("package.json", "utf8"));
+	const image = makeVirtualImage((await buildFirmware()).bytes, "DEV-1", version);
+	createHash("sha256").update(image).digest().copy(old);
+	old.writeUInt32LE(1, 0xd000);
+	image.copy(old, 0x10000);
+	await writeFile(join(folder, "flash.bin"), old);
+	const args = ["--model", "dev-1", "--serial", "a1b2c3", "--gateway", gateway.url];
+	const device = runCommand(t, script, args, { DATA_DIR, DEVICE_TOKEN: token });
+	await (await gateway.connection()).next("state_report");
+	device.process.kill("SIGINT");
+	assert.equal(await device.exitCode, 0);
 });
 
 test("what a person gets wrong is told in a sentence", async (t) => {

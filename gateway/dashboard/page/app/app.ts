@@ -90,7 +90,7 @@ export class App {
 	}
 
 	#update(frame: StatusUpdate, now: number): void {
-		this.fleet.update(frame, now);
+		const isSnapshotComplete = this.fleet.update(frame, now);
 		for (const { deviceId, connected, metadata, state } of frame.sessions) {
 			if (deviceId === null) continue;
 			if (frame.reason === "connected") this.attempts.onConnected(deviceId);
@@ -101,7 +101,7 @@ export class App {
 				if (!isUpdating(metadata) && this.firmware.catalog) void this.firmware.refresh();
 			}
 		}
-		if (frame.reason === "snapshot") {
+		if (isSnapshotComplete) {
 			this.rollouts.onSnapshot();
 			if (this.firmware.catalog) void this.firmware.refresh();
 		}

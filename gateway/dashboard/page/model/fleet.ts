@@ -24,6 +24,8 @@ export type OnEntry = (key: string, isListed: boolean) => void;
 export class Fleet {
 	readonly #entries = new Map<string, Entry>();
 	readonly #onEntry: OnEntry;
+	/** What was named since a snapshot began; undefined once it is complete. */
+	#listed: Set<string> | undefined;
 
 	constructor(onEntry: OnEntry) {
 		this.#onEntry = onEntry;
@@ -41,13 +43,20 @@ export class Fleet {
 		return this.#entries.get(key);
 	}
 
-	/** @param now milliseconds of this page's clock; ages are told by the gateway's clock alone, which may differ */
-	update({ reason, timestamp, sessions }: StatusUpdate, now: number): void {
-		if (reason === "snapshot") this.#dropAllBut(sessions);
+	/**
+	 * @param now milliseconds of this page's clock; ages are told by the gateway's clock alone, which may differ
+	 * @returns whether a snapshot is complete with it
+	 */
+	update({ reason, timestamp, sessions, remaining }: StatusUpdate, now: number): boolean {
+		if (reason === "snapshot") this.#listed = new Set();
+		for (const { deviceId, sessionId } of sessions) this.#listed?.add(deviceId ?? sessionId);
+		const isListed = remaining === 0 || (reason === "snapshot" && remaining === undefined);
+		if (isListed) this.#dropUnlisted();
 		for (const session of sessions) {
 			const silentMs = Math.max(0, Date.parse(timestamp) - Date.parse(session.lastSeenAt));
 			this.#take(session, reason, now - silentMs, now);
 		}
+		return isListed;
 	}
 
 	/** Takes in an uplink. @returns the key of the device that it came from */
@@ -86,9 +95,9 @@ export class Fleet {
 		if (this.#entries.delete(key)) this.#onEntry(key, true);
 	}
 
-	#dropAllBut(sessions: readonly SessionRecord[]): void {
-		const kept = new Set(sessions.map(({ deviceId, sessionId }) => deviceId ?? sessionId));
-		for (const key of [...this.#entries.keys()]) if (!kept.has(key)) this.#remove(key);
+	#dropUnlisted(): void {
+		for (const key of [...this.#entries.keys()]) if (this.#listed?.has(key) === false) this.#remove(key);
+		this.#listed = undefined;
 	}
 }
 

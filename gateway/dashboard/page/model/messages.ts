@@ -44,6 +44,8 @@ export interface StatusUpdate {
 	readonly type: "status_update";
 	readonly reason: "snapshot" | "connected" | "identified" | "disconnected" | "replaced" | "boot" | "ota";
 	readonly timestamp: string;
+	/** Sessions of a snapshot that further frames tell of; undefined in a snapshot of one frame, and in any other change. */
+	readonly remaining?: number;
 	readonly sessions: readonly SessionRecord[];
 }
 

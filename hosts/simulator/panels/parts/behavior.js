@@ -18,6 +18,7 @@ export class PanelBehavior extends DeviceBehavior {
 		this.isWiFiOn = true;
 		this.light = 1500;
 		this.isTouched = false;
+		this.pressed = new Set();
 	}
 
 	onJSON(container, output) {
@@ -30,8 +31,10 @@ export class PanelBehavior extends DeviceBehavior {
 	/** The app asks what this device has kept; until it hears, the firmware does not start. */
 	onReady(container, { model }) {
 		const { isWiFiOn, isTouched, light, resetReason } = this;
+		const pressed = [...this.pressed];
 		const { macAddress, settings } = this.kept.read();
-		this.postJSON(container, { boot: { macAddress, settings, resetReason, isWiFiOn, isTouched, light } });
+		const boot = { macAddress, settings, resetReason, isWiFiOn, isTouched, light, pressed };
+		this.postJSON(container, { boot });
 		this.show("gatewayLabel", settings.gateway || "not set");
 		this.show("resetLabel", resetReason);
 		const deviceId = `${model}-${macAddress.slice(-8).replaceAll(":", "")}`.toLowerCase();
@@ -50,10 +53,11 @@ export class PanelBehavior extends DeviceBehavior {
 		return true;
 	}
 
+	/** @param delayMs 0 is the next frame: in Piu a duration of 0 has no end */
 	restart(container, resetReason, delayMs) {
 		this.resetReason = resetReason;
 		container.stop();
-		container.duration = delayMs;
+		container.duration = Math.max(1, delayMs);
 		container.time = 0;
 		container.start();
 	}
@@ -63,9 +67,12 @@ export class PanelBehavior extends DeviceBehavior {
 	}
 
 	onButton(container, { name, isPressed }) {
+		if (isPressed) this.pressed.add(name);
+		else this.pressed.delete(name);
 		this.postJSON(container, { button: { name, isPressed } });
 	}
 
+	/** Piu delivers keys on macOS alone. */
 	onKeyDown(container, key) {
 		container.distribute("onKey", { key, isPressed: true });
 	}

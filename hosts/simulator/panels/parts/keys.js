@@ -1,4 +1,4 @@
-/** The four buttons: pressed with the mouse, or with the keys P, M, + and -. */
+/** The four buttons: pressed with the mouse; on macOS, where Piu delivers keys, also with P, M, + and -. */
 
 import { colours, disc, drawSprite, sprites, styles } from "./look.js";
 

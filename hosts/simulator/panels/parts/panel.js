@@ -20,6 +20,16 @@ class NameBehavior extends Behavior {
 }
 
 /**
+ * Lays the panel out at each frame, as running content does. Without it Piu on Linux (PiuViewReflow in its lin/piuView.c is
+ * empty) lays out only at an event: what a message changes would show once the mouse moves.
+ */
+class LayoutBehavior extends Behavior {
+	onDisplaying(content) {
+		if (system.platform === "lin") content.start();
+	}
+}
+
+/**
  * @param model `DEV-1` or `PROTO-1`
  * @param platform of a build for it, as a regular expression: `lin/dev-1`
  */
@@ -101,6 +111,7 @@ export function createPanel({ model, platform }) {
 					}),
 					Keys($, { left: margin + (bodyWidth - 4 * keyWidth) / 2, top: margin + 444 }),
 					...(hasSensors ? [Sensors($, { left: left + 24, top: margin + 548 })] : []),
+					Content($, { left: 0, top: 0, width: 0, height: 0, Behavior: LayoutBehavior }),
 					DeviceScreen($, { left: 0, top: 0, width: 0, height: 0 }),
 				],
 			})),

@@ -7,8 +7,10 @@ const size = 344;
 const middle = size / 2;
 const radius = 122;
 
-/** What an LED's duty cycle looks like: the eye and the screen both bend it. */
-const seen = (value) => (value / 255) ** (1 / 2.4);
+/** The screen's value for a share of its light, both 0 to 1: IEC 61966-2-1 (sRGB). */
+const screenValue = (light) => (light <= 0.0031308 ? 12.92 * light : 1.055 * light ** (1 / 2.4) - 0.055);
+/** How bright an LED looks that gives this share of its light; a dim LED is still bright beside a screen. */
+const visibility = (light) => 0.22 + 0.78 * light ** 0.45;
 
 class RingBehavior extends Behavior {
 	onCreate() {
@@ -23,25 +25,35 @@ class RingBehavior extends Behavior {
 	}
 
 	onDraw(port) {
-		for (let index = 0; index < pixelCount; index++) {
-			const angle = (index / pixelCount) * 2 * Math.PI;
-			const x = middle + radius * Math.sin(angle);
-			const y = middle - radius * Math.cos(angle);
-			this.drawPixel(port, this.frame.slice(index * 6, index * 6 + 6), x, y);
-		}
+		const pixels = Array.from({ length: pixelCount }, (_, index) => this.pixel(index));
+		// The glow of all first: none lies on a neighbour.
+		for (const pixel of pixels) this.drawGlow(port, pixel);
+		for (const pixel of pixels) this.drawCore(port, pixel);
 	}
 
-	drawPixel(port, hex, x, y) {
-		const [red, green, blue] = [0, 2, 4].map((at) => seen(Number.parseInt(hex.slice(at, at + 2), 16)));
-		const peak = Math.max(red, green, blue);
+	/** Where it is, the colour that it has at full brightness, and how bright it is: 0 to 1. */
+	pixel(index) {
+		const angle = (index / pixelCount) * 2 * Math.PI;
+		const hex = this.frame.slice(index * 6, index * 6 + 6);
+		const channels = [0, 2, 4].map((at) => Number.parseInt(hex.slice(at, at + 2), 16));
+		const strongest = Math.max(...channels);
+		return {
+			x: middle + radius * Math.sin(angle),
+			y: middle - radius * Math.cos(angle),
+			hue: channels.map((channel) => Math.round(255 * screenValue(channel / (strongest || 1)))),
+			brightness: strongest === 0 ? 0 : visibility(strongest / 255),
+		};
+	}
+
+	drawGlow(port, { x, y, hue, brightness }) {
+		drawSprite(port, sprites.glow, rgba(...hue, 0.75 * brightness), x, y);
+	}
+
+	drawCore(port, { x, y, hue, brightness }) {
 		drawSprite(port, sprites.core, colours.raised, x, y);
-		if (peak === 0) return;
-		// The halo has the pure colour; the die itself is so bright, even when dimmed, that it looks whiter than it is.
-		const pure = (value) => 255 * (value / peak);
-		const bright = (value) => 255 * (0.85 * (value / peak) + 0.15);
-		drawSprite(port, sprites.glow, rgba(pure(red), pure(green), pure(blue), peak), x, y);
-		drawSprite(port, sprites.core, rgba(bright(red), bright(green), bright(blue), Math.sqrt(peak)), x, y);
-		drawSprite(port, sprites.spark, rgba(255, 255, 255, 0.8 * peak), x, y);
+		drawSprite(port, sprites.core, rgba(...hue, brightness), x, y);
+		// The die itself, which is whiter than its light.
+		drawSprite(port, sprites.spark, rgba(255, 255, 255, 0.8 * brightness), x, y);
 	}
 }
 

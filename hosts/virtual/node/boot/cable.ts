@@ -1,39 +1,87 @@
 /**
- * What a developer does by cable: an image goes into slot 0 of a blank flash. Done again only where the firmware of this
- * checkout is another one than last time, so that a virtual device keeps an update over a restart of its process, and a
- * changed line of firmware still runs at the next start.
+ * What `npm run flash` does to a board, for a virtual device: an image goes into slot 0, the settings into NVS beside it. Each
+ * is written only where it differs, so that a virtual device keeps an update and what it remembers over a restart of its
+ * process, and a changed line of firmware still runs at the next start.
  */
 
 import { createHash } from "node:crypto";
 import type { Model } from "../../../../device/protocol/schema.js";
+import { makeNvsImage, readNvs, settingsNamespace } from "../../../esp32/nvs-image.js";
 import { encodeImage } from "./encode-image.js";
-import type { Flash } from "./flash.js";
-import { slots } from "./partitions.js";
+import { type Flash, sectorBytes } from "./flash.js";
+import { partitions, slots } from "./partitions.js";
 
 /** What the version of ESP-IDF is on a board. */
 export const engineVersion = "XS 13.3 (virtual)";
 
-/** A firmware as an image for virtual devices of that model. The same content gives the same bytes. */
-export function makeVirtualImage(program: Uint8Array, model: Model, version: string): Buffer {
+/**
+ * A firmware as an image for virtual devices of that model. The same content gives the same bytes.
+ *
+ * @param buildTime seconds since 1970; 0: not known
+ */
+export function makeVirtualImage(program: Uint8Array, model: Model, version: string, buildTime = 0): Buffer {
 	return encodeImage({
 		chip: "virtual",
 		model,
 		version,
 		project: "device-gateway",
 		idfVersion: engineVersion,
+		buildTime,
 		segments: [program],
 	});
 }
 
-/** Where a board's boot loader lies: here, the digest of what last came by cable. */
-const markOffset = 0;
+/** Where a board's boot loader lies: here, the digests of the partitions' layout and of the image last flashed by cable. */
+const marksOffset = 0;
+const digestBytes = 32;
+const layoutMark = sha256(JSON.stringify(partitions));
 
-/** Flashes the image, unless it was the last one that came this way. */
+/** Flashes the image, unless it was the last one. Settings stay, except where the partitions lay elsewhere before. */
 export function flashByCable(flash: Flash, image: Buffer): void {
-	const mark = createHash("sha256").update(image).digest();
-	if (flash.read(markOffset, mark.length).equals(mark)) return;
 	if (image.length > slots[0].byteLength) throw new Error("the firmware is longer than its slot");
+	const marks = Buffer.concat([layoutMark, sha256(image)]);
+	const found = flash.read(marksOffset, marks.length);
+	if (found.equals(marks)) return;
+	const { offset, byteLength } = partitions.nvs;
+	const isSameLayout = found.subarray(0, digestBytes).equals(layoutMark);
+	const nvs = isSameLayout ? flash.read(offset, byteLength) : undefined;
 	flash.wipe();
+	if (nvs) flash.load(offset, nvs);
 	flash.load(slots[0].offset, image);
-	flash.load(markOffset, mark);
+	flash.load(marksOffset, marks);
+}
+
+/**
+ * Writes settings that differ from those in flash; the others stay.
+ *
+ * @param given an empty value removes the setting
+ * @throws {RangeError} where a value does not fit NVS
+ */
+export function flashSettings(flash: Flash, given: Readonly<Record<string, string>>): void {
+	const stored = readSettings(flash);
+	const values = new Map(stored);
+	for (const [name, value] of Object.entries(given)) {
+		if (value === "") values.delete(name);
+		else values.set(name, value);
+	}
+	if (values.size === stored.size && [...values].every(([name, value]) => stored.get(name) === value)) return;
+	const { offset, byteLength } = partitions.nvs;
+	const image = makeNvsImage({
+		byteLength,
+		namespace: settingsNamespace,
+		values: Object.fromEntries(values),
+	});
+	// A copy of each page: the flash keeps what it is given, and would keep the whole image for one page.
+	for (let at = 0; at < byteLength; at += sectorBytes)
+		flash.load(offset + at, Buffer.from(image.subarray(at, at + sectorBytes)));
+}
+
+/** Settings in flash, also of a device that is off. */
+export function readSettings(flash: Flash): Map<string, string> {
+	const { offset, byteLength } = partitions.nvs;
+	return readNvs(flash.read(offset, byteLength), settingsNamespace);
+}
+
+function sha256(data: string | Buffer): Buffer {
+	return createHash("sha256").update(data).digest();
 }

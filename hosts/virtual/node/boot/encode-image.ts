@@ -8,6 +8,7 @@ import {
 	appDescriptor,
 	chipIds,
 	headBytes,
+	imageFlags,
 	imageLayout,
 	ownDescriptor,
 	type TextField,
@@ -23,11 +24,15 @@ export interface ImageContent {
 	/** At most 31 characters, as is `idfVersion`. */
 	readonly project: string;
 	readonly idfVersion: string;
+	/** Seconds since 1970. Default: 0, not known. */
+	readonly buildTime?: number;
 	/**
 	 * The second segment and those after it, at most 15; the first one holds the two descriptors and nothing else. A
 	 * length that is no multiple of 4 is made one with line feeds, which do no harm at the end of a text.
 	 */
 	readonly segments: readonly Uint8Array[];
+	/** Marks the image as one with settings compiled in. Default false. */
+	readonly hasSettings?: boolean;
 }
 
 /**
@@ -68,6 +73,8 @@ function encodeHead(content: ImageContent): Buffer {
 	head.writeUInt32LE(ownDescriptor.byteLength, ownDescriptor.sizeOffset);
 	writeText(head, ownDescriptor.model, content.model);
 	writeText(head, ownDescriptor.version, content.version);
+	head.writeUInt32LE(content.hasSettings ? imageFlags.hasSettings : 0, ownDescriptor.flagsOffset);
+	head.writeUInt32LE(content.buildTime ?? 0, ownDescriptor.buildTimeOffset);
 	return head;
 }
 

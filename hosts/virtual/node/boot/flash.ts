@@ -131,7 +131,8 @@ export class Flash {
 	load(offset: number, bytes: Buffer): void {
 		for (const { sector, from, to, at } of pieces(offset, bytes.byteLength, sectorBytes)) {
 			const content = bytes.subarray(at, at + to - from);
-			if (content.length === sectorBytes) this.#sectors.set(sector, { content, isShared: true });
+			if (content.equals(blank)) this.#sectors.delete(sector);
+			else if (content.length === sectorBytes) this.#sectors.set(sector, { content, isShared: true });
 			else this.#own(sector).set(content, from);
 		}
 		this.#keep(offset, bytes.byteLength);

@@ -1,16 +1,26 @@
 /**
- * The boot loader's look at an image in a slot: whole, for this chip, unchanged since it was made. It is the last line: what
- * passes here is started. (ESP-IDF: esp_image_verify in esp_image_format.c.)
+ * The boot loader's check of an image in a slot: complete, for this chip, unchanged since it was made. What follows the image
+ * in its slot is not looked at. (ESP-IDF: esp_image_verify in components/bootloader_support/src/esp_image_format.c.)
  */
 
 import { createHash } from "node:crypto";
-import { appDescriptor, chipIds, imageLayout, readText } from "../../../../device/protocol/image.js";
+import {
+	appDescriptor,
+	chipIds,
+	headBytes,
+	imageLayout,
+	ownDescriptor,
+	readText,
+} from "../../../../device/protocol/image.js";
+import { ImageScanner } from "../../../../device/protocol/image-scanner.js";
 import type { Flash } from "./flash.js";
 import type { Partition } from "./partitions.js";
 
 export interface VerifiedImage {
 	/** From the application descriptor. */
 	readonly version: string;
+	/** Seconds since 1970, from our own descriptor; 0: not known. */
+	readonly buildTime: number;
 	/** The first of the segments after the descriptors': a virtual device's program. */
 	readonly program: Buffer;
 	/** The whole image, with its SHA-256. */
@@ -19,43 +29,51 @@ export interface VerifiedImage {
 
 /** @throws Error that says why the image does not start */
 export function verifyImage(flash: Flash, slot: Partition): VerifiedImage {
-	const { headerBytes, segmentHeaderBytes, mostSegments, paddedTo, digestBytes } = imageLayout;
-	const header = flash.read(slot.offset, headerBytes);
+	const header = flash.read(slot.offset, imageLayout.headerBytes);
 	if (header.readUInt8(0) !== imageLayout.magic) throw new Error("no image");
 	if (header.readUInt16LE(imageLayout.chipIdOffset) !== chipIds.virtual)
 		throw new Error("an image for another chip");
+	const { bytes, contentBytes, hasDigest } = readImage(flash, slot);
+	const digest = createHash("sha256").update(bytes.subarray(0, contentBytes)).digest();
+	if (hasDigest && !digest.equals(bytes.subarray(contentBytes))) throw new Error("a wrong SHA-256");
 	const segmentCount = header.readUInt8(imageLayout.segmentCountOffset);
-	if (segmentCount < 1 || segmentCount > mostSegments) throw new Error("an impossible number of segments");
-
-	let end: number = headerBytes;
-	let checksum: number = imageLayout.checksumSeed;
-	const segments: Buffer[] = [];
-	for (let index = 0; index < segmentCount; index++) {
-		requireRoom(slot, end + segmentHeaderBytes);
-		const segmentHeader = flash.read(slot.offset + end, segmentHeaderBytes);
-		const length = segmentHeader.readUInt32LE(imageLayout.segmentLengthOffset);
-		if (length % 4 !== 0) throw new Error("a segment of an impossible length");
-		requireRoom(slot, end + segmentHeaderBytes + length);
-		const data = flash.read(slot.offset + end + segmentHeaderBytes, length);
-		for (const byte of data) checksum ^= byte;
-		segments.push(data);
-		end += segmentHeaderBytes + length;
-	}
-	end += paddedTo - (end % paddedTo);
-	requireRoom(slot, end + digestBytes);
-	if (flash.read(slot.offset + end - 1, 1).readUInt8() !== checksum) throw new Error("a wrong checksum");
-	if (header.readUInt8(imageLayout.hasDigestOffset) === 1) {
-		const digest = createHash("sha256").update(flash.read(slot.offset, end)).digest();
-		if (!digest.equals(flash.read(slot.offset + end, digestBytes))) throw new Error("a wrong SHA-256");
-		end += digestBytes;
-	}
-	const [descriptor, program] = segments;
-	if (!descriptor || descriptor.length < appDescriptor.byteLength || !program)
+	const descriptorBytes = segmentBytes(bytes, imageLayout.headerBytes);
+	if (segmentCount < 2 || descriptorBytes < headBytes - appDescriptor.offset)
 		throw new Error("an image without a program");
-	const bytes = flash.read(slot.offset, end);
-	return { version: readText(bytes, appDescriptor.version), program, bytes };
+	const programOffset = appDescriptor.offset + descriptorBytes;
+	const programStart = programOffset + imageLayout.segmentHeaderBytes;
+	const program = bytes.subarray(programStart, programStart + segmentBytes(bytes, programOffset));
+	return {
+		version: readText(bytes, appDescriptor.version),
+		buildTime: bytes.readUInt32LE(ownDescriptor.buildTimeOffset),
+		program,
+		bytes,
+	};
 }
 
-function requireRoom(slot: Partition, end: number): void {
-	if (end > slot.byteLength) throw new Error("an image longer than its slot");
+/** @param offset of the segment's header */
+function segmentBytes(image: Buffer, offset: number): number {
+	return image.readUInt32LE(offset + imageLayout.segmentLengthOffset);
+}
+
+interface ReadImage {
+	/** The image to its own end. */
+	readonly bytes: Buffer;
+	/** Its bytes before the SHA-256. */
+	readonly contentBytes: number;
+	readonly hasDigest: boolean;
+}
+
+function readImage(flash: Flash, slot: Partition): ReadImage {
+	const scanner = new ImageScanner({ verifiesChecksum: true });
+	for (let at = 0; ; ) {
+		const end = scanner.minimumBytes;
+		if (end > slot.byteLength) throw new Error("an image longer than its slot");
+		const problem = scanner.write(flash.read(slot.offset + at, end - at));
+		if (problem !== undefined) throw new Error(problem);
+		at = end;
+		const { contentBytes, hasDigest } = scanner;
+		if (contentBytes !== undefined && at >= contentBytes)
+			return { bytes: flash.read(slot.offset, end), contentBytes, hasDigest };
+	}
 }

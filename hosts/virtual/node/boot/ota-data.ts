@@ -4,8 +4,9 @@
  * new choice. (esp_flash_partitions.h; bootloader_common_loader.c.)
  */
 
+import { romCrc32 } from "../../../esp32/rom-crc32.js";
 import { type Flash, sectorBytes } from "./flash.js";
-import { otaDataPartition, type SlotIndex } from "./partitions.js";
+import { partitions, type SlotIndex } from "./partitions.js";
 
 /** esp_ota_img_states_t */
 export const imageState = Object.freeze({
@@ -36,7 +37,7 @@ export function readEntries(flash: Flash): readonly [OtaEntry, OtaEntry] {
 }
 
 function readEntry(flash: Flash, index: EntryIndex): OtaEntry {
-	const bytes = flash.read(otaDataPartition.offset + index * sectorBytes, entryBytes);
+	const bytes = flash.read(partitions.otadata.offset + index * sectorBytes, entryBytes);
 	return {
 		sequence: bytes.readUInt32LE(0),
 		state: bytes.readUInt32LE(stateOffset),
@@ -55,11 +56,11 @@ export function writeEntry(flash: Flash, index: EntryIndex, entry: OtaEntry): vo
 	bytes.writeUInt32LE(entry.state, stateOffset);
 	bytes.writeUInt32LE(entry.crc, crcOffset);
 	eraseEntry(flash, index);
-	flash.write(otaDataPartition.offset + index * sectorBytes, bytes);
+	flash.write(partitions.otadata.offset + index * sectorBytes, bytes);
 }
 
 export function eraseEntry(flash: Flash, index: EntryIndex): void {
-	flash.erase(otaDataPartition.offset + index * sectorBytes, sectorBytes);
+	flash.erase(partitions.otadata.offset + index * sectorBytes, sectorBytes);
 }
 
 /** Whether it was written whole. */
@@ -85,12 +86,9 @@ export function slotOf({ sequence }: OtaEntry): SlotIndex {
 	return (sequence - 1) % 2 === 0 ? 0 : 1;
 }
 
-/** esp_rom_crc32_le(UINT32_MAX, &ota_seq, 4): CRC-32 that begins with 0. */
+/** esp_rom_crc32_le(UINT32_MAX, &ota_seq, 4) */
 export function crcOf(sequence: number): number {
-	let crc = 0;
-	for (let index = 0; index < 4; index++) {
-		crc ^= (sequence >>> (index * 8)) & 0xff;
-		for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb8_8320 : crc >>> 1;
-	}
-	return ~crc >>> 0;
+	const bytes = Buffer.alloc(4);
+	bytes.writeUInt32LE(sequence);
+	return romCrc32(bytes);
 }

@@ -1,19 +1,30 @@
-/** Where things lie in a virtual device's flash: the boards' layout with smaller slots. */
+/** Where things lie in a virtual device's flash: the boards' partitions in their order, with smaller slots. */
 
 export interface Partition {
 	readonly offset: number;
+	/** A multiple of a sector. */
 	readonly byteLength: number;
 }
 
-/** Twice one sector, each with an entry of which slot starts (ota-data.ts). */
-export const otaDataPartition: Partition = Object.freeze({ offset: 0xd000, byteLength: 0x2000 });
-
 const slotBytes = 0x200_000;
-/** ota_0 and ota_1. */
-export const slots: readonly [Partition, Partition] = Object.freeze([
-	Object.freeze({ offset: 0x10000, byteLength: slotBytes }),
-	Object.freeze({ offset: 0x10000 + slotBytes, byteLength: slotBytes }),
-]);
+
+/** Names as in hosts/esp32/sdkconfig/partitions.csv. */
+export const partitions = Object.freeze({
+	/** Twice one sector, each with an entry of which slot starts (ota-data.ts). */
+	otadata: Object.freeze({ offset: 0x9000, byteLength: 0x2000 }),
+	phy_init: Object.freeze({ offset: 0xb000, byteLength: 0x1000 }),
+	/** The device's settings (nvs-store.ts). */
+	nvs: Object.freeze({ offset: 0x10000, byteLength: 0x10000 }),
+	ota_0: Object.freeze({ offset: 0x20000, byteLength: slotBytes }),
+	ota_1: Object.freeze({ offset: 0x220_000, byteLength: slotBytes }),
+	coredump: Object.freeze({ offset: 0x420_000, byteLength: 0x10000 }),
+	nvs_keys: Object.freeze({ offset: 0x430_000, byteLength: 0x1000 }),
+	nvs_secure: Object.freeze({ offset: 0x431_000, byteLength: 0xf000 }),
+	sounds: Object.freeze({ offset: 0x440_000, byteLength: 0x40000 }),
+}) satisfies Readonly<Record<string, Partition>>;
+
+/** By their index. */
+export const slots: readonly [Partition, Partition] = Object.freeze([partitions.ota_0, partitions.ota_1]);
 export type SlotIndex = 0 | 1;
 
-export const flashBytes = 0x10000 + 2 * slotBytes;
+export const flashBytes = 0x480_000;

@@ -2,18 +2,20 @@
 
 import { lookup } from "node:dns";
 import { WebSocket } from "ws";
+import type { WiFiReason } from "../../../../device/host.js";
 import { isRecord } from "../../../../device/protocol/schema.js";
 import type { AccessPoint } from "../board.js";
-import { numberOf, type StandIn, textOf } from "./stand-in.js";
+import { numberOf, type StandIn, textOf, trustOf } from "./stand-in.js";
 
 export const wifi: StandIn = (channel, { board }) => {
-	let wantedSsid: string | undefined;
+	let wanted: unknown;
 	let isAssociated = false;
 
 	const associate = (accessPoint: AccessPoint | undefined) => {
-		isAssociated = accessPoint !== undefined && accessPoint.ssid === wantedSsid;
+		const reason = whyNot(accessPoint, wanted);
+		isAssociated = reason === undefined;
 		const detail = { SSID: accessPoint?.ssid, RSSI: accessPoint?.rssi, address: "127.0.0.1" };
-		channel.send("connection", isAssociated ? detail : null);
+		channel.send("connection", reason ?? detail);
 	};
 	const stop = board.listen({
 		onAccessPoint: (accessPoint) => {
@@ -22,8 +24,10 @@ export const wifi: StandIn = (channel, { board }) => {
 	});
 	return {
 		onPost: (request, detail) => {
-			if (request === "connect") {
-				wantedSsid = textOf(detail, "SSID");
+			if (request === "configure") {
+				board.hostname = textOf(detail, "hostname");
+			} else if (request === "connect") {
+				wanted = detail;
 				associate(board.accessPoint);
 			} else {
 				isAssociated = false;
@@ -33,6 +37,14 @@ export const wifi: StandIn = (channel, { board }) => {
 	};
 };
 
+/** @returns nothing where the access point can be joined */
+function whyNot(accessPoint: AccessPoint | undefined, wanted: unknown): WiFiReason | undefined {
+	if (accessPoint?.ssid !== textOf(wanted, "SSID")) return "no_access_point";
+	const password = isRecord(wanted) ? wanted.password : undefined;
+	const isRight = accessPoint.password === undefined || accessPoint.password === password;
+	return isRight ? undefined : "wrong_password";
+}
+
 export const dns: StandIn = (channel, { board }) => {
 	lookup(textOf(channel.options, "host"), { family: 4 }, (error, address) => {
 		if (error || !board.accessPoint) channel.send("error");
@@ -41,8 +53,10 @@ export const dns: StandIn = (channel, { board }) => {
 	return {};
 };
 
-export const time: StandIn = (channel, { wallClock }) => {
-	channel.send("time", wallClock() / 1000);
+/** One clock, whichever server is asked. */
+export const time: StandIn = (channel, { board }) => {
+	board.timeServer = isRecord(channel.options) ? channel.options.server : undefined;
+	channel.send("time", board.wallClock && board.wallClock() / 1000);
 	return {};
 };
 
@@ -61,10 +75,11 @@ export const websocket: StandIn = (channel) => {
 		// The firmware has looked the name up; certificates are still held against the name.
 		lookup: (_name, { all }, found) =>
 			all ? found(null, [{ address, family: 4 }]) : found(null, address, 4),
-		...(isRecord(secure) && typeof secure.certificate === "string" && { ca: pem(secure.certificate) }),
+		...trustOf(secure),
 	});
 	let isCloseSent = false;
 	let hasPeerClosed = false;
+	let failure: string | undefined;
 
 	socket.on("open", () => channel.send("open"));
 	socket.on("message", (data: Buffer, isBinary) =>
@@ -72,12 +87,23 @@ export const websocket: StandIn = (channel) => {
 	);
 	socket.on("ping", (data) => channel.send("control", { opcode: opcode.ping }, data));
 	socket.on("pong", (data) => channel.send("control", { opcode: opcode.pong }, data));
+	socket.on("unexpected-response", (_request, { statusCode = 0, headers }) => {
+		const retryAfter = headers["retry-after"];
+		const isSeconds = retryAfter !== undefined && /^\d{1,9}$/.test(retryAfter);
+		channel.send("refused", {
+			status: statusCode,
+			...(isSeconds && { retryAfterSeconds: Number(retryAfter) }),
+		});
+		socket.terminate();
+	});
 	// "error" is always followed by "close".
-	socket.on("error", () => {});
+	socket.on("error", ({ message }) => {
+		failure = message;
+	});
 	socket.on("close", (code, reason) => {
 		hasPeerClosed = true;
 		// 1005 and 1006 never travel: no code came, and no close frame at all.
-		if (code === 1006) return channel.send("error");
+		if (code === 1006) return channel.send("error", failure);
 		const bytes = code === 1005 ? Buffer.alloc(0) : Buffer.from([code >> 8, code & 0xff, ...reason]);
 		channel.send("control", { opcode: opcode.close }, bytes);
 		return channel.send("close");
@@ -101,11 +127,6 @@ export const websocket: StandIn = (channel) => {
 		},
 	};
 };
-
-function pem(base64: string): string {
-	const lines = base64.match(/.{1,64}/g) ?? [];
-	return ["-----BEGIN CERTIFICATE-----", ...lines, "-----END CERTIFICATE-----"].join("\n");
-}
 
 function headersOf(options: unknown): Record<string, string> {
 	const headers = isRecord(options) ? options.headers : undefined;

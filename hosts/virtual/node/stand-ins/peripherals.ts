@@ -8,13 +8,11 @@ export const digital: StandIn = (channel, { board }) => {
 	const name = buttonNames.find((button) => button === wanted);
 	if (name === undefined) throw new Error(`there is no button ${wanted}`);
 	const onClose = board.listen({
-		onButton: (changed, isPressed) => {
-			if (changed === name) channel.send("level", isPressed ? 1 : 0);
+		onButton: (changed) => {
+			if (changed === name) channel.send("edge");
 		},
 	});
-	// A button that is held while the device starts.
-	if (board.isPressed(name)) channel.send("level", 1);
-	return { onClose };
+	return { onCall: () => ({ detail: board.isPressed(name) ? 1 : 0 }), onClose };
 };
 
 export const light: StandIn = (channel, { board }) => {

@@ -1,55 +1,19 @@
 /** Settings and resources: what a board keeps in flash. */
 
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { isRecord } from "../../../../device/protocol/schema.js";
+import { type FlashOwner, guarded } from "./flash-owner.js";
 import { numberOf, type StandIn, textOf } from "./stand-in.js";
 
-/** Key-value pairs in memory or, where `file` is given, written whole at each change. */
-export class Settings {
-	readonly #file: string | undefined;
-	readonly #values: Map<string, string>;
-
-	constructor(file?: string) {
-		this.#file = file;
-		this.#values = new Map(file ? readPairs(file) : []);
-	}
-
-	get(key: string): string | undefined {
-		return this.#values.get(key);
-	}
-
-	set(key: string, value: string | undefined): void {
-		if (value === undefined) this.#values.delete(key);
-		else this.#values.set(key, value);
-		if (!this.#file) return;
-		mkdirSync(dirname(this.#file), { recursive: true });
-		const temporary = `${this.#file}.${process.pid}`;
-		writeFileSync(temporary, JSON.stringify(Object.fromEntries(this.#values), null, "\t"), { mode: 0o600 });
-		renameSync(temporary, this.#file);
-	}
-}
-
-function readPairs(file: string): [string, string][] {
-	try {
-		const content: unknown = JSON.parse(readFileSync(file, "utf8"));
-		if (!isRecord(content)) return [];
-		return Object.entries(content).map(([key, value]) => [key, String(value)]);
-	} catch {
-		// As with a board whose NVS is erased or broken: it starts with nothing set.
-		return [];
-	}
-}
-
-export function keyValue(settings: Settings): StandIn {
+export function keyValue(owner: Pick<FlashOwner, "nvs" | "onPowerCut">): StandIn {
 	return () => ({
-		onCall: (request, detail) => {
-			if (request === "read") return { detail: settings.get(String(detail)) ?? null };
-			if (request === "write") settings.set(textOf(detail, "key"), textOf(detail, "value"));
-			else settings.set(String(detail), undefined);
-			return undefined;
-		},
+		onCall: (request, detail) =>
+			guarded(owner, () => {
+				if (request === "read") return { detail: owner.nvs.read(String(detail)) ?? null };
+				if (request === "write") owner.nvs.write(textOf(detail, "key"), textOf(detail, "value"));
+				else owner.nvs.delete(String(detail));
+				return undefined;
+			}),
 	});
 }
 

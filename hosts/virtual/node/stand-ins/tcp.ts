@@ -3,7 +3,7 @@
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { isRecord } from "../../../../device/protocol/schema.js";
-import { numberOf, type StandIn, textOf } from "./stand-in.js";
+import { numberOf, type StandIn, textOf, trustOf } from "./stand-in.js";
 
 /** CONFIG_LWIP_TCP_WND_DEFAULT of the boards. */
 const windowBytes = 65_535;
@@ -69,6 +69,6 @@ function open(options: unknown): Socket {
 		ALPNProtocols: ["http/1.1"],
 		// The certificate is held against the name, or the address where there is no name.
 		...(isIP(name) === 0 && { servername: name }),
-		...(typeof secure.certificate === "string" && { ca: secure.certificate }),
+		...trustOf(secure),
 	});
 }

@@ -1,22 +1,15 @@
 /** The update slot, the boot loader's probation and SHA-256, over the virtual flash. */
 
 import { createHash } from "node:crypto";
-import type { EspOta } from "../boot/esp-ota.js";
-import { type Flash, PowerCut } from "../boot/flash.js";
 import { imageState } from "../boot/ota-data.js";
 import { slots } from "../boot/partitions.js";
 import type { Answer } from "../machine.js";
+import { type FlashOwner, guarded } from "./flash-owner.js";
 import { numberOf, type StandIn } from "./stand-in.js";
 
-/** What runs on the device at the moment; another one after a restart. */
-export interface FlashOwner {
-	readonly flash: Flash;
-	readonly ota: EspOta;
-	/** Power went away in the middle of an operation. */
-	onPowerCut(): void;
-}
+type UpdateOwner = Pick<FlashOwner, "flash" | "ota" | "onPowerCut">;
 
-export function updateSlot(owner: FlashOwner): StandIn {
+export function updateSlot(owner: UpdateOwner): StandIn {
 	return () => {
 		/** Of the writes since the last call: they are not waited for. */
 		let failure: unknown;
@@ -38,7 +31,7 @@ export function updateSlot(owner: FlashOwner): StandIn {
 	};
 }
 
-function callSlot({ flash, ota }: FlashOwner, request: string, detail: unknown): Answer | undefined {
+function callSlot({ flash, ota }: UpdateOwner, request: string, detail: unknown): Answer | undefined {
 	const { offset, byteLength } = slots[ota.next];
 	switch (request) {
 		case "status":
@@ -65,7 +58,7 @@ function callSlot({ flash, ota }: FlashOwner, request: string, detail: unknown):
 	}
 }
 
-export function bootState(owner: FlashOwner): StandIn {
+export function bootState(owner: UpdateOwner): StandIn {
 	return () => ({
 		onCall: (request) =>
 			guarded(owner, () => {
@@ -76,15 +69,6 @@ export function bootState(owner: FlashOwner): StandIn {
 				return undefined;
 			}),
 	});
-}
-
-function guarded<T>(owner: FlashOwner, action: () => T): T {
-	try {
-		return action();
-	} catch (error) {
-		if (error instanceof PowerCut) owner.onPowerCut();
-		throw error;
-	}
 }
 
 export const sha256: StandIn = () => {

@@ -3,14 +3,22 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
+import { settingsNamespace } from "../../../../hosts/esp32/nvs-image.js";
 import { Board } from "../../../../hosts/virtual/node/board.js";
 import { boot } from "../../../../hosts/virtual/node/boot/boot-loader.js";
-import { flashByCable, makeVirtualImage } from "../../../../hosts/virtual/node/boot/cable.js";
+import {
+	flashByCable,
+	flashSettings,
+	makeVirtualImage,
+	readSettings,
+} from "../../../../hosts/virtual/node/boot/cable.js";
 import { EspOta } from "../../../../hosts/virtual/node/boot/esp-ota.js";
 import { Flash, PowerCut, sectorBytes } from "../../../../hosts/virtual/node/boot/flash.js";
+import { NvsStore } from "../../../../hosts/virtual/node/boot/nvs-store.js";
 import { crcOf, imageState, readEntries } from "../../../../hosts/virtual/node/boot/ota-data.js";
-import { flashBytes, otaDataPartition, slots } from "../../../../hosts/virtual/node/boot/partitions.js";
+import { flashBytes, partitions, slots } from "../../../../hosts/virtual/node/boot/partitions.js";
 import { updateSlot } from "../../../../hosts/virtual/node/stand-ins/update.js";
+import { dataBehindImages, makeImage, withoutHash } from "../../../gateway/firmware/images.js";
 
 const image = (version: string, program = `program of ${version}`) =>
 	makeVirtualImage(Buffer.from(program), "DEV-1", version);
@@ -21,12 +29,16 @@ function flashWith(version = "1.0.0"): Flash {
 	return flash;
 }
 
-/** Starts, writes and chooses an image, as an update does. */
 function update(flash: Flash, version: string): void {
+	install(flash, image(version));
+}
+
+/** Starts, writes and chooses an image, as an update does. */
+function install(flash: Flash, file: Buffer): void {
 	const ota = new EspOta(flash, boot(flash).slot);
 	if (ota.state === imageState.pendingVerify) ota.markValid();
 	ota.begin();
-	ota.write(image(version));
+	ota.write(file);
 	ota.end();
 	ota.setBootPartition();
 }
@@ -35,7 +47,7 @@ function update(flash: Flash, version: string): void {
 function openSlot(flash: Flash, onPowerCut = () => {}) {
 	const owner = { flash, ota: new EspOta(flash, boot(flash).slot), onPowerCut };
 	const channel = { id: 1, kind: "update-slot", options: {}, send: () => true };
-	const { onPost, onCall } = updateSlot(owner)(channel, { board: new Board(), wallClock: () => 0 });
+	const { onPost, onCall } = updateSlot(owner)(channel, { board: new Board() });
 	const call = (request: string, detail?: unknown) => onCall?.(request, detail, Buffer.alloc(0));
 	call("open");
 	return { call, write: (bytes: Buffer) => onPost?.("write", undefined, bytes) };
@@ -118,12 +130,12 @@ describe("otadata", () => {
 	test("lies in two sectors: sequence at 0, state at 24, CRC at 28", () => {
 		const flash = flashWith();
 		boot(flash);
-		const entry = flash.read(otaDataPartition.offset, 32);
+		const entry = flash.read(partitions.otadata.offset, 32);
 		assert.equal(entry.readUInt32LE(0), 1);
 		assert.equal(entry.readUInt32LE(24), imageState.valid);
 		assert.equal(entry.readUInt32LE(28), 0x4743989a);
 		update(flash, "1.1.0");
-		assert.equal(flash.read(otaDataPartition.offset + sectorBytes, 4).readUInt32LE(), 2);
+		assert.equal(flash.read(partitions.otadata.offset + sectorBytes, 4).readUInt32LE(), 2);
 	});
 });
 
@@ -171,6 +183,51 @@ describe("the boot loader", () => {
 			if (byte === 0) continue;
 			flash.write(slots[1].offset + at, Uint8Array.of(byte & (byte - 1)));
 			assert.equal(boot(flash).image.version, "1.0.0", `byte ${at}`);
+		}
+	});
+
+	test("finds the image's end by its segments, whatever follows it in the slot", () => {
+		const content = image("1.1.0");
+		for (const bytes of [content, withoutHash(content)])
+			for (const data of dataBehindImages()) {
+				const flash = flashWith();
+				install(flash, Buffer.concat([bytes, data]));
+				const { image: started } = boot(flash);
+				assert.equal(started.version, "1.1.0");
+				assert.deepEqual(started.bytes, bytes, `${data.length} bytes follow`);
+				assert.equal(started.program.toString().trimEnd(), "program of 1.1.0");
+			}
+	});
+
+	test("does not see damage behind the image, and sees it in the image's last byte", () => {
+		const content = image("1.1.0");
+		for (const [at, expected] of [
+			[content.length - 1, "1.0.0"],
+			[content.length, "1.1.0"],
+			[content.length + 32, "1.1.0"],
+		] as const) {
+			const flash = flashWith();
+			install(flash, Buffer.concat([content, Buffer.alloc(100, 0x7e)]));
+			const byte = flash.read(slots[1].offset + at, 1).readUInt8();
+			flash.write(slots[1].offset + at, Uint8Array.of(byte & (byte - 1)));
+			assert.equal(boot(flash).image.version, expected, `byte ${at}`);
+		}
+	});
+
+	test("refuses a segment that reaches beyond the slot or has an impossible length, and an image without a program", () => {
+		const tooLong = image("1.0.0");
+		tooLong.writeUInt32LE(slots[0].byteLength, 0x164);
+		const uneven = image("1.0.0");
+		uneven.writeUInt32LE(13, 0x164);
+		const empty = makeImage({ chip: "virtual", segments: [] });
+		for (const [bytes, reason] of [
+			[tooLong, /slot 0: an image longer than its slot/],
+			[uneven, /slot 0: Segment 2 of the image has an impossible length, 13 bytes/],
+			[empty, /slot 0: an image without a program/],
+		] as const) {
+			const flash = new Flash({ byteLength: flashBytes });
+			flash.load(slots[0].offset, bytes);
+			assert.throws(() => boot(flash), reason);
 		}
 	});
 
@@ -257,6 +314,47 @@ test("a cable flashes only what it did not flash last", () => {
 	flashByCable(flash, image("1.0.0", "another line of code"));
 	assert.equal(boot(flash).image.version, "1.0.0");
 	assert.deepEqual(states(flash), [imageState.valid, blank]);
+});
+
+describe("settings flashed by cable", () => {
+	const given = { ssid: "network", token: "secret" };
+	const settingsOf = (flash: Flash) => Object.fromEntries([...readSettings(flash)].sort());
+
+	test("replace those that differ, and only those; an empty one is removed", () => {
+		const flash = flashWith();
+		flashSettings(flash, { ...given, password: "old", volume: "7" });
+		flashSettings(flash, { token: "other", password: "", gateway: "ws://127.0.0.1:1/device" });
+		assert.deepEqual(settingsOf(flash), {
+			gateway: "ws://127.0.0.1:1/device",
+			ssid: "network",
+			token: "other",
+			volume: "7",
+		});
+	});
+
+	test("that are there already are not written again", () => {
+		const flash = flashWith();
+		flashSettings(flash, given);
+		const partition = partitions.nvs;
+		const store = new NvsStore({ flash, partition, namespace: settingsNamespace });
+		store.write("volume", "7");
+		store.write("volume", "8");
+		const before = flash.read(partition.offset, partition.byteLength);
+		flashSettings(flash, given);
+		assert.ok(flash.read(partition.offset, partition.byteLength).equals(before));
+	});
+
+	test("outlive another image, and not another layout of the flash", () => {
+		const flash = flashWith();
+		flashSettings(flash, given);
+		flashByCable(flash, image("1.1.0"));
+		assert.equal(boot(flash).image.version, "1.1.0");
+		assert.deepEqual(settingsOf(flash), given);
+		flash.load(0, Buffer.alloc(32, 1));
+		flashByCable(flash, image("1.1.0"));
+		assert.equal(boot(flash).image.version, "1.1.0");
+		assert.deepEqual(settingsOf(flash), {});
+	});
 });
 
 describe("the update slot, whose writes are not waited for,", () => {

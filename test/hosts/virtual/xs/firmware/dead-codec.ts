@@ -7,5 +7,6 @@ export default class Codec implements Interface {
 	volume = 0;
 	isMuted = false;
 
+	check(): void {}
 	close(): void {}
 }

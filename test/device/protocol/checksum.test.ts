@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
-import { addToChecksum } from "../../../gateway/firmware/esp-image.js";
+import { addToChecksum } from "../../../device/protocol/image-scanner.js";
 
 test("the checksum is the exclusive or of all bytes, wherever they begin and however many they are", () => {
 	const { buffer } = new Uint8Array(randomBytes(64));

@@ -1,0 +1,169 @@
+/**
+ * Finds where a firmware image ends while its bytes come in: header, segments, padding with the checksum, SHA-256. Whatever
+ * follows in the file or in flash (a signature, padding to a sector) is not part of the image, so its length says nothing
+ * about that end. ESP-IDF's esp_image_verify finds it the same way (components/bootloader_support/src/esp_image_format.c).
+ */
+
+import { imageLayout } from "./image.js";
+
+export interface ImageScannerOptions {
+	/** Default false: on a board ESP-IDF verifies the checksum, in C, before it starts an image. */
+	readonly verifiesChecksum?: boolean;
+}
+
+type Piece = "header" | "segment header" | "segment" | "padding" | "digest and what follows";
+
+/**
+ * Reads the structure of one image in pieces of any size. The magic, the chip and the descriptors are left to the caller,
+ * and so is the SHA-256: it covers the first `contentBytes` bytes and stands behind them.
+ */
+export class ImageScanner {
+	readonly #verifiesChecksum: boolean;
+	#piece: Piece = "header";
+	#pieceStart = 0;
+	#pieceEnd: number = imageLayout.headerBytes;
+	/** Bytes read so far. */
+	#offset = 0;
+	#segmentCount = 0;
+	/** Number of the current segment, from 1. */
+	#segment = 0;
+	#segmentBytes = 0;
+	#hasDigest = false;
+	#checksum: number = imageLayout.checksumSeed;
+	#minimumBytes: number = imageLayout.headerBytes + imageLayout.segmentHeaderBytes;
+	#contentBytes: number | undefined;
+	#problem: string | undefined;
+
+	constructor({ verifiesChecksum = false }: ImageScannerOptions = {}) {
+		this.#verifiesChecksum = verifiesChecksum;
+	}
+
+	/** Whether a SHA-256 of the content follows it. */
+	get hasDigest(): boolean {
+		return this.#hasDigest;
+	}
+
+	/** Bytes up to and including the checksum; undefined until the header of the last segment was read. */
+	get contentBytes(): number | undefined {
+		return this.#contentBytes;
+	}
+
+	/** Bytes that the image has at least, its SHA-256 included; exact as soon as `contentBytes` is known. */
+	get minimumBytes(): number {
+		return this.#minimumBytes;
+	}
+
+	/** A sentence for a file that has fewer bytes than `minimumBytes`. */
+	describeCut(fileBytes: number): string {
+		return `The image is cut off: the file ends after ${fileBytes} bytes, its segments need ${this.#minimumBytes}.`;
+	}
+
+	/**
+	 * Takes the next bytes; they are not kept.
+	 *
+	 * @returns a sentence that says why this is not an image, from then on always; undefined while it may be one
+	 */
+	write(bytes: Uint8Array): string | undefined {
+		for (let at = 0; at < bytes.byteLength && this.#problem === undefined; ) {
+			const end = Math.min(bytes.byteLength, at + this.#pieceEnd - this.#offset);
+			this.#read(bytes, at, end);
+			this.#offset += end - at;
+			at = end;
+			if (this.#offset === this.#pieceEnd) this.#endPiece();
+		}
+		return this.#problem;
+	}
+
+	/** Reads a part of the current piece: `bytes` from `start` to before `end`. */
+	#read(bytes: Uint8Array, start: number, end: number): void {
+		const toPiece = this.#offset - this.#pieceStart - start;
+		switch (this.#piece) {
+			case "header":
+				for (let at = start; at < end; at++) this.#readHeader(at + toPiece, bytes[at] ?? 0);
+				return;
+			case "segment header":
+				for (let at = start; at < end; at++) {
+					const place = at + toPiece - imageLayout.segmentLengthOffset;
+					// Not by shifts: they would make a length from 2 GiB on negative.
+					if (place >= 0) this.#segmentBytes += (bytes[at] ?? 0) * 256 ** place;
+				}
+				return;
+			case "segment":
+				if (this.#verifiesChecksum)
+					this.#checksum = addToChecksum(this.#checksum, bytes.subarray(start, end));
+				return;
+			case "padding":
+				if (this.#verifiesChecksum && toPiece + end === this.#pieceEnd - this.#pieceStart)
+					this.#verifyChecksum(bytes[end - 1]);
+		}
+	}
+
+	#readHeader(offset: number, byte: number): void {
+		if (offset === imageLayout.segmentCountOffset) this.#segmentCount = byte;
+		if (offset === imageLayout.hasDigestOffset) this.#hasDigest = byte !== 0;
+	}
+
+	#endPiece(): void {
+		const { segmentHeaderBytes, mostSegments, segmentLimit, paddedTo } = imageLayout;
+		switch (this.#piece) {
+			case "header":
+				if (this.#segmentCount >= 1 && this.#segmentCount <= mostSegments)
+					return this.#beginPiece("segment header", segmentHeaderBytes);
+				this.#problem = `The image names ${this.#segmentCount} segments; 1 to ${mostSegments} are possible.`;
+				return;
+			case "segment header":
+				this.#segment += 1;
+				if (this.#segmentBytes % 4 === 0 && this.#segmentBytes < segmentLimit) return this.#beginSegment();
+				this.#problem = `Segment ${this.#segment} of the image has an impossible length, ${this.#segmentBytes} bytes.`;
+				return;
+			case "segment":
+				if (this.#segment === this.#segmentCount)
+					return this.#beginPiece("padding", paddedTo - (this.#offset % paddedTo));
+				this.#segmentBytes = 0;
+				return this.#beginPiece("segment header", segmentHeaderBytes);
+			case "padding":
+				return this.#beginPiece("digest and what follows", Number.POSITIVE_INFINITY);
+		}
+	}
+
+	#beginPiece(piece: Piece, byteLength: number): void {
+		this.#piece = piece;
+		this.#pieceStart = this.#offset;
+		this.#pieceEnd = this.#offset + byteLength;
+	}
+
+	#beginSegment(): void {
+		const { segmentHeaderBytes, paddedTo, digestBytes } = imageLayout;
+		this.#beginPiece("segment", this.#segmentBytes);
+		const end = this.#pieceEnd;
+		if (this.#segment < this.#segmentCount) {
+			this.#minimumBytes = end + segmentHeaderBytes;
+			return;
+		}
+		const contentBytes = end + paddedTo - (end % paddedTo);
+		this.#contentBytes = contentBytes;
+		this.#minimumBytes = contentBytes + (this.#hasDigest ? digestBytes : 0);
+	}
+
+	#verifyChecksum(found: number | undefined): void {
+		if (found !== this.#checksum)
+			this.#problem = "The image is damaged: its checksum does not match its content.";
+	}
+}
+
+/**
+ * All bytes, one on the other by exclusive or. Four at a time: byte by byte it would cost as much as the SHA-256 does.
+ *
+ * @param start the seed, or the checksum of the bytes before these
+ * @returns 0 to 255
+ */
+export function addToChecksum(start: number, bytes: Uint8Array): number {
+	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+	const whole = bytes.byteLength & ~3;
+	let folded = 0;
+	for (let at = 0; at < whole; at += 4) folded ^= view.getInt32(at);
+	folded ^= folded >>> 16;
+	let checksum = start ^ ((folded ^ (folded >>> 8)) & 0xff);
+	for (let at = whole; at < bytes.byteLength; at++) checksum ^= bytes[at] ?? 0;
+	return checksum;
+}

@@ -1,0 +1,18 @@
+/** The certificate authority that a command names. */
+
+const begin = "-----BEGIN CERTIFICATE-----";
+const end = "-----END CERTIFICATE-----";
+
+/**
+ * @param pem of several certificates the first counts (RFC 7468)
+ * @returns its DER in base64
+ * @throws Error whose message says what to change
+ */
+export function readAuthority(pem: string): string {
+	const start = pem.indexOf(begin);
+	const stop = pem.indexOf(end, start);
+	const base64 = start < 0 || stop < 0 ? "" : pem.slice(start + begin.length, stop).replace(/\s/g, "");
+	if (base64 === "" || base64.length % 4 !== 0 || /[^A-Za-z\d+/=]/.test(base64))
+		throw new Error(`cert_pem must be a certificate in PEM: ${begin}, its base64, ${end}.`);
+	return base64;
+}

@@ -1,0 +1,78 @@
+/**
+ * The login cookies that were ended by logging out, kept on disk until they expire. A cookie is valid by its signature
+ * alone; without this list a copy of it would still log in after its owner has logged out.
+ */
+
+import { join } from "node:path";
+import { isRecord } from "../../device/protocol/schema.js";
+import { errorCode } from "../start-error.js";
+import { type Disk, writeWhole } from "../whole-file.js";
+
+const endedAtMost = 1000;
+
+export interface EndedLoginsOptions {
+	readonly dataDir: string;
+	readonly disk: Disk;
+	/** Milliseconds since 1970. */
+	readonly now: () => number;
+	readonly onProblem: (sentence: string) => void;
+}
+
+export class EndedLogins {
+	readonly #options: EndedLoginsOptions;
+	readonly #path: string;
+	/** Signature → when the cookie expires, in milliseconds since 1970. */
+	readonly #ended = new Map<string, number>();
+	/** A cookie that expires before this has ended too, in milliseconds since 1970. */
+	#endedBefore = 0;
+	#writing: Promise<void> = Promise.resolve();
+
+	constructor(options: EndedLoginsOptions) {
+		this.#options = options;
+		this.#path = join(options.dataDir, "ended-logins.json");
+	}
+
+	/** Reads what the last run left. */
+	async open(): Promise<void> {
+		const { disk, onProblem } = this.#options;
+		try {
+			const kept: unknown = JSON.parse(await disk.readFile(this.#path, "utf8"));
+			if (!isRecord(kept) || !isRecord(kept.ended)) throw new SyntaxError("not a list of logins");
+			this.#endedBefore = Number(kept.endedBefore) || 0;
+			for (const [signature, expires] of Object.entries(kept.ended))
+				this.#ended.set(signature, Number(expires));
+		} catch (error) {
+			if (errorCode(error) === "ENOENT") return;
+			onProblem(
+				`${this.#path} cannot be read (${errorCode(error) ?? "damaged"}); logins that were ended count again.`,
+			);
+		}
+	}
+
+	has(signature: string, expires: number): boolean {
+		return expires < this.#endedBefore || this.#ended.has(signature);
+	}
+
+	/**
+	 * Ends a login. Past 1000 ended ones all logins end.
+	 *
+	 * @returns once it is on disk
+	 * @throws {NodeJS.ErrnoException}
+	 */
+	async end(signature: string, expires: number): Promise<void> {
+		this.#ended.set(signature, expires);
+		for (const [each, at] of this.#ended) if (at <= this.#options.now()) this.#ended.delete(each);
+		if (this.#ended.size > endedAtMost) {
+			this.#endedBefore = Math.max(...this.#ended.values()) + 1;
+			this.#ended.clear();
+		}
+		const written = this.#writing.then(() => this.#write());
+		this.#writing = written.catch(() => {});
+		await written;
+	}
+
+	#write(): Promise<void> {
+		const content = { endedBefore: this.#endedBefore, ended: Object.fromEntries(this.#ended) };
+		return writeWhole(this.#options.disk, this.#path, `${JSON.stringify(content, undefined, "\t")}\n`);
+	}
+}

@@ -1,0 +1,190 @@
+/**
+ * What a connection may cost before its client has shown a token. Node parses all requests that one read holds, up to
+ * 2,500 in 64 KiB, and keeps every answer that is not read: a few such connections exhaust the memory of the process.
+ */
+
+import { readFileSync } from "node:fs";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+
+/** Bytes that are parsed at once: a few requests without headers, at most. */
+const pieceBytes = 256;
+/** While a body comes; it makes no requests. */
+const bodyPieceBytes = 16 * 1024;
+/** Time for a client to read an answer that was sent before its request had come to its end. */
+const lingerMs = 3000;
+
+export interface ConnectionsOptions {
+	/** Connections that may be open without having shown a token. */
+	readonly maxStrangers: number;
+}
+
+/** Limits the connections of a server. */
+export class Connections {
+	readonly #maxStrangers: number;
+	readonly #readers = new WeakMap<object, RequestReader>();
+	/** By address and port, the oldest first: a TLS socket cannot be traced to its connection otherwise. */
+	readonly #strangers = new Map<string, Map<number, Socket>>();
+	#count = 0;
+
+	constructor({ maxStrangers }: ConnectionsOptions) {
+		this.#maxStrangers = maxStrangers;
+	}
+
+	/** Has a server's connections limited; to be called before it listens. */
+	watch(server: Server, isTls: boolean): void {
+		server.on("connection", (socket) => this.#add(socket));
+		server.on(isTls ? "secureConnection" : "connection", (socket: Socket) =>
+			this.#readers.set(socket, new RequestReader(socket)),
+		);
+	}
+
+	/** A request has come; to be called before it is answered. */
+	take(request: IncomingMessage, response: ServerResponse): void {
+		this.#readers.get(request.socket)?.take(request, response);
+	}
+
+	/** A request to upgrade has come. @returns what was received after it */
+	release(socket: object, head: Buffer): Buffer {
+		return Buffer.concat([head, this.#readers.get(socket)?.release() ?? Buffer.alloc(0)]);
+	}
+
+	/** The client has shown a token: its connection is not cut off for a newer one. */
+	admit({ remoteAddress = "", remotePort = 0 }: Socket): void {
+		this.#remove(remoteAddress, remotePort);
+	}
+
+	#add(socket: Socket): void {
+		const { remoteAddress, remotePort } = socket;
+		if (remoteAddress === undefined || remotePort === undefined) return void socket.destroy();
+		const sockets = this.#strangers.get(remoteAddress) ?? new Map<number, Socket>();
+		if (sockets.get(remotePort) === socket) return;
+		this.#strangers.set(remoteAddress, sockets.set(remotePort, socket));
+		this.#count += 1;
+		socket.once("close", () => {
+			if (this.#strangers.get(remoteAddress)?.get(remotePort) === socket)
+				this.#remove(remoteAddress, remotePort);
+		});
+		if (this.#count > this.#maxStrangers) this.#cutOne();
+	}
+
+	#remove(address: string, port: number): void {
+		const sockets = this.#strangers.get(address);
+		if (!sockets?.delete(port)) return;
+		this.#count -= 1;
+		if (sockets.size === 0) this.#strangers.delete(address);
+	}
+
+	/** Cuts off the oldest stranger of the address that has the most, so that a device can always connect. */
+	#cutOne(): void {
+		let [most, ofAddress]: [Map<number, Socket>, string] = [new Map(), ""];
+		for (const [address, sockets] of this.#strangers)
+			if (sockets.size > most.size) [most, ofAddress] = [sockets, address];
+		for (const [port, socket] of most) {
+			this.#remove(ofAddress, port);
+			socket.destroy();
+			return;
+		}
+	}
+}
+
+/**
+ * Hands the bytes of a connection to Node's parser in pieces: the next one when the requests of the one before are
+ * answered, and their answers have left.
+ */
+class RequestReader {
+	readonly #socket: Socket;
+	/** Node's own listener, which parses. */
+	readonly #parse: readonly unknown[];
+	#waiting: Buffer[] = [];
+	#unanswered = 0;
+	#latest: IncomingMessage | undefined;
+	#isFeeding = false;
+	#isReleased = false;
+
+	constructor(socket: Socket) {
+		this.#socket = socket;
+		this.#parse = socket.listeners("data");
+		socket.removeAllListeners("data");
+		socket.on("data", this.#onData);
+		// As when a body is read that was full.
+		socket.on("resume", this.#onResume);
+	}
+
+	take(request: IncomingMessage, response: ServerResponse): void {
+		this.#latest = request;
+		this.#unanswered += 1;
+		response.once("close", () => {
+			this.#unanswered -= 1;
+			if (request.complete) this.#feed();
+			else this.#linger();
+		});
+	}
+
+	/** @returns what has not been parsed */
+	release(): Buffer {
+		this.#isReleased = true;
+		this.#socket.off("data", this.#onData).off("resume", this.#onResume);
+		return Buffer.concat(this.#waiting.splice(0));
+	}
+
+	readonly #onResume = (): void => this.#feed();
+
+	readonly #onData = (bytes: Buffer): void => {
+		this.#waiting.push(bytes);
+		this.#feed();
+	};
+
+	#feed(): void {
+		// A request that is answered at once comes here while its piece is being parsed.
+		if (this.#isFeeding || this.#isReleased) return;
+		this.#isFeeding = true;
+		while (this.#mayParse()) {
+			const piece = this.#nextPiece();
+			if (!piece) break;
+			for (const parse of this.#parse)
+				if (typeof parse === "function") Reflect.apply(parse, this.#socket, [piece]);
+		}
+		this.#isFeeding = false;
+		if (this.#isReleased) return;
+		if (this.#waiting.length > 0 || this.#isBodyFull()) this.#socket.pause();
+		else if (this.#socket.isPaused()) this.#socket.resume();
+	}
+
+	#mayParse(): boolean {
+		if (this.#isReleased || this.#socket.destroyed) return false;
+		return this.#latest?.complete === false ? !this.#isBodyFull() : this.#unanswered === 0;
+	}
+
+	/** Whether what came of a body waits to be read. Node says that to the connection itself, which it does not read here. */
+	#isBodyFull(): boolean {
+		const body = this.#latest;
+		return body?.complete === false && body.readableLength >= body.readableHighWaterMark;
+	}
+
+	#nextPiece(): Buffer | undefined {
+		const bytes = this.#waiting.shift();
+		if (!bytes) return undefined;
+		const length = this.#latest?.complete === false ? bodyPieceBytes : pieceBytes;
+		if (bytes.length > length) this.#waiting.unshift(bytes.subarray(length));
+		return bytes.subarray(0, length);
+	}
+
+	/** Reads no more. A connection that is closed while bytes come is reset, and the client may not see the answer. */
+	#linger(): void {
+		this.release();
+		this.#socket.pause();
+		setTimeout(() => this.#socket.destroy(), lingerMs).unref();
+	}
+}
+
+/** @returns how many connections without a token leave room for those with one: at most half of the files that may be open */
+export function maxStrangersOf(limit: number): number {
+	try {
+		const [, openFiles] = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8")) ?? [];
+		return Math.min(limit, Math.floor(Number(openFiles ?? Number.POSITIVE_INFINITY) / 2));
+	} catch {
+		// Not Linux.
+		return limit;
+	}
+}

@@ -1,0 +1,48 @@
+/*
+ * Why Wi-Fi's last connection ended, or never came to be: ESP-IDF tells it with the event, and the SDK's driver does not
+ * hand it on. Called from wifi-station.ts.
+ */
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "esp_event.h"
+#include "esp_wifi.h"
+
+/** wifi_err_reason_t; 0: none. Written by the event task, read by XS's. */
+static atomic_int last_reason;
+
+static void on_wifi_event(void *context, esp_event_base_t base, int32_t id, void *data)
+{
+	(void)context;
+	(void)base;
+	if ((WIFI_EVENT_STA_DISCONNECTED == id) && data)
+		atomic_store(&last_reason, ((const wifi_event_sta_disconnected_t *)data)->reason);
+}
+
+/**
+ * From now on reasons are kept. To be called before the SDK's driver is made: handlers of an event are called in the order
+ * in which they were registered, and the reason must be there before XS hears of the event.
+ */
+void board_wifi_watch(void)
+{
+	static int is_watching;
+	if (is_watching)
+		return;
+	esp_err_t made = esp_event_loop_create_default();
+	if ((ESP_OK != made) && (ESP_ERR_INVALID_STATE != made))
+		return;
+	is_watching = ESP_OK == esp_event_handler_register(WIFI_EVENT, ESP_EVENT_ANY_ID, on_wifi_event, NULL);
+}
+
+/** wifi_err_reason_t of the last disconnection (esp_wifi_types_generic.h); 0: there was none since it was forgotten. */
+int32_t board_wifi_reason(void)
+{
+	return atomic_load(&last_reason);
+}
+
+/** To be called before an attempt: its reason is not the one before. */
+void board_wifi_forget_reason(void)
+{
+	atomic_store(&last_reason, 0);
+}

@@ -1,0 +1,200 @@
+/**
+ * The layout of ESP-IDF's NVS, version 2. A page is one sector of flash: a header, two state bits for each entry, and 126
+ * entries of 32 bytes. A string takes one entry for its key and as many as its bytes need, all in one page.
+ * (ESP-IDF v6.0: documentation of NVS, "Internals"; nvs_flash/src/nvs_page.cpp and nvs_types.cpp.)
+ */
+
+import { romCrc32 } from "./rom-crc32.js";
+
+export const pageBytes = 4096;
+export const entryBytes = 32;
+export const entriesPerPage = 126;
+/** Of the table of entry states, in a page. */
+export const stateTableOffset = 32;
+export const stateTableBytes = 32;
+
+/** Each state clears one bit more, which flash can do without an erase. */
+export const pageState = Object.freeze({
+	uninitialized: 0xffff_ffff,
+	active: 0xffff_fffe,
+	full: 0xffff_fffc,
+	freeing: 0xffff_fff8,
+});
+
+export const entryState = Object.freeze({ empty: 3, written: 2, erased: 0 });
+
+export const entryType = Object.freeze({ u8: 0x01, string: 0x21 });
+const sizedTypes: readonly number[] = Object.freeze([entryType.string, 0x41, 0x42]);
+const singleTypes: readonly number[] = Object.freeze([
+	entryType.u8,
+	0x11,
+	0x02,
+	0x12,
+	0x04,
+	0x14,
+	0x08,
+	0x18,
+	0x48,
+]);
+
+/** The namespace in which the names of the other namespaces lie, each with its index as a `u8`. */
+export const namespacesIndex = 0;
+/** Characters of a key and of a namespace. */
+export const longestKey = 15;
+/** Bytes of a string in UTF-8: 125 entries, less the NUL at its end. */
+export const longestString = (entriesPerPage - 1) * entryBytes - 1;
+
+/** Lower numbers are later versions. */
+const version = 0xfe;
+const headerCrcOffset = 28;
+const noChunk = 0xff;
+
+/** The first entry of an item. */
+export interface ItemHeader {
+	readonly namespaceIndex: number;
+	readonly type: number;
+	/** Entries of the item, this one included. */
+	readonly span: number;
+	readonly key: string;
+	/** The value of a `u8`. */
+	readonly byte: number;
+	/** Of what follows in further entries; 0 for types without. */
+	readonly dataBytes: number;
+	readonly dataCrc: number;
+}
+
+/** Where an entry begins in its page. */
+export function entryOffset(index: number): number {
+	return stateTableOffset + stateTableBytes + index * entryBytes;
+}
+
+export function viewOf(bytes: Uint8Array): DataView {
+	return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/** The header of a page that takes entries. */
+export function encodePageHeader(sequence: number): Uint8Array {
+	const header = new Uint8Array(stateTableOffset).fill(0xff);
+	const view = viewOf(header);
+	view.setUint32(0, pageState.active, true);
+	view.setUint32(4, sequence, true);
+	view.setUint8(8, version);
+	view.setUint32(headerCrcOffset, romCrc32(header.subarray(4, headerCrcOffset)), true);
+	return header;
+}
+
+/**
+ * @param header at least the first 32 bytes of a page
+ * @returns undefined where the page holds nothing that counts
+ * @throws Error where a later ESP-IDF wrote the page
+ */
+export function decodePageHeader(header: Uint8Array): { state: number; sequence: number } | undefined {
+	const view = viewOf(header);
+	const state = view.getUint32(0, true);
+	if (state !== pageState.active && state !== pageState.full && state !== pageState.freeing) return undefined;
+	if (view.getUint32(headerCrcOffset, true) !== romCrc32(header.subarray(4, headerCrcOffset)))
+		return undefined;
+	if (view.getUint8(8) < version) throw new Error("the NVS has a later version than 2");
+	return { state, sequence: view.getUint32(4, true) };
+}
+
+/** @param table of entry states */
+export function readEntryState(table: Uint8Array, index: number): number {
+	return ((table[index >> 2] ?? 0) >> ((index & 3) * 2)) & 3;
+}
+
+/** @param state one of `entryState` */
+export function setEntryState(table: Uint8Array, index: number, state: number): void {
+	const shift = (index & 3) * 2;
+	table[index >> 2] = ((table[index >> 2] ?? 0) & ~(3 << shift)) | (state << shift);
+}
+
+/** Whether all entries of an item are marked as written: a write or an erase was not cut in the middle. */
+export function isWhole(states: Uint8Array, index: number, span: number): boolean {
+	for (let entry = index; entry < index + span; entry++)
+		if (readEntryState(states, entry) !== entryState.written) return false;
+	return true;
+}
+
+/** The entry that gives a namespace its index. */
+export function encodeNamespace(name: string, index: number): Uint8Array {
+	const entry = makeEntry(namespacesIndex, entryType.u8, 1, name);
+	entry[24] = index;
+	return sealed(entry);
+}
+
+/** @throws {RangeError} where the key is not ASCII of 1 to 15 characters, or the value has a NUL or is too long */
+export function encodeString(namespaceIndex: number, key: string, value: string): Uint8Array {
+	const data = new TextEncoder().encode(`${value}\0`);
+	if (data.byteLength > longestString + 1)
+		throw new RangeError(
+			`${key} has ${data.byteLength - 1} bytes, and NVS takes at most ${longestString}: shorten it`,
+		);
+	if (value.includes("\0")) throw new RangeError(`${key} must not hold a NUL, which ends a string in NVS`);
+	const span = 1 + Math.ceil(data.byteLength / entryBytes);
+	const entry = makeEntry(namespaceIndex, entryType.string, span, key);
+	const view = viewOf(entry);
+	view.setUint16(24, data.byteLength, true);
+	view.setUint32(28, romCrc32(data), true);
+	const item = new Uint8Array(span * entryBytes).fill(0xff);
+	item.set(sealed(entry));
+	item.set(data, entryBytes);
+	return item;
+}
+
+/**
+ * @param entry 32 bytes
+ * @param index its place in the page, which limits what it may span
+ * @returns undefined where it is no first entry of an item, or damaged
+ */
+export function decodeItemHeader(entry: Uint8Array, index: number): ItemHeader | undefined {
+	const view = viewOf(entry);
+	if (view.getUint32(4, true) !== crcOf(entry)) return undefined;
+	const type = view.getUint8(1);
+	const span = view.getUint8(2);
+	const isSized = sizedTypes.includes(type);
+	if (!isSized && !singleTypes.includes(type)) return undefined;
+	const dataBytes = isSized ? view.getUint16(24, true) : 0;
+	if (span !== 1 + Math.ceil(dataBytes / entryBytes) || index + span > entriesPerPage) return undefined;
+	const keyEnd = entry.indexOf(0, 8);
+	const key = String.fromCharCode(...entry.subarray(8, keyEnd >= 8 && keyEnd < 24 ? keyEnd : 24));
+	return {
+		namespaceIndex: view.getUint8(0),
+		type,
+		span,
+		key,
+		byte: view.getUint8(24),
+		dataBytes,
+		dataCrc: view.getUint32(28, true),
+	};
+}
+
+/** @returns the string of an item; undefined where its bytes are damaged */
+export function decodeString(item: ItemHeader, data: Uint8Array): string | undefined {
+	const bytes = data.subarray(0, item.dataBytes);
+	if (item.dataBytes === 0 || romCrc32(bytes) !== item.dataCrc) return undefined;
+	return new TextDecoder().decode(bytes.subarray(0, bytes.indexOf(0)));
+}
+
+function makeEntry(namespaceIndex: number, type: number, span: number, key: string): Uint8Array {
+	if (!/^[!-~]{1,15}$/.test(key))
+		throw new RangeError(`"${key}" must be 1 to ${longestKey} ASCII characters without spaces`);
+	const entry = new Uint8Array(entryBytes).fill(0xff);
+	entry.set([namespaceIndex, type, span, noChunk]);
+	entry.fill(0, 8, 24);
+	for (let at = 0; at < key.length; at++) entry[8 + at] = key.charCodeAt(at);
+	return entry;
+}
+
+function sealed(entry: Uint8Array): Uint8Array {
+	viewOf(entry).setUint32(4, crcOf(entry), true);
+	return entry;
+}
+
+/** Of an entry without its own CRC. */
+function crcOf(entry: Uint8Array): number {
+	const covered = new Uint8Array(entryBytes - 4);
+	covered.set(entry.subarray(0, 4));
+	covered.set(entry.subarray(8), 4);
+	return romCrc32(covered);
+}

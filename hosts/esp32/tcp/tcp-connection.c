@@ -1,0 +1,276 @@
+#include "tcp-connection.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tcp-port.h"
+#include "tcp-watcher.h"
+
+enum state {
+	IS_CONNECTING,
+	IS_OPEN,
+	/** The descriptor is handed over; on_error was called or is being called. */
+	HAS_FAILED,
+	IS_CLOSED,
+};
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static bool is_would_block(void)
+{
+	return errno == EAGAIN || errno == EWOULDBLOCK;
+}
+
+static void release(struct tcp_connection *connection)
+{
+	connection->use_count--;
+	if (connection->use_count == 0)
+		connection->events->on_released(connection);
+}
+
+static void drop_unsent(struct tcp_connection *connection)
+{
+	free(connection->unsent);
+	connection->unsent = NULL;
+	connection->unsent_count = 0;
+}
+
+/** Gives back all that the connection holds but its own memory. */
+static void hand_over(struct tcp_connection *connection, enum state state)
+{
+	tcp_watcher_close(connection->slot);
+	drop_unsent(connection);
+	connection->offered = 0;
+	connection->state = (uint8_t)state;
+}
+
+static void fail(struct tcp_connection *connection)
+{
+	hand_over(connection, HAS_FAILED);
+	connection->events->on_error(connection);
+}
+
+/** Waits for what matters now. Bytes that the owner leaves unread keep the descriptor readable, so they are polled. */
+static void watch(const struct tcp_connection *connection)
+{
+	if (connection->state > IS_OPEN)
+		return;
+	uint8_t conditions = 0;
+	if (connection->is_broken)
+		conditions = TCP_LATER;
+	else if (connection->state == IS_CONNECTING)
+		conditions = TCP_WRITABLE;
+	else {
+		conditions = connection->offered > 0 ? TCP_LATER : TCP_READABLE;
+		if (connection->unsent_count > 0)
+			conditions |= TCP_WRITABLE;
+	}
+	tcp_watcher_want(connection->slot, conditions);
+}
+
+bool tcp_connection_open(struct tcp_connection *connection, const struct tcp_events *events, uint32_t address,
+	uint16_t port, bool is_without_delay)
+{
+	int descriptor = socket(AF_INET, SOCK_STREAM, 0);
+	if (descriptor < 0)
+		return false;
+	memset(connection, 0, sizeof *connection);
+	connection->events = events;
+	connection->descriptor = descriptor;
+	connection->use_count = 1;
+	connection->state = IS_CONNECTING;
+	connection->peer.sin_family = AF_INET;
+	connection->peer.sin_port = htons(port);
+	connection->peer.sin_addr.s_addr = address;
+	int one = 1;
+	if (is_without_delay)
+		(void)setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+	int slot = tcp_port_set_nonblocking(descriptor) ? tcp_watcher_add(descriptor, connection) : -1;
+	if (slot < 0) {
+		tcp_port_close(descriptor);
+		return false;
+	}
+	connection->slot = (int8_t)slot;
+	const struct sockaddr *peer = (const struct sockaddr *)&connection->peer;
+	if (connect(descriptor, peer, sizeof connection->peer) != 0 && errno != EINPROGRESS)
+		connection->is_broken = true;
+	watch(connection);
+	return true;
+}
+
+/** Bytes that have arrived, staged ones included. */
+static uint32_t count_unread(const struct tcp_connection *connection)
+{
+	return (uint32_t)(connection->staged_end - connection->staged_start) + tcp_port_unread(connection->descriptor);
+}
+
+/** With an empty stage. Nothing may be staged that is not announced: select() would not tell of it. As recv(). */
+static ssize_t stage(struct tcp_connection *connection, uint32_t most)
+{
+	ssize_t count = recv(connection->descriptor, connection->staged, least(most, sizeof connection->staged), 0);
+	connection->staged_start = 0;
+	connection->staged_end = count > 0 ? (uint8_t)count : 0;
+	return count;
+}
+
+/** As recv(), by way of the stage where few bytes are asked for. */
+static ssize_t receive_some(struct tcp_connection *connection, uint8_t *bytes, uint32_t count)
+{
+	if (connection->staged_start == connection->staged_end) {
+		if (count >= sizeof connection->staged)
+			return recv(connection->descriptor, bytes, count, 0);
+		ssize_t staged = stage(connection, connection->offered);
+		if (staged <= 0)
+			return staged;
+	}
+	uint32_t taken = least(count, (uint32_t)(connection->staged_end - connection->staged_start));
+	memcpy(bytes, connection->staged + connection->staged_start, taken);
+	connection->staged_start += (uint8_t)taken;
+	return (ssize_t)taken;
+}
+
+uint32_t tcp_connection_read(struct tcp_connection *connection, void *bytes, uint32_t count)
+{
+	uint8_t *to = bytes;
+	uint32_t left = least(count, connection->offered);
+	if (left == 0)
+		return 0;
+	while (left > 0) {
+		ssize_t done = receive_some(connection, to, left);
+		if (done <= 0) {
+			/* Bytes that were counted are gone: a reset by the peer may do that on POSIX systems. */
+			connection->is_broken = true;
+			connection->offered = 0;
+			break;
+		}
+		to += done;
+		left -= (uint32_t)done;
+		connection->offered -= (uint32_t)done;
+	}
+	if (connection->offered == 0 && !connection->is_in_event)
+		watch(connection);
+	return (uint32_t)(to - (uint8_t *)bytes);
+}
+
+uint32_t tcp_connection_readable(const struct tcp_connection *connection)
+{
+	return connection->offered;
+}
+
+uint32_t tcp_connection_writable(const struct tcp_connection *connection)
+{
+	if (connection->state != IS_OPEN || connection->is_broken)
+		return 0;
+	return TCP_WRITABLE_BYTES - connection->unsent_count;
+}
+
+/** Returns how many bytes the system took. */
+static uint32_t send_some(struct tcp_connection *connection, const uint8_t *bytes, uint32_t count)
+{
+	ssize_t sent = send(connection->descriptor, bytes, count, MSG_NOSIGNAL);
+	if (sent >= 0)
+		return (uint32_t)sent;
+	if (!is_would_block())
+		connection->is_broken = true;
+	return 0;
+}
+
+static void keep_unsent(struct tcp_connection *connection, const uint8_t *bytes, uint32_t count)
+{
+	uint8_t *unsent = realloc(connection->unsent, connection->unsent_count + count);
+	if (!unsent) {
+		connection->is_broken = true;
+		return;
+	}
+	memcpy(unsent + connection->unsent_count, bytes, count);
+	connection->unsent = unsent;
+	connection->unsent_count += (uint16_t)count;
+}
+
+bool tcp_connection_write(struct tcp_connection *connection, const void *bytes, uint32_t count)
+{
+	if (connection->is_broken || connection->state > IS_OPEN || count == 0)
+		return true;
+	if (count > tcp_connection_writable(connection))
+		return false;
+	uint32_t sent = connection->unsent_count == 0 ? send_some(connection, bytes, count) : 0;
+	if (sent < count && !connection->is_broken)
+		keep_unsent(connection, (const uint8_t *)bytes + sent, count - sent);
+	if ((sent < count || connection->is_broken) && !connection->is_in_event)
+		watch(connection);
+	return true;
+}
+
+void tcp_connection_close(struct tcp_connection *connection)
+{
+	if (connection->state == IS_CLOSED)
+		return;
+	if (connection->state == HAS_FAILED)
+		connection->state = IS_CLOSED;
+	else
+		hand_over(connection, IS_CLOSED);
+	release(connection);
+}
+
+static void finish_connecting(struct tcp_connection *connection)
+{
+	int error = 0;
+	socklen_t length = sizeof error;
+	if (connection->is_broken || getsockopt(connection->descriptor, SOL_SOCKET, SO_ERROR, &error, &length) != 0 || error)
+		return fail(connection);
+	connection->state = IS_OPEN;
+	connection->events->on_writable(connection, TCP_WRITABLE_BYTES);
+}
+
+static void receive(struct tcp_connection *connection)
+{
+	uint32_t unread = count_unread(connection);
+	if (unread == 0 && !connection->is_broken) {
+		ssize_t count = stage(connection, sizeof connection->staged);
+		if (count < 0 && is_would_block())
+			return;
+		if (count > 0)
+			unread = count_unread(connection);
+	}
+	if (unread == 0)
+		return fail(connection);
+	if (unread <= connection->offered)
+		return;
+	connection->offered = unread;
+	connection->events->on_readable(connection, unread);
+}
+
+static void send_unsent(struct tcp_connection *connection)
+{
+	if (connection->unsent_count == 0 || connection->is_broken)
+		return;
+	uint32_t sent = send_some(connection, connection->unsent, connection->unsent_count);
+	connection->unsent_count -= (uint16_t)sent;
+	if (connection->unsent_count > 0) {
+		memmove(connection->unsent, connection->unsent + sent, connection->unsent_count);
+		return;
+	}
+	drop_unsent(connection);
+	connection->events->on_writable(connection, TCP_WRITABLE_BYTES);
+}
+
+void tcp_connection_ready(struct tcp_connection *connection, uint8_t conditions)
+{
+	/* Events may close the connection; its memory is to last until they return. */
+	connection->use_count++;
+	connection->is_in_event = true;
+	if (connection->state == IS_CONNECTING)
+		finish_connecting(connection);
+	else {
+		receive(connection);
+		if (connection->state == IS_OPEN && (conditions & TCP_WRITABLE))
+			send_unsent(connection);
+	}
+	connection->is_in_event = false;
+	watch(connection);
+	release(connection);
+}

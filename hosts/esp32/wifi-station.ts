@@ -1,0 +1,48 @@
+/**
+ * The SDK's Wi-Fi station, with what it lacks: it tells why an access point was not joined, and its radio does not sleep
+ * between beacons, which would delay every command by up to 300 ms. The boards are powered from USB.
+ */
+
+import SDKWiFi from "embedded:network/interface/wifi";
+import FFI from "mc/ffi";
+import type { WiFi, WiFiReason } from "../../device/host.js";
+
+/** wifi_ps_type_t (components/esp_wifi/include/esp_wifi_types_generic.h, v6.0). */
+const powerSaveNone = 0;
+
+/** wifi_err_reason_t of the same file. */
+const reasons: Readonly<Record<number, WiFiReason>> = Object.freeze({
+	/** 4WAY_HANDSHAKE_TIMEOUT: an access point does not answer a key that it cannot check. */
+	15: "wrong_password",
+	/** AUTH_FAIL */
+	202: "wrong_password",
+	/** HANDSHAKE_TIMEOUT */
+	204: "wrong_password",
+	/** NO_AP_FOUND, and those whose security or signal is not what is wanted. */
+	201: "no_access_point",
+	210: "no_access_point",
+	211: "no_access_point",
+	212: "no_access_point",
+});
+
+export class WiFiStation extends SDKWiFi implements WiFi {
+	readonly #ffi: FFI;
+
+	constructor(options: { onChanged: (property: string) => void }) {
+		const ffi = new FFI();
+		ffi.board_wifi_watch();
+		super(options);
+		this.#ffi = ffi;
+		const error = ffi.esp_wifi_set_ps(powerSaveNone);
+		if (error !== 0) trace(`Wi-Fi: power saving stays on (${error})\n`);
+	}
+
+	get reason(): WiFiReason | undefined {
+		return reasons[this.#ffi.board_wifi_reason()];
+	}
+
+	override connect(options: { SSID: string; password?: string }): void {
+		this.#ffi.board_wifi_forget_reason();
+		super.connect(options);
+	}
+}

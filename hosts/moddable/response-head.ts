@@ -1,0 +1,57 @@
+/**
+ * Reads the head of an HTTP response byte by byte, as far as a refused WebSocket upgrade needs it: the status, and how long
+ * to wait. Memory is bounded, whatever the server sends.
+ */
+
+/** Longer header lines are skipped. */
+const longestLine = 128;
+/** Node's own limit for a head is 16 KiB. */
+const longestHeadBytes = 8 * 1024;
+const lineFeed = 10;
+
+export class ResponseHead {
+	#line = "";
+	#byteCount = 0;
+	#status: number | undefined;
+	#retryAfterSeconds: number | undefined;
+	#isOver = false;
+
+	/** 100 to 999, or 0 for what is not HTTP; undefined until the first line is over. */
+	get status(): number | undefined {
+		return this.#status;
+	}
+
+	/** Retry-After (RFC 9110, section 10.2.3), where it is a number of seconds: a date needs a clock that is right. */
+	get retryAfterSeconds(): number | undefined {
+		return this.#retryAfterSeconds;
+	}
+
+	/** The empty line came, or more bytes than a head has. */
+	get isOver(): boolean {
+		return this.#isOver;
+	}
+
+	/** @param byte the next one */
+	read(byte: number): void {
+		if (this.#isOver) return;
+		this.#byteCount += 1;
+		if (byte === lineFeed) this.#endLine();
+		else if (this.#line.length <= longestLine) this.#line += String.fromCharCode(byte);
+		else if (this.#status === undefined) this.#status = 0;
+		if (this.#byteCount >= longestHeadBytes) this.#isOver = true;
+	}
+
+	#endLine(): void {
+		const line = this.#line.endsWith("\r") ? this.#line.slice(0, -1) : this.#line;
+		this.#line = "";
+		if (this.#status === undefined)
+			this.#status = Number(/^HTTP\/1\.\d ([1-9]\d\d)(?: |$)/.exec(line)?.[1] ?? 0);
+		else if (line === "") this.#isOver = true;
+		else if (line.length <= longestLine) this.#readField(line);
+	}
+
+	#readField(line: string): void {
+		const seconds = /^retry-after:[ \t]*(\d{1,9})[ \t]*$/i.exec(line)?.[1];
+		if (seconds !== undefined) this.#retryAfterSeconds = Number(seconds);
+	}
+}

@@ -1,0 +1,207 @@
+/**
+ * One page of NVS in flash: a sector that takes items until it is full, and gives up single items by clearing their state
+ * bits. Each step leaves what a power cut at that step can be recovered from. (ESP-IDF v6.0, nvs_page.cpp.)
+ */
+
+import {
+	decodeItemHeader,
+	decodePageHeader,
+	encodePageHeader,
+	entriesPerPage,
+	entryBytes,
+	entryOffset,
+	entryState,
+	type ItemHeader,
+	isWhole,
+	pageBytes,
+	pageState,
+	readEntryState,
+	setEntryState,
+	stateTableBytes,
+	stateTableOffset,
+} from "../../../esp32/nvs-format.js";
+import type { Flash } from "./flash.js";
+
+/** Entry states in a 32-bit word of the table, the unit in which ESP-IDF writes it. */
+const entriesPerWord = 16;
+
+export interface NvsItem {
+	/** Of its first entry in the page. */
+	readonly index: number;
+	readonly header: ItemHeader;
+	/** All of its entries. */
+	readonly bytes: Uint8Array;
+}
+
+export class NvsPage {
+	readonly #flash: Flash;
+	readonly #offset: number;
+	readonly #table = Buffer.alloc(stateTableBytes, 0xff);
+	/** Undefined: what is there is of no use, and erased before the page is used. */
+	#state: number | undefined;
+	#sequence = 0;
+	#nextFree = 0;
+
+	/**
+	 * Reads the page, and repairs what a power cut left.
+	 *
+	 * @param offset in the flash
+	 * @throws Error where a later ESP-IDF wrote the page
+	 */
+	constructor(flash: Flash, offset: number) {
+		this.#flash = flash;
+		this.#offset = offset;
+		const content = flash.read(offset, pageBytes);
+		const header = decodePageHeader(content);
+		if (!header) {
+			if (isBlank(content)) this.#state = pageState.uninitialized;
+			return;
+		}
+		this.#state = header.state;
+		this.#sequence = header.sequence;
+		this.#table.set(content.subarray(stateTableOffset, stateTableOffset + stateTableBytes));
+		this.#nextFree = entriesPerPage;
+		if (header.state === pageState.active) this.#skipHalfWritten(content);
+		this.#eraseDamaged();
+	}
+
+	/** Whether it holds, or may hold, items. */
+	get isInUse(): boolean {
+		return this.#state !== undefined && this.#state !== pageState.uninitialized;
+	}
+
+	get isActive(): boolean {
+		return this.#state === pageState.active;
+	}
+
+	get isFreeing(): boolean {
+		return this.#state === pageState.freeing;
+	}
+
+	/** Pages are used one after the other; a later one has a higher number. */
+	get sequence(): number {
+		return this.#sequence;
+	}
+
+	get usedEntries(): number {
+		let count = 0;
+		for (let index = 0; index < entriesPerPage; index++)
+			if (readEntryState(this.#table, index) === entryState.written) count += 1;
+		return count;
+	}
+
+	/** Makes the page ready for items; the first one writes its header. */
+	activate(sequence: number): void {
+		if (this.#state === undefined) this.wipe();
+		this.#sequence = sequence;
+	}
+
+	wipe(): void {
+		this.#flash.erase(this.#offset, pageBytes);
+		this.#state = pageState.uninitialized;
+		this.#table.fill(0xff);
+		this.#nextFree = 0;
+	}
+
+	/** Takes no further items. */
+	markFull(): void {
+		if (this.#state === pageState.active) this.#mark(pageState.full);
+	}
+
+	/** Its items are moved to another page, and then it is wiped. */
+	markFreeing(): void {
+		this.#mark(pageState.freeing);
+	}
+
+	/** In the order in which they were written. */
+	*items(): Generator<NvsItem> {
+		for (let index = 0; index < entriesPerPage; ) {
+			const isWritten = readEntryState(this.#table, index) === entryState.written;
+			const header = isWritten ? this.#headerAt(index) : undefined;
+			if (header) yield { index, header, bytes: this.#readEntries(index, header.span) };
+			index += header?.span ?? 1;
+		}
+	}
+
+	/**
+	 * Its first entry counts once its data are marked as written too; until then a reader skips it.
+	 *
+	 * @param item whole entries
+	 * @returns false where the page has no room for it
+	 */
+	append(item: Uint8Array): boolean {
+		const index = this.#nextFree;
+		const end = index + item.byteLength / entryBytes;
+		if (this.#state === pageState.full || end > entriesPerPage) return false;
+		if (this.#state === pageState.uninitialized) {
+			this.#flash.write(this.#offset, encodePageHeader(this.#sequence));
+			this.#state = pageState.active;
+		}
+		this.#nextFree = end;
+		this.#flash.write(this.#offset + entryOffset(index), item.subarray(0, entryBytes));
+		this.#setStates(index, index + 1, entryState.written);
+		if (end > index + 1) {
+			this.#flash.write(this.#offset + entryOffset(index + 1), item.subarray(entryBytes));
+			this.#setStates(index + 1, end, entryState.written);
+		}
+		return true;
+	}
+
+	/** Takes back an item, or what is left of one. */
+	erase(index: number, span: number): void {
+		this.#setStates(index, index + span, entryState.erased);
+		this.#nextFree = Math.max(this.#nextFree, index + span);
+	}
+
+	/** An entry may be written although its state is not: it cannot be written again. */
+	#skipHalfWritten(content: Buffer): void {
+		let next = 0;
+		while (next < entriesPerPage && readEntryState(this.#table, next) !== entryState.empty) next += 1;
+		const isUsed = (index: number) =>
+			!isBlank(content.subarray(entryOffset(index), entryOffset(index) + entryBytes));
+		for (; next < entriesPerPage && isUsed(next); next++) this.#setStates(next, next + 1, entryState.erased);
+		this.#nextFree = next;
+	}
+
+	/** Items of which not all was written, or not all was erased. */
+	#eraseDamaged(): void {
+		for (let index = 0; index < entriesPerPage; ) {
+			const state = readEntryState(this.#table, index);
+			const isErased = state === entryState.empty || state === entryState.erased;
+			const header = isErased ? undefined : this.#headerAt(index);
+			const span = header?.span ?? 1;
+			if (!isErased && !(header && isWhole(this.#table, index, span))) this.erase(index, span);
+			index += span;
+		}
+	}
+
+	#headerAt(index: number): ItemHeader | undefined {
+		return decodeItemHeader(this.#readEntries(index, 1), index);
+	}
+
+	#readEntries(index: number, span: number): Uint8Array {
+		return this.#flash.read(this.#offset + entryOffset(index), span * entryBytes);
+	}
+
+	/** The last word first: the first entry of an item is the last to be erased, so that a cut leaves no data without it. */
+	#setStates(begin: number, end: number, state: number): void {
+		for (let index = begin; index < end; index++) setEntryState(this.#table, index, state);
+		const first = Math.floor(begin / entriesPerWord);
+		for (let word = Math.floor((end - 1) / entriesPerWord); word >= first; word--)
+			this.#flash.write(
+				this.#offset + stateTableOffset + word * 4,
+				this.#table.subarray(word * 4, word * 4 + 4),
+			);
+	}
+
+	#mark(state: number): void {
+		const bytes = Buffer.alloc(4);
+		bytes.writeUInt32LE(state);
+		this.#flash.write(this.#offset, bytes);
+		this.#state = state;
+	}
+}
+
+function isBlank(bytes: Uint8Array): boolean {
+	return bytes.every((byte) => byte === 0xff);
+}

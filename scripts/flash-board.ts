@@ -1,0 +1,62 @@
+/**
+ * Builds the firmware for a board, the same image as a release, and writes it by USB together with the settings of this one
+ * board. The settings go into a partition of their own: the build never hears of them, nor does esptool's command line.
+ */
+
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Model } from "../device/protocol/schema.js";
+import { binFolder, boardOf, buildBoard } from "./board-build.js";
+import { writeToBoard } from "./esptool.js";
+import { type BoardSettings, type FlashFile, firmwareFiles, settingsPartition } from "./flash-image.js";
+import { type ModdableSdk, projectFolder } from "./moddable-sdk.js";
+
+const chip = "esp32s3";
+const partitionsFile = join(projectFolder, "hosts", "esp32", "sdkconfig", "partitions.csv");
+
+export interface BoardFlashOptions {
+	readonly sdk: ModdableSdk;
+	readonly model: Model;
+	readonly version: string;
+	/** Undefined: the board keeps those that it has. */
+	readonly settings: BoardSettings | undefined;
+	/** Serial port. */
+	readonly port: string;
+	/** Where all output of the build goes; made if missing. */
+	readonly outputFolder: string;
+	/** Each piece of what the build prints. */
+	readonly onOutput: (text: string) => void;
+	/** The image is built; now the board is written. */
+	readonly onBuilt: () => void;
+}
+
+/** @throws Error where a setting is too long, the build fails, or the board is not written whole */
+export async function flashBoard(options: BoardFlashOptions): Promise<void> {
+	const { sdk, model, version, settings, port, outputFolder, onOutput, onBuilt } = options;
+	const partition = settings && settingsPartition(partitionsFile, settings);
+	await buildBoard({ sdk, model, version, outputFolder, onOutput });
+	onBuilt();
+	const folder = binFolder(outputFolder, boardOf(model));
+	const files: FlashFile[] = [...firmwareFiles({ chip, folder, partitionsFile })];
+	const settingsFile = join(outputFolder, "settings.bin");
+	// Ctrl-C ends esptool, and then this: the file with the settings is removed all the same.
+	const ignore = () => {};
+	process.on("SIGINT", ignore);
+	try {
+		if (partition) {
+			writeSecretFile(settingsFile, partition.bytes);
+			files.push({ file: settingsFile, offset: partition.offset });
+		}
+		await writeToBoard({ chip, port, files, environment: sdk.environment });
+	} finally {
+		rmSync(settingsFile, { force: true });
+		process.off("SIGINT", ignore);
+	}
+}
+
+function writeSecretFile(file: string, bytes: Uint8Array): void {
+	mkdirSync(join(file, ".."), { recursive: true });
+	// A file that is there would keep its mode.
+	rmSync(file, { force: true });
+	writeFileSync(file, bytes, { mode: 0o600, flag: "wx" });
+}

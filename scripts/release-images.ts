@@ -1,0 +1,46 @@
+/** Builds the images of a release that need the Moddable SDK and ESP-IDF: one for each board, and QEMU's. */
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Model, models } from "../device/protocol/schema.js";
+import { boardOf, buildBoard } from "./board-build.js";
+import type { ModdableSdk } from "./moddable-sdk.js";
+
+interface ReleaseHost {
+	readonly model: Model;
+	/** Folder under hosts/. */
+	readonly host: string;
+	/** Folder below the build folder, shared with `npm run flash` or `npm run qemu`: ESP-IDF is then built once. */
+	readonly output: string;
+}
+
+const releaseHosts: readonly ReleaseHost[] = [
+	...models.map((model) => ({ model, host: boardOf(model), output: "esp32" })),
+	{ model: "DEV-1", host: "qemu", output: "qemu" },
+];
+
+export interface ReleaseBuild {
+	readonly sdk: ModdableSdk;
+	/** By semantic versioning, at most 31 characters. */
+	readonly version: string;
+	/** Where all output goes; made if missing. */
+	readonly buildFolder: string;
+	/** Each piece of what the builds print. */
+	readonly onOutput: (text: string) => void;
+}
+
+/**
+ * One build after the other: the boards share a sdkconfig, and each build uses all processors.
+ *
+ * @throws Error where a build fails
+ */
+export async function buildReleaseImages(options: ReleaseBuild): Promise<readonly Buffer[]> {
+	const { sdk, version, buildFolder, onOutput } = options;
+	const images: Buffer[] = [];
+	for (const { model, host, output } of releaseHosts) {
+		onOutput(`Building ${model} ${version} for ${host}; the first time takes several minutes.\n`);
+		const outputFolder = join(buildFolder, output);
+		images.push(readFileSync(await buildBoard({ sdk, model, host, version, outputFolder, onOutput })));
+	}
+	return images;
+}

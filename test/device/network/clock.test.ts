@@ -1,0 +1,147 @@
+import assert from "node:assert/strict";
+import { describe, type TestContext, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { flashSettings, makeVirtualImage } from "../../../hosts/virtual/node/boot/cable.js";
+import { NvsStore } from "../../../hosts/virtual/node/boot/nvs-store.js";
+import { buildFirmware } from "../../../hosts/virtual/node/firmware.js";
+import type { VirtualDeviceOptions } from "../../../hosts/virtual/node/virtual-device.js";
+import { runFleet } from "../../system/fleet.js";
+import { type Connection, powerOn, runScriptedGateway } from "../scripted-gateway.js";
+import { pass } from "../virtual-time.js";
+
+const hour = 3_600_000;
+const built = Date.UTC(2026, 2, 1);
+const at = (time: number) => new Date(time).toISOString();
+
+/** Powers a device on that was built at `built`, in a network whose time server answers `wallClock`. */
+async function start(
+	t: TestContext,
+	wallClock: (() => number) | undefined,
+	options: Partial<VirtualDeviceOptions> = {},
+) {
+	const gateway = await runScriptedGateway(t);
+	const device = await powerOn(t, gateway, "DEV-1", {
+		clock: "virtual",
+		buildTime: built / 1000,
+		wallClock,
+		...options,
+	});
+	/** Its connection, since it was last switched on; the ring is dark, since each of its frames would be a moment to wait for. */
+	const connect = async () => {
+		await device.machine.ready;
+		const connection = await gateway.connection();
+		connection.send({ command: "set_led", value: "idle" });
+		await connection.next("state_report", ({ peripherals }) => peripherals.led_ring.state_id === 0);
+		return connection;
+	};
+	return { device, connect, connection: await connect() };
+}
+
+/** What the device's clock says now. */
+async function read(connection: Connection): Promise<number> {
+	return Date.parse((await connection.query()).timestamp);
+}
+
+/** Each time that is written to the settings from now on, in milliseconds since 1970. */
+function recordStored(t: TestContext): number[] {
+	const stored: number[] = [];
+	const { write } = NvsStore.prototype;
+	t.mock.method(NvsStore.prototype, "write", function (this: NvsStore, key: string, value: string) {
+		if (key === "clock") stored.push(Number(value) * 1000);
+		write.call(this, key, value);
+	});
+	return stored;
+}
+
+function assertNear(time: number, expected: number, withinMs = 5000): void {
+	assert.ok(time >= expected && time <= expected + withinMs, `${at(time)}, not ${at(expected)}`);
+}
+
+describe("the clock of a device without a time server", () => {
+	test("starts when its image was built", async (t) => {
+		const { connection } = await start(t, undefined);
+		assertNear(await read(connection), built);
+	});
+
+	test("goes on where it was when the power comes back, but for the last hour at most", async (t) => {
+		const { device, connection, connect } = await start(t, undefined);
+		await read(connection);
+		await pass(device, 10.5 * hour);
+		const before = await read(connection);
+		assertNear(before, built + 10.5 * hour);
+		await device.powerCycle();
+		const after = await read(await connect());
+		assert.ok(after > before - hour && after <= before, `${at(after)} after ${at(before)}`);
+	});
+
+	test("starts at the build of a newer image, where that is later than the time stored", async (t) => {
+		const { device, connect } = await start(t, undefined);
+		flashSettings(device.flash, { clock: String((built - hour) / 1000) });
+		await device.powerCycle();
+		assertNear(await read(await connect()), built);
+	});
+
+	test("starts in 1970 where nothing is known, and stores nothing of that", async (t) => {
+		const { device, connection } = await start(t, undefined, { buildTime: 0 });
+		const stored = recordStored(t);
+		assertNear(await read(connection), 0);
+		await pass(device, 5 * hour);
+		assert.deepEqual(stored, []);
+	});
+});
+
+describe("a time server", () => {
+	for (const [direction, told] of [
+		["forward", built + 1000 * hour],
+		["back", built - 1000 * hour],
+	] as const)
+		test(`sets the clock ${direction}, and so does what is stored`, async (t) => {
+			const { device, connection } = await start(t, () => told);
+			await pass(device, 6000);
+			assertNear(await read(connection), told, 10_000);
+			assertNear(Number(device.setting("clock")) * 1000, told, 10_000);
+		});
+
+	test("that answers later is asked again each minute", async (t) => {
+		const { device, connection } = await start(t, undefined);
+		await pass(device, 10 * 60_000);
+		device.board.wallClock = () => built + 1000 * hour;
+		await pass(device, 61_000);
+		assertNear(await read(connection), built + 1000 * hour, 70_000);
+	});
+});
+
+describe("the time in flash", () => {
+	test("is written at most once an hour, also where the device restarts all the time", async (t) => {
+		let now = built + 1000 * hour;
+		const { device, connect } = await start(t, () => now);
+		const stored = recordStored(t);
+		for (let restart = 0; restart < 20; restart++) {
+			await pass(device, 6 * 60_000);
+			now += 6 * 60_000;
+			await device.powerCycle();
+			await connect();
+		}
+		await pass(device, 6000);
+		assert.ok(stored.length >= 1 && stored.length <= 3, `${stored.length} writes in two hours`);
+		stored.length = 0;
+		await pass(device, 10 * hour);
+		assert.ok(stored.length >= 9 && stored.length <= 11, `${stored.length} writes in ten hours`);
+	});
+
+	test("is that of a restart which the firmware asks for", async (t) => {
+		const fleet = await runFleet(t);
+		const { bytes } = await buildFirmware();
+		await fleet.release("1.1.0", makeVirtualImage(bytes, "DEV-1", "1.1.0"));
+		const { device, deviceId, report } = await fleet.powerOn("DEV-1", { version: "1.0.0" });
+		await report();
+		// What the time server said first is written by then.
+		while (device.setting("clock") === undefined) await setTimeout(100);
+		const stored = recordStored(t);
+		const startedAt = Math.floor(Date.now() / 1000) * 1000;
+		await fleet.monitorClient.ask({ type: "trigger_ota", targetId: deviceId });
+		const { timestamp } = await report((state) => state.system.firmware_version === "1.1.0");
+		assertNear(stored[0] ?? 0, startedAt, Date.now() - startedAt);
+		assert.ok(Date.parse(timestamp) >= startedAt, timestamp);
+	});
+});

@@ -1,0 +1,285 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { describe, type TestContext, test } from "node:test";
+import { setImmediate, setTimeout } from "node:timers/promises";
+import { endOfClose, endOfRefusal } from "../../../device/network/connection-end.js";
+import type { VirtualDevice } from "../../../hosts/virtual/node/virtual-device.js";
+import { onEnd } from "../../cleanup.js";
+import { powerOn, runScriptedGateway } from "../scripted-gateway.js";
+import { pass, passUntil, powerOnInVirtualTime } from "../virtual-time.js";
+
+const orange = "2f1200".repeat(12);
+const ring = (device: VirtualDevice) => Buffer.from(device.board.pixels).toString("hex");
+
+describe("what a connection's end means", () => {
+	test("normal closure, going away and service restart are no failure; any other close is", () => {
+		for (const code of [1000, 1001, 1012]) assert.equal(endOfClose(code).kind, "closed", String(code));
+		for (const code of [1002, 1008, 1011, 1013, 4001, undefined])
+			assert.equal(endOfClose(code).kind, "failed", String(code));
+		assert.match(endOfClose(1008).reason, /1008/);
+	});
+
+	test("a refused token is for a person to mend, and says so", () => {
+		for (const status of [401, 403]) {
+			const { kind, reason } = endOfRefusal(status, undefined);
+			assert.equal(kind, "refused");
+			assert.match(reason, new RegExp(`refused the token \\(${status}\\)`));
+		}
+	});
+
+	test("a wrong address or protocol version is named", () => {
+		for (const status of [400, 404, 426, 500, 302]) {
+			const { kind, reason } = endOfRefusal(status, 10);
+			assert.equal(kind, "failed");
+			assert.match(reason, new RegExp(`\\(${status}\\)`));
+		}
+		assert.match(endOfRefusal(404, undefined).reason, /path/);
+		assert.match(endOfRefusal(426, undefined).reason, /protocol version/);
+	});
+
+	test("a busy gateway is waited for as long as it says, within bounds; one that says nothing is a failure", () => {
+		for (const status of [429, 503]) {
+			for (const [told, waitMs] of [
+				[0, 1_000],
+				[10, 10_000],
+				[86_400, 300_000],
+			] as const) {
+				const end = endOfRefusal(status, told);
+				assert.ok(end.kind === "busy");
+				assert.equal(end.waitMs, waitMs);
+			}
+			assert.equal(endOfRefusal(status, undefined).kind, "failed");
+		}
+	});
+});
+
+describe("a gateway that closes in order", () => {
+	test("is reached again after the first delay, five times in a row, then more slowly; the ring never shows failed", async (t) => {
+		const { device, gateway, connection } = await powerOnInVirtualTime(t, "DEV-1");
+		let current = connection;
+		for (let close = 1; close <= 7; close++) {
+			const closedAt = device.machine.now;
+			current.socket.close(1000);
+			await current.closed;
+			current = await passUntil(device, gateway.connection());
+			// The SDK tells a close after 1 s.
+			const pauseMs = device.machine.now - closedAt - 1000;
+			if (close <= 5) assert.ok(pauseMs <= 2000, `close ${close}: ${pauseMs} ms`);
+			else assert.ok(pauseMs >= 7000 && pauseMs <= 17_000, `close ${close}: ${pauseMs} ms`);
+			await current.next("state_report");
+		}
+	});
+
+	test("leaves the number of failures as it is", async (t) => {
+		const { device, gateway, connection } = await powerOnInVirtualTime(t, "DEV-1");
+		let current = connection;
+		for (const code of [1000, 1001, 1012]) {
+			current.socket.close(code);
+			current = await passUntil(device, gateway.connection());
+			await current.next("state_report");
+		}
+		const lostAt = device.machine.now;
+		current.socket.terminate();
+		await current.closed;
+		await passUntil(device, gateway.connection());
+		assert.ok(device.machine.now - lostAt <= 2000, "the first delay of a round");
+	});
+
+	test("is quick again once a connection has held for 30 s", async (t) => {
+		const { device, gateway, connection } = await powerOnInVirtualTime(t, "DEV-1");
+		let current = connection;
+		for (let close = 1; close <= 5; close++) {
+			current.socket.close(1000);
+			current = await passUntil(device, gateway.connection());
+			await current.next("state_report");
+		}
+		await pass(device, 30_000);
+		const closedAt = device.machine.now;
+		current.socket.close(1000);
+		await passUntil(device, gateway.connection());
+		assert.ok(device.machine.now - closedAt <= 3000);
+	});
+
+	test("is sent nothing after its close frame: the SDK's client would throw", async (t) => {
+		const traced: string[] = [];
+		const { device, gateway, connection } = await powerOnInVirtualTime(t, "DEV-1", {
+			onTrace: (text) => traced.push(text),
+		});
+		const closedAt = device.machine.now;
+		connection.socket.close(1000);
+		await connection.closed;
+		await pass(device, 0);
+		device.board.setButton("mute", true);
+		await passUntil(device, gateway.connection());
+		const pauseMs = device.machine.now - closedAt;
+		assert.ok(pauseMs >= 1500, `${pauseMs} ms: the SDK's second and half of the first delay`);
+		assert.deepEqual(
+			traced.filter((text) => text.startsWith("gateway: ")),
+			["gateway: the gateway closed the connection with 1000\n"],
+		);
+	});
+});
+
+/** A server that answers every upgrade in the same way, and counts them. */
+async function runRefusingGateway(t: TestContext, answer: string) {
+	let count = 0;
+	const server = createServer((socket) => {
+		socket.on("error", () => {});
+		socket.once("data", () => {
+			count += 1;
+			socket.end(answer);
+		});
+		onEnd(t, () => socket.destroy());
+	});
+	server.listen(0, "127.0.0.1");
+	await once(server, "listening");
+	onEnd(t, () => server.close());
+	const address = server.address();
+	const port = typeof address === "object" && address ? address.port : 0;
+	return { url: `ws://127.0.0.1:${port}/device`, count: () => count };
+}
+
+/** Powers a device on that is refused so; each refusal reaches it before its clock goes on. */
+async function refuse(t: TestContext, status: string, ...fields: string[]) {
+	const head = [`HTTP/1.1 ${status}`, ...fields, "content-length: 0", "connection: close", "", ""];
+	const gateway = await runRefusingGateway(t, head.join("\r\n"));
+	const said: string[] = [];
+	/** What the link's state became, one after the other. */
+	const states: string[] = [];
+	const device = await powerOn(t, gateway, "DEV-1", {
+		clock: "virtual",
+		onTrace: (text) => {
+			if (text.startsWith("gateway: ")) said.push(text);
+			else if (text.startsWith("gateway ")) states.push(text.slice("gateway ".length).trim());
+		},
+	});
+	const hear = async () => {
+		await setTimeout(2);
+		while (said.length < gateway.count() || said.length === 0) {
+			await pass(device, 0);
+			await setImmediate();
+		}
+	};
+	await hear();
+	return {
+		device,
+		gateway,
+		said,
+		states,
+		async letPass(ms: number) {
+			for (let passed = 0; passed < ms; passed += 250) {
+				await pass(device, 250);
+				await hear();
+			}
+		},
+	};
+}
+
+describe("a gateway that refuses the upgrade", () => {
+	for (const status of ["401 Unauthorized", "403 Forbidden"])
+		test(`with ${status}: the ring shows failed at once and all the time, and the token is tried once a minute`, async (t) => {
+			const { device, gateway, said, states, letPass } = await refuse(t, status);
+			assert.match(said.join(""), new RegExp(`refused the token \\(${status.slice(0, 3)}\\)`));
+			for (let look = 0; look < 480; look++) {
+				assert.equal(ring(device), orange, `look ${look}`);
+				await letPass(250);
+			}
+			const count = gateway.count();
+			assert.ok(count >= 3 && count <= 5, `${count} in two minutes`);
+			assert.deepEqual(states, ["connecting", "failed"]);
+		});
+
+	test("with 401 is tried at once when a button is pressed", async (t) => {
+		const { device, gateway, letPass } = await refuse(t, "401 Unauthorized");
+		device.board.setButton("volumeUp", true);
+		await letPass(250);
+		assert.equal(gateway.count(), 2);
+	});
+
+	test("with 401 and lets the device in later is reached within a minute", async (t) => {
+		const gateway = await runScriptedGateway(t);
+		let isKnown = false;
+		let refusals = 0;
+		gateway.server.options.verifyClient = (_info, answer) => {
+			if (!isKnown) refusals += 1;
+			answer(isKnown, 401);
+		};
+		const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
+		while (refusals === 0 || ring(device) !== orange) {
+			await pass(device, 0);
+			await setImmediate();
+		}
+		await pass(device, 5000);
+		isKnown = true;
+		const connection = await passUntil(device, gateway.connection());
+		assert.ok(device.machine.now <= 61_000, `${device.machine.now}`);
+		assert.equal((await connection.next("state_report")).peripherals.led_ring.state_id, 5);
+	});
+
+	for (const status of ["503 Service Unavailable", "429 Too Many Requests"])
+		test(`with ${status} and Retry-After is left alone for so long, and that is no failure`, async (t) => {
+			const { device, gateway, letPass } = await refuse(t, status, "Retry-After: 40");
+			for (let refusal = 1; refusal <= 7; refusal++) {
+				await letPass(38_500);
+				assert.equal(gateway.count(), refusal, "not before the time is over");
+				let laterMs = 0;
+				for (; gateway.count() === refusal; laterMs += 250) await letPass(250);
+				assert.ok(laterMs <= 22_000, `${laterMs} ms more than told`);
+				const looks = new Set<string>();
+				for (let look = 0; look < 4; look++) {
+					looks.add(ring(device));
+					await letPass(250);
+				}
+				assert.ok(looks.size > 1, "flashing, which is connecting");
+			}
+		});
+
+	test("with 503 without Retry-After is a failed try", async (t) => {
+		const { device, gateway, letPass } = await refuse(t, "503 Service Unavailable");
+		await letPass(1500);
+		assert.equal(gateway.count(), 2);
+		await letPass(33_000);
+		assert.equal(gateway.count(), 6);
+		assert.equal(ring(device), orange);
+	});
+
+	test("with another status says which", async (t) => {
+		const { said } = await refuse(t, "404 Not Found");
+		assert.match(said.join(""), /wrong path \(404\)/);
+	});
+});
+
+describe("a connection that never comes to be", () => {
+	async function firstReason(t: TestContext, url: string): Promise<string> {
+		const traced: string[] = [];
+		const device = await powerOn(t, { url }, "DEV-1", {
+			clock: "virtual",
+			onTrace: (text) => traced.push(text),
+		});
+		while (!traced.some((text) => text.startsWith("gateway: "))) {
+			await pass(device, 0);
+			await setImmediate();
+		}
+		return traced.join("");
+	}
+
+	test("for want of the name says so", async (t) => {
+		assert.match(
+			await firstReason(t, "ws://gateway.invalid/device"),
+			/the name gateway\.invalid was not found/,
+		);
+	});
+
+	test("for want of anyone who listens says so", async (t) => {
+		const server = createServer().listen(0, "127.0.0.1");
+		await once(server, "listening");
+		const address = server.address();
+		const port = typeof address === "object" && address ? address.port : 0;
+		server.close();
+		await once(server, "close");
+		const said = await firstReason(t, `ws://127.0.0.1:${port}/device`);
+		assert.match(said, new RegExp(`gateway: no connection to 127\\.0\\.0\\.1:${port}`));
+		assert.match(said, /ECONNREFUSED/);
+	});
+});

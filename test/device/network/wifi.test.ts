@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { describe, type TestContext, test } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import type { AccessPoint } from "../../../hosts/virtual/node/board.js";
+import type { VirtualDevice } from "../../../hosts/virtual/node/virtual-device.js";
+import { powerOn, runScriptedGateway } from "../scripted-gateway.js";
+import { pass, passUntil } from "../virtual-time.js";
+
+const red = "2f0000".repeat(12);
+const dark = "00".repeat(36);
+const ring = (device: VirtualDevice) => Buffer.from(device.board.pixels).toString("hex");
+
+/** Powers a device on whose settings name the network "home" and the password "secret". */
+async function start(t: TestContext, accessPoint: AccessPoint | undefined) {
+	const gateway = await runScriptedGateway(t);
+	const said: string[] = [];
+	const states: string[] = [];
+	const device = await powerOn(t, gateway, "DEV-1", {
+		clock: "virtual",
+		settings: { gateway: gateway.url, token: "t", ssid: "home", password: "secret" },
+		accessPoint,
+		onTrace: (text) => {
+			if (text.startsWith("Wi-Fi: ")) said.push(text);
+			else if (text.startsWith("Wi-Fi ")) states.push(text.slice("Wi-Fi ".length).trim());
+		},
+	});
+	await pass(device, 0);
+	return { device, gateway, said, states };
+}
+
+describe("a wrong password", () => {
+	const accessPoint = { ssid: "home", rssi: -50, password: "other" };
+
+	test("shows solid red at once, says why, and is tried about once a minute", async (t) => {
+		const { device, said, states } = await start(t, accessPoint);
+		for (let look = 0; look < 480; look++) {
+			assert.equal(ring(device), red, `look ${look}`);
+			await pass(device, 250);
+		}
+		assert.ok(said.length >= 3 && said.length <= 5, `${said.length} tries in two minutes`);
+		for (const text of said) assert.match(text, /"home" refused the password/);
+		assert.deepEqual(states, ["connecting", "failed"]);
+	});
+
+	test("is tried at once when a button is pressed, and when the access point takes it the device is there", async (t) => {
+		const { device, gateway } = await start(t, accessPoint);
+		await pass(device, 5000);
+		device.board.accessPoint = { ssid: "home", rssi: -50, password: "secret" };
+		device.board.setButton("volumeUp", true);
+		await pass(device, 20);
+		const { network } = await (await passUntil(device, gateway.connection())).next("state_report");
+		assert.equal(network.wifi_ssid, "home");
+		assert.ok(device.machine.now < 10_000);
+	});
+
+	test("that was right before is tried as often as any: a weak signal ends the handshake in the same way", async (t) => {
+		const { device, gateway, said, states } = await start(t, { ssid: "home", rssi: -50, password: "secret" });
+		await (await gateway.connection()).next("state_report");
+		device.board.accessPoint = accessPoint;
+		await pass(device, 10_000);
+		assert.ok(said.length >= 4, `${said.length} tries in ten seconds`);
+		assert.equal(states.at(-1), "connecting");
+	});
+});
+
+describe("an absent access point", () => {
+	test("is told, and flashes red until all retries are used up", async (t) => {
+		const { device, said, states } = await start(t, undefined);
+		const looks = new Set<string>();
+		for (let look = 0; look < 16; look++) {
+			looks.add(ring(device));
+			await pass(device, 250);
+		}
+		assert.deepEqual(looks, new Set([red, dark]));
+		for (const text of said) assert.match(text, /no access point "home" in reach/);
+		await pass(device, 29_000);
+		assert.deepEqual(states, ["connecting", "failed"]);
+		assert.equal(said.length, 6);
+	});
+});
+
+test("a DHCP server is told the device's id as its host name", async (t) => {
+	const { device } = await start(t, undefined);
+	for (let round = 0; round < 1000 && device.board.hostname === ""; round++) await setImmediate();
+	assert.equal(device.board.hostname, "dev-1-a1b2c3");
+});

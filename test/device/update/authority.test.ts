@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { readAuthority } from "../../../device/update/authority.js";
+
+const block = (text: string) => `-----BEGIN CERTIFICATE-----\n${text}\n-----END CERTIFICATE-----\n`;
+
+describe("the certificate authority that a command names", () => {
+	test("is the first certificate in the text, whatever its line ends are", () => {
+		const chain = `subject=CN = test\n${block("MAMC\nAQU=")}${block("MAMCAQY=")}`;
+		assert.equal(readAuthority(chain), "MAMCAQU=");
+		assert.equal(readAuthority(chain.replaceAll("\n", "\r\n")), "MAMCAQU=");
+		assert.equal(readAuthority(block("MAMCAQU=").replaceAll("\n", " ")), "MAMCAQU=");
+	});
+
+	for (const [what, pem] of [
+		["without a certificate", ""],
+		["with a key only", "-----BEGIN PRIVATE KEY-----\nMAMCAQU=\n-----END PRIVATE KEY-----\n"],
+		["that is cut short", block("MAMCAQU=").slice(0, -8)],
+		["with an empty block", block("")],
+		["with what is not base64", block("MAM?AQU=")],
+		["with base64 that lacks its end", block("MAMCAQU")],
+		["whose end comes first", `-----END CERTIFICATE-----${block("").slice(0, 30)}MAMC`],
+	] as const)
+		test(`a text ${what} is refused, and it is said what to change`, () => {
+			assert.throws(() => readAuthority(pem), /^Error: cert_pem must be a certificate in PEM/);
+		});
+});

@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { readSettings } from "../../../gateway/settings.js";
+import { StartError } from "../../../gateway/start-error.js";
+import { bearer, monitorToken, type Running, runGateway } from "../running.js";
+
+const wrong = bearer("a-wrong-token-of-someone");
+
+function trusting(TRUST_PROXY: string) {
+	const { trustProxy } = readSettings({ TRUST_PROXY });
+	return { trustProxy };
+}
+
+/** The status after eleven wrong tokens, each said to come from the next of these clients. */
+async function afterEleven({ url }: Running, forwardedFor: (attempt: number) => string) {
+	let status = 0;
+	for (let attempt = 0; attempt < 11; attempt += 1) {
+		const headers = { ...wrong, "X-Forwarded-For": forwardedFor(attempt) };
+		({ status } = await fetch(`${url}/api/devices`, { headers }));
+	}
+	return status;
+}
+
+describe("X-Forwarded-For", () => {
+	for (const trust of ["127.0.0.1", "10.0.0.0/8, loopback", "1"])
+		test(`is the client's address where TRUST_PROXY=${trust} names the peer`, async (t) => {
+			const gateway = await runGateway(t, trusting(trust));
+			assert.equal(await afterEleven(gateway, (attempt) => `192.0.2.${attempt}`), 401);
+			assert.equal(await afterEleven(gateway, () => "192.0.2.99"), 429);
+			const headers = { ...bearer(monitorToken), "X-Forwarded-For": "192.0.2.7" };
+			const monitor = await gateway.monitor();
+			await gateway.device({ "X-Forwarded-For": headers["X-Forwarded-For"] });
+			assert.equal((await monitor.change("connected")).remoteAddress, "192.0.2.7");
+		});
+
+	for (const trust of [undefined, "192.0.2.1", "10.0.0.0/8"])
+		test(`counts for nothing where TRUST_PROXY=${trust} does not name the peer`, async (t) => {
+			const gateway = await runGateway(t, trust === undefined ? {} : trusting(trust));
+			assert.equal(await afterEleven(gateway, (attempt) => `192.0.2.${attempt}`), 429);
+		});
+
+	test("counts only as far as it was written by trusted proxies", async (t) => {
+		const gateway = await runGateway(t, trusting("1"));
+		assert.equal(await afterEleven(gateway, (attempt) => `192.0.2.${attempt}, 198.51.100.1`), 429);
+	});
+
+	test("that is no address counts for nothing", async (t) => {
+		const gateway = await runGateway(t, trusting("1"));
+		assert.equal(await afterEleven(gateway, (attempt) => `client ${attempt}`), 429);
+	});
+});
+
+describe("X-Forwarded-Proto and -Host", () => {
+	const headers = {
+		"X-Forwarded-Proto": "https",
+		"X-Forwarded-Host": "gateway.example",
+		Origin: "https://gateway.example",
+	};
+	const logIn = ({ url }: Running) =>
+		fetch(`${url}/login`, {
+			method: "POST",
+			redirect: "manual",
+			headers,
+			body: new URLSearchParams({ token: monitorToken }),
+		});
+
+	test("are how the client reached the gateway, where the peer is trusted", async (t) => {
+		const response = await logIn(await runGateway(t, trusting("loopback")));
+		assert.equal(response.status, 303);
+		assert.match(response.headers.getSetCookie()[0] ?? "", /; Secure/);
+	});
+
+	test("count for nothing where it is not", async (t) => {
+		assert.equal((await logIn(await runGateway(t))).status, 403);
+	});
+});
+
+describe("TRUST_PROXY", () => {
+	for (const text of ["0", "proxy.example", "127.0.0.1,,", "10.0.0.0/33", "-1"])
+		test(`is refused as "${text}"`, () => {
+			assert.throws(
+				() => trusting(text),
+				(error) => error instanceof StartError && /TRUST_PROXY/.test(error.message),
+			);
+		});
+
+	test("does not go with AUTH=off, which would let everyone behind the proxy in", async (t) => {
+		await assert.rejects(
+			runGateway(t, { auth: false, ...trusting("1") }),
+			/AUTH=off is for this machine alone/,
+		);
+	});
+});

@@ -1,0 +1,149 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import fs, { readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { FolderLock } from "../../gateway/folder-lock.js";
+import { StartError } from "../../gateway/start-error.js";
+import type { Disk } from "../../gateway/whole-file.js";
+import { onEnd, temporaryDirectory } from "../cleanup.js";
+import { printed, startProcess } from "./process.js";
+
+async function makeLocks(t: TestContext) {
+	const directory = await temporaryDirectory(t);
+	const path = join(directory, "gateway.lock");
+	const lost: string[] = [];
+	const makeLock = (beatMs = 20) => {
+		const onLost = (sentence: string) => void lost.push(sentence);
+		const lock = new FolderLock({ directory, disk: fs, onLost, onProblem: assert.fail, beatMs });
+		onEnd(t, () => lock.release());
+		return lock;
+	};
+	const content = async () => JSON.parse(await readFile(path, "utf8"));
+	return { directory, path, lost, makeLock, content };
+}
+
+/** A child whose process id is that of no gateway. */
+function bystander(t: TestContext): ChildProcess {
+	const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1e6)"], { stdio: "ignore" });
+	onEnd(t, () => child.kill("SIGKILL"));
+	return child;
+}
+
+describe("the lock on a data folder", () => {
+	test("is refused while it is held, and names its process", async (t) => {
+		const { directory, makeLock } = await makeLocks(t);
+		await makeLock().take();
+		await assert.rejects(makeLock().take(), (error) => {
+			assert.ok(error instanceof StartError);
+			const who = `process ${process.pid} on ${hostname()}`;
+			assert.equal(
+				error.message,
+				`DATA_DIR is "${directory}", which is in use by ${who}; stop that, or set DATA_DIR to another folder.`,
+			);
+			return true;
+		});
+	});
+
+	test("is free once it is released, and leaves nothing", async (t) => {
+		const { directory, makeLock } = await makeLocks(t);
+		const lock = makeLock();
+		await lock.take();
+		await lock.release();
+		assert.deepEqual(await readdir(directory), []);
+		await makeLock().take();
+	});
+
+	test("of a process that was killed is free, also where its id is used again", async (t) => {
+		const { path, makeLock, content } = await makeLocks(t);
+		await makeLock().take();
+		const { pid } = bystander(t);
+		await writeFile(path, JSON.stringify({ ...(await content()), id: "killed", pid }));
+		await makeLock().take();
+		assert.equal((await content()).pid, process.pid);
+	});
+
+	test("that is empty or damaged is free: its process was killed as it was written", async (t) => {
+		const { path, makeLock, content } = await makeLocks(t);
+		for (const damaged of ["", "{", '{"pid":"1"}', "null"]) {
+			await writeFile(path, damaged);
+			const lock = makeLock();
+			await lock.take();
+			assert.equal((await content()).pid, process.pid);
+			await lock.release();
+		}
+	});
+
+	test("of another container is held as long as its time changes, and free after", async (t) => {
+		const { path, makeLock, content } = await makeLocks(t);
+		const first = makeLock();
+		await first.take();
+		const elsewhere = { ...(await content()), id: "elsewhere", pid: 1, place: "other", host: "box-2" };
+		await first.release();
+		await writeFile(path, JSON.stringify(elsewhere));
+		let seconds = 1_000_000;
+		const beat = setInterval(() => void utimes(path, seconds, seconds++).catch(() => {}), 10);
+		t.after(() => clearInterval(beat));
+		await assert.rejects(makeLock().take(), /in use by process 1 on box-2; stop that/);
+		clearInterval(beat);
+		await makeLock().take();
+		assert.equal((await content()).pid, process.pid);
+	});
+
+	test("is kept alive by its holder, put back where it was removed, and given up where another has it", async (t) => {
+		const { path, lost, makeLock, content } = await makeLocks(t);
+		await makeLock(10).take();
+		const own = await content();
+		const { mtimeMs } = await fs.stat(path);
+		while ((await fs.stat(path)).mtimeMs === mtimeMs) await new Promise((resolve) => setTimeout(resolve, 5));
+		await rm(path);
+		for (;;) {
+			if ((await content().catch(() => ({}))).id === own.id) break;
+			await new Promise((resolve) => setTimeout(resolve, 5));
+		}
+		await writeFile(path, JSON.stringify({ ...own, id: "other", pid: 7, host: "box-2" }));
+		while (lost.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+		assert.match(String(lost), /in use by process 7 on box-2/);
+	});
+
+	test("is no reason not to start where the disk is full or read-only, and is taken once there is room", async (t) => {
+		for (const code of ["ENOSPC", "EROFS"]) {
+			const directory = await temporaryDirectory(t);
+			const problems: string[] = [];
+			const onProblem = (problem: string) => void problems.push(problem);
+			const disk: Disk = { ...fs, writeFile: () => Promise.reject(Object.assign(new Error(code), { code })) };
+			const lock = new FolderLock({ directory, disk, onLost: assert.fail, onProblem, beatMs: 10 });
+			onEnd(t, () => lock.release());
+			await lock.take();
+			assert.match(String(problems), new RegExp(`gateway\\.lock cannot be written \\(${code}\\)`));
+			disk.writeFile = fs.writeFile;
+			while (!(await readdir(directory)).includes("gateway.lock"))
+				await new Promise((resolve) => setTimeout(resolve, 5));
+		}
+	});
+});
+
+describe("a second gateway on the same folder", () => {
+	test("ends with one sentence that names the first, which goes on; a killed one leaves the folder free", async (t) => {
+		const DATA_DIR = await temporaryDirectory(t);
+		const first = startProcess(t, { DATA_DIR });
+		const { Devices = "" } = await printed(first);
+		const second = startProcess(t, { DATA_DIR });
+		let said = "";
+		second.stderr?.on("data", (chunk) => {
+			said += chunk;
+		});
+		const [code] = await once(second, "close");
+		assert.equal(code, 1);
+		assert.match(
+			said,
+			new RegExp(`^DATA_DIR is "[^"]+", which is in use by process ${first.pid} on [^\\n]+\\n$`),
+		);
+		assert.equal((await fetch(new URL("/healthz", Devices.replace("ws", "http")))).status, 200);
+		first.kill("SIGKILL");
+		await once(first, "exit");
+		await printed(startProcess(t, { DATA_DIR }));
+	});
+});

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createLog, linesAMinute } from "../../../gateway/telemetry/log.js";
+
+function recordingLog() {
+	const lines: Readonly<Record<string, unknown>>[] = [];
+	return { lines, log: createLog("debug", { write: (line) => void lines.push(JSON.parse(line)) }) };
+}
+
+describe("warnings with the same message", () => {
+	test("are written so many a minute; then how many were left out", (t) => {
+		t.mock.timers.enable({ apis: ["setTimeout"] });
+		const { lines, log } = recordingLog();
+		for (let i = 0; i < 1000; i += 1) log.warn({ i }, "wrong token");
+		log.error("something else");
+		assert.equal(lines.filter(({ msg }) => msg === "wrong token").length, linesAMinute);
+		assert.equal(lines.at(-1)?.msg, "something else");
+		t.mock.timers.tick(60_000);
+		const { level, cause, leftOut, msg } = lines.at(-1) ?? {};
+		assert.deepEqual(
+			[level, cause, leftOut, msg],
+			["warn", "wrong token", 1000 - linesAMinute, "lines left out"],
+		);
+		log.warn("wrong token");
+		assert.equal(lines.at(-1)?.msg, "wrong token");
+		t.mock.timers.tick(60_000);
+		assert.equal(lines.at(-1)?.msg, "wrong token");
+	});
+
+	test("are limited in all loggers that are derived from one", (t) => {
+		t.mock.timers.enable({ apis: ["setTimeout"] });
+		const { lines, log } = recordingLog();
+		for (let i = 0; i < 100; i += 1) log.child({ i }).warn("the same");
+		assert.equal(lines.length, linesAMinute);
+	});
+
+	test("that are no warnings are all written", () => {
+		const { lines, log } = recordingLog();
+		for (let i = 0; i < 1000; i += 1) log.info("device: connected");
+		assert.equal(lines.length, 1000);
+	});
+});

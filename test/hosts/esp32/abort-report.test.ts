@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { afterEach, describe, test } from "node:test";
+import { Bench, load } from "./board-bench.js";
+
+/** What a board prints from its set-up on, and the function that XS calls when the firmware ends. */
+async function setUp() {
+	const bench = new Bench();
+	const printed: string[] = [];
+	let drains = 0;
+	Object.assign(bench.natives, {
+		board_print: (text: string) => printed.push(text),
+		board_drain_console: () => {
+			drains += 1;
+		},
+		board_read_mac: () => {},
+	});
+	const { default: run } = await load("esp32/setup-target.ts", bench);
+	assert.ok(typeof run === "function");
+	await new Promise<void>((done) => Reflect.apply(run, undefined, [done]));
+	const abort: unknown = Reflect.get(globalThis, "abort");
+	assert.ok(typeof abort === "function");
+	return {
+		printed: () => printed.join(""),
+		drains: () => drains,
+		abort: (...values: unknown[]): unknown => Reflect.apply(abort, undefined, values),
+	};
+}
+
+describe("the end of a board's firmware", () => {
+	afterEach(() => Reflect.deleteProperty(globalThis, "abort"));
+
+	test("prints nothing before it comes", async () => {
+		const { printed } = await setUp();
+		assert.equal(printed(), "");
+	});
+
+	test("is one line with its kind, the exception and where that was thrown, and the restart goes on", async () => {
+		const { abort, printed, drains } = await setUp();
+		const error = new TypeError("no volume");
+		error.stack = "TypeError: no volume\n at toggle ()\n at onPressed ()";
+		assert.equal(abort("unhandled exception", error), undefined);
+		assert.equal(
+			printed(),
+			"\nXS abort: unhandled exception: TypeError: no volume, at toggle (), at onPressed ()\n",
+		);
+		assert.equal(drains(), 1);
+	});
+
+	test("tells what is no Error as well, and what comes without an exception", async () => {
+		const thrown = await setUp();
+		thrown.abort("unhandled rejection", "no reason");
+		assert.equal(thrown.printed(), "\nXS abort: unhandled rejection: no reason\n");
+		const full = await setUp();
+		full.abort("memory full", undefined);
+		assert.equal(full.printed(), "\nXS abort: memory full\n");
+	});
+
+	test("is told even where the exception cannot be, and only once where telling it aborts as well", async () => {
+		const { abort, printed, drains } = await setUp();
+		const error = new Error();
+		Object.defineProperty(error, "stack", {
+			get() {
+				abort("memory full");
+				throw new Error("no memory");
+			},
+		});
+		assert.throws(() => abort("unhandled exception", error), /no memory/);
+		assert.equal(printed(), "\nXS abort: unhandled exception\n");
+		assert.equal(drains(), 1);
+	});
+});

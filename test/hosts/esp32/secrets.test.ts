@@ -1,0 +1,260 @@
+/**
+ * What a person gives for one device lies in its settings, and in nothing else that leaves this computer: an image that is
+ * the same for all devices can be given to anyone.
+ */
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import {
+	chmodSync,
+	existsSync,
+	mkdirSync,
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	statSync,
+	writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { after, describe, test } from "node:test";
+import { buildBoard } from "../../../scripts/board-build.js";
+import { missingIdf } from "../../../scripts/board-tools.js";
+import { flashBoard } from "../../../scripts/flash-board.js";
+import { findModdableSdk, type ModdableSdk, projectFolder } from "../../../scripts/moddable-sdk.js";
+import { sdkOrReason } from "./generated.js";
+import { readStrings } from "./nvs/reader.js";
+
+const work = mkdtempSync(join(tmpdir(), "secrets-"));
+after(() => rmSync(work, { recursive: true, force: true }));
+
+const given = {
+	ssid: "network-of-a-person",
+	password: "correct horse battery",
+	gateway: "wss://gateway.of-a-person.example/device",
+	token: "token-of-a-gateway-0123456789",
+	ca: "MIIBauthority0123456789",
+	sntp: "time.of-a-person.example",
+};
+const namesOfTokens = ["DEVICE_TOKEN", "MONITOR_TOKEN"] as const;
+
+/** As `strings` would: the names of those that are in there, as ASCII or in UTF-16. */
+function found(bytes: Uint8Array): readonly string[] {
+	const content = Buffer.from(bytes);
+	return Object.entries(given).flatMap(([name, value]) =>
+		content.includes(value) || content.includes(Buffer.from(value, "utf16le")) ? [name] : [],
+	);
+}
+
+function filesIn(folder: string): readonly string[] {
+	return readdirSync(folder, { recursive: true, withFileTypes: true, encoding: "utf8" })
+		.filter((entry) => entry.isFile())
+		.map((entry) => join(entry.parentPath, entry.name));
+}
+
+/** Runs with tokens in the environment, as a gateway's computer may have them. */
+async function withTokens<T>(action: () => Promise<T>): Promise<T> {
+	const before = namesOfTokens.map((name) => process.env[name]);
+	for (const name of namesOfTokens) process.env[name] = given.token;
+	try {
+		return await action();
+	} finally {
+		for (const [index, name] of namesOfTokens.entries()) {
+			const value = before[index];
+			if (value === undefined) delete process.env[name];
+			else process.env[name] = value;
+		}
+	}
+}
+
+test("the search finds what is there", () => {
+	assert.deepEqual(found(Buffer.from(`x${given.token}\0${given.ssid}`)), ["ssid", "token"]);
+	assert.deepEqual(found(Buffer.from(given.password, "utf16le")), ["password"]);
+});
+
+test("a release for virtual devices holds nothing of what the computer knows that makes it", () => {
+	const releases = join(work, "releases");
+	const { status, stderr } = spawnSync(
+		process.execPath,
+		["--import", "tsx", "scripts/release.ts", "1.2.3", "--allow-dirty"],
+		{
+			cwd: projectFolder,
+			encoding: "utf8",
+			env: {
+				PATH: process.env.PATH,
+				MODDABLE: join(work, "no SDK"),
+				RELEASES_DIR: releases,
+				DEVICE_TOKEN: given.token,
+				MONITOR_TOKEN: given.token,
+			},
+		},
+	);
+	assert.equal(status, 0, stderr);
+	const images = filesIn(releases).filter((file) => file.endsWith(".bin"));
+	assert.equal(images.length, 2);
+	for (const file of filesIn(releases)) assert.deepEqual(found(readFileSync(file)), [], file);
+});
+
+/** What a tool of ours was called with, and what it made of it. */
+interface Bench {
+	readonly sdk: ModdableSdk;
+	readonly outputFolder: string;
+	/** Words and environment of each call of mcconfig. */
+	readonly builds: () => Buffer;
+	/** The words of esptool's only call. */
+	readonly esptool: () => readonly string[];
+	/** What lies in flash afterwards, by its address. */
+	readonly written: () => Map<string, Buffer>;
+}
+
+/**
+ * An SDK whose mcconfig puts all that it is told, words and environment, into the image; and an esptool that writes to a
+ * folder, and refuses a file that others may read.
+ */
+function pretendTools(esptoolStatus = 0): Bench {
+	const folder = mkdtempSync(join(work, "tools-"));
+	const script = (path: string, text: string) => {
+		mkdirSync(join(path, ".."), { recursive: true });
+		writeFileSync(path, `#!/bin/sh\n${text}`);
+		chmodSync(path, 0o755);
+	};
+	const head = Buffer.alloc(0x160);
+	head.write("DAG1", 0x120, "latin1");
+	head.write("DEV-1", 0x128, "latin1");
+	head.write("1.2.3", 0x138, "latin1");
+	writeFileSync(join(folder, "head"), head);
+	const moddable = join(folder, "moddable");
+	mkdirSync(join(moddable, "tools"), { recursive: true });
+	writeFileSync(join(moddable, "tools", "mcconfig.js"), "");
+	for (const desktop of ["lin", "mac"])
+		script(
+			join(moddable, "build", "bin", desktop, "release", "mcconfig"),
+			`{ echo "$@"; env; } >> "${folder}/builds"
+while [ $# -gt 0 ]; do [ "$1" = -o ] && out=$2; shift; done
+bin="$out/bin/esp32/dev-1/release/device"
+mkdir -p "$bin"
+for part in bootloader partition-table ota_data_initial; do echo $part > "$bin/$part.bin"; done
+cat "${folder}/head" "${folder}/builds" > "$bin/xs_esp32.bin"
+`,
+		);
+	script(
+		join(folder, "bin", "python"),
+		`for word; do echo "$word"; done > "${folder}/esptool"
+mkdir "${folder}/flash"
+while [ "$1" != write-flash ]; do shift; done
+shift
+while [ $# -gt 1 ]; do
+	case "$2" in *settings*) ls -l "$2" | grep -q '^-rw-------' || exit 9;; esac
+	cp "$2" "${folder}/flash/$1"
+	shift 2
+done
+exit ${esptoolStatus}
+`,
+	);
+	const sdk = findModdableSdk({
+		...process.env,
+		MODDABLE: moddable,
+		PATH: [join(folder, "bin"), process.env.PATH].join(delimiter),
+	});
+	return {
+		sdk,
+		outputFolder: join(folder, "out"),
+		builds: () => readFileSync(join(folder, "builds")),
+		esptool: () => readFileSync(join(folder, "esptool"), "utf8").trimEnd().split("\n"),
+		written: () =>
+			new Map(
+				readdirSync(join(folder, "flash")).map((name) => [name, readFileSync(join(folder, "flash", name))]),
+			),
+	};
+}
+
+const posix = { skip: process.platform === "win32" ? "needs a shell" : undefined };
+
+describe("flashing a board", posix, () => {
+	const options = { model: "DEV-1", version: "1.2.3", port: "/dev/ttyACM9", onOutput: () => {} } as const;
+	const flash = (bench: Bench, settings: typeof given | undefined) =>
+		flashBoard({ ...options, ...bench, settings, onBuilt: () => {} });
+
+	test("puts the settings into their partition, and nothing of them into the image", async () => {
+		const bench = await withTokens(async () => {
+			const tools = pretendTools();
+			await flash(tools, given);
+			return tools;
+		});
+		const written = bench.written();
+		assert.deepEqual([...written.keys()].sort(), ["0x0", "0x10000", "0x20000", "0x8000", "0x9000"]);
+		const settings = written.get("0x10000") ?? Buffer.alloc(0);
+		assert.equal(settings.byteLength, 0x10000);
+		assert.deepEqual(readStrings(settings, "settings"), new Map(Object.entries(given)));
+		assert.deepEqual(found(settings), Object.keys(given));
+		written.delete("0x10000");
+		for (const [address, bytes] of written) assert.deepEqual(found(bytes), [], address);
+		assert.equal(written.get("0x20000")?.toString("latin1", 0x128, 0x12d), "DEV-1");
+		assert.equal(written.get("0x0")?.toString(), "bootloader\n");
+		assert.equal(written.get("0x9000")?.toString(), "ota_data_initial\n");
+	});
+
+	test("tells neither mcconfig nor esptool anything of them, in words or environment", async () => {
+		const bench = await withTokens(async () => {
+			const tools = pretendTools();
+			await flash(tools, given);
+			return tools;
+		});
+		assert.deepEqual(found(bench.builds()), []);
+		assert.match(bench.builds().toString(), /^-m -p esp32:\.\/hosts\/dev-1 -t build -o \S+ manifest\.json\n/);
+		const words = bench.esptool();
+		assert.deepEqual(found(Buffer.from(words.join(" "))), []);
+		assert.equal(
+			words.slice(0, 9).join(" "),
+			"-m esptool --chip esp32s3 --port /dev/ttyACM9 --baud 921600 write-flash",
+		);
+	});
+
+	test("leaves no file with the settings behind, not even where it fails", async () => {
+		for (const status of [0, 2]) {
+			const bench = pretendTools(status);
+			const flashed = flash(bench, given);
+			await (status === 0 ? flashed : assert.rejects(flashed, /not written whole/));
+			assert.ok(existsSync(join(bench.outputFolder, "bin")));
+			for (const file of filesIn(bench.outputFolder)) assert.deepEqual(found(readFileSync(file)), [], file);
+		}
+	});
+
+	test("without settings writes the firmware alone", async () => {
+		const bench = pretendTools();
+		await flash(bench, undefined);
+		assert.deepEqual([...bench.written().keys()].sort(), ["0x0", "0x20000", "0x8000", "0x9000"]);
+	});
+
+	test("is begun with settings that fit only: a build takes minutes", async () => {
+		const bench = pretendTools();
+		const settings = { ...given, token: "t".repeat(4000) };
+		await assert.rejects(flash(bench, settings), /token/);
+		assert.ok(!existsSync(join(bench.outputFolder, "bin")));
+	});
+});
+
+test("the device reads the namespace that is written", () => {
+	const source = readFileSync(join(projectFolder, "hosts", "esp32", "settings-store.ts"), "utf8");
+	assert.match(source, /path = "settings"/);
+});
+
+const { reason } = sdkOrReason();
+
+test("an image that ESP-IDF builds holds nothing of what the computer knows", {
+	skip: reason ?? missingIdf(process.env) ?? false,
+	timeout: 30 * 60_000,
+}, async () => {
+	const image = await withTokens(() =>
+		buildBoard({
+			sdk: findModdableSdk(),
+			model: "DEV-1",
+			version: "1.2.3",
+			outputFolder: join(projectFolder, ".cache", "esp32"),
+			onOutput: () => {},
+		}),
+	);
+	assert.ok(statSync(image).size > 500_000);
+	assert.deepEqual(found(readFileSync(image)), []);
+});

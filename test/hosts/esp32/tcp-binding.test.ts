@@ -1,0 +1,195 @@
+/**
+ * The natives of the boards' TCP socket (hosts/esp32/tcp/tcp-binding.c) in XS, with a script that drives them (tcp/xs/script.ts)
+ * and AddressSanitizer. XS is compiled once and kept.
+ */
+
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import {
+	existsSync,
+	mkdirSync,
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
+import { createServer, type Server, type Socket } from "node:net";
+import { availableParallelism, tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { after, describe, test } from "node:test";
+import { build } from "esbuild";
+import { projectFolder } from "../../../scripts/moddable-sdk.js";
+
+const own = join(projectFolder, "hosts", "esp32", "tcp");
+const tests = join(projectFolder, "test", "hosts", "esp32", "tcp");
+const xsPackage = join(projectFolder, "node_modules", "@agoric", "xsnap");
+const xs = join(xsPackage, "moddable", "xs");
+
+const work = mkdtempSync(join(tmpdir(), "tcp-xs-"));
+after(() => rmSync(work, { recursive: true, force: true }));
+
+const compiler = ["cc", "gcc", "clang"].find((name) => spawnSync(name, ["--version"]).status === 0) ?? "cc";
+const common = ["-std=gnu11", "-D_GNU_SOURCE", "-O1", "-g", "-fno-common", "-pthread"];
+const forXs = [
+	"-DINCLUDE_XSPLATFORM",
+	'-DXSPLATFORM="platform.h"',
+	"-DmxNoConsole=1",
+	"-DmxParse=1",
+	"-DmxRun=1",
+	...["includes", "platforms", "sources"].flatMap((folder) => ["-I", join(xs, folder)]),
+	...["-I", join(tests, "xs")],
+];
+
+/** XS as a library, under .cache by what it is made of. */
+function buildXs(): string {
+	const platform = readFileSync(join(tests, "xs", "platform.h"));
+	const version = readFileSync(join(xsPackage, "package.json"));
+	const key = createHash("sha256")
+		.update(platform)
+		.update(version)
+		.update(forXs.join())
+		.digest("hex")
+		.slice(0, 16);
+	const library = join(projectFolder, ".cache", "tcp-test", `xs-${key}.a`);
+	if (existsSync(library)) return library;
+	const sources = readdirSync(join(xs, "sources")).filter((file) => file.endsWith(".c"));
+	const rules = [
+		`xs.a: ${sources.map((file) => `${file}.o`).join(" ")}\n\tar rcs $@ $^`,
+		`%.c.o: ${join(xs, "sources")}/%.c\n\t${compiler} ${common.join(" ")} ${forXs.map((word) => `'${word}'`).join(" ")} -w -c $< -o $@`,
+	];
+	writeFileSync(join(work, "Makefile"), `${rules.join("\n\n")}\n`);
+	const made = spawnSync("make", [`-j${availableParallelism()}`, "-C", work], { encoding: "utf8" });
+	assert.equal(made.status, 0, made.stderr);
+	mkdirSync(join(library, ".."), { recursive: true });
+	renameSync(join(work, "xs.a"), library);
+	return library;
+}
+
+function buildHost(): string {
+	const sources = [
+		join(own, "tcp-binding.c"),
+		join(own, "tcp-connection.c"),
+		join(own, "tcp-watcher.c"),
+		join(tests, "tcp-port-test.c"),
+		join(tests, "xs", "xs-host.c"),
+	];
+	const sanitize = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
+	const folders = [join(tests, "xs", "sdk"), own, tests].flatMap((folder) => ["-I", folder]);
+	const objects = sources.map((source) => {
+		const object = join(work, `${basename(source)}.o`);
+		// XS has its own; the test's port would be second.
+		const renamed = source.endsWith("tcp-port-test.c") ? ["-Dtcp_port_post=port_test_post"] : [];
+		const words = [
+			...common,
+			...folders,
+			...forXs,
+			...sanitize,
+			...renamed,
+			"-Wall",
+			"-Wextra",
+			"-c",
+			source,
+			"-o",
+			object,
+		];
+		const made = spawnSync(compiler, words, { encoding: "utf8" });
+		assert.equal(made.status, 0, made.stderr);
+		return object;
+	});
+	const program = join(work, "xs-host");
+	const linked = spawnSync(
+		compiler,
+		[...common, ...sanitize, "-o", program, ...objects, buildXs(), "-lm", "-ldl", "-lpthread"],
+		{ encoding: "utf8" },
+	);
+	assert.equal(linked.status, 0, linked.stderr);
+	return program;
+}
+
+async function bundle(ports: Readonly<Record<string, number>>): Promise<string> {
+	const modules: Readonly<Record<string, string>> = {
+		"embedded:io/socket/tcp": join(own, "tcp.ts"),
+		"board/socket-guard": join(own, "..", "socket-guard.ts"),
+	};
+	const made = await build({
+		entryPoints: [join(tests, "xs", "script.ts")],
+		bundle: true,
+		format: "iife",
+		target: "es2022",
+		write: false,
+		define: { ports: JSON.stringify(ports) },
+		banner: {
+			js: `const native = (name) => natives[name];
+const Native = () => function () { return Object.setPrototypeOf(makeHost(), new.target.prototype); };`,
+		},
+		plugins: [
+			{
+				name: "modules",
+				setup: ({ onResolve }) => {
+					onResolve({ filter: /^(embedded|board)/ }, ({ path }) => ({ path: modules[path] ?? path }));
+				},
+			},
+		],
+	});
+	const file = join(work, "script.js");
+	writeFileSync(file, made.outputFiles[0]?.text ?? "");
+	return file;
+}
+
+const servers: Server[] = [];
+after(() => {
+	for (const server of servers) server.close();
+});
+
+/** @returns its port */
+async function serve(onConnection: (socket: Socket) => void): Promise<number> {
+	const server = createServer((socket) => {
+		socket.on("error", () => {});
+		onConnection(socket);
+	});
+	servers.push(server);
+	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+	const address = server.address();
+	assert.ok(address && typeof address === "object");
+	return address.port;
+}
+
+async function refusingPort(): Promise<number> {
+	const port = await serve(() => {});
+	await new Promise((resolve) => servers.pop()?.close(resolve));
+	return port;
+}
+
+const reason = process.platform === "linux" ? undefined : "needs Linux";
+
+describe("the natives of the boards' TCP socket", { skip: reason }, () => {
+	test("do in XS what ECMA-419 asks for, and touch no memory that is not theirs", async () => {
+		const ports = {
+			refusing: await refusingPort(),
+			greeting: await serve((socket) => socket.end("hello world")),
+			resetting: await serve((socket) => {
+				socket.write("abc");
+				setTimeout(() => socket.resetAndDestroy(), 50);
+			}),
+			sending: await serve((socket) => {
+				socket.end(Uint8Array.from({ length: 1_000_000 }, (_, index) => index * 13));
+			}),
+			echoing: await serve((socket) => socket.pipe(socket)),
+		};
+		const child = spawn(buildHost(), [await bundle(ports)], {
+			// XS keeps what the process ends with.
+			env: { ...process.env, ASAN_OPTIONS: "detect_leaks=0" },
+		});
+		let output = "";
+		for (const stream of [child.stdout, child.stderr])
+			stream.setEncoding("utf8").on("data", (text: string) => {
+				output += text;
+			});
+		const status = await new Promise((resolve) => child.on("close", resolve));
+		assert.equal(output, "socket: Error: mine\n11 steps\n");
+		assert.equal(status, 0);
+	});
+});

@@ -1,0 +1,128 @@
+/** Faults planted into the boards' TCP socket (hosts/esp32/tcp): its random test must find each of them. */
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { compile, type Fault, prepareThreadSanitizer, reason, run, seed } from "./tcp/random-test.js";
+
+/** Most are found within a few thousand. */
+const steps = "100000";
+
+const work = mkdtempSync(join(tmpdir(), "tcp-"));
+after(() => rmSync(work, { recursive: true, force: true }));
+
+const faults: readonly Fault[] = [
+	{
+		name: "no lock",
+		file: "tcp-port-test.c",
+		replacements: [
+			["pthread_mutex_lock(&lock);", "(void)lock;"],
+			["pthread_mutex_unlock(&lock);", ""],
+		],
+		sanitizer: "thread",
+		found: /ThreadSanitizer: data race/,
+	},
+	{
+		name: "the descriptor is closed before it is handed over",
+		file: "tcp-watcher.c",
+		replacements: [
+			[
+				"slots[slot].is_closing = true;",
+				"tcp_port_close(slots[slot].descriptor); slots[slot].descriptor = NONE;",
+			],
+		],
+		sanitizer: "address",
+		found: /a descriptor is closed that select\(\) waits for|select: Bad file descriptor/,
+	},
+	{
+		name: "the memory is freed before the table forgets it",
+		file: "tcp-watcher.c",
+		replacements: [
+			["	slots[slot].owner = NULL;\n", ""],
+			["	slots[slot].ready = 0;\n", ""],
+		],
+		sanitizer: "address",
+		found: /AddressSanitizer: heap-use-after-free/,
+	},
+	{
+		name: "a close in a callback frees what the callback's caller still uses",
+		file: "tcp-connection.c",
+		replacements: [
+			["	connection->use_count++;\n", ""],
+			["	watch(connection);\n	release(connection);\n", "	watch(connection);\n"],
+		],
+		sanitizer: "address",
+		found: /AddressSanitizer: heap-use-after-free/,
+	},
+	{
+		name: "a close in a callback does not end the connection's events",
+		file: "tcp-connection.c",
+		replacements: [
+			[
+				"		if (connection->state == IS_OPEN && (conditions & TCP_WRITABLE))",
+				"		if (conditions & TCP_WRITABLE) connection->events->on_writable(connection, 1);\n		if (conditions & TCP_WRITABLE)",
+			],
+		],
+		sanitizer: "address",
+		found: /FAILED at step/,
+	},
+	{
+		name: "a message that found the queue full is lost",
+		file: "tcp-watcher.c",
+		replacements: [
+			[
+				"	if (must_post && !tcp_port_post(deliver)) {\n		tcp_port_lock();\n		is_posted = false;\n		tcp_port_unlock();\n	}\n",
+				"	if (must_post)\n		(void)tcp_port_post(deliver);\n",
+			],
+		],
+		sanitizer: "address",
+		found: /stands still/,
+	},
+	{
+		name: "a condition that was met is not set again",
+		file: "tcp-connection.c",
+		replacements: [
+			["	connection->is_in_event = false;\n	watch(connection);\n", "	connection->is_in_event = false;\n"],
+		],
+		sanitizer: "address",
+		found: /stands still|nothing is announced/,
+	},
+	{
+		name: "bytes are staged that no event announced",
+		file: "tcp-connection.c",
+		replacements: [
+			["stage(connection, connection->offered)", "stage(connection, sizeof connection->staged)"],
+		],
+		sanitizer: "address",
+		found: /stands still/,
+	},
+	{
+		name: "the peer's close comes before its bytes",
+		file: "tcp-connection.c",
+		replacements: [
+			[
+				"	if (unread == 0)\n		return fail(connection);\n",
+				"	if (unread < 64)\n		return fail(connection);\n",
+			],
+		],
+		sanitizer: "address",
+		found: /without a cause|the error came before/,
+	},
+];
+
+describe("a fault in the TCP socket of the boards", { skip: reason }, () => {
+	before(() => prepareThreadSanitizer(work));
+
+	for (const [index, fault] of faults.entries())
+		test(`is found: ${fault.name}`, async () => {
+			const { status, output } = await run(
+				compile(work, `fault-${index}`, fault.sanitizer, fault),
+				steps,
+				seed,
+			);
+			assert.notEqual(status, 0, "no one noticed");
+			assert.match(output, fault.found);
+		});
+});

@@ -1,0 +1,13 @@
+/* What the TCP socket's test does with its port besides what the socket itself does. */
+#ifndef TCP_PORT_TEST_H
+#define TCP_PORT_TEST_H
+
+#include <stdbool.h>
+
+/** Takes one message from the queue and runs it in the calling thread, which stands for the script's task. */
+bool port_test_deliver(void);
+
+/** Fills the queue with messages of others. */
+void port_test_fill_queue(void);
+
+#endif

@@ -1,0 +1,300 @@
+/** A script over the boards' TCP socket: each step ends in the next, and anything unexpected ends the process with 1. */
+
+import TCP, { type Options } from "embedded:io/socket/tcp";
+
+declare const ports: Readonly<Record<"refusing" | "greeting" | "resetting" | "sending" | "echoing", number>>;
+declare function now(): number;
+declare function exit(status: number): void;
+declare function collect(): void;
+
+const longestStepMs = 20_000;
+const address = "127.0.0.1";
+
+let timers: { at: number; callback: () => void }[] = [];
+function later(callback: () => void, delayMs = 0): void {
+	timers.push({ at: now() + delayMs, callback });
+}
+
+let stepEndsMs = 0;
+let stepName = "";
+Object.assign(globalThis, {
+	tick() {
+		if (now() > stepEndsMs) fail("took too long");
+		const due = timers.filter(({ at }) => at <= now());
+		timers = timers.filter((timer) => !due.includes(timer));
+		for (const { callback } of due) callback();
+	},
+});
+
+function fail(reason: string): void {
+	trace(`FAILED: ${stepName}: ${reason}\n`);
+	exit(1);
+}
+
+function check(condition: boolean, reason: string): void {
+	if (!condition) fail(reason);
+}
+
+function thrownBy(action: () => void): string {
+	try {
+		action();
+	} catch (error) {
+		return String(error);
+	}
+	return "nothing";
+}
+
+const textOf = (bytes: ArrayBuffer | Uint8Array) => String.fromCharCode(...new Uint8Array(bytes));
+const patterned = (index: number) => (index * 13) & 255;
+
+/** @param received how many bytes came before */
+function isPatterned(bytes: Uint8Array, received: number): boolean {
+	return bytes.every((byte, index) => byte === patterned(received + index));
+}
+
+const steps: readonly (readonly [string, (next: () => void) => void])[] = [
+	[
+		"options out of range are refused",
+		(next) => {
+			const wrong: Partial<Record<keyof Options, unknown>>[] = [
+				{ address: "localhost" },
+				{ address: undefined },
+				{ port: 0 },
+				{ port: 65_536 },
+				{ format: "string" },
+			];
+			for (const options of wrong) {
+				const thrown = thrownBy(() =>
+					Reflect.construct(TCP, [{ address, port: ports.greeting, ...options }]),
+				);
+				check(thrown.startsWith("RangeError"), `${JSON.stringify(options)} gives ${thrown}`);
+			}
+			next();
+		},
+	],
+	[
+		"a refusal is one error",
+		(next) => {
+			new TCP({
+				address,
+				port: ports.refusing,
+				onWritable: () => fail("connected"),
+				onError() {
+					this.close();
+					this.close();
+					next();
+				},
+			});
+		},
+	],
+	[
+		"bytes that came before a close are read first",
+		(next) => {
+			let text = "";
+			new TCP({
+				address,
+				port: ports.greeting,
+				format: "number",
+				target: "mine",
+				onWritable(byteCount) {
+					check(byteCount === 4096, `${byteCount} are writable`);
+					check(Reflect.get(this, "target") === "mine", "no target");
+					check(this.remoteAddress === address && this.remotePort === ports.greeting, "wrong peer");
+				},
+				onReadable(byteCount) {
+					for (let i = 0; i < byteCount; i++) text += String.fromCharCode(Number(this.read()));
+					check(this.read() === undefined, "more than announced");
+				},
+				onError() {
+					check(text === "hello world", text);
+					this.close();
+					next();
+				},
+			});
+		},
+	],
+	[
+		"all forms of read",
+		(next) => {
+			new TCP({
+				address,
+				port: ports.greeting,
+				onReadable(byteCount) {
+					if (byteCount < 11) return;
+					const two = this.read(2);
+					const three = new Uint8Array(9).subarray(3, 6);
+					check(this.read(three) === 3, "no count");
+					const rest = this.read(100);
+					check(two instanceof ArrayBuffer && rest instanceof ArrayBuffer, "no ArrayBuffer");
+					if (!(two instanceof ArrayBuffer && rest instanceof ArrayBuffer)) return;
+					const text = `${textOf(two)}|${textOf(three)}|${textOf(rest)}`;
+					check(text === "he|llo| world", text);
+					check(this.read() === undefined, "more than announced");
+					this.close();
+					next();
+				},
+			});
+		},
+	],
+	[
+		"a reset is one error, and a closed socket is no more",
+		(next) => {
+			new TCP({
+				address,
+				port: ports.resetting,
+				onReadable() {
+					this.read();
+				},
+				onError() {
+					check(this.read() === undefined, "it reads after its error");
+					check(this.write(new Uint8Array(3)) === 0, "it writes after its error");
+					this.close();
+					check(thrownBy(() => this.read()) !== "nothing", "it reads after close");
+					next();
+				},
+			});
+		},
+	],
+	[
+		"an exception in a callback is an error of the socket",
+		(next) => {
+			new TCP({
+				address,
+				port: ports.greeting,
+				onWritable() {
+					throw new Error("mine");
+				},
+				onError() {
+					this.close();
+					next();
+				},
+			});
+		},
+	],
+	[
+		"more than may be written is refused",
+		(next) => {
+			const socket = new TCP({
+				address,
+				port: ports.echoing,
+				onWritable(byteCount) {
+					check(
+						thrownBy(() => this.write(new Uint8Array(byteCount + 1))) !== "nothing",
+						"it writes too much",
+					);
+					this.close();
+					next();
+				},
+			});
+			check(thrownBy(() => socket.write(1)) !== "nothing", "it writes before it is connected");
+		},
+	],
+	[
+		"bytes may be left, and read in another turn",
+		(next) => {
+			let received = 0;
+			const socket = new TCP({
+				address,
+				port: ports.sending,
+				onReadable: collect,
+				onError() {
+					check(received === 1_000_000, `${received} bytes`);
+					this.close();
+					next();
+				},
+			});
+			const read = () => {
+				if (received === 1_000_000) return;
+				const bytes = new Uint8Array(5000);
+				const count = Number(socket.read(bytes) ?? 0);
+				check(isPatterned(bytes.subarray(0, count), received), "a wrong byte");
+				received += count;
+				later(read);
+			};
+			read();
+		},
+	],
+	[
+		"a million bytes go out and come back",
+		(next) => {
+			let sent = 0;
+			let received = 0;
+			new TCP({
+				address,
+				port: ports.echoing,
+				nodelay: true,
+				onWritable(byteCount) {
+					for (let left = byteCount; left > 0 && sent < 1_000_000; ) {
+						const count = Math.min(left, 1_000_000 - sent, 1 + (sent % 4999));
+						left = this.write(Uint8Array.from({ length: count }, (_, index) => patterned(sent + index)));
+						sent += count;
+					}
+				},
+				onReadable(byteCount) {
+					const bytes = new Uint8Array(byteCount);
+					check(this.read(bytes) === byteCount, "less than announced");
+					check(isPatterned(bytes, received), "a wrong byte");
+					received += byteCount;
+					if (received < 1_000_000) return;
+					this.close();
+					next();
+				},
+				onError: () => fail("an error"),
+			});
+		},
+	],
+	[
+		"a closed socket is garbage",
+		(next) => {
+			const closed = new WeakRef(new TCP({ address, port: ports.echoing }));
+			closed.deref()?.close();
+			later(() => {
+				collect();
+				check(closed.deref() === undefined, "it stays");
+				next();
+			}, 20);
+		},
+	],
+	[
+		"six at a time, without a reference",
+		(next) => {
+			const sockets = Array.from({ length: 6 }, () => new TCP({ address, port: ports.echoing }));
+			check(thrownBy(() => new TCP({ address, port: ports.echoing })) !== "nothing", "a seventh");
+			for (const socket of sockets) socket.close();
+			later(() => {
+				new TCP({
+					address,
+					port: ports.echoing,
+					onWritable() {
+						this.close();
+						next();
+					},
+				});
+				collect();
+			}, 100);
+		},
+	],
+];
+
+function run(index: number): void {
+	collect();
+	const step = steps[index];
+	if (!step) {
+		// The machine ends with an open socket.
+		new TCP({ address, port: ports.echoing });
+		trace(`${index} steps\n`);
+		return exit(0);
+	}
+	const [name, action] = step;
+	stepName = name;
+	stepEndsMs = now() + longestStepMs;
+	let isOver = false;
+	action(() => {
+		if (isOver) return fail("ended twice");
+		isOver = true;
+		later(() => run(index + 1), 20);
+	});
+	// Before any event: callbacks and sockets are to survive it.
+	collect();
+}
+run(0);

@@ -1,0 +1,8 @@
+/* As much of the Moddable SDK's header as the TCP socket's natives use. */
+#ifndef TCP_TEST_BUILTIN_COMMON_H
+#define TCP_TEST_BUILTIN_COMMON_H
+
+xsSlot *builtinGetCallback(xsMachine *the, xsIdentifier id);
+void builtinInitializeTarget(xsMachine *the);
+
+#endif

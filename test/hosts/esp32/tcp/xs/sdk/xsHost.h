@@ -1,0 +1,19 @@
+/* As much of the Moddable SDK's header as the TCP socket's natives use. */
+#ifndef TCP_TEST_XS_HOST_H
+#define TCP_TEST_XS_HOST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define c_malloc malloc
+#define c_free free
+#define c_memcpy memcpy
+#define c_strcmp strcmp
+
+typedef void (*modMessageDeliver)(void *the, void *refcon, uint8_t *message, uint16_t messageLength);
+int modMessagePostToMachine(xsMachine *the, uint8_t *message, uint16_t messageLength, modMessageDeliver deliver,
+	void *refcon);
+
+#endif

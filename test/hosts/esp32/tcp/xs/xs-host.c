@@ -1,0 +1,196 @@
+/*
+ * Runs one script in XS with the natives of the boards' TCP socket: `natives`, `makeHost`, `now`, `exit`, `collect`, `trace`.
+ * Its global function `tick` is called in each turn.
+ *
+ * Usage: xs-host SCRIPT
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "xs.h"
+#include "xsHost.h"
+#include "builtinCommon.h"
+#include "tcp-port.h"
+
+#define QUEUE_LENGTH 10
+
+struct message {
+	modMessageDeliver deliver;
+	void *refcon;
+};
+
+void xs_board_tcp_destructor(void *data);
+#define NATIVES(EACH)                                                                                                  \
+	EACH(xs_board_tcp)                                                                                                 \
+	EACH(xs_board_tcp_close)                                                                                           \
+	EACH(xs_board_tcp_read)                                                                                            \
+	EACH(xs_board_tcp_write)                                                                                           \
+	EACH(xs_board_tcp_get_format)                                                                                      \
+	EACH(xs_board_tcp_set_format)                                                                                      \
+	EACH(xs_board_tcp_get_remoteAddress)                                                                               \
+	EACH(xs_board_tcp_get_remotePort)
+#define DECLARE(name) void name(xsMachine *the);
+NATIVES(DECLARE)
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t has_room = PTHREAD_COND_INITIALIZER;
+static struct message queue[QUEUE_LENGTH];
+static int queued;
+static int status = -1;
+
+int modMessagePostToMachine(xsMachine *the, uint8_t *message, uint16_t messageLength, modMessageDeliver deliver,
+	void *refcon)
+{
+	(void)the, (void)message, (void)messageLength;
+	pthread_mutex_lock(&lock);
+	while (queued == QUEUE_LENGTH)
+		pthread_cond_wait(&has_room, &lock);
+	queue[queued++] = (struct message){ deliver, refcon };
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
+static bool deliver_one(xsMachine *machine)
+{
+	struct message first = { NULL, NULL };
+	pthread_mutex_lock(&lock);
+	if (queued > 0) {
+		first = queue[0];
+		queued--;
+		memmove(queue, queue + 1, (size_t)queued * sizeof first);
+		pthread_cond_signal(&has_room);
+	}
+	pthread_mutex_unlock(&lock);
+	if (first.deliver)
+		first.deliver(machine, first.refcon, NULL, 0);
+	return first.deliver != NULL;
+}
+
+xsSlot *builtinGetCallback(xsMachine *the, xsIdentifier id)
+{
+	xsSlot callback = xsGet(xsArg(0), id);
+	return xsTypeOf(callback) == xsReferenceType ? fxToReference(the, &callback) : NULL;
+}
+
+void builtinInitializeTarget(xsMachine *the)
+{
+	xsResult = xsGet(xsArg(0), xsID("target"));
+	xsSet(xsThis, xsID("target"), xsResult);
+	xsResult = xsUndefined;
+}
+
+static void script_trace(xsMachine *the)
+{
+	fputs(xsToString(xsArg(0)), stdout);
+	fflush(stdout);
+}
+
+static void script_now(xsMachine *the)
+{
+	xsResult = xsNumber(tcp_port_milliseconds());
+}
+
+static void script_exit(xsMachine *the)
+{
+	status = (int)xsToInteger(xsArg(0));
+}
+
+static void script_collect(xsMachine *the)
+{
+	xsCollectGarbage();
+}
+
+static void script_make_host(xsMachine *the)
+{
+	xsResult = xsNewHostObject(xs_board_tcp_destructor);
+}
+
+static void define(xsMachine *the, xsSlot object, char *name, xsCallback function)
+{
+	xsResult = xsNewHostFunction(function, 1);
+	xsSet(object, xsID(name), xsResult);
+}
+
+static void start(xsMachine *machine, char *text)
+{
+	xsBeginHost(machine);
+	{
+		xsVars(1);
+		xsTry
+		{
+			define(the, xsGlobal, "trace", script_trace);
+			define(the, xsGlobal, "now", script_now);
+			define(the, xsGlobal, "exit", script_exit);
+			define(the, xsGlobal, "collect", script_collect);
+			define(the, xsGlobal, "makeHost", script_make_host);
+			xsVar(0) = xsNewObject();
+			xsSet(xsGlobal, xsID("natives"), xsVar(0));
+#define DEFINE(name) define(the, xsVar(0), #name, name);
+			NATIVES(DEFINE)
+			xsResult = xsString(text);
+			(void)xsCall1(xsGlobal, xsID("eval"), xsResult);
+		}
+		xsCatch
+		{
+			fprintf(stderr, "%s\n", xsToString(xsException));
+			status = 2;
+		}
+	}
+	xsEndHost(machine);
+}
+
+static void tick(xsMachine *machine)
+{
+	xsBeginHost(machine);
+	{
+		xsTry
+		{
+			(void)xsCall0(xsGlobal, xsID("tick"));
+		}
+		xsCatch
+		{
+			fprintf(stderr, "%s\n", xsToString(xsException));
+			status = 2;
+		}
+	}
+	xsEndHost(machine);
+}
+
+/** The script uses no promises. */
+void fxQueuePromiseJobs(xsMachine *the)
+{
+	(void)the;
+}
+
+/** XS ends here when an exception leaves a callback, as a board restarts. */
+void fxAbort(xsMachine *the, int reason)
+{
+	(void)the;
+	fprintf(stderr, "XS ended: %d\n", reason);
+	exit(3);
+}
+
+int main(int argc, char **argv)
+{
+	static char text[1 << 20];
+	FILE *file = argc > 1 ? fopen(argv[1], "r") : NULL;
+	if (!file || fread(text, 1, sizeof text - 1, file) == 0)
+		return 4;
+	fclose(file);
+	xsCreation creation = {
+		.initialChunkSize = 1 << 20, .incrementalChunkSize = 1 << 20, .initialHeapCount = 1 << 16,
+		.incrementalHeapCount = 1 << 16, .stackCount = 4096, .initialKeyCount = 1024, .incrementalKeyCount = 1024,
+		.nameModulo = 1993, .symbolModulo = 127, .parserBufferSize = 1 << 16, .parserTableModulo = 1993,
+	};
+	xsMachine *machine = xsCreateMachine(&creation, "test", NULL);
+	start(machine, text);
+	while (status < 0) {
+		bool is_busy = deliver_one(machine);
+		tick(machine);
+		if (!is_busy)
+			usleep(300);
+	}
+	xsDeleteMachine(machine);
+	return status;
+}

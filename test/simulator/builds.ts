@@ -1,0 +1,95 @@
+/**
+ * Builds of the firmware for the simulator, for tests. They are kept under .cache by what they are made of, and put in place
+ * by renaming, so that several test files can build at once; all but the first then find what they need.
+ */
+
+import { createHash } from "node:crypto";
+import {
+	existsSync,
+	mkdirSync,
+	readdirSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	statSync,
+	writeFileSync,
+} from "node:fs";
+import { join, relative } from "node:path";
+import type { Model } from "../../device/protocol/schema.js";
+import { build, type ModdableSdk, projectFolder } from "../../scripts/moddable-sdk.js";
+import { buildForSimulator } from "../../scripts/simulator-app.js";
+
+const cache = join(projectFolder, ".cache", "simulator-tests");
+const restarting = "test/simulator/xs/restarting";
+const sources = ["manifest.json", "package.json", "device", "hosts/moddable", "hosts/simulator", restarting];
+
+export interface Builds {
+	/** The firmware, as an app for mcsim. */
+	readonly firmware: string;
+	/** The app of xs/restarting; there is one for the DEV-1. */
+	readonly restarting: string;
+	/** What mcconfig printed. */
+	readonly output: string;
+}
+
+/** @throws Error with what mcconfig printed, where it failed */
+export async function builds(sdk: ModdableSdk, model: Model): Promise<Builds> {
+	const folder = join(cache, `${model.toLowerCase()}-${keyOf(sdk)}`);
+	if (!existsSync(folder)) await buildInto(folder, sdk, model);
+	const app = (name: string) => join(folder, "bin", sdk.desktop, model.toLowerCase(), "debug", name, "mc.so");
+	return {
+		firmware: app("device"),
+		restarting: app("restarting"),
+		output: readFileSync(join(folder, "output.txt"), "utf8"),
+	};
+}
+
+/** From nothing, so that the linker says all that it has to say. */
+async function buildInto(folder: string, sdk: ModdableSdk, model: Model): Promise<void> {
+	const outputFolder = `${folder}.${process.pid}`;
+	mkdirSync(outputFolder, { recursive: true });
+	let output = "";
+	const onOutput = (text: string) => {
+		output += text;
+	};
+	const platform = `${sdk.desktop}/${model.toLowerCase()}`;
+	const manifest = join(restarting, "manifest.json");
+	try {
+		await buildForSimulator({ sdk, model, outputFolder, onOutput });
+		if (model === "DEV-1") await build({ sdk, platform, manifest, outputFolder, isDebug: true, onOutput });
+		writeFileSync(join(outputFolder, "output.txt"), output);
+		rmSync(join(outputFolder, "tmp"), { recursive: true });
+		putInPlace(outputFolder, folder);
+	} catch (error) {
+		throw new Error(`${error}\n${output}`);
+	} finally {
+		rmSync(outputFolder, { recursive: true, force: true });
+	}
+}
+
+function putInPlace(outputFolder: string, folder: string): void {
+	try {
+		renameSync(outputFolder, folder);
+	} catch (error) {
+		// Another test file was faster.
+		if (!existsSync(folder)) throw error;
+	}
+}
+
+/** A name for what is built of these sources with this SDK, whose tools are newer where it is. */
+function keyOf(sdk: ModdableSdk): string {
+	const hash = createHash("sha256").update(`${sdk.folder} ${statSync(join(sdk.tools, "xsc")).mtimeMs}`);
+	for (const file of sources.flatMap(filesIn))
+		hash.update(`\n${relative(projectFolder, file)}\n`).update(readFileSync(file));
+	return hash.digest("hex").slice(0, 32);
+}
+
+/** All but what mcsim reads by itself: the panels, which no build contains. */
+function filesIn(source: string): string[] {
+	const path = join(projectFolder, source);
+	if (statSync(path).isFile()) return [path];
+	return readdirSync(path, { recursive: true, encoding: "utf8" })
+		.map((file) => join(path, file))
+		.filter((file) => !/[\\/](panels|screenshots)[\\/]/.test(file) && statSync(file).isFile())
+		.sort();
+}

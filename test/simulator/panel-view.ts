@@ -1,0 +1,61 @@
+/** A DEV-1's panel in the simulator's window: where its parts are, and what they show in a picture. */
+
+import type { Colour, Picture } from "./screen.js";
+
+/** In a window of 900 by 810; the panel is in the middle of what the controls leave. */
+const ringMiddle = Object.freeze({ x: 610, y: 359 });
+const pixelCount = 12;
+const pixelRadius = 122;
+/** Inside the pixel (its radius is 12), and outside the white of the die. */
+const belowDie = 10;
+const bar = Object.freeze({ dx: -48, dy: 18, width: 96 });
+const pillDot = Object.freeze({ wifi: { dx: -154, dy: 196 }, gateway: { dx: 22, dy: 196 } });
+
+const accent: Colour = [0x4f, 0x9c, 0xf9];
+const pillColours: Readonly<Record<string, string>> = Object.freeze({
+	"62 207 142": "good",
+	"245 166 35": "waiting",
+	"240 82 79": "bad",
+});
+
+export class PanelView {
+	readonly #picture: Picture;
+
+	constructor(picture: Picture) {
+		this.#picture = picture;
+	}
+
+	/** The first is at the top, the others follow clockwise. */
+	get ring(): readonly Colour[] {
+		return Array.from({ length: pixelCount }, (_, index) => {
+			const angle = (index / pixelCount) * 2 * Math.PI;
+			const dx = Math.round(pixelRadius * Math.sin(angle));
+			const dy = Math.round(-pixelRadius * Math.cos(angle)) + belowDie;
+			return this.#colourAt(dx, dy);
+		});
+	}
+
+	/** Pixels of the screen, 0 to 96. */
+	get volumeBar(): number {
+		let length = 0;
+		for (let x = 0; x < bar.width; x++)
+			if (distance(this.#colourAt(bar.dx + x, bar.dy), accent) < 40) length += 1;
+		return length;
+	}
+
+	/** `good`, `waiting` or `bad`; else the colour. */
+	pill(kind: "wifi" | "gateway"): string {
+		const { dx, dy } = pillDot[kind];
+		const colour = this.#colourAt(dx, dy).join(" ");
+		return pillColours[colour] ?? colour;
+	}
+
+	#colourAt(dx: number, dy: number): Colour {
+		return this.#picture.colourAt(ringMiddle.x + dx, ringMiddle.y + dy);
+	}
+}
+
+/** The largest difference in a channel. */
+export function distance(a: Colour, b: Colour): number {
+	return Math.max(...a.map((value, channel) => Math.abs(value - (b[channel] ?? 0))));
+}

@@ -1,0 +1,207 @@
+/** The panel of the simulated device: what it shows, as pixels of the screen, and what its Reset key does. */
+
+import assert from "node:assert/strict";
+import { before, describe, type TestContext, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { WebSocketServer } from "ws";
+import type { PixelStrip } from "../../device/host.js";
+import { type LedState, ledState, paint } from "../../device/peripherals/led-patterns.js";
+import { onEnd } from "../cleanup.js";
+import { type Connection, runScriptedGateway, ScriptedGateway } from "../device/scripted-gateway.js";
+import { type Builds, builds } from "./builds.js";
+import { distance, PanelView } from "./panel-view.js";
+import type { Colour } from "./screen.js";
+import { findSimulator, isInstalled, SimulatedDevice } from "./simulated.js";
+
+const { sdk, reason } = findSimulator();
+const skip =
+	reason ?? (isInstalled("xdotool") ? false : "xdotool is not installed (Debian: apt-get install xdotool)");
+
+/** Of a DEV-1, in a window of 900 by 810. */
+const playKey = ["652", "619"] as const;
+const resetKey = ["160", "97"] as const;
+/** How long the panel may take to show what it should, before a test fails. */
+const patienceMs = 30_000;
+/** What anti-aliasing and the light of the die change in a channel. */
+const tolerance = 10;
+/** panels/parts/look.js: `raised`. */
+const unlit: Colour = [0x26, 0x29, 0x2f];
+
+/** What the firmware gives to the LEDs. */
+class RecordedStrip implements PixelStrip {
+	readonly length = 12;
+	readonly colours: Colour[] = [];
+
+	makeRGB(red: number, green: number, blue: number): number {
+		return (red << 16) | (green << 8) | blue;
+	}
+
+	setPixel(index: number, colour: number): void {
+		this.colours[index] = [colour >> 16, (colour >> 8) & 255, colour & 255];
+	}
+
+	update(): void {}
+
+	close(): void {}
+}
+
+/** The screen's values for the light of an LED (IEC 61966-2-1). */
+function onScreen(colour: Colour): Colour {
+	const [red, green, blue] = colour.map((value) => {
+		const light = value / 255;
+		return 255 * (light <= 0.0031308 ? 12.92 * light : 1.055 * light ** (1 / 2.4) - 0.055);
+	});
+	return [red ?? 0, green ?? 0, blue ?? 0];
+}
+
+/** The LEDs of a state that time after it began, at full brightness, as a screen shows them. */
+function painted(state: LedState, timeMs = 0): readonly Colour[] {
+	const strip = new RecordedStrip();
+	paint(strip, state, timeMs, 1);
+	return strip.colours.map(onScreen);
+}
+
+/** The largest difference of a pixel. */
+function difference(ring: readonly Colour[], expected: readonly Colour[]): number {
+	return Math.max(...ring.map((colour, index) => distance(colour, expected[index] ?? [0, 0, 0])));
+}
+
+/** Waits until the panel shows what is meant, and fails with what it shows instead. */
+async function shows<T>(
+	device: SimulatedDevice,
+	read: (view: PanelView) => T,
+	isMeant: (shown: T) => boolean,
+) {
+	const endMs = Date.now() + patienceMs;
+	for (;;) {
+		const shown = read(new PanelView(device.screen.capture()));
+		if (isMeant(shown)) return shown;
+		if (Date.now() > endMs) assert.fail(`the panel shows ${JSON.stringify(shown)}`);
+		await setTimeout(50);
+	}
+}
+
+const ringOf = ({ ring }: PanelView) => ring;
+const pillsOf = (view: PanelView) => `${view.pill("wifi")} ${view.pill("gateway")}`;
+
+describe("the panel in the Moddable simulator", { skip, timeout: 560_000, concurrency: 2 }, () => {
+	let apps: Builds | undefined;
+	before(async () => {
+		if (sdk) apps = await builds(sdk, "DEV-1");
+	});
+
+	function start(t: TestContext, app: "firmware" | "restarting", gateway: string) {
+		if (!sdk || !apps) throw new Error("there is no SDK");
+		return SimulatedDevice.start(t, { sdk, model: "DEV-1", app: apps[app], settings: { gateway } });
+	}
+
+	/** A device that is connected and has reported once. */
+	async function connected(t: TestContext) {
+		const gateway = await runScriptedGateway(t);
+		const device = await start(t, "firmware", gateway.url);
+		const connection = await gateway.connection();
+		await connection.next("state_report");
+		return { gateway, device, connection };
+	}
+
+	/** Until a first key is pressed mcsim lays out at each frame, and hides that it otherwise does not. */
+	async function pressKey(device: SimulatedDevice, connection: Connection) {
+		device.screen.input("mousemove", ...playKey, "mousedown", "1");
+		await connection.next("state_report", ({ peripherals }) => peripherals.buttons.btn_play);
+		device.screen.input("mouseup", "1");
+		await connection.next("state_report", ({ peripherals }) => !peripherals.buttons.btn_play);
+	}
+
+	test("the ring shows the colours that the firmware sets", async (t) => {
+		const { device, connection } = await connected(t);
+		connection.send({ command: "set_brightness", value: 1 });
+
+		await shows(device, ringOf, (ring) => {
+			for (let timeMs = 0; timeMs < 2000; timeMs += 5)
+				if (difference(ring, painted(ledState.connected, timeMs)) <= tolerance) return true;
+			return false;
+		});
+		for (const [preset, state] of [
+			["failed", ledState.wifiFailed],
+			["connecting", ledState.serverConnecting],
+		] as const) {
+			connection.send({ command: "set_led", value: preset });
+			await shows(device, ringOf, (ring) => difference(ring, painted(state)) <= tolerance);
+		}
+	});
+
+	test("the ring is dimmed in the same hue, down to a lowest light that is seen, and goes out", async (t) => {
+		const { device, connection } = await connected(t);
+		connection.send({ command: "set_led", value: "failed" });
+		let brighter = 500;
+		for (const value of [1, 0.5, 0.2, 0.01]) {
+			connection.send({ command: "set_brightness", value });
+			const ring = await shows(device, ringOf, (ring) =>
+				ring.every(([red, green, blue]) => red < brighter - 10 && red > 2 * Math.max(green, blue)),
+			);
+			brighter = ring[0]?.[0] ?? 0;
+		}
+		connection.send({ command: "set_led", value: "idle" });
+		await shows(device, ringOf, (ring) => difference(ring, Array(12).fill(unlit)) <= tolerance);
+	});
+
+	test("the volume bar is as long as the volume, with no event in between", async (t) => {
+		const { device, connection } = await connected(t);
+		await pressKey(device, connection);
+		for (const volume of [90, 31, 75]) {
+			connection.send({ command: "set_volume", value: volume });
+			await shows(
+				device,
+				({ volumeBar }) => volumeBar,
+				(length) => Math.abs(length - 0.96 * volume) <= 1.5,
+			);
+		}
+	});
+
+	test("the pills show how the connections stand, with no event in between", async (t) => {
+		const { gateway, device, connection } = await connected(t);
+		await pressKey(device, connection);
+		await shows(device, pillsOf, (pills) => pills === "good good");
+		const port = Number(new URL(gateway.url).port);
+		for (const client of gateway.server.clients) client.terminate();
+		gateway.server.close();
+		await shows(device, pillsOf, (pills) => pills === "good bad");
+		const again = new ScriptedGateway(t, new WebSocketServer({ host: "127.0.0.1", port }));
+		onEnd(t, () => again.server.close());
+		await (await again.connection()).next("state_report");
+		await shows(device, pillsOf, (pills) => pills === "good good");
+	});
+
+	test("the Reset key restarts the firmware", { timeout: 60_000 }, async (t) => {
+		const { gateway, device, connection } = await connected(t);
+		const { health } = await connection.next("state_report", ({ health }) => health.uptime_seconds >= 5);
+		assert.equal(health.reset_reason, "POWERON_RESET");
+		device.screen.input("mousemove", ...resetKey, "click", "1");
+		await connection.closed;
+		const again = await (await gateway.connection()).next("state_report");
+		assert.equal(again.health.reset_reason, "EXT_RESET");
+		assert.ok(again.health.uptime_seconds < health.uptime_seconds, `${again.health.uptime_seconds} s`);
+	});
+
+	test("a button that is held over a restart is pressed, triggers nothing, and is let go", {
+		timeout: 60_000,
+	}, async (t) => {
+		const { gateway, device, connection } = await connected(t);
+		device.screen.input("mousemove", ...playKey, "mousedown", "1");
+		await connection.next("state_report", ({ peripherals }) => peripherals.buttons.btn_play);
+		device.screen.input("key", "ctrl+r");
+		await connection.closed;
+		const again = await gateway.connection();
+		const { buttons, audio } = (await again.next("state_report")).peripherals;
+		assert.deepEqual([buttons.btn_play, audio.player_state], [true, "idle"]);
+		device.screen.input("mouseup", "1");
+		await again.next("state_report", ({ peripherals }) => !peripherals.buttons.btn_play);
+	});
+
+	test("a restart that the firmware asks for is done", { timeout: 60_000 }, async (t) => {
+		const device = await start(t, "restarting", "");
+		const started = () => device.trace.filter((line) => line.startsWith("started after"));
+		while (started().length < 2) await setTimeout(50, undefined, { signal: t.signal });
+		assert.deepEqual(started(), ["started after POWERON_RESET", "started after SW_RESET"]);
+	});
+});

@@ -1,0 +1,83 @@
+/**
+ * Releases for a fleet behind `wss://` with an authority of its own. What a device needs to connect again after an update
+ * lies in its flash; an image that carried it would hide that an update loses it.
+ */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import type { Model } from "../../device/protocol/schema.js";
+import { makeVirtualImage } from "../../hosts/virtual/node/boot/cable.js";
+import type { Flash } from "../../hosts/virtual/node/boot/flash.js";
+import { partitions, slots } from "../../hosts/virtual/node/boot/partitions.js";
+import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
+import { deviceToken, temporaryDirectory } from "../gateway/running.js";
+import { Authority, whyNoCertificates } from "./certificates.js";
+import { runFleet } from "./fleet.js";
+
+const releases = 10;
+const devices: readonly (readonly [Model, serial: string])[] = [
+	["DEV-1", "a1b2c3"],
+	["DEV-1", "a1b2c4"],
+	["PROTO-1", "a1b2c5"],
+];
+
+test(`a wss fleet with its own authority takes ${releases} releases in a row, and no image carries what is a device's own`, {
+	skip: whyNoCertificates(),
+}, async (t) => {
+	const authority = new Authority(await temporaryDirectory(t), "authority");
+	const fleet = await runFleet(t, authority);
+	const { host } = new URL(fleet.url);
+	const program = await buildFirmware();
+	const own = { host, token: deviceToken, authority: authority.base64 };
+	const holds = (bytes: Buffer) => Object.entries(own).filter(([, text]) => bytes.includes(text));
+
+	let version = "1.0.0";
+	/** Rejects when a boot loader starts anything but the version that the device was told to take. */
+	let onRollBack = (_error: Error) => {};
+	const rolledBack = new Promise<never>((_, reject) => {
+		onRollBack = reject;
+	});
+	rolledBack.catch(() => {});
+	const powerOn = ([model, serial]: (typeof devices)[number]) =>
+		fleet.powerOn(model, {
+			serial,
+			version,
+			onBoot: (started) => {
+				if (started.version !== version)
+					onRollBack(new Error(`${serial} starts ${started.version}, not ${version}`));
+			},
+		});
+	const started = await Promise.all(devices.map(powerOn));
+	for (const { report } of started) await report();
+	for (let minor = 1; minor <= releases; minor++) {
+		version = `1.${minor}.0`;
+		const images = (["DEV-1", "PROTO-1"] as const).map((model) =>
+			makeVirtualImage(program.bytes, model, version),
+		);
+		for (const image of images) assert.deepEqual(holds(image), []);
+		await fleet.release(version, ...images);
+		for (const { deviceId } of started) {
+			const answer = await fleet.monitorClient.ask({ type: "trigger_ota", targetId: deviceId, version });
+			assert.equal(answer.type, "ack", JSON.stringify(answer));
+		}
+		const deviceIds = started.map(({ deviceId }) => deviceId);
+		const ends = await Promise.race([fleet.updateEnds(deviceIds), rolledBack]);
+		assert.deepEqual(
+			ends.map(({ otaStatus }) => otaStatus),
+			started.map(() => "updated"),
+			version,
+		);
+		for (const { device } of started) {
+			assert.equal(device.started.version, version);
+			// It confirms itself once its report has left; the gateway may have seen that before.
+			while (device.isPendingVerify) await setTimeout(5);
+		}
+	}
+	for (const { device } of started) {
+		const read = ({ flash }: { flash: Flash }, { offset, byteLength }: (typeof slots)[0]) =>
+			flash.read(offset, byteLength);
+		for (const slot of slots) assert.deepEqual(holds(read(device, slot)), []);
+		assert.equal(holds(read(device, partitions.nvs)).length, 3, "they lie in its settings");
+	}
+});

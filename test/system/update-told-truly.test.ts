@@ -1,0 +1,95 @@
+/** Updates that end otherwise than they seem to, with the whole firmware on a virtual device: the gateway tells what happened. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createFirmwareRoom } from "../../gateway/firmware/room.js";
+import { makeVirtualImage } from "../../hosts/virtual/node/boot/cable.js";
+import { Flash } from "../../hosts/virtual/node/boot/flash.js";
+import { flashBytes, partitions } from "../../hosts/virtual/node/boot/partitions.js";
+import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
+import { passUntil } from "../device/virtual-time.js";
+import { bearer, monitorToken } from "../gateway/running.js";
+import { type Fleet, runFleet } from "./fleet.js";
+
+async function upload({ url }: Fleet, image: Uint8Array): Promise<void> {
+	const body = new FormData();
+	body.set("firmware", new Blob([new Uint8Array(image)]), "firmware.bin");
+	const answer = await fetch(`${url}/ota/upload`, { method: "POST", body, headers: bearer(monitorToken) });
+	assert.equal(answer.status, 201);
+}
+
+test("power lost after 100 % and before ota_complete is no roll-back: the new firmware never ran", async (t) => {
+	let skipped = 0;
+	const fleet = await runFleet(t, undefined, { monotonic: () => performance.now() + skipped });
+	const { bytes } = await buildFirmware();
+	await fleet.release("2.0.0", makeVirtualImage(bytes, "DEV-1", "2.0.0"));
+	let isArmed = false;
+	const flash: Flash = new Flash({
+		byteLength: flashBytes,
+		onOperation: ({ offset }) => {
+			// The first operation on otadata chooses the slot to start from.
+			if (!isArmed || offset >= partitions.nvs.offset) return;
+			isArmed = false;
+			flash.cutAt(0, "before");
+		},
+	});
+	const { device, deviceId, report } = await fleet.powerOn("DEV-1", { version: "1.0.0", flash });
+	await report();
+	isArmed = true;
+	await fleet.monitorClient.ask({ type: "trigger_ota", targetId: deviceId });
+	// A download that is over within a second could not be told from one that had not begun.
+	skipped = 60_000;
+	const { otaStatus, otaReason } = await fleet.updateEnd(deviceId);
+	assert.equal(device.started.version, "1.0.0");
+	assert.equal(otaStatus, "failed");
+	assert.match(String(otaReason), /restarted \(POWERON_RESET\) after 100 % .+; it still runs 1\.0\.0\.$/);
+});
+
+test("an upload that is replaced before the first block is named", async (t) => {
+	let replace = () => {};
+	const replaced = new Promise<void>((resolve) => {
+		replace = resolve;
+	});
+	const fleet = await runFleet(t, undefined, {
+		createFirmware: (options) => {
+			const room = createFirmwareRoom(options);
+			const binaries: typeof room.binaries = (request, response) => {
+				if (request.url !== "/ota/firmware.bin") return room.binaries(request, response);
+				replaced.then(() => room.binaries(request, response));
+				return true;
+			};
+			return { ...room, binaries };
+		},
+	});
+	const { bytes } = await buildFirmware();
+	await upload(fleet, makeVirtualImage(bytes, "DEV-1", "2.0.0"));
+	const { deviceId, report } = await fleet.powerOn("DEV-1", { version: "1.0.0" });
+	await report();
+	await fleet.monitorClient.ask({ type: "trigger_ota", targetId: deviceId, version: "custom" });
+	await upload(fleet, makeVirtualImage(bytes, "DEV-1", "3.0.0"));
+	replace();
+	assert.deepEqual(
+		(await fleet.updateEnd(deviceId)).otaReason,
+		[
+			"The device came back with 3.0.0.",
+			"The upload was replaced by 3.0.0 after this update was asked for.",
+		].join(" "),
+	);
+});
+
+test("a start_ota that is refused on probation does not hide the roll-back before it", async (t) => {
+	const fleet = await runFleet(t);
+	const { bytes } = await buildFirmware({ "virtual/codec": "test/hosts/virtual/xs/firmware/dead-codec.ts" });
+	await fleet.release("2.0.0", makeVirtualImage(bytes, "DEV-1", "2.0.0"));
+	const { device, deviceId, report } = await fleet.powerOn("DEV-1", { version: "1.0.0", clock: "virtual" });
+	await report();
+	const trigger = () => fleet.monitorClient.ask({ type: "trigger_ota", targetId: deviceId });
+	await trigger();
+	assert.equal((await passUntil(device, fleet.updateEnd(deviceId))).otaStatus, "updated");
+	await trigger();
+	const refused = await passUntil(device, fleet.updateEnd(deviceId));
+	assert.match(String(refused.otaReason), /^The device refused it \(busy\)/);
+	const { otaStatus, otaReason } = await passUntil(device, fleet.updateEnd(deviceId));
+	assert.equal(otaStatus, "rolled_back");
+	assert.match(String(otaReason), /^The device went back to 1\.0\.0/);
+});
