@@ -5,6 +5,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import type { Model } from "../../device/protocol/schema.js";
 import { findModdableSdk, type ModdableSdk } from "../../scripts/moddable-sdk.js";
 import { type DeviceSettings, startSimulator } from "../../scripts/simulator-app.js";
@@ -83,6 +84,15 @@ export class SimulatedDevice {
 			if (aborted) throw new Error(device.trace.join("\n"));
 		});
 		return device;
+	}
+
+	/** Resolves when the firmware has traced such a line. @throws {Error} after 30 s, with what it has traced */
+	async traced(pattern: RegExp): Promise<void> {
+		const deadline = AbortSignal.timeout(30_000);
+		while (!this.trace.some((line) => pattern.test(line))) {
+			if (deadline.aborted) throw new Error(`nothing like ${pattern} in\n${this.trace.join("\n")}`);
+			await setTimeout(50);
+		}
 	}
 
 	/** The settings and the MAC address that the device has kept. */

@@ -228,8 +228,7 @@ describe("the firmware in the Moddable simulator", { skip, timeout: 560_000 }, (
 		skip: skipMouse,
 	}, async (t) => {
 		const device = await start(t, "DEV-1", "");
-		while (!device.trace.some((line) => line.startsWith("set ssid")))
-			await setTimeout(50, undefined, { signal: t.signal });
+		await device.traced(/^this device has no settings/);
 		device.screen.input("mousemove", ...places.play, "mousedown", "1");
 		// Longer than a contact bounces; an exception would be in the trace when the test ends.
 		await setTimeout(300);

@@ -7,7 +7,6 @@ import { createServer as createHttpsServer } from "node:https";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { before, describe, type TestContext, test } from "node:test";
-import { setTimeout } from "node:timers/promises";
 import { WebSocketServer } from "ws";
 import { isRecord } from "../../device/protocol/schema.js";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/cable.js";
@@ -110,7 +109,7 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 		const { cert, key } = authority.issue(name);
 		const { gateway, url } = await runSecureGateway(t, { cert: cert + authority.certificate, key });
 		const device = await start(t, url, { ca: other.base64 });
-		await traced(t, device, /TLS: the server's certificates do not lead to the authority/);
+		await device.traced(/TLS: the server's certificates do not lead to the authority/);
 		assert.equal(gateway.server.clients.size, 0);
 	});
 
@@ -122,11 +121,6 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 		await connection.next("state_report");
 		connection.send({ command: "start_ota", url: `https://127.0.0.1:${port}/firmware.bin`, cert_pem });
 		return device;
-	}
-
-	async function traced(t: TestContext, device: SimulatedDevice, pattern: RegExp): Promise<void> {
-		while (!device.trace.some((line) => pattern.test(line)))
-			await setTimeout(50, undefined, { signal: t.signal });
 	}
 
 	/** @returns what was asked for; undefined: the device closed its first connection without asking */
@@ -158,7 +152,7 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 		const chain = { cert: cert + authority.certificate, key };
 		const { device, asked } = await firstRequest(t, chain, authority.certificate);
 		assert.equal(asked, undefined);
-		await traced(t, device, /certificate 1 is not signed by the next one/);
+		await device.traced(/certificate 1 is not signed by the next one/);
 	});
 
 	test("a certificate issued by the holder of another one, who is no authority, is refused", async (t) => {
@@ -168,7 +162,7 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 		const chain = { cert: cert + holder.cert + authority.certificate, key };
 		const { device, asked } = await firstRequest(t, chain, authority.certificate);
 		assert.equal(asked, undefined);
-		await traced(t, device, /certificate 2 is no authority's/);
+		await device.traced(/certificate 2 is no authority's/);
 	});
 
 	test("a genuine server's certificate for another name is refused", async (t) => {
@@ -177,7 +171,7 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 		const chain = { cert: cert + authority.certificate, key };
 		const { device, asked } = await firstRequest(t, chain, authority.certificate);
 		assert.equal(asked, undefined);
-		await traced(t, device, /are for another name/);
+		await device.traced(/are for another name/);
 	});
 
 	for (const [what, kind, signature, refusal] of [
@@ -198,7 +192,7 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 			const port = await listen(t, forgedServer({ chain, signature, onOutcome: resolve }));
 			const device = await fetchFrom(t, port, authority.certificate);
 			assert.equal(await promise, undefined);
-			await traced(t, device, refusal);
+			await device.traced(refusal);
 		});
 
 	for (const [what, answer] of [
@@ -220,7 +214,7 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 			});
 			const device = await start(t, `wss://127.0.0.1:${await listen(t, server)}/device`);
 			assert.doesNotMatch(await promise, /HTTP|Bearer/);
-			await traced(t, device, /socket: .*alert/);
+			await device.traced(/socket: .*alert/);
 		});
 });
 
