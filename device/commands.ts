@@ -1,8 +1,6 @@
 /** A command that arrived, and the part of the device that obeys it. What cannot be obeyed changes nothing and is answered. */
 
-import type { Audio } from "./peripherals/audio.js";
-import type { Haptics } from "./peripherals/haptics.js";
-import type { LedRing } from "./peripherals/led-ring.js";
+import type { Peripherals } from "./peripherals/peripherals.js";
 import {
 	type Command,
 	type CommandError,
@@ -15,9 +13,7 @@ import { isRecord, type Model } from "./protocol/schema.js";
 export interface CommandsOptions {
 	readonly deviceId: string;
 	readonly model: Model;
-	readonly audio: Audio;
-	readonly ring: LedRing;
-	readonly haptics: Haptics | undefined;
+	readonly peripherals: Pick<Peripherals, "audio" | "ring" | "haptics">;
 	/** A state report is wanted. */
 	readonly onQuery: () => void;
 	/** An update is wanted. @returns why not now, as a sentence; undefined: it begins */
@@ -47,7 +43,8 @@ export class Commands {
 	}
 
 	#obey(command: Command): void {
-		const { audio, ring, haptics, onQuery, onUpdate } = this.#options;
+		const { onQuery, onUpdate } = this.#options;
+		const { audio, ring, haptics } = this.#options.peripherals;
 		switch (command.command) {
 			case "set_volume":
 				audio.volume = command.value;

@@ -1,71 +1,57 @@
-/**
- * When the device says what it is: every 5 s, after each change at the end of the same turn, and when asked. While a report
- * still waits for the network no second one is queued behind it: the next one to go out is the newest.
- */
+/** The contents of a state report (interface specification, section 2.1), read from the parts of the device. */
 
-import Timer from "timer";
+import type { System } from "./host.js";
+import type { Link } from "./network/link.js";
+import type { WiFiStation } from "./network/wifi.js";
+import type { Peripherals } from "./peripherals/peripherals.js";
 import type { StateReport } from "./protocol/messages.js";
+import type { Model } from "./protocol/schema.js";
 
-const periodMs = 5_000;
-
-export interface StateReporterOptions {
-	/** Reads the whole state, now. */
-	readonly read: () => StateReport;
-	/** Whether a message goes out at once. */
-	readonly canSend: () => boolean;
-	readonly send: (report: StateReport) => void;
+export interface ReportedParts {
+	readonly deviceId: string;
+	readonly model: Model;
+	readonly system: System;
+	readonly wifi: WiFiStation;
+	readonly link: Link;
+	readonly peripherals: Peripherals;
 }
 
-export class StateReporter {
-	readonly #options: StateReporterOptions;
-	#isDue = false;
-	#isScheduled = false;
-	#hasReported = false;
-	#timer: Timer | undefined;
-
-	constructor(options: StateReporterOptions) {
-		this.#options = options;
-	}
-
-	/** Whether a report was sent on the connection that is open. */
-	get hasReported(): boolean {
-		return this.#hasReported;
-	}
-
-	/** The connection is open: reports now and every 5 s. */
-	start(): void {
-		Timer.clear(this.#timer);
-		this.#timer = Timer.repeat(() => this.changed(), periodMs);
-		this.changed();
-	}
-
-	/** The connection is gone. */
-	stop(): void {
-		Timer.clear(this.#timer);
-		this.#timer = undefined;
-		this.#isDue = false;
-		this.#hasReported = false;
-	}
-
-	/** Something to report: it goes out at the end of this turn, however much else changes in it. */
-	changed(): void {
-		if (!this.#timer) return;
-		this.#isDue = true;
-		if (this.#isScheduled) return;
-		this.#isScheduled = true;
-		Promise.resolve()
-			.then(() => {
-				this.#isScheduled = false;
-				this.flush();
-			})
-			.catch((error: unknown) => trace(`state report: ${error}\n`));
-	}
-
-	/** Sends what is due, where it can go out at once; the link says when it can again. */
-	flush(): void {
-		if (!this.#isDue || !this.#options.canSend()) return;
-		this.#isDue = false;
-		this.#hasReported = true;
-		this.#options.send(this.#options.read());
-	}
+/** @returns the whole state, now */
+export function readState({ deviceId, model, system, wifi, link, peripherals }: ReportedParts): StateReport {
+	const { audio, ring, buttons, haptics, light, touch } = peripherals;
+	return {
+		type: "state_report",
+		deviceId,
+		timestamp: new Date().toISOString(),
+		system: {
+			mac_address: system.macAddress,
+			model,
+			firmware_version: system.firmwareVersion,
+			idf_version: system.idfVersion,
+			cpu_freq_mhz: system.cpuFrequencyMHz,
+			flash_size_mb: system.flashSizeMB,
+			psram_size_mb: system.psramSizeMB,
+		},
+		health: {
+			uptime_seconds: Math.floor(system.uptimeMs / 1000),
+			free_heap_bytes: system.freeHeapBytes,
+			min_free_heap_bytes: system.minFreeHeapBytes,
+			reset_reason: system.resetReason,
+		},
+		network: {
+			wifi_connected: wifi.state === "connected",
+			wifi_ssid: wifi.ssid,
+			wifi_rssi: wifi.rssi,
+			ip_address: wifi.address,
+			websocket_connected: link.state === "connected",
+		},
+		peripherals: {
+			audio: audio.report,
+			led_ring: ring.report,
+			buttons: buttons.report,
+			...(haptics && { haptic_intensity: haptics.intensity }),
+			...(light && { ambient_light: light.level }),
+			...(touch && { touch_active: touch.isActive }),
+		},
+	};
 }

@@ -65,7 +65,7 @@ export class Link {
 	}
 
 	/** Somebody waits: tries at once where the next try is only planned. */
-	hurry(): void {
+	retryNow(): void {
 		if (!this.#backoff.isWaiting) return;
 		this.#backoff.reset();
 		this.#setState("connecting");

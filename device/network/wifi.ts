@@ -77,7 +77,7 @@ export class WiFiStation {
 	}
 
 	/** Somebody waits: tries at once where the next try is only planned. */
-	hurry(): void {
+	retryNow(): void {
 		if (!this.#backoff.isWaiting) return;
 		this.#backoff.reset();
 		this.#setState("connecting");

@@ -54,7 +54,7 @@ describe("the firmware in the Moddable simulator", { skip, timeout: 560_000 }, (
 			const { output } = buildOf(model);
 			assert.match(output, /# xsl modules/);
 			const ours =
-				/^### warning: (main|commands|host|settings|state-report|(network|peripherals|protocol|update|simulator|moddable|setup|tls)\/[\w-]+):.*$/gm;
+				/^### warning: (main|commands|host|rules|settings|state-report|state-reporter|(network|peripherals|protocol|update|simulator|moddable|setup|tls)\/[\w-]+):.*$/gm;
 			assert.deepEqual(output.match(ours), null);
 		});
 

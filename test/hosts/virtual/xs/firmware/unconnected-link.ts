@@ -23,7 +23,7 @@ export class Link {
 
 	stop(): void {}
 
-	hurry(): void {}
+	retryNow(): void {}
 
 	send(): void {}
 }

@@ -1,0 +1,38 @@
+/** What the connections and the buttons do to the LED ring and the player. */
+
+import type { ButtonName } from "./host.js";
+import type { LinkState } from "./network/link.js";
+import type { WiFiState } from "./network/wifi.js";
+import { ledState } from "./peripherals/led-patterns.js";
+import type { LedRing } from "./peripherals/led-ring.js";
+import type { Peripherals } from "./peripherals/peripherals.js";
+
+const volumeStep = 5;
+
+/** Shows how the Wi-Fi stands, on the ring; once it is connected, the connection to the gateway is shown. */
+export function showWiFi(state: WiFiState, ring: LedRing): void {
+	if (state === "connecting") ring.connection = ledState.wifiConnecting;
+	if (state === "failed") ring.connection = ledState.wifiFailed;
+}
+
+/** Shows how the connection to the gateway stands, on the ring. */
+export function showLink(state: LinkState, ring: LedRing): void {
+	if (state === "connecting") ring.connection = ledState.serverConnecting;
+	if (state === "connected") ring.connection = ledState.connected;
+	if (state === "failed") ring.connection = ledState.serverFailed;
+}
+
+/** Does what a button does when it is pressed. */
+export function onButton(name: ButtonName, { ring, audio }: Pick<Peripherals, "ring" | "audio">): void {
+	switch (name) {
+		case "play":
+			if (!ring.isUpdating) audio.toggle();
+			return;
+		case "mute":
+			return audio.toggleMute();
+		case "volumeUp":
+			return audio.changeVolume(volumeStep);
+		case "volumeDown":
+			return audio.changeVolume(-volumeStep);
+	}
+}
