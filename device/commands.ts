@@ -59,6 +59,11 @@ export class Commands {
 				if (ring.isUpdating)
 					return this.#refuse(command.command, "busy", "the device is being updated; try again after it");
 				return audio.play(command.value);
+			case "identify":
+				if (ring.isUpdating)
+					return this.#refuse(command.command, "busy", "the ring shows the update; try again after it");
+				ring.identify();
+				return audio.play("startup");
 			case "set_brightness":
 				ring.brightness = command.value;
 				return;

@@ -41,6 +41,11 @@ export const presetOfState: readonly LedPreset[] = Object.freeze([
 const flashPeriodMs = 1000;
 const rainbowPeriodMs = 2000;
 const breathPeriodMs = 3000;
+const identifyPeriodMs = 500;
+/** Seen in daylight, without the current of a full ring. */
+const identifyBrightness = 0.5;
+/** Milliseconds from one frame of `paintIdentify` to the next. */
+export const identifyFrameMs = identifyPeriodMs / 2;
 /** 30 frames a second. */
 const smoothFrameMs = 33;
 
@@ -81,6 +86,17 @@ export function paint(strip: PixelStrip, state: LedState, timeMs: number, bright
 		case ledState.updating:
 			return fill(strip, 0, 0, 255, brightness * breath((timeMs % breathPeriodMs) / breathPeriodMs));
 	}
+}
+
+/**
+ * Paints one frame of the white flashes that identify a device, without showing it. They do not follow the set brightness:
+ * a ring that was set to 0 has to be seen too.
+ *
+ * @param timeMs since they began
+ */
+export function paintIdentify(strip: PixelStrip, timeMs: number): void {
+	const isLit = timeMs % identifyPeriodMs < identifyPeriodMs / 2;
+	fill(strip, 255, 255, 255, isLit ? identifyBrightness : 0);
 }
 
 /** The share of full light that the eye takes for `brightness`: CIE 1931 lightness, both 0 to 1. */

@@ -1,6 +1,7 @@
 /**
  * The LED ring: which state shows, and its frames. One rule decides: an update stands over a command, a command over the
- * connection's state, until that state next changes.
+ * connection's state, until that state next changes. While the ring identifies the device it flashes white instead, and
+ * reports the state that it returns to.
  */
 
 import Timer from "timer";
@@ -8,12 +9,16 @@ import type { Host, PixelStrip } from "../host.js";
 import type { LedPreset, StateReport } from "../protocol/messages.js";
 import {
 	frameIntervalMs,
+	identifyFrameMs,
 	type LedState,
 	ledState,
 	paint,
+	paintIdentify,
 	presetOfState,
 	stateOfPreset,
 } from "./led-patterns.js";
+
+const identifyMs = 3_000;
 
 export interface LedRingOptions {
 	readonly part: Host["peripheral"]["ledRing"];
@@ -37,6 +42,9 @@ export class LedRing {
 	#shown: LedState = ledState.wifiConnecting;
 	#shownSinceMs: number;
 	#frameTimer: Timer | undefined;
+	/** Set while the ring identifies the device. */
+	#identifyTimer: Timer | undefined;
+	#identifiesSinceMs = 0;
 
 	constructor(options: LedRingOptions) {
 		this.#strip = new options.part({});
@@ -78,6 +86,7 @@ export class LedRing {
 	/** While an update runs it has the ring for itself. */
 	set isUpdating(isUpdating: boolean) {
 		this.#isUpdating = isUpdating;
+		if (isUpdating) this.#endIdentify();
 		this.#choose();
 	}
 
@@ -95,6 +104,20 @@ export class LedRing {
 		this.#onChanged();
 	}
 
+	/** Flashes white for 3 s, so that a person can find the device. */
+	identify(): void {
+		Timer.clear(this.#identifyTimer);
+		this.#identifyTimer = Timer.set(() => this.#endIdentify(), identifyMs);
+		this.#identifiesSinceMs = this.#now();
+		this.#show();
+	}
+
+	#endIdentify(): void {
+		Timer.clear(this.#identifyTimer);
+		this.#identifyTimer = undefined;
+		this.#show();
+	}
+
 	#choose(): void {
 		const state = this.#isUpdating ? ledState.updating : (this.#command ?? this.#connection);
 		if (state === this.#shown) return;
@@ -107,13 +130,14 @@ export class LedRing {
 	#show(): void {
 		Timer.clear(this.#frameTimer);
 		this.#frameTimer = undefined;
-		const intervalMs = frameIntervalMs(this.#shown);
+		const intervalMs = this.#identifyTimer ? identifyFrameMs : frameIntervalMs(this.#shown);
 		if (intervalMs > 0) this.#frameTimer = Timer.repeat(() => this.#paintFrame(), intervalMs);
 		this.#paintFrame();
 	}
 
 	#paintFrame(): void {
-		paint(this.#strip, this.#shown, this.#now() - this.#shownSinceMs, this.#brightness);
+		if (this.#identifyTimer) paintIdentify(this.#strip, this.#now() - this.#identifiesSinceMs);
+		else paint(this.#strip, this.#shown, this.#now() - this.#shownSinceMs, this.#brightness);
 		this.#strip.update();
 	}
 }

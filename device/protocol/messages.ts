@@ -50,6 +50,7 @@ export const commands = Object.freeze({
 	query_state: object({ command: oneOf("query_state") }),
 	set_led: object({ command: oneOf("set_led"), value: ledPreset }),
 	play_audio: object({ command: oneOf("play_audio"), value: chime }),
+	identify: object({ command: oneOf("identify") }),
 	set_brightness: object({ command: oneOf("set_brightness"), value: float(0, 1) }),
 	set_haptics: only("PROTO-1", object({ command: oneOf("set_haptics"), value: percent })),
 	start_ota: object({

@@ -13,6 +13,7 @@ export const commandExamples: { readonly [N in CommandName]: CommandOf<N> } = {
 	query_state: { command: "query_state" },
 	set_led: { command: "set_led", value: "rainbow" },
 	play_audio: { command: "play_audio", value: "startup" },
+	identify: { command: "identify" },
 	set_brightness: { command: "set_brightness", value: 0.25 },
 	set_haptics: { command: "set_haptics", value: 60 },
 	start_ota: {

@@ -9,6 +9,7 @@ export const commandWords: Readonly<Record<CommandName, string>> = {
 	query_state: "Asks for a state_report, at once.",
 	set_led: "Sets the LED ring's preset.",
 	play_audio: "Plays a chime from flash.",
+	identify: "Makes the device show itself: its ring flashes white for 3 s, and the startup chime plays.",
 	set_brightness: "Sets the LED ring's brightness.",
 	set_haptics: "Sets the haptic motor's intensity. PROTO-1 only.",
 	start_ota: "Starts to fetch and install a firmware; ota_progress tells how it goes.",

@@ -39,6 +39,7 @@ test("while it updates, the ring shows 6, the player is stopped, commands are an
 	connection.send({ command: "play_audio", value: "startup" });
 	await connection.next("state_report", ({ peripherals }) => peripherals.audio.player_state === "playing");
 
+	connection.send({ command: "identify" });
 	connection.send({ command: "start_ota", url: server.url });
 	const updating = await connection.next(
 		"state_report",
@@ -48,11 +49,14 @@ test("while it updates, the ring shows 6, the player is stopped, commands are an
 	const { player_state, current_track } = updating.peripherals.audio;
 	assert.deepEqual([player_state, current_track], ["stopped", "none"]);
 	await connection.next("ota_progress");
+	const [red, green] = device.board.pixels;
+	assert.deepEqual([red, green], [0, 0], "the update's blue, not the white of identify");
 
 	for (const command of [
 		{ command: "start_ota", url: server.url },
 		{ command: "set_led", value: "rainbow" },
 		{ command: "play_audio", value: "startup" },
+		{ command: "identify" },
 	]) {
 		connection.send(command);
 		const { code, command: refused } = await connection.next("command_error");

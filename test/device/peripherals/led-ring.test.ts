@@ -87,3 +87,27 @@ test("brightness is kept, but not written at once: flash wears", async (t) => {
 function hex(pixels: Uint8Array): string {
 	return Buffer.from(pixels).toString("hex");
 }
+
+test("a device that is identified flashes white for three seconds, also while dark, and goes back to what it showed", async (t) => {
+	const { device, command, pass } = await powerOnInVirtualTime(t, "DEV-1");
+	await command({ command: "set_brightness", value: 0 }, ({ led_ring }) => led_ring.brightness_coef === 0);
+	await command({ command: "set_led", value: "failed" }, ({ led_ring }) => led_ring.state_id === 2);
+	const { peripherals } = await command(
+		{ command: "identify" },
+		({ audio }) => audio.current_track === "file:///chimes/startup",
+	);
+	assert.equal(peripherals.led_ring.state_id, 2, "what it goes back to");
+	for (let flash = 0; flash < 6; flash++) {
+		assert.equal(hex(device.board.pixels), all("2f2f2f"), `flash ${flash}`);
+		await pass(250);
+		assert.equal(hex(device.board.pixels), dark);
+		await pass(250);
+	}
+	await pass(250);
+	assert.equal(hex(device.board.pixels), dark, "no longer");
+	await command(
+		{ command: "set_brightness", value: 0.5 },
+		({ led_ring }) => led_ring.brightness_coef === 0.5,
+	);
+	assert.equal(hex(device.board.pixels), all("2f0000"));
+});

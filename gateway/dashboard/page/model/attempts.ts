@@ -160,6 +160,8 @@ export function isConfirmedBy(ask: Ask, { peripherals }: StateReport): boolean {
 			return haptic_intensity === ask.value;
 		case "play_audio":
 			return audio.player_state === "playing" && audio.current_track.endsWith(`/${ask.value}`);
+		case "identify":
+			return audio.player_state === "playing" && audio.current_track.endsWith("/startup");
 		case "query_state":
 			return true;
 		case "boot_device":

@@ -63,6 +63,9 @@ function Head({ entry }: { entry: Entry }) {
 				</p>
 				<p class="hint">Ring: {ringText(entry)}</p>
 				<div class="actions">
+					<Action deviceKey={key} name="identify" toAsk={() => ({ command: "identify" })}>
+						Identify
+					</Action>
 					<Action deviceKey={key} name="query_state" toAsk={() => ({ command: "query_state" })}>
 						Ask for a report
 					</Action>
@@ -70,6 +73,7 @@ function Head({ entry }: { entry: Entry }) {
 						Restart its connection
 					</Action>
 				</div>
+				<Outcome deviceKey={key} name="identify" />
 				<Outcome deviceKey={key} name="query_state" />
 				<Outcome deviceKey={key} name="boot_device" />
 			</div>
