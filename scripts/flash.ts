@@ -4,11 +4,12 @@
  */
 
 import { join } from "node:path";
-import { choosePort, findPorts, missingIdf } from "./board-tools.js";
-import { findToken, Problems, packageVersion, runCommand } from "./build-command.js";
-import { type FlashArguments, readArguments, usage } from "./flash-arguments.js";
-import { flashBoard } from "./flash-board.js";
-import { findModdableSdk, type ModdableSdk, projectFolder } from "./moddable-sdk.js";
+import { type FlashArguments, readArguments, usage } from "./boards/flash-arguments.js";
+import { flashBoard } from "./boards/flash-board.js";
+import { choosePort, findPorts, missingIdf } from "./boards/tools.js";
+import { findToken, Problems, runCommand } from "./command-line/problems.js";
+import { packageVersion, projectFolder } from "./command-line/project.js";
+import { findModdableSdk, type ModdableSdk } from "./moddable/sdk.js";
 
 await runCommand(run);
 

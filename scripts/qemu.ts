@@ -6,13 +6,14 @@
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { binFolder, buildBoard } from "./board-build.js";
-import { missingIdf } from "./board-tools.js";
-import { findToken, Problems, packageVersion, runCommand } from "./build-command.js";
-import { type BuiltFirmware, makeFlashImage, settingsPartition, withSettings } from "./flash-image.js";
-import { findModdableSdk, type ModdableSdk, projectFolder } from "./moddable-sdk.js";
-import { type QemuArguments, readArguments, usage } from "./qemu-arguments.js";
-import { findQemu, qemuArguments } from "./qemu-tools.js";
+import { binFolder, buildBoard } from "./boards/build.js";
+import { type BuiltFirmware, makeFlashImage, settingsPartition, withSettings } from "./boards/flash-image.js";
+import { missingIdf } from "./boards/tools.js";
+import { findToken, Problems, runCommand } from "./command-line/problems.js";
+import { packageVersion, projectFolder } from "./command-line/project.js";
+import { findModdableSdk, type ModdableSdk } from "./moddable/sdk.js";
+import { type QemuArguments, readArguments, usage } from "./qemu/arguments.js";
+import { findQemu, qemuArguments } from "./qemu/tools.js";
 
 const host = "qemu";
 const outputFolder = join(projectFolder, ".cache", "qemu");

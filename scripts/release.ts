@@ -9,10 +9,11 @@ import { parseArgs } from "node:util";
 import { models } from "../device/protocol/schema.js";
 import { makeVirtualImage } from "../hosts/virtual/node/boot/cable.js";
 import { buildFirmware } from "../hosts/virtual/node/firmware.js";
-import { missingIdf } from "./board-tools.js";
-import { findModdableSdk, MissingTool, type ModdableSdk, projectFolder } from "./moddable-sdk.js";
-import { addRelease, ReleaseRefused, readCatalog, requireNewVersion } from "./release-folder.js";
-import { buildReleaseImages } from "./release-images.js";
+import { missingIdf } from "./boards/tools.js";
+import { projectFolder } from "./command-line/project.js";
+import { findModdableSdk, MissingTool, type ModdableSdk } from "./moddable/sdk.js";
+import { addRelease, ReleaseRefused, readCatalog, requireNewVersion } from "./release/folder.js";
+import { buildReleaseImages } from "./release/images.js";
 
 const usage = `npm run release -- <version> [--notes "what is new"] [--allow-dirty]
 The version is a semantic one, such as 1.4.0 or 1.5.0-rc.1. Releases go to RELEASES_DIR, or releases.

@@ -17,7 +17,7 @@ import { encodeImage } from "../hosts/virtual/node/boot/encode-image.js";
 import { launchChromium, logIn } from "./fixtures/chromium.js";
 import { bearer, deviceToken, monitorToken } from "./fixtures/gateway.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "./fixtures/scripted-device.js";
-import { addRelease } from "./release-folder.js";
+import { addRelease } from "./release/folder.js";
 
 const folder = fileURLToPath(new URL("../gateway/dashboard/screenshots/", import.meta.url));
 const desktop = { width: 1280, height: 800 };

@@ -6,10 +6,11 @@
 import { join } from "node:path";
 import { parseGatewayUrl } from "../device/network/gateway-url.js";
 import { type Model, models } from "../device/protocol/schema.js";
-import { findToken, runCommand } from "./build-command.js";
-import { readAuthority } from "./flash-arguments.js";
-import { findModdableSdk, projectFolder } from "./moddable-sdk.js";
-import { buildForSimulator, type DeviceSettings, startSimulator } from "./simulator-app.js";
+import { readAuthority } from "./boards/flash-arguments.js";
+import { findToken, runCommand } from "./command-line/problems.js";
+import { projectFolder } from "./command-line/project.js";
+import { findModdableSdk } from "./moddable/sdk.js";
+import { buildForSimulator, type DeviceSettings, startSimulator } from "./simulator/app.js";
 
 const usage = `npm run simulator -- dev-1|proto-1 [gateway=ws://127.0.0.1:8080/device] [token=…] [ssid=Simulated]
   ca=ca.pem           for wss, and for updates over https: the certificate authority of the server's certificate

@@ -12,7 +12,7 @@ import { type Role, readTokenFile, roles, tokenPath, writeTokenFile } from "../g
 import { Tokens } from "../gateway/access/tokens.js";
 import { readSettings } from "../gateway/settings.js";
 import { StartError } from "../gateway/start-error.js";
-import { retire, rotate } from "./token-rotation.js";
+import { retire, rotate } from "./token/rotation.js";
 
 const usage = `npm run token -- dev-1-a1b2c3             prints a token that only this device can use
 npm run token -- --rotate [device|monitor]  makes a new token; the former one stays valid

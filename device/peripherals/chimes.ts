@@ -1,4 +1,4 @@
-/** The chimes in flash. `scripts/chimes.ts` makes them; the build turns each into a resource of raw samples. */
+/** The chimes in flash. `scripts/assets/chimes.ts` makes them; the build turns each into a resource of raw samples. */
 
 import Resource from "Resource";
 import type { Chime } from "../protocol/messages.js";

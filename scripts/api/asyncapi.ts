@@ -3,9 +3,6 @@
 import { chips, commands, uplinks } from "../../device/protocol/messages.js";
 import { monitorMessages } from "../../gateway/sockets/monitor-messages.js";
 import { deviceHeaders } from "../../gateway/sockets/upgrades.js";
-import { commandExamples, monitorExamples, uplinkExamples } from "./examples.js";
-import { type Json, type JsonObject, jsonSchemaByModel, jsonSchemaOf, propertiesOf } from "./json-schema.js";
-import { keysOf, monitorFrames, schemaRef, sessionSchema } from "./monitor-frames.js";
 import {
 	commandErrorWords,
 	commandWords,
@@ -14,7 +11,10 @@ import {
 	monitorErrorWords,
 	monitorWords,
 	uplinkWords,
-} from "./words.js";
+} from "./descriptions.js";
+import { commandExamples, monitorExamples, uplinkExamples } from "./examples.js";
+import { type Json, type JsonObject, jsonSchemaByModel, jsonSchemaOf, propertiesOf } from "./json-schema.js";
+import { keysOf, monitorFrames, schemaRef, sessionSchema } from "./monitor-frames.js";
 
 type Document = Record<string, Json>;
 

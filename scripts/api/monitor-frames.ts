@@ -3,9 +3,9 @@
 import { models } from "../../device/protocol/schema.js";
 import { otaStatuses } from "../../gateway/sessions/device.js";
 import { monitorMessages } from "../../gateway/sockets/monitor-messages.js";
+import { listOf, monitorErrorWords, reasonWords } from "./descriptions.js";
 import { deviceId, sessionId, timestamp, uplinkExamples } from "./examples.js";
 import type { Json, JsonObject } from "./json-schema.js";
-import { listOf, monitorErrorWords, reasonWords } from "./words.js";
 
 export interface Frame {
 	readonly words: string;

@@ -16,8 +16,9 @@ import {
 } from "node:fs";
 import { join, relative } from "node:path";
 import type { Model } from "../../device/protocol/schema.js";
-import { build, type ModdableSdk, projectFolder } from "../../scripts/moddable-sdk.js";
-import { buildForSimulator } from "../../scripts/simulator-app.js";
+import { projectFolder } from "../../scripts/command-line/project.js";
+import { build, type ModdableSdk } from "../../scripts/moddable/sdk.js";
+import { buildForSimulator } from "../../scripts/simulator/app.js";
 
 const cache = join(projectFolder, ".cache", "simulator-tests");
 const restarting = "test/simulator/xs/restarting";

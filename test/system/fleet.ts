@@ -12,7 +12,7 @@ import { type Model, matches } from "../../device/protocol/schema.js";
 import type { GatewayOptions } from "../../gateway/gateway.js";
 import type { Exit } from "../../hosts/virtual/node/machine.js";
 import { VirtualDevice, type VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
-import { addRelease } from "../../scripts/release-folder.js";
+import { addRelease } from "../../scripts/release/folder.js";
 import { onEnd, temporaryDirectory } from "../cleanup.js";
 import {
 	bearer,

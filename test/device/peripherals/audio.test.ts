@@ -7,7 +7,7 @@ import { flashByCable, flashSettings, makeVirtualImage } from "../../../hosts/vi
 import { Flash } from "../../../hosts/virtual/node/boot/flash.js";
 import { flashBytes } from "../../../hosts/virtual/node/boot/partitions.js";
 import { buildFirmware } from "../../../hosts/virtual/node/firmware.js";
-import { chimePath, makeChime } from "../../../scripts/chimes.js";
+import { chimePath, makeChime } from "../../../scripts/assets/chimes.js";
 import { powerOnInVirtualTime } from "../virtual-time.js";
 
 /** Register 0x32, DAC_VOLUME: 0xbf is 0 dB, each step 0.5 dB, 0 mutes (ES8311 data sheet). */
@@ -203,7 +203,10 @@ test("a codec that does not answer ends nothing, and is brought up when it is ba
 
 test("the chimes are what the script makes of their notes, and fit the output", () => {
 	for (const chime of chimes) {
-		assert.ok(makeChime(chime).equals(readFileSync(chimePath(chime))), `run scripts/chimes.ts for ${chime}`);
+		assert.ok(
+			makeChime(chime).equals(readFileSync(chimePath(chime))),
+			`run scripts/assets/chimes.ts for ${chime}`,
+		);
 		assert.ok(samplesOf(chime).length <= longestChimeBytes);
 		assert.equal(samplesOf(chime).readInt16LE(0), 0, "no click at the start");
 		assert.ok(Math.abs(samplesOf(chime).readInt16LE(samplesOf(chime).length - 2)) < 100, "nor at the end");

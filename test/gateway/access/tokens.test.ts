@@ -9,7 +9,7 @@ import { setTimeout } from "node:timers/promises";
 import { deviceTokenOf } from "../../../gateway/access/secrets.js";
 import { tokenPath, writeTokenFile } from "../../../gateway/access/token-file.js";
 import { sampleReport } from "../../../scripts/fixtures/sample-report.js";
-import { retire, rotate } from "../../../scripts/token-rotation.js";
+import { retire, rotate } from "../../../scripts/token/rotation.js";
 import { temporaryDirectory } from "../../cleanup.js";
 import { bearer, deviceToken, monitorToken, type Running, reportWithVolume, runGateway } from "../running.js";
 

@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 import { build, type Plugin } from "esbuild";
 import type { Host } from "../../../device/host.js";
 import { isRecord } from "../../../device/protocol/schema.js";
-import { projectFolder } from "../../../scripts/moddable-sdk.js";
+import { projectFolder } from "../../../scripts/command-line/project.js";
 import { natives, sdkStandIns } from "./sdk-stand-ins.js";
 
 /** What the stand-ins wrote down, and what they are to answer. */

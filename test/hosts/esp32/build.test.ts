@@ -5,8 +5,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { type Model, models } from "../../../device/protocol/schema.js";
-import { boardOf } from "../../../scripts/board-build.js";
-import { projectFolder } from "../../../scripts/moddable-sdk.js";
+import { boardOf } from "../../../scripts/boards/build.js";
+import { projectFolder } from "../../../scripts/command-line/project.js";
 import { checkTypes, type Generated, generate, lastSettings, linkIntoRom, sdkOrReason } from "./generated.js";
 
 const { sdk, reason } = sdkOrReason();

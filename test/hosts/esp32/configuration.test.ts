@@ -10,7 +10,7 @@ import type { BoardPins } from "../../../hosts/esp32/pins.js";
 import { resetReasonName } from "../../../hosts/esp32/reset-reason.js";
 import { pins as proto1 } from "../../../hosts/proto-1/pins.js";
 import { flashBytes, partitions as virtualPartitions } from "../../../hosts/virtual/node/boot/partitions.js";
-import { readPartitions } from "../../../scripts/flash-image.js";
+import { readPartitions } from "../../../scripts/boards/flash-image.js";
 
 const read = (path: string) => readFileSync(new URL(`../../../hosts/${path}`, import.meta.url), "utf8");
 

@@ -4,11 +4,12 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { buildBoard, writeSdkconfig } from "../../../scripts/board-build.js";
-import { choosePort, findPorts, missingIdf } from "../../../scripts/board-tools.js";
-import { ArgumentProblems } from "../../../scripts/build-command.js";
-import { readArguments } from "../../../scripts/flash-arguments.js";
-import { type ModdableSdk, projectFolder } from "../../../scripts/moddable-sdk.js";
+import { buildBoard, writeSdkconfig } from "../../../scripts/boards/build.js";
+import { readArguments } from "../../../scripts/boards/flash-arguments.js";
+import { choosePort, findPorts, missingIdf } from "../../../scripts/boards/tools.js";
+import { ArgumentProblems } from "../../../scripts/command-line/problems.js";
+import { projectFolder } from "../../../scripts/command-line/project.js";
+import type { ModdableSdk } from "../../../scripts/moddable/sdk.js";
 
 const work = mkdtempSync(join(tmpdir(), "flash-"));
 after(() => rmSync(work, { recursive: true, force: true }));

@@ -4,8 +4,9 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
-import { boardPlatform, writeSdkconfig } from "../../../scripts/board-build.js";
-import { findModdableSdk, type ModdableSdk, projectFolder } from "../../../scripts/moddable-sdk.js";
+import { boardPlatform, writeSdkconfig } from "../../../scripts/boards/build.js";
+import { projectFolder } from "../../../scripts/command-line/project.js";
+import { findModdableSdk, type ModdableSdk } from "../../../scripts/moddable/sdk.js";
 
 /** The SDK, or why there is none: node:test takes that for the reason of a skip. */
 export function sdkOrReason():

@@ -14,9 +14,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { readDescriptor } from "../../../scripts/board-build.js";
-import { packageVersion } from "../../../scripts/build-command.js";
-import { projectFolder } from "../../../scripts/moddable-sdk.js";
+import { readDescriptor } from "../../../scripts/boards/build.js";
+import { packageVersion, projectFolder } from "../../../scripts/command-line/project.js";
 import { sdkOrReason } from "./generated.js";
 
 const source = join(projectFolder, "hosts", "esp32");

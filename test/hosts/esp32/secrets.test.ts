@@ -19,10 +19,11 @@ import {
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { after, describe, test } from "node:test";
-import { buildBoard } from "../../../scripts/board-build.js";
-import { missingIdf } from "../../../scripts/board-tools.js";
-import { flashBoard } from "../../../scripts/flash-board.js";
-import { findModdableSdk, type ModdableSdk, projectFolder } from "../../../scripts/moddable-sdk.js";
+import { buildBoard } from "../../../scripts/boards/build.js";
+import { flashBoard } from "../../../scripts/boards/flash-board.js";
+import { missingIdf } from "../../../scripts/boards/tools.js";
+import { projectFolder } from "../../../scripts/command-line/project.js";
+import { findModdableSdk, type ModdableSdk } from "../../../scripts/moddable/sdk.js";
 import { sdkOrReason } from "./generated.js";
 import { readStrings } from "./nvs/reader.js";
 

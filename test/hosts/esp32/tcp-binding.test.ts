@@ -21,7 +21,7 @@ import { availableParallelism, tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { after, describe, test } from "node:test";
 import { build } from "esbuild";
-import { projectFolder } from "../../../scripts/moddable-sdk.js";
+import { projectFolder } from "../../../scripts/command-line/project.js";
 
 const own = join(projectFolder, "hosts", "esp32", "tcp");
 const tests = join(projectFolder, "test", "hosts", "esp32", "tcp");

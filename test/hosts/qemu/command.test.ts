@@ -6,18 +6,18 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { binFolder, writeSdkconfig } from "../../../scripts/board-build.js";
-import { ArgumentProblems } from "../../../scripts/build-command.js";
+import { binFolder, writeSdkconfig } from "../../../scripts/boards/build.js";
 import {
 	type BuiltFirmware,
 	makeFlashImage,
 	readPartitions,
 	settingsPartition,
 	withSettings,
-} from "../../../scripts/flash-image.js";
-import { projectFolder } from "../../../scripts/moddable-sdk.js";
-import { type QemuArguments, readArguments } from "../../../scripts/qemu-arguments.js";
-import { findQemu, qemuArguments } from "../../../scripts/qemu-tools.js";
+} from "../../../scripts/boards/flash-image.js";
+import { ArgumentProblems } from "../../../scripts/command-line/problems.js";
+import { projectFolder } from "../../../scripts/command-line/project.js";
+import { type QemuArguments, readArguments } from "../../../scripts/qemu/arguments.js";
+import { findQemu, qemuArguments } from "../../../scripts/qemu/tools.js";
 import { readStrings } from "../esp32/nvs/reader.js";
 
 const work = mkdtempSync(join(tmpdir(), "qemu-"));

@@ -11,7 +11,7 @@ import { runCommand } from "../../command-line.js";
 import { runScriptedGateway } from "../../device/scripted-gateway.js";
 import { temporaryDirectory } from "../../gateway/running.js";
 
-const script = "hosts/virtual/node/main.ts";
+const script = "scripts/device.ts";
 const token = "device-token-of-the-tests";
 
 test("npm run device connects, is worked by JSON lines, and says what is wrong with others", async (t) => {

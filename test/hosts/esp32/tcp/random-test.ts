@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { projectFolder } from "../../../../scripts/moddable-sdk.js";
+import { projectFolder } from "../../../../scripts/command-line/project.js";
 
 export const seed = process.env.TCP_TEST_SEED || String(Math.floor(Math.random() * 2 ** 32));
 

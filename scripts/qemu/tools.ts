@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { accessSync, constants, readdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
-import { MissingTool } from "./moddable-sdk.js";
+import { MissingTool } from "../moddable/sdk.js";
 
 const program = process.platform === "win32" ? "qemu-system-xtensa.exe" : "qemu-system-xtensa";
 const machine = "esp32";

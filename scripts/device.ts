@@ -6,13 +6,13 @@
 
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
-import { parseGatewayUrl } from "../../../device/network/gateway-url.js";
-import { models } from "../../../device/protocol/schema.js";
-import { findDeviceToken } from "./device-token.js";
-import { claimIdentity } from "./identity.js";
-import { applyInput, inputExamples } from "./input.js";
-import { describeExit } from "./machine.js";
-import { VirtualDevice } from "./virtual-device.js";
+import { parseGatewayUrl } from "../device/network/gateway-url.js";
+import { models } from "../device/protocol/schema.js";
+import { findDeviceToken } from "../hosts/virtual/node/device-token.js";
+import { claimIdentity } from "../hosts/virtual/node/identity.js";
+import { applyInput, inputExamples } from "../hosts/virtual/node/input.js";
+import { describeExit } from "../hosts/virtual/node/machine.js";
+import { VirtualDevice } from "../hosts/virtual/node/virtual-device.js";
 
 const usage = `npm run device -- --model dev-1|proto-1 [--gateway ws://127.0.0.1:8080/device] [--serial a1b2c3]
 The token comes from DEVICE_TOKEN, else from the data folder (DATA_DIR, or data) of the gateway on this computer.`;

@@ -5,8 +5,8 @@
 
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { Chip } from "../device/protocol/messages.js";
-import { makeNvsImage, settingsNamespace } from "../hosts/esp32/nvs-image.js";
+import type { Chip } from "../../device/protocol/messages.js";
+import { makeNvsImage, settingsNamespace } from "../../hosts/esp32/nvs-image.js";
 
 /** The chip's ROM looks for the boot loader here. */
 const bootLoaderOffsets = Object.freeze({ esp32: 0x1000, esp32s3: 0 });

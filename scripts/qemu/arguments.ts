@@ -3,7 +3,6 @@
  * computer outside would mean the device itself in there, so it is rewritten, and that is said.
  */
 
-import { ArgumentProblems, Problems } from "./build-command.js";
 import {
 	type ArgumentsOptions,
 	authorityMissing,
@@ -12,8 +11,9 @@ import {
 	readAuthority,
 	settingsOf,
 	tokenFrom,
-} from "./flash-arguments.js";
-import type { BoardSettings } from "./flash-image.js";
+} from "../boards/flash-arguments.js";
+import type { BoardSettings } from "../boards/flash-image.js";
+import { ArgumentProblems, Problems } from "../command-line/problems.js";
 
 /** QEMU's user network: the computer that it runs on. */
 export const hostAddress = "10.0.2.2";

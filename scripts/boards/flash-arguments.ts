@@ -5,9 +5,9 @@
 
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { parseGatewayUrl } from "../device/network/gateway-url.js";
-import { type Model, models } from "../device/protocol/schema.js";
-import { ArgumentProblems, Problems } from "./build-command.js";
+import { parseGatewayUrl } from "../../device/network/gateway-url.js";
+import { type Model, models } from "../../device/protocol/schema.js";
+import { ArgumentProblems, Problems } from "../command-line/problems.js";
 import type { BoardSettings } from "./flash-image.js";
 
 export const usage = `npm run flash -- dev-1|proto-1 ssid=… password=… gateway=ws://192.168.1.20:8080/device token=…

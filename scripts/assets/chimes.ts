@@ -1,11 +1,11 @@
 /**
- * Makes the device's chimes from a few notes: `node --import tsx scripts/chimes.ts`. The WAV files are committed, since
+ * Makes the device's chimes from a few notes: `node --import tsx scripts/assets/chimes.ts`. The WAV files are committed, since
  * `mcconfig` wants them as files; change the notes here and run this, never the files.
  */
 
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { chimes } from "../device/protocol/messages.js";
+import { chimes } from "../../device/protocol/messages.js";
 
 const sampleRate = 16_000;
 /** 4/5 of full scale, so that no codec setting clips. */
@@ -90,7 +90,7 @@ export function makeChime(name: (typeof chimes)[number]): Buffer {
 }
 
 export function chimePath(name: string): string {
-	return fileURLToPath(new URL(`../device/chimes/${name}.wav`, import.meta.url));
+	return fileURLToPath(new URL(`../../device/chimes/${name}.wav`, import.meta.url));
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url))

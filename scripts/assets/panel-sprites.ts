@@ -2,7 +2,7 @@
  * Draws the shapes of the simulator's panel that its toolkit cannot draw smoothly: the glow of an LED, its core, and the
  * icons on the buttons. Each is a mask, white with the shape in its alpha channel, which the panel fills with a colour.
  *
- *     node --import tsx scripts/panel-sprites.ts    writes hosts/simulator/panels/parts/sprites.png
+ *     node --import tsx scripts/assets/panel-sprites.ts    writes hosts/simulator/panels/parts/sprites.png
  */
 
 import { writeFileSync } from "node:fs";
@@ -97,7 +97,7 @@ header.writeUInt32BE(sheetHeight, 4);
 header.set([8, 4, 0, 0, 0], 8);
 const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 writeFileSync(
-	new URL("../hosts/simulator/panels/parts/sprites.png", import.meta.url),
+	new URL("../../hosts/simulator/panels/parts/sprites.png", import.meta.url),
 	Buffer.concat([
 		signature,
 		chunk("IHDR", header),

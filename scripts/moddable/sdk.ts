@@ -7,9 +7,7 @@ import { spawn } from "node:child_process";
 import { accessSync, constants, existsSync, mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
-import { fileURLToPath } from "node:url";
-
-export const projectFolder = fileURLToPath(new URL("..", import.meta.url));
+import { projectFolder } from "../command-line/project.js";
 
 /** What mcconfig calls the desktop that this runs on. */
 export type Desktop = "lin" | "mac" | "win";

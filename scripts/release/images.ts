@@ -2,9 +2,9 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Model, models } from "../device/protocol/schema.js";
-import { boardOf, buildBoard } from "./board-build.js";
-import type { ModdableSdk } from "./moddable-sdk.js";
+import { type Model, models } from "../../device/protocol/schema.js";
+import { boardOf, buildBoard } from "../boards/build.js";
+import type { ModdableSdk } from "../moddable/sdk.js";
 
 interface ReleaseHost {
 	readonly model: Model;

@@ -5,11 +5,12 @@
 
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Model } from "../device/protocol/schema.js";
-import { binFolder, boardOf, buildBoard } from "./board-build.js";
+import type { Model } from "../../device/protocol/schema.js";
+import { projectFolder } from "../command-line/project.js";
+import type { ModdableSdk } from "../moddable/sdk.js";
+import { binFolder, boardOf, buildBoard } from "./build.js";
 import { writeToBoard } from "./esptool.js";
 import { type BoardSettings, type FlashFile, firmwareFiles, settingsPartition } from "./flash-image.js";
-import { type ModdableSdk, projectFolder } from "./moddable-sdk.js";
 
 const chip = "esp32s3";
 const partitionsFile = join(projectFolder, "hosts", "esp32", "sdkconfig", "partitions.csv");

@@ -3,8 +3,8 @@
  * locked out from the rotation to the last device that has learnt the new one.
  */
 
-import { makeTokens, type Role, type TokenFile } from "../gateway/access/token-file.js";
-import { StartError } from "../gateway/start-error.js";
+import { makeTokens, type Role, type TokenFile } from "../../gateway/access/token-file.js";
+import { StartError } from "../../gateway/start-error.js";
 
 /** @throws StartError where one of them is being replaced already: the token before it would end unasked */
 export function rotate(file: TokenFile, which: readonly Role[]): TokenFile {

@@ -7,9 +7,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { isRecord, type Model } from "../device/protocol/schema.js";
-import { packageVersion } from "./build-command.js";
-import { build, type Desktop, type ModdableSdk, projectFolder } from "./moddable-sdk.js";
+import { isRecord, type Model } from "../../device/protocol/schema.js";
+import { packageVersion, projectFolder } from "../command-line/project.js";
+import { build, type Desktop, type ModdableSdk } from "../moddable/sdk.js";
 
 /** mcsim's name in a person's configuration folder. */
 const signature = "tech.moddable.mcsim";

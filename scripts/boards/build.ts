@@ -6,9 +6,10 @@
 
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { headBytes, ownDescriptor, readText } from "../device/protocol/image.js";
-import type { Model } from "../device/protocol/schema.js";
-import { build, type ModdableSdk, projectFolder } from "./moddable-sdk.js";
+import { headBytes, ownDescriptor, readText } from "../../device/protocol/image.js";
+import type { Model } from "../../device/protocol/schema.js";
+import { projectFolder } from "../command-line/project.js";
+import { build, type ModdableSdk } from "../moddable/sdk.js";
 
 const versionLine = /^CONFIG_APP_PROJECT_VER=.*$/m;
 

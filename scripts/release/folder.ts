@@ -8,11 +8,16 @@ import { createHash } from "node:crypto";
 import disk from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { compare, parse, prerelease } from "semver";
-import { type Catalog, parseCatalog, type Release, type ReleaseImage } from "../gateway/firmware/catalog.js";
-import { ImageParser } from "../gateway/firmware/esp-image.js";
-import type { ImageInfo } from "../gateway/firmware/image-head.js";
-import { errorCode } from "../gateway/start-error.js";
-import { writeWhole } from "../gateway/whole-file.js";
+import {
+	type Catalog,
+	parseCatalog,
+	type Release,
+	type ReleaseImage,
+} from "../../gateway/firmware/catalog.js";
+import { ImageParser } from "../../gateway/firmware/esp-image.js";
+import type { ImageInfo } from "../../gateway/firmware/image-head.js";
+import { errorCode } from "../../gateway/start-error.js";
+import { writeWhole } from "../../gateway/whole-file.js";
 
 /** The gateway hands it all out, and may run as another user. */
 const publicMode = 0o644;

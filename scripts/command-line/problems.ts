@@ -3,11 +3,7 @@
  * once, since a build that fails for one of it takes minutes and says it in other words.
  */
 
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { isRecord } from "../device/protocol/schema.js";
-import { findDeviceToken } from "../hosts/virtual/node/device-token.js";
-import { projectFolder } from "./moddable-sdk.js";
+import { findDeviceToken } from "../../hosts/virtual/node/device-token.js";
 
 /** What is wrong with the words of a command: one sentence each. */
 export class ArgumentProblems extends Error {
@@ -63,11 +59,4 @@ export async function runCommand(run: (words: readonly string[]) => Promise<void
 /** The device token of the gateway on this computer. @throws Error that says how to come by one */
 export function findToken(): string {
 	return findDeviceToken(process.env.DATA_DIR || "data");
-}
-
-/** Of package.json: the version of an image that nobody named one for. */
-export function packageVersion(): string {
-	const value: unknown = JSON.parse(readFileSync(join(projectFolder, "package.json"), "utf8"));
-	if (isRecord(value) && typeof value.version === "string") return value.version;
-	throw new Error("package.json has no version");
 }
