@@ -1,6 +1,7 @@
-/** `npm run api`: makes gateway/api/asyncapi.yaml and openapi.yaml anew. */
+/** `npm run api`: generates gateway/api/asyncapi.yaml. */
 
 import { writeFileSync } from "node:fs";
-import { apiDocuments } from "./api/documents.js";
+import { asyncApiDocument } from "./api/asyncapi.js";
 
-for (const { file, text } of apiDocuments()) writeFileSync(file, text);
+const { file, text } = asyncApiDocument();
+writeFileSync(file, text);

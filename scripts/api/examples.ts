@@ -1,4 +1,4 @@
-/** One example of each message. A message without one does not compile; the tests hold each against the running gateway. */
+/** One example of each message, by type; the tests send each of them to a running gateway. */
 
 import type { CommandName, CommandOf, UplinkOf, UplinkType } from "../../device/protocol/messages.js";
 import type { MonitorMessageOf, MonitorMessageType } from "../../gateway/sockets/monitor-messages.js";

@@ -1,14 +1,11 @@
-/** The protocol table's little language in JSON Schema, in the part that draft 7 (AsyncAPI) and 2020-12 (OpenAPI) share. */
+/** Converts the protocol table's schemas to JSON Schema, draft 7, as AsyncAPI uses it. */
 
 import { type Model, models, type ObjectSchema, type Schema } from "../../device/protocol/schema.js";
 
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
 export type JsonObject = { readonly [name: string]: Json };
 
-/**
- * @returns what the schema accepts, whatever the model; a field that one model alone has may be there or not. Other
- * fields are let through, as the check does
- */
+/** For all models: a field of one model is optional. Other fields are allowed, as the protocol's own check allows them. */
 export function jsonSchemaOf(schema: Schema): JsonObject {
 	switch (schema.type) {
 		case "string":
@@ -32,13 +29,13 @@ export function jsonSchemaOf(schema: Schema): JsonObject {
 	}
 }
 
-/** As `jsonSchemaOf`, for a message that names its model itself: the model decides which fields there are. */
+/** Like `jsonSchemaOf`, for a message that contains its model, which decides the fields. @param naming the schema of that */
 export function jsonSchemaByModel(schema: Schema, naming: (model: Model) => JsonObject): JsonObject {
 	const variants = models.map((model) => ({ allOf: [naming(model), fieldsOf(schema, model) ?? {}] }));
 	return { ...jsonSchemaOf(schema), oneOf: variants };
 }
 
-/** The fields of an object alone, as `jsonSchemaOf` has them. */
+/** The schema of each field. */
 export function propertiesOf({ fields }: ObjectSchema): JsonObject {
 	return Object.fromEntries(
 		Object.entries(fields).map(([name, field]) => [
@@ -53,7 +50,7 @@ function requiredOf({ fields }: ObjectSchema): { readonly required?: readonly st
 	return required.length > 0 ? { required } : {};
 }
 
-/** What a model adds to and takes from the schema; undefined where it is the same for all. */
+/** The fields that a model requires or excludes; undefined where all models have the same. */
 function fieldsOf(schema: Schema, model: Model): JsonObject | undefined {
 	if (schema.type !== "object") return undefined;
 	const own: string[] = [];

@@ -1,21 +1,21 @@
-/** What the gateway sends to monitors, and what it answers them, as JSON Schema. */
+/** The frames that the gateway sends to monitors, as JSON Schema with an example each. */
 
 import { models } from "../../device/protocol/schema.js";
 import { otaStatuses } from "../../gateway/sessions/device.js";
 import { monitorMessages } from "../../gateway/sockets/monitor-messages.js";
-import { listOf, monitorErrorWords, reasonWords } from "./descriptions.js";
+import { listOf, monitorErrorDescriptions, reasonDescriptions } from "./descriptions.js";
 import { deviceId, sessionId, timestamp, uplinkExamples } from "./examples.js";
 import type { Json, JsonObject } from "./json-schema.js";
 
 export interface Frame {
-	readonly words: string;
+	readonly description: string;
 	readonly schema: JsonObject;
 	readonly example: JsonObject;
 }
 
-const text = { type: "string" };
-const textOrNull = { type: ["string", "null"] };
-const moment = { type: "string", format: "date-time" };
+const string = { type: "string" };
+const stringOrNull = { type: ["string", "null"] };
+const dateTime = { type: "string", format: "date-time" };
 
 /** A reference within the same document. */
 export function schemaRef(name: string): JsonObject {
@@ -23,41 +23,45 @@ export function schemaRef(name: string): JsonObject {
 }
 
 export const sessionSchema: JsonObject = closed({
-	sessionId: { ...text, format: "uuid" },
-	deviceId: { ...textOrNull, description: "null until the device is named" },
+	sessionId: { ...string, format: "uuid" },
+	deviceId: { ...stringOrNull, description: "null until the device is identified" },
 	model: { enum: [...models, null] },
 	connected: { type: "boolean" },
-	connectedAt: moment,
-	lastSeenAt: moment,
-	remoteAddress: text,
-	firmwareVersion: { ...textOrNull, description: "null before the first state_report" },
+	connectedAt: dateTime,
+	lastSeenAt: dateTime,
+	remoteAddress: string,
+	firmwareVersion: { ...stringOrNull, description: "null before the first state_report" },
 	metadata: closed({
 		otaStatus: {
 			enum: [...otaStatuses],
-			description: "updated may become rolled_back for 5 minutes: the new firmware has to prove itself",
+			description: "updated may still become rolled_back for 5 minutes, until the new firmware is confirmed",
 		},
 		otaPercent: { type: ["integer", "null"], minimum: 0, maximum: 100 },
-		otaVersion: textOrNull,
-		otaReason: { ...textOrNull, description: "why it failed or was rolled back" },
+		otaVersion: stringOrNull,
+		otaReason: { ...stringOrNull, description: "why it failed or was rolled back" },
 	}),
 	state: { anyOf: [schemaRef("state_report"), { type: "null" }] },
 });
 
-const requestId = { type: "string", maxLength: 64, description: "that of the message, where it had one" };
+const requestId = {
+	type: "string",
+	maxLength: 64,
+	description: "the requestId of the message, if it had one",
+};
 
 export const monitorFrames: Readonly<Record<string, Frame>> = {
 	status_update: {
-		words: `Sessions that changed, with the reason:\n${listOf(keysOf(reasonWords), reasonWords)}`,
+		description: `The sessions that changed, and the reason:\n${listOf(keysOf(reasonDescriptions), reasonDescriptions)}`,
 		schema: closed(
 			{
 				type: { const: "status_update" },
-				reason: { enum: Object.keys(reasonWords) },
-				timestamp: moment,
+				reason: { enum: Object.keys(reasonDescriptions) },
+				timestamp: dateTime,
 				remaining: {
 					type: "integer",
 					minimum: 0,
 					description:
-						"sessions of the snapshot that follow in further frames, 0 in the last of them; absent in a snapshot of one frame and in any other change",
+						"number of sessions of the snapshot that follow in other frames, 0 in the last of them; absent in a snapshot of one frame and in every other status_update",
 				},
 				sessions: { type: "array", items: schemaRef("session") },
 			},
@@ -84,36 +88,36 @@ export const monitorFrames: Readonly<Record<string, Frame>> = {
 		},
 	},
 	device_message: {
-		words: "An uplink, as it came.",
+		description: "An uplink, unchanged.",
 		schema: closed({
 			type: { const: "device_message" },
-			sessionId: { ...text, format: "uuid" },
-			deviceId: textOrNull,
+			sessionId: { ...string, format: "uuid" },
+			deviceId: stringOrNull,
 			message: { oneOf: Object.keys(uplinkExamples).map(schemaRef) },
 		}),
 		example: { type: "device_message", sessionId, deviceId, message: uplinkExamples.ota_progress },
 	},
 	ack: {
-		words: "The command is on its way.",
+		description: "The command was accepted and is being sent to the device.",
 		schema: closed(
 			{
 				type: { const: "ack" },
 				requestId,
 				command: { enum: Object.keys(monitorMessages) },
-				sessionId: { ...text, format: "uuid" },
+				sessionId: { ...string, format: "uuid" },
 			},
 			["requestId"],
 		),
 		example: { type: "ack", requestId: "2", command: "control_device", sessionId },
 	},
 	error: {
-		words: `The message was not carried out:\n${listOf(keysOf(monitorErrorWords), monitorErrorWords)}`,
+		description: `The message was not carried out:\n${listOf(keysOf(monitorErrorDescriptions), monitorErrorDescriptions)}`,
 		schema: closed(
 			{
 				type: { const: "error" },
 				requestId,
-				code: { enum: Object.keys(monitorErrorWords) },
-				message: { ...text, description: "one sentence that says what to change" },
+				code: { enum: Object.keys(monitorErrorDescriptions) },
+				message: { ...string, description: "one sentence that says what to change" },
 			},
 			["requestId"],
 		),
@@ -132,7 +136,7 @@ export function keysOf<K extends string>(record: Readonly<Record<K, unknown>>): 
 	return keys;
 }
 
-/** An object of these fields and no others, all there but the optional ones. */
+/** The schema of an object with exactly these fields; all but the optional ones are required. */
 export function closed(
 	properties: Readonly<Record<string, Json>>,
 	optional: readonly string[] = [],

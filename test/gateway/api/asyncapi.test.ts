@@ -1,8 +1,13 @@
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { test } from "node:test";
+import { Ajv } from "ajv";
+import formats from "ajv-formats";
 import { checkCommand, checkUplink, commands, uplinks } from "../../../device/protocol/messages.js";
 import { models } from "../../../device/protocol/schema.js";
 import { checkMonitorMessage, monitorMessages } from "../../../gateway/sockets/monitor-messages.js";
+import { asyncApiDocument } from "../../../scripts/api/asyncapi.js";
 import { commandExamples, monitorExamples, uplinkExamples } from "../../../scripts/api/examples.js";
 import { altered, type Json, sampleReport } from "../../../scripts/fixtures/sample-report.js";
 import { type Client, type Frame, runGateway } from "../running.js";
@@ -14,6 +19,19 @@ type Message = { [name: string]: Json };
 function problemOf(value: unknown, schema: string): string | undefined {
 	return document.problemOf(value, "components", "schemas", schema);
 }
+
+test("the committed asyncapi.yaml is what `npm run api` generates", async () => {
+	const { file, text } = asyncApiDocument();
+	assert.equal(await readFile(file, "utf8"), text, "asyncapi.yaml is out of date: run npm run api");
+});
+
+test("asyncapi.yaml is an AsyncAPI 3.0 document", () => {
+	const ajv = new Ajv({ strict: false, validateSchema: false });
+	formats.default(ajv);
+	const require = createRequire(import.meta.url);
+	const specification: object = require("@asyncapi/specs/schemas/3.0.0-without-$id.json");
+	assert.ok(ajv.validate(specification, document.content), ajv.errorsText());
+});
 
 test("each message has an example, and it matches its schema", () => {
 	const messages = document.at("components", "messages");

@@ -1,60 +1,80 @@
 import assert from "node:assert/strict";
-import { readFile, writeFile } from "node:fs/promises";
-import { createRequire } from "node:module";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
-import { Ajv } from "ajv";
-import formats from "ajv-formats";
-import { apiDocuments } from "../../../scripts/api/documents.js";
-import { allResponses } from "../../../scripts/api/openapi.js";
-import { routes } from "../../../scripts/api/routes.js";
+import { isRecord } from "../../../device/protocol/schema.js";
+import { otaStatuses } from "../../../gateway/sessions/device.js";
 import { pathOf, writeReleases } from "../firmware/releases.js";
-import { runGateway, temporaryDirectory } from "../running.js";
-import { brokenRelease, probeByRule, probes, release, wrongToken } from "./probes.js";
+import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../running.js";
+import { brokenRelease, examplePath, probeByRule, probes, release, wrongToken } from "./probes.js";
 import { ApiDocument } from "./schemas.js";
 import { type Answered, type Asked, ask, routesOf } from "./server.js";
 
 const openApi = new ApiDocument("openapi.yaml");
-/** The dashboard's, which openapi.yaml names in a sentence. */
+/** The dashboard's, which openapi.yaml mentions but does not list. */
 const pageFiles = ["GET /", "GET /icon.svg", "GET /assets/{name}"];
 
-test("the committed documents are what `npm run api` makes", async () => {
-	for (const { file, text } of apiDocuments())
-		assert.equal(await readFile(file, "utf8"), text, `${file.pathname} is old; run npm run api`);
-});
+interface Operation {
+	/** In upper case. */
+	readonly method: string;
+	readonly path: string;
+	/** Where it is in the document. */
+	readonly names: readonly string[];
+}
+
+const operations: readonly Operation[] = Object.keys(openApi.at("paths")).flatMap((path) =>
+	Object.keys(openApi.at("paths", path))
+		.filter((name) => name !== "parameters")
+		.map((name) => ({ method: name.toUpperCase(), path, names: ["paths", path, name] })),
+);
 
 test("openapi.yaml is an OpenAPI 3.1 document", async () => {
 	const { valid, errors } = await new Validator().validate({ ...openApi.content });
 	assert.ok(valid, JSON.stringify(errors));
 });
 
-test("asyncapi.yaml is an AsyncAPI 3.0 document", () => {
-	const ajv = new Ajv({ strict: false, validateSchema: false });
-	formats.default(ajv);
-	const require = createRequire(import.meta.url);
-	const specification: object = require("@asyncapi/specs/schemas/3.0.0-without-$id.json");
-	assert.ok(ajv.validate(specification, new ApiDocument("asyncapi.yaml").content), ajv.errorsText());
+test("each example body in openapi.yaml matches its schema, which describes all of its fields", () => {
+	for (const { names } of operations)
+		for (const status of Object.keys(openApi.at(...names, "responses"))) {
+			const response = [...names, "responses", status];
+			for (const type of mediaTypes(openApi.at(...response))) {
+				const where = [...response, "content", type];
+				const { example } = openApi.at(...where);
+				if (example !== undefined) requireMatch(example, where, where.join(" "));
+			}
+		}
 });
 
-test("each example body in openapi.yaml matches its schema", () => {
-	for (const { method, path } of routes)
-		for (const [status, response] of Object.entries(openApi.at("paths", path, method, "responses")))
-			for (const type of mediaTypes(response)) {
-				const where = ["paths", path, method, "responses", status, "content", type];
-				const { example } = openApi.at(...where);
-				if (example !== undefined)
-					assert.equal(openApi.problemOf(example, ...where, "schema"), undefined, where.join(" "));
-			}
+test("openapi.yaml lists each status that an update can have", () => {
+	assert.deepEqual(openApi.at("components", "schemas", "otaStatus").enum, [...otaStatuses]);
 });
 
 test("openapi.yaml has each route of the running gateway, and no other", async (t) => {
 	const { url } = await runGateway(t);
 	assert.deepEqual(
-		routes.map(({ method, path }) => `${method.toUpperCase()} ${path}`).sort(),
+		operations.map(({ method, path }) => `${method} ${path}`).sort(),
 		(await routesOf(url)).filter((route) => !pageFiles.includes(route)),
-		"a route was added or removed: bring scripts/api/routes.ts in line and run npm run api",
+		"a route was added or removed: change gateway/api/openapi.yaml as well",
 	);
+});
+
+test("openapi.yaml names the tokens that each route of the running gateway takes", async (t) => {
+	const { url } = await runGateway(t);
+	for (const { method, path, names } of operations) {
+		const { security } = openApi.at(...names);
+		assert.ok(Array.isArray(security), `${method} ${path} has no security`);
+		const schemes = security.flatMap((scheme) => Object.keys(scheme));
+		if (schemes.length === 0) continue;
+		for (const [scheme, token] of [
+			["deviceToken", deviceToken],
+			["monitorToken", monitorToken],
+		] as const) {
+			const { status } = await ask(url, method, { path: examplePath(path), headers: bearer(token) });
+			assert.equal(status !== 401, schemes.includes(scheme), `${method} ${path} with the ${scheme}`);
+		}
+		assert.ok(schemes.includes("login"), `${method} ${path}: the login cookie stands for the monitor token`);
+	}
 });
 
 test("the running gateway gives each answer that openapi.yaml promises, with a body as it says", async (t) => {
@@ -70,12 +90,11 @@ test("the running gateway gives each answer that openapi.yaml promises, with a b
 	for (const [key, probe] of Object.entries(probes)) {
 		const [method = "", path = "", status = ""] = key.split(" ");
 		assert.ok(promised(method, path).includes(Number(status)), `${key} is probed, but not in openapi.yaml`);
-		if ("heldBy" in probe) continue;
+		if ("testedIn" in probe) continue;
 		const asked = key === "GET /login 303" ? { path: `${pathname}${search}` } : probe;
 		await requireAnswer(url, method, path, Number(status), asked);
 	}
-	for (const { method: lower, path } of routes) {
-		const method = lower.toUpperCase();
+	for (const { method, path } of operations) {
 		const missing = promised(method, path).filter((status) => !(`${method} ${path} ${status}` in probes));
 		for (const status of missing.filter((one) => one !== 429)) {
 			const asked = probeByRule(path, status);
@@ -83,15 +102,14 @@ test("the running gateway gives each answer that openapi.yaml promises, with a b
 			await requireAnswer(url, method, path, status, asked);
 		}
 		if (!missing.includes(429)) continue;
-		// Wrong tokens are counted for each group of routes: whoever came before may have used them up.
+		// Wrong tokens are counted for each group of routes: requests before these may have used up the limit.
 		for (let attempt = 0; attempt < 10; attempt++) await ask(url, method, wrongToken(method, path));
 		await requireAnswer(url, method, path, 429, wrongToken(method, path));
 	}
 });
 
 function promised(method: string, path: string): number[] {
-	const route = routes.find((one) => one.method.toUpperCase() === method && one.path === path);
-	return route ? Object.keys(allResponses(route)).map(Number) : [];
+	return Object.keys(openApi.at("paths", path, method.toLowerCase(), "responses")).map(Number);
 }
 
 async function requireAnswer(url: string, method: string, path: string, status: number, asked: Asked) {
@@ -108,12 +126,15 @@ function requireBody({ headers, body }: Answered, where: readonly string[], what
 	const [type] = mediaTypes(openApi.at(...where));
 	if (type === undefined) return;
 	assert.equal(headers["content-type"]?.split(";")[0], type, what);
-	if (!type.endsWith("json")) return;
-	const value: unknown = JSON.parse(body.toString());
-	assert.equal(openApi.problemOf(value, ...where, "content", type, "schema"), undefined, what);
+	if (type.endsWith("json")) requireMatch(JSON.parse(body.toString()), [...where, "content", type], what);
 }
 
-function mediaTypes(response: unknown): string[] {
-	const hasContent = typeof response === "object" && response !== null && "content" in response;
-	return hasContent && response.content ? Object.keys(response.content) : [];
+/** @param where the media type, which has a schema */
+function requireMatch(body: unknown, where: readonly string[], what: string) {
+	assert.equal(openApi.problemOf(body, ...where, "schema"), undefined, what);
+	assert.deepEqual(openApi.undescribed(body, ...where, "schema"), [], `${what}: fields not in openapi.yaml`);
+}
+
+function mediaTypes({ content }: Readonly<Record<string, unknown>>): string[] {
+	return isRecord(content) ? Object.keys(content) : [];
 }

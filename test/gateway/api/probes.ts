@@ -1,6 +1,6 @@
 /**
- * A request for each status that openapi.yaml promises: by it the test sees that the gateway still gives that answer. One
- * that cannot be had from here names the test that holds it instead.
+ * A request for each status that openapi.yaml promises, by which the test sees that the gateway still gives that answer.
+ * Where the test cannot bring a status about, the entry names the test that does.
  */
 
 import { makeImage } from "../firmware/images.js";
@@ -9,10 +9,10 @@ import { filePart, form, formHeaders, textPart } from "../firmware/serving.js";
 import { bearer, deviceToken, monitorToken } from "../running.js";
 import type { Asked } from "./server.js";
 
-export type Probe = Asked | { readonly heldBy: string };
+export type Probe = Asked | { readonly testedIn: string };
 
 export const release = { version: "1.4.0", model: "DEV-1", chip: "esp32s3" } as const;
-/** In the catalog, with a file that is not the one that it names. */
+/** In the catalog; its file on disk differs. */
 export const brokenRelease = { version: "1.3.0", model: "DEV-1", chip: "esp32s3" } as const;
 
 const device = bearer(deviceToken);
@@ -41,15 +41,15 @@ function binary(operation: string, path: string): Readonly<Record<string, Probe>
 export const probes: Readonly<Record<string, Probe>> = {
 	"GET /healthz 200": { path: "/healthz" },
 	"GET /readyz 200": { path: "/readyz" },
-	"GET /readyz 503": { heldBy: "test/gateway/load.test.ts" },
+	"GET /readyz 503": { testedIn: "test/gateway/load.test.ts" },
 	"GET /metrics 200": { path: "/metrics", headers: monitor },
 	"GET /api/devices 200": { path: "/api/devices", headers: monitor },
 	"GET /api/devices/{deviceId} 200": { path: "/api/devices/dev-1-a1b2c3", headers: monitor },
-	"GET /api/devices/{deviceId} 404": { path: "/api/devices/nobody", headers: monitor },
+	"GET /api/devices/{deviceId} 404": { path: "/api/devices/unknown", headers: monitor },
 	"DELETE /api/devices/{deviceId} 409": { path: "/api/devices/dev-1-a1b2c3", headers: monitor },
-	"DELETE /api/devices/{deviceId} 404": { path: "/api/devices/nobody", headers: monitor },
-	"DELETE /api/devices/{deviceId} 204": { heldBy: "test/gateway/sessions/known-devices.test.ts" },
-	"DELETE /api/devices/{deviceId} 507": { heldBy: "test/gateway/sessions/known-devices.test.ts" },
+	"DELETE /api/devices/{deviceId} 404": { path: "/api/devices/unknown", headers: monitor },
+	"DELETE /api/devices/{deviceId} 204": { testedIn: "test/gateway/sessions/known-devices.test.ts" },
+	"DELETE /api/devices/{deviceId} 507": { testedIn: "test/gateway/sessions/known-devices.test.ts" },
 	"GET /api/device-token 200": { path: "/api/device-token", headers: monitor },
 	"GET /device 426": { path: "/device" },
 	"GET /monitor 426": { path: "/monitor" },
@@ -59,7 +59,7 @@ export const probes: Readonly<Record<string, Probe>> = {
 	"POST /ota/upload 413": upload(form(filePart(Buffer.alloc(400_000)))),
 	"POST /ota/upload 415": { path: "/ota/upload", headers: monitor, body: "no form" },
 	"POST /ota/upload 422": upload(form(filePart(Buffer.from("no image")))),
-	"POST /ota/upload 507": { heldBy: "test/gateway/firmware/upload.test.ts" },
+	"POST /ota/upload 507": { testedIn: "test/gateway/firmware/upload.test.ts" },
 	"GET /ota/status 200": { path: "/ota/status", headers: device },
 	"GET /ota/history 200": { path: "/ota/history", headers: monitor },
 	"GET /ota/catalog 200": { path: "/ota/catalog", headers: device },
@@ -77,18 +77,22 @@ export const probes: Readonly<Record<string, Probe>> = {
 	"POST /logout 303": { path: "/logout" },
 };
 
-/** Shows no token, or another site's page. */
+/** A path as openapi.yaml writes it, with names in place of its parameters. */
+export function examplePath(path: string): string {
+	return path.replace("{path}", "none.bin").replace("{deviceId}", "unknown");
+}
+
+/** A request without a token, or from a page of another web site. */
 export function probeByRule(path: string, status: number): Asked | undefined {
-	const asked = path.replace("{path}", "none.bin").replace("{deviceId}", "nobody");
+	const asked = examplePath(path);
 	if (status === 401) return { path: asked };
 	if (status === 403) return { path: asked, headers: { ...monitor, ...otherSite } };
 	return undefined;
 }
 
-/** Asked eleven times, it is once too often. */
+/** The eleventh of these requests is refused with 429. */
 export function wrongToken(method: string, path: string): Asked {
-	if (path !== "/login")
-		return { path: path.replace("{path}", "none.bin"), headers: bearer("a-token-that-is-not-right") };
+	if (path !== "/login") return { path: examplePath(path), headers: bearer("a-token-that-is-not-right") };
 	return method === "GET"
 		? { path: "/login?code=wrong" }
 		: { path: "/login", headers: formType, body: "token=wrong" };

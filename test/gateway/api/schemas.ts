@@ -1,4 +1,4 @@
-/** The two documents as they are committed, and validators of the JSON Schemas in them. */
+/** The committed API documents, with validators of the JSON Schemas in them. */
 
 import { readFileSync } from "node:fs";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
@@ -24,20 +24,47 @@ export class ApiDocument {
 		this.#ajv.addSchema(content, "document");
 	}
 
-	/** What lies at a path of names; an empty object where there is nothing. */
+	/** The node at a path of names, references followed; an empty object where there is none. */
 	at(...names: readonly string[]): Node {
-		let node: unknown = this.content;
-		for (const name of names) node = isRecord(node) ? node[name] : undefined;
-		return isRecord(node) ? node : {};
+		return this.#find(names).node;
 	}
 
 	/** Why `value` does not match the schema at a path of names; undefined where it does. */
 	problemOf(value: unknown, ...names: readonly string[]): string | undefined {
-		const pointer = names.map((name) => encodeURIComponent(name.replaceAll("~", "~0").replaceAll("/", "~1")));
-		const reference = `document#/${pointer.join("/")}`;
+		const reference = `document${this.#find(names).pointer}`;
 		const validate: ValidateFunction =
 			this.#validators.get(reference) ?? this.#ajv.compile({ $ref: reference });
 		this.#validators.set(reference, validate);
 		return validate(value) ? undefined : this.#ajv.errorsText(validate.errors);
+	}
+
+	/** The fields of `value` that the schema at a path of names does not describe, as paths such as `metadata.otaStatus`. */
+	undescribed(value: unknown, ...names: readonly string[]): readonly string[] {
+		if (Array.isArray(value)) return value.flatMap((item) => this.undescribed(item, ...names, "items"));
+		const { allOf, properties, additionalProperties } = this.at(...names);
+		const parts = Array.isArray(allOf)
+			? allOf.map((_, index) => [...names, "allOf", String(index)])
+			: [names];
+		if (!isRecord(value) || additionalProperties === true || !(allOf || properties)) return [];
+		return Object.entries(value).flatMap(([name, inner]) => {
+			const part = parts.find((one) => name in this.at(...one, "properties"));
+			if (!part) return [name];
+			return this.undescribed(inner, ...part, "properties", name).map((field) => `${name}.${field}`);
+		});
+	}
+
+	/** @returns the node, and where it is: its JSON pointer */
+	#find(names: readonly string[]): { readonly node: Node; readonly pointer: string } {
+		let node: unknown = this.content;
+		let pointer = "#";
+		for (const name of names) {
+			node = isRecord(node) || Array.isArray(node) ? Reflect.get(node, name) : undefined;
+			pointer += `/${encodeURIComponent(name.replaceAll("~", "~0").replaceAll("/", "~1"))}`;
+			if (isRecord(node) && typeof node.$ref === "string") {
+				pointer = node.$ref;
+				node = this.#find(pointer.slice(2).split("/")).node;
+			}
+		}
+		return { node: isRecord(node) ? node : {}, pointer };
 	}
 }
