@@ -13,6 +13,19 @@ import { readSettings, type Settings } from "./settings.js";
 import { refuseArguments, StartError } from "./start-error.js";
 import { createLog } from "./telemetry/log.js";
 
+const usage = `Usage: npm start
+
+Runs the gateway. Settings come from the environment, such as PORT=8090 npm start:
+
+  HOST, PORT                    where it listens; default: 127.0.0.1 and 8080
+  TLS_CERT, TLS_KEY             PEM files, for https and wss
+  DATA_DIR, RELEASES_DIR        folders; default: data and releases
+  DEVICE_TOKEN, MONITOR_TOKEN   default: those in the data folder, made at the first start
+  PUBLIC_URL, TRUST_PROXY       behind a proxy
+  MAX_UPLOAD, LOG_LEVEL, AUTH, IMAGE_CHECK
+
+The README describes each of them.`;
+
 /** npm passes a Ctrl-C on that the terminal sends as well: the same key press arrives twice. */
 const samePressMs = 500;
 
@@ -29,8 +42,10 @@ try {
 }
 
 async function start(): Promise<void> {
+	const words = process.argv.slice(2);
+	if (words.includes("--help") || words.includes("-h")) return console.log(usage);
 	takeObjectsForShortLived();
-	refuseArguments(process.argv.slice(2));
+	refuseArguments(words);
 	const settings = readSettings(process.env);
 	const registry = new Registry();
 	collectDefaultMetrics({ register: registry });

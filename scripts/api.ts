@@ -1,7 +1,21 @@
 /** `npm run api`: generates gateway/api/asyncapi.yaml. */
 
 import { writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { asyncApiDocument } from "./api/asyncapi.js";
+import { refuseWords, runCommand } from "./command-line/command.js";
 
-const { file, text } = asyncApiDocument();
-writeFileSync(file, text);
+const usage = `Usage: npm run api
+
+Generates gateway/api/asyncapi.yaml from device/protocol/ and scripts/api/. gateway/api/openapi.yaml is written by hand.`;
+
+await runCommand({
+	name: "api",
+	usage,
+	run: (words) => {
+		refuseWords(words);
+		const { file, text } = asyncApiDocument();
+		writeFileSync(file, text);
+		console.log(`${fileURLToPath(file)} is up to date.`);
+	},
+});

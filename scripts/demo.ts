@@ -1,59 +1,71 @@
-/** `npm run demo`: a gateway and two virtual devices, one of each model, in the time that it takes to compile XS once. */
+/** `npm run demo`: runs a gateway and two virtual devices, one of each model. */
 
-import { models } from "../device/protocol/schema.js";
+import { type Model, models } from "../device/protocol/schema.js";
 import { createGateway } from "../gateway/gateway.js";
 import { readSettings } from "../gateway/settings.js";
-import { refuseArguments, StartError } from "../gateway/start-error.js";
+import { refuseArguments } from "../gateway/start-error.js";
 import { claimIdentity } from "../hosts/virtual/node/identity.js";
 import { describeExit } from "../hosts/virtual/node/machine.js";
 import { VirtualDevice } from "../hosts/virtual/node/virtual-device.js";
+import { runCommand } from "./command-line/command.js";
 
-try {
-	await run();
-} catch (error) {
-	console.error(error instanceof StartError ? error.message : error);
-	process.exit(1);
-}
+const usage = `Usage: npm run demo
 
-async function run(): Promise<void> {
-	refuseArguments(process.argv.slice(2));
+Runs a gateway and a virtual device of each model. Settings come from the environment, as for npm start; see the README.`;
+
+await runCommand({ name: "demo", usage, run });
+
+async function run(words: readonly string[]): Promise<void> {
+	refuseArguments(words);
 	const settings = readSettings({ LOG_LEVEL: "warn", ...process.env });
 	const gateway = createGateway(settings);
 	const { url, port, loginUrl } = await gateway.listen();
 	const devices: VirtualDevice[] = [];
-	let isStopping = false;
-	const stop = async () => {
-		// npm passes a Ctrl-C on that the terminal sends as well.
-		if (isStopping) return;
-		isStopping = true;
+	const close = async () => {
 		await Promise.all(devices.map((device) => device.close()));
 		await gateway.close();
+	};
+	let isStopping = false;
+	const stop = async () => {
+		// After Ctrl-C the signal comes twice: from the terminal, and from npm.
+		if (isStopping) return;
+		isStopping = true;
+		await close();
 		process.exit(0);
 	};
 	process.on("SIGINT", stop);
 	process.on("SIGTERM", stop);
 
-	for (const model of models) {
-		const identity = claimIdentity(settings.dataDir, model, undefined);
-		const { deviceId, serial, flashFile, release } = identity;
-		process.on("exit", release);
-		devices.push(
-			await VirtualDevice.start({
-				model,
-				serial,
-				flashFile,
-				settings: {
-					gateway: `${settings.tls ? "wss" : "ws"}://127.0.0.1:${port}/device`,
-					token: gateway.tokens.device,
-				},
-				onBoot: ({ version, isPendingVerify }) => {
-					if (isPendingVerify) console.log(`${deviceId} starts ${version} for the first time`);
-				},
-				onExit: (exit) => console.error(`${deviceId} ended: ${describeExit(exit)}`),
-			}),
-		);
+	const gatewayUrl = `${settings.tls ? "wss" : "ws"}://127.0.0.1:${port}/device`;
+	try {
+		for (const model of models)
+			devices.push(
+				await startDevice(model, settings.dataDir, { gateway: gatewayUrl, token: gateway.tokens.device }),
+			);
+	} catch (error) {
+		await close();
+		throw error;
 	}
 	console.log(`Devices    ${devices.map((device) => device.deviceId).join(", ")}`);
 	console.log(`Dashboard  ${settings.auth ? loginUrl : url}`);
 	console.log("Ctrl-C ends all of it.");
+}
+
+function startDevice(
+	model: Model,
+	dataDir: string,
+	settings: { readonly gateway: string; readonly token: string },
+): Promise<VirtualDevice> {
+	const { deviceId, serial, flashFile, release } = claimIdentity(dataDir, model, undefined);
+	process.on("exit", release);
+	return VirtualDevice.start({
+		model,
+		serial,
+		flashFile,
+		settings,
+		onBoot: ({ version, isPendingVerify }) => {
+			if (isPendingVerify) console.log(`${deviceId} starts ${version} for the first time`);
+		},
+		onExit: (exit) => console.error(`${deviceId} ended: ${describeExit(exit)}`),
+	});
 }

@@ -1,35 +1,51 @@
 /**
- * `npm run device`: one virtual device as a process. It ends as its firmware ends, with the machine's exit status, the
- * reason and the line of TypeScript; a restart that the firmware wants is no end. Status 1 is for what a person did wrong,
- * 2 for what the computer lacks.
+ * `npm run device`: runs one virtual device. It ends when its firmware ends, with the XS machine's exit status; status 1 means
+ * a wrong command line, 2 that the device cannot start.
  */
 
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { parseGatewayUrl } from "../device/network/gateway-url.js";
-import { models } from "../device/protocol/schema.js";
-import { findDeviceToken } from "../hosts/virtual/node/device-token.js";
+import type { Model } from "../device/protocol/schema.js";
 import { claimIdentity } from "../hosts/virtual/node/identity.js";
 import { applyInput, inputExamples } from "../hosts/virtual/node/input.js";
 import { describeExit } from "../hosts/virtual/node/machine.js";
 import { VirtualDevice } from "../hosts/virtual/node/virtual-device.js";
+import { messageOf, runCommand, UsageError } from "./command-line/command.js";
+import { findModel, findToken, modelNames } from "./command-line/device-settings.js";
 
-const usage = `npm run device -- --model dev-1|proto-1 [--gateway ws://127.0.0.1:8080/device] [--serial a1b2c3]
-The token comes from DEVICE_TOKEN, else from the data folder (DATA_DIR, or data) of the gateway on this computer.`;
+const usage = `Usage: npm run device -- --model dev-1|proto-1 [--gateway ws://127.0.0.1:8080/device] [--serial a1b2c3]
 
-const { model, gateway, serial } = readArguments();
-const dataDir = process.env.DATA_DIR || "data";
+Runs a virtual device, which reads JSON lines such as ${inputExamples}
+The device token is DEVICE_TOKEN, or that in the data folder (DATA_DIR, or data) of the gateway on this computer.`;
 
-try {
-	await run();
-} catch (error) {
-	console.error(error instanceof Error ? error.message : error);
-	process.exitCode = 2;
+const options = {
+	model: { type: "string" },
+	gateway: { type: "string", default: "ws://127.0.0.1:8080/device" },
+	serial: { type: "string" },
+} as const;
+
+await runCommand({ name: "device", usage, options: Object.keys(options), run });
+
+async function run(words: readonly string[]): Promise<void> {
+	const given = readArguments(words);
+	try {
+		await start(given);
+	} catch (error) {
+		console.error(messageOf(error));
+		process.exitCode = 2;
+	}
 }
 
-async function run(): Promise<void> {
-	const token = findDeviceToken(dataDir);
-	const identity = claimIdentity(dataDir, model, serial);
+interface DeviceArguments {
+	readonly model: Model;
+	readonly gateway: string;
+	readonly serial: string | undefined;
+}
+
+async function start({ model, gateway, serial }: DeviceArguments): Promise<void> {
+	const token = findToken();
+	const identity = claimIdentity(process.env.DATA_DIR || "data", model, serial);
 	process.on("exit", () => identity.release());
 	const device = await VirtualDevice.start({
 		model,
@@ -45,13 +61,13 @@ async function run(): Promise<void> {
 			process.exit(exit.status || 1);
 		},
 	});
-	console.log(`${device.deviceId} runs; work it with JSON lines: ${inputExamples}`);
+	console.log(`${device.deviceId} runs; control it with JSON lines: ${inputExamples}`);
 	createInterface({ input: process.stdin }).on("line", (line) => {
 		if (line.trim() === "") return;
 		try {
 			applyInput(device.board, line);
 		} catch (error) {
-			console.error(error instanceof Error ? error.message : error);
+			console.error(messageOf(error));
 		}
 	});
 	const stop = () => device.close().then(() => process.exit(0));
@@ -59,23 +75,18 @@ async function run(): Promise<void> {
 	process.on("SIGTERM", stop);
 }
 
-function readArguments() {
+/** @throws UsageError */
+function readArguments(words: readonly string[]): DeviceArguments {
+	const { values } = parseArgs({ args: [...words], options });
+	const { gateway, serial } = values;
+	const model = findModel(values.model);
+	if (!model) throw new UsageError(`--model must be ${modelNames.join(" or ")}`);
+	if (serial !== undefined && !/^[0-9a-f]{6}$/i.test(serial))
+		throw new UsageError("--serial must be six hex digits");
 	try {
-		const { values } = parseArgs({
-			options: {
-				model: { type: "string" },
-				gateway: { type: "string", default: "ws://127.0.0.1:8080/device" },
-				serial: { type: "string" },
-			},
-		});
-		const model = models.find((name) => name === values.model?.toUpperCase());
-		if (!model) throw new Error("--model must be dev-1 or proto-1");
-		if (values.serial !== undefined && !/^[0-9a-f]{6}$/i.test(values.serial))
-			throw new Error("--serial must be six hex digits");
-		parseGatewayUrl(values.gateway);
-		return { model, gateway: values.gateway, serial: values.serial };
+		parseGatewayUrl(gateway);
 	} catch (error) {
-		console.error(`${error instanceof Error ? error.message : error}\n\n${usage}`);
-		process.exit(1);
+		throw new UsageError(messageOf(error));
 	}
+	return { model, gateway, serial };
 }

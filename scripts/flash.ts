@@ -1,17 +1,16 @@
-/**
- * `npm run flash`: builds the firmware for a board and writes it by USB, with the settings of this one board. First it says
- * everything that is missing, since a build that fails for that takes minutes and says it in other words.
- */
+/** `npm run flash`: builds the firmware for a board and writes it by USB, with the settings of this board. */
 
 import { join } from "node:path";
-import { type FlashArguments, readArguments, usage } from "./boards/flash-arguments.js";
+import { type FlashArguments, options, portIn, readArguments, usage } from "./boards/flash-arguments.js";
 import { flashBoard } from "./boards/flash-board.js";
 import { choosePort, findPorts, missingIdf } from "./boards/tools.js";
-import { findToken, Problems, runCommand } from "./command-line/problems.js";
+import { runCommand } from "./command-line/command.js";
+import { findToken } from "./command-line/device-settings.js";
+import { Problems } from "./command-line/problems.js";
 import { packageVersion, projectFolder } from "./command-line/project.js";
 import { findModdableSdk, type ModdableSdk } from "./moddable/sdk.js";
 
-await runCommand(run);
+await runCommand({ name: "flash", usage, options, run });
 
 async function run(words: readonly string[]): Promise<void> {
 	const { given, sdk, port } = prepare(words);
@@ -29,7 +28,9 @@ async function run(words: readonly string[]): Promise<void> {
 		onBuilt: () =>
 			console.log(`Writing it to the board at ${port}, ${settings ? "with" : "without"} settings.`),
 	});
-	console.log(`${model} ${version} is on the board. It starts by itself, or at its reset button.`);
+	console.log(
+		`${model} ${version} is on the board. It starts by itself, or when its reset button is pressed.`,
+	);
 }
 
 interface Prepared {
@@ -38,15 +39,14 @@ interface Prepared {
 	readonly port: string;
 }
 
-/** @throws Error that says everything that is missing */
+/** @throws Error that names everything that is missing */
 function prepare(words: readonly string[]): Prepared {
 	const problems = new Problems();
 	const given = problems.attempt(() => readArguments({ words, findToken }));
 	const sdk = problems.attempt(() => findModdableSdk());
 	problems.add(missingIdf(process.env));
-	const named = words.find((word) => word.startsWith("port="))?.slice("port=".length);
-	const chosen = choosePort(named || process.env.UPLOAD_PORT, findPorts());
+	const chosen = choosePort(portIn(words) ?? process.env.UPLOAD_PORT, findPorts());
 	if ("problem" in chosen) problems.add(chosen.problem);
-	if (problems.sentences.length > 0 || !given || !sdk || "problem" in chosen) throw problems.asError(usage);
+	if (problems.areFound || !given || !sdk || "problem" in chosen) throw problems.asError();
 	return { given, sdk, port: chosen.port };
 }

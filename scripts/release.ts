@@ -1,7 +1,4 @@
-/**
- * `npm run release -- 1.4.0`: builds the images of a version, the boards' and QEMU's where the Moddable SDK and ESP-IDF are
- * found and the virtual devices' always, and adds them to the folder of releases. A gateway that runs offers them at once.
- */
+/** `npm run release`: builds the images of a version and adds them to the folder of releases, which a running gateway serves at once. */
 
 import { execFileSync } from "node:child_process";
 import { join, resolve } from "node:path";
@@ -10,25 +7,32 @@ import { models } from "../device/protocol/schema.js";
 import { makeVirtualImage } from "../hosts/virtual/node/boot/cable.js";
 import { buildFirmware } from "../hosts/virtual/node/firmware.js";
 import { missingIdf } from "./boards/tools.js";
+import { runCommand, UsageError } from "./command-line/command.js";
 import { projectFolder } from "./command-line/project.js";
 import { findModdableSdk, MissingTool, type ModdableSdk } from "./moddable/sdk.js";
 import { addRelease, ReleaseRefused, readCatalog, requireNewVersion } from "./release/folder.js";
 import { buildReleaseImages } from "./release/images.js";
 
-const usage = `npm run release -- <version> [--notes "what is new"] [--allow-dirty]
-The version is a semantic one, such as 1.4.0 or 1.5.0-rc.1. Releases go to RELEASES_DIR, or releases.
---allow-dirty: although there are changes that are not committed.`;
+const usage = `Usage: npm run release -- <version> [--notes "what is new"] [--allow-dirty]
 
-try {
-	await run();
-} catch (error) {
-	const isExpected = error instanceof ReleaseRefused || error instanceof MissingTool;
-	console.error(isExpected ? error.message : error);
-	process.exitCode = 1;
-}
+Builds the images of a version, such as 1.4.0 or 1.5.0-rc.1, and adds them to RELEASES_DIR, or releases. Images for virtual
+devices are always built, those for boards and QEMU where the Moddable SDK and ESP-IDF are found.
 
-async function run(): Promise<void> {
-	const { version, notes, allowDirty } = readArguments();
+  --notes         shown with the release
+  --allow-dirty   releases although there are changes that are not committed`;
+
+const options = {
+	notes: { type: "string", default: "" },
+	"allow-dirty": { type: "boolean", default: false },
+} as const;
+
+await runCommand({ name: "release", usage, options: Object.keys(options), run });
+
+async function run(words: readonly string[]): Promise<void> {
+	const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
+	const [version] = positionals;
+	if (version === undefined || positionals.length > 1) throw new UsageError("One version is needed.");
+	const { notes, "allow-dirty": allowDirty } = values;
 	const releasesDir = resolve(process.env.RELEASES_DIR || "releases");
 	requireNewVersion(await readCatalog(releasesDir), version);
 	if (!allowDirty) requireCleanTree();
@@ -53,7 +57,7 @@ async function run(): Promise<void> {
 	console.log(`Release ${version} is in ${releasesDir}; the latest is ${catalog.latest ?? "none"}.`);
 }
 
-/** @returns the SDK, or why there is none to build for boards with */
+/** @returns the SDK; a sentence where something is missing */
 function findBoardTools(): ModdableSdk | string {
 	try {
 		const sdk = findModdableSdk();
@@ -64,7 +68,7 @@ function findBoardTools(): ModdableSdk | string {
 	}
 }
 
-/** What is released must be found again by its commit. */
+/** So that a release can be found by its commit. @throws ReleaseRefused */
 function requireCleanTree(): void {
 	let changes: string;
 	try {
@@ -75,28 +79,11 @@ function requireCleanTree(): void {
 		});
 	} catch {
 		throw new ReleaseRefused(
-			"this is no git checkout, so nobody could find again what was released; --allow-dirty",
+			"this is not a git checkout, so the release could not be found by its commit; use --allow-dirty to release anyway",
 		);
 	}
 	if (changes !== "")
 		throw new ReleaseRefused(
-			`there are changes that are not committed; commit them, or --allow-dirty:\n${changes}`,
+			`there are changes that are not committed; commit them, or use --allow-dirty:\n${changes}`,
 		);
-}
-
-function readArguments() {
-	try {
-		const { values, positionals } = parseArgs({
-			allowPositionals: true,
-			options: {
-				notes: { type: "string", default: "" },
-				"allow-dirty": { type: "boolean", default: false },
-			},
-		});
-		const [version, ...others] = positionals;
-		if (version === undefined || others.length > 0) throw new Error("one version is needed");
-		return { version, notes: values.notes, allowDirty: values["allow-dirty"] };
-	} catch (error) {
-		throw new ReleaseRefused(`${error instanceof Error ? error.message : error}\n\n${usage}`);
-	}
 }

@@ -1,19 +1,17 @@
-/**
- * `npm run screenshots`: takes the README's screenshots of the real page at a real gateway, whose devices are scripted so
- * that every run shows the same.
- */
+/** `npm run screenshots`: takes the README's screenshots of the dashboard, with scripted devices so that each run looks the same. */
 
 import { on, once } from "node:events";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { BrowserContextOptions, Page } from "playwright-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { WebSocket } from "ws";
 import type { Model } from "../device/protocol/schema.js";
 import { createGateway } from "../gateway/gateway.js";
 import { createLog } from "../gateway/telemetry/log.js";
 import { encodeImage } from "../hosts/virtual/node/boot/encode-image.js";
+import { refuseWords, runCommand } from "./command-line/command.js";
 import { launchChromium, logIn } from "./fixtures/chromium.js";
 import { bearer, deviceToken, monitorToken } from "./fixtures/gateway.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "./fixtures/scripted-device.js";
@@ -90,37 +88,51 @@ const releases: readonly (readonly [version: string, date: string, ...models: Mo
 	["1.4.0", "2026-01-02", "DEV-1", "PROTO-1"],
 ];
 
-/** As large as a board's. */
+/** About as large as a board's. */
 const program = Buffer.alloc(1_300_000);
 
-const dataDir = await mkdtemp(join(tmpdir(), "gateway-screenshots-"));
-const releasesDir = join(dataDir, "releases");
-const log = createLog("silent");
-const gateway = createGateway({ port: 0, dataDir, releasesDir, deviceToken, monitorToken, log });
-const { url } = await gateway.listen();
-const browser = await launchChromium();
-try {
-	await mkdir(folder, { recursive: true });
+const usage = `Usage: npm run screenshots
+
+Takes the README's screenshots of the dashboard, into gateway/dashboard/screenshots/. Needs Chromium, or CHROMIUM as its path.`;
+
+await runCommand({ name: "screenshots", usage, run });
+
+async function run(words: readonly string[]): Promise<void> {
+	refuseWords(words);
+	const browser = await launchChromium();
+	const dataDir = await mkdtemp(join(tmpdir(), "gateway-screenshots-"));
+	const releasesDir = join(dataDir, "releases");
+	const log = createLog("silent");
+	const gateway = createGateway({ port: 0, dataDir, releasesDir, deviceToken, monitorToken, log });
+	try {
+		const { url } = await gateway.listen();
+		await addReleases(releasesDir);
+		const fleet = await Promise.all(
+			devices.map((device) => new ScriptedDevice({ url, ...device }).connect()),
+		);
+		await updateSome(url, fleet);
+		await shootAll(
+			{ browser, url },
+			fleet.find(({ deviceId }) => deviceId === seen),
+		);
+		for (const device of fleet) device.close();
+	} finally {
+		await browser.close();
+		await gateway.close();
+		await rm(dataDir, { recursive: true });
+	}
+}
+
+async function addReleases(releasesDir: string): Promise<void> {
 	for (const [version, date, ...ofModels] of releases) {
 		const board = { chip: "esp32s3", project: "device", idfVersion: "v6.0", segments: [program] } as const;
 		const images = ofModels.map((model) => encodeImage({ ...board, model, version }));
 		await addRelease(releasesDir, { version, date, notes: "", images });
 	}
-	const fleet = await Promise.all(devices.map((device) => new ScriptedDevice({ url, ...device }).connect()));
-	await updateSome(fleet);
-	await shootAll(
-		views,
-		fleet.find(({ deviceId }) => deviceId === seen),
-	);
-	for (const device of fleet) device.close();
-} finally {
-	await browser.close();
-	await gateway.close();
-	await rm(dataDir, { recursive: true });
 }
 
-/** One update that goes on, one that was rolled back; and one device that has gone. */
-async function updateSome(fleet: readonly ScriptedDevice[]): Promise<void> {
+/** Leaves one update running, one rolled back, and one device disconnected. */
+async function updateSome(url: string, fleet: readonly ScriptedDevice[]): Promise<void> {
 	const monitor = new WebSocket(`${url.replace("http", "ws")}/monitor`, { headers: bearer(monitorToken) });
 	await once(monitor, "open");
 	for (const { deviceId } of fleet.filter(({ ending }) => ending))
@@ -132,17 +144,23 @@ async function updateSome(fleet: readonly ScriptedDevice[]): Promise<void> {
 	monitor.close();
 }
 
-type View = { readonly name: string; readonly view: string; readonly ready: string };
+interface Dashboard {
+	readonly browser: Browser;
+	readonly url: string;
+}
+type View = (typeof views)[number];
 
-async function shootAll(list: readonly View[], device?: ScriptedDevice): Promise<void> {
-	for (const view of list) {
-		await shoot(view, { colorScheme: "light", viewport: desktop }, device);
-		await shoot(view, { colorScheme: "dark", viewport: desktop }, device);
-		await shoot(view, { colorScheme: "light", viewport: phone, deviceScaleFactor: 2 }, device);
+async function shootAll(dashboard: Dashboard, device?: ScriptedDevice): Promise<void> {
+	await mkdir(folder, { recursive: true });
+	for (const view of views) {
+		await shoot(dashboard, view, { colorScheme: "light", viewport: desktop }, device);
+		await shoot(dashboard, view, { colorScheme: "dark", viewport: desktop }, device);
+		await shoot(dashboard, view, { colorScheme: "light", viewport: phone, deviceScaleFactor: 2 }, device);
 	}
 }
 
 async function shoot(
+	{ browser, url }: Dashboard,
 	{ name, view, ready }: View,
 	options: BrowserContextOptions,
 	device?: ScriptedDevice,
@@ -152,15 +170,15 @@ async function shoot(
 	const page = await context.newPage();
 	await page.goto(`${url}/${view}`);
 	await page.locator(ready).first().waitFor();
-	if (device && view.includes(device.deviceId)) await liveAnHour(page, device);
+	if (device && view.includes(device.deviceId)) await reportForAnHour(page, device);
 	await page.waitForTimeout(700);
 	const kind = options.viewport === phone ? "phone" : options.colorScheme;
 	await page.screenshot({ path: join(folder, `${name}-${kind}.png`) });
 	await context.close();
 }
 
-/** Lets the device report through an hour that passes on the page's clock alone. */
-async function liveAnHour(page: Page, device: ScriptedDevice): Promise<void> {
+/** Reports of one hour, which passes only on the page's clock. */
+async function reportForAnHour(page: Page, device: ScriptedDevice): Promise<void> {
 	const end = Date.now();
 	for (let step = 0; step <= 200; step++) {
 		await page.clock.setFixedTime(end - (200 - step) * 18_000);

@@ -1,7 +1,4 @@
-/**
- * `npm run token`: prints the token of a single device, or replaces a token without a moment in which none works.
- * A gateway that runs takes the change in by itself.
- */
+/** `npm run token`: prints the token of a single device, or replaces a token. A running gateway notices the change by itself. */
 
 import disk from "node:fs/promises";
 import { parseArgs } from "node:util";
@@ -11,57 +8,49 @@ import { deviceTokenOf } from "../gateway/access/secrets.js";
 import { type Role, readTokenFile, roles, tokenPath, writeTokenFile } from "../gateway/access/token-file.js";
 import { Tokens } from "../gateway/access/tokens.js";
 import { readSettings } from "../gateway/settings.js";
-import { StartError } from "../gateway/start-error.js";
+import { runCommand, UsageError } from "./command-line/command.js";
 import { retire, rotate } from "./token/rotation.js";
 
-const usage = `npm run token -- dev-1-a1b2c3             prints a token that only this device can use
-npm run token -- --rotate [device|monitor]  makes a new token; the former one stays valid
-npm run token -- --retire [device|monitor]  ends the former one
-The tokens are those in DATA_DIR (data), or DEVICE_TOKEN and MONITOR_TOKEN.`;
+const usage = `Usage: npm run token -- dev-1-a1b2c3              prints a token that only this device can use
+       npm run token -- --rotate [device|monitor]   makes a new token; the previous one stays valid
+       npm run token -- --retire [device|monitor]   ends the previous token
 
-try {
-	await run(process.argv.slice(2));
-} catch (error) {
-	if (!(error instanceof StartError)) throw error;
-	console.error(error.message);
-	process.exitCode = 1;
-}
+Without device or monitor, both tokens are replaced. They are those in the data folder (DATA_DIR, or data), or DEVICE_TOKEN
+and MONITOR_TOKEN.`;
+
+const options = { rotate: { type: "boolean" }, retire: { type: "boolean" } } as const;
+
+await runCommand({ name: "token", usage, options: Object.keys(options), run });
 
 async function run(words: readonly string[]): Promise<void> {
-	const { values, positionals } = parse(words);
+	const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
 	const [name] = positionals;
-	if (positionals.length > 1 || (values.rotate && values.retire)) throw new StartError(usage);
+	if (positionals.length > 1) throw new UsageError("One device, or one of the two tokens, at a time.");
+	if (values.rotate && values.retire) throw new UsageError("--rotate and --retire exclude each other.");
 	if (values.rotate || values.retire) return change(values.rotate ? rotate : retire, name);
-	if (!matches(deviceId, name)) throw new StartError(usage);
+	if (!matches(deviceId, name))
+		throw new UsageError(name ? `"${name}" is not a device id.` : "The device id is missing.");
 	const tokens = await openTokens();
 	console.log(deviceTokenOf(tokens.current("device"), name));
 }
 
-function parse(words: readonly string[]) {
-	try {
-		const options = { rotate: { type: "boolean" }, retire: { type: "boolean" } } as const;
-		return parseArgs({ args: [...words], options, allowPositionals: true });
-	} catch {
-		throw new StartError(usage);
-	}
-}
-
 async function change(by: typeof rotate, name: string | undefined): Promise<void> {
 	const which = roles.filter((role) => name === undefined || role === name);
-	if (which.length === 0) throw new StartError(usage);
+	if (which.length === 0) throw new UsageError(`There is no "${name}" token: it is device or monitor.`);
 	for (const role of which) refuseGiven(role);
 	await openTokens();
 	const path = tokenPath(readSettings(process.env).dataDir);
 	const file = await readTokenFile(disk, path);
-	if (!file) throw new StartError(`${path} is not there.`);
+	if (!file) throw new Error(`${path} is missing.`);
 	await writeTokenFile(disk, path, by(file, which));
 	console.log(`${path} holds the ${which.join(" and the ")} token in use.`);
 }
 
+/** @throws Error where an environment variable sets the token */
 function refuseGiven(role: Role): void {
 	const variable = `${role.toUpperCase()}_TOKEN`;
 	if (process.env[variable])
-		throw new StartError(
+		throw new Error(
 			`${variable} is set: put a new token before the old one there, with a comma between, and restart the gateway.`,
 		);
 }

@@ -1,6 +1,7 @@
 /** Writes files to a board's flash with Espressif's esptool, which ESP-IDF v6.0 brings as a module of its Python. */
 
 import { spawn } from "node:child_process";
+import { exitCodeOf } from "../command-line/child.js";
 import type { BoardChip, FlashFile } from "./flash-image.js";
 
 export interface WriteOptions {
@@ -28,10 +29,7 @@ export async function writeToBoard(options: WriteOptions): Promise<void> {
 		env: options.environment,
 		stdio: ["ignore", "inherit", "inherit"],
 	});
-	const code = await new Promise<number | null>((resolve, reject) => {
-		child.on("error", reject);
-		child.on("close", resolve);
-	});
+	const code = await exitCodeOf(child);
 	if (code !== 0)
 		throw new Error(`esptool ended with ${code}: the board was not written whole; flash it again`);
 }

@@ -1,3 +1,4 @@
+import type { DeviceSettings } from "../command-line/device-settings.js";
 /**
  * Builds the firmware for a board, the same image as a release, and writes it by USB together with the settings of this one
  * board. The settings go into a partition of their own: the build never hears of them, nor does esptool's command line.
@@ -10,7 +11,7 @@ import { projectFolder } from "../command-line/project.js";
 import type { ModdableSdk } from "../moddable/sdk.js";
 import { binFolder, boardOf, buildBoard } from "./build.js";
 import { writeToBoard } from "./esptool.js";
-import { type BoardSettings, type FlashFile, firmwareFiles, settingsPartition } from "./flash-image.js";
+import { type FlashFile, firmwareFiles, settingsPartition } from "./flash-image.js";
 
 const chip = "esp32s3";
 const partitionsFile = join(projectFolder, "hosts", "esp32", "sdkconfig", "partitions.csv");
@@ -20,7 +21,7 @@ export interface BoardFlashOptions {
 	readonly model: Model;
 	readonly version: string;
 	/** Undefined: the board keeps those that it has. */
-	readonly settings: BoardSettings | undefined;
+	readonly settings: DeviceSettings | undefined;
 	/** Serial port. */
 	readonly port: string;
 	/** Where all output of the build goes; made if missing. */

@@ -7,6 +7,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Chip } from "../../device/protocol/messages.js";
 import { makeNvsImage, settingsNamespace } from "../../hosts/esp32/nvs-image.js";
+import type { DeviceSettings } from "../command-line/device-settings.js";
 
 /** The chip's ROM looks for the boot loader here. */
 const bootLoaderOffsets = Object.freeze({ esp32: 0x1000, esp32s3: 0 });
@@ -15,9 +16,6 @@ export type BoardChip = keyof typeof bootLoaderOffsets & Chip;
 /** ESP-IDF's default, which the SDK keeps. */
 const partitionTableOffset = 0x8000;
 const partitionTableBytes = 0x1000;
-
-/** Names and values as device/settings.ts reads them. */
-export type BoardSettings = Readonly<Record<string, string>>;
 
 export interface Partition {
 	readonly name: string;
@@ -85,7 +83,7 @@ export interface SettingsPartition {
 }
 
 /** @throws Error that says which setting is too long */
-export function settingsPartition(partitionsFile: string, settings: BoardSettings): SettingsPartition {
+export function settingsPartition(partitionsFile: string, settings: DeviceSettings): SettingsPartition {
 	const { offset, size } = partitionNamed(partitionsFile, "nvs");
 	const bytes = makeNvsImage({ byteLength: size, namespace: settingsNamespace, values: settings });
 	return { offset, bytes };

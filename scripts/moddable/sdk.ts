@@ -7,6 +7,7 @@ import { spawn } from "node:child_process";
 import { accessSync, constants, existsSync, mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
+import { exitCodeOf } from "../command-line/child.js";
 import { projectFolder } from "../command-line/project.js";
 
 /** What mcconfig calls the desktop that this runs on. */
@@ -105,10 +106,7 @@ export async function build(options: BuildOptions): Promise<void> {
 	});
 	for (const stream of [child.stdout, child.stderr])
 		stream.setEncoding("utf8").on("data", (text: string) => onOutput(text));
-	const code = await new Promise<number | null>((resolve, reject) => {
-		child.on("error", reject);
-		child.on("close", resolve);
-	});
+	const code = await exitCodeOf(child);
 	if (code !== 0) throw new Error(`mcconfig ended with ${code}`);
 }
 

@@ -1,41 +1,43 @@
-/**
- * What `npm run qemu` was told. The virtual network inside QEMU has this computer at 10.0.2.2: an address that means this
- * computer outside would mean the device itself in there, so it is rewritten, and that is said.
- */
+/** Parses and checks the command line of `npm run qemu`. */
 
+import { UsageError } from "../command-line/command.js";
 import {
 	type ArgumentsOptions,
 	authorityMissing,
+	type DeviceSettings,
 	isThisComputer,
 	parseGateway,
 	readAuthority,
 	settingsOf,
 	tokenFrom,
-} from "../boards/flash-arguments.js";
-import type { BoardSettings } from "../boards/flash-image.js";
-import { ArgumentProblems, Problems } from "../command-line/problems.js";
+} from "../command-line/device-settings.js";
+import { Problems } from "../command-line/problems.js";
+import { parseSettingWords, type SettingWords } from "../command-line/setting-words.js";
 
-/** QEMU's user network: the computer that it runs on. */
+/** The address of this computer in QEMU's user network, where 127.0.0.1 is the device itself. */
 export const hostAddress = "10.0.2.2";
 
-export const usage = `npm run qemu -- --gateway ws://127.0.0.1:8080/device [token=…]
-  token=              the gateway's device token; else DEVICE_TOKEN, else that of the gateway on this computer
-  ca=ca.pem           for wss, and for updates over https: the certificate authority of the server's certificate
+export const usage = `Usage: npm run qemu -- --gateway ws://127.0.0.1:8080/device [token=…]
+       npm run qemu -- keep [--gateway …]      does not build: starts the flash that the last run left
+       npm run qemu -- build [version=1.1.0]   only builds an image, to upload to the gateway as an update
+
+Builds a DEV-1 for an ESP32 and runs it in Espressif's QEMU. Without token=, the device token is DEVICE_TOKEN, or that in the
+data folder (DATA_DIR, or data) of the gateway on this computer.
+
+  ca=ca.pem           for wss, and for updates by https: the authority that signed the server's certificate
   sntp=pool.ntp.org   the time server
-  version=1.1.0       in the image; default: package.json's
-npm run qemu -- keep                  builds nothing: the device goes on with the flash that the last run left
-npm run qemu -- keep --gateway …      the same with other settings
-npm run qemu -- build version=1.1.0   builds an image alone, to upload to the gateway as an update`;
+  version=1.1.0       of the image; default: package.json's`;
 
 const names = ["gateway", "token", "ca", "sntp", "version"] as const;
 const modes = ["build", "keep"] as const;
-type Name = (typeof names)[number];
-type Given = Partial<Record<Name, string>>;
+type Values = SettingWords<(typeof names)[number], (typeof modes)[number]>["values"];
+
+export const options: readonly string[] = [...names, ...modes];
 
 export interface QemuArguments {
-	/** Undefined: the device keeps those that it has. */
-	readonly settings: BoardSettings | undefined;
-	/** What a person should know of what was made of the words: sentences. */
+	/** Undefined: the device keeps its own. */
+	readonly settings: DeviceSettings | undefined;
+	/** Sentences to print: how settings were changed. */
 	readonly remarks: readonly string[];
 	/** `run` builds and starts, `keep` starts, `build` builds. */
 	readonly mode: "run" | (typeof modes)[number];
@@ -43,25 +45,24 @@ export interface QemuArguments {
 	readonly version: string | undefined;
 }
 
-/**
- * @param options with words as `--name value`, `--name=value` or `name=value`
- * @throws ArgumentProblems
- */
+/** @throws UsageError with everything that is wrong */
 export function readArguments({ words, findToken }: ArgumentsOptions): QemuArguments {
 	const problems = new Problems();
-	const { given, mode } = readWords(words, problems);
-	const { version, ...others } = given;
-	const hasSettings = Object.keys(others).length > 0;
+	const { values, flags } = parseSettingWords({ words, names, flags: modes }, problems);
+	for (const name of names) if (values[name] === "") problems.add(`${name}= has no value.`);
+	const mode = flags.at(-1) ?? "run";
+	const { version, ...settingValues } = values;
+	const hasSettings = Object.keys(settingValues).length > 0;
 	if (mode === "keep" && version !== undefined)
-		problems.add("keep builds nothing, so that version= says nothing: leave one of the two out.");
+		problems.add("keep does not build, so version= has no effect: leave one of the two out.");
 	if (mode === "build" && hasSettings)
-		problems.add("An image holds no settings: build takes version= only; the device keeps its settings.");
+		problems.add("An image has no settings: build takes version= only; the device keeps its settings.");
 	const remarks: string[] = [];
 	const settings =
 		mode === "run" || (mode === "keep" && hasSettings)
-			? readSettings(others, { remarks, problems, findToken })
+			? readSettings(settingValues, { remarks, problems, findToken })
 			: undefined;
-	if (problems.sentences.length > 0) throw new ArgumentProblems(problems.sentences);
+	if (problems.areFound) throw new UsageError(problems.asError().message);
 	return { settings, remarks, mode, version };
 }
 
@@ -70,61 +71,29 @@ interface SettingsOptions extends Pick<ArgumentsOptions, "findToken"> {
 	readonly problems: Problems;
 }
 
-function readSettings(given: Given, { remarks, problems, findToken }: SettingsOptions): BoardSettings {
-	const gateway = problems.attempt(() => gatewayFor(given, remarks));
-	const ca = given.ca ? problems.attempt(() => readAuthority(given.ca)) : undefined;
-	const token = given.token || problems.attempt(() => tokenFrom(findToken));
-	const sntp = given.sntp && inside(given.sntp);
+function readSettings(values: Values, { remarks, problems, findToken }: SettingsOptions): DeviceSettings {
+	const gateway = problems.attempt(() => gatewayFor(values, remarks));
+	const ca = values.ca ? problems.attempt(() => readAuthority(values.ca)) : undefined;
+	const token = values.token || problems.attempt(() => tokenFrom(findToken));
+	const sntp = values.sntp && hostInQemu(values.sntp);
 	return settingsOf({ ssid: "qemu", gateway, token, ca, sntp });
 }
 
-function readWords(
-	words: readonly string[],
-	problems: Problems,
-): { given: Given; mode: QemuArguments["mode"] } {
-	const given: Given = {};
-	let mode: QemuArguments["mode"] = "run";
-	for (let index = 0; index < words.length; index += 1) {
-		const position = index + 1;
-		const word = words[index] ?? "";
-		const text = word.replace(/^--/, "");
-		const named = modes.find((one) => one === text);
-		if (named) {
-			mode = named;
-			continue;
-		}
-		const equals = text.indexOf("=");
-		const key = equals < 0 ? text : text.slice(0, equals);
-		const name = names.find((one) => one === key);
-		if (name === undefined || (equals < 0 && !word.startsWith("--"))) {
-			// The word itself is not shown: it may be half of a token.
-			const list = names.map((one) => `${one}=`).join(" ");
-			problems.add(`Word ${position} is no setting. There are ${list}, and ${modes.join(" and ")}.`);
-			continue;
-		}
-		if (equals < 0) index += 1;
-		const value = equals < 0 ? words[index] : text.slice(equals + 1);
-		if (value) given[name] = value;
-		else problems.add(`${name}= has no value.`);
-	}
-	return { given, mode };
-}
-
-function gatewayFor({ gateway, ca }: Given, remarks: string[]): string {
+function gatewayFor({ gateway, ca }: Values, remarks: string[]): string {
 	if (!gateway)
 		throw new Error(
 			"The gateway is missing: --gateway and the address that npm start prints, e.g. ws://127.0.0.1:8080/device.",
 		);
 	const { isSecure, host } = parseGateway(gateway);
 	if (isSecure && !ca) throw new Error(authorityMissing);
-	const insideHost = inside(host);
-	if (insideHost === host) return gateway;
-	const url = gateway.replace(/^(wss?:\/\/)[^/:]+/i, `$1${insideHost}`);
-	remarks.push(`Inside QEMU, ${insideHost} is this computer: the device connects to ${url}.`);
-	if (isSecure) remarks.push(`The gateway's certificate must be for ${insideHost}, too.`);
+	const qemuHost = hostInQemu(host);
+	if (qemuHost === host) return gateway;
+	const url = gateway.replace(/^(wss?:\/\/)[^/:]+/i, `$1${qemuHost}`);
+	remarks.push(`In QEMU, ${qemuHost} is this computer: the device connects to ${url}.`);
+	if (isSecure) remarks.push(`The gateway's certificate must be for ${qemuHost}, too.`);
 	return url;
 }
 
-function inside(host: string): string {
+function hostInQemu(host: string): string {
 	return isThisComputer(host) ? hostAddress : host;
 }

@@ -8,15 +8,13 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { isRecord, type Model } from "../../device/protocol/schema.js";
+import type { DeviceSettings } from "../command-line/device-settings.js";
 import { packageVersion, projectFolder } from "../command-line/project.js";
 import { build, type Desktop, type ModdableSdk } from "../moddable/sdk.js";
 
 /** mcsim's name in a person's configuration folder. */
 const signature = "tech.moddable.mcsim";
 const panels = join(projectFolder, "hosts", "simulator", "panels");
-
-/** What the device keeps: `gateway`, `token`, `ssid`, … (device/settings.ts). */
-export type DeviceSettings = Readonly<Record<string, string>>;
 
 export interface SimulatorBuildOptions {
 	readonly sdk: ModdableSdk;

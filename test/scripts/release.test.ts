@@ -207,8 +207,8 @@ describe("npm run release", () => {
 		const git = join(folder, "git");
 		execFileSync("git", ["init", "--quiet", "--bare", git]);
 		for (const [GIT_DIR, reason] of [
-			[git, /^there are changes that are not committed; commit them, or --allow-dirty:/],
-			[join(folder, "nothing"), /^this is no git checkout/],
+			[git, /^there are changes that are not committed; commit them, or use --allow-dirty:/],
+			[join(folder, "nothing"), /^this is not a git checkout/],
 		] as const) {
 			const env = { ...withoutSdk, RELEASES_DIR: join(folder, "releases"), GIT_DIR, GIT_WORK_TREE: "." };
 			const command = runCommand(t, "scripts/release.ts", ["1.0.0"], env);

@@ -7,8 +7,9 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import type { Model } from "../../device/protocol/schema.js";
+import type { DeviceSettings } from "../../scripts/command-line/device-settings.js";
 import { findModdableSdk, type ModdableSdk } from "../../scripts/moddable/sdk.js";
-import { type DeviceSettings, startSimulator } from "../../scripts/simulator/app.js";
+import { startSimulator } from "../../scripts/simulator/app.js";
 import { end, Screen } from "./screen.js";
 
 export const testToken = "device-token-of-the-tests";

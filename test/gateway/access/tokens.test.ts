@@ -185,7 +185,7 @@ describe("a token is replaced", () => {
 		const before = await kept(dataDir);
 		const { code, error } = await token({ DATA_DIR: dataDir }, "--rotate");
 		assert.equal(code, 1);
-		assert.match(error, /^The former device token is still valid; retire it first/);
+		assert.match(error, /^The previous device token is still valid; retire it first/);
 		assert.deepEqual(await kept(dataDir), before);
 	});
 
@@ -219,7 +219,7 @@ describe("a token is replaced", () => {
 			const dataDir = await temporaryDirectory(t);
 			const { code, error } = await token({ DATA_DIR: dataDir }, ...words);
 			assert.equal(code, 1);
-			assert.match(error, /^npm run token -- dev-1-a1b2c3/);
+			assert.match(error, /^Usage: npm run token -- dev-1-a1b2c3/m);
 			assert.deepEqual(await readdir(dataDir), []);
 		});
 });

@@ -7,7 +7,7 @@ import { after, describe, test } from "node:test";
 import { buildBoard, writeSdkconfig } from "../../../scripts/boards/build.js";
 import { readArguments } from "../../../scripts/boards/flash-arguments.js";
 import { choosePort, findPorts, missingIdf } from "../../../scripts/boards/tools.js";
-import { ArgumentProblems } from "../../../scripts/command-line/problems.js";
+import { UsageError } from "../../../scripts/command-line/command.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
 import type { ModdableSdk } from "../../../scripts/moddable/sdk.js";
 
@@ -29,7 +29,7 @@ function problemsOf(words: readonly string[]): readonly string[] {
 	try {
 		readArguments({ words, findToken });
 	} catch (error) {
-		if (error instanceof ArgumentProblems) return error.sentences;
+		if (error instanceof UsageError) return error.message.split("\n");
 		throw error;
 	}
 	return [];
@@ -53,10 +53,20 @@ describe("what npm run flash is told", () => {
 		assert.equal(port, undefined);
 	});
 
+	test("may be written with dashes", () => {
+		const expected = readArguments({ words: complete, findToken });
+		const [model = "", ...pairs] = complete;
+		const dashed = [model, ...pairs.map((pair) => `--${pair}`)];
+		assert.deepEqual(readArguments({ words: dashed, findToken }), expected);
+		const apart = dashed.flatMap((word) => /^(--\w+)=(.*)$/s.exec(word)?.slice(1) ?? [word]);
+		assert.equal(apart.length, 9);
+		assert.deepEqual(readArguments({ words: apart, findToken }), expected);
+	});
+
 	test("leaves the board's settings alone where it is told to keep them, and then takes no others", () => {
 		const kept = { model: "PROTO-1", settings: undefined, port: "/dev/ttyACM0" };
 		assert.deepEqual(readArguments({ words: ["proto-1", "keep", "port=/dev/ttyACM0"], findToken }), kept);
-		assert.match(problemsOf(["dev-1", "keep", "ssid=home"]).join(), /say it without others/);
+		assert.match(problemsOf(["dev-1", "keep", "ssid=home"]).join(), /write it without other settings/);
 		assert.match(problemsOf(["dev-1"]).join(), /ssid=… is missing/);
 	});
 
@@ -114,7 +124,7 @@ describe("what npm run flash is told", () => {
 
 	test("never repeats a word that it does not know: it may be half of a password", () => {
 		const [problem = ""] = problemsOf([...complete, "h0rse", "passwd=battery"]);
-		assert.match(problem, /Word 6 is no setting/);
+		assert.match(problem, /Word 6 is not understood/);
 		assert.doesNotMatch(problemsOf([...complete, "h0rse", "passwd=battery"]).join(), /h0rse|battery/);
 	});
 });

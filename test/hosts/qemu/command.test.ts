@@ -14,7 +14,7 @@ import {
 	settingsPartition,
 	withSettings,
 } from "../../../scripts/boards/flash-image.js";
-import { ArgumentProblems } from "../../../scripts/command-line/problems.js";
+import { UsageError } from "../../../scripts/command-line/command.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
 import { type QemuArguments, readArguments } from "../../../scripts/qemu/arguments.js";
 import { findQemu, qemuArguments } from "../../../scripts/qemu/tools.js";
@@ -32,7 +32,7 @@ function problemsOf(...words: string[]): string {
 	try {
 		read(...words);
 	} catch (error) {
-		if (error instanceof ArgumentProblems) return error.message;
+		if (error instanceof UsageError) return error.message;
 		throw error;
 	}
 	return "";
@@ -79,8 +79,8 @@ describe("what npm run qemu is told", () => {
 
 	test("says everything that is wrong at once, and repeats no word that may be half of a token", () => {
 		const said = problemsOf("s3cret", "--tokn", "gateway=http://10.0.0.9", "sntp=");
-		assert.match(said, /Word 1 is no setting/);
-		assert.match(said, /Word 2 is no setting/);
+		assert.match(said, /Word 1 is not understood/);
+		assert.match(said, /Word 2 is not understood/);
 		assert.match(said, /sntp= has no value/);
 		assert.match(said, /must be ws:/);
 		assert.doesNotMatch(said, /s3cret|tokn/);
@@ -99,13 +99,13 @@ describe("what npm run qemu is told", () => {
 			token: "t",
 		});
 		assert.match(problemsOf("keep", "token=t"), /The gateway is missing/);
-		assert.match(problemsOf("keep", "version=1.1.0"), /keep builds nothing/);
+		assert.match(problemsOf("keep", "version=1.1.0"), /keep does not build/);
 	});
 
 	test("build makes an update, which finds its settings on the device and has none", () => {
 		const { mode, version, settings } = read("build", "version=1.1.0");
 		assert.deepEqual([mode, version, settings], ["build", "1.1.0", undefined]);
-		assert.match(problemsOf("build", "token=t"), /An image holds no settings/);
+		assert.match(problemsOf("build", "token=t"), /An image has no settings/);
 	});
 });
 

@@ -1,0 +1,67 @@
+/** Runs an npm command: prints its usage for --help, and its errors as sentences. */
+
+/** Options that npm itself defines, and may have from an .npmrc: they do not show that a `--` was forgotten. */
+const npmOptions: readonly string[] = ["ca", "json", "password", "token", "version"];
+
+/** The command line is wrong; the message says how. */
+export class UsageError extends Error {
+	override readonly name = "UsageError";
+}
+
+export interface Command {
+	/** As in package.json. */
+	readonly name: string;
+	/** Begins with "Usage:". */
+	readonly usage: string;
+	/** Names of its options, without dashes. */
+	readonly options?: readonly string[];
+	readonly run: (words: readonly string[]) => Promise<void> | void;
+}
+
+/** After an error, or a wrong command line, the exit code is 1. Defects keep their stack trace. */
+export async function runCommand({ name, usage, options = [], run }: Command): Promise<void> {
+	const words = process.argv.slice(2);
+	if (words.includes("--help") || words.includes("-h")) return console.log(usage);
+	try {
+		refuseOptionsOfNpm(name, options);
+		await run(words);
+	} catch (error) {
+		process.exitCode = 1;
+		if (isUsageError(error)) console.error(`${error.message}\n\n${usage}`);
+		else console.error(isDefect(error) ? error : messageOf(error));
+	}
+}
+
+/** For a command without arguments. @throws UsageError */
+export function refuseWords([word]: readonly string[]): void {
+	if (word !== undefined)
+		throw new UsageError(`"${word}" is not understood: the command takes no arguments.`);
+}
+
+export function messageOf(error: unknown): string {
+	return error instanceof Error ? error.message : String(error);
+}
+
+/** Without `--`, npm keeps an option and only puts it into the environment. @throws UsageError */
+function refuseOptionsOfNpm(name: string, options: readonly string[]): void {
+	if (process.env.npm_lifecycle_event !== name) return;
+	const option = options
+		.filter((one) => !npmOptions.includes(one))
+		.find((one) => process.env[`npm_config_${one.replaceAll("-", "_")}`] !== undefined);
+	if (option)
+		throw new UsageError(
+			`npm took --${option} for its own option. Write -- before the arguments: npm run ${name} -- --${option} …`,
+		);
+}
+
+function isUsageError(error: unknown): error is Error {
+	if (!(error instanceof Error)) return false;
+	return error instanceof UsageError || ("code" in error && String(error.code).startsWith("ERR_PARSE_ARGS"));
+}
+
+/** What the engine throws, rather than the project or the system. */
+function isDefect(error: unknown): boolean {
+	return (
+		!(error instanceof Error) || [TypeError, RangeError, ReferenceError].some((type) => error instanceof type)
+	);
+}

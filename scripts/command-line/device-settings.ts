@@ -1,0 +1,91 @@
+/** Checks the settings of a device as a person gives them on a command line. */
+
+import { X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { parseGatewayUrl } from "../../device/network/gateway-url.js";
+import { type Model, models } from "../../device/protocol/schema.js";
+import { findDeviceToken } from "../../hosts/virtual/node/device-token.js";
+import { messageOf } from "./command.js";
+
+/** Names and values as device/settings.ts reads them. */
+export type DeviceSettings = Readonly<Record<string, string>>;
+
+export interface ArgumentsOptions {
+	/** The command line after the command's name. */
+	readonly words: readonly string[];
+	/** Called where no token is given. Throws an Error that says how to get one. */
+	readonly findToken: () => string;
+}
+
+export const modelNames = models.map((model) => model.toLowerCase());
+
+/** @param word in any case; undefined: none was given */
+export function findModel(word: string | undefined): Model | undefined {
+	return models.find((model) => model.toLowerCase() === word?.toLowerCase());
+}
+
+export function modelProblem(word: string | undefined): string {
+	const list = modelNames.join(" or ");
+	if (word === undefined) return `The model is missing: write ${list} first.`;
+	return `The model comes first, ${list}${word.includes("=") ? "." : `, not ${word}.`}`;
+}
+
+/** Without the settings that have no value. */
+export function settingsOf(values: Readonly<Record<string, string | undefined>>): DeviceSettings {
+	const given = Object.entries(values).flatMap(([name, value]) => (value ? [[name, value] as const] : []));
+	return Object.fromEntries(given);
+}
+
+/** @throws Error whose message is a sentence */
+export function parseGateway(gateway: string): ReturnType<typeof parseGatewayUrl> {
+	try {
+		return parseGatewayUrl(gateway);
+	} catch (error) {
+		throw new Error(`${messageOf(error)}.`);
+	}
+}
+
+export function isThisComputer(host: string): boolean {
+	return /^(localhost|127(\.\d+){3}|0\.0\.0\.0)$/i.test(host);
+}
+
+export const authorityMissing =
+	"wss needs ca=…: the PEM file of the certificate authority that signed the gateway's certificate.";
+
+/** The longest value in ESP-IDF's NVS, here in base64. */
+const maxAuthorityLength = 3996;
+
+/**
+ * @param file a certificate in PEM or DER
+ * @returns its DER in base64, as the firmware reads it
+ * @throws Error
+ */
+export function readAuthority(file: string | undefined): string {
+	if (!file) throw new Error(authorityMissing);
+	const base64 = readCertificate(file).raw.toString("base64");
+	if (base64.length > maxAuthorityLength)
+		throw new Error(`${file} is too long: a device has room for a certificate of 2997 bytes in DER.`);
+	return base64;
+}
+
+function readCertificate(file: string): X509Certificate {
+	try {
+		return new X509Certificate(readFileSync(file));
+	} catch {
+		throw new Error(`${file} cannot be read as a certificate: ca=… takes a PEM file.`);
+	}
+}
+
+/** The device token of the gateway on this computer. @throws Error that says how to get one */
+export function findToken(): string {
+	return findDeviceToken(process.env.DATA_DIR || "data");
+}
+
+/** @throws Error that says how to give a token */
+export function tokenFrom(find: () => string): string {
+	try {
+		return find();
+	} catch (error) {
+		throw new Error(`token=… is missing: ${messageOf(error)}.`);
+	}
+}

@@ -1,0 +1,46 @@
+/** Parses settings on a command line, written as `name=value`, `--name value` or `--name=value`. */
+
+import { parseArgs } from "node:util";
+import type { Problems } from "./problems.js";
+
+export interface SettingWordsOptions<Name extends string, Flag extends string> {
+	readonly words: readonly string[];
+	readonly names: readonly Name[];
+	/** Words without a value, with or without dashes. */
+	readonly flags: readonly Flag[];
+	/** The position of the first of the words on the command line; default 1. */
+	readonly position?: number;
+}
+
+export interface SettingWords<Name extends string, Flag extends string> {
+	readonly values: { readonly [N in Name]?: string };
+	readonly flags: readonly Flag[];
+}
+
+/** @param problems gets a sentence for each word that is not understood */
+export function parseSettingWords<Name extends string, Flag extends string>(
+	{ words, names, flags, position = 1 }: SettingWordsOptions<Name, Flag>,
+	problems: Problems,
+): SettingWords<Name, Flag> {
+	const { tokens } = parseArgs({
+		args: words.map((word) => (names.some((name) => word.startsWith(`${name}=`)) ? `--${word}` : word)),
+		options: Object.fromEntries(names.map((name) => [name, { type: "string" }])),
+		strict: false,
+		tokens: true,
+	});
+	const known = `There are ${[...names.map((name) => `${name}=`), ...flags].join(", ")}; a value with a space needs quotes.`;
+	const values: { [N in Name]?: string } = {};
+	const found: Flag[] = [];
+	for (const token of tokens) {
+		const text = token.kind === "option" ? token.name : token.kind === "positional" ? token.value : "";
+		const flag = flags.find((one) => one === text);
+		const name = token.kind === "option" ? names.find((one) => one === text) : undefined;
+		if (flag) found.push(flag);
+		else if (name && token.kind === "option" && token.value !== undefined)
+			Object.assign(values, { [name]: token.value });
+		else if (name) problems.add(`${name}= has no value.`);
+		// The word itself may be part of a password, so it is not printed.
+		else problems.add(`Word ${token.index + position} is not understood. ${known}`);
+	}
+	return { values, flags: found };
+}
