@@ -68,7 +68,7 @@ function findBoardTools(): ModdableSdk | string {
 	}
 }
 
-/** So that a release can be found by its commit. @throws ReleaseRefused */
+/** A release must be found by its commit. @throws ReleaseRefused */
 function requireCleanTree(): void {
 	let changes: string;
 	try {

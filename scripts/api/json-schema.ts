@@ -5,7 +5,7 @@ import { type Model, models, type ObjectSchema, type Schema } from "../../device
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
 export type JsonObject = { readonly [name: string]: Json };
 
-/** For all models: a field of one model is optional. Other fields are allowed, as the protocol's own check allows them. */
+/** A field of one model is optional. Additional fields are allowed, as in the protocol's own check. */
 export function jsonSchemaOf(schema: Schema): JsonObject {
 	switch (schema.type) {
 		case "string":

@@ -1,6 +1,6 @@
 /**
- * Makes the device's chimes from a few notes: `node --import tsx scripts/assets/chimes.ts`. The WAV files are committed, since
- * `mcconfig` wants them as files; change the notes here and run this, never the files.
+ * Generates the device's chimes: `node --import tsx scripts/assets/chimes.ts`. The WAV files are committed, since mcconfig
+ * needs files.
  */
 
 import { writeFileSync } from "node:fs";
@@ -20,7 +20,7 @@ interface Note {
 	readonly loudness: number;
 }
 interface Score {
-	/** In seconds; all of it must fit the device's audio queue (device/peripherals/audio.ts). */
+	/** In seconds; must fit the device's audio queue (device/peripherals/audio.ts). */
 	readonly length: number;
 	readonly notes: readonly Note[];
 }
@@ -51,7 +51,7 @@ const scores: Readonly<Record<(typeof chimes)[number], Score>> = {
 	},
 };
 
-/** A struck bar: the note, its octave and its twelfth, each dying away faster than the one below. */
+/** A struck bar: the note, its octave and its twelfth; higher partials decay faster. */
 function bar(pitch: number, seconds: number): number {
 	if (seconds < 0) return 0;
 	const frequency = 440 * 2 ** ((pitch - 69) / 12);

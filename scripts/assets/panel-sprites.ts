@@ -1,14 +1,12 @@
 /**
- * Draws the shapes of the simulator's panel that its toolkit cannot draw smoothly: the glow of an LED, its core, and the
- * icons on the buttons. Each is a mask, white with the shape in its alpha channel, which the panel fills with a colour.
- *
- *     node --import tsx scripts/assets/panel-sprites.ts    writes hosts/simulator/panels/parts/sprites.png
+ * Draws the smooth shapes of the simulator's panel: LED glow and core, and button icons, as alpha masks that the panel fills
+ * with a colour. `node --import tsx scripts/assets/panel-sprites.ts` writes hosts/simulator/panels/parts/sprites.png.
  */
 
 import { writeFileSync } from "node:fs";
 import { crc32, deflateSync } from "node:zlib";
 
-/** How much of a point is covered, 0 to 1; the origin is the sprite's middle, the unit a pixel. */
+/** Coverage of a point, 0 to 1, in pixels from the sprite's centre. */
 type Shape = (x: number, y: number) => number;
 interface Sprite {
 	readonly left: number;
@@ -28,7 +26,7 @@ const bar = (x: number, y: number, width: number, height: number) =>
 
 const glow: Shape = (x, y) => Math.max(0, 1 - Math.hypot(x, y) / 56) ** 2;
 const core: Shape = (x, y) => inside(Math.hypot(x, y) <= 12.5);
-/** The light of the die, on the core. */
+/** The LED's bright centre. */
 const spark: Shape = (x, y) => Math.max(0, 1 - Math.hypot(x, y + 1) / 12) ** 1.5;
 const minus: Shape = (x, y) => inside(bar(x, y, 16, 2.6));
 const plus: Shape = (x, y) => inside(bar(x, y, 16, 2.6) || bar(x, y, 2.6, 16));

@@ -1,8 +1,4 @@
-/**
- * Builds the firmware for a board. The version comes from outside into the two descriptors in the image, by way of a copy of
- * the boards' sdkconfig: the committed file never changes, and no image goes out with a version that nobody gave it. Nothing
- * else does: what is particular to a device lies in its settings.
- */
+/** Builds the firmware for a board. The version is the only input: settings of a single device are never compiled in. */
 
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,13 +12,11 @@ const versionLine = /^CONFIG_APP_PROJECT_VER=.*$/m;
 export interface BoardBuildOptions {
 	readonly sdk: ModdableSdk;
 	readonly model: Model;
-	/** Folder under hosts/. Default: the model's board. */
+	/** Folder under hosts/; default: the model's board. */
 	readonly host?: string;
 	/** By semantic versioning, at most 31 characters. */
 	readonly version: string;
-	/** Where all output goes; made if missing. */
 	readonly outputFolder: string;
-	/** Each piece of what the build prints. */
 	readonly onOutput: (text: string) => void;
 }
 
@@ -31,26 +25,23 @@ export function boardOf(model: Model): string {
 	return model.toLowerCase();
 }
 
-/** As mcconfig's -p takes it. */
+/** For mcconfig's -p. */
 export function boardPlatform(host: string): string {
 	return `esp32:./hosts/${host}`;
 }
 
-/** Where a build of a release puts boot loader, partition table and image. */
+/** The folder of boot loader, partition table and image. */
 export function binFolder(outputFolder: string, host: string): string {
 	return join(outputFolder, "bin", "esp32", host, "release", "device");
 }
 
-/**
- * @returns the path of the image: what an update carries
- * @throws Error where the build fails, or the image is not of this model and version
- */
+/** @returns the image's path. @throws Error where the build fails, or the image is not of this model and version */
 export async function buildBoard(options: BoardBuildOptions): Promise<string> {
 	const { sdk, model, host = boardOf(model), version, outputFolder, onOutput } = options;
 	const image = join(binFolder(outputFolder, host), "xs_esp32.bin");
-	// The SDK does not make sure that this is a new one.
+	// mcconfig may succeed without replacing it.
 	rmSync(image, { force: true });
-	// Its makefile does not know that this file's content depends on the version.
+	// The SDK's makefile misses that this file depends on the version.
 	rmSync(join(outputFolder, "tmp", "esp32", host, "release", "device", "board-descriptor.c.o"), {
 		force: true,
 	});
@@ -65,15 +56,17 @@ export async function buildBoard(options: BoardBuildOptions): Promise<string> {
 	});
 	const made = readDescriptor(image);
 	if (made.model !== model || made.version !== version)
-		throw new Error(`the build made an image of ${made.model} ${made.version}, not of ${model} ${version}`);
+		throw new Error(
+			`the build produced an image of ${made.model} ${made.version}, not of ${model} ${version}`,
+		);
 	return image;
 }
 
 /**
- * A host's sdkconfig with another version.
+ * Copies a host's sdkconfig, with another version.
  *
- * @param host folder under hosts/; one without a sdkconfig of its own has the boards'
- * @returns its folder, for SDKCONFIGPATH
+ * @param host folder under hosts/; without an sdkconfig of its own it uses the boards'
+ * @returns the copy's folder, for SDKCONFIGPATH
  */
 export function writeSdkconfig(version: string, folder: string, host = "esp32"): string {
 	if (!/^[0-9A-Za-z.+-]{1,31}$/.test(version))
@@ -96,7 +89,7 @@ export function readDescriptor(image: string): { readonly model: string; readonl
 	try {
 		bytes = readFileSync(image);
 	} catch {
-		throw new Error("the build made no image; what it printed says why");
+		throw new Error("the build produced no image; see its output");
 	}
 	if (bytes.length < headBytes || bytes.readUInt32LE(ownDescriptor.offset) !== ownDescriptor.magic)
 		throw new Error("the image lacks the firmware's descriptor (hosts/esp32/board-descriptor.c)");

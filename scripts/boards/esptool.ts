@@ -1,4 +1,4 @@
-/** Writes files to a board's flash with Espressif's esptool, which ESP-IDF v6.0 brings as a module of its Python. */
+/** Writes files to a board's flash with Espressif's esptool, a Python module of ESP-IDF v6.0. */
 
 import { spawn } from "node:child_process";
 import { exitCodeOf } from "../command-line/child.js";
@@ -9,21 +9,21 @@ export interface WriteOptions {
 	/** Serial port. */
 	readonly port: string;
 	readonly files: readonly FlashFile[];
-	/** After ESP-IDF's export.sh: its Python is the first on the PATH. */
+	/** With ESP-IDF's Python first on the PATH. */
 	readonly environment: Readonly<NodeJS.ProcessEnv>;
 }
 
-/** As the SDK's UPLOAD_SPEED; the chip's own USB port ignores it. */
+/** The SDK's UPLOAD_SPEED; ignored by the chip's own USB port. */
 const bitsPerSecond = 921_600;
 
-/** As ESP-IDF calls it (components/esptool_py/project_include.cmake). Flash mode and size stay those in the files. */
+/** As in ESP-IDF's components/esptool_py/project_include.cmake; flash mode and size are those in the files. */
 export function esptoolWords({ chip, port, files }: Omit<WriteOptions, "environment">): readonly string[] {
 	const pairs = files.flatMap(({ file, offset }) => [`0x${offset.toString(16)}`, file]);
 	const options = ["--chip", chip, "--port", port, "--baud", String(bitsPerSecond)];
 	return ["-m", "esptool", ...options, "write-flash", ...pairs];
 }
 
-/** @throws Error where the board was not written whole; esptool has printed why */
+/** @throws Error where the board is not fully written; esptool prints why */
 export async function writeToBoard(options: WriteOptions): Promise<void> {
 	const child = spawn("python", esptoolWords(options), {
 		env: options.environment,
@@ -31,5 +31,5 @@ export async function writeToBoard(options: WriteOptions): Promise<void> {
 	});
 	const code = await exitCodeOf(child);
 	if (code !== 0)
-		throw new Error(`esptool ended with ${code}: the board was not written whole; flash it again`);
+		throw new Error(`esptool ended with ${code}: the board is not fully written; flash it again`);
 }

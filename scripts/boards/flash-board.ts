@@ -1,7 +1,7 @@
 import type { DeviceSettings } from "../command-line/device-settings.js";
 /**
- * Builds the firmware for a board, the same image as a release, and writes it by USB together with the settings of this one
- * board. The settings go into a partition of their own: the build never hears of them, nor does esptool's command line.
+ * Builds the firmware, the same image as a release, and writes it to a board by USB. The settings have a partition of their
+ * own, so neither the build nor esptool's command line contains them.
  */
 
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
@@ -20,19 +20,17 @@ export interface BoardFlashOptions {
 	readonly sdk: ModdableSdk;
 	readonly model: Model;
 	readonly version: string;
-	/** Undefined: the board keeps those that it has. */
+	/** Undefined: the board keeps its own. */
 	readonly settings: DeviceSettings | undefined;
 	/** Serial port. */
 	readonly port: string;
-	/** Where all output of the build goes; made if missing. */
 	readonly outputFolder: string;
-	/** Each piece of what the build prints. */
 	readonly onOutput: (text: string) => void;
-	/** The image is built; now the board is written. */
+	/** Called before the board is written. */
 	readonly onBuilt: () => void;
 }
 
-/** @throws Error where a setting is too long, the build fails, or the board is not written whole */
+/** @throws Error where a setting is too long, the build fails, or the board is not fully written */
 export async function flashBoard(options: BoardFlashOptions): Promise<void> {
 	const { sdk, model, version, settings, port, outputFolder, onOutput, onBuilt } = options;
 	const partition = settings && settingsPartition(partitionsFile, settings);
@@ -41,7 +39,7 @@ export async function flashBoard(options: BoardFlashOptions): Promise<void> {
 	const folder = binFolder(outputFolder, boardOf(model));
 	const files: FlashFile[] = [...firmwareFiles({ chip, folder, partitionsFile })];
 	const settingsFile = join(outputFolder, "settings.bin");
-	// Ctrl-C ends esptool, and then this: the file with the settings is removed all the same.
+	// After Ctrl-C esptool ends, and the settings file is still removed.
 	const ignore = () => {};
 	process.on("SIGINT", ignore);
 	try {
@@ -58,7 +56,7 @@ export async function flashBoard(options: BoardFlashOptions): Promise<void> {
 
 function writeSecretFile(file: string, bytes: Uint8Array): void {
 	mkdirSync(join(file, ".."), { recursive: true });
-	// A file that is there would keep its mode.
+	// An existing file would keep its mode.
 	rmSync(file, { force: true });
 	writeFileSync(file, bytes, { mode: 0o600, flag: "wx" });
 }

@@ -1,7 +1,4 @@
-/**
- * What lies where in a board's flash, as a cable leaves it: boot loader, partition table, boot state, image, and in a
- * partition of their own the settings of this one device. Images hold none, so that one image fits every device.
- */
+/** The contents of a board's flash: boot loader, partition table, boot state, image, and a partition with the device's settings. */
 
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -9,11 +6,11 @@ import type { Chip } from "../../device/protocol/messages.js";
 import { makeNvsImage, settingsNamespace } from "../../hosts/esp32/nvs-image.js";
 import type { DeviceSettings } from "../command-line/device-settings.js";
 
-/** The chip's ROM looks for the boot loader here. */
+/** Where the chip's ROM loads it from. */
 const bootLoaderOffsets = Object.freeze({ esp32: 0x1000, esp32s3: 0 });
 export type BoardChip = keyof typeof bootLoaderOffsets & Chip;
 
-/** ESP-IDF's default, which the SDK keeps. */
+/** ESP-IDF's default. */
 const partitionTableOffset = 0x8000;
 const partitionTableBytes = 0x1000;
 
@@ -26,7 +23,7 @@ export interface Partition {
 	readonly size: number;
 }
 
-/** @param csv as ESP-IDF's gen_esp32part.py takes it, with every offset written */
+/** @param csv for ESP-IDF's gen_esp32part.py, with all offsets */
 export function readPartitions(csv: string): readonly Partition[] {
 	return csv
 		.split(/\r?\n/)
@@ -39,7 +36,6 @@ export function readPartitions(csv: string): readonly Partition[] {
 		});
 }
 
-/** A file and where it belongs in flash. */
 export interface FlashFile {
 	readonly file: string;
 	/** Bytes. */
@@ -48,17 +44,12 @@ export interface FlashFile {
 
 export interface BuiltFirmware {
 	readonly chip: BoardChip;
-	/** Where the build put its files. */
+	/** Of the build's files. */
 	readonly folder: string;
-	/** partitions.csv */
 	readonly partitionsFile: string;
 }
 
-/**
- * Everything that a board starts with but its settings.
- *
- * @throws Error where a file is missing, or longer than the place it has
- */
+/** Everything except the settings. @throws Error where a file is missing, or too long for its partition */
 export function firmwareFiles({ chip, folder, partitionsFile }: BuiltFirmware): readonly FlashFile[] {
 	const bootLoaderOffset = bootLoaderOffsets[chip];
 	const places = [
@@ -69,32 +60,26 @@ export function firmwareFiles({ chip, folder, partitionsFile }: BuiltFirmware): 
 	];
 	return places.map(({ name, offset, size }) => {
 		const file = join(folder, name);
-		if (!existsSync(file)) throw new Error(`the build made no ${name}; what it printed says why`);
+		if (!existsSync(file)) throw new Error(`the build produced no ${name}; see its output`);
 		const { size: byteLength } = statSync(file);
 		if (byteLength > size) throw new Error(`${name} has ${byteLength} bytes; there is room for ${size}`);
 		return { file, offset };
 	});
 }
 
-/** A whole partition, and where it begins. */
 export interface SettingsPartition {
 	readonly offset: number;
 	readonly bytes: Uint8Array;
 }
 
-/** @throws Error that says which setting is too long */
+/** @throws Error that names a setting that is too long */
 export function settingsPartition(partitionsFile: string, settings: DeviceSettings): SettingsPartition {
 	const { offset, size } = partitionNamed(partitionsFile, "nvs");
 	const bytes = makeNvsImage({ byteLength: size, namespace: settingsNamespace, values: settings });
 	return { offset, bytes };
 }
 
-/**
- * The whole flash; what nothing is written to is 0xFF, which is erased.
- *
- * @param flashBytes its size
- * @throws Error as firmwareFiles does
- */
+/** The whole flash, erased (0xFF) where nothing is written. @throws Error as firmwareFiles does */
 export function makeFlashImage(
 	built: BuiltFirmware,
 	settings: SettingsPartition,
@@ -106,11 +91,7 @@ export function makeFlashImage(
 	return flash;
 }
 
-/**
- * A flash that was in use, with other settings; what the device remembered (its volume) is lost with the old ones.
- *
- * @throws Error where its partitions are not those of this build: settings would be written over something else
- */
+/** A used flash with other settings, which also resets the volume. @throws Error where its partition table is not this build's */
 export function withSettings(
 	flash: Uint8Array,
 	{ folder }: BuiltFirmware,
@@ -118,9 +99,7 @@ export function withSettings(
 ): Uint8Array {
 	const table = readFileSync(join(folder, "partition-table.bin"));
 	if (!table.equals(flash.subarray(partitionTableOffset, partitionTableOffset + table.byteLength)))
-		throw new Error(
-			"the flash that is kept has other partitions than this version; begin again without keep",
-		);
+		throw new Error("the kept flash has other partitions than this version; start again without keep");
 	const changed = Uint8Array.from(flash);
 	changed.set(settings.bytes, settings.offset);
 	return changed;

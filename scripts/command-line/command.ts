@@ -1,6 +1,6 @@
 /** Runs an npm command: prints its usage for --help, and its errors as sentences. */
 
-/** Options that npm itself defines, and may have from an .npmrc: they do not show that a `--` was forgotten. */
+/** npm defines these itself, and may read them from an .npmrc. */
 const npmOptions: readonly string[] = ["ca", "json", "password", "token", "version"];
 
 /** The command line is wrong; the message says how. */
@@ -18,7 +18,7 @@ export interface Command {
 	readonly run: (words: readonly string[]) => Promise<void> | void;
 }
 
-/** After an error, or a wrong command line, the exit code is 1. Defects keep their stack trace. */
+/** The exit code is 1 after an error. Only defects are printed with a stack trace. */
 export async function runCommand({ name, usage, options = [], run }: Command): Promise<void> {
 	const words = process.argv.slice(2);
 	if (words.includes("--help") || words.includes("-h")) return console.log(usage);
@@ -32,7 +32,7 @@ export async function runCommand({ name, usage, options = [], run }: Command): P
 	}
 }
 
-/** For a command without arguments. @throws UsageError */
+/** @throws UsageError where there are any */
 export function refuseWords([word]: readonly string[]): void {
 	if (word !== undefined)
 		throw new UsageError(`"${word}" is not understood: the command takes no arguments.`);
@@ -42,7 +42,7 @@ export function messageOf(error: unknown): string {
 	return error instanceof Error ? error.message : String(error);
 }
 
-/** Without `--`, npm keeps an option and only puts it into the environment. @throws UsageError */
+/** Without `--`, npm keeps options and only sets npm_config_<name>. @throws UsageError */
 function refuseOptionsOfNpm(name: string, options: readonly string[]): void {
 	if (process.env.npm_lifecycle_event !== name) return;
 	const option = options
@@ -59,7 +59,7 @@ function isUsageError(error: unknown): error is Error {
 	return error instanceof UsageError || ("code" in error && String(error.code).startsWith("ERR_PARSE_ARGS"));
 }
 
-/** What the engine throws, rather than the project or the system. */
+/** Errors of the JavaScript engine. */
 function isDefect(error: unknown): boolean {
 	return (
 		!(error instanceof Error) || [TypeError, RangeError, ReferenceError].some((type) => error instanceof type)

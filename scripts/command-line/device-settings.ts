@@ -7,19 +7,18 @@ import { type Model, models } from "../../device/protocol/schema.js";
 import { findDeviceToken } from "../../hosts/virtual/node/device-token.js";
 import { messageOf } from "./command.js";
 
-/** Names and values as device/settings.ts reads them. */
+/** For device/settings.ts. */
 export type DeviceSettings = Readonly<Record<string, string>>;
 
 export interface ArgumentsOptions {
 	/** The command line after the command's name. */
 	readonly words: readonly string[];
-	/** Called where no token is given. Throws an Error that says how to get one. */
+	/** Called without token=. @throws Error that says how to get one */
 	readonly findToken: () => string;
 }
 
 export const modelNames = models.map((model) => model.toLowerCase());
 
-/** @param word in any case; undefined: none was given */
 export function findModel(word: string | undefined): Model | undefined {
 	return models.find((model) => model.toLowerCase() === word?.toLowerCase());
 }
@@ -52,14 +51,10 @@ export function isThisComputer(host: string): boolean {
 export const authorityMissing =
 	"wss needs ca=…: the PEM file of the certificate authority that signed the gateway's certificate.";
 
-/** The longest value in ESP-IDF's NVS, here in base64. */
+/** In base64; the longest value in ESP-IDF's NVS. */
 const maxAuthorityLength = 3996;
 
-/**
- * @param file a certificate in PEM or DER
- * @returns its DER in base64, as the firmware reads it
- * @throws Error
- */
+/** @param file a certificate in PEM or DER. @returns its DER in base64. @throws Error */
 export function readAuthority(file: string | undefined): string {
 	if (!file) throw new Error(authorityMissing);
 	const base64 = readCertificate(file).raw.toString("base64");
@@ -76,7 +71,7 @@ function readCertificate(file: string): X509Certificate {
 	}
 }
 
-/** The device token of the gateway on this computer. @throws Error that says how to get one */
+/** The token of the gateway on this computer. @throws Error that says how to get one */
 export function findToken(): string {
 	return findDeviceToken(process.env.DATA_DIR || "data");
 }

@@ -1,4 +1,4 @@
-/** A list of problems: a command that takes minutes checks everything first, and names everything that is missing at once. */
+/** Collects problems, so that a command can name everything that is missing at once, before it builds for minutes. */
 
 import { messageOf, UsageError } from "./command.js";
 
@@ -10,12 +10,12 @@ export class Problems {
 		return this.#sentences.length > 0;
 	}
 
-	/** @param sentence undefined: there is no problem */
+	/** @param sentence undefined: no problem */
 	add(sentence: string | undefined): void {
-		if (sentence !== undefined) this.#sentences.push(sentence);
+		if (sentence !== undefined && !this.#sentences.includes(sentence)) this.#sentences.push(sentence);
 	}
 
-	/** @returns the action's result; undefined where it threw, which is then a problem */
+	/** @returns the action's result; undefined where it threw, which is a problem */
 	attempt<T>(action: () => T): T | undefined {
 		try {
 			return action();
@@ -26,7 +26,7 @@ export class Problems {
 		}
 	}
 
-	/** All problems as one error, one line each; a UsageError where the command line is among them. */
+	/** One line for each problem; a UsageError where one was. */
 	asError(): Error {
 		const message = this.#sentences.join("\n");
 		return this.#isUsageWrong ? new UsageError(message) : new Error(message);

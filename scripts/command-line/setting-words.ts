@@ -8,7 +8,7 @@ export interface SettingWordsOptions<Name extends string, Flag extends string> {
 	readonly names: readonly Name[];
 	/** Words without a value, with or without dashes. */
 	readonly flags: readonly Flag[];
-	/** The position of the first of the words on the command line; default 1. */
+	/** Of the first word on the command line; default 1. */
 	readonly position?: number;
 }
 

@@ -1,7 +1,4 @@
-/**
- * Finds the Moddable SDK and what stands on it, for the scripts that build with it. Where something is missing, it says what
- * to type: an SDK half installed fails later with a message that names none of this.
- */
+/** Finds the Moddable SDK and builds with it. Errors about a missing part say what to install. */
 
 import { spawn } from "node:child_process";
 import { accessSync, constants, existsSync, mkdirSync } from "node:fs";
@@ -10,27 +7,24 @@ import { delimiter, join } from "node:path";
 import { exitCodeOf } from "../command-line/child.js";
 import { projectFolder } from "../command-line/project.js";
 
-/** What mcconfig calls the desktop that this runs on. */
+/** mcconfig's name of the operating system. */
 export type Desktop = "lin" | "mac" | "win";
 
 export interface ModdableSdk {
 	readonly folder: string;
 	readonly desktop: Desktop;
-	/** The folder of its tools. */
+	/** Folder of its programs. */
 	readonly tools: string;
-	/** For its tools: MODDABLE, a PATH with the tools and the project's own tsc, and no token. */
+	/** For its tools: MODDABLE, a PATH with them and the project's tsc, and no tokens. */
 	readonly environment: Readonly<NodeJS.ProcessEnv>;
 }
 
-/** Something that a person has to install or set; the message says what. */
+/** The message says what to install or set. */
 export class MissingTool extends Error {
 	override name = "MissingTool";
 }
 
-/**
- * @param environment where MODDABLE is looked up; without it the SDK is taken from where xs-dev puts it
- * @throws MissingTool
- */
+/** Looks where MODDABLE points, else where xs-dev installs it. @throws MissingTool */
 export function findModdableSdk(environment: NodeJS.ProcessEnv = process.env): ModdableSdk {
 	const desktop = thisDesktop();
 	const { MODDABLE: given } = environment;
@@ -59,23 +53,22 @@ export function findModdableSdk(environment: NodeJS.ProcessEnv = process.env): M
 
 export interface BuildOptions {
 	readonly sdk: ModdableSdk;
-	/** As mcconfig's -p takes it: `lin/dev-1`, `esp32:./hosts/dev-1`. */
+	/** For mcconfig's -p: `lin/dev-1`, `esp32:./hosts/dev-1`. */
 	readonly platform: string;
-	/** Relative to the project; by default the firmware's. */
+	/** Relative to the project; default: the firmware's. */
 	readonly manifest?: string;
-	/** Where all output goes; made if missing. */
+	/** Created if missing. */
 	readonly outputFolder: string;
 	readonly isDebug: boolean;
-	/** `key=value`, which the firmware reads from `mc/config`: they are compiled in. */
+	/** `key=value`, compiled into `mc/config`. */
 	readonly settings?: readonly string[];
-	/** Each piece of what the build prints. */
 	readonly onOutput: (text: string) => void;
 }
 
 /**
- * Builds the firmware with mcconfig. Always `-t build`: any other target first kills every simulator and debugger that runs.
+ * Builds the firmware with mcconfig, always with `-t build`: any other target kills running simulators and debuggers.
  *
- * @throws Error where the build fails; onOutput has heard why
+ * @throws Error where the build fails; its output says why
  */
 export async function build(options: BuildOptions): Promise<void> {
 	const {
@@ -129,7 +122,7 @@ function isProgram(path: string): boolean {
 			accessSync(name, constants.X_OK);
 			return true;
 		} catch {
-			// Not this one.
+			// Try the next name.
 		}
 	}
 	return false;

@@ -1,4 +1,4 @@
-/** Finds Espressif's QEMU: that of the distributions is called the same, and knows no ESP32. */
+/** Finds Espressif's QEMU; a Linux distribution's program of the same name has no ESP32. */
 
 import { spawnSync } from "node:child_process";
 import { accessSync, constants, readdirSync } from "node:fs";
@@ -9,10 +9,7 @@ import { MissingTool } from "../moddable/sdk.js";
 const program = process.platform === "win32" ? "qemu-system-xtensa.exe" : "qemu-system-xtensa";
 const machine = "esp32";
 
-/**
- * @returns its path
- * @throws MissingTool
- */
+/** @returns its path. @throws MissingTool */
 export function findQemu(environment: NodeJS.ProcessEnv): string {
 	const install =
 		"python $IDF_PATH/tools/idf_tools.py install qemu-xtensa, and then . $IDF_PATH/export.sh in this terminal";
@@ -39,7 +36,7 @@ function onPath({ PATH = "" }: NodeJS.ProcessEnv): readonly string[] {
 		.map((folder) => join(folder, program));
 }
 
-/** Where ESP-IDF's installer puts it, the newest first. */
+/** Where ESP-IDF installs it, newest first. */
 function inIdfTools({ IDF_TOOLS_PATH }: NodeJS.ProcessEnv): readonly string[] {
 	const folder = join(IDF_TOOLS_PATH || join(homedir(), ".espressif"), "tools", "qemu-xtensa");
 	try {
@@ -61,14 +58,14 @@ function isProgram(path: string): boolean {
 	}
 }
 
-/** @param flash file with the whole flash, which QEMU writes to */
+/** @param flash file with the flash's contents, which QEMU changes */
 export function qemuArguments(flash: string): readonly string[] {
 	return [
 		"-nographic",
 		"-machine",
 		machine,
 		"-drive",
-		// A comma would begin the next option.
+		// A single comma starts the next option.
 		`file=${flash.replaceAll(",", ",,")},if=mtd,format=raw`,
 		"-nic",
 		"user,model=open_eth",

@@ -1,7 +1,6 @@
 /**
- * The folder of releases: puts images there under the names that the interface gives them, and writes the catalog from what
- * the binaries say of themselves. The catalog comes last and whole: a gateway that reads it at any moment finds every file
- * that it names, and a release that failed half way is not one.
+ * Adds releases to the folder that the gateway serves. The catalog is written last and atomically, so each file that it names
+ * exists, and a failed release is not in it.
  */
 
 import { createHash } from "node:crypto";
@@ -18,11 +17,12 @@ import { ImageParser } from "../../gateway/firmware/esp-image.js";
 import type { ImageInfo } from "../../gateway/firmware/image-head.js";
 import { errorCode } from "../../gateway/start-error.js";
 import { writeWhole } from "../../gateway/whole-file.js";
+import { messageOf } from "../command-line/command.js";
 
-/** The gateway hands it all out, and may run as another user. */
+/** Readable by a gateway that runs as another user. */
 const publicMode = 0o644;
 
-/** Why there is no release; the message is for the person who wanted it. */
+/** A release was not made; the message says why. */
 export class ReleaseRefused extends Error {
 	override name = "ReleaseRefused";
 }
@@ -30,18 +30,13 @@ export class ReleaseRefused extends Error {
 export interface NewRelease {
 	/** By semantic versioning. */
 	readonly version: string;
-	/** Year, month, day. */
+	/** Such as 2026-11-20. */
 	readonly date: string;
 	readonly notes: string;
 	readonly images: readonly Uint8Array[];
 }
 
-/**
- * Adds a release.
- *
- * @returns the catalog as it is now
- * @throws ReleaseRefused; the folder is then as it was
- */
+/** @returns the new catalog. @throws ReleaseRefused; the folder is then unchanged */
 export async function addRelease(releasesDir: string, release: NewRelease): Promise<Catalog> {
 	const catalog = await readCatalog(releasesDir);
 	requireNewVersion(catalog, release.version);
@@ -54,7 +49,7 @@ export async function addRelease(releasesDir: string, release: NewRelease): Prom
 		for (const { image, entry } of entries) {
 			const file = join(releasesDir, entry.path.slice("/releases/".length));
 			await disk.mkdir(dirname(file), { recursive: true });
-			// Also over what a release that failed left there.
+			// Replaces what a failed release may have left.
 			await writeWhole(disk, file, image, publicMode);
 			written.push(file);
 		}
@@ -74,31 +69,29 @@ export async function addRelease(releasesDir: string, release: NewRelease): Prom
 	}
 }
 
-/** @throws ReleaseRefused where there is one that cannot be read */
+/** @throws ReleaseRefused where it exists and cannot be read */
 export async function readCatalog(releasesDir: string): Promise<Catalog> {
 	const file = join(releasesDir, "catalog.json");
 	try {
 		return parseCatalog(await disk.readFile(file, "utf8"));
 	} catch (error) {
 		if (errorCode(error) === "ENOENT") return { schema: 1, latest: null, releases: [] };
-		throw new ReleaseRefused(`${file} cannot be read, put it right first: ${messageOf(error)}`);
+		throw new ReleaseRefused(`${file} cannot be read, repair it first: ${messageOf(error)}`);
 	}
 }
 
-/** @throws ReleaseRefused where it is no semantic version, or is there already */
+/** @throws ReleaseRefused where it is not a semantic version, or is in the catalog */
 export function requireNewVersion(catalog: Catalog, version: string): void {
 	if (!/^\d/.test(version) || parse(version)?.raw !== version || version.length > 31)
-		throw new ReleaseRefused(`"${version}" is no semantic version such as 1.4.0 or 1.5.0-rc.1`);
+		throw new ReleaseRefused(`"${version}" is not a semantic version such as 1.4.0 or 1.5.0-rc.1`);
 	if (catalog.releases.some((release) => compare(release.version, version) === 0))
-		throw new ReleaseRefused(`release ${version} is there already; take a new version`);
+		throw new ReleaseRefused(`release ${version} exists already; use a new version`);
 }
 
 function describeImage(image: Uint8Array, version: string): ReleaseImage {
 	const info = inspect(image);
 	if (info.version !== version)
-		throw new ReleaseRefused(
-			`the image for ${info.model} says that it is version ${info.version}, not ${version}`,
-		);
+		throw new ReleaseRefused(`the image for ${info.model} is of version ${info.version}, not ${version}`);
 	return {
 		model: info.model,
 		path: `/releases/${folderOf(info)}/firmware-v${version}.bin`,
@@ -109,13 +102,13 @@ function describeImage(image: Uint8Array, version: string): ReleaseImage {
 	};
 }
 
-/** A folder a model; images that are not for a board have theirs below their chip's name. */
+/** A folder for each model; for images that are not for a board, below the chip's name. */
 function folderOf({ model, chip }: ImageInfo): string {
 	const folder = model.toLowerCase();
 	return chip === "esp32s3" ? folder : `${chip}/${folder}`;
 }
 
-/** The gateway's own check. */
+/** Checks the image as the gateway does. */
 function inspect(image: Uint8Array): ImageInfo {
 	const parser = new ImageParser();
 	try {
@@ -126,13 +119,9 @@ function inspect(image: Uint8Array): ImageInfo {
 	}
 }
 
-/** `latest` is the highest version that is no pre-release. */
+/** `latest` is the highest version that is not a pre-release. */
 function withRelease(catalog: Catalog, release: Release): Catalog {
 	const releases = [...catalog.releases, release].sort((a, b) => compare(b.version, a.version));
 	const latest = releases.find(({ version }) => prerelease(version) === null)?.version ?? null;
 	return { ...catalog, latest, releases };
-}
-
-function messageOf(error: unknown): string {
-	return error instanceof Error ? error.message : String(error);
 }

@@ -1,4 +1,4 @@
-/** Builds the images of a release that need the Moddable SDK and ESP-IDF: one for each board, and QEMU's. */
+/** Builds the images of a release for the boards and for QEMU, with the Moddable SDK and ESP-IDF. */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ interface ReleaseHost {
 	readonly model: Model;
 	/** Folder under hosts/. */
 	readonly host: string;
-	/** Folder below the build folder, shared with `npm run flash` or `npm run qemu`: ESP-IDF is then built once. */
+	/** In the build folder; shared with flash or qemu, so that ESP-IDF is built once. */
 	readonly output: string;
 }
 
@@ -21,19 +21,12 @@ const releaseHosts: readonly ReleaseHost[] = [
 
 export interface ReleaseBuild {
 	readonly sdk: ModdableSdk;
-	/** By semantic versioning, at most 31 characters. */
 	readonly version: string;
-	/** Where all output goes; made if missing. */
 	readonly buildFolder: string;
-	/** Each piece of what the builds print. */
 	readonly onOutput: (text: string) => void;
 }
 
-/**
- * One build after the other: the boards share a sdkconfig, and each build uses all processors.
- *
- * @throws Error where a build fails
- */
+/** Builds one after another, as each build uses all processors. @throws Error where a build fails */
 export async function buildReleaseImages(options: ReleaseBuild): Promise<readonly Buffer[]> {
 	const { sdk, version, buildFolder, onOutput } = options;
 	const images: Buffer[] = [];

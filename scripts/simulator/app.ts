@@ -1,6 +1,6 @@
 /**
- * Builds the firmware for the Moddable simulator and runs it there. Each model has a configuration folder of its own, since
- * mcsim keeps its one copy of the running app in it: two simulators would otherwise overwrite each other's program.
+ * Builds the firmware for the Moddable simulator and runs it. Each model has its own configuration folder, since mcsim keeps
+ * one copy of the running app there: two simulators would overwrite each other's.
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -12,7 +12,7 @@ import type { DeviceSettings } from "../command-line/device-settings.js";
 import { packageVersion, projectFolder } from "../command-line/project.js";
 import { build, type Desktop, type ModdableSdk } from "../moddable/sdk.js";
 
-/** mcsim's name in a person's configuration folder. */
+/** mcsim's name in configuration folders. */
 const signature = "tech.moddable.mcsim";
 const panels = join(projectFolder, "hosts", "simulator", "panels");
 
@@ -43,14 +43,14 @@ export async function buildForSimulator(options: SimulatorBuildOptions): Promise
 export interface SimulatorOptions {
 	readonly sdk: ModdableSdk;
 	readonly model: Model;
-	/** As buildForSimulator gave it. */
+	/** Path that buildForSimulator returned. */
 	readonly app: string;
-	/** On Linux: where this simulator keeps all it keeps. Elsewhere it is mcsim's usual folder. */
+	/** Used on Linux; elsewhere mcsim has a fixed folder. */
 	readonly configFolder: string;
-	/** Written over what the device has kept. */
+	/** Added to the settings that the device has kept. */
 	readonly settings: DeviceSettings;
 	readonly environment?: NodeJS.ProcessEnv;
-	/** A line that the firmware traced. */
+	/** Called with each line that the firmware traces. */
 	readonly onTrace: (line: string) => void;
 }
 
@@ -85,7 +85,7 @@ function simulatorProgram(sdk: ModdableSdk): [string, ...string[]] {
 	const mcsim = join(sdk.tools, "mcsim");
 	switch (sdk.desktop) {
 		case "lin":
-			// Into a pipe mcsim's output would come in blocks of 4 KB.
+			// Without stdbuf, output into a pipe comes in blocks of 4 KB.
 			return existsSync("/usr/bin/stdbuf") ? ["/usr/bin/stdbuf", "-oL", "-eL", mcsim] : [mcsim];
 		case "mac":
 			return ["open", "-W", "-n", "-a", `${mcsim}.app`];
@@ -105,21 +105,21 @@ function keptFolder(desktop: Desktop, configFolder: string): string {
 	}
 }
 
-/** The same file as hosts/simulator/panels/parts/kept.js: what is not given stays as it was kept. */
+/** Changes the file that hosts/simulator/panels/parts/kept.js reads; other settings stay. */
 function writeSettings(file: string, settings: DeviceSettings): void {
 	let kept: Readonly<Record<string, unknown>> = {};
 	try {
 		const value: unknown = JSON.parse(readFileSync(file, "utf8"));
 		if (isRecord(value)) kept = value;
 	} catch {
-		// The first time: there is no file yet.
+		// There is no file before the first start.
 	}
 	const values = { ...kept, settings: { ...(isRecord(kept.settings) && kept.settings), ...settings } };
 	mkdirSync(join(file, ".."), { recursive: true });
 	writeFileSync(file, JSON.stringify(values, null, "\t"), { mode: 0o600 });
 }
 
-/** A window that the panel fits in, in dark colours, until a person arranges it otherwise. */
+/** Makes the window large enough for the panel, and dark, where no configuration exists yet. */
 function arrangeWindow(configFolder: string): void {
 	const geometry = join(configFolder, `${signature}.ini`);
 	if (!existsSync(geometry))

@@ -1,9 +1,9 @@
-/** Replaces tokens in two steps, so that devices can learn the new token while the previous one is still valid. */
+/** Replaces tokens in two steps: the previous one stays valid until it is retired. */
 
 import { makeTokens, type Role, type TokenFile } from "../../gateway/access/token-file.js";
 import { StartError } from "../../gateway/start-error.js";
 
-/** Makes new tokens; the previous ones stay valid. @throws StartError where one of them is being replaced already */
+/** @throws StartError where the previous rotation is not finished */
 export function rotate(file: TokenFile, which: readonly Role[]): TokenFile {
 	const unfinished = which.find((role) => file.former?.[role] !== undefined);
 	if (unfinished)

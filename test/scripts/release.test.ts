@@ -85,14 +85,14 @@ describe("a release", () => {
 	});
 
 	for (const [name, refused, reason] of [
-		["of a version that is there", release("1.0.0"), /release 1\.0\.0 is there already/],
-		["of a version that differs in its build alone", release("1.0.0+2"), /is there already/],
-		["of no semantic version", release("1.0"), /"1\.0" is no semantic version/],
-		["of a version with a v", release("v1.1.0", { images: [] }), /is no semantic version/],
+		["of a version that is there", release("1.0.0"), /release 1\.0\.0 exists already/],
+		["of a version that differs in its build alone", release("1.0.0+2"), /exists already/],
+		["of no semantic version", release("1.0"), /"1\.0" is not a semantic version/],
+		["of a version with a v", release("v1.1.0", { images: [] }), /is not a semantic version/],
 		[
 			"of an image that says another version",
 			release("1.1.0", { images: [virtual("1.2.0")] }),
-			/says that it is version 1\.2\.0/,
+			/is of version 1\.2\.0/,
 		],
 		[
 			"of an image that the gateway refuses",
@@ -126,7 +126,7 @@ describe("a release", () => {
 		await writeFile(join(folder, "catalog.json"), "{ half");
 		await assert.rejects(
 			addRelease(folder, release("1.0.0")),
-			/catalog\.json cannot be read, put it right first/,
+			/catalog\.json cannot be read, repair it first/,
 		);
 		assert.equal(await readFile(join(folder, "catalog.json"), "utf8"), "{ half");
 	});
@@ -199,7 +199,7 @@ describe("npm run release", () => {
 		}
 		const again = runRelease(t, folder, "1.4.0", "--allow-dirty");
 		assert.equal(await again.exitCode, 1);
-		assert.equal(again.output(), "release 1.4.0 is there already; take a new version\n");
+		assert.equal(again.output(), "release 1.4.0 exists already; use a new version\n");
 	});
 
 	test("refuses a tree with changes, and one that git does not know, unless told", async (t) => {

@@ -47,8 +47,8 @@ test("each message has an example, and it matches its schema", () => {
 	);
 });
 
-/** The message, and it with each of its fields taken out, and set to what it cannot be. */
-function* spoilt(message: Message, inner: Message = message, path = ""): Generator<Message> {
+/** The message itself, and with each of its fields removed or set to an invalid value. */
+function* variants(message: Message, inner: Message = message, path = ""): Generator<Message> {
 	if (path === "") yield message;
 	for (const [name, value] of Object.entries(inner)) {
 		const where = `${path}${name}`;
@@ -56,31 +56,31 @@ function* spoilt(message: Message, inner: Message = message, path = ""): Generat
 		for (const wrong of [null, -1, 0.5, 101, 4_294_967_296, "", "x".repeat(3000), true, {}, []])
 			yield altered(message, where, wrong);
 		if (typeof value === "object" && value !== null && !Array.isArray(value))
-			yield* spoilt(message, value, `${where}.`);
+			yield* variants(message, value, `${where}.`);
 	}
 }
 
-test("what the gateway takes from a device, the schemas take, and nothing else", () => {
+test("the schemas accept exactly what the gateway accepts from a device", () => {
 	const samples: Message[] = [...models.map(sampleReport), ...Object.values(uplinkExamples).map(copy)];
 	for (const sample of samples)
-		for (const uplink of spoilt(sample)) {
-			const isTaken = checkUplink(uplink).problem === undefined;
-			assert.equal(problemOf(uplink, String(sample.type)) === undefined, isTaken, JSON.stringify(uplink));
+		for (const uplink of variants(sample)) {
+			const isAccepted = checkUplink(uplink).problem === undefined;
+			assert.equal(problemOf(uplink, String(sample.type)) === undefined, isAccepted, JSON.stringify(uplink));
 		}
 	const report = { ...sampleReport("DEV-1"), peripherals: sampleReport("PROTO-1").peripherals ?? null };
 	assert.ok(problemOf(report, "state_report"), "a DEV-1 with a PROTO-1's fields");
 });
 
-test("what the gateway takes from a monitor, the schemas take, and nothing else", () => {
+test("the schemas accept exactly what the gateway accepts from a monitor", () => {
 	for (const example of Object.values(commandExamples))
-		for (const command of spoilt(copy(example))) {
-			const isTaken = checkCommand(command).refusal === undefined;
-			assert.equal(problemOf(command, example.command) === undefined, isTaken, JSON.stringify(command));
+		for (const command of variants(copy(example))) {
+			const isAccepted = checkCommand(command).refusal === undefined;
+			assert.equal(problemOf(command, example.command) === undefined, isAccepted, JSON.stringify(command));
 		}
 	for (const example of Object.values(monitorExamples))
-		for (const message of spoilt(copy(example))) {
-			const isTaken = checkMonitorMessage(message).refusal === undefined && hasGoodPayload(message);
-			assert.equal(problemOf(message, example.type) === undefined, isTaken, JSON.stringify(message));
+		for (const message of variants(copy(example))) {
+			const isAccepted = checkMonitorMessage(message).refusal === undefined && hasGoodPayload(message);
+			assert.equal(problemOf(message, example.type) === undefined, isAccepted, JSON.stringify(message));
 		}
 });
 
@@ -104,7 +104,7 @@ test("each frame of the running gateway matches its schema", async (t) => {
 		"no JSON",
 		[],
 		{ type: "explode" },
-		{ type: "boot_device", targetId: "nobody" },
+		{ type: "boot_device", targetId: "unknown" },
 		{ type: "control_device", targetId: session.sessionId, payload: { command: "set_volume" } },
 		{ type: "control_device", targetId: session.sessionId, payload: commandExamples.set_haptics },
 		{ type: "trigger_ota", targetId: session.sessionId, version: "9.9.9" },
@@ -113,7 +113,7 @@ test("each frame of the running gateway matches its schema", async (t) => {
 	await gateway.monitor().then(({ snapshot }) => watch(snapshot));
 });
 
-/** Frames that a test does not read are looked at as well. */
+/** Also checks frames that the test does not read. */
 function requireFrames(monitor: Client): (frame: Frame) => void {
 	const watch = (frame: Frame) =>
 		assert.equal(problemOf(frame, frame.type), undefined, JSON.stringify(frame));

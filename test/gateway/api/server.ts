@@ -1,18 +1,18 @@
-/** What a running gateway really serves: its routes, read from Express itself, and its answers to requests as they are. */
+/** The routes of a running gateway, read from Express, and its unprocessed responses. */
 
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { Agent, type IncomingHttpHeaders, request } from "node:http";
 import { isRecord } from "../../../device/protocol/schema.js";
 import { binaryPaths } from "../../../gateway/firmware/binaries.js";
 
-/** "GET /releases/{path}" of each route that answers a method by name; static files are none. */
+/** Each route, such as "GET /releases/{path}"; not static files. */
 export async function routesOf(url: string): Promise<readonly string[]> {
 	const app = await appOf(url);
 	const binaries = binaryPaths.map((path) => `GET ${path}`);
 	return [...new Set([...routesIn(app.router, ""), ...binaries])].sort();
 }
 
-/** The Express application of this process that answers at an address: Express leaves it on each request. */
+/** The Express application of this process at an address; Express puts it on each request. */
 async function appOf(url: string): Promise<{ readonly router: unknown }> {
 	const requests: unknown[] = [];
 	const note = (event: unknown) => void requests.push(isRecord(event) ? event.request : undefined);
@@ -40,7 +40,6 @@ function routesIn(router: unknown, prefix: string): string[] {
 
 function layersOf(router: unknown): readonly Readonly<Record<string, unknown>>[] {
 	if (typeof router !== "function" || !("stack" in router) || !Array.isArray(router.stack)) return [];
-	// A route that is nobody's own property does not count as a record's field otherwise.
 	return router.stack.map(({ route, handle, rawPath }) => ({ route, handle, rawPath }));
 }
 
@@ -49,7 +48,7 @@ function pathsOf(path: unknown): readonly string[] {
 	return all.map((one) => String(one).replace(/[*:](\w+)/g, "{$1}"));
 }
 
-/** `all`, which only refuses other methods, is no method. */
+/** Without `all`, which only refuses other methods. */
 function methodsOf(route: Readonly<Record<string, unknown>>, path: string): string[] {
 	const methods = isRecord(route.methods) ? Object.keys(route.methods) : [];
 	return methods
@@ -69,7 +68,7 @@ export interface Answered {
 	readonly body: Buffer;
 }
 
-/** One request as it is written here, redirections not followed. */
+/** Sends one request; redirects are not followed. */
 export function ask(url: string, method: string, { path, headers = {}, body }: Asked): Promise<Answered> {
 	const { hostname, port } = new URL(url);
 	return new Promise((resolve, reject) => {

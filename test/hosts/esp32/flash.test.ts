@@ -126,6 +126,9 @@ describe("what npm run flash is told", () => {
 		const [problem = ""] = problemsOf([...complete, "h0rse", "passwd=battery"]);
 		assert.match(problem, /Word 6 is not understood/);
 		assert.doesNotMatch(problemsOf([...complete, "h0rse", "passwd=battery"]).join(), /h0rse|battery/);
+		const short = problemsOf([...complete, "-h0rse"]);
+		assert.equal(short.length, 1, "one problem for one word");
+		assert.doesNotMatch(short.join(), /h0rse/);
 	});
 });
 
@@ -219,10 +222,10 @@ describe("building for a board", posix, () => {
 		assert.deepEqual(sdkconfig.match(/^CONFIG_APP_PROJECT_VER=.*$/gm), ['CONFIG_APP_PROJECT_VER="1.2.3"']);
 	});
 
-	test("does not take a former image for a new one", async () => {
+	test("does not take a previous image for a new one", async () => {
 		const { sdk } = pretendSdk(undefined);
 		const options = { sdk, model: "DEV-1", version: "1.2.3", outputFolder, onOutput } as const;
-		await assert.rejects(buildBoard(options), /made no image/);
+		await assert.rejects(buildBoard(options), /produced no image/);
 	});
 
 	test("compiles the descriptor anew, since only its version may have changed", async () => {

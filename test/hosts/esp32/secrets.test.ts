@@ -216,7 +216,7 @@ describe("flashing a board", posix, () => {
 		for (const status of [0, 2]) {
 			const bench = pretendTools(status);
 			const flashed = flash(bench, given);
-			await (status === 0 ? flashed : assert.rejects(flashed, /not written whole/));
+			await (status === 0 ? flashed : assert.rejects(flashed, /not fully written/));
 			assert.ok(existsSync(join(bench.outputFolder, "bin")));
 			for (const file of filesIn(bench.outputFolder)) assert.deepEqual(found(readFileSync(file)), [], file);
 		}

@@ -240,7 +240,7 @@ describe("the flash", () => {
 		);
 		assert.throws(
 			() => makeFlashImage({ chip: "esp32", folder: work, partitionsFile }, settings, flashBytes),
-			/the build made no bootloader\.bin/,
+			/the build produced no bootloader\.bin/,
 		);
 		assert.throws(() => settingsPartition(partitionsFile, { token: "t".repeat(4000) }), /token/);
 	});
