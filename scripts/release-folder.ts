@@ -9,8 +9,7 @@ import disk from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { compare, parse, prerelease } from "semver";
 import { type Catalog, parseCatalog, type Release, type ReleaseImage } from "../gateway/firmware/catalog.js";
-import { ImageParser } from "../gateway/firmware/esp-image.js";
-import type { ImageInfo } from "../gateway/firmware/image-head.js";
+import { type ImageInfo, parseImage } from "../gateway/firmware/image.js";
 import { errorCode } from "../gateway/start-error.js";
 import { writeWhole } from "../gateway/whole-file.js";
 
@@ -112,10 +111,8 @@ function folderOf({ model, chip }: ImageInfo): string {
 
 /** The gateway's own check. */
 function inspect(image: Uint8Array): ImageInfo {
-	const parser = new ImageParser();
 	try {
-		parser.write(image);
-		return parser.end();
+		return parseImage(Buffer.from(image.buffer, image.byteOffset, image.byteLength));
 	} catch (error) {
 		throw new ReleaseRefused(`the gateway would refuse the image: ${messageOf(error)}`);
 	}

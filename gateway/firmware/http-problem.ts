@@ -5,7 +5,7 @@
 import type { ServerResponse } from "node:http";
 import { type HttpRefusal, sendProblem } from "../problem.js";
 import { errorCode } from "../start-error.js";
-import { ImageError } from "./image-head.js";
+import { ImageError } from "./image.js";
 
 export class HttpProblem extends Error {
 	readonly refusal: HttpRefusal;

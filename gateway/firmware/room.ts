@@ -16,11 +16,11 @@ import type { Updates as GatewayUpdates } from "../sessions/updates.js";
 import type { Settings } from "../settings.js";
 import type { Disk } from "../whole-file.js";
 import { type Binaries, createBinaries } from "./binaries.js";
-import { openCatalog } from "./catalog.js";
+import { CatalogFile } from "./catalog.js";
 import { createAnswerError } from "./http-problem.js";
-import { createImageFiles } from "./image-files.js";
-import { Library } from "./library.js";
+import { FirmwareRepository } from "./repository.js";
 import { createFirmwareRoutes } from "./routes.js";
+import { Selection } from "./selection.js";
 import { jobsFile } from "./update-job.js";
 import { Updates } from "./updates.js";
 import { UploadStore } from "./upload-store.js";
@@ -63,14 +63,14 @@ export const createFirmwareRoom: CreateFirmwareRoom = (options) => {
 	const { dataDir, releasesDir, imageCheck: checkImages, maxUploadBytes: maxBytes } = settings;
 	const onProblem = (sentence: string) => log.warn({ problem: sentence }, "firmware");
 	const uploads = new UploadStore({ directory: join(dataDir, "firmware"), disk, now, onProblem });
-	const catalog = openCatalog(releasesDir, disk, onProblem);
-	const loadImage = createImageFiles(disk);
-	const library = new Library({ catalog, uploads, loadImage, checkImages, recheckMs });
+	const catalog = new CatalogFile({ directory: releasesDir, disk, onProblem });
+	const repository = new FirmwareRepository({ catalog, uploads, disk, checkImages, recheckMs });
+	const selection = new Selection({ catalog, uploads, repository });
 	const records = new RecordFolder({ directory: join(dataDir, "updates"), disk, onProblem, ...jobsFile });
 	const authority = findAuthority(settings.tls?.cert);
 	const publicBase = settings.publicUrl && trimmed(settings.publicUrl);
 	const updates = new Updates({
-		library,
+		selection,
 		records,
 		now,
 		monotonic,
@@ -90,7 +90,7 @@ export const createFirmwareRoom: CreateFirmwareRoom = (options) => {
 		answerError,
 	});
 	return {
-		binaries: createBinaries(library, access, answerError),
+		binaries: createBinaries(repository, access, answerError),
 		router,
 		updates,
 		open: async () => {

@@ -11,11 +11,11 @@ import type { TestContext } from "node:test";
 import express, { type RequestHandler } from "express";
 import { AddressLimit } from "../../../gateway/access/address-limit.js";
 import { createBinaries } from "../../../gateway/firmware/binaries.js";
-import { type CatalogFile, openCatalog } from "../../../gateway/firmware/catalog.js";
+import { CatalogFile } from "../../../gateway/firmware/catalog.js";
 import { createAnswerError } from "../../../gateway/firmware/http-problem.js";
-import { createImageFiles } from "../../../gateway/firmware/image-files.js";
-import { Library } from "../../../gateway/firmware/library.js";
+import { FirmwareRepository } from "../../../gateway/firmware/repository.js";
 import { createFirmwareRoutes } from "../../../gateway/firmware/routes.js";
+import { Selection } from "../../../gateway/firmware/selection.js";
 import { UploadStore } from "../../../gateway/firmware/upload-store.js";
 
 import type { Disk } from "../../../gateway/whole-file.js";
@@ -27,6 +27,9 @@ export interface ServingOptions {
 	readonly maxBytes?: number;
 	readonly checkImages?: boolean;
 	readonly progressMs?: number;
+	readonly recheckMs?: number;
+	/** How much the repository keeps in memory. */
+	readonly maxCachedBytes?: number;
 	readonly now?: () => number;
 }
 
@@ -44,7 +47,7 @@ export interface Serving {
 	readonly url: string;
 	readonly port: number;
 	readonly server: Server;
-	readonly library: Library;
+	readonly selection: Selection;
 	readonly catalog: CatalogFile;
 	readonly store: UploadStore;
 	/** What was reported to the log. */
@@ -62,18 +65,22 @@ export async function serveFirmware(t: TestContext, options: ServingOptions = {}
 	const problems: unknown[] = [];
 	const onProblem = (problem: unknown) => void problems.push(problem);
 	const store = new UploadStore({ directory: uploadsDir, disk, now, onProblem });
-	const catalog = openCatalog(releasesDir, disk, onProblem);
-	const library = new Library({
+	const catalog = new CatalogFile({ directory: releasesDir, disk, onProblem });
+	const { recheckMs = 0, maxCachedBytes } = options;
+	const repository = new FirmwareRepository({
 		catalog,
 		uploads: store,
-		loadImage: createImageFiles(disk),
+		disk,
 		checkImages,
+		recheckMs,
+		...(maxCachedBytes !== undefined && { maxBytes: maxCachedBytes }),
 	});
+	const selection = new Selection({ catalog, uploads: store, repository });
 	await store.open();
 	const pass: RequestHandler = (_request, _response, next) => next();
 	const answerError = createAnswerError(onProblem);
 	const access = { require: () => pass, check: async () => ({}) };
-	const binaries = createBinaries(library, access, answerError);
+	const binaries = createBinaries(repository, access, answerError);
 	const routes = createFirmwareRoutes({
 		upload: { store, maxBytes, checkImages, ...(progressMs && { progressMs }) },
 		catalog,
@@ -112,7 +119,7 @@ export async function serveFirmware(t: TestContext, options: ServingOptions = {}
 		url,
 		port,
 		server,
-		library,
+		selection,
 		catalog,
 		store,
 		problems,

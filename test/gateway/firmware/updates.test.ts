@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fs, { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import type { Choice } from "../../../gateway/firmware/library.js";
+import type { Choice } from "../../../gateway/firmware/selection.js";
 import { jobsFile } from "../../../gateway/firmware/update-job.js";
 import { Updates } from "../../../gateway/firmware/updates.js";
 import { RecordFolder } from "../../../gateway/record-folder.js";
@@ -15,7 +15,7 @@ import { progress, report, uplink } from "./uplinks.js";
 const complete = uplink({ type: "ota_complete" });
 const minute = 60_000;
 
-/** What the library answers; a test may change it. */
+/** What is chosen; a test may change it. */
 interface Shelf {
 	choice: Choice | { refusal: UpdateRefusal };
 	/** The upload that is served. */
@@ -46,7 +46,7 @@ async function run(t: TestContext, { disk = fs, certPem, at = 1_000_000, ...opti
 	const changes: OtaMetadata[] = [];
 	const problems: string[] = [];
 	const updates = new Updates({
-		library: {
+		selection: {
 			choose: async () => {
 				await shelf.onChoose?.();
 				return shelf.choice;
@@ -229,7 +229,7 @@ describe("trigger_ota", () => {
 		await updates.trigger(device, "latest");
 		assert.deepEqual([first?.length, second?.length], [0, 1]);
 	});
-	test("may be tried again after the library failed", async (t) => {
+	test("may be tried again after the selection failed", async (t) => {
 		const { updates, shelf } = await run(t);
 		const device = connect();
 		shelf.onChoose = () => Promise.reject(new Error("EIO"));
