@@ -84,7 +84,7 @@ function monitorChannel(): JsonObject {
 	return {
 		address: "/monitor",
 		description:
-			"The first frame is a snapshot of all sessions. Past about 256 KB it holds the first of them and has the field remaining; the others follow in status_update frames that have it too, as fast as the monitor reads, with changes between them. A monitor that reads too slowly gets only the newest state_report of each session above 1 MiB that waits, and is closed with 1013 above 8 MiB. One that goes on though it was answered rate_limited, 400 times at once or 10 times a second, is closed with 1008, as is one that sends more than 100 ping and pong frames at once, or 20 a second. With ?batch=<20 to 1000> it gets its frames gathered: one JSON array of them each so many milliseconds, sooner above 256 KiB. After a device was forgotten a snapshot comes again; it takes the place of all that was known.",
+			"The first frame is a snapshot of all sessions. Past about 256 KB it holds the first of them and has the field remaining; the others follow in status_update frames that have it too, as fast as the monitor reads, with changes between them. A monitor that reads too slowly gets only the newest state_report of each session above 1 MiB that waits, and is closed with 1013 above 8 MiB. One that goes on though it was answered rate_limited, 400 times at once or 10 times a second, is closed with 1008, as is one that sends more than 100 ping and pong frames at once, or 20 a second. After a device was forgotten a snapshot comes again; it takes the place of all that was known.",
 		messages: refs([...Object.keys(monitorMessages), ...Object.keys(monitorFrames)]),
 		bindings: { ws: { method: "GET", bindingVersion: "0.1.0" } },
 	};
