@@ -9,8 +9,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:
 import { create as contentDisposition } from "content-disposition";
 import type { Access } from "../access/access.js";
 import { parseUrl } from "../access/origin.js";
-import { sendProblem, wrongMethod } from "../problem.js";
-import { type AnswerError, HttpProblem } from "./http-problem.js";
+import { type AnswerError, HttpProblem, sendProblem, wrongMethod } from "../problem.js";
 import { type Binary, type FirmwareRepository, uploadPath } from "./repository.js";
 
 /** Answers a request for a binary. @returns false where its address is no binary's */

@@ -5,10 +5,10 @@
  */
 
 import { basename } from "node:path/posix";
+import { HttpProblem } from "../problem.js";
 import { errorCode } from "../start-error.js";
 import { type Disk, ifThere, stateOf } from "../whole-file.js";
 import type { CatalogFile, Release, ReleaseImage } from "./catalog.js";
-import { HttpProblem } from "./http-problem.js";
 import { describeFit, ImageError } from "./image.js";
 import { StoredImage } from "./stored-image.js";
 import type { UploadStore } from "./upload-store.js";

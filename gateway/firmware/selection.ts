@@ -2,12 +2,24 @@
 
 import { compareBuild, parse, rcompare } from "semver";
 import { chips } from "../../device/protocol/messages.js";
-import type { UpdateRefusal } from "../sessions/updates.js";
+import { HttpProblem } from "../problem.js";
 import type { Catalog, CatalogFile, Release } from "./catalog.js";
-import { HttpProblem } from "./http-problem.js";
 import { describeFit, type Fit, fits } from "./image.js";
 import { type FirmwareRepository, uploadPath } from "./repository.js";
 import type { UploadStore } from "./upload-store.js";
+
+/** Why an update is not started. */
+export interface UpdateRefusal {
+	readonly code:
+		| "no_firmware"
+		| "unknown_version"
+		| "incompatible_firmware"
+		| "ota_in_progress"
+		| "storage_failed"
+		| "target_offline";
+	/** One sentence that says what to change. */
+	readonly message: string;
+}
 
 /** Where a device finds what was chosen for it. */
 export interface Choice {

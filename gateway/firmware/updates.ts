@@ -7,8 +7,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { CommandOf, Uplink } from "../../device/protocol/messages.js";
 import type { RecordFolder } from "../record-folder.js";
 import type { Device, OtaMetadata } from "../sessions/device.js";
-import type { UpdateRefusal } from "../sessions/updates.js";
-import type { Choice, Selection } from "./selection.js";
+import type { Choice, Selection, UpdateRefusal } from "./selection.js";
 import {
 	beginJob,
 	follow,

@@ -7,8 +7,8 @@ import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { Busboy, type BusboyInstance } from "@fastify/busboy";
-import { HttpProblem } from "./http-problem.js";
-import { type ImageInfo, parseImage } from "./image.js";
+import { HttpProblem } from "../problem.js";
+import { ImageError, type ImageInfo, parseImage } from "./image.js";
 import type { Upload, UploadStore } from "./upload-store.js";
 
 /** What boundaries, headers and other fields of a form may add to the file, in bytes. */
@@ -31,8 +31,7 @@ const progressBytes = 16 * 1024;
 /**
  * Reads the form to its end and makes its file the current upload.
  *
- * @throws {HttpProblem} 400, 408, 413 or 415; the request may not have been read to its end then
- * @throws {ImageError} likewise
+ * @throws {HttpProblem} 400, 408, 413, 415 or 422; the request may not have been read to its end then
  * @throws {NodeJS.ErrnoException} ENOSPC where the disk is full
  */
 export async function receiveUpload(request: IncomingMessage, options: UploadOptions): Promise<Upload> {
@@ -55,7 +54,7 @@ export async function receiveUpload(request: IncomingMessage, options: UploadOpt
 		return await draft.keep({ filename: cleanFilename(filename), sha256: hash.digest("hex"), ...info });
 	} catch (error) {
 		await draft.discard();
-		throw error;
+		throw error instanceof ImageError ? new HttpProblem(422, error.message) : error;
 	}
 }
 

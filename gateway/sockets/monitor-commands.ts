@@ -5,9 +5,9 @@
 
 import type { Logger } from "pino";
 import { checkCommand, commands } from "../../device/protocol/messages.js";
+import type { Updates } from "../firmware/updates.js";
 import type { Session } from "../sessions/device.js";
 import type { Sessions } from "../sessions/sessions.js";
-import type { Updates } from "../sessions/updates.js";
 import { closeCodes } from "./limits.js";
 import { checkMonitorMessage, type MonitorMessage, type Refused, refuse } from "./monitor-messages.js";
 
@@ -20,7 +20,7 @@ export type Outcome =
  * @returns what carries out a message as it came, parsed from JSON; undefined: it is none. All but `trigger_ota` is done
  * when that returns its promise, so commands reach a device in the order in which they came.
  */
-export function monitorCommands(sessions: Sessions, updates: Updates, log: Logger) {
+export function monitorCommands(sessions: Sessions, updates: Pick<Updates, "trigger">, log: Logger) {
 	return async (value: unknown): Promise<Outcome> => {
 		const checked = checkMonitorMessage(value);
 		if (checked.refusal) return checked;

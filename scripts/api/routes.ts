@@ -141,7 +141,7 @@ export const routes: readonly Route[] = [
 			413: problem("Larger than MAX_UPLOAD."),
 			415: problem("Not multipart/form-data."),
 			422: problem("Not an image for these devices; `detail` says what is wrong with it."),
-			507: problem("The disk is full; the former firmware is still in place."),
+			507: problem("The disk is full; the previous firmware is still in place."),
 		},
 	},
 	{

@@ -19,7 +19,7 @@ export const uplinkWords: Readonly<Record<UplinkType, string>> = {
 	state_report: "All of the device's state: each 5 s, at each change, and when asked for.",
 	ota_progress: "How far an update has come; at most four a second.",
 	ota_complete: "The new firmware is verified and will be started in about 500 ms.",
-	ota_error: "An update has failed; the former firmware runs on.",
+	ota_error: "An update has failed; the previous firmware runs on.",
 	command_error: "A command was not obeyed; the state is unchanged.",
 };
 

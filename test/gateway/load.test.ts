@@ -11,14 +11,7 @@ import type { GatewayOptions } from "../../gateway/gateway.js";
 import { socketLimits } from "../../gateway/sockets/limits.js";
 import { createLog } from "../../gateway/telemetry/log.js";
 import { temporaryDirectory } from "../cleanup.js";
-import {
-	bearer,
-	deviceToken,
-	monitorToken,
-	reportWithVolume,
-	runGateway,
-	upgradeRequest,
-} from "./running.js";
+import { bearer, deviceToken, monitorToken, runGateway, upgradeRequest } from "./running.js";
 
 /** A gateway that says when it has done a piece of work. @param work its line in the log */
 async function counted(t: TestContext, options: GatewayOptions, work: RegExp) {

@@ -8,15 +8,15 @@ import fs from "node:fs/promises";
 import { createServer, request as httpRequest, type IncomingHttpHeaders, type Server } from "node:http";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import express, { type RequestHandler } from "express";
+import express, { type ErrorRequestHandler, type RequestHandler } from "express";
 import { AddressLimit } from "../../../gateway/access/address-limit.js";
 import { createBinaries } from "../../../gateway/firmware/binaries.js";
 import { CatalogFile } from "../../../gateway/firmware/catalog.js";
-import { createAnswerError } from "../../../gateway/firmware/http-problem.js";
 import { FirmwareRepository } from "../../../gateway/firmware/repository.js";
 import { createFirmwareRoutes } from "../../../gateway/firmware/routes.js";
 import { Selection } from "../../../gateway/firmware/selection.js";
 import { UploadStore } from "../../../gateway/firmware/upload-store.js";
+import { createAnswerError } from "../../../gateway/problem.js";
 
 import type { Disk } from "../../../gateway/whole-file.js";
 import { onEnd, temporaryDirectory } from "../../cleanup.js";
@@ -88,9 +88,10 @@ export async function serveFirmware(t: TestContext, options: ServingOptions = {}
 		uploadsByAddress: new AddressLimit({ points: 1000, seconds: 60, what: "uploads" }),
 		access,
 		onUploaded: () => {},
-		answerError,
 	});
-	const app = express().disable("x-powered-by").use(routes);
+	const onError: ErrorRequestHandler = (error: unknown, _request, response, _next) =>
+		answerError(error, response);
+	const app = express().disable("x-powered-by").use(routes).use(onError);
 	const server = createServer((request, response) => {
 		if (!binaries(request, response)) app(request, response);
 	});

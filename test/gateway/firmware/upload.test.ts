@@ -245,7 +245,7 @@ const bad: readonly BadUpload[] = [
 	],
 ];
 
-describe("an upload is refused with its reason, and the former firmware served byte for byte", () => {
+describe("an upload is refused with its reason, and the previous firmware served byte for byte", () => {
 	for (const [what, status, detail, send] of bad)
 		test(what, async (t) => {
 			const serving = await serveFirmware(t, { maxBytes: limit });

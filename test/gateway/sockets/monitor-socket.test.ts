@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
-import type { CreateFirmwareRoom } from "../../../gateway/firmware/room.js";
-import type { Updates } from "../../../gateway/sessions/updates.js";
+import type { CreateFirmwareRoom, FirmwareRoom } from "../../../gateway/firmware/room.js";
 import { socketLimits } from "../../../gateway/sockets/limits.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { sampleReport } from "../../../scripts/fixtures/sample-report.js";
@@ -17,7 +16,7 @@ import {
 } from "../running.js";
 
 /** A firmware room whose updates are these, and nothing else. */
-function firmwareWith(updates: Partial<Updates>): CreateFirmwareRoom {
+function firmwareWith(updates: Partial<FirmwareRoom["updates"]>): CreateFirmwareRoom {
 	return () => {
 		const room = withoutFirmware();
 		return { ...room, updates: { ...room.updates, ...updates } };
