@@ -4,7 +4,7 @@
  */
 
 import type { Logger } from "pino";
-import { checkCommand, commands } from "../../device/protocol/messages.js";
+import { checkCommand, commands, featureOf } from "../../device/protocol/messages.js";
 import type { Updates } from "../firmware/updates.js";
 import type { Session } from "../sessions/device.js";
 import type { Sessions } from "../sessions/sessions.js";
@@ -74,6 +74,9 @@ function control(session: Session, payload: unknown): Refused | undefined {
 		return refuse(code === "unsupported" ? "unsupported_command" : "invalid_command", `payload: ${message}`);
 	}
 	const { command } = checked;
+	const feature = featureOf[command.command];
+	if (feature && !session.introduction.features.includes(feature))
+		return refuse("unsupported_command", `the device's firmware does not know ${feature}; update it`);
 	// With the fields of its table and no others: what a monitor adds must not reach a device's small heap.
 	session.send(JSON.stringify(command, Object.keys(commands[command.command].fields)));
 	return undefined;

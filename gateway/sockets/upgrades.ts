@@ -6,7 +6,7 @@
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
-import { chips, deviceId } from "../../device/protocol/messages.js";
+import { chips, deviceId, features } from "../../device/protocol/messages.js";
 import {
 	describeProblem,
 	findProblem,
@@ -161,9 +161,17 @@ function introduce(request: IncomingMessage, publicUrl?: URL, owner?: string): I
 		isBound: owner !== undefined,
 		model,
 		chip: chips.find((chip) => chip === headers["device-chip"]),
+		features: features.filter((feature) => listOf(headers["device-features"]).includes(feature)),
 		remoteAddress: remoteAddressOf(request),
 		baseUrl: baseUrlOf(request, publicUrl),
 	};
+}
+
+/** The entries of a header that is a list; Node joins headers of one name with commas. */
+function listOf(header: string | string[] | undefined): readonly string[] {
+	return String(header ?? "")
+		.split(",")
+		.map((entry) => entry.trim());
 }
 
 /** Drawn at random, so that those who are refused together do not come back together. */

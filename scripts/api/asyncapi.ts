@@ -1,6 +1,6 @@
 /** The WebSocket half of the gateway as an AsyncAPI 3.0 document, from the protocol table. */
 
-import { chips, commands, uplinks } from "../../device/protocol/messages.js";
+import { chips, commands, features, uplinks } from "../../device/protocol/messages.js";
 import { monitorMessages } from "../../gateway/sockets/monitor-messages.js";
 import { deviceHeaders } from "../../gateway/sockets/upgrades.js";
 import { commandExamples, monitorExamples, uplinkExamples } from "./examples.js";
@@ -72,6 +72,10 @@ function deviceChannel(): JsonObject {
 						...propertiesOf(deviceHeaders),
 						// One that is not known is no reason to refuse.
 						"Device-Chip": { type: "string", enum: [...chips] },
+						"Device-Features": {
+							type: "string",
+							description: `A list with commas of what the firmware knows: ${features.join(", ")}.`,
+						},
 					},
 				},
 				bindingVersion: "0.1.0",

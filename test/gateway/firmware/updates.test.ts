@@ -81,6 +81,7 @@ function connect(
 	const introduction = {
 		deviceId,
 		isBound: false,
+		features: [],
 		model: "DEV-1",
 		chip: "virtual",
 		remoteAddress: "10.0.0.2",

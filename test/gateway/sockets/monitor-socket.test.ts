@@ -102,6 +102,27 @@ describe("control_device", () => {
 		assert.equal(await device.nextText(), '{"command":"set_volume","value":5}');
 	});
 
+	test("sends a command that not every firmware knows only to a device that names it", async (t) => {
+		const gateway = await runGateway(t);
+		const monitor = await gateway.monitor();
+		const payload = { command: "identify" };
+		for (const [deviceId, named, expected] of [
+			["dev-1-000001", undefined, "unsupported_command"],
+			["dev-1-000002", "diagnostics", "unsupported_command"],
+			["dev-1-000003", "diagnostics, identify", "ack"],
+		] as const) {
+			const device = await gateway.device({
+				"Device-Id": deviceId,
+				...(named && { "Device-Features": named }),
+			});
+			await monitor.change("connected");
+			const answer = await monitor.ask({ type: "control_device", targetId: deviceId, payload });
+			assert.equal(answer.code ?? answer.type, expected, deviceId);
+			if (expected === "ack") assert.deepEqual(await device.next(), payload);
+			else assert.match(String(answer.message), /does not know identify; update it/);
+		}
+	});
+
 	test("keeps the order of commands", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
