@@ -12,6 +12,7 @@ import { LookupTicket } from "./network/lookup.js";
 import { type WiFiState, WiFiStation } from "./network/wifi.js";
 import { ledState } from "./peripherals/led-patterns.js";
 import { createPeripherals } from "./peripherals/peripherals.js";
+import { features } from "./protocol/messages.js";
 import { onButton, showLink, showWiFi } from "./rules.js";
 import { Settings } from "./settings.js";
 import { readState } from "./state-report.js";
@@ -85,6 +86,7 @@ export default function main(): void {
 			["Device-Id", deviceId],
 			["Device-Model", model],
 			["Device-Chip", chip],
+			["Device-Features", features.join(",")],
 			["Protocol-Version", "1"],
 		],
 		onStateChanged: onLink,

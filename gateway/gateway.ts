@@ -14,14 +14,15 @@ import { isLoopback, readForwarded, trimmed } from "./access/origin.js";
 import type { Role } from "./access/token-file.js";
 import { Tokens } from "./access/tokens.js";
 import { Connections, maxStrangersOf } from "./connections.js";
+import { deviceRoutes } from "./device-routes.js";
 import { type CreateFirmwareRoom, createFirmwareRoom } from "./firmware/room.js";
 import { FolderLock } from "./folder-lock.js";
 import { createHttp } from "./http.js";
+import { createAnswerError } from "./problem.js";
 import { RecordFolder } from "./record-folder.js";
 import { createHttpServer, end, ignoreUpgrade, isForWebSocket, limitBody, listen } from "./server.js";
 import type { Device, OtaMetadata } from "./sessions/device.js";
 import { deviceFile, KnownDevices } from "./sessions/known-devices.js";
-import { deviceRoutes } from "./sessions/routes.js";
 import { Sessions } from "./sessions/sessions.js";
 import { defaultSettings, type Settings } from "./settings.js";
 import { DeviceSockets } from "./sockets/device-sockets.js";
@@ -112,6 +113,7 @@ export function createGateway(options: GatewayOptions = {}) {
 		onProblem: (problem) => log.error({ problem }, "logins"),
 	});
 	const access = new Access({ tokens, isOff: !auth, publicUrl, endedLogins, log, now, onAdmitted });
+	const answerError = createAnswerError((error) => log.error({ err: error }, "request failed"));
 	const metrics = createMetrics(options.registry ?? new Registry());
 	const records = new RecordFolder({
 		directory: join(dataDir, "devices"),
@@ -156,6 +158,7 @@ export function createGateway(options: GatewayOptions = {}) {
 			sessions.setOta(device, metadata);
 		},
 		keepDevice: (device) => known.keep(device),
+		answerError,
 		disk,
 	});
 
@@ -195,7 +198,7 @@ export function createGateway(options: GatewayOptions = {}) {
 				onForgotten: () => monitors.announceAll(),
 			}),
 		],
-		log,
+		answerError,
 	});
 	const server = createHttpServer(
 		tls,

@@ -4,11 +4,10 @@
 
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Router } from "express";
 import helmet from "helmet";
-import type { Logger } from "pino";
 import type { Access } from "./access/access.js";
 import { loginRouter } from "./access/login.js";
 import { createDashboard } from "./dashboard/routes.js";
-import { type HttpRefusal, refuseMethod, sendProblem } from "./problem.js";
+import { type AnswerError, type HttpRefusal, refuseMethod, sendProblem } from "./problem.js";
 
 export interface HttpOptions {
 	readonly access: Access;
@@ -17,10 +16,10 @@ export interface HttpOptions {
 	readonly deviceToken: () => string;
 	/** `/ota/*`, `/releases/*`, `/api/*`, `/healthz`, `/readyz`, `/metrics`. */
 	readonly rooms: readonly Router[];
-	readonly log: Logger;
+	readonly answerError: AnswerError;
 }
 
-export function createHttp({ access, isTls, deviceToken, rooms, log }: HttpOptions): Express {
+export function createHttp({ access, isTls, deviceToken, rooms, answerError }: HttpOptions): Express {
 	const app = express();
 	app.disable("x-powered-by");
 	app.use(
@@ -54,22 +53,12 @@ export function createHttp({ access, isTls, deviceToken, rooms, log }: HttpOptio
 	app.use(loginRouter(access, dashboard.loginPage));
 	app.use(dashboard.router);
 	app.use(answer({ status: 404, detail: "There is nothing at this address." }));
-	app.use(answerError(log));
+	const handleError: ErrorRequestHandler = (error: unknown, _request, response, _next) =>
+		answerError(error, response);
+	app.use(handleError);
 	return app;
 }
 
 function answer(refusal: HttpRefusal): RequestHandler {
 	return (_request, response) => sendProblem(response, refusal);
-}
-
-/** Errors that name a status below 500, such as body-parser's, are the client's; any other is ours, and not explained. */
-function answerError(log: Logger): ErrorRequestHandler {
-	return (error: unknown, _request, response, next) => {
-		if (response.headersSent) return next(error);
-		const status = error instanceof Error && "status" in error ? Number(error.status) : 500;
-		if (status >= 400 && status < 500)
-			return sendProblem(response, { status, detail: "This request cannot be read." });
-		log.error({ err: error }, "request failed");
-		sendProblem(response, { status: 500, detail: "The gateway failed at this; its log says why." });
-	};
 }

@@ -24,7 +24,7 @@ Runs the gateway. Settings come from the environment, such as PORT=8090 npm star
   PUBLIC_URL, TRUST_PROXY       behind a proxy
   MAX_UPLOAD, LOG_LEVEL, AUTH, IMAGE_CHECK
 
-The README describes each of them.`;
+gateway/README.md describes each of them.`;
 
 /** npm passes a Ctrl-C on that the terminal sends as well: the same key press arrives twice. */
 const samePressMs = 500;

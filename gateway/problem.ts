@@ -1,9 +1,10 @@
 /**
- * A refused HTTP request, told in one form everywhere: application/problem+json (RFC 9457). It is the same whether
- * Express answers or an upgrade is turned down on the bare socket, where there is no Express yet.
+ * A refused HTTP request, answered in one form everywhere: application/problem+json (RFC 9457), whether Express answers or
+ * an upgrade is refused on the bare socket, where there is no Express yet.
  */
 
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
+import { errorCode } from "./start-error.js";
 
 export interface HttpRefusal {
 	/** HTTP status, 400 to 599. */
@@ -11,6 +12,20 @@ export interface HttpRefusal {
 	/** One sentence that says what to change; it never holds a token. */
 	readonly detail: string;
 	readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A refusal that is thrown, from wherever it shows that a request cannot be served. */
+export class HttpProblem extends Error {
+	readonly refusal: HttpRefusal;
+
+	/**
+	 * @param status HTTP status, 400 to 599
+	 * @param detail one sentence that says what to change
+	 */
+	constructor(status: number, detail: string, headers: HttpRefusal["headers"] = {}) {
+		super(detail);
+		this.refusal = { status, detail, headers };
+	}
 }
 
 /** The body of RFC 9457, section 3, and all headers that go with it. */
@@ -61,6 +76,30 @@ export function wrongMethod(method: string | undefined, allow: string): HttpRefu
 export function refuseMethod(allow: string) {
 	return (request: IncomingMessage, response: ServerResponse): void =>
 		sendProblem(response, wrongMethod(request.method, allow));
+}
+
+/** Answers a request that failed, unless its client has gone; an answer that has begun is cut off. */
+export type AnswerError = (error: unknown, response: ServerResponse) => void;
+
+/** @param onError called with what is no fault of the client's */
+export function createAnswerError(onError: (error: unknown) => void): AnswerError {
+	return (error, response) => {
+		const refusal = refusalOf(error);
+		if (refusal.status >= 500) onError(error);
+		if (response.headersSent) response.destroy();
+		else if (!response.destroyed) sendProblem(response, refusal);
+	};
+}
+
+function refusalOf(error: unknown): HttpRefusal {
+	if (error instanceof HttpProblem) return error.refusal;
+	if (error instanceof URIError) return { status: 400, detail: "This address is not well formed." };
+	if (["ENOSPC", "EDQUOT"].includes(errorCode(error) ?? ""))
+		return { status: 507, detail: "The gateway's disk is full; the previous firmware is still in place." };
+	// Errors that name a status below 500, such as body-parser's, are the client's; any other is ours, and not explained.
+	const status = error instanceof Error && "status" in error ? Number(error.status) : 500;
+	if (status >= 400 && status < 500) return { status, detail: "This request cannot be read." };
+	return { status: 500, detail: "The gateway failed at this; its log says why." };
 }
 
 /** Sends all of the refusal, and leaves the response open. */

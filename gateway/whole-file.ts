@@ -79,6 +79,8 @@ export async function openDraft(disk: Disk, path: string, mode = 0o600) {
 	const handle = await disk.open(temporary, "wx", mode);
 	return {
 		write: (content: string | Uint8Array): Promise<void> => handle.writeFile(content),
+		/** All that was written to it. */
+		read: (): Promise<Buffer> => disk.readFile(temporary),
 		/** Gives it its final name, in the same folder. Whoever reads that sees the old file or this one, also after a power cut. */
 		moveTo: async (final: string): Promise<void> => {
 			await handle.sync();

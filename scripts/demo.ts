@@ -11,7 +11,7 @@ import { runCommand } from "./command-line/command.js";
 
 const usage = `Usage: npm run demo
 
-Runs a gateway and a virtual device of each model. Settings come from the environment, as for npm start; see the README.`;
+Runs a gateway and a virtual device of each model. Settings come from the environment, as for npm start; see gateway/README.md.`;
 
 await runCommand({ name: "demo", usage, run });
 

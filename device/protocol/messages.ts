@@ -60,6 +60,14 @@ export const commands = Object.freeze({
 	}),
 });
 export type CommandName = keyof typeof commands;
+
+/** What a device's firmware may know besides the commands of the first version: it names them in `Device-Features`. */
+export const features = Object.freeze(["identify"] as const);
+export type Feature = (typeof features)[number];
+/** A command is sent only to a device that names its feature: an older firmware would refuse it. */
+export const featureOf: Readonly<Partial<Record<CommandName, Feature>>> = Object.freeze({
+	identify: "identify",
+});
 export type CommandOf<N extends CommandName> = Value<(typeof commands)[N]>;
 export type Command = { [N in CommandName]: CommandOf<N> }[CommandName];
 

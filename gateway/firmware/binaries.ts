@@ -9,9 +9,8 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:
 import { create as contentDisposition } from "content-disposition";
 import type { Access } from "../access/access.js";
 import { parseUrl } from "../access/origin.js";
-import { sendProblem, wrongMethod } from "../problem.js";
-import { type AnswerError, HttpProblem } from "./http-problem.js";
-import { type Binary, type Library, uploadPath } from "./library.js";
+import { type AnswerError, HttpProblem, sendProblem, wrongMethod } from "../problem.js";
+import { type Binary, type FirmwareRepository, uploadPath } from "./repository.js";
 
 /** Answers a request for a binary. @returns false where its address is no binary's */
 export type Binaries = (request: IncomingMessage, response: ServerResponse) => boolean;
@@ -25,7 +24,7 @@ const digestOfNothing = createHash("sha256").digest();
 
 /** Stands before Express, which takes longer over a request than sending a block does. */
 export function createBinaries(
-	library: Library,
+	repository: FirmwareRepository,
 	access: Pick<Access, "check">,
 	answerError: AnswerError,
 ): Binaries {
@@ -34,7 +33,7 @@ export function createBinaries(
 		if (method !== "GET" && method !== "HEAD") return sendProblem(response, wrongMethod(method, "GET, HEAD"));
 		const { refusal } = await access.check(request, ["device", "monitor"], tokenAgeMs);
 		if (refusal) sendProblem(response, refusal);
-		else send(request, response, await library.open(decodeURIComponent(path)));
+		else send(request, response, await repository.open(decodeURIComponent(path)));
 	};
 	return (request, response) => {
 		const path = pathOf(request.url ?? "");
@@ -53,8 +52,8 @@ function pathOf(target: string): string {
 
 /** @throws {HttpProblem} 412, 416 */
 function send({ headers, method }: IncomingMessage, response: ServerResponse, binary: Binary): void {
-	const { file, filename, lastModified, caching } = binary;
-	const { bytes, sha256, digestOf } = file;
+	const { image, filename, lastModified, caching } = binary;
+	const { bytes, sha256 } = image;
 	const etag = `"${sha256}"`;
 	if (!names(headers["if-match"] ?? "*", etag)) throw new HttpProblem(412, "The firmware has been replaced.");
 	const isUnchanged = wasSeen(headers, etag, lastModified);
@@ -77,7 +76,7 @@ function send({ headers, method }: IncomingMessage, response: ServerResponse, bi
 	fields.push("Content-Length", String(last - first + 1));
 	if (span) fields.push("Content-Range", `bytes ${first}-${last}/${bytes.length}`);
 	// In an answer to HEAD it is the digest of no content (RFC 9530, appendix B.2).
-	const digest = method === "HEAD" ? digestOfNothing : digestOf(first, last);
+	const digest = method === "HEAD" ? digestOfNothing : image.digestOf(first, last);
 	if (digest) fields.push("Content-Digest", digestField(digest));
 	response.writeHead(span ? 206 : 200, fields).end(bytes.subarray(first, last + 1));
 }

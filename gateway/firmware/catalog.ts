@@ -21,9 +21,8 @@ import {
 	type Value,
 } from "../../device/protocol/schema.js";
 import { errorCode } from "../start-error.js";
-import { type Disk, ifThere } from "../whole-file.js";
-import { createFileCache } from "./file-cache.js";
-import { isVersion } from "./image-head.js";
+import { type Disk, ifThere, stateOf } from "../whole-file.js";
+import { isVersion } from "./image.js";
 
 const releaseImage = object({
 	model: oneOf(...models),
@@ -53,46 +52,59 @@ export interface Catalog {
 
 const noReleases: Catalog = Object.freeze({ schema: 1, latest: null, releases: Object.freeze([]) });
 
-export type CatalogFile = ReturnType<typeof openCatalog>;
+export interface CatalogFileOptions {
+	/** Holds `catalog.json` and the images. */
+	readonly directory: string;
+	readonly disk: Disk;
+	/** Called once for each broken state of the file. */
+	readonly onProblem: (sentence: string) => void;
+}
 
-/**
- * @param directory the folder that holds `catalog.json` and the images
- * @param onProblem told once for each broken state of the file
- */
-export function openCatalog(directory: string, disk: Disk, onProblem: (sentence: string) => void) {
-	const path = join(directory, "catalog.json");
-	const load = createFileCache(disk, async () => parseCatalog(await disk.readFile(path, "utf8")), 0);
-	let catalog = noReleases;
-	let problem: string | undefined;
-	return {
-		/** Why the file as it is now is not in force; undefined where it is. */
-		get problem() {
-			return problem;
-		},
+export class CatalogFile {
+	readonly #options: CatalogFileOptions;
+	readonly #path: string;
+	#catalog = noReleases;
+	/** Of the file that `#catalog` was read from. */
+	#state: string | undefined;
+	#problem: string | undefined;
 
-		/** The catalog in force. */
-		async read(): Promise<Catalog> {
-			try {
-				catalog = await load(path);
-				problem = undefined;
-			} catch (error) {
-				const isMissing = errorCode(error) === "ENOENT";
-				if (isMissing) catalog = noReleases;
-				const reason = error instanceof Error ? error.message : String(error);
-				const sentence = `${path} is not used, what it last said stays in force: ${reason}`;
-				if (!isMissing && sentence !== problem) onProblem(sentence);
-				problem = isMissing ? undefined : sentence;
-			}
-			return catalog;
-		},
+	constructor(options: CatalogFileOptions) {
+		this.#options = options;
+		this.#path = join(options.directory, "catalog.json");
+	}
 
-		/** Where an image lies, wherever links lead. @returns undefined where it is missing, or outside the folder */
-		async locate(image: ReleaseImage): Promise<string | undefined> {
-			const folder = await ifThere(disk.realpath(directory));
-			const file = await ifThere(disk.realpath(join(directory, image.path.slice("/releases/".length))));
-			return folder !== undefined && file?.startsWith(folder + sep) ? file : undefined;
-		},
-	};
+	/** Why the file as it is now is not in force; undefined where it is. */
+	get problem(): string | undefined {
+		return this.#problem;
+	}
+
+	/** The catalog in force. */
+	async read(): Promise<Catalog> {
+		const { disk, onProblem } = this.#options;
+		try {
+			const { state } = await stateOf(disk, this.#path);
+			if (state !== this.#state) this.#catalog = parseCatalog(await disk.readFile(this.#path, "utf8"));
+			this.#state = state;
+			this.#problem = undefined;
+		} catch (error) {
+			this.#state = undefined;
+			const isMissing = errorCode(error) === "ENOENT";
+			if (isMissing) this.#catalog = noReleases;
+			const reason = error instanceof Error ? error.message : String(error);
+			const sentence = `${this.#path} is not used, what it last said stays in force: ${reason}`;
+			if (!isMissing && sentence !== this.#problem) onProblem(sentence);
+			this.#problem = isMissing ? undefined : sentence;
+		}
+		return this.#catalog;
+	}
+
+	/** Where an image is, wherever links lead. @returns undefined where it is missing, or outside the folder */
+	async locate(image: ReleaseImage): Promise<string | undefined> {
+		const { disk, directory } = this.#options;
+		const folder = await ifThere(disk.realpath(directory));
+		const file = await ifThere(disk.realpath(join(directory, image.path.slice("/releases/".length))));
+		return folder !== undefined && file?.startsWith(folder + sep) ? file : undefined;
+	}
 }
 
 /**

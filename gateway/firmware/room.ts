@@ -10,17 +10,16 @@ import type { Logger } from "pino";
 import type { Access } from "../access/access.js";
 import { AddressLimit } from "../access/address-limit.js";
 import { trimmed } from "../access/origin.js";
+import type { AnswerError } from "../problem.js";
 import { RecordFolder } from "../record-folder.js";
 import type { Device, OtaMetadata } from "../sessions/device.js";
-import type { Updates as GatewayUpdates } from "../sessions/updates.js";
 import type { Settings } from "../settings.js";
 import type { Disk } from "../whole-file.js";
 import { type Binaries, createBinaries } from "./binaries.js";
-import { openCatalog } from "./catalog.js";
-import { createAnswerError } from "./http-problem.js";
-import { createImageFiles } from "./image-files.js";
-import { Library } from "./library.js";
+import { CatalogFile } from "./catalog.js";
+import { FirmwareRepository } from "./repository.js";
 import { createFirmwareRoutes } from "./routes.js";
+import { Selection } from "./selection.js";
 import { jobsFile } from "./update-job.js";
 import { Updates } from "./updates.js";
 import { UploadStore } from "./upload-store.js";
@@ -38,6 +37,7 @@ export interface FirmwareRoomOptions {
 	readonly setOta: (device: Device, metadata: OtaMetadata) => void;
 	/** Writes the record of a device. Resolves to whether it is on disk. */
 	readonly keepDevice: (device: Device) => Promise<boolean>;
+	readonly answerError: AnswerError;
 	readonly disk: Disk;
 }
 
@@ -46,7 +46,10 @@ export interface FirmwareRoom {
 	readonly binaries: Binaries;
 	/** All other addresses below `/ota`. */
 	readonly router: Router;
-	readonly updates: GatewayUpdates;
+	readonly updates: Pick<
+		Updates,
+		"trigger" | "onConnected" | "onUplink" | "historyOf" | "forget" | "obstacle"
+	>;
 	/** Called before the gateway listens. @throws {NodeJS.ErrnoException} where its folder cannot be used */
 	open(): Promise<void>;
 	/** Stops timers; nothing is reported any more. */
@@ -59,18 +62,18 @@ const recheckMs = 1000;
 export type CreateFirmwareRoom = (options: FirmwareRoomOptions) => FirmwareRoom;
 
 export const createFirmwareRoom: CreateFirmwareRoom = (options) => {
-	const { settings, access, log, now, monotonic, setOta, keepDevice, disk } = options;
+	const { settings, access, log, now, monotonic, setOta, keepDevice, answerError, disk } = options;
 	const { dataDir, releasesDir, imageCheck: checkImages, maxUploadBytes: maxBytes } = settings;
 	const onProblem = (sentence: string) => log.warn({ problem: sentence }, "firmware");
 	const uploads = new UploadStore({ directory: join(dataDir, "firmware"), disk, now, onProblem });
-	const catalog = openCatalog(releasesDir, disk, onProblem);
-	const loadImage = createImageFiles(disk);
-	const library = new Library({ catalog, uploads, loadImage, checkImages, recheckMs });
+	const catalog = new CatalogFile({ directory: releasesDir, disk, onProblem });
+	const repository = new FirmwareRepository({ catalog, uploads, disk, checkImages, recheckMs });
+	const selection = new Selection({ catalog, uploads, repository });
 	const records = new RecordFolder({ directory: join(dataDir, "updates"), disk, onProblem, ...jobsFile });
 	const authority = findAuthority(settings.tls?.cert);
 	const publicBase = settings.publicUrl && trimmed(settings.publicUrl);
 	const updates = new Updates({
-		library,
+		selection,
 		records,
 		now,
 		monotonic,
@@ -79,7 +82,6 @@ export const createFirmwareRoom: CreateFirmwareRoom = (options) => {
 		keepDevice,
 		certPemFor: (baseUrl) => (baseUrl.startsWith("https:") && baseUrl !== publicBase ? authority : undefined),
 	});
-	const answerError = createAnswerError((error) => log.error({ err: error }, "request for firmware failed"));
 	const router = createFirmwareRoutes({
 		upload: { store: uploads, maxBytes, checkImages },
 		catalog,
@@ -87,10 +89,9 @@ export const createFirmwareRoom: CreateFirmwareRoom = (options) => {
 		uploadsByAddress: new AddressLimit({ points: 30, seconds: 60, what: "uploads" }),
 		access,
 		onUploaded: (upload) => log.info({ upload }, "firmware uploaded"),
-		answerError,
 	});
 	return {
-		binaries: createBinaries(library, access, answerError),
+		binaries: createBinaries(repository, access, answerError),
 		router,
 		updates,
 		open: async () => {

@@ -1,15 +1,13 @@
 /**
- * The addresses under which firmware comes and is told of: interface specification, section 4.4. Everything that goes
- * wrong here is answered as problem+json, since most who ask are devices and scripts.
+ * The routes for uploads and for what is known of firmware and updates: interface specification, section 4.4.
  */
 
-import { type ErrorRequestHandler, type RequestHandler, Router } from "express";
+import { type RequestHandler, Router } from "express";
 import type { Access } from "../access/access.js";
 import type { AddressLimit } from "../access/address-limit.js";
 import { remoteAddressOf } from "../access/origin.js";
-import { refuseMethod } from "../problem.js";
+import { HttpProblem, refuseMethod } from "../problem.js";
 import type { CatalogFile } from "./catalog.js";
-import { type AnswerError, HttpProblem } from "./http-problem.js";
 import { receiveUpload, type UploadOptions } from "./upload.js";
 import type { Upload } from "./upload-store.js";
 
@@ -22,7 +20,6 @@ export interface FirmwareRoutesOptions {
 	readonly uploadsByAddress: AddressLimit;
 	/** An upload was taken. */
 	readonly onUploaded: (upload: Upload) => void;
-	readonly answerError: AnswerError;
 }
 
 /** Each may fill the disk with as much as one upload may have; one address must not keep all others out. */
@@ -48,9 +45,7 @@ export function createFirmwareRoutes(options: FirmwareRoutesOptions): Router {
 	get("/ota/status", requireAny, () => describeUpload(upload.store.current));
 	get("/ota/catalog", requireAny, () => catalog.read());
 	get("/ota/history", requireMonitor, () => ({ updates: latestUpdates(historyLength) }));
-	const answerError: ErrorRequestHandler = (error: unknown, _request, response, _next) =>
-		options.answerError(error, response);
-	return router.use(answerError);
+	return router;
 }
 
 function uploadHandler({ upload, uploadsByAddress, onUploaded }: FirmwareRoutesOptions): RequestHandler {

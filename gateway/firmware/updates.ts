@@ -7,8 +7,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { CommandOf, Uplink } from "../../device/protocol/messages.js";
 import type { RecordFolder } from "../record-folder.js";
 import type { Device, OtaMetadata } from "../sessions/device.js";
-import type { UpdateRefusal } from "../sessions/updates.js";
-import type { Choice, Library } from "./library.js";
+import type { Choice, Selection, UpdateRefusal } from "./selection.js";
 import {
 	beginJob,
 	follow,
@@ -21,7 +20,7 @@ import {
 } from "./update-job.js";
 
 export interface UpdatesOptions {
-	readonly library: Pick<Library, "choose">;
+	readonly selection: Pick<Selection, "choose">;
 	/** The jobs of each device, the latest last; see update-job.ts for their form on disk. */
 	readonly records: RecordFolder<readonly UpdateJob[]>;
 	/** Milliseconds since 1970. */
@@ -124,16 +123,16 @@ export class Updates {
 	/**
 	 * Picks the image, writes down that it is sent, and sends `start_ota`.
 	 *
-	 * @param version `latest`, `custom` or a semantic version; undefined: see Library.choose
+	 * @param version `latest`, `custom` or a semantic version; undefined: see Selection.choose
 	 * @returns undefined once the update and its device are on disk and the command is on its way
 	 */
 	async trigger(device: Device, version: string | undefined): Promise<UpdateRefusal | undefined> {
-		const { library, certPemFor } = this.#options;
+		const { selection, certPemFor } = this.#options;
 		const { deviceId } = device;
 		if (this.#choosing.has(deviceId) || isActive(this.historyOf(deviceId).at(-1))) return inProgress;
 		this.#choosing.add(deviceId);
 		try {
-			const choice = await library.choose(device, version);
+			const choice = await selection.choose(device, version);
 			if (choice.refusal) return choice.refusal;
 			if (!device.session.isReachable) return hasGone;
 			const refusal = await this.#begin(device, choice);

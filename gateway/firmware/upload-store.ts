@@ -108,6 +108,8 @@ export class UploadStore {
 				size += chunk.length;
 				return draft.write(chunk);
 			},
+			/** The whole upload. */
+			read: draft.read,
 			/** Makes it the current upload, in place of the former one. */
 			keep: (description: Omit<Upload, "size" | "upload_time">): Promise<Upload> => {
 				const kept = this.#turn.then(() => this.#replace(draft, { ...description, size }));

@@ -1,14 +1,14 @@
 /**
- * POST /ota/upload: one file out of a multipart form, checked while it streams to disk. Nothing of it is held in memory
- * and nothing is visible before all of it is proven, so a bad or broken upload leaves the former firmware in place.
+ * POST /ota/upload: one file out of a multipart form, streamed to disk and then checked. Nothing of it is visible before
+ * that, so a bad or broken upload leaves the previous firmware in place.
  */
 
+import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { Busboy, type BusboyInstance } from "@fastify/busboy";
-import { ImageParser } from "./esp-image.js";
-import { HttpProblem } from "./http-problem.js";
-import type { ImageInfo } from "./image-head.js";
+import { HttpProblem } from "../problem.js";
+import { ImageError, type ImageInfo, parseImage } from "./image.js";
 import type { Upload, UploadStore } from "./upload-store.js";
 
 /** What boundaries, headers and other fields of a form may add to the file, in bytes. */
@@ -31,32 +31,30 @@ const progressBytes = 16 * 1024;
 /**
  * Reads the form to its end and makes its file the current upload.
  *
- * @throws {HttpProblem} 400, 408, 413 or 415; the request may not have been read to its end then
- * @throws {ImageError} likewise
+ * @throws {HttpProblem} 400, 408, 413, 415 or 422; the request may not have been read to its end then
  * @throws {NodeJS.ErrnoException} ENOSPC where the disk is full
  */
 export async function receiveUpload(request: IncomingMessage, options: UploadOptions): Promise<Upload> {
 	const { store, maxBytes, checkImages, progressMs = 30_000 } = options;
 	const form = openForm(request, maxBytes);
 	const draft = await store.begin();
-	const parser = new ImageParser();
+	const hash = createHash("sha256");
 	let size = 0;
 	try {
 		const filename = await readForm(request, form, { maxBytes, progressMs }, async (chunk) => {
 			size += chunk.length;
 			if (size > maxBytes) throw tooLarge(maxBytes);
-			// Checked while it is being written: an upload takes as long as the longer of the two, not as both.
+			// Hashed while it is being written: an upload takes as long as the longer of the two, not as both.
 			const written = draft.write(chunk);
-			const problem = parser.inspect(chunk);
+			hash.update(chunk);
 			await written;
-			if (problem && checkImages) throw problem;
 		});
 		if (size === 0) throw new HttpProblem(400, "The file is empty.");
-		const { idfVersion: _, ...info }: Partial<ImageInfo> = checkImages ? parser.end() : {};
-		return await draft.keep({ filename: cleanFilename(filename), sha256: parser.digest(), ...info });
+		const { idfVersion: _, ...info }: Partial<ImageInfo> = checkImages ? parseImage(await draft.read()) : {};
+		return await draft.keep({ filename: cleanFilename(filename), sha256: hash.digest("hex"), ...info });
 	} catch (error) {
 		await draft.discard();
-		throw error;
+		throw error instanceof ImageError ? new HttpProblem(422, error.message) : error;
 	}
 }
 

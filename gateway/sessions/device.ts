@@ -4,7 +4,7 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { type Chip, type StateReport, uplinks } from "../../device/protocol/messages.js";
+import { type Chip, type Feature, type StateReport, uplinks } from "../../device/protocol/messages.js";
 import { isRecord, type Model, type Schema } from "../../device/protocol/schema.js";
 import { KeptText } from "./kept-text.js";
 
@@ -47,6 +47,8 @@ export interface Introduction {
 	readonly isBound: boolean;
 	readonly model: Model | undefined;
 	readonly chip: Chip | undefined;
+	/** Commands that not every firmware knows. */
+	readonly features: readonly Feature[];
 	/** The peer's IP address. */
 	readonly remoteAddress: string;
 	/** The address by which the device reached this gateway, a proxy's path included; no slash at its end. */

@@ -153,7 +153,7 @@ export const deviceFile = Object.freeze({
 /** The connection that a device last had; it has ended. */
 function sessionOf(deviceId: string, kept: Value<typeof record>): Session {
 	const { sessionId, model, chip, remoteAddress, connectedAt, lastSeenAt } = kept;
-	const introduction = { deviceId, isBound: false, model, chip, remoteAddress, baseUrl: "" };
+	const introduction = { deviceId, isBound: false, model, chip, features: [], remoteAddress, baseUrl: "" };
 	const link = { send: () => {}, isOpen: () => false, close: () => {} };
 	const session = new Session(introduction, link, connectedAt, sessionId);
 	session.connected = false;

@@ -4,10 +4,10 @@
  */
 
 import type { Logger } from "pino";
-import { checkCommand, commands } from "../../device/protocol/messages.js";
+import { checkCommand, commands, featureOf } from "../../device/protocol/messages.js";
+import type { Updates } from "../firmware/updates.js";
 import type { Session } from "../sessions/device.js";
 import type { Sessions } from "../sessions/sessions.js";
-import type { Updates } from "../sessions/updates.js";
 import { closeCodes } from "./limits.js";
 import { checkMonitorMessage, type MonitorMessage, type Refused, refuse } from "./monitor-messages.js";
 
@@ -20,7 +20,7 @@ export type Outcome =
  * @returns what carries out a message as it came, parsed from JSON; undefined: it is none. All but `trigger_ota` is done
  * when that returns its promise, so commands reach a device in the order in which they came.
  */
-export function monitorCommands(sessions: Sessions, updates: Updates, log: Logger) {
+export function monitorCommands(sessions: Sessions, updates: Pick<Updates, "trigger">, log: Logger) {
 	return async (value: unknown): Promise<Outcome> => {
 		const checked = checkMonitorMessage(value);
 		if (checked.refusal) return checked;
@@ -74,6 +74,9 @@ function control(session: Session, payload: unknown): Refused | undefined {
 		return refuse(code === "unsupported" ? "unsupported_command" : "invalid_command", `payload: ${message}`);
 	}
 	const { command } = checked;
+	const feature = featureOf[command.command];
+	if (feature && !session.introduction.features.includes(feature))
+		return refuse("unsupported_command", `the device's firmware does not know ${feature}; update it`);
 	// With the fields of its table and no others: what a monitor adds must not reach a device's small heap.
 	session.send(JSON.stringify(command, Object.keys(commands[command.command].fields)));
 	return undefined;

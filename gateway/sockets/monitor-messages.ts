@@ -14,7 +14,7 @@ import {
 	text,
 	type Value,
 } from "../../device/protocol/schema.js";
-import type { UpdateRefusal } from "../sessions/updates.js";
+import type { UpdateRefusal } from "../firmware/selection.js";
 
 /** A session's id, or a device's, which means its current session. */
 const targetId = text(64);

@@ -38,16 +38,15 @@ export class MonitorSockets {
 	 * Takes on a socket whose upgrade has been checked, and sends it the snapshot.
 	 *
 	 * @param stream what the socket writes to
-	 * @param batchMs undefined: each frame on its own, as soon as it is there
 	 */
-	accept(socket: WebSocket, stream: Duplex, remoteAddress: string, batchMs?: number): void {
+	accept(socket: WebSocket, stream: Duplex, remoteAddress: string): void {
 		const { limits, log, now, turn } = this.#options;
 		const { commandsASecond, commandBurst, refusalsASecond, refusalBurst } = limits;
 		const { controlFramesASecond, controlFrameBurst } = limits;
 		const bucket = new TokenBucket({ perSecond: commandsASecond, burst: commandBurst, now });
 		const refusals = new TokenBucket({ perSecond: refusalsASecond, burst: refusalBurst, now });
 		const onLastWord = createLastWords(socket, limits.lastWords);
-		const monitor = createMonitor({ socket, stream, limits, turn, batchMs });
+		const monitor = createMonitor({ socket, stream, limits, turn });
 		this.#monitors.add(monitor);
 		log.info({ remoteAddress, monitors: this.#monitors.size }, "monitor connected");
 		socket.on("message", (data, isBinary) => {

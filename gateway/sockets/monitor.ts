@@ -7,10 +7,6 @@ import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
 import { closeCodes, type SocketLimits } from "./limits.js";
 
-/** A batch that is so large is sent before its time, or what waits for that would look like what a monitor does not read. */
-const fullBatchBytes = 256 * 1024;
-const [opening, comma, closing] = [Buffer.from("["), Buffer.from(","), Buffer.from("]")];
-
 export type Monitor = ReturnType<typeof createMonitor>;
 
 export interface MonitorOptions {
@@ -20,12 +16,9 @@ export interface MonitorOptions {
 	readonly limits: Pick<SocketLimits, "slowMonitorBytes" | "stuckMonitorBytes">;
 	/** To be awaited before each further frame of a snapshot: see turns.ts. */
 	readonly turn: () => Promise<void>;
-	/** Frames are gathered for this many milliseconds and sent as one JSON array; undefined: each on its own, at once. */
-	readonly batchMs?: number | undefined;
 }
 
-export function createMonitor({ socket, stream, limits, turn, batchMs }: MonitorOptions) {
-	const batch = batchMs === undefined ? undefined : createBatch(batchMs, write);
+export function createMonitor({ socket, stream, limits, turn }: MonitorOptions) {
 	/** Of each session, by its id, the newest state report that this monitor is too slow for. */
 	const waiting = new Map<string, Buffer>();
 	/** The frames of the snapshot that have not been sent yet. */
@@ -34,7 +27,7 @@ export function createMonitor({ socket, stream, limits, turn, batchMs }: Monitor
 	const monitor = {
 		/** Bytes that it has not read yet. */
 		get unread(): number {
-			return socket.bufferedAmount + (batch?.bytes ?? 0);
+			return socket.bufferedAmount;
 		},
 
 		/** Holds back what is sent, so that the system is asked once to write all of it. */
@@ -56,8 +49,7 @@ export function createMonitor({ socket, stream, limits, turn, batchMs }: Monitor
 		/** Sends what no monitor may miss: a change of a session, or an answer. */
 		send(frame: Buffer): void {
 			if (socket.readyState !== socket.OPEN) return;
-			if (batch) batch.add(frame);
-			else write(frame);
+			socket.send(frame, { binary: false }, sendWaiting);
 			if (!hasMoreThan(limits.stuckMonitorBytes)) return;
 			waiting.clear();
 			socket.close(closeCodes.tryAgainLater, "reads too slowly");
@@ -75,17 +67,10 @@ export function createMonitor({ socket, stream, limits, turn, batchMs }: Monitor
 			else if (isStateReport) waiting.set(sessionId, frame);
 		},
 
-		/** Starts the closing handshake, after what is gathered has been sent. */
-		close(code: number, reason: string): void {
-			batch?.send();
-			socket.close(code, reason);
-		},
+		/** Starts the closing handshake. */
+		close: (code: number, reason: string): void => socket.close(code, reason),
 	};
 	return monitor;
-
-	function write(text: Buffer): void {
-		if (socket.readyState === socket.OPEN) socket.send(text, { binary: false }, sendWaiting);
-	}
 
 	/** Called when something was written: the monitor may have caught up. */
 	function sendWaiting(): void {
@@ -125,30 +110,4 @@ export function createMonitor({ socket, stream, limits, turn, batchMs }: Monitor
 		}
 		return monitor.unread > limit;
 	}
-}
-
-/** @param onDue takes a JSON array of what was added within `batchMs` */
-function createBatch(batchMs: number, onDue: (text: Buffer) => void) {
-	let parts: Buffer[] = [];
-	let timer: NodeJS.Timeout | undefined;
-	const batch = {
-		bytes: 0,
-
-		add(frame: Buffer): void {
-			parts.push(parts.length === 0 ? opening : comma, frame);
-			batch.bytes += frame.length;
-			if (batch.bytes > fullBatchBytes) batch.send();
-			else timer ??= setTimeout(batch.send, batchMs);
-		},
-
-		send: (): void => {
-			clearTimeout(timer);
-			timer = undefined;
-			const gathered = parts;
-			parts = [];
-			batch.bytes = 0;
-			if (gathered.length > 0) onDue(Buffer.concat([...gathered, closing]));
-		},
-	};
-	return batch;
 }

@@ -6,7 +6,7 @@
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
-import { chips, deviceId } from "../../device/protocol/messages.js";
+import { chips, deviceId, features } from "../../device/protocol/messages.js";
 import {
 	describeProblem,
 	findProblem,
@@ -36,9 +36,6 @@ export const deviceHeaders = object({
 });
 
 const knownPaths: readonly string[] = ["/device", "/monitor"];
-
-/** 20 to 1000 milliseconds. */
-const batchForm = /^([2-9]\d|[1-9]\d\d|1000)$/;
 
 export interface UpgradesOptions extends Omit<SocketsOptions, "sessions"> {
 	readonly access: Access;
@@ -93,21 +90,13 @@ export function createUpgrades(options: UpgradesOptions) {
 		// Asked last: the gateway may have begun to stop while a token was being checked.
 		if (isClosed) return { status: 503, detail: "The gateway is stopping." };
 		if (path === "/device") return admitDevice(request, deviceId);
-		return admitMonitor(request, stream, url?.searchParams.get("batch") ?? undefined);
+		return (socket: WebSocket) => monitors.accept(socket, stream, remoteAddressOf(request));
 	}
 
 	function admitDevice(request: IncomingMessage, owner: string | undefined): Accept | HttpRefusal {
 		if (!room.take()) return crowded();
 		const introduction = introduce(request, publicUrl, owner);
 		return "status" in introduction ? introduction : (socket) => devices.accept(socket, introduction);
-	}
-
-	/** @param batch milliseconds */
-	function admitMonitor(request: IncomingMessage, stream: Duplex, batch?: string): Accept | HttpRefusal {
-		if (batch !== undefined && !batchForm.test(batch))
-			return { status: 400, detail: "batch must be a whole number of milliseconds from 20 to 1000." };
-		const batchMs = batch === undefined ? undefined : Number(batch);
-		return (socket) => monitors.accept(socket, stream, remoteAddressOf(request), batchMs);
 	}
 
 	return {
@@ -172,9 +161,17 @@ function introduce(request: IncomingMessage, publicUrl?: URL, owner?: string): I
 		isBound: owner !== undefined,
 		model,
 		chip: chips.find((chip) => chip === headers["device-chip"]),
+		features: features.filter((feature) => listOf(headers["device-features"]).includes(feature)),
 		remoteAddress: remoteAddressOf(request),
 		baseUrl: baseUrlOf(request, publicUrl),
 	};
+}
+
+/** The entries of a header that is a list; Node joins headers of one name with commas. */
+function listOf(header: string | string[] | undefined): readonly string[] {
+	return String(header ?? "")
+		.split(",")
+		.map((entry) => entry.trim());
 }
 
 /** Drawn at random, so that those who are refused together do not come back together. */

@@ -1,7 +1,7 @@
 /** Generates gateway/api/asyncapi.yaml, the AsyncAPI 3.0 document of the WebSockets, from the protocol table. */
 
 import { stringify } from "yaml";
-import { chips, commands, uplinks } from "../../device/protocol/messages.js";
+import { chips, commands, features, uplinks } from "../../device/protocol/messages.js";
 import { monitorMessages } from "../../gateway/sockets/monitor-messages.js";
 import { deviceHeaders } from "../../gateway/sockets/upgrades.js";
 import {
@@ -86,6 +86,10 @@ function deviceChannel(): JsonObject {
 						...propertiesOf(deviceHeaders),
 						// An unknown chip is accepted.
 						"Device-Chip": { type: "string", enum: [...chips] },
+						"Device-Features": {
+							type: "string",
+							description: `The features that the firmware supports, separated by commas: ${features.join(", ")}.`,
+						},
 					},
 				},
 				bindingVersion: "0.1.0",
@@ -98,7 +102,7 @@ function monitorChannel(): JsonObject {
 	return {
 		address: "/monitor",
 		description:
-			"The first frame is a snapshot of all sessions. A snapshot of more than about 256 KB is split: its first frame has the field remaining, the other sessions follow in status_update frames with the same field, as fast as the monitor reads, and changes may come between them. When a monitor reads too slowly, it gets only the newest state_report of each session while more than 1 MiB waits, and is closed with 1013 above 8 MiB. A monitor is closed with 1008 when it continues to send after rate_limited (400 times at once, or 10 times per second), or sends more than 100 ping and pong frames at once or 20 per second. With ?batch=<20 to 1000>, frames are sent together as one JSON array, once in that many milliseconds, or sooner when they exceed 256 KiB. After a device is removed, a new snapshot is sent, which replaces everything before it.",
+			"The first frame is a snapshot of all sessions. A snapshot of more than about 256 KB is split: its first frame has the field remaining, the other sessions follow in status_update frames with the same field, as fast as the monitor reads, and changes may come between them. When a monitor reads too slowly, it gets only the newest state_report of each session while more than 1 MiB waits, and is closed with 1013 above 8 MiB. A monitor is closed with 1008 when it continues to send after rate_limited (400 times at once, or 10 times per second), or sends more than 100 ping and pong frames at once or 20 per second. After a device is removed, a new snapshot is sent, which replaces everything before it.",
 		messages: refs([...Object.keys(monitorMessages), ...Object.keys(monitorFrames)]),
 		bindings: { ws: { method: "GET", bindingVersion: "0.1.0" } },
 	};

@@ -13,8 +13,7 @@ import {
 	type Release,
 	type ReleaseImage,
 } from "../../gateway/firmware/catalog.js";
-import { ImageParser } from "../../gateway/firmware/esp-image.js";
-import type { ImageInfo } from "../../gateway/firmware/image-head.js";
+import { type ImageInfo, parseImage } from "../../gateway/firmware/image.js";
 import { errorCode } from "../../gateway/start-error.js";
 import { writeWhole } from "../../gateway/whole-file.js";
 import { messageOf } from "../command-line/command.js";
@@ -110,10 +109,8 @@ function folderOf({ model, chip }: ImageInfo): string {
 
 /** Checks the image as the gateway does. */
 function inspect(image: Uint8Array): ImageInfo {
-	const parser = new ImageParser();
 	try {
-		parser.write(image);
-		return parser.end();
+		return parseImage(Buffer.from(image.buffer, image.byteOffset, image.byteLength));
 	} catch (error) {
 		throw new ReleaseRefused(`the gateway would refuse the image: ${messageOf(error)}`);
 	}

@@ -11,14 +11,7 @@ import type { GatewayOptions } from "../../gateway/gateway.js";
 import { socketLimits } from "../../gateway/sockets/limits.js";
 import { createLog } from "../../gateway/telemetry/log.js";
 import { temporaryDirectory } from "../cleanup.js";
-import {
-	bearer,
-	deviceToken,
-	monitorToken,
-	reportWithVolume,
-	runGateway,
-	upgradeRequest,
-} from "./running.js";
+import { bearer, deviceToken, monitorToken, runGateway, upgradeRequest } from "./running.js";
 
 /** A gateway that says when it has done a piece of work. @param work its line in the log */
 async function counted(t: TestContext, options: GatewayOptions, work: RegExp) {
@@ -174,52 +167,6 @@ test("uploads from one address are counted: past 30 in a minute they are refused
 			(await fetch(`${url}/ota/upload`, { method: "POST", headers: bearer(monitorToken) })).status,
 		);
 	assert.deepEqual(statuses, [...Array(30).fill(415), 429]);
-});
-
-describe("a monitor that asks for batches", () => {
-	test("gets arrays of frames, in order, answers among them, and nothing is lost at the end", async (t) => {
-		const gateway = await runGateway(t);
-		const monitor = await gateway.open("/monitor?batch=20", { headers: bearer(monitorToken) });
-		const [snapshot] = JSON.parse(await monitor.nextText());
-		assert.equal(snapshot.reason, "snapshot");
-		const single = await gateway.monitor();
-		const { device } = await gateway.namedDevice(single);
-		for (let volume = 0; volume <= 100; volume += 1) device.send(reportWithVolume(volume));
-		monitor.send({ type: "boot_device", targetId: "nobody", requestId: "among them" });
-		const frames: { type: string; message?: unknown }[] = [];
-		let texts = 0;
-		while (frames.filter(({ type }) => type === "device_message").length < 102) {
-			texts += 1;
-			frames.push(...JSON.parse(await monitor.nextText()));
-		}
-		const relayed = frames.filter(({ type }) => type === "device_message").slice(1);
-		assert.deepEqual(
-			relayed.map(({ message }) => message),
-			Array.from({ length: 101 }, (_, volume) => reportWithVolume(volume)),
-		);
-		assert.ok(texts < frames.length, "more than one frame in a text");
-		if (!frames.some(({ type }) => type === "error")) await monitor.nextText();
-		const slow = await gateway.open("/monitor?batch=1000", { headers: bearer(monitorToken) });
-		await gateway.gateway.close();
-		assert.equal(JSON.parse(await slow.nextText())[0].reason, "snapshot");
-		assert.equal((await slow.closed).code, 1001);
-	});
-
-	test("may ask for 20 to 1000 ms", async (t) => {
-		const gateway = await runGateway(t);
-		for (const batch of ["", "19", "1001", "1e2", "x", "-50", "50.5"]) {
-			const { status, body } = await gateway.refused(`/monitor?batch=${batch}`, bearer(monitorToken));
-			assert.deepEqual([status, /^batch must be/.test(JSON.parse(body).detail)], [400, true], batch);
-		}
-	});
-
-	test("and reads nothing is closed with 1013 too", async (t) => {
-		const gateway = await runGateway(t, { limits: { slowMonitorBytes: 1e9, stuckMonitorBytes: 50_000 } });
-		const monitor = await gateway.open("/monitor?batch=1000", { headers: bearer(monitorToken) });
-		const device = await gateway.device();
-		for (let i = 0; i < 100; i += 1) device.send(reportWithVolume(1));
-		assert.equal((await monitor.closed).code, 1013);
-	});
 });
 
 test("a monitor that answers no ping is cut", async (t) => {

@@ -148,7 +148,7 @@ function rolledBackBefore(): Rig {
 for (const [name, prepare] of [
 	["on a new device", fresh],
 	["on one that was updated before", updatedBefore],
-	["on one that went back to its former firmware", rolledBackBefore],
+	["on one that went back to its previous firmware", rolledBackBefore],
 ] as const)
 	test(`power cut before, in the middle of and after each flash operation of an update ${name} bricks nothing`, (t) => {
 		const { runs, bricks } = cutEverywhere(prepare);

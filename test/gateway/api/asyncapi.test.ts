@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { test } from "node:test";
 import { Ajv } from "ajv";
 import formats from "ajv-formats";
-import { checkCommand, checkUplink, commands, uplinks } from "../../../device/protocol/messages.js";
+import { checkCommand, checkUplink, commands, features, uplinks } from "../../../device/protocol/messages.js";
 import { models } from "../../../device/protocol/schema.js";
 import { checkMonitorMessage, monitorMessages } from "../../../gateway/sockets/monitor-messages.js";
 import { asyncApiDocument } from "../../../scripts/api/asyncapi.js";
@@ -124,9 +124,15 @@ function requireFrames(monitor: Client): (frame: Frame) => void {
 test("a command reaches the device as the schemas describe it", async (t) => {
 	const gateway = await runGateway(t);
 	const monitor = await gateway.monitor();
-	const { device } = await gateway.namedDevice(monitor, "PROTO-1");
+	const device = await gateway.device({
+		"Device-Id": "proto-1-a1b2c3",
+		"Device-Model": "PROTO-1",
+		"Device-Features": features.join(","),
+	});
+	await monitor.change("connected");
 	for (const payload of Object.values(commandExamples)) {
-		await monitor.ask({ type: "control_device", targetId: "proto-1-a1b2c3", payload });
+		const answer = await monitor.ask({ type: "control_device", targetId: "proto-1-a1b2c3", payload });
+		assert.equal(answer.type, "ack", payload.command);
 		assert.equal(problemOf(await device.next(), payload.command), undefined, payload.command);
 	}
 });

@@ -5,8 +5,6 @@ import { rm, symlink, writeFile } from "node:fs/promises";
 import { Agent, get } from "node:http";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import { createImageFiles } from "../../../gateway/firmware/image-files.js";
-import { temporaryDirectory } from "../../cleanup.js";
 import { countingDisk } from "./counting-disk.js";
 import { makeImage } from "./images.js";
 import { entryOf, pathOf, writeCatalog, writeReleases } from "./releases.js";
@@ -362,44 +360,67 @@ describe("images in memory", () => {
 		return { disk: { ...plain, open }, reads: () => reads };
 	}
 
-	test("a file is read once for all who ask, also at the same time", async (t) => {
-		const path = join(await temporaryDirectory(t), "x.bin");
-		await writeFile(path, image);
+	const contents = (["1.4.0", "1.3.0", "1.2.0"] as const).map((version) => ({
+		version,
+		model: "DEV-1" as const,
+		chip: "virtual" as const,
+	}));
+	const [a, b, c] = contents.map(pathOf);
+
+	async function serveCounted(t: TestContext, options: { maxCachedBytes?: number; recheckMs?: number } = {}) {
 		const { disk, reads } = readCounter();
-		const load = createImageFiles(disk);
-		const loaded = await Promise.all(Array.from({ length: 100 }, () => load(path)));
-		assert.ok(loaded.every(({ bytes }) => bytes === loaded[0]?.bytes));
-		assert.equal(reads(), 1);
+		const serving = await serveFirmware(t, { disk, ...options });
+		await writeReleases(serving.releasesDir, contents);
+		const before = reads();
+		const get = async (path = "") => {
+			const { status, body } = await serving.ask(path);
+			assert.equal(status, 200);
+			return body.length;
+		};
+		return { serving, get, reads: () => reads() - before };
+	}
+
+	test("a file is read once for all who ask, also at the same time", async (t) => {
+		for (const recheckMs of [0, 60_000]) {
+			const { get, reads } = await serveCounted(t, { recheckMs });
+			await Promise.all(Array.from({ length: 30 }, () => get(a)));
+			await get(a);
+			assert.equal(reads(), 1);
+		}
 	});
 	test("those used last are kept, as many as there is room for, and the last one always", async (t) => {
-		const directory = await temporaryDirectory(t);
-		const [a = "", b = "", c = ""] = ["a", "b", "c"].map((name) => join(directory, name));
-		for (const path of [a, b, c]) await writeFile(path, image);
-		const { disk, reads } = readCounter();
-		const two = createImageFiles(disk, 2 * size);
-		for (const path of [a, b, a, b, a]) await two(path);
+		const { get, reads } = await serveCounted(t, { maxCachedBytes: 2 * makeImage(contents[0]).length });
+		for (const path of [a, b, a, b, a]) await get(path);
 		assert.equal(reads(), 2);
-		for (const path of [c, a]) await two(path);
+		for (const path of [c, a]) await get(path);
 		assert.equal(reads(), 3, "b was used longest ago");
-		await two(b);
+		await get(b);
 		assert.equal(reads(), 4);
-		const tiny = createImageFiles(disk, 1);
-		for (const path of [a, a]) await tiny(path);
-		assert.equal(reads(), 5);
+		const tiny = await serveCounted(t, { maxCachedBytes: 1 });
+		for (const path of [a, a]) await tiny.get(path);
+		assert.equal(tiny.reads(), 1);
+	});
+	test("what was handed out a moment ago is not looked at again; another upload is there at once", async (t) => {
+		const { serving, get } = await serveCounted(t, { recheckMs: 60_000 });
+		await get(a);
+		await rm(join(serving.directory, a ?? ""));
+		await get(a);
+		for (const upload of [image, Buffer.concat([image, Buffer.from("behind it")])]) {
+			await serving.upload(upload);
+			assert.equal(await get("/ota/firmware.bin"), upload.length);
+		}
 	});
 	test("a file that cannot be read is asked for again the next time", async (t) => {
-		const path = join(await temporaryDirectory(t), "x.bin");
 		const { disk } = readCounter();
 		let isBroken = true;
 		const open: typeof disk.open = (...parameters) =>
 			isBroken
 				? Promise.reject(Object.assign(new Error("broken"), { code: "EIO" }))
 				: disk.open(...parameters);
-		const load = createImageFiles({ ...disk, open });
-		await assert.rejects(load(path), { code: "ENOENT" });
-		await writeFile(path, image);
-		await assert.rejects(load(path), { code: "EIO" });
+		const serving = await serveFirmware(t, { disk: { ...disk, open }, recheckMs: 60_000 });
+		await writeReleases(serving.releasesDir, contents);
+		assert.equal((await serving.ask(a ?? "")).status, 500);
 		isBroken = false;
-		assert.ok((await load(path)).bytes.equals(image));
+		assert.equal((await serving.ask(a ?? "")).status, 200);
 	});
 });

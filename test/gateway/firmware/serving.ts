@@ -8,15 +8,15 @@ import fs from "node:fs/promises";
 import { createServer, request as httpRequest, type IncomingHttpHeaders, type Server } from "node:http";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import express, { type RequestHandler } from "express";
+import express, { type ErrorRequestHandler, type RequestHandler } from "express";
 import { AddressLimit } from "../../../gateway/access/address-limit.js";
 import { createBinaries } from "../../../gateway/firmware/binaries.js";
-import { type CatalogFile, openCatalog } from "../../../gateway/firmware/catalog.js";
-import { createAnswerError } from "../../../gateway/firmware/http-problem.js";
-import { createImageFiles } from "../../../gateway/firmware/image-files.js";
-import { Library } from "../../../gateway/firmware/library.js";
+import { CatalogFile } from "../../../gateway/firmware/catalog.js";
+import { FirmwareRepository } from "../../../gateway/firmware/repository.js";
 import { createFirmwareRoutes } from "../../../gateway/firmware/routes.js";
+import { Selection } from "../../../gateway/firmware/selection.js";
 import { UploadStore } from "../../../gateway/firmware/upload-store.js";
+import { createAnswerError } from "../../../gateway/problem.js";
 
 import type { Disk } from "../../../gateway/whole-file.js";
 import { onEnd, temporaryDirectory } from "../../cleanup.js";
@@ -27,6 +27,9 @@ export interface ServingOptions {
 	readonly maxBytes?: number;
 	readonly checkImages?: boolean;
 	readonly progressMs?: number;
+	readonly recheckMs?: number;
+	/** How much the repository keeps in memory. */
+	readonly maxCachedBytes?: number;
 	readonly now?: () => number;
 }
 
@@ -44,7 +47,7 @@ export interface Serving {
 	readonly url: string;
 	readonly port: number;
 	readonly server: Server;
-	readonly library: Library;
+	readonly selection: Selection;
 	readonly catalog: CatalogFile;
 	readonly store: UploadStore;
 	/** What was reported to the log. */
@@ -62,18 +65,22 @@ export async function serveFirmware(t: TestContext, options: ServingOptions = {}
 	const problems: unknown[] = [];
 	const onProblem = (problem: unknown) => void problems.push(problem);
 	const store = new UploadStore({ directory: uploadsDir, disk, now, onProblem });
-	const catalog = openCatalog(releasesDir, disk, onProblem);
-	const library = new Library({
+	const catalog = new CatalogFile({ directory: releasesDir, disk, onProblem });
+	const { recheckMs = 0, maxCachedBytes } = options;
+	const repository = new FirmwareRepository({
 		catalog,
 		uploads: store,
-		loadImage: createImageFiles(disk),
+		disk,
 		checkImages,
+		recheckMs,
+		...(maxCachedBytes !== undefined && { maxBytes: maxCachedBytes }),
 	});
+	const selection = new Selection({ catalog, uploads: store, repository });
 	await store.open();
 	const pass: RequestHandler = (_request, _response, next) => next();
 	const answerError = createAnswerError(onProblem);
 	const access = { require: () => pass, check: async () => ({}) };
-	const binaries = createBinaries(library, access, answerError);
+	const binaries = createBinaries(repository, access, answerError);
 	const routes = createFirmwareRoutes({
 		upload: { store, maxBytes, checkImages, ...(progressMs && { progressMs }) },
 		catalog,
@@ -81,9 +88,10 @@ export async function serveFirmware(t: TestContext, options: ServingOptions = {}
 		uploadsByAddress: new AddressLimit({ points: 1000, seconds: 60, what: "uploads" }),
 		access,
 		onUploaded: () => {},
-		answerError,
 	});
-	const app = express().disable("x-powered-by").use(routes);
+	const onError: ErrorRequestHandler = (error: unknown, _request, response, _next) =>
+		answerError(error, response);
+	const app = express().disable("x-powered-by").use(routes).use(onError);
 	const server = createServer((request, response) => {
 		if (!binaries(request, response)) app(request, response);
 	});
@@ -112,7 +120,7 @@ export async function serveFirmware(t: TestContext, options: ServingOptions = {}
 		url,
 		port,
 		server,
-		library,
+		selection,
 		catalog,
 		store,
 		problems,

@@ -2,12 +2,11 @@ import assert from "node:assert/strict";
 import fs, { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import type { Choice } from "../../../gateway/firmware/library.js";
+import type { Choice, UpdateRefusal } from "../../../gateway/firmware/selection.js";
 import { jobsFile } from "../../../gateway/firmware/update-job.js";
 import { Updates } from "../../../gateway/firmware/updates.js";
 import { RecordFolder } from "../../../gateway/record-folder.js";
 import { Device, type OtaMetadata, Session } from "../../../gateway/sessions/device.js";
-import type { UpdateRefusal } from "../../../gateway/sessions/updates.js";
 import type { Disk } from "../../../gateway/whole-file.js";
 import { onEnd, temporaryDirectory } from "../../cleanup.js";
 import { progress, report, uplink } from "./uplinks.js";
@@ -15,7 +14,7 @@ import { progress, report, uplink } from "./uplinks.js";
 const complete = uplink({ type: "ota_complete" });
 const minute = 60_000;
 
-/** What the library answers; a test may change it. */
+/** What is chosen; a test may change it. */
 interface Shelf {
 	choice: Choice | { refusal: UpdateRefusal };
 	/** The upload that is served. */
@@ -46,7 +45,7 @@ async function run(t: TestContext, { disk = fs, certPem, at = 1_000_000, ...opti
 	const changes: OtaMetadata[] = [];
 	const problems: string[] = [];
 	const updates = new Updates({
-		library: {
+		selection: {
 			choose: async () => {
 				await shelf.onChoose?.();
 				return shelf.choice;
@@ -82,6 +81,7 @@ function connect(
 	const introduction = {
 		deviceId,
 		isBound: false,
+		features: [],
 		model: "DEV-1",
 		chip: "virtual",
 		remoteAddress: "10.0.0.2",
@@ -229,7 +229,7 @@ describe("trigger_ota", () => {
 		await updates.trigger(device, "latest");
 		assert.deepEqual([first?.length, second?.length], [0, 1]);
 	});
-	test("may be tried again after the library failed", async (t) => {
+	test("may be tried again after the selection failed", async (t) => {
 		const { updates, shelf } = await run(t);
 		const device = connect();
 		shelf.onChoose = () => Promise.reject(new Error("EIO"));

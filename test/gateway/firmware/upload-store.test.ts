@@ -41,7 +41,7 @@ function fullDisk() {
 }
 
 describe("a full disk", () => {
-	test("at any step of an upload answers 507, and the former firmware is still served", async (t) => {
+	test("at any step of an upload answers 507, and the previous firmware is still served", async (t) => {
 		const full = fullDisk();
 		const serving = await serveFirmware(t, { disk: full.disk });
 		const status = (await serving.upload(former)).json;
@@ -52,7 +52,7 @@ describe("a full disk", () => {
 			if (answer.status === 201) break;
 			steps = step;
 			assert.equal(answer.status, 507, `step ${step}`);
-			assert.match(String(answer.json.detail), /disk is full; the former firmware is still in place/);
+			assert.match(String(answer.json.detail), /disk is full; the previous firmware is still in place/);
 			assert.deepEqual((await serving.ask("/ota/status")).json, status);
 			assert.ok((await serving.ask("/ota/firmware.bin")).body.equals(former));
 			assert.equal((await readdir(serving.uploadsDir)).length, 2, `leftovers after step ${step}`);

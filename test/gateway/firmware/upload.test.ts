@@ -245,7 +245,7 @@ const bad: readonly BadUpload[] = [
 	],
 ];
 
-describe("an upload is refused with its reason, and the former firmware served byte for byte", () => {
+describe("an upload is refused with its reason, and the previous firmware served byte for byte", () => {
 	for (const [what, status, detail, send] of bad)
 		test(what, async (t) => {
 			const serving = await serveFirmware(t, { maxBytes: limit });
@@ -416,9 +416,10 @@ test("a refusal reaches a client that is still sending", async (t) => {
 	socket.write(
 		`POST /ota/upload HTTP/1.1\r\nHost: x\r\nContent-Type: ${formHeaders["Content-Type"]}\r\nContent-Length: 900000\r\n\r\n`,
 	);
-	socket.write(filePart(Buffer.from("not an image")).subarray(0, -2));
+	socket.write(textPart("firmware", "not a file"));
+	socket.write(filePart(image).subarray(0, 1000));
 	const [answer] = await once(socket, "data");
-	assert.match(answer.toString(), /^HTTP\/1\.1 422 .*Connection: close.*begins with 0x6e/s);
+	assert.match(answer.toString(), /^HTTP\/1\.1 400 .*Connection: close.*send a file in it/s);
 	// It is read on, so that nothing is reset; the end of the body ends the connection.
 	socket.write(Buffer.alloc(900_000));
 	await once(socket, "end");

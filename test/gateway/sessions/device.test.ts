@@ -19,7 +19,13 @@ interface Report {
 /** When a device that reports so is known to have started, in milliseconds after its first start. */
 function startsOf(reports: readonly Report[]): readonly number[] {
 	const connect = () => {
-		const introduction = { deviceId: "dev-1-a1b2c3", isBound: false, model: undefined, chip: undefined };
+		const introduction = {
+			deviceId: "dev-1-a1b2c3",
+			isBound: false,
+			features: [],
+			model: undefined,
+			chip: undefined,
+		};
 		const link = { send: () => {}, isOpen: () => true, close: () => {} };
 		return new Session({ ...introduction, remoteAddress: "", baseUrl: "" }, link, startedAt);
 	};

@@ -149,7 +149,13 @@ describe("a device that was here", () => {
 			const known = new KnownDevices(records, () => now);
 			await known.open();
 			const devices = Array.from({ length: count }, (_, index) => {
-				const introduction = { deviceId: undefined, isBound: false, model: undefined, chip: undefined };
+				const introduction = {
+					deviceId: undefined,
+					isBound: false,
+					features: [],
+					model: undefined,
+					chip: undefined,
+				};
 				const connection = { send: () => {}, isOpen: () => true, close: () => {} };
 				const session = new Session({ ...introduction, remoteAddress: "", baseUrl: "" }, connection, now);
 				return new Device(`dev-1-${index}`, session);

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
-import type { CreateFirmwareRoom } from "../../../gateway/firmware/room.js";
-import type { Updates } from "../../../gateway/sessions/updates.js";
+import type { CreateFirmwareRoom, FirmwareRoom } from "../../../gateway/firmware/room.js";
 import { socketLimits } from "../../../gateway/sockets/limits.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { sampleReport } from "../../../scripts/fixtures/sample-report.js";
@@ -17,7 +16,7 @@ import {
 } from "../running.js";
 
 /** A firmware room whose updates are these, and nothing else. */
-function firmwareWith(updates: Partial<Updates>): CreateFirmwareRoom {
+function firmwareWith(updates: Partial<FirmwareRoom["updates"]>): CreateFirmwareRoom {
 	return () => {
 		const room = withoutFirmware();
 		return { ...room, updates: { ...room.updates, ...updates } };
@@ -101,6 +100,27 @@ describe("control_device", () => {
 		);
 		assert.equal(answer.type, "ack");
 		assert.equal(await device.nextText(), '{"command":"set_volume","value":5}');
+	});
+
+	test("sends a command that not every firmware knows only to a device that names it", async (t) => {
+		const gateway = await runGateway(t);
+		const monitor = await gateway.monitor();
+		const payload = { command: "identify" };
+		for (const [deviceId, named, expected] of [
+			["dev-1-000001", undefined, "unsupported_command"],
+			["dev-1-000002", "diagnostics", "unsupported_command"],
+			["dev-1-000003", "diagnostics, identify", "ack"],
+		] as const) {
+			const device = await gateway.device({
+				"Device-Id": deviceId,
+				...(named && { "Device-Features": named }),
+			});
+			await monitor.change("connected");
+			const answer = await monitor.ask({ type: "control_device", targetId: deviceId, payload });
+			assert.equal(answer.code ?? answer.type, expected, deviceId);
+			if (expected === "ack") assert.deepEqual(await device.next(), payload);
+			else assert.match(String(answer.message), /does not know identify; update it/);
+		}
 	});
 
 	test("keeps the order of commands", async (t) => {

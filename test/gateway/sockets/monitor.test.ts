@@ -10,7 +10,7 @@ import { createTurns } from "../../../gateway/sockets/turns.js";
 import { onEnd } from "../../cleanup.js";
 
 /** A monitor as the gateway has it, and the client's end of its socket. */
-async function connected(t: TestContext, batchMs?: number) {
+async function connected(t: TestContext) {
 	const server = createServer().listen(0, "127.0.0.1");
 	const sockets = new WebSocketServer({ noServer: true });
 	onEnd(t, () => {
@@ -24,7 +24,7 @@ async function connected(t: TestContext, batchMs?: number) {
 	const [request, stream, head] = await once(server, "upgrade");
 	const monitor = await new Promise<Monitor>((resolve) =>
 		sockets.handleUpgrade(request, stream, head, (socket) =>
-			resolve(createMonitor({ socket, stream, limits: socketLimits, turn: createTurns(), batchMs })),
+			resolve(createMonitor({ socket, stream, limits: socketLimits, turn: createTurns() })),
 		),
 	);
 	return { monitor, client };
@@ -43,26 +43,6 @@ test("what comes in one turn of the event loop makes no monitor slow, however mu
 	for (let index = 0; index < count; index++) monitor.relay("one-session", frame, false);
 	monitor.uncork();
 	await received;
-});
-
-test("a batch that has become large is sent before its time, and nothing of it is dropped", {
-	timeout: 30_000,
-}, async (t) => {
-	const { monitor, client } = await connected(t, 600_000);
-	const frame = Buffer.from(JSON.stringify("x".repeat(1020)));
-	let frames = 0;
-	const received = new Promise<void>((resolve) => {
-		client.on("message", (data) => {
-			frames += JSON.parse(data.toString()).length;
-			if (frames >= 4096 - 512) resolve();
-		});
-	});
-	for (let index = 0; index < 4096; index++) {
-		monitor.relay("one-session", frame, false);
-		if (index % 64 === 0) await setImmediate();
-	}
-	await received;
-	monitor.close(1000, "done");
 });
 
 test("a snapshot goes on only as fast as it is read", { timeout: 30_000 }, async (t) => {

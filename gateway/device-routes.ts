@@ -4,12 +4,12 @@
  */
 
 import { type RequestHandler, type Response, Router } from "express";
-import type { UpdateJob } from "../firmware/update-job.js";
-import { refuseMethod, sendProblem } from "../problem.js";
-import type { Device } from "./device.js";
-import type { Sessions } from "./sessions.js";
-import type { Updates } from "./updates.js";
-import { isoTime, sessionHead, textWithState } from "./view.js";
+import type { UpdateJob } from "./firmware/update-job.js";
+import type { Updates } from "./firmware/updates.js";
+import { refuseMethod, sendProblem } from "./problem.js";
+import type { Device } from "./sessions/device.js";
+import type { Sessions } from "./sessions/sessions.js";
+import { isoTime, sessionHead, textWithState } from "./sessions/view.js";
 
 export interface DeviceRoutesOptions {
 	readonly sessions: Sessions;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import type { Fit } from "../../../gateway/firmware/library.js";
+import type { Fit } from "../../../gateway/firmware/image.js";
 import { makeImage } from "./images.js";
 import { pathOf, writeReleases } from "./releases.js";
 import { type Serving, serveFirmware } from "./serving.js";
@@ -29,8 +29,8 @@ async function serveReleases(t: TestContext): Promise<Serving> {
 	return serving;
 }
 
-async function outcome({ library }: Serving, device: Fit, version?: string) {
-	const choice = await library.choose(device, version);
+async function outcome({ selection }: Serving, device: Fit, version?: string) {
+	const choice = await selection.choose(device, version);
 	return choice.refusal
 		? `${choice.refusal.code}: ${choice.refusal.message}`
 		: `${choice.version} ${choice.path}`;

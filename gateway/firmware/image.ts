@@ -1,0 +1,179 @@
+/**
+ * Checks a firmware image and reads what it says of itself: which chip, model and version it is for. It follows what the
+ * boot loader verifies (ESP-IDF's esp_image_format.c), and names what is uploaded by mistake. Without it a merged flash
+ * image, half a file or another board's firmware would be sent to every device.
+ */
+
+import { createHash } from "node:crypto";
+import { parse } from "semver";
+import {
+	appDescriptor,
+	chipIds,
+	headBytes,
+	imageFlags,
+	imageLayout,
+	ownDescriptor,
+	readText,
+} from "../../device/protocol/image.js";
+import { ImageScanner } from "../../device/protocol/image-scanner.js";
+import { type Chip, chips } from "../../device/protocol/messages.js";
+import { type Model, models } from "../../device/protocol/schema.js";
+
+/** Why an image is not accepted; `message` is a sentence for the person who made it. */
+export class ImageError extends Error {
+	override name = "ImageError";
+}
+
+export interface ImageInfo {
+	readonly chip: Chip;
+	readonly model: Model;
+	/** Semantic version, the same in both descriptors. */
+	readonly version: string;
+	readonly idfVersion: string;
+}
+
+/** What decides which image fits; what is not known counts as fitting. */
+export interface Fit {
+	readonly model?: Model | undefined;
+	readonly chip?: Chip | undefined;
+}
+
+/** A file with this magic at that offset is something else; each character is a byte. */
+interface Format {
+	readonly offset: number;
+	readonly magic: string;
+	readonly name: string;
+}
+
+const advice = "Upload the application alone (from a Moddable build: xs_esp32.bin).";
+const mergedFlash = `a merged flash image, with boot loader and partition table, for flashing by cable. ${advice}`;
+const partitionTable: Format = { offset: 0x8000, magic: "\xaa\x50", name: mergedFlash };
+/** What is uploaded by mistake, by its first byte. */
+const otherFormats: ReadonlyMap<number, Format> = new Map([
+	[0x7f, { offset: 1, magic: "ELF", name: "an ELF file, no firmware image." }],
+	[0x50, { offset: 1, magic: "K\x03\x04", name: "a ZIP archive, no firmware image." }],
+	[0x1f, { offset: 1, magic: "\x8b", name: "a gzip file, no firmware image." }],
+	[0x55, { offset: 1, magic: "F2\n", name: "a UF2 file, no firmware image." }],
+	[0xaa, { offset: 1, magic: "\x50", name: "a partition table, no firmware image." }],
+	[0x3a, { offset: 1, magic: "10", name: "an Intel HEX file, no firmware image." }],
+	// On an ESP32 a merged flash image is empty up to the boot loader.
+	[0xff, { offset: 0x1000, magic: "\xe9", name: mergedFlash }],
+]);
+const otherChips: ReadonlyMap<number, string> = new Map([
+	[0x0002, "ESP32-S2"],
+	[0x0005, "ESP32-C3"],
+	[0x000c, "ESP32-C2"],
+	[0x000d, "ESP32-C6"],
+	[0x0010, "ESP32-H2"],
+	[0x0012, "ESP32-P4"],
+]);
+/** First byte of the descriptor that a boot loader has in the place of an application's. */
+const bootLoaderMagic = 0x50;
+
+/**
+ * Checks an image: that it is whole and undamaged, and for one of these devices. Bytes after its own end (a signature,
+ * padding to a sector) are not looked at.
+ *
+ * @param bytes the whole file
+ * @throws {ImageError}
+ */
+export function parseImage(bytes: Buffer): ImageInfo {
+	const [first] = bytes;
+	if (first === undefined) throw new ImageError("The file is empty.");
+	if (first !== imageLayout.magic) {
+		const hex = first.toString(16).padStart(2, "0");
+		throw describe(
+			bytes,
+			otherFormats.get(first),
+			`This is no firmware image: it begins with 0x${hex}, not with 0xe9.`,
+		);
+	}
+	const scanner = new ImageScanner({ verifiesChecksum: true });
+	scan(scanner, bytes, 0, imageLayout.headerBytes);
+	const chip = readChip(bytes);
+	scan(scanner, bytes, imageLayout.headerBytes, appDescriptor.offset);
+	const description = readDescriptors(bytes);
+	scan(scanner, bytes, appDescriptor.offset, bytes.length);
+	const { contentBytes, hasDigest, minimumBytes } = scanner;
+	if (contentBytes === undefined || bytes.length < minimumBytes)
+		throw new ImageError(scanner.describeCut(bytes.length));
+	const digest = createHash("sha256").update(bytes.subarray(0, contentBytes)).digest();
+	if (hasDigest && !digest.equals(bytes.subarray(contentBytes, minimumBytes)))
+		throw new ImageError("The image is damaged: its SHA-256 does not match its content.");
+	return { chip, ...description };
+}
+
+/** Whether it is a semantic version as it stands, without a `v` before it. */
+export function isVersion(text: string): boolean {
+	return /^\d\S*$/.test(text) && parse(text) !== null;
+}
+
+/** What an image or a device is for, in words. */
+export function describeFit({ model, chip }: Fit): string {
+	return `${model ?? "an unknown model"} (${chip ?? "chip not known"})`;
+}
+
+/** Whether an image can run on a device. */
+export function fits(image: Fit, device: Fit): boolean {
+	const isSame = (a: string | undefined, b: string | undefined) => a === b || !a || !b;
+	return isSame(image.model, device.model) && isSame(image.chip, device.chip);
+}
+
+/** @throws {ImageError} where these bytes cannot be part of an image, or the file ends before `end` */
+function scan(scanner: ImageScanner, bytes: Buffer, start: number, end: number): void {
+	const problem = scanner.write(bytes.subarray(start, end));
+	if (problem !== undefined) throw new ImageError(problem);
+	if (bytes.length < end) throw new ImageError(scanner.describeCut(bytes.length));
+}
+
+/** @returns the error for a file that is of another format, if it shows that, else the one with this sentence */
+function describe(bytes: Buffer, format: Format | undefined, sentence: string): ImageError {
+	const { offset = 0, magic = "", name } = format ?? {};
+	const found = bytes.toString("latin1", offset, offset + magic.length);
+	return new ImageError(name !== undefined && found === magic ? `This is ${name}` : sentence);
+}
+
+function readChip(header: Buffer): Chip {
+	const id = header.readUInt16LE(imageLayout.chipIdOffset);
+	const chip = chips.find((known) => chipIds[known] === id);
+	if (chip) return chip;
+	const name = otherChips.get(id) ?? `a chip with the id 0x${id.toString(16).padStart(4, "0")}`;
+	throw new ImageError(`The image is for ${name}; these devices have an ESP32-S3 or an ESP32.`);
+}
+
+/** ESP-IDF's descriptor and this project's, both at the start of the first segment, which may be too short for them. */
+function readDescriptors(bytes: Buffer): Omit<ImageInfo, "chip"> {
+	const firstBytes = bytes.readUInt32LE(imageLayout.headerBytes + imageLayout.segmentLengthOffset);
+	const head = Buffer.alloc(headBytes);
+	bytes.copy(head, 0, 0, Math.min(headBytes, appDescriptor.offset + firstBytes));
+	if (head.readUInt32LE(appDescriptor.offset) !== appDescriptor.magic) {
+		const isBootLoader = head[appDescriptor.offset] === bootLoaderMagic;
+		const sentence = isBootLoader
+			? "This is a boot loader, not an application."
+			: "The image has no ESP-IDF application descriptor (0xabcd5432 at 0x20).";
+		throw describe(bytes, partitionTable, `${sentence} ${advice}`);
+	}
+	const { offset, sizeOffset, magic, byteLength, flagsOffset } = ownDescriptor;
+	if (head.readUInt32LE(offset) !== magic || head.readUInt32LE(sizeOffset) !== byteLength)
+		throw new ImageError(
+			'The image does not say which model it is for: this project\'s descriptor ("DAG1" at 0x120) is missing.',
+		);
+	const name = readText(head, ownDescriptor.model);
+	const model = models.find((known) => known === name);
+	if (model === undefined)
+		throw new ImageError(`The image is for the model "${name}"; there are ${models.join(" and ")}.`);
+	const version = readText(head, ownDescriptor.version);
+	const appVersion = readText(head, appDescriptor.version);
+	if (version !== appVersion)
+		throw new ImageError(
+			`The image names two versions: "${appVersion}" for ESP-IDF and "${version}" for this project.`,
+		);
+	if (!isVersion(version))
+		throw new ImageError(`The image's version "${version}" is not a semantic version such as 1.4.0.`);
+	if (head.readUInt32LE(flagsOffset) & imageFlags.hasSettings)
+		throw new ImageError(
+			"This image was built by mcconfig alone, so the network, gateway or token of one device may be compiled in; " +
+				"build it with npm run release, so that it fits every device.",
+		);
+	return { model, version, idfVersion: readText(head, appDescriptor.idfVersion) };
+}

@@ -1,0 +1,108 @@
+/** Which firmware a device gets: by the version that is asked for, and by its model and chip. */
+
+import { compareBuild, parse, rcompare } from "semver";
+import { chips } from "../../device/protocol/messages.js";
+import { HttpProblem } from "../problem.js";
+import type { Catalog, CatalogFile, Release } from "./catalog.js";
+import { describeFit, type Fit, fits } from "./image.js";
+import { type FirmwareRepository, uploadPath } from "./repository.js";
+import type { UploadStore } from "./upload-store.js";
+
+/** Why an update is not started. */
+export interface UpdateRefusal {
+	readonly code:
+		| "no_firmware"
+		| "unknown_version"
+		| "incompatible_firmware"
+		| "ota_in_progress"
+		| "storage_failed"
+		| "target_offline";
+	/** One sentence that says what to change. */
+	readonly message: string;
+}
+
+/** Where a device finds what was chosen for it. */
+export interface Choice {
+	/** Path of the URL, from the root. */
+	readonly path: string;
+	/** Null where the upload was not checked. */
+	readonly version: string | null;
+	/** SHA-256 of the upload; undefined: a release. */
+	readonly upload?: string;
+	readonly refusal?: undefined;
+}
+
+export interface SelectionOptions {
+	readonly catalog: CatalogFile;
+	readonly uploads: UploadStore;
+	readonly repository: FirmwareRepository;
+}
+
+export class Selection {
+	readonly #options: SelectionOptions;
+
+	constructor(options: SelectionOptions) {
+		this.#options = options;
+	}
+
+	/**
+	 * Finds the image for a device.
+	 *
+	 * @param version `latest`, `custom` or a semantic version; undefined: the latest release if it has an image for this
+	 * device, else the upload
+	 */
+	async choose(device: Fit, version: string | undefined): Promise<Choice | { refusal: UpdateRefusal }> {
+		const { catalog, uploads } = this.#options;
+		if (version === "custom") return this.#chooseUpload(device);
+		const known = await catalog.read();
+		const latest = known.releases.find((release) => release.version === known.latest);
+		if (version === undefined && !latest?.images.some((image) => fits(image, device))) {
+			if (uploads.current) return this.#chooseUpload(device);
+			const detail = `There is no release for ${describeFit(device)} and no uploaded firmware; add one.`;
+			return refuse("no_firmware", detail);
+		}
+		if (version === undefined || version === "latest") {
+			if (latest) return this.#chooseImage(latest, device);
+			return refuse("no_firmware", "The catalog has no latest release; make a release, or upload firmware.");
+		}
+		const asked = parse(version);
+		const release = known.releases.find((each) => asked && compareBuild(each.version, asked) === 0);
+		if (release) return this.#chooseImage(release, device);
+		return refuse("unknown_version", `There is no release "${version}"; ${describeReleases(known)}`);
+	}
+
+	#chooseUpload(device: Fit): Choice | { refusal: UpdateRefusal } {
+		const upload = this.#options.uploads.current;
+		if (!upload) return refuse("no_firmware", "No firmware was uploaded yet; POST one to /ota/upload.");
+		if (fits(upload, device))
+			return { path: uploadPath, version: upload.version ?? null, upload: upload.sha256 };
+		const detail = `The uploaded firmware is for ${describeFit(upload)}, the device is ${describeFit(device)}.`;
+		return refuse("incompatible_firmware", detail);
+	}
+
+	async #chooseImage(release: Release, device: Fit): Promise<Choice | { refusal: UpdateRefusal }> {
+		const images = release.images.filter((image) => fits(image, device));
+		// Where the chip is not known, the boards' is taken, the first of chips; a model is never guessed.
+		const image = chips.flatMap((chip) => images.filter((each) => each.chip === chip))[0];
+		const none = `Release ${release.version} has no image for ${describeFit(device)}.`;
+		if (!image) return refuse("incompatible_firmware", none);
+		const unclear = "The device's model is not known yet; wait for its first state_report.";
+		if (images.some(({ model }) => model !== image.model)) return refuse("incompatible_firmware", unclear);
+		try {
+			await this.#options.repository.openImage(release, image);
+		} catch (error) {
+			if (error instanceof HttpProblem) return refuse("no_firmware", error.message);
+			throw error;
+		}
+		return { path: image.path, version: release.version };
+	}
+}
+
+function describeReleases({ releases }: Catalog): string {
+	const versions = releases.map(({ version }) => version).sort(rcompare);
+	return versions.length === 0 ? "the catalog is empty." : `there are ${versions.slice(0, 5).join(", ")}.`;
+}
+
+function refuse(code: UpdateRefusal["code"], message: string): { refusal: UpdateRefusal } {
+	return { refusal: { code, message } };
+}

@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { createHash, randomBytes } from "node:crypto";
+import fs from "node:fs/promises";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { StoredImage } from "../../../gateway/firmware/stored-image.js";
+import { temporaryDirectory } from "../../cleanup.js";
+
+function sha256(bytes: Uint8Array): Buffer {
+	return createHash("sha256").update(bytes).digest();
+}
+
+async function store(t: TestContext, bytes: Buffer): Promise<StoredImage> {
+	const path = join(await temporaryDirectory(t), "image.bin");
+	await fs.writeFile(path, bytes);
+	return StoredImage.read(fs, path);
+}
+
+test("the digest of a part is the part's, at whatever place and whichever time it is asked for", async (t) => {
+	const bytes = randomBytes(90_001);
+	const image = await store(t, bytes);
+	const spans = [
+		[0, 16_383],
+		[16_384, 32_767],
+		[0, 4095],
+		[5, 5],
+		[1, 65_536],
+		[81_920, 90_000],
+		[0, 90_000],
+	] as const;
+	for (let time = 0; time < 2; time++)
+		for (const [first, last] of spans) {
+			const expected = sha256(bytes.subarray(first, last + 1));
+			assert.deepEqual(image.digestOf(first, last), expected, `${first} to ${last}`);
+		}
+});
+
+test("a long part has none, since hashing it would delay all other clients; the whole has", async (t) => {
+	const bytes = randomBytes(90_001);
+	const image = await store(t, bytes);
+	assert.equal(image.digestOf(0, 65_536), undefined);
+	assert.equal(image.digestOf(1, 90_000), undefined);
+	const whole = image.digestOf(0, 90_000);
+	assert.deepEqual(whole, sha256(bytes));
+	assert.equal(image.digestOf(0, 90_000), whole, "not computed again");
+});
