@@ -9,8 +9,8 @@ import { restart, type ToldDevice } from "./restart.js";
 import type { World } from "./world.js";
 
 const active = ["pending", "downloading", "rebooting"];
-/** Of a busy computer. */
-const backMs = 60_000;
+/** Firmware that has tried in vain for long tries again after a minute. */
+const backMs = 90_000;
 const agreeMs = 20_000;
 /** Connections that HTTP keeps open for a moment, the log, the lock, Node's own. */
 const otherFiles = 40;

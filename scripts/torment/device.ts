@@ -25,11 +25,39 @@ export interface TormentedDeviceOptions {
 	readonly isNamedByHeader: boolean;
 }
 
+/** What the torment asks of a device, scripted or virtual. */
+export interface Tormented {
+	readonly truth: DeviceTruth;
+	/** Says nothing unless it is asked. */
+	isQuiet: boolean;
+	readonly isOn: boolean;
+	/** Whether it is as it will be, without anything being asked of it. */
+	readonly isIdle: boolean;
+	powerOn(): void;
+	/** Closes nothing; its line does. */
+	powerOff(): void;
+	/** Says something as it is, true or not. */
+	say(text: string | Buffer): void;
+	report(): void;
+	/** Connects once more, as after a line that died without a word; the gateway ends the former connection. */
+	twin(): void;
+}
+
 /** How an update goes. */
-type Ending = "runs" | "rolls back" | "fails" | "dies";
+type Ending =
+	| "runs"
+	/** Reports, and goes back later. */
+	| "rolls back"
+	/** Goes back before it has said anything. */
+	| "crashes"
+	/** Says that it cannot. */
+	| "fails"
+	/** Loses power in the middle. */
+	| "dies";
 const endings: readonly (readonly [number, Ending])[] = [
 	[6, "runs"],
 	[2, "rolls back"],
+	[2, "crashes"],
 	[1, "fails"],
 	[1, "dies"],
 ];
@@ -41,9 +69,8 @@ const silenceMs = 6000;
 const downloadMs = 4000;
 const downloadTries = 4;
 
-export class TormentedDevice {
+export class TormentedDevice implements Tormented {
 	readonly truth: DeviceTruth;
-	/** Says nothing unless it is asked. */
 	isQuiet = false;
 	readonly #options: TormentedDeviceOptions;
 	#report: { [name: string]: Json };
@@ -68,7 +95,6 @@ export class TormentedDevice {
 		return this.#timer !== undefined;
 	}
 
-	/** Whether it is as it will be, without anything being asked of it. */
 	get isIdle(): boolean {
 		return this.isOn && !this.#isUpdating && !this.#isOnProbation;
 	}
@@ -81,7 +107,6 @@ export class TormentedDevice {
 		this.#connect();
 	}
 
-	/** Closes nothing; its line does. */
 	powerOff(): void {
 		clearInterval(this.#timer);
 		this.#timer = undefined;
@@ -92,7 +117,6 @@ export class TormentedDevice {
 		socket?.terminate();
 	}
 
-	/** Says something as it is, true or not. */
 	say(text: string | Buffer): void {
 		if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(text);
 	}
@@ -103,7 +127,6 @@ export class TormentedDevice {
 		this.say(JSON.stringify(this.#report));
 	}
 
-	/** Connects once more, as after a line that died without a word; the gateway ends the former connection. */
 	twin(): void {
 		if (!this.isOn) return;
 		const former = this.#socket;
@@ -196,6 +219,10 @@ export class TormentedDevice {
 		await pause(50);
 		if (isOver()) return;
 		const former = truth.runs;
+		if (ending === "crashes" && !truth.ran.has(version)) {
+			truth.rolledBack.add(version);
+			return this.powerOn("PANIC_RESET");
+		}
 		truth.boot(version);
 		this.powerOn("SW_RESET");
 		if (ending === "rolls back" && version !== former) await this.#rollBack(former, pauses[2]);

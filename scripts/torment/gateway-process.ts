@@ -57,17 +57,14 @@ export class GatewayProcess {
 
 	/** As a power cut ends it. */
 	async kill(): Promise<void> {
-		this.#port = undefined;
-		await this.#child?.kill();
-		this.#child = undefined;
+		await this.#leave()?.kill();
 	}
 
 	/** As a person ends it. */
 	async stop(): Promise<void> {
-		this.#port = undefined;
-		await this.#child?.ask("close");
-		await this.#child?.close();
-		this.#child = undefined;
+		const child = this.#leave();
+		await child?.ask("close");
+		await child?.close();
 	}
 
 	/** Stands still, or goes on. */
@@ -164,6 +161,14 @@ export class GatewayProcess {
 			await pause(200);
 		}
 		throw new Error(`${path}: no answer`);
+	}
+
+	/** From here on nothing more is asked of it. */
+	#leave(): Child<GatewayChild> | undefined {
+		const child = this.#child;
+		this.#child = undefined;
+		this.#port = undefined;
+		return child;
 	}
 
 	async #unlessKilled(asked: Promise<unknown> | undefined): Promise<void> {

@@ -2,6 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { type Model, models } from "../../device/protocol/schema.js";
+import { makeVirtualImage } from "../../hosts/virtual/node/boot/cable.js";
 import { encodeImage } from "../../hosts/virtual/node/boot/encode-image.js";
 import { addRelease } from "../release-folder.js";
 
@@ -23,11 +24,14 @@ export class Images {
 		return `1.${number}.0`;
 	}
 
-	/** Writes releases for both models. */
-	async release(releasesDir: string, count: number): Promise<void> {
+	/** Writes releases for both models, and for virtual devices, which run that program. */
+	async release(releasesDir: string, count: number, program: Uint8Array): Promise<void> {
 		for (let number = 1; number <= count; number += 1) {
 			const version = Images.release(number);
-			const images = models.map((model) => this.make(version, model).bytes);
+			const images = models.flatMap((model) => [
+				this.make(version, model).bytes,
+				makeVirtualImage(program, model, version),
+			]);
 			await addRelease(releasesDir, { version, date: "2026-01-02", notes: "", images });
 		}
 	}

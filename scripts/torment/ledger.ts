@@ -30,6 +30,8 @@ export class DeviceTruth {
 	isForgotten = false;
 	/** When an update was first asked for, by its version ("custom": the upload), in milliseconds of this process. */
 	readonly askedAt = new Map<string, number>();
+	/** When it last said something about an update; milliseconds of this process. */
+	updateHeardAt = Number.NEGATIVE_INFINITY;
 	/** The values that it was set to; each is sent once. */
 	readonly obeyed = new Set<number>();
 
@@ -86,6 +88,8 @@ export class Ledger {
 	/** Holds what a monitor was relayed against what a device can have said. */
 	checkMessage({ deviceId, message }: DeviceMessage): void {
 		const { problem } = checkUplink(message);
+		const truth = this.devices.get(deviceId ?? "");
+		if (truth && message.type.startsWith("ota_")) truth.updateHeardAt = performance.now();
 		if (problem) this.#journal.break(`an uplink that is not valid was relayed: ${problem}`);
 		else if ("deviceId" in message && message.deviceId !== deviceId)
 			this.#journal.break(`${deviceId} is said to have said what ${message.deviceId} did`);

@@ -111,7 +111,12 @@ export function drawSchedule(draw: Draw, options: ScheduleOptions) {
 	let nextRestart = draw.between(8, stepsBetweenRestarts);
 	for (let step = 0; step < steps; step += 1) {
 		const drawn = Array.from({ length: draw.between(2, 5) }, () => draw.byWeight(actions)());
-		if (step === nextRestart && step < steps * restartsUntil) {
+		const isRestarted = nextRestart < steps * restartsUntil;
+		// What is promised while the disk is ill, just before the end, is what is lost most easily.
+		if (isRestarted && step === nextRestart - 2 && draw.chance(0.7))
+			drawn.push({ do: "disk", fault: drawDiskFault(draw), steps: 6 });
+		if (isRestarted && step === nextRestart - 1) drawn.push(update(), update(), update());
+		if (isRestarted && step === nextRestart) {
 			drawn.push(drawRestart(draw, device));
 			nextRestart += draw.between(stepsBetweenRestarts / 2, stepsBetweenRestarts * 1.5);
 		}

@@ -3,6 +3,8 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { buildMachine } from "../../hosts/virtual/node/build.js";
+import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { Draw } from "../fixtures/draw.js";
 import { Actions } from "./actions.js";
 import { checkCalm } from "./calm.js";
@@ -37,9 +39,12 @@ export async function torment(options: TormentOptions): Promise<void> {
 		monitors: monitorCount,
 	});
 	await mkdir(join(folder, "data"), { recursive: true });
-	const world = await World.make(folder, devices, draw, journal);
+	const program = await buildFirmware();
+	// Once, before several devices want it at the same time.
+	await buildMachine();
+	const world = await World.make(folder, devices, draw, journal, program);
 	try {
-		await world.images.release(world.gateway.releasesDir, releases);
+		await world.images.release(world.gateway.releasesDir, releases, program.bytes);
 		await start(world);
 		for (const { device } of world.places) device.powerOn();
 		const heapBefore = await play(world, schedule);

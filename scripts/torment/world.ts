@@ -2,25 +2,29 @@
 
 import { setTimeout as pause } from "node:timers/promises";
 import { type Model, models } from "../../device/protocol/schema.js";
+import type { Program } from "../../hosts/virtual/node/build.js";
 import type { Draw } from "../fixtures/draw.js";
-import { TormentedDevice } from "./device.js";
+import { type Tormented, TormentedDevice } from "./device.js";
 import { GatewayProcess } from "./gateway-process.js";
 import { Images } from "./images.js";
 import type { Journal } from "./journal.js";
 import { DeviceTruth, Ledger } from "./ledger.js";
 import { Line } from "./line.js";
 import { Monitor } from "./monitor.js";
+import { TormentedVirtualDevice } from "./virtual.js";
 
 /** One device and what is between it and the gateway. */
 export interface Place {
 	readonly truth: DeviceTruth;
-	readonly device: TormentedDevice;
+	readonly device: Tormented;
 	readonly line: Line;
 	/** Something has it switched off, or its line in hand, and will give it back. */
 	isHeld: boolean;
 }
 
 const batchesMs = [undefined, 100, undefined, 20];
+/** Of the devices, the first ones: one of each model. */
+const virtualDevices = models.length;
 export const monitorCount = batchesMs.length;
 const pollMs = 100;
 
@@ -51,7 +55,14 @@ export class World {
 		);
 	}
 
-	static async make(folder: string, devices: number, draw: Draw, journal: Journal): Promise<World> {
+	/** @param program what virtual devices run */
+	static async make(
+		folder: string,
+		devices: number,
+		draw: Draw,
+		journal: Journal,
+		program: Program,
+	): Promise<World> {
 		const images = new Images();
 		const places: Place[] = [];
 		for (let number = 0; number < devices; number += 1) {
@@ -61,7 +72,10 @@ export class World {
 			const line = await Line.open();
 			const isNamedByHeader = number % 7 !== 0;
 			const ownDraw = draw.fork(truth.deviceId);
-			const device = new TormentedDevice({ truth, line, draw: ownDraw, images, journal, isNamedByHeader });
+			const isVirtual = number < virtualDevices;
+			const device = isVirtual
+				? new TormentedVirtualDevice({ truth, line, program, journal })
+				: new TormentedDevice({ truth, line, draw: ownDraw, images, journal, isNamedByHeader });
 			places.push({ truth, device, line, isHeld: false });
 		}
 		return new World(folder, journal, images, places);
