@@ -1,14 +1,10 @@
 /** Carries out what the schedule says, but for restarts, and writes down what the gateway promises meanwhile. */
 
 import { access } from "node:fs/promises";
-import { connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { WebSocket } from "ws";
-import { bearer, monitorToken } from "../fixtures/gateway.js";
-import { altered, sampleReport } from "../fixtures/sample-report.js";
 import { Images } from "./images.js";
-import type { Outcome } from "./monitor.js";
+import { babble, breakOffUpload, sayMalformed, visit } from "./nuisances.js";
 import { type Action, stepMs } from "./schedule.js";
 import type { Place, World } from "./world.js";
 
@@ -51,7 +47,7 @@ export class Actions {
 			case "twin":
 				return world.place(action.device).device.twin();
 			case "malformed":
-				return this.#sayMalformed(action);
+				return sayMalformed(world, action);
 			case "flood":
 				for (let frame = 0; frame < action.frames; frame += 1) world.place(action.device).device.report();
 				return;
@@ -78,9 +74,9 @@ export class Actions {
 			case "drop monitor":
 				return world.monitor(action.monitor).drop();
 			case "babble":
-				return world.start(() => this.#babble(action));
+				return world.start(() => babble(world, action));
 			case "stranger":
-				return world.start(() => this.#visit(action));
+				return world.start(() => visit(world, action));
 		}
 	}
 
@@ -113,20 +109,6 @@ export class Actions {
 		device.powerOn();
 	}
 
-	#sayMalformed({ device: number, frames, kind }: Of<"malformed">): void {
-		const { device, truth } = this.#world.place(number);
-		const report = { ...sampleReport(truth.model), deviceId: truth.deviceId };
-		const malformed = [
-			"{",
-			JSON.stringify({ ...report, deviceId: "dev-1-no-such" }),
-			JSON.stringify(altered(report, "system.firmware_version", 7)),
-			Buffer.from([0xff, 0x00]),
-			JSON.stringify({ type: "ota_error", reason: "x".repeat(70_000) }),
-			"[".repeat(30_000),
-		];
-		for (let frame = 0; frame < frames; frame += 1) device.say(malformed[kind] ?? "");
-	}
-
 	async #control({ monitor, device, kind }: Of<"control">): Promise<void> {
 		const world = this.#world;
 		const targetId = kind === 5 ? "no-such-device" : world.place(device).truth.deviceId;
@@ -157,7 +139,7 @@ export class Actions {
 		this.#isUploading = true;
 		const { images, ledger, gateway, journal } = this.#world;
 		const { bytes, version } = images.upload(isForPrototype ? "PROTO-1" : "DEV-1");
-		if (how === "broken off") await this.#breakOff(bytes);
+		if (how === "broken off") await breakOffUpload(this.#world, bytes);
 		else {
 			const sent = how === "bad" ? bytes.fill(0x55, 5000, 5004) : bytes;
 			if (how === "whole") ledger.uploads.push(version);
@@ -170,22 +152,6 @@ export class Actions {
 			}
 		}
 		this.#isUploading = false;
-	}
-
-	/** Half of an upload, and then nothing more. */
-	async #breakOff(bytes: Buffer): Promise<void> {
-		const { port } = this.#world.gateway;
-		if (port === undefined) return;
-		const socket = connect(port, "127.0.0.1").on("error", () => {});
-		const { Authorization } = bearer(monitorToken);
-		socket.write(
-			`POST /ota/upload HTTP/1.1\r\nHost: x\r\nAuthorization: ${Authorization}\r\nContent-Length: ${bytes.length + 200}\r\n` +
-				"Content-Type: multipart/form-data; boundary=b\r\n\r\n" +
-				'--b\r\nContent-Disposition: form-data; name="firmware"; filename="f.bin"\r\n\r\n',
-		);
-		socket.write(bytes.subarray(0, bytes.length >> 1));
-		await pause(stepMs);
-		socket.destroy();
 	}
 
 	async #forget({ device: number, steps }: Of<"forget">): Promise<void> {
@@ -223,40 +189,5 @@ export class Actions {
 		}
 		const after = await gateway.request(address);
 		if (after.status === 200) journal.break(`${truth.deviceId} was forgotten, and the gateway tells of it`);
-	}
-
-	async #babble({ monitor, kind }: Of<"babble">): Promise<void> {
-		const babble = [
-			"{",
-			"[]",
-			'{"type":"x"}',
-			'{"type":"control_device"}',
-			'{"type":"boot_device","targetId":5}',
-		];
-		const { code }: Outcome = await this.#world.monitor(monitor).babble(babble[kind] ?? "");
-		if (code === "ack") this.#world.journal.break(`${babble[kind]} was carried out`);
-	}
-
-	/** Someone without a token. */
-	async #visit({ kind }: Of<"stranger">): Promise<void> {
-		const { port } = this.#world.gateway;
-		if (port === undefined) return;
-		if (kind === 0) {
-			const options = { headers: bearer("a-token-that-is-wrong") };
-			const socket = new WebSocket(`ws://127.0.0.1:${port}/device`, options).on("error", () => {});
-			socket.on("open", () => this.#world.journal.break("a wrong token was let in"));
-			await pause(4 * stepMs);
-			return socket.terminate();
-		}
-		const said = [
-			"",
-			"\x16\x03\x01garbage\r\n\r\n",
-			"GET / HTTP/1.1\r\nHost: x\r\n",
-			"GET /api/devices HTTP/1.1\r\n\r\n",
-		];
-		const socket = connect(port, "127.0.0.1").on("error", () => {});
-		socket.write(said[kind] ?? "");
-		await pause(4 * stepMs);
-		socket.destroy();
 	}
 }

@@ -3,13 +3,13 @@
  * or fails to in one of the ways that a draw says. What it does is written down as the truth.
  */
 
-import { createHash } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { WebSocket } from "ws";
 import { isRecord } from "../../device/protocol/schema.js";
 import type { Draw } from "../fixtures/draw.js";
 import { bearer, deviceToken } from "../fixtures/gateway.js";
 import { altered, type Json, sampleReport } from "../fixtures/sample-report.js";
+import { download } from "./download.js";
 import type { Images } from "./images.js";
 import type { Journal } from "./journal.js";
 import type { DeviceTruth } from "./ledger.js";
@@ -66,8 +66,6 @@ const lookMs = 1000;
 const reportEvery = 2;
 /** The gateway pings each 1.5 s. */
 const silenceMs = 6000;
-const downloadMs = 4000;
-const downloadTries = 4;
 
 export class TormentedDevice implements Tormented {
 	readonly truth: DeviceTruth;
@@ -193,7 +191,7 @@ export class TormentedDevice implements Tormented {
 	}
 
 	async #update(url: string): Promise<void> {
-		const { truth, draw } = this.#options;
+		const { truth, draw, images, journal } = this.#options;
 		const busy = { type: "command_error", deviceId: truth.deviceId, command: "start_ota", code: "busy" };
 		if (this.#isUpdating || this.#isOnProbation)
 			return this.say(JSON.stringify({ ...busy, message: "an update is under way" }));
@@ -204,7 +202,7 @@ export class TormentedDevice implements Tormented {
 		this.#isUpdating = true;
 		this.#progress(0);
 		await pause(pauses[0]);
-		const version = isOver() ? undefined : await this.#download(url);
+		const version = isOver() ? undefined : await download(url, truth, { images, journal, isOver });
 		if (isOver()) return;
 		if (version === undefined || ending === "fails") {
 			this.#isUpdating = false;
@@ -241,28 +239,5 @@ export class TormentedDevice implements Tormented {
 	#progress(percent: number): void {
 		const bytes = { bytes_written: percent * 240, bytes_total: 24_000 };
 		this.say(JSON.stringify({ type: "ota_progress", percent, ...bytes }));
-	}
-
-	/** @returns the version of what it got; undefined: it got nothing, or no image for it */
-	async #download(url: string): Promise<string | undefined> {
-		const { truth, images, journal } = this.#options;
-		const start = this.#starts;
-		for (let attempt = 0; attempt < downloadTries && this.#starts === start; attempt += 1) {
-			try {
-				const signal = AbortSignal.timeout(downloadMs);
-				const response = await fetch(url, { headers: bearer(deviceToken), signal });
-				const bytes = Buffer.from(await response.arrayBuffer());
-				if (response.status >= 400 && response.status < 500) return undefined;
-				if (response.status !== 200) throw new Error(`HTTP ${response.status}`);
-				const etag = `"${createHash("sha256").update(bytes).digest("hex")}"`;
-				const image = images.find(bytes);
-				if (!image || etag !== response.headers.get("ETag"))
-					journal.break(`${truth.deviceId} was sent ${bytes.length} bytes at ${url} that are no firmware`);
-				return image?.model === truth.model ? image.version : undefined;
-			} catch {
-				await pause(300);
-			}
-		}
-		return undefined;
 	}
 }

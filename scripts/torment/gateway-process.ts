@@ -63,6 +63,7 @@ export class GatewayProcess {
 	/** As a person ends it. */
 	async stop(): Promise<void> {
 		const child = this.#leave();
+		child?.signal("SIGCONT");
 		await child?.ask("close");
 		await child?.close();
 	}
