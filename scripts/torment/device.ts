@@ -127,10 +127,8 @@ export class TormentedDevice implements Tormented {
 
 	twin(): void {
 		if (!this.isOn) return;
-		const former = this.#socket;
 		this.#socket = undefined;
 		this.#connect();
-		setTimeout(() => former?.terminate(), silenceMs).unref();
 	}
 
 	#set(path: string, value: Json): void {
