@@ -103,7 +103,7 @@ export class Actions {
 
 	async #switchOff({ device: number, steps }: Of<"power">): Promise<void> {
 		const { device, line } = this.#world.place(number);
-		device.powerOff();
+		await device.powerOff();
 		line.cut();
 		await pause(steps * stepMs);
 		device.powerOn();
@@ -157,7 +157,7 @@ export class Actions {
 	async #forget({ device: number, steps }: Of<"forget">): Promise<void> {
 		const { gateway } = this.#world;
 		const place = this.#world.place(number);
-		place.device.powerOff();
+		await place.device.powerOff();
 		place.line.cut();
 		const address = `/api/devices/${place.truth.deviceId}`;
 		for (let attempt = 0; attempt < 10; attempt += 1) {

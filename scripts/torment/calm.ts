@@ -12,6 +12,8 @@ const active = ["pending", "downloading", "rebooting"];
 /** Firmware that has tried in vain for long tries again after a minute. */
 const backMs = 90_000;
 const agreeMs = 20_000;
+/** There may have been as many in this minute as one address may send. */
+const uploadMs = 70_000;
 /** Connections that HTTP keeps open for a moment, the log, the lock, Node's own. */
 const otherFiles = 40;
 const heapGrowthBytes = 12 * 2 ** 20;
@@ -105,10 +107,14 @@ function findDifference(shown: SessionRecord, told: SessionRecord): string | und
 }
 
 /** What uploads have left that failed on a sick disk goes with the next one. */
-async function replaceUpload({ gateway, images, ledger, journal }: World): Promise<void> {
+async function replaceUpload(world: World): Promise<void> {
+	const { gateway, images, ledger, journal } = world;
 	const { bytes, version } = images.upload("DEV-1");
-	const { status, text } = await gateway.upload(bytes, version);
-	if (status !== 201) return journal.break(`an upload was refused: ${status} ${text}`);
+	await world.until(async () => {
+		const { status, text } = await gateway.upload(bytes, version);
+		if (status !== 201 && status !== 429) journal.break(`an upload was refused: ${status} ${text}`);
+		return status === 201 ? undefined : text;
+	}, uploadMs);
 	ledger.uploads.push(version);
 	ledger.uploadsKept = ledger.uploads.length;
 }
@@ -180,7 +186,7 @@ async function checkRestart(world: World): Promise<void> {
 		}
 		return told;
 	};
-	for (const { device } of places) device.powerOff();
+	await Promise.all(places.map(({ device }) => device.powerOff()));
 	const before = await tell();
 	await restart(world, { do: "restart", how: "kill", away: 0 });
 	const after = await tell();

@@ -34,8 +34,8 @@ export interface Tormented {
 	/** Whether it is as it will be, without anything being asked of it. */
 	readonly isIdle: boolean;
 	powerOn(): void;
-	/** Closes nothing; its line does. */
-	powerOff(): void;
+	/** Closes nothing; its line does. Resolves once it says nothing any more. */
+	powerOff(): Promise<void>;
 	/** Says something as it is, true or not. */
 	say(text: string | Buffer): void;
 	report(): void;
@@ -98,14 +98,14 @@ export class TormentedDevice implements Tormented {
 	}
 
 	powerOn(reason = "POWERON_RESET"): void {
-		this.powerOff();
+		void this.powerOff();
 		this.#startedAt = performance.now();
 		this.#set("health.reset_reason", reason);
 		this.#timer = setInterval(() => this.#look(), lookMs);
 		this.#connect();
 	}
 
-	powerOff(): void {
+	async powerOff(): Promise<void> {
 		clearInterval(this.#timer);
 		this.#timer = undefined;
 		this.#starts += 1;

@@ -7,6 +7,8 @@ import { encodeImage } from "../../hosts/virtual/node/boot/encode-image.js";
 import { addRelease } from "../release-folder.js";
 
 export const firstVersion = "1.0.0";
+/** With which the versions of uploads begin, and of nothing else. */
+export const uploadsMajor = "7.";
 const imageBytes = 24_000;
 
 export interface Image {
@@ -39,7 +41,7 @@ export class Images {
 	/** An image of a version that no other has. */
 	upload(model: Model): Image {
 		this.#uploads += 1;
-		return this.make(`7.${this.#uploads}.0`, model);
+		return this.make(`${uploadsMajor}${this.#uploads}.0`, model);
 	}
 
 	/** What these bytes are; undefined where they were not made here. */

@@ -3,7 +3,7 @@
 import { checkUplink } from "../../device/protocol/messages.js";
 import type { Model } from "../../device/protocol/schema.js";
 import type { DeviceMessage, SessionRecord } from "../../gateway/dashboard/page/model/messages.js";
-import { firstVersion } from "./images.js";
+import { firstVersion, uploadsMajor } from "./images.js";
 import type { Journal } from "./journal.js";
 
 /** The gateway gives up on an update of which it heard nothing for so long. */
@@ -116,7 +116,11 @@ export class Ledger {
 		const { status, version, reason } = update;
 		if (status === "updated" && !ran.has(version ?? ""))
 			this.#journal.break(`${deviceId} is said to be updated to ${version}, and never ran it`);
-		if (status === "rolled_back" && !rolledBack.has(version ?? ""))
+		// Of an upload that was replaced meanwhile the gateway cannot know which one the device got.
+		const hasGoneBack = [...rolledBack].some(
+			(each) => each === version || (isUpload(each) && isUpload(version)),
+		);
+		if (status === "rolled_back" && !hasGoneBack)
 			this.#journal.break(`${deviceId} is said to have gone back from ${version}, and never did`);
 		if (status === "failed" && reason?.includes("nothing was heard") && !this.hasTimePassed) {
 			const since = askedAt.get(version ?? "") ?? askedAt.get("custom") ?? Number.NEGATIVE_INFINITY;
@@ -128,5 +132,9 @@ export class Ledger {
 
 /** @param version undefined: an upload's */
 function isFor(update: ToldUpdate, version: string | undefined): boolean {
-	return version === undefined ? update.version?.startsWith("7.") === true : update.version === version;
+	return version === undefined ? isUpload(update.version) : update.version === version;
+}
+
+function isUpload(version: string | null): boolean {
+	return version?.startsWith(uploadsMajor) === true;
 }

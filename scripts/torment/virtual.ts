@@ -50,7 +50,7 @@ export class TormentedVirtualDevice implements Tormented {
 
 	powerOn(): void {
 		this.#isOn = true;
-		this.#then(async () => {
+		void this.#then(async () => {
 			const { truth, line, program, journal } = this.#options;
 			if (this.#device) return;
 			this.#device = await VirtualDevice.start({
@@ -66,9 +66,9 @@ export class TormentedVirtualDevice implements Tormented {
 		});
 	}
 
-	powerOff(): void {
+	powerOff(): Promise<void> {
 		this.#isOn = false;
-		this.#then(async () => {
+		return this.#then(async () => {
 			const device = this.#device;
 			this.#device = undefined;
 			await device?.close();
@@ -82,11 +82,12 @@ export class TormentedVirtualDevice implements Tormented {
 
 	twin(): void {}
 
-	#then(task: () => Promise<void>): void {
+	#then(task: () => Promise<void>): Promise<void> {
 		const { truth, journal } = this.#options;
 		this.#turn = this.#turn
 			.then(task)
 			.catch((error: unknown) => journal.break(`${truth.deviceId} could not be switched: ${error}`));
+		return this.#turn;
 	}
 
 	#onBoot(started: Started): void {

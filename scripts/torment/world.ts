@@ -149,10 +149,8 @@ export class World {
 	}
 
 	async close(): Promise<void> {
-		for (const { device, line } of this.places) {
-			device.powerOff();
-			line.close();
-		}
+		await Promise.all(this.places.map(({ device }) => device.powerOff()));
+		for (const { line } of this.places) line.close();
 		for (const monitor of this.monitors) monitor.close();
 		await this.gateway.kill();
 	}
