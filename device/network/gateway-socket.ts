@@ -6,8 +6,10 @@
 
 import Timer from "timer";
 import type { ResolverPart, SecureWebSocketPart, WebSocketClient } from "../host.js";
+import { longestCommandBytes } from "../protocol/messages.js";
 import { type ConnectionEnd, endOfClose, endOfRefusal, failed } from "./connection-end.js";
 import type { GatewayUrl } from "./gateway-url.js";
+import { requireRoomFor } from "./json-bounds.js";
 import { LookupTicket } from "./lookup.js";
 
 /** From the look-up to the gateway's acceptance. A TLS handshake in software takes several of these seconds. */
@@ -15,8 +17,6 @@ const connectTimeoutMs = 20_000;
 /** After this long without a frame the device asks by a ping; after three times it the connection counts as lost. */
 const silenceMs = 15_000;
 const silencesUntilLost = 3;
-/** Commands are small; the longest one carries a certificate. */
-const longestMessageBytes = 24 * 1024;
 /** What may wait to be sent. Reports never wait (state-report.ts), and refusals beyond this are not worth the heap. */
 const longestQueueBytes = 16 * 1024;
 /** A window smaller than this is not worth a fragment of its own. */
@@ -115,20 +115,26 @@ export class GatewaySocket {
 		this.#heard();
 		if (binary) return this.#fail("the gateway sent a binary frame");
 		this.#incomingBytes += byteCount;
-		if (this.#incomingBytes > longestMessageBytes) return this.#fail("the gateway sent too long a message");
+		if (this.#incomingBytes > longestCommandBytes) return this.#fail("the gateway sent too long a message");
 		if (byteCount > 0 && this.#client) this.#incoming.push(this.#client.read(byteCount));
 		if (more) return;
+		let message: unknown;
+		try {
+			message = JSON.parse(this.#takeText());
+		} catch (error) {
+			// The host's TCP may have lost bytes (the SDK's does): what follows on this connection cannot be trusted either.
+			return this.#fail(`the gateway sent what cannot be read: ${error}`);
+		}
+		this.#options.onMessage(message);
+	}
+
+	/** The message that has come in whole. In a method of its own, so that its bytes are garbage while it is parsed. */
+	#takeText(): string {
 		const bytes = joined(this.#incoming, this.#incomingBytes);
 		this.#incoming = [];
 		this.#incomingBytes = 0;
-		let message: unknown;
-		try {
-			message = JSON.parse(String.fromArrayBuffer(bytes));
-		} catch {
-			// The host's TCP may have lost bytes (the SDK's does): what follows on this connection cannot be trusted either.
-			return this.#fail("the gateway sent what is not JSON");
-		}
-		this.#options.onMessage(message);
+		requireRoomFor(new Uint8Array(bytes));
+		return String.fromArrayBuffer(bytes);
 	}
 
 	#onWritable(byteCount: number): void {

@@ -4,7 +4,7 @@
  */
 
 import type { Logger } from "pino";
-import { checkCommand, commands } from "../../device/protocol/messages.js";
+import { checkCommand, commands, longestCommandBytes } from "../../device/protocol/messages.js";
 import type { Session } from "../sessions/device.js";
 import type { Sessions } from "../sessions/sessions.js";
 import type { Updates } from "../sessions/updates.js";
@@ -75,6 +75,12 @@ function control(session: Session, payload: unknown): Refused | undefined {
 	}
 	const { command } = checked;
 	// With the fields of its table and no others: what a monitor adds must not reach a device's small heap.
-	session.send(JSON.stringify(command, Object.keys(commands[command.command].fields)));
+	const text = JSON.stringify(command, Object.keys(commands[command.command].fields));
+	if (Buffer.byteLength(text) > longestCommandBytes)
+		return refuse(
+			"invalid_command",
+			`payload: ${command.command}: it must be at most ${longestCommandBytes} bytes of JSON`,
+		);
+	session.send(text);
 	return undefined;
 }
