@@ -57,8 +57,8 @@ export class GatewaySocket {
 	/** How much of the first outgoing message is sent. */
 	#sentBytes = 0;
 
-	#incoming: ArrayBuffer[] = [];
-	#incomingBytes = 0;
+	/** What has come of a message, in one piece: a buffer for each fragment would take many times its bytes. */
+	#incoming = new ArrayBuffer(0);
 
 	#silenceTimer: Timer | undefined;
 	#silences = 0;
@@ -114,9 +114,9 @@ export class GatewaySocket {
 	#onReadable(byteCount: number, more: boolean, binary: boolean): void {
 		this.#heard();
 		if (binary) return this.#fail("the gateway sent a binary frame");
-		this.#incomingBytes += byteCount;
-		if (this.#incomingBytes > longestCommandBytes) return this.#fail("the gateway sent too long a message");
-		if (byteCount > 0 && this.#client) this.#incoming.push(this.#client.read(byteCount));
+		if (this.#incoming.byteLength + byteCount > longestCommandBytes)
+			return this.#fail("the gateway sent too long a message");
+		if (byteCount > 0 && this.#client) this.#incoming = joined(this.#incoming, this.#client.read(byteCount));
 		if (more) return;
 		let message: unknown;
 		try {
@@ -130,9 +130,8 @@ export class GatewaySocket {
 
 	/** The message that has come in whole. In a method of its own, so that its bytes are garbage while it is parsed. */
 	#takeText(): string {
-		const bytes = joined(this.#incoming, this.#incomingBytes);
-		this.#incoming = [];
-		this.#incomingBytes = 0;
+		const bytes = this.#incoming;
+		this.#incoming = new ArrayBuffer(0);
 		requireRoomFor(new Uint8Array(bytes));
 		return String.fromArrayBuffer(bytes);
 	}
@@ -225,7 +224,7 @@ export class GatewaySocket {
 		this.#isOpen = false;
 		this.#ticket.isCancelled = true;
 		this.#outgoing.length = 0;
-		this.#incoming.length = 0;
+		this.#incoming = new ArrayBuffer(0);
 		Timer.clear(this.#connectTimer);
 		Timer.clear(this.#silenceTimer);
 		try {
@@ -237,14 +236,10 @@ export class GatewaySocket {
 	}
 }
 
-function joined(parts: readonly ArrayBuffer[], byteCount: number): ArrayBuffer {
-	const first = parts[0];
-	if (first && parts.length === 1) return first;
-	const bytes = new Uint8Array(byteCount);
-	let offset = 0;
-	for (const part of parts) {
-		bytes.set(new Uint8Array(part), offset);
-		offset += part.byteLength;
-	}
+function joined(start: ArrayBuffer, end: ArrayBuffer): ArrayBuffer {
+	if (start.byteLength === 0) return end;
+	const bytes = new Uint8Array(start.byteLength + end.byteLength);
+	bytes.set(new Uint8Array(start));
+	bytes.set(new Uint8Array(end), start.byteLength);
 	return bytes.buffer;
 }

@@ -20,7 +20,11 @@ export type Outcome =
  * @returns what carries out a message as it came, parsed from JSON; undefined: it is none. All but `trigger_ota` is done
  * when that returns its promise, so commands reach a device in the order in which they came.
  */
-export function monitorCommands(sessions: Sessions, updates: Updates, log: Logger) {
+export function monitorCommands(
+	sessions: Pick<Sessions, "find" | "end">,
+	updates: Pick<Updates, "trigger">,
+	log: Pick<Logger, "info" | "error">,
+) {
 	return async (value: unknown): Promise<Outcome> => {
 		const checked = checkMonitorMessage(value);
 		if (checked.refusal) return checked;
