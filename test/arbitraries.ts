@@ -196,6 +196,8 @@ const spellings: readonly ((text: string) => string)[] = [
 	(text) => text.replace(/:-?\d+([,}])/g, ":-0.0$1"),
 	(text) => text.replace(/,"/g, ', /**/ "'),
 	(text) => text.replace(/\}$/, ",}"),
+	(text) => `${text}\0,`,
+	(text) => `\ufeff${text}`,
 ];
 
 /** Bytes with one of them changed. */

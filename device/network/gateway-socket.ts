@@ -9,7 +9,7 @@ import type { ResolverPart, SecureWebSocketPart, WebSocketClient } from "../host
 import { longestCommandBytes } from "../protocol/messages.js";
 import { type ConnectionEnd, endOfClose, endOfRefusal, failed } from "./connection-end.js";
 import type { GatewayUrl } from "./gateway-url.js";
-import { requireRoomFor } from "./json-bounds.js";
+import { requireReadable } from "./json-bounds.js";
 import { LookupTicket } from "./lookup.js";
 
 /** From the look-up to the gateway's acceptance. A TLS handshake in software takes several of these seconds. */
@@ -132,7 +132,7 @@ export class GatewaySocket {
 	#takeText(): string {
 		const bytes = this.#incoming;
 		this.#incoming = new ArrayBuffer(0);
-		requireRoomFor(new Uint8Array(bytes));
+		requireReadable(new Uint8Array(bytes));
 		return String.fromArrayBuffer(bytes);
 	}
 

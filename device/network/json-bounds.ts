@@ -1,6 +1,6 @@
 /**
- * Whether the heap has room for what a JSON text says. XS restarts the board where memory ends, so a short text of many
- * values, names or levels must be refused before JSON.parse makes them.
+ * What must be refused before XS's JSON.parse sees it. XS restarts the board where memory ends, which a short text of many
+ * values, names or levels can bring about; and a text ends for it at a NUL, so that it would take what JSON is not.
  */
 
 /** A command has one level and four fields; the rest is for commands that are still to come. */
@@ -16,9 +16,10 @@ const closing: readonly number[] = Object.freeze([0x5d, 0x7d]);
 
 /**
  * @param bytes of the text, in UTF-8
- * @throws Error where it has more than 8 levels or more than 64 values
+ * @throws Error where it holds a NUL, more than 8 levels or more than 64 values
  */
-export function requireRoomFor(bytes: Uint8Array): void {
+export function requireReadable(bytes: Uint8Array): void {
+	if (bytes.includes(0)) throw new Error("a NUL");
 	let levels = 0;
 	let values = 1;
 	for (let at = 0; at < bytes.byteLength; at++) {

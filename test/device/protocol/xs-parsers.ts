@@ -77,14 +77,14 @@ export async function startXsParsers(t: TestContext) {
 		await machine.ready;
 		return machine;
 	};
-	const ask = async (name: string, text: string, detail?: unknown): Promise<unknown> => {
+	const ask = async (name: string, detail: unknown, payload?: Uint8Array): Promise<unknown> => {
 		if (count % textsPerMachine === 0) machine = await start();
 		count += 1;
 		heard = { did: [], said: [], closed: undefined };
 		const answered = new Promise((resolve) => {
 			answer = resolve;
 		});
-		channel?.send(name, detail, Buffer.from(text));
+		channel?.send(name, detail, payload);
 		const ended = machine?.exited.then((exit) => {
 			throw new Error(`the device ended: ${JSON.stringify(exit)}`);
 		});
@@ -93,7 +93,7 @@ export async function startXsParsers(t: TestContext) {
 	return {
 		/** A text frame comes in, in pieces of so many bytes. */
 		async hear(model: Model, text: string, pieceBytes = 1440): Promise<Heard> {
-			await ask(model, text, pieceBytes);
+			await ask(model, pieceBytes, Buffer.from(text));
 			return heard;
 		},
 

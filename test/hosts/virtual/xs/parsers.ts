@@ -124,7 +124,7 @@ export default function main(): void {
 		if (!model)
 			return channel.post(
 				"answer",
-				outcome(() => readers[reader]?.(String.fromArrayBuffer(bytes))),
+				outcome(() => readers[reader]?.(String(detail))),
 			);
 		const wire = new Wire(model, (what, told, said) => channel.post(what, told, said));
 		wire.hear(bytes, Number(detail));
