@@ -159,7 +159,8 @@ test("whatever a request's headers say, it has an address, a base URL that a dev
 			assert.match(base.pathname, /^(\/audio)?\/ota\/firmware\.bin$/);
 			assert.equal(`${base.username}${base.password}${base.search}${base.hash}`, "");
 			// A device can have come neither by a literal IPv6 address, nor by an underscore, nor to port 0.
-			if (/^[a-z0-9.-]+$/.test(base.hostname) && base.port !== "0") assert.equal(parseFirmwareUrl(base.href).host, base.hostname);
+			if (/^[a-z0-9.-]+$/.test(base.hostname) && base.port !== "0")
+				assert.equal(parseFirmwareUrl(base.href).host, base.hostname);
 			if (given.origin !== undefined && !URL.canParse(given.origin))
 				assert.equal(isSameOrigin(request, published), false);
 			isSameOrigin(request, published);
