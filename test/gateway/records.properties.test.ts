@@ -26,7 +26,7 @@ import { Device, Session } from "../../gateway/sessions/device.js";
 import { deviceFile } from "../../gateway/sessions/known-devices.js";
 import { sessionHead, textWithState } from "../../gateway/sessions/view.js";
 import { StartError } from "../../gateway/start-error.js";
-import { anyJson, jsonText, near, nearText, oddValue, valid } from "../arbitraries.js";
+import { anyJson, jsonText, nearText, oddValue, valid } from "../arbitraries.js";
 import { temporaryDirectory } from "../cleanup.js";
 
 const maxTimeMs = 8.64e15;
@@ -234,7 +234,7 @@ test("logins that have ended stay so; of any other file only those count that it
 			const isGood =
 				isRecord(value) &&
 				isRecord(value.ended) &&
-				isTime(value.endedBefore ?? 0) &&
+				(value.endedBefore === undefined || isTime(value.endedBefore)) &&
 				Object.values(value.ended).every(isTime);
 			assert.equal(problems.length, isGood ? 0 : 1, content);
 			if (!isGood) assert.ok(!logins.has("another", 1));
@@ -350,10 +350,5 @@ test("a catalog is read as it was written; one that is not as it should be is re
 			}
 		}),
 		{ numRuns: 1000 },
-	);
-	fc.assert(
-		fc.property(near({ type: "string", maxLength: 64 }).map(String), (text) =>
-			assert.equal(typeof isVersion(text), "boolean"),
-		),
 	);
 });
