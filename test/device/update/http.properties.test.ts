@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { Backoff } from "../../../device/network/backoff.js";
 import { endOfClose, endOfRefusal } from "../../../device/network/connection-end.js";
 import { parseGatewayUrl } from "../../../device/network/gateway-url.js";
 import { judge } from "../../../device/update/answer.js";
@@ -16,6 +17,7 @@ import {
 } from "../../../device/update/http-fields.js";
 import { damaged, nearText, oddText } from "../../arbitraries.js";
 import { startXsParsers } from "../protocol/xs-parsers.js";
+import { clock } from "./timer.js";
 
 const host = fc.oneof(fc.domain(), fc.ipV4(), fc.stringMatching(/^[a-z][A-Za-z0-9.-]{0,30}$/));
 const port = fc.option(fc.integer({ min: 1, max: 65_535 }), { nil: undefined });
@@ -247,6 +249,38 @@ test("whatever a gateway says when it ends a connection, the pause that it asks 
 	fc.assert(
 		fc.property(fc.option(fc.nat(65_535), { nil: undefined }), (code) => {
 			assert.equal(endOfClose(code).kind === "closed", code === 1000 || code === 1001 || code === 1012);
+		}),
+	);
+});
+
+test("whatever a connection's ends were, the next try is planned once, within the bounds of what ended the last one", () => {
+	const end = fc.oneof(
+		fc.constantFrom({ kind: "failed" } as const, { kind: "ended" } as const, { kind: "refused" } as const),
+		fc.record({ kind: fc.constant("pause" as const), ms: fc.integer({ min: 1000, max: 300_000 }) }),
+	);
+	fc.assert(
+		fc.property(fc.array(end, { maxLength: 20 }), (ends) => {
+			clock.clear();
+			let tries = 0;
+			const backoff = new Backoff({ onRetry: () => void tries++, onExhausted: () => {} });
+			for (const [index, each] of ends.entries()) {
+				if (each.kind === "pause") backoff.pause(each.ms);
+				else backoff[each.kind]();
+				// A second end of the same connection plans nothing.
+				backoff.failed();
+				assert.deepEqual([backoff.isWaiting, clock.pending], [true, 1]);
+				const { now } = clock;
+				clock.runUntil(() => tries > index, 450_001);
+				const waitedMs = clock.now - now;
+				const [least, most] =
+					each.kind === "pause"
+						? [each.ms, each.ms * 1.5]
+						: each.kind === "refused"
+							? [30_000, 60_000]
+							: [500, 60_000];
+				assert.ok(waitedMs >= least && waitedMs <= most + 1, `${each.kind}: ${waitedMs} ms`);
+			}
+			assert.equal(tries, ends.length);
 		}),
 	);
 });
