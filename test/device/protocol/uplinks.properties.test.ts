@@ -174,6 +174,6 @@ test("whatever is kept in its flash and is done to it, a device's reports are on
 			assert.deepEqual(gateway.invalidUplinks.splice(0), []);
 			await device.close();
 		}),
-		{ numRuns: 25 },
+		{ numRuns: 15 },
 	);
 });
