@@ -328,8 +328,12 @@ test("a catalog is read as it was written; one that is not as it should be is re
 		fc.property(catalog, (written) => assert.deepEqual(parseCatalog(JSON.stringify(written)), written)),
 	);
 	const good = catalog.map((written) => JSON.stringify(written));
+	const folder = fc.constantFrom("..", ".", "a", "virtual", "firmware-v1", "%2e%2e", "");
+	const astray = fc
+		.tuple(good, fc.array(folder, { minLength: 1, maxLength: 3 }))
+		.map(([text, folders]) => text.replace("/releases/", `/releases/${folders.join("/")}/`));
 	fc.assert(
-		fc.property(fc.oneof(withOther(good), contentNear(good)), (content) => {
+		fc.property(fc.oneof(withOther(good), contentNear(good), astray), (content) => {
 			try {
 				const { latest, releases } = parseCatalog(content);
 				assert.ok(latest === null || releases.some((each) => each.version === latest));

@@ -52,7 +52,7 @@ test("settings in an NVS image are read as they were given, by all readers", () 
 /** As nvs_flash of ESP-IDF left it, with values that were written several times. */
 const used = gunzipSync(readFileSync(new URL("./esp32/nvs/used.bin.gz", import.meta.url)));
 
-test("of a damaged NVS each value is one that was written, or none, and it takes values again", () => {
+test("of a damaged NVS each value is one that was written, or none, also of what is written to it then", () => {
 	const content = used.toString("latin1");
 	const names = [...readNvs(used, namespace).keys()];
 	const inUse = fc.tuple(fc.nat(used.length - 1), fc.integer({ min: 1, max: 255 }));
@@ -67,7 +67,8 @@ test("of a damaged NVS each value is one that was written, or none, and it takes
 				assert.ok(text === undefined || content.includes(Buffer.from(`${text}\0`).toString("latin1")), name);
 			}
 			store.write("fresh", "7");
-			assert.equal(store.read("fresh"), "7");
+			// A bit that was lost in a blank entry stays 0, and the CRC tells; ESP-IDF looks at the next free entry alone.
+			assert.ok(["7", undefined].includes(store.read("fresh")));
 		}),
 		{ numRuns: 500 },
 	);
@@ -238,12 +239,16 @@ test("a server's handshake is whole with each message once and in order, and oth
 			assert.equal(hear(isInOne ? [Buffer.concat(messages)] : messages), true);
 		}),
 	);
+	const withoutOne = fc
+		.tuple(goodFlight, fc.nat(4))
+		.map(([messages, at]) => messages.toSpliced(at % messages.length, 1));
 	const exchanged = fc
 		.tuple(goodFlight, handshakeMessage, fc.nat(5), fc.nat(1))
 		.map(([messages, other, at, removed]) => messages.toSpliced(at, removed, other));
 	const records = fc.oneof(
 		fc.array(handshakeMessage, { maxLength: 6 }),
 		exchanged,
+		withoutOne,
 		fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 4 }),
 		goodFlight.chain((messages) => damaged(Buffer.concat(messages)).map((bytes) => [bytes])),
 	);
