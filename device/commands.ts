@@ -15,9 +15,9 @@ import { isRecord, type Model } from "./protocol/schema.js";
 export interface CommandsOptions {
 	readonly deviceId: string;
 	readonly model: Model;
-	readonly audio: Audio;
-	readonly ring: LedRing;
-	readonly haptics: Haptics | undefined;
+	readonly audio: Pick<Audio, "volume" | "play">;
+	readonly ring: Pick<LedRing, "isUpdating" | "preset" | "brightness">;
+	readonly haptics: Pick<Haptics, "intensity"> | undefined;
 	/** A state report is wanted. */
 	readonly onQuery: () => void;
 	/** An update is wanted. @returns why not now, as a sentence; undefined: it begins */

@@ -4,7 +4,7 @@
  */
 
 import type { Logger } from "pino";
-import { checkCommand, commands } from "../../device/protocol/messages.js";
+import { checkCommand, commands, longestCommandBytes } from "../../device/protocol/messages.js";
 import type { Session } from "../sessions/device.js";
 import type { Sessions } from "../sessions/sessions.js";
 import type { Updates } from "../sessions/updates.js";
@@ -20,7 +20,11 @@ export type Outcome =
  * @returns what carries out a message as it came, parsed from JSON; undefined: it is none. All but `trigger_ota` is done
  * when that returns its promise, so commands reach a device in the order in which they came.
  */
-export function monitorCommands(sessions: Sessions, updates: Updates, log: Logger) {
+export function monitorCommands(
+	sessions: Pick<Sessions, "find" | "end">,
+	updates: Pick<Updates, "trigger">,
+	log: Pick<Logger, "info" | "error">,
+) {
 	return async (value: unknown): Promise<Outcome> => {
 		const checked = checkMonitorMessage(value);
 		if (checked.refusal) return checked;
@@ -75,6 +79,12 @@ function control(session: Session, payload: unknown): Refused | undefined {
 	}
 	const { command } = checked;
 	// With the fields of its table and no others: what a monitor adds must not reach a device's small heap.
-	session.send(JSON.stringify(command, Object.keys(commands[command.command].fields)));
+	const text = JSON.stringify(command, Object.keys(commands[command.command].fields));
+	if (Buffer.byteLength(text) > longestCommandBytes)
+		return refuse(
+			"invalid_command",
+			`payload: ${command.command}: it must be at most ${longestCommandBytes} bytes of JSON`,
+		);
+	session.send(text);
 	return undefined;
 }

@@ -152,7 +152,7 @@ describe("a device's connection", () => {
 		const monitor = await gateway.monitor();
 		const { device, session } = await gateway.namedDevice(monitor);
 		device.socket.pause();
-		const payload = { command: "start_ota", url: "http://a/b", cert_pem: "x".repeat(16_384) };
+		const payload = { command: "start_ota", url: "http://a/b", cert_pem: "x".repeat(4352) };
 		const command = { type: "control_device", targetId: session.sessionId, payload };
 		for (;;) {
 			const { type, code } = await monitor.ask(command);
