@@ -6,6 +6,7 @@
 import { readFileSync } from "node:fs";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { createTurns } from "./sockets/turns.js";
 
 /** Bytes that are parsed at once: a few requests without headers, at most. */
 const pieceBytes = 256;
@@ -26,6 +27,8 @@ export class Connections {
 	/** By address and port, the oldest first: a TLS socket cannot be traced to its connection otherwise. */
 	readonly #strangers = new Map<string, Map<number, Socket>>();
 	#count = 0;
+	/** Not that of devices: they must not wait for as many as there are. */
+	readonly #turn = createTurns();
 
 	constructor({ maxStrangers }: ConnectionsOptions) {
 		this.#maxStrangers = maxStrangers;
@@ -39,9 +42,11 @@ export class Connections {
 		);
 	}
 
-	/** A request has come; to be called before it is answered. */
-	take(request: IncomingMessage, response: ServerResponse): void {
+	/** A request has come. @returns what is to be awaited before it is answered: clients without a token wait for a turn */
+	async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
 		this.#readers.get(request.socket)?.take(request, response);
+		const { remoteAddress = "", remotePort = 0 } = request.socket;
+		if (this.#strangers.get(remoteAddress)?.has(remotePort)) await this.#turn();
 	}
 
 	/** A request to upgrade has come. @returns what was received after it */

@@ -202,10 +202,11 @@ export function createGateway(options: GatewayOptions = {}) {
 		limits.requestHeadersMs,
 		limits.stalledMs,
 		async (request, response) => {
-			connections.take(request, response);
+			const turn = connections.take(request, response);
 			if (trustProxy) readForwarded(request, trustProxy);
 			limitBody(request, limits.requestBodyMs);
 			await opening?.catch(() => response.destroy());
+			await turn;
 			if (!response.destroyed && !firmware.binaries(request, response)) app(request, response);
 		},
 	);

@@ -26,7 +26,7 @@ import type { Heartbeat } from "./heartbeat.js";
 import type { MonitorSockets } from "./monitor-sockets.js";
 import type { SocketsOptions } from "./options.js";
 import { TokenBucket } from "./rates.js";
-import { delayEnd } from "./turns.js";
+import { delayEnd, readInPieces } from "./turns.js";
 
 /** What a device says of itself. A chip that is not known is no reason to keep it out. */
 export const deviceHeaders = object({
@@ -141,6 +141,7 @@ export function createUpgrades(options: UpgradesOptions) {
 			}
 			stream.off("error", onError);
 			server.handleUpgrade(request, stream, head, (socket) => {
+				readInPieces(stream, socket, turn);
 				delayEnd(stream, turn);
 				heartbeat.watch(socket);
 				admission(socket);
