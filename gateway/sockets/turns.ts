@@ -9,16 +9,19 @@ import type { WebSocket } from "ws";
 /** Bytes of one connection that are parsed in one turn: about 700 frames without content. */
 const pieceBytes = 4096;
 
-/** @returns what is to be awaited before each piece of work: its turn, first come, first served */
-export function createTurns(): () => Promise<void> {
+/**
+ * @param plan has a function called later: by default in the next turn of the event loop
+ * @returns what is to be awaited before each piece of work: its turn, first come, first served
+ */
+export function createTurns(plan: (begin: () => void) => unknown = setImmediate): () => Promise<void> {
 	const waiting: (() => void)[] = [];
 	const begin = () => {
 		waiting.shift()?.();
-		if (waiting.length > 0) setImmediate(begin);
+		if (waiting.length > 0) plan(begin);
 	};
 	return () =>
 		new Promise((proceed) => {
-			if (waiting.push(proceed) === 1) setImmediate(begin);
+			if (waiting.push(proceed) === 1) plan(begin);
 		});
 }
 

@@ -57,6 +57,7 @@ export function createUpgrades(options: UpgradesOptions) {
 	const { access, devices, monitors, heartbeat, limits, publicUrl, metrics, log, turn, now } = options;
 	const { upgradesInTwoSeconds: points, devicesASecond: perSecond, deviceBurst: burst } = limits;
 	const addresses = new AddressLimit({ points, seconds: 2, what: "connections" });
+	const returns = new AddressLimit({ points: limits.returnsInTenSeconds, seconds: 10, what: "connections" });
 	const room = new TokenBucket({ perSecond, burst, now });
 	const bounds = {
 		maxPayload: limits.maxFrameBytes,
@@ -87,7 +88,9 @@ export function createUpgrades(options: UpgradesOptions) {
 		// All whose tokens were checked against one look at the disk come here in the same turn.
 		await turn();
 		// Counted apart: those who are refused must not keep those out who show a right token from the same address.
-		const crowded = await addresses.count(request, refusal ? "refused" : "admitted");
+		const name = request.headers["device-id"];
+		const returned = refusal || name === undefined ? undefined : await returns.count(request, String(name));
+		const crowded = returned ?? (await addresses.count(request, refusal ? "refused" : `admitted ${path}`));
 		const refused = crowded ?? refusal;
 		if (refused) return refused;
 		// Asked last: the gateway may have begun to stop while a token was being checked.

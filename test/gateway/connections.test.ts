@@ -6,7 +6,8 @@ import { createServer } from "node:http";
 import { connect, type Socket } from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import { Connections } from "../../gateway/connections.js";
-import { bearer, deviceToken, monitorToken, runGateway, upgradeRequest } from "./running.js";
+import type { FirmwareRoom } from "../../gateway/firmware/room.js";
+import { bearer, deviceToken, monitorToken, runGateway, upgradeRequest, withoutFirmware } from "./running.js";
 
 function dial(t: TestContext, url: string): Socket {
 	const { hostname, port } = new URL(url);
@@ -93,6 +94,40 @@ describe("pipelined requests", () => {
 		}
 		const grown = process.memoryUsage().rss - before;
 		assert.ok(grown < 150 * 1024 * 1024, `${grown} bytes`);
+	});
+
+	test("of clients without a token are answered one at a time, all connections together, and others' at once", async (t) => {
+		let answered = 0;
+		const before: Record<string, number> = {};
+		const binaries: FirmwareRoom["binaries"] = ({ url }, response) => {
+			if (url === "/api/devices") return false;
+			if (url === "/stranger") answered += 1;
+			else before[url ?? ""] = answered;
+			response.end();
+			return true;
+		};
+		const createFirmware = () => ({ ...withoutFirmware(), binaries });
+		const gateway = await runGateway(t, { createFirmware });
+		const known = dial(t, gateway.url);
+		known.write(`GET /api/devices HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${monitorToken}\r\n\r\n`);
+		await once(known, "data");
+		const late = dial(t, gateway.url);
+		const sockets = Array.from({ length: 50 }, () => dial(t, gateway.url).resume());
+		await Promise.all([late, ...sockets].map((socket) => once(socket, "connect")));
+		// Node may accept one a turn.
+		for (let turn = 0; turn < 200; turn += 1) await new Promise(setImmediate);
+		for (const socket of sockets) socket.write(request("/stranger").repeat(10));
+		while (answered < 500) {
+			const answeredBefore = answered;
+			await new Promise(setImmediate);
+			assert.ok(answered < answeredBefore + 5, `${answered - answeredBefore} in one turn`);
+			if (answered < 100 || answeredBefore >= 100) continue;
+			known.write(request("/known"));
+			late.write(request("/late"));
+		}
+		const { "/known": ofKnown = 500, "/late": ofLate = 500 } = before;
+		assert.ok(ofKnown < 125, `one with a token came after ${ofKnown} of 500`);
+		assert.ok(ofLate < 200, `another connection came after ${ofLate} of 500`);
 	});
 
 	test("before an upgrade, and frames right after it, are all read", async (t) => {

@@ -154,6 +154,17 @@ describe("devices that come back all at once", () => {
 			assert.match(answer, /^HTTP\/1\.1 429 .+Retry-After: \d+.+Too many connections from this address/s);
 	});
 
+	test("with right tokens again and again keep no others of their address out: not those with another name or path", async (t) => {
+		const gateway = await runGateway(t, { limits: { returnsInTenSeconds: 3, upgradesInTwoSeconds: 5 } });
+		const again = { ...bearer(deviceToken), "Device-Id": "dev-1-000001" };
+		for (let i = 0; i < 3; i += 1) await gateway.device(again);
+		for (let i = 0; i < 20; i += 1) assert.equal((await gateway.refused("/device", again)).status, 429);
+		await gateway.device({ "Device-Id": "dev-1-000002" });
+		for (let i = 0; i < 5; i += 1) await gateway.monitor();
+		assert.equal((await gateway.refused("/monitor", bearer(monitorToken))).status, 429);
+		await gateway.device({ "Device-Id": "dev-1-000003" });
+	});
+
 	test("and the more there are before one, the later it is told to come back, within a minute", async (t) => {
 		const gateway = await runGateway(t, { limits: { upgradesInTwoSeconds: 1 } });
 		const said: number[] = [];
