@@ -360,7 +360,7 @@ describe("a device that sends too much", () => {
 			again.send(reportWithVolume(50));
 			assert.deepEqual(await volumes(monitor, 1), [reportWithVolume(50)]);
 			await gateway.gateway.close();
-			assert.deepEqual(codes, [4001, 1001]);
+			assert.deepEqual(codes.sort(), [1001, 4001]);
 		});
 
 		test("where the gateway stops", async (t) => {
