@@ -56,7 +56,10 @@ async function counted(t: TestContext, options: GatewayOptions, work: RegExp) {
 describe("devices that come back all at once", () => {
 	test("are let in at a rate; the others are told when to try again", async (t) => {
 		let now = 0;
-		const gateway = await runGateway(t, { now: () => now, limits: { deviceBurst: 3, devicesASecond: 2 } });
+		const gateway = await runGateway(t, {
+			monotonic: () => now,
+			limits: { deviceBurst: 3, devicesASecond: 2 },
+		});
 		for (let i = 0; i < 3; i += 1) await gateway.device();
 		const seconds = new Set<number>();
 		for (let i = 0; i < 40; i += 1) {
@@ -96,7 +99,7 @@ describe("devices that come back all at once", () => {
 	}
 
 	test("with wrong tokens take no place of those with right ones", async (t) => {
-		const gateway = await runGateway(t, { now: () => 0, limits: { deviceBurst: 1 } });
+		const gateway = await runGateway(t, { monotonic: () => 0, limits: { deviceBurst: 1 } });
 		assert.equal((await gateway.refused("/device", bearer("wrong"))).status, 401);
 		await gateway.device();
 	});
