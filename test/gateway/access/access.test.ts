@@ -316,24 +316,6 @@ describe("other requests", () => {
 		assert.match(await answerTo(url, request.replace("/device", "x:///device?")), /^HTTP\/1\.1 101 /);
 	});
 
-	test("an upgrade to another protocol is an ordinary request, with its body and those that follow", async (t) => {
-		const { url } = await runGateway(t);
-		const h2c = [
-			"Host: x",
-			"Connection: Upgrade, HTTP2-Settings",
-			"Upgrade: h2c",
-			"HTTP2-Settings: AAMAAABk",
-		];
-		const health = ["GET /healthz HTTP/1.1", ...h2c, "", ""].join("\r\n");
-		assert.match(await answerTo(url, health), /^HTTP\/1\.1 200 /);
-		assert.match(await answerTo(url, health.replace("/healthz", "/device")), /^HTTP\/1\.1 426 /);
-		assert.match(await answerTo(url, health.replace("/healthz", "/nowhere")), /^HTTP\/1\.1 404 /);
-		const form = `token=${monitorToken}`;
-		const logIn = ["POST /login HTTP/1.1", ...h2c, `Content-Length: ${form.length}`];
-		logIn.push("Content-Type: application/x-www-form-urlencoded", "Connection: close", "", form);
-		assert.match(await answerTo(url, logIn.join("\r\n")), /^HTTP\/1\.1 303 /);
-	});
-
 	test("a method that does not work is 405 with those that do, on each route", async (t) => {
 		const { url } = await runGateway(t);
 		const methods = ["GET", "POST", "PUT", "DELETE", "PATCH"];
