@@ -1,6 +1,8 @@
 /** A command that arrived, and the part of the device that obeys it. What cannot be obeyed changes nothing and is answered. */
 
-import type { Peripherals } from "./peripherals/peripherals.js";
+import type { Audio } from "./peripherals/audio.js";
+import type { Haptics } from "./peripherals/haptics.js";
+import type { LedRing } from "./peripherals/led-ring.js";
 import {
 	type Command,
 	type CommandError,
@@ -13,7 +15,11 @@ import { isRecord, type Model } from "./protocol/schema.js";
 export interface CommandsOptions {
 	readonly deviceId: string;
 	readonly model: Model;
-	readonly peripherals: Pick<Peripherals, "audio" | "ring" | "haptics">;
+	readonly peripherals: {
+		readonly audio: Pick<Audio, "volume" | "play">;
+		readonly ring: Pick<LedRing, "isUpdating" | "preset" | "brightness" | "identify">;
+		readonly haptics: Pick<Haptics, "intensity"> | undefined;
+	};
 	/** A state report is wanted. */
 	readonly onQuery: () => void;
 	/** An update is wanted. @returns why not now, as a sentence; undefined: it begins */

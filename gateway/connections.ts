@@ -6,11 +6,14 @@
 import { readFileSync } from "node:fs";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { createTurns } from "./sockets/turns.js";
 
 /** Bytes that are parsed at once: a few requests without headers, at most. */
 const pieceBytes = 256;
 /** While a body comes; it makes no requests. */
 const bodyPieceBytes = 16 * 1024;
+/** Between two requests of clients without a token, all together: the gateway has time for all others. */
+const requestPauseMs = 1;
 /** Time for a client to read an answer that was sent before its request had come to its end. */
 const lingerMs = 3000;
 
@@ -26,6 +29,8 @@ export class Connections {
 	/** By address and port, the oldest first: a TLS socket cannot be traced to its connection otherwise. */
 	readonly #strangers = new Map<string, Map<number, Socket>>();
 	#count = 0;
+	/** Not the one of devices: they must not wait for these. */
+	readonly #turn = createTurns((begin) => setTimeout(begin, requestPauseMs));
 
 	constructor({ maxStrangers }: ConnectionsOptions) {
 		this.#maxStrangers = maxStrangers;
@@ -39,9 +44,11 @@ export class Connections {
 		);
 	}
 
-	/** A request has come; to be called before it is answered. */
-	take(request: IncomingMessage, response: ServerResponse): void {
-		this.#readers.get(request.socket)?.take(request, response);
+	/** A request has come. @returns what is to be awaited before it is answered: clients without a token wait for a turn */
+	async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+		const { remoteAddress = "", remotePort = 0 } = request.socket;
+		const isStranger = this.#strangers.get(remoteAddress)?.has(remotePort);
+		await this.#readers.get(request.socket)?.take(request, response, isStranger ? this.#turn : undefined);
 	}
 
 	/** A request to upgrade has come. @returns what was received after it */
@@ -98,6 +105,7 @@ class RequestReader {
 	readonly #parse: readonly unknown[];
 	#waiting: Buffer[] = [];
 	#unanswered = 0;
+	#latestTurn: Promise<void> = Promise.resolve();
 	#latest: IncomingMessage | undefined;
 	#isFeeding = false;
 	#isReleased = false;
@@ -111,7 +119,8 @@ class RequestReader {
 		socket.on("resume", this.#onResume);
 	}
 
-	take(request: IncomingMessage, response: ServerResponse): void {
+	/** @param turn is waited for by one request of the connection at a time */
+	take(request: IncomingMessage, response: ServerResponse, turn?: () => Promise<void>): Promise<void> {
 		this.#latest = request;
 		this.#unanswered += 1;
 		response.once("close", () => {
@@ -119,6 +128,8 @@ class RequestReader {
 			if (request.complete) this.#feed();
 			else this.#linger();
 		});
+		if (turn) this.#latestTurn = this.#latestTurn.then(turn);
+		return this.#latestTurn;
 	}
 
 	/** @returns what has not been parsed */

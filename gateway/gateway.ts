@@ -112,7 +112,16 @@ export function createGateway(options: GatewayOptions = {}) {
 		now,
 		onProblem: (problem) => log.error({ problem }, "logins"),
 	});
-	const access = new Access({ tokens, isOff: !auth, publicUrl, endedLogins, log, now, onAdmitted });
+	const access = new Access({
+		tokens,
+		isOff: !auth,
+		publicUrl,
+		endedLogins,
+		log,
+		now,
+		monotonic,
+		onAdmitted,
+	});
 	const answerError = createAnswerError((error) => log.error({ err: error }, "request failed"));
 	const metrics = createMetrics(options.registry ?? new Registry());
 	const records = new RecordFolder({
@@ -165,7 +174,7 @@ export function createGateway(options: GatewayOptions = {}) {
 	const heartbeat = startHeartbeat(limits.pingIntervalMs, limits.unansweredPings);
 	const execute = monitorCommands(sessions, firmware.updates, log);
 	const turn = createTurns();
-	const parts = { sessions, limits, metrics, log, turn, now };
+	const parts = { sessions, limits, metrics, log, turn, now, monotonic };
 	const devices = new DeviceSockets(parts);
 	const monitors = new MonitorSockets({ ...parts, execute });
 	const upgrades = createUpgrades({ ...parts, access, devices, monitors, heartbeat, publicUrl });
@@ -205,10 +214,11 @@ export function createGateway(options: GatewayOptions = {}) {
 		limits.requestHeadersMs,
 		limits.stalledMs,
 		async (request, response) => {
-			connections.take(request, response);
+			const turn = connections.take(request, response);
 			if (trustProxy) readForwarded(request, trustProxy);
 			limitBody(request, limits.requestBodyMs);
 			await opening?.catch(() => response.destroy());
+			await turn;
 			if (!response.destroyed && !firmware.binaries(request, response)) app(request, response);
 		},
 	);

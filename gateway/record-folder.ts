@@ -140,6 +140,10 @@ export class RecordFolder<T> {
 		const { directory, disk, format } = this.#options;
 		const record = this.#waiting.get(deviceId)?.record;
 		this.#waiting.delete(deviceId);
+		// From here on an older record is not tried again: it would be written after this one.
+		const failed = this.#failed.get(deviceId);
+		if (record === undefined) this.#failed.delete(deviceId);
+		else if (failed) this.#failed.set(deviceId, { ...failed, record });
 		const path = join(directory, `${deviceId}.json`);
 		try {
 			if (record === undefined) await removeFile(disk, path);

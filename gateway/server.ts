@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { Duplex } from "node:stream";
-import { hostOf } from "./access/origin.js";
+import { hostOf, targetOf } from "./access/origin.js";
 import type { Settings } from "./settings.js";
 import { errorCode, StartError } from "./start-error.js";
 
@@ -44,9 +44,9 @@ export function createHttpServer(
  * requestTimeout is one time for both.
  */
 export function limitBody(request: IncomingMessage, bodyMs: number): void {
-	const { headers, url } = request;
+	const { headers } = request;
 	const hasBody = headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined;
-	if (!hasBody || url === "/ota/upload") return;
+	if (!hasBody || targetOf(request)?.pathname === "/ota/upload") return;
 	const cut = setTimeout(() => request.complete || request.destroy(), bodyMs).unref();
 	request.once("close", () => clearTimeout(cut));
 }

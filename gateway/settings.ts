@@ -66,7 +66,7 @@ function parsePort(text: string): number | undefined {
 function parseSize(text: string): number | undefined {
 	const [, digits, unit = ""] = /^(\d{1,12}) ?([KM]?)(?:i?B)?$/i.exec(text) ?? [];
 	const size = Number(digits) * 1024 ** ["", "K", "M"].indexOf(unit.toUpperCase());
-	return size > 0 ? size : undefined;
+	return Number.isSafeInteger(size) && size > 0 ? size : undefined;
 }
 
 function parseLogLevel(text: string): LogLevel | undefined {
@@ -124,7 +124,7 @@ function readTrustProxy(text: string | undefined): TrustProxy | undefined {
 function readPublicUrl(text: string | undefined): URL | undefined {
 	if (text === undefined) return undefined;
 	const url = parseUrl(text);
-	if (url && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.search && !url.hash)
+	if (url && /^https?:$/.test(url.protocol) && !url.username && !url.password && !/[?#]/.test(url.href))
 		return url;
 	throw new StartError(
 		"PUBLIC_URL is not an address such as https://gateway.example; correct it or leave it out.",

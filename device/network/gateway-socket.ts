@@ -6,8 +6,10 @@
 
 import Timer from "timer";
 import type { ResolverPart, SecureWebSocketPart, WebSocketClient } from "../host.js";
+import { longestCommandBytes } from "../protocol/messages.js";
 import { type ConnectionEnd, endOfClose, endOfRefusal, failed } from "./connection-end.js";
 import type { GatewayUrl } from "./gateway-url.js";
+import { requireReadable } from "./json-bounds.js";
 import { LookupTicket } from "./lookup.js";
 
 /** From the look-up to the gateway's acceptance. A TLS handshake in software takes several of these seconds. */
@@ -15,8 +17,6 @@ const connectTimeoutMs = 20_000;
 /** After this long without a frame the device asks by a ping; after three times it the connection counts as lost. */
 const silenceMs = 15_000;
 const silencesUntilLost = 3;
-/** Commands are small; the longest one carries a certificate. */
-const longestMessageBytes = 24 * 1024;
 /** What may wait to be sent. Reports never wait (state-report.ts), and refusals beyond this are not worth the heap. */
 const longestQueueBytes = 16 * 1024;
 /** A window smaller than this is not worth a fragment of its own. */
@@ -57,8 +57,8 @@ export class GatewaySocket {
 	/** How much of the first outgoing message is sent. */
 	#sentBytes = 0;
 
-	#incoming: ArrayBuffer[] = [];
-	#incomingBytes = 0;
+	/** What has come of a message, in one piece: a buffer for each fragment would take many times its bytes. */
+	#incoming = new ArrayBuffer(0);
 
 	#silenceTimer: Timer | undefined;
 	#silences = 0;
@@ -114,21 +114,26 @@ export class GatewaySocket {
 	#onReadable(byteCount: number, more: boolean, binary: boolean): void {
 		this.#heard();
 		if (binary) return this.#fail("the gateway sent a binary frame");
-		this.#incomingBytes += byteCount;
-		if (this.#incomingBytes > longestMessageBytes) return this.#fail("the gateway sent too long a message");
-		if (byteCount > 0 && this.#client) this.#incoming.push(this.#client.read(byteCount));
+		if (this.#incoming.byteLength + byteCount > longestCommandBytes)
+			return this.#fail("the gateway sent too long a message");
+		if (byteCount > 0 && this.#client) this.#incoming = joined(this.#incoming, this.#client.read(byteCount));
 		if (more) return;
-		const bytes = joined(this.#incoming, this.#incomingBytes);
-		this.#incoming = [];
-		this.#incomingBytes = 0;
 		let message: unknown;
 		try {
-			message = JSON.parse(String.fromArrayBuffer(bytes));
-		} catch {
+			message = JSON.parse(this.#takeText());
+		} catch (error) {
 			// The host's TCP may have lost bytes (the SDK's does): what follows on this connection cannot be trusted either.
-			return this.#fail("the gateway sent what is not JSON");
+			return this.#fail(`the gateway sent what cannot be read: ${error}`);
 		}
 		this.#options.onMessage(message);
+	}
+
+	/** The message that has come in whole. In a method of its own, so that its bytes are garbage while it is parsed. */
+	#takeText(): string {
+		const bytes = this.#incoming;
+		this.#incoming = new ArrayBuffer(0);
+		requireReadable(new Uint8Array(bytes));
+		return String.fromArrayBuffer(bytes);
 	}
 
 	#onWritable(byteCount: number): void {
@@ -219,7 +224,7 @@ export class GatewaySocket {
 		this.#isOpen = false;
 		this.#ticket.isCancelled = true;
 		this.#outgoing.length = 0;
-		this.#incoming.length = 0;
+		this.#incoming = new ArrayBuffer(0);
 		Timer.clear(this.#connectTimer);
 		Timer.clear(this.#silenceTimer);
 		try {
@@ -231,14 +236,10 @@ export class GatewaySocket {
 	}
 }
 
-function joined(parts: readonly ArrayBuffer[], byteCount: number): ArrayBuffer {
-	const first = parts[0];
-	if (first && parts.length === 1) return first;
-	const bytes = new Uint8Array(byteCount);
-	let offset = 0;
-	for (const part of parts) {
-		bytes.set(new Uint8Array(part), offset);
-		offset += part.byteLength;
-	}
+function joined(start: ArrayBuffer, end: ArrayBuffer): ArrayBuffer {
+	if (start.byteLength === 0) return end;
+	const bytes = new Uint8Array(start.byteLength + end.byteLength);
+	bytes.set(new Uint8Array(start));
+	bytes.set(new Uint8Array(end), start.byteLength);
 	return bytes.buffer;
 }

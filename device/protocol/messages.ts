@@ -56,9 +56,15 @@ export const commands = Object.freeze({
 	start_ota: object({
 		command: oneOf("start_ota"),
 		url: formed(2048, "^https?://[^\\s/]\\S*$", "an http or https address"),
-		cert_pem: optional(text(16_384)),
+		/** Room for a certificate of 3 KB in DER. */
+		cert_pem: optional(text(4352)),
 	}),
 });
+/**
+ * Of a command's JSON in UTF-8: the longest `start_ota`. A device ends a connection on which more comes; its heap of 77 KB
+ * holds a command up to four times while it is read, beside the 16 KB of an update.
+ */
+export const longestCommandBytes = 6656;
 export type CommandName = keyof typeof commands;
 
 /** What a device's firmware may know besides the commands of the first version: it names them in `Device-Features`. */

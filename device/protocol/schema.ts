@@ -176,9 +176,16 @@ function isAllowedText(schema: StringSchema, value: string): boolean {
 	return schema.pattern === undefined || new RegExp(schema.pattern).test(value);
 }
 
-/** Counts code points: XS does so by itself, other engines count UTF-16 units, of which there are never fewer. */
+/** Counts code points, one by one: an array of them would take more memory than a board has. */
 function isLonger(value: string, maxLength: number): boolean {
-	return value.length > maxLength && Array.from(value).length > maxLength;
+	// UTF-16 units, or code points in XS: never fewer than code points.
+	if (value.length <= maxLength) return false;
+	let count = 0;
+	for (const _character of value) {
+		count += 1;
+		if (count > maxLength) return true;
+	}
+	return false;
 }
 
 function expected(schema: Schema): Problem {

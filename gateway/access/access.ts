@@ -24,6 +24,8 @@ export interface AccessOptions {
 	readonly onAdmitted: (request: IncomingMessage) => void;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
+	/** Milliseconds from any start, on a clock that no one sets. */
+	readonly monotonic: () => number;
 }
 
 /** Whether a request may pass, and for whom it may speak. */
@@ -133,7 +135,7 @@ export class Access {
 	/** A code that logs in once, within an hour. */
 	makeLoginCode(): string {
 		const code = makeSecret();
-		this.#loginCodes.set(code, this.#options.now() + loginCodeAgeMs);
+		this.#loginCodes.set(code, this.#options.monotonic() + loginCodeAgeMs);
 		return code;
 	}
 
@@ -141,7 +143,7 @@ export class Access {
 	useLoginCode(code: string): boolean {
 		const expires = this.#loginCodes.get(code);
 		this.#loginCodes.delete(code);
-		return expires !== undefined && expires > this.#options.now();
+		return expires !== undefined && expires > this.#options.monotonic();
 	}
 
 	/** Gives a browser a cookie: when it expires, signed with the monitor token in use. It dies with that token. */

@@ -4,11 +4,13 @@
  */
 
 import { join } from "node:path";
-import { isRecord } from "../../device/protocol/schema.js";
+import { matches, object, optional } from "../../device/protocol/schema.js";
+import { time } from "../record-folder.js";
 import { errorCode } from "../start-error.js";
 import { type Disk, writeWhole } from "../whole-file.js";
 
 const endedAtMost = 1000;
+const content = object({ endedBefore: optional(time), ended: object({}) });
 
 export interface EndedLoginsOptions {
 	readonly dataDir: string;
@@ -37,10 +39,11 @@ export class EndedLogins {
 		const { disk, onProblem } = this.#options;
 		try {
 			const kept: unknown = JSON.parse(await disk.readFile(this.#path, "utf8"));
-			if (!isRecord(kept) || !isRecord(kept.ended)) throw new SyntaxError("not a list of logins");
-			this.#endedBefore = Number(kept.endedBefore) || 0;
-			for (const [signature, expires] of Object.entries(kept.ended))
-				this.#ended.set(signature, Number(expires));
+			if (!matches(content, kept)) throw new SyntaxError("not a list of logins");
+			const ended: [string, unknown][] = Object.entries(kept.ended);
+			if (!ended.every(isLogin)) throw new SyntaxError("not a list of logins");
+			this.#endedBefore = kept.endedBefore ?? 0;
+			for (const [signature, expires] of ended) this.#ended.set(signature, expires);
 		} catch (error) {
 			if (errorCode(error) === "ENOENT") return;
 			onProblem(
@@ -75,4 +78,8 @@ export class EndedLogins {
 		const content = { endedBefore: this.#endedBefore, ended: Object.fromEntries(this.#ended) };
 		return writeWhole(this.#options.disk, this.#path, `${JSON.stringify(content, undefined, "\t")}\n`);
 	}
+}
+
+function isLogin(entry: [string, unknown]): entry is [signature: string, expires: number] {
+	return matches(time, entry[1]);
 }

@@ -80,9 +80,9 @@ export function trimmed(url: URL): string {
 	return url.href.replace(/\/+$/, "");
 }
 
-/** An IP address as it stands in a URL. */
+/** An IP address as it stands in a URL, which has no place for the zone of a link-local one (`fe80::1%eth0`). */
 export function hostOf(address: string): string {
-	return address.includes(":") ? `[${address}]` : address;
+	return address.includes(":") ? `[${address.replace(/%.*/, "")}]` : address;
 }
 
 /** Whether only this machine can be meant by that name: `localhost`, 127.0.0.0/8 or ::1. */

@@ -73,8 +73,8 @@ const intervalMs = 2_000;
 export class Updates {
 	readonly #options: UpdatesOptions;
 	readonly #entries = new Map<string, Entry>();
-	/** Devices for which an image is being looked for. */
-	readonly #choosing = new Set<string>();
+	/** Of each device for which one is being begun: settles once nothing more is written for it. */
+	readonly #beginning = new Map<string, Promise<unknown>>();
 	#timer: NodeJS.Timeout | undefined;
 
 	constructor(options: UpdatesOptions) {
@@ -127,28 +127,33 @@ export class Updates {
 	 * @returns undefined once the update and its device are on disk and the command is on its way
 	 */
 	async trigger(device: Device, version: string | undefined): Promise<UpdateRefusal | undefined> {
-		const { selection, certPemFor } = this.#options;
 		const { deviceId } = device;
-		if (this.#choosing.has(deviceId) || isActive(this.historyOf(deviceId).at(-1))) return inProgress;
-		this.#choosing.add(deviceId);
+		if (this.#beginning.has(deviceId) || isActive(this.historyOf(deviceId).at(-1))) return inProgress;
+		const begun = this.#choose(device, version);
+		this.#beginning.set(deviceId, begun);
 		try {
-			const choice = await selection.choose(device, version);
-			if (choice.refusal) return choice.refusal;
-			if (!device.session.isReachable) return hasGone;
-			const refusal = await this.#begin(device, choice);
-			if (refusal) return refusal;
-			const { baseUrl } = device.session.introduction;
-			const certPem = baseUrl.startsWith("https:") ? certPemFor?.(baseUrl) : undefined;
-			const command: CommandOf<"start_ota"> = {
-				command: "start_ota",
-				url: baseUrl + choice.path,
-				...(certPem && { cert_pem: certPem }),
-			};
-			device.session.send(JSON.stringify(command));
-			return undefined;
+			return await begun;
 		} finally {
-			this.#choosing.delete(deviceId);
+			this.#beginning.delete(deviceId);
 		}
+	}
+
+	async #choose(device: Device, version: string | undefined): Promise<UpdateRefusal | undefined> {
+		const { selection, certPemFor } = this.#options;
+		const choice = await selection.choose(device, version);
+		if (choice.refusal) return choice.refusal;
+		if (!device.session.isReachable) return hasGone;
+		const refusal = await this.#begin(device, choice);
+		if (refusal) return refusal;
+		const { baseUrl } = device.session.introduction;
+		const certPem = baseUrl.startsWith("https:") ? certPemFor?.(baseUrl) : undefined;
+		const command: CommandOf<"start_ota"> = {
+			command: "start_ota",
+			url: baseUrl + choice.path,
+			...(certPem && { cert_pem: certPem }),
+		};
+		device.session.send(JSON.stringify(command));
+		return undefined;
 	}
 
 	/** Writes down an update before anyone is told of it. */
@@ -163,8 +168,9 @@ export class Updates {
 			const kept = await Promise.all([keepDevice(device), records.save(deviceId, next)]);
 			const isKept = kept.every(Boolean);
 			// What the device said meanwhile is written after it: then both are to be written together.
-			if (isKept && this.historyOf(deviceId) !== jobs) continue;
-			if (isKept && device.session.isReachable) {
+			const isReachable = device.session.isReachable;
+			if (isKept && isReachable && this.historyOf(deviceId) !== jobs) continue;
+			if (isKept && isReachable) {
 				const { sessionId } = device.session;
 				const updatedAt = this.#entries.get(deviceId)?.updatedAt ?? Number.NEGATIVE_INFINITY;
 				this.#entries.set(deviceId, {
@@ -228,10 +234,15 @@ export class Updates {
 	/** Forgets a device's updates. @returns whether they are gone from disk; where not, they stay */
 	async forget(deviceId: string): Promise<boolean> {
 		const { records } = this.#options;
-		const isGone = await records.remove(deviceId);
+		await this.#beginning.get(deviceId)?.catch(() => {});
 		const entry = this.#entries.get(deviceId);
-		if (isGone) this.#entries.delete(deviceId);
-		else if (entry) void records.save(deviceId, entry.jobs);
+		// First, or a look at the clock meanwhile would write them again.
+		this.#entries.delete(deviceId);
+		const isGone = await records.remove(deviceId);
+		if (!isGone && entry && !this.#entries.has(deviceId)) {
+			this.#entries.set(deviceId, entry);
+			void records.save(deviceId, entry.jobs);
+		}
 		return isGone;
 	}
 

@@ -155,8 +155,10 @@ export class UploadStore {
 			return this.#reportLoss(`${path}: ${describeProblem(findProblem(record, upload))}`);
 		const binary = await ifThere(disk.readFile(this.pathOf(upload)));
 		if (binary === undefined) return this.#reportLoss(`${this.pathOf(upload)} is missing`);
-		const isSame = createHash("sha256").update(binary).digest("hex") === upload.sha256;
-		return isSame ? upload : this.#reportLoss(`${this.pathOf(upload)} has been changed`);
+		const sha256 = createHash("sha256").update(binary).digest("hex");
+		return sha256 === upload.sha256 && binary.length === upload.size
+			? upload
+			: this.#reportLoss(`${this.pathOf(upload)} has been changed`);
 	}
 
 	#isFormer(name: string): boolean {

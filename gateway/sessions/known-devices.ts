@@ -30,7 +30,7 @@ export class KnownDevices {
 	/** Devices that differ from their records on disk, and when those are to be written again, on the monotonic clock. */
 	readonly #dueAt = new Map<Device, number>();
 	/** What each device was when last seen; its lists are made anew by each change. */
-	readonly #facts = new WeakMap<Device, Pick<Device, "model" | "chip" | "versions" | "resets">>();
+	readonly #facts = new WeakMap<Device, ReturnType<typeof factsOf>>();
 	#timer: NodeJS.Timeout | undefined;
 
 	/**
@@ -45,18 +45,18 @@ export class KnownDevices {
 	/** What the last run left, the device longest unseen first. @throws {NodeJS.ErrnoException} */
 	async open(): Promise<readonly Device[]> {
 		const devices = [...(await this.#records.load()).values()];
-		for (const device of devices) this.#facts.set(device, { ...device });
+		for (const device of devices) this.#facts.set(device, factsOf(device));
 		this.#timer = setInterval(() => this.#save(this.#monotonic()), changesSaveMs).unref();
 		return devices.sort((a, b) => a.session.lastSeenAt - b.session.lastSeenAt);
 	}
 
 	/** It came, went or reported. */
 	onSeen(device: Device): void {
-		const { model, chip, versions, resets } = device;
+		const facts = factsOf(device);
 		const former = this.#facts.get(device);
-		const isSame = former?.versions === versions && former.resets === resets;
-		if (!isSame || former.model !== model || former.chip !== chip) {
-			this.#facts.set(device, { model, chip, versions, resets });
+		const isSame = former?.versions === facts.versions && former.resets === facts.resets;
+		if (!isSame || former.model !== facts.model || former.chip !== facts.chip) {
+			this.#facts.set(device, facts);
 			if (former) this.#dueAt.set(device, Number.NEGATIVE_INFINITY);
 			else void this.keep(device);
 		} else if (!this.#dueAt.has(device))
@@ -96,6 +96,10 @@ export class KnownDevices {
 			void this.#records.save(device.deviceId, device);
 		}
 	}
+}
+
+function factsOf({ model, chip, versions, resets }: Device) {
+	return { model, chip, versions, resets };
 }
 
 const record = object({

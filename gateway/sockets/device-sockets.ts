@@ -20,9 +20,13 @@ export class DeviceSockets {
 
 	constructor(options: SocketsOptions) {
 		this.#options = options;
-		const { limits, now, metrics } = options;
-		this.#rate = { perSecond: limits.uplinksASecond, burst: limits.uplinkBurst, now };
-		this.#controlRate = { perSecond: limits.controlFramesASecond, burst: limits.controlFrameBurst, now };
+		const { limits, monotonic, metrics } = options;
+		this.#rate = { perSecond: limits.uplinksASecond, burst: limits.uplinkBurst, monotonic };
+		this.#controlRate = {
+			perSecond: limits.controlFramesASecond,
+			burst: limits.controlFrameBurst,
+			monotonic,
+		};
 		const unread = () =>
 			[...this.#sockets.keys()].reduce((bytes, socket) => bytes + socket.bufferedAmount, 0);
 		metrics.watch("gateway_sessions", "Devices that are connected", () => this.#sockets.size);
@@ -86,12 +90,12 @@ export class DeviceSockets {
 	/** An uplink's turn has come. */
 	#take(session: Session, text: string, countInvalid: (now: number) => number): void {
 		if (!session.connected) return;
-		const { limits, metrics, log, now } = this.#options;
+		const { limits, metrics, log, monotonic } = this.#options;
 		const problem = this.#receive(session, text);
 		if (problem === undefined) return;
 		metrics.droppedUplinks.inc();
 		log.warn({ ...namesOf(session), problem }, "uplink dropped");
-		if (countInvalid(now()) >= limits.invalidUplinksAMinute)
+		if (countInvalid(monotonic()) >= limits.invalidUplinksAMinute)
 			this.#end(session, closeCodes.policyViolation, "too many invalid uplinks");
 	}
 

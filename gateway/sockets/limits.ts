@@ -44,7 +44,9 @@ export const socketLimits = Object.freeze({
 	/** Devices that are let in: in the long run, and at once. The rest is told to come back, as after a power cut. */
 	devicesASecond: 100,
 	deviceBurst: 200,
-	/** Upgrades of one address that are admitted within two seconds, and that are refused with their own reason. */
+	/** Connections of one device within ten seconds: one that is sent away and comes back at once keeps no other out. */
+	returnsInTenSeconds: 20,
+	/** Upgrades of one address that are admitted within two seconds, by path, and that are refused with their own reason. */
 	upgradesInTwoSeconds: 150,
 	/** Messages that may still come after our goodbye; whoever sends more is cut off, or it would be read until that time is over. */
 	lastWords: 1000,

@@ -4,7 +4,7 @@
  */
 
 import type { Logger } from "pino";
-import { checkCommand, commands, featureOf } from "../../device/protocol/messages.js";
+import { checkCommand, commands, featureOf, longestCommandBytes } from "../../device/protocol/messages.js";
 import type { Updates } from "../firmware/updates.js";
 import type { Session } from "../sessions/device.js";
 import type { Sessions } from "../sessions/sessions.js";
@@ -20,7 +20,11 @@ export type Outcome =
  * @returns what carries out a message as it came, parsed from JSON; undefined: it is none. All but `trigger_ota` is done
  * when that returns its promise, so commands reach a device in the order in which they came.
  */
-export function monitorCommands(sessions: Sessions, updates: Pick<Updates, "trigger">, log: Logger) {
+export function monitorCommands(
+	sessions: Pick<Sessions, "find" | "end">,
+	updates: Pick<Updates, "trigger">,
+	log: Pick<Logger, "info" | "error">,
+) {
 	return async (value: unknown): Promise<Outcome> => {
 		const checked = checkMonitorMessage(value);
 		if (checked.refusal) return checked;
@@ -78,6 +82,12 @@ function control(session: Session, payload: unknown): Refused | undefined {
 	if (feature && !session.introduction.features.includes(feature))
 		return refuse("unsupported_command", `the device's firmware does not know ${feature}; update it`);
 	// With the fields of its table and no others: what a monitor adds must not reach a device's small heap.
-	session.send(JSON.stringify(command, Object.keys(commands[command.command].fields)));
+	const text = JSON.stringify(command, Object.keys(commands[command.command].fields));
+	if (Buffer.byteLength(text) > longestCommandBytes)
+		return refuse(
+			"invalid_command",
+			`payload: ${command.command}: it must be at most ${longestCommandBytes} bytes of JSON`,
+		);
+	session.send(text);
 	return undefined;
 }

@@ -40,11 +40,11 @@ export class MonitorSockets {
 	 * @param stream what the socket writes to
 	 */
 	accept(socket: WebSocket, stream: Duplex, remoteAddress: string): void {
-		const { limits, log, now, turn } = this.#options;
+		const { limits, log, monotonic, turn } = this.#options;
 		const { commandsASecond, commandBurst, refusalsASecond, refusalBurst } = limits;
 		const { controlFramesASecond, controlFrameBurst } = limits;
-		const bucket = new TokenBucket({ perSecond: commandsASecond, burst: commandBurst, now });
-		const refusals = new TokenBucket({ perSecond: refusalsASecond, burst: refusalBurst, now });
+		const bucket = new TokenBucket({ perSecond: commandsASecond, burst: commandBurst, monotonic });
+		const refusals = new TokenBucket({ perSecond: refusalsASecond, burst: refusalBurst, monotonic });
 		const onLastWord = createLastWords(socket, limits.lastWords);
 		const monitor = createMonitor({ socket, stream, limits, turn });
 		this.#monitors.add(monitor);
@@ -60,7 +60,7 @@ export class MonitorSockets {
 				.then((text) => monitor.send(Buffer.from(text)))
 				.catch((error) => log.error({ err: error }, "a monitor's message could not be carried out"));
 		});
-		const controlRate = { perSecond: controlFramesASecond, burst: controlFrameBurst, now };
+		const controlRate = { perSecond: controlFramesASecond, burst: controlFrameBurst, monotonic };
 		watchControlFrames(socket, controlRate, () => {
 			if (socket.readyState !== socket.OPEN) return onLastWord();
 			monitor.close(closeCodes.policyViolation, "too many ping or pong frames");

@@ -13,4 +13,6 @@ export interface SocketsOptions {
 	readonly turn: () => Promise<void>;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
+	/** Milliseconds from any start, on a clock that no one sets. */
+	readonly monotonic: () => number;
 }

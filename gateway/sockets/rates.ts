@@ -12,8 +12,8 @@ export interface Rate {
 	readonly perSecond: number;
 	/** At once. */
 	readonly burst: number;
-	/** Milliseconds, from any start. */
-	readonly now: () => number;
+	/** Milliseconds from any start, on a clock that no one sets. */
+	readonly monotonic: () => number;
 }
 
 /** Lets a burst through, then a steady rate: a bucket of tokens that refills. */
@@ -25,13 +25,13 @@ export class TokenBucket {
 	constructor(rate: Rate) {
 		this.#rate = rate;
 		this.#tokens = rate.burst;
-		this.#filledAt = rate.now();
+		this.#filledAt = rate.monotonic();
 	}
 
 	/** Takes `cost` tokens, where there is one at least; what is missing is owed. @returns false where there is none */
 	take(cost = 1): boolean {
-		const { perSecond, burst, now } = this.#rate;
-		const time = now();
+		const { perSecond, burst, monotonic } = this.#rate;
+		const time = monotonic();
 		const refill = (Math.max(0, time - this.#filledAt) / 1000) * perSecond;
 		this.#tokens = Math.min(burst, this.#tokens + refill);
 		this.#filledAt = time;

@@ -26,7 +26,7 @@ import type { Heartbeat } from "./heartbeat.js";
 import type { MonitorSockets } from "./monitor-sockets.js";
 import type { SocketsOptions } from "./options.js";
 import { TokenBucket } from "./rates.js";
-import { delayEnd } from "./turns.js";
+import { delayEnd, readInPieces } from "./turns.js";
 
 /** What a device says of itself. A chip that is not known is no reason to keep it out. */
 export const deviceHeaders = object({
@@ -51,10 +51,11 @@ type Accept = (socket: WebSocket) => void;
 export type Upgrades = ReturnType<typeof createUpgrades>;
 
 export function createUpgrades(options: UpgradesOptions) {
-	const { access, devices, monitors, heartbeat, limits, publicUrl, metrics, log, turn, now } = options;
+	const { access, devices, monitors, heartbeat, limits, publicUrl, metrics, log, turn, monotonic } = options;
 	const { upgradesInTwoSeconds: points, devicesASecond: perSecond, deviceBurst: burst } = limits;
 	const addresses = new AddressLimit({ points, seconds: 2, what: "connections" });
-	const room = new TokenBucket({ perSecond, burst, now });
+	const returns = new AddressLimit({ points: limits.returnsInTenSeconds, seconds: 10, what: "connections" });
+	const room = new TokenBucket({ perSecond, burst, monotonic });
 	const bounds = {
 		maxPayload: limits.maxFrameBytes,
 		maxFragments: limits.maxFragments,
@@ -84,7 +85,9 @@ export function createUpgrades(options: UpgradesOptions) {
 		// All whose tokens were checked against one look at the disk come here in the same turn.
 		await turn();
 		// Counted apart: those who are refused must not keep those out who show a right token from the same address.
-		const crowded = await addresses.count(request, refusal ? "refused" : "admitted");
+		const name = request.headers["device-id"];
+		const returned = refusal || name === undefined ? undefined : await returns.count(request, String(name));
+		const crowded = returned ?? (await addresses.count(request, refusal ? "refused" : `admitted ${path}`));
 		const refused = crowded ?? refusal;
 		if (refused) return refused;
 		// Asked last: the gateway may have begun to stop while a token was being checked.
@@ -130,6 +133,7 @@ export function createUpgrades(options: UpgradesOptions) {
 			}
 			stream.off("error", onError);
 			server.handleUpgrade(request, stream, head, (socket) => {
+				readInPieces(stream, socket, turn);
 				delayEnd(stream, turn);
 				heartbeat.watch(socket);
 				admission(socket);

@@ -31,6 +31,10 @@ export interface ChildOptions {
 	 * threads it gets what others leave (SCHED_IDLE, sched(7)); a mere low priority holds a processor for a tick of 4 ms.
 	 */
 	readonly isElsewhere?: boolean;
+	/** An open file where its standard error goes. */
+	readonly stderr?: number;
+	/** It has ended, and neither `close` nor `kill` was called. */
+	readonly onEnd?: (why: string) => void;
 }
 
 /** No question of a benchmark takes so long; one that does has hung. */
@@ -44,7 +48,8 @@ export class Child<H extends Handlers> {
 	#isClosed = false;
 
 	/** @param file TypeScript, relative to this folder */
-	constructor(file: string, { nodeOptions = [], isElsewhere = false }: ChildOptions = {}) {
+	constructor(file: string, options: ChildOptions = {}) {
+		const { nodeOptions = [], isElsewhere = false, onEnd } = options;
 		const given = process.env.BENCH_NODE_OPTIONS?.split(" ") ?? [];
 		const command = [process.execPath, ...nodeOptions, "--import", "tsx", "--expose-gc", ...given];
 		if (isElsewhere && process.platform === "linux") command.unshift("chrt", "--idle", "0");
@@ -52,7 +57,12 @@ export class Child<H extends Handlers> {
 		this.#process = fork(fileURLToPath(new URL(file, import.meta.url)), {
 			execPath,
 			execArgv,
-			stdio: ["ignore", "ignore", process.env.BENCH_VERBOSE ? "inherit" : "ignore", "ipc"],
+			stdio: [
+				"ignore",
+				"ignore",
+				options.stderr ?? (process.env.BENCH_VERBOSE ? "inherit" : "ignore"),
+				"ipc",
+			],
 		});
 		this.#process.on("message", (text) => {
 			const { id, result, failure }: Answer = JSON.parse(String(text));
@@ -65,8 +75,12 @@ export class Child<H extends Handlers> {
 			for (const { reject } of this.#waiting.values())
 				reject(new Error(`${file} ended with ${signal ?? code}; BENCH_VERBOSE=1 shows what it said`));
 			this.#waiting.clear();
-			if (!this.#isClosed && code !== 0) process.exitCode = 1;
+			if (this.#isClosed) return;
+			if (code !== 0) process.exitCode = 1;
+			onEnd?.(String(signal ?? code));
 		});
+		// Such as a question to a process that has just been killed, which gets no answer.
+		this.#process.on("error", () => {});
 	}
 
 	get pid(): number {
@@ -93,6 +107,20 @@ export class Child<H extends Handlers> {
 			});
 			this.#process.send(JSON.stringify({ id, name, argument: argument ?? null }));
 		});
+	}
+
+	/** Ends it at once, as a power cut would: nothing of it is asked. */
+	async kill(): Promise<void> {
+		this.#isClosed = true;
+		if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
+		const ended = once(this.#process, "exit");
+		this.#process.kill("SIGKILL");
+		await ended;
+	}
+
+	/** "SIGSTOP" has it stand still, "SIGCONT" go on. */
+	signal(signal: "SIGSTOP" | "SIGCONT"): void {
+		this.#process.kill(signal);
 	}
 
 	async close(): Promise<void> {

@@ -1,34 +1,23 @@
 /** Whether clients that misbehave are felt by the others: the latency of a small fleet's reports, with them and without. */
 
 import { setTimeout } from "node:timers/promises";
+import { compareWithQuiet, type Disturbance, settleMs, usualLoad } from "./beside-quiet.js";
 import { Child } from "./child.js";
 import type { Devices } from "./load/devices.js";
 import type { Troublemaker } from "./load/troublemaker.js";
-import { alternate, pick } from "./rounds.js";
-import { compare, measure, type Row } from "./row.js";
+import { alternate } from "./rounds.js";
+import { compare, type Row } from "./row.js";
 import { type Load, Side } from "./sides.js";
 
 const benchmark = "disturbance";
 const devices = 200;
 const monitors = 5;
-/** Long enough that its slowest hundredth is more than one collection of garbage. */
-const load: Load = { count: 10_000, perSecond: 1000 };
 const reconnecting = 1000;
 /** While most of those are still told to come back later. */
 const firstSecondsLoad: Load = { count: 3000, perSecond: 1000 };
 /** Until all of those are back, at the rate at which they are let in. */
 const reconnectLoad: Load = { count: 20_000, perSecond: 1000 };
 const wrongTokensASecond = 500;
-/** For what a disturbance leaves behind, such as connections that are still being closed. */
-const settleMs = 1500;
-
-/** What goes on while the others are measured; `begin` returns what ends it. */
-interface Disturbance {
-	readonly what: string;
-	/** What the others send meanwhile; left out: `load`. */
-	readonly during?: Load;
-	begin(): Promise<() => Promise<unknown>>;
-}
 
 export async function run(): Promise<readonly Row[]> {
 	// With the limits that it has in life: they are what keeps a crowd off.
@@ -38,7 +27,7 @@ export async function run(): Promise<readonly Row[]> {
 	try {
 		await side.connectDevices(devices);
 		await side.setMonitors(monitors);
-		await side.relay(load);
+		await side.relay(usualLoad);
 		const disturbances: readonly Disturbance[] = [
 			{
 				what: "one monitor never reads",
@@ -81,7 +70,7 @@ export async function run(): Promise<readonly Row[]> {
 		for (const disturbance of disturbances) {
 			if (disturbance.what.includes("reconnect"))
 				await crowd.ask("connect", { target: side.device, count: reconnecting, first: 100_000 });
-			rows.push(...(await compareWithQuiet(side, disturbance)));
+			rows.push(...(await compareWithQuiet(side, benchmark, disturbance)));
 		}
 		rows.push(await compareWithBare(side, crowd));
 		return rows;
@@ -120,36 +109,4 @@ async function compareWithBare(side: Side, crowd: Child<Devices>): Promise<Row> 
 	} finally {
 		await Promise.all([bare.close(), otherCrowd.close()]);
 	}
-}
-
-async function compareWithQuiet(side: Side, { what, during = load, begin }: Disturbance): Promise<Row[]> {
-	const disturbed = async () => {
-		const end = await begin();
-		const relayed = await side.relay(during);
-		await end();
-		await setTimeout(settleMs);
-		return relayed;
-	};
-	// A gateway has run for days when it is disturbed: what it then does has been compiled long since.
-	await disturbed();
-	const rounds = await alternate(disturbed, () => side.relay(during));
-	return [
-		compare(
-			{
-				benchmark,
-				what: `${what}: the others' latency p99, beside a quiet gateway`,
-				unit: "µs",
-				target: { of: "ratio", atMost: 2 },
-			},
-			pick(rounds, ({ p99Micros }) => p99Micros),
-		),
-		compare(
-			{ benchmark, what: `${what}: the others' longest latency, beside a quiet gateway`, unit: "µs" },
-			pick(rounds, ({ longestMicros }) => longestMicros),
-		),
-		measure(
-			{ benchmark, what: `${what}: the others' reports lost`, unit: "", target: { of: "ours", atMost: 0 } },
-			[Math.max(...rounds.map((round) => round.ours.lost))],
-		),
-	];
 }

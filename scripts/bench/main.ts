@@ -12,6 +12,7 @@ import { run as device } from "./device.js";
 import { run as disturbance } from "./disturbance.js";
 import { run as fleet } from "./fleet.js";
 import { run as image } from "./image.js";
+import { run as isolation } from "./isolation.js";
 import { run as relay } from "./relay.js";
 import { run as roundTrip } from "./round-trip.js";
 import { roundCount } from "./rounds.js";
@@ -24,6 +25,7 @@ const benchmarks: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
 	relay,
 	fleet,
 	disturbance,
+	isolation,
 	image,
 	upload,
 	device,

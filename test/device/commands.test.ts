@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { powerOn, runScriptedGateway } from "./scripted-gateway.js";
+import { powerOnInVirtualTime } from "./virtual-time.js";
 
 test("a device checks for itself what reaches it, answers what is wrong and changes nothing", async (t) => {
 	const gateway = await runScriptedGateway(t);
@@ -28,10 +29,32 @@ test("a device checks for itself what reaches it, answers what is wrong and chan
 test("a frame that is not JSON, binary or too long ends the connection: what follows it cannot be trusted", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	await powerOn(t, gateway);
-	for (const frame of ["{", "\u0000", Buffer.from('{"command":"query_state"}'), `"${"x".repeat(25_000)}"`]) {
+	for (const frame of ["{", "\u0000", Buffer.from('{"command":"query_state"}'), `"${"x".repeat(6656)}"`]) {
 		const connection = await gateway.connection();
 		await connection.next("state_report");
 		connection.socket.send(frame);
+		assert.equal(await connection.closed, 1006);
+	}
+});
+
+test("the longest commands fit the heap, also while an update has its buffer", async (t) => {
+	const { connection } = await powerOnInVirtualTime(t, "PROTO-1", { limits: { chunkBytes: 70_000 } });
+	const cert_pem = `-----BEGIN CERTIFICATE-----${"x".repeat(4300)}-----END CERTIFICATE-----`;
+	const update = { command: "start_ota", url: `http://127.0.0.1:1/${"x".repeat(2000)}`, cert_pem };
+	connection.send({ command: "play_audio", value: "startup" });
+	for (const command of [update, update, { command: "x".repeat(6600) }, { command: "😀".repeat(1600) }])
+		connection.send(command);
+	await connection.query();
+});
+
+test("a message of more values or levels than the heap holds ends the connection", async (t) => {
+	const gateway = await runScriptedGateway(t);
+	await powerOn(t, gateway);
+	const names = Array.from({ length: 300 }, (_, index) => `"n${index}":1`);
+	for (const text of [`${"[".repeat(3000)}${"]".repeat(3000)}`, `{${names}}`, `[${"1,".repeat(3000)}1]`]) {
+		const connection = await gateway.connection();
+		await connection.next("state_report");
+		connection.socket.send(text);
 		assert.equal(await connection.closed, 1006);
 	}
 });

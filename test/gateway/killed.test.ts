@@ -9,6 +9,7 @@ import { cp, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { build } from "esbuild";
+import { Draw } from "../../scripts/fixtures/draw.js";
 import { altered, sampleReport } from "../../scripts/fixtures/sample-report.js";
 import { temporaryDirectory } from "../cleanup.js";
 import { makeImage } from "./firmware/images.js";
@@ -33,7 +34,8 @@ interface Truth {
 
 test("nothing is lost, half written or made up by a gateway that is killed at any moment", async (t) => {
 	t.diagnostic(`KILL_SEED=${seed}`);
-	const random = generator(seed);
+	const draw = new Draw(seed);
+	const random = () => draw.next();
 	const program = await bundle(t);
 	const dataDir = await temporaryDirectory(t);
 	const truth: Truth = { ran: new Map(), runs: new Map(), acknowledged: new Map(), uploads: [], kept: 0 };
@@ -219,15 +221,4 @@ async function start(t: TestContext, program: string, dataDir: string) {
 
 async function filesOf(dataDir: string, folder: string): Promise<readonly string[]> {
 	return readdir(join(dataDir, folder)).catch(() => []);
-}
-
-/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
-function generator(start: number): () => number {
-	let state = start;
-	return () => {
-		state = (state + 0x6d2b79f5) | 0;
-		let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-		mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-		return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-	};
 }

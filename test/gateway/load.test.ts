@@ -49,7 +49,10 @@ async function counted(t: TestContext, options: GatewayOptions, work: RegExp) {
 describe("devices that come back all at once", () => {
 	test("are let in at a rate; the others are told when to try again", async (t) => {
 		let now = 0;
-		const gateway = await runGateway(t, { now: () => now, limits: { deviceBurst: 3, devicesASecond: 2 } });
+		const gateway = await runGateway(t, {
+			monotonic: () => now,
+			limits: { deviceBurst: 3, devicesASecond: 2 },
+		});
 		for (let i = 0; i < 3; i += 1) await gateway.device();
 		const seconds = new Set<number>();
 		for (let i = 0; i < 40; i += 1) {
@@ -89,7 +92,7 @@ describe("devices that come back all at once", () => {
 	}
 
 	test("with wrong tokens take no place of those with right ones", async (t) => {
-		const gateway = await runGateway(t, { now: () => 0, limits: { deviceBurst: 1 } });
+		const gateway = await runGateway(t, { monotonic: () => 0, limits: { deviceBurst: 1 } });
 		assert.equal((await gateway.refused("/device", bearer("wrong"))).status, 401);
 		await gateway.device();
 	});
@@ -145,6 +148,17 @@ describe("devices that come back all at once", () => {
 		assert.ok(refused.length > 0);
 		for (const answer of refused)
 			assert.match(answer, /^HTTP\/1\.1 429 .+Retry-After: \d+.+Too many connections from this address/s);
+	});
+
+	test("with right tokens again and again keep no others of their address out: not those with another name or path", async (t) => {
+		const gateway = await runGateway(t, { limits: { returnsInTenSeconds: 3, upgradesInTwoSeconds: 5 } });
+		const again = { ...bearer(deviceToken), "Device-Id": "dev-1-000001" };
+		for (let i = 0; i < 3; i += 1) await gateway.device(again);
+		for (let i = 0; i < 20; i += 1) assert.equal((await gateway.refused("/device", again)).status, 429);
+		await gateway.device({ "Device-Id": "dev-1-000002" });
+		for (let i = 0; i < 5; i += 1) await gateway.monitor();
+		assert.equal((await gateway.refused("/monitor", bearer(monitorToken))).status, 429);
+		await gateway.device({ "Device-Id": "dev-1-000003" });
 	});
 
 	test("and the more there are before one, the later it is told to come back, within a minute", async (t) => {

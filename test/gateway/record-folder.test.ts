@@ -186,6 +186,42 @@ describe("a write that failed", () => {
 		await folder.close();
 	});
 
+	for (const later of [{ value: 2 }, undefined])
+		test(`does not take the place of ${later ? "a later one" : "a removal"} that is under way`, async (t) => {
+			t.mock.timers.enable({ apis: ["setTimeout"] });
+			const { state, disk } = sickDisk();
+			let release = () => {};
+			const held = new Promise<void>((resolve) => {
+				release = resolve;
+			});
+			let isRenaming = false;
+			const hold = async () => {
+				isRenaming = true;
+				await held;
+			};
+			const rename: Disk["rename"] = async (...paths) => {
+				await hold();
+				return fs.rename(...paths);
+			};
+			const rm: Disk["rm"] = async (...parameters) => {
+				await hold();
+				return fs.rm(...parameters);
+			};
+			const { directory, folder, contentOf } = await makeFolder(t, { ...disk, rename, rm }, []);
+			state.code = "ENOSPC";
+			await folder.save("a", { value: 1 });
+			state.code = "";
+			const done = later ? folder.save("a", later) : folder.remove("a");
+			await until(() => isRenaming);
+			t.mock.timers.tick(1000);
+			release();
+			assert.equal(await done, true);
+			await folder.settle();
+			if (later) assert.equal(await contentOf("a"), "2");
+			else assert.deepEqual(await readdir(directory), []);
+			await folder.close();
+		});
+
 	test("of thousands is tried a few at a time, each in its turn", async (t) => {
 		t.mock.timers.enable({ apis: ["setTimeout"] });
 		const { state, disk } = sickDisk();

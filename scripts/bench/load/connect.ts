@@ -43,7 +43,8 @@ async function connect(target: Target, onSocket: (socket: WebSocket) => void): P
 	}
 }
 
-function open({ url, token }: Target, onSocket: (socket: WebSocket) => void) {
+/** @returns the open socket, or how long the server asks to wait, in milliseconds, and why */
+export function open({ url, token }: Target, onSocket: (socket: WebSocket) => void = () => {}) {
 	const options: ClientOptions = {
 		perMessageDeflate: false,
 		skipUTF8Validation: true,

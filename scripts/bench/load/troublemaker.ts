@@ -31,11 +31,22 @@ const handlers = {
 	},
 
 	/** A monitor that sends garbage as fast as it is taken; sent away, it comes back. */
-	garbage: ({ target }: { target: Target }) => begin(() => flood(target, garbage)),
+	garbage: ({ target }: { target: Target }) => begin(() => flood(target, sendOf(garbage))),
+
+	/** Clients that send pong frames as fast as they are taken, and garbage between them where that is asked for. */
+	pongs: ({ target, count, withGarbage }: { target: Target; count: number; withGarbage: boolean }) =>
+		begin(async () => {
+			const pong = (socket: WebSocket) => socket.pong();
+			const both = (socket: WebSocket, turn: number) =>
+				turn % 2 === 0 ? socket.pong() : socket.send(garbage[turn % garbage.length] ?? "");
+			const send = withGarbage ? both : pong;
+			const clients = Array.from({ length: count }, (_, index) => flood(target, send, `dev-1-fffff${index}`));
+			await Promise.all(clients);
+		}),
 
 	/** A device that sends nothing but valid uplinks, as fast as they are taken. */
 	uplinks: ({ target }: { target: Target }) =>
-		begin(() => flood(target, ['{"type":"ota_error","reason":"x"}'])),
+		begin(() => flood(target, sendOf(['{"type":"ota_error","reason":"x"}']))),
 
 	/** Devices with a wrong token. */
 	wrongTokens: ({ target, perSecond }: { target: Target; perSecond: number }) =>
@@ -60,12 +71,21 @@ function begin(work: () => Promise<void>): void {
 	running = work();
 }
 
-async function flood(target: Target, texts: readonly string[]): Promise<void> {
+/** Sends one of these texts after the other. */
+function sendOf(texts: readonly string[]) {
+	return (socket: WebSocket, turn: number) => socket.send(texts[turn % texts.length] ?? "");
+}
+
+async function flood(
+	target: Target,
+	send: (socket: WebSocket, turn: number) => void,
+	deviceId?: string,
+): Promise<void> {
 	while (!isStopped) {
-		const socket = await open(target);
+		const socket = await open(target, deviceId);
 		while (!isStopped && socket?.readyState === WebSocket.OPEN) {
 			for (let count = 0; count < 100 && socket.bufferedAmount < aheadBytes; count++, tries++)
-				socket.send(texts[tries % texts.length] ?? "");
+				send(socket, tries);
 			await setTimeout(1);
 		}
 		socket?.terminate();
@@ -73,10 +93,10 @@ async function flood(target: Target, texts: readonly string[]): Promise<void> {
 	}
 }
 
-async function open({ url, token }: Target): Promise<WebSocket | undefined> {
+async function open({ url, token }: Target, deviceId = "dev-1-ffffff"): Promise<WebSocket | undefined> {
 	const socket = new WebSocket(url, {
 		perMessageDeflate: false,
-		headers: { Authorization: `Bearer ${token}`, "Device-Id": "dev-1-ffffff" },
+		headers: { Authorization: `Bearer ${token}`, "Device-Id": deviceId },
 	});
 	return new Promise((resolve) => {
 		socket.once("open", () => resolve(socket));

@@ -616,6 +616,65 @@ describe("an update that is asked for while the one before is on probation", () 
 	});
 });
 
+describe("a device that is forgotten", () => {
+	test("while an update of it is being begun: nothing is written after it is gone", async (t) => {
+		const device = connect();
+		let isGone: Promise<boolean> | undefined;
+		let isRemoved = false;
+		const keepDevice = async () => {
+			device.session.connected = false;
+			isGone = updates.forget(device.deviceId);
+			// So long as it takes to remove what is there, unless that waits.
+			for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+			isRemoved = (await readdir(directory)).length === 0;
+			return true;
+		};
+		const { updates, directory } = await run(t, { keepDevice });
+		updates.onUplink(device, progress(10));
+		updates.onUplink(device, uplink({ type: "ota_error", reason: "no" }));
+		assert.equal((await updates.trigger(device, "latest"))?.code, "target_offline");
+		assert.equal(isRemoved, false);
+		assert.equal(await isGone, true);
+		assert.deepEqual([await readdir(directory), updates.historyOf(device.deviceId)], [[], []]);
+	});
+
+	test("while how far its update is goes to disk", async (t) => {
+		let release = () => {};
+		const held = new Promise<void>((resolve) => {
+			release = resolve;
+		});
+		let isRemoving = false;
+		const rm: Disk["rm"] = async (...parameters) => {
+			isRemoving = true;
+			await held;
+			return fs.rm(...parameters);
+		};
+		const { updates, directory } = await run(t, { disk: { ...fs, rm } });
+		const device = connect();
+		updates.onUplink(device, progress(10));
+		const isGone = updates.forget(device.deviceId);
+		while (!isRemoving) await new Promise((resolve) => setImmediate(resolve));
+		updates.expire();
+		release();
+		assert.equal(await isGone, true);
+		await updates.close();
+		assert.deepEqual(await readdir(directory), []);
+	});
+
+	test("stays, with its updates, where the disk does not let go of it", async (t) => {
+		const rm: Disk["rm"] = async () => Promise.reject(Object.assign(new Error("EIO"), { code: "EIO" }));
+		const { updates, directory } = await run(t, { disk: { ...fs, rm } });
+		const device = connect();
+		updates.onUplink(device, progress(10));
+		assert.equal(await updates.forget(device.deviceId), false);
+		await updates.close();
+		assert.deepEqual(
+			[updates.historyOf(device.deviceId).length, await readdir(directory)],
+			[1, ["dev-1-a1b2c3.json"]],
+		);
+	});
+});
+
 function full(): Error {
 	return Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
 }

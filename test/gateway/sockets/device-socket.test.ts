@@ -113,7 +113,7 @@ describe("a device's frames", () => {
 
 	test("20 that are not valid within a minute close with 1008, older ones do not count", async (t) => {
 		let now = 0;
-		const gateway = await runGateway(t, { now: () => now });
+		const gateway = await runGateway(t, { monotonic: () => now });
 		const monitor = await gateway.monitor();
 		const { device } = await gateway.namedDevice(monitor);
 		await monitor.next();
@@ -152,7 +152,7 @@ describe("a device's connection", () => {
 		const monitor = await gateway.monitor();
 		const { device, session } = await gateway.namedDevice(monitor);
 		device.socket.pause();
-		const payload = { command: "start_ota", url: "http://a/b", cert_pem: "x".repeat(16_384) };
+		const payload = { command: "start_ota", url: "http://a/b", cert_pem: "x".repeat(4352) };
 		const command = { type: "control_device", targetId: session.sessionId, payload };
 		for (;;) {
 			const { type, code } = await monitor.ask(command);
@@ -257,7 +257,9 @@ describe("a device that sends too much", () => {
 
 	test("waits: nothing of it is lost, and others pass it by", async (t) => {
 		let now = 0;
-		const gateway = await runGateway(t, { now: () => now, limits: { uplinkBurst: 5, uplinksASecond: 5 } });
+		// A clock that is set back meanwhile means nothing.
+		const limits = { uplinkBurst: 5, uplinksASecond: 5 };
+		const gateway = await runGateway(t, { now: () => -now, monotonic: () => now, limits });
 		const monitor = await gateway.monitor();
 		const device = await gateway.device(named);
 		busy(device);
@@ -276,7 +278,7 @@ describe("a device that sends too much", () => {
 	test("is not taken for dead while it waits, and is once it is read again", async (t) => {
 		let now = 0;
 		const gateway = await runGateway(t, {
-			now: () => now,
+			monotonic: () => now,
 			limits: { uplinkBurst: 10, pingIntervalMs: 20, unansweredPings: 2 },
 		});
 		const monitor = await gateway.monitor();
@@ -293,7 +295,10 @@ describe("a device that sends too much", () => {
 
 	test("and dies while it waits is noticed, and comes back under its name", async (t) => {
 		let now = 0;
-		const gateway = await runGateway(t, { now: () => now, limits: { uplinkBurst: 5, pingIntervalMs: 20 } });
+		const gateway = await runGateway(t, {
+			monotonic: () => now,
+			limits: { uplinkBurst: 5, pingIntervalMs: 20 },
+		});
 		const monitor = await gateway.monitor();
 		const device = await gateway.device(named);
 		busy(device);
@@ -344,7 +349,7 @@ describe("a device that sends too much", () => {
 				},
 			});
 			const limits = { uplinkBurst: 5, closeTimeoutMs: 200 };
-			const gateway = await runGateway(t, { log, now: () => 0, limits });
+			const gateway = await runGateway(t, { log, monotonic: () => 0, limits });
 			const monitor = await gateway.monitor();
 			const device = await gateway.device(named);
 			// More than is read in one go.
@@ -360,7 +365,7 @@ describe("a device that sends too much", () => {
 			again.send(reportWithVolume(50));
 			assert.deepEqual(await volumes(monitor, 1), [reportWithVolume(50)]);
 			await gateway.gateway.close();
-			assert.deepEqual(codes, [4001, 1001]);
+			assert.deepEqual(codes.sort(), [1001, 4001]);
 		});
 
 		test("where the gateway stops", async (t) => {

@@ -324,7 +324,7 @@ describe("a monitor's message", () => {
 
 	test("is rate_limited past 100 at once, and then 50 a second", async (t) => {
 		let now = 0;
-		const gateway = await runGateway(t, { now: () => now });
+		const gateway = await runGateway(t, { monotonic: () => now });
 		const monitor = await gateway.monitor();
 		const codes = async (count: number) => {
 			for (let i = 0; i < count; i += 1) monitor.send({ type: "boot_device", targetId: "nobody" });
@@ -346,7 +346,7 @@ describe("a monitor's message", () => {
 test("a monitor that goes on after many refusals is closed with 1008, and no other is", {
 	timeout: 20_000,
 }, async (t) => {
-	const gateway = await runGateway(t, { now: () => 0 });
+	const gateway = await runGateway(t, { monotonic: () => 0 });
 	const [monitor, other] = [await gateway.monitor(), await gateway.monitor()];
 	const { commandBurst, refusalBurst } = socketLimits;
 	for (let count = 0; count < commandBurst + refusalBurst + 10; count += 1) monitor.send("x");
@@ -357,7 +357,7 @@ test("a monitor that goes on after many refusals is closed with 1008, and no oth
 describe("ping and pong frames", () => {
 	for (const kind of ["ping", "pong"] as const)
 		test(`are counted: ${kind}s past 100 at once close the socket`, { timeout: 20_000 }, async (t) => {
-			const gateway = await runGateway(t, { now: () => 0 });
+			const gateway = await runGateway(t, { monotonic: () => 0 });
 			for (const { socket, closed } of [await gateway.device(), await gateway.monitor()]) {
 				for (let count = 0; count < 2 * socketLimits.controlFrameBurst; count += 1) socket[kind]();
 				const { code, reason } = await closed;
@@ -367,7 +367,7 @@ describe("ping and pong frames", () => {
 		});
 
 	test("that are few close nothing", async (t) => {
-		const gateway = await runGateway(t, { now: () => 0 });
+		const gateway = await runGateway(t, { monotonic: () => 0 });
 		const monitor = await gateway.monitor();
 		for (let count = 0; count < socketLimits.controlFrameBurst; count += 1) monitor.socket.pong();
 		assert.equal((await monitor.ask("x")).code, "invalid_json");
@@ -384,7 +384,7 @@ describe("ping and pong frames", () => {
 test("a monitor that asks too much takes part in the end of its connection", async (t) => {
 	const { log, ended } = watched();
 	const limits = { commandBurst: 1, commandsASecond: 1, closeTimeoutMs: 200 };
-	const gateway = await runGateway(t, { log, now: () => 0, limits });
+	const gateway = await runGateway(t, { log, monotonic: () => 0, limits });
 	const monitor = await gateway.monitor();
 	// More than is read in one go.
 	for (let count = 0; count < 20; count += 1) monitor.send("x".repeat(60_000));

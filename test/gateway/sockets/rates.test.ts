@@ -14,7 +14,7 @@ function stage(t: TestContext) {
 function pacer(t: TestContext) {
 	const { calls, socket } = stage(t);
 	const taken: string[] = [];
-	const rate = { perSecond: 10, burst: 10, now: Date.now };
+	const rate = { perSecond: 10, burst: 10, monotonic: Date.now };
 	const onTurn = (text: string) => void taken.push(text);
 	return { calls, taken, pacer: new Pacer(socket, rate, onTurn, () => calls.push("told")) };
 }

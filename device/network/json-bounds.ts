@@ -1,0 +1,44 @@
+/**
+ * What must be refused before XS's JSON.parse sees it. XS restarts the board where memory ends, which a short text of many
+ * values, names or levels can bring about; and a text ends for it at a NUL, so that it would take what JSON is not.
+ */
+
+/** A command has one level and four fields; the rest is for commands that are still to come. */
+const mostLevels = 8;
+const mostValues = 64;
+
+const quote = 0x22;
+const comma = 0x2c;
+const backslash = 0x5c;
+/** `[` and `{`, `]` and `}`. */
+const opening: readonly number[] = Object.freeze([0x5b, 0x7b]);
+const closing: readonly number[] = Object.freeze([0x5d, 0x7d]);
+
+/**
+ * @param bytes of the text, in UTF-8
+ * @throws Error where it holds a NUL, more than 8 levels or more than 64 values
+ */
+export function requireReadable(bytes: Uint8Array): void {
+	if (bytes.includes(0)) throw new Error("a NUL");
+	let levels = 0;
+	let values = 1;
+	for (let at = 0; at < bytes.byteLength; at++) {
+		const byte = bytes[at] ?? 0;
+		if (byte === quote) at = endOfString(bytes, at);
+		else if (opening.includes(byte)) levels += 1;
+		else if (closing.includes(byte)) levels -= 1;
+		if (byte === comma || opening.includes(byte)) values += 1;
+		if (levels > mostLevels) throw new Error(`more than ${mostLevels} levels`);
+		if (values > mostValues) throw new Error(`more than ${mostValues} values`);
+	}
+}
+
+/** @returns where the quote is that ends the string which begins at `start` */
+function endOfString(bytes: Uint8Array, start: number): number {
+	for (let end = bytes.indexOf(quote, start + 1); end >= 0; end = bytes.indexOf(quote, end + 1)) {
+		let escapes = 0;
+		while (bytes[end - 1 - escapes] === backslash) escapes += 1;
+		if (escapes % 2 === 0) return end;
+	}
+	return bytes.byteLength;
+}

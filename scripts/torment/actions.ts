@@ -1,0 +1,193 @@
+/** Carries out what the schedule says, but for restarts, and writes down what the gateway promises meanwhile. */
+
+import { access } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { Images } from "./images.js";
+import { babble, breakOffUpload, sayMalformed, visit } from "./nuisances.js";
+import { type Action, stepMs } from "./schedule.js";
+import type { Place, World } from "./world.js";
+
+type Of<N extends Action["do"]> = Extract<Action, { do: N }>;
+
+export class Actions {
+	readonly #world: World;
+	/** Faults that are there now: each ends its own alone. */
+	#diskFault: object | undefined;
+	#brightness = 0;
+	#isUploading = false;
+
+	constructor(world: World) {
+		this.#world = world;
+	}
+
+	/** Begins it; what takes time goes on beside the next steps. */
+	async perform(action: Exclude<Action, Of<"restart">>): Promise<void> {
+		const world = this.#world;
+		switch (action.do) {
+			case "freeze":
+				world.gateway.freeze(true);
+				return void this.#later(action.steps, () => world.gateway.freeze(false));
+			case "disk":
+				return this.#failDisk(action);
+			case "clock":
+				return world.gateway.setClock(action.byMs);
+			case "few files":
+				if (!world.gateway.limitFiles(action.spare)) return;
+				return void this.#later(action.steps, () => world.gateway.limitFiles(undefined));
+			case "line":
+				return world.hold(world.place(action.device), () => this.#failLine(action));
+			case "cut":
+				return world.place(action.device).line.cut();
+			case "cut all":
+				for (const { line } of world.places) line.cut();
+				return;
+			case "power":
+				return world.hold(world.place(action.device), () => this.#switchOff(action));
+			case "twin":
+				return world.place(action.device).device.twin();
+			case "malformed":
+				return sayMalformed(world, action);
+			case "flood":
+				for (let frame = 0; frame < action.frames; frame += 1) world.place(action.device).device.report();
+				return;
+			case "control":
+				return world.start(() => this.#control(action));
+			case "update":
+				return world.start(() => this.#update(action));
+			case "boot":
+				return world.start(async () => {
+					const { deviceId } = world.place(action.device).truth;
+					await world.monitor(action.monitor).ask({ type: "boot_device", targetId: deviceId });
+				});
+			case "upload":
+				return world.start(() => this.#upload(action));
+			case "forget":
+				return world.hold(world.place(action.device), () => this.#forget(action));
+			case "stop reading": {
+				const monitor = world.monitor(action.monitor);
+				monitor.isReading = false;
+				return void this.#later(action.steps, () => {
+					monitor.isReading = true;
+				});
+			}
+			case "drop monitor":
+				return world.monitor(action.monitor).drop();
+			case "babble":
+				return world.start(() => babble(world, action));
+			case "stranger":
+				return world.start(() => visit(world, action));
+		}
+	}
+
+	#later(steps: number, task: () => unknown): void {
+		this.#world.start(async () => {
+			await pause(steps * stepMs);
+			await task();
+		});
+	}
+
+	async #failDisk({ fault, steps }: Of<"disk">): Promise<void> {
+		const { gateway } = this.#world;
+		this.#diskFault = fault;
+		await gateway.setDisk(fault);
+		this.#later(steps, () => this.#diskFault === fault && gateway.setDisk(undefined));
+	}
+
+	async #failLine({ device, fault, steps }: Of<"line">): Promise<void> {
+		const { line } = this.#world.place(device);
+		line.fault = fault;
+		await pause(steps * stepMs);
+		line.fault = undefined;
+	}
+
+	async #switchOff({ device: number, steps }: Of<"power">): Promise<void> {
+		const { device, line } = this.#world.place(number);
+		await device.powerOff();
+		line.cut();
+		await pause(steps * stepMs);
+		device.powerOn();
+	}
+
+	async #control({ monitor, device, kind }: Of<"control">): Promise<void> {
+		const world = this.#world;
+		const targetId = kind === 5 ? "no-such-device" : world.place(device).truth.deviceId;
+		this.#brightness += 1;
+		const payloads: readonly object[] = [{ command: "query_state" }, { command: "no_such_command" }];
+		const payload = payloads[kind - 3] ?? { command: "set_brightness", value: this.#brightness / 1_000_000 };
+		const { code } = await world.monitor(monitor).ask({ type: "control_device", targetId, payload });
+		const isWrong = kind === 4 || kind === 5 ? code === "ack" : code === "invalid_command";
+		if (isWrong) world.journal.break(`${JSON.stringify(payload)} to ${targetId} was answered with ${code}`);
+	}
+
+	async #update({ monitor, device, version }: Of<"update">): Promise<void> {
+		const { truth } = this.#world.place(device);
+		const isUpload = version === "custom";
+		const asked = isUpload ? version : Images.release(Number(version));
+		if (!truth.askedAt.has(asked) || isUpload) truth.askedAt.set(asked, performance.now());
+		const message = { type: "trigger_ota", targetId: truth.deviceId, version: asked };
+		const { code } = await this.#world.monitor(monitor).ask(message);
+		this.#world.journal.note(`update of ${truth.deviceId} to ${asked}: ${code}`);
+		this.#world.journal.count(`update: ${code}`);
+		if (code !== "ack") return;
+		truth.accepted.push({ version: isUpload ? undefined : asked });
+		truth.isKept = true;
+	}
+
+	async #upload({ isForPrototype, how }: Of<"upload">): Promise<void> {
+		if (this.#isUploading) return;
+		this.#isUploading = true;
+		const { images, ledger, gateway, journal } = this.#world;
+		const { bytes, version } = images.upload(isForPrototype ? "PROTO-1" : "DEV-1");
+		if (how === "broken off") await breakOffUpload(this.#world, bytes);
+		else {
+			const sent = how === "bad" ? bytes.fill(0x55, 5000, 5004) : bytes;
+			if (how === "whole") ledger.uploads.push(version);
+			const { status } = await gateway.upload(sent, version);
+			journal.note(`upload of ${version} (${how}): ${status}`);
+			if (status === 201 && how === "bad") journal.break("a damaged upload was taken");
+			if (status === 201) {
+				ledger.uploadsKept = ledger.uploads.length;
+				ledger.isUploadLost = false;
+			}
+		}
+		this.#isUploading = false;
+	}
+
+	async #forget({ device: number, steps }: Of<"forget">): Promise<void> {
+		const { gateway } = this.#world;
+		const place = this.#world.place(number);
+		await place.device.powerOff();
+		place.line.cut();
+		const address = `/api/devices/${place.truth.deviceId}`;
+		for (let attempt = 0; attempt < 10; attempt += 1) {
+			await pause(200);
+			if ((await gateway.request(address)).text.includes('"connected":false')) break;
+		}
+		const { status } = await gateway.request(address, { method: "DELETE" });
+		this.#world.journal.note(`forget ${place.truth.deviceId}: ${status}`);
+		await this.#onForgotten(place, address, status);
+		await pause(steps * stepMs);
+		place.device.powerOn();
+	}
+
+	async #onForgotten({ truth }: Place, address: string, status: number): Promise<void> {
+		const { gateway, journal } = this.#world;
+		if (status === 404 || status === 409) return;
+		// Where it was not done, or that is not known, one part of it may have been.
+		truth.isKept = false;
+		truth.accepted = [];
+		if (status !== 204) return;
+		truth.isForgotten = true;
+		for (const folder of ["devices", "updates"]) {
+			const path = join(gateway.dataDir, folder, `${truth.deviceId}.json`);
+			const isThere = await access(path).then(
+				() => true,
+				() => false,
+			);
+			if (isThere) journal.break(`${truth.deviceId} was forgotten, and ${path} is there`);
+		}
+		const after = await gateway.request(address);
+		if (after.status === 200) journal.break(`${truth.deviceId} was forgotten, and the gateway tells of it`);
+	}
+}

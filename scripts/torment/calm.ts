@@ -1,0 +1,199 @@
+/** The end: everything is well again, and what is known on all sides has to become the same, and no more than is needed. */
+
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import type { SessionRecord } from "../../gateway/dashboard/page/model/messages.js";
+import { silenceMs } from "./ledger.js";
+import { restart, type ToldDevice } from "./restart.js";
+import type { World } from "./world.js";
+
+const active = ["pending", "downloading", "rebooting"];
+/** Firmware that has tried in vain for long tries again after a minute. */
+const backMs = 90_000;
+const agreeMs = 20_000;
+/** There may have been as many in this minute as one address may send. */
+const uploadMs = 70_000;
+/** Connections that HTTP keeps open for a moment, the log, the lock, Node's own. */
+const otherFiles = 40;
+const heapGrowthBytes = 12 * 2 ** 20;
+
+/** @throws BrokenInvariant */
+export async function checkCalm(world: World, heapBefore: number | undefined): Promise<void> {
+	const { gateway, places, monitors, ledger } = world;
+	await heal(world);
+	await world.until(async () => {
+		const waiting = places.filter(({ device }) => !device.isIdle).map(({ truth }) => truth.deviceId);
+		if (waiting.length > 0) return `${waiting} have not ended their updates`;
+		const blind = monitors.filter(({ isLive }) => !isLive).map(({ name }) => name);
+		if (blind.length > 0) return `${blind} have not been told how things stand`;
+		return findProblem(await devicesOf(world), world);
+	}, backMs);
+	await world.until(() => {
+		const asking = monitors.filter(({ unanswered }) => unanswered > 0).map(({ name }) => name);
+		return asking.length > 0 ? `${asking} wait for answers` : undefined;
+	}, agreeMs);
+	ledger.hasTimePassed = true;
+	await gateway.pass(silenceMs);
+	await world.until(async () => {
+		const { devices } = await devicesOf(world);
+		const left = devices.filter(({ metadata }) => active.includes(metadata.otaStatus));
+		return left.length > 0 ? `${left[0]?.deviceId} is being updated for ever` : undefined;
+	}, agreeMs);
+	await agree(world);
+	const { status, text } = await gateway.request("/readyz");
+	if (status !== 200) world.journal.break(`the gateway is not ready: ${text}`);
+	await replaceUpload(world);
+	await world.until(() => findDiskProblem(world), agreeMs);
+	await checkGrowth(world, heapBefore);
+	await checkRestart(world);
+}
+
+async function heal(world: World): Promise<void> {
+	await world.settle();
+	for (const { device, line } of world.places) {
+		line.fault = undefined;
+		if (!device.isOn) device.powerOn();
+	}
+}
+
+interface Devices {
+	readonly devices: readonly SessionRecord[];
+}
+
+function devicesOf({ gateway }: World): Promise<Devices> {
+	return gateway.get<Devices>("/api/devices");
+}
+
+/** Every device is there, and runs what it truly runs. */
+function findProblem({ devices }: Devices, { places }: World): string | undefined {
+	for (const { truth } of places) {
+		const { deviceId, runs } = truth;
+		const told = devices.find((device) => device.deviceId === deviceId);
+		if (!told?.connected) return `${deviceId} is not connected`;
+		if (told.firmwareVersion !== runs) return `${deviceId} runs ${runs}, and not ${told.firmwareVersion}`;
+	}
+	return devices.length > places.length ? "there are devices that do not exist" : undefined;
+}
+
+/** All monitors show what the gateway says, to the last report. */
+async function agree(world: World): Promise<void> {
+	const { gateway, places, monitors, ledger } = world;
+	for (const { device } of places) {
+		device.isQuiet = true;
+		device.report();
+	}
+	await world.until(async () => {
+		for (const { truth } of places) {
+			const told = await gateway.get<ToldDevice>(`/api/devices/${truth.deviceId}`);
+			ledger.checkHistory(truth, told.updates);
+			for (const { name, fleet } of monitors) {
+				const shown = fleet.get(truth.deviceId);
+				const problem = shown ? findDifference(shown.session, told) : "nothing at all";
+				if (problem) return `${name} shows of ${truth.deviceId} ${problem}`;
+				if (!isDeepStrictEqual(shown?.state, told.state)) return `${name} shows an old ${truth.deviceId}`;
+			}
+		}
+		const surplus = monitors.find(({ fleet }) => fleet.size !== places.length);
+		return surplus && `${surplus.name} shows ${surplus.fleet.size} devices instead of ${places.length}`;
+	}, agreeMs);
+}
+
+const compared = ["sessionId", "model", "connected", "connectedAt", "firmwareVersion", "metadata"] as const;
+
+function findDifference(shown: SessionRecord, told: SessionRecord): string | undefined {
+	const field = compared.find((name) => !isDeepStrictEqual(shown[name], told[name]));
+	return field && `${field} ${JSON.stringify(shown[field])} instead of ${JSON.stringify(told[field])}`;
+}
+
+/** What uploads have left that failed on a sick disk goes with the next one. */
+async function replaceUpload(world: World): Promise<void> {
+	const { gateway, images, ledger, journal } = world;
+	const { bytes, version } = images.upload("DEV-1");
+	await world.until(async () => {
+		const { status, text } = await gateway.upload(bytes, version);
+		if (status !== 201 && status !== 429) journal.break(`an upload was refused: ${status} ${text}`);
+		return status === 201 ? undefined : text;
+	}, uploadMs);
+	ledger.uploads.push(version);
+	ledger.uploadsKept = ledger.uploads.length;
+}
+
+/** What is on disk is what is said, and nothing besides. */
+async function findDiskProblem({ gateway, places }: World): Promise<string | undefined> {
+	const list = (folder: string) => readdir(join(gateway.dataDir, folder)).catch(() => []);
+	const files = (await Promise.all(["devices", "updates", "firmware"].map(list))).flat();
+	const left = files.filter((name) => name.endsWith(".tmp"));
+	if (left.length > 0) return `temporary files stay: ${left}`;
+	const binaries = files.filter((name) => name.endsWith(".bin"));
+	if (binaries.length > 1) return `firmware that is not needed stays: ${binaries}`;
+	for (const { truth } of places) {
+		const { deviceId } = truth;
+		const told = await gateway.get<ToldDevice>(`/api/devices/${deviceId}`);
+		const read = (folder: string) => readFile(join(gateway.dataDir, folder, `${deviceId}.json`), "utf8");
+		const { firmwareVersion } = JSON.parse(await read("devices"));
+		if (firmwareVersion !== told.firmwareVersion)
+			return `the record of ${deviceId} is old: ${firmwareVersion}`;
+		if (told.updates.length === 0) continue;
+		const { jobs }: { jobs: readonly { status: string }[] } = JSON.parse(await read("updates"));
+		const statuses = (list: readonly { status: string }[]) => list.map(({ status }) => status).join();
+		if (statuses(jobs) !== statuses(told.updates))
+			return `the updates of ${deviceId} are ${statuses(jobs)} on disk, and said to be ${statuses(told.updates)}`;
+	}
+	return undefined;
+}
+
+/** Nothing is left of clients that have gone. */
+async function checkGrowth(world: World, heapBefore: number | undefined): Promise<void> {
+	const { gateway, places, monitors, journal } = world;
+	const expected = places.length + monitors.length;
+	let isNoted = false;
+	await world.until(async () => {
+		const inUse = await gateway.inUse();
+		if (!inUse) return "the gateway is away";
+		const { heap, webSockets, sessions, tcp } = inUse;
+		const growth = heapBefore === undefined ? 0 : heap - heapBefore;
+		if (!isNoted) journal.note(`in use: ${JSON.stringify({ ...inUse, growth, files: openFiles(world) })}`);
+		isNoted = true;
+		if (webSockets > expected) return `${webSockets} WebSockets are in memory, of ${expected}`;
+		if (sessions > places.length) return `${sessions} sessions are in memory, of ${places.length}`;
+		if (tcp > expected + otherFiles) return `${tcp} sockets are open, of ${expected}`;
+		if (openFiles(world) > expected + otherFiles) return `${openFiles(world)} files are open`;
+		if (growth > heapGrowthBytes) return `${growth} bytes more are in use than before`;
+		return undefined;
+	}, agreeMs);
+}
+
+/** 0 where that cannot be known. */
+function openFiles({ gateway }: World): number {
+	try {
+		return gateway.openFiles();
+	} catch {
+		return 0;
+	}
+}
+
+/** What was there is there after one more kill. */
+async function checkRestart(world: World): Promise<void> {
+	const { gateway, places, journal } = world;
+	const tell = async () => {
+		const told = new Map<string, string>();
+		for (const { truth } of places) {
+			const { model, firmwareVersion, metadata, updates } = await gateway.get<ToldDevice>(
+				`/api/devices/${truth.deviceId}`,
+			);
+			told.set(truth.deviceId, JSON.stringify({ model, firmwareVersion, metadata, updates }));
+		}
+		return told;
+	};
+	await Promise.all(places.map(({ device }) => device.powerOff()));
+	const before = await tell();
+	await restart(world, { do: "restart", how: "kill", away: 0 });
+	const after = await tell();
+	for (const [deviceId, was] of before)
+		if (after.get(deviceId) !== was) journal.break(`${deviceId} was ${was}, and is ${after.get(deviceId)}`);
+	await gateway.stop();
+	const left = (await readdir(gateway.dataDir)).filter((name) => name === "gateway.lock");
+	if (left.length > 0) journal.break("the gateway has ended, and its lock is still there");
+	journal.check();
+}

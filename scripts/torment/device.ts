@@ -1,0 +1,241 @@
+/**
+ * A device that speaks the protocol truly: it reports, obeys, connects again, and downloads, checks and runs what it is sent,
+ * or fails to in one of the ways that a draw says. What it does is written down as the truth.
+ */
+
+import { setTimeout as pause } from "node:timers/promises";
+import { WebSocket } from "ws";
+import { isRecord } from "../../device/protocol/schema.js";
+import type { Draw } from "../fixtures/draw.js";
+import { bearer, deviceToken } from "../fixtures/gateway.js";
+import { altered, type Json, sampleReport } from "../fixtures/sample-report.js";
+import { download } from "./download.js";
+import type { Images } from "./images.js";
+import type { Journal } from "./journal.js";
+import type { DeviceTruth } from "./ledger.js";
+import type { Line } from "./line.js";
+
+export interface TormentedDeviceOptions {
+	readonly truth: DeviceTruth;
+	readonly line: Line;
+	readonly draw: Draw;
+	readonly images: Images;
+	readonly journal: Journal;
+	/** Says its name in a header, or in its first report alone. */
+	readonly isNamedByHeader: boolean;
+}
+
+/** What the torment asks of a device, scripted or virtual. */
+export interface Tormented {
+	readonly truth: DeviceTruth;
+	/** Says nothing unless it is asked. */
+	isQuiet: boolean;
+	readonly isOn: boolean;
+	/** Whether it is as it will be, without anything being asked of it. */
+	readonly isIdle: boolean;
+	powerOn(): void;
+	/** Closes nothing; its line does. Resolves once it says nothing any more. */
+	powerOff(): Promise<void>;
+	/** Says something as it is, true or not. */
+	say(text: string | Buffer): void;
+	report(): void;
+	/** Connects once more, as after a line that died without a word; the gateway ends the former connection. */
+	twin(): void;
+}
+
+/** How an update goes. */
+type Ending =
+	| "runs"
+	/** Reports, and goes back later. */
+	| "rolls back"
+	/** Goes back before it has said anything. */
+	| "crashes"
+	/** Says that it cannot. */
+	| "fails"
+	/** Loses power in the middle. */
+	| "dies";
+const endings: readonly (readonly [number, Ending])[] = [
+	[6, "runs"],
+	[2, "rolls back"],
+	[2, "crashes"],
+	[1, "fails"],
+	[1, "dies"],
+];
+
+const lookMs = 1000;
+const reportEvery = 2;
+/** The gateway pings each 1.5 s. */
+const silenceMs = 6000;
+
+export class TormentedDevice implements Tormented {
+	readonly truth: DeviceTruth;
+	isQuiet = false;
+	readonly #options: TormentedDeviceOptions;
+	#report: { [name: string]: Json };
+	#socket: WebSocket | undefined;
+	#heardAt = 0;
+	#looks = 0;
+	#timer: NodeJS.Timeout | undefined;
+	/** Counts its starts: what was going on before the latest is over. */
+	#starts = 0;
+	#startedAt = 0;
+	#isUpdating = false;
+	#isOnProbation = false;
+
+	constructor(options: TormentedDeviceOptions) {
+		const { truth } = options;
+		this.#options = options;
+		this.truth = truth;
+		this.#report = altered(sampleReport(truth.model), "deviceId", truth.deviceId);
+	}
+
+	get isOn(): boolean {
+		return this.#timer !== undefined;
+	}
+
+	get isIdle(): boolean {
+		return this.isOn && !this.#isUpdating && !this.#isOnProbation;
+	}
+
+	powerOn(reason = "POWERON_RESET"): void {
+		void this.powerOff();
+		this.#startedAt = performance.now();
+		this.#set("health.reset_reason", reason);
+		this.#timer = setInterval(() => this.#look(), lookMs);
+		this.#connect();
+	}
+
+	async powerOff(): Promise<void> {
+		clearInterval(this.#timer);
+		this.#timer = undefined;
+		this.#starts += 1;
+		this.#isUpdating = false;
+		const socket = this.#socket;
+		this.#socket = undefined;
+		socket?.terminate();
+	}
+
+	say(text: string | Buffer): void {
+		if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(text);
+	}
+
+	report(): void {
+		this.#set("system.firmware_version", this.truth.runs);
+		this.#set("health.uptime_seconds", Math.floor((performance.now() - this.#startedAt) / 1000));
+		this.say(JSON.stringify(this.#report));
+	}
+
+	twin(): void {
+		if (!this.isOn) return;
+		this.#socket = undefined;
+		this.#connect();
+	}
+
+	#set(path: string, value: Json): void {
+		this.#report = altered(this.#report, path, value);
+	}
+
+	#connect(): void {
+		const { truth, line, isNamedByHeader } = this.#options;
+		if (!this.isOn) return;
+		truth.isForgotten = false;
+		const headers = {
+			...bearer(deviceToken),
+			...(isNamedByHeader && { "Device-Id": truth.deviceId, "Device-Model": truth.model }),
+			"Device-Chip": "esp32s3",
+		};
+		const url = `ws://127.0.0.1:${line.port}/device`;
+		const socket = new WebSocket(url, { headers, handshakeTimeout: silenceMs, perMessageDeflate: false });
+		this.#socket = socket;
+		const isCurrent = () => this.#socket === socket;
+		const hear = () => {
+			if (isCurrent()) this.#heardAt = performance.now();
+		};
+		hear();
+		socket.on("error", () => {});
+		socket.on("open", () => isCurrent() && this.report());
+		socket.on("ping", hear);
+		socket.on("message", (data) => {
+			hear();
+			if (isCurrent()) this.#receive(JSON.parse(data.toString()));
+		});
+		socket.on("close", () => {
+			if (isCurrent()) setTimeout(() => isCurrent() && this.#connect(), this.#options.draw.between(50, 900));
+		});
+	}
+
+	#look(): void {
+		const isOpen = this.#socket?.readyState === WebSocket.OPEN;
+		if (isOpen && performance.now() - this.#heardAt > silenceMs) this.#socket?.terminate();
+		this.#looks += 1;
+		if (!this.isQuiet && this.#looks % reportEvery === 0) this.report();
+	}
+
+	#receive(command: unknown): void {
+		if (!isRecord(command)) return;
+		const { truth, journal } = this.#options;
+		if (command.command === "start_ota") {
+			void this.#update(String(command.url));
+			return;
+		}
+		if (command.command === "set_brightness") {
+			const value = Number(command.value);
+			if (truth.obeyed.has(value))
+				journal.break(`${truth.deviceId} was told twice to set its brightness to ${value}`);
+			truth.obeyed.add(value);
+			this.#set("peripherals.led_ring.brightness_coef", value);
+		}
+		this.report();
+	}
+
+	async #update(url: string): Promise<void> {
+		const { truth, draw, images, journal } = this.#options;
+		const busy = { type: "command_error", deviceId: truth.deviceId, command: "start_ota", code: "busy" };
+		if (this.#isUpdating || this.#isOnProbation)
+			return this.say(JSON.stringify({ ...busy, message: "an update is under way" }));
+		const ending = draw.byWeight(endings);
+		const pauses = [draw.between(0, 3000), draw.between(0, 3000), draw.between(200, 2500)];
+		const start = this.#starts;
+		const isOver = () => this.#starts !== start;
+		this.#isUpdating = true;
+		this.#progress(0);
+		await pause(pauses[0]);
+		const version = isOver() ? undefined : await download(url, truth, { images, journal, isOver });
+		if (isOver()) return;
+		if (version === undefined || ending === "fails") {
+			this.#isUpdating = false;
+			return this.say(JSON.stringify({ type: "ota_error", reason: "the image cannot be used" }));
+		}
+		this.#progress(50);
+		await pause(pauses[1]);
+		if (isOver()) return;
+		if (ending === "dies") return this.powerOn("PANIC_RESET");
+		this.#progress(100);
+		this.say(JSON.stringify({ type: "ota_complete" }));
+		await pause(50);
+		if (isOver()) return;
+		const former = truth.runs;
+		if (ending === "crashes" && !truth.ran.has(version)) {
+			truth.rolledBack.add(version);
+			return this.powerOn("PANIC_RESET");
+		}
+		truth.boot(version);
+		this.powerOn("SW_RESET");
+		if (ending === "rolls back" && version !== former) await this.#rollBack(former, pauses[2]);
+	}
+
+	async #rollBack(former: string, afterMs = 0): Promise<void> {
+		const { truth } = this.#options;
+		this.#isOnProbation = true;
+		await pause(afterMs);
+		this.#isOnProbation = false;
+		truth.rolledBack.add(truth.runs);
+		truth.boot(former);
+		if (this.isOn) this.powerOn("PANIC_RESET");
+	}
+
+	#progress(percent: number): void {
+		const bytes = { bytes_written: percent * 240, bytes_total: 24_000 };
+		this.say(JSON.stringify({ type: "ota_progress", percent, ...bytes }));
+	}
+}

@@ -1,0 +1,70 @@
+/** The firmware of the torment: releases and uploads, each known by its digest, so that bytes that no one made are noticed. */
+
+import { createHash } from "node:crypto";
+import { type Model, models } from "../../device/protocol/schema.js";
+import { makeVirtualImage } from "../../hosts/virtual/node/boot/cable.js";
+import { encodeImage } from "../../hosts/virtual/node/boot/encode-image.js";
+import { addRelease } from "../release/folder.js";
+
+export const firstVersion = "1.0.0";
+/** With which the versions of uploads begin, and of nothing else. */
+export const uploadsMajor = "7.";
+const imageBytes = 24_000;
+
+export interface Image {
+	readonly version: string;
+	readonly model: Model;
+	readonly bytes: Buffer;
+}
+
+export class Images {
+	readonly #bySha256 = new Map<string, Image>();
+	#uploads = 0;
+
+	/** The version of a device's update, counted from 1. */
+	static release(number: number): string {
+		return `1.${number}.0`;
+	}
+
+	/** Writes releases for both models, and for virtual devices, which run that program. */
+	async release(releasesDir: string, count: number, program: Uint8Array): Promise<void> {
+		for (let number = 1; number <= count; number += 1) {
+			const version = Images.release(number);
+			const images = models.flatMap((model) => [
+				this.make(version, model).bytes,
+				makeVirtualImage(program, model, version),
+			]);
+			await addRelease(releasesDir, { version, date: "2026-01-02", notes: "", images });
+		}
+	}
+
+	/** An image of a version that no other has. */
+	upload(model: Model): Image {
+		this.#uploads += 1;
+		return this.make(`${uploadsMajor}${this.#uploads}.0`, model);
+	}
+
+	/** What these bytes are; undefined where they were not made here. */
+	find(bytes: Uint8Array): Image | undefined {
+		return this.#bySha256.get(digestOf(bytes));
+	}
+
+	make(version: string, model: Model): Image {
+		const content = Buffer.alloc(imageBytes, `${model} ${version} `);
+		const bytes = encodeImage({
+			chip: "esp32s3",
+			model,
+			version,
+			project: "torment",
+			idfVersion: "v6.0",
+			segments: [content],
+		});
+		const image = { version, model, bytes };
+		this.#bySha256.set(digestOf(bytes), image);
+		return image;
+	}
+}
+
+function digestOf(bytes: Uint8Array): string {
+	return createHash("sha256").update(bytes).digest("hex");
+}

@@ -1,0 +1,57 @@
+/** What the torment did, line by line, and the first invariant that was found broken. */
+
+import { appendFileSync } from "node:fs";
+
+/** What is promised does not hold. */
+export class BrokenInvariant extends Error {
+	override readonly name = "BrokenInvariant";
+}
+
+const linesShown = 25;
+
+export class Journal {
+	readonly #file: string;
+	readonly #lines: string[] = [];
+	readonly #counts = new Map<string, number>();
+	readonly #startedAt = performance.now();
+	#broken: BrokenInvariant | undefined;
+
+	/** @param file gets each line */
+	constructor(file: string) {
+		this.#file = file;
+	}
+
+	note(line: string): void {
+		const seconds = ((performance.now() - this.#startedAt) / 1000).toFixed(2);
+		this.#lines.push(`${seconds.padStart(7)} s  ${line}`);
+		if (this.#lines.length > linesShown) this.#lines.shift();
+		appendFileSync(this.#file, `${seconds} ${line}\n`);
+	}
+
+	/** Counts what happened, for the summary. */
+	count(what: string): void {
+		this.#counts.set(what, (this.#counts.get(what) ?? 0) + 1);
+	}
+
+	/** What happened how often. */
+	get summary(): string {
+		return [...this.#counts].map(([what, count]) => `${what}: ${count}`).join(", ");
+	}
+
+	/** To be called from wherever it is seen; the first one counts. */
+	break(sentence: string): void {
+		if (this.#broken) return;
+		this.note(`BROKEN: ${sentence}`);
+		this.#broken = new BrokenInvariant(sentence);
+	}
+
+	/** @throws BrokenInvariant where one was found so far */
+	check(): void {
+		if (this.#broken) throw this.#broken;
+	}
+
+	/** The last of what was done. */
+	get lastLines(): string {
+		return this.#lines.join("\n");
+	}
+}

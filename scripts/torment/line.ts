@@ -1,0 +1,108 @@
+/**
+ * The network between one client and the gateway: a TCP proxy that loses connections, bytes and time. TCP itself loses
+ * nothing in between: what is dropped here is dropped up to the end of its connection.
+ */
+
+import { once } from "node:events";
+import { connect, createServer, type Server, type Socket } from "node:net";
+
+/**
+ * "stalled": nothing gets through, until it is well again. "deaf": the gateway hears nothing, and is heard. "mute": the
+ * other way round. "torn": half of the next bytes get through, then the connection ends. "slow": a few bytes at a time.
+ */
+export type LineFault = "stalled" | "deaf" | "mute" | "torn" | "slow";
+
+const sliceBytes = 61;
+
+export class Line {
+	/** The gateway's port; undefined: no one is let through. */
+	target: number | undefined;
+	readonly #server: Server;
+	readonly #sockets = new Set<Socket>();
+	#fault: LineFault | undefined;
+	/** What waits for a line that stands still. */
+	#waiting: (() => void)[] = [];
+
+	private constructor(server: Server) {
+		this.#server = server;
+		server.on("connection", (socket) => this.#onConnection(socket));
+	}
+
+	static async open(): Promise<Line> {
+		const server = createServer({ allowHalfOpen: true }).listen(0, "127.0.0.1");
+		await once(server, "listening");
+		return new Line(server);
+	}
+
+	get port(): number {
+		const address = this.#server.address();
+		if (typeof address !== "object" || !address) throw new Error("the line is closed");
+		return address.port;
+	}
+
+	set fault(fault: LineFault | undefined) {
+		// Bytes are missing in the connections that were there: they can only end.
+		if (this.#fault === "deaf" || this.#fault === "mute") this.cut();
+		this.#fault = fault;
+		for (const goOn of this.#waiting.splice(0)) goOn();
+	}
+
+	/** Ends every connection at once, without a goodbye. */
+	cut(): void {
+		for (const socket of this.#sockets) socket.resetAndDestroy();
+	}
+
+	close(): void {
+		this.cut();
+		this.#server.close();
+	}
+
+	#onConnection(client: Socket): void {
+		if (this.target === undefined) return void client.destroy();
+		const gateway = connect({ port: this.target, host: "127.0.0.1", allowHalfOpen: true, noDelay: true });
+		client.setNoDelay(true);
+		for (const [from, to, lost] of [
+			[client, gateway, "deaf"],
+			[gateway, client, "mute"],
+		] as const) {
+			this.#sockets.add(from);
+			from.on("error", () => {});
+			from.on("close", () => {
+				this.#sockets.delete(from);
+				to.destroy();
+			});
+			void this.#pass(from, to, lost);
+		}
+	}
+
+	async #pass(from: Socket, to: Socket, lost: LineFault): Promise<void> {
+		try {
+			const chunks = from.iterator({ destroyOnReturn: false });
+			for await (const chunk of chunks) await this.#passOn(chunk, from, to, lost);
+			while (this.#fault === "stalled") await this.#change();
+			to.end();
+		} catch {
+			// It was cut.
+		}
+	}
+
+	async #passOn(chunk: Buffer, from: Socket, to: Socket, lost: LineFault): Promise<void> {
+		while (this.#fault === "stalled") await this.#change();
+		if (this.#fault === lost) return;
+		if (this.#fault === "torn") {
+			to.write(chunk.subarray(0, chunk.length >> 1), () => {
+				from.resetAndDestroy();
+				to.resetAndDestroy();
+			});
+		} else if (this.#fault === "slow" && chunk.length > sliceBytes) {
+			for (let at = 0; at < chunk.length; at += sliceBytes) {
+				to.write(chunk.subarray(at, at + sliceBytes));
+				await new Promise((resolve) => setImmediate(resolve));
+			}
+		} else if (!to.write(chunk)) await once(to, "drain");
+	}
+
+	#change(): Promise<void> {
+		return new Promise((resolve) => this.#waiting.push(resolve));
+	}
+}

@@ -1,0 +1,113 @@
+/** The gateway goes and comes back: what it had promised must be there, but for what was damaged meanwhile. */
+
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import type { SessionRecord } from "../../gateway/dashboard/page/model/messages.js";
+import type { ToldUpdate } from "./ledger.js";
+import { type Action, type Damage, type Damaged, stepMs } from "./schedule.js";
+import type { Place, World } from "./world.js";
+
+/** What `/api/devices/<id>` says. */
+export type ToldDevice = SessionRecord & { readonly updates: readonly ToldUpdate[] };
+
+export async function restart(world: World, action: Extract<Action, { do: "restart" }>): Promise<void> {
+	const { gateway, journal } = world;
+	if (action.how === "kill") await gateway.kill();
+	else await gateway.stop();
+	world.connectLines(undefined);
+	gateway.newLog();
+	const damagedPath = action.damaged && (await damage(world, action.damaged));
+	await pause(action.away * stepMs);
+	journal.check();
+	await gateway.start();
+	if (damagedPath !== undefined) world.damaged.add(damagedPath);
+	checkLog(world, damagedPath);
+	await checkKept(world);
+	journal.check();
+	world.connectLines(gateway.port);
+}
+
+/** Brings the gateway up for the first time. */
+export async function start(world: World): Promise<void> {
+	await world.gateway.start();
+	world.connectLines(world.gateway.port);
+}
+
+/** @returns the file; undefined where there is none */
+async function damage(world: World, damaged: Damaged): Promise<string | undefined> {
+	const { gateway, ledger } = world;
+	const folder = join(gateway.dataDir, damaged.what === "upload" ? "firmware" : damaged.what);
+	const wholeFiles = (await readdir(folder).catch(() => [])).filter((name) => !name.endsWith(".tmp")).sort();
+	const place = world.place(damaged.device);
+	const wanted = `${place.truth.deviceId}.json`;
+	const name = damaged.what === "upload" ? wholeFiles[Math.floor(damaged.at * wholeFiles.length)] : wanted;
+	if (name === undefined || !wholeFiles.includes(name)) return undefined;
+	const path = join(folder, name);
+	await writeFile(path, spoil(await readFile(path), damaged.how, damaged.at));
+	if (damaged.what === "upload") ledger.isUploadLost = true;
+	else if (damaged.what === "devices") place.truth.isKept = false;
+	else place.truth.accepted = [];
+	world.journal.note(`${path} is ${damaged.how}`);
+	return path;
+}
+
+/** @param at 0 to 1: where */
+function spoil(content: Buffer, how: Damage, at: number): Buffer {
+	const place = Math.floor(content.length * at * 0.9);
+	switch (how) {
+		case "cut short":
+			return content.subarray(0, place);
+		case "emptied":
+			return Buffer.alloc(0);
+		case "zeroed":
+			return Buffer.alloc(content.length);
+		case "a bit flipped": {
+			// Where it is noticed: in a text another letter would be as good.
+			const copy = Buffer.from(content);
+			copy[0] = (copy[0] ?? 0) ^ 0x04;
+			return copy;
+		}
+	}
+}
+
+/** Its log must name what was damaged, now or before and not written since, and nothing else. */
+function checkLog({ gateway, journal, damaged }: World, damagedPath: string | undefined): void {
+	const lines = gateway.newLog().split("\n");
+	const lost = lines.filter((line) => / is damaged; |cannot be read|firmware is lost/.test(line));
+	for (const path of damaged) if (!lost.some((line) => line.includes(path))) damaged.delete(path);
+	const other = lost.find((line) => ![...damaged].some((path) => line.includes(path)));
+	if (other !== undefined) journal.break(`something was lost that was not damaged: ${other}`);
+	if (damagedPath !== undefined && !damaged.has(damagedPath))
+		journal.break(`${damagedPath} was damaged, and the log does not say so`);
+}
+
+/** Before any device is back: what the gateway knows comes from its disk. */
+async function checkKept(world: World): Promise<void> {
+	const { gateway, ledger, journal } = world;
+	const { devices } = await gateway.get<{ devices: readonly SessionRecord[] }>("/api/devices");
+	const known = new Set(devices.map(({ deviceId }) => deviceId));
+	for (const session of devices) {
+		ledger.checkSession(session);
+		if (session.connected) journal.break(`${session.deviceId} is said to be connected, and cannot be`);
+	}
+	for (const place of world.places) await checkDevice(world, place, known.has(place.truth.deviceId));
+	const { version } = await gateway.get<{ version: string | null }>("/ota/status");
+	const { uploads, uploadsKept, isUploadLost } = ledger;
+	const isPossible = version === null ? uploadsKept === 0 || isUploadLost : isRecent(version);
+	if (!isPossible)
+		journal.break(`the upload is ${version}, and ${uploads[uploadsKept - 1]} was acknowledged`);
+
+	function isRecent(version: string): boolean {
+		return uploads.slice(Math.max(0, uploadsKept - 1)).includes(version);
+	}
+}
+
+async function checkDevice({ gateway, ledger, journal }: World, { truth }: Place, isKnown: boolean) {
+	const { deviceId } = truth;
+	if (truth.isKept && !isKnown) journal.break(`${deviceId} is not known any more`);
+	if (truth.isForgotten && isKnown) journal.break(`${deviceId} was forgotten, and is known again`);
+	truth.isKept = isKnown;
+	if (isKnown)
+		ledger.checkHistory(truth, (await gateway.get<ToldDevice>(`/api/devices/${deviceId}`)).updates);
+}

@@ -1,0 +1,77 @@
+/** One torment: bounded chaos that a seed repeats, over one gateway and many devices. */
+
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { buildMachine } from "../../hosts/virtual/node/build.js";
+import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
+import { Draw } from "../fixtures/draw.js";
+import { Actions } from "./actions.js";
+import { checkCalm } from "./calm.js";
+import type { Journal } from "./journal.js";
+import { restart, start } from "./restart.js";
+import { type Action, drawSchedule, stepMs } from "./schedule.js";
+import { monitorCount, World } from "./world.js";
+
+export interface TormentOptions {
+	readonly seed: number;
+	/** Half a minute at least. */
+	readonly minutes: number;
+	/** Of this run alone. */
+	readonly folder: string;
+	readonly journal: Journal;
+	readonly devices: number;
+}
+
+/** What a restart and the end take is on top of the steps. */
+const stepsAMinute = 90;
+/** After a restart, until what it brings along is there. */
+const settleSteps = 12;
+
+/** @throws BrokenInvariant */
+export async function torment(options: TormentOptions): Promise<void> {
+	const { seed, minutes, folder, journal, devices } = options;
+	const draw = new Draw(seed);
+	const steps = Math.round(minutes * stepsAMinute);
+	const { schedule, releases } = drawSchedule(draw.fork("schedule"), {
+		steps,
+		devices,
+		monitors: monitorCount,
+	});
+	await mkdir(join(folder, "data"), { recursive: true });
+	const program = await buildFirmware();
+	// Once, before several devices want it at the same time.
+	await buildMachine();
+	const world = await World.make(folder, devices, draw, journal, program);
+	try {
+		await world.images.release(world.gateway.releasesDir, releases, program.bytes);
+		await start(world);
+		for (const { device } of world.places) device.powerOn();
+		const heapBefore = await play(world, schedule);
+		journal.note("calm");
+		await checkCalm(world, heapBefore);
+	} finally {
+		await world.close();
+	}
+}
+
+/** @returns bytes that were in use when the gateway's last life had begun */
+async function play(world: World, schedule: readonly (readonly Action[])[]): Promise<number | undefined> {
+	const actions = new Actions(world);
+	const lastRestart = schedule.findLastIndex((drawn) => drawn.some((action) => action.do === "restart"));
+	let heapBefore: number | undefined;
+	for (const [step, drawn] of schedule.entries()) {
+		for (const action of drawn) {
+			const { do: what, ...how } = action;
+			world.journal.count(what);
+			world.journal.note(`step ${step}: ${what} ${JSON.stringify(how)}`);
+			if (action.do === "restart") await restart(world, action);
+			else await actions.perform(action);
+		}
+		await pause(stepMs);
+		for (const monitor of world.monitors) monitor.look();
+		if (step === lastRestart + settleSteps) heapBefore = (await world.gateway.inUse())?.heap;
+		world.journal.check();
+	}
+	return heapBefore;
+}

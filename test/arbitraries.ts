@@ -1,0 +1,225 @@
+/**
+ * What properties are tried with: values that a schema describes, values that are nearly so, and texts and bytes of any kind.
+ * Each run draws another seed; a failure prints it, and `fc.assert(…, { seed, path })` with both shows the same again.
+ */
+
+import fc from "fast-check";
+import type { Model, NumberSchema, Schema, StringSchema } from "../device/protocol/schema.js";
+
+// What failed, and not only for which values.
+fc.configureGlobal({ includeErrorInReport: true });
+
+/** Characters that parsers, encodings or engines treat in their own way, lone surrogates and NUL among them. */
+const oddCharacters = [
+	..."\0\x01\t\n\r \x7f\x85\xa0\ufeff\u2028\u2029\u180e\u200b\ufffd\ud800\udbff\udc00\udfffé€😀",
+	..."\"'\\/%.,:;=-_?#@[]{}<>&|",
+	"\ud83d",
+	"\ude00",
+];
+
+/** Any text, with many odd characters. */
+export const oddText = fc.string({
+	unit: fc.oneof(
+		fc.string({ unit: "binary", minLength: 1, maxLength: 1 }),
+		fc.constantFrom(...oddCharacters),
+	),
+	maxLength: 40,
+});
+
+/** A text with a few of its characters left out, doubled, replaced or added. */
+export function nearText(text: fc.Arbitrary<string>): fc.Arbitrary<string> {
+	const change = fc.tuple(
+		fc.double({ min: 0, max: 1, noNaN: true }),
+		fc.nat(2),
+		fc.constantFrom("", ...oddCharacters, "0", "a"),
+	);
+	return fc.tuple(text, fc.array(change, { maxLength: 3 })).map(([start, changes]) =>
+		changes.reduce((changed, [place, removed, added]) => {
+			const at = Math.floor(place * changed.length);
+			return changed.slice(0, at) + added + changed.slice(at + removed);
+		}, start),
+	);
+}
+
+const oddNumbers = [
+	-0,
+	0.5,
+	-1,
+	101,
+	1e21,
+	-1e21,
+	5e-324,
+	1e-7,
+	1.7976931348623157e308,
+	2 ** 31,
+	2 ** 32,
+	2 ** 53 + 2,
+];
+
+/** Any JSON value, `__proto__` and other inherited names among the keys. */
+export const anyJson: fc.Arbitrary<fc.JsonValue> = fc.jsonValue({ maxDepth: 3, depthSize: "small" });
+
+/** A value of another kind than most fields want. */
+export const oddValue: fc.Arbitrary<unknown> = fc.oneof(
+	fc.constantFrom<unknown>(...oddNumbers, null, true, "", "0", "1", [], {}, [1], { value: 1 }),
+	fc.double({ noNaN: true, noDefaultInfinity: true }),
+	oddText,
+	anyJson,
+);
+
+/** What the schema describes, with the fields that `model` has; optional ones may be missing. */
+export function valid(schema: Schema, model?: Model): fc.Arbitrary<unknown> {
+	switch (schema.type) {
+		case "string":
+			return validText(schema);
+		case "integer":
+			return fc.oneof(
+				fc.constantFrom(schema.minimum, schema.maximum),
+				fc.maxSafeInteger().map((value) => clamp(value, schema)),
+				fc.nat(200).map((value) => clamp(schema.minimum + value, schema)),
+			);
+		case "number":
+			return fc.oneof(
+				fc.constantFrom(schema.minimum, schema.maximum),
+				fc.double({ min: schema.minimum, max: schema.maximum, noNaN: true }),
+			);
+		case "boolean":
+			return fc.boolean();
+		case "object": {
+			const fields = Object.entries(schema.fields).filter(
+				([, { only }]) => !only || !model || only === model,
+			);
+			const isRequired = ([, { optional, only }]: (typeof fields)[number]) =>
+				!optional && (!only || only === model);
+			const requiredKeys = fields.filter(isRequired).map(([name]) => name);
+			const arbitraries = fields.map(([name, field]) => [name, valid(field, model)] as const);
+			return fc.record(Object.fromEntries(arbitraries), { requiredKeys, noNullPrototype: true });
+		}
+	}
+}
+
+function clamp(value: number, { minimum, maximum }: NumberSchema): number {
+	return Math.max(minimum, Math.min(maximum, value));
+}
+
+function validText({ values, pattern, maxLength = 1000 }: StringSchema): fc.Arbitrary<string> {
+	if (values) return fc.constantFrom(...values);
+	const cut = (text: string) => [...text].slice(0, maxLength).join("");
+	if (pattern === undefined)
+		return fc.oneof(
+			oddText.map(cut),
+			fc.constantFrom("😀", "x", "é").map((character) => character.repeat(maxLength)),
+		);
+	const form = new RegExp(pattern);
+	return fc.stringMatching(form).filter((text) => [...text].length <= maxLength);
+}
+
+/** What the schema describes but for one place, which holds something else, is missing, or has something beside it. */
+export function near(schema: Schema, model?: Model): fc.Arbitrary<unknown> {
+	const other = outside(schema);
+	if (schema.type !== "object") return fc.oneof(other, valid(schema, model));
+	const names = Object.keys(schema.fields);
+	const changes = [
+		...Object.entries(schema.fields).map(([name, field]) =>
+			near(field, model).map((value) => ({ name, value })),
+		),
+		fc.record({ name: fc.constantFrom("x", ...names), value: fc.constant(undefined) }),
+		fc.record({
+			name: fc.constantFrom("__proto__", "constructor", "toString", "extra", "haptic_intensity"),
+			value: oddValue,
+		}),
+		fc.record({ name: oddText, value: oddValue }),
+	];
+	const changed = fc.tuple(valid(schema, model), fc.oneof(...changes)).map(([value, change]) => {
+		const fields = Object.entries(isObject(value) ? value : {}).filter(([name]) => name !== change.name);
+		// From entries: an assignment to __proto__ makes no field.
+		return Object.fromEntries(change.value === undefined ? fields : [...fields, [change.name, change.value]]);
+	});
+	return fc.oneof({ arbitrary: changed, weight: 9 }, { arbitrary: other, weight: 1 });
+}
+
+/** Values at and past the bounds of a schema, and of other types. */
+function outside(schema: Schema): fc.Arbitrary<unknown> {
+	switch (schema.type) {
+		case "string": {
+			const bound = schema.maxLength ?? 64;
+			const long = fc
+				.constantFrom("x", "é", "😀", "\ud800", "\0")
+				.map((character) => character.repeat(bound + 1));
+			return fc.oneof(nearText(validText(schema)), long, oddText, oddValue);
+		}
+		case "integer":
+		case "number": {
+			const { minimum, maximum } = schema;
+			const bounds = [
+				minimum - 1,
+				minimum,
+				maximum,
+				maximum + 1,
+				minimum - 1e-9,
+				maximum + 1e-9,
+				minimum + 0.5,
+			];
+			return fc.oneof(fc.constantFrom(...bounds, -0, String(minimum), [minimum]), oddValue);
+		}
+		default:
+			return oddValue;
+	}
+}
+
+function isObject(value: unknown): value is object {
+	return typeof value === "object" && value !== null;
+}
+
+/**
+ * A value as JSON in one of the many ways in which it may be written: with white space, escapes, a field that is there
+ * twice, numbers with other digits.
+ */
+export function jsonText(value: fc.Arbitrary<unknown>): fc.Arbitrary<string> {
+	return fc
+		.tuple(value, fc.constantFrom(...spellings))
+		.map(([content, spell]) => spell(JSON.stringify(content) ?? "null"));
+}
+
+const spellings: readonly ((text: string) => string)[] = [
+	(text) => text,
+	(text) => text,
+	(text) => ` \t\r\n${text}\n`,
+	(text) =>
+		text.replace(
+			/[^\x20-\x7e]/g,
+			(character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+		),
+	(text) => text.replace(/([:,])(-?\d+)([,}])/g, "$1$2.0$3"),
+	(text) => text.replace(/([:,])(-?\d+)([,}])/g, "$1$20e-1$3"),
+	(text) => text.replace(/^\{/, '{"command":"query_state","value":7,'),
+	(text) => text.replace(/"value"/g, '"v\\u0061lue"'),
+	(text) => text.replace(/([:,])(-?\d+)([,}])/g, "$1$2.0000000000000000001$3"),
+	(text) => text.replace(/:-?\d+([,}])/g, ":1e999$1"),
+	(text) => text.replace(/:-?\d+([,}])/g, ":-0.0$1"),
+	(text) => text.replace(/,"/g, ', /**/ "'),
+	(text) => text.replace(/\}$/, ",}"),
+	(text) => `${text}\0,`,
+	(text) => `\ufeff${text}`,
+];
+
+/** Bytes with one of them changed. */
+export function damaged(bytes: Uint8Array): fc.Arbitrary<Buffer> {
+	return fc.tuple(fc.nat(bytes.length - 1), fc.integer({ min: 1, max: 255 })).map(([at, bits]) => {
+		const copy = Buffer.from(bytes);
+		copy[at] = (copy[at] ?? 0) ^ bits;
+		return copy;
+	});
+}
+
+/** Cuts bytes into pieces of any size. */
+export const pieceSizes = fc.array(fc.integer({ min: 1, max: 2000 }), { minLength: 1, maxLength: 5 });
+
+/** @returns the pieces, whose sizes come round again */
+export function* inPieces(bytes: Uint8Array, sizes: readonly number[]): Generator<Uint8Array> {
+	for (let at = 0, turn = 0; at < bytes.length; turn++) {
+		const end = at + (sizes[turn % sizes.length] ?? 1);
+		yield bytes.subarray(at, end);
+		at = end;
+	}
+}

@@ -1,0 +1,157 @@
+/** Commands in the device's XS engine and in the gateway: one verdict, and the one that the interface specification gives. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import {
+	checkCommand,
+	checkUplink,
+	commands,
+	features,
+	longestCommandBytes,
+} from "../../../device/protocol/messages.js";
+import { isRecord, type Model, models } from "../../../device/protocol/schema.js";
+import { Device, Session } from "../../../gateway/sessions/device.js";
+import { parseJson } from "../../../gateway/sockets/device-sockets.js";
+import { monitorCommands } from "../../../gateway/sockets/monitor-commands.js";
+import { createLog } from "../../../gateway/telemetry/log.js";
+import { anyJson, jsonText, near, nearText, oddText, valid } from "../../arbitraries.js";
+import { startXsParsers } from "./xs-parsers.js";
+
+const model = fc.constantFrom(...models);
+const schemas = Object.values(commands);
+const commandText = fc.oneof(
+	{ weight: 3, arbitrary: jsonText(fc.oneof(...schemas.map((schema) => valid(schema)))) },
+	{ weight: 6, arbitrary: jsonText(fc.oneof(...schemas.map((schema) => near(schema)))) },
+	{ weight: 2, arbitrary: nearText(jsonText(fc.oneof(...schemas.map((schema) => valid(schema))))) },
+	{ weight: 1, arbitrary: jsonText(fc.record({ command: oddText, value: anyJson }, { requiredKeys: [] })) },
+	{ weight: 1, arbitrary: jsonText(anyJson) },
+);
+
+const isInteger = (value: unknown, least: number, most: number) =>
+	typeof value === "number" && value % 1 === 0 && value >= least && value <= most;
+const isOneOf = (value: unknown, ...allowed: readonly string[]) => allowed.some((each) => each === value);
+const isText = (value: unknown, most: number): value is string =>
+	typeof value === "string" && [...value].length <= most;
+
+/** Interface specification, 2.4 and 4.1, and the bounds of a text that this project adds. */
+function isSpecified(value: unknown, of: Model): boolean {
+	if (!isRecord(value)) return false;
+	switch (value.command) {
+		case "set_volume":
+			return isInteger(value.value, 0, 100);
+		case "query_state":
+		case "identify":
+			return true;
+		case "set_led":
+			return isOneOf(value.value, "rainbow", "connecting", "failed", "idle", "updating");
+		case "play_audio":
+			return isOneOf(value.value, "startup", "wifi_connecting", "wifi_connected");
+		case "set_brightness":
+			return typeof value.value === "number" && value.value >= 0 && value.value <= 1;
+		case "set_haptics":
+			return of === "PROTO-1" && isInteger(value.value, 0, 100);
+		case "start_ota":
+			return (
+				isText(value.url, 2048) &&
+				/^https?:\/\/[^/]/.test(value.url) &&
+				!/\s/.test(value.url) &&
+				(value.cert_pem === undefined || isText(value.cert_pem, 4352))
+			);
+		default:
+			return false;
+	}
+}
+
+/** What a device does that obeys. */
+function deeds(value: Readonly<Record<string, unknown>>): unknown[][] {
+	const { command, url, cert_pem } = value;
+	if (command === "query_state") return [[command]];
+	if (command === "identify") return [[command], ["play_audio", "startup"]];
+	return [
+		[command, command === "start_ota" ? { url, ...(cert_pem !== undefined && { cert_pem }) } : value.value],
+	];
+}
+
+/** -0 is 0 to a device, and a lone surrogate is told as it is in JSON. */
+const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+
+test("device and gateway give the same verdict on each text, the specification's, and the device does what it says", async (t) => {
+	const xs = await startXsParsers(t);
+	await fc.assert(
+		fc.asyncProperty(model, commandText, fc.integer({ min: 1, max: 3000 }), async (of, text, pieceBytes) => {
+			fc.pre(Buffer.byteLength(text) <= longestCommandBytes && !exceedsHeap(text));
+			const value = parseJson(Buffer.from(text).toString());
+			const { did, said, closed } = await xs.hear(of, text, pieceBytes);
+			if (value === undefined) {
+				assert.match(closed ?? "", /cannot be read/);
+				assert.deepEqual([did, said], [[], []]);
+				return;
+			}
+			assert.equal(closed, undefined);
+			const checked = checkCommand(value, of);
+			assert.equal(checked.refusal === undefined, isSpecified(value, of), "the gateway's verdict");
+			if (checked.refusal === undefined) {
+				assert.ok(isRecord(value));
+				assert.deepEqual([did, said], [asJson(deeds(value)), []]);
+				return;
+			}
+			assert.deepEqual(did, []);
+			assert.equal(said.length, 1);
+			const uplink = checkUplink(JSON.parse(new TextDecoder("utf8", { fatal: true }).decode(said[0])));
+			assert.equal(uplink.problem, undefined);
+			assert.ok(uplink.uplink?.type === "command_error");
+			assert.deepEqual(
+				{ code: uplink.uplink.code, message: uplink.uplink.message },
+				{ code: checked.refusal.code, message: checked.refusal.message },
+			);
+		}),
+		{ numRuns: 1000 },
+	);
+});
+
+test("what a monitor is told is on its way, the device obeys; what it is refused reaches no device", async (t) => {
+	const xs = await startXsParsers(t);
+	const sent: string[] = [];
+	const link = { send: (text: string) => void sent.push(text), isOpen: () => true, close: () => {} };
+	const commandsFor = (of: Model) => {
+		const session = new Session(
+			{ deviceId: "d", isBound: false, model: of, chip: undefined, features, remoteAddress: "", baseUrl: "" },
+			link,
+			0,
+		);
+		new Device("d", session).model = of;
+		const updates = { trigger: async () => undefined };
+		return monitorCommands({ find: () => session, end: () => {} }, updates, createLog("silent"));
+	};
+	const carryOut = { "DEV-1": commandsFor("DEV-1"), "PROTO-1": commandsFor("PROTO-1") };
+	const payload = fc.oneof(...schemas.flatMap((schema) => [valid(schema), near(schema)]));
+	await fc.assert(
+		fc.asyncProperty(model, payload, async (of, command) => {
+			sent.length = 0;
+			const text = JSON.stringify({ type: "control_device", targetId: "d", payload: command });
+			const { refusal } = await carryOut[of](parseJson(text));
+			if (refusal) {
+				assert.ok(["invalid_message", "invalid_command", "unsupported_command"].includes(refusal.code));
+				assert.deepEqual(sent, []);
+				assert.ok(!isSpecified(command, of) || /bytes of JSON$/.test(refusal.message), refusal.message);
+				return;
+			}
+			assert.equal(sent.length, 1);
+			const { did, said, closed } = await xs.hear(of, sent[0] ?? "");
+			assert.ok(isRecord(command) && isSpecified(command, of));
+			assert.deepEqual([did, said, closed], [asJson(deeds(command)), [], undefined]);
+		}),
+		{ numRuns: 1000 },
+	);
+});
+
+/** More than the device's heap is sure to hold (json-bounds.ts): counted here over the parsed value. */
+function exceedsHeap(text: string): boolean {
+	let count = 1;
+	JSON.stringify(parseJson(text), (_name, value: unknown) => {
+		count += 1;
+		return value;
+	});
+	return count > 30;
+}

@@ -1,0 +1,266 @@
+/** Firmware images, by all who check one: the gateway's upload check, the device's check while it downloads, the boot loader. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { addToChecksum, ImageScanner } from "../../../device/protocol/image-scanner.js";
+import { chips } from "../../../device/protocol/messages.js";
+import { models } from "../../../device/protocol/schema.js";
+import { ImageCheck } from "../../../device/update/image-check.js";
+import { ImageError, type ImageInfo, parseImage } from "../../../gateway/firmware/image.js";
+import { encodeImage } from "../../../hosts/virtual/node/boot/encode-image.js";
+import { Flash } from "../../../hosts/virtual/node/boot/flash.js";
+import { verifyImage } from "../../../hosts/virtual/node/boot/image.js";
+import { damaged, inPieces, pieceSizes } from "../../arbitraries.js";
+import { rewritten, withoutHash } from "../../gateway/firmware/images.js";
+
+const number = fc.nat(99).map(String);
+const version = fc
+	.tuple(fc.tuple(number, number, number), fc.constantFrom("", "-rc.1", "-alpha", "+build.5", "-0.a+b"))
+	.map(([numbers, suffix]) => numbers.join(".") + suffix);
+const content = fc.record({
+	chip: fc.constantFrom(...chips),
+	model: fc.constantFrom(...models),
+	version,
+	project: fc.constant("p"),
+	idfVersion: fc.stringMatching(/^[ -~]{0,31}$/),
+	buildTime: fc.nat(),
+	segments: fc.array(fc.uint8Array({ maxLength: 300 }), { minLength: 1, maxLength: 15 }),
+});
+const small = content.map((given) => encodeImage({ ...given, segments: given.segments.slice(0, 3) }));
+const behind = fc.oneof(fc.constant(new Uint8Array(0)), fc.uint8Array({ maxLength: 200 }));
+
+function gatewayVerdict(file: Uint8Array): ImageInfo | ImageError {
+	try {
+		return parseImage(Buffer.from(file));
+	} catch (error) {
+		if (error instanceof ImageError) return error;
+		throw error;
+	}
+}
+
+/** @returns undefined, or why the device ends its update; the first piece is as long as the head, as Download's is */
+function deviceProblem(
+	file: Uint8Array,
+	device: Pick<ImageInfo, "chip" | "model">,
+	sizes: readonly number[],
+): string | undefined {
+	const check = new ImageCheck(device);
+	try {
+		const head = file.subarray(0, 4096);
+		check.write(head, file.length);
+		for (const piece of inPieces(file.subarray(4096), sizes)) check.write(piece, file.length);
+		return undefined;
+	} catch (error) {
+		assert.ok(error instanceof Error && /^(The|What|Segment) .+\.$/.test(error.message), String(error));
+		return error.message;
+	}
+}
+
+/** @returns undefined, or why the boot loader does not start it */
+function bootProblem(file: Uint8Array): string | undefined {
+	const slot = { offset: 0, byteLength: 0x10000 };
+	const flash = new Flash({ byteLength: slot.byteLength });
+	flash.load(0, Buffer.from(file));
+	try {
+		assert.ok(
+			Buffer.from(file)
+				.subarray(0, verifyImage(flash, slot).bytes.length)
+				.equals(verifyImage(flash, slot).bytes),
+		);
+		return undefined;
+	} catch (error) {
+		assert.ok(error instanceof Error && error.name === "Error", String(error));
+		return error.message;
+	}
+}
+
+test("an image that was made whole is taken by all, in pieces of any size and whatever follows it", () => {
+	fc.assert(
+		fc.property(content, behind, pieceSizes, fc.boolean(), (given, rest, sizes, hasDigest) => {
+			const image = encodeImage(given);
+			const file = Buffer.concat([hasDigest ? image : withoutHash(image), rest]);
+			const { chip, model, version, idfVersion } = given;
+			assert.deepEqual(gatewayVerdict(file), { chip, model, version, idfVersion });
+			assert.equal(deviceProblem(file, given, sizes), undefined);
+			assert.equal(bootProblem(file), chip === "virtual" ? undefined : "an image for another chip");
+			for (const other of models)
+				if (other !== model)
+					assert.match(deviceProblem(file, { chip, model: other }, sizes) ?? "", /^The firmware is for a/);
+		}),
+		{ numRuns: 200 },
+	);
+});
+
+test("an image with a damaged byte, or without its last ones, is refused by the gateway and does not start", () => {
+	const broken = small.chain((image) =>
+		fc.oneof(
+			damaged(image),
+			fc.nat(image.length - 1).map((end) => image.subarray(0, end)),
+		),
+	);
+	fc.assert(
+		fc.property(broken, (file) => {
+			assert.ok(gatewayVerdict(file) instanceof ImageError);
+			assert.notEqual(bootProblem(file), undefined);
+		}),
+		{ numRuns: 500 },
+	);
+});
+
+test("whatever the gateway takes, the device that it is for takes; what is not an image is refused in a sentence", () => {
+	const headBytes = fc.array(fc.tuple(fc.nat(0x15f), fc.integer({ min: 0, max: 255 })), {
+		minLength: 1,
+		maxLength: 3,
+	});
+	const altered = fc.tuple(small, headBytes).map(([image, changes]) =>
+		// The segment table stays as it is: with it the digest could not be made anew.
+		changes.reduce(
+			(file, [at, byte]) =>
+				at === 1 || (at >= 24 && at < 32) || at === 23 ? file : rewritten(file, at, [byte]),
+			image,
+		),
+	);
+	const file = fc.oneof(
+		altered,
+		small.chain((image) => damaged(image)),
+		fc.uint8Array({ maxLength: 600 }),
+		fc.uint8Array({ maxLength: 400 }).map((bytes) => Uint8Array.from([0xe9, 1, ...bytes])),
+	);
+	fc.assert(
+		fc.property(file, pieceSizes, (bytes, sizes) => {
+			const verdict = gatewayVerdict(bytes);
+			for (const chip of chips)
+				for (const model of models) {
+					const problem = deviceProblem(bytes, { chip, model }, sizes);
+					if (verdict instanceof ImageError) continue;
+					assert.equal(problem === undefined, chip === verdict.chip && model === verdict.model, problem);
+				}
+			if (verdict instanceof ImageError) assert.match(verdict.message, /^[TSt].+\.$/s);
+			else if (verdict.chip === "virtual") assert.equal(bootProblem(bytes), undefined);
+		}),
+		{ numRuns: 500 },
+	);
+});
+
+/** What is to be known of an image once all bytes of its file were read. */
+interface Found {
+	readonly problem: string | undefined;
+	readonly contentBytes: number | undefined;
+	/** Undefined where the file is cut off, or not an image. */
+	readonly byteLength: number | undefined;
+}
+
+function scan(file: Uint8Array, sizes: readonly number[]): Found {
+	const scanner = new ImageScanner({ verifiesChecksum: true });
+	let problem: string | undefined;
+	for (const piece of inPieces(file, sizes)) problem = scanner.write(piece);
+	const { contentBytes, minimumBytes } = scanner;
+	if (problem !== undefined) return { problem, contentBytes, byteLength: undefined };
+	const isWhole = file.length >= minimumBytes;
+	assert.equal(isWhole && contentBytes === undefined, false);
+	return { problem, contentBytes, byteLength: isWhole ? minimumBytes : undefined };
+}
+
+/** The same by the words of ESP-IDF's format, over the file as a whole, byte by byte. */
+function scanSlowly(file: Buffer): Found {
+	const cut: Found = { problem: undefined, contentBytes: undefined, byteLength: undefined };
+	if (file.length < 24) return cut;
+	const count = file.readUInt8(1);
+	if (count === 0 || count > 16)
+		return { ...cut, problem: `The image names ${count} segments; 1 to 16 are possible.` };
+	let end = 24;
+	let checksum = 0xef;
+	for (let segment = 1; segment <= count; segment++) {
+		if (file.length < end + 8) return cut;
+		const length = file.readUInt32LE(end + 4);
+		if (length % 4 !== 0 || length >= 2 ** 24)
+			return {
+				...cut,
+				problem: `Segment ${segment} of the image has an impossible length, ${length} bytes.`,
+			};
+		end += 8;
+		for (const byte of file.subarray(end, end + length)) checksum ^= byte;
+		end += length;
+		if (file.length < end && segment < count) return cut;
+	}
+	const contentBytes = (Math.floor(end / 16) + 1) * 16;
+	if (file.length < contentBytes) return { ...cut, contentBytes };
+	if (file[contentBytes - 1] !== checksum)
+		return {
+			problem: "The image is damaged: its checksum does not match its content.",
+			contentBytes,
+			byteLength: undefined,
+		};
+	const byteLength = contentBytes + (file[23] ? 32 : 0);
+	return { problem: undefined, contentBytes, byteLength: file.length < byteLength ? undefined : byteLength };
+}
+
+const seldom = <T>(arbitrary: fc.Arbitrary<T>) =>
+	fc.oneof({ weight: 15, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary });
+
+/** A file with a segment table that is mostly possible, cut off or followed by other bytes. */
+const tableFile = fc
+	.record({
+		count: seldom(fc.integer({ min: 0, max: 255 })),
+		hasDigest: fc.nat(2),
+		segments: fc.array(
+			fc.record({
+				data: fc.uint8Array({ maxLength: 40 }).map((bytes) => bytes.subarray(0, bytes.length & ~3)),
+				wrong: seldom(fc.constantFrom(1, 6, 2 ** 24, 2 ** 31 + 4, 2 ** 32 - 4)),
+			}),
+			{ minLength: 1, maxLength: 6 },
+		),
+		checksumBits: fc.oneof({ weight: 9, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(255) }),
+		rest: fc.uint8Array({ maxLength: 100 }),
+		share: fc.oneof(fc.constant(1), fc.double({ min: 0, max: 1, noNaN: true })),
+	})
+	.map(({ count, hasDigest, segments, checksumBits, rest, share }) => {
+		const header = Buffer.alloc(24);
+		header.set([0xe9, count ?? segments.length]);
+		header[23] = hasDigest;
+		const parts = segments.flatMap(({ data, wrong }) => {
+			const segmentHeader = Buffer.alloc(8);
+			segmentHeader.writeUInt32LE(wrong ?? data.length, 4);
+			return [segmentHeader, data];
+		});
+		const body = Buffer.concat([header, ...parts]);
+		const padding = Buffer.alloc(16 - (body.length % 16));
+		let checksum = 0xef;
+		for (const { data } of segments) for (const byte of data) checksum ^= byte;
+		padding[padding.length - 1] = checksum ^ checksumBits;
+		const file = Buffer.concat([body, padding, rest]);
+		return file.subarray(0, Math.floor(share * file.length));
+	});
+
+test("a file's segments, checksum and end are found as by a slow reader, in pieces of any size", () => {
+	const kinds = new Set<string>();
+	fc.assert(
+		fc.property(tableFile, pieceSizes, (file, sizes) => {
+			const expected = scanSlowly(file);
+			assert.deepEqual(scan(file, sizes), expected);
+			kinds.add(
+				expected.problem?.replace(/\d+/g, "n") ?? (expected.byteLength === undefined ? "cut" : "whole"),
+			);
+		}),
+		{ numRuns: 2000 },
+	);
+	assert.equal(kinds.size, 5, "each outcome was seen");
+});
+
+test("the checksum is the exclusive or of all bytes, wherever they begin, and in parts that of the whole", () => {
+	fc.assert(
+		fc.property(fc.uint8Array({ maxLength: 64 }), fc.nat(64), fc.nat(64), (bytes, start, cut) => {
+			const part = bytes.subarray(start);
+			assert.equal(
+				addToChecksum(0xef, part),
+				part.reduce((sum, byte) => sum ^ byte, 0xef),
+			);
+			assert.equal(
+				addToChecksum(addToChecksum(7, part.subarray(0, cut)), part.subarray(cut)),
+				addToChecksum(7, part),
+			);
+		}),
+		{ numRuns: 1000 },
+	);
+});

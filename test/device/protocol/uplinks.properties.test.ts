@@ -1,0 +1,179 @@
+/** Uplinks: what a device says is what the gateway takes, and nothing else is. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { checkUplink, uplinks } from "../../../device/protocol/messages.js";
+import { findProblem, isRecord, models } from "../../../device/protocol/schema.js";
+import { keptReport } from "../../../gateway/sessions/device.js";
+import { parseJson } from "../../../gateway/sockets/device-sockets.js";
+import { checkMonitorMessage, monitorMessages } from "../../../gateway/sockets/monitor-messages.js";
+import { anyJson, jsonText, near, nearText, valid } from "../../arbitraries.js";
+import { powerOn, runScriptedGateway } from "../scripted-gateway.js";
+import { pass } from "../virtual-time.js";
+
+const model = fc.constantFrom(...models);
+const schemas = Object.values(uplinks);
+/** Of a report, the model is the one that it names itself. */
+const validUplink = fc.oneof(
+	...models.flatMap((of) =>
+		schemas.map((schema) =>
+			valid(schema, of).map((uplink) =>
+				isRecord(uplink) && isRecord(uplink.system)
+					? { ...uplink, system: { ...uplink.system, model: of } }
+					: uplink,
+			),
+		),
+	),
+);
+const anyUplink = fc.oneof(validUplink, ...models.flatMap((of) => schemas.map((schema) => near(schema, of))));
+
+test("every uplink of the table is taken, and none of its fields is changed by being kept", () => {
+	fc.assert(
+		fc.property(validUplink, (uplink) => {
+			const text = JSON.stringify(uplink);
+			const checked = checkUplink(JSON.parse(text));
+			assert.equal(checked.problem, undefined);
+			assert.deepEqual(checked.uplink, JSON.parse(text));
+			if (checked.uplink.type === "state_report")
+				assert.deepEqual(JSON.parse(keptReport(checked.uplink, text)), checked.uplink);
+		}),
+		{ numRuns: 1000 },
+	);
+});
+
+test("whatever else comes is taken only where each field is what the specification says, and never throws", () => {
+	const text = fc.oneof(jsonText(anyUplink), nearText(jsonText(validUplink)), jsonText(anyJson));
+	fc.assert(
+		fc.property(text, (said) => {
+			const checked = checkUplink(parseJson(said));
+			if (checked.problem !== undefined) return void assert.match(checked.problem, /\S/);
+			const kept: unknown = JSON.parse(
+				checked.uplink.type === "state_report" ? keptReport(checked.uplink, said) : said,
+			);
+			assert.equal(findProblem(uplinks[checked.uplink.type], kept), undefined);
+			assert.ok(checked.uplink.type !== "state_report" || isSpecifiedReport(checked.uplink), said);
+		}),
+		{ numRuns: 3000 },
+	);
+});
+
+const within = (value: unknown, least: number, most: number) =>
+	typeof value === "number" && value >= least && value <= most;
+const isInteger = (value: unknown, least: number, most: number) =>
+	within(value, least, most) && Number(value) % 1 === 0;
+
+/** Interface specification, 2.2 and 8. */
+function isSpecifiedReport({
+	system,
+	health,
+	network,
+	peripherals,
+}: Readonly<Record<string, unknown>>): boolean {
+	if (!isRecord(system) || !isRecord(health) || !isRecord(network) || !isRecord(peripherals)) return false;
+	const { audio, led_ring: ring, buttons, haptic_intensity, ambient_light, touch_active } = peripherals;
+	if (!isRecord(audio) || !isRecord(ring) || !isRecord(buttons)) return false;
+	const isProto = system.model === "PROTO-1";
+	return (
+		(isProto || system.model === "DEV-1") &&
+		typeof system.mac_address === "string" &&
+		[health.uptime_seconds, health.free_heap_bytes].every((value) => isInteger(value, 0, 2 ** 32 - 1)) &&
+		typeof network.wifi_connected === "boolean" &&
+		isInteger(network.wifi_rssi, -128, 0) &&
+		isInteger(audio.volume, 0, 100) &&
+		["idle", "playing", "paused", "stopped"].includes(String(audio.player_state)) &&
+		/^none$|^file:\/\/./.test(String(audio.current_track)) &&
+		isInteger(ring.state_id, 0, 6) &&
+		["rainbow", "connecting", "failed", "idle", "updating"].includes(String(ring.state_name)) &&
+		within(ring.brightness_coef, 0, 1) &&
+		["btn_play", "btn_mute", "btn_vol_up", "btn_vol_down"].every(
+			(name) => typeof buttons[name] === "boolean",
+		) &&
+		(isProto ? isInteger(haptic_intensity, 0, 100) : haptic_intensity === undefined) &&
+		(isProto ? isInteger(ambient_light, 0, 4095) : ambient_light === undefined) &&
+		(isProto ? typeof touch_active === "boolean" : touch_active === undefined)
+	);
+}
+
+test("a monitor's message is taken as it is, or refused by one of the codes for it", () => {
+	const messages = Object.values(monitorMessages);
+	const validText = jsonText(fc.oneof(...messages.map((schema) => valid(schema))));
+	fc.assert(
+		fc.property(validText, (text) => {
+			assert.deepEqual(
+				checkMonitorMessage(parseJson(text)).refusal?.code,
+				parseJson(text) ? undefined : "invalid_json",
+			);
+		}),
+	);
+	const text = fc.oneof(
+		jsonText(fc.oneof(...messages.map((schema) => near(schema)))),
+		nearText(validText),
+		jsonText(anyJson),
+	);
+	fc.assert(
+		fc.property(text, (said) => {
+			const checked = checkMonitorMessage(parseJson(said));
+			if (checked.refusal) {
+				assert.match(checked.refusal.code, /^(invalid_json|invalid_message|unknown_type)$/);
+				return;
+			}
+			const { type, targetId } = checked.message;
+			assert.ok(["boot_device", "control_device", "trigger_ota"].includes(type));
+			assert.ok(typeof targetId === "string" && [...targetId].length <= 64);
+			if (checked.message.type === "control_device") assert.ok(isRecord(checked.message.payload));
+		}),
+		{ numRuns: 2000 },
+	);
+});
+
+/** What people, the network and earlier firmware can do to a device. */
+const deed = fc.oneof(
+	fc.record({ button: fc.constantFrom("play", "mute", "volumeUp", "volumeDown"), pressed: fc.boolean() }),
+	fc.record({ light: fc.double({ noNaN: true }) }),
+	fc.record({ touch: fc.boolean() }),
+	fc.record({
+		command: fc.constantFrom("set_volume", "set_brightness", "set_haptics", "set_led", "play_audio"),
+		value: fc.oneof(
+			fc.integer({ min: -1, max: 101 }),
+			fc.double({ min: 0, max: 1, noNaN: true }),
+			fc.constantFrom("idle", "startup", "updating"),
+		),
+	}),
+	fc.record({ passMs: fc.integer({ min: 1, max: 6000 }) }),
+);
+const keptNumber = fc.oneof(
+	fc.double().map(String),
+	fc.string(),
+	fc.constantFrom("", "5.5", "-0", "0x10", " 7 ", "1e-320", "Infinity", "101"),
+);
+
+test("whatever is kept in its flash and is done to it, a device's reports are ones that the gateway takes", async (t) => {
+	const gateway = await runScriptedGateway(t);
+	const kept = fc.record({
+		volume: keptNumber,
+		audible: keptNumber,
+		brightness: keptNumber,
+		clock: keptNumber,
+		codec: keptNumber,
+	});
+	await fc.assert(
+		fc.asyncProperty(model, kept, fc.array(deed, { maxLength: 12 }), async (of, numbers, deeds) => {
+			const settings = { gateway: gateway.url, token: "t", ...numbers };
+			const device = await powerOn(t, gateway, of, { clock: "virtual", settings });
+			const connection = await gateway.connection();
+			await connection.next("state_report");
+			for (const done of deeds) {
+				if ("button" in done) device.board.setButton(done.button, done.pressed);
+				if ("light" in done) device.board.light = done.light;
+				if ("touch" in done) device.board.isTouched = done.touch;
+				if ("command" in done) connection.send(done);
+				if ("passMs" in done) await pass(device, done.passMs);
+			}
+			await connection.query();
+			assert.deepEqual(gateway.invalidUplinks.splice(0), []);
+			await device.close();
+		}),
+		{ numRuns: 15 },
+	);
+});

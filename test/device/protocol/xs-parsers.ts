@@ -1,0 +1,106 @@
+/** The device's own parsers in the XS engine with a board's heap (test/hosts/virtual/xs/parsers.ts), one text after the other. */
+
+import type { TestContext } from "node:test";
+import type { Model } from "../../../device/protocol/schema.js";
+import { buildMachine, buildProgram } from "../../../hosts/virtual/node/build.js";
+import { type Channel, Machine } from "../../../hosts/virtual/node/machine.js";
+import { onEnd } from "../../cleanup.js";
+
+/** What a device did about a frame. */
+export interface Heard {
+	/** What it was made to do: the command's name and its argument. */
+	readonly did: unknown[];
+	/** The bytes of each message that it sent. */
+	readonly said: Buffer[];
+	/** Why it closed the connection; undefined: it did not. */
+	closed: string | undefined;
+}
+
+/** A parser's value, or the message of its error. */
+export interface Outcome {
+	readonly value?: unknown;
+	readonly refusal?: string;
+}
+
+const main = "test/hosts/virtual/xs/parsers";
+const modules = [
+	main,
+	"device/commands",
+	"device/network/json-bounds",
+	"device/network/connection-end",
+	"device/network/gateway-socket",
+	"device/network/gateway-url",
+	"device/network/lookup",
+	"device/protocol/messages",
+	"device/protocol/schema",
+	"device/update/authority",
+	"device/update/firmware-url",
+];
+
+/** XS keeps each name that it has met in JSON. A board meets a handful, these tests several in each text. */
+const textsPerMachine = 100;
+const keys = 1000;
+
+export async function startXsParsers(t: TestContext) {
+	const executable = await buildMachine();
+	const sources = Object.fromEntries(modules.map((name) => [name, `${name}.ts`]));
+	const { path: program } = await buildProgram({ main, modules: sources });
+	let machine: Machine | undefined;
+	let channel: Channel | undefined;
+	let count = 0;
+	let heard: Heard = { did: [], said: [], closed: undefined };
+	let isInFragments = false;
+	let answer: (detail: unknown) => void = () => {};
+	onEnd(t, () => machine?.close());
+
+	const onPost = (what: string, detail: unknown, payload: Buffer) => {
+		if (what === "did") heard.did.push(detail);
+		if (what === "said") {
+			const begun = isInFragments ? heard.said.pop() : undefined;
+			heard.said.push(Buffer.concat([begun ?? Buffer.alloc(0), payload]));
+			isInFragments = detail === true;
+		}
+		if (what === "closed") heard.closed = String(detail);
+		if (what === "answer") answer(detail);
+	};
+	const start = async () => {
+		await machine?.close();
+		const onOpen = (opened: Channel) => {
+			channel = opened;
+			return { onPost };
+		};
+		// The next text goes to another one.
+		const onExit = () => {
+			count = 0;
+		};
+		machine = new Machine({ executable, program, limits: { keys }, onOpen, onExit });
+		await machine.ready;
+		return machine;
+	};
+	const ask = async (name: string, detail: unknown, payload?: Uint8Array): Promise<unknown> => {
+		if (count % textsPerMachine === 0) machine = await start();
+		count += 1;
+		heard = { did: [], said: [], closed: undefined };
+		const answered = new Promise((resolve) => {
+			answer = resolve;
+		});
+		channel?.send(name, detail, payload);
+		const ended = machine?.exited.then((exit) => {
+			throw new Error(`the device ended: ${JSON.stringify(exit)}`);
+		});
+		return Promise.race([answered, ended]);
+	};
+	return {
+		/** A text frame comes in, in pieces of so many bytes. */
+		async hear(model: Model, text: string, pieceBytes = 1440): Promise<Heard> {
+			await ask(model, pieceBytes, Buffer.from(text));
+			return heard;
+		},
+
+		/** @param parser as the program names it */
+		async read(parser: "gateway-url" | "firmware-url" | "authority", text: string): Promise<Outcome> {
+			const outcome = await ask(parser, text);
+			return typeof outcome === "object" && outcome !== null ? outcome : {};
+		},
+	};
+}

@@ -1,0 +1,299 @@
+/** What a device reads of addresses, certificates and HTTP answers, in Node and in XS. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { Backoff } from "../../../device/network/backoff.js";
+import { endOfClose, endOfRefusal } from "../../../device/network/connection-end.js";
+import { parseGatewayUrl } from "../../../device/network/gateway-url.js";
+import { judge } from "../../../device/update/answer.js";
+import { readAuthority } from "../../../device/update/authority.js";
+import { parseFirmwareUrl } from "../../../device/update/firmware-url.js";
+import {
+	isBase64Of,
+	readContentLength,
+	readContentRange,
+	readSha256,
+} from "../../../device/update/http-fields.js";
+import { damaged, nearText, oddText } from "../../arbitraries.js";
+import { startXsParsers } from "../protocol/xs-parsers.js";
+import { clock } from "./timer.js";
+
+const host = fc.oneof(fc.domain(), fc.ipV4(), fc.stringMatching(/^[a-z][A-Za-z0-9.-]{0,30}$/));
+const port = fc.option(fc.integer({ min: 1, max: 65_535 }), { nil: undefined });
+const path = fc.stringMatching(/^(\/[\w.~%@:!$&'()*+,;=-]{0,12}){0,4}$/);
+const parts = fc.record({ isSecure: fc.boolean(), host, port, path });
+const textOf = (
+	scheme: string,
+	{ isSecure, host, port, path }: typeof parts extends fc.Arbitrary<infer P> ? P : never,
+) => `${scheme}${isSecure ? "s" : ""}://${host}${port === undefined ? "" : `:${port}`}${path}`;
+
+test("an address is taken apart as it was put together", () => {
+	fc.assert(
+		fc.property(parts, (given) => {
+			const { isSecure, host } = given;
+			const port = given.port ?? (isSecure ? 443 : 80);
+			const slash = given.path || "/";
+			assert.deepEqual(parseFirmwareUrl(textOf("http", given)), { isSecure, host, port, path: slash });
+			const path = slash === "/" ? "/device" : slash;
+			assert.deepEqual(parseGatewayUrl(textOf("ws", given)), { isSecure, host, port, path });
+		}),
+		{ numRuns: 500 },
+	);
+});
+
+/** What a parser makes of a text in this engine, as xs-parsers.ts tells of the other. */
+function outcomeOf(read: () => unknown): object {
+	try {
+		return { value: read() };
+	} catch (error) {
+		return { refusal: String(error) };
+	}
+}
+
+test("any other address is refused in a sentence, or has a host, a port and no white space; in XS as in Node", async (t) => {
+	const xs = await startXsParsers(t);
+	const schemeAndParts = fc.tuple(fc.constantFrom("ws", "http"), parts);
+	const bounds = fc
+		.tuple(
+			fc.constantFrom("ws", "wss", "http", "https"),
+			fc.constantFrom("0", "1", "65535", "65536", "065536", "99999"),
+		)
+		.map(([scheme, number]) => `${scheme}://a:${number}/`);
+	const text = fc.oneof(
+		nearText(schemeAndParts.map(([scheme, given]) => textOf(scheme, given))),
+		bounds,
+		oddText,
+	);
+	await fc.assert(
+		fc.asyncProperty(text, async (url) => {
+			fc.pre(isWellFormed(url));
+			for (const [parser, parse, refusal] of [
+				["gateway-url", parseGatewayUrl, /^Error: gateway('s port)? must be /],
+				["firmware-url", parseFirmwareUrl, /^Error: The firmware's address must be http:/],
+			] as const) {
+				const outcome = outcomeOf(() => parse(url));
+				assert.deepEqual(await xs.read(parser, url), outcome);
+				if ("refusal" in outcome) assert.match(String(outcome.refusal), refusal);
+				else {
+					const { host, port, path } = parse(url);
+					assert.match(host, /^[A-Za-z0-9.-]+$/);
+					assert.ok(Number.isInteger(port) && port >= 1 && port <= 65_535);
+					assert.match(path, /^\/\S*$/);
+				}
+			}
+		}),
+		{ numRuns: 500 },
+	);
+});
+
+/** Only such text comes through a WebSocket, or out of a file in UTF-8. */
+function isWellFormed(text: string): boolean {
+	return Buffer.from(text).toString() === text;
+}
+
+const der = fc.uint8Array({ minLength: 1, maxLength: 3000 });
+const pem = fc
+	.tuple(der, fc.constantFrom("\n", "\r\n", " "), fc.integer({ min: 1, max: 76 }), fc.boolean())
+	.map(([bytes, lineEnd, width, isPadded]) => {
+		const base64 = Buffer.from(bytes).toString("base64");
+		const lines = base64.match(new RegExp(`.{1,${width}}`, "g")) ?? [];
+		const text = ["-----BEGIN CERTIFICATE-----", ...lines, "-----END CERTIFICATE-----", ""].join(lineEnd);
+		return { base64, text: isPadded ? `subject=x\n${text}${text}` : text };
+	});
+
+test("a certificate in PEM is read whatever its lines are; what is not base64 is refused, in XS as in Node", async (t) => {
+	fc.assert(fc.property(pem, ({ text, base64 }) => assert.equal(readAuthority(text), base64)));
+	const xs = await startXsParsers(t);
+	const short = fc
+		.uint8Array({ minLength: 1, maxLength: 12 })
+		.map(
+			(bytes) =>
+				`-----BEGIN CERTIFICATE-----\n${Buffer.from(bytes).toString("base64")}\n-----END CERTIFICATE-----\n`,
+		);
+	const padded = fc
+		.string({ unit: fc.constantFrom("A", "=", "/"), maxLength: 12 })
+		.map((base64) => `-----BEGIN CERTIFICATE-----\n${base64}\n-----END CERTIFICATE-----\n`);
+	await fc.assert(
+		fc.asyncProperty(fc.oneof(nearText(short), padded, oddText), async (text) => {
+			fc.pre(isWellFormed(text));
+			const outcome = outcomeOf(() => readAuthority(text));
+			assert.deepEqual(await xs.read("authority", text), outcome);
+			if ("refusal" in outcome)
+				assert.match(String(outcome.refusal), /^Error: cert_pem must be a certificate in PEM/);
+			// As Uint8Array.fromBase64 takes it, with which boards go on.
+			else
+				assert.match(
+					readAuthority(text),
+					/^([A-Za-z\d+/]{4})*([A-Za-z\d+/]{4}|[A-Za-z\d+/]{3}=|[A-Za-z\d+/]{2}==)$/,
+				);
+		}),
+		{ numRuns: 1000 },
+	);
+});
+
+test("a base64 text is a digest's if and only if it decodes to it", () => {
+	fc.assert(
+		fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
+			assert.ok(isBase64Of(Buffer.from(bytes).toString("base64"), bytes));
+		}),
+	);
+	const digest = fc.uint8Array({ minLength: 32, maxLength: 32 });
+	fc.assert(
+		fc.property(
+			digest.chain((bytes) => fc.tuple(fc.constant(bytes), damaged(bytes))),
+			([bytes, other]) => assert.ok(!isBase64Of(other.toString("base64"), bytes)),
+		),
+	);
+	const nearly = fc
+		.uint8Array({ maxLength: 8 })
+		.chain((bytes) =>
+			fc.tuple(fc.constant(bytes), nearText(fc.constant(Buffer.from(bytes).toString("base64")))),
+		);
+	fc.assert(
+		fc.property(nearly, ([bytes, text]) => {
+			assert.equal(isBase64Of(text, bytes), text === Buffer.from(bytes).toString("base64"));
+		}),
+		{ numRuns: 1000 },
+	);
+});
+
+const fieldText = fc.oneof(
+	oddText,
+	nearText(fc.constantFrom("bytes 0-5/10", "bytes 100-163/164", "12345", "sha-256=:AAAA:")),
+);
+
+test("a field of HTTP is read where it is well formed, and never otherwise", () => {
+	fc.assert(
+		fc.property(fc.nat(), fc.nat(1e6), fc.nat(1e6), (first, more, rest) => {
+			const last = first + more;
+			const total = last + 1 + rest;
+			assert.deepEqual(readContentRange(`bytes ${first}-${last}/${total}`), { first, last, total });
+			assert.equal(readContentRange(`bytes ${first}-${last}/${last}`), undefined);
+			assert.equal(readContentRange(`bytes ${last + 1}-${last}/${total}`), undefined);
+			assert.equal(readContentLength(String(total)), total);
+		}),
+	);
+	fc.assert(
+		fc.property(fieldText, (field) => {
+			const range = readContentRange(field);
+			if (range) {
+				const { first, last, total } = range;
+				assert.ok(first >= 0 && first <= last && last < total);
+				assert.match(field, /^bytes \d+-\d+\/\d+$/i);
+			}
+			const length = readContentLength(field);
+			if (length !== undefined) assert.match(field, /^\d+$/);
+			const sha256 = readSha256(field);
+			if (sha256) assert.ok(field.includes(`:${sha256}:`));
+		}),
+		{ numRuns: 1000 },
+	);
+});
+
+const headers = fc.dictionary(
+	fc.constantFrom("content-range", "content-length", "content-digest", "etag", "transfer-encoding"),
+	fieldText,
+);
+const known = fc.option(
+	fc.record({ total: fc.nat(1000), etag: fc.constantFrom(undefined, '"a"'), isInParts: fc.boolean() }),
+	{ nil: undefined },
+);
+const asked = fc.record({ offset: fc.nat(200), byteLength: fc.integer({ min: 1, max: 100 }), known });
+
+test("an answer is bytes only where it is those that were asked for; else it has a reason in words", () => {
+	fc.assert(
+		fc.property(
+			fc.oneof(fc.constantFrom(200, 206, 416), fc.integer({ min: 100, max: 999 })),
+			headers,
+			asked,
+			(status, fields, question) => {
+				const { offset, byteLength, known } = question;
+				const verdict = judge(status, new Map(Object.entries(fields)), question);
+				if (verdict.kind !== "bytes") return void assert.match(verdict.reason, /^The .+\.$/);
+				assert.ok(status === 200 || status === 206);
+				const { first, expected } = verdict;
+				const { total, isInParts } = verdict.known;
+				assert.equal(first, isInParts ? offset : 0);
+				assert.equal(expected, isInParts ? Math.min(byteLength, total - offset) : total);
+				assert.ok(expected > 0 && (!known || known.total === total));
+			},
+		),
+		{ numRuns: 2000 },
+	);
+});
+
+test("the part that was asked for is taken, with its digest, whatever is around it", () => {
+	const part = fc.record({
+		offset: fc.nat(1e6),
+		byteLength: fc.integer({ min: 1, max: 16_384 }),
+		rest: fc.nat(1e6),
+		digest: fc.uint8Array({ minLength: 32, maxLength: 32 }),
+	});
+	fc.assert(
+		fc.property(part, ({ offset, byteLength, rest, digest }) => {
+			const total = offset + byteLength + rest;
+			const sha256 = Buffer.from(digest).toString("base64");
+			const fields = new Map([
+				["content-range", `bytes ${offset}-${offset + byteLength - 1}/${total}`],
+				["content-length", String(byteLength)],
+				["content-digest", `sha-512=:AAAA:, sha-256=:${sha256}:`],
+			]);
+			const verdict = judge(206, fields, { offset, byteLength, known: undefined });
+			assert.deepEqual(verdict, {
+				kind: "bytes",
+				known: { total, etag: undefined, isInParts: true },
+				first: offset,
+				expected: byteLength,
+				sha256,
+			});
+		}),
+	);
+});
+
+test("whatever a gateway says when it ends a connection, the pause that it asks for is 1 s to 5 minutes", () => {
+	fc.assert(
+		fc.property(fc.nat(999), fc.option(fc.nat(), { nil: undefined }), (status, seconds) => {
+			const end = endOfRefusal(status, seconds);
+			assert.match(end.reason, new RegExp(`\\(${status}\\)`));
+			if (end.kind === "busy") assert.ok(end.waitMs >= 1000 && end.waitMs <= 300_000);
+		}),
+	);
+	fc.assert(
+		fc.property(fc.option(fc.nat(65_535), { nil: undefined }), (code) => {
+			assert.equal(endOfClose(code).kind === "closed", code === 1000 || code === 1001 || code === 1012);
+		}),
+	);
+});
+
+test("whatever a connection's ends were, the next try is planned once, within the bounds of what ended the last one", () => {
+	const end = fc.oneof(
+		fc.constantFrom({ kind: "failed" } as const, { kind: "ended" } as const, { kind: "refused" } as const),
+		fc.record({ kind: fc.constant("pause" as const), ms: fc.integer({ min: 1000, max: 300_000 }) }),
+	);
+	fc.assert(
+		fc.property(fc.array(end, { maxLength: 20 }), (ends) => {
+			clock.clear();
+			let tries = 0;
+			const backoff = new Backoff({ onRetry: () => void tries++, onExhausted: () => {} });
+			for (const [index, each] of ends.entries()) {
+				if (each.kind === "pause") backoff.pause(each.ms);
+				else backoff[each.kind]();
+				// A second end of the same connection plans nothing.
+				backoff.failed();
+				assert.deepEqual([backoff.isWaiting, clock.pending], [true, 1]);
+				const { now } = clock;
+				clock.runUntil(() => tries > index, 450_001);
+				const waitedMs = clock.now - now;
+				const [least, most] =
+					each.kind === "pause"
+						? [each.ms, each.ms * 1.5]
+						: each.kind === "refused"
+							? [30_000, 60_000]
+							: [500, 60_000];
+				assert.ok(waitedMs >= least && waitedMs <= most + 1, `${each.kind}: ${waitedMs} ms`);
+			}
+			assert.equal(tries, ends.length);
+		}),
+	);
+});

@@ -1,0 +1,187 @@
+/** Firmware over HTTP, through the routes that serve it: any range, any form, any path. */
+
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { test } from "node:test";
+import fc from "fast-check";
+import { judge } from "../../../device/update/answer.js";
+import { isBase64Of } from "../../../device/update/http-fields.js";
+import { cleanFilename } from "../../../gateway/firmware/upload.js";
+import { nearText, oddText } from "../../arbitraries.js";
+import { makeImage } from "./images.js";
+import { filePart, form, formHeaders, serveFirmware, textPart } from "./serving.js";
+
+const image = makeImage();
+const size = image.length;
+/** Only such text may stand in a header, or in a form's part. */
+const headerText = (text: fc.Arbitrary<string>) =>
+	text.map((each) => each.replace(/[^\x20-\x7e\xa0-\xff]/g, "").trim());
+
+/** RFC 9110, 14.1.2 and 14.2. @returns first and last byte, "beyond" the end, or undefined where the field is ignored */
+function spanOf(range: string): readonly [number, number] | "beyond" | undefined {
+	const [, from = "", to = ""] = /^bytes=(\d*)-(\d*)$/i.exec(range) ?? [];
+	if (from === "" && to === "") return undefined;
+	if (from === "")
+		return BigInt(to) === 0n
+			? "beyond"
+			: [Number(BigInt(to) > BigInt(size) ? 0n : BigInt(size) - BigInt(to)), size - 1];
+	if (to !== "" && BigInt(to) < BigInt(from)) return undefined;
+	if (BigInt(from) >= BigInt(size)) return "beyond";
+	return [Number(from), to === "" || BigInt(to) >= BigInt(size) ? size - 1 : Number(to)];
+}
+
+const place = fc.oneof(
+	fc.nat(size + 10).map(String),
+	fc.constantFrom("", "0", String(size - 1), String(size), "99999999999999999999"),
+);
+const range = fc.oneof(
+	fc.tuple(place, place).map(([from, to]) => `bytes=${from}-${to}`),
+	headerText(nearText(fc.constant("bytes=0-16383"))),
+	headerText(oddText),
+);
+
+test("a range is answered as RFC 9110 says, and with the digest of what is sent, which a device takes", async (t) => {
+	const serving = await serveFirmware(t);
+	await serving.upload(image);
+	await fc.assert(
+		fc.asyncProperty(range, async (field) => {
+			const { status, headers, body } = await serving.ask("/ota/firmware.bin", { Range: field });
+			const span = spanOf(field);
+			if (span === "beyond") {
+				assert.deepEqual([status, headers["content-range"]], [416, `bytes */${size}`]);
+				return;
+			}
+			const [first, last] = span ?? [0, size - 1];
+			assert.equal(status, span ? 206 : 200);
+			assert.ok(body.equals(image.subarray(first, last + 1)));
+			if (!span) return;
+			const fields = new Map(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+			const verdict = judge(status, fields, {
+				offset: first,
+				byteLength: last + 1 - first,
+				known: undefined,
+			});
+			assert.ok(verdict.kind === "bytes", JSON.stringify(verdict));
+			assert.deepEqual([verdict.first, verdict.expected, verdict.known.total], [first, body.length, size]);
+			if (verdict.sha256 !== undefined)
+				assert.ok(isBase64Of(verdict.sha256, createHash("sha256").update(body).digest()));
+			else assert.ok(body.length > 65_536);
+		}),
+		{ numRuns: 200 },
+	);
+});
+
+test("a condition or a path, whatever it is, gets the firmware or an answer that is no failure of the gateway", async (t) => {
+	const serving = await serveFirmware(t);
+	await serving.upload(image);
+	const etag = `"${createHash("sha256").update(image).digest("hex")}"`;
+	const tag = headerText(
+		fc.oneof(nearText(fc.constantFrom(etag, `W/${etag}`, "*", `"a", ${etag}`)), oddText),
+	);
+	const name = fc.constantFrom("If-Match", "If-None-Match", "If-Range", "If-Modified-Since");
+	await fc.assert(
+		fc.asyncProperty(name, tag, range, async (field, value, asked) => {
+			const { status, body } = await serving.ask("/ota/firmware.bin", { [field]: value, Range: asked });
+			assert.ok([200, 206, 304, 412, 416].includes(status), String(status));
+			if (status === 200) assert.ok(body.equals(image));
+			if (status === 304) assert.match(field, /^If-(None-Match|Modified-Since)$/);
+			if (status === 412) assert.equal(field, "If-Match");
+		}),
+		{ numRuns: 100 },
+	);
+	const path = nearText(
+		fc.constantFrom(
+			"/releases/firmware-v1.4.0.bin",
+			"/releases/%2e%2e/%2e%2e/etc/passwd",
+			"/releases/%c3%28",
+		),
+	).map(
+		(text) => `/releases/${encodeURI(text.toString().replace(/[\ud800-\udfff]/g, "")).replace(/%25/g, "%")}`,
+	);
+	await fc.assert(
+		fc.asyncProperty(path, async (target) => {
+			const { status } = await serving.ask(target);
+			assert.ok(status === 404 || status === 400, `${status} for ${target}`);
+		}),
+		{ numRuns: 100 },
+	);
+	assert.deepEqual(serving.problems, []);
+});
+
+const filename = headerText(fc.oneof(oddText, fc.string({ unit: "grapheme" }))).map((text) =>
+	text.replace(/["\\]/g, ""),
+);
+const otherPart = fc.oneof(
+	fc
+		.tuple(fc.constantFrom("note", "x"), fc.string({ maxLength: 50 }))
+		.map(([name, text]) => textPart(name, text)),
+	fc.uint8Array({ maxLength: 100 }).map((bytes) => filePart(bytes, "other.txt", "other")),
+);
+const small = makeImage({ segments: [Buffer.from("the program")] });
+
+test("an image in a form is kept whole under a name that can be shown, whatever else the form holds", async (t) => {
+	const serving = await serveFirmware(t);
+	await fc.assert(
+		fc.asyncProperty(
+			fc.array(otherPart, { maxLength: 3 }),
+			fc.array(otherPart, { maxLength: 3 }),
+			filename,
+			async (before, after, name) => {
+				const { status, json } = await serving.post(form(...before, filePart(small, name), ...after));
+				assert.equal(status, 201, JSON.stringify(json));
+				assert.deepEqual((await serving.ask("/ota/status")).json, json);
+				assert.equal(json.size, small.length);
+				assert.ok((await serving.ask("/ota/firmware.bin")).body.equals(small));
+			},
+		),
+		{ numRuns: 60 },
+	);
+});
+
+test("any other form is refused by one of the codes for it, and the former upload stays", async (t) => {
+	const serving = await serveFirmware(t);
+	const { json: former } = await serving.upload(small);
+	const body = form(
+		textPart("note", "x"),
+		filePart(makeImage({ version: "1.4.1", segments: [Buffer.from("another")] })),
+	);
+	const cut = fc.nat(body.length - 1).map((end) => body.subarray(0, end));
+	const changed = fc
+		.array(fc.tuple(fc.nat(body.length - 1), fc.nat(255)), { minLength: 1, maxLength: 4 })
+		.map((changes) => {
+			const copy = Buffer.from(body);
+			for (const [at, byte] of changes) copy[at] = byte;
+			return copy;
+		});
+	const file = fc.uint8Array({ maxLength: 500 }).map((bytes) => form(filePart(bytes)));
+	const type = fc.oneof(
+		{ weight: 4, arbitrary: fc.constant(formHeaders["Content-Type"]) },
+		{ weight: 1, arbitrary: headerText(nearText(fc.constant(formHeaders["Content-Type"]))) },
+	);
+	await fc.assert(
+		fc.asyncProperty(fc.oneof(cut, changed, file), type, async (content, contentType) => {
+			const { status, json } = await serving.post(content, { "Content-Type": contentType });
+			assert.ok([201, 400, 413, 415, 422].includes(status), `${status}: ${JSON.stringify(json)}`);
+			const now = (await serving.ask("/ota/status")).json;
+			if (status !== 201) assert.deepEqual(now, former);
+			// A byte was changed in the part's own head, or to what it was.
+			else assert.equal(now.version, "1.4.1");
+			if (status === 201) assert.equal((await serving.upload(small)).status, 201);
+			if (status === 201) Object.assign(former, (await serving.ask("/ota/status")).json);
+		}),
+		{ numRuns: 150 },
+	);
+	assert.deepEqual(serving.problems, []);
+});
+
+test("a file's name is shown without a path and without what is invisible, and is never empty", () => {
+	fc.assert(
+		fc.property(fc.oneof(oddText, fc.string({ unit: "binary", maxLength: 300 })), (name) => {
+			const shown = cleanFilename(name);
+			assert.doesNotMatch(shown, /[/\\\p{C}\u2028\u2029]|^\.*$/u);
+			assert.ok([...shown].length <= 120);
+			assert.equal(cleanFilename(shown), shown);
+		}),
+		{ numRuns: 1000 },
+	);
+});

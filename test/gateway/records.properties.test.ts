@@ -1,0 +1,359 @@
+/** What the gateway reads back from its disk: its own records as they were written, and any other content without harm. */
+
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import fs, { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import fc from "fast-check";
+import { checkUplink, chips, deviceId, type Uplink, uplinks } from "../../device/protocol/messages.js";
+import { isRecord, matches, models, type Schema } from "../../device/protocol/schema.js";
+import { EndedLogins } from "../../gateway/access/ended-logins.js";
+import { makeTokens, readTokenFile, writeTokenFile } from "../../gateway/access/token-file.js";
+import { parseCatalog } from "../../gateway/firmware/catalog.js";
+import { isVersion } from "../../gateway/firmware/image.js";
+import {
+	follow,
+	giveUp,
+	isActive,
+	jobsFile,
+	metadataOf,
+	type UpdateJob,
+	updateJob,
+} from "../../gateway/firmware/update-job.js";
+import { UploadStore } from "../../gateway/firmware/upload-store.js";
+import { Device, Session } from "../../gateway/sessions/device.js";
+import { deviceFile } from "../../gateway/sessions/known-devices.js";
+import { sessionHead, textWithState } from "../../gateway/sessions/view.js";
+import { StartError } from "../../gateway/start-error.js";
+import { anyJson, jsonText, nearText, oddValue, valid } from "../arbitraries.js";
+import { temporaryDirectory } from "../cleanup.js";
+
+const maxTimeMs = 8.64e15;
+const time = fc.integer({ min: 0, max: 2 ** 42 });
+/** Contents near one that is good: a value replaced, a character changed, or anything. */
+const contentNear = (good: fc.Arbitrary<string>) => fc.oneof(nearText(good), jsonText(anyJson), fc.string());
+
+/** A JSON text with one of its values, at any depth, replaced. */
+function withOther(good: fc.Arbitrary<string>): fc.Arbitrary<string> {
+	return fc.tuple(good, fc.nat(30), oddValue).map(([text, at, other]) => {
+		let count = 0;
+		return (
+			JSON.stringify(JSON.parse(text, (_name, value: unknown) => (count++ === at ? other : value))) ?? ""
+		);
+	});
+}
+
+/** As a device says it; undefined where the model that it names has other fields. */
+function asUplink(value: unknown): Uplink | undefined {
+	const checked = checkUplink(JSON.parse(JSON.stringify(value)));
+	return checked.problem === undefined ? checked.uplink : undefined;
+}
+const uplinkOf = (schemas: readonly Schema[]) =>
+	fc
+		.oneof(...models.flatMap((of) => schemas.map((schema) => valid(schema, of))))
+		.map(asUplink)
+		.filter((each) => each !== undefined);
+const uplink = uplinkOf(Object.values(uplinks));
+const report = uplinkOf([uplinks.state_report]).filter((each) => each.type === "state_report");
+
+const device = fc
+	.record(
+		{
+			name: valid(deviceId).map(String),
+			address: fc.ipV6(),
+			chip: fc.constantFrom(undefined, ...chips),
+			connectedAt: time,
+			reports: fc.array(report, { maxLength: 3 }),
+		},
+		{ noNullPrototype: true },
+	)
+	.map(({ name, address: remoteAddress, chip, connectedAt, reports }) => {
+		const link = { send: () => {}, isOpen: () => false, close: () => {} };
+		const introduction = {
+			deviceId: name,
+			isBound: false,
+			model: undefined,
+			chip,
+			features: [],
+			remoteAddress,
+			baseUrl: "",
+		};
+		const made = new Device(name, new Session(introduction, link, connectedAt));
+		made.chip = chip;
+		for (const [index, each] of reports.entries())
+			made.report(each, JSON.stringify(each), connectedAt + index, index * 1000);
+		return made;
+	});
+
+/** As monitors are told of it. */
+const told = (each: Device) => {
+	const { connected: _, ...head } = sessionHead(each.session);
+	return {
+		text: textWithState(head, each),
+		lists: [each.versions, each.resets, each.firstSeenAt, each.lastReportAt],
+	};
+};
+
+test("a device's record is read back as it was, whatever the device has reported", () => {
+	fc.assert(
+		fc.property(device, (each) => {
+			const read = deviceFile.parse(deviceFile.format(each), each.deviceId);
+			assert.ok(read);
+			assert.deepEqual(told(read), told(each));
+		}),
+	);
+});
+
+test("of any other record a device is made whole, or none", () => {
+	const good = device.map((each) => deviceFile.format(each));
+	fc.assert(
+		fc.property(fc.oneof(withOther(good), contentNear(good)), (content) => {
+			const read = parsed(() => deviceFile.parse(content, "d"));
+			if (!read) return;
+			JSON.parse(told(read).text);
+			assert.ok(read.model === undefined || models.includes(read.model));
+			for (const { at } of [...read.versions, ...read.resets]) assert.ok(Math.abs(at) <= maxTimeMs);
+		}),
+		{ numRuns: 500 },
+	);
+});
+
+/** RecordFolder takes a SyntaxError or TypeError of JSON for a damaged record. */
+function parsed<T>(read: () => T): T | undefined {
+	try {
+		return read();
+	} catch {
+		return undefined;
+	}
+}
+
+const heard = fc.record({
+	now: time,
+	ageMs: fc.nat(1e7),
+	updatedAgoMs: fc.nat(1e7),
+	upload: fc.constantFrom(undefined, { sha256: "a".repeat(64), version: "v".repeat(32) }),
+	runs: fc.constantFrom(null, "1.0.0", "x".repeat(32)),
+	isNewSession: fc.boolean(),
+});
+const job = valid(updateJob).filter((value): value is UpdateJob => matches(updateJob, value));
+const history = fc
+	.tuple(fc.array(job, { maxLength: 3 }), fc.array(fc.tuple(uplink, heard, fc.boolean()), { maxLength: 8 }))
+	.map(([jobs, said]) =>
+		said.reduce<readonly UpdateJob[]>((known, [each, when, isSilent]) => {
+			const last = known.at(-1);
+			const followed = follow(known, each, when);
+			return isSilent && isActive(last) ? [...known.slice(0, -1), giveUp(last, when.now)] : followed;
+		}, jobs),
+	);
+
+test("updates are read back as they were, whatever devices have said of them", () => {
+	fc.assert(
+		fc.property(history, (jobs) => {
+			assert.deepEqual(jobsFile.parse(jobsFile.format(jobs)), JSON.parse(JSON.stringify(jobs)));
+		}),
+		{ numRuns: 500 },
+	);
+	const good = history.map((jobs) => jobsFile.format(jobs));
+	fc.assert(
+		fc.property(fc.oneof(withOther(good), contentNear(good)), (content) => {
+			for (const each of parsed(() => jobsFile.parse(content)) ?? []) {
+				const { otaStatus, otaPercent } = metadataOf(each);
+				assert.equal(typeof otaStatus, "string");
+				assert.ok(
+					otaPercent === null || (Number.isInteger(otaPercent) && otaPercent >= 0 && otaPercent <= 100),
+				);
+			}
+		}),
+		{ numRuns: 500 },
+	);
+});
+
+test("tokens are read back as they were written; any other content is refused with what to do, or holds tokens", async (t) => {
+	const path = join(await temporaryDirectory(t), "tokens.json");
+	const good = fc.constant(0).map(makeTokens);
+	const file = fc
+		.tuple(good, fc.option(good))
+		.map(([tokens, former]) => ({ ...tokens, ...(former && { former }) }));
+	await fc.assert(
+		fc.asyncProperty(file, async (tokens) => {
+			await writeTokenFile(fs, path, tokens);
+			assert.deepEqual(await readTokenFile(fs, path), tokens);
+		}),
+		{ numRuns: 20 },
+	);
+	const goodText = file.map((tokens) => JSON.stringify(tokens));
+	await fc.assert(
+		fc.asyncProperty(fc.oneof(withOther(goodText), contentNear(goodText)), async (content) => {
+			await writeFile(path, content);
+			try {
+				const tokens = await readTokenFile(fs, path);
+				for (const each of [tokens?.device, tokens?.monitor, tokens?.former?.device ?? tokens?.device])
+					assert.match(each ?? "", /^[!-+\--~]{16,512}$/);
+			} catch (error) {
+				assert.ok(error instanceof StartError, String(error));
+				assert.match(error.message, /delete it to have new ones made/);
+			}
+		}),
+		{ numRuns: 200 },
+	);
+});
+
+async function openLogins(dataDir: string) {
+	const problems: string[] = [];
+	const logins = new EndedLogins({
+		dataDir,
+		disk: fs,
+		now: () => 0,
+		onProblem: (sentence) => problems.push(sentence),
+	});
+	await logins.open();
+	return { logins, problems };
+}
+
+test("logins that have ended stay so; of any other file only those count that it names with a time", async (t) => {
+	const dataDir = await temporaryDirectory(t);
+	const good = fc
+		.dictionary(fc.stringMatching(/^[\w-]{1,43}$/), time, { noNullPrototype: true })
+		.map((ended) => ({ endedBefore: 0, ended }));
+	const text = good.map((content) => JSON.stringify(content));
+	await fc.assert(
+		fc.asyncProperty(good, async (content) => {
+			await writeFile(join(dataDir, "ended-logins.json"), JSON.stringify(content));
+			const { logins, problems } = await openLogins(dataDir);
+			assert.deepEqual(problems, []);
+			for (const name of Object.keys(content.ended)) assert.ok(logins.has(name, 1));
+			assert.ok(!logins.has("another", 1));
+		}),
+		{ numRuns: 50 },
+	);
+	await fc.assert(
+		fc.asyncProperty(fc.oneof(withOther(text), contentNear(text)), async (content) => {
+			await writeFile(join(dataDir, "ended-logins.json"), content);
+			const { logins, problems } = await openLogins(dataDir);
+			const value = parsed(() => JSON.parse(content));
+			const isGood =
+				isRecord(value) &&
+				isRecord(value.ended) &&
+				(value.endedBefore === undefined || isTime(value.endedBefore)) &&
+				Object.values(value.ended).every(isTime);
+			assert.equal(problems.length, isGood ? 0 : 1, content);
+			if (!isGood) assert.ok(!logins.has("another", 1));
+		}),
+		{ numRuns: 200 },
+	);
+});
+
+const isTime = (value: unknown) =>
+	typeof value === "number" && Number.isInteger(value) && Math.abs(value) <= maxTimeMs;
+
+async function openUploads(t: TestContext) {
+	const directory = await temporaryDirectory(t);
+	const problems: string[] = [];
+	const open = async () => {
+		const store = new UploadStore({
+			directory,
+			disk: fs,
+			now: () => 0,
+			onProblem: (sentence) => problems.push(sentence),
+		});
+		await store.open();
+		return store;
+	};
+	return { directory, problems, open };
+}
+
+test("an upload is known again as it was kept; one whose record or binary is not as it was is reported lost", async (t) => {
+	const { directory, problems, open } = await openUploads(t);
+	const bytes = Buffer.from("firmware");
+	const digest = createHash("sha256").update(bytes).digest("hex");
+	const record = {
+		filename: "a.bin",
+		size: bytes.length,
+		upload_time: new Date(0).toISOString(),
+		sha256: digest,
+		model: "DEV-1",
+	};
+	const good = fc.constant(JSON.stringify(record));
+	const resized = fc.nat(20).map((size) => JSON.stringify({ ...record, size }));
+	const keep = async (content: string | Uint8Array, binary: Uint8Array) => {
+		await writeFile(join(directory, `${digest}.bin`), binary);
+		await writeFile(join(directory, "upload.json"), content);
+		problems.length = 0;
+		return (await open()).current;
+	};
+	assert.deepEqual(await keep(JSON.stringify(record), bytes), record);
+	await fc.assert(
+		fc.asyncProperty(fc.oneof(withOther(good), contentNear(good), resized), async (content) => {
+			const current = await keep(content, bytes);
+			assert.equal(problems.length, current ? 0 : 1);
+			if (!current) return;
+			assert.equal(current.sha256, digest);
+			assert.equal(current.size, bytes.length, "a size that is not the binary's");
+		}),
+		{ numRuns: 150 },
+	);
+	await fc.assert(
+		fc.asyncProperty(fc.nat(bytes.length - 1), fc.integer({ min: 1, max: 255 }), async (at, bits) => {
+			const other = Buffer.from(bytes);
+			other[at] = (other[at] ?? 0) ^ bits;
+			assert.equal(await keep(JSON.stringify(record), other), undefined);
+		}),
+		{ numRuns: 20 },
+	);
+});
+
+const number = fc.nat(20).map(String);
+const version = fc
+	.tuple(fc.tuple(number, number, number), fc.constantFrom("", "-rc.1", "+b"))
+	.map(([numbers, suffix]) => numbers.join(".") + suffix);
+const catalog = fc.uniqueArray(version, { maxLength: 4 }).chain((versions) => {
+	const releases = versions.map((each) => ({
+		version: each,
+		date: "2026-01-02",
+		notes: "é",
+		images: ["", "virtual/"].map((folder, index) => ({
+			model: models[index],
+			path: `/releases/${folder}firmware-v${each}.bin`,
+			size: 5 + index,
+			sha256: "0".repeat(64),
+			chip: chips[index],
+			idf_version: "v6.0",
+		})),
+	}));
+	return fc.constantFrom(null, ...versions).map((latest) => ({ schema: 1, latest, releases }));
+});
+
+test("a catalog is read as it was written; one that is not as it should be is refused in a sentence", () => {
+	fc.assert(
+		fc.property(catalog, (written) => assert.deepEqual(parseCatalog(JSON.stringify(written)), written)),
+	);
+	const good = catalog.map((written) => JSON.stringify(written));
+	const folder = fc.constantFrom("..", ".", "a", "virtual", "firmware-v1", "%2e%2e", "");
+	const astray = fc
+		.tuple(good, fc.array(folder, { minLength: 1, maxLength: 3 }))
+		.map(([text, folders]) => text.replace("/releases/", `/releases/${folders.join("/")}/`));
+	fc.assert(
+		fc.property(fc.oneof(withOther(good), contentNear(good), astray), (content) => {
+			try {
+				const { latest, releases } = parseCatalog(content);
+				assert.ok(latest === null || releases.some((each) => each.version === latest));
+				for (const { version: name, images } of releases) {
+					assert.ok(isVersion(name));
+					for (const { path, size, sha256 } of images) {
+						assert.match(path, /^\/releases\/([\w-]+\/)*firmware-v[^/]+\.bin$/);
+						assert.ok(size >= 1 && /^[0-9a-f]{64}$/.test(sha256));
+					}
+				}
+			} catch (error) {
+				assert.ok(
+					error instanceof Error &&
+						error.message.length > 5 &&
+						(error.name === "Error" || error.name === "SyntaxError"),
+					String(error),
+				);
+			}
+		}),
+		{ numRuns: 1000 },
+	);
+});

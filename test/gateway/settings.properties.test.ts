@@ -1,0 +1,201 @@
+/** What the gateway reads of its environment and of a request's headers. */
+
+import assert from "node:assert/strict";
+import { IncomingMessage } from "node:http";
+import { Socket } from "node:net";
+import { test } from "node:test";
+import fc from "fast-check";
+import { parseFirmwareUrl } from "../../device/update/firmware-url.js";
+import {
+	baseUrlOf,
+	isSameOrigin,
+	readForwarded,
+	remoteAddressOf,
+	targetOf,
+	trimmed,
+} from "../../gateway/access/origin.js";
+import { readSettings } from "../../gateway/settings.js";
+import { StartError } from "../../gateway/start-error.js";
+import { nearText, oddText } from "../arbitraries.js";
+
+/** @returns undefined where it is refused, in a sentence that names the variable */
+function read(name: string, text: string): ReturnType<typeof readSettings> | undefined {
+	try {
+		return readSettings({ [name]: text });
+	} catch (error) {
+		assert.ok(error instanceof StartError, String(error));
+		assert.match(error.message, new RegExp(`^${name}[^]*(set|correct)`));
+		return undefined;
+	}
+}
+
+const token = fc.stringMatching(/^[\x21-\x2b\x2d-\x7e]{16,40}$/);
+
+test("each setting is what was written, or refused", () => {
+	fc.assert(
+		fc.property(
+			fc.oneof(fc.nat(70_000), fc.constantFrom(65_535, 65_536)),
+			fc.integer({ min: 1, max: 9999 }),
+			fc.constantFrom("", "K", "m"),
+			(port, count, unit) => {
+				assert.equal(read("PORT", String(port))?.port, port <= 65_535 ? port : undefined);
+				const size = count * { "": 1, K: 1024, m: 1024 ** 2 }[unit];
+				assert.equal(read("MAX_UPLOAD", `${count}${unit}`)?.maxUploadBytes, size);
+			},
+		),
+	);
+	fc.assert(
+		fc.property(fc.array(token, { minLength: 1, maxLength: 3 }), (tokens) => {
+			const text = tokens.join(",");
+			assert.equal(read("DEVICE_TOKEN", text)?.deviceToken, tokens.length <= 2 ? text : undefined);
+		}),
+	);
+});
+
+test("whatever else is in the environment stops the start in a sentence, or is what its name asks for", () => {
+	const start = fc.oneof(
+		fc.constantFrom(
+			"8080",
+			"16M",
+			"1 KiB",
+			"on",
+			"off",
+			"info",
+			"10.0.0.0/8, ::1",
+			"loopback",
+			"2",
+			"a-token-0123456789",
+		),
+		fc.webUrl({ validSchemes: ["http", "https"], withQueryParameters: true, withFragments: true }),
+		oddText,
+	);
+	const name = fc.constantFrom(
+		"PORT",
+		"MAX_UPLOAD",
+		"LOG_LEVEL",
+		"AUTH",
+		"IMAGE_CHECK",
+		"PUBLIC_URL",
+		"TRUST_PROXY",
+		"DEVICE_TOKEN",
+		"MONITOR_TOKEN",
+	);
+	fc.assert(
+		fc.property(name, fc.oneof(start, nearText(start)), (variable, text) => {
+			const settings = read(variable, text);
+			if (!settings) return;
+			assert.ok(Number.isInteger(settings.port) && settings.port >= 0 && settings.port <= 65_535);
+			assert.ok(Number.isSafeInteger(settings.maxUploadBytes) && settings.maxUploadBytes > 0);
+			assert.equal(
+				typeof settings.trustProxy?.("10.0.0.1", 0),
+				settings.trustProxy ? "boolean" : "undefined",
+			);
+			for (const given of [settings.deviceToken, settings.monitorToken])
+				if (given !== undefined)
+					assert.match(given, /^[\x21-\x2b\x2d-\x7e]{16,512}(,[\x21-\x2b\x2d-\x7e]{16,512})?$/);
+			if (settings.publicUrl) {
+				const url = new URL(`${trimmed(settings.publicUrl)}/ota/firmware.bin`);
+				assert.match(url.pathname, /\/ota\/firmware\.bin$/);
+			}
+		}),
+		{ numRuns: 3000 },
+	);
+});
+
+/** A request from that peer with these headers, as Node hands it over. */
+function requestOf(
+	localAddress: string,
+	headers: Readonly<Record<string, string>>,
+	url = "/",
+): IncomingMessage {
+	const socket = new Socket();
+	Object.defineProperties(socket, {
+		remoteAddress: { value: localAddress },
+		localAddress: { value: localAddress },
+		localPort: { value: 8080 },
+	});
+	const request = new IncomingMessage(socket);
+	Object.assign(request.headers, headers);
+	request.url = url;
+	return request;
+}
+
+const address = fc.oneof(fc.ipV4(), fc.ipV6(), fc.constantFrom("::1", "fe80::1%eth0", "::ffff:127.0.0.1"));
+const hostHeader = fc.oneof(
+	fc.domain(),
+	fc.tuple(fc.ipV4(), fc.nat(70_000)).map((parts) => parts.join(":")),
+	fc.ipV6().map((ip) => `[${ip}]`),
+	oddText,
+	nearText(fc.domain()),
+);
+const headers = fc.record(
+	{
+		host: hostHeader,
+		origin: fc.oneof(
+			hostHeader.map((host) => `http://${host}`),
+			fc.constant("null"),
+			oddText,
+		),
+		"x-forwarded-for": fc.oneof(
+			fc.array(address).map((all) => all.join(", ")),
+			oddText,
+		),
+		"x-forwarded-proto": fc.oneof(fc.constantFrom("https", "http", "ftp", "https,http"), oddText),
+		"x-forwarded-host": hostHeader,
+		"sec-fetch-site": fc.constantFrom("none", "same-origin", "cross-site", ""),
+	},
+	{ requiredKeys: [] },
+);
+
+test("whatever a request's headers say, it has an address, a base URL that a device can use, and an answer on its origin", () => {
+	const publicUrl = fc.constantFrom(undefined, new URL("https://gateway.example/audio/"));
+	fc.assert(
+		fc.property(address, headers, publicUrl, fc.boolean(), (local, given, published, isTrusted) => {
+			const request = requestOf(local, given);
+			readForwarded(request, () => isTrusted);
+			assert.notEqual(remoteAddressOf(request), "");
+			const base = new URL(`${baseUrlOf(request, published)}/ota/firmware.bin`);
+			assert.match(base.protocol, /^https?:$/);
+			assert.match(base.pathname, /^(\/audio)?\/ota\/firmware\.bin$/);
+			assert.equal(`${base.username}${base.password}${base.search}${base.hash}`, "");
+			// A device can have come neither by a literal IPv6 address, nor by an underscore, nor to port 0.
+			if (/^[a-z0-9.-]+$/.test(base.hostname) && base.port !== "0")
+				assert.equal(parseFirmwareUrl(base.href).host, base.hostname);
+			if (given.origin !== undefined && !URL.canParse(given.origin))
+				assert.equal(isSameOrigin(request, published), false);
+			isSameOrigin(request, published);
+		}),
+		{ numRuns: 2000 },
+	);
+});
+
+test("a page is of this gateway only where its origin is the one by which it was reached, or PUBLIC_URL's", () => {
+	fc.assert(
+		fc.property(fc.domain(), fc.domain(), (host, other) => {
+			const origin = (name: string) => ({ host, origin: `http://${name}` });
+			assert.ok(isSameOrigin(requestOf("10.0.0.1", origin(host)), undefined));
+			assert.equal(
+				isSameOrigin(requestOf("10.0.0.1", origin(other)), undefined),
+				host.toLowerCase() === other.toLowerCase(),
+			);
+			assert.ok(isSameOrigin(requestOf("10.0.0.1", origin(other)), new URL(`http://${other}`)));
+		}),
+	);
+});
+
+test("a request target has a path, or is none", () => {
+	fc.assert(
+		fc.property(
+			fc.oneof(
+				fc.webPath().map((path) => `/${path}`),
+				fc.webUrl(),
+				oddText,
+				nearText(fc.webPath()),
+			),
+			(target) => {
+				const url = targetOf(requestOf("10.0.0.1", {}, target));
+				if (target.startsWith("/")) assert.ok(url === undefined || url.pathname.startsWith("/"));
+			},
+		),
+	);
+});

@@ -1,0 +1,90 @@
+/** Frames over real sockets: each message of a monitor has one answer, and what a device says reaches monitors or is dropped. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { checkUplink, uplinks } from "../../../device/protocol/messages.js";
+import { parseJson } from "../../../gateway/sockets/device-sockets.js";
+import {
+	checkMonitorMessage,
+	monitorMessages,
+	requestIdOf,
+} from "../../../gateway/sockets/monitor-messages.js";
+import { anyJson, jsonText, near, nearText, valid } from "../../arbitraries.js";
+import { runGateway } from "../running.js";
+
+/** Not what these properties are about. */
+const limits = { commandBurst: 1e6, uplinkBurst: 1e6, invalidUplinksAMinute: 1e6 };
+/** As it comes out of a socket. */
+const overWire = (text: string) => Buffer.from(text).toString();
+const messages = Object.values(monitorMessages);
+const monitorText = fc
+	.oneof(
+		jsonText(fc.oneof(...messages.map((schema) => valid(schema)))),
+		jsonText(fc.oneof(...messages.map((schema) => near(schema)))),
+		nearText(jsonText(valid(monitorMessages.boot_device))),
+		jsonText(anyJson),
+	)
+	.map(overWire);
+
+test("each message of a monitor is answered once, with its requestId, and the next one is too", async (t) => {
+	const gateway = await runGateway(t, { limits });
+	const monitor = await gateway.monitor();
+	let count = 0;
+	await fc.assert(
+		fc.asyncProperty(monitorText, async (text) => {
+			const value = parseJson(text);
+			const answer = await monitor.ask(text);
+			assert.equal(answer.type, "error", "there is no device");
+			assert.equal(answer.requestId, requestIdOf(value));
+			assert.equal(answer.code, checkMonitorMessage(value).refusal?.code ?? "unknown_target");
+			count += 1;
+			const next = await monitor.ask({ type: "boot_device", targetId: "x", requestId: String(count) });
+			assert.equal(next.requestId, String(count), "one answer each");
+		}),
+		{ numRuns: 200 },
+	);
+});
+
+test("what a device says reaches monitors as it came where it is valid, and is dropped where it is not", async (t) => {
+	const gateway = await runGateway(t, { limits });
+	const monitor = await gateway.monitor();
+	// Of the uplinks that name no device: these all come from this one.
+	const { ota_progress, ota_error, ota_complete } = uplinks;
+	const schemas = [ota_progress, ota_error, ota_complete];
+	const { device } = await gateway.namedDevice(monitor);
+	const said = fc
+		.oneof(
+			jsonText(fc.oneof(...schemas.map((schema) => valid(schema)))),
+			jsonText(fc.oneof(...schemas.map((schema) => near(schema)))),
+			jsonText(anyJson),
+		)
+		.map(overWire);
+	let percent = 0;
+	await fc.assert(
+		fc.asyncProperty(said, async (text) => {
+			device.send(text);
+			percent = (percent + 1) % 101;
+			const mark = {
+				type: "ota_progress",
+				percent,
+				bytes_written: 4_000_000_000,
+				bytes_total: 4_000_000_001,
+			};
+			device.send(mark);
+			const relayed: string[] = [];
+			for (;;) {
+				const frame = await monitor.nextText();
+				const { type, message } = JSON.parse(frame);
+				if (type !== "device_message" || message.type === "state_report") continue;
+				if (message.bytes_total === mark.bytes_total) break;
+				relayed.push(frame);
+			}
+			const value = parseJson(text);
+			const isValid = value !== undefined && checkUplink(value).problem === undefined;
+			assert.equal(relayed.length, isValid ? 1 : 0);
+			if (isValid) assert.ok(relayed[0]?.endsWith(`"message":${text}}`));
+		}),
+		{ numRuns: 200 },
+	);
+});

@@ -1,0 +1,318 @@
+/** What hosts read: NVS and the choice of a slot in flash, the answer to an upgrade, a TLS handshake, frames and typed input. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { gunzipSync } from "node:zlib";
+import fc from "fast-check";
+import { makeNvsImage, readNvs } from "../../hosts/esp32/nvs-image.js";
+import { ResponseHead } from "../../hosts/moddable/response-head.js";
+import { isEcdsaSignature } from "../../hosts/moddable/tls/ecdsa-signature.js";
+import { ServerFlight } from "../../hosts/moddable/tls/server-flight.js";
+import { Board } from "../../hosts/virtual/node/board.js";
+import { Flash, sectorBytes } from "../../hosts/virtual/node/boot/flash.js";
+import { NvsStore } from "../../hosts/virtual/node/boot/nvs-store.js";
+import { isWritten, makeEntry, readEntries, writeEntry } from "../../hosts/virtual/node/boot/ota-data.js";
+import { flashBytes, partitions } from "../../hosts/virtual/node/boot/partitions.js";
+import { encodeFrame, type Frame, FrameDecoder } from "../../hosts/virtual/node/frames.js";
+import { applyInput } from "../../hosts/virtual/node/input.js";
+import { anyJson, damaged, inPieces, jsonText, nearText, oddText, pieceSizes } from "../arbitraries.js";
+import { readStrings } from "./esp32/nvs/reader.js";
+
+const namespace = "settings";
+const key = fc.stringMatching(/^[!-~]{1,15}$/).filter((name) => name !== "__proto__");
+const value = fc.oneof(
+	fc.string({ unit: "grapheme", maxLength: 60 }).filter((text) => Buffer.from(text).toString() === text),
+	fc.nat(3999).map((length) => "x".repeat(length)),
+);
+const values = fc
+	.dictionary(key, value, { maxKeys: 6, noNullPrototype: true })
+	.filter((all) => !Object.values(all).join("").includes("\0"));
+const byteLength = 16 * sectorBytes;
+
+function openStore(content: Uint8Array): NvsStore {
+	const flash = new Flash({ byteLength: content.length });
+	flash.load(0, Buffer.from(content));
+	return new NvsStore({ flash, partition: { offset: 0, byteLength: content.length }, namespace });
+}
+
+test("settings in an NVS image are read as they were given, by all readers", () => {
+	fc.assert(
+		fc.property(values, (given) => {
+			const image = makeNvsImage({ byteLength, namespace, values: given });
+			const expected = new Map(Object.entries(given));
+			assert.deepEqual(readNvs(image, namespace), expected);
+			assert.deepEqual(readStrings(image, namespace), expected);
+			const store = openStore(image);
+			for (const [name, text] of expected) assert.equal(store.read(name), text);
+		}),
+	);
+});
+
+/** As nvs_flash of ESP-IDF left it, with values that were written several times. */
+const used = gunzipSync(readFileSync(new URL("./esp32/nvs/used.bin.gz", import.meta.url)));
+
+test("of a damaged NVS each value is one that was written, or none, also of what is written to it then", () => {
+	const content = used.toString("latin1");
+	const names = [...readNvs(used, namespace).keys()];
+	const inUse = fc.tuple(fc.nat(used.length - 1), fc.integer({ min: 1, max: 255 }));
+	fc.assert(
+		fc.property(fc.array(inUse, { minLength: 1, maxLength: 4 }), (changes) => {
+			const bytes = Buffer.from(used);
+			for (const [at, bits] of changes) bytes[at] = (bytes[at] ?? 0) ^ bits;
+			const store = openStore(bytes);
+			const kept = new Map(names.map((name) => [name, store.read(name)]));
+			for (const [name, text] of [...readNvs(bytes, namespace), ...kept]) {
+				assert.ok(names.includes(name), name);
+				assert.ok(text === undefined || content.includes(Buffer.from(`${text}\0`).toString("latin1")), name);
+			}
+			store.write("fresh", "7");
+			// A bit that was lost in a blank entry stays 0, and the CRC tells; ESP-IDF looks at the next free entry alone.
+			assert.ok(["7", undefined].includes(store.read("fresh")));
+		}),
+		{ numRuns: 500 },
+	);
+});
+
+test("any bytes in place of an NVS are read without their being taken for settings", () => {
+	const pages = fc
+		.uint8Array({ minLength: 64, maxLength: 4096 })
+		.map((bytes) => Buffer.alloc(3 * sectorBytes, bytes));
+	fc.assert(
+		fc.property(pages, (bytes) => {
+			assert.equal(readNvs(bytes, namespace).size, 0);
+			const store = openStore(bytes);
+			store.write("volume", "7");
+			assert.equal(store.read("volume"), "7");
+		}),
+	);
+});
+
+test("a choice of slot is read as it was written, and not at all with a damaged number or CRC", () => {
+	const flash = new Flash({ byteLength: flashBytes });
+	const entry = fc.record({ sequence: fc.integer({ min: 1, max: 0xffff_fffe }), state: fc.nat(4) });
+	fc.assert(
+		fc.property(entry, fc.nat(7), fc.integer({ min: 1, max: 255 }), ({ sequence, state }, place, bits) => {
+			const written = makeEntry(sequence, state);
+			writeEntry(flash, 1, written);
+			assert.deepEqual(readEntries(flash)[1], written);
+			assert.ok(isWritten(written));
+			const at = partitions.otadata.offset + sectorBytes;
+			const bytes = flash.read(at, sectorBytes);
+			// The number is the first four bytes, its CRC the last four of 32.
+			const offset = place < 4 ? place : 24 + place;
+			bytes[offset] = (bytes[offset] ?? 0) ^ bits;
+			flash.load(at, bytes);
+			assert.ok(!isWritten(readEntries(flash)[1]));
+		}),
+	);
+});
+
+function readHead(bytes: Uint8Array): ResponseHead {
+	const head = new ResponseHead();
+	for (const byte of bytes) head.read(byte);
+	return head;
+}
+
+test("the head of an answer has its status and its Retry-After, whatever else is in it", () => {
+	const field = fc
+		.stringMatching(/^[A-Za-z-]{1,20}: [!-~ ]{0,200}$/)
+		.filter((line) => !/^retry-after/i.test(line));
+	const head = fc.record({
+		status: fc.integer({ min: 100, max: 999 }),
+		reason: fc.constantFrom("", " ", " Service Unavailable"),
+		before: fc.array(field, { maxLength: 5 }),
+		seconds: fc.option(fc.nat(999_999_999), { nil: undefined }),
+		name: fc.mixedCase(fc.constant("retry-after")),
+		after: fc.array(field, { maxLength: 5 }),
+		lineEnd: fc.constantFrom("\r\n", "\n"),
+		body: fc.string(),
+	});
+	fc.assert(
+		fc.property(head, ({ status, reason, before, seconds, name, after, lineEnd, body }) => {
+			const told = seconds === undefined ? [] : [`${name}: ${seconds}`];
+			const lines = [`HTTP/1.1 ${status}${reason}`, ...before, ...told, ...after, "", body];
+			const read = readHead(Buffer.from(lines.join(lineEnd)));
+			assert.deepEqual([read.status, read.retryAfterSeconds, read.isOver], [status, seconds, true]);
+		}),
+	);
+});
+
+test("any other answer has no status but that of an HTTP line, no Retry-After but whole seconds, and an end", () => {
+	const text = fc.oneof(
+		nearText(fc.constant("HTTP/1.1 503 Busy\r\nRetry-After: 120\r\n\r\n")),
+		oddText,
+		fc.string({ unit: "binary", maxLength: 300 }),
+	);
+	fc.assert(
+		fc.property(text, (said) => {
+			const bytes = Buffer.from(said);
+			const { status, retryAfterSeconds } = readHead(bytes);
+			const [line] = bytes.toString("latin1").split("\n");
+			if (status) assert.match(line ?? "", new RegExp(`^HTTP/1\\.\\d ${status}( .*)?\r?$`, "s"));
+			if (retryAfterSeconds !== undefined)
+				assert.match(said, new RegExp(`^retry-after:[ \t]*0*${retryAfterSeconds}[ \t]*\r?$`, "im"));
+			assert.ok(readHead(Buffer.concat([bytes, Buffer.alloc(9000, "x")])).isOver);
+		}),
+		{ numRuns: 1000 },
+	);
+});
+
+const positive = fc
+	.uint8Array({ minLength: 1, maxLength: 32 })
+	.filter((bytes) => bytes.some((byte) => byte > 0));
+const integerOf = (bytes: Uint8Array) => {
+	const signed = (bytes[0] ?? 0) >= 0x80 ? [0, ...bytes] : [...bytes];
+	return [2, signed.length, ...signed];
+};
+const signature = fc.tuple(positive, positive).map(([r, s]) => {
+	const numbers = [...integerOf(r), ...integerOf(s)];
+	return Uint8Array.of(0x30, numbers.length, ...numbers);
+});
+
+test("a signature of ECDSA is two positive numbers, and nothing else is one", () => {
+	fc.assert(fc.property(signature, (der) => assert.ok(isEcdsaSignature(der))));
+	fc.assert(
+		fc.property(
+			fc.oneof(
+				signature.chain((der) => damaged(der)),
+				fc.uint8Array({ maxLength: 80 }),
+			),
+			(der) => {
+				if (!isEcdsaSignature(der)) return;
+				const rLength = der[3] ?? 0;
+				const numbers = [der.subarray(4, 4 + rLength), der.subarray(6 + rLength)];
+				assert.equal(
+					numbers.reduce((sum, { length }) => sum + 2 + length, 2),
+					der.length,
+				);
+				for (const bytes of numbers)
+					assert.ok(BigInt(`0x0${Buffer.from(bytes).toString("hex")}`) > 0n && (bytes[0] ?? 0) < 0x80);
+			},
+		),
+		{ numRuns: 2000 },
+	);
+});
+
+const message = (type: number, body: Uint8Array) =>
+	Buffer.from([type, 0, body.length >> 8, body.length & 255, ...body]);
+const keyExchange = fc
+	.tuple(fc.uint8Array({ maxLength: 65 }), signature)
+	.map(([point, der]) =>
+		message(12, Uint8Array.of(3, 0, 23, point.length, ...point, 4, 3, 0, der.length, ...der)),
+	);
+const handshakeMessage = fc.oneof(
+	...[2, 11, 13, 14, 0, 20].map((type) =>
+		fc.uint8Array({ maxLength: 300 }).map((body) => message(type, body)),
+	),
+	{ weight: 2, arbitrary: keyExchange },
+);
+const goodFlight = fc
+	.tuple(fc.uint8Array(), fc.uint8Array({ maxLength: 300 }), keyExchange, fc.boolean())
+	.map(([hello, certificate, exchange, isAsked]) => [
+		message(2, hello),
+		message(11, certificate),
+		exchange,
+		...(isAsked ? [message(13, hello)] : []),
+		message(14, new Uint8Array(0)),
+	]);
+
+/** @returns whether all came; undefined where it was refused in a sentence */
+function hear(records: readonly Uint8Array[]): boolean | undefined {
+	const flight = new ServerFlight();
+	try {
+		for (const content of records)
+			flight.check(
+				Buffer.concat([Buffer.from([22, 3, 3, content.length >> 8, content.length & 255]), content]),
+				false,
+			);
+		return flight.isWhole;
+	} catch (error) {
+		assert.ok(error instanceof Error && /^TLS: .{10}/.test(error.message), String(error));
+		return undefined;
+	}
+}
+
+test("a server's handshake is whole with each message once and in order, and otherwise never", () => {
+	fc.assert(
+		fc.property(goodFlight, fc.boolean(), (messages, isInOne) => {
+			assert.equal(hear(isInOne ? [Buffer.concat(messages)] : messages), true);
+		}),
+	);
+	const withoutOne = fc
+		.tuple(goodFlight, fc.nat(4))
+		.map(([messages, at]) => messages.toSpliced(at % messages.length, 1));
+	const exchanged = fc
+		.tuple(goodFlight, handshakeMessage, fc.nat(5), fc.nat(1))
+		.map(([messages, other, at, removed]) => messages.toSpliced(at, removed, other));
+	const records = fc.oneof(
+		fc.array(handshakeMessage, { maxLength: 6 }),
+		exchanged,
+		withoutOne,
+		fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 4 }),
+		goodFlight.chain((messages) => damaged(Buffer.concat(messages)).map((bytes) => [bytes])),
+	);
+	fc.assert(
+		fc.property(records, (contents) => {
+			if (!hear(contents)) return;
+			const types: number[] = [];
+			const all = Buffer.concat(contents);
+			for (let at = 0; at < all.length; at += 4 + all.readUIntBE(at + 1, 3)) types.push(all.readUInt8(at));
+			assert.match(types.join(), /^2,11,12,(13,)?14$/);
+		}),
+		{ numRuns: 2000 },
+	);
+	fc.assert(
+		fc.property(fc.uint8Array({ maxLength: 20 }), fc.boolean(), (record, isKeySent) => {
+			if (record[0] === 22) return;
+			assert.throws(() => new ServerFlight().check(record, isKeySent), /^Error: TLS: /);
+		}),
+	);
+});
+
+test("frames to and from a machine come whole and in order, in pieces of any size", () => {
+	const frame = fc.record(
+		{
+			kind: fc.nat(255),
+			channel: fc.nat(),
+			header: fc.string({ unit: "grapheme" }).map((text) => Buffer.from(text).toString()),
+			payload: fc.uint8Array({ maxLength: 100 }).map((bytes) => Buffer.from(bytes)),
+		},
+		{ noNullPrototype: true },
+	);
+	fc.assert(
+		fc.property(fc.array(frame), pieceSizes, (frames, sizes) => {
+			const seen: Frame[] = [];
+			const decoder = new FrameDecoder((each) => seen.push({ ...each, payload: Buffer.from(each.payload) }));
+			const bytes = Buffer.concat(
+				frames.flatMap(({ kind, channel, header, payload }) => encodeFrame(kind, channel, header, payload)),
+			);
+			for (const piece of inPieces(bytes, sizes)) decoder.write(Buffer.from(piece));
+			assert.deepEqual(seen, frames);
+		}),
+	);
+});
+
+test("a typed line works what it names, or is refused with what to type", () => {
+	const line = fc.oneof(
+		jsonText(
+			fc.record({ button: fc.constantFrom("play", "mute", "x"), pressed: fc.oneof(fc.boolean(), anyJson) }),
+		),
+		jsonText(fc.record({ light: fc.oneof(fc.integer({ min: -5, max: 5000 }), anyJson) })),
+		nearText(fc.constant('{"touch":true}')),
+		jsonText(anyJson),
+	);
+	const board = new Board();
+	fc.assert(
+		fc.property(line, (text) => {
+			try {
+				applyInput(board, text);
+			} catch (error) {
+				assert.match(String(error), /^Error: .+; try one of /s);
+			}
+			const { light = 0 } = board;
+			assert.ok(Number.isInteger(light) && light >= 0 && light <= 4095);
+		}),
+		{ numRuns: 500 },
+	);
+});

@@ -1,0 +1,137 @@
+/**
+ * The device's own readers of what comes from outside, in XS: each text that Node sends goes through a connection to the
+ * gateway and the commands, and what became of it is told.
+ */
+
+import Channel from "virtual/channel";
+import { Commands } from "../../../../device/commands.js";
+import type { WebSocketClientOptions } from "../../../../device/host.js";
+import { GatewaySocket } from "../../../../device/network/gateway-socket.js";
+import { parseGatewayUrl } from "../../../../device/network/gateway-url.js";
+import { type Model, models } from "../../../../device/protocol/schema.js";
+import { readAuthority } from "../../../../device/update/authority.js";
+import { parseFirmwareUrl } from "../../../../device/update/firmware-url.js";
+
+/** A connection that is open, whose gateway is the test. */
+class Wire {
+	readonly socket: GatewaySocket;
+	#options: WebSocketClientOptions | undefined;
+	#unread = new Uint8Array(0);
+
+	constructor(
+		model: Model,
+		tell: (what: string, detail?: unknown, payload?: ArrayBuffer | Uint8Array) => void,
+	) {
+		const open = (options: WebSocketClientOptions) => {
+			this.#options = options;
+		};
+		const read = (byteCount: number) => this.#read(byteCount);
+		this.socket = new GatewaySocket({
+			part: class {
+				constructor(options: WebSocketClientOptions) {
+					open(options);
+				}
+				write(
+					payload: ArrayBuffer | Uint8Array,
+					{ more = false, opcode }: { more?: boolean; opcode?: number },
+				) {
+					if (opcode === undefined) tell("said", more, payload);
+					return 5000;
+				}
+				read(byteCount: number) {
+					return read(byteCount);
+				}
+				close() {}
+			},
+			certificate: undefined,
+			dns: class {
+				resolve() {}
+			},
+			url: { isSecure: false, host: "gateway", port: 80, path: "/device" },
+			headers: [],
+			onOpen: () => {},
+			onMessage: (message) => commands.receive(message),
+			onDrained: () => {},
+			onClosed: ({ reason }) => tell("closed", reason),
+		});
+		const set = (name: string) => (value: unknown) => tell("did", [name, value]);
+		const commands = new Commands({
+			deviceId: "dev-1-a1b2c3",
+			model,
+			peripherals: {
+				audio: {
+					set volume(value: number) {
+						set("set_volume")(value);
+					},
+					play: set("play_audio"),
+				},
+				ring: {
+					isUpdating: false,
+					preset: set("set_led"),
+					set brightness(value: number) {
+						set("set_brightness")(value);
+					},
+					identify: () => tell("did", ["identify"]),
+				},
+				haptics: {
+					set intensity(value: number) {
+						set("set_haptics")(value);
+					},
+				},
+			},
+			onQuery: () => tell("did", ["query_state"]),
+			onUpdate: ({ url, cert_pem }) => {
+				tell("did", ["start_ota", { url, cert_pem }]);
+				return undefined;
+			},
+			send: (error) => this.socket.send(JSON.stringify(error)),
+		});
+		this.#options?.onWritable(5000);
+	}
+
+	/** A text frame in pieces of so many bytes. */
+	hear(bytes: ArrayBuffer, pieceBytes: number): void {
+		let at = 0;
+		do {
+			const piece = new Uint8Array(bytes, at, Math.min(pieceBytes, bytes.byteLength - at));
+			at += piece.byteLength;
+			this.#unread = piece;
+			this.#options?.onReadable(piece.byteLength, { more: at < bytes.byteLength, binary: false });
+		} while (at < bytes.byteLength);
+	}
+
+	#read(byteCount: number): ArrayBuffer {
+		return this.#unread.slice(0, byteCount).buffer;
+	}
+}
+
+/** @returns what a reader makes of a text, or the message of its error */
+function outcome(read: () => unknown): unknown {
+	try {
+		return { value: read() };
+	} catch (error) {
+		return { refusal: String(error) };
+	}
+}
+
+const readers: Readonly<Record<string, (text: string) => unknown>> = Object.freeze({
+	"gateway-url": parseGatewayUrl,
+	"firmware-url": parseFirmwareUrl,
+	authority: readAuthority,
+});
+
+export default function main(): void {
+	const channel = new Channel("parsers", {}, (reader, detail, payload) => {
+		const bytes = payload ?? new ArrayBuffer(0);
+		const model = models.find((each) => each === reader);
+		if (!model)
+			return channel.post(
+				"answer",
+				outcome(() => readers[reader]?.(String(detail))),
+			);
+		const wire = new Wire(model, (what, told, said) => channel.post(what, told, said));
+		wire.hear(bytes, Number(detail));
+		wire.socket.close();
+		channel.post("answer");
+	});
+}

@@ -1,0 +1,27 @@
+/**
+ * Three minutes of chaos, of a fresh seed that is printed. TORMENT_SEED repeats one, TORMENT_MINUTES makes it longer or shorter.
+ */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Draw } from "../../scripts/fixtures/draw.js";
+import { drawSchedule } from "../../scripts/torment/schedule.js";
+import { runCommand } from "../command-line.js";
+
+const seed = process.env.TORMENT_SEED || String(Date.now() % 1_000_000);
+const minutes = process.env.TORMENT_MINUTES || "3";
+
+test("what is promised holds through minutes of chaos", async (t) => {
+	t.diagnostic(`TORMENT_SEED=${seed}`);
+	const torment = runCommand(t, "scripts/torment/main.ts", ["--seed", seed, "--minutes", minutes]);
+	assert.equal(await torment.exitCode, 0, torment.output());
+	t.diagnostic(torment.output().trim());
+	await torment.processesGone();
+});
+
+test("the same seed draws the same schedule, and another seed another", () => {
+	const draw = (seed: number) =>
+		drawSchedule(new Draw(seed).fork("schedule"), { steps: 200, devices: 50, monitors: 4 });
+	assert.deepEqual(draw(7), draw(7));
+	assert.notDeepEqual(draw(7), draw(8));
+});
