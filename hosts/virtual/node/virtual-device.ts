@@ -27,12 +27,22 @@ import {
 	type Limits,
 	Machine,
 } from "./machine.js";
-import { dns, time, websocket, wifi } from "./stand-ins/network.js";
-import { audio, digital, haptics, light, pixels, smbus, touch } from "./stand-ins/peripherals.js";
-import type { StandIn } from "./stand-ins/stand-in.js";
-import { keyValue, resource } from "./stand-ins/storage.js";
-import { tcp } from "./stand-ins/tcp.js";
-import { bootState, sha256, updateSlot } from "./stand-ins/update.js";
+import type { Hardware, Peripheral } from "./simulated/channel.js";
+import { Resolver, TimeQuery, WiFi } from "./simulated/network.js";
+import {
+	AudioOutput,
+	Button,
+	CapacitivePad,
+	HapticMotor,
+	LightSensor,
+	PixelStrip,
+	SMBus,
+} from "./simulated/peripherals.js";
+import { KeyValueStore, Resource } from "./simulated/storage.js";
+import { System } from "./simulated/system.js";
+import { TcpSocket } from "./simulated/tcp.js";
+import { BootState, Sha256, UpdateSlot } from "./simulated/update.js";
+import { WebSocketClient } from "./simulated/websocket-client.js";
 
 export interface VirtualDeviceOptions {
 	readonly model: Model;
@@ -88,12 +98,33 @@ const resetReasons: Readonly<Partial<Record<Exit["kind"], string>>> = {
 	bad_program: "PANIC_RESET",
 };
 
+/** By the kind of channel that the firmware opens. */
+const peripherals: Readonly<Record<string, Peripheral>> = {
+	audio: AudioOutput,
+	"boot-state": BootState,
+	digital: Button,
+	dns: Resolver,
+	haptics: HapticMotor,
+	"key-value": KeyValueStore,
+	light: LightSensor,
+	pixels: PixelStrip,
+	resource: Resource,
+	sha256: Sha256,
+	smbus: SMBus,
+	system: System,
+	tcp: TcpSocket,
+	time: TimeQuery,
+	touch: CapacitivePad,
+	"update-slot": UpdateSlot,
+	websocket: WebSocketClient,
+	wifi: WiFi,
+};
+
 export class VirtualDevice {
 	readonly board = new Board();
 	readonly flash: Flash;
 	readonly #options: VirtualDeviceOptions;
 	readonly #executable: string;
-	readonly #standIns: Readonly<Record<string, StandIn>>;
 	#machine: Machine;
 	#ota: EspOta;
 	#nvs: NvsStore;
@@ -122,37 +153,6 @@ export class VirtualDevice {
 			options.flash ?? new Flash({ byteLength: flashBytes, ...(flashFile && { file: flashFile }) });
 		flashByCable(this.flash, makeVirtualImage(program.bytes, model, version, buildTime));
 		flashSettings(this.flash, { ssid: readSettings(this.flash).get("ssid") ?? "virtual", ...settings });
-		const device = this;
-		const flashOwner = {
-			flash: this.flash,
-			get ota() {
-				return device.#ota;
-			},
-			get nvs() {
-				return device.#nvs;
-			},
-			onPowerCut: () => this.#onPowerCut(),
-		};
-		this.#standIns = {
-			digital,
-			light,
-			touch,
-			pixels,
-			haptics,
-			audio,
-			smbus,
-			wifi,
-			dns,
-			time,
-			websocket,
-			tcp,
-			resource,
-			sha256,
-			"key-value": keyValue(flashOwner),
-			"update-slot": updateSlot(flashOwner),
-			"boot-state": bootState(flashOwner),
-			system: () => ({ onCall: () => ({ detail: this.#facts() }) }),
-		};
 		const { machine, ota, nvs, started } = this.#powerOn("POWERON_RESET");
 		this.#machine = machine;
 		this.#ota = ota;
@@ -253,14 +253,10 @@ export class VirtualDevice {
 		}
 	}
 
-	#onPowerCut(): void {
-		void this.powerCycle();
-	}
-
 	#open(channel: Channel): ChannelHandler {
-		const standIn = this.#standIns[channel.kind];
-		if (!standIn) throw new Error(`the virtual host has no stand-in for "${channel.kind}"`);
-		return standIn(channel, { board: this.board });
+		const Peripheral = peripherals[channel.kind];
+		if (!Peripheral) throw new Error(`the virtual host has no simulated peripheral "${channel.kind}"`);
+		return new Peripheral({ channel, hardware: this.#hardware });
 	}
 
 	#onExit(exit: Exit): void {
@@ -270,18 +266,27 @@ export class VirtualDevice {
 		this.#restart(resetReasons[exit.kind] ?? "SW_RESET");
 	}
 
-	#facts() {
+	/** What runs now, and the hardware below it. */
+	get #hardware(): Hardware {
 		const { serial } = this.#options;
+		const { version, buildTime, resetReason } = this.#started;
 		return {
-			// 02: a locally administered address (IEEE 802, section 8.4), which no real device has.
-			macAddress: `02:00:00:${serial.match(/../g)?.join(":")}`,
-			idfVersion: engineVersion,
-			firmwareVersion: this.#started.version,
-			buildTime: this.#started.buildTime,
-			cpuFrequencyMHz: 240,
-			flashSizeMB: 16,
-			psramSizeMB: 8,
-			resetReason: this.#started.resetReason,
+			board: this.board,
+			flash: this.flash,
+			ota: this.#ota,
+			nvs: this.#nvs,
+			facts: {
+				// 02: a locally administered address (IEEE 802, section 8.4), which no real device has.
+				macAddress: `02:00:00:${serial.match(/../g)?.join(":")}`,
+				idfVersion: engineVersion,
+				firmwareVersion: version,
+				buildTime,
+				cpuFrequencyMHz: 240,
+				flashSizeMB: 16,
+				psramSizeMB: 8,
+				resetReason,
+			},
+			onPowerCut: () => void this.powerCycle(),
 		};
 	}
 }

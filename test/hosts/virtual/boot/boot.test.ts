@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { settingsNamespace } from "../../../../hosts/esp32/nvs-image.js";
-import { Board } from "../../../../hosts/virtual/node/board.js";
 import { boot } from "../../../../hosts/virtual/node/boot/boot-loader.js";
 import {
 	flashByCable,
@@ -17,7 +16,7 @@ import { Flash, PowerCut, sectorBytes } from "../../../../hosts/virtual/node/boo
 import { NvsStore } from "../../../../hosts/virtual/node/boot/nvs-store.js";
 import { crcOf, imageState, readEntries } from "../../../../hosts/virtual/node/boot/ota-data.js";
 import { flashBytes, partitions, slots } from "../../../../hosts/virtual/node/boot/partitions.js";
-import { updateSlot } from "../../../../hosts/virtual/node/stand-ins/update.js";
+import { UpdateSlot } from "../../../../hosts/virtual/node/simulated/update.js";
 import { dataBehindImages, makeImage, withoutHash } from "../../../gateway/firmware/images.js";
 
 const image = (version: string, program = `program of ${version}`) =>
@@ -45,12 +44,10 @@ function install(flash: Flash, file: Buffer): void {
 
 /** The update slot as the firmware's half of it sees it. */
 function openSlot(flash: Flash, onPowerCut = () => {}) {
-	const owner = { flash, ota: new EspOta(flash, boot(flash).slot), onPowerCut };
-	const channel = { id: 1, kind: "update-slot", options: {}, send: () => true };
-	const { onPost, onCall } = updateSlot(owner)(channel, { board: new Board() });
-	const call = (request: string, detail?: unknown) => onCall?.(request, detail, Buffer.alloc(0));
+	const slot = new UpdateSlot({ hardware: { flash, ota: new EspOta(flash, boot(flash).slot), onPowerCut } });
+	const call = (request: string, detail?: unknown) => slot.onCall(request, detail);
 	call("open");
-	return { call, write: (bytes: Buffer) => onPost?.("write", undefined, bytes) };
+	return { call, write: (bytes: Buffer) => slot.onPost("write", undefined, bytes) };
 }
 
 const states = (flash: Flash) => readEntries(flash).map(({ state }) => state);

@@ -1,4 +1,4 @@
-/** ECMA-419 `embedded:storage/key-value`, kept by Node in the device's data folder. */
+/** ECMA-419 `embedded:storage/key-value`; Node keeps the values in the NVS of the virtual flash. */
 
 import type { KeyValueStore as Interface } from "../../../device/host.js";
 import Channel from "./channel.js";
@@ -6,7 +6,7 @@ import Channel from "./channel.js";
 /** ESP-IDF NVS: NVS_KEY_NAME_MAX_SIZE, less the terminator. */
 const longestKey = 15;
 
-export default class KeyValueStore implements Interface {
+export class KeyValueStore implements Interface {
 	readonly #channel = new Channel("key-value", {}, () => {});
 
 	read(key: string): string | undefined {

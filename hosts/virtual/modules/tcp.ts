@@ -1,17 +1,16 @@
 /**
- * The SDK's `embedded:io/socket/tcp`, with TLS where asked for; the socket itself is in Node. An exception from a callback
- * becomes an error, as on the boards (hosts/esp32/tcp): with the SDK's own socket it would restart the device.
+ * The SDK's `embedded:io/socket/tcp`, optionally with TLS; the socket itself is in Node. An exception from a callback becomes
+ * an error, as on the boards (hosts/esp32/tcp); with the SDK's socket it would restart the device.
  */
 
 import type { TrustOptions } from "../../../device/host.js";
-import { copyInto, textOf } from "./bytes.js";
-import Channel from "./channel.js";
+import Channel, { copyInto, textOf } from "./channel.js";
 
 export interface TcpOptions {
 	/** IPv4. */
 	address: string;
 	port: number;
-	/** The name by which the peer is known: its certificate must be for it. */
+	/** The name that the certificate of the peer must be for. */
 	host: string;
 	/** Undefined: plain TCP. */
 	secure?: TrustOptions | undefined;
@@ -23,10 +22,10 @@ export interface TcpOptions {
 /** lwIP's send buffer on the boards. */
 const sendBufferBytes = 65_535;
 
-export default class TcpSocket {
+export class TcpSocket {
 	readonly #channel: Channel;
 	readonly #onError: () => void;
-	/** What came and was not read; of the first piece the rest from `#at` on. */
+	/** Received and not read yet; of the first piece, from `#at` on. */
 	readonly #pieces: Uint8Array[] = [];
 	#at = 0;
 	#unread = 0;
@@ -46,7 +45,7 @@ export default class TcpSocket {
 		});
 	}
 
-	/** Takes bytes up to a line feed and with it, or as many as came. @returns one character for each */
+	/** Reads up to and including a line feed, or what has arrived. @returns one character for each byte */
 	readLine(): string {
 		const piece = this.#pieces[0];
 		if (!piece) return "";
@@ -56,7 +55,7 @@ export default class TcpSocket {
 		return textOf(line);
 	}
 
-	/** Fills `buffer`. Throws where less came. */
+	/** Fills `buffer`. @throws Error where fewer bytes have arrived */
 	read(buffer: Uint8Array): number {
 		if (buffer.byteLength > this.#unread) throw new Error("nothing to read");
 		for (let filled = 0; filled < buffer.byteLength; ) {
@@ -80,7 +79,7 @@ export default class TcpSocket {
 		this.#channel.close();
 	}
 
-	/** Bytes of the first piece. */
+	/** @param byteCount of the first piece */
 	#taken(byteCount: number): void {
 		this.#at += byteCount;
 		this.#unread -= byteCount;

@@ -1,6 +1,13 @@
-/** ECMA-419 `embedded:network/interface/wifi`; Node decides whether there is an access point. */
+/** Wi-Fi, name resolution and time queries. Node decides whether there is an access point, and does the look-ups. */
 
-import type { WiFi as Interface, WiFiReason } from "../../../device/host.js";
+import type {
+	ResolveOptions,
+	Resolver as ResolverInterface,
+	TimeQuery as TimeQueryInterface,
+	TimeQueryOptions,
+	WiFi as WiFiInterface,
+	WiFiReason,
+} from "../../../device/host.js";
 import Channel from "./channel.js";
 
 interface AccessPoint {
@@ -9,7 +16,8 @@ interface AccessPoint {
 	readonly RSSI: number;
 }
 
-export default class WiFi implements Interface {
+/** ECMA-419 `embedded:network/interface/wifi`. */
+export class WiFi implements WiFiInterface {
 	readonly #channel: Channel;
 	#connection = 200;
 	#accessPoint: AccessPoint | undefined;
@@ -20,7 +28,7 @@ export default class WiFi implements Interface {
 			this.#accessPoint = isAccessPoint(detail) ? detail : undefined;
 			this.#reason = isReason(detail) ? detail : undefined;
 			const connection = this.#accessPoint ? 500 : 200;
-			// RSSI changes are no change of the connection, as with the SDK.
+			// As with the SDK, a change of RSSI is not reported.
 			if (event === "signal" || connection === this.#connection) return;
 			this.#connection = connection;
 			options.onChanged("connection");
@@ -76,4 +84,32 @@ function isReason(detail: unknown): detail is WiFiReason {
 
 function isAccessPoint(detail: unknown): detail is AccessPoint {
 	return typeof detail === "object" && detail !== null && "SSID" in detail;
+}
+
+/** ECMA-419 DNS resolver. Like the SDK's, a look-up cannot be cancelled. */
+export class Resolver implements ResolverInterface {
+	resolve(options: ResolveOptions): void {
+		const { host } = options;
+		const channel = new Channel("dns", { host }, (event, address) => {
+			channel.close();
+			if (event === "resolved" && typeof address === "string") options.onResolved(host, address);
+			else options.onError();
+		});
+	}
+}
+
+/** Asks a time server for the time: Node's clock answers. */
+export class TimeQuery implements TimeQueryInterface {
+	readonly #channel: Channel;
+
+	constructor({ server, onTime }: TimeQueryOptions) {
+		this.#channel = new Channel("time", { server }, (_event, seconds) => {
+			this.#channel.close();
+			onTime(typeof seconds === "number" ? seconds : undefined);
+		});
+	}
+
+	close(): void {
+		this.#channel.close();
+	}
 }
