@@ -3,7 +3,7 @@
  * ESP-IDF's, at 0x120 of the image, where the gateway and the device read it before anything is written: without it a
  * PROTO-1 would take a DEV-1's firmware.
  *
- * The linker keeps it because the functions below point into it, and they are called (system-facts.ts).
+ * The linker keeps it because the functions below point into it, and they are called (system.ts).
  */
 
 #include <stdint.h>

@@ -4,8 +4,6 @@
  * (ESP-IDF v6.0: documentation of NVS, "Internals"; nvs_flash/src/nvs_page.cpp and nvs_types.cpp.)
  */
 
-import { romCrc32 } from "./rom-crc32.js";
-
 export const pageBytes = 4096;
 export const entryBytes = 32;
 export const entriesPerPage = 126;
@@ -197,4 +195,22 @@ function crcOf(entry: Uint8Array): number {
 	covered.set(entry.subarray(0, 4));
 	covered.set(entry.subarray(8), 4);
 	return romCrc32(covered);
+}
+
+/** Of the common CRC-32, polynomial 0xEDB88320. */
+const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
+	let crc = byte;
+	for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb8_8320 : crc >>> 1;
+	return crc;
+});
+
+/**
+ * CRC-32 as ESP-IDF uses it in NVS and `otadata`: `esp_rom_crc32_le(UINT32_MAX, bytes, length)`. It starts at 0, since the ROM
+ * inverts the given start value.
+ */
+export function romCrc32(bytes: Uint8Array): number {
+	let crc = 0;
+	for (let at = 0; at < bytes.length; at++)
+		crc = (crc >>> 8) ^ (crcTable[(crc ^ (bytes[at] ?? 0)) & 0xff] ?? 0);
+	return ~crc >>> 0;
 }

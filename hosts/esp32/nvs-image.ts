@@ -26,7 +26,7 @@ import {
 	viewOf,
 } from "./nvs-format.js";
 
-/** Where a device keeps its settings: the path that settings-store.ts opens. */
+/** The NVS namespace of a device's settings, which storage.ts opens. */
 export const settingsNamespace = "settings";
 
 export interface NvsImageOptions {

@@ -3,8 +3,8 @@
 import TCP, { type Options as TCPOptions } from "embedded:io/socket/tcp";
 import TLSSocket from "embedded:io/socket/tcp/tls";
 import WebSocketClient from "embedded:network/websocket/client";
-import { type Socket, type SocketOptions, SteadySocket } from "moddable/steady-socket";
-import { WholeBodyClient } from "moddable/whole-body-client";
+import { FormatRestoringSocket, type Socket, type SocketOptions } from "moddable/format-restoring-socket";
+import { UnchunkedHttpClient } from "moddable/unchunked-http-client";
 import Net from "net";
 import type { Boot, Panel } from "simulator/panel";
 import { Radio, SimulatedWiFi } from "simulator/wifi";
@@ -45,12 +45,12 @@ export function createNetwork({ panel, boot }: NetworkOptions): Host["network"] 
 		},
 		ws: webSocketOver(panel, tcp),
 		wss: webSocketOver(panel, tls),
-		http: class extends WholeBodyClient {
+		http: class extends UnchunkedHttpClient {
 			constructor(options: HttpClientOptions) {
 				super({ ...options, socket: { io: RadioTCP, radio } });
 			}
 		},
-		https: class extends WholeBodyClient {
+		https: class extends UnchunkedHttpClient {
 			constructor({ certificate, ...options }: HttpClientOptions & TrustOptions) {
 				const secure = trusting(certificate);
 				super({ ...options, socket: { io: TLSSocket, radio, secure, TCP: { io: RadioTCP, radio } } });
@@ -75,7 +75,7 @@ function webSocketOver(
 		constructor({ certificate, ...options }: WebSocketClientOptions & Partial<TrustOptions>) {
 			const { onWritable, onRefused, onClose, onError } = options;
 			const socket = {
-				io: SteadySocket,
+				io: FormatRestoringSocket,
 				below: (socketOptions: SocketOptions) => below(socketOptions, certificate),
 				onRefused,
 			};

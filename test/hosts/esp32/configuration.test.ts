@@ -7,7 +7,6 @@ import { describe, test } from "node:test";
 import { isRecord } from "../../../device/protocol/schema.js";
 import { pins as dev1 } from "../../../hosts/dev-1/pins.js";
 import type { BoardPins } from "../../../hosts/esp32/pins.js";
-import { resetReasonName } from "../../../hosts/esp32/reset-reason.js";
 import { pins as proto1 } from "../../../hosts/proto-1/pins.js";
 import { flashBytes, partitions as virtualPartitions } from "../../../hosts/virtual/node/boot/partitions.js";
 import { readPartitions } from "../../../scripts/flash-image.js";
@@ -287,24 +286,5 @@ describe("ESP-IDF's settings for QEMU alone", () => {
 	test("are for 4 MB of flash, and the terminal", () => {
 		assert.equal(settings.get("ESPTOOLPY_FLASHSIZE_4MB"), "y");
 		assert.equal(settings.get("ESP_CONSOLE_UART_DEFAULT"), "y");
-	});
-});
-
-describe("the reset reasons", () => {
-	test("are those of ESP-IDF's esp_reset_reason_t, by its numbers", () => {
-		const some = {
-			1: "POWERON_RESET",
-			3: "SW_RESET",
-			6: "TASK_WDT_RESET",
-			9: "BROWNOUT_RESET",
-			11: "USB_RESET",
-		};
-		for (const [number, name] of Object.entries(some)) assert.equal(resetReasonName(Number(number)), name);
-		assert.equal(resetReasonName(15), "CPU_LOCKUP_RESET");
-	});
-
-	test("of a later ESP-IDF are unknown", () => {
-		assert.equal(resetReasonName(16), "UNKNOWN_RESET");
-		assert.equal(resetReasonName(-1), "UNKNOWN_RESET");
 	});
 });

@@ -4,7 +4,7 @@
  * new choice. (esp_flash_partitions.h; bootloader_common_loader.c.)
  */
 
-import { romCrc32 } from "../../../esp32/rom-crc32.js";
+import { romCrc32 } from "../../../esp32/nvs-format.js";
 import { type Flash, sectorBytes } from "./flash.js";
 import { partitions, type SlotIndex } from "./partitions.js";
 

@@ -31,8 +31,8 @@ export interface SocketOptions {
 	readonly onError: () => void;
 }
 
-/** Given to the WebSocket client as its `socket`: `{ io: SteadySocket, below: (options) => new TCP(options) }`. */
-export interface SteadySocketOptions extends SocketOptions {
+/** Given to the WebSocket client as its `socket`: `{ io: FormatRestoringSocket, below: (options) => new TCP(options) }`. */
+export interface FormatRestoringSocketOptions extends SocketOptions {
 	/** Makes the socket below. */
 	readonly below: (options: SocketOptions) => Socket;
 	/** As in WebSocketClientOptions of device/host.ts. */
@@ -42,8 +42,8 @@ export interface SteadySocketOptions extends SocketOptions {
 /** HTTP's status for an upgrade that is accepted. */
 const switchingProtocols = 101;
 
-export class SteadySocket implements Socket {
-	readonly #options: SteadySocketOptions;
+export class FormatRestoringSocket implements Socket {
+	readonly #options: FormatRestoringSocketOptions;
 	readonly #below: Socket;
 	#formerFormat: Socket["format"] = "buffer";
 	/** Until it is known that the upgrade is accepted. */
@@ -51,7 +51,7 @@ export class SteadySocket implements Socket {
 	/** The answer's first line, which the client has not read yet. */
 	#firstLine: number[] = [];
 
-	constructor(options: SteadySocketOptions) {
+	constructor(options: FormatRestoringSocketOptions) {
 		this.#options = options;
 		const { below, address, host, port, onWritable } = options;
 		this.#below = below({

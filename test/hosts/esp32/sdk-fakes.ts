@@ -1,6 +1,6 @@
-/** Sources of the stand-ins for the SDK's modules, by their names. `bench` is the board-bench.ts in whose code they run. */
+/** Sources of fakes of the SDK's modules, by module name. `bench` is the Bench of board-bench.ts. */
 
-/** A class that writes down `new` with its options, and each call of its methods. */
+/** A class that records `new` with its options, and each call of its methods. */
 function recorder(module: string, methods: readonly string[], statics = ""): string {
 	const body = methods.map((name) => `${name}(...values) { bench.call("${module}", "${name}", ...values); }`);
 	return `export default class {
@@ -17,7 +17,7 @@ function recorder(module: string, methods: readonly string[], statics = ""): str
 /** A socket reads what the bench says has come in, a byte at a time. */
 const socketStatics = 'format = "buffer"; read() { return bench.incoming.shift(); }';
 
-export const sdkStandIns: ReadonlyMap<string, string> = new Map([
+export const sdkFakes: ReadonlyMap<string, string> = new Map([
 	[
 		"embedded:io/digital",
 		recorder(

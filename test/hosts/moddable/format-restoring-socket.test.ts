@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { ResponseHead } from "../../../hosts/moddable/response-head.js";
 import { Bench, load } from "../esp32/board-bench.js";
 
-/** As hosts/moddable/steady-socket.ts has them, whose types need the SDK's. */
+/** As hosts/moddable/format-restoring-socket.ts has them, whose types need the SDK's. */
 interface Socket {
 	format: "number" | "buffer";
 	read(count?: number): unknown;
@@ -50,17 +50,17 @@ class FakeSocket implements Socket {
 	}
 }
 
-type SteadySocketClass = new (options: object) => Socket;
-const isClass = (value: unknown): value is SteadySocketClass => typeof value === "function";
+type FormatRestoringSocketClass = new (options: object) => Socket;
+const isClass = (value: unknown): value is FormatRestoringSocketClass => typeof value === "function";
 
-/** A SteadySocket between a socket and a client that reads all that it is offered, byte by byte as the SDK's does. */
+/** A FormatRestoringSocket between a socket and a client that reads all that it is offered, byte by byte as the SDK's does. */
 async function connect() {
-	const { SteadySocket } = await load("moddable/steady-socket.ts", new Bench());
-	assert.ok(isClass(SteadySocket));
+	const { FormatRestoringSocket } = await load("moddable/format-restoring-socket.ts", new Bench());
+	assert.ok(isClass(FormatRestoringSocket));
 	const events: unknown[] = [];
 	let text = "";
 	let below: FakeSocket | undefined;
-	const socket = new SteadySocket({
+	const socket = new FormatRestoringSocket({
 		address: "10.0.0.2",
 		host: "gateway",
 		port: 80,

@@ -1,15 +1,12 @@
-/**
- * What the board knows of itself, read from ESP-IDF by the SDK's foreign function interface. Made when the firmware starts,
- * never while a module loads: modules are loaded on the computer that builds them, where there is no chip.
- */
+/** System facts, read from ESP-IDF by the SDK's foreign function interface. */
 
-import { resetReasonName } from "board/reset-reason";
 import FFI from "mc/ffi";
 import Time from "time";
 import type { System } from "../../device/host.js";
 
 const bytesPerMB = 1024 * 1024;
 
+/** Constructed when the firmware starts, never at module level: modules are loaded on the computer that builds them. */
 export class SystemFacts implements System {
 	readonly #ffi = new FFI();
 	readonly macAddress: string;
@@ -35,7 +32,7 @@ export class SystemFacts implements System {
 		this.resetReason = resetReasonName(ffi.esp_reset_reason());
 	}
 
-	/** The model for which this image was compiled. */
+	/** The model that this image was compiled for. */
 	get compiledModel(): string {
 		return this.#ffi.board_firmware_model();
 	}
@@ -63,4 +60,29 @@ export class SystemFacts implements System {
 	setTime(seconds: number): void {
 		Time.set(seconds);
 	}
+}
+
+/** `esp_reset_reason_t`, in its order (components/esp_system/include/esp_system.h, v6.0); the specification names two. */
+const resetReasons = Object.freeze([
+	"UNKNOWN_RESET",
+	"POWERON_RESET",
+	"EXT_RESET",
+	"SW_RESET",
+	"PANIC_RESET",
+	"INT_WDT_RESET",
+	"TASK_WDT_RESET",
+	"WDT_RESET",
+	"DEEPSLEEP_RESET",
+	"BROWNOUT_RESET",
+	"SDIO_RESET",
+	"USB_RESET",
+	"JTAG_RESET",
+	"EFUSE_RESET",
+	"PWR_GLITCH_RESET",
+	"CPU_LOCKUP_RESET",
+]);
+
+/** @param reason from `esp_reset_reason()` */
+function resetReasonName(reason: number): string {
+	return resetReasons[reason] ?? "UNKNOWN_RESET";
 }

@@ -1,4 +1,4 @@
-/** What the device remembers across restarts, in ESP-IDF's NVS. A value that cannot be read counts as not set. */
+/** The device's settings, in ESP-IDF's NVS. A value that cannot be read counts as not set. */
 
 import KeyValueStorage, { type Storage } from "embedded:storage/key-value";
 import type { KeyValueStore } from "../../device/host.js";

@@ -7,7 +7,7 @@
 import HTTPClient, { type HTTPRequest } from "embedded:network/http/client";
 import type { HttpRequestOptions } from "../../device/host.js";
 
-export class WholeBodyClient extends HTTPClient {
+export class UnchunkedHttpClient extends HTTPClient {
 	#isClosed = false;
 
 	override request(options: HttpRequestOptions): HTTPRequest {
