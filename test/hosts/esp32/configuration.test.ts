@@ -288,3 +288,10 @@ describe("ESP-IDF's settings for QEMU alone", () => {
 		assert.equal(settings.get("ESP_CONSOLE_UART_DEFAULT"), "y");
 	});
 });
+
+test("the typing of foreign functions names those of the manifests", () => {
+	const manifests = ["esp32/common.json", "esp32/manifest.json", "esp32/touch/manifest.json"];
+	const declared = manifests.flatMap((file) => Object.keys(JSON.parse(read(file)).ffi.functions)).sort();
+	const typed = [...read("typings/xs.d.ts").matchAll(/^\t\t(\w+)\(/gm)].map(([, name]) => name);
+	assert.deepEqual(typed, declared);
+});
