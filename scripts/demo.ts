@@ -4,8 +4,8 @@ import { models } from "../device/protocol/schema.js";
 import { createGateway } from "../gateway/gateway.js";
 import { readSettings } from "../gateway/settings.js";
 import { refuseArguments, StartError } from "../gateway/start-error.js";
-import { claimIdentity } from "../hosts/virtual/node/identity.js";
-import { describeExit } from "../hosts/virtual/node/machine.js";
+import { describeExit } from "../hosts/virtual/node/exit.js";
+import { Identity } from "../hosts/virtual/node/identity.js";
 import { VirtualDevice } from "../hosts/virtual/node/virtual-device.js";
 
 try {
@@ -34,9 +34,9 @@ async function run(): Promise<void> {
 	process.on("SIGTERM", stop);
 
 	for (const model of models) {
-		const identity = claimIdentity(settings.dataDir, model, undefined);
-		const { deviceId, serial, flashFile, release } = identity;
-		process.on("exit", release);
+		const identity = Identity.claim({ dataDir: settings.dataDir, model });
+		const { deviceId, serial, flashFile } = identity;
+		process.on("exit", () => identity.close());
 		devices.push(
 			await VirtualDevice.start({
 				model,

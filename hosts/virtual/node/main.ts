@@ -9,9 +9,9 @@ import { parseArgs } from "node:util";
 import { parseGatewayUrl } from "../../../device/network/gateway-url.js";
 import { models } from "../../../device/protocol/schema.js";
 import { findDeviceToken } from "./device-token.js";
-import { claimIdentity } from "./identity.js";
+import { describeExit } from "./exit.js";
+import { Identity } from "./identity.js";
 import { applyInput, inputExamples } from "./input.js";
-import { describeExit } from "./machine.js";
 import { VirtualDevice } from "./virtual-device.js";
 
 const usage = `npm run device -- --model dev-1|proto-1 [--gateway ws://127.0.0.1:8080/device] [--serial a1b2c3]
@@ -29,8 +29,8 @@ try {
 
 async function run(): Promise<void> {
 	const token = findDeviceToken(dataDir);
-	const identity = claimIdentity(dataDir, model, serial);
-	process.on("exit", () => identity.release());
+	const identity = Identity.claim({ dataDir, model, serial });
+	process.on("exit", () => identity.close());
 	const device = await VirtualDevice.start({
 		model,
 		serial: identity.serial,

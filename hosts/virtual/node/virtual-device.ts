@@ -17,32 +17,12 @@ import { imageState } from "./boot/ota-data.js";
 import { flashBytes, partitions, type SlotIndex } from "./boot/partitions.js";
 import { programFile } from "./boot/program-file.js";
 import { buildMachine, type Program } from "./build.js";
+import { describeExit, type Exit, noPlace } from "./exit.js";
 import { buildFirmware } from "./firmware.js";
 import { deviceIdOf } from "./identity.js";
-import {
-	type Channel,
-	type ChannelHandler,
-	describeExit,
-	type Exit,
-	type Limits,
-	Machine,
-} from "./machine.js";
-import type { Hardware, Peripheral } from "./simulated/channel.js";
-import { Resolver, TimeQuery, WiFi } from "./simulated/network.js";
-import {
-	AudioOutput,
-	Button,
-	CapacitivePad,
-	HapticMotor,
-	LightSensor,
-	PixelStrip,
-	SMBus,
-} from "./simulated/peripherals.js";
-import { KeyValueStore, Resource } from "./simulated/storage.js";
-import { System } from "./simulated/system.js";
-import { TcpSocket } from "./simulated/tcp.js";
-import { BootState, Sha256, UpdateSlot } from "./simulated/update.js";
-import { WebSocketClient } from "./simulated/websocket-client.js";
+import { type Limits, Machine } from "./machine.js";
+import type { Hardware } from "./simulated/hardware.js";
+import { openPeripheral } from "./simulated/open.js";
 
 export interface VirtualDeviceOptions {
 	readonly model: Model;
@@ -96,28 +76,6 @@ const resetReasons: Readonly<Partial<Record<Exit["kind"], string>>> = {
 	watchdog: "TASK_WDT_RESET",
 	killed: "PANIC_RESET",
 	bad_program: "PANIC_RESET",
-};
-
-/** By the kind of channel that the firmware opens. */
-const peripherals: Readonly<Record<string, Peripheral>> = {
-	audio: AudioOutput,
-	"boot-state": BootState,
-	digital: Button,
-	dns: Resolver,
-	haptics: HapticMotor,
-	"key-value": KeyValueStore,
-	light: LightSensor,
-	pixels: PixelStrip,
-	resource: Resource,
-	sha256: Sha256,
-	smbus: SMBus,
-	system: System,
-	tcp: TcpSocket,
-	time: TimeQuery,
-	touch: CapacitivePad,
-	"update-slot": UpdateSlot,
-	websocket: WebSocketClient,
-	wifi: WiFi,
 };
 
 export class VirtualDevice {
@@ -201,7 +159,7 @@ export class VirtualDevice {
 	#powerOn(resetReason: string) {
 		const { model, clock, limits, seed, watchdogMs, onTrace, onBoot } = this.#options;
 		const { slot, image, nvs } = this.#boot();
-		const ota = new EspOta(this.flash, slot);
+		const ota = new EspOta({ flash: this.flash, running: slot });
 		const { version, buildTime } = image;
 		const isPendingVerify = ota.state === imageState.pendingVerify;
 		const started = { version, buildTime, slot, resetReason, isPendingVerify };
@@ -215,7 +173,7 @@ export class VirtualDevice {
 			...(seed !== undefined && { seed }),
 			...(watchdogMs !== undefined && { watchdogMs }),
 			...(onTrace && { onTrace }),
-			onOpen: (channel) => this.#open(channel),
+			onOpen: (channel) => openPeripheral({ channel, hardware: this.#hardware }),
 			onExit: (exit) => this.#onExit(exit),
 		});
 		return { machine, ota, nvs, started };
@@ -248,15 +206,8 @@ export class VirtualDevice {
 			this.#started = started;
 		} catch (error) {
 			const message = error instanceof Error ? error.message : String(error);
-			const nowhere = { status: 14, pool: undefined, file: undefined, line: undefined, stack: "" };
-			this.#options.onExit?.({ kind: "bad_program", message, ...nowhere });
+			this.#options.onExit?.({ ...noPlace, kind: "bad_program", message, status: 14 });
 		}
-	}
-
-	#open(channel: Channel): ChannelHandler {
-		const Peripheral = peripherals[channel.kind];
-		if (!Peripheral) throw new Error(`the virtual host has no simulated peripheral "${channel.kind}"`);
-		return new Peripheral({ channel, hardware: this.#hardware });
 	}
 
 	#onExit(exit: Exit): void {

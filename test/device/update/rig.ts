@@ -58,14 +58,14 @@ export class Rig {
 		this.flash = options.flash ?? new Flash({ byteLength: flashBytes });
 		flashByCable(this.flash, options.firmware);
 		this.boot = boot(this.flash);
-		this.ota = new EspOta(this.flash, this.boot.slot);
+		this.ota = new EspOta({ flash: this.flash, running: this.boot.slot });
 	}
 
 	/** Restarts: the boot loader chooses. @throws Error where nothing starts */
 	restart(): void {
 		clock.clear();
 		this.boot = boot(this.flash);
-		this.ota = new EspOta(this.flash, this.boot.slot);
+		this.ota = new EspOta({ flash: this.flash, running: this.boot.slot });
 		this.updater = undefined;
 	}
 

@@ -23,13 +23,18 @@ interface Handle {
 	wroteBytes: number;
 }
 
+export interface EspOtaOptions {
+	readonly flash: Flash;
+	/** The slot that the boot loader started. */
+	readonly running: SlotIndex;
+}
+
 export class EspOta {
 	readonly #flash: Flash;
 	readonly #running: SlotIndex;
 	#handle: Handle | undefined;
 
-	/** @param running the slot that the boot loader started */
-	constructor(flash: Flash, running: SlotIndex) {
+	constructor({ flash, running }: EspOtaOptions) {
 		this.#flash = flash;
 		this.#running = running;
 	}

@@ -33,6 +33,12 @@ export interface NvsItem {
 	readonly bytes: Uint8Array;
 }
 
+export interface NvsPageOptions {
+	readonly flash: Flash;
+	/** Of the page in the flash. */
+	readonly offset: number;
+}
+
 export class NvsPage {
 	readonly #flash: Flash;
 	readonly #offset: number;
@@ -45,10 +51,9 @@ export class NvsPage {
 	/**
 	 * Reads the page, and repairs what a power cut left.
 	 *
-	 * @param offset in the flash
 	 * @throws Error where a later ESP-IDF wrote the page
 	 */
-	constructor(flash: Flash, offset: number) {
+	constructor({ flash, offset }: NvsPageOptions) {
 		this.#flash = flash;
 		this.#offset = offset;
 		const content = flash.read(offset, pageBytes);

@@ -48,7 +48,7 @@ export class NvsStore {
 	constructor({ flash, partition, namespace }: NvsStoreOptions) {
 		const all = Array.from(
 			{ length: partition.byteLength / pageBytes },
-			(_, index) => new NvsPage(flash, partition.offset + index * pageBytes),
+			(_, index) => new NvsPage({ flash, offset: partition.offset + index * pageBytes }),
 		);
 		this.#pages = all.filter((page) => page.isInUse).sort((a, b) => a.sequence - b.sequence);
 		this.#free = all.filter((page) => !page.isInUse);

@@ -4,8 +4,8 @@ import { lookup } from "node:dns";
 import type { WiFiReason } from "../../../../device/host.js";
 import { isRecord } from "../../../../device/protocol/schema.js";
 import type { AccessPoint } from "../board.js";
-import type { ChannelHandler } from "../machine.js";
-import { type PeripheralOptions, textOf } from "./channel.js";
+import type { ChannelHandler } from "../channel.js";
+import { type PeripheralOptions, textOf } from "./hardware.js";
 
 export class WiFi implements ChannelHandler {
 	readonly #options: PeripheralOptions;

@@ -2,8 +2,8 @@
 
 import { buttonNames } from "../../../../device/host.js";
 import type { Board } from "../board.js";
-import type { Answer, ChannelHandler } from "../machine.js";
-import { numberOf, type PeripheralOptions, textOf } from "./channel.js";
+import type { Answer, ChannelHandler } from "../channel.js";
+import { numberOf, type PeripheralOptions, textOf } from "./hardware.js";
 
 export class Button implements ChannelHandler {
 	readonly onCall: () => Answer;

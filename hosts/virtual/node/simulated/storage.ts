@@ -2,8 +2,8 @@
 
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import type { Answer, ChannelHandler } from "../machine.js";
-import { type Hardware, numberOf, onFlash, type PeripheralOptions, textOf } from "./channel.js";
+import type { Answer, ChannelHandler } from "../channel.js";
+import { type Hardware, numberOf, onFlash, type PeripheralOptions, textOf } from "./hardware.js";
 
 export class KeyValueStore implements ChannelHandler {
 	readonly #hardware: Hardware;

@@ -1,7 +1,7 @@
 /** System facts, as ESP-IDF tells them on a board. */
 
-import type { Answer, ChannelHandler } from "../machine.js";
-import type { PeripheralOptions } from "./channel.js";
+import type { Answer, ChannelHandler } from "../channel.js";
+import type { PeripheralOptions } from "./hardware.js";
 
 export class System implements ChannelHandler {
 	readonly #options: PeripheralOptions;

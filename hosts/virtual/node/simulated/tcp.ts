@@ -8,8 +8,8 @@ import {
 	type PeerCertificate,
 } from "node:tls";
 import { isRecord } from "../../../../device/protocol/schema.js";
-import type { Channel, ChannelHandler } from "../machine.js";
-import { numberOf, type PeripheralOptions, textOf } from "./channel.js";
+import type { Channel, ChannelHandler } from "../channel.js";
+import { numberOf, type PeripheralOptions, textOf } from "./hardware.js";
 
 /** CONFIG_LWIP_TCP_WND_DEFAULT of the boards. */
 const windowBytes = 65_535;

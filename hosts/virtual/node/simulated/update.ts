@@ -3,8 +3,8 @@
 import { createHash } from "node:crypto";
 import { imageState } from "../boot/ota-data.js";
 import { slots } from "../boot/partitions.js";
-import type { Answer, ChannelHandler } from "../machine.js";
-import { type Hardware, numberOf, onFlash } from "./channel.js";
+import type { Answer, ChannelHandler } from "../channel.js";
+import { type Hardware, numberOf, onFlash } from "./hardware.js";
 
 type FlashHardware = Pick<Hardware, "flash" | "ota" | "onPowerCut">;
 

@@ -2,8 +2,8 @@
 
 import { WebSocket } from "ws";
 import { isRecord } from "../../../../device/protocol/schema.js";
-import type { Channel, ChannelHandler } from "../machine.js";
-import { numberOf, type PeripheralOptions, textOf } from "./channel.js";
+import type { Channel, ChannelHandler } from "../channel.js";
+import { numberOf, type PeripheralOptions, textOf } from "./hardware.js";
 import { trustOf } from "./tcp.js";
 
 /** RFC 6455, section 5.2. */

@@ -34,7 +34,7 @@ function update(flash: Flash, version: string): void {
 
 /** Starts, writes and chooses an image, as an update does. */
 function install(flash: Flash, file: Buffer): void {
-	const ota = new EspOta(flash, boot(flash).slot);
+	const ota = new EspOta({ flash, running: boot(flash).slot });
 	if (ota.state === imageState.pendingVerify) ota.markValid();
 	ota.begin();
 	ota.write(file);
@@ -44,7 +44,9 @@ function install(flash: Flash, file: Buffer): void {
 
 /** The update slot as the firmware's half of it sees it. */
 function openSlot(flash: Flash, onPowerCut = () => {}) {
-	const slot = new UpdateSlot({ hardware: { flash, ota: new EspOta(flash, boot(flash).slot), onPowerCut } });
+	const slot = new UpdateSlot({
+		hardware: { flash, ota: new EspOta({ flash, running: boot(flash).slot }), onPowerCut },
+	});
 	const call = (request: string, detail?: unknown) => slot.onCall(request, detail);
 	call("open");
 	return { call, write: (bytes: Buffer) => slot.onPost("write", undefined, bytes) };
@@ -158,7 +160,7 @@ describe("the boot loader", () => {
 	test("keeps starting a confirmed image", () => {
 		const flash = flashWith();
 		update(flash, "1.1.0");
-		new EspOta(flash, boot(flash).slot).markValid();
+		new EspOta({ flash, running: boot(flash).slot }).markValid();
 		for (let restart = 0; restart < 3; restart++) assert.equal(boot(flash).image.version, "1.1.0");
 		assert.deepEqual(states(flash), [imageState.valid, imageState.valid]);
 	});
@@ -166,7 +168,7 @@ describe("the boot loader", () => {
 	test("does not start an image that was given up", () => {
 		const flash = flashWith();
 		update(flash, "1.1.0");
-		assert.equal(new EspOta(flash, boot(flash).slot).markInvalid(), true);
+		assert.equal(new EspOta({ flash, running: boot(flash).slot }).markInvalid(), true);
 		assert.equal(boot(flash).image.version, "1.0.0");
 		assert.deepEqual(states(flash), [imageState.valid, imageState.invalid]);
 	});
@@ -232,7 +234,7 @@ describe("the boot loader", () => {
 		const flash = flashWith();
 		const foreign = image("1.1.0");
 		foreign.writeUInt16LE(9, 12);
-		const ota = new EspOta(flash, boot(flash).slot);
+		const ota = new EspOta({ flash, running: boot(flash).slot });
 		ota.begin();
 		ota.write(foreign);
 		assert.throws(() => ota.end(), /another chip/);
@@ -250,7 +252,7 @@ describe("ESP-IDF's update functions", () => {
 	test("refuse to begin while the running image is unconfirmed", () => {
 		const flash = flashWith();
 		update(flash, "1.1.0");
-		const ota = new EspOta(flash, boot(flash).slot);
+		const ota = new EspOta({ flash, running: boot(flash).slot });
 		assert.throws(() => ota.begin(), /ESP_ERR_OTA_ROLLBACK_INVALID_STATE/);
 		ota.markValid();
 		ota.begin();
@@ -260,7 +262,7 @@ describe("ESP-IDF's update functions", () => {
 		const flash = flashWith();
 		update(flash, "1.1.0");
 		const { slot } = boot(flash);
-		const ota = new EspOta(flash, slot);
+		const ota = new EspOta({ flash, running: slot });
 		ota.markValid();
 		ota.begin();
 		assert.deepEqual(states(flash), [blank, imageState.valid]);
@@ -274,7 +276,7 @@ describe("ESP-IDF's update functions", () => {
 			onOperation: ({ kind, offset }) => kind === "erase" && erased.push(offset - slots[1].offset),
 		});
 		flashByCable(flash, image("1.0.0"));
-		const ota = new EspOta(flash, boot(flash).slot);
+		const ota = new EspOta({ flash, running: boot(flash).slot });
 		ota.begin();
 		erased.length = 0;
 		const bytes = Buffer.alloc(10_000, 0xe9);
@@ -288,7 +290,7 @@ describe("ESP-IDF's update functions", () => {
 
 	test("refuse what does not begin like an image, what does not fit, and what is not whole", () => {
 		const flash = flashWith();
-		const ota = new EspOta(flash, boot(flash).slot);
+		const ota = new EspOta({ flash, running: boot(flash).slot });
 		ota.begin();
 		assert.throws(() => ota.write(Buffer.from("<html>")), /ESP_ERR_OTA_VALIDATE_FAILED/);
 		assert.throws(() => ota.write(Buffer.alloc(slots[1].byteLength + 1, 0xe9)), /ESP_ERR_INVALID_SIZE/);
@@ -305,7 +307,7 @@ describe("ESP-IDF's update functions", () => {
 test("a cable flashes only what it did not flash last", () => {
 	const flash = flashWith();
 	update(flash, "1.1.0");
-	new EspOta(flash, boot(flash).slot).markValid();
+	new EspOta({ flash, running: boot(flash).slot }).markValid();
 	flashByCable(flash, image("1.0.0"));
 	assert.equal(boot(flash).image.version, "1.1.0", "the update outlives the process");
 	flashByCable(flash, image("1.0.0", "another line of code"));

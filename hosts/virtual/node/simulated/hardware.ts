@@ -5,7 +5,7 @@ import type { Board } from "../board.js";
 import type { EspOta } from "../boot/esp-ota.js";
 import { type Flash, PowerCut } from "../boot/flash.js";
 import type { NvsStore } from "../boot/nvs-store.js";
-import type { Channel, ChannelHandler } from "../machine.js";
+import type { Channel, ChannelHandler } from "../channel.js";
 
 /** The device that a peripheral belongs to. */
 export interface Hardware {
