@@ -1,4 +1,4 @@
-/** A command that arrived, and the part of the device that obeys it. What cannot be obeyed changes nothing and is answered. */
+/** Executes commands. A command that cannot be executed changes nothing and is answered with `command_error`. */
 
 import type { Peripherals } from "./peripherals/peripherals.js";
 import {
@@ -14,9 +14,9 @@ export interface CommandsOptions {
 	readonly deviceId: string;
 	readonly model: Model;
 	readonly peripherals: Pick<Peripherals, "audio" | "ring" | "haptics">;
-	/** A state report is wanted. */
+	/** A state report is requested. */
 	readonly onQuery: () => void;
-	/** An update is wanted. @returns why not now, as a sentence; undefined: it begins */
+	/** An update is requested. @returns a sentence that says why not now; undefined: it starts */
 	readonly onUpdate: (command: CommandOf<"start_ota">) => string | undefined;
 	readonly send: (error: CommandError) => void;
 }
@@ -28,7 +28,7 @@ export class Commands {
 		this.#options = options;
 	}
 
-	/** @param message as it came, parsed */
+	/** @param message parsed JSON */
 	receive(message: unknown): void {
 		const checked = checkCommand(message, this.#options.model);
 		if (checked.refusal) {
@@ -39,10 +39,10 @@ export class Commands {
 				checked.refusal.message,
 			);
 		}
-		this.#obey(checked.command);
+		this.#execute(checked.command);
 	}
 
-	#obey(command: Command): void {
+	#execute(command: Command): void {
 		const { onQuery, onUpdate } = this.#options;
 		const { audio, ring, haptics } = this.#options.peripherals;
 		switch (command.command) {

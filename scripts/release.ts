@@ -7,7 +7,7 @@ import { execFileSync } from "node:child_process";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { models } from "../device/protocol/schema.js";
-import { makeVirtualImage } from "../hosts/virtual/node/boot/cable.js";
+import { makeVirtualImage } from "../hosts/virtual/node/boot/factory-flash.js";
 import { buildFirmware } from "../hosts/virtual/node/firmware.js";
 import { missingIdf } from "./board-tools.js";
 import { findModdableSdk, MissingTool, type ModdableSdk, projectFolder } from "./moddable-sdk.js";

@@ -9,8 +9,14 @@ import type { Model } from "../../../device/protocol/schema.js";
 import { settingsNamespace } from "../../esp32/nvs-image.js";
 import { type AccessPoint, Board } from "./board.js";
 import { boot } from "./boot/boot-loader.js";
-import { engineVersion, flashByCable, flashSettings, makeVirtualImage, readSettings } from "./boot/cable.js";
 import { EspOta } from "./boot/esp-ota.js";
+import {
+	engineVersion,
+	flashFactoryImage,
+	flashSettings,
+	makeVirtualImage,
+	readSettings,
+} from "./boot/factory-flash.js";
 import { Flash, PowerCut } from "./boot/flash.js";
 import { NvsStore } from "./boot/nvs-store.js";
 import { imageState } from "./boot/ota-data.js";
@@ -109,7 +115,7 @@ export class VirtualDevice {
 		this.#executable = executable;
 		this.flash =
 			options.flash ?? new Flash({ byteLength: flashBytes, ...(flashFile && { file: flashFile }) });
-		flashByCable(this.flash, makeVirtualImage(program.bytes, model, version, buildTime));
+		flashFactoryImage(this.flash, makeVirtualImage(program.bytes, model, version, buildTime));
 		flashSettings(this.flash, { ssid: readSettings(this.flash).get("ssid") ?? "virtual", ...settings });
 		const { machine, ota, nvs, started } = this.#powerOn("POWERON_RESET");
 		this.#machine = machine;

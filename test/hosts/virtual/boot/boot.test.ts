@@ -5,13 +5,13 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { settingsNamespace } from "../../../../hosts/esp32/nvs-image.js";
 import { boot } from "../../../../hosts/virtual/node/boot/boot-loader.js";
+import { EspOta } from "../../../../hosts/virtual/node/boot/esp-ota.js";
 import {
-	flashByCable,
+	flashFactoryImage,
 	flashSettings,
 	makeVirtualImage,
 	readSettings,
-} from "../../../../hosts/virtual/node/boot/cable.js";
-import { EspOta } from "../../../../hosts/virtual/node/boot/esp-ota.js";
+} from "../../../../hosts/virtual/node/boot/factory-flash.js";
 import { Flash, PowerCut, sectorBytes } from "../../../../hosts/virtual/node/boot/flash.js";
 import { NvsStore } from "../../../../hosts/virtual/node/boot/nvs-store.js";
 import { crcOf, imageState, readEntries } from "../../../../hosts/virtual/node/boot/ota-data.js";
@@ -24,7 +24,7 @@ const image = (version: string, program = `program of ${version}`) =>
 
 function flashWith(version = "1.0.0"): Flash {
 	const flash = new Flash({ byteLength: flashBytes });
-	flashByCable(flash, image(version));
+	flashFactoryImage(flash, image(version));
 	return flash;
 }
 
@@ -109,7 +109,7 @@ describe("the flash", () => {
 		t.after(() => rmSync(folder, { recursive: true }));
 		const file = join(folder, "flash.bin");
 		const first = new Flash({ byteLength: flashBytes, file });
-		flashByCable(first, image("1.0.0"));
+		flashFactoryImage(first, image("1.0.0"));
 		update(first, "1.1.0");
 		first.close();
 		const second = new Flash({ byteLength: flashBytes, file });
@@ -275,7 +275,7 @@ describe("ESP-IDF's update functions", () => {
 			byteLength: flashBytes,
 			onOperation: ({ kind, offset }) => kind === "erase" && erased.push(offset - slots[1].offset),
 		});
-		flashByCable(flash, image("1.0.0"));
+		flashFactoryImage(flash, image("1.0.0"));
 		const ota = new EspOta({ flash, running: boot(flash).slot });
 		ota.begin();
 		erased.length = 0;
@@ -308,9 +308,9 @@ test("a cable flashes only what it did not flash last", () => {
 	const flash = flashWith();
 	update(flash, "1.1.0");
 	new EspOta({ flash, running: boot(flash).slot }).markValid();
-	flashByCable(flash, image("1.0.0"));
+	flashFactoryImage(flash, image("1.0.0"));
 	assert.equal(boot(flash).image.version, "1.1.0", "the update outlives the process");
-	flashByCable(flash, image("1.0.0", "another line of code"));
+	flashFactoryImage(flash, image("1.0.0", "another line of code"));
 	assert.equal(boot(flash).image.version, "1.0.0");
 	assert.deepEqual(states(flash), [imageState.valid, blank]);
 });
@@ -346,11 +346,11 @@ describe("settings flashed by cable", () => {
 	test("outlive another image, and not another layout of the flash", () => {
 		const flash = flashWith();
 		flashSettings(flash, given);
-		flashByCable(flash, image("1.1.0"));
+		flashFactoryImage(flash, image("1.1.0"));
 		assert.equal(boot(flash).image.version, "1.1.0");
 		assert.deepEqual(settingsOf(flash), given);
 		flash.load(0, Buffer.alloc(32, 1));
-		flashByCable(flash, image("1.1.0"));
+		flashFactoryImage(flash, image("1.1.0"));
 		assert.equal(boot(flash).image.version, "1.1.0");
 		assert.deepEqual(settingsOf(flash), {});
 	});

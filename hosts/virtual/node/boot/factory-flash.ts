@@ -37,7 +37,7 @@ const digestBytes = 32;
 const layoutMark = sha256(JSON.stringify(partitions));
 
 /** Flashes the image, unless it was the last one. Settings stay, except where the partitions lay elsewhere before. */
-export function flashByCable(flash: Flash, image: Buffer): void {
+export function flashFactoryImage(flash: Flash, image: Buffer): void {
 	if (image.length > slots[0].byteLength) throw new Error("the firmware is longer than its slot");
 	const marks = Buffer.concat([layoutMark, sha256(image)]);
 	const found = flash.read(marksOffset, marks.length);
