@@ -19,7 +19,7 @@
 extern size_t esp_psram_get_size(void);
 #endif
 
-/** The station interface's MAC address: six bytes, as it is on the air. All zero where it cannot be read. */
+/** The six bytes of the station interface's MAC address; zeros where it cannot be read. */
 void board_read_mac(uint8_t *mac)
 {
 	if (ESP_OK != esp_read_mac(mac, ESP_MAC_WIFI_STA))
@@ -27,13 +27,13 @@ void board_read_mac(uint8_t *mac)
 			mac[i] = 0;
 }
 
-/** Milliseconds since the start. A double holds them exactly for 285,000 years. */
+/** Milliseconds since the start. */
 double board_uptime_ms(void)
 {
 	return (double)(esp_timer_get_time() / 1000);
 }
 
-/** Bytes of the flash chip itself, whatever part of it the image was made for; 0 where it does not say. */
+/** Size of the flash chip; 0: unknown. */
 uint32_t board_flash_bytes(void)
 {
 	uint32_t bytes = 0;
@@ -42,7 +42,7 @@ uint32_t board_flash_bytes(void)
 	return bytes;
 }
 
-/** Bytes of PSRAM that were found and tested at the start. */
+/** Size of PSRAM. */
 uint32_t board_psram_bytes(void)
 {
 #if CONFIG_SPIRAM
@@ -58,7 +58,7 @@ void board_print(const char *text)
 	fputs(text, stdout);
 }
 
-/** Longer than a computer takes to read the chip's USB port, or than UART takes to send its 128 bytes. */
+/** Longer than a computer takes to read the chip's USB port, and than UART takes to send its 128 bytes. */
 #define DRAIN_MS 50
 
 /** Returns when the printed text has left the chip: a restart would cut it off. */
@@ -68,7 +68,7 @@ void board_drain_console(void)
 	vTaskDelay(pdMS_TO_TICKS(DRAIN_MS));
 }
 
-/** 1 while the running image is new and unconfirmed, else 0; also 0 where that cannot be read. */
+/** 1 while the running image is new and unconfirmed, else 0. */
 int32_t board_is_pending_verify(void)
 {
 	esp_ota_img_states_t state = ESP_OTA_IMG_UNDEFINED;

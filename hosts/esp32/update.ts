@@ -1,4 +1,4 @@
-/** What an update needs: the inactive slot, by ESP-IDF's update functions (`esp_ota_begin` etc.), and the state of the running image. */
+/** The inactive slot, by ESP-IDF's update functions (`esp_ota_begin` etc.), and the state of the running image. */
 
 import Flash, { type Flash as Partition } from "embedded:storage/flash";
 import Update, { type Updater } from "embedded:update";

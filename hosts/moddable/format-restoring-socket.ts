@@ -1,12 +1,8 @@
 /**
- * What the SDK's WebSocket client needs between itself and its socket, on every host on the SDK, over TCP or TLS.
- *
- * It reads a frame's header a byte at a time, with the socket's format set to "number"; each write sets that to "buffer" and
- * leaves it there. So a pong or a report that goes out while the first half of a header has come in makes the next byte an
- * ArrayBuffer, and from then on the connection is noise. This socket sets the format back after each write.
- *
- * And it takes every answer to its upgrade but 101 for an error without a word. This socket reads the answer's first line
- * before the client does, and tells the owner of a refusal.
+ * A socket for the SDK's WebSocket client that works around two defects. The client reads frame headers byte by byte in the format
+ * "number", but each write sets the format to "buffer", so that a write between two bytes of a header breaks the connection:
+ * this socket restores the format. And the client reports a refused upgrade as an error without a reason: this socket parses the
+ * response first.
  */
 
 import { ResponseHead } from "moddable/response-head";
@@ -15,15 +11,14 @@ import { ResponseHead } from "moddable/response-head";
 export interface Socket {
 	format: "number" | "buffer";
 	read(count?: number | ByteBuffer): unknown;
-	/** Returns how many bytes may be written then; the SDK's typing does not know. */
+	/** @returns how many bytes can be written next; the SDK's typing lacks that */
 	write(bytes: ByteBuffer): unknown;
 	close(): void;
 }
 
-/** What the WebSocket client asks of a socket that it makes. */
+/** The options that the WebSocket client passes to its socket. */
 export interface SocketOptions {
 	readonly address: string;
-	/** The name that was looked up. */
 	readonly host: string;
 	readonly port: number;
 	readonly onReadable: (byteCount: number) => void;
@@ -31,24 +26,23 @@ export interface SocketOptions {
 	readonly onError: () => void;
 }
 
-/** Given to the WebSocket client as its `socket`: `{ io: FormatRestoringSocket, below: (options) => new TCP(options) }`. */
+/** The `socket` option of the client: `{ io: FormatRestoringSocket, below: (options) => new TCP(options) }`. */
 export interface FormatRestoringSocketOptions extends SocketOptions {
-	/** Makes the socket below. */
+	/** Constructs the socket below. */
 	readonly below: (options: SocketOptions) => Socket;
 	/** As in WebSocketClientOptions of device/host.ts. */
 	readonly onRefused?: ((status: number, retryAfterSeconds: number | undefined) => void) | undefined;
 }
 
-/** HTTP's status for an upgrade that is accepted. */
 const switchingProtocols = 101;
 
 export class FormatRestoringSocket implements Socket {
 	readonly #options: FormatRestoringSocketOptions;
 	readonly #below: Socket;
-	#formerFormat: Socket["format"] = "buffer";
-	/** Until it is known that the upgrade is accepted. */
+	#previousFormat: Socket["format"] = "buffer";
+	/** Undefined once the upgrade is accepted. */
 	#head: ResponseHead | undefined = new ResponseHead();
-	/** The answer's first line, which the client has not read yet. */
+	/** The first line of the response, as far as the client has not read it. */
 	#firstLine: number[] = [];
 
 	constructor(options: FormatRestoringSocketOptions) {
@@ -69,7 +63,7 @@ export class FormatRestoringSocket implements Socket {
 	}
 
 	set format(format: Socket["format"]) {
-		this.#formerFormat = this.#below.format;
+		this.#previousFormat = this.#below.format;
 		this.#below.format = format;
 	}
 
@@ -80,7 +74,7 @@ export class FormatRestoringSocket implements Socket {
 
 	write(bytes: ByteBuffer): unknown {
 		const writable = this.#below.write(bytes);
-		this.#below.format = this.#formerFormat;
+		this.#below.format = this.#previousFormat;
 		return writable;
 	}
 
@@ -91,13 +85,13 @@ export class FormatRestoringSocket implements Socket {
 
 	#onReadable(byteCount: number): void {
 		const unread = this.#head ? this.#readHead(this.#head, byteCount) : byteCount;
-		// What is not HTTP is the client's to refuse.
+		// The client refuses what is not HTTP.
 		if (this.#head?.status === switchingProtocols || this.#head?.status === 0) this.#head = undefined;
 		if (this.#head?.isOver) return this.#onError();
 		if (!this.#head) this.#options.onReadable(this.#firstLine.length + unread);
 	}
 
-	/** Reads the first line, and of a refusal all that is there. @returns how many bytes it left */
+	/** Reads the first line, and all of a refusal. @returns how many bytes are unread */
 	#readHead(head: ResponseHead, byteCount: number): number {
 		const below = this.#below;
 		const { format } = below;

@@ -1,7 +1,6 @@
 /**
- * The SDK's HTTP client without bodies in chunks. It reads the later chunks from a timer, where an exception ends the program
- * (on a board that is a restart), and it throws at every chunk that is not as it should be. Here the answer to a request ends
- * in an error at the head already. Whoever closes in onHeaders, as one does at a status of no use, is spared that.
+ * The SDK's HTTP client, which refuses chunked bodies: it would read chunks in a timer, where the exception of a malformed one
+ * restarts the board. Such a response fails after onHeaders, unless close() was called there.
  */
 
 import HTTPClient, { type HTTPRequest } from "embedded:network/http/client";
@@ -15,7 +14,7 @@ export class UnchunkedHttpClient extends HTTPClient {
 			...options,
 			onHeaders: (status, headers) => {
 				options.onHeaders(status, headers);
-				// In a callback of the socket, which is guarded.
+				// Within a guarded callback of the socket.
 				if (!this.#isClosed && headers.has("transfer-encoding")) throw new Error("a body in chunks");
 			},
 		});

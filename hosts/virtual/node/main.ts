@@ -1,7 +1,6 @@
 /**
- * `npm run device`: one virtual device as a process. It ends as its firmware ends, with the machine's exit status, the
- * reason and the line of TypeScript; a restart that the firmware wants is no end. Status 1 is for what a person did wrong,
- * 2 for what the computer lacks.
+ * `npm run device`: runs one virtual device. When the firmware ends, other than by a restart, it prints the reason and the line of
+ * TypeScript, and exits with the machine's status. Status 1: wrong arguments; 2: the computer lacks something.
  */
 
 import { createInterface } from "node:readline";

@@ -1,7 +1,7 @@
 /**
- * A device as a process: the firmware in a real XS machine, and the board around it. It starts what the boot loader finds in
- * its flash, and restarts as a board does, with its flash, its settings and its board kept. A confirmed firmware that ends
- * otherwise (an exception, a full heap) is told to the owner: a board would restart for ever, and nobody would see why.
+ * A virtual device: the firmware in a real XS machine, and the simulated board. It starts the image that the boot loader selects,
+ * and restarts as a board does, with its flash and its board. If a confirmed firmware ends otherwise (an exception, a full heap)
+ * the owner is told; a board would restart again and again.
  */
 
 import { readFileSync } from "node:fs";
@@ -35,49 +35,49 @@ export interface VirtualDeviceOptions {
 	/** The last three bytes of the MAC, in hex: makes the device's id. */
 	readonly serial: string;
 	/**
-	 * Flashed by cable, as `npm run flash` does: `ssid` ("virtual" where there is none), `password`, `gateway`, `token`, `ca`
-	 * (DER in base64) and `sntp`. Others stay as they are in the flash; an empty one is removed.
+	 * Flashed as by `npm run flash`: `ssid` (default "virtual"), `password`, `gateway`, `token`, `ca` (DER in base64), `sntp`. An
+	 * empty one is removed; others in the flash stay.
 	 */
 	readonly settings: Readonly<Record<string, string>>;
-	/** Where the flash is kept; absent: in memory. */
+	/** Stores the flash; absent: in memory. */
 	readonly flashFile?: string;
-	/** A flash that is there already; it stays the caller's. */
+	/** An existing flash, which the caller closes. */
 	readonly flash?: Flash;
-	/** "virtual": time stands still unless advance moves it. */
+	/** "virtual": only advance() lets time pass. */
 	readonly clock?: "real" | "virtual";
 	readonly limits?: Partial<Limits>;
-	/** A turn may take so much processor time, in milliseconds. */
+	/** Processor time that a turn may take. */
 	readonly watchdogMs?: number;
 	readonly seed?: number;
-	/** In reach from the start. Default: "virtual", which takes every password; undefined: none. */
+	/** Default: "virtual", which accepts every password; undefined: none. */
 	readonly accessPoint?: AccessPoint | undefined;
-	/** What a time server answers, in milliseconds since 1970. Default: this computer's clock; undefined: there is none. */
+	/** Time of the time server, milliseconds since 1970. Default: this computer's clock; undefined: no answer. */
 	readonly wallClock?: (() => number) | undefined;
-	/** What comes by cable. Default: the firmware of this checkout. */
+	/** The factory firmware. Default: that of this checkout. */
 	readonly program?: Program;
-	/** Of what comes by cable. Default: this checkout's. */
+	/** Of the factory firmware. Default: this checkout's. */
 	readonly version?: string;
-	/** Of what comes by cable, seconds since 1970; 0: not known. Default: when its sources were last changed. */
+	/** Of the factory firmware, seconds since 1970; 0: unknown. Default: the time of the newest source. */
 	readonly buildTime?: number;
 	readonly onTrace?: (text: string) => void;
 	/** The boot loader starts an image: at power-on and at each restart. */
 	readonly onBoot?: (started: Started) => void;
-	/** The machine ended otherwise than by a restart. Not called after close. */
+	/** The machine ended, but not by a restart. Not called after close(). */
 	readonly onExit?: (exit: Exit) => void;
 }
 
 export interface Started {
 	readonly version: string;
-	/** Seconds since 1970; 0: not known. */
+	/** Seconds since 1970; 0: unknown. */
 	readonly buildTime: number;
 	readonly slot: SlotIndex;
-	/** As on a board: why the chip starts. */
+	/** As on a board. */
 	readonly resetReason: string;
-	/** Whether the image is started for the first time, and has to prove itself. */
+	/** Whether the image is new and unconfirmed. */
 	readonly isPendingVerify: boolean;
 }
 
-/** What a board's chip would say of such an end; an exception in XS restarts it by software. */
+/** A board's reset reason by kind of end; for others, and exceptions, SW_RESET. */
 const resetReasons: Readonly<Partial<Record<Exit["kind"], string>>> = {
 	watchdog: "TASK_WDT_RESET",
 	killed: "PANIC_RESET",
@@ -128,40 +128,38 @@ export class VirtualDevice {
 		return deviceIdOf(this.#options.model, this.#options.serial);
 	}
 
-	/** The machine that runs now; another one after a restart. */
+	/** The running machine; another one after a restart. */
 	get machine(): Machine {
 		return this.#machine;
 	}
 
-	/** What runs now. */
 	get started(): Started {
 		return this.#started;
 	}
 
-	/** A setting, or what the firmware remembers; undefined where it has none. */
+	/** @returns a stored setting; undefined if there is none */
 	setting(name: string): string | undefined {
 		return this.#nvs.read(name);
 	}
 
-	/** Whether the running image is new and unconfirmed. */
 	get isPendingVerify(): boolean {
 		return this.#ota.state === imageState.pendingVerify;
 	}
 
-	/** Switches the device off, as pulling its plug would. */
+	/** Switches the device off at once. */
 	async close(): Promise<void> {
 		this.#isClosed = true;
 		await this.#machine.close();
 		if (!this.#options.flash) this.flash.close();
 	}
 
-	/** Pulls the plug and puts it in again. */
+	/** Switches the device off and on. */
 	async powerCycle(): Promise<void> {
 		await this.#machine.close();
 		if (!this.#isClosed) this.#restart("POWERON_RESET");
 	}
 
-	/** @throws Error where the flash holds nothing that starts */
+	/** @throws Error if the flash has no bootable image */
 	#powerOn(resetReason: string) {
 		const { model, clock, limits, seed, watchdogMs, onTrace, onBoot } = this.#options;
 		const { slot, image, nvs } = this.#boot();
@@ -185,7 +183,7 @@ export class VirtualDevice {
 		return { machine, ota, nvs, started };
 	}
 
-	/** Power can go away in the boot loader, and while NVS is opened, too; it comes back. */
+	/** Power can be cut in the boot loader too, and while NVS is opened. */
 	#boot() {
 		for (;;) {
 			this.flash.powerOn();

@@ -1,7 +1,6 @@
 /**
- * What `npm run flash` does to a board, for a virtual device: an image goes into slot 0, the settings into NVS beside it. Each
- * is written only where it differs, so that a virtual device keeps an update and what it remembers over a restart of its
- * process, and a changed line of firmware still runs at the next start.
+ * Factory flash of a virtual device, as `npm run flash` does for a board: an image into slot 0, and settings into NVS. Only
+ * changes are written, so that updates and stored values survive a restart of the process, and changed firmware still runs.
  */
 
 import { createHash } from "node:crypto";
@@ -11,13 +10,13 @@ import { encodeImage } from "./encode-image.js";
 import { type Flash, sectorBytes } from "./flash.js";
 import { partitions, slots } from "./partitions.js";
 
-/** What the version of ESP-IDF is on a board. */
+/** In place of ESP-IDF's version. */
 export const engineVersion = "XS 13.3 (virtual)";
 
 /**
- * A firmware as an image for virtual devices of that model. The same content gives the same bytes.
+ * Makes an image for virtual devices; the same content gives the same bytes.
  *
- * @param buildTime seconds since 1970; 0: not known
+ * @param buildTime seconds since 1970; 0: unknown
  */
 export function makeVirtualImage(program: Uint8Array, model: Model, version: string, buildTime = 0): Buffer {
 	return encodeImage({
@@ -31,12 +30,12 @@ export function makeVirtualImage(program: Uint8Array, model: Model, version: str
 	});
 }
 
-/** Where a board's boot loader lies: here, the digests of the partitions' layout and of the image last flashed by cable. */
+/** In place of the boot loader: digests of the partition layout and of the last factory image. */
 const marksOffset = 0;
 const digestBytes = 32;
 const layoutMark = sha256(JSON.stringify(partitions));
 
-/** Flashes the image, unless it was the last one. Settings stay, except where the partitions lay elsewhere before. */
+/** Flashes the image, unless it was the last one flashed. Settings stay, unless the partition layout has changed. */
 export function flashFactoryImage(flash: Flash, image: Buffer): void {
 	if (image.length > slots[0].byteLength) throw new Error("the firmware is longer than its slot");
 	const marks = Buffer.concat([layoutMark, sha256(image)]);
@@ -52,10 +51,10 @@ export function flashFactoryImage(flash: Flash, image: Buffer): void {
 }
 
 /**
- * Writes settings that differ from those in flash; the others stay.
+ * Writes changed settings; the others stay.
  *
  * @param given an empty value removes the setting
- * @throws {RangeError} where a value does not fit NVS
+ * @throws {RangeError} if a value does not fit NVS
  */
 export function flashSettings(flash: Flash, given: Readonly<Record<string, string>>): void {
 	const stored = readSettings(flash);
@@ -71,12 +70,12 @@ export function flashSettings(flash: Flash, given: Readonly<Record<string, strin
 		namespace: settingsNamespace,
 		values: Object.fromEntries(values),
 	});
-	// A copy of each page: the flash keeps what it is given, and would keep the whole image for one page.
+	// Copies of pages: the flash keeps the given buffer, and would keep the whole image for one page.
 	for (let at = 0; at < byteLength; at += sectorBytes)
 		flash.load(offset + at, Buffer.from(image.subarray(at, at + sectorBytes)));
 }
 
-/** Settings in flash, also of a device that is off. */
+/** Reads settings from flash, also of a device that is off. */
 export function readSettings(flash: Flash): Map<string, string> {
 	const { offset, byteLength } = partitions.nvs;
 	return readNvs(flash.read(offset, byteLength), settingsNamespace);
