@@ -7,7 +7,6 @@
 import type { Chip } from "./protocol/messages.js";
 import type { Model } from "./protocol/schema.js";
 
-/** A class of the host. */
 export type Part<Options, Instance> = new (options: Options) => Instance;
 
 /** ECMA-419 `embedded:io/digital` as an input. */
@@ -26,7 +25,6 @@ export interface PixelStrip {
 	/** Each 0 to 255, linear. @returns the colour in the strip's format */
 	makeRGB(red: number, green: number, blue: number): number;
 	setPixel(index: number, colour: number): void;
-	/** Shows the frame buffer. */
 	update(): void;
 	close(): void;
 }
@@ -68,15 +66,14 @@ export interface AudioOutput {
 	close(): void;
 }
 export interface AudioOutputOptions {
-	/** In hertz. */
+	/** Hz */
 	sampleRate: number;
 	channels: 1;
 	bitsPerSample: 16;
 }
 
-/** The control interface of the audio codec. */
 export interface Codec {
-	/** Whether the codec answered the last access. */
+	/** Whether the codec answered last time. */
 	readonly isReady: boolean;
 	/** Output gain, 0 (mute) to 100, on a perceptual curve. */
 	volume: number;
@@ -87,7 +84,6 @@ export interface Codec {
 	close(): void;
 }
 
-/** Why an access point was not joined. */
 export type WiFiReason = "wrong_password" | "no_access_point";
 
 /** ECMA-419 `embedded:network/interface/wifi` (Moddable SDK), which lacks `reason`. */
@@ -96,7 +92,7 @@ export interface WiFi {
 	readonly connection: number;
 	readonly address: string | undefined;
 	readonly SSID: string | undefined;
-	/** In dBm. */
+	/** dBm */
 	readonly RSSI: number | undefined;
 	/** Why the last attempt failed; undefined if unknown, and during an attempt. */
 	readonly reason?: WiFiReason | undefined;
@@ -145,7 +141,7 @@ export interface WebSocketClientOptions {
 	headers: Iterable<readonly [string, string]>;
 	dns: ResolverOption;
 	onReadable: (byteCount: number, options: { more: boolean; binary: boolean }) => void;
-	/** The first call means that the connection is open. */
+	/** Called first when the connection is open. */
 	onWritable: (byteCount: number) => void;
 	onControl: (opcode: number, payload: ArrayBuffer) => void;
 	/**
@@ -161,7 +157,6 @@ export type WebSocketPart = Part<WebSocketClientOptions, WebSocketClient>;
 /** Over TLS, without session resumption: the SDK's cache does not know which authority a session was checked by. */
 export type SecureWebSocketPart = Part<WebSocketClientOptions & TrustOptions, WebSocketClient>;
 
-/** Which servers a TLS connection trusts. */
 export interface TrustOptions {
 	/**
 	 * The certificate authority as DER in base64. Undefined: the host's default; a board has none and refuses every server.
@@ -212,13 +207,11 @@ export interface Digest {
  * once, in order, and erases flash as needed.
  */
 export interface UpdateSlot {
-	/** Size of the slot. */
 	readonly byteLength: number;
 	/** Starts writing; the slot's image cannot be started any more. @throws Error, also while the running image is unconfirmed */
 	open(): void;
 	/** Appends to flash. @throws Error */
 	write(bytes: Uint8Array): void;
-	/** Fills `buffer` from flash, from `offset` on. */
 	read(buffer: Uint8Array, offset: number): void;
 	/** Verifies the image and selects it for the next boot. @throws Error if it is not selected */
 	complete(): void;
@@ -236,12 +229,11 @@ export interface BootState {
 	rollBack(): void;
 }
 
-/** One query to a time server. */
 export interface TimeQuery {
 	close(): void;
 }
 export interface TimeQueryOptions {
-	/** Name or IPv4 address; undefined: the host's default, pool.ntp.org on boards. */
+	/** Name or IPv4 address; undefined: the default, pool.ntp.org on boards. */
 	server: string | undefined;
 	/** Seconds since 1970; undefined: no answer. */
 	onTime: (seconds: number | undefined) => void;

@@ -10,7 +10,7 @@ import type { Host, KeyValueStore } from "./host.js";
 
 const writeDelayMs = 5_000;
 
-/** At most 15 characters each (ESP-IDF NVS). */
+/** At most 15 characters (NVS). */
 export type SettingName = GivenSetting | "volume" | "audible" | "brightness" | "codec" | "clock";
 type GivenSetting = "ssid" | "password" | "gateway" | "token" | "ca" | "sntp";
 

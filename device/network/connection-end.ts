@@ -27,7 +27,6 @@ const refusals: Readonly<Record<number, string>> = Object.freeze({
 	426: "the gateway refused the protocol version (426): this firmware and the gateway do not fit together",
 });
 
-/** @param reason for a person */
 export function failed(reason: string): ConnectionEnd {
 	return { kind: "failed", reason };
 }

@@ -8,7 +8,7 @@ import type { WiFi, WiFiPart, WiFiReason } from "../host.js";
 import { Backoff } from "./backoff.js";
 
 const attemptTimeoutMs = 20_000;
-/** ECMA-419 network interface: connected, with an address. */
+/** ECMA-419: connected, with an address. */
 const usable = 500;
 const provenAfterMs = 30_000;
 
@@ -60,7 +60,7 @@ export class WiFiStation {
 		return this.#state;
 	}
 
-	/** Name of the access point; empty while there is none. */
+	/** Empty while there is no access point. */
 	get ssid(): string {
 		return this.#state === "connected" ? (this.#wifi.SSID ?? "") : "";
 	}
@@ -71,7 +71,7 @@ export class WiFiStation {
 		return rssi === undefined ? -127 : Math.max(-127, Math.min(0, Math.round(rssi)));
 	}
 
-	/** IP address; empty while there is none. */
+	/** IPv4; empty while there is none. */
 	get address(): string {
 		return this.#state === "connected" ? (this.#wifi.address ?? "") : "";
 	}

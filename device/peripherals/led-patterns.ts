@@ -6,7 +6,6 @@
 import type { PixelStrip } from "../host.js";
 import type { LedPreset } from "../protocol/messages.js";
 
-/** `led_ring.state_id`. */
 export const ledState = Object.freeze({
 	off: 0,
 	wifiConnecting: 1,
@@ -18,7 +17,6 @@ export const ledState = Object.freeze({
 } as const);
 export type LedState = (typeof ledState)[keyof typeof ledState];
 
-/** The state that `set_led` asks for. */
 export const stateOfPreset: Readonly<Record<LedPreset, LedState>> = Object.freeze({
 	rainbow: ledState.connected,
 	connecting: ledState.serverConnecting,
@@ -46,7 +44,6 @@ const identifyPeriodMs = 500;
 const identifyBrightness = 0.5;
 /** Milliseconds from one frame of `paintIdentify` to the next. */
 export const identifyFrameMs = identifyPeriodMs / 2;
-/** 30 frames a second. */
 const smoothFrameMs = 33;
 
 /** @returns milliseconds from one frame to the next; 0: the pattern is static */
@@ -109,7 +106,6 @@ function isLit(timeMs: number): boolean {
 	return timeMs % flashPeriodMs < flashPeriodMs / 2;
 }
 
-/** From a tenth to full and back. */
 function breath(phase: number): number {
 	return 0.1 + 0.45 * (1 - Math.cos(2 * Math.PI * phase));
 }

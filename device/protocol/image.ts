@@ -22,7 +22,7 @@ export const imageLayout = Object.freeze({
 	hasDigestOffset: 0x17,
 	headerBytes: 24,
 	segmentHeaderBytes: 8,
-	/** From the start of a segment's header. */
+	/** In a segment header. */
 	segmentLengthOffset: 4,
 	mostSegments: 16,
 	/** A segment is shorter than this; its length is a multiple of 4. */
@@ -49,7 +49,6 @@ export const appDescriptor = Object.freeze({
 	idfVersion: field(0x90, 32),
 });
 
-/** This project's descriptor. */
 export const ownDescriptor = Object.freeze({
 	offset: 0x120,
 	byteLength: 64,

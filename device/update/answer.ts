@@ -7,7 +7,6 @@ import { readContentLength, readContentRange, readSha256 } from "./http-fields.j
 
 /** The request, and what is known from earlier responses. */
 export interface Asked {
-	/** Of the first byte. */
 	readonly offset: number;
 	readonly byteLength: number;
 	/** Undefined before the first valid response. */

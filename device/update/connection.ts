@@ -28,7 +28,6 @@ export interface ConnectionOptions {
 	/** After the first response the connection is lost after this long without a requested byte. */
 	readonly stallMs: number;
 	readonly onHeaders: (status: number, headers: ReadonlyMap<string, string>) => void;
-	/** `byteCount` bytes can be read. */
 	readonly onReadable: (byteCount: number) => void;
 	/** The response is complete. Called in a new turn, in which get() works. */
 	readonly onAnswered: () => void;
@@ -42,7 +41,6 @@ export class Connection {
 	#request: HttpRequest | undefined;
 	#limitMs = firstAnswerMs;
 	#silenceTimer: Timer | undefined;
-	/** Runs in the second half of the limit. */
 	#lossTimer: Timer | undefined;
 	#answeredTimer: Timer | undefined;
 	#hasHeard = false;
@@ -103,7 +101,6 @@ export class Connection {
 		this.#request?.read(buffer);
 	}
 
-	/** No callback is called afterwards. */
 	close(): void {
 		if (this.#isClosed) return;
 		this.#isClosed = true;

@@ -15,7 +15,6 @@ export function readContentRange(field: string | undefined): ContentRange | unde
 	return range.first <= range.last && range.last < range.total ? range : undefined;
 }
 
-/** @returns undefined where it is missing or malformed */
 export function readContentLength(field: string | undefined): number | undefined {
 	return field !== undefined && /^\d{1,10}$/.test(field) ? Number(field) : undefined;
 }

@@ -8,7 +8,7 @@ import type { BootState } from "../host.js";
 
 const limitMs = 120_000;
 
-/** The setting that says whether the codec answered under the confirmed image: 1 or 0. */
+/** Whether the codec answered under the confirmed image: 1 or 0. */
 export interface CodecSetting {
 	number(name: "codec", minimum: number, maximum: number, otherwise: number): number;
 	remember(name: "codec", value: number): void;

@@ -29,7 +29,7 @@ export interface UpdaterOptions {
 	readonly sha256: Part<object, Digest>;
 	readonly chip: Chip;
 	readonly model: Model;
-	/** Monotonic milliseconds. */
+	/** Monotonic, in milliseconds. */
 	readonly now: () => number;
 	/** Whether the connection to the gateway is open; resume() is called when it is open again. */
 	readonly isOnline: () => boolean;
@@ -60,7 +60,7 @@ export class Updater {
 		this.#options = options;
 	}
 
-	/** Also true after a successful update, until the restart. */
+	/** Until the restart, if it succeeds. */
 	get isRunning(): boolean {
 		return this.#isRunning;
 	}

@@ -15,7 +15,6 @@ export interface Limits {
 	chunkBytes: number;
 	/** For values and properties: 16 bytes each on a board. */
 	slots: number;
-	/** Slots of the stack. */
 	stackSlots: number;
 	/** Property names beside those in the firmware. */
 	keys: number;
@@ -39,14 +38,14 @@ export interface Statistics {
 	keys: number;
 	/** Preloaded objects and variables that may change: 4 bytes each on a board. */
 	aliases: number;
-	/** Garbage collections since start; wraps at 65,536. */
+	/** Garbage collections; wraps at 65,536. */
 	collections: number;
 }
 
 export interface MachineOptions {
 	/** From buildMachine(). */
 	executable: string;
-	/** The path of a program, from buildProgram(). */
+	/** Path, from buildProgram(). */
 	program: string;
 	/** mc/config. */
 	config?: Readonly<Record<string, string>> | undefined;
