@@ -1,4 +1,4 @@
-/** A command that arrived, and the part of the device that obeys it. What cannot be obeyed changes nothing and is answered. */
+/** Executes commands. A command that cannot be executed changes nothing and is answered with `command_error`. */
 
 import type { Audio } from "./peripherals/audio.js";
 import type { Haptics } from "./peripherals/haptics.js";
@@ -20,9 +20,9 @@ export interface CommandsOptions {
 		readonly ring: Pick<LedRing, "isUpdating" | "preset" | "brightness" | "identify">;
 		readonly haptics: Pick<Haptics, "intensity"> | undefined;
 	};
-	/** A state report is wanted. */
+	/** A state report is requested. */
 	readonly onQuery: () => void;
-	/** An update is wanted. @returns why not now, as a sentence; undefined: it begins */
+	/** An update is requested. @returns a sentence that says why not now; undefined: it starts */
 	readonly onUpdate: (command: CommandOf<"start_ota">) => string | undefined;
 	readonly send: (error: CommandError) => void;
 }
@@ -34,7 +34,7 @@ export class Commands {
 		this.#options = options;
 	}
 
-	/** @param message as it came, parsed */
+	/** @param message parsed JSON */
 	receive(message: unknown): void {
 		const checked = checkCommand(message, this.#options.model);
 		if (checked.refusal) {
@@ -45,10 +45,10 @@ export class Commands {
 				checked.refusal.message,
 			);
 		}
-		this.#obey(checked.command);
+		this.#execute(checked.command);
 	}
 
-	#obey(command: Command): void {
+	#execute(command: Command): void {
 		const { onQuery, onUpdate } = this.#options;
 		const { audio, ring, haptics } = this.#options.peripherals;
 		switch (command.command) {

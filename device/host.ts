@@ -1,18 +1,17 @@
 /**
- * What the firmware asks of the host below it: a board, the simulator or a virtual device. A host supplies one object, the
- * global `device`, of classes in the manner of ECMA-419: the firmware makes `new device.peripheral.button.play({ onReadable })`
- * and knows neither pin nor port, so that a host can be swapped without a line of firmware changing.
+ * The interface between the firmware and its host: a board, the simulator or a virtual device. A host supplies the global
+ * `device` with classes in the style of ECMA-419, which know their pins and ports: the firmware calls
+ * `new device.peripheral.button.play({ onReadable })` and is the same on every host.
  */
 
 import type { Chip } from "./protocol/messages.js";
 import type { Model } from "./protocol/schema.js";
 
-/** A class of the host's, which knows by itself which pins and ports it uses. */
 export type Part<Options, Instance> = new (options: Options) => Instance;
 
-/** ECMA-419 `embedded:io/digital`, an input. */
+/** ECMA-419 `embedded:io/digital` as an input. */
 export interface DigitalInput {
-	/** 1 while the signal is active, else 0. */
+	/** 1 while active, else 0. */
 	read(): number;
 	close(): void;
 }
@@ -20,20 +19,19 @@ export type ButtonPart = Part<{ onReadable: () => void }, DigitalInput>;
 export const buttonNames = Object.freeze(["play", "mute", "volumeUp", "volumeDown"] as const);
 export type ButtonName = (typeof buttonNames)[number];
 
-/** Moddable's `neopixel`: a strip of RGB pixels with a frame buffer of its own. */
+/** Moddable's `neopixel`: a strip of RGB pixels with a frame buffer. */
 export interface PixelStrip {
 	readonly length: number;
-	/** Each 0 to 255, as the pixel is to be driven; the colour in the strip's own order. */
+	/** Each 0 to 255, linear. @returns the colour in the strip's format */
 	makeRGB(red: number, green: number, blue: number): number;
 	setPixel(index: number, colour: number): void;
-	/** Shows the frame buffer. */
 	update(): void;
 	close(): void;
 }
 
 /** ECMA-419 `embedded:io/pwm`. */
 export interface PulseWidth {
-	/** Bits; the highest value of write is 2 ** resolution - 1. */
+	/** In bits: write takes 0 to 2 ** resolution - 1. */
 	readonly resolution: number;
 	write(value: number): void;
 	close(): void;
@@ -41,53 +39,51 @@ export interface PulseWidth {
 
 /** ECMA-419 `embedded:io/analog`. */
 export interface AnalogInput {
-	/** Bits; the highest value of read is 2 ** resolution - 1. */
+	/** In bits: read returns 0 to 2 ** resolution - 1. */
 	readonly resolution: number;
-	/** Undefined where the converter fails, as with the SDK's driver for ESP32. */
+	/** Undefined if the conversion failed, as with the SDK's driver for ESP32. */
 	read(): number | undefined;
 	close(): void;
 }
 
 /** A capacitive pad. */
 export interface TouchPad {
-	/** The raw charge count, which a finger raises on every chip; 0 where nothing was measured. */
+	/** The raw charge count, which a finger raises; 0 where nothing was measured. */
 	read(): number;
 	close(): void;
 }
 
 /**
- * Moddable's `embedded:io/audio/out`: one stream of signed 16-bit samples. On ESP32 (modules/io/audioout/esp32) it plays
- * whole blocks of 4,092 bytes and takes five of them before `start`; see audio.ts for what follows from that.
+ * Moddable's `embedded:io/audio/out`: one stream of signed 16-bit samples. On ESP32 (modules/io/audioout/esp32) it plays whole
+ * blocks of 4,092 bytes, of which five fit before `start` (see audio.ts).
  */
 export interface AudioOutput {
 	start(): void;
-	/** Drops what is queued. */
+	/** Drops queued samples. */
 	stop(): void;
-	/** Queues samples; throws where they do not fit. */
+	/** Queues samples. @throws Error if they do not fit */
 	write(samples: Uint8Array): void;
 	close(): void;
 }
 export interface AudioOutputOptions {
-	/** In hertz. */
+	/** Hz */
 	sampleRate: number;
 	channels: 1;
 	bitsPerSample: 16;
 }
 
-/** The audio codec's control side. */
 export interface Codec {
-	/** Whether the codec answered when it was last spoken to. */
+	/** Whether the codec answered last time. */
 	readonly isReady: boolean;
-	/** Output gain, 0 (mute) to 100, on a curve that sounds even. */
+	/** Output gain, 0 (mute) to 100, on a perceptual curve. */
 	volume: number;
-	/** Muting and unmuting ramp softly, within 40 ms. */
+	/** Changes are ramped, within 40 ms. */
 	isMuted: boolean;
-	/** Speaks to the codec: `isReady` then says whether it answers now. */
+	/** Accesses the codec, to update `isReady`. */
 	check(): void;
 	close(): void;
 }
 
-/** Why an access point was not joined. */
 export type WiFiReason = "wrong_password" | "no_access_point";
 
 /** ECMA-419 `embedded:network/interface/wifi` (Moddable SDK), which lacks `reason`. */
@@ -96,13 +92,13 @@ export interface WiFi {
 	readonly connection: number;
 	readonly address: string | undefined;
 	readonly SSID: string | undefined;
-	/** In dBm. */
+	/** dBm */
 	readonly RSSI: number | undefined;
-	/** Why the last attempt failed; undefined where that is not known, and while one is under way. */
+	/** Why the last attempt failed; undefined if unknown, and during an attempt. */
 	readonly reason?: WiFiReason | undefined;
-	/** What a DHCP server is told at the next connection: at most 32 letters, digits and hyphens (RFC 1123). */
+	/** @param options.hostname for DHCP from the next connection on: at most 32 letters, digits and hyphens (RFC 1123) */
 	configure(options: { hostname: string }): void;
-	/** Throws where an attempt is under way already. */
+	/** @throws Error during an attempt */
 	connect(options: { SSID: string; password?: string }): void;
 	disconnect(): void;
 	close(): void;
@@ -120,14 +116,17 @@ export interface ResolveOptions {
 	onError: () => void;
 }
 export type ResolverPart = Part<object, Resolver>;
-/** How the SDK's clients take a resolver: they make `new dns.io(dns)`. */
+/** The SDK's clients construct a resolver by `new dns.io(dns)`. */
 export interface ResolverOption {
 	readonly io: ResolverPart;
 }
 
 /** ECMA-419 `embedded:network/websocket/client` (Moddable SDK). */
 export interface WebSocketClient {
-	/** Throws where the payload and its header do not fit what onWritable last offered. Returns what then fits. */
+	/**
+	 * @returns how many bytes can be written next
+	 * @throws Error if the payload and its header do not fit
+	 */
 	write(
 		payload: ArrayBuffer | Uint8Array,
 		options: { binary?: boolean; more?: boolean; opcode?: number },
@@ -142,51 +141,48 @@ export interface WebSocketClientOptions {
 	headers: Iterable<readonly [string, string]>;
 	dns: ResolverOption;
 	onReadable: (byteCount: number, options: { more: boolean; binary: boolean }) => void;
-	/** The first call says that the connection is open. */
+	/** Called first when the connection is open. */
 	onWritable: (byteCount: number) => void;
 	onControl: (opcode: number, payload: ArrayBuffer) => void;
 	/**
-	 * The server answered the upgrade with another status than 101; onError follows.
+	 * The server refused the upgrade with a status other than 101; onError follows.
 	 *
-	 * @param retryAfterSeconds its Retry-After (RFC 9110, section 10.2.3), where that is a number of seconds
+	 * @param retryAfterSeconds Retry-After (RFC 9110, section 10.2.3), if it is a number of seconds
 	 */
 	onRefused?: ((status: number, retryAfterSeconds: number | undefined) => void) | undefined;
 	onClose: () => void;
 	onError: () => void;
 }
 export type WebSocketPart = Part<WebSocketClientOptions, WebSocketClient>;
-/** Over TLS; a session is never resumed, since the SDK's cache forgets by which authority it was checked. */
+/** Over TLS, without session resumption: the SDK's cache does not know which authority a session was checked by. */
 export type SecureWebSocketPart = Part<WebSocketClientOptions & TrustOptions, WebSocketClient>;
 
-/** Whom a connection over TLS trusts. */
 export interface TrustOptions {
 	/**
-	 * The certificate authority's certificate: its DER in base64. Undefined: what the host trusts by itself; on boards that
-	 * is nothing, and every server is refused.
+	 * The certificate authority as DER in base64. Undefined: the host's default; a board has none and refuses every server.
 	 */
 	certificate: string | undefined;
 }
 
 /**
- * ECMA-419 `embedded:network/http/client` (Moddable SDK): requests are answered one after the other on one connection. What
- * the SDK's does holds for every host: no time-outs; an Error without a word for whatever went wrong, a refused certificate
- * too; requests that are made from within onDone are lost.
+ * ECMA-419 `embedded:network/http/client` (Moddable SDK): requests are answered one after the other on one connection. As in the
+ * SDK there are no time-outs, errors have no message, and requests made within onDone are lost.
  */
 export interface HttpClient {
 	request(options: HttpRequestOptions): HttpRequest;
 	close(): void;
 }
 export interface HttpRequest {
-	/** Fills `buffer`, which must not be longer than what onReadable offers. What is not read keeps the sender waiting. */
+	/** @param buffer is filled; not longer than what onReadable announced. Unread bytes make the sender wait. */
 	read(buffer: Uint8Array): unknown;
 }
 export interface HttpRequestOptions {
 	path: string;
 	headers: Map<string, string>;
-	/** Names are in lower case. */
+	/** Header names are in lower case. */
 	onHeaders: (status: number, headers: ReadonlyMap<string, string>) => void;
 	onReadable: (byteCount: number) => void;
-	/** Null: the whole answer came. */
+	/** Null: the response is complete. */
 	onDone: (error: Error | null) => void;
 }
 export interface HttpClientOptions {
@@ -196,51 +192,48 @@ export interface HttpClientOptions {
 	onError: () => void;
 }
 export type HttpPart = Part<HttpClientOptions, HttpClient>;
-/** Over TLS; a session is never resumed, since the SDK's cache forgets by which authority it was checked. */
+/** Over TLS, without session resumption: the SDK's cache does not know which authority a session was checked by. */
 export type HttpsPart = Part<HttpClientOptions & TrustOptions, HttpClient>;
 
 /** Moddable's `crypt` Digest for one algorithm. */
 export interface Digest {
 	write(bytes: Uint8Array): void;
-	/** The digest of all that was written; the object is used up. */
+	/** @returns the digest of all written bytes; the object cannot be used afterwards */
 	close(): ArrayBuffer;
 }
 
 /**
- * The app slot that does not run: Moddable's `embedded:update` in mode "a", and `embedded:storage/flash` to read it back.
- * A slot takes bytes from its beginning on, each once, and erases ahead of them by itself.
+ * The inactive app slot: Moddable's `embedded:update` in mode "a", and `embedded:storage/flash` to read it back. It is written
+ * once, in order, and erases flash as needed.
  */
 export interface UpdateSlot {
-	/** What fits, in bytes. */
 	readonly byteLength: number;
-	/** Begins anew; what the slot held cannot be started any more. @throws Error, also while the running image is unconfirmed */
+	/** Starts writing; the slot's image cannot be started any more. @throws Error, also while the running image is unconfirmed */
 	open(): void;
-	/** Appends, and returns when it is in flash. @throws Error where it is not */
+	/** Appends to flash. @throws Error */
 	write(bytes: Uint8Array): void;
-	/** Fills `buffer` with what is in flash from `offset` on. */
 	read(buffer: Uint8Array, offset: number): void;
-	/** Has the whole image checked and chooses it for the next start. @throws Error where it is not chosen */
+	/** Verifies the image and selects it for the next boot. @throws Error if it is not selected */
 	complete(): void;
-	/** Without complete: the slot is not chosen. */
+	/** Before complete(): aborts; the slot is not selected. */
 	close(): void;
 }
 
-/** The boot loader's probation of a new image: ESP-IDF's roll-back. */
+/** The state of the running image: ESP-IDF's rollback. */
 export interface BootState {
-	/** Whether the running image was started for the first time and is not confirmed. */
+	/** Whether the running image is new and unconfirmed (ESP_OTA_IMG_PENDING_VERIFY). */
 	readonly isPendingVerify: boolean;
-	/** The running image stays. @returns whether that is written */
+	/** Confirms the running image (esp_ota_mark_app_valid_cancel_rollback). @returns whether that was written */
 	confirm(): boolean;
-	/** Restarts with the former image. Returns only where there is none. */
+	/** Restarts with the previous image (esp_ota_mark_app_invalid_rollback_and_reboot). Returns only if there is none. */
 	rollBack(): void;
 }
 
-/** One question to a time server. */
 export interface TimeQuery {
 	close(): void;
 }
 export interface TimeQueryOptions {
-	/** The time server's name or IPv4 address; undefined: the host's default, pool.ntp.org on boards. */
+	/** Name or IPv4 address; undefined: the default, pool.ntp.org on boards. */
 	server: string | undefined;
 	/** Seconds since 1970; undefined: no answer. */
 	onTime: (seconds: number | undefined) => void;
@@ -255,14 +248,14 @@ export interface KeyValueStore {
 	close(): void;
 }
 
-/** What a chip knows of itself. */
+/** Facts about the chip and the running image. */
 export interface System {
 	/** Six bytes in hex, joined by colons. */
 	readonly macAddress: string;
-	/** The version of the framework below: ESP-IDF's on a board. */
+	/** Version of ESP-IDF on a board. */
 	readonly idfVersion: string;
 	readonly firmwareVersion: string;
-	/** When the running image was built: seconds since 1970; 0: not known. */
+	/** When the running image was built: seconds since 1970; 0: unknown. */
 	readonly buildTime: number;
 	readonly cpuFrequencyMHz: number;
 	readonly flashSizeMB: number;
@@ -274,13 +267,13 @@ export interface System {
 	readonly freeHeapBytes: number;
 	readonly minFreeHeapBytes: number;
 	restart(): void;
-	/** Writes to the console, in a release build as well, where trace() is compiled out. */
+	/** Writes to the console, also in a release build, which has no trace(). */
 	print(text: string): void;
-	/** Sets the wall clock, in seconds since 1970. */
+	/** Sets the wall clock. @param seconds since 1970 */
 	setTime(seconds: number): void;
 }
 
-/** The global `device` of every host of ours. */
+/** The global `device`. */
 export interface Host {
 	readonly model: Model;
 	readonly chip: Chip;
@@ -295,7 +288,7 @@ export interface Host {
 		readonly time: TimePart;
 	};
 	readonly update: {
-		/** The slot for the next image. Making one touches nothing. */
+		/** The constructor has no effect on flash. */
 		readonly slot: Part<object, UpdateSlot>;
 		readonly boot: Part<object, BootState>;
 	};

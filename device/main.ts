@@ -1,6 +1,6 @@
 /**
- * The firmware's composition root: builds the parts from what the host supplies, wires them and starts them. Nothing
- * happens while a module loads, since modules are preloaded into ROM; all of it begins in the function that this exports.
+ * The firmware's composition root: constructs the parts from the host's classes, wires them and starts them. Nothing happens at
+ * module level, since modules are preloaded into ROM.
  */
 
 import { Commands } from "./commands.js";
@@ -21,7 +21,7 @@ import type { FirmwareUrl } from "./update/firmware-url.js";
 import { Probation } from "./update/probation.js";
 import { type UpdateMessage, Updater } from "./update/updater.js";
 
-/** What the host put there; declared here because the SDK's own typing of it knows only pins and buses. */
+/** Set by the host. The SDK's typing of it knows only pins and buses. */
 declare const device: Host;
 
 export default function main(): void {
@@ -34,7 +34,7 @@ export default function main(): void {
 		settings.flush();
 		system.restart();
 	};
-	// First of all: whatever fails below, a new image that does not prove itself gives way to the previous one.
+	// First: whatever fails below, an unconfirmed image is rolled back.
 	const probation = new Probation({ boot: new device.update.boot({}), restart });
 	const settings = new Settings({ part: storage.settings });
 	const server = settings.text("sntp") || undefined;
@@ -52,7 +52,7 @@ export default function main(): void {
 		parts: device.peripheral,
 		settings,
 		now,
-		// Somebody waits: what is not connected tries at once.
+		// Someone is waiting.
 		onPressed: (name) => {
 			retryNow();
 			onButton(name, peripherals);
@@ -96,7 +96,7 @@ export default function main(): void {
 			confirmImage();
 		},
 	});
-	/** How an update ended while there was no connection. */
+	/** The end of an update while there was no connection. */
 	let unsent: UpdateMessage | undefined;
 	const updater = new Updater({
 		network,
@@ -108,7 +108,7 @@ export default function main(): void {
 		model,
 		now,
 		isOnline: () => link.state === "connected",
-		// The gateway gives its firmware to devices with the token; no one else is shown it.
+		// The token is for the gateway only.
 		headersFor: (firmware) => (isSameServer(firmware, url) ? [["authorization", authorization]] : []),
 		send: (message) => {
 			trace(`update: ${message.type === "ota_error" ? message.reason : message.type}\n`);
@@ -144,7 +144,7 @@ export default function main(): void {
 	function onWiFi(state: WiFiState): void {
 		trace(`Wi-Fi ${state}\n`);
 		if (state === "connected") {
-			// In this order: names are looked up one after the other, and a time server's may not be found at all.
+			// In this order: names are resolved one after the other, and that of the time server may not exist.
 			link.start();
 			clock.start();
 			return;

@@ -1,4 +1,4 @@
-/** What the connections and the buttons do to the LED ring and the player. */
+/** How the connections and the buttons control the LED ring and the player. */
 
 import type { ButtonName } from "./host.js";
 import type { LinkState } from "./network/link.js";
@@ -9,20 +9,20 @@ import type { Peripherals } from "./peripherals/peripherals.js";
 
 const volumeStep = 5;
 
-/** Shows how the Wi-Fi stands, on the ring; once it is connected, the connection to the gateway is shown. */
+/** Shows the state of Wi-Fi on the ring; once connected, the ring shows the connection to the gateway. */
 export function showWiFi(state: WiFiState, ring: LedRing): void {
 	if (state === "connecting") ring.connection = ledState.wifiConnecting;
 	if (state === "failed") ring.connection = ledState.wifiFailed;
 }
 
-/** Shows how the connection to the gateway stands, on the ring. */
+/** Shows the state of the connection to the gateway on the ring. */
 export function showLink(state: LinkState, ring: LedRing): void {
 	if (state === "connecting") ring.connection = ledState.serverConnecting;
 	if (state === "connected") ring.connection = ledState.connected;
 	if (state === "failed") ring.connection = ledState.serverFailed;
 }
 
-/** Does what a button does when it is pressed. */
+/** Handles a press of a button. */
 export function onButton(name: ButtonName, { ring, audio }: Pick<Peripherals, "ring" | "audio">): void {
 	switch (name) {
 		case "play":

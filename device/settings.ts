@@ -1,7 +1,7 @@
 /**
- * What the device is told (network, gateway, token) and what it remembers (volume, brightness, whether its codec answers).
- * Values from the command line of `mcconfig` stand over those kept on the device. Flash wears, so what changes is written
- * at most once in 5 s.
+ * Persistent settings: those given when flashing (network, gateway, token) and remembered values (volume, brightness, clock).
+ * Values from the command line of `mcconfig` take precedence over stored ones. Flash wears, so changes are written at most once
+ * in 5 s.
  */
 
 import config from "mc/config";
@@ -10,11 +10,10 @@ import type { Host, KeyValueStore } from "./host.js";
 
 const writeDelayMs = 5_000;
 
-/** At most 15 characters each (ESP-IDF NVS). */
+/** At most 15 characters (NVS). */
 export type SettingName = GivenSetting | "volume" | "audible" | "brightness" | "codec" | "clock";
 type GivenSetting = "ssid" | "password" | "gateway" | "token" | "ca" | "sntp";
 
-/** What a person gives when flashing. */
 const givenSettings: readonly GivenSetting[] = Object.freeze([
 	"ssid",
 	"password",
@@ -38,21 +37,21 @@ export class Settings {
 		for (const name of givenSettings) this.#keep(name);
 	}
 
-	/** A setting as text; empty where it is not set. */
+	/** @returns an empty string where it is not set */
 	text(name: SettingName): string {
 		const given: unknown = config[name];
 		if (given !== undefined && given !== "") return String(given);
 		return this.#changed.get(name) ?? this.#store.read(name) ?? "";
 	}
 
-	/** A remembered number; `otherwise` where there is none from `minimum` to `maximum`. */
+	/** @returns the stored number, or `otherwise` where there is none from `minimum` to `maximum` */
 	number(name: SettingName, minimum: number, maximum: number, otherwise: number): number {
 		const text = this.text(name);
 		const value = Number(text);
 		return text !== "" && value >= minimum && value <= maximum ? value : otherwise;
 	}
 
-	/** Remembers a number, across restarts, soon. */
+	/** Stores a number, within 5 s. */
 	remember(name: SettingName, value: number): void {
 		const text = String(value);
 		if (this.text(name) === text) return;
@@ -60,7 +59,7 @@ export class Settings {
 		this.#timer ??= Timer.set(() => this.flush(), writeDelayMs);
 	}
 
-	/** Writes what has not been written; before a restart that is wanted. */
+	/** Writes all changes now; to be called before a restart. */
 	flush(): void {
 		Timer.clear(this.#timer);
 		this.#timer = undefined;
@@ -68,7 +67,7 @@ export class Settings {
 		this.#changed.clear();
 	}
 
-	/** Keeps what the command line gave: the image of the next update, built for a fleet, does not know it. */
+	/** Stores a value of the command line: the image of the next update does not contain it. */
 	#keep(name: SettingName): void {
 		const given = this.text(name);
 		if (given === "" || this.#store.read(name) === given) return;

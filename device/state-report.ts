@@ -16,7 +16,6 @@ export interface ReportedParts {
 	readonly peripherals: Peripherals;
 }
 
-/** @returns the whole state, now */
 export function readState({ deviceId, model, system, wifi, link, peripherals }: ReportedParts): StateReport {
 	const { audio, ring, buttons, haptics, light, touch } = peripherals;
 	return {

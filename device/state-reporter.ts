@@ -1,6 +1,6 @@
 /**
- * When the device says what it is: every 5 s, after each change at the end of the same turn, and when asked. While a report
- * still waits for the network no second one is queued behind it: the next one to go out is the newest.
+ * Decides when a state report is sent: every 5 s, on request, and at the end of a turn with changes. While one waits for the
+ * network no other is queued: the next report sent is the newest.
  */
 
 import Timer from "timer";
@@ -9,9 +9,8 @@ import type { StateReport } from "./protocol/messages.js";
 const periodMs = 5_000;
 
 export interface StateReporterOptions {
-	/** Reads the whole state, now. */
 	readonly read: () => StateReport;
-	/** Whether a message goes out at once. */
+	/** Whether a message would be sent at once. */
 	readonly canSend: () => boolean;
 	readonly send: (report: StateReport) => void;
 }
@@ -27,19 +26,19 @@ export class StateReporter {
 		this.#options = options;
 	}
 
-	/** Whether a report was sent on the connection that is open. */
+	/** Whether a report was sent on this connection. */
 	get hasReported(): boolean {
 		return this.#hasReported;
 	}
 
-	/** The connection is open: reports now and every 5 s. */
+	/** Reports now and every 5 s: the connection is open. */
 	start(): void {
 		Timer.clear(this.#timer);
 		this.#timer = Timer.repeat(() => this.changed(), periodMs);
 		this.changed();
 	}
 
-	/** The connection is gone. */
+	/** The connection is lost. */
 	stop(): void {
 		Timer.clear(this.#timer);
 		this.#timer = undefined;
@@ -47,7 +46,7 @@ export class StateReporter {
 		this.#hasReported = false;
 	}
 
-	/** Something to report: it goes out at the end of this turn, however much else changes in it. */
+	/** Schedules a report for the end of this turn. */
 	changed(): void {
 		if (!this.#timer) return;
 		this.#isDue = true;
@@ -61,7 +60,7 @@ export class StateReporter {
 			.catch((error: unknown) => trace(`state report: ${error}\n`));
 	}
 
-	/** Sends what is due, where it can go out at once; the link says when it can again. */
+	/** Sends a report if one is due and can be sent at once. */
 	flush(): void {
 		if (!this.#isDue || !this.#options.canSend()) return;
 		this.#isDue = false;

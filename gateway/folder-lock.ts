@@ -12,21 +12,21 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { integer, matches, object, text, type Value } from "../device/protocol/schema.js";
+import { type Infer, integer, matches, object, string } from "../device/protocol/schema.js";
 import { errorCode, StartError } from "./start-error.js";
 import { type Disk, ifThere, makeFolder } from "./whole-file.js";
 
 const holder = object({
 	/** Differs for each lock. */
-	id: text(36),
+	id: string(36),
 	pid: integer(0, Number.MAX_SAFE_INTEGER),
 	/** When the process started, in clock ticks since its machine did: a process id is used again. Empty: not known. */
-	startTime: text(32),
+	startTime: string(32),
 	/** In what its process id is meaningful. */
-	place: text(200),
-	host: text(255),
+	place: string(200),
+	host: string(255),
 });
-type Holder = Value<typeof holder>;
+type Holder = Infer<typeof holder>;
 
 export interface FolderLockOptions {
 	/** Made where it is missing. */

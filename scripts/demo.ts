@@ -4,8 +4,8 @@ import { type Model, models } from "../device/protocol/schema.js";
 import { createGateway } from "../gateway/gateway.js";
 import { readSettings } from "../gateway/settings.js";
 import { refuseArguments } from "../gateway/start-error.js";
-import { claimIdentity } from "../hosts/virtual/node/identity.js";
-import { describeExit } from "../hosts/virtual/node/machine.js";
+import { describeExit } from "../hosts/virtual/node/exit.js";
+import { Identity } from "../hosts/virtual/node/identity.js";
 import { VirtualDevice } from "../hosts/virtual/node/virtual-device.js";
 import { runCommand } from "./command-line/command.js";
 
@@ -56,8 +56,9 @@ function startDevice(
 	dataDir: string,
 	settings: { readonly gateway: string; readonly token: string },
 ): Promise<VirtualDevice> {
-	const { deviceId, serial, flashFile, release } = claimIdentity(dataDir, model, undefined);
-	process.on("exit", release);
+	const identity = Identity.claim({ dataDir, model });
+	const { deviceId, serial, flashFile } = identity;
+	process.on("exit", () => identity.close());
 	return VirtualDevice.start({
 		model,
 		serial,

@@ -7,9 +7,9 @@ import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { parseGatewayUrl } from "../device/network/gateway-url.js";
 import type { Model } from "../device/protocol/schema.js";
-import { claimIdentity } from "../hosts/virtual/node/identity.js";
+import { describeExit } from "../hosts/virtual/node/exit.js";
+import { Identity } from "../hosts/virtual/node/identity.js";
 import { applyInput, inputExamples } from "../hosts/virtual/node/input.js";
-import { describeExit } from "../hosts/virtual/node/machine.js";
 import { VirtualDevice } from "../hosts/virtual/node/virtual-device.js";
 import { messageOf, runCommand, UsageError } from "./command-line/command.js";
 import { findModel, findToken, modelNames } from "./command-line/device-settings.js";
@@ -45,8 +45,8 @@ interface DeviceArguments {
 
 async function start({ model, gateway, serial }: DeviceArguments): Promise<void> {
 	const token = findToken();
-	const identity = claimIdentity(process.env.DATA_DIR || "data", model, serial);
-	process.on("exit", () => identity.release());
+	const identity = Identity.claim({ dataDir: process.env.DATA_DIR || "data", model, serial });
+	process.on("exit", () => identity.close());
 	const device = await VirtualDevice.start({
 		model,
 		serial: identity.serial,

@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { models } from "../device/protocol/schema.js";
-import { makeVirtualImage } from "../hosts/virtual/node/boot/cable.js";
+import { makeVirtualImage } from "../hosts/virtual/node/boot/factory-flash.js";
 import { buildFirmware } from "../hosts/virtual/node/firmware.js";
 import { missingIdf } from "./boards/tools.js";
 import { runCommand, UsageError } from "./command-line/command.js";

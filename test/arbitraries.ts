@@ -87,10 +87,10 @@ export function valid(schema: Schema, model?: Model): fc.Arbitrary<unknown> {
 			return fc.boolean();
 		case "object": {
 			const fields = Object.entries(schema.fields).filter(
-				([, { only }]) => !only || !model || only === model,
+				([, { modelOnly }]) => !modelOnly || !model || modelOnly === model,
 			);
-			const isRequired = ([, { optional, only }]: (typeof fields)[number]) =>
-				!optional && (!only || only === model);
+			const isRequired = ([, { optional, modelOnly }]: (typeof fields)[number]) =>
+				!optional && (!modelOnly || modelOnly === model);
 			const requiredKeys = fields.filter(isRequired).map(([name]) => name);
 			const arbitraries = fields.map(([name, field]) => [name, valid(field, model)] as const);
 			return fc.record(Object.fromEntries(arbitraries), { requiredKeys, noNullPrototype: true });

@@ -1,6 +1,6 @@
 /**
- * How long to wait before the next try, for Wi-Fi and for the gateway alike. A fleet that lost its gateway must neither
- * overload it nor come back in step, so each delay doubles, and all delays are drawn at random.
+ * Exponential backoff with jitter, for Wi-Fi and the gateway: a fleet that lost its gateway must neither overload it nor
+ * reconnect in step.
  */
 
 import Timer from "timer";
@@ -9,17 +9,16 @@ import Timer from "timer";
 const retryDelaysMs = Object.freeze([1_000, 2_000, 4_000, 8_000, 16_000] as const);
 /** Between two rounds of retries. */
 const roundDelayMs = 60_000;
-/** So often in a row the other side may end in order, and be back soon. */
+/** So many orderly ends in a row are followed by a short delay. */
 const quickReturns = 5;
 
 export interface BackoffOptions {
-	/** Time to try again. */
 	onRetry: () => void;
-	/** All retries of a round are used up; the next round follows by itself. */
+	/** All retries of a round have failed; the next round follows. */
 	onExhausted: () => void;
 }
 
-/** All methods that plan a try do nothing where one is planned already. */
+/** The methods that plan a retry do nothing while one is planned. */
 export class Backoff {
 	readonly #onRetry: () => void;
 	readonly #onExhausted: () => void;
@@ -32,7 +31,7 @@ export class Backoff {
 		this.#onExhausted = options.onExhausted;
 	}
 
-	/** A try failed: the next one waits longer than the one before. */
+	/** An attempt failed: the next delay is longer. */
 	failed(): void {
 		if (this.isWaiting) return;
 		const delayMs = retryDelaysMs[this.#retries];
@@ -46,8 +45,8 @@ export class Backoff {
 	}
 
 	/**
-	 * The other side ended in order, which is no failure: the next try follows after the first delay. One that ends so time
-	 * after time is tried at most every 8 s from the sixth time on.
+	 * The server closed in order, which is not a failure: retry after the first delay. From the sixth time in a row on, after 8
+	 * to 16 s.
 	 */
 	ended(): void {
 		if (this.isWaiting) return;
@@ -56,24 +55,24 @@ export class Backoff {
 		this.#plan(delayMs / 2, delayMs);
 	}
 
-	/** The other side asked for this pause, which is no failure: the next try follows after it, at most half as much later. */
+	/** The server asked for a pause, which is not a failure: retry after it, with up to half as much added. */
 	pause(ms: number): void {
 		if (!this.isWaiting) this.#plan(ms, ms * 1.5);
 	}
 
-	/** Trying more often does not help: the next try follows as after a round, and begins a new one. */
+	/** Retrying soon does not help: retry as after a failed round. */
 	refused(): void {
 		if (this.isWaiting) return;
 		this.#retries = 0;
 		this.#plan(roundDelayMs / 2, roundDelayMs);
 	}
 
-	/** Whether a try is planned. */
+	/** Whether a retry is planned. */
 	get isWaiting(): boolean {
 		return this.#timer !== undefined;
 	}
 
-	/** Forgets what was before; a planned try is called off. */
+	/** Starts from the beginning; a planned retry is cancelled. */
 	reset(): void {
 		this.#retries = 0;
 		this.#returns = 0;

@@ -1,7 +1,6 @@
 /**
- * The wall clock. A chip without a battery starts in 1970, where no certificate is valid yet: this clock starts at the later
- * of the image's build time and the time last stored, so that a gateway can be reached over TLS before a time server has
- * answered, or where there is none. A time server corrects it, in either direction.
+ * The wall clock. A chip without a battery starts in 1970, when no certificate is valid. This clock starts at the image's build
+ * time or the last stored time, whichever is later, so that TLS works without a time server. A time server corrects it.
  */
 
 import Timer from "timer";
@@ -11,14 +10,11 @@ import type { Settings } from "../settings.js";
 const retryMs = 60_000;
 /** A crystal of 20 ppm drifts by half a second in this time. */
 const resyncMs = 6 * 3_600_000;
-/**
- * At most one write an hour: 8,760 a year of 64 bytes each (NVS: an entry and its text) fill 139 sectors of flash, each of
- * which bears 100,000 erasures.
- */
+/** Hourly writes of 64 bytes (an NVS entry and its text) are 139 sector erasures a year; a sector bears 100,000. */
 const storeIntervalSeconds = 3600;
-/** 2025-01-01: an earlier time was never set. */
+/** 2025-01-01; an earlier time means that the clock was not set. */
 const earliestSeconds = 1_735_689_600;
-/** The last second that 32 bits without a sign hold, in 2106. */
+/** 2106; the most that 32 bits hold. */
 const latestSeconds = 0xffff_ffff;
 
 export interface ClockOptions {
@@ -34,7 +30,7 @@ export class Clock {
 	#query: TimeQuery | undefined;
 	#timer: Timer | undefined;
 
-	/** Sets the clock, unless it is later already: a restart by software does not stop the chip's. */
+	/** Sets the clock, unless it is later already: the chip's clock runs on over a software restart. */
 	constructor(options: ClockOptions) {
 		this.#options = options;
 		const { system } = options;
@@ -43,12 +39,12 @@ export class Clock {
 		Timer.repeat(() => this.#storeHourly(), storeIntervalSeconds * 1000);
 	}
 
-	/** There is a network: asks for the time, now and every few hours. */
+	/** Queries the time now and every 6 hours: there is a network. */
 	start(): void {
 		if (this.#timer === undefined && this.#query === undefined) this.#ask();
 	}
 
-	/** There is no network any more. */
+	/** The network is lost. */
 	stop(): void {
 		this.#query?.close();
 		this.#query = undefined;
@@ -56,7 +52,7 @@ export class Clock {
 		this.#timer = undefined;
 	}
 
-	/** Hands the time to the settings; before a restart that is wanted. */
+	/** Stores the time; to be called before a restart. */
 	store(): void {
 		const seconds = nowSeconds();
 		if (seconds >= earliestSeconds && seconds <= latestSeconds)
@@ -84,7 +80,7 @@ export class Clock {
 				},
 			});
 		} catch (error) {
-			// No memory for a socket, say. This runs in a timer, where an exception is a restart.
+			// E.g. no memory for a socket. An exception in a timer would restart the board.
 			trace(`clock: ${error}\n`);
 			this.#plan(retryMs);
 		}

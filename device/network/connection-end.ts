@@ -1,13 +1,13 @@
 /**
- * How a connection to the gateway ended, which decides when the next attempt follows. A gateway that restarts or is busy
- * is no failure of the device, and a refused token is not mended by trying more often.
+ * Classifies how a connection to the gateway ended, which decides when to reconnect. A gateway that restarts or is busy is not a
+ * failure, and a refused token stays refused.
  */
 
 /**
- * - `failed`: the next attempt waits longer than the one before.
- * - `closed`: the gateway closed in order; the next attempt follows soon.
+ * - `failed`: retry with a longer delay.
+ * - `closed`: the gateway closed in order; retry soon.
  * - `busy`: the gateway said how long to wait.
- * - `refused`: nothing helps but a person.
+ * - `refused`: a person has to change something.
  */
 export type ConnectionEnd =
 	| { readonly kind: "failed" | "closed" | "refused"; readonly reason: string }
@@ -27,12 +27,11 @@ const refusals: Readonly<Record<number, string>> = Object.freeze({
 	426: "the gateway refused the protocol version (426): this firmware and the gateway do not fit together",
 });
 
-/** @param reason for a person */
 export function failed(reason: string): ConnectionEnd {
 	return { kind: "failed", reason };
 }
 
-/** @param code of the gateway's close frame; undefined: it had none */
+/** @param code of the close frame; undefined: it had none */
 export function endOfClose(code: number | undefined): ConnectionEnd {
 	const isOrderly = code !== undefined && orderlyCodes.includes(code);
 	return {
@@ -42,8 +41,8 @@ export function endOfClose(code: number | undefined): ConnectionEnd {
 }
 
 /**
- * @param status of the HTTP response to the upgrade
- * @param retryAfterSeconds its Retry-After, where it has one in seconds; at least 1 and at most 300 of them count
+ * @param status of the response to the upgrade
+ * @param retryAfterSeconds its Retry-After, if in seconds; limited to 1 to 300
  */
 export function endOfRefusal(status: number, retryAfterSeconds: number | undefined): ConnectionEnd {
 	if ((status === 429 || status === 503) && retryAfterSeconds !== undefined) {

@@ -1,7 +1,7 @@
 /**
- * One WebSocket connection to the gateway, with what the SDK's client lacks: a queue that cuts messages to the write
- * window, a connect timeout, a heartbeat, cancelling while a name is looked up, and the promise that no exception leaves a
- * callback (on a board that is a restart). It reports its end exactly once and is silent afterwards.
+ * One WebSocket connection to the gateway. It adds what the SDK's client lacks: a queue that splits messages to fit the write
+ * window, a connect timeout, a heartbeat, cancelling of the look-up, and no exceptions from callbacks (they restart a board).
+ * onClosed is called exactly once, unless close() was called.
  */
 
 import Timer from "timer";
@@ -12,14 +12,13 @@ import type { GatewayUrl } from "./gateway-url.js";
 import { requireReadable } from "./json-bounds.js";
 import { LookupTicket } from "./lookup.js";
 
-/** From the look-up to the gateway's acceptance. A TLS handshake in software takes several of these seconds. */
+/** From the look-up to the accepted upgrade. A TLS handshake in software takes several seconds. */
 const connectTimeoutMs = 20_000;
-/** After this long without a frame the device asks by a ping; after three times it the connection counts as lost. */
+/** The device sends a ping after this long without a frame; after three times as long the connection counts as lost. */
 const silenceMs = 15_000;
 const silencesUntilLost = 3;
-/** What may wait to be sent. Reports never wait (state-report.ts), and refusals beyond this are not worth the heap. */
+/** Of messages that wait to be sent. Reports never wait (state-reporter.ts), and refusals beyond this are not worth the heap. */
 const longestQueueBytes = 16 * 1024;
-/** A window smaller than this is not worth a fragment of its own. */
 const smallestFragmentBytes = 32;
 
 /** RFC 6455, section 5.2. */
@@ -27,17 +26,17 @@ const opcode = Object.freeze({ close: 8, ping: 9 });
 
 export interface GatewaySocketOptions {
 	readonly part: SecureWebSocketPart;
-	/** For `wss`: the gateway's certificate authority, its DER in base64. */
+	/** For `wss`: the certificate authority as DER in base64. */
 	readonly certificate: string | undefined;
 	readonly dns: ResolverPart;
 	readonly url: GatewayUrl;
 	readonly headers: Iterable<readonly [string, string]>;
 	readonly onOpen: () => void;
-	/** A whole text message, parsed. */
+	/** @param message parsed JSON */
 	readonly onMessage: (message: unknown) => void;
-	/** Nothing waits to be sent any more. */
+	/** All messages are sent. */
 	readonly onDrained: () => void;
-	/** The connection ended, or never came to be. */
+	/** The connection ended or could not be made. */
 	readonly onClosed: (end: ConnectionEnd) => void;
 }
 
@@ -48,13 +47,13 @@ export class GatewaySocket {
 	#client: WebSocketClient | undefined;
 	#isClosed = false;
 	#isOpen = false;
-	/** What the gateway said of the end that is to come. */
+	/** By a close frame or a refused upgrade. */
 	#announcedEnd: ConnectionEnd | undefined;
 
 	#writableBytes = 0;
 	readonly #outgoing: ArrayBuffer[] = [];
 	#outgoingBytes = 0;
-	/** How much of the first outgoing message is sent. */
+	/** Of the first outgoing message. */
 	#sentBytes = 0;
 
 	/** What has come of a message, in one piece: a buffer for each fragment would take many times its bytes. */
@@ -87,12 +86,12 @@ export class GatewaySocket {
 		this.#connectTimer = Timer.set(() => this.#fail("the gateway did not answer in time"), connectTimeoutMs);
 	}
 
-	/** Whether a message handed to `send` now goes out at once. */
+	/** Whether a message would be sent at once. */
 	get isDrained(): boolean {
 		return this.#canSend && this.#outgoing.length === 0;
 	}
 
-	/** Queues a text message; it is lost where the connection is not open, or where too much waits already. */
+	/** Queues a text message. It is dropped if the connection is not open or the queue is full. */
 	send(text: string): void {
 		if (!this.#canSend) return;
 		const message = ArrayBuffer.fromString(text);
@@ -105,7 +104,7 @@ export class GatewaySocket {
 	/** Ends the connection; onClosed is not called. */
 	close(): void {
 		if (this.#canSend && this.#writableBytes > 0 && this.#sentBytes === 0) {
-			// 1000, Normal Closure. A peer that is gone need not hear it.
+			// 1000: normal closure.
 			this.#guard(() => this.#client?.write(Uint8Array.of(1000 >> 8, 1000 & 0xff), { opcode: opcode.close }));
 		}
 		this.#release();
@@ -122,7 +121,7 @@ export class GatewaySocket {
 		try {
 			message = JSON.parse(this.#takeText());
 		} catch (error) {
-			// The host's TCP may have lost bytes (the SDK's does): what follows on this connection cannot be trusted either.
+			// The host's TCP may have lost bytes (the SDK's does), so the rest of this connection cannot be trusted.
 			return this.#fail(`the gateway sent what cannot be read: ${error}`);
 		}
 		this.#options.onMessage(message);
@@ -200,12 +199,12 @@ export class GatewaySocket {
 		}
 	}
 
-	/** Whether the gateway still takes messages. After its close frame the SDK's client throws at each. */
+	/** False after a close frame too: the SDK's client would throw. */
 	get #canSend(): boolean {
 		return this.#isOpen && this.#announcedEnd === undefined;
 	}
 
-	/** @param reason undefined: the host gave none */
+	/** @param reason undefined: unknown */
 	#fail(reason?: string): void {
 		if (this.#isClosed) return;
 		const end = this.#announcedEnd ?? failed(reason ?? this.#likelyReason());

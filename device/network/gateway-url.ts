@@ -1,4 +1,4 @@
-/** The gateway's address as a person types it, taken apart: Moddable has no URL class unless one is linked in. */
+/** Parses the gateway's URL; XS has no URL class. */
 
 export interface GatewayUrl {
 	readonly isSecure: boolean;
@@ -8,7 +8,7 @@ export interface GatewayUrl {
 }
 
 /**
- * @param url `ws://host[:port][/path]` or `wss://…`; the path is `/device` where none is given
+ * @param url `ws://host[:port][/path]` or `wss://…`; the default path is `/device`
  * @throws Error whose message says what to change
  */
 export function parseGatewayUrl(url: string): GatewayUrl {

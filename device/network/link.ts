@@ -1,7 +1,4 @@
-/**
- * The way to the gateway that is meant to stay open: connects while there is a network, and again after each loss, by the
- * rules of backoff.ts. What happens on one connection is gateway-socket.ts's business.
- */
+/** Keeps a connection to the gateway open while there is a network, and reconnects with a backoff. */
 
 import Timer from "timer";
 import type { Host } from "../host.js";
@@ -10,21 +7,21 @@ import { type ConnectionEnd, failed } from "./connection-end.js";
 import { GatewaySocket } from "./gateway-socket.js";
 import type { GatewayUrl } from "./gateway-url.js";
 
-/** The retries are counted anew once a connection has held this long. */
+/** A connection of this age resets the backoff. */
 const provenAfterMs = 30_000;
 
-/** `failed`: all retries of a round are used up, or the gateway refused the token; the next try follows by itself. */
+/** `failed`: all retries of a round failed, or the gateway refused the token; another retry is planned. */
 export type LinkState = "offline" | "connecting" | "connected" | "failed";
 
 export interface LinkOptions {
 	readonly network: Host["network"];
 	readonly url: GatewayUrl;
-	/** For `wss`: the gateway's certificate authority, its DER in base64. */
+	/** For `wss`: the certificate authority as DER in base64. */
 	readonly certificate: string | undefined;
 	readonly headers: Iterable<readonly [string, string]>;
 	readonly onStateChanged: (state: LinkState) => void;
 	readonly onMessage: (message: unknown) => void;
-	/** Nothing waits to be sent any more. */
+	/** All messages are sent. */
 	readonly onDrained: () => void;
 }
 
@@ -47,24 +44,24 @@ export class Link {
 		return this.#state;
 	}
 
-	/** Whether a message handed to `send` now goes out at once. */
+	/** Whether a message would be sent at once. */
 	get isDrained(): boolean {
 		return this.#socket?.isDrained ?? false;
 	}
 
-	/** There is a network: connects. */
+	/** Connects: there is a network. */
 	start(): void {
 		if (this.#state === "offline") this.#connect();
 	}
 
-	/** There is no network any more. */
+	/** The network is lost. */
 	stop(): void {
 		this.#drop();
 		this.#backoff.reset();
 		this.#setState("offline");
 	}
 
-	/** Somebody waits: tries at once where the next try is only planned. */
+	/** Retries at once if a retry is planned. */
 	retryNow(): void {
 		if (!this.#backoff.isWaiting) return;
 		this.#backoff.reset();
@@ -72,14 +69,14 @@ export class Link {
 		this.#connect();
 	}
 
-	/** Sends a message; it is lost where there is no connection. */
+	/** Sends a message. It is dropped if there is no connection. */
 	send(message: object): void {
 		this.#socket?.send(JSON.stringify(message));
 	}
 
 	#connect(): void {
 		const { network, url, certificate, headers, onMessage, onDrained } = this.#options;
-		// What has failed shows as failed until a try has another outcome.
+		// `failed` is shown until an attempt succeeds.
 		if (this.#state !== "failed") this.#setState("connecting");
 		try {
 			this.#socket = new GatewaySocket({
@@ -97,7 +94,7 @@ export class Link {
 				onClosed: (end) => this.#lost(end),
 			});
 		} catch (error) {
-			// No memory for a socket, say. This runs in a timer, where an exception is a restart.
+			// E.g. no memory for a socket. An exception in a timer would restart the board.
 			this.#lost(failed(`no connection could be begun: ${error}`));
 		}
 	}

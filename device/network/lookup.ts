@@ -1,16 +1,15 @@
 /**
- * Stands between the SDK's WebSocket and HTTP clients and the host's DNS resolver, for two things they lack. Their
- * `close()` does not call off a name look-up: the socket opens all the same, and nobody knows of it. And they send their
- * `host` option as the Host header without the port, so that a gateway on port 8080 cannot tell how it was reached:
- * therefore they are given `host:port`, and the port is taken off again here.
+ * A DNS resolver for the SDK's WebSocket and HTTP clients that works around two defects: their `close()` does not cancel a
+ * look-up, so that the socket opens and stays; and they send their `host` option as the Host header without the port. So they
+ * are given `host:port`, and the port is removed here.
  */
 
 import type { ResolveOptions, Resolver, ResolverPart } from "../host.js";
 
-/** Handed to a client as its `dns`; the owner sets `isCancelled`, and the client never hears of the answer. */
+/** The `dns` option of a client. Once `isCancelled` is set, the client gets no answer. */
 export class LookupTicket {
 	isCancelled = false;
-	/** The name was not found, which the clients do not tell from other errors. */
+	/** The name was not found; the clients do not distinguish that from other errors. */
 	hasFailed = false;
 	readonly io = Lookup;
 	readonly dns: ResolverPart;

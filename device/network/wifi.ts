@@ -1,6 +1,6 @@
 /**
- * Keeps the board on its access point. The SDK's own set-up never starts the application without Wi-Fi and never
- * reconnects; its driver neither retries nor gives up on an attempt, so both are done here.
+ * Keeps the device connected to its access point. The SDK's driver has no retries and no timeout, and its network set-up never
+ * starts the application without Wi-Fi.
  */
 
 import Timer from "timer";
@@ -8,11 +8,11 @@ import type { WiFi, WiFiPart, WiFiReason } from "../host.js";
 import { Backoff } from "./backoff.js";
 
 const attemptTimeoutMs = 20_000;
-/** ECMA-419 network interface: connected, with an address. */
+/** ECMA-419: connected, with an address. */
 const usable = 500;
 const provenAfterMs = 30_000;
 
-/** `failed`: all retries of a round are used up, or the password was refused; the next try follows by itself. */
+/** `failed`: all retries of a round failed, or the password was refused; another retry is planned. */
 export type WiFiState = "connecting" | "connected" | "failed";
 
 export interface WiFiStationOptions {
@@ -20,7 +20,7 @@ export interface WiFiStationOptions {
 	readonly ssid: string;
 	/** Empty for an open network. */
 	readonly password: string;
-	/** What a DHCP server is told. */
+	/** For DHCP. */
 	readonly hostname: string;
 	readonly onStateChanged: (state: WiFiState) => void;
 }
@@ -60,7 +60,7 @@ export class WiFiStation {
 		return this.#state;
 	}
 
-	/** Name of the access point; empty while there is none. */
+	/** Empty while there is no access point. */
 	get ssid(): string {
 		return this.#state === "connected" ? (this.#wifi.SSID ?? "") : "";
 	}
@@ -71,12 +71,12 @@ export class WiFiStation {
 		return rssi === undefined ? -127 : Math.max(-127, Math.min(0, Math.round(rssi)));
 	}
 
-	/** The device's own address; empty while it has none. */
+	/** IPv4; empty while there is none. */
 	get address(): string {
 		return this.#state === "connected" ? (this.#wifi.address ?? "") : "";
 	}
 
-	/** Somebody waits: tries at once where the next try is only planned. */
+	/** Retries at once if a retry is planned. */
 	retryNow(): void {
 		if (!this.#backoff.isWaiting) return;
 		this.#backoff.reset();
@@ -85,7 +85,7 @@ export class WiFiStation {
 	}
 
 	#attempt(): void {
-		// What has failed shows as failed until a try has another outcome.
+		// `failed` is shown until an attempt succeeds.
 		if (this.#state !== "failed") this.#setState("connecting");
 		this.#attemptTimer = Timer.set(() => this.#onAttemptFailed(), attemptTimeoutMs);
 		const { ssid, password } = this.#options;
@@ -114,7 +114,7 @@ export class WiFiStation {
 		trace(`Wi-Fi: ${this.#describe(reason)}\n`);
 		this.#clearTimers();
 		this.#wifi.disconnect();
-		// A weak signal ends the handshake as a wrong password does: one that was right before is tried as often as ever.
+		// A weak signal looks like a wrong password: a password that was right before is retried as usual.
 		const isRefused = reason === "wrong_password" && !this.#hasConnected;
 		this.#setState(isRefused ? "failed" : "connecting");
 		if (isRefused) this.#backoff.refused();

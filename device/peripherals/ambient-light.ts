@@ -1,8 +1,6 @@
 /**
- * The ambient light sensor of the PROTO-1: 12 raw bits, low-pass filtered, so that mains flicker does not show in reports.
- *
- * The filter works in whole 64ths of a count. In floating point it would approach darkness without end, down to subnormal
- * numbers, which XS's Math.round does not round; a report that holds one is not valid.
+ * The ambient light sensor of the PROTO-1: 12 raw bits, low-pass filtered against mains flicker. The filter works in integers
+ * (64ths of a count): floating-point values would become subnormal in darkness, and XS's Math.round does not round those.
  */
 
 import Timer from "timer";
@@ -12,7 +10,7 @@ const sampleMs = 100;
 const highestLevel = 4095;
 /** 64ths of a count. */
 const fractionBits = 6;
-/** A new sample counts for a quarter: three quarters of a step show within 0.5 s. */
+/** The weight of a new sample is 1/4: three quarters of a step show within 0.5 s. */
 const smoothingBits = 2;
 
 export interface AmbientLightOptions {
@@ -21,7 +19,7 @@ export interface AmbientLightOptions {
 
 export class AmbientLight {
 	readonly #input: AnalogInput;
-	/** In 64ths of a count; undefined until the converter has answered once. */
+	/** In 64ths of a count; undefined until the first sample. */
 	#filtered: number | undefined;
 
 	constructor(options: AmbientLightOptions) {
@@ -36,13 +34,13 @@ export class AmbientLight {
 		return ((this.#filtered ?? 0) + half) >> fractionBits;
 	}
 
-	/** A sample that the converter fails to take leaves the level as it is. */
+	/** A failed conversion leaves the level as it is. */
 	#sample(): void {
 		const share = Number(this.#input.read()) / (2 ** this.#input.resolution - 1);
 		if (Number.isNaN(share)) return;
 		const level = Math.max(0, Math.min(1, share)) * highestLevel;
 		const sample = (level * (1 << fractionBits)) | 0;
-		// A steady sample is reached to within 3/64, so the rounded level is exact.
+		// The filter settles within 3/64 of a steady sample, so the rounded level is exact.
 		this.#filtered =
 			this.#filtered === undefined ? sample : this.#filtered + ((sample - this.#filtered) >> smoothingBits);
 	}

@@ -1,9 +1,9 @@
 /**
- * Plays the chimes, and keeps the volume, which goes to the codec's gain and never to the samples.
+ * Plays the chimes and controls the volume, by the gain of the codec.
  *
- * A chime is handed to the output whole, before it starts, and filled up with silence to all of the five blocks that fit
- * then. So nothing has to be fed while it sounds, a chime shorter than a block is heard to its end, no block can play what
- * was left from before, and the end is known by the clock: the SDK reports samples as played when they are only queued.
+ * A chime is queued whole before the output starts, and padded with silence to the five blocks that fit. So a chime shorter than
+ * a block is played to its end, and no old block is played again. The end is timed, since the SDK reports samples as played when
+ * they are queued.
  */
 
 import Timer from "timer";
@@ -17,7 +17,7 @@ const queuedBlocks = 5;
 /** The longest chime: 639 ms. */
 const longestChimeBytes = blockBytes * queuedBlocks;
 const bytesPerMs = (chimeSampleRate * 2) / 1000;
-/** The codec's soft ramp (host.ts): no click when a sound is cut. */
+/** The codec's ramp (host.ts). */
 const rampMs = 40;
 
 export interface AudioOptions {
@@ -27,7 +27,7 @@ export interface AudioOptions {
 	readonly now: () => number;
 	/** 0 to 100. */
 	readonly volume: number;
-	/** 1 to 100: where a mute goes back to, if `volume` is 0. */
+	/** 1 to 100: the volume after unmuting, if `volume` is 0. */
 	readonly audibleVolume: number;
 	/** Volume, player state or track changed. */
 	readonly onChanged: () => void;
@@ -38,22 +38,21 @@ export class Audio {
 	readonly #codec: Codec;
 	readonly #now: () => number;
 	readonly #onChanged: () => void;
-	/** A piece of it: the output copies. */
 	readonly #silence = new Uint8Array(1024);
 
 	#volume: number;
 	/** The last volume that was not 0. */
 	#audibleVolume: number;
-	/** Whether the volume is 0 because it was muted, not because it was turned down step by step. */
+	/** Whether the volume is 0 by mute, not by steps down. */
 	#isMuted: boolean;
 
 	#state: PlayerState = "idle";
 	#chime: Chime | undefined;
-	/** Where in the chime the output began, in bytes, and when. */
+	/** Where in the chime the output started, and when. */
 	#startedAtByte = 0;
 	#startedAtMs = 0;
 	#endTimer: Timer | undefined;
-	/** Set while the codec ramps down before the output stops. */
+	/** Runs while the codec ramps down before the output stops. */
 	#stopTimer: Timer | undefined;
 
 	constructor(options: AudioOptions) {
@@ -100,14 +99,14 @@ export class Audio {
 		return this.#audibleVolume;
 	}
 
-	/** Between 0 and the volume before. */
+	/** Switches between 0 and the last audible volume. */
 	toggleMute(): void {
 		this.volume = this.#volume === 0 ? this.#audibleVolume : 0;
 	}
 
 	/**
-	 * Turns the volume up or down. While muted (by button or by set_volume 0) the step goes from the volume before the mute
-	 * and ends the mute, as on other speakers. From a volume that was turned down to 0 step by step it goes on from 0.
+	 * Changes the volume by a step. While muted (by button or by set_volume 0) the step starts from the last audible volume and
+	 * unmutes. A volume that was stepped down to 0 continues from 0.
 	 */
 	changeVolume(by: number): void {
 		const from = this.#isMuted ? this.#audibleVolume : this.#volume;
@@ -115,7 +114,7 @@ export class Audio {
 		this.#setVolume(Math.max(0, Math.min(100, from + by)));
 	}
 
-	/** Plays a chime from its beginning, whatever played before. */
+	/** Plays a chime from its beginning. */
 	play(chime: Chime): void {
 		this.#silenceNow();
 		this.#chime = chime;
@@ -136,7 +135,7 @@ export class Audio {
 	}
 
 	/**
-	 * For good: an update begins. The codec is asked whether it answers, since the new firmware has to be as well as this one
+	 * Stops for an update. It also checks whether the codec answers, for the confirmation of the new image
 	 * (update/probation.ts).
 	 */
 	stop(): void {
@@ -147,7 +146,7 @@ export class Audio {
 		this.#setState("stopped");
 	}
 
-	/** What the play button does. */
+	/** Handles the play button. */
 	toggle(): void {
 		if (this.#state === "playing") this.pause();
 		else if (this.#state === "paused") this.resume();
@@ -179,7 +178,7 @@ export class Audio {
 		this.#setState("playing");
 	}
 
-	/** Fills the output. Returns how many bytes of the chime went into it. */
+	/** Fills the output. @returns how many bytes of the chime it took */
 	#queue(samples: Uint8Array, fromByte: number): number {
 		const rest = samples.subarray(fromByte, longestChimeBytes);
 		if (rest.byteLength > 0) this.#output.write(rest);
@@ -198,7 +197,7 @@ export class Audio {
 		this.#setState("idle");
 	}
 
-	/** Whole samples, 2 bytes each. */
+	/** In whole samples of 2 bytes. */
 	#heardBytes(): number {
 		const samples = Math.floor(((this.#now() - this.#startedAtMs) * bytesPerMs) / 2);
 		return this.#startedAtByte + samples * 2;

@@ -1,7 +1,4 @@
-/**
- * The four buttons, debounced: a contact bounces for milliseconds and the host coalesces edges, so the level that counts
- * is the one that has stood for 20 ms. An input tells of edges only, so the level at start is read.
- */
+/** The four buttons, debounced: a level counts once it was stable for 20 ms. Inputs report edges only: the first level is read. */
 
 import Timer from "timer";
 import { type ButtonName, buttonNames, type DigitalInput, type Host } from "../host.js";
@@ -11,9 +8,9 @@ const debounceMs = 20;
 
 export interface ButtonsOptions {
 	readonly parts: Host["peripheral"]["button"];
-	/** Not of a button that is held while the board starts. */
+	/** Not called for a button that is held at the start. */
 	readonly onPressed: (name: ButtonName) => void;
-	/** A button was pressed or let go. */
+	/** A button was pressed or released. */
 	readonly onChanged: () => void;
 }
 
@@ -56,7 +53,7 @@ export class Buttons {
 			timer = Timer.set(settle, debounceMs);
 		};
 		const input: DigitalInput = new part({ onReadable: debounce });
-		// A button that is held while the board starts is reported, and triggers nothing.
+		// A button that is held at the start is reported, but triggers nothing.
 		let isHeldAtStart = input.read() === 1;
 		if (isHeldAtStart) debounce();
 	}

@@ -1,4 +1,4 @@
-/** The haptic motor of the PROTO-1, on a curve that the motor feels: below a quarter of the power it does not turn. */
+/** The haptic motor of the PROTO-1. Intensity is mapped to the range in which the motor turns, a quarter of the power and more. */
 
 import Timer from "timer";
 import type { Host, PulseWidth } from "../host.js";
@@ -6,7 +6,7 @@ import type { Host, PulseWidth } from "../host.js";
 /** The share of full power at which a coin motor starts to turn. */
 const startingPower = 0.25;
 
-/** Long enough for a coin motor to slow down, short enough to be one tap. */
+/** Long enough for a coin motor to slow down, short enough to feel like one tap. */
 const pulseMs = 50;
 
 export interface HapticsOptions {
@@ -17,9 +17,9 @@ export interface HapticsOptions {
 export class Haptics {
 	readonly #output: PulseWidth;
 	readonly #onChanged: () => void;
-	/** Not remembered over a restart: a motor that starts with the board can pull its supply down, and restart it again. */
+	/** Not stored: a motor that starts with the board can pull the supply down and restart it again. */
 	#intensity = 0;
-	/** Set while a pulse lasts. */
+	/** Runs during a pulse. */
 	#pulseTimer: Timer | undefined;
 
 	constructor(options: HapticsOptions) {
@@ -41,8 +41,7 @@ export class Haptics {
 	}
 
 	/**
-	 * One tap, as an answer to a touch, at the set intensity and none at 0. As the motor already runs at that intensity,
-	 * the tap is a short pause: it is felt, and never needs more power than was set.
+	 * One tap as feedback to a touch. The motor already runs at the set intensity, so the tap is a short pause; none at 0.
 	 */
 	pulse(): void {
 		if (this.#intensity === 0) return;

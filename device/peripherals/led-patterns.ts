@@ -1,12 +1,11 @@
 /**
- * What each LED state looks like, as a pure function of time: interface specification, section 3.1. Painting allocates
- * nothing, since it happens 30 times a second on a heap of kilobytes.
+ * The pattern of each LED state, as a function of time: interface specification, section 3.1. Painting allocates no memory, since
+ * it runs 30 times a second on a small heap.
  */
 
 import type { PixelStrip } from "../host.js";
 import type { LedPreset } from "../protocol/messages.js";
 
-/** `led_ring.state_id`. */
 export const ledState = Object.freeze({
 	off: 0,
 	wifiConnecting: 1,
@@ -18,7 +17,6 @@ export const ledState = Object.freeze({
 } as const);
 export type LedState = (typeof ledState)[keyof typeof ledState];
 
-/** The state that `set_led` asks for. */
 export const stateOfPreset: Readonly<Record<LedPreset, LedState>> = Object.freeze({
 	rainbow: ledState.connected,
 	connecting: ledState.serverConnecting,
@@ -42,14 +40,13 @@ const flashPeriodMs = 1000;
 const rainbowPeriodMs = 2000;
 const breathPeriodMs = 3000;
 const identifyPeriodMs = 500;
-/** Seen in daylight, without the current of a full ring. */
+/** Visible in daylight, with less current than a full ring. */
 const identifyBrightness = 0.5;
 /** Milliseconds from one frame of `paintIdentify` to the next. */
 export const identifyFrameMs = identifyPeriodMs / 2;
-/** 30 frames a second. */
 const smoothFrameMs = 33;
 
-/** Milliseconds from one frame to the next; 0 where nothing moves. */
+/** @returns milliseconds from one frame to the next; 0: the pattern is static */
 export function frameIntervalMs(state: LedState): number {
 	switch (state) {
 		case ledState.wifiConnecting:
@@ -66,8 +63,8 @@ export function frameIntervalMs(state: LedState): number {
 /**
  * Paints one frame, without showing it.
  *
- * @param timeMs since the state began
- * @param brightness 0 to 1, as the eye sees it
+ * @param timeMs since the start of the state
+ * @param brightness perceived, 0 to 1
  */
 export function paint(strip: PixelStrip, state: LedState, timeMs: number, brightness: number): void {
 	switch (state) {
@@ -89,17 +86,17 @@ export function paint(strip: PixelStrip, state: LedState, timeMs: number, bright
 }
 
 /**
- * Paints one frame of the white flashes that identify a device, without showing it. They do not follow the set brightness:
- * a ring that was set to 0 has to be seen too.
+ * Paints one frame of the white flashes that identify a device, without showing it. They ignore the set brightness, which may
+ * be 0.
  *
- * @param timeMs since they began
+ * @param timeMs since the first flash
  */
 export function paintIdentify(strip: PixelStrip, timeMs: number): void {
 	const isLit = timeMs % identifyPeriodMs < identifyPeriodMs / 2;
 	fill(strip, 255, 255, 255, isLit ? identifyBrightness : 0);
 }
 
-/** The share of full light that the eye takes for `brightness`: CIE 1931 lightness, both 0 to 1. */
+/** Converts perceived brightness to light output, both 0 to 1: CIE 1931 lightness. */
 export function lightFor(brightness: number): number {
 	const lightness = brightness * 100;
 	return lightness <= 8 ? lightness / 903.3 : ((lightness + 16) / 116) ** 3;
@@ -109,7 +106,6 @@ function isLit(timeMs: number): boolean {
 	return timeMs % flashPeriodMs < flashPeriodMs / 2;
 }
 
-/** From a tenth to full and back. */
 function breath(phase: number): number {
 	return 0.1 + 0.45 * (1 - Math.cos(2 * Math.PI * phase));
 }
@@ -135,7 +131,7 @@ function paintRainbow(strip: PixelStrip, phase: number, brightness: number): voi
 	}
 }
 
-/** One channel of a fully saturated colour: 255 for a third of the circle, falling to 0 on both sides. */
+/** One channel of a saturated colour: 255 for a third of the circle, falling to 0 on both sides. */
 function hueChannel(position: number): number {
 	const sixth = (position % 1) * 6;
 	if (sixth < 1) return 255 * sixth;

@@ -1,7 +1,7 @@
 /**
- * The LED ring: which state shows, and its frames. One rule decides: an update stands over a command, a command over the
- * connection's state, until that state next changes. While the ring identifies the device it flashes white instead, and
- * reports the state that it returns to.
+ * The LED ring: selects the state to show, and animates it. An update has priority over a command, and a command over the
+ * connection's state until that state next changes. While the ring identifies the device it flashes white, and reports the state
+ * that it returns to.
  */
 
 import Timer from "timer";
@@ -42,7 +42,7 @@ export class LedRing {
 	#shown: LedState = ledState.wifiConnecting;
 	#shownSinceMs: number;
 	#frameTimer: Timer | undefined;
-	/** Set while the ring identifies the device. */
+	/** Runs while the ring identifies the device. */
 	#identifyTimer: Timer | undefined;
 	#identifiesSinceMs = 0;
 
@@ -63,7 +63,7 @@ export class LedRing {
 		};
 	}
 
-	/** 0 to 1, as the eye sees it. */
+	/** Perceived, 0 to 1. */
 	get brightness(): number {
 		return this.#brightness;
 	}
@@ -75,7 +75,7 @@ export class LedRing {
 		this.#onChanged();
 	}
 
-	/** The connection's own state; it takes the ring back from a command. */
+	/** The state of the connection; a change ends the priority of a command. */
 	set connection(state: LedState) {
 		if (this.#connection === state) return;
 		this.#connection = state;
@@ -83,7 +83,7 @@ export class LedRing {
 		this.#choose();
 	}
 
-	/** While an update runs it has the ring for itself. */
+	/** Whether the ring shows an update. */
 	set isUpdating(isUpdating: boolean) {
 		this.#isUpdating = isUpdating;
 		if (isUpdating) this.#endIdentify();
@@ -95,8 +95,8 @@ export class LedRing {
 	}
 
 	/**
-	 * What a person asked for; it stands until the connection's state next changes. It is reported even where it shows
-	 * already: a state report answers every set_led (interface specification, section 3.3).
+	 * Shows a preset until the connection's state next changes. It is reported even if it is shown already: every set_led is
+	 * answered by a state report (interface specification, section 3.3).
 	 */
 	preset(preset: LedPreset): void {
 		this.#command = stateOfPreset[preset];
@@ -104,7 +104,7 @@ export class LedRing {
 		this.#onChanged();
 	}
 
-	/** Flashes white for 3 s, so that a person can find the device. */
+	/** Flashes white for 3 s. */
 	identify(): void {
 		Timer.clear(this.#identifyTimer);
 		this.#identifyTimer = Timer.set(() => this.#endIdentify(), identifyMs);

@@ -1,4 +1,4 @@
-/** The peripherals that this board has, each with what was remembered of it. */
+/** Constructs the peripherals of this model, with their stored settings. */
 
 import type { ButtonName, Host } from "../host.js";
 import type { Settings } from "../settings.js";
@@ -13,7 +13,7 @@ export interface Peripherals {
 	readonly ring: LedRing;
 	readonly audio: Audio;
 	readonly buttons: Buttons;
-	/** These three on the PROTO-1 only. */
+	/** PROTO-1 only, as are the next two. */
 	readonly haptics: Haptics | undefined;
 	readonly light: AmbientLight | undefined;
 	readonly touch: Touch | undefined;

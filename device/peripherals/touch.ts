@@ -1,18 +1,15 @@
-/**
- * The touch pad of the PROTO-1, with a baseline of its own: what a pad reads without a finger drifts with temperature and
- * humidity, and not every chip keeps a benchmark.
- */
+/** The touch pad of the PROTO-1. It tracks a baseline, since the count without a finger drifts with temperature and humidity. */
 
 import Timer from "timer";
 import type { Host, TouchPad } from "../host.js";
 
 const sampleMs = 50;
-/** Above the baseline by these shares of it: a finger comes, a finger goes. */
+/** Thresholds of touch and release, as shares of the baseline above it. */
 const pressedShare = 0.1;
 const releasedShare = 0.05;
-/** The share of a new sample in the baseline: it follows a drift within seconds. */
+/** The weight of a new sample in the baseline, which follows a drift within seconds. */
 const baselineFollows = 0.02;
-/** A "finger" that stays this long is a new environment. */
+/** A longer "touch" is a changed environment. */
 const longestTouchSamples = 30_000 / sampleMs;
 
 export interface TouchOptions {
@@ -23,7 +20,7 @@ export interface TouchOptions {
 export class Touch {
 	readonly #pad: TouchPad;
 	readonly #onChanged: (isActive: boolean) => void;
-	/** As measured last: a read that fails leaves it as it is. */
+	/** The last valid count. */
 	#count = 0;
 	#baseline = 0;
 	#isActive = false;
@@ -42,12 +39,12 @@ export class Touch {
 
 	#sample(): void {
 		this.#count = this.#pad.read() || this.#count;
-		// Without a first count to start from, the next one would look like a finger.
+		// Starts at the first valid count.
 		this.#baseline ||= this.#count;
 		const rise = this.#count - this.#baseline;
 		if (!this.#isActive) {
 			if (rise > this.#baseline * pressedShare) return this.#set(true);
-			// Downwards at once: the pad was touched when the device started.
+			// Falls at once: the pad may have been touched at the start.
 			this.#baseline = rise < 0 ? this.#count : this.#baseline + rise * baselineFollows;
 			return;
 		}

@@ -1,22 +1,19 @@
 /**
- * Finds where a firmware image ends while its bytes come in: header, segments, padding with the checksum, SHA-256. Whatever
- * follows in the file or in flash (a signature, padding to a sector) is not part of the image, so its length says nothing
- * about that end. ESP-IDF's esp_image_verify finds it the same way (components/bootloader_support/src/esp_image_format.c).
+ * Streaming parser of a firmware image's structure: header, segments, padding with the checksum, SHA-256. It finds the end of
+ * the image, as ESP-IDF's esp_image_verify does (components/bootloader_support/src/esp_image_format.c): a file or a slot may
+ * contain more, e.g. a signature.
  */
 
 import { imageLayout } from "./image.js";
 
 export interface ImageScannerOptions {
-	/** Default false: on a board ESP-IDF verifies the checksum, in C, before it starts an image. */
+	/** Default false: on a board ESP-IDF verifies the checksum before it starts an image. */
 	readonly verifiesChecksum?: boolean;
 }
 
 type Piece = "header" | "segment header" | "segment" | "padding" | "digest and what follows";
 
-/**
- * Reads the structure of one image in pieces of any size. The magic, the chip and the descriptors are left to the caller,
- * and so is the SHA-256: it covers the first `contentBytes` bytes and stands behind them.
- */
+/** The caller checks magic, chip, descriptors and the SHA-256, which follows the first `contentBytes` bytes and covers them. */
 export class ImageScanner {
 	readonly #verifiesChecksum: boolean;
 	#piece: Piece = "header";
@@ -43,25 +40,25 @@ export class ImageScanner {
 		return this.#hasDigest;
 	}
 
-	/** Bytes up to and including the checksum; undefined until the header of the last segment was read. */
+	/** Bytes up to and including the checksum; undefined until the last segment header was read. */
 	get contentBytes(): number | undefined {
 		return this.#contentBytes;
 	}
 
-	/** Bytes that the image has at least, its SHA-256 included; exact as soon as `contentBytes` is known. */
+	/** The least number of bytes of the image with its SHA-256; exact once `contentBytes` is known. */
 	get minimumBytes(): number {
 		return this.#minimumBytes;
 	}
 
-	/** A sentence for a file that has fewer bytes than `minimumBytes`. */
+	/** @returns a sentence for a file of fewer than `minimumBytes` */
 	describeCut(fileBytes: number): string {
 		return `The image is cut off: the file ends after ${fileBytes} bytes, its segments need ${this.#minimumBytes}.`;
 	}
 
 	/**
-	 * Takes the next bytes; they are not kept.
+	 * Reads the next bytes.
 	 *
-	 * @returns a sentence that says why this is not an image, from then on always; undefined while it may be one
+	 * @returns a sentence that says why this is not an image, also for all later bytes; undefined while it may be one
 	 */
 	write(bytes: Uint8Array): string | undefined {
 		for (let at = 0; at < bytes.byteLength && this.#problem === undefined; ) {
@@ -74,7 +71,7 @@ export class ImageScanner {
 		return this.#problem;
 	}
 
-	/** Reads a part of the current piece: `bytes` from `start` to before `end`. */
+	/** Reads `bytes` from `start` to before `end`, a part of the current piece. */
 	#read(bytes: Uint8Array, start: number, end: number): void {
 		const toPiece = this.#offset - this.#pieceStart - start;
 		switch (this.#piece) {
@@ -84,7 +81,7 @@ export class ImageScanner {
 			case "segment header":
 				for (let at = start; at < end; at++) {
 					const place = at + toPiece - imageLayout.segmentLengthOffset;
-					// Not by shifts: they would make a length from 2 GiB on negative.
+					// A shift would make a length of 2 GiB and more negative.
 					if (place >= 0) this.#segmentBytes += (bytes[at] ?? 0) * 256 ** place;
 				}
 				return;
@@ -152,9 +149,9 @@ export class ImageScanner {
 }
 
 /**
- * All bytes, one on the other by exclusive or. Four at a time: byte by byte it would cost as much as the SHA-256 does.
+ * Xors all bytes, four at a time: one at a time would take as long as the SHA-256.
  *
- * @param start the seed, or the checksum of the bytes before these
+ * @param start the seed, or the checksum so far
  * @returns 0 to 255
  */
 export function addToChecksum(start: number, bytes: Uint8Array): number {

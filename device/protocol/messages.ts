@@ -1,6 +1,6 @@
 /**
- * Every message between a device and the gateway, each defined once: interface specification sections 2.1, 2.2, 2.4,
- * 4.1 and 4.2, and `command_error`. Whoever sends or reads one takes its type, its names and its ranges from here.
+ * Every message between a device and the gateway, each defined once: interface specification, sections 2.1, 2.2, 2.4, 4.1 and
+ * 4.2, and `command_error`.
  */
 
 import {
@@ -8,41 +8,41 @@ import {
 	describeProblem,
 	findProblem,
 	float,
-	formed,
+	type Infer,
 	integer,
 	isRecord,
 	type Model,
 	matches,
+	modelOnly,
 	models,
 	object,
 	oneOf,
-	only,
 	optional,
+	pattern,
 	type Schema,
-	text,
-	type Value,
+	string,
 } from "./schema.js";
 
 const uint32 = integer(0, 4_294_967_295);
 const percent = integer(0, 100);
 
-/** A device's name in this protocol: safe in a file name, a URL and a log line. */
-export const deviceId = formed(64, "^[A-Za-z0-9][A-Za-z0-9._-]*$", "letters, digits, '.', '_' or '-'");
+/** Safe in a file name, a URL and a log line. */
+export const deviceId = pattern(64, "^[A-Za-z0-9][A-Za-z0-9._-]*$", "letters, digits, '.', '_' or '-'");
 export const chips = Object.freeze(["esp32s3", "esp32", "virtual"] as const);
 export type Chip = (typeof chips)[number];
 
 /** The LED ring's presets, as `set_led` takes them and `led_ring.state_name` gives them. */
 const ledPreset = oneOf("rainbow", "connecting", "failed", "idle", "updating");
-export type LedPreset = Value<typeof ledPreset>;
+export type LedPreset = Infer<typeof ledPreset>;
 
 export const chimes = Object.freeze(["startup", "wifi_connecting", "wifi_connected"] as const);
 const chime = oneOf(...chimes);
-export type Chime = Value<typeof chime>;
+export type Chime = Infer<typeof chime>;
 
 const playerState = oneOf("idle", "playing", "paused", "stopped");
-export type PlayerState = Value<typeof playerState>;
+export type PlayerState = Infer<typeof playerState>;
 
-export const hapticIntensity = only("PROTO-1", percent);
+export const hapticIntensity = modelOnly("PROTO-1", percent);
 
 /** Gateway to device, by the value of `command`. */
 export const commands = Object.freeze({
@@ -52,12 +52,12 @@ export const commands = Object.freeze({
 	play_audio: object({ command: oneOf("play_audio"), value: chime }),
 	identify: object({ command: oneOf("identify") }),
 	set_brightness: object({ command: oneOf("set_brightness"), value: float(0, 1) }),
-	set_haptics: only("PROTO-1", object({ command: oneOf("set_haptics"), value: percent })),
+	set_haptics: modelOnly("PROTO-1", object({ command: oneOf("set_haptics"), value: percent })),
 	start_ota: object({
 		command: oneOf("start_ota"),
-		url: formed(2048, "^https?://[^\\s/]\\S*$", "an http or https address"),
+		url: pattern(2048, "^https?://[^\\s/]\\S*$", "an http or https address"),
 		/** Room for a certificate of 3 KB in DER. */
-		cert_pem: optional(text(4352)),
+		cert_pem: optional(string(4352)),
 	}),
 });
 /**
@@ -74,7 +74,7 @@ export type Feature = (typeof features)[number];
 export const featureOf: Readonly<Partial<Record<CommandName, Feature>>> = Object.freeze({
 	identify: "identify",
 });
-export type CommandOf<N extends CommandName> = Value<(typeof commands)[N]>;
+export type CommandOf<N extends CommandName> = Infer<(typeof commands)[N]>;
 export type Command = { [N in CommandName]: CommandOf<N> }[CommandName];
 
 export const commandErrorCodes = Object.freeze([
@@ -90,16 +90,16 @@ export const uplinks = Object.freeze({
 	state_report: object({
 		type: oneOf("state_report"),
 		deviceId,
-		timestamp: formed(
+		timestamp: pattern(
 			30,
 			"^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,9})?Z$",
 			"an ISO 8601 UTC timestamp",
 		),
 		system: object({
-			mac_address: formed(17, "^([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}$", "a MAC address"),
+			mac_address: pattern(17, "^([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}$", "a MAC address"),
 			model: oneOf(...models),
-			firmware_version: text(32),
-			idf_version: text(32),
+			firmware_version: string(32),
+			idf_version: string(32),
 			cpu_freq_mhz: integer(0, 10_000),
 			flash_size_mb: integer(0, 65_535),
 			psram_size_mb: integer(0, 65_535),
@@ -108,20 +108,20 @@ export const uplinks = Object.freeze({
 			uptime_seconds: uint32,
 			free_heap_bytes: uint32,
 			min_free_heap_bytes: uint32,
-			reset_reason: text(64),
+			reset_reason: string(64),
 		}),
 		network: object({
 			wifi_connected: boolean(),
-			wifi_ssid: text(32),
+			wifi_ssid: string(32),
 			wifi_rssi: integer(-128, 0),
-			ip_address: text(45),
+			ip_address: string(45),
 			websocket_connected: boolean(),
 		}),
 		peripherals: object({
 			audio: object({
 				volume: percent,
 				player_state: playerState,
-				current_track: formed(256, "^(file://.+|none)$", "file://<path> or none"),
+				current_track: pattern(256, "^(file://.+|none)$", "file://<path> or none"),
 			}),
 			led_ring: object({
 				state_id: integer(0, 6),
@@ -135,8 +135,8 @@ export const uplinks = Object.freeze({
 				btn_vol_down: boolean(),
 			}),
 			haptic_intensity: hapticIntensity,
-			ambient_light: only("PROTO-1", integer(0, 4095)),
-			touch_active: only("PROTO-1", boolean()),
+			ambient_light: modelOnly("PROTO-1", integer(0, 4095)),
+			touch_active: modelOnly("PROTO-1", boolean()),
 		}),
 	}),
 	ota_progress: object({
@@ -146,23 +146,23 @@ export const uplinks = Object.freeze({
 		bytes_total: uint32,
 	}),
 	ota_complete: object({ type: oneOf("ota_complete") }),
-	ota_error: object({ type: oneOf("ota_error"), reason: text(1024) }),
+	ota_error: object({ type: oneOf("ota_error"), reason: string(1024) }),
 	command_error: object({
 		type: oneOf("command_error"),
 		deviceId,
-		/** The refused command's name; empty where it had none. */
-		command: text(64),
+		/** Name of the refused command; empty if it had none. */
+		command: string(64),
 		code: oneOf(...commandErrorCodes),
-		message: text(1024),
+		message: string(1024),
 	}),
 });
 export type UplinkType = keyof typeof uplinks;
-export type UplinkOf<T extends UplinkType> = Value<(typeof uplinks)[T]>;
+export type UplinkOf<T extends UplinkType> = Infer<(typeof uplinks)[T]>;
 export type Uplink = { [T in UplinkType]: UplinkOf<T> }[UplinkType];
 export type StateReport = UplinkOf<"state_report">;
 export type CommandError = UplinkOf<"command_error">;
 
-/** Why a command is not obeyed, or not forwarded. */
+/** Why a command is refused. */
 export interface Refusal {
 	readonly code: Exclude<CommandErrorCode, "busy">;
 	/** One sentence that says what to change. */
@@ -173,17 +173,18 @@ export type CheckedCommand =
 	| { readonly refusal: Refusal };
 
 /**
- * Checks a control command as it came, parsed from JSON.
+ * Checks a control command.
  *
- * @param model the device's; undefined: a command that one model alone has is let through
+ * @param value parsed JSON
+ * @param model of the device; undefined: commands of one model are accepted too
  */
 export function checkCommand(value: unknown, model?: Model): CheckedCommand {
 	const name = isRecord(value) ? value.command : undefined;
 	if (typeof name !== "string" || !isCommandName(name))
 		return refuse("unknown_command", `command must be one of ${Object.keys(commands).join(", ")}`);
 	const schema: Schema = commands[name];
-	if (schema.only && model && schema.only !== model)
-		return refuse("unsupported", `${name} exists on ${schema.only} only`);
+	if (schema.modelOnly && model && schema.modelOnly !== model)
+		return refuse("unsupported", `${name} exists on ${schema.modelOnly} only`);
 	if (matches(commands[name], value, model)) return { command: value };
 	return refuse("invalid_value", `${name}: ${describeProblem(findProblem(schema, value, model))}`);
 }
@@ -193,9 +194,10 @@ export type CheckedUplink =
 	| { readonly problem: string };
 
 /**
- * Checks an uplink as it came, parsed from JSON. A state report is held against the model that it names itself.
+ * Checks an uplink. A state report is checked against the model that it names.
  *
- * @returns the uplink, or a sentence that says what is wrong with it and where
+ * @param value parsed JSON
+ * @returns the uplink, or a sentence that says what is wrong and where
  */
 export function checkUplink(value: unknown): CheckedUplink {
 	const type = isRecord(value) ? value.type : undefined;

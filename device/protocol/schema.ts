@@ -1,6 +1,6 @@
 /**
- * The small language in which messages.ts describes every message, and the check that goes with it. Types, the
- * device's check, the gateway's check and the AsyncAPI document all come from one table, so they cannot drift apart.
+ * A small schema library, with which messages.ts describes every message. Types, the device's check, the gateway's check and
+ * the AsyncAPI document are all derived from one table.
  */
 
 /** The hardware models of the interface specification, section 1. */
@@ -8,21 +8,20 @@ export const models = Object.freeze(["DEV-1", "PROTO-1"] as const);
 export type Model = (typeof models)[number];
 
 interface Presence {
-	/** The field may be left out. */
 	readonly optional?: true;
-	/** The field, or command, exists on this model alone: required there, refused elsewhere. */
-	readonly only?: Model;
+	/** A field or command of this model alone: required there, refused on other models. */
+	readonly modelOnly?: Model;
 }
 
 export type StringSchema = Presence & {
 	readonly type: "string";
-	/** The strings that are allowed; absent, any is. */
+	/** The allowed strings; absent: any. */
 	readonly values?: readonly string[];
 	/** In code points. */
 	readonly maxLength?: number;
-	/** Source of a regular expression: a RegExp object may not live in a preloaded module. */
+	/** Source of a regular expression: a preloaded module must not keep a RegExp. */
 	readonly pattern?: string;
-	/** Says in words what `pattern` means. */
+	/** Describes `pattern` in an error. */
 	readonly form?: string;
 };
 export type NumberSchema = Presence & {
@@ -37,15 +36,15 @@ export type ObjectSchema = Presence & {
 };
 export type Schema = StringSchema | NumberSchema | BooleanSchema | ObjectSchema;
 
-type MayBeAbsent<S> = S extends { readonly optional: true } | { readonly only: Model } ? true : false;
+type MayBeAbsent<S> = S extends { readonly optional: true } | { readonly modelOnly: Model } ? true : false;
 type Fields<F> = {
-	readonly [K in keyof F as MayBeAbsent<F[K]> extends true ? never : K]: Value<F[K]>;
+	readonly [K in keyof F as MayBeAbsent<F[K]> extends true ? never : K]: Infer<F[K]>;
 } & {
-	readonly [K in keyof F as MayBeAbsent<F[K]> extends true ? K : never]?: Value<F[K]>;
+	readonly [K in keyof F as MayBeAbsent<F[K]> extends true ? K : never]?: Infer<F[K]>;
 };
 
 /** The TypeScript type of what a schema accepts. */
-export type Value<S> = S extends { readonly values: readonly (infer V)[] }
+export type Infer<S> = S extends { readonly values: readonly (infer V)[] }
 	? V
 	: S extends { readonly type: "string" }
 		? string
@@ -63,21 +62,21 @@ export function oneOf<const V extends readonly string[]>(...values: V) {
 }
 
 /** Any string of at most `maxLength` characters. */
-export function text(maxLength: number) {
+export function string(maxLength: number) {
 	return Object.freeze({ type: "string", maxLength } as const);
 }
 
-/** A string that matches the regular expression `pattern`; `form` names that in an error. */
-export function formed(maxLength: number, pattern: string, form: string) {
-	return Object.freeze({ type: "string", maxLength, pattern, form } as const);
+/** A string that matches the regular expression `source`; `form` describes it in an error. */
+export function pattern(maxLength: number, source: string, form: string) {
+	return Object.freeze({ type: "string", maxLength, pattern: source, form } as const);
 }
 
-/** A whole number from `minimum` to `maximum`, both allowed. */
+/** A whole number from `minimum` to `maximum`, inclusive. */
 export function integer(minimum: number, maximum: number) {
 	return Object.freeze({ type: "integer", minimum, maximum } as const);
 }
 
-/** A finite number from `minimum` to `maximum`, both allowed. */
+/** A number from `minimum` to `maximum`, inclusive. */
 export function float(minimum: number, maximum: number) {
 	return Object.freeze({ type: "number", minimum, maximum } as const);
 }
@@ -86,7 +85,7 @@ export function boolean() {
 	return Object.freeze({ type: "boolean" } as const);
 }
 
-/** An object with these fields. Others are let through unread, so that an older peer understands a newer one. */
+/** An object with these fields. Other fields are ignored, so that an older peer understands a newer one. */
 export function object<const F extends Readonly<Record<string, Schema>>>(fields: F) {
 	return Object.freeze({ type: "object", fields: Object.freeze(fields) } as const);
 }
@@ -96,29 +95,29 @@ export function optional<S extends Schema>(schema: S) {
 	return Object.freeze(present);
 }
 
-/** Marks what exists on one model alone. */
-export function only<M extends Model, S extends Schema>(model: M, schema: S) {
-	const restricted: S & { readonly only: M } = { ...schema, only: model };
+/** Restricts a field or command to one model. */
+export function modelOnly<M extends Model, S extends Schema>(model: M, schema: S) {
+	const restricted: S & { readonly modelOnly: M } = { ...schema, modelOnly: model };
 	return Object.freeze(restricted);
 }
 
-/** What is wrong with a value, and where: `peripherals.audio.volume`, `must be an integer from 0 to 100`. */
+/** What is wrong with a value, and where. */
 export interface Problem {
-	/** Field names joined by dots; empty where the value itself is meant. */
+	/** Field names joined by dots, e.g. `peripherals.audio.volume`; empty for the value itself. */
 	readonly path: string;
 	readonly expected: string;
 }
 
-/** "peripherals.audio.volume must be an integer from 0 to 100" */
+/** @returns e.g. "peripherals.audio.volume must be an integer from 0 to 100" */
 export function describeProblem(problem: Problem | undefined): string {
 	return problem ? `${problem.path || "it"} ${problem.expected}` : "nothing is wrong";
 }
 
 /**
- * Finds the first thing about `value` that `schema` does not allow.
+ * Finds the first thing in `value` that `schema` does not allow.
  *
- * @param model decides about fields that one model alone has; undefined: such a field may be there or not
- * @returns undefined where the value is as described
+ * @param model decides about fields of one model; undefined: such fields are optional
+ * @returns undefined if the value matches
  */
 export function findProblem(schema: Schema, value: unknown, model?: Model): Problem | undefined {
 	switch (schema.type) {
@@ -139,12 +138,12 @@ export function findProblem(schema: Schema, value: unknown, model?: Model): Prob
 	}
 }
 
-/** Whether `value` is as `schema` describes it; findProblem says why not. */
-export function matches<S extends Schema>(schema: S, value: unknown, model?: Model): value is Value<S> {
+/** Whether `value` matches `schema`; findProblem says why not. */
+export function matches<S extends Schema>(schema: S, value: unknown, model?: Model): value is Infer<S> {
 	return findProblem(schema, value, model) === undefined;
 }
 
-/** Whether `value` is an object whose fields can be asked for: neither null nor an array. */
+/** Whether `value` is an object, but neither null nor an array. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
@@ -159,11 +158,11 @@ function findProblemInFields(
 		if (field === undefined) continue;
 		const given = value[name];
 		if (given === undefined) {
-			if (field.optional || (field.only && field.only !== model)) continue;
+			if (field.optional || (field.modelOnly && field.modelOnly !== model)) continue;
 			return { path: name, expected: "is missing" };
 		}
-		if (field.only && model && field.only !== model)
-			return { path: name, expected: `exists on ${field.only} only` };
+		if (field.modelOnly && model && field.modelOnly !== model)
+			return { path: name, expected: `exists on ${field.modelOnly} only` };
 		const problem = findProblem(field, given, model);
 		if (problem) return { path: problem.path ? `${name}.${problem.path}` : name, expected: problem.expected };
 	}

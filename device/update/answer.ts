@@ -1,31 +1,28 @@
 /**
- * What a server's answer means for the update: the part that was asked for, the whole firmware, a reason to try again or
- * the end. Whatever else an answer may be (a page that says no, another file, half a lie) is named here, in words for the
- * person who reads `ota_error`.
+ * Evaluates an HTTP response to a request for firmware: a part, the whole file, an error that can be retried, or the end of the
+ * update. Reasons are sentences for `ota_error`.
  */
 
 import { readContentLength, readContentRange, readSha256 } from "./http-fields.js";
 
-/** What is asked for, and what earlier answers said. */
+/** The request, and what is known from earlier responses. */
 export interface Asked {
-	/** Of the first byte. */
 	readonly offset: number;
-	/** At most so many bytes. */
 	readonly byteLength: number;
-	/** Undefined before the first answer that was of use. */
+	/** Undefined before the first valid response. */
 	readonly known: Known | undefined;
 }
 
 export interface Known {
-	/** Bytes of the whole firmware. */
+	/** Length of the whole firmware in bytes. */
 	readonly total: number;
 	readonly etag: string | undefined;
-	/** The server sends parts. */
+	/** The server supports ranges. */
 	readonly isInParts: boolean;
 }
 
 export type Verdict =
-	/** Bytes come: `expected` of them, from `first` on. `sha256` is theirs, in base64. */
+	/** `expected` bytes follow, from `first` on. `sha256` of these bytes is in base64. */
 	| {
 			readonly kind: "bytes";
 			readonly known: Known;
@@ -39,7 +36,7 @@ export type Verdict =
 /** @param headers names in lower case */
 export function judge(status: number, headers: ReadonlyMap<string, string>, asked: Asked): Verdict {
 	const { known, offset } = asked;
-	// The SDK reads chunks from a timer of its own, where a malformed one ends in an exception that nobody can catch.
+	// The SDK reads chunks in a timer, where no one can catch the exception of a malformed one.
 	if ((status === 200 || status === 206) && headers.has("transfer-encoding"))
 		return retry("The server sends the firmware in chunks, without its length.");
 	if (status === 206) return judgePart(headers, asked);
@@ -60,7 +57,7 @@ function judgePart(headers: ReadonlyMap<string, string>, { offset, byteLength, k
 	const announced = readContentLength(headers.get("content-length"));
 	if (first !== offset || expected > byteLength || (announced !== undefined && announced !== expected))
 		return retry("The server sends another part of the firmware than the one asked for.");
-	// A short part would be followed by another request, and so for ever.
+	// Shorter parts could mean requests without end.
 	if (expected < Math.min(byteLength, total - offset))
 		return retry("The server sends less of the firmware than was asked for.");
 	const etag = headers.get("etag");
@@ -84,7 +81,7 @@ function judgeWhole(headers: ReadonlyMap<string, string>, { known }: Asked): Ver
 	return { kind: "bytes", known: now, first: 0, expected: total, sha256: undefined };
 }
 
-/** Tried again all the same: a byte that was lost in an answer's head looks like this too, and does so once. */
+/** Retried: a byte lost in the head of a response looks like this too. */
 const changed =
 	"The firmware on the server was replaced by another while it was fetched; start the update again.";
 

@@ -1,11 +1,11 @@
-/** The certificate authority that a command names. */
+/** Reads the certificate authority of a command. */
 
 const begin = "-----BEGIN CERTIFICATE-----";
 const end = "-----END CERTIFICATE-----";
 
 /**
- * @param pem of several certificates the first counts (RFC 7468)
- * @returns its DER in base64
+ * @param pem RFC 7468; only the first certificate is used
+ * @returns DER in base64
  * @throws Error whose message says what to change
  */
 export function readAuthority(pem: string): string {

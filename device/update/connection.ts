@@ -1,23 +1,22 @@
 /**
- * One connection to the firmware's server, with what the SDK's HTTP client lacks: it notices silence, cancels a name
- * look-up when it is closed, lets no exception out of a callback (on a board that is a restart), and is silent once it has
- * ended. It fills the caller's buffer; nothing is allocated for a body.
+ * One HTTP connection to the firmware server. It adds what the SDK's client lacks: timeouts, cancelling of the look-up, and no
+ * exceptions from callbacks (they restart a board). It reads into the caller's buffer, without allocating memory.
  */
 
 import Timer from "timer";
 import type { HttpClient, HttpRequest, ResolverOption } from "../host.js";
 import type { FirmwareUrl } from "./firmware-url.js";
 
-/** Without a byte for this long, a connection that has not answered yet counts as lost: a TLS handshake takes seconds. */
+/** Until the first response a connection is lost after this long without a byte: a TLS handshake takes seconds. */
 const firstAnswerMs = 30_000;
 
-/** A way to the resolver that can be cut (network/lookup.ts). */
+/** A look-up that can be cancelled (network/lookup.ts). */
 export interface CancellableLookup extends ResolverOption {
 	isCancelled: boolean;
 }
 
 export interface ConnectionOptions {
-	/** Makes the host's client, http or https. */
+	/** Constructs the host's client, http or https. */
 	readonly connect: (options: {
 		host: string;
 		port: number;
@@ -26,14 +25,13 @@ export interface ConnectionOptions {
 	}) => HttpClient;
 	readonly lookup: CancellableLookup;
 	readonly url: FirmwareUrl;
-	/** Once the server has answered, the connection counts as lost after this long without a byte of what was asked for. */
+	/** After the first response the connection is lost after this long without a requested byte. */
 	readonly stallMs: number;
 	readonly onHeaders: (status: number, headers: ReadonlyMap<string, string>) => void;
-	/** `byteCount` bytes can be read. */
 	readonly onReadable: (byteCount: number) => void;
-	/** The answer is whole; ask next in a later turn, which is when this is called. */
+	/** The response is complete. Called in a new turn, in which get() works. */
 	readonly onAnswered: () => void;
-	/** The connection is gone, and this object with it. */
+	/** The connection ended; this object cannot be used again. */
 	readonly onLost: (reason: string) => void;
 }
 
@@ -43,7 +41,6 @@ export class Connection {
 	#request: HttpRequest | undefined;
 	#limitMs = firstAnswerMs;
 	#silenceTimer: Timer | undefined;
-	/** Runs for the second half of the limit. */
 	#lossTimer: Timer | undefined;
 	#answeredTimer: Timer | undefined;
 	#hasHeard = false;
@@ -67,7 +64,7 @@ export class Connection {
 		}
 	}
 
-	/** Whether the server ever answered on this connection. */
+	/** Whether the server has answered on this connection. */
 	get hasHeard(): boolean {
 		return this.#hasHeard;
 	}
@@ -99,12 +96,11 @@ export class Connection {
 		}
 	}
 
-	/** Reads as many bytes as `buffer` has; onReadable offered at least as many. */
+	/** Fills `buffer`, which is not longer than onReadable announced. */
 	read(buffer: Uint8Array): void {
 		this.#request?.read(buffer);
 	}
 
-	/** Nothing is called after this. */
 	close(): void {
 		if (this.#isClosed) return;
 		this.#isClosed = true;
@@ -131,7 +127,7 @@ export class Connection {
 		if (this.#silenceTimer) Timer.schedule(this.#silenceTimer, halfMs, halfMs);
 	}
 
-	/** In two halves: after a turn that took long, its own timer fires before the bytes that came meanwhile are told. */
+	/** In two halves: after a long turn a timer fires before the bytes that arrived meanwhile are reported. */
 	#onSilence(): void {
 		this.#lossTimer ??= Timer.set(
 			() => this.#lose(`nothing came for ${this.#limitMs / 1000} s`),
@@ -149,7 +145,7 @@ export class Connection {
 		}
 	}
 
-	/** For what fails while the owner still asks. */
+	/** In a new turn: the owner is still inside its call. */
 	#loseSoon(reason: string): void {
 		this.#answeredTimer = Timer.set(() => this.#lose(reason));
 	}

@@ -1,10 +1,10 @@
-/** The firmware's address taken apart: Moddable has no URL class unless one is linked in. */
+/** Parses the URL of a firmware; XS has no URL class. */
 
 export interface FirmwareUrl {
 	readonly isSecure: boolean;
 	readonly host: string;
 	readonly port: number;
-	/** With its query. */
+	/** With the query. */
 	readonly path: string;
 }
 

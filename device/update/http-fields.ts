@@ -1,13 +1,13 @@
-/** The two HTTP fields that an update lives by: which part of the firmware this is, and how its bytes must hash. */
+/** Parsers of the HTTP fields Content-Range, Content-Length and Content-Digest. */
 
-/** Content-Range of a 206 (RFC 9110, 14.4): first and last byte, both included, of so many. */
+/** Content-Range (RFC 9110, 14.4). Both offsets are inclusive. */
 export interface ContentRange {
 	readonly first: number;
 	readonly last: number;
 	readonly total: number;
 }
 
-/** @returns undefined where it is missing, malformed, contradicts itself or does not say of how many */
+/** @returns undefined where it is missing or malformed, or contains no total */
 export function readContentRange(field: string | undefined): ContentRange | undefined {
 	const match = /^bytes (\d{1,10})-(\d{1,10})\/(\d{1,10})$/i.exec(field ?? "");
 	if (!match) return undefined;
@@ -15,15 +15,14 @@ export function readContentRange(field: string | undefined): ContentRange | unde
 	return range.first <= range.last && range.last < range.total ? range : undefined;
 }
 
-/** @returns undefined where the field is missing or no length */
 export function readContentLength(field: string | undefined): number | undefined {
 	return field !== undefined && /^\d{1,10}$/.test(field) ? Number(field) : undefined;
 }
 
 /**
- * The SHA-256 of a Content-Digest (RFC 9530, section 2), in base64.
+ * Reads the SHA-256 of a Content-Digest (RFC 9530, section 2), in base64.
  *
- * @returns undefined where the server gives none; "" where what it gives is malformed
+ * @returns undefined where there is none; "" where it is malformed
  */
 export function readSha256(field: string | undefined): string | undefined {
 	const key = "sha-256=:";
@@ -35,12 +34,12 @@ export function readSha256(field: string | undefined): string | undefined {
 
 const base64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/** Whether `text` is `bytes` in base64. */
+/** Whether `text` is the base64 of `bytes`. */
 export function isBase64Of(text: string, bytes: Uint8Array): boolean {
 	const { byteLength } = bytes;
 	if (text.length !== Math.ceil(byteLength / 3) * 4) return false;
 	for (let index = 0; index < text.length; index++) {
-		// Each character stands for six bits, which lie in one byte or across two.
+		// The six bits of a character are in one byte or in two.
 		const bit = index * 6;
 		const at = bit >> 3;
 		const pair = ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0);

@@ -1,6 +1,6 @@
 /**
- * Checks a firmware image while it arrives: whether it is one for this device, before anything is erased, since from the first
- * erased sector on there is only one image left that starts; and whether the file holds all of it.
+ * Checks a firmware image while it is downloaded: whether it is for this device, before anything is erased (after that only one
+ * bootable image is left), and whether the file is complete.
  */
 
 import {
@@ -30,19 +30,18 @@ export class ImageCheck {
 	}
 
 	/**
-	 * Bytes of the image before its SHA-256; undefined where it has none, or before all segment headers have arrived. Bytes
-	 * after the SHA-256 are not part of the image.
+	 * Offset of the image's SHA-256; undefined where it has none, or before all segment headers have arrived.
 	 */
 	get digestOffset(): number | undefined {
 		return this.#scanner.hasDigest ? this.#scanner.contentBytes : undefined;
 	}
 
 	/**
-	 * Takes the next piece.
+	 * Checks the next piece.
 	 *
-	 * @param piece the first one has at least `headBytes` bytes where the file is that long
-	 * @param fileBytes length of the whole file
-	 * @throws Error whose message says why this image is not one for the device
+	 * @param piece the first one has at least `headBytes` bytes, if the file has
+	 * @param fileBytes length of the file
+	 * @throws Error that says why the image is not for this device
 	 */
 	write(piece: Uint8Array, fileBytes: number): void {
 		if (!this.#isHeadChecked) checkHead(piece, this.#device);

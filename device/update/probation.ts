@@ -1,9 +1,6 @@
 /**
- * A new image on probation. Confirmed at its start, one that cannot reach the gateway would stay for ever, and no further
- * update could reach it; so it has to do once what a device is for, within two minutes, or the previous image comes back.
- *
- * It has to be as well as the image before it, not perfect: a codec that did not answer under the confirmed image need not
- * answer under the new one, or a device with broken hardware could never be updated again.
+ * Confirms a new image (ESP-IDF: cancels the rollback) once it has reached the gateway, or rolls back after two minutes. An image
+ * that is confirmed earlier and cannot reach the gateway could never be updated again.
  */
 
 import Timer from "timer";
@@ -11,7 +8,7 @@ import type { BootState } from "../host.js";
 
 const limitMs = 120_000;
 
-/** The setting that says whether the codec answered under the confirmed image: 1 or 0. */
+/** Whether the codec answered under the confirmed image: 1 or 0. */
 export interface CodecSetting {
 	number(name: "codec", minimum: number, maximum: number, otherwise: number): number;
 	remember(name: "codec", value: number): void;
@@ -19,7 +16,7 @@ export interface CodecSetting {
 
 export interface ProbationOptions {
 	readonly boot: BootState;
-	/** The boot loader starts the previous image where this one is not confirmed. */
+	/** After it, the boot loader starts the previous image, unless this one is confirmed. */
 	readonly restart: () => void;
 }
 
@@ -29,24 +26,25 @@ export class Probation {
 
 	constructor(options: ProbationOptions) {
 		this.#options = options;
-		if (options.boot.isPendingVerify) this.#timer = Timer.set(() => this.#giveUp(), limitMs);
+		if (options.boot.isPendingVerify) this.#timer = Timer.set(() => this.#rollBack(), limitMs);
 	}
 
-	/** Until it ends no update can begin. */
+	/** Whether the image is unconfirmed; no update can start then. */
 	get isOn(): boolean {
 		return this.#timer !== undefined;
 	}
 
 	/**
-	 * The gateway has accepted the device, and a report is out. Confirms a new image whose codec answers, or did not answer
-	 * before; under a confirmed image, whether it answers is kept for the next one.
+	 * The gateway has accepted the device, and a report is sent. Confirms a new image if the codec answers, or did not answer
+	 * under the previous image either: a device with a broken codec must stay updatable. A confirmed image stores whether it
+	 * answers.
 	 */
 	onReported(isCodecReady: boolean, settings: CodecSetting): void {
 		if (this.isOn) {
-			// Nothing kept: the confirmed image is too old to keep it, and was confirmed because its codec answered.
+			// Not stored: by an older image, which was confirmed because its codec answered.
 			const answeredBefore = settings.number("codec", 0, 1, 1) === 1;
 			if (answeredBefore && !isCodecReady) return;
-			// Where flash does not take it, the next report tries again.
+			// If it cannot be written, the next report tries again.
 			if (!this.#options.boot.confirm()) return;
 			Timer.clear(this.#timer);
 			this.#timer = undefined;
@@ -54,7 +52,7 @@ export class Probation {
 		settings.remember("codec", isCodecReady ? 1 : 0);
 	}
 
-	#giveUp(): void {
+	#rollBack(): void {
 		this.#timer = undefined;
 		try {
 			this.#options.boot.rollBack();

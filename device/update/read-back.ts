@@ -1,8 +1,7 @@
 /**
- * Reads a written image back from flash and compares it with the SHA-256 that the image carries: the proof that the slot holds
- * what was made, whatever happened on the way, and the only one where the server sends no digests. It goes block by block, a
- * turn each, so that commands are answered meanwhile. Bytes behind the image's own end are not read: ESP-IDF's check of the
- * slot (esp_image_verify in esp_image_format.c, called by esp_ota_end) ignores them too.
+ * Reads a written image back from flash and compares it with its SHA-256: the only end-to-end check if the server sends no
+ * digests. Each block is read in its own turn, so that commands are answered meanwhile. Bytes after the end of the image are
+ * ignored, as by ESP-IDF (esp_image_verify).
  */
 
 import Timer from "timer";
@@ -12,11 +11,11 @@ import { imageLayout } from "../protocol/image.js";
 export interface ReadBackOptions {
 	readonly slot: UpdateSlot;
 	readonly sha256: Part<object, Digest>;
-	/** Where the SHA-256 of all bytes before it stands. */
+	/** Of the SHA-256, which covers all bytes before it. */
 	readonly digestOffset: number;
-	/** Used until the end. */
+	/** Used until onEnd. */
 	readonly buffer: Uint8Array;
-	/** Undefined: it is as it was made. Else a sentence that says what is wrong. */
+	/** @param reason a sentence that says what is wrong; undefined: the image is intact */
 	readonly onEnd: (reason: string | undefined) => void;
 }
 

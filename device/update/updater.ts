@@ -1,6 +1,6 @@
 /**
- * Updates the device: fetches, checks, writes the slot that does not run, verifies, chooses it, restarts. Until the very
- * last step the running firmware stays the one that starts, so that whatever fails before costs nothing but time.
+ * Updates the device: downloads the image, checks it, writes it to the inactive slot, verifies it, selects it and restarts. Until
+ * it is selected, the running firmware is the one that boots.
  */
 
 import Timer from "timer";
@@ -22,30 +22,29 @@ export type UpdateMessage = UplinkOf<"ota_progress"> | UplinkOf<"ota_complete"> 
 
 export interface UpdaterOptions {
 	readonly network: Pick<Host["network"], "http" | "https">;
-	/** The certificate authority where a command names none: its DER in base64. */
+	/** The default certificate authority as DER in base64. */
 	readonly certificate: string | undefined;
 	readonly createLookup: () => CancellableLookup;
 	readonly slot: Part<object, UpdateSlot>;
 	readonly sha256: Part<object, Digest>;
 	readonly chip: Chip;
 	readonly model: Model;
-	/** Monotonic milliseconds. */
+	/** Monotonic, in milliseconds. */
 	readonly now: () => number;
-	/** Whether the connection to the gateway is open; `resume` says when it is again. */
+	/** Whether the connection to the gateway is open; resume() is called when it is open again. */
 	readonly isOnline: () => boolean;
-	/** What the server needs to know to give the firmware out. */
+	/** Authorization for the server. */
 	readonly headersFor: (url: FirmwareUrl) => Iterable<readonly [string, string]>;
 	readonly send: (message: UpdateMessage) => void;
-	/** A line for the developer's log. */
 	readonly log: (text: string) => void;
-	/** An update begins, or has failed. After one that succeeds the device restarts. */
+	/** An update started or failed. After a successful one the device restarts. */
 	readonly onRunning: (isRunning: boolean) => void;
 	readonly restart: () => void;
 }
 
 export class Updater {
 	readonly #options: UpdaterOptions;
-	/** The one block of firmware in memory; made at the first update, and kept: a heap in use may have no room again. */
+	/** For one block. Kept after the first update: the heap may have no room for it again. */
 	#buffer: Uint8Array | undefined;
 	#isRunning = false;
 	#download: Download | undefined;
@@ -54,7 +53,6 @@ export class Updater {
 	#written = 0;
 	#total = 0;
 	#reportedAtMs: number | undefined;
-	/** Where the time of this update went, in milliseconds. */
 	#startedAtMs = 0;
 	#flashMs = 0;
 
@@ -62,12 +60,12 @@ export class Updater {
 		this.#options = options;
 	}
 
-	/** Whether an update runs; also once it has succeeded, until the restart. */
+	/** Until the restart, if it succeeds. */
 	get isRunning(): boolean {
 		return this.#isRunning;
 	}
 
-	/** Begins an update; `send` and `onRunning` tell what becomes of it. Does nothing while one runs. */
+	/** Starts an update; `send` and `onRunning` report on it. Does nothing while one runs. */
 	start({ url, cert_pem }: Pick<CommandOf<"start_ota">, "url" | "cert_pem">): void {
 		if (this.#isRunning) return;
 		const { createLookup, sha256, now, isOnline, headersFor, onRunning } = this.#options;
@@ -105,7 +103,7 @@ export class Updater {
 		return url.isSecure ? new https({ ...options, certificate }) : new http(options);
 	}
 
-	/** The connection to the gateway is open again: a download that waited for it goes on. */
+	/** The connection to the gateway is open again: continues a download that waits for it. */
 	resume(): void {
 		this.#download?.resume();
 	}
@@ -125,7 +123,7 @@ export class Updater {
 		if (this.#written < total) this.#reportProgress();
 	}
 
-	/** The first piece was checked: nothing is erased unless the image is for this device, and fits. */
+	/** The head of the image has been checked; from here on flash is erased. */
 	#begin(total: number): void {
 		const slot = new this.#options.slot({});
 		this.#slot = slot;
@@ -153,14 +151,13 @@ export class Updater {
 		});
 	}
 
-	/** Everything is written. */
 	#verify(): void {
 		this.#reportProgress();
 		const { sha256, now } = this.#options;
 		if (!this.#slot || !this.#buffer) return;
 		const fetchedAtMs = now();
 		const digestOffset = this.#image?.digestOffset;
-		// An image without a digest of its own is left to the boot loader's checksum.
+		// An image without a SHA-256 has only ESP-IDF's checksum.
 		if (digestOffset === undefined) return this.#choose(fetchedAtMs, undefined);
 		new ReadBack({
 			slot: this.#slot,
@@ -203,7 +200,7 @@ export class Updater {
 		try {
 			this.#slot?.close();
 		} catch {
-			// It is not chosen, which is all that counts.
+			// The slot is not selected, so this does no harm.
 		}
 		this.#slot = undefined;
 		this.#isRunning = false;

@@ -4,7 +4,7 @@
  */
 
 import { join } from "node:path";
-import { formed, matches, object, optional, type Value } from "../../device/protocol/schema.js";
+import { type Infer, matches, object, optional, pattern } from "../../device/protocol/schema.js";
 import { errorCode, StartError } from "../start-error.js";
 import { type Disk, writeWhole } from "../whole-file.js";
 import { makeSecret } from "./secrets.js";
@@ -13,7 +13,7 @@ export const roles = Object.freeze(["device", "monitor"] as const);
 export type Role = (typeof roles)[number];
 
 /** What a token looks like: long enough not to be guessed, fit for a header, without the comma that separates two. */
-export const token = formed(
+export const token = pattern(
 	512,
 	"^[\\x21-\\x2b\\x2d-\\x7e]{16,}$",
 	"16 or more letters, digits or signs without space and comma,",
@@ -23,7 +23,7 @@ const content = object({
 	monitor: token,
 	former: optional(object({ device: optional(token), monitor: optional(token) })),
 });
-export type TokenFile = Value<typeof content>;
+export type TokenFile = Infer<typeof content>;
 
 export function tokenPath(dataDir: string): string {
 	return join(dataDir, "tokens.json");

@@ -9,16 +9,16 @@ import { chips } from "../../device/protocol/messages.js";
 import {
 	describeProblem,
 	findProblem,
-	formed,
+	type Infer,
 	integer,
 	isRecord,
 	matches,
 	models,
 	object,
 	oneOf,
+	pattern,
 	type Schema,
-	text,
-	type Value,
+	string,
 } from "../../device/protocol/schema.js";
 import { errorCode } from "../start-error.js";
 import { type Disk, ifThere, stateOf } from "../whole-file.js";
@@ -26,22 +26,22 @@ import { isVersion } from "./image.js";
 
 const releaseImage = object({
 	model: oneOf(...models),
-	path: formed(
+	path: pattern(
 		255,
 		"^/releases/([A-Za-z0-9][A-Za-z0-9_-]*/)*firmware-v[0-9A-Za-z.+-]+\\.bin$",
 		"/releases/<folder>/firmware-v<version>.bin",
 	),
 	/** In bytes. */
 	size: integer(1, Number.MAX_SAFE_INTEGER),
-	sha256: formed(64, "^[0-9a-f]{64}$", "a SHA-256 in hex"),
+	sha256: pattern(64, "^[0-9a-f]{64}$", "a SHA-256 in hex"),
 	chip: oneOf(...chips),
-	idf_version: text(64),
+	idf_version: string(64),
 });
 /** One file of a release: `path` is the one of its URL, below the base URL. */
-export type ReleaseImage = Value<typeof releaseImage>;
+export type ReleaseImage = Infer<typeof releaseImage>;
 
-const releaseHead = object({ version: text(64), date: text(64), notes: text(65_536) });
-export type Release = Value<typeof releaseHead> & { readonly images: readonly ReleaseImage[] };
+const releaseHead = object({ version: string(64), date: string(64), notes: string(65_536) });
+export type Release = Infer<typeof releaseHead> & { readonly images: readonly ReleaseImage[] };
 
 export interface Catalog {
 	readonly schema: 1;
@@ -140,7 +140,7 @@ function parseList<T>(value: unknown, where: string, parse: (item: unknown, wher
 	return value.map((item, index) => parse(item, `${where}[${index}]`));
 }
 
-function requireMatch<S extends Schema>(schema: S, value: unknown, where: string): Value<S> {
+function requireMatch<S extends Schema>(schema: S, value: unknown, where: string): Infer<S> {
 	if (matches(schema, value)) return value;
 	throw new Error(`${where}: ${describeProblem(findProblem(schema, value))}`);
 }

@@ -8,13 +8,13 @@
 import type { StateReport, Uplink } from "../../device/protocol/messages.js";
 import {
 	boolean,
+	type Infer,
 	integer,
 	matches,
 	object,
 	oneOf,
 	optional,
-	text,
-	type Value,
+	string,
 } from "../../device/protocol/schema.js";
 import { time } from "../record-folder.js";
 import { type OtaMetadata, otaStatuses } from "../sessions/device.js";
@@ -25,10 +25,10 @@ export const updateJob = object({
 	/** Absent before the download began. */
 	percent: optional(integer(0, 100)),
 	/** What was sent; absent where that is not known. */
-	version: optional(text(64)),
+	version: optional(string(64)),
 	/** What the device ran before; absent until it is known. */
-	from: optional(text(32)),
-	reason: optional(text(1200)),
+	from: optional(string(32)),
+	reason: optional(string(1200)),
 	/** Since 1970. */
 	startedAt: time,
 	endedAt: optional(time),
@@ -37,9 +37,9 @@ export const updateJob = object({
 	/** The device said `ota_complete`: it starts the new firmware next. */
 	complete: optional(boolean()),
 	/** SHA-256 of the upload that was chosen; absent for a release. */
-	upload: optional(text(64)),
+	upload: optional(string(64)),
 });
-export type UpdateJob = Value<typeof updateJob>;
+export type UpdateJob = Infer<typeof updateJob>;
 
 /** The jobs of a device as they are kept on disk. */
 export const jobsFile = Object.freeze({

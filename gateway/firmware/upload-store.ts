@@ -10,15 +10,15 @@ import { chips } from "../../device/protocol/messages.js";
 import {
 	describeProblem,
 	findProblem,
-	formed,
+	type Infer,
 	integer,
 	matches,
 	models,
 	object,
 	oneOf,
 	optional,
-	text,
-	type Value,
+	pattern,
+	string,
 } from "../../device/protocol/schema.js";
 import { errorCode } from "../start-error.js";
 import {
@@ -32,19 +32,19 @@ import {
 } from "../whole-file.js";
 
 const record = object({
-	filename: text(255),
+	filename: string(255),
 	/** In bytes. */
 	size: integer(1, Number.MAX_SAFE_INTEGER),
 	/** ISO 8601, UTC. */
-	upload_time: text(30),
-	sha256: formed(64, "^[0-9a-f]{64}$", "a SHA-256 in hex"),
-	version: optional(text(32)),
+	upload_time: string(30),
+	sha256: pattern(64, "^[0-9a-f]{64}$", "a SHA-256 in hex"),
+	version: optional(string(32)),
 	model: optional(oneOf(...models)),
 	chip: optional(oneOf(...chips)),
 });
 
 /** What is known of an upload; version, model and chip are absent where the image was not checked. */
-export type Upload = Value<typeof record>;
+export type Upload = Infer<typeof record>;
 
 export interface UploadStoreOptions {
 	/** Belongs to this store alone; made where it is missing. */

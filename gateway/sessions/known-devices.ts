@@ -6,6 +6,7 @@
 
 import { chips, uplinks } from "../../device/protocol/messages.js";
 import {
+	type Infer,
 	integer,
 	isRecord,
 	matches,
@@ -14,8 +15,7 @@ import {
 	oneOf,
 	optional,
 	type Schema,
-	text,
-	type Value,
+	string,
 } from "../../device/protocol/schema.js";
 import { type RecordFolder, time } from "../record-folder.js";
 import { Device, keptReport, Session } from "./device.js";
@@ -103,22 +103,22 @@ function factsOf({ model, chip, versions, resets }: Device) {
 }
 
 const record = object({
-	sessionId: text(36),
+	sessionId: string(36),
 	model: optional(oneOf(...models)),
 	chip: optional(oneOf(...chips)),
-	firmwareVersion: optional(text(32)),
-	remoteAddress: text(64),
+	firmwareVersion: optional(string(32)),
+	remoteAddress: string(64),
 	firstSeenAt: time,
 	connectedAt: time,
 	lastSeenAt: time,
 	lastReportAt: time,
 	/** The latest state report as it came: the text of a JSON object. */
-	report: optional(text(65_536)),
+	report: optional(string(65_536)),
 });
 /** What is needed of `report`. */
 const reportHead = object({ health: object({ uptime_seconds: integer(0, 0xffff_ffff) }) });
-const version = object({ version: text(32), at: time });
-const reset = object({ reason: text(64), at: time });
+const version = object({ version: string(32), at: time });
+const reset = object({ reason: string(64), at: time });
 
 /** The record of a device as it is kept on disk; times in milliseconds since 1970. */
 export const deviceFile = Object.freeze({
@@ -155,7 +155,7 @@ export const deviceFile = Object.freeze({
 });
 
 /** The connection that a device last had; it has ended. */
-function sessionOf(deviceId: string, kept: Value<typeof record>): Session {
+function sessionOf(deviceId: string, kept: Infer<typeof record>): Session {
 	const { sessionId, model, chip, remoteAddress, connectedAt, lastSeenAt } = kept;
 	const introduction = { deviceId, isBound: false, model, chip, features: [], remoteAddress, baseUrl: "" };
 	const link = { send: () => {}, isOpen: () => false, close: () => {} };
@@ -165,7 +165,7 @@ function sessionOf(deviceId: string, kept: Value<typeof record>): Session {
 	return session;
 }
 
-function listOf<S extends Schema>(schema: S, value: unknown): readonly Value<S>[] {
+function listOf<S extends Schema>(schema: S, value: unknown): readonly Infer<S>[] {
 	if (!Array.isArray(value)) return [];
-	return value.filter((each): each is Value<S> => matches(schema, each));
+	return value.filter((each): each is Infer<S> => matches(schema, each));
 }

@@ -6,23 +6,23 @@
 import {
 	describeProblem,
 	findProblem,
+	type Infer,
 	isRecord,
 	matches,
 	object,
 	oneOf,
 	optional,
-	text,
-	type Value,
+	string,
 } from "../../device/protocol/schema.js";
 import type { UpdateRefusal } from "../firmware/selection.js";
 
 /** A session's id, or a device's, which means its current session. */
-const targetId = text(64);
+const targetId = string(64);
 /** Returned in the answer as it came. */
-const requestId = optional(text(64));
+const requestId = optional(string(64));
 /** A control command; checked against the target's model. */
 const payload = object({});
-const version = optional(text(64));
+const version = optional(string(64));
 
 /** Monitor to gateway, by the value of `type`. */
 export const monitorMessages = Object.freeze({
@@ -31,7 +31,7 @@ export const monitorMessages = Object.freeze({
 	trigger_ota: object({ type: oneOf("trigger_ota"), targetId, version, requestId }),
 });
 export type MonitorMessageType = keyof typeof monitorMessages;
-export type MonitorMessageOf<T extends MonitorMessageType> = Value<(typeof monitorMessages)[T]>;
+export type MonitorMessageOf<T extends MonitorMessageType> = Infer<(typeof monitorMessages)[T]>;
 export type MonitorMessage = { [T in MonitorMessageType]: MonitorMessageOf<T> }[MonitorMessageType];
 
 export type MonitorErrorCode =

@@ -1,4 +1,4 @@
-/** Where everything of a DEV-1 is connected. Change a pin here, those of I2S in manifest.json as well. */
+/** Pins of a DEV-1. Those of I2S are in manifest.json too. */
 
 import type { BoardPins } from "../esp32/pins.js";
 

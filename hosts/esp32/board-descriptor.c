@@ -1,9 +1,7 @@
 /*
- * The firmware's own descriptor, which says for which model an image is and of which version. It lies right behind
- * ESP-IDF's, at 0x120 of the image, where the gateway and the device read it before anything is written: without it a
- * PROTO-1 would take a DEV-1's firmware.
- *
- * The linker keeps it because the functions below point into it, and they are called (system-facts.ts).
+ * The project's descriptor of an image: model and version. It follows ESP-IDF's, at 0x120 of the image, where the gateway and the
+ * device check it before an update is written. The linker keeps it because the functions below refer to it (system.ts calls
+ * them).
  */
 
 #include <stdint.h>
@@ -15,11 +13,11 @@
 	#error "the board's manifest must define firmware.model"
 #endif
 
-/** Little-endian; both texts are padded with NUL and end in one. */
+/** Little-endian; texts are padded with at least one NUL. */
 struct firmware_descriptor {
 	/** "DAG1" */
 	uint32_t magic;
-	/** Of this structure, in bytes. */
+	/** Of this structure. */
 	uint32_t size;
 	char model[16];
 	char version[32];
@@ -28,13 +26,10 @@ struct firmware_descriptor {
 	uint32_t build_time;
 };
 
-/** Settings of one device may be compiled in: the gateway refuses such an image as an update. */
+/** Settings may be compiled in; the gateway refuses such an image. */
 #define FLAG_HAS_SETTINGS 1
 
-/*
- * Only mcconfig's command line compiles settings in, and C cannot see them (they are in mc/config). So each build by mcconfig
- * alone is marked: it has the version of the committed sdkconfig, since the project's own commands give another one.
- */
+/* Only mcconfig's command line compiles settings in. Builds by mcconfig alone have the version of the committed sdkconfig. */
 #define VERSION_BY_HAND "0.0.0-dev"
 
 _Static_assert(64 == sizeof(struct firmware_descriptor), "the descriptor has 64 bytes");
@@ -42,14 +37,13 @@ _Static_assert(sizeof(MODDEF_FIRMWARE_MODEL) <= 16, "the model has at most 15 ch
 _Static_assert(sizeof(CONFIG_APP_PROJECT_VER) <= 32, "the version has at most 31 characters");
 
 /*
- * When this file was compiled, from __DATE__ ("Feb  3 2026") and __TIME__ ("09:05:00"). Both are UTC where SOURCE_DATE_EPOCH
- * is set (reproducible-builds.org), as the project's own builds do, else local time: a clock that starts some hours wrong is
- * right enough to check a certificate.
+ * The build time, from __DATE__ ("Feb  3 2026") and __TIME__ ("09:05:00"). They are UTC where SOURCE_DATE_EPOCH is set, as in the
+ * project's builds, else local time, which is accurate enough to check certificates.
  */
 #define DIGIT(text, at) ((text)[at] == ' ' ? 0 : (text)[at] - '0')
 #define TWO_DIGITS(text, at) (DIGIT(text, at) * 10 + DIGIT(text, (at) + 1))
 #define YEAR (TWO_DIGITS(__DATE__, 7) * 100 + TWO_DIGITS(__DATE__, 9))
-/** By the month's second and third letter; January and June differ in the second, March and April in the first. */
+/** By the third letter of the month, and another one where that is ambiguous. */
 #define MONTH                                                                                                      \
 	(__DATE__[2] == 'n'   ? (__DATE__[1] == 'a' ? 1 : 6)                                                             \
 	 : __DATE__[2] == 'b' ? 2                                                                                        \
@@ -61,7 +55,7 @@ _Static_assert(sizeof(CONFIG_APP_PROJECT_VER) <= 32, "the version has at most 31
 	 : __DATE__[2] == 't' ? 10                                                                                       \
 	 : __DATE__[2] == 'v' ? 11                                                                                       \
 	                      : 12)
-/** Years and months counted from March, so that a leap day is the last of its year. */
+/** Counted from March, so that a leap day is the last day of a year. */
 #define MARCH_YEAR (YEAR - (MONTH < 3))
 #define MARCH_MONTH ((MONTH + 9) % 12)
 #define DAYS                                                                                                       \

@@ -1,7 +1,4 @@
-/*
- * Why Wi-Fi's last connection ended, or never came to be: ESP-IDF tells it with the event, and the SDK's driver does not
- * hand it on. Called from wifi-station.ts.
- */
+/* The reason of the last Wi-Fi disconnection, which the SDK's driver does not report. Called from wifi-station.ts. */
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -9,7 +6,7 @@
 #include "esp_event.h"
 #include "esp_wifi.h"
 
-/** wifi_err_reason_t; 0: none. Written by the event task, read by XS's. */
+/** wifi_err_reason_t; 0: none. Written by the event task, read by the XS task. */
 static atomic_int last_reason;
 
 static void on_wifi_event(void *context, esp_event_base_t base, int32_t id, void *data)
@@ -21,8 +18,8 @@ static void on_wifi_event(void *context, esp_event_base_t base, int32_t id, void
 }
 
 /**
- * From now on reasons are kept. To be called before the SDK's driver is made: handlers of an event are called in the order
- * in which they were registered, and the reason must be there before XS hears of the event.
+ * Starts recording reasons. To be called before the SDK's driver is constructed: event handlers are called in the order of their
+ * registration, and the reason must be known before XS handles the event.
  */
 void board_wifi_watch(void)
 {
@@ -35,13 +32,13 @@ void board_wifi_watch(void)
 	is_watching = ESP_OK == esp_event_handler_register(WIFI_EVENT, ESP_EVENT_ANY_ID, on_wifi_event, NULL);
 }
 
-/** wifi_err_reason_t of the last disconnection (esp_wifi_types_generic.h); 0: there was none since it was forgotten. */
+/** wifi_err_reason_t of the last disconnection (esp_wifi_types_generic.h); 0: none since the last attempt began. */
 int32_t board_wifi_reason(void)
 {
 	return atomic_load(&last_reason);
 }
 
-/** To be called before an attempt: its reason is not the one before. */
+/** To be called before an attempt. */
 void board_wifi_forget_reason(void)
 {
 	atomic_store(&last_reason, 0);

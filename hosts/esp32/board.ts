@@ -1,10 +1,8 @@
-/** Puts a board's parts together from its pins to what the firmware asks of any host: the global `device`. */
+/** Makes the global `device` (device/host.ts) of a board from its pins. */
 
 import SMBus from "embedded:io/smbus";
-import { AudioOutput } from "board/audio-output";
 import { ES8311 } from "board/es8311";
-import { PushButton } from "board/inputs";
-import { Ring } from "board/outputs";
+import { AudioOutput, PushButton, Ring } from "board/peripherals";
 import { createServices } from "board/services";
 import { WiFiStation } from "board/wifi-station";
 import type { AudioOutputOptions, ButtonPart, Host } from "../../device/host.js";
@@ -16,10 +14,7 @@ export interface BoardOptions {
 	readonly pins: BoardPins;
 }
 
-/**
- * What both models have. Each part knows its pins by itself; those pins are constants, not parameters, so that the linker
- * can leave them in ROM.
- */
+/** What both models have. Each class has its pins as constants, so that the linker can put it into ROM. */
 export function createBoard(options: BoardOptions): Host {
 	const { model, pins } = options;
 	return {

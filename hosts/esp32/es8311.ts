@@ -1,14 +1,12 @@
 /**
- * The control side of the ES8311, the mono audio codec of both boards: brings it up as an I2S slave for 16 bits, sets its
- * gain and fades it in and out. Without it the speaker stays silent, and without the fades each start and stop clicks.
- *
- * Registers after the ES8311 data sheet, revision 10.0 (Everest Semiconductor, January 2021). No exception leaves this
- * class: a codec that does not answer is tried again, from the beginning, whenever it is next spoken to.
+ * Driver of the ES8311, the mono audio codec of both boards: sets it up as an I2S slave for 16 bits, sets its gain, and fades in
+ * and out, since each start and stop would click. Registers as in its data sheet, revision 10.0 (Everest Semiconductor, January
+ * 2021). It throws nothing: a codec that does not answer is set up again at the next access.
  */
 
 import type { Codec } from "../../device/host.js";
 
-/** What is needed of Moddable's `embedded:io/smbus`. Each call throws where the codec does not acknowledge. */
+/** Moddable's `embedded:io/smbus`. Methods throw if the codec does not acknowledge. */
 export interface RegisterBus {
 	readUint8(register: number): number;
 	writeUint8(register: number, value: number): void;
@@ -18,7 +16,7 @@ export interface BusOptions {
 	/** GPIO numbers. */
 	readonly data: number;
 	readonly clock: number;
-	/** In hertz; the codec takes up to 400 kHz. */
+	/** At most 400 kHz. */
 	readonly hz: number;
 	/** 7 bits. */
 	readonly address: number;
@@ -29,11 +27,11 @@ export interface ES8311Options {
 	readonly clock: number;
 	/** Default 400,000. */
 	readonly hz?: number;
-	/** 0x18 where the pin CE is low, 0x19 where it is high. Default 0x18. */
+	/** 0x18 (default) with the pin CE low, 0x19 with CE high. */
 	readonly address?: number;
 	/**
-	 * Where the codec takes its master clock from: `mclk`, a pin driven at 256 times the sample rate, or `bclk`, the bit
-	 * clock at 32 times the sample rate, where the board has no line for the other. Default `mclk`.
+	 * Source of the master clock: `mclk` (default), a pin at 256 times the sample rate, or `bclk`, the bit clock at 32 times the
+	 * sample rate.
 	 */
 	readonly masterClock?: "mclk" | "bclk";
 }
@@ -74,29 +72,29 @@ export const register = Object.freeze({
 const chipId1 = 0x83;
 const chipId2 = 0x11;
 
-/** DAC_VOLUME of 0 dB; a step is 0.5 dB, and 0x00, -95.5 dB, is below the last bit of 16. */
+/** DAC_VOLUME of 0 dB; a step is 0.5 dB. 0x00 is -95.5 dB, below the last of 16 bits. */
 const fullGain = 0xbf;
 const silence = 0x00;
-/** DAC_DSMMUTE and DAC_DEMMUTE: mute in the modulator itself, at once, which clicks unless all is silent. */
+/** DAC_DSMMUTE and DAC_DEMMUTE: mute at once, which clicks unless it is silent already. */
 const hardMute = 0x60;
 const noMute = 0x00;
-/** DAC_EQBYPASS, with DAC_RAMPRATE 0 (none) and 1: 0.25 dB in 4 samples, the fastest, which is 1 dB/ms at 16 kHz. */
+/** DAC_EQBYPASS with DAC_RAMPRATE 0 (none) and 1 (0.25 dB in 4 samples: 1 dB/ms at 16 kHz). */
 const rampOff = 0x08;
 const rampOn = 0x18;
-/** 40 dB in steps of 0.5 dB: what the ramp covers in 40 ms. */
+/** 40 dB in steps of 0.5 dB: the ramp of 40 ms. */
 const rampSteps = 80;
 
-/** What `volume` writes: each step is 0.5 dB, so 100 is 0 dB, 1 is -49.5 dB, and 0 is silence. */
+/** @returns DAC_VOLUME: 100 is 0 dB, each step 0.5 dB, 0 is silence */
 export function volumeRegister(volume: number): number {
 	const whole = Math.round(Math.min(100, Math.max(0, volume)));
 	return whole === 0 ? silence : fullGain - (100 - whole);
 }
 
-/** Register and value, in the order in which they are written. */
+/** @returns pairs of register and value, in order */
 function bringUp(masterClock: "mclk" | "bclk"): readonly (readonly [number, number])[] {
 	const isFromPin = masterClock === "mclk";
 	return [
-		// I2C_WL: the filter against noise on the control bus. The first write to it can get lost.
+		// I2C_WL: noise filter of the control bus. The first write can get lost.
 		[register.gpio, 0x08],
 		[register.gpio, 0x08],
 		// Muted until something sounds.
@@ -109,11 +107,11 @@ function bringUp(masterClock: "mclk" | "bclk"): readonly (readonly [number, numb
 		[register.clockManager3, 0x10],
 		[register.clockManager4, 0x10],
 		[register.clockManager5, 0x00],
-		// The dividers of a master, at their defaults; not inverted, nothing in tri-state.
+		// Dividers of a master at their defaults; not inverted, no tri-state.
 		[register.clockManager6, 0x03],
 		[register.clockManager7, 0x00],
 		[register.clockManager8, 0xff],
-		// I2S (Philips), 16 bits, left slot to the DAC; what comes from the ADC is not used: muted.
+		// I2S (Philips), 16 bits, left slot to the DAC; the ADC is muted.
 		[register.serialPortIn, 0x0c],
 		[register.serialPortOut, 0x4c],
 		// The shortest waits of the power-up sequence.
@@ -172,9 +170,8 @@ export class ES8311 implements Codec {
 	}
 
 	/**
-	 * Fades within 40 ms, by DAC_VOLUME, because DAC_RAMPRATE does not apply to the mute bits. The way down is 40 dB by
-	 * then; the owner stops the output (which ends the ramp with it), or it goes on to silence. The way up begins 40 dB
-	 * below the volume, wherever the last one ended.
+	 * Fades over 40 dB in 40 ms, by DAC_VOLUME: DAC_RAMPRATE does not apply to the mute bits. Fading out goes on to silence unless
+	 * the owner stops the output. Fading in starts 40 dB below the volume.
 	 */
 	set isMuted(isMuted: boolean) {
 		if (this.#isMuted === isMuted && this.#isReady) return;
@@ -203,7 +200,7 @@ export class ES8311 implements Codec {
 		bus.writeUint8(register.dacVolume, gain);
 	}
 
-	/** Speaks to the codec, which is brought up first where it was not there before. */
+	/** Accesses the codec; sets it up first if it was not ready. */
 	#attempt(action: (bus: RegisterBus) => void): void {
 		if (this.#isClosed) return;
 		try {
@@ -219,7 +216,7 @@ export class ES8311 implements Codec {
 	}
 
 	#start(bus: RegisterBus): void {
-		// INI_REG off: left at 1 by some other firmware, it reads everything as 0 and discards every other write.
+		// INI_REG off: left at 1 by another firmware, it reads all registers as 0 and ignores writes.
 		bus.writeUint8(register.i2c, 0x00);
 		if (bus.readUint8(register.chipId1) !== chipId1 || bus.readUint8(register.chipId2) !== chipId2)
 			throw new Error("not an ES8311");
@@ -231,7 +228,7 @@ export class ES8311 implements Codec {
 		try {
 			this.#bus?.close();
 		} catch {
-			// It is given up all the same.
+			// The bus is dropped in any case.
 		}
 		this.#bus = undefined;
 	}

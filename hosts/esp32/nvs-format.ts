@@ -1,19 +1,16 @@
 /**
- * The layout of ESP-IDF's NVS, version 2. A page is one sector of flash: a header, two state bits for each entry, and 126
- * entries of 32 bytes. A string takes one entry for its key and as many as its bytes need, all in one page.
- * (ESP-IDF v6.0: documentation of NVS, "Internals"; nvs_flash/src/nvs_page.cpp and nvs_types.cpp.)
+ * The format of ESP-IDF's NVS, version 2. A page is one flash sector: a header, two state bits for each entry, and 126 entries of
+ * 32 bytes. A string takes one entry for its key and more for its bytes, all in one page. (ESP-IDF v6.0: documentation of NVS,
+ * "Internals"; nvs_flash/src/nvs_page.cpp and nvs_types.cpp.)
  */
-
-import { romCrc32 } from "./rom-crc32.js";
 
 export const pageBytes = 4096;
 export const entryBytes = 32;
 export const entriesPerPage = 126;
-/** Of the table of entry states, in a page. */
 export const stateTableOffset = 32;
 export const stateTableBytes = 32;
 
-/** Each state clears one bit more, which flash can do without an erase. */
+/** Each state clears one more bit, which needs no erase. */
 export const pageState = Object.freeze({
 	uninitialized: 0xffff_ffff,
 	active: 0xffff_fffe,
@@ -37,11 +34,10 @@ const singleTypes: readonly number[] = Object.freeze([
 	0x48,
 ]);
 
-/** The namespace in which the names of the other namespaces lie, each with its index as a `u8`. */
+/** The namespace of the names of namespaces, each with its index as a `u8`. */
 export const namespacesIndex = 0;
-/** Characters of a key and of a namespace. */
 export const longestKey = 15;
-/** Bytes of a string in UTF-8: 125 entries, less the NUL at its end. */
+/** In bytes of UTF-8: 125 entries, less the NUL. */
 export const longestString = (entriesPerPage - 1) * entryBytes - 1;
 
 /** Lower numbers are later versions. */
@@ -53,17 +49,16 @@ const noChunk = 0xff;
 export interface ItemHeader {
 	readonly namespaceIndex: number;
 	readonly type: number;
-	/** Entries of the item, this one included. */
+	/** Number of entries, including this one. */
 	readonly span: number;
 	readonly key: string;
 	/** The value of a `u8`. */
 	readonly byte: number;
-	/** Of what follows in further entries; 0 for types without. */
+	/** Of the data in the further entries; 0 for types without. */
 	readonly dataBytes: number;
 	readonly dataCrc: number;
 }
 
-/** Where an entry begins in its page. */
 export function entryOffset(index: number): number {
 	return stateTableOffset + stateTableBytes + index * entryBytes;
 }
@@ -72,7 +67,7 @@ export function viewOf(bytes: Uint8Array): DataView {
 	return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** The header of a page that takes entries. */
+/** @returns the header of an active page */
 export function encodePageHeader(sequence: number): Uint8Array {
 	const header = new Uint8Array(stateTableOffset).fill(0xff);
 	const view = viewOf(header);
@@ -85,7 +80,7 @@ export function encodePageHeader(sequence: number): Uint8Array {
 
 /**
  * @param header at least the first 32 bytes of a page
- * @returns undefined where the page holds nothing that counts
+ * @returns undefined where the page is not in use
  * @throws Error where a later ESP-IDF wrote the page
  */
 export function decodePageHeader(header: Uint8Array): { state: number; sequence: number } | undefined {
@@ -109,21 +104,21 @@ export function setEntryState(table: Uint8Array, index: number, state: number): 
 	table[index >> 2] = ((table[index >> 2] ?? 0) & ~(3 << shift)) | (state << shift);
 }
 
-/** Whether all entries of an item are marked as written: a write or an erase was not cut in the middle. */
+/** Whether all entries of an item are written: no write or erase was interrupted. */
 export function isWhole(states: Uint8Array, index: number, span: number): boolean {
 	for (let entry = index; entry < index + span; entry++)
 		if (readEntryState(states, entry) !== entryState.written) return false;
 	return true;
 }
 
-/** The entry that gives a namespace its index. */
+/** @returns the entry with the index of a namespace */
 export function encodeNamespace(name: string, index: number): Uint8Array {
 	const entry = makeEntry(namespacesIndex, entryType.u8, 1, name);
 	entry[24] = index;
 	return sealed(entry);
 }
 
-/** @throws {RangeError} where the key is not ASCII of 1 to 15 characters, or the value has a NUL or is too long */
+/** @throws {RangeError} if the key is not 1 to 15 ASCII characters, or the value contains a NUL or is too long */
 export function encodeString(namespaceIndex: number, key: string, value: string): Uint8Array {
 	const data = new TextEncoder().encode(`${value}\0`);
 	if (data.byteLength > longestString + 1)
@@ -144,8 +139,8 @@ export function encodeString(namespaceIndex: number, key: string, value: string)
 
 /**
  * @param entry 32 bytes
- * @param index its place in the page, which limits what it may span
- * @returns undefined where it is no first entry of an item, or damaged
+ * @param index in the page, which limits the span
+ * @returns undefined if it is not the first entry of an item, or damaged
  */
 export function decodeItemHeader(entry: Uint8Array, index: number): ItemHeader | undefined {
 	const view = viewOf(entry);
@@ -169,7 +164,7 @@ export function decodeItemHeader(entry: Uint8Array, index: number): ItemHeader |
 	};
 }
 
-/** @returns the string of an item; undefined where its bytes are damaged */
+/** @returns undefined if the bytes are damaged */
 export function decodeString(item: ItemHeader, data: Uint8Array): string | undefined {
 	const bytes = data.subarray(0, item.dataBytes);
 	if (item.dataBytes === 0 || romCrc32(bytes) !== item.dataCrc) return undefined;
@@ -191,10 +186,28 @@ function sealed(entry: Uint8Array): Uint8Array {
 	return entry;
 }
 
-/** Of an entry without its own CRC. */
+/** Of an entry without the CRC. */
 function crcOf(entry: Uint8Array): number {
 	const covered = new Uint8Array(entryBytes - 4);
 	covered.set(entry.subarray(0, 4));
 	covered.set(entry.subarray(8), 4);
 	return romCrc32(covered);
+}
+
+/** Of the common CRC-32, polynomial 0xEDB88320. */
+const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
+	let crc = byte;
+	for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb8_8320 : crc >>> 1;
+	return crc;
+});
+
+/**
+ * CRC-32 as ESP-IDF uses it in NVS and `otadata`: `esp_rom_crc32_le(UINT32_MAX, bytes, length)`. It starts at 0, since the ROM
+ * inverts the given start value.
+ */
+export function romCrc32(bytes: Uint8Array): number {
+	let crc = 0;
+	for (let at = 0; at < bytes.length; at++)
+		crc = (crc >>> 8) ^ (crcTable[(crc ^ (bytes[at] ?? 0)) & 0xff] ?? 0);
+	return ~crc >>> 0;
 }

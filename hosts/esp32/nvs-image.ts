@@ -1,6 +1,6 @@
 /**
- * An NVS partition as a file, for flashing a device's settings beside an image that holds none. What `makeNvsImage` writes is
- * read on the device by `nvs_get_str`, and so by the SDK's `embedded:storage/key-value` with the format "string".
+ * NVS partition images, for flashing a device's settings. The device reads them by `nvs_get_str`, and so by the SDK's
+ * `embedded:storage/key-value` with the format "string".
  */
 
 import {
@@ -26,11 +26,11 @@ import {
 	viewOf,
 } from "./nvs-format.js";
 
-/** Where a device keeps its settings: the path that settings-store.ts opens. */
+/** The NVS namespace of a device's settings, which storage.ts opens. */
 export const settingsNamespace = "settings";
 
 export interface NvsImageOptions {
-	/** Of the partition: a multiple of 4096, and at least three times that. */
+	/** Of the partition: a multiple of 4096, at least 3 times. */
 	readonly byteLength: number;
 	/** 1 to 15 ASCII characters, as are the names of `values`. */
 	readonly namespace: string;
@@ -38,10 +38,9 @@ export interface NvsImageOptions {
 	readonly values: Readonly<Record<string, string>>;
 }
 
-/** The index of the only namespace in an image of ours. */
 const firstIndex = 1;
 
-/** @throws {RangeError} that says which value, or how much, does not fit */
+/** @throws {RangeError} that says what does not fit */
 export function makeNvsImage({ byteLength, namespace, values }: NvsImageOptions): Uint8Array {
 	if (byteLength % pageBytes !== 0 || byteLength < 3 * pageBytes)
 		throw new RangeError(
@@ -57,7 +56,7 @@ export function makeNvsImage({ byteLength, namespace, values }: NvsImageOptions)
 		if (next + span > entriesPerPage) {
 			viewOf(page).setUint32(0, pageState.full, true);
 			sequence += 1;
-			// NVS needs one page free, to move items to.
+			// NVS needs one free page, to move items to.
 			if ((sequence + 2) * pageBytes > byteLength)
 				throw new RangeError(`the settings are too long for an NVS partition of ${byteLength} bytes`);
 			page = beginPage(image, sequence);
@@ -77,8 +76,8 @@ function beginPage(image: Uint8Array, sequence: number): Uint8Array {
 }
 
 /**
- * The strings of a namespace, as the device would read them: of two values for one key the later counts; what is erased,
- * damaged or of another type is left out. A namespace that is not there is empty.
+ * Reads the strings of a namespace as the device would: of two values for a key the later one; nothing erased, damaged or of
+ * another type.
  *
  * @param image the whole partition
  * @throws Error where a later ESP-IDF wrote it

@@ -1,4 +1,4 @@
-/** What a board's pins.ts says: GPIO numbers of the ESP32-S3. A test holds each to what the chip can do with it. */
+/** Types of the boards' pins.ts: GPIO numbers of the ESP32-S3. A test checks that the chip can use each as intended. */
 
 export interface BoardPins {
 	/** To ground when pressed. */
@@ -11,7 +11,7 @@ export interface BoardPins {
 	readonly ledRing: { readonly pin: number /** Pixels. */; readonly length: number };
 	/** I2C of the codec. */
 	readonly codec: { readonly data: number; readonly clock: number };
-	/** The SDK compiles these in: manifest.json beside pins.ts says them again, and a test keeps the two alike. */
+	/** The SDK takes these from the manifest.json beside pins.ts; a test compares the two. */
 	readonly i2s: {
 		/** 256 times the sample rate. */
 		readonly masterClock: number;
@@ -19,11 +19,10 @@ export interface BoardPins {
 		readonly wordSelect: number;
 		readonly dataOut: number;
 	};
-	/** Enables the speaker's amplifier while high. */
+	/** Enables the amplifier while high. */
 	readonly amplifier: number;
 }
 
-/** PROTO-1 has these besides. */
 export interface Proto1Pins extends BoardPins {
 	readonly haptics: number;
 	/** On ADC1: GPIO 1 to 10. */

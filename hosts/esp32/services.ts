@@ -1,13 +1,10 @@
-/** What every ESP32 offers the firmware besides its peripherals, whatever carries its network. */
+/** The parts of the host that every ESP32 has: everything but peripherals and the network interface. */
 
-import { BootState } from "board/boot-state";
-import { PlainHttp, SecureHttp } from "board/http-clients";
-import { SettingsStore } from "board/settings-store";
-import { SntpQuery } from "board/sntp-query";
-import { SystemFacts } from "board/system-facts";
-import { SystemResolver } from "board/system-resolver";
-import { UpdateSlot } from "board/update-slot";
-import { PlainWebSocket, SecureWebSocket } from "board/web-sockets";
+import { SntpQuery, SystemResolver } from "board/network";
+import { PlainHttp, PlainWebSocket, SecureHttp, SecureWebSocket } from "board/sockets";
+import { SettingsStore } from "board/storage";
+import { SystemFacts } from "board/system";
+import { BootState, UpdateSlot } from "board/update";
 import { Sha256 } from "moddable/sha256";
 import type { Host, WiFiPart } from "../../device/host.js";
 

@@ -1,10 +1,6 @@
-/**
- * Runs before the firmware's main: says what is starting on which chip and why, which is the first thing to know of a board
- * that restarts by itself (a release build drops that), and has the end of the firmware reported.
- */
+/** Runs before the firmware's main: prints what starts on which chip and why (not in release builds), and reports aborts. */
 
-import { reportAborts } from "board/abort-report";
-import { SystemFacts } from "board/system-facts";
+import { SystemFacts } from "board/system";
 import FFI from "mc/ffi";
 
 export default function setup(done: () => void): void {
@@ -19,4 +15,41 @@ export default function setup(done: () => void): void {
 			`${facts.psramSizeMB} MB PSRAM, ${facts.resetReason}\n`,
 	);
 	done();
+}
+
+interface AbortReportOptions {
+	/** Prints without adding a line end. */
+	readonly print: (text: string) => void;
+	/** Waits until the printed text has left the chip. */
+	readonly drain: () => void;
+}
+
+/**
+ * Prints why the firmware ends, on one line, in release builds too: the kind, the exception and its stack. Before XS restarts
+ * the chip, for an uncaught exception or a full heap, it prints nothing itself, but calls the global function `abort`
+ * (xs/platforms/esp/xsPlatform.c, with the define xs.abortHook).
+ */
+function reportAborts({ print, drain }: AbortReportOptions): void {
+	let isReporting = false;
+	// It returns undefined, so the restart goes on; after false the firmware would continue in an unknown state.
+	const abort = (kind: string, exception?: unknown): void => {
+		// With a full heap, describing the exception may abort too.
+		if (isReporting) return;
+		isReporting = true;
+		// What needs no memory is printed first.
+		print("\nXS abort: ");
+		print(kind);
+		try {
+			if (exception !== undefined) print(describe(exception));
+		} finally {
+			print("\n");
+			drain();
+		}
+	};
+	Object.assign(globalThis, { abort });
+}
+
+function describe(exception: unknown): string {
+	const text = exception instanceof Error ? (exception.stack ?? String(exception)) : String(exception);
+	return `: ${text.replaceAll("\n", ",")}`;
 }

@@ -1,7 +1,6 @@
 /**
- * Puts a guard around a socket's callbacks. The SDK's TLS and WebSocket code throws into them, for example at every refused
- * certificate, and an exception there restarts the board. Behind the guard an exception is an error of the socket, and nothing
- * is called after the first error.
+ * Wraps a socket's callbacks: an exception becomes an error of the socket, and nothing is called after the first error. The SDK's
+ * TLS and WebSocket code throws in callbacks, e.g. for a refused certificate, which would restart the board.
  */
 
 /** The callbacks of ECMA-419 `embedded:io/socket/tcp`, called with the socket as `this`. */
@@ -11,7 +10,7 @@ export interface SocketCallbacks<Socket> {
 	onError?: (this: Socket) => void;
 }
 
-/** @param report hears what an exception said */
+/** @param report is called with the text of an exception */
 export function guardCallbacks<Socket>(
 	callbacks: SocketCallbacks<Socket>,
 	report: (text: string) => void,

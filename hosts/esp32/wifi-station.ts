@@ -1,6 +1,6 @@
 /**
- * The SDK's Wi-Fi station, with what it lacks: it tells why an access point was not joined, and its radio does not sleep
- * between beacons, which would delay every command by up to 300 ms. The boards are powered from USB.
+ * The SDK's Wi-Fi station with two additions: the reason why an access point was not joined, and no power saving, which would
+ * delay every command by up to 300 ms. The boards are powered from USB.
  */
 
 import SDKWiFi from "embedded:network/interface/wifi";
@@ -12,13 +12,13 @@ const powerSaveNone = 0;
 
 /** wifi_err_reason_t of the same file. */
 const reasons: Readonly<Record<number, WiFiReason>> = Object.freeze({
-	/** 4WAY_HANDSHAKE_TIMEOUT: an access point does not answer a key that it cannot check. */
+	/** 4WAY_HANDSHAKE_TIMEOUT: access points do not answer a wrong key. */
 	15: "wrong_password",
 	/** AUTH_FAIL */
 	202: "wrong_password",
 	/** HANDSHAKE_TIMEOUT */
 	204: "wrong_password",
-	/** NO_AP_FOUND, and those whose security or signal is not what is wanted. */
+	/** NO_AP_FOUND, and those with too little security or signal. */
 	201: "no_access_point",
 	210: "no_access_point",
 	211: "no_access_point",

@@ -1,11 +1,7 @@
-/**
- * Reads the head of an HTTP response byte by byte, as far as a refused WebSocket upgrade needs it: the status, and how long
- * to wait. Memory is bounded, whatever the server sends.
- */
+/** Streaming parser of an HTTP response head, for refused WebSocket upgrades: status and Retry-After. Memory is bounded. */
 
 /** Longer header lines are skipped. */
 const longestLine = 128;
-/** Node's own limit for a head is 16 KiB. */
 const longestHeadBytes = 8 * 1024;
 const lineFeed = 10;
 
@@ -16,17 +12,17 @@ export class ResponseHead {
 	#retryAfterSeconds: number | undefined;
 	#isOver = false;
 
-	/** 100 to 999, or 0 for what is not HTTP; undefined until the first line is over. */
+	/** 100 to 999, or 0 if it is not HTTP; undefined before the end of the first line. */
 	get status(): number | undefined {
 		return this.#status;
 	}
 
-	/** Retry-After (RFC 9110, section 10.2.3), where it is a number of seconds: a date needs a clock that is right. */
+	/** Retry-After (RFC 9110, section 10.2.3), if it is a number of seconds. */
 	get retryAfterSeconds(): number | undefined {
 		return this.#retryAfterSeconds;
 	}
 
-	/** The empty line came, or more bytes than a head has. */
+	/** Whether the head ended, or is too long. */
 	get isOver(): boolean {
 		return this.#isOver;
 	}

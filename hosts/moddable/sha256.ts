@@ -1,4 +1,4 @@
-/** SHA-256, the SDK's, for every host on the SDK. */
+/** SHA-256, by the SDK. */
 
 import { Digest } from "crypt";
 import type { Digest as Interface } from "../../device/host.js";

@@ -1,7 +1,4 @@
-/**
- * A DEV-1's peripherals where there are none: they answer as if all were well, and do nothing. The codec says that it is
- * ready, since an update proves itself by that among other things.
- */
+/** Peripherals of a DEV-1 that do nothing. The codec is ready, which the confirmation of a new image needs. */
 
 import type { AudioOutput, Codec, DigitalInput, PixelStrip } from "../../device/host.js";
 
@@ -28,7 +25,6 @@ export class Ring implements PixelStrip {
 	close(): void {}
 }
 
-/** Takes whatever is written; when a chime ends is reckoned by the clock, above. */
 export class SilentOutput implements AudioOutput {
 	start(): void {}
 

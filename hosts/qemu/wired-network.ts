@@ -1,7 +1,4 @@
-/**
- * QEMU's wire in the place of Wi-Fi: the firmware's Wi-Fi handling runs on it unchanged. Only the network's name and its
- * signal strength are made up, since a wire has neither.
- */
+/** QEMU's Ethernet with the interface of Wi-Fi. Network name and signal strength are invented. */
 
 import Ethernet from "embedded:network/interface/ethernet";
 import Timer from "timer";
@@ -11,7 +8,7 @@ import type { WiFi } from "../../device/host.js";
 const down = 200;
 const usable = 500;
 const networkName = "qemu";
-/** In dBm. A wire loses nothing; 0 would look like "not known". */
+/** In dBm; 0 would mean unknown. */
 const signalStrength = -1;
 
 export interface WiredNetworkOptions {
@@ -20,7 +17,7 @@ export interface WiredNetworkOptions {
 
 export class WiredNetwork implements WiFi {
 	readonly #onChanged: WiredNetworkOptions["onChanged"];
-	/** Made anew for each connection: after its disconnect() the SDK's never becomes usable again while the address stays. */
+	/** A new one for each connection: after disconnect() the SDK's never becomes usable again while the address stays. */
 	#ethernet: Ethernet | undefined;
 	#timer: Timer | undefined;
 	#hostname: string | undefined;
@@ -49,12 +46,12 @@ export class WiredNetwork implements WiFi {
 		this.#hostname = hostname;
 	}
 
-	/** To whatever the wire leads to: name and password make no difference. */
+	/** Name and password are ignored. */
 	connect(): void {
 		if (this.#ethernet) throw new Error("already connecting");
 		this.#ethernet = new Ethernet({ onChanged: (property) => this.#onChanged(property) });
 		if (this.#hostname !== undefined) this.#ethernet.configure({ hostname: this.#hostname });
-		// Where the address is still there, nothing changes any more that would be told.
+		// With an address nothing changes, so there would be no callback.
 		if (this.#isUsable) this.#timer = Timer.set(() => this.#onChanged("connection"));
 		else this.#ethernet.connect();
 	}

@@ -1,7 +1,4 @@
-/**
- * Runs before the firmware's main: asks the panel what this device has kept, then supplies the global `device`. Without that
- * wait the firmware would start with no settings, since the panel answers in a later turn.
- */
+/** Runs before the firmware's main: gets the stored settings from the panel, in a later turn, then sets the global `device`. */
 
 import config from "mc/config";
 import { createHost } from "simulator/host";

@@ -40,13 +40,13 @@ export function propertiesOf({ fields }: ObjectSchema): JsonObject {
 	return Object.fromEntries(
 		Object.entries(fields).map(([name, field]) => [
 			name,
-			{ ...jsonSchemaOf(field), ...(field.only && { description: `${field.only} only` }) },
+			{ ...jsonSchemaOf(field), ...(field.modelOnly && { description: `${field.modelOnly} only` }) },
 		]),
 	);
 }
 
 function requiredOf({ fields }: ObjectSchema): { readonly required?: readonly string[] } {
-	const required = Object.keys(fields).filter((name) => !fields[name]?.optional && !fields[name]?.only);
+	const required = Object.keys(fields).filter((name) => !fields[name]?.optional && !fields[name]?.modelOnly);
 	return required.length > 0 ? { required } : {};
 }
 
@@ -56,8 +56,8 @@ function fieldsOf(schema: Schema, model: Model): JsonObject | undefined {
 	const own: string[] = [];
 	const properties: Record<string, Json> = {};
 	for (const [name, field] of Object.entries(schema.fields)) {
-		if (field.only === model) own.push(name);
-		else if (field.only) properties[name] = false;
+		if (field.modelOnly === model) own.push(name);
+		else if (field.modelOnly) properties[name] = false;
 		const inner = fieldsOf(field, model);
 		if (inner) properties[name] = inner;
 	}

@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
 import { buildMachine, type Program } from "../../hosts/virtual/node/build.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
-import { BOARD_LIMITS, type Limits } from "../../hosts/virtual/node/machine.js";
+import { boardLimits, type Limits } from "../../hosts/virtual/node/machine.js";
 import { VirtualDevice, type VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
 import { Commander } from "./load/commander.js";
 import { alternate, pick, roundCount } from "./rounds.js";
@@ -126,13 +126,13 @@ async function findLeastHeap(
 			what: "least heap in which it connects, reports and obeys, beside a board's",
 			unit: "KB",
 		},
-		[{ ours: kilobytesOf(scaled(enough / heapSteps)), reference: kilobytesOf(BOARD_LIMITS) }],
+		[{ ours: kilobytesOf(scaled(enough / heapSteps)), reference: kilobytesOf(boardLimits) }],
 	);
 }
 
 /** Property names are not counted: they are the same for any heap. */
 function scaled(factor: number): Limits {
-	const { chunkBytes, slots, stackSlots, keys } = BOARD_LIMITS;
+	const { chunkBytes, slots, stackSlots, keys } = boardLimits;
 	return {
 		chunkBytes: Math.ceil((chunkBytes * factor) / slotBytes) * slotBytes,
 		slots: Math.ceil(slots * factor),

@@ -3,7 +3,7 @@
 import { Flash } from "../../hosts/virtual/node/boot/flash.js";
 import { flashBytes } from "../../hosts/virtual/node/boot/partitions.js";
 import type { Program } from "../../hosts/virtual/node/build.js";
-import { describeExit } from "../../hosts/virtual/node/machine.js";
+import { describeExit } from "../../hosts/virtual/node/exit.js";
 import { type Started, VirtualDevice } from "../../hosts/virtual/node/virtual-device.js";
 import { deviceToken } from "../fixtures/gateway.js";
 import type { Tormented } from "./device.js";

@@ -14,7 +14,7 @@ import {
 	type UplinkType,
 } from "../../device/protocol/messages.js";
 import type { Model } from "../../device/protocol/schema.js";
-import type { Exit } from "../../hosts/virtual/node/machine.js";
+import type { Exit } from "../../hosts/virtual/node/exit.js";
 import { VirtualDevice, type VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
 import { onEnd } from "../cleanup.js";
 

@@ -283,7 +283,9 @@ test("frames to and from a machine come whole and in order, in pieces of any siz
 	fc.assert(
 		fc.property(fc.array(frame), pieceSizes, (frames, sizes) => {
 			const seen: Frame[] = [];
-			const decoder = new FrameDecoder((each) => seen.push({ ...each, payload: Buffer.from(each.payload) }));
+			const decoder = new FrameDecoder({
+				onFrame: (each) => void seen.push({ ...each, payload: Buffer.from(each.payload) }),
+			});
 			const bytes = Buffer.concat(
 				frames.flatMap(({ kind, channel, header, payload }) => encodeFrame(kind, channel, header, payload)),
 			);

@@ -7,7 +7,7 @@ import { createServer, type Socket } from "node:net";
 import { before, describe, type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { type Model, models } from "../../device/protocol/schema.js";
-import { makeVirtualImage } from "../../hosts/virtual/node/boot/cable.js";
+import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { runScriptedGateway } from "../device/scripted-gateway.js";
 import { runGateway } from "../gateway/running.js";
 import { failOnDroppedUplinks } from "../system/fleet.js";

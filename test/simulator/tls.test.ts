@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { before, describe, type TestContext, test } from "node:test";
 import { WebSocketServer } from "ws";
 import { isRecord } from "../../device/protocol/schema.js";
-import { makeVirtualImage } from "../../hosts/virtual/node/boot/cable.js";
+import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import type { DeviceSettings } from "../../scripts/command-line/device-settings.js";
 import { addRelease } from "../../scripts/release/folder.js";
 import { runScriptedGateway, ScriptedGateway } from "../device/scripted-gateway.js";

@@ -10,7 +10,7 @@ import type { TestContext } from "node:test";
 import { type StateReport, uplinks } from "../../device/protocol/messages.js";
 import { type Model, matches } from "../../device/protocol/schema.js";
 import type { GatewayOptions } from "../../gateway/gateway.js";
-import type { Exit } from "../../hosts/virtual/node/machine.js";
+import type { Exit } from "../../hosts/virtual/node/exit.js";
 import { VirtualDevice, type VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
 import { addRelease } from "../../scripts/release/folder.js";
 import { onEnd, temporaryDirectory } from "../cleanup.js";

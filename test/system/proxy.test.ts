@@ -6,7 +6,7 @@ import { request as httpRequest, type RequestOptions } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { text } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
-import { makeVirtualImage } from "../../hosts/virtual/node/boot/cable.js";
+import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { freePort, hasNginx, howToInstall, Nginx } from "../../scripts/bench/servers/nginx.js";
 import { onEnd } from "../cleanup.js";

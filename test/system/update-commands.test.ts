@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { type TestContext, test } from "node:test";
-import { makeVirtualImage } from "../../hosts/virtual/node/boot/cable.js";
+import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { powerOn, runScriptedGateway } from "../device/scripted-gateway.js";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:https";
 import { type TestContext, test } from "node:test";
-import { makeVirtualImage } from "../../hosts/virtual/node/boot/cable.js";
+import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { Flash } from "../../hosts/virtual/node/boot/flash.js";
 import { flashBytes, slots } from "../../hosts/virtual/node/boot/partitions.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";

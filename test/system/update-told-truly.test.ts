@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createFirmwareRoom } from "../../gateway/firmware/room.js";
-import { makeVirtualImage } from "../../hosts/virtual/node/boot/cable.js";
+import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { Flash } from "../../hosts/virtual/node/boot/flash.js";
 import { flashBytes, partitions } from "../../hosts/virtual/node/boot/partitions.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";

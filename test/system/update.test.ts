@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { models } from "../../device/protocol/schema.js";
-import { makeVirtualImage } from "../../hosts/virtual/node/boot/cable.js";
+import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { slots } from "../../hosts/virtual/node/boot/partitions.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { randomNumbers } from "../device/random.js";

@@ -1,6 +1,6 @@
 /*
- * One capacitive pad on the ESP32-S3's touch controller (hardware version 2), measured all the time by the controller
- * itself. The SDK's own touch module is written for ESP-IDF's former driver, which is gone. Called from touch-pad.ts.
+ * One capacitive pad on the ESP32-S3's touch controller (hardware version 2), which scans continuously. The SDK's touch module
+ * needs a driver that ESP-IDF has removed. Called from touch-pad.ts.
  */
 
 #include <stddef.h>
@@ -8,13 +8,13 @@
 
 #include "driver/touch_sens.h"
 
-/* Times that a pad is charged for one value, and between which voltages: as in ESP-IDF's examples for this chip. */
+/* Charge cycles of one measurement and its voltage limits, as in ESP-IDF's examples for this chip. */
 #define CHARGE_TIMES 500
 #define LOW_LIMIT TOUCH_VOLT_LIM_L_0V5
 #define HIGH_LIMIT TOUCH_VOLT_LIM_H_2V2
-/* For the controller's own verdict, which is not used: the firmware keeps a baseline of its own. */
+/* Required, but not used: the firmware tracks its own baseline. */
 #define ACTIVE_THRESHOLD 2000
-/* The filter's value is wrong until it has seen some measurements. */
+/* The filter needs some measurements before its value is valid. */
 #define FIRST_SCANS 3
 #define SCAN_TIMEOUT_MS 100
 
@@ -46,7 +46,7 @@ static esp_err_t start(int32_t number)
 	return err;
 }
 
-/** Stops measuring. What was not begun answers with an error, which is of no interest here. */
+/** Stops measuring. Errors for what was not started are ignored. */
 void board_touch_close(void)
 {
 	if (!controller)
@@ -60,7 +60,7 @@ void board_touch_close(void)
 	controller = NULL;
 }
 
-/** Starts to measure channel 1 to 14, which is the GPIO of that number. Returns 0, or ESP-IDF's error. */
+/** Starts measuring channel 1 to 14, which is the GPIO of that number. Returns 0 or ESP-IDF's error. */
 int32_t board_touch_open(int32_t number)
 {
 	if (controller)
@@ -71,7 +71,7 @@ int32_t board_touch_open(int32_t number)
 	return err;
 }
 
-/** The filtered charge count, which a finger raises; 0 where nothing is measured. */
+/** The filtered charge count; 0 where nothing was measured. */
 uint32_t board_touch_read(void)
 {
 	uint32_t value = 0;

@@ -1,4 +1,4 @@
-/** A capacitive pad of the ESP32-S3 (board-touch.c). A controller that fails reads 0 for ever: no finger, and no exception. */
+/** A capacitive pad of the ESP32-S3 (board-touch.c). It reads 0 if the controller cannot be started. */
 
 import FFI from "mc/ffi";
 import type { TouchPad as Interface } from "../../../device/host.js";

@@ -1,8 +1,7 @@
 /**
- * The server's certificates. Where one is not signed by the next, the SDK's verify (modules/crypt/ssl/ssl_cert) skips that
- * link and is content if the last one is the authority's: anybody can send their own certificate followed by the authority's
- * public one. Nor does it ask whether a certificate may issue others, so that each holder of one from that authority could
- * be any server. Both are checked here first.
+ * Verifies the certificate chain before the SDK does (modules/crypt/ssl/ssl_cert), which has two defects: a certificate that is
+ * not signed by the next one is skipped, so that `[own leaf, the authority's public certificate]` is accepted; and any holder of
+ * a certificate may issue others.
  */
 
 import { Digest } from "crypt";
@@ -11,10 +10,10 @@ import CertificateManager from "ssl/cert";
 import { isEcdsaSignature } from "tls/ecdsa-signature";
 import X509, { type DecodedCertificate, type PublicKey } from "x509";
 
-/** Of the extension that tells authorities from others (RFC 5280, 4.2.1.9). */
+/** Object identifier of the extension (RFC 5280, 4.2.1.9). */
 const basicConstraints = Object.freeze([2, 5, 29, 19]);
 
-/** ECDSA's hashes by their object identifiers (RFC 5758, 3.2). */
+/** Hashes of ECDSA by object identifier (RFC 5758, 3.2). */
 const ecdsaHashes: Readonly<Record<string, "SHA256" | "SHA384" | "SHA512">> = Object.freeze({
 	"1,2,840,10045,4,3,2": "SHA256",
 	"1,2,840,10045,4,3,3": "SHA384",
@@ -22,7 +21,7 @@ const ecdsaHashes: Readonly<Record<string, "SHA256" | "SHA384" | "SHA512">> = Ob
 });
 
 export class ChainCertificates extends CertificateManager {
-	/** @throws Error with what to change, where the SDK would return false */
+	/** @throws Error that says what to change */
 	override verify(chain: readonly Uint8Array[], options: object): boolean {
 		for (const [index, certificate] of chain.entries()) {
 			const issuer = chain[index + 1];
@@ -43,7 +42,7 @@ export class ChainCertificates extends CertificateManager {
 		return true;
 	}
 
-	/** The SDK joins the two numbers of an ECDSA signature without their leading zeros, and so refuses one in 128. */
+	/** The SDK drops leading zeros of the numbers of an ECDSA signature, and so refuses one in 128. */
 	override _verify(key: PublicKey, certificate: DecodedCertificate): boolean {
 		const hash = ecdsaHashes[certificate.algo.toString()];
 		if (hash === undefined || !key.curve) return super._verify(key, certificate);

@@ -1,6 +1,6 @@
 /**
- * The cipher suites that are offered, in place of the SDK's list. In both the server signs a fresh ECDHE key (RFC 5289, 3.2),
- * so that ServerFlight has one kind of handshake to look at; the SDK would offer key exchange by RSA first, and DHE.
+ * The offered cipher suites, in place of the SDK's list, which starts with RSA key exchange. With ECDHE only (RFC 5289, 3.2)
+ * ServerFlight has one kind of handshake to check.
  */
 
 import { AES, ECDHE_RSA, GCM, SHA256 } from "ssl/constants";

@@ -1,8 +1,7 @@
 /**
- * What a server may say before it encrypts: a full TLS 1.2 handshake with ECDHE (RFC 5246, 7.3; RFC 8422, 5.4), each message
- * once, whole and in order. The SDK takes them in any order and number; a key whose signature is said to be of no kind it takes
- * for signed; a change of ciphers before there are keys, an alert or data in the clear it takes as well. Whoever stands
- * between could so speak for the server without its private key.
+ * Checks what a server sends before encryption: a full TLS 1.2 handshake with ECDHE (RFC 5246, 7.3; RFC 8422, 5.4), each message
+ * once, complete and in order. The SDK accepts any order, unsigned keys, a ChangeCipherSpec before there are keys, and plain
+ * data, so that a man in the middle could act as the server without its private key.
  */
 
 import { isEcdsaSignature } from "tls/ecdsa-signature";
@@ -19,7 +18,7 @@ const serverKeyExchange = 12;
 const certificateRequest = 13;
 const serverHelloDone = 14;
 
-/** What may come after what; 0 is the beginning. */
+/** The messages that may follow a message; 0 is the start. */
 const followers: Readonly<Record<number, readonly number[]>> = Object.freeze({
 	0: Object.freeze([serverHello]),
 	[serverHello]: Object.freeze([certificate]),
@@ -31,15 +30,15 @@ const followers: Readonly<Record<number, readonly number[]>> = Object.freeze({
 export class ServerFlight {
 	#last = 0;
 
-	/** Whether all came that proves who the server is. */
+	/** Whether the server has authenticated itself. */
 	get isWhole(): boolean {
 		return this.#last === serverHelloDone;
 	}
 
 	/**
 	 * @param record with its header
-	 * @param isKeySent whether the client has answered with its part of the key, and encrypts
-	 * @throws Error at what may not come now
+	 * @param isKeySent whether the client has sent its key and encrypts
+	 * @throws Error for a record that must not come now
 	 */
 	check(record: Uint8Array, isKeySent: boolean): void {
 		const [type] = record;
@@ -71,9 +70,8 @@ export class ServerFlight {
 }
 
 /**
- * ServerKeyExchange: curve type, curve (2), length and public key; then the signature over it: hash, kind, length (2) and
- * signature (RFC 8422, 5.4). SHA-256 with RSA or ECDSA is what the SDK asks for, and all that a server may use then (RFC 5246,
- * 7.4.3). Whether the signature is right is the SDK's to check.
+ * ServerKeyExchange: curve type, curve (2), length, public key; then hash, kind, length (2) and signature (RFC 8422, 5.4). Only
+ * SHA-256 with RSA or ECDSA is offered and so allowed (RFC 5246, 7.4.3). The SDK verifies the signature.
  */
 function checkKeyExchange(body: Uint8Array): void {
 	const signed = 4 + (body[3] ?? 0);

@@ -1,12 +1,10 @@
 /**
- * The SDK's TLS session, in the SDK's place (manifest.json). It says that a connection is established only when it is: the
- * SDK's handshake ends with "established" after an alert too, and the request, token and all, would go out in the clear. What
- * the server says before it encrypts is looked at first (ServerFlight), and so is its chain (ChainCertificates).
+ * The SDK's TLS session with stricter checks, in its place (manifest.json). The SDK's handshake ends as established after an
+ * alert too, and the request with its token would be sent unencrypted. The server's handshake is checked by ServerFlight, its
+ * certificates by ChainCertificates.
  *
- * Where several records came at once, the SDK's TLS socket reads all but the first from a timer, and an exception in a timer
- * restarts the board: one lost segment in the middle of an update would do. So once the connection is established, a record
- * that does not decrypt is told as the SDK tells a peer that closes. Before that the exception has to go on: it arises in the
- * socket's own callbacks, where they are guarded.
+ * The SDK's TLS socket reads later records in a timer, where an exception restarts the board. So after the handshake a record
+ * that does not decrypt is reported as the end of the connection. During the handshake exceptions occur in guarded callbacks.
  */
 
 import SSLSession, { type SessionSocket } from "sdk/ssl/session";
@@ -51,7 +49,7 @@ export default class Session extends SSLSession {
 		return record;
 	}
 
-	/** What was refused once stays refused, whoever goes on reading. */
+	/** A refused session stays refused. */
 	#orRefuse<Result>(step: () => Result): Result {
 		if (this.#isRefused) throw new Error("TLS: refused");
 		try {

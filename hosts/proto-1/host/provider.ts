@@ -1,8 +1,7 @@
 /** The global `device` of a PROTO-1. The SDK wants it at this path, as `embedded:provider/builtin`. */
 
 import { createBoard } from "board/board";
-import { LightSensor } from "board/inputs";
-import { Motor } from "board/outputs";
+import { LightSensor, Motor } from "board/peripherals";
 import { pins } from "board/pins";
 import { TouchPad } from "board/touch-pad";
 import type { Host } from "../../../device/host.js";

@@ -1,6 +1,6 @@
 /*
- * What the SDK's Ethernet module (modules/io/ethernet/esp32) asks of a host: which network chip there is. In QEMU it is the
- * OpenCores controller, which is not on SPI; the SPI pins that the SDK wants besides (manifest.json) lead nowhere.
+ * Configures the SDK's Ethernet module (modules/io/ethernet/esp32) for QEMU's OpenCores controller. It is not on SPI: the SPI pins
+ * that the SDK requires (manifest.json) are not connected.
  */
 
 #pragma once
@@ -12,7 +12,7 @@
 #include "esp_eth.h"
 
 #define QEMU_PHY_ADDRESS 1
-/* There is no cable to agree with: the default of 4 s would only be waited for. */
+/* There is nothing to negotiate with; the default is 4 s. */
 #define QEMU_NEGOTIATION_MS 100
 
 static inline esp_eth_mac_t *mod_ethernet_get_mac(spi_device_interface_config_t bus, int interrupt_pin)

@@ -1,7 +1,4 @@
-/**
- * The loudspeaker, silent: the panel says what would be heard. The desktop's own audio differs from system to system and
- * needs a sound device, while the firmware only needs an output that takes what an ESP32 takes.
- */
+/** A silent audio output with the queue of an ESP32. The panel shows what would be heard. */
 
 import Resource from "Resource";
 import type { Panel } from "simulator/panel";
@@ -50,7 +47,7 @@ export class AudioOut implements AudioOutput {
 	}
 }
 
-/** Which of the sounds in flash these samples are the end of. */
+/** @returns the sound in flash that ends with these samples */
 function recognised(samples: Uint8Array): { name: string; fromMs: number; lengthMs: number } | undefined {
 	for (const name of sounds) {
 		const bytes = new Uint8Array(new Resource(`${name}.maud`));
@@ -65,7 +62,7 @@ function recognised(samples: Uint8Array): { name: string; fromMs: number; length
 	return undefined;
 }
 
-/** Two different sounds differ somewhere in the hundred bytes at their middle. */
+/** Compares a hundred bytes in the middle, in which the sounds differ. */
 function endsAlike(a: Uint8Array, b: Uint8Array): boolean {
 	const middle = b.byteLength >> 1;
 	for (let index = middle; index < Math.min(middle + 100, b.byteLength); index++)

@@ -1,4 +1,4 @@
-/** Puts the simulated parts together to what the firmware asks of any host: the global `device`. */
+/** Makes the global `device` (device/host.ts) of the simulator. */
 
 import { Sha256 } from "moddable/sha256";
 import { AudioCodec, AudioOut } from "simulator/audio";
@@ -19,7 +19,6 @@ export interface HostOptions {
 	readonly boot: Boot;
 }
 
-/** Each part knows the panel by itself, as a board's parts know their pins. */
 export function createHost({ model, panel, boot }: HostOptions): Host {
 	const button = (name: ButtonName): ButtonPart =>
 		class extends Button {

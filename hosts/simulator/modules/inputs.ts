@@ -1,4 +1,4 @@
-/** What a person does to the device: buttons, light and touch, worked on the panel. */
+/** Buttons, light and touch, controlled on the panel. */
 
 import type { Boot, Panel } from "simulator/panel";
 import type { AnalogInput, ButtonName, DigitalInput, TouchPad } from "../../../device/host.js";
@@ -7,7 +7,7 @@ export interface ButtonOptions {
 	readonly panel: Panel;
 	readonly boot: Boot;
 	readonly name: ButtonName;
-	/** The level changed; a button that is held from the start changes nothing, as with the SDK's Digital. */
+	/** The level changed. As with the SDK's Digital, not called for a button that is held at the start. */
 	readonly onReadable: () => void;
 }
 
@@ -61,7 +61,7 @@ export class LightSensor implements AnalogInput {
 	close(): void {}
 }
 
-/** About what an ESP32-S3 counts on a pad without a finger, and with one. */
+/** About the counts of an ESP32-S3 without and with a finger. */
 const restingCount = 24_000;
 const touchedCount = 33_000;
 

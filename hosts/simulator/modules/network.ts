@@ -1,10 +1,10 @@
-/** The SDK's own network clients over the desktop's network, as long as the simulated Wi-Fi is there. */
+/** The SDK's network clients on the desktop's network, while the simulated Wi-Fi is connected. */
 
 import TCP, { type Options as TCPOptions } from "embedded:io/socket/tcp";
 import TLSSocket from "embedded:io/socket/tcp/tls";
 import WebSocketClient from "embedded:network/websocket/client";
-import { type Socket, type SocketOptions, SteadySocket } from "moddable/steady-socket";
-import { WholeBodyClient } from "moddable/whole-body-client";
+import { FormatRestoringSocket, type Socket, type SocketOptions } from "moddable/format-restoring-socket";
+import { UnchunkedHttpClient } from "moddable/unchunked-http-client";
 import Net from "net";
 import type { Boot, Panel } from "simulator/panel";
 import { Radio, SimulatedWiFi } from "simulator/wifi";
@@ -45,12 +45,12 @@ export function createNetwork({ panel, boot }: NetworkOptions): Host["network"] 
 		},
 		ws: webSocketOver(panel, tcp),
 		wss: webSocketOver(panel, tls),
-		http: class extends WholeBodyClient {
+		http: class extends UnchunkedHttpClient {
 			constructor(options: HttpClientOptions) {
 				super({ ...options, socket: { io: RadioTCP, radio } });
 			}
 		},
-		https: class extends WholeBodyClient {
+		https: class extends UnchunkedHttpClient {
 			constructor({ certificate, ...options }: HttpClientOptions & TrustOptions) {
 				const secure = trusting(certificate);
 				super({ ...options, socket: { io: TLSSocket, radio, secure, TCP: { io: RadioTCP, radio } } });
@@ -60,13 +60,13 @@ export function createNetwork({ panel, boot }: NetworkOptions): Host["network"] 
 	};
 }
 
-/** Without a certificate it is the authorities that the SDK brings which are trusted. */
+/** Without a certificate the SDK's authorities are trusted. */
 function trusting(certificate: string | undefined) {
 	if (certificate === undefined) return { cache: false };
 	return { certificate: Uint8Array.fromBase64(certificate), cache: false };
 }
 
-/** The SDK's WebSocket client; the panel shows how it stands. */
+/** The SDK's WebSocket client; the panel shows its state. */
 function webSocketOver(
 	panel: Panel,
 	below: (options: SocketOptions, certificate: string | undefined) => Socket,
@@ -75,7 +75,7 @@ function webSocketOver(
 		constructor({ certificate, ...options }: WebSocketClientOptions & Partial<TrustOptions>) {
 			const { onWritable, onRefused, onClose, onError } = options;
 			const socket = {
-				io: SteadySocket,
+				io: FormatRestoringSocket,
 				below: (socketOptions: SocketOptions) => below(socketOptions, certificate),
 				onRefused,
 			};
@@ -109,8 +109,8 @@ function webSocketOver(
 type RadioTCPOptions = TCPOptions & { readonly radio: Radio };
 
 /**
- * TCP that hears and says nothing once Wi-Fi is gone, and whose callbacks let no exception out: the SDK's TLS throws into
- * them at each certificate that it refuses, which would end the app.
+ * TCP that is silent without Wi-Fi. Exceptions in callbacks become errors: the SDK's TLS throws in them for a refused certificate,
+ * which would end the app.
  */
 class RadioTCP extends TCP {
 	readonly #radio: Radio;
@@ -159,7 +159,7 @@ class RadioTCP extends TCP {
 	}
 }
 
-/** The desktop's resolver, which knows the local network's names as well. */
+/** The desktop's resolver, which also finds local names. */
 class SystemResolver implements Resolver {
 	readonly #radio: Radio;
 

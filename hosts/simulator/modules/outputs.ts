@@ -1,4 +1,4 @@
-/** What a person sees and feels of the device: the LED ring and the haptic motor, shown on the panel. */
+/** LED ring and haptic motor, shown on the panel. */
 
 import type { Panel } from "simulator/panel";
 import type { PixelStrip, PulseWidth } from "../../../device/host.js";
@@ -9,7 +9,7 @@ export interface OutputOptions {
 	readonly panel: Panel;
 }
 
-/** Moddable's `neopixel` at full brightness, with RGB as the strip's own order. */
+/** Moddable's `neopixel` at full brightness, in RGB order. */
 export class Ring implements PixelStrip {
 	readonly #panel: Panel;
 	readonly #pixels = new Uint8Array(pixelCount * 3);

@@ -1,9 +1,9 @@
-/** The wire between the simulated hardware and the panel that a person sees and touches: JSON messages, both ways. */
+/** JSON messages between the simulated hardware and the panel. */
 
 import type { ButtonName } from "../../../device/host.js";
 import type { Model } from "../../../device/protocol/schema.js";
 
-/** What the panel keeps for the device, as flash does on a board, and how its switches stand. */
+/** What the panel stores for the device, as flash does on a board, and the state of its controls. */
 export interface Boot {
 	/** Six bytes in hex, joined by colons. */
 	readonly macAddress: string;
@@ -13,11 +13,10 @@ export interface Boot {
 	/** 0 to 4095. */
 	readonly light: number;
 	readonly isTouched: boolean;
-	/** The buttons that are held. */
 	readonly pressed: readonly ButtonName[];
 }
 
-/** From the panel; each message has one of these. */
+/** From the panel; one field per message. */
 export interface PanelInput {
 	readonly boot?: Boot;
 	readonly button?: { readonly name: ButtonName; readonly isPressed: boolean };
@@ -26,25 +25,25 @@ export interface PanelInput {
 	readonly isWiFiOn?: boolean;
 }
 
-/** To the panel; each message has one of these. */
+/** To the panel; one field per message. */
 export interface PanelOutput {
 	readonly ready?: { readonly model: Model };
 	/** Six hexadecimal digits a pixel. */
 	readonly ring?: string;
 	readonly codec?: { readonly volume: number; readonly isMuted: boolean };
-	/** What is being heard; null: nothing. */
+	/** What is playing; null: nothing. */
 	readonly sound?: { readonly name: string; readonly fromMs: number; readonly lengthMs: number } | null;
 	/** The motor's share of full power, 0 to 1. */
 	readonly haptics?: number;
 	/** ECMA-419 `connection`. */
 	readonly wifi?: number;
 	readonly gateway?: "offline" | "connecting" | "connected";
-	/** Kept from now on; null: forgotten. */
+	/** To be stored; null: to be deleted. */
 	readonly setting?: { readonly name: string; readonly value: string | null };
 	readonly restart?: true;
 }
 
-/** mcsim's end of the wire. */
+/** A global of mcsim. */
 declare const screen: {
 	onMessage: (message: string | ArrayBuffer) => void;
 	postMessage(message: string): void;
@@ -52,7 +51,7 @@ declare const screen: {
 
 export class Panel {
 	readonly #listeners: ((input: PanelInput) => void)[] = [];
-	/** Called once, with what the panel has kept. */
+	/** Called once, with what the panel has stored. */
 	onBoot: (boot: Boot) => void = () => {};
 
 	constructor() {

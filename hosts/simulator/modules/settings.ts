@@ -1,4 +1,4 @@
-/** The settings that survive a restart. The panel keeps them in a file, since it outlives the app; see panels/parts/kept.js. */
+/** Persistent settings. The panel stores them in a file (panels/parts/kept.js). */
 
 import type { Boot, Panel } from "simulator/panel";
 import type { KeyValueStore } from "../../../device/host.js";

@@ -1,4 +1,4 @@
-/** What a chip knows of itself, as far as a desktop program can say: what it cannot measure is 0. */
+/** System facts of the simulator; what it cannot measure is 0. */
 
 import config from "mc/config";
 import type { Boot, Panel } from "simulator/panel";
@@ -33,7 +33,7 @@ export class SimulatedSystem implements System {
 		return String(config.version ?? "0.0.0");
 	}
 
-	/** Nothing asks: the desktop's clock is set. */
+	/** Not needed: the desktop's clock is set. */
 	get buildTime(): number {
 		return 0;
 	}
@@ -54,7 +54,7 @@ export class SimulatedSystem implements System {
 		return this.#boot.resetReason;
 	}
 
-	/** The desktop's ticks follow its wall clock: a step of that clock must not turn time back. */
+	/** The desktop's ticks follow its wall clock, which may step back. */
 	get uptimeMs(): number {
 		const ticks = Time.ticks;
 		this.#uptimeMs += Math.max(0, Time.delta(this.#lastTicks, ticks));
@@ -62,7 +62,7 @@ export class SimulatedSystem implements System {
 		return this.#uptimeMs;
 	}
 
-	/** XS heaps grow as they need on a desktop, so there is nothing that is free. */
+	/** The XS heap of a desktop grows as needed. */
 	get freeHeapBytes(): number {
 		return 0;
 	}
@@ -79,6 +79,6 @@ export class SimulatedSystem implements System {
 		trace(text);
 	}
 
-	/** The desktop's clock is set already, and not ours to set. */
+	/** The desktop's clock is set already. */
 	setTime(_seconds: number): void {}
 }

@@ -1,7 +1,4 @@
-/**
- * What an update asks of a host, as far as a desktop program has it: no slot for another firmware, and none on probation.
- * An update goes as far as its head, then says so; the virtual device (`npm run device`) can be updated.
- */
+/** Update is not supported: it fails after the head of the image. The virtual device (`npm run device`) can be updated. */
 
 import type { BootState, UpdateSlot } from "../../../device/host.js";
 

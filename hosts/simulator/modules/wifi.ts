@@ -1,6 +1,6 @@
 /**
- * An access point that a switch on the panel turns on and off, in the manner of the SDK's Wi-Fi driver: an attempt takes
- * time, ends in a callback, and is neither repeated nor given up by the driver.
+ * Wi-Fi with an access point that the panel switches on and off. As with the SDK's driver an attempt takes time, ends in a
+ * callback, and has no retries and no timeout.
  */
 
 import Net from "net";
@@ -11,7 +11,7 @@ import type { WiFi } from "../../../device/host.js";
 const attemptMs = 500;
 const status = Object.freeze({ down: 200, connecting: 300, usable: 500 });
 
-/** The one radio of the device, which everything that needs a network asks. */
+/** The radio, which all network clients share. */
 export class Radio {
 	readonly #panel: Panel;
 	isAccessPointOn: boolean;

@@ -5,7 +5,7 @@
  * rule must fail here, not first on a board.
  *
  * XS 13.3 has a pass of its own (fxShare), but it numbers aliases from 0, which means "none", and leaves values
- * whose memory the clone's collector would try to move. So this one comes after it and does both anew.
+ * whose memory the clone's collector would try to move. So this one runs after it and does both again.
  */
 #include "machine.h"
 

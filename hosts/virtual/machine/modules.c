@@ -2,7 +2,7 @@
  * The program: one file that holds every module's JavaScript and source map, and how XS finds modules in it. Names
  * are resolved as Moddable does: relative ones against the importer's name, ".js" dropped, all others as they are.
  * XS is told the TypeScript file and lines of a module by its map, or every error would point into JavaScript that
- * nobody wrote. hosts/virtual/node/build.ts writes the file.
+ * no one wrote. hosts/virtual/node/build.ts writes the file.
  */
 #include "machine.h"
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /*
  * Moddable's Timer: the same order, the same rules. A repeating timer does not drift: it is due at multiples of its
  * interval, so after a stall it fires in a burst until it has caught up. A one-shot timer is cleared when its
- * callback returns, even if the callback scheduled it anew without a repeat interval.
+ * callback returns, even if the callback scheduled it again without a repeat interval.
  * (Moddable SDK, modules/base/timer/modTimer.c and mc/timer.c; documentation/base/base.md, class Timer.)
  */
 #include "machine.h"

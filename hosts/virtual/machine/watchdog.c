@@ -5,7 +5,7 @@
 #include "machine.h"
 #include <signal.h>
 
-/** XS looks at the clock each time it has run so many instructions: about half a millisecond. */
+/** XS checks the clock after each this many instructions: about half a millisecond. */
 #define INSTRUCTIONS 50000
 /** What a built-in (a regular expression, a sort) may overrun, since XS counts no instructions inside it. */
 #define BUILTIN_GRACE_MS 1000

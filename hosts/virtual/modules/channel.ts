@@ -1,14 +1,13 @@
-import { memoryOf } from "virtual/bytes";
-import { call, close, open, post } from "virtual/natives";
-
 /**
- * A stand-in's other half, which lives in Node: a socket, a speaker, a flash. All that a module of the virtual host
- * does to the world goes through one, so nothing of Node's is needed in XS, and no state in any module.
+ * A channel to Node, and helpers for what travels on it. Everything that a module of the virtual host does outside of XS (a
+ * socket, the speaker, the flash) goes through a channel, so XS needs nothing of Node's and no module keeps state.
  */
+
+import { call, close, copyBytes, latin1, open, post } from "virtual/natives";
 
 type Payload = ArrayBuffer | Uint8Array;
 
-/** What Node answered to a call. `detail` is what JSON makes of it; `payload` is undefined if it was empty. */
+/** What Node answered to a call. `detail` is parsed JSON; `payload` is undefined if it was empty. */
 export interface Answer {
 	detail: unknown;
 	payload: ArrayBuffer | undefined;
@@ -17,17 +16,17 @@ export interface Answer {
 type OnEvent = (name: string, detail: unknown, payload: ArrayBuffer | undefined) => void;
 
 /**
- * `detail` and `options` go through JSON. As on a board, JSON.stringify refuses objects that were made while a module
- * was loaded ("read only value"): hand over copies of those.
+ * `detail` and `options` are sent as JSON. As on a board, JSON.stringify refuses objects that were made while a module was
+ * loaded ("read only value"): pass copies of those.
  */
 export default class Channel {
 	readonly #id: number;
 	#isOpen = true;
 
 	/**
-	 * @param kind which stand-in Node is to make
+	 * @param kind name of the handler in Node (node/virtual-device.ts)
 	 * @param options for it
-	 * @param onEvent called in a turn of its own for each event that Node sends; never after close()
+	 * @param onEvent called in a new turn for each event that Node sends; never after close()
 	 */
 	constructor(kind: string, options: object, onEvent: OnEvent) {
 		this.#id = open(JSON.stringify([kind, options]), (header, payload) => {
@@ -59,7 +58,7 @@ export default class Channel {
 		return { detail: text ? JSON.parse(text) : undefined, payload: bytes };
 	}
 
-	/** Ends the stand-in. Events that are under way are dropped. */
+	/** Closes both ends. Events on their way are dropped. */
 	close(): void {
 		if (!this.#isOpen) return;
 		this.#isOpen = false;
@@ -71,4 +70,52 @@ function bytesOf(payload: Payload | undefined) {
 	if (payload === undefined) return { buffer: undefined, offset: 0, length: 0 };
 	if (payload instanceof ArrayBuffer) return { buffer: payload, offset: 0, length: payload.byteLength };
 	return { buffer: memoryOf(payload), offset: payload.byteOffset, length: payload.byteLength };
+}
+
+/** @throws TypeError for shared memory */
+function memoryOf({ buffer }: Uint8Array): ArrayBuffer {
+	if (!(buffer instanceof ArrayBuffer)) throw new TypeError("shared memory cannot be used");
+	return buffer;
+}
+
+/** Copies in C, as a board's drivers do. @throws RangeError where `source` does not fit into `target` from `offset` on */
+export function copyInto(target: Uint8Array, offset: number, source: Uint8Array): void {
+	if (source.byteLength > target.byteLength - offset) throw new RangeError("too many bytes");
+	copyBytes(
+		memoryOf(target),
+		target.byteOffset + offset,
+		memoryOf(source),
+		source.byteOffset,
+		source.byteLength,
+	);
+}
+
+/** Decodes Latin-1: one character for each byte. */
+export function textOf(bytes: Uint8Array): string {
+	return latin1(memoryOf(bytes), bytes.byteOffset, bytes.byteLength);
+}
+
+/** @throws TypeError where `detail` has no string of that name */
+export function textField(detail: unknown, name: string): string {
+	const value = field(detail, name);
+	if (typeof value !== "string") throw new TypeError(`${name} must be a string`);
+	return value;
+}
+
+/** @throws TypeError where `detail` has no number of that name */
+export function numberField(detail: unknown, name: string): number {
+	const value = field(detail, name);
+	if (typeof value !== "number") throw new TypeError(`${name} must be a number`);
+	return value;
+}
+
+/** The number of that name, if there is one. */
+export function optionalNumberField(detail: unknown, name: string): number | undefined {
+	const value = field(detail, name);
+	return typeof value === "number" ? value : undefined;
+}
+
+function field(detail: unknown, name: string): unknown {
+	if (typeof detail !== "object" || detail === null) return undefined;
+	return Object.getOwnPropertyDescriptor(detail, name)?.value;
 }

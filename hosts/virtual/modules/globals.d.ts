@@ -1,9 +1,9 @@
 /**
- * What XS gives every module without an import, as far as the firmware uses it, and the C functions of the virtual
- * machine. (Moddable SDK, documentation/xs/XS Differences.md and xs/includes/xs.d.ts.)
+ * Globals of XS that the firmware uses, and the modules that the virtual machine itself supplies. (Moddable SDK,
+ * documentation/xs/XS Differences.md and xs/includes/xs.d.ts.)
  */
 
-/** Writes text to the host's trace; no line end is added. A release build of a board drops it. */
+/** Prints text without adding a line end. A release build of a board drops it. */
 declare function trace(...texts: unknown[]): void;
 
 interface ArrayBufferConstructor {
@@ -16,7 +16,13 @@ interface StringConstructor {
 	fromArrayBuffer(bytes: ArrayBuffer, byteOffset?: number, byteLength?: number): string;
 }
 
-/** hosts/virtual/machine: functions in C. Only the modules beside this file import them. */
+/** Moddable's `mc/config`: values are strings, as `mcconfig key=value` makes them. Here it holds the model alone. */
+declare module "mc/config" {
+	const config: Readonly<Record<string, string>>;
+	export default config;
+}
+
+/** Functions in C (hosts/virtual/machine). */
 declare module "virtual/natives" {
 	import type Timer from "timer";
 
@@ -46,8 +52,11 @@ declare module "virtual/natives" {
 	export function delay(milliseconds: number): void;
 	export function ticks(): number;
 	export function microseconds(): number;
+	/** Milliseconds since the device started; does not wrap. */
 	export function uptime(): number;
 	export function setWallClock(seconds: number): void;
+	/** Free bytes of the device's heap, as a board counts them: a slot is 16 bytes. */
 	export function heap(): number;
+	/** Ends the process: the device is switched off, or started again. */
 	export function exit(reason: "quit" | "restart"): never;
 }

@@ -1,7 +1,7 @@
 /**
- * The SDK's `embedded:network/http/client`, with its manners, so that the tests meet them: no time-out of any kind; an
- * error without a word; header names in lower case; a body that ends with the connection is an error; a malformed status
- * line is thrown at the socket; a request made from within onDone is lost; close() does not call off a look-up.
+ * The SDK's `embedded:network/http/client`. It behaves as the SDK's does, so that tests cover that: no time-outs, errors
+ * without a reason, header names in lower case, an error for a body without a length, an exception in the socket's callback
+ * for a malformed status line, no requests within onDone, no cancelling of a look-up.
  */
 
 import Timer from "timer";
@@ -12,9 +12,9 @@ import type {
 	HttpClient as Interface,
 } from "../../../device/host.js";
 
-/** What it needs of a socket. */
+/** The socket that HttpClient needs. */
 export interface HttpSocket {
-	/** Takes bytes up to a line feed and with it, or as many as came. @returns one character for each */
+	/** Reads up to and including a line feed, or what has arrived. @returns one character for each byte */
 	readLine(): string;
 	read(buffer: Uint8Array): number;
 	write(text: string): void;
@@ -55,7 +55,7 @@ export class HttpClient implements Interface {
 	#status = 0;
 	#headers = new Map<string, string>();
 	#isChunked = false;
-	/** Bytes of the body, or of the chunk, that are still to be read. */
+	/** Unread bytes of the body or chunk. */
 	#remaining = 0;
 
 	constructor(options: HttpClientOptions, io: HttpSocketPart) {
@@ -121,7 +121,7 @@ export class HttpClient implements Interface {
 		}
 	}
 
-	/** Takes bytes up to the end of a line. */
+	/** Collects a line. @returns whether it is complete */
 	#hasLine(): boolean {
 		while (this.#readable > 0 && this.#socket) {
 			const text = this.#socket.readLine();
@@ -204,7 +204,7 @@ export class HttpClient implements Interface {
 	}
 
 	#fail(): void {
-		// All of the body came, and was not told yet.
+		// The body is complete, and onDone is still to be called.
 		if (this.#state === "idle" && this.#timer && this.#current) {
 			Timer.clear(this.#timer);
 			this.#done();

@@ -1,11 +1,9 @@
 /**
- * Moddable's `Resource`: a file that the build put into flash. On a board its bytes cost no memory; here they lie in the
- * heap, so they are fetched by pieces and never twice.
+ * Moddable's `Resource`: a file that the build put into flash. On a board its bytes take no memory; here they are in the XS
+ * heap, so they are fetched in pieces.
  */
 
-import { copyInto } from "virtual/bytes";
-import Channel from "virtual/channel";
-import { numberField } from "virtual/fields";
+import Channel, { copyInto, numberField } from "virtual/channel";
 
 const pieceBytes = 2048;
 

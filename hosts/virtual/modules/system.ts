@@ -1,12 +1,11 @@
-/** What a virtual device knows of itself: the facts of the board it stands for, and the true figures of its XS heap. */
+/** System facts of a virtual device: those of the simulated board, and the real figures of its XS heap. */
 
 import Time from "time";
+import { exit, heap, uptime } from "virtual/natives";
 import type { System as Interface } from "../../../device/host.js";
-import Channel from "./channel.js";
-import { numberField, textField } from "./fields.js";
-import { freeHeapBytes, restart, uptimeMs } from "./machine.js";
+import Channel, { numberField, textField } from "./channel.js";
 
-export default class System implements Interface {
+export class System implements Interface {
 	readonly macAddress: string;
 	readonly idfVersion: string;
 	readonly firmwareVersion: string;
@@ -29,15 +28,15 @@ export default class System implements Interface {
 		this.flashSizeMB = numberField(detail, "flashSizeMB");
 		this.psramSizeMB = numberField(detail, "psramSizeMB");
 		this.resetReason = textField(detail, "resetReason");
-		this.#minFreeHeapBytes = freeHeapBytes();
+		this.#minFreeHeapBytes = heap();
 	}
 
 	get uptimeMs(): number {
-		return uptimeMs();
+		return uptime();
 	}
 
 	get freeHeapBytes(): number {
-		const free = freeHeapBytes();
+		const free = heap();
 		this.#minFreeHeapBytes = Math.min(this.#minFreeHeapBytes, free);
 		return free;
 	}
@@ -47,7 +46,7 @@ export default class System implements Interface {
 	}
 
 	restart(): void {
-		restart();
+		exit("restart");
 	}
 
 	print(text: string): void {

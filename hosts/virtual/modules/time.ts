@@ -2,7 +2,7 @@ import { microseconds, setWallClock, ticks } from "virtual/natives";
 
 /** Moddable's `time` on the virtual machine (documentation/base/base.md, class Time). */
 const Time = Object.freeze({
-	/** Milliseconds that wrap: signed 32 bits, as on an ESP32. Compare with delta(), never with < or >. */
+	/** Milliseconds as a signed 32-bit number that wraps, as on an ESP32. Compare with delta(), never with < or >. */
 	get ticks(): number {
 		return ticks();
 	},
@@ -12,12 +12,12 @@ const Time = Object.freeze({
 		return microseconds();
 	},
 
-	/** Milliseconds from one reading of ticks to another (default: now), right across the wrap. */
+	/** Milliseconds from one reading of ticks to another (default: now), also across the wrap. */
 	delta(start: number, end: number = ticks()): number {
 		return (end - start) | 0;
 	},
 
-	/** Sets the wall clock, which is 1970 until then, to so many seconds since 1970. Throws RangeError if not finite. */
+	/** Sets the wall clock, which is 1970 until then. @param seconds since 1970 @throws RangeError if not finite */
 	set(seconds: number): void {
 		setWallClock(seconds);
 	},

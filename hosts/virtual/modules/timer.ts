@@ -5,7 +5,7 @@ import { clearTimer, delay, scheduleTimer, setTimer } from "virtual/natives";
  * a callback gets its timer.
  */
 
-/** A timer, good only to be handed back to the functions of Timer. */
+/** A timer: only to be passed to the functions of Timer. */
 interface Timer {
 	readonly brand: "timer";
 }
@@ -18,22 +18,22 @@ const Timer = Object.freeze({
 		return setTimer(callback, interval, repeat);
 	},
 
-	/** Calls every `interval`, without drift: after a stall in a burst. */
+	/** Calls every `interval` without drift; after a stall the missed calls come in a burst. */
 	repeat(callback: TimerCallback, interval: number): Timer {
 		return setTimer(callback, interval, interval);
 	},
 
-	/** Sets both intervals anew; without them the timer waits until it is scheduled again. */
+	/** Sets both intervals; without them the timer waits until it is scheduled again. */
 	schedule(timer: Timer, interval?: number, repeat?: number): void {
 		scheduleTimer(timer, interval, repeat);
 	},
 
-	/** Cancels; no harm if it has fired, was cleared or is undefined. */
+	/** Cancels. Does nothing if the timer has fired, was cleared or is undefined. */
 	clear(timer: Timer | null | undefined): void {
 		clearTimer(timer);
 	},
 
-	/** Stops the device for so long. */
+	/** Blocks the device. */
 	delay(milliseconds: number): void {
 		delay(milliseconds);
 	},

@@ -1,7 +1,7 @@
 /**
- * The SDK's `embedded:network/websocket/client`, with the connection itself in Node. It keeps the manners of the SDK's, so
- * that the tests meet them: a write window that only the network refills, messages that arrive in pieces, no time-out of
- * any kind, no word on why a connection failed, an error that comes twice, a close that is told a second late.
+ * The SDK's `embedded:network/websocket/client`; the connection itself is in Node. It behaves as the SDK's does, so that tests
+ * cover that: a write window that only the network refills, messages in fragments, no time-outs, no reason for a failed
+ * connection, onError called twice, onClose a second late.
  */
 
 import Timer from "timer";
@@ -10,8 +10,7 @@ import type {
 	TrustOptions,
 	WebSocketClientOptions,
 } from "../../../device/host.js";
-import Channel from "./channel.js";
-import { numberField, optionalNumberField } from "./fields.js";
+import Channel, { numberField, optionalNumberField } from "./channel.js";
 
 /** lwIP's send buffer on an ESP32-S3 (ESP-IDF, CONFIG_LWIP_TCP_SND_BUF_DEFAULT), less a frame header. */
 const sendBufferBytes = 5744;
@@ -26,7 +25,7 @@ export class WebSocketClient implements Interface {
 	#isOpen = false;
 	#isClosed = false;
 	#writableBytes = sendBufferBytes;
-	/** What onReadable just offered. */
+	/** What onReadable announced and was not read yet. */
 	#offered: Uint8Array | undefined;
 	#closer: Timer | undefined;
 
@@ -72,7 +71,7 @@ export class WebSocketClient implements Interface {
 		return offered.slice(0, byteCount).buffer;
 	}
 
-	/** Does not call off a look-up that is under way, as with the SDK. */
+	/** As with the SDK, does not cancel a look-up. */
 	close(): void {
 		this.#isClosed = true;
 		this.#isOpen = false;

@@ -1,20 +1,16 @@
-/**
- * The board that a virtual device stands for: what a person can press, light or touch, and what it shows, sounds and
- * shakes. It outlives a restart of the firmware, as hardware does.
- */
+/** State of the simulated hardware: inputs that tests and people set, and outputs of the firmware. It survives a restart. */
 
 import type { ButtonName } from "../../../device/host.js";
 
-/** One Wi-Fi access point, in reach or not. */
 export interface AccessPoint {
 	readonly ssid: string;
 	/** In dBm. */
 	readonly rssi: number;
-	/** Absent: every password is good. */
+	/** Absent: every password is accepted. */
 	readonly password?: string;
 }
 
-/** A part of the board that firmware reads: it hears of each change. */
+/** Called when an input changes. */
 export interface BoardListener {
 	onButton?(name: ButtonName, isPressed: boolean): void;
 	onLight?(level: number | undefined): void;
@@ -22,7 +18,7 @@ export interface BoardListener {
 	onAccessPoint?(accessPoint: AccessPoint | undefined): void;
 }
 
-/** What an ESP32-S3 counts on a pad, without a finger and with one. */
+/** Counts of an ESP32-S3 without and with a finger. */
 const untouchedCount = 24_000;
 const touchedCount = 31_000;
 
@@ -33,25 +29,25 @@ export class Board {
 	#touchCount = untouchedCount;
 	#accessPoint: AccessPoint | undefined = { ssid: "virtual", rssi: -48 };
 
-	/** The LED ring: red, green, blue for each of twelve pixels. */
+	/** Red, green and blue of twelve pixels. */
 	pixels = new Uint8Array(36);
 	/** Frames shown since power-on. */
 	frameCount = 0;
-	/** What the haptic motor's PWM was last set to, 0 to 1023. */
+	/** PWM of the haptic motor, 0 to 1023. */
 	hapticDuty = 0;
 	/** The codec's registers, and whether it acknowledges. */
 	readonly codec = { registers: es8311Registers(), isAnswering: true };
-	/** What was queued for the speaker, since power-on. */
+	/** All samples that were queued for the speaker. */
 	readonly sound: Uint8Array[] = [];
 	isSounding = false;
-	/** What the firmware tells a DHCP server. */
+	/** For DHCP. */
 	hostname = "";
-	/** The time server that was asked last; undefined: the default. */
+	/** The last queried time server; undefined: the default. */
 	timeServer: unknown;
-	/** What a time server answers: milliseconds since 1970; undefined: there is none in reach. */
+	/** Time of the time server: milliseconds since 1970; undefined: no answer. */
 	wallClock: (() => number) | undefined = Date.now;
 
-	/** @returns a function that ends the listening */
+	/** @returns a function that removes the listener */
 	listen(listener: BoardListener): () => void {
 		this.#listeners.add(listener);
 		return () => this.#listeners.delete(listener);
@@ -67,7 +63,7 @@ export class Board {
 		for (const listener of this.#listeners) listener.onButton?.(name, isPressed);
 	}
 
-	/** What the light sensor reads: 0 to 4095; undefined: its converter fails. */
+	/** 0 to 4095; undefined: the converter fails. */
 	get light(): number | undefined {
 		return this.#light;
 	}
@@ -77,7 +73,6 @@ export class Board {
 		for (const listener of this.#listeners) listener.onLight?.(level);
 	}
 
-	/** What the touch pad counts. */
 	get touchCount(): number {
 		return this.#touchCount;
 	}
@@ -91,7 +86,7 @@ export class Board {
 		this.touchCount = isTouched ? touchedCount : untouchedCount;
 	}
 
-	/** Undefined: none in reach. */
+	/** Undefined: none in range. */
 	get accessPoint(): AccessPoint | undefined {
 		return this.#accessPoint;
 	}
@@ -102,7 +97,7 @@ export class Board {
 	}
 }
 
-/** Just powered: the chip's id, at its place in the data sheet. */
+/** After power-on: the chip's id, as in the data sheet. */
 function es8311Registers(): Uint8Array {
 	const registers = new Uint8Array(256);
 	registers.set([0x83, 0x11], 0xfd);

@@ -1,7 +1,7 @@
 /**
- * Builds what a Machine needs: the executable (XS and our C files, compiled once per computer) and programs (our
- * TypeScript as one file). Both are kept under .cache by what they are made of, so that a second start costs next to
- * nothing, and are put in place by renaming, so that several processes can build at once.
+ * Builds what a Machine runs: the executable (XS and our C files, compiled once per computer) and programs (our TypeScript as
+ * one file). Both are cached under .cache by a hash of their inputs, and put in place by renaming, so that several processes
+ * can build at the same time.
  */
 
 import { spawn } from "node:child_process";
@@ -12,15 +12,13 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { version as esbuildVersion, transform } from "esbuild";
 
-const PROJECT = fileURLToPath(new URL("../../../", import.meta.url));
-const MACHINE_SOURCES = path.join(PROJECT, "hosts/virtual/machine");
-const CACHE = path.join(PROJECT, ".cache/virtual");
+const projectFolder = fileURLToPath(new URL("../../../", import.meta.url));
+const machineFolder = path.join(projectFolder, "hosts/virtual/machine");
+const cacheFolder = path.join(projectFolder, ".cache/virtual");
 
-/** Modules that every program has: module name → source, relative to the project. */
-const VIRTUAL_MODULES: Readonly<Record<string, string>> = {
-	"virtual/bytes": "hosts/virtual/modules/bytes.ts",
+/** Modules of every program: module name → source, relative to the project. */
+const machineModules: Readonly<Record<string, string>> = {
 	"virtual/channel": "hosts/virtual/modules/channel.ts",
-	"virtual/machine": "hosts/virtual/modules/machine.ts",
 	timer: "hosts/virtual/modules/timer.ts",
 	time: "hosts/virtual/modules/time.ts",
 };
@@ -31,7 +29,7 @@ export interface Program {
 	bytes: Buffer;
 	/** Of `bytes`, in hexadecimal. */
 	sha256: string;
-	/** When one of its sources was last changed: seconds since 1970. */
+	/** When its newest source was last changed: seconds since 1970. */
 	changedAt: number;
 }
 
@@ -43,28 +41,28 @@ export interface ProgramOptions {
 }
 
 /**
- * Compiles the machine, unless that has been done.
+ * Compiles the machine, unless it is in the cache.
  * @returns the path of the executable
- * @throws Error that says what to install if there is no compiler, or what the compiler said
+ * @throws Error that says what to install if there is no compiler, or with the compiler's output
  */
 export async function buildMachine(options: { sanitize?: boolean } = {}): Promise<string> {
-	const xs = path.join(PROJECT, "node_modules/@agoric/xsnap");
-	const sources = (await readdir(MACHINE_SOURCES)).sort();
+	const xs = path.join(projectFolder, "node_modules/@agoric/xsnap");
+	const sources = (await readdir(machineFolder)).sort();
 	const parts = await Promise.all([
 		readFile(path.join(xs, "package.json")),
-		...sources.map((name) => readFile(path.join(MACHINE_SOURCES, name))),
+		...sources.map((name) => readFile(path.join(machineFolder, name))),
 		run("cc", ["--version"]),
 	]);
 	const variant = options.sanitize ? ["SANITIZE=1"] : [];
 	const key = keyOf(process.platform, process.arch, ...variant, ...parts);
-	const executable = path.join(CACHE, `machine-${key}`);
+	const executable = path.join(cacheFolder, `machine-${key}`);
 	if (await exists(executable)) return executable;
 
 	process.stderr.write("compiling the XS engine, once…\n");
 	const folder = `${executable}.${process.pid}`;
 	await run("make", [
 		`-j${availableParallelism()}`,
-		`--directory=${MACHINE_SOURCES}`,
+		`--directory=${machineFolder}`,
 		`XS_DIR=${path.join(xs, "moddable/xs")}`,
 		`BUILD_DIR=${folder}`,
 		...variant,
@@ -75,22 +73,22 @@ export async function buildMachine(options: { sanitize?: boolean } = {}): Promis
 }
 
 /**
- * Makes a program of TypeScript modules, and of those that the machine brings ("timer", "time", "virtual/…").
- * @throws Error of esbuild, with its place, if a module is no TypeScript
+ * Makes a program of TypeScript modules and of those of the machine ("timer", "time", "virtual/channel").
+ * @throws Error of esbuild, with its place, if a module is not valid TypeScript
  */
 export async function buildProgram({ modules, main = "main" }: ProgramOptions): Promise<Program> {
-	const all: Record<string, string> = { ...VIRTUAL_MODULES, ...modules };
+	const all: Record<string, string> = { ...machineModules, ...modules };
 	const names = Object.keys(all).sort((a, b) => Number(b === main) - Number(a === main));
 	if (names[0] !== main) throw new Error(`the program has no module "${main}"`);
 	const sources = names.map((name) => all[name] ?? "");
 	const built = await Promise.all(sources.map(buildModule));
 	const changes = await Promise.all(
-		sources.map(async (file) => (await stat(path.join(PROJECT, file))).mtimeMs),
+		sources.map(async (file) => (await stat(path.join(projectFolder, file))).mtimeMs),
 	);
 	const bytes = pack(names.map((name, index) => ({ name, code: "", map: "", ...built[index] })));
 	const digest = sha256(bytes);
-	const file = path.join(CACHE, `program-${digest.slice(0, 32)}.xs`);
-	if (!(await exists(file))) await writeWhole(file, bytes);
+	const file = path.join(cacheFolder, `program-${digest.slice(0, 32)}.xs`);
+	if (!(await exists(file))) await writeAtomically(file, bytes);
 	return { path: file, bytes, sha256: digest, changedAt: Math.floor(Math.max(...changes) / 1000) };
 }
 
@@ -99,7 +97,7 @@ export async function buildProgram({ modules, main = "main" }: ProgramOptions): 
  * @param folder relative to the project
  */
 export async function modulesOf(folder: string): Promise<Record<string, string>> {
-	const files = await readdir(path.join(PROJECT, folder), { recursive: true });
+	const files = await readdir(path.join(projectFolder, folder), { recursive: true });
 	const modules: Record<string, string> = {};
 	for (const file of files.map((name) => name.replaceAll(path.sep, "/")).sort()) {
 		if (file.endsWith(".ts") && !file.endsWith(".d.ts")) modules[file.slice(0, -3)] = `${folder}/${file}`;
@@ -112,10 +110,10 @@ interface BuiltModule {
 	map: string;
 }
 
-/** One module, by itself: XS reads only the first source of a map, and bundling would lose the file names. */
+/** Compiles one module. Not bundled: XS reads only the first source of a source map, so file names would be lost. */
 async function buildModule(source: string): Promise<BuiltModule> {
-	const text = await readFile(path.join(PROJECT, source), "utf8");
-	const cached = path.join(CACHE, `module-${keyOf(esbuildVersion, source, text)}.json`);
+	const text = await readFile(path.join(projectFolder, source), "utf8");
+	const cached = path.join(cacheFolder, `module-${keyOf(esbuildVersion, source, text)}.json`);
 	try {
 		return JSON.parse(await readFile(cached, "utf8"));
 	} catch {
@@ -128,7 +126,7 @@ async function buildModule(source: string): Promise<BuiltModule> {
 			sourcesContent: false,
 			tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: true, useDefineForClassFields: true } },
 		});
-		await writeWhole(cached, JSON.stringify({ code, map }));
+		await writeAtomically(cached, JSON.stringify({ code, map }));
 		return { code, map };
 	}
 }
@@ -153,7 +151,7 @@ function sha256(bytes: string | Buffer): string {
 	return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** A name for what is made of these parts. Each is hashed by itself, or "ab" + "c" would be "a" + "bc". */
+/** A cache key. Each part is hashed alone, or "ab" + "c" would be the same as "a" + "bc". */
 function keyOf(...parts: readonly (string | Buffer)[]): string {
 	return sha256(parts.map(sha256).join()).slice(0, 32);
 }
@@ -167,36 +165,36 @@ async function exists(file: string): Promise<boolean> {
 
 let temporaryFiles = 0;
 
-async function writeWhole(file: string, content: string | Buffer): Promise<void> {
+async function writeAtomically(file: string, content: string | Buffer): Promise<void> {
 	const temporary = `${file}.${process.pid}.${temporaryFiles++}`;
 	await mkdir(path.dirname(file), { recursive: true });
 	await writeFile(temporary, content);
 	await rename(temporary, file);
 }
 
-/** What a command printed. Throws with what it complained about. */
+/** @returns what the command printed @throws Error with what it printed to stderr */
 function run(command: string, args: readonly string[]): Promise<string> {
 	return new Promise((resolve, reject) => {
 		const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
 		let output = "";
-		let complaint = "";
+		let errors = "";
 		child.stdout.on("data", (chunk) => {
 			output += chunk;
 		});
 		child.stderr.on("data", (chunk) => {
-			complaint += chunk;
+			errors += chunk;
 		});
 		child.on("error", (error) => {
 			const isMissing = "code" in error && error.code === "ENOENT";
-			reject(isMissing ? new Error(MISSING_COMPILER) : error);
+			reject(isMissing ? new Error(missingCompiler) : error);
 		});
 		child.on("close", (status) => {
 			if (status === 0) resolve(output);
-			else reject(new Error(`${command} failed:\n${complaint || output}`));
+			else reject(new Error(`${command} failed:\n${errors || output}`));
 		});
 	});
 }
 
-const MISSING_COMPILER =
+const missingCompiler =
 	"cc and make are needed to build the virtual device: on Debian `apt-get install build-essential`, " +
 	"on macOS `xcode-select --install`";

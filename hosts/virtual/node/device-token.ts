@@ -1,12 +1,12 @@
-/** The token that a device shows: DEVICE_TOKEN, else the one that the gateway on this computer made. */
+/** Finds the device token: DEVICE_TOKEN, else that of the gateway on this computer. */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isRecord } from "../../../device/protocol/schema.js";
 
-/** @throws Error that says how to come by one */
+/** @throws Error that says how to get one */
 export function findDeviceToken(dataDir: string): string {
-	// While a token is being replaced the gateway takes two, the new one first.
+	// During a token rotation there are two, the new one first.
 	const given = process.env.DEVICE_TOKEN?.split(",")[0];
 	if (given) return given;
 	const file = join(dataDir, "tokens.json");
@@ -14,7 +14,7 @@ export function findDeviceToken(dataDir: string): string {
 		const tokens: unknown = JSON.parse(readFileSync(file, "utf8"));
 		if (isRecord(tokens) && typeof tokens.device === "string") return tokens.device;
 	} catch {
-		// No gateway has run here, or not with this data folder: said below.
+		// No gateway has run here with this data folder.
 	}
 	throw new Error(
 		`there is no token for the device: set DEVICE_TOKEN, or start the gateway once (npm start), which makes ${file}`,

@@ -4,7 +4,7 @@
  */
 
 /** The same list as `enum frame_kind` in hosts/virtual/machine/machine.h. */
-export const FrameKind = {
+export const frameKind = {
 	start: 1,
 	event: 2,
 	answer: 3,
@@ -24,7 +24,7 @@ export const FrameKind = {
 	exit: 25,
 } as const;
 
-/** A frame from a machine. `payload` is a view of what was read: copy it to keep it. */
+/** A frame from a machine. `payload` is a view of the input: copy it to keep it. */
 export interface Frame {
 	kind: number;
 	channel: number;
@@ -32,10 +32,10 @@ export interface Frame {
 	payload: Buffer;
 }
 
-const LENGTH_BYTES = 4;
-const PREFIX_BYTES = 13;
+const lengthBytes = 4;
+const prefixBytes = 13;
 
-/** The bytes of a frame, in parts that can be written one after the other without copying the payload. */
+/** @returns the bytes of a frame, in two parts, so that the payload is not copied */
 export function encodeFrame(
 	kind: number,
 	channel: number,
@@ -43,12 +43,12 @@ export function encodeFrame(
 	payload?: Uint8Array,
 ): Uint8Array[] {
 	const headerBytes = Buffer.byteLength(header);
-	const head = Buffer.allocUnsafe(PREFIX_BYTES + headerBytes);
-	head.writeUInt32LE(PREFIX_BYTES - LENGTH_BYTES + headerBytes + (payload?.byteLength ?? 0), 0);
+	const head = Buffer.allocUnsafe(prefixBytes + headerBytes);
+	head.writeUInt32LE(prefixBytes - lengthBytes + headerBytes + (payload?.byteLength ?? 0), 0);
 	head.writeUInt8(kind, 4);
 	head.writeUInt32LE(channel, 5);
 	head.writeUInt32LE(headerBytes, 9);
-	head.write(header, PREFIX_BYTES);
+	head.write(header, prefixBytes);
 	return payload && payload.byteLength > 0 ? [head, payload] : [head];
 }
 
@@ -57,24 +57,25 @@ export class FrameDecoder {
 	readonly #onFrame: (frame: Frame) => void;
 	#chunks: Buffer[] = [];
 	#waiting = 0;
-	#needed = LENGTH_BYTES;
+	#needed = lengthBytes;
 
-	constructor(onFrame: (frame: Frame) => void) {
+	/** @param options.onFrame is called for each frame that is complete */
+	constructor({ onFrame }: { readonly onFrame: (frame: Frame) => void }) {
 		this.#onFrame = onFrame;
 	}
 
-	/** Takes bytes as they come and calls onFrame for each frame that is whole. */
+	/** @param chunk the next bytes of the stream */
 	write(chunk: Buffer): void {
 		this.#chunks.push(chunk);
 		this.#waiting += chunk.length;
-		/* Joining only what completes a frame keeps large frames from being copied once per chunk. */
+		// Chunks are joined only when a frame is complete, or a large frame would be copied once per chunk.
 		if (this.#waiting < this.#needed) return;
 		let rest = this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks);
 		this.#chunks = [];
 		this.#waiting = 0;
-		this.#needed = LENGTH_BYTES;
-		while (rest.length >= LENGTH_BYTES) {
-			const end = LENGTH_BYTES + rest.readUInt32LE(0);
+		this.#needed = lengthBytes;
+		while (rest.length >= lengthBytes) {
+			const end = lengthBytes + rest.readUInt32LE(0);
 			if (rest.length < end) {
 				this.#needed = end;
 				break;
@@ -89,11 +90,11 @@ export class FrameDecoder {
 }
 
 function decodeFrame(bytes: Buffer): Frame {
-	const headerEnd = PREFIX_BYTES + bytes.readUInt32LE(9);
+	const headerEnd = prefixBytes + bytes.readUInt32LE(9);
 	return {
 		kind: bytes.readUInt8(4),
 		channel: bytes.readUInt32LE(5),
-		header: bytes.toString("utf8", PREFIX_BYTES, headerEnd),
+		header: bytes.toString("utf8", prefixBytes, headerEnd),
 		payload: bytes.subarray(headerEnd),
 	};
 }

@@ -1,6 +1,6 @@
 /**
- * Which virtual device this is. Each has a folder `<data>/virtual/<device id>` with its flash, and a process that runs one
- * holds a lock there: two with one id would push each other off the gateway for ever.
+ * Identity of a virtual device on this computer: a folder `<data>/virtual/<device id>` with its flash, and a lock. Two processes
+ * with the same identity would disconnect each other from the gateway again and again.
  */
 
 import { createHash } from "node:crypto";
@@ -9,66 +9,84 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import type { Model } from "../../../device/protocol/schema.js";
 
-export interface Identity {
-	readonly deviceId: string;
-	/** The last three bytes of the MAC, in hex. */
-	readonly serial: string;
-	readonly flashFile: string;
-	/** Lets another process take this identity. */
-	release(): void;
+export interface IdentityOptions {
+	readonly dataDir: string;
+	readonly model: Model;
+	/** Six hex digits. Default: the first one that is free, the same on this computer each time. */
+	readonly serial?: string | undefined;
 }
 
-/** As the firmware makes it. @param serial the last three bytes of the MAC, in hex */
+/** @param serial the last three bytes of the MAC, in hex */
 export function deviceIdOf(model: Model, serial: string): string {
 	return `${model.toLowerCase()}-${serial}`;
 }
 
-/**
- * @param serial six hex digits; undefined: the first one that is free, the same on this computer each time
- * @throws Error where the given serial is in use, or the folder cannot be written
- */
-export function claimIdentity(dataDir: string, model: Model, serial: string | undefined): Identity {
-	if (serial !== undefined) {
-		const identity = claim(dataDir, model, serial.toLowerCase());
-		if (!identity)
-			throw new Error(`a virtual ${model} with serial ${serial} runs already; choose another one`);
-		return identity;
+export class Identity {
+	readonly deviceId: string;
+	/** The last three bytes of the MAC, in hex. */
+	readonly serial: string;
+	readonly flashFile: string;
+	readonly #lock: string;
+
+	private constructor(folder: string, deviceId: string, serial: string) {
+		this.deviceId = deviceId;
+		this.serial = serial;
+		this.flashFile = join(folder, "flash.bin");
+		this.#lock = lockIn(folder);
 	}
-	const first = createHash("sha256").update(`${hostname()} ${model}`).digest().readUIntBE(0, 3);
-	for (let offset = 0; offset < 1000; offset++) {
-		const next = ((first + offset) & 0xff_ff_ff).toString(16).padStart(6, "0");
-		const identity = claim(dataDir, model, next);
-		if (identity) return identity;
+
+	/** @throws Error where the given serial is in use, or the folder cannot be written */
+	static claim({ dataDir, model, serial }: IdentityOptions): Identity {
+		if (serial !== undefined) {
+			const identity = Identity.#tryClaim(dataDir, model, serial.toLowerCase());
+			if (!identity)
+				throw new Error(`a virtual ${model} with serial ${serial} runs already; choose another one`);
+			return identity;
+		}
+		const first = createHash("sha256").update(`${hostname()} ${model}`).digest().readUIntBE(0, 3);
+		for (let offset = 0; offset < 1000; offset++) {
+			const next = ((first + offset) & 0xff_ff_ff).toString(16).padStart(6, "0");
+			const identity = Identity.#tryClaim(dataDir, model, next);
+			if (identity) return identity;
+		}
+		throw new Error(`a thousand virtual ${model} run already; give this one a free --serial`);
 	}
-	throw new Error(`a thousand virtual ${model} run already; give this one a --serial of its own`);
+
+	static #tryClaim(dataDir: string, model: Model, serial: string): Identity | undefined {
+		const deviceId = deviceIdOf(model, serial);
+		const folder = join(dataDir, "virtual", deviceId);
+		mkdirSync(folder, { recursive: true });
+		if (!lock(lockIn(folder))) return undefined;
+		// Of an earlier version; it may contain a token.
+		rmSync(join(folder, "settings.json"), { force: true });
+		return new Identity(folder, deviceId, serial);
+	}
+
+	/** Frees the identity for another process. */
+	close(): void {
+		rmSync(this.#lock, { force: true });
+	}
 }
 
-function claim(dataDir: string, model: Model, serial: string): Identity | undefined {
-	const deviceId = deviceIdOf(model, serial);
-	const folder = join(dataDir, "virtual", deviceId);
-	const lock = join(folder, "pid");
-	mkdirSync(folder, { recursive: true });
-	if (isHeld(lock)) return undefined;
-	rmSync(lock, { force: true });
+function lockIn(folder: string): string {
+	return join(folder, "pid");
+}
+
+/** @returns false where another process holds the lock */
+function lock(file: string): boolean {
+	if (isHeld(file)) return false;
+	rmSync(file, { force: true });
 	try {
-		writeFileSync(lock, String(process.pid), { flag: "wx" });
+		writeFileSync(file, String(process.pid), { flag: "wx" });
+		return true;
 	} catch {
-		// Another process was quicker.
-		return undefined;
+		return false;
 	}
-	// Of an earlier version; it may hold a token.
-	rmSync(join(folder, "settings.json"), { force: true });
-	return {
-		deviceId,
-		serial,
-		flashFile: join(folder, "flash.bin"),
-		release: () => rmSync(lock, { force: true }),
-	};
 }
 
-function isHeld(lock: string): boolean {
+function isHeld(file: string): boolean {
 	try {
-		const pid = Number(readFileSync(lock, "utf8"));
+		const pid = Number(readFileSync(file, "utf8"));
 		process.kill(pid, 0);
 		return true;
 	} catch {

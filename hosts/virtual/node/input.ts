@@ -1,4 +1,4 @@
-/** A JSON line a time works what a hand would: buttons, light, touch, Wi-Fi. */
+/** Applies JSON lines of input to a board: buttons, light, touch, Wi-Fi. */
 
 import { buttonNames } from "../../../device/host.js";
 import {
@@ -22,7 +22,7 @@ const [buttonInput, lightInput, touchInput, wifiInput] = inputs;
 
 export const inputExamples = `{"button":"play","pressed":true}  {"light":2000}  {"touch":true}  {"wifi":false}`;
 
-/** @throws Error that says what to change; the board is then as it was */
+/** @throws Error that says what to change; the board is unchanged then */
 export function applyInput(board: Board, line: string): void {
 	let input: unknown;
 	try {
@@ -38,7 +38,7 @@ export function applyInput(board: Board, line: string): void {
 	else throw new Error(`${problemOf(input)}; try one of ${inputExamples}`);
 }
 
-/** What is wrong with the input that it comes nearest to. */
+/** Describes the problem by the input that has the same first field. */
 function problemOf(input: unknown): string {
 	const nearest = inputs.find((schema) => {
 		const name = Object.keys(schema.fields)[0];

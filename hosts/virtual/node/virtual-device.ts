@@ -1,7 +1,7 @@
 /**
- * A device as a process: the firmware in a real XS machine, and the board around it. It starts what the boot loader finds in
- * its flash, and restarts as a board does, with its flash, its settings and its board kept. A confirmed firmware that ends
- * otherwise (an exception, a full heap) is told to the owner: a board would restart for ever, and nobody would see why.
+ * A virtual device: the firmware in a real XS machine, and the simulated board. It starts the image that the boot loader selects,
+ * and restarts as a board does, with its flash and its board. If a confirmed firmware ends otherwise (an exception, a full heap)
+ * the owner is told; a board would restart again and again.
  */
 
 import { readFileSync } from "node:fs";
@@ -9,79 +9,75 @@ import type { Model } from "../../../device/protocol/schema.js";
 import { settingsNamespace } from "../../esp32/nvs-image.js";
 import { type AccessPoint, Board } from "./board.js";
 import { boot } from "./boot/boot-loader.js";
-import { engineVersion, flashByCable, flashSettings, makeVirtualImage, readSettings } from "./boot/cable.js";
 import { EspOta } from "./boot/esp-ota.js";
+import {
+	engineVersion,
+	flashFactoryImage,
+	flashSettings,
+	makeVirtualImage,
+	readSettings,
+} from "./boot/factory-flash.js";
 import { Flash, PowerCut } from "./boot/flash.js";
 import { NvsStore } from "./boot/nvs-store.js";
 import { imageState } from "./boot/ota-data.js";
 import { flashBytes, partitions, type SlotIndex } from "./boot/partitions.js";
 import { programFile } from "./boot/program-file.js";
 import { buildMachine, type Program } from "./build.js";
+import { describeExit, type Exit, noPlace } from "./exit.js";
 import { buildFirmware } from "./firmware.js";
 import { deviceIdOf } from "./identity.js";
-import {
-	type Channel,
-	type ChannelHandler,
-	describeExit,
-	type Exit,
-	type Limits,
-	Machine,
-} from "./machine.js";
-import { dns, time, websocket, wifi } from "./stand-ins/network.js";
-import { audio, digital, haptics, light, pixels, smbus, touch } from "./stand-ins/peripherals.js";
-import type { StandIn } from "./stand-ins/stand-in.js";
-import { keyValue, resource } from "./stand-ins/storage.js";
-import { tcp } from "./stand-ins/tcp.js";
-import { bootState, sha256, updateSlot } from "./stand-ins/update.js";
+import { type Limits, Machine } from "./machine.js";
+import type { Hardware } from "./simulated/hardware.js";
+import { openPeripheral } from "./simulated/open.js";
 
 export interface VirtualDeviceOptions {
 	readonly model: Model;
 	/** The last three bytes of the MAC, in hex: makes the device's id. */
 	readonly serial: string;
 	/**
-	 * Flashed by cable, as `npm run flash` does: `ssid` ("virtual" where there is none), `password`, `gateway`, `token`, `ca`
-	 * (DER in base64) and `sntp`. Others stay as they are in the flash; an empty one is removed.
+	 * Flashed as by `npm run flash`: `ssid` (default "virtual"), `password`, `gateway`, `token`, `ca` (DER in base64), `sntp`. An
+	 * empty one is removed; others in the flash stay.
 	 */
 	readonly settings: Readonly<Record<string, string>>;
-	/** Where the flash is kept; absent: in memory. */
+	/** Stores the flash; absent: in memory. */
 	readonly flashFile?: string;
-	/** A flash that is there already; it stays the caller's. */
+	/** An existing flash, which the caller closes. */
 	readonly flash?: Flash;
-	/** "virtual": time stands still unless advance moves it. */
+	/** "virtual": only advance() lets time pass. */
 	readonly clock?: "real" | "virtual";
 	readonly limits?: Partial<Limits>;
-	/** A turn may take so much processor time, in milliseconds. */
+	/** Processor time that a turn may take. */
 	readonly watchdogMs?: number;
 	readonly seed?: number;
-	/** In reach from the start. Default: "virtual", which takes every password; undefined: none. */
+	/** Default: "virtual", which accepts every password; undefined: none. */
 	readonly accessPoint?: AccessPoint | undefined;
-	/** What a time server answers, in milliseconds since 1970. Default: this computer's clock; undefined: there is none. */
+	/** Time of the time server, milliseconds since 1970. Default: this computer's clock; undefined: no answer. */
 	readonly wallClock?: (() => number) | undefined;
-	/** What comes by cable. Default: the firmware of this checkout. */
+	/** The factory firmware. Default: that of this checkout. */
 	readonly program?: Program;
-	/** Of what comes by cable. Default: this checkout's. */
+	/** Of the factory firmware. Default: this checkout's. */
 	readonly version?: string;
-	/** Of what comes by cable, seconds since 1970; 0: not known. Default: when its sources were last changed. */
+	/** Of the factory firmware, seconds since 1970; 0: unknown. Default: the time of the newest source. */
 	readonly buildTime?: number;
 	readonly onTrace?: (text: string) => void;
 	/** The boot loader starts an image: at power-on and at each restart. */
 	readonly onBoot?: (started: Started) => void;
-	/** The machine ended otherwise than by a restart. Not called after close. */
+	/** The machine ended, but not by a restart. Not called after close(). */
 	readonly onExit?: (exit: Exit) => void;
 }
 
 export interface Started {
 	readonly version: string;
-	/** Seconds since 1970; 0: not known. */
+	/** Seconds since 1970; 0: unknown. */
 	readonly buildTime: number;
 	readonly slot: SlotIndex;
-	/** As on a board: why the chip starts. */
+	/** As on a board. */
 	readonly resetReason: string;
-	/** Whether the image is started for the first time, and has to prove itself. */
+	/** Whether the image is new and unconfirmed. */
 	readonly isPendingVerify: boolean;
 }
 
-/** What a board's chip would say of such an end; an exception in XS restarts it by software. */
+/** A board's reset reason by kind of end; for others, and exceptions, SW_RESET. */
 const resetReasons: Readonly<Partial<Record<Exit["kind"], string>>> = {
 	watchdog: "TASK_WDT_RESET",
 	killed: "PANIC_RESET",
@@ -93,7 +89,6 @@ export class VirtualDevice {
 	readonly flash: Flash;
 	readonly #options: VirtualDeviceOptions;
 	readonly #executable: string;
-	readonly #standIns: Readonly<Record<string, StandIn>>;
 	#machine: Machine;
 	#ota: EspOta;
 	#nvs: NvsStore;
@@ -120,39 +115,8 @@ export class VirtualDevice {
 		this.#executable = executable;
 		this.flash =
 			options.flash ?? new Flash({ byteLength: flashBytes, ...(flashFile && { file: flashFile }) });
-		flashByCable(this.flash, makeVirtualImage(program.bytes, model, version, buildTime));
+		flashFactoryImage(this.flash, makeVirtualImage(program.bytes, model, version, buildTime));
 		flashSettings(this.flash, { ssid: readSettings(this.flash).get("ssid") ?? "virtual", ...settings });
-		const device = this;
-		const flashOwner = {
-			flash: this.flash,
-			get ota() {
-				return device.#ota;
-			},
-			get nvs() {
-				return device.#nvs;
-			},
-			onPowerCut: () => this.#onPowerCut(),
-		};
-		this.#standIns = {
-			digital,
-			light,
-			touch,
-			pixels,
-			haptics,
-			audio,
-			smbus,
-			wifi,
-			dns,
-			time,
-			websocket,
-			tcp,
-			resource,
-			sha256,
-			"key-value": keyValue(flashOwner),
-			"update-slot": updateSlot(flashOwner),
-			"boot-state": bootState(flashOwner),
-			system: () => ({ onCall: () => ({ detail: this.#facts() }) }),
-		};
 		const { machine, ota, nvs, started } = this.#powerOn("POWERON_RESET");
 		this.#machine = machine;
 		this.#ota = ota;
@@ -164,44 +128,42 @@ export class VirtualDevice {
 		return deviceIdOf(this.#options.model, this.#options.serial);
 	}
 
-	/** The machine that runs now; another one after a restart. */
+	/** The running machine; another one after a restart. */
 	get machine(): Machine {
 		return this.#machine;
 	}
 
-	/** What runs now. */
 	get started(): Started {
 		return this.#started;
 	}
 
-	/** A setting, or what the firmware remembers; undefined where it has none. */
+	/** @returns a stored setting; undefined if there is none */
 	setting(name: string): string | undefined {
 		return this.#nvs.read(name);
 	}
 
-	/** Whether the running image is new and unconfirmed. */
 	get isPendingVerify(): boolean {
 		return this.#ota.state === imageState.pendingVerify;
 	}
 
-	/** Switches the device off, as pulling its plug would. */
+	/** Switches the device off at once. */
 	async close(): Promise<void> {
 		this.#isClosed = true;
 		await this.#machine.close();
 		if (!this.#options.flash) this.flash.close();
 	}
 
-	/** Pulls the plug and puts it in again. */
+	/** Switches the device off and on. */
 	async powerCycle(): Promise<void> {
 		await this.#machine.close();
 		if (!this.#isClosed) this.#restart("POWERON_RESET");
 	}
 
-	/** @throws Error where the flash holds nothing that starts */
+	/** @throws Error if the flash has no bootable image */
 	#powerOn(resetReason: string) {
 		const { model, clock, limits, seed, watchdogMs, onTrace, onBoot } = this.#options;
 		const { slot, image, nvs } = this.#boot();
-		const ota = new EspOta(this.flash, slot);
+		const ota = new EspOta({ flash: this.flash, running: slot });
 		const { version, buildTime } = image;
 		const isPendingVerify = ota.state === imageState.pendingVerify;
 		const started = { version, buildTime, slot, resetReason, isPendingVerify };
@@ -215,13 +177,13 @@ export class VirtualDevice {
 			...(seed !== undefined && { seed }),
 			...(watchdogMs !== undefined && { watchdogMs }),
 			...(onTrace && { onTrace }),
-			onOpen: (channel) => this.#open(channel),
+			onOpen: (channel) => openPeripheral({ channel, hardware: this.#hardware }),
 			onExit: (exit) => this.#onExit(exit),
 		});
 		return { machine, ota, nvs, started };
 	}
 
-	/** Power can go away in the boot loader, and while NVS is opened, too; it comes back. */
+	/** Power can be cut in the boot loader too, and while NVS is opened. */
 	#boot() {
 		for (;;) {
 			this.flash.powerOn();
@@ -248,19 +210,8 @@ export class VirtualDevice {
 			this.#started = started;
 		} catch (error) {
 			const message = error instanceof Error ? error.message : String(error);
-			const nowhere = { status: 14, pool: undefined, file: undefined, line: undefined, stack: "" };
-			this.#options.onExit?.({ kind: "bad_program", message, ...nowhere });
+			this.#options.onExit?.({ ...noPlace, kind: "bad_program", message, status: 14 });
 		}
-	}
-
-	#onPowerCut(): void {
-		void this.powerCycle();
-	}
-
-	#open(channel: Channel): ChannelHandler {
-		const standIn = this.#standIns[channel.kind];
-		if (!standIn) throw new Error(`the virtual host has no stand-in for "${channel.kind}"`);
-		return standIn(channel, { board: this.board });
 	}
 
 	#onExit(exit: Exit): void {
@@ -270,18 +221,27 @@ export class VirtualDevice {
 		this.#restart(resetReasons[exit.kind] ?? "SW_RESET");
 	}
 
-	#facts() {
+	/** What runs now, and the hardware below it. */
+	get #hardware(): Hardware {
 		const { serial } = this.#options;
+		const { version, buildTime, resetReason } = this.#started;
 		return {
-			// 02: a locally administered address (IEEE 802, section 8.4), which no real device has.
-			macAddress: `02:00:00:${serial.match(/../g)?.join(":")}`,
-			idfVersion: engineVersion,
-			firmwareVersion: this.#started.version,
-			buildTime: this.#started.buildTime,
-			cpuFrequencyMHz: 240,
-			flashSizeMB: 16,
-			psramSizeMB: 8,
-			resetReason: this.#started.resetReason,
+			board: this.board,
+			flash: this.flash,
+			ota: this.#ota,
+			nvs: this.#nvs,
+			facts: {
+				// 02: a locally administered address (IEEE 802, section 8.4), which no real device has.
+				macAddress: `02:00:00:${serial.match(/../g)?.join(":")}`,
+				idfVersion: engineVersion,
+				firmwareVersion: version,
+				buildTime,
+				cpuFrequencyMHz: 240,
+				flashSizeMB: 16,
+				psramSizeMB: 8,
+				resetReason,
+			},
+			onPowerCut: () => void this.powerCycle(),
 		};
 	}
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { flashSettings, makeVirtualImage } from "../../../hosts/virtual/node/boot/cable.js";
+import { flashSettings, makeVirtualImage } from "../../../hosts/virtual/node/boot/factory-flash.js";
 import { NvsStore } from "../../../hosts/virtual/node/boot/nvs-store.js";
 import { buildFirmware } from "../../../hosts/virtual/node/firmware.js";
 import type { VirtualDeviceOptions } from "../../../hosts/virtual/node/virtual-device.js";

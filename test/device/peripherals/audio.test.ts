@@ -3,7 +3,11 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { chimes } from "../../../device/protocol/messages.js";
 import type { Board } from "../../../hosts/virtual/node/board.js";
-import { flashByCable, flashSettings, makeVirtualImage } from "../../../hosts/virtual/node/boot/cable.js";
+import {
+	flashFactoryImage,
+	flashSettings,
+	makeVirtualImage,
+} from "../../../hosts/virtual/node/boot/factory-flash.js";
 import { Flash } from "../../../hosts/virtual/node/boot/flash.js";
 import { flashBytes } from "../../../hosts/virtual/node/boot/partitions.js";
 import { buildFirmware } from "../../../hosts/virtual/node/firmware.js";
@@ -109,7 +113,7 @@ test("a chime that begins while another fades is heard like any other", async (t
 /** The flash of a device that has run before, and remembers these. */
 function flashWith(remembered: Readonly<Record<string, string>>): Flash {
 	const flash = new Flash({ byteLength: flashBytes });
-	flashByCable(flash, makeVirtualImage(Buffer.from("of an earlier start"), "DEV-1", "0.9.0"));
+	flashFactoryImage(flash, makeVirtualImage(Buffer.from("of an earlier start"), "DEV-1", "0.9.0"));
 	flashSettings(flash, remembered);
 	return flash;
 }

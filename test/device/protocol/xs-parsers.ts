@@ -3,7 +3,8 @@
 import type { TestContext } from "node:test";
 import type { Model } from "../../../device/protocol/schema.js";
 import { buildMachine, buildProgram } from "../../../hosts/virtual/node/build.js";
-import { type Channel, Machine } from "../../../hosts/virtual/node/machine.js";
+import type { Channel } from "../../../hosts/virtual/node/channel.js";
+import { Machine } from "../../../hosts/virtual/node/machine.js";
 import { onEnd } from "../../cleanup.js";
 
 /** What a device did about a frame. */

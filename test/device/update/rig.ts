@@ -10,8 +10,8 @@ import type { Model } from "../../../device/protocol/schema.js";
 import { type UpdateMessage, Updater } from "../../../device/update/updater.js";
 import { HttpClient } from "../../../hosts/virtual/modules/http-client.js";
 import { type Boot, boot } from "../../../hosts/virtual/node/boot/boot-loader.js";
-import { flashByCable, makeVirtualImage } from "../../../hosts/virtual/node/boot/cable.js";
 import { EspOta } from "../../../hosts/virtual/node/boot/esp-ota.js";
+import { flashFactoryImage, makeVirtualImage } from "../../../hosts/virtual/node/boot/factory-flash.js";
 import { Flash } from "../../../hosts/virtual/node/boot/flash.js";
 import { flashBytes, slots } from "../../../hosts/virtual/node/boot/partitions.js";
 import type { MemoryServer } from "./server.js";
@@ -56,16 +56,16 @@ export class Rig {
 	constructor(options: RigOptions) {
 		this.#options = options;
 		this.flash = options.flash ?? new Flash({ byteLength: flashBytes });
-		flashByCable(this.flash, options.firmware);
+		flashFactoryImage(this.flash, options.firmware);
 		this.boot = boot(this.flash);
-		this.ota = new EspOta(this.flash, this.boot.slot);
+		this.ota = new EspOta({ flash: this.flash, running: this.boot.slot });
 	}
 
 	/** Restarts: the boot loader chooses. @throws Error where nothing starts */
 	restart(): void {
 		clock.clear();
 		this.boot = boot(this.flash);
-		this.ota = new EspOta(this.flash, this.boot.slot);
+		this.ota = new EspOta({ flash: this.flash, running: this.boot.slot });
 		this.updater = undefined;
 	}
 

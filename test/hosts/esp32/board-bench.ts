@@ -1,6 +1,6 @@
 /**
- * A board without a board: its modules in Node, over stand-ins for the SDK's that write down how they were made and called.
- * The modules' names come from the manifests, as mcconfig has them.
+ * Loads a board's modules in Node, over fakes of the SDK's modules that record how they were constructed and called. Module
+ * names come from the manifests, as for mcconfig.
  */
 
 import { readFileSync } from "node:fs";
@@ -9,13 +9,13 @@ import { build, type Plugin } from "esbuild";
 import type { Host } from "../../../device/host.js";
 import { isRecord } from "../../../device/protocol/schema.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
-import { natives, sdkStandIns } from "./sdk-stand-ins.js";
+import { natives, sdkFakes } from "./sdk-fakes.js";
 
-/** What the stand-ins wrote down, and what they are to answer. */
+/** What the fakes recorded, and what they answer. */
 export class Bench {
 	/** E.g. `embedded:io/digital new {"pin":14}`, `embedded:io/digital write 1`. */
 	readonly calls: string[] = [];
-	/** What a method of a stand-in returns, as `module method`; an Error is thrown. */
+	/** What a method of a fake returns, as `module method`; an Error is thrown. */
 	readonly answers = new Map<string, unknown>();
 	/** Answers of the foreign functions, by name; 0 where there is none. */
 	readonly natives: Record<string, unknown> = {};
@@ -125,9 +125,9 @@ function boardModules(board: string): Plugin {
 				path: join(projectFolder, "hosts", `${path}.ts`),
 			}));
 			onResolve({ filter: /^[a-z\d]+(:|\/|$)/ }, ({ path }) =>
-				sdkStandIns.has(path) ? { path, namespace: "sdk" } : undefined,
+				sdkFakes.has(path) ? { path, namespace: "sdk" } : undefined,
 			);
-			onLoad({ filter: /.*/, namespace: "sdk" }, ({ path }) => ({ contents: sdkStandIns.get(path) ?? "" }));
+			onLoad({ filter: /.*/, namespace: "sdk" }, ({ path }) => ({ contents: sdkFakes.get(path) ?? "" }));
 		},
 	};
 }

@@ -396,3 +396,28 @@ describe("the digest", () => {
 		assert.deepEqual(bench.calls, ['crypt new "SHA256"', "crypt write 10"]);
 	});
 });
+
+describe("the reset reason of a board", () => {
+	async function resetReason(number: number): Promise<string> {
+		const { bench, device } = await proto1();
+		Object.assign(bench.natives, { esp_reset_reason: number, board_read_mac: () => {} });
+		return new device.system({}).resetReason;
+	}
+
+	test("has the name of ESP-IDF's esp_reset_reason_t, by its number", async () => {
+		const some = {
+			1: "POWERON_RESET",
+			3: "SW_RESET",
+			6: "TASK_WDT_RESET",
+			9: "BROWNOUT_RESET",
+			11: "USB_RESET",
+			15: "CPU_LOCKUP_RESET",
+		};
+		for (const [number, name] of Object.entries(some)) assert.equal(await resetReason(Number(number)), name);
+	});
+
+	test("of a later ESP-IDF is unknown", async () => {
+		assert.equal(await resetReason(16), "UNKNOWN_RESET");
+		assert.equal(await resetReason(-1), "UNKNOWN_RESET");
+	});
+});

@@ -7,7 +7,6 @@ import { describe, test } from "node:test";
 import { isRecord } from "../../../device/protocol/schema.js";
 import { pins as dev1 } from "../../../hosts/dev-1/pins.js";
 import type { BoardPins } from "../../../hosts/esp32/pins.js";
-import { resetReasonName } from "../../../hosts/esp32/reset-reason.js";
 import { pins as proto1 } from "../../../hosts/proto-1/pins.js";
 import { flashBytes, partitions as virtualPartitions } from "../../../hosts/virtual/node/boot/partitions.js";
 import { readPartitions } from "../../../scripts/boards/flash-image.js";
@@ -290,21 +289,9 @@ describe("ESP-IDF's settings for QEMU alone", () => {
 	});
 });
 
-describe("the reset reasons", () => {
-	test("are those of ESP-IDF's esp_reset_reason_t, by its numbers", () => {
-		const some = {
-			1: "POWERON_RESET",
-			3: "SW_RESET",
-			6: "TASK_WDT_RESET",
-			9: "BROWNOUT_RESET",
-			11: "USB_RESET",
-		};
-		for (const [number, name] of Object.entries(some)) assert.equal(resetReasonName(Number(number)), name);
-		assert.equal(resetReasonName(15), "CPU_LOCKUP_RESET");
-	});
-
-	test("of a later ESP-IDF are unknown", () => {
-		assert.equal(resetReasonName(16), "UNKNOWN_RESET");
-		assert.equal(resetReasonName(-1), "UNKNOWN_RESET");
-	});
+test("the typing of foreign functions names those of the manifests", () => {
+	const manifests = ["esp32/common.json", "esp32/manifest.json", "esp32/touch/manifest.json"];
+	const declared = manifests.flatMap((file) => Object.keys(JSON.parse(read(file)).ffi.functions)).sort();
+	const typed = [...read("typings/xs.d.ts").matchAll(/^\t\t(\w+)\(/gm)].map(([, name]) => name);
+	assert.deepEqual(typed, declared);
 });

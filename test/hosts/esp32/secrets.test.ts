@@ -237,7 +237,7 @@ describe("flashing a board", posix, () => {
 });
 
 test("the device reads the namespace that is written", () => {
-	const source = readFileSync(join(projectFolder, "hosts", "esp32", "settings-store.ts"), "utf8");
+	const source = readFileSync(join(projectFolder, "hosts", "esp32", "storage.ts"), "utf8");
 	assert.match(source, /path = "settings"/);
 });
 

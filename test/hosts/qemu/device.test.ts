@@ -1,4 +1,4 @@
-/** The device in QEMU, over stand-ins for the SDK's modules: what is real, what is made up, and what does nothing. */
+/** The device in QEMU, over fakes of the SDK's modules: what is real, what is simulated, and what does nothing. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

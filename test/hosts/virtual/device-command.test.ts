@@ -3,7 +3,11 @@ import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { flashByCable, flashSettings, makeVirtualImage } from "../../../hosts/virtual/node/boot/cable.js";
+import {
+	flashFactoryImage,
+	flashSettings,
+	makeVirtualImage,
+} from "../../../hosts/virtual/node/boot/factory-flash.js";
 import { Flash } from "../../../hosts/virtual/node/boot/flash.js";
 import { flashBytes } from "../../../hosts/virtual/node/boot/partitions.js";
 import { buildFirmware } from "../../../hosts/virtual/node/firmware.js";
@@ -81,7 +85,7 @@ test("a device keeps its settings in a folder of its own, and finds them at its 
 	await mkdir(folder, { recursive: true });
 	await writeFile(join(folder, "settings.json"), JSON.stringify({ token: "of an earlier version" }));
 	const flash = new Flash({ byteLength: flashBytes, file: join(folder, "flash.bin") });
-	flashByCable(flash, makeVirtualImage(Buffer.from("of an earlier start"), "DEV-1", "0.9.0"));
+	flashFactoryImage(flash, makeVirtualImage(Buffer.from("of an earlier start"), "DEV-1", "0.9.0"));
 	flashSettings(flash, { volume: "7", gateway: "ws://127.0.0.1:1/device" });
 	flash.close();
 	const args = ["--model", "dev-1", "--serial", "A1B2C3", "--gateway", gateway.url];

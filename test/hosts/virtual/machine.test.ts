@@ -6,15 +6,11 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, describe, test } from "node:test";
 import { buildMachine, buildProgram, modulesOf, type Program } from "../../../hosts/virtual/node/build.js";
-import {
-	type Answer,
-	type Channel,
-	type Exit,
-	Machine,
-	type MachineOptions,
-} from "../../../hosts/virtual/node/machine.js";
+import type { Answer, Channel } from "../../../hosts/virtual/node/channel.js";
+import type { Exit } from "../../../hosts/virtual/node/exit.js";
+import { Machine, type MachineOptions } from "../../../hosts/virtual/node/machine.js";
 
-const FIXTURES = "test/hosts/virtual/xs";
+const fixtures = "test/hosts/virtual/xs";
 
 let executable = "";
 
@@ -37,12 +33,12 @@ function start(program: Program, options: Partial<MachineOptions> = {}): Machine
 }
 
 function fixture(name: string): Promise<Program> {
-	return buildProgram({ modules: { main: `${FIXTURES}/${name}.ts` } });
+	return buildProgram({ modules: { main: `${fixtures}/${name}.ts` } });
 }
 
 /** The line of a fixture in which a text is first found, from 1. */
 async function lineOf(name: string, text: string): Promise<number> {
-	const lines = (await readFile(`${FIXTURES}/${name}.ts`, "utf8")).split("\n");
+	const lines = (await readFile(`${fixtures}/${name}.ts`, "utf8")).split("\n");
 	return 1 + lines.findIndex((line) => line.includes(text));
 }
 
@@ -110,7 +106,7 @@ describe("a program that cannot be preloaded ends with the name of its module", 
 		return machine.exited;
 	};
 	const withCulprit = (name: string) =>
-		end({ main: `${FIXTURES}/bad/importer.ts`, culprit: `${FIXTURES}/bad/${name}.ts` });
+		end({ main: `${fixtures}/bad/importer.ts`, culprit: `${fixtures}/bad/${name}.ts` });
 
 	test("a regular expression of a module", async () => {
 		const exit = await withCulprit("pattern");
@@ -119,8 +115,8 @@ describe("a program that cannot be preloaded ends with the name of its module", 
 	});
 
 	test("the module that is named is the one that does it, not one that imports it", async () => {
-		const importer = `${FIXTURES}/bad/importer.ts`;
-		const culprit = `${FIXTURES}/bad/pattern.ts`;
+		const importer = `${fixtures}/bad/importer.ts`;
+		const culprit = `${fixtures}/bad/pattern.ts`;
 		const exit = await end({ main: importer, culprit, later: importer });
 		assert.match(exit.message, /module culprit keeps/);
 	});
@@ -141,7 +137,7 @@ describe("a program that cannot be preloaded ends with the name of its module", 
 		const exit = await withCulprit("timer");
 		assert.equal(exit.kind, "bad_program");
 		assert.match(exit.message, /module culprit uses Timer while it loads/);
-		assert.match(exit.stack, new RegExp(`${FIXTURES}/bad/timer.ts:3`));
+		assert.match(exit.stack, new RegExp(`${fixtures}/bad/timer.ts:3`));
 	});
 
 	test("a channel that is opened while a module loads", async () => {
@@ -154,7 +150,7 @@ describe("a program that cannot be preloaded ends with the name of its module", 
 		const exit = await withCulprit("throwing");
 		assert.equal(exit.kind, "bad_program");
 		assert.match(exit.message, /RangeError: while loading/);
-		assert.equal(exit.file, `${FIXTURES}/bad/throwing.ts`);
+		assert.equal(exit.file, `${fixtures}/bad/throwing.ts`);
 		assert.equal(exit.line, await lineOf("bad/throwing", "throw new"));
 	});
 
@@ -165,7 +161,7 @@ describe("a program that cannot be preloaded ends with the name of its module", 
 	});
 
 	test("a main without a default function", async () => {
-		const exit = await end({ main: `${FIXTURES}/bad/no-main.ts` });
+		const exit = await end({ main: `${fixtures}/bad/no-main.ts` });
 		assert.equal(exit.kind, "bad_program");
 		assert.match(exit.message, /module main has no function/);
 	});
@@ -208,7 +204,7 @@ test("without a compiler the error says which packages bring one", async () => {
 
 describe("modules", () => {
 	test("are found by name, and beside and above the one that imports them", async () => {
-		const { named, ...files } = await modulesOf(`${FIXTURES}/names`);
+		const { named, ...files } = await modulesOf(`${fixtures}/names`);
 		let traced = "";
 		const machine = start(
 			await buildProgram({ modules: { ...files, "example:named/module": named ?? "" } }),
@@ -255,7 +251,7 @@ describe("a process ends and says why", () => {
 		statuses.set(exit.kind, exit.status);
 		return exit;
 	};
-	const file = `${FIXTURES}/ending.ts`;
+	const file = `${fixtures}/ending.ts`;
 
 	for (const way of ["exception in main", "exception in a timer", "exception in an event"]) {
 		test(way, async () => {
@@ -560,10 +556,10 @@ describe("channels", () => {
 		await machine.close();
 	});
 
-	test("a call that nobody answers throws", async () => {
+	test("a call that no one answers throws", async () => {
 		const { channel, next, machine } = await startEcho();
 		channel.send("ask");
-		assert.equal((await next()).detail, 'Error: nobody answers "question"');
+		assert.equal((await next()).detail, 'Error: no one answers "question"');
 		await machine.close();
 	});
 

@@ -11,7 +11,7 @@ export class Kept {
 		this.#path = system.buildPath(system.localDirectory, name, "json");
 	}
 
-	/** Read anew each time, since somebody else may have written: `{ macAddress, settings }`. */
+	/** Reads the file each time, since another program may have written it: `{ macAddress, settings }`. */
 	read() {
 		let values = {};
 		try {

@@ -1,7 +1,7 @@
 /**
- * The boot loader: which slot starts, and what it writes down before. A new image is started once, as pending; if it comes
- * back here without having been confirmed it is aborted, and the former one starts. (ESP-IDF v6.0, bootloader_utility.c,
- * with CONFIG_BOOTLOADER_APP_ROLLBACK_ENABLE and without a factory slot.)
+ * The boot loader: selects the slot to start. A new image is started once, as pending; if it is not confirmed before the next
+ * start, it is aborted and the previous one starts. (ESP-IDF v6.0, bootloader_utility.c, with
+ * CONFIG_BOOTLOADER_APP_ROLLBACK_ENABLE and without a factory slot.)
  */
 
 import type { Flash } from "./flash.js";
@@ -23,7 +23,7 @@ export interface Boot {
 	readonly image: VerifiedImage;
 }
 
-/** @throws Error where neither slot holds an image that starts: a brick */
+/** @throws Error if neither slot has a bootable image */
 export function boot(flash: Flash): Boot {
 	abortPending(flash);
 	const entries = readEntries(flash);
@@ -32,7 +32,7 @@ export function boot(flash: Flash): Boot {
 	for (const slot of order) {
 		try {
 			const image = verifyImage(flash, slots[slot]);
-			// set_actual_ota_seq: the first start after flashing by cable, or after both entries were lost.
+			// set_actual_ota_seq: the first start after a factory flash, or after both entries were lost.
 			if (entries.every(isRefused) && !entries.some(isWritten))
 				writeEntry(flash, 0, makeEntry(slot + 1, imageState.valid));
 			return { slot, image };

@@ -1,7 +1,4 @@
-/**
- * Writes a firmware image as ESP-IDF's tools would, around given content. A virtual device's release is such an image,
- * so that it passes through the same checks, slots and boot loader rules as a board's.
- */
+/** Encodes a firmware image as ESP-IDF's tools do. Virtual devices use the same format, and so the same checks, as boards. */
 
 import { createHash } from "node:crypto";
 import {
@@ -24,11 +21,11 @@ export interface ImageContent {
 	/** At most 31 characters, as is `idfVersion`. */
 	readonly project: string;
 	readonly idfVersion: string;
-	/** Seconds since 1970. Default: 0, not known. */
+	/** Seconds since 1970. Default: 0, unknown. */
 	readonly buildTime?: number;
 	/**
-	 * The second segment and those after it, at most 15; the first one holds the two descriptors and nothing else. A
-	 * length that is no multiple of 4 is made one with line feeds, which do no harm at the end of a text.
+	 * At most 15, after the first segment, which contains the two descriptors only. They are padded to a multiple of 4 bytes with
+	 * line feeds, which are harmless at the end of a text.
 	 */
 	readonly segments: readonly Uint8Array[];
 	/** Marks the image as one with settings compiled in. Default false. */
@@ -36,9 +33,9 @@ export interface ImageContent {
 }
 
 /**
- * The image as a file: header, descriptors, segments, checksum and SHA-256. The same content gives the same bytes.
+ * Encodes header, descriptors, segments, checksum and SHA-256. The same content gives the same bytes.
  *
- * @throws {RangeError} where the content does not fit the format
+ * @throws {RangeError} if the content does not fit the format
  */
 export function encodeImage(content: ImageContent): Buffer {
 	const head = encodeHead(content);

@@ -1,6 +1,6 @@
 /**
- * ESP-IDF's update functions over the virtual flash, step by step as in esp_ota_ops.c (v6.0), with roll-back enabled: which
- * sector is erased when is what decides whether a power cut bricks a board, so nothing here is simpler than there.
+ * ESP-IDF's OTA functions on the virtual flash, step by step as in esp_ota_ops.c (v6.0) with rollback enabled: the order of
+ * erases and writes decides whether a power cut bricks a board.
  */
 
 import { imageLayout } from "../../../../device/protocol/image.js";
@@ -18,9 +18,15 @@ import {
 } from "./ota-data.js";
 import { type SlotIndex, slots } from "./partitions.js";
 
-/** One update that is being written: esp_ota_handle_t. */
+/** esp_ota_handle_t */
 interface Handle {
 	wroteBytes: number;
+}
+
+export interface EspOtaOptions {
+	readonly flash: Flash;
+	/** The slot that the boot loader started. */
+	readonly running: SlotIndex;
 }
 
 export class EspOta {
@@ -28,8 +34,7 @@ export class EspOta {
 	readonly #running: SlotIndex;
 	#handle: Handle | undefined;
 
-	/** @param running the slot that the boot loader started */
-	constructor(flash: Flash, running: SlotIndex) {
+	constructor({ flash, running }: EspOtaOptions) {
 		this.#flash = flash;
 		this.#running = running;
 	}
@@ -108,11 +113,15 @@ export class EspOta {
 		const entries = readEntries(this.#flash);
 		const active = activeEntry(entries);
 		if (active === undefined) return false;
-		const former = entries[active === 0 ? 1 : 0];
-		if (!isWritten(former) || former.state === imageState.invalid || former.state === imageState.aborted)
+		const previous = entries[active === 0 ? 1 : 0];
+		if (
+			!isWritten(previous) ||
+			previous.state === imageState.invalid ||
+			previous.state === imageState.aborted
+		)
 			return false;
 		try {
-			verifyImage(this.#flash, slots[slotOf(former)]);
+			verifyImage(this.#flash, slots[slotOf(previous)]);
 		} catch {
 			return false;
 		}
@@ -120,7 +129,7 @@ export class EspOta {
 		return true;
 	}
 
-	/** esp_ota_invalidate_inactive_ota_data_slot: what is about to be overwritten must not be chosen by a former entry. */
+	/** esp_ota_invalidate_inactive_ota_data_slot: no entry may select the slot that will be overwritten. */
 	#invalidateInactive(): void {
 		const entries = readEntries(this.#flash);
 		const active = activeEntry(entries);

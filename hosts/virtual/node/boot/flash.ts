@@ -1,31 +1,30 @@
 /**
- * A NOR flash chip: a write only clears bits, an erase sets those of a whole sector, and power can go away at any of them.
- * A model that were an ordinary file would forgive the two mistakes that brick boards: writing without erasing, and
- * trusting that what was begun was finished.
+ * Simulates a NOR flash chip: a write only clears bits, an erase sets those of a whole sector, and power can be cut at any
+ * operation. So tests find the two mistakes that brick boards: writing without erasing, and relying on unfinished operations.
  */
 
 import { closeSync, constants, openSync, readSync, writeSync } from "node:fs";
 
 /** The unit of an erase. */
 export const sectorBytes = 4096;
-/** The most that is written at once: a page of a SPI flash. */
+/** The unit of a write: a page of a SPI flash. */
 const pageBytes = 256;
 const blank = Buffer.alloc(sectorBytes, 0xff);
 
-/** Before the operation, with half of it done, or when it is done but nothing that follows. */
+/** When power is cut: before, in the middle of, or after an operation. */
 export const cutMoments = ["before", "middle", "after"] as const;
 export type CutMoment = (typeof cutMoments)[number];
 
-/** Power went away; the flash does nothing until it comes back. */
+/** Power is off: operations fail until powerOn(). */
 export class PowerCut extends Error {
 	override name = "PowerCut";
 }
 
 export interface FlashOptions {
 	readonly byteLength: number;
-	/** Where the content is kept; absent: in memory, and only of sectors that are not blank. */
+	/** Stores the content; absent: in memory only. */
 	readonly file?: string;
-	/** Hears of each erase (of a sector) and each write (of a page at most). */
+	/** Called for each erase (of a sector) and write (of at most a page). */
 	readonly onOperation?: (operation: FlashOperation) => void;
 }
 
@@ -37,7 +36,7 @@ export interface FlashOperation {
 
 interface Sector {
 	readonly content: Buffer;
-	/** Someone else's memory too: copied before it is changed. */
+	/** Owned by the caller of load(): copied before it is changed. */
 	readonly isShared: boolean;
 }
 
@@ -61,12 +60,12 @@ export class Flash {
 			const content = Buffer.alloc(sectorBytes, 0xff);
 			const count = readSync(this.#file, content, 0, sectorBytes, sector * sectorBytes);
 			if (!content.equals(blank)) this.#sectors.set(sector, { content, isShared: false });
-			// A chip that is new: a hole in the file would read as zeros.
+			// A new chip: a hole in the file would read as zeros.
 			if (count < sectorBytes) writeSync(this.#file, content, 0, sectorBytes, sector * sectorBytes);
 		}
 	}
 
-	/** Erases and writes so far. */
+	/** Number of erases and writes so far. */
 	get operations(): number {
 		return this.#operations;
 	}
@@ -75,12 +74,12 @@ export class Flash {
 		return this.#isPowered;
 	}
 
-	/** Takes power away at an operation still to come, counted from 1 at the next one. */
+	/** Cuts power at a later operation; 1 is the next one. */
 	cutAt(operation: number, moment: CutMoment): void {
 		this.#cut = { operation: this.#operations + operation, moment };
 	}
 
-	/** Power is back; a cut that has not happened is called off. */
+	/** Restores power and cancels a planned cut. */
 	powerOn(): void {
 		this.#isPowered = true;
 		this.#cut = undefined;
@@ -113,7 +112,7 @@ export class Flash {
 		});
 	}
 
-	/** Clears bits: what is 0 stays 0, as in any NOR flash. */
+	/** Clears the bits that are 0 in `bytes`. */
 	write(offset: number, bytes: Uint8Array): void {
 		this.#requireInside(offset, bytes.byteLength);
 		this.#change(offset, bytes.byteLength, () => {
@@ -127,7 +126,7 @@ export class Flash {
 		});
 	}
 
-	/** Puts content there from outside, as a cable does: no operation of the device's. Whole sectors are not copied. */
+	/** Sets content from outside, without an operation of the device. Whole sectors are not copied. */
 	load(offset: number, bytes: Buffer): void {
 		for (const { sector, from, to, at } of pieces(offset, bytes.byteLength, sectorBytes)) {
 			const content = bytes.subarray(at, at + to - from);
@@ -138,7 +137,7 @@ export class Flash {
 		this.#keep(offset, bytes.byteLength);
 	}
 
-	/** Blank, as from the factory. */
+	/** Erases everything, without an operation of the device. */
 	wipe(): void {
 		const sectors = [...this.#sectors.keys()];
 		this.#sectors.clear();
@@ -160,7 +159,7 @@ export class Flash {
 		throw new PowerCut(`power was cut ${moment} ${operation.kind} ${this.#operations}`);
 	}
 
-	/** Carries out operations on a span, and keeps what is there in the end, also where power went away in the middle. */
+	/** Performs operations on a span and stores the result, also after a power cut. */
 	#change(offset: number, byteLength: number, operate: () => void): void {
 		this.#requirePower();
 		try {
@@ -175,7 +174,7 @@ export class Flash {
 			writeSync(this.#file, this.#contentOf(offset, byteLength), 0, byteLength, offset);
 	}
 
-	/** A sector's content, to be changed. */
+	/** @returns a sector's content, which may be changed */
 	#own(index: number): Buffer {
 		const sector = this.#sectors.get(index);
 		if (sector && !sector.isShared) return sector.content;
@@ -194,7 +193,7 @@ export class Flash {
 	}
 }
 
-/** A span cut at multiples of `unit`. `at`: from the span's start. */
+/** Splits a span at multiples of `unit`. `at`: from the span's start. */
 function* pieces(offset: number, byteLength: number, unit: number) {
 	for (let at = 0; at < byteLength; ) {
 		const sector = Math.floor((offset + at) / unit);
@@ -205,9 +204,8 @@ function* pieces(offset: number, byteLength: number, unit: number) {
 	}
 }
 
-/** Clears in `content`, from `offset` on, the bits that are 0 in `bytes`. */
 function program(content: Buffer, offset: number, bytes: Uint8Array, isWhole: boolean): void {
-	// Most pages are blank, and copied at a hundredth of the cost.
+	// Fast path: most pages are blank.
 	if (
 		isWhole &&
 		blank.subarray(0, bytes.byteLength).equals(content.subarray(offset, offset + bytes.byteLength))
@@ -217,11 +215,11 @@ function program(content: Buffer, offset: number, bytes: Uint8Array, isWhole: bo
 	}
 	const end = isWhole ? bytes.byteLength : bytes.byteLength >> 1;
 	for (let at = 0; at < end; at++) content[offset + at] = (content[offset + at] ?? 0) & (bytes[at] ?? 0);
-	// Where the cut fell, half of the bits are through.
+	// Of the last byte half of the bits.
 	if (!isWhole) content[offset + end] = (content[offset + end] ?? 0) & ((bytes[end] ?? 0) | 0x0f);
 }
 
-/** The first half is blank; in the rest some bits have flipped, the same ones for the same operation. */
+/** Erases the first half; in the rest some bits flip, determined by the seed. */
 function halfErase(content: Buffer, seed: number): void {
 	const half = content.length >> 1;
 	content.fill(0xff, 0, half);

@@ -1,6 +1,6 @@
 /**
- * The boot loader's check of an image in a slot: complete, for this chip, unchanged since it was made. What follows the image
- * in its slot is not looked at. (ESP-IDF: esp_image_verify in components/bootloader_support/src/esp_image_format.c.)
+ * The boot loader's verification of an image in a slot: complete, for this chip, undamaged. Bytes after the image are ignored.
+ * (ESP-IDF: esp_image_verify in components/bootloader_support/src/esp_image_format.c.)
  */
 
 import { createHash } from "node:crypto";
@@ -19,11 +19,11 @@ import type { Partition } from "./partitions.js";
 export interface VerifiedImage {
 	/** From the application descriptor. */
 	readonly version: string;
-	/** Seconds since 1970, from our own descriptor; 0: not known. */
+	/** Seconds since 1970, from our descriptor; 0: unknown. */
 	readonly buildTime: number;
-	/** The first of the segments after the descriptors': a virtual device's program. */
+	/** The second segment: a virtual device's program. */
 	readonly program: Buffer;
-	/** The whole image, with its SHA-256. */
+	/** The image with its SHA-256. */
 	readonly bytes: Buffer;
 }
 
@@ -57,7 +57,6 @@ function segmentBytes(image: Buffer, offset: number): number {
 }
 
 interface ReadImage {
-	/** The image to its own end. */
 	readonly bytes: Buffer;
 	/** Its bytes before the SHA-256. */
 	readonly contentBytes: number;

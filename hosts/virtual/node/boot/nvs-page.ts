@@ -1,6 +1,6 @@
 /**
- * One page of NVS in flash: a sector that takes items until it is full, and gives up single items by clearing their state
- * bits. Each step leaves what a power cut at that step can be recovered from. (ESP-IDF v6.0, nvs_page.cpp.)
+ * One page of NVS in flash: a sector that takes items until it is full, and erases items by clearing their state bits. After a
+ * power cut at any step it can be recovered. (ESP-IDF v6.0, nvs_page.cpp.)
  */
 
 import {
@@ -22,7 +22,7 @@ import {
 } from "../../../esp32/nvs-format.js";
 import type { Flash } from "./flash.js";
 
-/** Entry states in a 32-bit word of the table, the unit in which ESP-IDF writes it. */
+/** Entry states in a 32-bit word of the table, the unit of its writes. */
 const entriesPerWord = 16;
 
 export interface NvsItem {
@@ -33,22 +33,27 @@ export interface NvsItem {
 	readonly bytes: Uint8Array;
 }
 
+export interface NvsPageOptions {
+	readonly flash: Flash;
+	/** Of the page in the flash. */
+	readonly offset: number;
+}
+
 export class NvsPage {
 	readonly #flash: Flash;
 	readonly #offset: number;
 	readonly #table = Buffer.alloc(stateTableBytes, 0xff);
-	/** Undefined: what is there is of no use, and erased before the page is used. */
+	/** Undefined: the content is invalid; the page is erased before use. */
 	#state: number | undefined;
 	#sequence = 0;
 	#nextFree = 0;
 
 	/**
-	 * Reads the page, and repairs what a power cut left.
+	 * Reads the page, and repairs it after a power cut.
 	 *
-	 * @param offset in the flash
 	 * @throws Error where a later ESP-IDF wrote the page
 	 */
-	constructor(flash: Flash, offset: number) {
+	constructor({ flash, offset }: NvsPageOptions) {
 		this.#flash = flash;
 		this.#offset = offset;
 		const content = flash.read(offset, pageBytes);
@@ -65,7 +70,7 @@ export class NvsPage {
 		this.#eraseDamaged();
 	}
 
-	/** Whether it holds, or may hold, items. */
+	/** Whether it has, or can have, items. */
 	get isInUse(): boolean {
 		return this.#state !== undefined && this.#state !== pageState.uninitialized;
 	}
@@ -78,7 +83,7 @@ export class NvsPage {
 		return this.#state === pageState.freeing;
 	}
 
-	/** Pages are used one after the other; a later one has a higher number. */
+	/** Later pages have higher numbers. */
 	get sequence(): number {
 		return this.#sequence;
 	}
@@ -90,7 +95,7 @@ export class NvsPage {
 		return count;
 	}
 
-	/** Makes the page ready for items; the first one writes its header. */
+	/** Prepares the page for items; the first item writes the header. */
 	activate(sequence: number): void {
 		if (this.#state === undefined) this.wipe();
 		this.#sequence = sequence;
@@ -103,12 +108,11 @@ export class NvsPage {
 		this.#nextFree = 0;
 	}
 
-	/** Takes no further items. */
 	markFull(): void {
 		if (this.#state === pageState.active) this.#mark(pageState.full);
 	}
 
-	/** Its items are moved to another page, and then it is wiped. */
+	/** Its items will be moved to another page. */
 	markFreeing(): void {
 		this.#mark(pageState.freeing);
 	}
@@ -124,10 +128,10 @@ export class NvsPage {
 	}
 
 	/**
-	 * Its first entry counts once its data are marked as written too; until then a reader skips it.
+	 * Writes an item. A reader skips it until its data is marked as written too.
 	 *
-	 * @param item whole entries
-	 * @returns false where the page has no room for it
+	 * @param item a multiple of an entry
+	 * @returns false if the page has no room for it
 	 */
 	append(item: Uint8Array): boolean {
 		const index = this.#nextFree;
@@ -147,13 +151,12 @@ export class NvsPage {
 		return true;
 	}
 
-	/** Takes back an item, or what is left of one. */
 	erase(index: number, span: number): void {
 		this.#setStates(index, index + span, entryState.erased);
 		this.#nextFree = Math.max(this.#nextFree, index + span);
 	}
 
-	/** An entry may be written although its state is not: it cannot be written again. */
+	/** An entry may be written without its state: it cannot be written again. */
 	#skipHalfWritten(content: Buffer): void {
 		let next = 0;
 		while (next < entriesPerPage && readEntryState(this.#table, next) !== entryState.empty) next += 1;
@@ -163,7 +166,7 @@ export class NvsPage {
 		this.#nextFree = next;
 	}
 
-	/** Items of which not all was written, or not all was erased. */
+	/** Erases items that were not completely written or erased. */
 	#eraseDamaged(): void {
 		for (let index = 0; index < entriesPerPage; ) {
 			const state = readEntryState(this.#table, index);
@@ -183,7 +186,7 @@ export class NvsPage {
 		return this.#flash.read(this.#offset + entryOffset(index), span * entryBytes);
 	}
 
-	/** The last word first: the first entry of an item is the last to be erased, so that a cut leaves no data without it. */
+	/** The last word first: the first entry of an item is erased last, so that a power cut leaves no data without it. */
 	#setStates(begin: number, end: number, state: number): void {
 		for (let index = begin; index < end; index++) setEntryState(this.#table, index, state);
 		const first = Math.floor(begin / entriesPerWord);

@@ -1,7 +1,6 @@
 /**
- * Strings in an NVS partition, with ESP-IDF's rules: a new value is written before the old one is erased; a full page is
- * followed by the next one; one page stays free, so that the items of the page with the most erased entries can be moved.
- * Power may go away at any flash operation: at the next start the old value or the new one is there.
+ * Strings in an NVS partition, by ESP-IDF's rules: a new value is written before the old one is erased, and one page stays free
+ * for moving the items of the page with the most erased entries. After a power cut either the old or the new value is there.
  * (ESP-IDF v6.0, nvs_storage.cpp and nvs_pagemanager.cpp.)
  */
 
@@ -32,23 +31,23 @@ interface Place {
 }
 
 export class NvsStore {
-	/** Those in use, the oldest first. */
+	/** In use, the oldest first. */
 	readonly #pages: NvsPage[];
-	/** In the order in which they are used next. */
+	/** In order of use. */
 	readonly #free: NvsPage[];
 	readonly #namespace: number;
 	#nextSequence: number;
 
 	/**
-	 * Opens the partition, and completes what a power cut interrupted.
+	 * Opens the partition, and completes an interrupted operation.
 	 *
 	 * @throws PowerCut
-	 * @throws Error named like ESP-IDF's where the partition has no free page, or of a later version
+	 * @throws Error with ESP-IDF's name if the partition has no free page or a later version
 	 */
 	constructor({ flash, partition, namespace }: NvsStoreOptions) {
 		const all = Array.from(
 			{ length: partition.byteLength / pageBytes },
-			(_, index) => new NvsPage(flash, partition.offset + index * pageBytes),
+			(_, index) => new NvsPage({ flash, offset: partition.offset + index * pageBytes }),
 		);
 		this.#pages = all.filter((page) => page.isInUse).sort((a, b) => a.sequence - b.sequence);
 		this.#free = all.filter((page) => !page.isInUse);
@@ -65,14 +64,14 @@ export class NvsStore {
 	}
 
 	/**
-	 * @throws {RangeError} where the key or the value does not fit NVS
-	 * @throws Error where the partition is full; the old value stays
+	 * @throws {RangeError} if key or value do not fit NVS
+	 * @throws Error if the partition is full; the old value stays
 	 */
 	write(key: string, value: string): void {
 		if (this.read(key) === value) return;
 		const isKnown = this.#find(key) !== undefined;
 		this.#append(encodeString(this.#namespace, key, value));
-		// Found only now: making room may have moved it.
+		// Searched after the write, which may have moved it.
 		if (isKnown) this.#erase(this.#find(key));
 	}
 
@@ -80,7 +79,7 @@ export class NvsStore {
 		this.#erase(this.#find(key));
 	}
 
-	/** The oldest item of that key: before the old one is erased there are two. */
+	/** The oldest item of that key: until the old one is erased there are two. */
 	#find(key: string): Place | undefined {
 		return this.#search(
 			({ header }) =>
@@ -118,7 +117,7 @@ export class NvsStore {
 		if (!this.#makeRoom().append(item)) throw new Error("ESP_ERR_NVS_NOT_ENOUGH_SPACE");
 	}
 
-	/** @returns the page that takes the next item; it may have taken those of another one */
+	/** @returns the page for the next item */
 	#makeRoom(): NvsPage {
 		if (this.#free.length >= 2) return this.#activate();
 		let emptiest: NvsPage | undefined;
@@ -138,7 +137,7 @@ export class NvsStore {
 		return page;
 	}
 
-	/** @returns the page that has its items now */
+	/** @returns the page with its items */
 	#moveItems(page: NvsPage): NvsPage {
 		const target = this.#activate();
 		for (const { bytes } of page.items()) target.append(bytes);
@@ -152,12 +151,12 @@ export class NvsStore {
 		this.#free.push(page);
 	}
 
-	/** @param last the page that was written to last */
+	/** @param last the page that was written last */
 	#recover(last: NvsPage): void {
 		this.#eraseReplaced(last);
 		const freeing = this.#pages.find((page) => page.isFreeing);
 		if (!freeing) return;
-		// The page that its items were being moved to is started again.
+		// The interrupted move starts again.
 		if (last.isActive) {
 			last.wipe();
 			this.#release(last);
@@ -165,7 +164,7 @@ export class NvsStore {
 		this.#moveItems(freeing);
 	}
 
-	/** A new value was written, and the old one not erased yet: only the last item can be such a value. */
+	/** Erases the old value of the last item, if that was interrupted. */
 	#eraseReplaced(last: NvsPage): void {
 		const newest = [...last.items()].at(-1);
 		if (newest?.header.type !== entryType.string) return;

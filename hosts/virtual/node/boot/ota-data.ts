@@ -1,10 +1,10 @@
 /**
- * `otadata`, where ESP-IDF writes down which slot starts: two sectors with an entry each, of which the one with the higher
- * sequence number counts. One of them stays as it is while the other is rewritten, so that a power cut loses at most the
- * new choice. (esp_flash_partitions.h; bootloader_common_loader.c.)
+ * The partition `otadata`, in which ESP-IDF stores which slot to start: two sectors with one entry each; the higher sequence
+ * number counts. Only one is rewritten at a time, so that a power cut loses at most the new choice. (esp_flash_partitions.h;
+ * bootloader_common_loader.c.)
  */
 
-import { romCrc32 } from "../../../esp32/rom-crc32.js";
+import { romCrc32 } from "../../../esp32/nvs-format.js";
 import { type Flash, sectorBytes } from "./flash.js";
 import { partitions, type SlotIndex } from "./partitions.js";
 
@@ -18,10 +18,10 @@ export const imageState = Object.freeze({
 	undefined: 0xffff_ffff,
 });
 
-/** esp_ota_select_entry_t: the fields that count, out of 32 bytes. */
+/** esp_ota_select_entry_t, without reserved fields. */
 export interface OtaEntry {
 	readonly sequence: number;
-	/** One of `imageState`; another number where a write was cut. */
+	/** One of `imageState`; another number after a power cut. */
 	readonly state: number;
 	readonly crc: number;
 }
@@ -63,12 +63,12 @@ export function eraseEntry(flash: Flash, index: EntryIndex): void {
 	flash.erase(partitions.otadata.offset + index * sectorBytes, sectorBytes);
 }
 
-/** Whether it was written whole. */
+/** Whether it was written completely. */
 export function isWritten({ sequence, crc }: OtaEntry): boolean {
 	return sequence !== noSequence && crc === crcOf(sequence);
 }
 
-/** bootloader_common_ota_select_invalid: the entry names no slot that may start. */
+/** bootloader_common_ota_select_invalid */
 export function isRefused({ sequence, state }: OtaEntry): boolean {
 	return sequence === noSequence || state === imageState.invalid || state === imageState.aborted;
 }

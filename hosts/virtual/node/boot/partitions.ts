@@ -1,4 +1,4 @@
-/** Where things lie in a virtual device's flash: the boards' partitions in their order, with smaller slots. */
+/** Partitions of a virtual device's flash: those of the boards in the same order, with smaller slots. */
 
 export interface Partition {
 	readonly offset: number;
@@ -10,10 +10,10 @@ const slotBytes = 0x200_000;
 
 /** Names as in hosts/esp32/sdkconfig/partitions.csv. */
 export const partitions = Object.freeze({
-	/** Twice one sector, each with an entry of which slot starts (ota-data.ts). */
+	/** See ota-data.ts. */
 	otadata: Object.freeze({ offset: 0x9000, byteLength: 0x2000 }),
 	phy_init: Object.freeze({ offset: 0xb000, byteLength: 0x1000 }),
-	/** The device's settings (nvs-store.ts). */
+	/** Settings; see nvs-store.ts. */
 	nvs: Object.freeze({ offset: 0x10000, byteLength: 0x10000 }),
 	ota_0: Object.freeze({ offset: 0x20000, byteLength: slotBytes }),
 	ota_1: Object.freeze({ offset: 0x220_000, byteLength: slotBytes }),

@@ -1,4 +1,4 @@
-/** A program from flash as a file, since the machine loads one: by its content's name, so that many devices share it. */
+/** Writes a program from flash to a file for the machine, named by its hash, so that devices share it. */
 
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";

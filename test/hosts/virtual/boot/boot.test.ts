@@ -4,20 +4,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { settingsNamespace } from "../../../../hosts/esp32/nvs-image.js";
-import { Board } from "../../../../hosts/virtual/node/board.js";
 import { boot } from "../../../../hosts/virtual/node/boot/boot-loader.js";
+import { EspOta } from "../../../../hosts/virtual/node/boot/esp-ota.js";
 import {
-	flashByCable,
+	flashFactoryImage,
 	flashSettings,
 	makeVirtualImage,
 	readSettings,
-} from "../../../../hosts/virtual/node/boot/cable.js";
-import { EspOta } from "../../../../hosts/virtual/node/boot/esp-ota.js";
+} from "../../../../hosts/virtual/node/boot/factory-flash.js";
 import { Flash, PowerCut, sectorBytes } from "../../../../hosts/virtual/node/boot/flash.js";
 import { NvsStore } from "../../../../hosts/virtual/node/boot/nvs-store.js";
 import { crcOf, imageState, readEntries } from "../../../../hosts/virtual/node/boot/ota-data.js";
 import { flashBytes, partitions, slots } from "../../../../hosts/virtual/node/boot/partitions.js";
-import { updateSlot } from "../../../../hosts/virtual/node/stand-ins/update.js";
+import { UpdateSlot } from "../../../../hosts/virtual/node/simulated/update.js";
 import { dataBehindImages, makeImage, withoutHash } from "../../../gateway/firmware/images.js";
 
 const image = (version: string, program = `program of ${version}`) =>
@@ -25,7 +24,7 @@ const image = (version: string, program = `program of ${version}`) =>
 
 function flashWith(version = "1.0.0"): Flash {
 	const flash = new Flash({ byteLength: flashBytes });
-	flashByCable(flash, image(version));
+	flashFactoryImage(flash, image(version));
 	return flash;
 }
 
@@ -35,7 +34,7 @@ function update(flash: Flash, version: string): void {
 
 /** Starts, writes and chooses an image, as an update does. */
 function install(flash: Flash, file: Buffer): void {
-	const ota = new EspOta(flash, boot(flash).slot);
+	const ota = new EspOta({ flash, running: boot(flash).slot });
 	if (ota.state === imageState.pendingVerify) ota.markValid();
 	ota.begin();
 	ota.write(file);
@@ -45,12 +44,12 @@ function install(flash: Flash, file: Buffer): void {
 
 /** The update slot as the firmware's half of it sees it. */
 function openSlot(flash: Flash, onPowerCut = () => {}) {
-	const owner = { flash, ota: new EspOta(flash, boot(flash).slot), onPowerCut };
-	const channel = { id: 1, kind: "update-slot", options: {}, send: () => true };
-	const { onPost, onCall } = updateSlot(owner)(channel, { board: new Board() });
-	const call = (request: string, detail?: unknown) => onCall?.(request, detail, Buffer.alloc(0));
+	const slot = new UpdateSlot({
+		hardware: { flash, ota: new EspOta({ flash, running: boot(flash).slot }), onPowerCut },
+	});
+	const call = (request: string, detail?: unknown) => slot.onCall(request, detail);
 	call("open");
-	return { call, write: (bytes: Buffer) => onPost?.("write", undefined, bytes) };
+	return { call, write: (bytes: Buffer) => slot.onPost("write", undefined, bytes) };
 }
 
 const states = (flash: Flash) => readEntries(flash).map(({ state }) => state);
@@ -110,7 +109,7 @@ describe("the flash", () => {
 		t.after(() => rmSync(folder, { recursive: true }));
 		const file = join(folder, "flash.bin");
 		const first = new Flash({ byteLength: flashBytes, file });
-		flashByCable(first, image("1.0.0"));
+		flashFactoryImage(first, image("1.0.0"));
 		update(first, "1.1.0");
 		first.close();
 		const second = new Flash({ byteLength: flashBytes, file });
@@ -161,7 +160,7 @@ describe("the boot loader", () => {
 	test("keeps starting a confirmed image", () => {
 		const flash = flashWith();
 		update(flash, "1.1.0");
-		new EspOta(flash, boot(flash).slot).markValid();
+		new EspOta({ flash, running: boot(flash).slot }).markValid();
 		for (let restart = 0; restart < 3; restart++) assert.equal(boot(flash).image.version, "1.1.0");
 		assert.deepEqual(states(flash), [imageState.valid, imageState.valid]);
 	});
@@ -169,7 +168,7 @@ describe("the boot loader", () => {
 	test("does not start an image that was given up", () => {
 		const flash = flashWith();
 		update(flash, "1.1.0");
-		assert.equal(new EspOta(flash, boot(flash).slot).markInvalid(), true);
+		assert.equal(new EspOta({ flash, running: boot(flash).slot }).markInvalid(), true);
 		assert.equal(boot(flash).image.version, "1.0.0");
 		assert.deepEqual(states(flash), [imageState.valid, imageState.invalid]);
 	});
@@ -235,7 +234,7 @@ describe("the boot loader", () => {
 		const flash = flashWith();
 		const foreign = image("1.1.0");
 		foreign.writeUInt16LE(9, 12);
-		const ota = new EspOta(flash, boot(flash).slot);
+		const ota = new EspOta({ flash, running: boot(flash).slot });
 		ota.begin();
 		ota.write(foreign);
 		assert.throws(() => ota.end(), /another chip/);
@@ -253,7 +252,7 @@ describe("ESP-IDF's update functions", () => {
 	test("refuse to begin while the running image is unconfirmed", () => {
 		const flash = flashWith();
 		update(flash, "1.1.0");
-		const ota = new EspOta(flash, boot(flash).slot);
+		const ota = new EspOta({ flash, running: boot(flash).slot });
 		assert.throws(() => ota.begin(), /ESP_ERR_OTA_ROLLBACK_INVALID_STATE/);
 		ota.markValid();
 		ota.begin();
@@ -263,7 +262,7 @@ describe("ESP-IDF's update functions", () => {
 		const flash = flashWith();
 		update(flash, "1.1.0");
 		const { slot } = boot(flash);
-		const ota = new EspOta(flash, slot);
+		const ota = new EspOta({ flash, running: slot });
 		ota.markValid();
 		ota.begin();
 		assert.deepEqual(states(flash), [blank, imageState.valid]);
@@ -276,8 +275,8 @@ describe("ESP-IDF's update functions", () => {
 			byteLength: flashBytes,
 			onOperation: ({ kind, offset }) => kind === "erase" && erased.push(offset - slots[1].offset),
 		});
-		flashByCable(flash, image("1.0.0"));
-		const ota = new EspOta(flash, boot(flash).slot);
+		flashFactoryImage(flash, image("1.0.0"));
+		const ota = new EspOta({ flash, running: boot(flash).slot });
 		ota.begin();
 		erased.length = 0;
 		const bytes = Buffer.alloc(10_000, 0xe9);
@@ -291,7 +290,7 @@ describe("ESP-IDF's update functions", () => {
 
 	test("refuse what does not begin like an image, what does not fit, and what is not whole", () => {
 		const flash = flashWith();
-		const ota = new EspOta(flash, boot(flash).slot);
+		const ota = new EspOta({ flash, running: boot(flash).slot });
 		ota.begin();
 		assert.throws(() => ota.write(Buffer.from("<html>")), /ESP_ERR_OTA_VALIDATE_FAILED/);
 		assert.throws(() => ota.write(Buffer.alloc(slots[1].byteLength + 1, 0xe9)), /ESP_ERR_INVALID_SIZE/);
@@ -308,10 +307,10 @@ describe("ESP-IDF's update functions", () => {
 test("a cable flashes only what it did not flash last", () => {
 	const flash = flashWith();
 	update(flash, "1.1.0");
-	new EspOta(flash, boot(flash).slot).markValid();
-	flashByCable(flash, image("1.0.0"));
+	new EspOta({ flash, running: boot(flash).slot }).markValid();
+	flashFactoryImage(flash, image("1.0.0"));
 	assert.equal(boot(flash).image.version, "1.1.0", "the update outlives the process");
-	flashByCable(flash, image("1.0.0", "another line of code"));
+	flashFactoryImage(flash, image("1.0.0", "another line of code"));
 	assert.equal(boot(flash).image.version, "1.0.0");
 	assert.deepEqual(states(flash), [imageState.valid, blank]);
 });
@@ -347,11 +346,11 @@ describe("settings flashed by cable", () => {
 	test("outlive another image, and not another layout of the flash", () => {
 		const flash = flashWith();
 		flashSettings(flash, given);
-		flashByCable(flash, image("1.1.0"));
+		flashFactoryImage(flash, image("1.1.0"));
 		assert.equal(boot(flash).image.version, "1.1.0");
 		assert.deepEqual(settingsOf(flash), given);
 		flash.load(0, Buffer.alloc(32, 1));
-		flashByCable(flash, image("1.1.0"));
+		flashFactoryImage(flash, image("1.1.0"));
 		assert.equal(boot(flash).image.version, "1.1.0");
 		assert.deepEqual(settingsOf(flash), {});
 	});

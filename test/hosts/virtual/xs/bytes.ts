@@ -1,7 +1,6 @@
 /** Tells what the functions in C make of bytes; collections in between move the buffers. */
 
-import { copyInto, textOf } from "virtual/bytes";
-import Channel from "virtual/channel";
+import Channel, { copyInto, textOf } from "virtual/channel";
 
 export default function main() {
 	const channel = new Channel("bytes", {}, () => {});

@@ -4,7 +4,7 @@ import config from "mc/config";
 import Time from "time";
 import Timer from "timer";
 import Channel from "virtual/channel";
-import { uptimeMs } from "virtual/machine";
+import { uptime } from "virtual/natives";
 
 const tests: Readonly<Record<string, (note: (text: string) => void) => void>> = {
 	order: (note) => {
@@ -64,7 +64,7 @@ const tests: Readonly<Record<string, (note: (text: string) => void) => void>> = 
 		Timer.set(() => {
 			note(`${Date.now()} ${Time.ticks} ${Time.microseconds} ${new Date().toISOString()}`);
 			Time.set(1_700_000_000);
-			note(`${Date.now()} ${uptimeMs()}`);
+			note(`${Date.now()} ${uptime()}`);
 		}, 1500);
 	},
 	wrap: (note) => {
@@ -81,5 +81,5 @@ const tests: Readonly<Record<string, (note: (text: string) => void) => void>> = 
 
 export default function main() {
 	const channel = new Channel("notes", {}, () => {});
-	tests[config.test ?? ""]?.((text) => channel.post(text, uptimeMs()));
+	tests[config.test ?? ""]?.((text) => channel.post(text, uptime()));
 }

@@ -3,7 +3,7 @@
 import config from "mc/config";
 import Timer from "timer";
 import Channel from "virtual/channel";
-import { quit, restart } from "virtual/machine";
+import { exit } from "virtual/natives";
 
 function fail(): never {
 	throw new Error("told to");
@@ -19,7 +19,7 @@ const ways: Readonly<Record<string, () => unknown>> = {
 		fail();
 	},
 	"rejection that is handled in time": () => {
-		Promise.reject(new Error("handled")).catch(quit);
+		Promise.reject(new Error("handled")).catch(() => exit("quit"));
 	},
 	"thrown text": () => {
 		throw "only text";
@@ -55,8 +55,8 @@ const ways: Readonly<Record<string, () => unknown>> = {
 		Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1);
 	},
 	delay: () => Timer.delay(60_000),
-	restart,
-	quit,
+	restart: () => exit("restart"),
+	quit: () => exit("quit"),
 };
 
 export default function main() {

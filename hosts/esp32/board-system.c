@@ -1,0 +1,79 @@
+/*
+ * What ESP-IDF offers only through out-parameters, structures and macros: system facts, the console, and the state of the running
+ * image. ESP-IDF's plain functions are bound without C. Called from system.ts, setup-target.ts and update.ts.
+ */
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "app_update/include/esp_ota_ops.h"
+#include "esp_flash.h"
+#include "esp_mac.h"
+#include "esp_timer.h"
+#include "freertos/FreeRTOS.h"
+#include "freertos/task.h"
+#include "sdkconfig.h"
+
+/* esp_psram/include/esp_psram.h; the SDK's include path lacks that folder. */
+#if CONFIG_SPIRAM
+extern size_t esp_psram_get_size(void);
+#endif
+
+/** The six bytes of the station interface's MAC address; zeros where it cannot be read. */
+void board_read_mac(uint8_t *mac)
+{
+	if (ESP_OK != esp_read_mac(mac, ESP_MAC_WIFI_STA))
+		for (int i = 0; i < 6; i++)
+			mac[i] = 0;
+}
+
+/** Milliseconds since the start. */
+double board_uptime_ms(void)
+{
+	return (double)(esp_timer_get_time() / 1000);
+}
+
+/** Size of the flash chip; 0: unknown. */
+uint32_t board_flash_bytes(void)
+{
+	uint32_t bytes = 0;
+	if (ESP_OK != esp_flash_get_physical_size(NULL, &bytes))
+		return 0;
+	return bytes;
+}
+
+/** Size of PSRAM. */
+uint32_t board_psram_bytes(void)
+{
+#if CONFIG_SPIRAM
+	return (uint32_t)esp_psram_get_size();
+#else
+	return 0;
+#endif
+}
+
+/** Prints without adding a line end. A release build of the SDK drops trace(), but not this. */
+void board_print(const char *text)
+{
+	fputs(text, stdout);
+}
+
+/** Longer than a computer takes to read the chip's USB port, and than UART takes to send its 128 bytes. */
+#define DRAIN_MS 50
+
+/** Returns when the printed text has left the chip: a restart would cut it off. */
+void board_drain_console(void)
+{
+	fflush(stdout);
+	vTaskDelay(pdMS_TO_TICKS(DRAIN_MS));
+}
+
+/** 1 while the running image is new and unconfirmed, else 0. */
+int32_t board_is_pending_verify(void)
+{
+	esp_ota_img_states_t state = ESP_OTA_IMG_UNDEFINED;
+	const esp_partition_t *running = esp_ota_get_running_partition();
+	if (!running || (ESP_OK != esp_ota_get_state_partition(running, &state)))
+		return 0;
+	return ESP_OTA_IMG_PENDING_VERIFY == state;
+}

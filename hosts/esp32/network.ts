@@ -1,0 +1,83 @@
+/** Name resolution and time queries. */
+
+import Net from "net";
+import SNTP from "sntp";
+import Timer from "timer";
+import type { ResolveOptions, Resolver, TimeQuery, TimeQueryOptions } from "../../device/host.js";
+
+/** Resolves names by the DNS servers from DHCP, so that local names are found, and `.local` by mDNS. */
+export class SystemResolver implements Resolver {
+	resolve(options: ResolveOptions): void {
+		const { host, onResolved, onError } = options;
+		if (/^\d+\.\d+\.\d+\.\d+$/.test(host)) {
+			// The SDK resolves one name after the other: without DNS an address would have to wait.
+			Timer.set(() => withoutExceptions(() => onResolved(host, host)));
+			return;
+		}
+		try {
+			Net.resolve(host, (_name, address) =>
+				withoutExceptions(() => {
+					if (address) onResolved(host, address);
+					else onError();
+				}),
+			);
+		} catch (error) {
+			trace(`look-up: ${error}\n`);
+			// In a later turn, as callers expect.
+			Timer.set(() => withoutExceptions(onError));
+		}
+	}
+}
+
+/** An exception that leaves a callback restarts the board. */
+function withoutExceptions(action: () => void): void {
+	try {
+		action();
+	} catch (error) {
+		trace(`look-up: ${error}\n`);
+	}
+}
+
+const defaultServer = "pool.ntp.org";
+
+/** One query to a time server, answered once. The SDK's SNTP tries for 25 s. */
+export class SntpQuery implements TimeQuery {
+	readonly #onTime: TimeQueryOptions["onTime"];
+	#sntp: SNTP | undefined;
+	#isOver = false;
+
+	constructor({ server = defaultServer, onTime }: TimeQueryOptions) {
+		this.#onTime = onTime;
+		try {
+			this.#sntp = new SNTP({ host: server }, (message, value) => {
+				if (message === SNTP.time) this.#end(value);
+				if (message === SNTP.error) this.#end(undefined);
+			});
+		} catch (error) {
+			trace(`time: ${error}\n`);
+			// In a later turn: the caller does not have this object yet.
+			Timer.set(() => this.#end(undefined));
+		}
+	}
+
+	close(): void {
+		if (this.#isOver) return;
+		this.#isOver = true;
+		try {
+			this.#sntp?.close();
+		} catch (error) {
+			trace(`time: ${error}\n`);
+		}
+	}
+
+	/** The SDK has closed its query already. */
+	#end(seconds: number | undefined): void {
+		if (this.#isOver) return;
+		this.#isOver = true;
+		try {
+			this.#onTime(seconds);
+		} catch (error) {
+			trace(`time: ${error}\n`);
+		}
+	}
+}

@@ -1,0 +1,125 @@
+/** The boards' peripherals, on the SDK's ECMA-419 classes. The codec is in es8311.ts. */
+
+import Analog from "embedded:io/analog";
+import AudioOut from "embedded:io/audio/out";
+import Digital from "embedded:io/digital";
+import PWM from "embedded:io/pwm";
+import NeoPixel from "neopixel";
+import Timer from "timer";
+import type {
+	AnalogInput,
+	AudioOutput as AudioOutputInterface,
+	AudioOutputOptions,
+	DigitalInput,
+	PixelStrip,
+	PulseWidth,
+} from "../../device/host.js";
+
+export interface PushButtonOptions {
+	readonly pin: number;
+	readonly onReadable: () => void;
+}
+
+/** A button between its pin and ground, with the chip's pull-up. */
+export class PushButton extends Digital implements DigitalInput {
+	constructor(options: PushButtonOptions) {
+		super({
+			pin: options.pin,
+			mode: Digital.InputPullUp,
+			activeLow: true,
+			edge: Digital.Rising | Digital.Falling,
+			onReadable: options.onReadable,
+		});
+	}
+}
+
+export interface LightSensorOptions {
+	/** Of ADC1 (GPIO 1 to 10 on the ESP32-S3): Wi-Fi needs ADC2. */
+	readonly pin: number;
+}
+
+/** 0 to about 3.1 V as 12 raw bits; the SDK's calibrated values would end at 2.45 V. */
+export class LightSensor extends Analog implements AnalogInput {
+	constructor(options: LightSensorOptions) {
+		super({ pin: options.pin, esp32: { calibrated: false, attenuation: 12 } });
+	}
+}
+
+export interface RingOptions {
+	readonly pin: number;
+	/** Pixels. */
+	readonly length: number;
+}
+
+/** Two ticks of FreeRTOS, of which the first may end at once. A frame of twelve pixels takes 0.36 ms. */
+const frameMs = 2;
+
+/**
+ * WS2812 pixels at full brightness; the SDK's default is a quarter. update() waits until the frame is sent: the interrupt that
+ * refills RMT's 48 symbols (two pixels) cannot run while flash is written, because the SDK's encoder is in flash, and the rest
+ * of the frame would be noise.
+ */
+export class Ring extends NeoPixel implements PixelStrip {
+	constructor(options: RingOptions) {
+		super({ pin: options.pin, length: options.length, order: "GRB" });
+		this.brightness = 255;
+	}
+
+	override update(): void {
+		super.update();
+		Timer.delay(frameMs);
+	}
+}
+
+/** Inaudible, and possible with 10 bits (80 MHz / 1024). */
+const motorHz = 20_000;
+
+export interface MotorOptions {
+	readonly pin: number;
+}
+
+export class Motor extends PWM implements PulseWidth {
+	constructor(options: MotorOptions) {
+		super({ pin: options.pin, hz: motorHz });
+	}
+}
+
+export interface AmplifiedOutputOptions extends AudioOutputOptions {
+	/** GPIO that enables the amplifier while high. */
+	readonly amplifierPin: number;
+}
+
+/**
+ * The I2S output and the amplifier behind the codec. The amplifier is on only while the output runs, so that clocks that start
+ * and stop are not heard, and an idle device does not hiss.
+ */
+export class AudioOutput implements AudioOutputInterface {
+	readonly #output: AudioOut;
+	readonly #amplifier: Digital;
+
+	constructor(options: AmplifiedOutputOptions) {
+		const { amplifierPin, sampleRate, channels, bitsPerSample } = options;
+		this.#amplifier = new Digital({ pin: amplifierPin, mode: Digital.Output, initialValue: 0 });
+		this.#output = new AudioOut({ sampleRate, channels, bitsPerSample });
+	}
+
+	start(): void {
+		this.#output.start();
+		this.#amplifier.write(1);
+	}
+
+	stop(): void {
+		this.#amplifier.write(0);
+		this.#output.stop();
+	}
+
+	write(samples: Uint8Array): void {
+		this.#output.write(samples);
+	}
+
+	close(): void {
+		this.#amplifier.write(0);
+		this.#amplifier.close();
+		this.#output.close();
+	}
+}

@@ -1,0 +1,88 @@
+/** System facts, read from ESP-IDF by the SDK's foreign function interface. */
+
+import FFI from "mc/ffi";
+import Time from "time";
+import type { System } from "../../device/host.js";
+
+const bytesPerMB = 1024 * 1024;
+
+/** Constructed when the firmware starts, never at module level: modules are loaded on the computer that builds them. */
+export class SystemFacts implements System {
+	readonly #ffi = new FFI();
+	readonly macAddress: string;
+	readonly idfVersion: string;
+	readonly firmwareVersion: string;
+	readonly buildTime: number;
+	readonly cpuFrequencyMHz: number;
+	readonly flashSizeMB: number;
+	readonly psramSizeMB: number;
+	readonly resetReason: string;
+
+	constructor() {
+		const ffi = this.#ffi;
+		const mac = new Uint8Array(6);
+		ffi.board_read_mac(mac.buffer);
+		this.macAddress = Array.from(mac, (byte) => byte.toString(16).padStart(2, "0")).join(":");
+		this.idfVersion = ffi.esp_get_idf_version();
+		this.firmwareVersion = ffi.board_firmware_version();
+		this.buildTime = ffi.board_firmware_build_time();
+		this.cpuFrequencyMHz = Math.round(ffi.esp_clk_cpu_freq() / 1_000_000);
+		this.flashSizeMB = Math.round(ffi.board_flash_bytes() / bytesPerMB);
+		this.psramSizeMB = Math.round(ffi.board_psram_bytes() / bytesPerMB);
+		this.resetReason = resetReasonName(ffi.esp_reset_reason());
+	}
+
+	/** The model that this image was compiled for. */
+	get compiledModel(): string {
+		return this.#ffi.board_firmware_model();
+	}
+
+	get uptimeMs(): number {
+		return this.#ffi.board_uptime_ms();
+	}
+
+	get freeHeapBytes(): number {
+		return this.#ffi.esp_get_free_heap_size();
+	}
+
+	get minFreeHeapBytes(): number {
+		return this.#ffi.esp_get_minimum_free_heap_size();
+	}
+
+	restart(): void {
+		this.#ffi.esp_restart();
+	}
+
+	print(text: string): void {
+		this.#ffi.board_print(text);
+	}
+
+	setTime(seconds: number): void {
+		Time.set(seconds);
+	}
+}
+
+/** `esp_reset_reason_t`, in its order (components/esp_system/include/esp_system.h, v6.0); the specification names two. */
+const resetReasons = Object.freeze([
+	"UNKNOWN_RESET",
+	"POWERON_RESET",
+	"EXT_RESET",
+	"SW_RESET",
+	"PANIC_RESET",
+	"INT_WDT_RESET",
+	"TASK_WDT_RESET",
+	"WDT_RESET",
+	"DEEPSLEEP_RESET",
+	"BROWNOUT_RESET",
+	"SDIO_RESET",
+	"USB_RESET",
+	"JTAG_RESET",
+	"EFUSE_RESET",
+	"PWR_GLITCH_RESET",
+	"CPU_LOCKUP_RESET",
+]);
+
+/** @param reason from `esp_reset_reason()` */
+function resetReasonName(reason: number): string {
+	return resetReasons[reason] ?? "UNKNOWN_RESET";
+}

@@ -1,0 +1,117 @@
+/**
+ * A socket for the SDK's WebSocket client that works around two defects. The client reads frame headers byte by byte in the format
+ * "number", but each write sets the format to "buffer", so that a write between two bytes of a header breaks the connection:
+ * this socket restores the format. And the client reports a refused upgrade as an error without a reason: this socket parses the
+ * response first.
+ */
+
+import { ResponseHead } from "moddable/response-head";
+
+/** An ECMA-419 socket. */
+export interface Socket {
+	format: "number" | "buffer";
+	read(count?: number | ByteBuffer): unknown;
+	/** @returns how many bytes can be written next; the SDK's typing lacks that */
+	write(bytes: ByteBuffer): unknown;
+	close(): void;
+}
+
+/** The options that the WebSocket client passes to its socket. */
+export interface SocketOptions {
+	readonly address: string;
+	readonly host: string;
+	readonly port: number;
+	readonly onReadable: (byteCount: number) => void;
+	readonly onWritable: (byteCount: number) => void;
+	readonly onError: () => void;
+}
+
+/** The `socket` option of the client: `{ io: FormatRestoringSocket, below: (options) => new TCP(options) }`. */
+export interface FormatRestoringSocketOptions extends SocketOptions {
+	/** Constructs the socket below. */
+	readonly below: (options: SocketOptions) => Socket;
+	/** As in WebSocketClientOptions of device/host.ts. */
+	readonly onRefused?: ((status: number, retryAfterSeconds: number | undefined) => void) | undefined;
+}
+
+const switchingProtocols = 101;
+
+export class FormatRestoringSocket implements Socket {
+	readonly #options: FormatRestoringSocketOptions;
+	readonly #below: Socket;
+	#previousFormat: Socket["format"] = "buffer";
+	/** Undefined once the upgrade is accepted. */
+	#head: ResponseHead | undefined = new ResponseHead();
+	/** The first line of the response, as far as the client has not read it. */
+	#firstLine: number[] = [];
+
+	constructor(options: FormatRestoringSocketOptions) {
+		this.#options = options;
+		const { below, address, host, port, onWritable } = options;
+		this.#below = below({
+			address,
+			host,
+			port,
+			onReadable: (byteCount) => this.#onReadable(byteCount),
+			onWritable,
+			onError: () => this.#onError(),
+		});
+	}
+
+	get format(): Socket["format"] {
+		return this.#below.format;
+	}
+
+	set format(format: Socket["format"]) {
+		this.#previousFormat = this.#below.format;
+		this.#below.format = format;
+	}
+
+	read(count?: number | ByteBuffer): unknown {
+		if (this.#firstLine.length > 0) return this.#firstLine.shift();
+		return count === undefined ? this.#below.read() : this.#below.read(count);
+	}
+
+	write(bytes: ByteBuffer): unknown {
+		const writable = this.#below.write(bytes);
+		this.#below.format = this.#previousFormat;
+		return writable;
+	}
+
+	close(): void {
+		this.#head = undefined;
+		this.#below.close();
+	}
+
+	#onReadable(byteCount: number): void {
+		const unread = this.#head ? this.#readHead(this.#head, byteCount) : byteCount;
+		// The client refuses what is not HTTP.
+		if (this.#head?.status === switchingProtocols || this.#head?.status === 0) this.#head = undefined;
+		if (this.#head?.isOver) return this.#onError();
+		if (!this.#head) this.#options.onReadable(this.#firstLine.length + unread);
+	}
+
+	/** Reads the first line, and all of a refusal. @returns how many bytes are unread */
+	#readHead(head: ResponseHead, byteCount: number): number {
+		const below = this.#below;
+		const { format } = below;
+		below.format = "number";
+		let unread = byteCount;
+		while (unread > 0 && !head.isOver && head.status !== switchingProtocols && head.status !== 0) {
+			const byte = below.read();
+			if (typeof byte !== "number") break;
+			unread -= 1;
+			if (head.status === undefined) this.#firstLine.push(byte);
+			head.read(byte);
+		}
+		below.format = format;
+		return unread;
+	}
+
+	#onError(): void {
+		const head = this.#head;
+		this.#head = undefined;
+		if (head?.status !== undefined) this.#options.onRefused?.(head.status, head.retryAfterSeconds);
+		this.#options.onError();
+	}
+}

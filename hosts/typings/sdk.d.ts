@@ -1,0 +1,175 @@
+/**
+ * The SDK's modules, as far as the hosts use them, for a type check without the SDK. A build takes the SDK's own typings, and
+ * those of ours that replace one (esp32/typings, moddable/typings).
+ */
+
+declare module "Resource" {
+	const Resource: new (path: string) => ArrayBuffer;
+	export default Resource;
+}
+
+declare module "neopixel" {
+	export default class NeoPixel {
+		constructor(options: { pin: number; length: number; order: string });
+		/** 0 to 255. */
+		brightness: number;
+		get length(): number;
+		makeRGB(red: number, green: number, blue: number): number;
+		setPixel(index: number, color: number): void;
+		update(): void;
+		close(): void;
+	}
+}
+
+declare module "net" {
+	const Net: {
+		get(what: "IP"): string | undefined;
+		/** The address is undefined where the name has none. */
+		resolve(name: string, onResolved: (name: string, address?: string) => void): void;
+	};
+	export default Net;
+}
+
+declare module "embedded:io/digital" {
+	export interface DigitalOptions {
+		pin: number;
+		mode: number;
+		activeLow?: boolean;
+		initialValue?: 0 | 1;
+		edge?: number;
+		onReadable?: (this: Digital) => void;
+	}
+
+	export default class Digital {
+		static readonly InputPullUp: number;
+		static readonly Output: number;
+		static readonly Rising: number;
+		static readonly Falling: number;
+		constructor(options: DigitalOptions);
+		read(): 0 | 1;
+		write(value: 0 | 1): void;
+		close(): void;
+	}
+}
+
+declare module "embedded:storage/flash" {
+	export class Flash {
+		status(): { readonly size: number };
+		read(buffer: ByteBuffer, offset: number): number;
+		close(): void;
+	}
+
+	const FlashStorage: { open(options: { path: string }): Flash };
+	export default FlashStorage;
+}
+
+declare module "embedded:storage/key-value" {
+	export class Storage {
+		read(key: string): ArrayBuffer | string | number | bigint | undefined;
+		write(key: string, value: string): void;
+		delete(key: string): void;
+		close(): void;
+	}
+
+	const KeyValueStorage: { open(options: { path: string; format: "string" }): Storage };
+	export default KeyValueStorage;
+}
+
+declare module "embedded:update" {
+	import type { Flash } from "embedded:storage/flash";
+
+	export interface Updater {
+		write(bytes: ByteBuffer): void;
+		complete(): void;
+		close(): void;
+	}
+
+	const Update: { open(options: { partition: Flash; mode: "a" }): Updater };
+	export default Update;
+}
+
+declare module "embedded:network/interface/ethernet" {
+	export default class Ethernet {
+		constructor(options: { onChanged: (property: "connection" | "address") => void });
+		readonly connection: number;
+		readonly address: string | undefined;
+		configure(options: { hostname?: string }): void;
+		connect(): void;
+		disconnect(): void;
+		close(): void;
+	}
+}
+
+declare module "embedded:network/interface/wifi" {
+	export default class WiFi {
+		constructor(options: { onChanged: (property: "connection" | "address") => void });
+		readonly connection: number;
+		readonly address: string | undefined;
+		readonly SSID: string | undefined;
+		readonly RSSI: number | undefined;
+		configure(options: { hostname?: string }): void;
+		connect(options: { SSID: string; password?: string }): void;
+		disconnect(): void;
+		close(): void;
+	}
+}
+
+declare module "embedded:network/http/client" {
+	export interface ClientOptions {
+		host: string;
+		port?: number;
+		dns?: object;
+		/** `io` is the socket's class; the rest is passed to it. */
+		socket?: object;
+		onError?: () => void;
+	}
+
+	export interface RequestOptions {
+		method?: string;
+		path?: string;
+		headers?: Map<string, string>;
+		onHeaders?: (status: number, headers: Map<string, string>) => void;
+		onReadable?: (byteCount: number) => void;
+		/** The error has no message. */
+		onDone?: (error: Error | null) => void;
+	}
+
+	export interface HTTPRequest {
+		read(byteLength?: number): ArrayBuffer | undefined;
+		read(buffer: ByteBuffer): void;
+	}
+
+	export default class HTTPClient {
+		constructor(options: ClientOptions);
+		request(options: RequestOptions): HTTPRequest;
+		close(): void;
+	}
+}
+
+declare module "embedded:network/websocket/client" {
+	export interface WebSocketClientOptions {
+		host?: string;
+		port?: number;
+		path?: string;
+		headers?: Map<string, string>;
+		dns?: object;
+		/** `io` is the socket's class; the rest is passed to it. */
+		socket?: object;
+		onReadable?: (
+			this: WebSocketClient,
+			byteCount: number,
+			options: { more: boolean; binary: boolean },
+		) => void;
+		onWritable?: (this: WebSocketClient, byteCount: number) => void;
+		onControl?: (this: WebSocketClient, opcode: number, data: ArrayBuffer) => void;
+		onClose?: (this: WebSocketClient) => void;
+		onError?: (this: WebSocketClient) => void;
+	}
+
+	export default class WebSocketClient {
+		constructor(options: WebSocketClientOptions);
+		read(byteCount: number): ArrayBuffer;
+		write(data: ByteBuffer, options?: { opcode?: number; binary?: boolean; more?: boolean }): number;
+		close(): void;
+	}
+}

@@ -1,0 +1,47 @@
+/** Globals of XS and of the SDK's C bindings, for a type check without the SDK. A build takes the SDK's own typings. */
+
+type ByteBuffer = ArrayBuffer | Uint8Array;
+
+interface Uint8Array {
+	toHex(): string;
+}
+
+/** A method in C: `native("xs_name").call(instance, …)`. */
+declare function native(name: string): {
+	call<Result>(instance: object, ...values: unknown[]): Result;
+};
+
+/** The class of objects that hold C data. @param destructor a function in C */
+declare function Native(destructor: string): new () => object;
+
+/** Foreign functions, as the "ffi" sections of the manifests under hosts/esp32 declare them. */
+declare module "mc/ffi" {
+	export default class FFI {
+		board_drain_console(): void;
+		board_firmware_build_time(): number;
+		board_firmware_model(): string;
+		board_firmware_version(): string;
+		board_flash_bytes(): number;
+		board_is_pending_verify(): number;
+		board_print(text: string): void;
+		board_psram_bytes(): number;
+		/** @param mac of six bytes, which are written */
+		board_read_mac(mac: ArrayBuffer): void;
+		board_touch_close(): void;
+		board_touch_open(pin: number): number;
+		board_touch_read(): number;
+		board_uptime_ms(): number;
+		board_wifi_forget_reason(): void;
+		board_wifi_reason(): number;
+		board_wifi_watch(): void;
+		esp_clk_cpu_freq(): number;
+		esp_get_free_heap_size(): number;
+		esp_get_idf_version(): string;
+		esp_get_minimum_free_heap_size(): number;
+		esp_ota_mark_app_invalid_rollback_and_reboot(): number;
+		esp_ota_mark_app_valid_cancel_rollback(): number;
+		esp_reset_reason(): number;
+		esp_restart(): void;
+		esp_wifi_set_ps(mode: number): number;
+	}
+}

@@ -1,0 +1,112 @@
+/**
+ * The SDK's `embedded:io/socket/tcp`, optionally with TLS; the socket itself is in Node. An exception from a callback becomes
+ * an error, as on the boards (hosts/esp32/tcp); with the SDK's socket it would restart the device.
+ */
+
+import type { TrustOptions } from "../../../device/host.js";
+import Channel, { copyInto, textOf } from "./channel.js";
+
+export interface TcpOptions {
+	/** IPv4. */
+	address: string;
+	port: number;
+	/** The name that the certificate of the peer must be for. */
+	host: string;
+	/** Undefined: plain TCP. */
+	secure?: TrustOptions | undefined;
+	onReadable: (byteCount: number) => void;
+	onWritable: (byteCount: number) => void;
+	onError: () => void;
+}
+
+/** lwIP's send buffer on the boards. */
+const sendBufferBytes = 65_535;
+
+export class TcpSocket {
+	readonly #channel: Channel;
+	readonly #onError: () => void;
+	/** Received and not read yet; of the first piece, from `#at` on. */
+	readonly #pieces: Uint8Array[] = [];
+	#at = 0;
+	#unread = 0;
+	#isOver = false;
+
+	constructor(options: TcpOptions) {
+		const { address, port, host, onReadable, onWritable } = options;
+		const secure = options.secure && { ...options.secure, now: Date.now() };
+		this.#onError = options.onError;
+		this.#channel = new Channel("tcp", { address, port, host, secure }, (event, _detail, payload) => {
+			if (event === "open") this.#guard(() => onWritable(sendBufferBytes));
+			if (event === "error") this.#fail();
+			if (event !== "data" || !payload) return;
+			this.#pieces.push(new Uint8Array(payload));
+			this.#unread += payload.byteLength;
+			this.#guard(() => onReadable(this.#unread));
+		});
+	}
+
+	/** Reads up to and including a line feed, or what has arrived. @returns one character for each byte */
+	readLine(): string {
+		const piece = this.#pieces[0];
+		if (!piece) return "";
+		const feed = piece.indexOf(10, this.#at);
+		const line = piece.subarray(this.#at, feed < 0 ? piece.byteLength : feed + 1);
+		this.#taken(line.byteLength);
+		return textOf(line);
+	}
+
+	/** Fills `buffer`. @throws Error where fewer bytes have arrived */
+	read(buffer: Uint8Array): number {
+		if (buffer.byteLength > this.#unread) throw new Error("nothing to read");
+		for (let filled = 0; filled < buffer.byteLength; ) {
+			const piece = this.#pieces[0];
+			if (!piece) break;
+			const part = piece.subarray(this.#at, this.#at + buffer.byteLength - filled);
+			copyInto(buffer, filled, part);
+			filled += part.byteLength;
+			this.#taken(part.byteLength);
+		}
+		return buffer.byteLength;
+	}
+
+	write(text: string): void {
+		this.#channel.post("write", undefined, ArrayBuffer.fromString(text));
+	}
+
+	close(): void {
+		this.#isOver = true;
+		this.#pieces.length = 0;
+		this.#channel.close();
+	}
+
+	/** @param byteCount of the first piece */
+	#taken(byteCount: number): void {
+		this.#at += byteCount;
+		this.#unread -= byteCount;
+		const length = this.#pieces[0]?.byteLength ?? 0;
+		if (this.#at < length) return;
+		this.#pieces.shift();
+		this.#at = 0;
+		this.#channel.post("taken", length);
+	}
+
+	#guard(action: () => void): void {
+		if (this.#isOver) return;
+		try {
+			action();
+		} catch (error) {
+			trace(`socket: ${error}\n`);
+			this.#fail();
+		}
+	}
+
+	#fail(): void {
+		if (this.#isOver) return;
+		this.#isOver = true;
+		try {
+			this.#onError();
+		} catch (error) {
+			trace(`socket: ${error}\n`);
+		}
+	}
+}

@@ -1,0 +1,86 @@
+/** What an update needs: the inactive slot, the state of the running image, and SHA-256. The flash is in Node. */
+
+import { exit } from "virtual/natives";
+import type {
+	BootState as BootStateInterface,
+	Digest,
+	UpdateSlot as UpdateSlotInterface,
+} from "../../../device/host.js";
+import Channel, { copyInto, numberField } from "./channel.js";
+
+const readBytes = 4096;
+
+/** The slot of the firmware that does not run: Moddable's `embedded:update`. */
+export class UpdateSlot implements UpdateSlotInterface {
+	readonly #channel = new Channel("update-slot", {}, () => {});
+
+	get byteLength(): number {
+		return numberField(this.#channel.call("status").detail, "byteLength");
+	}
+
+	open(): void {
+		this.#channel.call("open");
+	}
+
+	/** Does not wait: an error is thrown by the next request. */
+	write(bytes: Uint8Array): void {
+		this.#channel.post("write", undefined, bytes);
+	}
+
+	/** In pieces, since Node's answers take room in the XS heap too. */
+	read(buffer: Uint8Array, offset: number): void {
+		for (let at = 0; at < buffer.byteLength; at += readBytes) {
+			const byteLength = Math.min(readBytes, buffer.byteLength - at);
+			const { payload } = this.#channel.call("read", { offset: offset + at, byteLength });
+			if (payload) copyInto(buffer, at, new Uint8Array(payload));
+		}
+	}
+
+	complete(): void {
+		this.#channel.call("complete");
+		this.#channel.close();
+	}
+
+	close(): void {
+		this.#channel.call("close");
+		this.#channel.close();
+	}
+}
+
+/** The boot loader's state of the running image. */
+export class BootState implements BootStateInterface {
+	readonly #channel = new Channel("boot-state", {}, () => {});
+
+	get isPendingVerify(): boolean {
+		return this.#channel.call("isPendingVerify").detail === true;
+	}
+
+	confirm(): boolean {
+		try {
+			this.#channel.call("confirm");
+			return true;
+		} catch (error) {
+			trace(`the image cannot be confirmed: ${error}\n`);
+			return false;
+		}
+	}
+
+	rollBack(): void {
+		if (this.#channel.call("rollBack").detail === true) exit("restart");
+	}
+}
+
+/** Moddable's `crypt` Digest for SHA-256; Node computes it. */
+export class Sha256 implements Digest {
+	readonly #channel = new Channel("sha256", {}, () => {});
+
+	write(bytes: Uint8Array): void {
+		this.#channel.post("write", undefined, bytes);
+	}
+
+	close(): ArrayBuffer {
+		const { payload } = this.#channel.call("digest");
+		this.#channel.close();
+		return payload ?? new ArrayBuffer(0);
+	}
+}

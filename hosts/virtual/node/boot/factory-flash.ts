@@ -1,0 +1,86 @@
+/**
+ * Factory flash of a virtual device, as `npm run flash` does for a board: an image into slot 0, and settings into NVS. Only
+ * changes are written, so that updates and stored values survive a restart of the process, and changed firmware still runs.
+ */
+
+import { createHash } from "node:crypto";
+import type { Model } from "../../../../device/protocol/schema.js";
+import { makeNvsImage, readNvs, settingsNamespace } from "../../../esp32/nvs-image.js";
+import { encodeImage } from "./encode-image.js";
+import { type Flash, sectorBytes } from "./flash.js";
+import { partitions, slots } from "./partitions.js";
+
+/** In place of ESP-IDF's version. */
+export const engineVersion = "XS 13.3 (virtual)";
+
+/**
+ * Makes an image for virtual devices; the same content gives the same bytes.
+ *
+ * @param buildTime seconds since 1970; 0: unknown
+ */
+export function makeVirtualImage(program: Uint8Array, model: Model, version: string, buildTime = 0): Buffer {
+	return encodeImage({
+		chip: "virtual",
+		model,
+		version,
+		project: "device-gateway",
+		idfVersion: engineVersion,
+		buildTime,
+		segments: [program],
+	});
+}
+
+/** In place of the boot loader: digests of the partition layout and of the last factory image. */
+const marksOffset = 0;
+const digestBytes = 32;
+const layoutMark = sha256(JSON.stringify(partitions));
+
+/** Flashes the image, unless it was the last one flashed. Settings stay, unless the partition layout has changed. */
+export function flashFactoryImage(flash: Flash, image: Buffer): void {
+	if (image.length > slots[0].byteLength) throw new Error("the firmware is longer than its slot");
+	const marks = Buffer.concat([layoutMark, sha256(image)]);
+	const found = flash.read(marksOffset, marks.length);
+	if (found.equals(marks)) return;
+	const { offset, byteLength } = partitions.nvs;
+	const isSameLayout = found.subarray(0, digestBytes).equals(layoutMark);
+	const nvs = isSameLayout ? flash.read(offset, byteLength) : undefined;
+	flash.wipe();
+	if (nvs) flash.load(offset, nvs);
+	flash.load(slots[0].offset, image);
+	flash.load(marksOffset, marks);
+}
+
+/**
+ * Writes changed settings; the others stay.
+ *
+ * @param given an empty value removes the setting
+ * @throws {RangeError} if a value does not fit NVS
+ */
+export function flashSettings(flash: Flash, given: Readonly<Record<string, string>>): void {
+	const stored = readSettings(flash);
+	const values = new Map(stored);
+	for (const [name, value] of Object.entries(given)) {
+		if (value === "") values.delete(name);
+		else values.set(name, value);
+	}
+	if (values.size === stored.size && [...values].every(([name, value]) => stored.get(name) === value)) return;
+	const { offset, byteLength } = partitions.nvs;
+	const image = makeNvsImage({
+		byteLength,
+		namespace: settingsNamespace,
+		values: Object.fromEntries(values),
+	});
+	// Copies of pages: the flash keeps the given buffer, and would keep the whole image for one page.
+	for (let at = 0; at < byteLength; at += sectorBytes)
+		flash.load(offset + at, Buffer.from(image.subarray(at, at + sectorBytes)));
+}
+
+/** Reads settings from flash, also of a device that is off. */
+export function readSettings(flash: Flash): Map<string, string> {
+	const { offset, byteLength } = partitions.nvs;
+	return readNvs(flash.read(offset, byteLength), settingsNamespace);
+}
+
+function sha256(data: string | Buffer): Buffer {
+	return createHash("sha256").update(data).digest();
+}

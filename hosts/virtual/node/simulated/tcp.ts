@@ -1,0 +1,129 @@
+/** TCP and TLS sockets with a receive window: unread bytes make the sender wait, as on a board. */
+
+import { connect as connectTcp, isIP, type Socket } from "node:net";
+import {
+	checkServerIdentity,
+	connect as connectTls,
+	type DetailedPeerCertificate,
+	type PeerCertificate,
+} from "node:tls";
+import { isRecord } from "../../../../device/protocol/schema.js";
+import type { Channel, ChannelHandler } from "../channel.js";
+import { numberOf, type PeripheralOptions, textOf } from "./hardware.js";
+
+/** CONFIG_LWIP_TCP_WND_DEFAULT of the boards. */
+const windowBytes = 65_535;
+/** Four segments: what a board's driver delivers at a time when it is busy. */
+const pieceBytes = 5_760;
+
+export class TcpSocket implements ChannelHandler {
+	readonly #channel: Channel;
+	/** Undefined where the given certificate is not one. */
+	readonly #socket: Socket | undefined;
+	#unreadBytes = 0;
+	#isOver = false;
+
+	constructor({ channel }: PeripheralOptions) {
+		this.#channel = channel;
+		this.#socket = this.#connect();
+	}
+
+	onPost(request: string, detail: unknown, payload: Buffer): void {
+		if (request === "write") {
+			this.#socket?.write(Buffer.from(payload));
+			return;
+		}
+		this.#unreadBytes -= Number(detail);
+		if (this.#unreadBytes <= windowBytes) this.#socket?.resume();
+	}
+
+	onClose(): void {
+		this.#isOver = true;
+		this.#socket?.destroy();
+	}
+
+	#connect(): Socket | undefined {
+		try {
+			const socket = connect(this.#channel.options);
+			this.#listen(socket);
+			return socket;
+		} catch {
+			setImmediate(() => this.#fail());
+			return undefined;
+		}
+	}
+
+	#listen(socket: Socket): void {
+		const { options } = this.#channel;
+		const isSecure = isRecord(options) && isRecord(options.secure);
+		socket.setNoDelay(true);
+		socket.on("connect", () => socket.connecting || isSecure || this.#channel.send("open"));
+		socket.on("secureConnect", () => this.#channel.send("open"));
+		socket.on("data", (bytes: Buffer) => {
+			for (let at = 0; at < bytes.length; at += pieceBytes)
+				this.#channel.send("data", undefined, bytes.subarray(at, at + pieceBytes));
+			this.#unreadBytes += bytes.length;
+			if (this.#unreadBytes > windowBytes) socket.pause();
+		});
+		// Whatever the cause (a refused certificate, a reset, no server), the firmware is told only that it failed.
+		socket.on("error", () => this.#fail());
+		socket.on("close", () => this.#fail());
+	}
+
+	#fail(): void {
+		if (!this.#isOver) this.#channel.send("error");
+		this.#isOver = true;
+	}
+}
+
+function connect(options: unknown): Socket {
+	const host = textOf(options, "address");
+	const port = numberOf(options, "port");
+	const secure = isRecord(options) ? options.secure : undefined;
+	if (!isRecord(secure)) return connectTcp({ host, port });
+	const name = textOf(options, "host");
+	return connectTls({
+		host,
+		port,
+		ALPNProtocols: ["http/1.1"],
+		// The certificate must be for the name, or for the address where there is no name.
+		...(isIP(name) === 0 && { servername: name }),
+		...trustOf(secure),
+	});
+}
+
+/** Options of Node's TLS that decide whether a server is trusted. */
+export interface Trust {
+	readonly ca?: string;
+	readonly checkServerIdentity?: (name: string, certificate: PeerCertificate) => Error | undefined;
+}
+
+/**
+ * @param secure TrustOptions of device/host.ts, and `now`, the device's clock in milliseconds since 1970, by which a board
+ *     checks certificates
+ * @returns the certificate authority, unless Node's are meant, and a check of dates by that clock
+ */
+export function trustOf(secure: unknown): Trust {
+	if (!isRecord(secure)) return {};
+	const { certificate } = secure;
+	const now = numberOf(secure, "now");
+	return {
+		...(typeof certificate === "string" && { ca: pem(certificate) }),
+		checkServerIdentity: (name, peer) => checkServerIdentity(name, peer) ?? checkDates(peer, now),
+	};
+}
+
+function pem(base64: string): string {
+	const lines = base64.match(/.{1,64}/g) ?? [];
+	return ["-----BEGIN CERTIFICATE-----", ...lines, "-----END CERTIFICATE-----"].join("\n");
+}
+
+function checkDates(peer: DetailedPeerCertificate | PeerCertificate, now: number): Error | undefined {
+	const { valid_from, valid_to } = peer;
+	if (now < Date.parse(valid_from) || now > Date.parse(valid_to))
+		return new Error(
+			`a certificate is valid from ${valid_from} to ${valid_to}, and the device's clock shows ${new Date(now).toISOString()}`,
+		);
+	const issuer = "issuerCertificate" in peer ? peer.issuerCertificate : undefined;
+	return issuer && issuer !== peer ? checkDates(issuer, now) : undefined;
+}

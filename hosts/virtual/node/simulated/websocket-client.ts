@@ -1,0 +1,94 @@
+/** WebSocket connections, made with `ws`. */
+
+import { WebSocket } from "ws";
+import { isRecord } from "../../../../device/protocol/schema.js";
+import type { Channel, ChannelHandler } from "../channel.js";
+import { numberOf, type PeripheralOptions, textOf } from "./hardware.js";
+import { trustOf } from "./tcp.js";
+
+/** RFC 6455, section 5.2. */
+const opcode = { close: 8, ping: 9, pong: 10 };
+
+export class WebSocketClient implements ChannelHandler {
+	readonly #channel: Channel;
+	readonly #socket: WebSocket;
+	#isCloseSent = false;
+	#hasPeerClosed = false;
+	#failure: string | undefined;
+
+	constructor({ channel }: PeripheralOptions) {
+		this.#channel = channel;
+		this.#socket = connect(channel.options);
+		this.#socket.on("open", () => channel.send("open"));
+		this.#socket.on("message", (data: Buffer, isBinary) =>
+			channel.send("message", isBinary ? "binary" : "text", data),
+		);
+		this.#socket.on("ping", (data) => channel.send("control", { opcode: opcode.ping }, data));
+		this.#socket.on("pong", (data) => channel.send("control", { opcode: opcode.pong }, data));
+		this.#socket.on("unexpected-response", (_request, { statusCode = 0, headers }) => {
+			const retryAfter = headers["retry-after"];
+			const isSeconds = retryAfter !== undefined && /^\d{1,9}$/.test(retryAfter);
+			channel.send("refused", {
+				status: statusCode,
+				...(isSeconds && { retryAfterSeconds: Number(retryAfter) }),
+			});
+			this.#socket.terminate();
+		});
+		// "error" is always followed by "close".
+		this.#socket.on("error", ({ message }) => {
+			this.#failure = message;
+		});
+		this.#socket.on("close", (code, reason) => this.#onEnd(code, reason));
+	}
+
+	onPost(_request: string, detail: unknown, payload: Buffer): void {
+		const bytes = Buffer.from(payload);
+		const code = isRecord(detail) ? detail.opcode : undefined;
+		const sent = () => this.#channel.send("sent", { byteCount: bytes.length });
+		if (code === opcode.ping) return this.#socket.ping(bytes, true, sent);
+		if (code === opcode.close) {
+			this.#isCloseSent = true;
+			return this.#socket.close(bytes.readUInt16BE(0));
+		}
+		const { binary, more } = isRecord(detail) ? detail : {};
+		return this.#socket.send(bytes, { binary: binary !== false, fin: more !== true }, sent);
+	}
+
+	onClose(): void {
+		// A close frame that was just written is still sent, as by a TCP stack.
+		if (!this.#isCloseSent && !this.#hasPeerClosed) this.#socket.terminate();
+	}
+
+	#onEnd(code: number, reason: Buffer): void {
+		this.#hasPeerClosed = true;
+		// 1005 and 1006 are never sent: a close frame without a code, and no close frame at all.
+		if (code === 1006) {
+			this.#channel.send("error", this.#failure);
+			return;
+		}
+		const bytes = code === 1005 ? Buffer.alloc(0) : Buffer.from([code >> 8, code & 0xff, ...reason]);
+		this.#channel.send("control", { opcode: opcode.close }, bytes);
+		this.#channel.send("close");
+	}
+}
+
+function connect(options: unknown): WebSocket {
+	const secure = isRecord(options) ? options.secure : undefined;
+	const address = textOf(options, "address");
+	const url = new URL(`${secure ? "wss" : "ws"}://${textOf(options, "host")}${textOf(options, "path")}`);
+	url.port = String(numberOf(options, "port"));
+	return new WebSocket(url, {
+		headers: headersOf(options),
+		perMessageDeflate: false,
+		// The firmware has resolved the name; it is still needed to check the certificate.
+		lookup: (_name, { all }, found) =>
+			all ? found(null, [{ address, family: 4 }]) : found(null, address, 4),
+		...trustOf(secure),
+	});
+}
+
+function headersOf(options: unknown): Record<string, string> {
+	const headers = isRecord(options) ? options.headers : undefined;
+	if (!Array.isArray(headers)) throw new Error("headers must be a list");
+	return Object.fromEntries(headers);
+}

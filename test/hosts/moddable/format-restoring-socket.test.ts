@@ -1,0 +1,198 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { ResponseHead } from "../../../hosts/moddable/response-head.js";
+import { Bench, load } from "../esp32/board-bench.js";
+
+/** As hosts/moddable/format-restoring-socket.ts has them, whose types need the SDK's. */
+interface Socket {
+	format: "number" | "buffer";
+	read(count?: number): unknown;
+	write(bytes: Uint8Array): unknown;
+	close(): void;
+}
+interface SocketOptions {
+	readonly onReadable: (byteCount: number) => void;
+	readonly onError: () => void;
+}
+
+const accepted = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n";
+const refused = "HTTP/1.1 401 Unauthorized\r\nretry-after: 5\r\nContent-Type: text/plain\r\n\r\nno";
+
+/** A socket as the SDK's: what came in is read a byte at a time, or as a buffer. */
+class FakeSocket implements Socket {
+	format: Socket["format"] = "buffer";
+	readonly incoming: number[] = [];
+	isClosed = false;
+	readonly options: SocketOptions;
+
+	constructor(options: SocketOptions) {
+		this.options = options;
+	}
+
+	read(count?: number): unknown {
+		if (this.format === "number") return this.incoming.shift();
+		return Uint8Array.from(this.incoming.splice(0, count)).buffer;
+	}
+
+	write(): unknown {
+		return 1000;
+	}
+
+	close(): void {
+		this.isClosed = true;
+	}
+
+	/** Bytes come in. */
+	receive(text: string): void {
+		const bytes = Buffer.from(text, "latin1");
+		this.incoming.push(...bytes);
+		this.options.onReadable(bytes.length);
+	}
+}
+
+type FormatRestoringSocketClass = new (options: object) => Socket;
+const isClass = (value: unknown): value is FormatRestoringSocketClass => typeof value === "function";
+
+/** A FormatRestoringSocket between a socket and a client that reads all that it is offered, byte by byte as the SDK's does. */
+async function connect() {
+	const { FormatRestoringSocket } = await load("moddable/format-restoring-socket.ts", new Bench());
+	assert.ok(isClass(FormatRestoringSocket));
+	const events: unknown[] = [];
+	let text = "";
+	let below: FakeSocket | undefined;
+	const socket = new FormatRestoringSocket({
+		address: "10.0.0.2",
+		host: "gateway",
+		port: 80,
+		below: (options: SocketOptions) => {
+			below = new FakeSocket(options);
+			return below;
+		},
+		onReadable(byteCount: number) {
+			for (let left = byteCount; left > 0; left--) {
+				const byte = socket.read();
+				assert.ok(typeof byte === "number", `${left} of ${byteCount} bytes are missing`);
+				text += String.fromCharCode(byte);
+			}
+		},
+		onWritable: () => {},
+		onRefused: (status: number, seconds?: number) => events.push(["refused", status, seconds]),
+		onError: () => {
+			events.push("error");
+			socket.close();
+		},
+	});
+	// As the SDK's client does once its request is out.
+	socket.format = "number";
+	assert.ok(below);
+	return { socket, below, events, text: () => text };
+}
+
+/** Sends a text in pieces of so many bytes. */
+function inPieces(socket: FakeSocket, text: string, length: number): void {
+	for (let at = 0; at < text.length && !socket.isClosed; at += length)
+		socket.receive(text.slice(at, at + length));
+}
+
+describe("the socket below a WebSocket", () => {
+	for (const length of [1, 2, 7, 1000]) {
+		test(`hands on every byte of an accepted upgrade and of what follows, in pieces of ${length}`, async () => {
+			const { below, events, text } = await connect();
+			inPieces(below, `${accepted}\x81\x02hi`, length);
+			assert.equal(text(), `${accepted}\x81\x02hi`);
+			assert.deepEqual(events, []);
+		});
+
+		test(`tells a refusal once and then an error, and hands nothing on, in pieces of ${length}`, async () => {
+			const { below, events, text } = await connect();
+			inPieces(below, refused, length);
+			assert.deepEqual(events, [["refused", 401, 5], "error"]);
+			assert.equal(text(), "");
+		});
+	}
+
+	test("leaves the format as the client set it", async () => {
+		const { socket, below } = await connect();
+		below.receive("HTTP/1.1 ");
+		assert.equal(socket.format, "number");
+		socket.format = "buffer";
+		below.receive("101 Switching Protocols\r\n");
+		assert.equal(socket.format, "buffer");
+	});
+
+	test("leaves what is not HTTP to the client, which refuses it", async () => {
+		for (const nonsense of ["hello\r\n", "\0\0\0\n", `${"x".repeat(2000)}`]) {
+			const { below, events, text } = await connect();
+			inPieces(below, nonsense, 10);
+			assert.equal(text(), nonsense);
+			assert.deepEqual(events, []);
+		}
+	});
+
+	test("tells a refusal whose connection ends in the middle of its head", async () => {
+		const { below, events } = await connect();
+		below.receive("HTTP/1.1 503 Service Unavailable\r\nRetry-Af");
+		assert.deepEqual(events, []);
+		below.options.onError();
+		assert.deepEqual(events, [["refused", 503, undefined], "error"]);
+	});
+
+	test("tells an error without a refusal where no answer came", async () => {
+		const { below, events } = await connect();
+		below.receive("HTTP/1.1 4");
+		below.options.onError();
+		assert.deepEqual(events, ["error"]);
+	});
+
+	test("gives a refusal up whose head never ends", async () => {
+		const { below, events } = await connect();
+		below.receive("HTTP/1.1 401 Unauthorized\r\n");
+		let sentBytes = 0;
+		for (; events.length === 0 && sentBytes < 1_000_000; sentBytes += 100) below.receive("x".repeat(100));
+		assert.deepEqual(events, [["refused", 401, undefined], "error"]);
+		assert.ok(sentBytes <= 16 * 1024, `${sentBytes} bytes`);
+	});
+});
+
+describe("the head of a response", () => {
+	function read(text: string): ResponseHead {
+		const head = new ResponseHead();
+		for (const byte of Buffer.from(text)) head.read(byte);
+		return head;
+	}
+
+	test("has its status as soon as its first line is over, with a reason or without, with CR or without", () => {
+		assert.equal(read("HTTP/1.1 401 Unauthorized").status, undefined);
+		for (const line of ["HTTP/1.1 401 Unauthorized\r\n", "HTTP/1.0 401\r\n", "HTTP/1.1 401 \n"])
+			assert.equal(read(line).status, 401, line);
+		for (const line of [
+			"HTTP/2 401\r\n",
+			"HTTP/1.1 4010\r\n",
+			"HTTP/1.1 001 x\r\n",
+			"\r\n",
+			`${"H".repeat(200)}`,
+		])
+			assert.equal(read(line).status, 0, line);
+	});
+
+	test("is over at its empty line, not before", () => {
+		assert.equal(read("HTTP/1.1 503 x\r\na: b\r\n").isOver, false);
+		assert.equal(read("HTTP/1.1 503 x\r\na: b\r\n\r\n").isOver, true);
+	});
+
+	test("has Retry-After where that is seconds: in whatever case, and nothing else", () => {
+		const after = (field: string) => read(`HTTP/1.1 503 x\r\n${field}\r\n\r\n`).retryAfterSeconds;
+		assert.equal(after("Retry-After: 120"), 120);
+		assert.equal(after("retry-after:0 "), 0);
+		for (const field of [
+			"Retry-After: Wed, 21 Oct 2026 07:28:00 GMT",
+			"Retry-After: -1",
+			"Retry-After: 1e3",
+			"X-Retry-After: 5",
+			`Retry-After: ${"9".repeat(10)}`,
+			`Retry-After:${" ".repeat(300)}5`,
+		])
+			assert.equal(after(field), undefined, field);
+		assert.equal(read(`HTTP/1.1 503 x\r\n${"y".repeat(500)}\r\nRetry-After: 5\r\n`).retryAfterSeconds, 5);
+	});
+});
