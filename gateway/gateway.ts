@@ -1,7 +1,4 @@
-/**
- * The composition root: makes every part of the gateway, hands each what it needs, and starts and stops them in order.
- * No other file knows how the rooms hang together.
- */
+/** The composition root: makes the gateway's parts, connects them, and starts and stops them in order. */
 
 import fs, { constants } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
@@ -38,25 +35,25 @@ import { createMetrics } from "./telemetry/metrics.js";
 import { telemetryRoutes } from "./telemetry/routes.js";
 import type { Disk } from "./whole-file.js";
 
-/** Settings that are left out have their defaults. */
+/** Omitted settings have their defaults. */
 export interface GatewayOptions extends Partial<Settings> {
 	readonly log?: Logger;
 	/** Milliseconds since 1970. */
 	readonly now?: () => number;
-	/** Milliseconds from any start, on a clock that no one sets: by default the time that this process has run. */
+	/** Monotonic clock, in milliseconds; default: since the start of this process. */
 	readonly monotonic?: () => number;
 	readonly limits?: Partial<SocketLimits>;
-	/** Devices that are remembered while they are away. */
+	/** Devices to remember, at most. */
 	readonly maxDevices?: number;
 	readonly createFirmware?: CreateFirmwareRoom;
-	/** Where the data folder lies; by default this machine's. */
+	/** For the data folder; default: this machine's. */
 	readonly disk?: Disk;
-	/** Where the gateway's numbers go, besides what the process itself counts there. */
+	/** For the gateway's metrics. */
 	readonly registry?: Registry;
 }
 
 export interface Listening {
-	/** Where this gateway is reached, such as `http://127.0.0.1:8080`; no slash at its end. */
+	/** Such as `http://127.0.0.1:8080`; no slash at its end. */
 	readonly url: string;
 	readonly port: number;
 	/** Logs one person in to the dashboard, once, within an hour. */
@@ -66,9 +63,8 @@ export interface Listening {
 export type Gateway = ReturnType<typeof createGateway>;
 
 /**
- * Makes a gateway that does nothing yet.
- *
- * @throws StartError where its settings contradict each other or its certificate cannot be used
+ * Makes a gateway, which does nothing before `listen`.
+ * @throws {StartError} if settings contradict each other or the certificate cannot be used
  */
 export function createGateway(options: GatewayOptions = {}) {
 	const { now = Date.now, monotonic = () => performance.now() } = options;
@@ -85,7 +81,7 @@ export function createGateway(options: GatewayOptions = {}) {
 		throw new StartError(
 			"AUTH=off is for this machine alone, but TRUST_PROXY lets others in; leave out one of them.",
 		);
-	/** What was known is being read, or has been; until then whoever comes has to wait. */
+	/** Loads the data; requests wait for it. */
 	let opening: Promise<void> | undefined;
 	let closing: Promise<void> | undefined;
 
@@ -243,7 +239,7 @@ export function createGateway(options: GatewayOptions = {}) {
 		upgrades.close();
 		devices.close();
 		monitors.close();
-		// At once: whoever stops us may not wait for as long as a device that has gone keeps us waiting.
+		// Both at once: slow devices must not delay the writing.
 		await Promise.all([known.settle(), end(server, limits.closeTimeoutMs)]);
 		devices.settle();
 		heartbeat.close();
@@ -258,23 +254,19 @@ export function createGateway(options: GatewayOptions = {}) {
 	};
 
 	return {
-		/** What devices and programs must show, for whoever started the gateway in this process; once it listens. */
+		/** The tokens of devices and programs; valid after `listen`. */
 		get tokens(): Readonly<Record<Role, string>> {
 			return { device: tokens.current("device"), monitor: tokens.current("monitor") };
 		},
 
-		/**
-		 * Starts to listen.
-		 *
-		 * @throws StartError where its data folder, its tokens or its address cannot be had
-		 */
+		/** @throws {StartError} if its data folder, tokens or address cannot be used */
 		async listen(): Promise<Listening> {
 			await usable(dataDir, lock.take());
 			let listening: { url: string; port: number };
 			try {
 				await tokens.open();
 				listening = await listen(server, settings);
-				// Such as too many open files: one client is not let in, which is no reason to drop all others.
+				// Such as too many open files: one client is refused, the others stay.
 				server.on("error", (error) => log.error({ err: error }, "connection not accepted"));
 				opening = usable(dataDir, openData());
 				await opening;
@@ -290,12 +282,12 @@ export function createGateway(options: GatewayOptions = {}) {
 			return { url, port, loginUrl: `${base}/login?code=${access.makeLoginCode()}` };
 		},
 
-		/** Stops in order: sockets are closed with 1001, and whatever has not ended within 10 s is cut off. */
+		/** Closes sockets with 1001, cuts off what has not ended within 10 s, and writes all data. */
 		close: (): Promise<void> => stop(),
 	};
 }
 
-/** @throws StartError where the work failed because of the folder */
+/** @throws {StartError} if the work failed because of the folder */
 async function usable(dataDir: string, work: Promise<void>): Promise<void> {
 	try {
 		await work;
@@ -308,7 +300,7 @@ async function usable(dataDir: string, work: Promise<void>): Promise<void> {
 	}
 }
 
-/** @returns undefined, or a sentence that says why the gateway cannot do its work */
+/** @returns why the data folder cannot be written, or undefined */
 async function findDiskObstacle(disk: Disk, dataDir: string): Promise<string | undefined> {
 	try {
 		await disk.access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -319,7 +311,7 @@ async function findDiskObstacle(disk: Disk, dataDir: string): Promise<string | u
 	}
 }
 
-/** Whether an update ends here: not where how it ended is only remembered, after a restart of the gateway. */
+/** Whether an update ends now, rather than being loaded after a restart of the gateway. */
 function isOutcome(device: Device, { otaStatus }: OtaMetadata): boolean {
 	const isNews = device.metadata.otaStatus !== otaStatus;
 	const wasKnown = device.session.connected || device.metadata.otaStatus !== "idle";

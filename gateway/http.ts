@@ -1,6 +1,4 @@
-/**
- * The HTTP half of the gateway: which routes there are, behind which headers, and what is said where there is none.
- */
+/** The Express app: security headers, all routes, and the responses for errors and unknown paths. */
 
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Router } from "express";
 import helmet from "helmet";
@@ -12,9 +10,9 @@ import { type AnswerError, type HttpRefusal, refuseMethod, sendProblem } from ".
 export interface HttpOptions {
 	readonly access: Access;
 	readonly isTls: boolean;
-	/** For the page, which shows it to who has logged in. */
+	/** The page shows it after login. */
 	readonly deviceToken: () => string;
-	/** `/ota/*`, `/releases/*`, `/api/*`, `/healthz`, `/readyz`, `/metrics`. */
+	/** `/ota/*`, `/api/*`, `/healthz`, `/readyz`, `/metrics`. */
 	readonly rooms: readonly Router[];
 	readonly answerError: AnswerError;
 }
@@ -37,7 +35,7 @@ export function createHttp({ access, isTls, deviceToken, rooms, answerError }: H
 					frameAncestors: ["'none'"],
 				},
 			},
-			// Not helmet's "no-referrer": under it a browser sends `Origin: null` along with our own login form.
+			// With helmet's default, "no-referrer", browsers send `Origin: null` with our login form.
 			referrerPolicy: { policy: "same-origin" },
 			strictTransportSecurity: isTls,
 			xFrameOptions: { action: "deny" },

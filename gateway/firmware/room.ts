@@ -1,6 +1,6 @@
 /**
- * The firmware room as the gateway sees it: makes its parts and wires them. No other file knows how they hang together,
- * and a test puts a room of its own in its place.
+ * The firmware service: makes its parts and connects them, so that no other file depends on them. A test can replace
+ * it as a whole.
  */
 
 import { X509Certificate } from "node:crypto";
@@ -26,16 +26,15 @@ import { UploadStore } from "./upload-store.js";
 
 export interface FirmwareRoomOptions {
 	readonly settings: Settings;
-	/** `access.require("monitor")` before uploads, `access.require("device", "monitor")` before binaries. */
 	readonly access: Access;
 	readonly log: Logger;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
-	/** Milliseconds from any start, on a clock that no one sets. */
+	/** Monotonic clock, in milliseconds. */
 	readonly monotonic: () => number;
-	/** Sets how a device's update stands and tells every monitor. */
+	/** Sets the state of a device's update and tells every monitor. */
 	readonly setOta: (device: Device, metadata: OtaMetadata) => void;
-	/** Writes the record of a device. Resolves to whether it is on disk. */
+	/** Writes a device's record. Resolves to whether it is on disk. */
 	readonly keepDevice: (device: Device) => Promise<boolean>;
 	readonly answerError: AnswerError;
 	readonly disk: Disk;
@@ -50,13 +49,13 @@ export interface FirmwareRoom {
 		Updates,
 		"trigger" | "onConnected" | "onUplink" | "historyOf" | "forget" | "obstacle"
 	>;
-	/** Called before the gateway listens. @throws {NodeJS.ErrnoException} where its folder cannot be used */
+	/** To be called before the gateway listens. @throws {NodeJS.ErrnoException} if its folder cannot be used */
 	open(): Promise<void>;
-	/** Stops timers; nothing is reported any more. */
+	/** Stops timers; nothing is reported after that. */
 	close(): Promise<void>;
 }
 
-/** A release that is made anew while devices fetch the old one is noticed after so long. */
+/** A release that is built again while devices fetch the old one is noticed after this time. */
 const recheckMs = 1000;
 
 export type CreateFirmwareRoom = (options: FirmwareRoomOptions) => FirmwareRoom;
@@ -104,8 +103,8 @@ export const createFirmwareRoom: CreateFirmwareRoom = (options) => {
 };
 
 /**
- * The certificate by which a device can check ours: the last one of the chain, where that is its own authority. Devices
- * know the public ones by themselves. One that cannot be read is refused by the HTTP server, in a sentence.
+ * The CA certificate with which a device can check ours: the last of the chain, if it is self-signed. Devices have
+ * the public ones. A certificate that cannot be read is reported by the HTTP server.
  */
 function findAuthority(chain: Buffer | undefined): string | undefined {
 	const pem = chain

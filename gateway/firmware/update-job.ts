@@ -1,8 +1,8 @@
 /**
- * The life of one update, as a function from what was known and what was heard to what is known now. It never asks a
- * clock, a disk or a socket, so that every order in which a device can speak, fall silent and come back can be tried.
+ * The state machine of one update, as pure functions: no clock, disk or socket, so that tests can try any order of
+ * messages, silence and reconnection.
  *
- * pending → downloading → rebooting → updated | rolled_back | failed. The version that comes back decides.
+ * pending → downloading → rebooting → updated | rolled_back | failed. The version that the device reports decides.
  */
 
 import type { StateReport, Uplink } from "../../device/protocol/messages.js";
@@ -19,29 +19,28 @@ import {
 import { time } from "../record-folder.js";
 import { type OtaMetadata, otaStatuses } from "../sessions/device.js";
 
-/** One update of one device, as it is kept on disk. */
+/** One update of one device, as stored on disk. */
 export const updateJob = object({
 	status: oneOf(...otaStatuses),
-	/** Absent before the download began. */
+	/** Absent before the download. */
 	percent: optional(integer(0, 100)),
-	/** What was sent; absent where that is not known. */
+	/** What was sent; absent if unknown. */
 	version: optional(string(64)),
-	/** What the device ran before; absent until it is known. */
+	/** What the device ran before; absent until known. */
 	from: optional(string(32)),
 	reason: optional(string(1200)),
-	/** Since 1970. */
 	startedAt: time,
 	endedAt: optional(time),
-	/** Given up because nothing was heard: what the device says later still counts. */
+	/** It timed out: what the device says later still counts. */
 	silent: optional(boolean()),
-	/** The device said `ota_complete`: it starts the new firmware next. */
+	/** The device sent `ota_complete`: it starts the new firmware next. */
 	complete: optional(boolean()),
-	/** SHA-256 of the upload that was chosen; absent for a release. */
+	/** SHA-256 of the selected upload; absent for a release. */
 	upload: optional(string(64)),
 });
 export type UpdateJob = Infer<typeof updateJob>;
 
-/** The jobs of a device as they are kept on disk. */
+/** The jobs of a device on disk. */
 export const jobsFile = Object.freeze({
 	what: "updates",
 	format: (jobs: readonly UpdateJob[]): string => `${JSON.stringify({ jobs }, null, "\t")}\n`,
@@ -52,30 +51,30 @@ export const jobsFile = Object.freeze({
 	},
 });
 
-/** An update of which nothing is heard for so long has failed. */
+/** An update fails if nothing is heard of it for this time. */
 export const silenceMs = 5 * 60_000;
 
-/** For so long new firmware may still give way to the former one: it has 2 minutes to prove itself, and then restarts. */
+/** How long new firmware may still roll back: it has 2 minutes to confirm itself, then restarts. */
 const probationMs = 5 * 60_000;
 
 export interface Heard {
-	/** Milliseconds since 1970: for people to read; durations are the next two. */
+	/** Milliseconds since 1970, for people; durations are the next two. */
 	readonly now: number;
-	/** Milliseconds since the latest update began. */
+	/** Since the latest update began. */
 	readonly ageMs: number;
-	/** Milliseconds since the device last came back with the version that it was sent. */
+	/** Since the device last came back with the version that it was sent. */
 	readonly updatedAgoMs: number;
 	/** The upload that is served now. */
 	readonly upload: { readonly sha256: string; readonly version?: string | undefined } | undefined;
-	/** What the device runs, as far as is known. */
+	/** What the device runs, if known. */
 	readonly runs: string | null;
-	/** Whether it has connected anew since the update last moved on. */
+	/** Whether it has connected again since the last transition. */
 	readonly isNewSession: boolean;
 }
 
 /**
- * @param version what is sent; null where that is not known
- * @param upload SHA-256 of the upload that is sent; undefined: a release
+ * @param version what is sent; null if unknown
+ * @param upload SHA-256 of the upload; undefined for a release
  */
 export function beginJob(
 	{ now, runs }: Pick<Heard, "now" | "runs">,
@@ -97,10 +96,9 @@ export function isActive(job: UpdateJob | undefined): job is UpdateJob {
 }
 
 /**
- * Takes in what a device says.
- *
- * @param jobs its updates, the latest last
- * @returns the same list where that changes nothing
+ * Applies a message of the device to its jobs.
+ * @param jobs the latest last
+ * @returns the same list if nothing changes
  */
 export function follow(jobs: readonly UpdateJob[], uplink: Uplink, heard: Heard): readonly UpdateJob[] {
 	const rolledBack = uplink.type === "state_report" && followProbation(jobs, uplink, heard);
@@ -110,16 +108,15 @@ export function follow(jobs: readonly UpdateJob[], uplink: Uplink, heard: Heard)
 		const next = advance(job, uplink, heard);
 		return next === job ? jobs : [...jobs.slice(0, -1), next];
 	}
-	// An update that no one asked for here: a start_ota was forwarded to the device.
+	// An update that was not started here: a start_ota was forwarded to the device.
 	if (uplink.type.startsWith("ota_")) return [...jobs, advance(beginJob(heard, null), uplink, heard)];
 	return jobs;
 }
 
 /**
- * A device that is on probation refuses the next update, and may go back after that: it is the update before that has
- * been rolled back then, and it becomes the latest again.
- *
- * @returns undefined where that is not so
+ * Detects a late rollback. A device on probation refuses the next update and may roll back after that; then the
+ * update before is the one that was rolled back, and becomes the latest again.
+ * @returns undefined if that is not the case
  */
 function followProbation(jobs: readonly UpdateJob[], report: StateReport, heard: Heard) {
 	const at = jobs.findLastIndex(({ status }) => status === "updated");
@@ -140,11 +137,11 @@ function followProbation(jobs: readonly UpdateJob[], report: StateReport, heard:
 	return [...jobs.slice(0, at), ...ended, next];
 }
 
-/** Whether what the device says can still change it. */
+/** Whether a message of the device can still change it. */
 function isOpen(job: UpdateJob, uplink: Uplink, { updatedAgoMs }: Heard): boolean {
 	if (job.status !== "updated") return job.silent === true || isActive(job);
 	if (uplink.type !== "state_report") return false;
-	// When it started counts, not when it can say so: the line may have been down meanwhile.
+	// The time of its start counts, not that of this report: the connection may have been down in between.
 	return updatedAgoMs - uplink.health.uptime_seconds * 1000 < probationMs;
 }
 
@@ -157,12 +154,7 @@ export function metadataOf(job: UpdateJob | undefined): OtaMetadata {
 	};
 }
 
-/**
- * Takes in what the device says.
- *
- * @param job an open one
- * @returns the same object where that changes nothing
- */
+/** Applies a message to an open job. @returns the same object if nothing changes */
 function advance(job: UpdateJob, uplink: Uplink, heard: Heard): UpdateJob {
 	switch (uplink.type) {
 		case "ota_progress":
@@ -181,7 +173,7 @@ function advance(job: UpdateJob, uplink: Uplink, heard: Heard): UpdateJob {
 	}
 }
 
-/** Nothing was heard for `silenceMs`. */
+/** Fails a job of which nothing was heard for `silenceMs`. */
 export function giveUp(job: UpdateJob, now: number): UpdateJob {
 	const stopped = `The download stopped at ${job.percent ?? 0} %`;
 	const began = job.status === "rebooting" ? "The device did not come back" : stopped;
@@ -198,7 +190,7 @@ function download(job: UpdateJob, percent: number): UpdateJob {
 	return move(job, { status: "downloading", percent: furthest });
 }
 
-/** What runs now, and whether the device came back with it. */
+/** Compares the version that runs with those of the job. */
 function judge(job: UpdateJob, report: StateReport, heard: Heard): UpdateJob {
 	const { now, ageMs, isNewSession } = heard;
 	const runs = report.system.firmware_version;
@@ -221,7 +213,7 @@ function judge(job: UpdateJob, report: StateReport, heard: Heard): UpdateJob {
 
 function describeRestart({ percent = 0 }: UpdateJob, { system, health }: StateReport): string {
 	if (percent < 100) return `The device restarted in the middle of the update, at ${percent} %.`;
-	// Whether the new firmware was to start next is not known: a roll-back must not be told of one that never ran.
+	// It is unknown whether the new firmware was to start: a rollback must not be reported if it never ran.
 	const when = "after 100 % and before it said that the update was complete";
 	return `The device restarted (${health.reset_reason}) ${when}; it still runs ${system.firmware_version}.`;
 }
@@ -247,7 +239,7 @@ function fail(job: UpdateJob, { now, upload }: Pick<Heard, "now" | "upload">, re
 	return move(job, { status: "failed", reason: reason + note, endedAt: now });
 }
 
-/** The job with these values, and without what an end had added to it. */
+/** Sets these values and removes those of an earlier end. */
 function move(job: UpdateJob, values: Pick<UpdateJob, "status"> & Partial<UpdateJob>): UpdateJob {
 	const { silent: _silent, reason: _reason, endedAt: _endedAt, ...rest } = job;
 	return { ...rest, ...values };

@@ -1,22 +1,22 @@
 /**
- * A text that is replaced often and read seldom, such as a device's latest report. It lives outside of V8's heap, in
- * memory that the next text uses again: as a string each would be moved among what V8 takes for long-lived, and be garbage
- * there a moment later, which costs a marking of the whole heap every few seconds.
+ * An off-heap text buffer for text that is replaced often and read seldom, such as a device's latest report. As a
+ * string each would become garbage among V8's long-lived objects, and cost a mark of the whole heap every few
+ * seconds.
  */
 
-/** In bytes: texts that differ a little in length fit into the same memory. */
+/** In bytes: texts of similar length use the same memory. */
 const stepBytes = 128;
 
 export class KeptText {
 	#memory: Buffer | undefined;
 	#length = 0;
 
-	/** What was last set; undefined before. */
+	/** Undefined before the first `set`. */
 	get text(): string | undefined {
 		return this.#memory?.toString("utf8", 0, this.#length);
 	}
 
-	/** Replaces it. @param text well-formed Unicode, such as a WebSocket's text frame */
+	/** @param text well-formed Unicode */
 	set(text: string): void {
 		const length = Buffer.byteLength(text);
 		const size = Math.ceil((length + 1) / stepBytes) * stepBytes;

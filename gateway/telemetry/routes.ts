@@ -1,13 +1,13 @@
 /**
- * `/healthz`: this process answers. `/readyz`: it can do its work, so a proxy may send devices here. `/metrics`: what it
- * does, for monitors alone, as it tells how many devices there are and how they are used.
+ * `/healthz`: the process responds. `/readyz`: it can do its work, so a proxy may send devices here. `/metrics`: for
+ * monitors alone, as it shows how many devices there are.
  */
 
 import { type RequestHandler, Router } from "express";
 import { refuseMethod, sendProblem } from "../problem.js";
 import type { Metrics } from "./metrics.js";
 
-/** @param findObstacle finds undefined, or a sentence that says why the gateway cannot do its work */
+/** @param findObstacle resolves to why the gateway is not ready, or undefined */
 export function telemetryRoutes(
 	{ registry }: Metrics,
 	requireMonitor: RequestHandler,
