@@ -12,14 +12,14 @@ import type { Role } from "./access/token-file.js";
 import { Tokens } from "./access/tokens.js";
 import { Connections, maxStrangersOf } from "./connections.js";
 import { deviceRoutes } from "./device-routes.js";
-import { type CreateFirmwareRoom, createFirmwareRoom } from "./firmware/room.js";
+import { type CreateFirmwareService, createFirmwareService } from "./firmware/service.js";
 import { FolderLock } from "./folder-lock.js";
 import { createHttp } from "./http.js";
 import { createAnswerError } from "./problem.js";
 import { RecordFolder } from "./record-folder.js";
 import { createHttpServer, end, ignoreUpgrade, isForWebSocket, limitBody, listen } from "./server.js";
 import type { Device, OtaMetadata } from "./sessions/device.js";
-import { deviceFile, KnownDevices } from "./sessions/known-devices.js";
+import { DeviceStore, deviceFile } from "./sessions/device-store.js";
 import { Sessions } from "./sessions/sessions.js";
 import { defaultSettings, type Settings } from "./settings.js";
 import { DeviceSockets } from "./sockets/device-sockets.js";
@@ -45,7 +45,7 @@ export interface GatewayOptions extends Partial<Settings> {
 	readonly limits?: Partial<SocketLimits>;
 	/** Devices to remember, at most. */
 	readonly maxDevices?: number;
-	readonly createFirmware?: CreateFirmwareRoom;
+	readonly createFirmware?: CreateFirmwareService;
 	/** For the data folder; default: this machine's. */
 	readonly disk?: Disk;
 	/** For the gateway's metrics. */
@@ -68,7 +68,7 @@ export type Gateway = ReturnType<typeof createGateway>;
  */
 export function createGateway(options: GatewayOptions = {}) {
 	const { now = Date.now, monotonic = () => performance.now() } = options;
-	const { createFirmware = createFirmwareRoom, maxDevices = 10_000, disk = fs } = options;
+	const { createFirmware = createFirmwareService, maxDevices = 10_000, disk = fs } = options;
 	const settings: Settings = { ...defaultSettings, ...options };
 	const limits: SocketLimits = { ...socketLimits, ...options.limits };
 	const log = options.log ?? createLog(settings.logLevel);
@@ -126,7 +126,7 @@ export function createGateway(options: GatewayOptions = {}) {
 		onProblem: (problem) => log.warn({ problem }, "known devices"),
 		...deviceFile,
 	});
-	const known = new KnownDevices(records, monotonic);
+	const deviceStore = new DeviceStore(records, monotonic);
 	const sessions = new Sessions({
 		now,
 		monotonic,
@@ -136,19 +136,19 @@ export function createGateway(options: GatewayOptions = {}) {
 			const event = { sessionId, deviceId: device?.deviceId, remoteAddress: introduction.remoteAddress };
 			log[reason === "ota" ? "debug" : "info"](event, `device: ${reason}`);
 			monitors.announce(session, reason);
-			if (device && reason !== "ota") known.onSeen(device);
+			if (device && reason !== "ota") deviceStore.onSeen(device);
 		},
 		onNamed: (device) => firmware.updates.onConnected(device),
 		onUplink: (session, uplink, text) => {
 			const isStateReport = uplink.type === "state_report";
 			monitors.relay(session, text, isStateReport);
 			if (!session.device) return;
-			if (isStateReport) known.onSeen(session.device);
+			if (isStateReport) deviceStore.onSeen(session.device);
 			firmware.updates.onUplink(session.device, uplink);
 		},
 		onForgotten: (device) => {
 			log.info({ deviceId: device.deviceId }, "device: forgotten");
-			void known.forget(device);
+			void deviceStore.forget(device);
 			void firmware.updates.forget(device.deviceId);
 		},
 	});
@@ -162,7 +162,7 @@ export function createGateway(options: GatewayOptions = {}) {
 			if (isOutcome(device, metadata)) metrics.updates.inc({ outcome: metadata.otaStatus });
 			sessions.setOta(device, metadata);
 		},
-		keepDevice: (device) => known.keep(device),
+		keepDevice: (device) => deviceStore.keep(device),
 		answerError,
 		disk,
 	});
@@ -177,14 +177,16 @@ export function createGateway(options: GatewayOptions = {}) {
 	const knownHelp = "Devices that are known, connected or not";
 	metrics.watch("gateway_known_devices", knownHelp, () => sessions.devices.size);
 
-	const findObstacle = async () => {
+	const findReadinessProblem = async () => {
 		if (closing) return "The gateway is stopping.";
-		return records.obstacle ?? firmware.updates.obstacle ?? (await findDiskObstacle(disk, dataDir));
+		return (
+			records.readinessProblem ?? firmware.updates.readinessProblem ?? (await findDiskProblem(disk, dataDir))
+		);
 	};
 	const erase = async (device: Device) => {
-		const isGone = (await known.forget(device)) && (await firmware.updates.forget(device.deviceId));
+		const isGone = (await deviceStore.forget(device)) && (await firmware.updates.forget(device.deviceId));
 		// It may have connected meanwhile.
-		if (!isGone || device.session.connected) void known.keep(device);
+		if (!isGone || device.session.connected) void deviceStore.keep(device);
 		return isGone;
 	};
 	const requireMonitor = access.require("monitor");
@@ -192,8 +194,8 @@ export function createGateway(options: GatewayOptions = {}) {
 		access,
 		isTls: tls !== undefined,
 		deviceToken: () => tokens.current("device"),
-		rooms: [
-			telemetryRoutes(metrics, requireMonitor, findObstacle),
+		routers: [
+			telemetryRoutes(metrics, requireMonitor, findReadinessProblem),
 			firmware.router,
 			deviceRoutes({
 				sessions,
@@ -232,7 +234,7 @@ export function createGateway(options: GatewayOptions = {}) {
 	const openData = async () => {
 		await endedLogins.open();
 		await firmware.open();
-		sessions.restore(await known.open());
+		sessions.restore(await deviceStore.open());
 		for (const device of sessions.devices.values()) firmware.updates.onConnected(device);
 	};
 	const close = async () => {
@@ -240,11 +242,11 @@ export function createGateway(options: GatewayOptions = {}) {
 		devices.close();
 		monitors.close();
 		// Both at once: slow devices must not delay the writing.
-		await Promise.all([known.settle(), end(server, limits.closeTimeoutMs)]);
+		await Promise.all([deviceStore.settle(), end(server, limits.closeTimeoutMs)]);
 		devices.settle();
 		heartbeat.close();
 		await firmware.close();
-		await known.close();
+		await deviceStore.close();
 		await lock.release();
 		log.info("stopped");
 	};
@@ -276,7 +278,7 @@ export function createGateway(options: GatewayOptions = {}) {
 				throw error;
 			}
 			const { url, port } = listening;
-			if (!auth) log.warn("AUTH=off: every program on this machine may steer and update the devices");
+			if (!auth) log.warn("AUTH=off: every program on this machine may control and update the devices");
 			log.info({ url }, "listening");
 			const base = publicUrl ? trimmed(publicUrl) : url;
 			return { url, port, loginUrl: `${base}/login?code=${access.makeLoginCode()}` };
@@ -301,7 +303,7 @@ async function usable(dataDir: string, work: Promise<void>): Promise<void> {
 }
 
 /** @returns why the data folder cannot be written, or undefined */
-async function findDiskObstacle(disk: Disk, dataDir: string): Promise<string | undefined> {
+async function findDiskProblem(disk: Disk, dataDir: string): Promise<string | undefined> {
 	try {
 		await disk.access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
 		const { bavail } = await disk.statfs(dataDir);

@@ -10,6 +10,6 @@ import { setFlagsFromString } from "node:v8";
  * wait on two processors.
  * @see `allocation_site_pretenuring` in V8's flag-definitions.h
  */
-export function takeObjectsForShortLived(): void {
+export function disablePretenuring(): void {
 	setFlagsFromString("--no-allocation-site-pretenuring");
 }

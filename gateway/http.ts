@@ -13,11 +13,11 @@ export interface HttpOptions {
 	/** The page shows it after login. */
 	readonly deviceToken: () => string;
 	/** `/ota/*`, `/api/*`, `/healthz`, `/readyz`, `/metrics`. */
-	readonly rooms: readonly Router[];
+	readonly routers: readonly Router[];
 	readonly answerError: AnswerError;
 }
 
-export function createHttp({ access, isTls, deviceToken, rooms, answerError }: HttpOptions): Express {
+export function createHttp({ access, isTls, deviceToken, routers, answerError }: HttpOptions): Express {
 	const app = express();
 	app.disable("x-powered-by");
 	app.use(
@@ -46,7 +46,7 @@ export function createHttp({ access, isTls, deviceToken, rooms, answerError }: H
 		.route(["/device", "/monitor"])
 		.get(answer({ status: 426, detail: "Connect by WebSocket.", headers }))
 		.all(refuseMethod("GET, HEAD"));
-	app.use(...rooms);
+	app.use(...routers);
 	const dashboard = createDashboard({ access, deviceToken });
 	app.use(loginRouter(access, dashboard.loginPage));
 	app.use(dashboard.router);

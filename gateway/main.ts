@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { hostOf } from "./access/origin.js";
 import { createGateway } from "./gateway.js";
-import { takeObjectsForShortLived } from "./heap.js";
+import { disablePretenuring } from "./heap.js";
 import { readSettings, type Settings } from "./settings.js";
 import { refuseArguments, StartError } from "./start-error.js";
 import { createLog } from "./telemetry/log.js";
@@ -44,7 +44,7 @@ try {
 async function start(): Promise<void> {
 	const words = process.argv.slice(2);
 	if (words.includes("--help") || words.includes("-h")) return console.log(usage);
-	takeObjectsForShortLived();
+	disablePretenuring();
 	refuseArguments(words);
 	const settings = readSettings(process.env);
 	const registry = new Registry();

@@ -47,7 +47,7 @@ export class RecordFolder<T> {
 	}
 
 	/** Why records cannot be written at the moment; undefined if they can. */
-	get obstacle(): string | undefined {
+	get readinessProblem(): string | undefined {
 		const { directory } = this.#options;
 		for (const { why } of this.#failed.values())
 			if (!onePlaceTaken.includes(why)) return `${directory} cannot be written (${why}).`;

@@ -1,7 +1,7 @@
 /**
  * Serves firmware binaries, whole or by range (RFC 9110, sections 8, 13 and 14), with the digests of RFC 9530. A
- * device fetches block by block and checks each digest, so a wrong range, digest or condition fails its update. It
- * parses headers byte by byte, so a block has only those that it needs.
+ * device checks each block's digest, so a wrong range, digest or condition fails its update. It parses headers byte
+ * by byte, so a block has only those that it needs.
  */
 
 import { createHash } from "node:crypto";
@@ -12,13 +12,12 @@ import { parseUrl } from "../access/origin.js";
 import { type AnswerError, HttpProblem, sendProblem, wrongMethod } from "../problem.js";
 import { type Binary, type FirmwareRepository, uploadPath } from "./repository.js";
 
-/** Answers a request for a binary. @returns false if the path is not that of a binary */
+/** @returns false if the path is not that of a binary */
 export type Binaries = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 const releasesPath = "/releases/";
-/** Paths of the binaries, for lists of routes. */
 export const binaryPaths: readonly string[] = [uploadPath, `${releasesPath}{path}`];
-/** A device sends its token with every block; a result this old is not read from disk again. */
+/** Tokens are checked for every block; the disk is read again after this time. */
 const tokenAgeMs = 1000;
 const digestOfNothing = createHash("sha256").digest();
 
@@ -61,8 +60,7 @@ function send({ headers, method }: IncomingMessage, response: ServerResponse, bi
 	const isWhole = isUnchanged || method === "HEAD" || headers.range === undefined;
 	const span = isWhole ? undefined : requestedSpan(headers, bytes.length, [etag, lastModified]);
 	const fields = ["Cache-Control", `private, ${caching}, no-transform`, "ETag", etag];
-	// A client that sends If-Range has the other fields already (RFC 9110, 15.3.7); HTTP/1.1 needs no Connection
-	// field.
+	// With If-Range the client has the others already (RFC 9110, 15.3.7).
 	if (span && headers["if-range"] !== undefined) response.removeHeader("Connection");
 	else {
 		fields.push(
@@ -91,9 +89,9 @@ function wasSeen(headers: IncomingHttpHeaders, etag: string, lastModified: strin
 }
 
 /**
- * Parses a Range (RFC 9110, 14.2). One that is malformed, has several parts or another unit, or is for a previous
- * version, is ignored.
- * @param validators the values that If-Range may have
+ * RFC 9110, 14.2. A Range that is malformed, has several parts or another unit, or is for a previous version, is
+ * ignored.
+ * @param validators values that If-Range may have
  * @returns first and last byte, both included; undefined: the whole
  * @throws {HttpProblem} 416 if the range starts beyond the end
  */
@@ -107,7 +105,7 @@ function requestedSpan(headers: IncomingHttpHeaders, size: number, validators: r
 	const first = from === "" ? Math.max(0, size - Number(to)) : Number(from);
 	const last = from === "" || to === "" ? size - 1 : Math.min(Number(to), size - 1);
 	if (first < size) return { first, last };
-	const detail = `The firmware has ${size} bytes; nothing lies in the range that was asked for.`;
+	const detail = `The firmware has ${size} bytes; the requested range starts after its end.`;
 	throw new HttpProblem(416, detail, { "Content-Range": `bytes */${size}` });
 }
 

@@ -1,7 +1,6 @@
 /**
- * Reads `catalog.json`, the releases that can be rolled out. The file is read again when it changes, so a release
- * needs no restart. If it is invalid, that is reported and the last valid one stays in use, so a typing error does
- * not take the releases from all devices.
+ * Reads `catalog.json`, the releases that can be rolled out, again when it changes. If it is invalid, that is
+ * reported and the last valid one stays in use, so a typing error does not take the releases from all devices.
  */
 
 import { join, sep } from "node:path";
@@ -53,7 +52,6 @@ export interface Catalog {
 const noReleases: Catalog = Object.freeze({ schema: 1, latest: null, releases: Object.freeze([]) });
 
 export interface CatalogFileOptions {
-	/** Holds `catalog.json` and the images. */
 	readonly directory: string;
 	readonly disk: Disk;
 	/** Called once for each invalid state of the file. */
@@ -73,12 +71,12 @@ export class CatalogFile {
 		this.#path = join(options.directory, "catalog.json");
 	}
 
-	/** Why the file is not in use as it is now; undefined if it is. */
+	/** Why the file is not in use as it is; undefined if it is. */
 	get problem(): string | undefined {
 		return this.#problem;
 	}
 
-	/** The last valid catalog; one without releases if there is no file. */
+	/** The last valid catalog; empty if there is no file. */
 	async read(): Promise<Catalog> {
 		const { disk, onProblem } = this.#options;
 		try {
@@ -91,14 +89,14 @@ export class CatalogFile {
 			const isMissing = errorCode(error) === "ENOENT";
 			if (isMissing) this.#catalog = noReleases;
 			const reason = error instanceof Error ? error.message : String(error);
-			const sentence = `${this.#path} is not used, what it last said stays in force: ${reason}`;
+			const sentence = `${this.#path} is not used; the last valid catalog stays in use: ${reason}`;
 			if (!isMissing && sentence !== this.#problem) onProblem(sentence);
 			this.#problem = isMissing ? undefined : sentence;
 		}
 		return this.#catalog;
 	}
 
-	/** Finds an image on disk, symbolic links resolved. @returns undefined if it is missing or outside the folder */
+	/** Path on disk, symbolic links resolved. @returns undefined if it is missing or outside the folder */
 	async locate(image: ReleaseImage): Promise<string | undefined> {
 		const { disk, directory } = this.#options;
 		const folder = await ifThere(disk.realpath(directory));

@@ -1,7 +1,7 @@
 /**
- * Validates a firmware image and reads its chip, model and version. It checks what the boot loader verifies
- * (ESP-IDF's esp_image_format.c) and recognizes files that are uploaded by mistake, such as a merged flash image,
- * half a file or another board's firmware.
+ * Validates a firmware image as the boot loader does (ESP-IDF's esp_image_format.c), and reads its chip, model and
+ * version. It recognizes files that are uploaded by mistake, such as a merged flash image, half a file or another
+ * board's firmware.
  */
 
 import { createHash } from "node:crypto";
@@ -19,7 +19,7 @@ import { ImageScanner } from "../../device/protocol/image-scanner.js";
 import { type Chip, chips } from "../../device/protocol/messages.js";
 import { type Model, models } from "../../device/protocol/schema.js";
 
-/** Why an image is not accepted; `message` is a sentence for a person. */
+/** `message` is a sentence for a person. */
 export class ImageError extends Error {
 	override name = "ImageError";
 }
@@ -71,8 +71,7 @@ const otherChips: ReadonlyMap<number, string> = new Map([
 const bootLoaderMagic = 0x50;
 
 /**
- * Validates an image: complete, undamaged and for a known chip and model. Bytes after its end (a signature, padding
- * to a sector) are ignored.
+ * Validates an image. Bytes after its end (a signature, padding to a sector) are ignored.
  * @param bytes the whole file
  * @throws {ImageError}
  */
@@ -102,7 +101,6 @@ export function parseImage(bytes: Buffer): ImageInfo {
 	return { chip, ...description };
 }
 
-/** Whether it is a semantic version, without a leading `v`. */
 export function isVersion(text: string): boolean {
 	return /^\d\S*$/.test(text) && parse(text) !== null;
 }
@@ -123,7 +121,7 @@ function scan(scanner: ImageScanner, bytes: Buffer, start: number, end: number):
 	if (bytes.length < end) throw new ImageError(scanner.describeCut(bytes.length));
 }
 
-/** @returns an error that names the format if the file has it, else one with this sentence */
+/** @returns an error that names the file's format if it is this one, else one with this sentence */
 function describe(bytes: Buffer, format: Format | undefined, sentence: string): ImageError {
 	const { offset = 0, magic = "", name } = format ?? {};
 	const found = bytes.toString("latin1", offset, offset + magic.length);
@@ -138,10 +136,7 @@ function readChip(header: Buffer): Chip {
 	throw new ImageError(`The image is for ${name}; these devices have an ESP32-S3 or an ESP32.`);
 }
 
-/**
- * Reads ESP-IDF's descriptor and this project's, both at the start of the first segment, which may be too short for
- * them.
- */
+/** Both descriptors are at the start of the first segment, which may be too short for them. */
 function readDescriptors(bytes: Buffer): Omit<ImageInfo, "chip"> {
 	const firstBytes = bytes.readUInt32LE(imageLayout.headerBytes + imageLayout.segmentLengthOffset);
 	const head = Buffer.alloc(headBytes);

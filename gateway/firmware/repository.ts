@@ -1,7 +1,6 @@
 /**
- * The firmware that the gateway serves: releases and the upload, checked and cached in memory until catalog or file
- * changes. The bytes served are the bytes that were checked, so a file that was changed or replaced on disk is never
- * sent in part.
+ * The firmware that the gateway serves, checked and cached in memory until catalog or file changes. The bytes served
+ * are the bytes that were checked: a file that is replaced on disk is never sent in part.
  */
 
 import { basename } from "node:path/posix";
@@ -15,9 +14,8 @@ import type { UploadStore } from "./upload-store.js";
 
 export interface Binary {
 	readonly image: StoredImage;
-	/** The name under which a browser saves it. */
+	/** For a browser's download. */
 	readonly filename: string;
-	/** An HTTP date. */
 	readonly lastModified: string;
 	/** Part of Cache-Control: "no-cache" or "max-age=<seconds>, immutable". */
 	readonly caching: string;
@@ -30,11 +28,11 @@ export interface FirmwareRepositoryOptions {
 	readonly catalog: CatalogFile;
 	readonly uploads: UploadStore;
 	readonly disk: Disk;
-	/** false: a release's files are compared with the catalog's digest alone. */
+	/** false: only the digests of releases are checked. */
 	readonly checkImages: boolean;
-	/** How long a result is reused without a look at the disk; a device asks for each block. Default 0. */
+	/** How long a result is reused without a look at the disk. Default 0. */
 	readonly recheckMs?: number;
-	/** Size of the cache; the file used last is kept whatever its size. Default 64 MiB. */
+	/** Size of the cache; the file used last always stays. Default 64 MiB. */
 	readonly maxBytes?: number;
 }
 
@@ -49,7 +47,7 @@ export class FirmwareRepository {
 	readonly #options: FirmwareRepositoryOptions;
 	/** By path on disk, least recently used first. */
 	readonly #images = new Map<string, KeptImage>();
-	/** Results of the last `recheckMs`, by URL path or the upload's digest and time. */
+	/** By URL path, or the upload's digest and time. */
 	readonly #recent = new Map<string, Promise<Binary>>();
 
 	constructor(options: FirmwareRepositoryOptions) {
@@ -80,7 +78,7 @@ export class FirmwareRepository {
 		const problem = file ? this.#findProblem(file, release, image) : "is missing";
 		if (file && !problem) return file;
 		const detail = `The file ${image.path} ${problem}; make release ${release.version} again.`;
-		// The release may just be being written: a device may try again.
+		// The release may just be being written.
 		throw new HttpProblem(503, detail, { "Retry-After": "10" });
 	}
 
@@ -95,7 +93,7 @@ export class FirmwareRepository {
 			const lastModified = new Date(upload_time).toUTCString();
 			return { image, filename, lastModified, caching: "no-cache" };
 		} catch (error) {
-			// It was replaced meanwhile, and its file removed.
+			// Replaced meanwhile, and its file removed.
 			if (errorCode(error) === "ENOENT" && uploads.current !== upload) return this.#openUpload();
 			throw error;
 		}
@@ -137,9 +135,9 @@ export class FirmwareRepository {
 	#findProblem({ sha256, info }: StoredImage, release: Release, image: ReleaseImage): string | undefined {
 		if (sha256 !== image.sha256) return "is not the one in the catalog";
 		if (!this.#options.checkImages) return undefined;
-		if (info instanceof ImageError) return `is no good image (${info.message})`;
+		if (info instanceof ImageError) return `is not a valid image (${info.message})`;
 		if (info.model === image.model && info.chip === image.chip && info.version === release.version)
 			return undefined;
-		return `says that it is ${info.version} for ${describeFit(info)}, and the catalog says otherwise`;
+		return `is ${info.version} for ${describeFit(info)}, which differs from the catalog`;
 	}
 }

@@ -1,4 +1,4 @@
-/** The routes for uploads, the catalog and the update history: interface specification, section 4.4. */
+/** Routes for uploads, catalog and update history: interface specification, section 4.4. */
 
 import { type RequestHandler, Router } from "express";
 import type { Access } from "../access/access.js";
@@ -12,17 +12,16 @@ import type { Upload } from "./upload-store.js";
 export interface FirmwareRoutesOptions {
 	readonly upload: UploadOptions;
 	readonly catalog: CatalogFile;
-	/** The latest updates of all devices, newest first. */
+	/** Newest first. */
 	readonly latestUpdates: (count: number) => readonly object[];
 	readonly access: Pick<Access, "require">;
 	readonly uploadsByAddress: AddressLimit;
 	readonly onUploaded: (upload: Upload) => void;
 }
 
-/** Each may take as much disk as one upload; one address must not keep all others out. */
+/** Each may take as much disk as one upload. */
 const uploadsAtOnce = 8;
 const uploadsOfOneAddress = 4;
-/** Updates in an answer of `/ota/history`. */
 const historyLength = 200;
 
 export function createFirmwareRoutes(options: FirmwareRoutesOptions): Router {
@@ -46,7 +45,7 @@ export function createFirmwareRoutes(options: FirmwareRoutesOptions): Router {
 }
 
 function uploadHandler({ upload, uploadsByAddress, onUploaded }: FirmwareRoutesOptions): RequestHandler {
-	/** The address of each running upload. */
+	/** By address. */
 	const running: string[] = [];
 	return async (request, response) => {
 		const refusal = await uploadsByAddress.count(request);
@@ -77,7 +76,7 @@ const noUpload = {
 	chip: null,
 };
 
-/** The body of `GET /ota/status`: every field, null if unknown. */
+/** `GET /ota/status`: every field, null if unknown. */
 function describeUpload(upload: Upload | undefined) {
 	return { ...noUpload, ...upload };
 }

@@ -1,4 +1,4 @@
-/** Selects the firmware for a device, by the requested version and by model and chip. */
+/** Selects the firmware for a device, by requested version, model and chip. */
 
 import { compareBuild, parse, rcompare } from "semver";
 import { chips } from "../../device/protocol/messages.js";
@@ -20,7 +20,6 @@ export interface UpdateRefusal {
 	readonly message: string;
 }
 
-/** The firmware that was selected. */
 export interface Choice {
 	/** Path of its URL. */
 	readonly path: string;

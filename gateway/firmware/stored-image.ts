@@ -1,4 +1,4 @@
-/** A firmware file in memory. Devices fetch it block by block; each block's digest is computed once for all of them. */
+/** A firmware file in memory, with the digests of its blocks, which are computed once for all devices. */
 
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
@@ -7,7 +7,7 @@ import { ImageError, type ImageInfo, parseImage } from "./image.js";
 
 /** Only digests of aligned parts are cached, so that odd ranges cannot fill the memory. */
 const alignment = 4096;
-/** The longest part that gets a digest; devices ask for 16 KiB. Hashing longer ones would delay all other clients. */
+/** Devices ask for 16 KiB; hashing longer parts would delay other clients. */
 const longestPartBytes = 64 * 1024;
 /** Read and hashed in one step; other requests are answered in between. */
 const readBytes = 1 << 20;
@@ -50,7 +50,7 @@ export class StoredImage {
 		}
 	}
 
-	/** SHA-256 of a part, both ends included. @returns undefined if the part is longer than 64 KiB and not the whole */
+	/** @returns SHA-256 of a part, both ends included; undefined if it is longer than 64 KiB and not the whole */
 	digestOf(first: number, last: number): Buffer | undefined {
 		const end = last + 1;
 		const { length } = this.bytes;

@@ -1,6 +1,6 @@
 /**
- * The state machine of one update, as pure functions: no clock, disk or socket, so that tests can try any order of
- * messages, silence and reconnection.
+ * The state machine of one update, as pure functions, so that tests can try any order of messages, silence and
+ * reconnection.
  *
  * pending → downloading → rebooting → updated | rolled_back | failed. The version that the device reports decides.
  */
@@ -19,28 +19,27 @@ import {
 import { time } from "../record-folder.js";
 import { type OtaMetadata, otaStatuses } from "../sessions/device.js";
 
-/** One update of one device, as stored on disk. */
+/** As stored on disk. */
 export const updateJob = object({
 	status: oneOf(...otaStatuses),
 	/** Absent before the download. */
 	percent: optional(integer(0, 100)),
 	/** What was sent; absent if unknown. */
 	version: optional(string(64)),
-	/** What the device ran before; absent until known. */
+	/** What ran before; absent until known. */
 	from: optional(string(32)),
 	reason: optional(string(1200)),
 	startedAt: time,
 	endedAt: optional(time),
-	/** It timed out: what the device says later still counts. */
+	/** It timed out; later messages still count. */
 	silent: optional(boolean()),
-	/** The device sent `ota_complete`: it starts the new firmware next. */
+	/** `ota_complete` was received: the new firmware starts next. */
 	complete: optional(boolean()),
-	/** SHA-256 of the selected upload; absent for a release. */
+	/** SHA-256; absent for a release. */
 	upload: optional(string(64)),
 });
 export type UpdateJob = Infer<typeof updateJob>;
 
-/** The jobs of a device on disk. */
 export const jobsFile = Object.freeze({
 	what: "updates",
 	format: (jobs: readonly UpdateJob[]): string => `${JSON.stringify({ jobs }, null, "\t")}\n`,
@@ -51,30 +50,29 @@ export const jobsFile = Object.freeze({
 	},
 });
 
-/** An update fails if nothing is heard of it for this time. */
+/** An update fails after this time without a message. */
 export const silenceMs = 5 * 60_000;
 
-/** How long new firmware may still roll back: it has 2 minutes to confirm itself, then restarts. */
+/** New firmware may still roll back: it has 2 minutes to confirm itself, then restarts. */
 const probationMs = 5 * 60_000;
 
 export interface Heard {
-	/** Milliseconds since 1970, for people; durations are the next two. */
+	/** Milliseconds since 1970, for people only. */
 	readonly now: number;
 	/** Since the latest update began. */
 	readonly ageMs: number;
-	/** Since the device last came back with the version that it was sent. */
+	/** Since the device last came back with the version sent. */
 	readonly updatedAgoMs: number;
 	/** The upload that is served now. */
 	readonly upload: { readonly sha256: string; readonly version?: string | undefined } | undefined;
-	/** What the device runs, if known. */
 	readonly runs: string | null;
 	/** Whether it has connected again since the last transition. */
 	readonly isNewSession: boolean;
 }
 
 /**
- * @param version what is sent; null if unknown
- * @param upload SHA-256 of the upload; undefined for a release
+ * @param version null if unknown
+ * @param upload SHA-256; undefined for a release
  */
 export function beginJob(
 	{ now, runs }: Pick<Heard, "now" | "runs">,
@@ -90,7 +88,6 @@ export function beginJob(
 	};
 }
 
-/** Whether the device is still busy with it. */
 export function isActive(job: UpdateJob | undefined): job is UpdateJob {
 	return job !== undefined && ["pending", "downloading", "rebooting"].includes(job.status);
 }
@@ -105,18 +102,17 @@ export function follow(jobs: readonly UpdateJob[], uplink: Uplink, heard: Heard)
 	if (rolledBack) return rolledBack;
 	const job = jobs.at(-1);
 	if (job && isOpen(job, uplink, heard)) {
-		const next = advance(job, uplink, heard);
+		const next = transition(job, uplink, heard);
 		return next === job ? jobs : [...jobs.slice(0, -1), next];
 	}
-	// An update that was not started here: a start_ota was forwarded to the device.
-	if (uplink.type.startsWith("ota_")) return [...jobs, advance(beginJob(heard, null), uplink, heard)];
+	// An update not started here: a start_ota was forwarded.
+	if (uplink.type.startsWith("ota_")) return [...jobs, transition(beginJob(heard, null), uplink, heard)];
 	return jobs;
 }
 
 /**
  * Detects a late rollback. A device on probation refuses the next update and may roll back after that; then the
- * update before is the one that was rolled back, and becomes the latest again.
- * @returns undefined if that is not the case
+ * update before is rolled back and becomes the latest again.
  */
 function followProbation(jobs: readonly UpdateJob[], report: StateReport, heard: Heard) {
 	const at = jobs.findLastIndex(({ status }) => status === "updated");
@@ -127,7 +123,7 @@ function followProbation(jobs: readonly UpdateJob[], report: StateReport, heard:
 		({ percent, version }) => percent !== undefined || version === report.system.firmware_version,
 	);
 	if (hasBegun || !isOpen(updated, report, heard)) return undefined;
-	const next = advance(updated, report, heard);
+	const next = transition(updated, report, heard);
 	if (next === updated) return undefined;
 	const ended = later.map((job) =>
 		isActive(job)
@@ -141,7 +137,7 @@ function followProbation(jobs: readonly UpdateJob[], report: StateReport, heard:
 function isOpen(job: UpdateJob, uplink: Uplink, { updatedAgoMs }: Heard): boolean {
 	if (job.status !== "updated") return job.silent === true || isActive(job);
 	if (uplink.type !== "state_report") return false;
-	// The time of its start counts, not that of this report: the connection may have been down in between.
+	// The time of the start counts, not of the report: the connection may have been down.
 	return updatedAgoMs - uplink.health.uptime_seconds * 1000 < probationMs;
 }
 
@@ -154,8 +150,8 @@ export function metadataOf(job: UpdateJob | undefined): OtaMetadata {
 	};
 }
 
-/** Applies a message to an open job. @returns the same object if nothing changes */
-function advance(job: UpdateJob, uplink: Uplink, heard: Heard): UpdateJob {
+/** @param job an open one @returns the same object if nothing changes */
+function transition(job: UpdateJob, uplink: Uplink, heard: Heard): UpdateJob {
 	switch (uplink.type) {
 		case "ota_progress":
 			return download(job, uplink.percent);
@@ -169,12 +165,12 @@ function advance(job: UpdateJob, uplink: Uplink, heard: Heard): UpdateJob {
 			if (uplink.command !== "start_ota" || job.status !== "pending") return job;
 			return fail(job, heard, `The device refused it (${uplink.code}): ${uplink.message}`);
 		case "state_report":
-			return judge(job, uplink, heard);
+			return evaluate(job, uplink, heard);
 	}
 }
 
 /** Fails a job of which nothing was heard for `silenceMs`. */
-export function giveUp(job: UpdateJob, now: number): UpdateJob {
+export function timeOut(job: UpdateJob, now: number): UpdateJob {
 	const stopped = `The download stopped at ${job.percent ?? 0} %`;
 	const began = job.status === "rebooting" ? "The device did not come back" : stopped;
 	const what = job.status === "pending" ? "The device did not begin" : began;
@@ -190,8 +186,7 @@ function download(job: UpdateJob, percent: number): UpdateJob {
 	return move(job, { status: "downloading", percent: furthest });
 }
 
-/** Compares the version that runs with those of the job. */
-function judge(job: UpdateJob, report: StateReport, heard: Heard): UpdateJob {
+function evaluate(job: UpdateJob, report: StateReport, heard: Heard): UpdateJob {
 	const { now, ageMs, isNewSession } = heard;
 	const runs = report.system.firmware_version;
 	if (job.status === "updated") {
@@ -213,14 +208,14 @@ function judge(job: UpdateJob, report: StateReport, heard: Heard): UpdateJob {
 
 function describeRestart({ percent = 0 }: UpdateJob, { system, health }: StateReport): string {
 	if (percent < 100) return `The device restarted in the middle of the update, at ${percent} %.`;
-	// It is unknown whether the new firmware was to start: a rollback must not be reported if it never ran.
+	// It may never have run the new firmware: then it is not a rollback.
 	const when = "after 100 % and before it said that the update was complete";
 	return `The device restarted (${health.reset_reason}) ${when}; it still runs ${system.firmware_version}.`;
 }
 
 function describeOther(job: UpdateJob, runs: string, { upload }: Heard): string {
 	const isTheUpload = job.upload !== undefined && upload?.version === runs;
-	return `The device came back with ${runs}${isTheUpload ? "." : ", which nobody sent to it here."}`;
+	return `The device came back with ${runs}${isTheUpload ? "." : ", which this gateway did not send."}`;
 }
 
 function succeed(job: UpdateJob, version: string, endedAt: number): UpdateJob {
@@ -239,7 +234,7 @@ function fail(job: UpdateJob, { now, upload }: Pick<Heard, "now" | "upload">, re
 	return move(job, { status: "failed", reason: reason + note, endedAt: now });
 }
 
-/** Sets these values and removes those of an earlier end. */
+/** Sets values, and removes those of an earlier end. */
 function move(job: UpdateJob, values: Pick<UpdateJob, "status"> & Partial<UpdateJob>): UpdateJob {
 	const { silent: _silent, reason: _reason, endedAt: _endedAt, ...rest } = job;
 	return { ...rest, ...values };

@@ -1,6 +1,6 @@
 /**
- * The updates of all devices: starts, follows, times out and stores them. They are kept by device, not by
- * connection, because an update restarts the device and so ends its connection.
+ * Starts, follows, times out and stores the updates of all devices. They are kept by device, not by connection, as
+ * an update restarts the device.
  */
 
 import { isDeepStrictEqual } from "node:util";
@@ -11,40 +11,38 @@ import type { Choice, Selection, UpdateRefusal } from "./selection.js";
 import {
 	beginJob,
 	follow,
-	giveUp,
 	type Heard,
 	isActive,
 	metadataOf,
 	silenceMs,
+	timeOut,
 	type UpdateJob,
 } from "./update-job.js";
 
 export interface UpdatesOptions {
 	readonly selection: Pick<Selection, "choose">;
-	/** The jobs of each device, the latest last. */
+	/** The latest last. */
 	readonly records: RecordFolder<readonly UpdateJob[]>;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
 	/** Monotonic clock, in milliseconds. */
 	readonly monotonic: () => number;
-	/** The upload that is served now. */
 	readonly upload: () => Heard["upload"];
-	/** Writes a device's record. Resolves to whether it is on disk. */
+	/** Writes a device's record. @returns whether it is on disk */
 	readonly keepDevice: (device: Device) => Promise<boolean>;
-	/** Called when the state of a device's update changes. */
+	/** Called when the state of an update changes. */
 	readonly setOta: (device: Device, metadata: OtaMetadata) => void;
-	/** CA certificate in PEM for an https base URL; undefined: a public one, which devices have. */
+	/** CA certificate in PEM for an https base URL; undefined: a public one. */
 	readonly certPemFor?: (baseUrl: string) => string | undefined;
 }
 
 interface Entry {
-	/** The latest last. */
 	jobs: readonly UpdateJob[];
 	/** Undefined until it connects. */
 	device?: Device | undefined;
 	/** The session of the last transition. */
 	sessionId?: string | undefined;
-	/** On the monotonic clock: the last message about the update, the start of the latest, the last end as `updated`. */
+	/** On the monotonic clock: the last message, the start of the latest update, the last end as `updated`. */
 	heardAt: number;
 	startedAt: number;
 	updatedAt: number;
@@ -66,13 +64,13 @@ const notKept: UpdateRefusal = Object.freeze({
 });
 
 const jobsKept = 10;
-/** How often timeouts are checked and progress, which comes 4 times a second, is written to disk. */
+/** For timeouts, and for writing progress, which comes 4 times a second. */
 const intervalMs = 2_000;
 
 export class Updates {
 	readonly #options: UpdatesOptions;
 	readonly #entries = new Map<string, Entry>();
-	/** Updates that are being started, by device; settles once nothing more is written for it. */
+	/** By device; settles once nothing more is written for it. */
 	readonly #beginning = new Map<string, Promise<unknown>>();
 	#timer: NodeJS.Timeout | undefined;
 
@@ -84,7 +82,7 @@ export class Updates {
 	async open(): Promise<void> {
 		const { records, now, monotonic } = this.#options;
 		const heardAt = monotonic();
-		// Only the wall clock spans a restart: it is read once here; after that the monotonic one counts.
+		// Only the wall clock spans a restart: it is read once.
 		const on = (time = 0) => heardAt - Math.max(0, now() - time);
 		for (const [deviceId, jobs] of await records.load()) {
 			const updated = jobs.findLast(({ status }) => status === "updated");
@@ -94,24 +92,24 @@ export class Updates {
 		this.#timer = setInterval(() => this.expire(), intervalMs).unref();
 	}
 
-	/** Stops; resolves once everything is on disk. */
+	/** Resolves once everything is on disk. */
 	async close(): Promise<void> {
 		clearInterval(this.#timer);
 		this.expire();
 		await this.#options.records.close();
 	}
 
-	/** Why updates cannot be stored at the moment; undefined if they can. */
-	get obstacle(): string | undefined {
-		return this.#options.records.obstacle;
+	/** Why updates cannot be stored; undefined if they can. */
+	get readinessProblem(): string | undefined {
+		return this.#options.records.readinessProblem;
 	}
 
-	/** A device's updates, the latest last, at most 10. */
+	/** The latest last, at most 10. */
 	historyOf(deviceId: string): readonly UpdateJob[] {
 		return this.#entries.get(deviceId)?.jobs ?? noJobs;
 	}
 
-	/** The latest updates of all devices, newest first. */
+	/** Newest first. */
 	latest(count: number): readonly (UpdateJob & { readonly deviceId: string })[] {
 		return [...this.#entries]
 			.flatMap(([deviceId, { jobs }]) => jobs.map((job) => ({ deviceId, ...job })))
@@ -154,7 +152,6 @@ export class Updates {
 		return undefined;
 	}
 
-	/** Stores an update before anyone is told of it. */
 	async #begin(device: Device, choice: Choice): Promise<UpdateRefusal | undefined> {
 		const { records, now, monotonic, keepDevice } = this.#options;
 		const { deviceId } = device;
@@ -165,7 +162,7 @@ export class Updates {
 			const next = [...jobs, job].slice(-jobsKept);
 			const kept = await Promise.all([keepDevice(device), records.save(deviceId, next)]);
 			const isKept = kept.every(Boolean);
-			// A message that arrived meanwhile was stored after it: both must be stored together.
+			// A message that arrived meanwhile was stored after it: store both together.
 			const isReachable = device.session.isReachable;
 			if (isKept && isReachable && this.historyOf(deviceId) !== jobs) continue;
 			if (isKept && isReachable) {
@@ -182,14 +179,14 @@ export class Updates {
 				this.#options.setOta(device, metadataOf(job));
 				return undefined;
 			}
-			// Not started: the previous jobs must be on disk again.
+			// Not started: restore the previous jobs on disk.
 			if (this.#entries.has(deviceId)) void records.save(deviceId, this.historyOf(deviceId));
 			else void records.remove(deviceId);
 			return isKept ? hasGone : notKept;
 		}
 	}
 
-	/** To be called when a device has connected; sets the state of its update if the device's record differs. */
+	/** Sets the state of the update if the device's record differs. */
 	onConnected(device: Device): void {
 		const entry = this.#entries.get(device.deviceId);
 		if (!entry) return;
@@ -198,7 +195,7 @@ export class Updates {
 		if (!isDeepStrictEqual(device.metadata, metadata)) this.#options.setOta(device, metadata);
 	}
 
-	/** To be called for a valid uplink, after `device` shows what it says. */
+	/** @param device shows the uplink's content already */
 	onUplink(device: Device, uplink: Uplink): void {
 		const { deviceId, firmwareVersion: runs, session } = device;
 		const entry = this.#entries.get(deviceId);
@@ -229,12 +226,12 @@ export class Updates {
 		});
 	}
 
-	/** Forgets a device's updates. @returns false if they are still on disk; then they stay */
+	/** @returns false if they are still on disk; then they stay */
 	async forget(deviceId: string): Promise<boolean> {
 		const { records } = this.#options;
 		await this.#beginning.get(deviceId)?.catch(() => {});
 		const entry = this.#entries.get(deviceId);
-		// First, or the timer could write them again meanwhile.
+		// First, or the timer could write them again.
 		this.#entries.delete(deviceId);
 		const isGone = await records.remove(deviceId);
 		if (!isGone && entry && !this.#entries.has(deviceId)) {
@@ -244,7 +241,7 @@ export class Updates {
 		return isGone;
 	}
 
-	/** Fails updates that timed out, and stores the progress of those that moved since the last call. */
+	/** Fails updates that timed out, and stores progress since the last call. */
 	expire(): void {
 		const { now, monotonic, records } = this.#options;
 		for (const [deviceId, entry] of this.#entries) {
@@ -252,18 +249,18 @@ export class Updates {
 			const job = jobs.at(-1);
 			const silentFor = monotonic() - entry.heardAt;
 			if (isActive(job) && silentFor >= silenceMs)
-				this.#set(deviceId, { ...entry, jobs: [...jobs.slice(0, -1), giveUp(job, now())] });
+				this.#set(deviceId, { ...entry, jobs: [...jobs.slice(0, -1), timeOut(job, now())] });
 			else if (job?.status === "downloading" && silentFor < 2 * intervalMs) void records.save(deviceId, jobs);
 		}
 	}
 
-	/** Sets the jobs; progress of a download is stored later. */
+	/** Progress of a download is stored later. */
 	#set(deviceId: string, entry: Entry): void {
 		const jobs = entry.jobs.slice(-jobsKept);
-		const [former, latest] = [this.historyOf(deviceId).at(-1), jobs.at(-1)];
+		const [previous, latest] = [this.historyOf(deviceId).at(-1), jobs.at(-1)];
 		this.#entries.set(deviceId, { ...entry, jobs });
 		if (entry.device) this.#options.setOta(entry.device, metadataOf(latest));
-		const isStep = former?.status === "downloading" && latest?.status === "downloading";
+		const isStep = previous?.status === "downloading" && latest?.status === "downloading";
 		if (!isStep) void this.#options.records.save(deviceId, jobs);
 	}
 }

@@ -1,6 +1,6 @@
 /**
- * The latest uploaded firmware on disk. The binary is named by its SHA-256, and `upload.json`, replaced last, says
- * which binary counts: after a power cut at any moment name, size, version and bytes belong together.
+ * The latest upload on disk. The binary is named by its SHA-256, and `upload.json`, replaced last, says which one
+ * counts: after a power cut all fields and the bytes belong together.
  */
 
 import { createHash } from "node:crypto";
@@ -35,7 +35,7 @@ const record = object({
 	filename: string(255),
 	/** In bytes. */
 	size: integer(1, Number.MAX_SAFE_INTEGER),
-	/** ISO 8601, UTC. */
+	/** UTC. */
 	upload_time: string(30),
 	sha256: pattern(64, "^[0-9a-f]{64}$", "a SHA-256 in hex"),
 	version: optional(string(32)),
@@ -47,20 +47,19 @@ const record = object({
 export type Upload = Infer<typeof record>;
 
 export interface UploadStoreOptions {
-	/** Used by this store alone; made if it is missing. */
+	/** Made if it is missing; used by this store alone. */
 	readonly directory: string;
 	readonly disk: Disk;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
-	/** Called when a file on disk is damaged or cannot be removed. */
 	readonly onProblem: (sentence: string) => void;
 }
 
-/** Owns its folder; only one process may use it. */
+/** Only one process may use its folder. */
 export class UploadStore {
 	readonly #options: UploadStoreOptions;
 	#current: Upload | undefined;
-	/** Uploads are stored one after the other. */
+	/** One upload is stored after the other. */
 	#turn: Promise<unknown> = Promise.resolve();
 
 	constructor(options: UploadStoreOptions) {
@@ -76,17 +75,15 @@ export class UploadStore {
 		await makeFolder(disk, directory);
 		try {
 			this.#current = await this.#readCurrent();
-			await this.#sweep((name) => isTemporary(name) || this.#isFormer(name));
+			await this.#sweep((name) => isTemporary(name) || this.#isPrevious(name));
 		} catch (error) {
-			// Such as a folder in its place, or an unreadable sector: the gateway still starts, and no binary is
-			// removed.
+			// Such as an unreadable sector: the gateway still starts, and no binary is removed.
 			const why = errorCode(error) ?? String(error);
 			this.#reportLoss(`${this.#path("upload.json")} or the binary that it names cannot be read: ${why}`);
 			await this.#sweep(isTemporary);
 		}
 	}
 
-	/** The latest upload; undefined before the first. */
 	get current(): Upload | undefined {
 		return this.#current;
 	}
@@ -96,8 +93,8 @@ export class UploadStore {
 	}
 
 	/**
-	 * Starts an upload; it is not visible until it is kept.
-	 * @throws {NodeJS.ErrnoException} as does each later step: ENOSPC if the disk is full
+	 * Starts an upload, which is not visible before `keep`.
+	 * @throws {NodeJS.ErrnoException} as may each later step: ENOSPC if the disk is full
 	 */
 	async begin() {
 		const draft = await openDraft(this.#options.disk, this.#path("upload"));
@@ -127,22 +124,22 @@ export class UploadStore {
 			await writeWhole(disk, this.#path("upload.json"), `${JSON.stringify(upload, null, "\t")}\n`);
 			this.#current = upload;
 		} catch (error) {
-			// Whichever step failed, even after the last rename, the disk decides. If it cannot be read, both
-			// binaries stay until the next start.
+			// Whichever step failed, the disk decides. If it cannot be read, both binaries stay until the next
+			// start.
 			const current = await this.#readCurrent().catch(() => {
 				throw error;
 			});
 			this.#current = current;
 			if (!isDeepStrictEqual(current, upload)) {
-				await this.#sweep((name) => this.#isFormer(name));
+				await this.#sweep((name) => this.#isPrevious(name));
 				throw error;
 			}
 		}
-		await this.#sweep((name) => this.#isFormer(name));
+		await this.#sweep((name) => this.#isPrevious(name));
 		return upload;
 	}
 
-	/** @throws {NodeJS.ErrnoException} if the disk does not say which one counts */
+	/** @throws {NodeJS.ErrnoException} */
 	async #readCurrent(): Promise<Upload | undefined> {
 		const { disk } = this.#options;
 		const path = this.#path("upload.json");
@@ -159,11 +156,11 @@ export class UploadStore {
 			: this.#reportLoss(`${this.pathOf(upload)} has been changed`);
 	}
 
-	#isFormer(name: string): boolean {
+	#isPrevious(name: string): boolean {
 		return name.endsWith(".bin") && name !== `${this.#current?.sha256}.bin`;
 	}
 
-	/** Removes files that are no longer needed. A reader that has one open can read it to its end. */
+	/** A reader that has a file open can read it to its end. */
 	async #sweep(isLeftover: (name: string) => boolean): Promise<void> {
 		const { disk, directory, onProblem } = this.#options;
 		const report = (error: Error) =>

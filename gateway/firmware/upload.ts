@@ -1,6 +1,6 @@
 /**
- * POST /ota/upload: reads one file from a multipart form to disk and checks it. It is not visible before that, so an
- * invalid or broken upload leaves the previous firmware in place.
+ * POST /ota/upload: reads one file from a multipart form to disk and checks it. Only then it replaces the previous
+ * firmware.
  */
 
 import { createHash } from "node:crypto";
@@ -11,17 +11,16 @@ import { HttpProblem } from "../problem.js";
 import { ImageError, type ImageInfo, parseImage } from "./image.js";
 import type { Upload, UploadStore } from "./upload-store.js";
 
-/** What boundaries, headers and other fields may add to the file, in bytes. */
+/** What the rest of the form may add, in bytes. */
 const formOverhead = 65_536;
 const fieldName = "firmware";
 
 export interface UploadOptions {
 	readonly store: UploadStore;
-	/** Of the firmware, in bytes. */
 	readonly maxBytes: number;
-	/** false: any file is stored, and nothing is known of it. */
+	/** false: any file is stored. */
 	readonly checkImages: boolean;
-	/** Each interval must bring 16 KiB of the form, or its end. Default 30 s. */
+	/** Each interval must bring 16 KiB, or the form's end. Default 30 s. */
 	readonly progressMs?: number;
 }
 
@@ -30,7 +29,7 @@ const progressBytes = 16 * 1024;
 
 /**
  * Reads the form and makes its file the current upload.
- * @throws {HttpProblem} 400, 408, 413, 415 or 422; the request may not have been read to its end then
+ * @throws {HttpProblem} 400, 408, 413, 415 or 422, perhaps before the end of the request
  * @throws {NodeJS.ErrnoException} ENOSPC if the disk is full
  */
 export async function receiveUpload(request: IncomingMessage, options: UploadOptions): Promise<Upload> {
@@ -70,7 +69,7 @@ function openForm({ headers }: IncomingMessage, maxBytes: number): BusboyInstanc
 	}
 }
 
-/** Passes the file's bytes to `take`, piece by piece. @returns the file name that the client sent */
+/** @param take gets the file's bytes, piece by piece @returns the file name that the client sent */
 function readForm(
 	request: IncomingMessage,
 	form: BusboyInstance,
@@ -87,9 +86,9 @@ function readForm(
 		const stalled = new HttpProblem(408, "The upload has stalled; send it again.");
 		const refuse = (detail: string) => reject(new HttpProblem(400, detail));
 		let received: Promise<string> | undefined;
-		// The type omits that a part with a Content-Type but no name is also a file.
+		// The type omits that a part without a name may be a file, by its Content-Type.
 		form.on("file", (name, stream, filename: string | undefined) => {
-			// The form reports it too, but an unhandled "error" event would end the process.
+			// Reported by the form too, but an unhandled "error" event ends the process.
 			stream.once("error", () => refuse("The form breaks off in the middle of a file."));
 			if (name !== fieldName) return void stream.resume();
 			if (file) return refuse(`The form has more than one field "${fieldName}".`);
@@ -125,7 +124,7 @@ function readForm(
 	});
 }
 
-/** A name to show to people: no path, no invisible characters, at most 120 characters. */
+/** Without path and invisible characters, at most 120 characters. */
 export function cleanFilename(name: string): string {
 	const base = name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1);
 	const visible = base.normalize("NFC").replace(/[\p{C}\p{Zl}\p{Zp}\ufffd]/gu, "");

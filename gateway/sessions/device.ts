@@ -6,7 +6,7 @@
 import { randomUUID } from "node:crypto";
 import { type Chip, type Feature, type StateReport, uplinks } from "../../device/protocol/messages.js";
 import { isRecord, type Model, type Schema } from "../../device/protocol/schema.js";
-import { KeptText } from "./kept-text.js";
+import { OffHeapText } from "./off-heap-text.js";
 
 const underWay = ["pending", "downloading", "rebooting"] as const;
 const ended = ["updated", "rolled_back", "failed"] as const;
@@ -67,7 +67,7 @@ export class Device {
 	/** Changed through Sessions.setOta alone, so that monitors are told. */
 	metadata = noUpdate;
 	/** The latest state report as received, as monitors get it; an object would take three times the memory. */
-	readonly state = new KeptText();
+	readonly state = new OffHeapText();
 	/** Milliseconds since 1970, like all times here. */
 	firstSeenAt: number;
 	/** 0 before the first state report. */

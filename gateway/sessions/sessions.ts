@@ -128,15 +128,15 @@ export class Sessions {
 	/** Makes `session` the current one of that device. */
 	#assign(session: Session, deviceId: string): Device {
 		const device = this.#devices.get(deviceId) ?? new Device(deviceId, session);
-		const former = device.session;
+		const previous = device.session;
 		session.device = device;
 		device.session = session;
 		device.model = session.introduction.model ?? device.model;
 		device.chip = session.introduction.chip ?? device.chip;
 		this.#moveToEnd(device);
-		if (former !== session) {
-			this.#sessions.delete(former.sessionId);
-			this.end(former, "replaced", { code: replacedCloseCode, reason: "replaced" });
+		if (previous !== session) {
+			this.#sessions.delete(previous.sessionId);
+			this.end(previous, "replaced", { code: replacedCloseCode, reason: "replaced" });
 		}
 		this.#forgetSurplus();
 		return device;

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { connect as connectTls } from "node:tls";
 import { Connections } from "../../gateway/connections.js";
-import type { FirmwareRoom } from "../../gateway/firmware/room.js";
+import type { FirmwareService } from "../../gateway/firmware/service.js";
 import type { GatewayOptions } from "../../gateway/gateway.js";
 import { Authority } from "../system/certificates.js";
 import { bearer, deviceToken, monitorToken, runGateway, upgradeRequest, withoutFirmware } from "./running.js";
@@ -127,7 +127,7 @@ for (const isTls of [false, true])
 			test("of clients without a token are answered one at a time, all connections together, and others' at once", async (t) => {
 				let answered = 0;
 				const before: Record<string, number> = {};
-				const binaries: FirmwareRoom["binaries"] = ({ url }, response) => {
+				const binaries: FirmwareService["binaries"] = ({ url }, response) => {
 					if (url === "/api/devices") return false;
 					if (url === "/stranger") answered += 1;
 					else before[url ?? ""] = answered;

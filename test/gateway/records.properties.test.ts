@@ -14,7 +14,7 @@ import { parseCatalog } from "../../gateway/firmware/catalog.js";
 import { isVersion } from "../../gateway/firmware/image.js";
 import {
 	follow,
-	giveUp,
+	timeOut,
 	isActive,
 	jobsFile,
 	metadataOf,
@@ -23,7 +23,7 @@ import {
 } from "../../gateway/firmware/update-job.js";
 import { UploadStore } from "../../gateway/firmware/upload-store.js";
 import { Device, Session } from "../../gateway/sessions/device.js";
-import { deviceFile } from "../../gateway/sessions/known-devices.js";
+import { deviceFile } from "../../gateway/sessions/device-store.js";
 import { sessionHead, textWithState } from "../../gateway/sessions/view.js";
 import { StartError } from "../../gateway/start-error.js";
 import { anyJson, jsonText, nearText, oddValue, valid } from "../arbitraries.js";
@@ -143,7 +143,7 @@ const history = fc
 		said.reduce<readonly UpdateJob[]>((known, [each, when, isSilent]) => {
 			const last = known.at(-1);
 			const followed = follow(known, each, when);
-			return isSilent && isActive(last) ? [...known.slice(0, -1), giveUp(last, when.now)] : followed;
+			return isSilent && isActive(last) ? [...known.slice(0, -1), timeOut(last, when.now)] : followed;
 		}, jobs),
 	);
 

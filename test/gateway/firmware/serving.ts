@@ -1,5 +1,5 @@
 /**
- * The firmware room's routes on a free port of 127.0.0.1, without the rest of the gateway, over a folder of their own and
+ * The firmware service's routes on a free port of 127.0.0.1, without the rest of the gateway, over a folder of their own and
  * a disk that can be made to fail.
  */
 

@@ -464,10 +464,10 @@ describe("records on disk", () => {
 		};
 		await settled(() => problems.length > 0);
 		assert.match(String(problems), /updates of dev-1-a1b2c3 could not be kept on disk \(ENOSPC\)/);
-		assert.match(String(updates.obstacle), /cannot be written \(ENOSPC\)/);
+		assert.match(String(updates.readinessProblem), /cannot be written \(ENOSPC\)/);
 		isFull = false;
 		t.mock.timers.tick(1000);
-		await settled(() => updates.obstacle === undefined);
+		await settled(() => updates.readinessProblem === undefined);
 		assert.match(await readFile(join(directory, "dev-1-a1b2c3.json"), "utf8"), /"rebooting"/);
 	});
 	test("one with a time that no date can hold is damaged; one of before 1970 is not", async (t) => {

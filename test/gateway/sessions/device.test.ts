@@ -46,8 +46,8 @@ describe("a device has started anew", () => {
 	});
 
 	test("where it had been up for longer, soon as it may have been", () => {
-		const former = { at: 3500, uptime: 3.5 };
-		assert.deepEqual(startsOf([former, { at: 3900, uptime: 0.2 }]), [500, 3900]);
+		const previous = { at: 3500, uptime: 3.5 };
+		assert.deepEqual(startsOf([previous, { at: 3900, uptime: 0.2 }]), [500, 3900]);
 	});
 
 	test("where it fails again and again as soon as it has reported", () => {

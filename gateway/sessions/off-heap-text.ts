@@ -7,7 +7,7 @@
 /** In bytes: texts of similar length use the same memory. */
 const stepBytes = 128;
 
-export class KeptText {
+export class OffHeapText {
 	#memory: Buffer | undefined;
 	#length = 0;
 

@@ -24,7 +24,7 @@ const changesSaveMs = 1_000;
 /** Upper limit; drawn at random, so that a fleet that connects at once is not written at once. */
 const seenSaveMs = 5 * 60_000;
 
-export class KnownDevices {
+export class DeviceStore {
 	readonly #records: RecordFolder<Device>;
 	readonly #monotonic: () => number;
 	/** Devices that differ from their files, and when to write them, on the monotonic clock. */
@@ -53,11 +53,11 @@ export class KnownDevices {
 	/** To be called when a device connects, disconnects or reports. */
 	onSeen(device: Device): void {
 		const facts = factsOf(device);
-		const former = this.#facts.get(device);
-		const isSame = former?.versions === facts.versions && former.resets === facts.resets;
-		if (!isSame || former.model !== facts.model || former.chip !== facts.chip) {
+		const previous = this.#facts.get(device);
+		const isSame = previous?.versions === facts.versions && previous.resets === facts.resets;
+		if (!isSame || previous.model !== facts.model || previous.chip !== facts.chip) {
 			this.#facts.set(device, facts);
-			if (former) this.#dueAt.set(device, Number.NEGATIVE_INFINITY);
+			if (previous) this.#dueAt.set(device, Number.NEGATIVE_INFINITY);
 			else void this.keep(device);
 		} else if (!this.#dueAt.has(device))
 			this.#dueAt.set(device, this.#monotonic() + seenSaveMs * (0.5 + Math.random() / 2));

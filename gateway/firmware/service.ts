@@ -1,7 +1,4 @@
-/**
- * The firmware service: makes its parts and connects them, so that no other file depends on them. A test can replace
- * it as a whole.
- */
+/** The firmware service: makes its parts and connects them, so that no other file depends on them. */
 
 import { X509Certificate } from "node:crypto";
 import { join } from "node:path";
@@ -24,7 +21,7 @@ import { jobsFile } from "./update-job.js";
 import { Updates } from "./updates.js";
 import { UploadStore } from "./upload-store.js";
 
-export interface FirmwareRoomOptions {
+export interface FirmwareServiceOptions {
 	readonly settings: Settings;
 	readonly access: Access;
 	readonly log: Logger;
@@ -32,35 +29,34 @@ export interface FirmwareRoomOptions {
 	readonly now: () => number;
 	/** Monotonic clock, in milliseconds. */
 	readonly monotonic: () => number;
-	/** Sets the state of a device's update and tells every monitor. */
+	/** Sets the state of a device's update and tells monitors. */
 	readonly setOta: (device: Device, metadata: OtaMetadata) => void;
-	/** Writes a device's record. Resolves to whether it is on disk. */
+	/** Writes a device's record. @returns whether it is on disk */
 	readonly keepDevice: (device: Device) => Promise<boolean>;
 	readonly answerError: AnswerError;
 	readonly disk: Disk;
 }
 
-export interface FirmwareRoom {
+export interface FirmwareService {
 	/** `/ota/firmware.bin` and `/releases/*`. */
 	readonly binaries: Binaries;
-	/** All other addresses below `/ota`. */
+	/** Other paths below `/ota`. */
 	readonly router: Router;
 	readonly updates: Pick<
 		Updates,
-		"trigger" | "onConnected" | "onUplink" | "historyOf" | "forget" | "obstacle"
+		"trigger" | "onConnected" | "onUplink" | "historyOf" | "forget" | "readinessProblem"
 	>;
 	/** To be called before the gateway listens. @throws {NodeJS.ErrnoException} if its folder cannot be used */
 	open(): Promise<void>;
-	/** Stops timers; nothing is reported after that. */
 	close(): Promise<void>;
 }
 
-/** A release that is built again while devices fetch the old one is noticed after this time. */
+/** After this time devices get a release that was built again. */
 const recheckMs = 1000;
 
-export type CreateFirmwareRoom = (options: FirmwareRoomOptions) => FirmwareRoom;
+export type CreateFirmwareService = (options: FirmwareServiceOptions) => FirmwareService;
 
-export const createFirmwareRoom: CreateFirmwareRoom = (options) => {
+export const createFirmwareService: CreateFirmwareService = (options) => {
 	const { settings, access, log, now, monotonic, setOta, keepDevice, answerError, disk } = options;
 	const { dataDir, releasesDir, imageCheck: checkImages, maxUploadBytes: maxBytes } = settings;
 	const onProblem = (sentence: string) => log.warn({ problem: sentence }, "firmware");
@@ -104,7 +100,7 @@ export const createFirmwareRoom: CreateFirmwareRoom = (options) => {
 
 /**
  * The CA certificate with which a device can check ours: the last of the chain, if it is self-signed. Devices have
- * the public ones. A certificate that cannot be read is reported by the HTTP server.
+ * the public ones.
  */
 function findAuthority(chain: Buffer | undefined): string | undefined {
 	const pem = chain

@@ -5,7 +5,7 @@ import { PassThrough } from "node:stream";
 import { describe, type TestContext, test } from "node:test";
 import { RecordFolder } from "../../../gateway/record-folder.js";
 import { Device, Session } from "../../../gateway/sessions/device.js";
-import { deviceFile, KnownDevices } from "../../../gateway/sessions/known-devices.js";
+import { DeviceStore, deviceFile } from "../../../gateway/sessions/device-store.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { altered, sampleReport } from "../../../scripts/fixtures/sample-report.js";
 import { temporaryDirectory } from "../../cleanup.js";
@@ -146,7 +146,7 @@ describe("a device that was here", () => {
 			const directory = await temporaryDirectory(t);
 			const onProblem = (problem: string) => assert.fail(problem);
 			const records = new RecordFolder({ directory, disk, onProblem, ...deviceFile });
-			const known = new KnownDevices(records, () => now);
+			const known = new DeviceStore(records, () => now);
 			await known.open();
 			const devices = Array.from({ length: count }, (_, index) => {
 				const introduction = {
