@@ -1,6 +1,6 @@
 /**
- * The login cookies that were ended by logging out, kept on disk until they expire. A cookie is valid by its signature
- * alone; without this list a copy of it would still log in after its owner has logged out.
+ * Login cookies that were ended by logging out, on disk until they expire. A cookie is valid by its signature, so a
+ * copy of it would still log in otherwise.
  */
 
 import { join } from "node:path";
@@ -23,9 +23,9 @@ export interface EndedLoginsOptions {
 export class EndedLogins {
 	readonly #options: EndedLoginsOptions;
 	readonly #path: string;
-	/** Signature → when the cookie expires, in milliseconds since 1970. */
+	/** Signature → expiry, in milliseconds since 1970. */
 	readonly #ended = new Map<string, number>();
-	/** A cookie that expires before this has ended too, in milliseconds since 1970. */
+	/** Cookies that expire before have ended too, in milliseconds since 1970. */
 	#endedBefore = 0;
 	#writing: Promise<void> = Promise.resolve();
 
@@ -34,7 +34,6 @@ export class EndedLogins {
 		this.#path = join(options.dataDir, "ended-logins.json");
 	}
 
-	/** Reads what the last run left. */
 	async open(): Promise<void> {
 		const { disk, onProblem } = this.#options;
 		try {
@@ -57,9 +56,7 @@ export class EndedLogins {
 	}
 
 	/**
-	 * Ends a login. Past 1000 ended ones all logins end.
-	 *
-	 * @returns once it is on disk
+	 * Ends a login; beyond 1000, all logins. Resolves once that is on disk.
 	 * @throws {NodeJS.ErrnoException}
 	 */
 	async end(signature: string, expires: number): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * The gateway's end of `/device`: frames in, frames out. Everything a device may get wrong ends here, in a log line or
- * a close code, so that the rooms behind see valid uplinks only.
+ * The gateway's end of `/device`. Invalid messages end here, in a log line or a close code, so that other parts see
+ * valid uplinks only.
  */
 
 import type { WebSocket } from "ws";
@@ -12,10 +12,9 @@ import { createLastWords, createMinuteCounter, Pacer, type Rate, watchControlFra
 
 export class DeviceSockets {
 	readonly #options: SocketsOptions;
-	/** At which each device is read. */
 	readonly #rate: Rate;
 	readonly #controlRate: Rate;
-	/** A socket that is gone stays until its session's end has its turn. */
+	/** A closed socket stays until its session has ended. */
 	readonly #sockets = new Map<WebSocket, Session>();
 
 	constructor(options: SocketsOptions) {
@@ -33,7 +32,7 @@ export class DeviceSockets {
 		metrics.watch("gateway_device_queue_bytes", "Bytes that devices have not read yet", unread);
 	}
 
-	/** Takes on a socket whose upgrade has been checked. */
+	/** Adds a socket after its upgrade was checked. */
 	accept(socket: WebSocket, introduction: Introduction): void {
 		const { sessions, limits, metrics, log, turn } = this.#options;
 		const session = sessions.open(introduction, {
@@ -81,13 +80,12 @@ export class DeviceSockets {
 		for (const { link } of this.#sockets.values()) link.close(closeCodes.goingAway, "the gateway stops");
 	}
 
-	/** Every connection has ended: now every session has. */
+	/** Ends every session, once all connections are closed. */
 	settle(): void {
 		const { sessions } = this.#options;
 		for (const session of this.#sockets.values()) sessions.end(session, "disconnected");
 	}
 
-	/** An uplink's turn has come. */
 	#take(session: Session, text: string, countInvalid: (now: number) => number): void {
 		if (!session.connected) return;
 		const { limits, metrics, log, monotonic } = this.#options;
@@ -99,7 +97,7 @@ export class DeviceSockets {
 			this.#end(session, closeCodes.policyViolation, "too many invalid uplinks");
 	}
 
-	/** @returns undefined, or what is wrong with the uplink */
+	/** @returns what is wrong with the uplink, or undefined */
 	#receive(session: Session, text: string): string | undefined {
 		const { sessions, metrics } = this.#options;
 		const value = parseJson(text);
@@ -128,12 +126,12 @@ export class DeviceSockets {
 	}
 }
 
-/** By which a log line names a device. */
+/** Names a device in the log. */
 function namesOf({ sessionId, device }: Session) {
 	return { sessionId, deviceId: device?.deviceId };
 }
 
-/** @returns undefined where `text` is not JSON */
+/** @returns undefined if `text` is not JSON */
 export function parseJson(text: string): unknown {
 	try {
 		return JSON.parse(text);
