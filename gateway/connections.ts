@@ -6,7 +6,7 @@
 import { readFileSync } from "node:fs";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { createTurns } from "./sockets/turns.js";
+import { createYield } from "./sockets/event-loop.js";
 
 /** Bytes to parse in one step: at most a few requests without headers. */
 const pieceBytes = 256;
@@ -19,20 +19,20 @@ const lingerMs = 3000;
 
 export interface ConnectionsOptions {
 	/** Open connections without a token. */
-	readonly maxStrangers: number;
+	readonly maxUnauthenticated: number;
 }
 
 export class Connections {
-	readonly #maxStrangers: number;
+	readonly #maxUnauthenticated: number;
 	readonly #readers = new WeakMap<object, RequestReader>();
 	/** By address and port, oldest first: a TLS socket has no reference to its connection. */
-	readonly #strangers = new Map<string, Map<number, Socket>>();
+	readonly #unauthenticated = new Map<string, Map<number, Socket>>();
 	#count = 0;
 	/** Separate from that of devices, which must not wait for these. */
-	readonly #turn = createTurns((begin) => setTimeout(begin, requestPauseMs));
+	readonly #yieldToLoop = createYield((begin) => setTimeout(begin, requestPauseMs));
 
-	constructor({ maxStrangers }: ConnectionsOptions) {
-		this.#maxStrangers = maxStrangers;
+	constructor({ maxUnauthenticated }: ConnectionsOptions) {
+		this.#maxUnauthenticated = maxUnauthenticated;
 	}
 
 	/** To be called before the server listens. */
@@ -46,8 +46,10 @@ export class Connections {
 	/** To be called for each request. @returns to be awaited before the response; it delays clients without a token */
 	async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
 		const { remoteAddress = "", remotePort = 0 } = request.socket;
-		const isStranger = this.#strangers.get(remoteAddress)?.has(remotePort);
-		await this.#readers.get(request.socket)?.take(request, response, isStranger ? this.#turn : undefined);
+		const isUnauthenticated = this.#unauthenticated.get(remoteAddress)?.has(remotePort);
+		await this.#readers
+			.get(request.socket)
+			?.take(request, response, isUnauthenticated ? this.#yieldToLoop : undefined);
 	}
 
 	/** To be called for an upgrade request. @returns all bytes received after it */
@@ -63,28 +65,28 @@ export class Connections {
 	#add(socket: Socket): void {
 		const { remoteAddress, remotePort } = socket;
 		if (remoteAddress === undefined || remotePort === undefined) return void socket.destroy();
-		const sockets = this.#strangers.get(remoteAddress) ?? new Map<number, Socket>();
+		const sockets = this.#unauthenticated.get(remoteAddress) ?? new Map<number, Socket>();
 		if (sockets.get(remotePort) === socket) return;
-		this.#strangers.set(remoteAddress, sockets.set(remotePort, socket));
+		this.#unauthenticated.set(remoteAddress, sockets.set(remotePort, socket));
 		this.#count += 1;
 		socket.once("close", () => {
-			if (this.#strangers.get(remoteAddress)?.get(remotePort) === socket)
+			if (this.#unauthenticated.get(remoteAddress)?.get(remotePort) === socket)
 				this.#remove(remoteAddress, remotePort);
 		});
-		if (this.#count > this.#maxStrangers) this.#cutOne();
+		if (this.#count > this.#maxUnauthenticated) this.#cutOne();
 	}
 
 	#remove(address: string, port: number): void {
-		const sockets = this.#strangers.get(address);
+		const sockets = this.#unauthenticated.get(address);
 		if (!sockets?.delete(port)) return;
 		this.#count -= 1;
-		if (sockets.size === 0) this.#strangers.delete(address);
+		if (sockets.size === 0) this.#unauthenticated.delete(address);
 	}
 
 	/** Closes the oldest connection of the address with the most, so that a device can always connect. */
 	#cutOne(): void {
 		let [most, ofAddress]: [Map<number, Socket>, string] = [new Map(), ""];
-		for (const [address, sockets] of this.#strangers)
+		for (const [address, sockets] of this.#unauthenticated)
 			if (sockets.size > most.size) [most, ofAddress] = [sockets, address];
 		for (const [port, socket] of most) {
 			this.#remove(ofAddress, port);
@@ -118,8 +120,8 @@ class RequestReader {
 		socket.on("resume", this.#onResume);
 	}
 
-	/** @param turn awaited by one request of the connection at a time */
-	take(request: IncomingMessage, response: ServerResponse, turn?: () => Promise<void>): Promise<void> {
+	/** @param yieldToLoop awaited by one request of the connection at a time */
+	take(request: IncomingMessage, response: ServerResponse, yieldToLoop?: () => Promise<void>): Promise<void> {
 		this.#latest = request;
 		this.#unanswered += 1;
 		response.once("close", () => {
@@ -127,7 +129,7 @@ class RequestReader {
 			if (request.complete) this.#feed();
 			else this.#linger();
 		});
-		if (turn) this.#latestTurn = this.#latestTurn.then(turn);
+		if (yieldToLoop) this.#latestTurn = this.#latestTurn.then(yieldToLoop);
 		return this.#latestTurn;
 	}
 
@@ -189,7 +191,7 @@ class RequestReader {
 }
 
 /** @returns the limit, but at most half of the files that may be open, to leave room for clients with a token */
-export function maxStrangersOf(limit: number): number {
+export function maxUnauthenticatedOf(limit: number): number {
 	try {
 		const [, openFiles] = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8")) ?? [];
 		return Math.min(limit, Math.floor(Number(openFiles ?? Number.POSITIVE_INFINITY) / 2));

@@ -12,8 +12,8 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type Infer, integer, matches, object, string } from "../device/protocol/schema.js";
+import { type Disk, ifThere, makeFolder } from "./atomic-file.js";
 import { errorCode, StartError } from "./start-error.js";
-import { type Disk, ifThere, makeFolder } from "./whole-file.js";
 
 const holder = object({
 	/** Unique for each lock. */

@@ -10,30 +10,30 @@ import { EndedLogins } from "./access/ended-logins.js";
 import { isLoopback, readForwarded, trimmed } from "./access/origin.js";
 import type { Role } from "./access/token-file.js";
 import { Tokens } from "./access/tokens.js";
-import { Connections, maxStrangersOf } from "./connections.js";
+import type { Disk } from "./atomic-file.js";
+import { Connections, maxUnauthenticatedOf } from "./connections.js";
 import { deviceRoutes } from "./device-routes.js";
 import { type CreateFirmwareService, createFirmwareService } from "./firmware/service.js";
 import { FolderLock } from "./folder-lock.js";
 import { createHttp } from "./http.js";
+import { JsonFileStore } from "./json-file-store.js";
 import { createAnswerError } from "./problem.js";
-import { RecordFolder } from "./record-folder.js";
 import { createHttpServer, end, ignoreUpgrade, isForWebSocket, limitBody, listen } from "./server.js";
 import type { Device, OtaMetadata } from "./sessions/device.js";
 import { DeviceStore, deviceFile } from "./sessions/device-store.js";
 import { Sessions } from "./sessions/sessions.js";
 import { defaultSettings, type Settings } from "./settings.js";
 import { DeviceSockets } from "./sockets/device-sockets.js";
+import { createYield } from "./sockets/event-loop.js";
 import { startHeartbeat } from "./sockets/heartbeat.js";
 import { type SocketLimits, socketLimits } from "./sockets/limits.js";
 import { monitorCommands } from "./sockets/monitor-commands.js";
 import { MonitorSockets } from "./sockets/monitor-sockets.js";
-import { createTurns } from "./sockets/turns.js";
 import { createUpgrades } from "./sockets/upgrades.js";
 import { errorCode, StartError } from "./start-error.js";
 import { createLog } from "./telemetry/log.js";
 import { createMetrics } from "./telemetry/metrics.js";
 import { telemetryRoutes } from "./telemetry/routes.js";
-import type { Disk } from "./whole-file.js";
 
 /** Omitted settings have their defaults. */
 export interface GatewayOptions extends Partial<Settings> {
@@ -100,7 +100,9 @@ export function createGateway(options: GatewayOptions = {}) {
 		disk,
 		onProblem: (problem) => log.error({ problem }, "tokens"),
 	});
-	const connections = new Connections({ maxStrangers: maxStrangersOf(limits.strangers) });
+	const connections = new Connections({
+		maxUnauthenticated: maxUnauthenticatedOf(limits.unauthenticatedConnections),
+	});
 	const onAdmitted = ({ socket }: IncomingMessage) => connections.admit(socket);
 	const endedLogins = new EndedLogins({
 		dataDir,
@@ -120,7 +122,7 @@ export function createGateway(options: GatewayOptions = {}) {
 	});
 	const answerError = createAnswerError((error) => log.error({ err: error }, "request failed"));
 	const metrics = createMetrics(options.registry ?? new Registry());
-	const records = new RecordFolder({
+	const records = new JsonFileStore({
 		directory: join(dataDir, "devices"),
 		disk,
 		onProblem: (problem) => log.warn({ problem }, "known devices"),
@@ -132,8 +134,8 @@ export function createGateway(options: GatewayOptions = {}) {
 		monotonic,
 		maxDevices,
 		onChanged: (session, reason) => {
-			const { sessionId, device, introduction } = session;
-			const event = { sessionId, deviceId: device?.deviceId, remoteAddress: introduction.remoteAddress };
+			const { sessionId, device, handshake } = session;
+			const event = { sessionId, deviceId: device?.deviceId, remoteAddress: handshake.remoteAddress };
 			log[reason === "ota" ? "debug" : "info"](event, `device: ${reason}`);
 			monitors.announce(session, reason);
 			if (device && reason !== "ota") deviceStore.onSeen(device);
@@ -169,8 +171,8 @@ export function createGateway(options: GatewayOptions = {}) {
 
 	const heartbeat = startHeartbeat(limits.pingIntervalMs, limits.unansweredPings);
 	const execute = monitorCommands(sessions, firmware.updates, log);
-	const turn = createTurns();
-	const parts = { sessions, limits, metrics, log, turn, now, monotonic };
+	const yieldToLoop = createYield();
+	const parts = { sessions, limits, metrics, log, yieldToLoop, now, monotonic };
 	const devices = new DeviceSockets(parts);
 	const monitors = new MonitorSockets({ ...parts, execute });
 	const upgrades = createUpgrades({ ...parts, access, devices, monitors, heartbeat, publicUrl });
@@ -212,11 +214,11 @@ export function createGateway(options: GatewayOptions = {}) {
 		limits.requestHeadersMs,
 		limits.stalledMs,
 		async (request, response) => {
-			const turn = connections.take(request, response);
+			const ready = connections.take(request, response);
 			if (trustProxy) readForwarded(request, trustProxy);
 			limitBody(request, limits.requestBodyMs);
 			await opening?.catch(() => response.destroy());
-			await turn;
+			await ready;
 			if (!response.destroyed && !firmware.binaries(request, response)) app(request, response);
 		},
 	);

@@ -5,9 +5,9 @@
 
 import { join } from "node:path";
 import { matches, object, optional } from "../../device/protocol/schema.js";
-import { time } from "../record-folder.js";
+import { type Disk, writeFileAtomic } from "../atomic-file.js";
+import { time } from "../json-file-store.js";
 import { errorCode } from "../start-error.js";
-import { type Disk, writeWhole } from "../whole-file.js";
 
 const endedAtMost = 1000;
 const content = object({ endedBefore: optional(time), ended: object({}) });
@@ -73,7 +73,7 @@ export class EndedLogins {
 
 	#write(): Promise<void> {
 		const content = { endedBefore: this.#endedBefore, ended: Object.fromEntries(this.#ended) };
-		return writeWhole(this.#options.disk, this.#path, `${JSON.stringify(content, undefined, "\t")}\n`);
+		return writeFileAtomic(this.#options.disk, this.#path, `${JSON.stringify(content, undefined, "\t")}\n`);
 	}
 }
 

@@ -5,8 +5,8 @@
 
 import { join } from "node:path";
 import { type Infer, matches, object, optional, pattern } from "../../device/protocol/schema.js";
+import { type Disk, writeFileAtomic } from "../atomic-file.js";
 import { errorCode, StartError } from "../start-error.js";
-import { type Disk, writeWhole } from "../whole-file.js";
 import { makeSecret } from "./secrets.js";
 
 export const roles = Object.freeze(["device", "monitor"] as const);
@@ -53,5 +53,5 @@ export async function readTokenFile(disk: Disk, path: string): Promise<TokenFile
 
 /** Readable for this user alone. @throws {NodeJS.ErrnoException} */
 export async function writeTokenFile(disk: Disk, path: string, file: TokenFile): Promise<void> {
-	await writeWhole(disk, path, `${JSON.stringify(file, undefined, "\t")}\n`);
+	await writeFileAtomic(disk, path, `${JSON.stringify(file, undefined, "\t")}\n`);
 }

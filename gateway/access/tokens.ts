@@ -4,8 +4,8 @@
  */
 
 import { dirname } from "node:path";
+import { type Disk, makeFolder, stateOf } from "../atomic-file.js";
 import { errorCode, StartError } from "../start-error.js";
-import { type Disk, makeFolder, stateOf } from "../whole-file.js";
 import {
 	makeTokens,
 	type Role,

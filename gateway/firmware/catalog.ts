@@ -19,8 +19,8 @@ import {
 	type Schema,
 	string,
 } from "../../device/protocol/schema.js";
+import { type Disk, ifThere, stateOf } from "../atomic-file.js";
 import { errorCode } from "../start-error.js";
-import { type Disk, ifThere, stateOf } from "../whole-file.js";
 import { isVersion } from "./image.js";
 
 const releaseImage = object({

@@ -4,9 +4,9 @@
  */
 
 import { basename } from "node:path/posix";
+import { type Disk, ifThere, stateOf } from "../atomic-file.js";
 import { HttpProblem } from "../problem.js";
 import { errorCode } from "../start-error.js";
-import { type Disk, ifThere, stateOf } from "../whole-file.js";
 import type { CatalogFile, Release, ReleaseImage } from "./catalog.js";
 import { describeFit, ImageError } from "./image.js";
 import { StoredImage } from "./stored-image.js";

@@ -7,11 +7,11 @@ import type { Logger } from "pino";
 import type { Access } from "../access/access.js";
 import { AddressLimit } from "../access/address-limit.js";
 import { trimmed } from "../access/origin.js";
+import type { Disk } from "../atomic-file.js";
+import { JsonFileStore } from "../json-file-store.js";
 import type { AnswerError } from "../problem.js";
-import { RecordFolder } from "../record-folder.js";
 import type { Device, OtaMetadata } from "../sessions/device.js";
 import type { Settings } from "../settings.js";
-import type { Disk } from "../whole-file.js";
 import { type Binaries, createBinaries } from "./binaries.js";
 import { CatalogFile } from "./catalog.js";
 import { FirmwareRepository } from "./repository.js";
@@ -64,7 +64,7 @@ export const createFirmwareService: CreateFirmwareService = (options) => {
 	const catalog = new CatalogFile({ directory: releasesDir, disk, onProblem });
 	const repository = new FirmwareRepository({ catalog, uploads, disk, checkImages, recheckMs });
 	const selection = new Selection({ catalog, uploads, repository });
-	const records = new RecordFolder({ directory: join(dataDir, "updates"), disk, onProblem, ...jobsFile });
+	const records = new JsonFileStore({ directory: join(dataDir, "updates"), disk, onProblem, ...jobsFile });
 	const authority = findAuthority(settings.tls?.cert);
 	const publicBase = settings.publicUrl && trimmed(settings.publicUrl);
 	const updates = new Updates({

@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
-import type { Disk } from "../whole-file.js";
+import type { Disk } from "../atomic-file.js";
 import { ImageError, type ImageInfo, parseImage } from "./image.js";
 
 /** Only digests of aligned parts are cached, so that odd ranges cannot fill the memory. */

@@ -16,7 +16,7 @@ import {
 	optional,
 	string,
 } from "../../device/protocol/schema.js";
-import { time } from "../record-folder.js";
+import { time } from "../json-file-store.js";
 import { type OtaMetadata, otaStatuses } from "../sessions/device.js";
 
 /** As stored on disk. */

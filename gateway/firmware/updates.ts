@@ -5,7 +5,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import type { CommandOf, Uplink } from "../../device/protocol/messages.js";
-import type { RecordFolder } from "../record-folder.js";
+import type { JsonFileStore } from "../json-file-store.js";
 import type { Device, OtaMetadata } from "../sessions/device.js";
 import type { Choice, Selection, UpdateRefusal } from "./selection.js";
 import {
@@ -22,7 +22,7 @@ import {
 export interface UpdatesOptions {
 	readonly selection: Pick<Selection, "choose">;
 	/** The latest last. */
-	readonly records: RecordFolder<readonly UpdateJob[]>;
+	readonly records: JsonFileStore<readonly UpdateJob[]>;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
 	/** Monotonic clock, in milliseconds. */
@@ -141,7 +141,7 @@ export class Updates {
 		if (!device.session.isReachable) return hasGone;
 		const refusal = await this.#begin(device, choice);
 		if (refusal) return refusal;
-		const { baseUrl } = device.session.introduction;
+		const { baseUrl } = device.session.handshake;
 		const certPem = baseUrl.startsWith("https:") ? certPemFor?.(baseUrl) : undefined;
 		const command: CommandOf<"start_ota"> = {
 			command: "start_ota",

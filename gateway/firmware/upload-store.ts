@@ -20,7 +20,6 @@ import {
 	pattern,
 	string,
 } from "../../device/protocol/schema.js";
-import { errorCode } from "../start-error.js";
 import {
 	type Disk,
 	type Draft,
@@ -28,8 +27,9 @@ import {
 	isTemporary,
 	makeFolder,
 	openDraft,
-	writeWhole,
-} from "../whole-file.js";
+	writeFileAtomic,
+} from "../atomic-file.js";
+import { errorCode } from "../start-error.js";
 
 const record = object({
 	filename: string(255),
@@ -121,7 +121,7 @@ export class UploadStore {
 		const upload = { ...description, upload_time: new Date(now()).toISOString() };
 		try {
 			await draft.moveTo(this.pathOf(upload));
-			await writeWhole(disk, this.#path("upload.json"), `${JSON.stringify(upload, null, "\t")}\n`);
+			await writeFileAtomic(disk, this.#path("upload.json"), `${JSON.stringify(upload, null, "\t")}\n`);
 			this.#current = upload;
 		} catch (error) {
 			// Whichever step failed, the disk decides. If it cannot be read, both binaries stay until the next

@@ -17,7 +17,7 @@ import {
 	type Schema,
 	string,
 } from "../../device/protocol/schema.js";
-import { type RecordFolder, time } from "../record-folder.js";
+import { type JsonFileStore, time } from "../json-file-store.js";
 import { Device, keptReport, Session } from "./device.js";
 
 const changesSaveMs = 1_000;
@@ -25,7 +25,7 @@ const changesSaveMs = 1_000;
 const seenSaveMs = 5 * 60_000;
 
 export class DeviceStore {
-	readonly #records: RecordFolder<Device>;
+	readonly #records: JsonFileStore<Device>;
 	readonly #monotonic: () => number;
 	/** Devices that differ from their files, and when to write them, on the monotonic clock. */
 	readonly #dueAt = new Map<Device, number>();
@@ -37,7 +37,7 @@ export class DeviceStore {
 	 * @param records see `deviceFile` for their form on disk
 	 * @param monotonic monotonic clock, in milliseconds
 	 */
-	constructor(records: RecordFolder<Device>, monotonic: () => number) {
+	constructor(records: JsonFileStore<Device>, monotonic: () => number) {
 		this.#records = records;
 		this.#monotonic = monotonic;
 	}
@@ -124,10 +124,10 @@ export const deviceFile = Object.freeze({
 	what: "facts",
 	format: (device: Device): string => {
 		const { model, chip, firstSeenAt, lastReportAt, versions, resets } = device;
-		const { sessionId, connectedAt, lastSeenAt, introduction } = device.session;
+		const { sessionId, connectedAt, lastSeenAt, handshake } = device.session;
 		const report = device.state.text;
 		const firmwareVersion = device.firmwareVersion ?? undefined;
-		const { remoteAddress } = introduction;
+		const { remoteAddress } = handshake;
 		const what = { sessionId, model, chip, firmwareVersion, remoteAddress };
 		const when = { firstSeenAt, connectedAt, lastSeenAt, lastReportAt };
 		return `${JSON.stringify({ ...what, ...when, report, versions, resets }, undefined, "\t")}\n`;
@@ -156,9 +156,9 @@ export const deviceFile = Object.freeze({
 /** A device's last connection, which has ended. */
 function sessionOf(deviceId: string, kept: Infer<typeof record>): Session {
 	const { sessionId, model, chip, remoteAddress, connectedAt, lastSeenAt } = kept;
-	const introduction = { deviceId, isBound: false, model, chip, features: [], remoteAddress, baseUrl: "" };
+	const handshake = { deviceId, isBound: false, model, chip, features: [], remoteAddress, baseUrl: "" };
 	const link = { send: () => {}, isOpen: () => false, close: () => {} };
-	const session = new Session(introduction, link, connectedAt, sessionId);
+	const session = new Session(handshake, link, connectedAt, sessionId);
 	session.connected = false;
 	session.lastSeenAt = lastSeenAt;
 	return session;

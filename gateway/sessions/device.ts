@@ -40,7 +40,7 @@ export interface DeviceLink {
 }
 
 /** Headers of a device's upgrade request; each may be missing. */
-export interface Introduction {
+export interface Handshake {
 	readonly deviceId: string | undefined;
 	/** The token is for this device alone. */
 	readonly isBound: boolean;
@@ -151,7 +151,7 @@ function pick(schema: Schema, value: unknown): unknown {
 
 export class Session {
 	readonly sessionId: string;
-	readonly introduction: Introduction;
+	readonly handshake: Handshake;
 	/** Milliseconds since 1970. */
 	readonly connectedAt: number;
 	/** When the latest valid uplink came, in milliseconds since 1970. */
@@ -162,9 +162,9 @@ export class Session {
 	/** Closed by Sessions.end alone. */
 	readonly link: DeviceLink;
 
-	constructor(introduction: Introduction, link: DeviceLink, now: number, sessionId: string = randomUUID()) {
+	constructor(handshake: Handshake, link: DeviceLink, now: number, sessionId: string = randomUUID()) {
 		this.sessionId = sessionId;
-		this.introduction = introduction;
+		this.handshake = handshake;
 		this.link = link;
 		this.connectedAt = now;
 		this.lastSeenAt = now;

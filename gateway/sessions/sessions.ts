@@ -4,7 +4,7 @@
  */
 
 import type { StateReport, Uplink } from "../../device/protocol/messages.js";
-import { Device, type DeviceLink, type Introduction, type OtaMetadata, Session } from "./device.js";
+import { Device, type DeviceLink, type Handshake, type OtaMetadata, Session } from "./device.js";
 import type { ChangeReason, EndReason } from "./view.js";
 
 /** Close code of a session whose device connected again. */
@@ -66,10 +66,10 @@ export class Sessions {
 	}
 
 	/** Adds a connection. An older session of the same device ends as `replaced`. */
-	open(introduction: Introduction, link: DeviceLink): Session {
-		const session = new Session(introduction, link, this.#options.now());
+	open(handshake: Handshake, link: DeviceLink): Session {
+		const session = new Session(handshake, link, this.#options.now());
 		this.#sessions.set(session.sessionId, session);
-		if (introduction.deviceId !== undefined) this.#assign(session, introduction.deviceId);
+		if (handshake.deviceId !== undefined) this.#assign(session, handshake.deviceId);
 		this.#options.onChanged(session, "connected");
 		if (session.device) this.#options.onNamed(session.device);
 		return session;
@@ -131,8 +131,8 @@ export class Sessions {
 		const previous = device.session;
 		session.device = device;
 		device.session = session;
-		device.model = session.introduction.model ?? device.model;
-		device.chip = session.introduction.chip ?? device.chip;
+		device.model = session.handshake.model ?? device.model;
+		device.chip = session.handshake.chip ?? device.chip;
 		this.#moveToEnd(device);
 		if (previous !== session) {
 			this.#sessions.delete(previous.sessionId);

@@ -73,15 +73,15 @@ export function deviceMessageText(session: Session, uplinkText: string): string 
 
 /** The session record without its state. */
 export function sessionHead(session: Session) {
-	const { device, introduction } = session;
+	const { device, handshake } = session;
 	return {
 		sessionId: session.sessionId,
 		deviceId: device?.deviceId ?? null,
-		model: device?.model ?? introduction.model ?? null,
+		model: device?.model ?? handshake.model ?? null,
 		connected: session.connected,
 		connectedAt: isoTime(session.connectedAt),
 		lastSeenAt: isoTime(session.lastSeenAt),
-		remoteAddress: introduction.remoteAddress,
+		remoteAddress: handshake.remoteAddress,
 		firmwareVersion: device?.firmwareVersion ?? null,
 		metadata: device?.metadata ?? noUpdate,
 	};

@@ -5,10 +5,16 @@
 
 import type { WebSocket } from "ws";
 import { checkUplink } from "../../device/protocol/messages.js";
-import type { Introduction, Session } from "../sessions/device.js";
+import type { Handshake, Session } from "../sessions/device.js";
 import { closeCodes } from "./limits.js";
 import type { SocketsOptions } from "./options.js";
-import { createLastWords, createMinuteCounter, Pacer, type Rate, watchControlFrames } from "./rates.js";
+import {
+	createMinuteCounter,
+	limitMessagesAfterClose,
+	type Rate,
+	Throttle,
+	watchControlFrames,
+} from "./rates.js";
 
 export class DeviceSockets {
 	readonly #options: SocketsOptions;
@@ -33,43 +39,43 @@ export class DeviceSockets {
 	}
 
 	/** Adds a socket after its upgrade was checked. */
-	accept(socket: WebSocket, introduction: Introduction): void {
-		const { sessions, limits, metrics, log, turn } = this.#options;
-		const session = sessions.open(introduction, {
+	accept(socket: WebSocket, handshake: Handshake): void {
+		const { sessions, limits, metrics, log, yieldToLoop } = this.#options;
+		const session = sessions.open(handshake, {
 			send: (text) => this.#send(socket, text),
 			isOpen: () => socket.readyState === socket.OPEN,
 			close: (code, reason) => {
-				pacer.close();
+				throttle.close();
 				socket.close(code, reason);
 			},
 		});
 		this.#sockets.set(socket, session);
 		const countInvalid = createMinuteCounter();
 		let wasTooFast = false;
-		const onTurn = (text: string) => this.#take(session, text, countInvalid);
+		const onMessage = (text: string) => this.#take(session, text, countInvalid);
 		const onPaused = () => {
 			metrics.pausedDevices.inc();
 			if (!wasTooFast) log.warn(namesOf(session), "too many uplinks: they wait");
 			wasTooFast = true;
 		};
-		const onLastWord = createLastWords(socket, limits.lastWords);
+		const onMessageAfterClose = limitMessagesAfterClose(socket, limits.messagesAfterClose);
 		watchControlFrames(socket, this.#controlRate, () => {
-			if (!session.connected) return onLastWord();
+			if (!session.connected) return onMessageAfterClose();
 			this.#end(session, closeCodes.policyViolation, "too many ping or pong frames");
 		});
-		const pacer = new Pacer(socket, this.#rate, onTurn, onPaused);
+		const throttle = new Throttle(socket, this.#rate, onMessage, onPaused);
 		socket.on("message", (data, isBinary) => {
-			if (!session.connected) return onLastWord();
+			if (!session.connected) return onMessageAfterClose();
 			if (isBinary) return this.#end(session, closeCodes.unsupportedData, "text frames only");
-			pacer.take(data.toString());
+			throttle.take(data.toString());
 		});
 		socket.on("error", ({ message: problem }) =>
 			log.warn({ ...namesOf(session), problem }, "device socket failed"),
 		);
 		socket.on("close", async (code) => {
-			pacer.finish();
+			throttle.finish();
 			log.debug({ ...namesOf(session), code }, "device socket closed");
-			await turn();
+			await yieldToLoop();
 			this.#sockets.delete(socket);
 			sessions.end(session, "disconnected");
 		});
@@ -105,7 +111,7 @@ export class DeviceSockets {
 		const checked = checkUplink(value);
 		if (checked.problem !== undefined) return checked.problem;
 		const { uplink } = checked;
-		const { isBound, deviceId } = session.introduction;
+		const { isBound, deviceId } = session.handshake;
 		if (isBound && "deviceId" in uplink && uplink.deviceId !== deviceId) {
 			this.#end(session, closeCodes.policyViolation, `this token is for ${deviceId} alone`);
 			return `${uplink.type}: deviceId must be ${deviceId}, whose token was shown`;

@@ -4,7 +4,7 @@ export const socketLimits = Object.freeze({
 	/** For a TLS handshake, and then for a request's headers. */
 	requestHeadersMs: 10_000,
 	/** Open connections without a token; at most half of the files that may be open. */
-	strangers: 2000,
+	unauthenticatedConnections: 2000,
 	/** A connection that neither sends nor reads for this time is closed, unless it is a WebSocket. */
 	stalledMs: 30_000,
 	/** For a request's body, except an upload's. */
@@ -46,7 +46,7 @@ export const socketLimits = Object.freeze({
 	/** Upgrades of one address: admitted ones by path, and refused ones. */
 	upgradesInTwoSeconds: 150,
 	/** Messages after our close frame; more end the connection, or it would be read for `closeTimeoutMs`. */
-	lastWords: 1000,
+	messagesAfterClose: 1000,
 	/** For a closing handshake; then the socket is destroyed. */
 	closeTimeoutMs: 10_000,
 });

@@ -72,14 +72,14 @@ export function monitorCommands(
 }
 
 function control(session: Session, payload: unknown): Refused | undefined {
-	const checked = checkCommand(payload, session.device?.model ?? session.introduction.model);
+	const checked = checkCommand(payload, session.device?.model ?? session.handshake.model);
 	if (checked.refusal) {
 		const { code, message } = checked.refusal;
 		return refuse(code === "unsupported" ? "unsupported_command" : "invalid_command", `payload: ${message}`);
 	}
 	const { command } = checked;
 	const feature = featureOf[command.command];
-	if (feature && !session.introduction.features.includes(feature))
+	if (feature && !session.handshake.features.includes(feature))
 		return refuse("unsupported_command", `the device's firmware does not know ${feature}; update it`);
 	// Only the fields of the schema: additional ones must not reach a device's small heap.
 	const text = JSON.stringify(command, Object.keys(commands[command.command].fields));

@@ -13,7 +13,7 @@ import { createMonitor, type Monitor } from "./monitor.js";
 import type { Outcome } from "./monitor-commands.js";
 import { refuse, requestIdOf } from "./monitor-messages.js";
 import type { SocketsOptions } from "./options.js";
-import { createLastWords, TokenBucket, watchControlFrames } from "./rates.js";
+import { limitMessagesAfterClose, TokenBucket, watchControlFrames } from "./rates.js";
 
 export interface MonitorSocketsOptions extends SocketsOptions {
 	/** Executes a parsed message; undefined stands for invalid JSON. */
@@ -39,17 +39,17 @@ export class MonitorSockets {
 	 * @param stream the connection under the socket
 	 */
 	accept(socket: WebSocket, stream: Duplex, remoteAddress: string): void {
-		const { limits, log, monotonic, turn } = this.#options;
+		const { limits, log, monotonic, yieldToLoop } = this.#options;
 		const { commandsASecond, commandBurst, refusalsASecond, refusalBurst } = limits;
 		const { controlFramesASecond, controlFrameBurst } = limits;
 		const bucket = new TokenBucket({ perSecond: commandsASecond, burst: commandBurst, monotonic });
 		const refusals = new TokenBucket({ perSecond: refusalsASecond, burst: refusalBurst, monotonic });
-		const onLastWord = createLastWords(socket, limits.lastWords);
-		const monitor = createMonitor({ socket, stream, limits, turn });
+		const onMessageAfterClose = limitMessagesAfterClose(socket, limits.messagesAfterClose);
+		const monitor = createMonitor({ socket, stream, limits, yieldToLoop });
 		this.#monitors.add(monitor);
 		log.info({ remoteAddress, monitors: this.#monitors.size }, "monitor connected");
 		socket.on("message", (data, isBinary) => {
-			if (socket.readyState !== socket.OPEN) return onLastWord();
+			if (socket.readyState !== socket.OPEN) return onMessageAfterClose();
 			if (isBinary) return socket.close(closeCodes.unsupportedData, "text frames only");
 			const isTooMuch = !bucket.take();
 			if (isTooMuch && !refusals.take())
@@ -61,7 +61,7 @@ export class MonitorSockets {
 		});
 		const controlRate = { perSecond: controlFramesASecond, burst: controlFrameBurst, monotonic };
 		watchControlFrames(socket, controlRate, () => {
-			if (socket.readyState !== socket.OPEN) return onLastWord();
+			if (socket.readyState !== socket.OPEN) return onMessageAfterClose();
 			monitor.close(closeCodes.policyViolation, "too many ping or pong frames");
 		});
 		socket.on("error", ({ message: problem }) =>
@@ -76,11 +76,11 @@ export class MonitorSockets {
 
 	/** Sends every monitor a snapshot, after `snapshotPauseMs`: no message reports a forgotten device. */
 	announceAll(): void {
-		const { limits, turn } = this.#options;
+		const { limits, yieldToLoop } = this.#options;
 		this.#announcing ??= setTimeout(async () => {
 			this.#announcing = undefined;
 			for (const monitor of [...this.#monitors]) {
-				await turn();
+				await yieldToLoop();
 				monitor.sendSnapshot(this.#snapshot());
 			}
 		}, limits.snapshotPauseMs).unref();

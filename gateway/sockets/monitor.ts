@@ -14,11 +14,11 @@ export interface MonitorOptions {
 	/** The connection under the socket. */
 	readonly stream: Duplex;
 	readonly limits: Pick<SocketLimits, "slowMonitorBytes" | "stuckMonitorBytes">;
-	/** Awaited before each further frame of a snapshot: see turns.ts. */
-	readonly turn: () => Promise<void>;
+	/** Awaited before each further frame of a snapshot: see event-loop.ts. */
+	readonly yieldToLoop: () => Promise<void>;
 }
 
-export function createMonitor({ socket, stream, limits, turn }: MonitorOptions) {
+export function createMonitor({ socket, stream, limits, yieldToLoop }: MonitorOptions) {
 	/** By session id: the newest state report that the monitor was too slow for. */
 	const waiting = new Map<string, Buffer>();
 	/** The rest of the snapshot. */
@@ -82,7 +82,7 @@ export function createMonitor({ socket, stream, limits, turn }: MonitorOptions) 
 	async function continueSnapshot(): Promise<void> {
 		if (!snapshot || isSnapshotPlanned || !mayTakeSnapshot()) return;
 		isSnapshotPlanned = true;
-		await turn();
+		await yieldToLoop();
 		isSnapshotPlanned = false;
 		// Otherwise the write of the rest calls this again.
 		if (mayTakeSnapshot()) sendNextOfSnapshot();

@@ -9,8 +9,8 @@ export interface SocketsOptions {
 	readonly limits: SocketLimits;
 	readonly metrics: Metrics;
 	readonly log: Logger;
-	/** Awaited before work that many clients may cause at once: see turns.ts. */
-	readonly turn: () => Promise<void>;
+	/** Awaited before work that many clients may cause at once: see event-loop.ts. */
+	readonly yieldToLoop: () => Promise<void>;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
 	/** Monotonic clock, in milliseconds. */

@@ -64,7 +64,7 @@ export function watchControlFrames(socket: Pick<WebSocket, "on">, rate: Rate, on
 }
 
 /** @returns a function to call for each message after our close frame; more than `atMost` end the connection */
-export function createLastWords(socket: Pick<WebSocket, "terminate">, atMost: number): () => void {
+export function limitMessagesAfterClose(socket: Pick<WebSocket, "terminate">, atMost: number): () => void {
 	let count = 0;
 	return () => {
 		count += 1;
@@ -80,30 +80,30 @@ const turnsMs = 50;
  * A throttle that loses no message: those over the rate wait, and the socket is paused meanwhile, so at most one
  * read's worth waits. A class, as closures would take much of a connection's memory.
  */
-export class Pacer {
+export class Throttle {
 	readonly #socket: Readable;
 	readonly #bucket: TokenBucket;
-	readonly #onTurn: (text: string) => void;
+	readonly #onMessage: (text: string) => void;
 	readonly #onPaused: () => void;
 	#waiting: string[] = [];
 	#timer: NodeJS.Timeout | undefined;
 	#isClosed = false;
 
 	/**
-	 * @param onTurn passes on a message
+	 * @param onMessage passes on a message
 	 * @param onPaused the first message has to wait
 	 */
-	constructor(socket: Readable, rate: Rate, onTurn: (text: string) => void, onPaused: () => void) {
+	constructor(socket: Readable, rate: Rate, onMessage: (text: string) => void, onPaused: () => void) {
 		this.#socket = socket;
 		this.#bucket = new TokenBucket(rate);
-		this.#onTurn = onTurn;
+		this.#onMessage = onMessage;
 		this.#onPaused = onPaused;
 	}
 
 	/** Passes on a message, now or later. */
 	take(text: string): void {
 		if (this.#isClosed) return;
-		if (!this.#timer && this.#mayPass(text)) return this.#onTurn(text);
+		if (!this.#timer && this.#mayPass(text)) return this.#onMessage(text);
 		this.#waiting.push(text);
 		if (this.#timer) return;
 		this.#plan();
@@ -115,7 +115,7 @@ export class Pacer {
 	finish(): void {
 		const waiting = this.#waiting;
 		this.close();
-		for (const text of waiting) this.#onTurn(text);
+		for (const text of waiting) this.#onMessage(text);
 	}
 
 	/** Drops what waits or still comes, and reads the socket again, to receive the peer's close frame. */
@@ -134,7 +134,7 @@ export class Pacer {
 	#handOn(): void {
 		const stays = this.#waiting.findIndex((text) => !this.#mayPass(text));
 		const passing = this.#waiting.splice(0, stays < 0 ? this.#waiting.length : stays);
-		for (const text of passing) this.#onTurn(text);
+		for (const text of passing) this.#onMessage(text);
 		if (this.#waiting.length > 0) return this.#plan();
 		this.#timer = undefined;
 		this.#socket.resume();

@@ -20,13 +20,13 @@ import type { Access, Admission } from "../access/access.js";
 import { AddressLimit } from "../access/address-limit.js";
 import { baseUrlOf, remoteAddressOf, targetOf } from "../access/origin.js";
 import { type HttpRefusal, problemOf } from "../problem.js";
-import type { Introduction } from "../sessions/device.js";
+import type { Handshake } from "../sessions/device.js";
 import type { DeviceSockets } from "./device-sockets.js";
+import { delayEnd, readInPieces } from "./event-loop.js";
 import type { Heartbeat } from "./heartbeat.js";
 import type { MonitorSockets } from "./monitor-sockets.js";
 import type { SocketsOptions } from "./options.js";
 import { TokenBucket } from "./rates.js";
-import { delayEnd, readInPieces } from "./turns.js";
 
 /** An unknown chip is not refused. */
 export const deviceHeaders = object({
@@ -50,11 +50,12 @@ type Accept = (socket: WebSocket) => void;
 export type Upgrades = ReturnType<typeof createUpgrades>;
 
 export function createUpgrades(options: UpgradesOptions) {
-	const { access, devices, monitors, heartbeat, limits, publicUrl, metrics, log, turn, monotonic } = options;
+	const { access, devices, monitors, heartbeat, limits, publicUrl, metrics, log, yieldToLoop, monotonic } =
+		options;
 	const { upgradesInTwoSeconds: points, devicesASecond: perSecond, deviceBurst: burst } = limits;
 	const addresses = new AddressLimit({ points, seconds: 2, what: "connections" });
 	const returns = new AddressLimit({ points: limits.returnsInTenSeconds, seconds: 10, what: "connections" });
-	const room = new TokenBucket({ perSecond, burst, monotonic });
+	const admissions = new TokenBucket({ perSecond, burst, monotonic });
 	const bounds = {
 		maxPayload: limits.maxFrameBytes,
 		maxFragments: limits.maxFragments,
@@ -82,7 +83,7 @@ export function createUpgrades(options: UpgradesOptions) {
 		const path = url?.pathname;
 		const { refusal, deviceId } = await check(request, path);
 		// All whose tokens were checked in one look at the disk continue in the same turn.
-		await turn();
+		await yieldToLoop();
 		// Counted separately: refused clients must not keep out others of the same address with a valid token.
 		const name = request.headers["device-id"];
 		const returned = refusal || name === undefined ? undefined : await returns.count(request, String(name));
@@ -96,9 +97,9 @@ export function createUpgrades(options: UpgradesOptions) {
 	}
 
 	function admitDevice(request: IncomingMessage, owner: string | undefined): Accept | HttpRefusal {
-		if (!room.take()) return crowded();
-		const introduction = introduce(request, publicUrl, owner);
-		return "status" in introduction ? introduction : (socket) => devices.accept(socket, introduction);
+		if (!admissions.take()) return crowded();
+		const handshake = readHandshake(request, publicUrl, owner);
+		return "status" in handshake ? handshake : (socket) => devices.accept(socket, handshake);
 	}
 
 	return {
@@ -116,7 +117,7 @@ export function createUpgrades(options: UpgradesOptions) {
 			const onError = () => stream.destroy();
 			stream.on("error", onError);
 			await opening;
-			await turn();
+			await yieldToLoop();
 			const url = targetOf(request);
 			const admission = await admit(request, stream, url);
 			if ("status" in admission) {
@@ -131,8 +132,8 @@ export function createUpgrades(options: UpgradesOptions) {
 			}
 			stream.off("error", onError);
 			server.handleUpgrade(request, stream, head, (socket) => {
-				readInPieces(stream, socket, turn);
-				delayEnd(stream, turn);
+				readInPieces(stream, socket, yieldToLoop);
+				delayEnd(stream, yieldToLoop);
 				heartbeat.watch(socket);
 				admission(socket);
 			});
@@ -146,7 +147,7 @@ export function createUpgrades(options: UpgradesOptions) {
 }
 
 /** @param owner the device that the token is for */
-function introduce(request: IncomingMessage, publicUrl?: URL, owner?: string): Introduction | HttpRefusal {
+function readHandshake(request: IncomingMessage, publicUrl?: URL, owner?: string): Handshake | HttpRefusal {
 	const { headers } = request;
 	const said = {
 		"Protocol-Version": headers["protocol-version"],

@@ -51,7 +51,7 @@ async function readAll(socket: Socket): Promise<string> {
 
 /** A server that answers when it is told to. */
 async function patientServer(t: TestContext, isTls: boolean) {
-	const connections = new Connections({ maxStrangers: 100 });
+	const connections = new Connections({ maxUnauthenticated: 100 });
 	const paths: string[] = [];
 	const answers: (() => void)[] = [];
 	const answerLater: RequestListener = (request, response) => {
@@ -232,7 +232,7 @@ for (const isTls of [false, true])
 
 		describe("connections that have shown no token", () => {
 			test("are cut off, the oldest first, where there are too many; those that have shown one stay", async (t) => {
-				const gateway = await run(t, { limits: { strangers: 5 } });
+				const gateway = await run(t, { limits: { unauthenticatedConnections: 5 } });
 				const device = await gateway.device();
 				const monitor = await gateway.monitor();
 				const holder = dial(t, gateway.url);

@@ -14,10 +14,10 @@ import { parseCatalog } from "../../gateway/firmware/catalog.js";
 import { isVersion } from "../../gateway/firmware/image.js";
 import {
 	follow,
-	timeOut,
 	isActive,
 	jobsFile,
 	metadataOf,
+	timeOut,
 	type UpdateJob,
 	updateJob,
 } from "../../gateway/firmware/update-job.js";
@@ -70,7 +70,7 @@ const device = fc
 	)
 	.map(({ name, address: remoteAddress, chip, connectedAt, reports }) => {
 		const link = { send: () => {}, isOpen: () => false, close: () => {} };
-		const introduction = {
+		const handshake = {
 			deviceId: name,
 			isBound: false,
 			model: undefined,
@@ -79,7 +79,7 @@ const device = fc
 			remoteAddress,
 			baseUrl: "",
 		};
-		const made = new Device(name, new Session(introduction, link, connectedAt));
+		const made = new Device(name, new Session(handshake, link, connectedAt));
 		made.chip = chip;
 		for (const [index, each] of reports.entries())
 			made.report(each, JSON.stringify(each), connectedAt + index, index * 1000);
@@ -119,7 +119,7 @@ test("of any other record a device is made whole, or none", () => {
 	);
 });
 
-/** RecordFolder takes a SyntaxError or TypeError of JSON for a damaged record. */
+/** JsonFileStore takes a SyntaxError or TypeError of JSON for a damaged record. */
 function parsed<T>(read: () => T): T | undefined {
 	try {
 		return read();

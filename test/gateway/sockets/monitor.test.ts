@@ -4,9 +4,9 @@ import { createServer } from "node:http";
 import { type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { WebSocket, WebSocketServer } from "ws";
+import { createYield } from "../../../gateway/sockets/event-loop.js";
 import { socketLimits } from "../../../gateway/sockets/limits.js";
 import { createMonitor, type Monitor } from "../../../gateway/sockets/monitor.js";
-import { createTurns } from "../../../gateway/sockets/turns.js";
 import { onEnd } from "../../cleanup.js";
 
 /** A monitor as the gateway has it, and the client's end of its socket. */
@@ -24,7 +24,7 @@ async function connected(t: TestContext) {
 	const [request, stream, head] = await once(server, "upgrade");
 	const monitor = await new Promise<Monitor>((resolve) =>
 		sockets.handleUpgrade(request, stream, head, (socket) =>
-			resolve(createMonitor({ socket, stream, limits: socketLimits, turn: createTurns() })),
+			resolve(createMonitor({ socket, stream, limits: socketLimits, yieldToLoop: createYield() })),
 		),
 	);
 	return { monitor, client };

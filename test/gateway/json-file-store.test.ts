@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import fs, { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import { RecordFolder } from "../../gateway/record-folder.js";
-import type { Disk } from "../../gateway/whole-file.js";
+import type { Disk } from "../../gateway/atomic-file.js";
+import { JsonFileStore } from "../../gateway/json-file-store.js";
 import { temporaryDirectory } from "../cleanup.js";
 
 async function makeFolder(t: TestContext, disk: Disk = fs, problems?: string[]) {
 	const directory = await temporaryDirectory(t);
-	const folder = new RecordFolder<{ value: number }>({
+	const folder = new JsonFileStore<{ value: number }>({
 		directory,
 		disk,
 		what: "values",

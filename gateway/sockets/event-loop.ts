@@ -13,7 +13,7 @@ const pieceBytes = 4096;
  * @param plan schedules a function; default: the next turn of the event loop
  * @returns a function whose promises resolve in order, one per turn
  */
-export function createTurns(plan: (begin: () => void) => unknown = setImmediate): () => Promise<void> {
+export function createYield(plan: (begin: () => void) => unknown = setImmediate): () => Promise<void> {
 	const waiting: (() => void)[] = [];
 	const begin = () => {
 		waiting.shift()?.();
@@ -29,11 +29,11 @@ export function createTurns(plan: (begin: () => void) => unknown = setImmediate)
  * Handles the end of a stream in a turn of its own: Node reports all dropped connections at once, and `ws` needs
  * time for each.
  */
-export function delayEnd(stream: Duplex, turn: () => Promise<void>): void {
+export function delayEnd(stream: Duplex, yieldToLoop: () => Promise<void>): void {
 	const listeners = stream.listeners("end");
 	stream.removeAllListeners("end");
 	stream.on("end", async () => {
-		await turn();
+		await yieldToLoop();
 		if (!stream.destroyed) for (const listener of listeners) Reflect.apply(listener, stream, []);
 	});
 }
@@ -45,7 +45,7 @@ export function delayEnd(stream: Duplex, turn: () => Promise<void>): void {
 export function readInPieces(
 	stream: Duplex,
 	socket: Pick<WebSocket, "isPaused" | "readyState" | "OPEN">,
-	turn: () => Promise<void>,
+	yieldToLoop: () => Promise<void>,
 ): void {
 	const listeners = stream.listeners("data");
 	stream.removeAllListeners("data");
@@ -54,7 +54,7 @@ export function readInPieces(
 		if (isLong) stream.pause().unshift(bytes.subarray(pieceBytes));
 		for (const listener of listeners) Reflect.apply(listener, stream, [bytes.subarray(0, pieceBytes)]);
 		if (!isLong) return;
-		await turn();
+		await yieldToLoop();
 		if (!socket.isPaused) stream.resume();
 	});
 	stream.prependListener("close", () => {

@@ -6,15 +6,15 @@
 import { join } from "node:path";
 import { deviceId as deviceIdSchema } from "../device/protocol/messages.js";
 import { integer, matches } from "../device/protocol/schema.js";
+import { type Disk, isTemporary, makeFolder, removeFile, writeFileAtomic } from "./atomic-file.js";
 import { errorCode } from "./start-error.js";
-import { type Disk, isTemporary, makeFolder, removeFile, writeWhole } from "./whole-file.js";
 
 /** ECMA-262, 21.4.1.1: the range of a Date. */
 const maxTimeMs = 8.64e15;
 /** Milliseconds since 1970; negative if the clock was set before that. */
 export const time = integer(-maxTimeMs, maxTimeMs);
 
-export interface RecordFolderOptions<T> {
+export interface JsonFileStoreOptions<T> {
 	/** Used by this store alone; made if it is missing. */
 	readonly directory: string;
 	readonly disk: Disk;
@@ -31,8 +31,8 @@ const retryMs = 1_000;
 /** Another entry is in the place of one file; folder and disk may work. */
 const onePlaceTaken: readonly string[] = ["EISDIR", "EEXIST", "ENOTEMPTY", "ERR_FS_EISDIR"];
 
-export class RecordFolder<T> {
-	readonly #options: RecordFolderOptions<T>;
+export class JsonFileStore<T> {
+	readonly #options: JsonFileStoreOptions<T>;
 	/** Records to write; undefined: to remove. */
 	readonly #waiting = new Map<string, { record: T | undefined; readonly written: Promise<boolean> }>();
 	/** Records whose latest write failed, and why; the one tried longest ago first. */
@@ -42,7 +42,7 @@ export class RecordFolder<T> {
 	/** The latest task of each writer. Each device has one writer, to keep its changes in order. */
 	readonly #writers: Promise<unknown>[] = Array.from({ length: writersAtMost }, () => Promise.resolve());
 
-	constructor(options: RecordFolderOptions<T>) {
+	constructor(options: JsonFileStoreOptions<T>) {
 		this.#options = options;
 	}
 
@@ -138,7 +138,7 @@ export class RecordFolder<T> {
 		const path = join(directory, `${deviceId}.json`);
 		try {
 			if (record === undefined) await removeFile(disk, path);
-			else await writeWhole(disk, path, format(record));
+			else await writeFileAtomic(disk, path, format(record));
 			this.#failed.delete(deviceId);
 			return true;
 		} catch (error) {

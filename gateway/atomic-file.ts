@@ -100,7 +100,7 @@ export type Draft = Awaited<ReturnType<typeof openDraft>>;
  * @param mode default: for its owner alone
  * @throws {NodeJS.ErrnoException} the previous content is still there then
  */
-export async function writeWhole(
+export async function writeFileAtomic(
 	disk: Disk,
 	path: string,
 	content: string | Uint8Array,
