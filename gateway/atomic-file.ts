@@ -1,14 +1,11 @@
-/**
- * Atomic file writes. A file written in place is incomplete for a moment, and a power cut in that moment loses both
- * the old content and the new.
- */
+/** Atomic file writes. A power cut during a write in place would lose both the old content and the new. */
 
 import { randomUUID } from "node:crypto";
 import type * as fs from "node:fs/promises";
 import { dirname } from "node:path";
 import { errorCode } from "./start-error.js";
 
-/** The part of `node:fs/promises` that the gateway uses. */
+/** The used part of `node:fs/promises`. */
 export type Disk = Pick<
 	typeof fs,
 	| "access"
@@ -27,7 +24,7 @@ export type Disk = Pick<
 >;
 
 /**
- * @returns size in bytes, and a string that differs once the file is changed or replaced
+ * @returns size in bytes, and a string that differs after a change
  * @throws {NodeJS.ErrnoException} ENOENT
  */
 export async function stateOf(disk: Disk, path: string): Promise<{ size: number; state: string }> {
@@ -36,8 +33,8 @@ export async function stateOf(disk: Disk, path: string): Promise<{ size: number;
 }
 
 /**
- * `mkdir -p`. Node's `recursive` never returns if the system answers ENOENT although the parent exists, such as
- * below /proc.
+ * `mkdir -p`. Node's `recursive` never returns if the system answers ENOENT although the parent exists, as below
+ * /proc.
  * @throws {NodeJS.ErrnoException}
  */
 export async function makeFolder(disk: Disk, path: string): Promise<void> {
@@ -62,7 +59,6 @@ export async function ifThere<T>(work: Promise<T>): Promise<T | undefined> {
 	}
 }
 
-/** Whether a name is that of an incomplete file. */
 export function isTemporary(name: string): boolean {
 	return name.endsWith(".tmp");
 }
@@ -78,7 +74,7 @@ export async function openDraft(disk: Disk, path: string, mode = 0o600) {
 	return {
 		write: (content: string | Uint8Array): Promise<void> => handle.writeFile(content),
 		read: (): Promise<Buffer> => disk.readFile(temporary),
-		/** Renames it, in the same folder. A reader sees the old file or this one, also after a power cut. */
+		/** Renames it, in the same folder. A reader sees the old file or this one, even after a power cut. */
 		moveTo: async (final: string): Promise<void> => {
 			await handle.sync();
 			await handle.close();
@@ -96,9 +92,9 @@ export async function openDraft(disk: Disk, path: string, mode = 0o600) {
 export type Draft = Awaited<ReturnType<typeof openDraft>>;
 
 /**
- * Replaces a file atomically and durably.
+ * Atomic and durable.
  * @param mode default: for its owner alone
- * @throws {NodeJS.ErrnoException} the previous content is still there then
+ * @throws {NodeJS.ErrnoException} the previous content is still there
  */
 export async function writeFileAtomic(
 	disk: Disk,
@@ -116,7 +112,7 @@ export async function writeFileAtomic(
 	}
 }
 
-/** Removes a file durably; no effect if there is none. */
+/** Durable; no effect if there is none. */
 export async function removeFile(disk: Disk, path: string): Promise<void> {
 	await disk.rm(path, { force: true });
 	await syncDirectory(disk, dirname(path));

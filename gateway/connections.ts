@@ -1,6 +1,6 @@
 /**
  * Limits what a connection may cost before its client has shown a token. Node parses all requests of one read, up to
- * 2,500 in 64 KiB, and keeps every response that is not read: a few such connections would exhaust the memory.
+ * 2,500 in 64 KiB, and keeps each response until it is read: a few connections could fill the memory.
  */
 
 import { readFileSync } from "node:fs";
@@ -8,17 +8,16 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { createYield } from "./sockets/event-loop.js";
 
-/** Bytes to parse in one step: at most a few requests without headers. */
+/** Parsed in one step: at most a few requests without headers. */
 const pieceBytes = 256;
-/** For a body, which contains no requests. */
+/** For a body. */
 const bodyPieceBytes = 16 * 1024;
-/** Between two requests of all clients without a token, so that there is time for others. */
+/** Between two requests of all clients without a token. */
 const requestPauseMs = 1;
-/** Time for a client to read a response that was sent before the end of its request. */
+/** For a client to read a response that was sent before the end of its request. */
 const lingerMs = 3000;
 
 export interface ConnectionsOptions {
-	/** Open connections without a token. */
 	readonly maxUnauthenticated: number;
 }
 
@@ -28,7 +27,7 @@ export class Connections {
 	/** By address and port, oldest first: a TLS socket has no reference to its connection. */
 	readonly #unauthenticated = new Map<string, Map<number, Socket>>();
 	#count = 0;
-	/** Separate from that of devices, which must not wait for these. */
+	/** Not that of devices, which must not wait for these. */
 	readonly #yieldToLoop = createYield((begin) => setTimeout(begin, requestPauseMs));
 
 	constructor({ maxUnauthenticated }: ConnectionsOptions) {
@@ -43,7 +42,7 @@ export class Connections {
 		);
 	}
 
-	/** To be called for each request. @returns to be awaited before the response; it delays clients without a token */
+	/** To be called for each request. @returns to be awaited before the response */
 	async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
 		const { remoteAddress = "", remotePort = 0 } = request.socket;
 		const isUnauthenticated = this.#unauthenticated.get(remoteAddress)?.has(remotePort);
@@ -52,12 +51,12 @@ export class Connections {
 			?.take(request, response, isUnauthenticated ? this.#yieldToLoop : undefined);
 	}
 
-	/** To be called for an upgrade request. @returns all bytes received after it */
+	/** To be called for an upgrade. @returns all bytes after the request */
 	release(socket: object, head: Buffer): Buffer {
 		return Buffer.concat([head, this.#readers.get(socket)?.release() ?? Buffer.alloc(0)]);
 	}
 
-	/** The client has shown a token: its connection is no longer closed in favour of a newer one. */
+	/** The client has shown a token: its connection is no longer limited. */
 	admit({ remoteAddress = "", remotePort = 0 }: Socket): void {
 		this.#remove(remoteAddress, remotePort);
 	}
@@ -83,7 +82,7 @@ export class Connections {
 		if (sockets.size === 0) this.#unauthenticated.delete(address);
 	}
 
-	/** Closes the oldest connection of the address with the most, so that a device can always connect. */
+	/** Closes the oldest of the address with the most, so that a device can always connect. */
 	#cutOne(): void {
 		let [most, ofAddress]: [Map<number, Socket>, string] = [new Map(), ""];
 		for (const [address, sockets] of this.#unauthenticated)
@@ -96,13 +95,10 @@ export class Connections {
 	}
 }
 
-/**
- * Feeds Node's parser in pieces: the next one once the requests of the previous one are answered and the responses
- * sent.
- */
+/** Feeds Node's parser in pieces, the next one once all responses to the previous one are sent. */
 class RequestReader {
 	readonly #socket: Socket;
-	/** Node's own listeners, which parse. */
+	/** Node's own, which parse. */
 	readonly #parse: readonly unknown[];
 	#waiting: Buffer[] = [];
 	#unanswered = 0;
@@ -116,11 +112,11 @@ class RequestReader {
 		this.#parse = socket.listeners("data");
 		socket.removeAllListeners("data");
 		socket.on("data", this.#onData);
-		// Node resumes it after a full body is read.
+		// Emitted after a full body was read.
 		socket.on("resume", this.#onResume);
 	}
 
-	/** @param yieldToLoop awaited by one request of the connection at a time */
+	/** @param yieldToLoop awaited by one request at a time */
 	take(request: IncomingMessage, response: ServerResponse, yieldToLoop?: () => Promise<void>): Promise<void> {
 		this.#latest = request;
 		this.#unanswered += 1;
@@ -133,7 +129,7 @@ class RequestReader {
 		return this.#latestTurn;
 	}
 
-	/** @returns the bytes that are not parsed yet */
+	/** @returns bytes not parsed yet */
 	release(): Buffer {
 		this.#isReleased = true;
 		this.#socket.off("data", this.#onData).off("resume", this.#onResume);
@@ -148,7 +144,7 @@ class RequestReader {
 	};
 
 	#feed(): void {
-		// A request that is answered at once calls this while its piece is being parsed.
+		// Called again when a request is answered while its piece is being parsed.
 		if (this.#isFeeding || this.#isReleased) return;
 		this.#isFeeding = true;
 		while (this.#mayParse()) {
@@ -182,7 +178,10 @@ class RequestReader {
 		return bytes.subarray(0, length);
 	}
 
-	/** Stops reading. Closing a connection while bytes arrive resets it, and the client may not see the response. */
+	/**
+	 * Stops reading. Closing the connection while bytes arrive would reset it, and the client might not see the
+	 * response.
+	 */
 	#linger(): void {
 		this.release();
 		this.#socket.pause();
@@ -190,7 +189,7 @@ class RequestReader {
 	}
 }
 
-/** @returns the limit, but at most half of the files that may be open, to leave room for clients with a token */
+/** @returns at most half of the files that may be open, to leave room for clients with a token */
 export function maxUnauthenticatedOf(limit: number): number {
 	try {
 		const [, openFiles] = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8")) ?? [];

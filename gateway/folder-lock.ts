@@ -1,10 +1,9 @@
 /**
  * A lock on the data folder: two gateways would overwrite each other's files.
  *
- * Node has no flock, and a Unix socket's path is limited to 107 bytes, so the lock is a file that names its process.
- * In the same boot and process id namespace, /proc shows whether that process runs. Otherwise (another container or
- * machine, no /proc) the holder is alive if the file's time changes, which it sets every second. That time is
- * compared only with itself, as the clocks of machines may differ.
+ * Node has no flock, so the lock is a file that names its process. In the same boot and process id namespace, /proc
+ * shows whether that process runs. Otherwise (another container or machine) the holder is alive if it changes the
+ * file's time, every second. That time is compared only with itself, as clocks may differ.
  */
 
 import { randomUUID } from "node:crypto";
@@ -16,12 +15,11 @@ import { type Disk, ifThere, makeFolder } from "./atomic-file.js";
 import { errorCode, StartError } from "./start-error.js";
 
 const holder = object({
-	/** Unique for each lock. */
 	id: string(36),
 	pid: integer(0, Number.MAX_SAFE_INTEGER),
-	/** In clock ticks since boot, as process ids are reused. Empty: unknown. */
+	/** In clock ticks since boot, as process ids are reused; empty: unknown. */
 	startTime: string(32),
-	/** Boot and namespace in which the process id is valid. */
+	/** Boot and namespace of the process id. */
 	place: string(200),
 	host: string(255),
 });
@@ -31,15 +29,15 @@ export interface FolderLockOptions {
 	/** Made if it is missing. */
 	readonly directory: string;
 	readonly disk: Disk;
-	/** Another process has taken the folder: this one must not write to it any more. */
+	/** Another process has the folder: this one must not write to it. */
 	readonly onLost: (sentence: string) => void;
-	/** The lock file could not be written; the gateway runs without. */
+	/** The file could not be written; the gateway runs without. */
 	readonly onProblem: (sentence: string) => void;
-	/** Interval of the holder's updates, in milliseconds. Default 1000. */
+	/** Milliseconds. Default 1000. */
 	readonly beatMs?: number;
 }
 
-/** A holder without /proc entry has ended if it missed this many intervals. */
+/** Without /proc, a holder has ended if it missed this many beats. */
 const beatsMissed = 4;
 /** A disk that is full or read-only must not stop the gateway. */
 const cannotWrite: readonly string[] = ["ENOSPC", "EDQUOT", "EROFS", "EISDIR"];
@@ -85,11 +83,11 @@ export class FolderLock {
 			if (own && (await this.#read())?.id === own.id)
 				await this.#options.disk.rm(this.#path, { force: true });
 		} catch {
-			// The file stays, and names a process that has ended.
+			// The file stays, with a process that has ended.
 		}
 	}
 
-	/** Replaces the lock of a process that has ended: in place, so that one of two who try at once wins. */
+	/** In place: if two processes try at once, one wins. */
 	async #takeOver(own: Holder): Promise<void> {
 		const previous = await this.#read();
 		if (await this.#isAlive(previous)) throw this.#refusal(previous);
@@ -112,7 +110,7 @@ export class FolderLock {
 		return false;
 	}
 
-	/** Updates the file's time, and checks that the lock is still this process's. */
+	/** Updates the file's time, and checks the holder. */
 	async #beat(own: Holder): Promise<void> {
 		const { disk, onLost } = this.#options;
 		try {
@@ -122,12 +120,12 @@ export class FolderLock {
 				const now = new Date();
 				return await disk.utimes(this.#path, now, now);
 			}
-			// Removed, or the disk was full at the start.
+			// Checks the holder, and updates the file's time.
 			if (holder === undefined) return void (await this.#write(own, "w"));
 			clearInterval(this.#timer);
 			onLost(this.#refusal(holder).message);
 		} catch {
-			// The disk is full, or too many files are open: the next beat tries again.
+			// Removed, or the disk was full.
 		}
 	}
 
@@ -142,7 +140,7 @@ export class FolderLock {
 		}
 	}
 
-	/** @returns undefined if there is none, or one that is half written */
+	/** @returns undefined if there is none, or half of one */
 	async #read(): Promise<Holder | undefined> {
 		const content = await ifThere(this.#options.disk.readFile(this.#path, "utf8"));
 		try {
@@ -178,7 +176,7 @@ async function describeSelf(disk: Disk): Promise<Holder> {
 /** @returns undefined if the process has ended, or without /proc */
 async function startTimeOf(disk: Disk, pid: number): Promise<string | undefined> {
 	const stat = await disk.readFile(`/proc/${pid}/stat`, "utf8").catch(() => undefined);
-	// proc(5): field 2, the name in brackets, may hold spaces and brackets; field 3 is the state, 22 the start time.
+	// proc(5): the name, field 2, may hold spaces and brackets; field 3 is the state, 22 the start time.
 	const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ") ?? [];
 	return ["Z", "X"].includes(fields[0] ?? "") ? undefined : fields[19];
 }

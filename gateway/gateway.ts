@@ -1,4 +1,4 @@
-/** The composition root: makes the gateway's parts, connects them, and starts and stops them in order. */
+/** The composition root: makes, connects, starts and stops the gateway's parts. */
 
 import fs, { constants } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
@@ -35,7 +35,6 @@ import { createLog } from "./telemetry/log.js";
 import { createMetrics } from "./telemetry/metrics.js";
 import { telemetryRoutes } from "./telemetry/routes.js";
 
-/** Omitted settings have their defaults. */
 export interface GatewayOptions extends Partial<Settings> {
 	readonly log?: Logger;
 	/** Milliseconds since 1970. */
@@ -43,12 +42,11 @@ export interface GatewayOptions extends Partial<Settings> {
 	/** Monotonic clock, in milliseconds; default: since the start of this process. */
 	readonly monotonic?: () => number;
 	readonly limits?: Partial<SocketLimits>;
-	/** Devices to remember, at most. */
+	/** At most. */
 	readonly maxDevices?: number;
 	readonly createFirmware?: CreateFirmwareService;
-	/** For the data folder; default: this machine's. */
+	/** Of the data folder; default: this machine's. */
 	readonly disk?: Disk;
-	/** For the gateway's metrics. */
 	readonly registry?: Registry;
 }
 
@@ -56,16 +54,13 @@ export interface Listening {
 	/** Such as `http://127.0.0.1:8080`; no slash at its end. */
 	readonly url: string;
 	readonly port: number;
-	/** Logs one person in to the dashboard, once, within an hour. */
+	/** Valid once, for an hour. */
 	readonly loginUrl: string;
 }
 
 export type Gateway = ReturnType<typeof createGateway>;
 
-/**
- * Makes a gateway, which does nothing before `listen`.
- * @throws {StartError} if settings contradict each other or the certificate cannot be used
- */
+/** @throws {StartError} if settings contradict each other or the certificate cannot be used */
 export function createGateway(options: GatewayOptions = {}) {
 	const { now = Date.now, monotonic = () => performance.now() } = options;
 	const { createFirmware = createFirmwareService, maxDevices = 10_000, disk = fs } = options;
@@ -81,7 +76,7 @@ export function createGateway(options: GatewayOptions = {}) {
 		throw new StartError(
 			"AUTH=off is for this machine alone, but TRUST_PROXY lets others in; leave out one of them.",
 		);
-	/** Loads the data; requests wait for it. */
+	/** Requests wait for the data. */
 	let opening: Promise<void> | undefined;
 	let closing: Promise<void> | undefined;
 
@@ -258,7 +253,7 @@ export function createGateway(options: GatewayOptions = {}) {
 	};
 
 	return {
-		/** The tokens of devices and programs; valid after `listen`. */
+		/** Valid after `listen`. */
 		get tokens(): Readonly<Record<Role, string>> {
 			return { device: tokens.current("device"), monitor: tokens.current("monitor") };
 		},
@@ -286,12 +281,12 @@ export function createGateway(options: GatewayOptions = {}) {
 			return { url, port, loginUrl: `${base}/login?code=${access.makeLoginCode()}` };
 		},
 
-		/** Closes sockets with 1001, cuts off what has not ended within 10 s, and writes all data. */
+		/** Closes sockets with 1001, writes all data, and cuts off the rest after 10 s. */
 		close: (): Promise<void> => stop(),
 	};
 }
 
-/** @throws {StartError} if the work failed because of the folder */
+/** @throws {StartError} if the folder is the cause */
 async function usable(dataDir: string, work: Promise<void>): Promise<void> {
 	try {
 		await work;
@@ -304,7 +299,7 @@ async function usable(dataDir: string, work: Promise<void>): Promise<void> {
 	}
 }
 
-/** @returns why the data folder cannot be written, or undefined */
+/** @returns why the data folder cannot be written */
 async function findDiskProblem(disk: Disk, dataDir: string): Promise<string | undefined> {
 	try {
 		await disk.access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -315,7 +310,7 @@ async function findDiskProblem(disk: Disk, dataDir: string): Promise<string | un
 	}
 }
 
-/** Whether an update ends now, rather than being loaded after a restart of the gateway. */
+/** Not if it is only loaded after a restart of the gateway. */
 function isOutcome(device: Device, { otaStatus }: OtaMetadata): boolean {
 	const isNews = device.metadata.otaStatus !== otaStatus;
 	const wasKnown = device.session.connected || device.metadata.otaStatus !== "idle";

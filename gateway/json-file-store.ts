@@ -1,6 +1,6 @@
 /**
- * A JSON file store: one file per device, each written atomically, so that a damaged file costs one device alone.
- * Waiting changes of a device are written together; a failed write is repeated every second.
+ * A JSON file store: one file per device, written atomically, so that a damaged file costs one device alone. Waiting
+ * changes of a device are written together; a failed write is repeated every second.
  */
 
 import { join } from "node:path";
@@ -11,14 +11,14 @@ import { errorCode } from "./start-error.js";
 
 /** ECMA-262, 21.4.1.1: the range of a Date. */
 const maxTimeMs = 8.64e15;
-/** Milliseconds since 1970; negative if the clock was set before that. */
+/** Milliseconds since 1970; negative if the clock was wrong. */
 export const time = integer(-maxTimeMs, maxTimeMs);
 
 export interface JsonFileStoreOptions<T> {
-	/** Used by this store alone; made if it is missing. */
+	/** Made if it is missing; used by this store alone. */
 	readonly directory: string;
 	readonly disk: Disk;
-	/** What the records are, in the plural, for messages. */
+	/** In the plural, for messages. */
 	readonly what: string;
 	readonly format: (record: T) => string;
 	/** Throws, or returns undefined, if the content is invalid. */
@@ -28,25 +28,25 @@ export interface JsonFileStoreOptions<T> {
 
 const writersAtMost = 8;
 const retryMs = 1_000;
-/** Another entry is in the place of one file; folder and disk may work. */
+/** One file cannot be written, but the folder can. */
 const onePlaceTaken: readonly string[] = ["EISDIR", "EEXIST", "ENOTEMPTY", "ERR_FS_EISDIR"];
 
 export class JsonFileStore<T> {
 	readonly #options: JsonFileStoreOptions<T>;
-	/** Records to write; undefined: to remove. */
+	/** Undefined: to remove. */
 	readonly #waiting = new Map<string, { record: T | undefined; readonly written: Promise<boolean> }>();
-	/** Records whose latest write failed, and why; the one tried longest ago first. */
+	/** With the error; the one tried longest ago first. */
 	readonly #failed = new Map<string, { readonly record: T; readonly why: string }>();
 	#retry: NodeJS.Timeout | undefined;
 	#isClosed = false;
-	/** The latest task of each writer. Each device has one writer, to keep its changes in order. */
+	/** The latest task of each. A device has one writer, to keep its changes in order. */
 	readonly #writers: Promise<unknown>[] = Array.from({ length: writersAtMost }, () => Promise.resolve());
 
 	constructor(options: JsonFileStoreOptions<T>) {
 		this.#options = options;
 	}
 
-	/** Why records cannot be written at the moment; undefined if they can. */
+	/** Why records cannot be written; undefined if they can. */
 	get readinessProblem(): string | undefined {
 		const { directory } = this.#options;
 		for (const { why } of this.#failed.values())
@@ -55,7 +55,7 @@ export class JsonFileStore<T> {
 	}
 
 	/**
-	 * Loads all records; those that are unreadable or invalid are reported and left out.
+	 * Loads all records; invalid ones are reported and left out.
 	 * @returns records by device id
 	 * @throws {NodeJS.ErrnoException} if the folder cannot be used
 	 */
@@ -66,7 +66,7 @@ export class JsonFileStore<T> {
 		for (const entry of await disk.readdir(directory, { withFileTypes: true })) {
 			const path = join(directory, entry.name);
 			const [, deviceId] = /^(.+)\.json$/.exec(entry.name) ?? [];
-			// Other files and folders, such as a person's copy, are left alone.
+			// A person's files, such as a copy, are left alone.
 			const isRecord = matches(deviceIdSchema, deviceId);
 			if (isRecord && entry.isDirectory())
 				onProblem(`${path} is a folder; remove it: the ${what} of this device cannot be kept.`);
@@ -85,15 +85,12 @@ export class JsonFileStore<T> {
 		return records;
 	}
 
-	/**
-	 * Writes a device's record.
-	 * @returns whether it, or a later one, is on disk. If not, it is tried again every second until another is saved
-	 */
+	/** @returns whether this record, or a later one, is on disk; if not, it is tried again every second */
 	save(deviceId: string, record: T): Promise<boolean> {
 		return this.#set(deviceId, record);
 	}
 
-	/** Removes a device's record. @returns whether it is gone from disk; if not, that is not tried again */
+	/** @returns whether it is gone from disk; if not, that is not tried again */
 	remove(deviceId: string): Promise<boolean> {
 		return this.#set(deviceId, undefined);
 	}
@@ -105,7 +102,7 @@ export class JsonFileStore<T> {
 		if (writers.some((latest, writer) => latest !== this.#writers[writer])) await this.settle();
 	}
 
-	/** Stops, after one more attempt for what has failed. */
+	/** Tries once more what has failed, then stops. */
 	async close(): Promise<void> {
 		this.#isClosed = true;
 		clearTimeout(this.#retry);
@@ -131,7 +128,7 @@ export class JsonFileStore<T> {
 		const { directory, disk, format } = this.#options;
 		const record = this.#waiting.get(deviceId)?.record;
 		this.#waiting.delete(deviceId);
-		// From here on an older record is not tried again: it would replace this one.
+		// The older record that failed must not replace this one.
 		const failed = this.#failed.get(deviceId);
 		if (record === undefined) this.#failed.delete(deviceId);
 		else if (failed) this.#failed.set(deviceId, { ...failed, record });
@@ -165,11 +162,11 @@ export class JsonFileStore<T> {
 		return setTimeout(() => this.#writeFailed(), retryMs).unref();
 	}
 
-	/** Stops after as many failures as there are writers, so that a full disk is not tried for thousands of records. */
+	/** Stops after this many failures: a full disk must not be tried for thousands of records. */
 	async #writeFailed(): Promise<void> {
 		let failures = 0;
 		for (const [deviceId, { record }] of [...this.#failed]) {
-			// A later record of it may have been written meanwhile, or be waiting.
+			// A later one may be written or waiting.
 			if (this.#failed.get(deviceId)?.record !== record || this.#waiting.has(deviceId)) continue;
 			if (!(await this.save(deviceId, record))) failures += 1;
 			if (failures >= writersAtMost) break;

@@ -50,7 +50,7 @@ async function start(): Promise<void> {
 	const registry = new Registry();
 	collectDefaultMetrics({ register: registry });
 	const log = createLog(settings.logLevel);
-	// Also for an unhandled rejection. The state of the process is unknown: it ends, and its supervisor restarts it.
+	// Also for an unhandled rejection. The process's state is unknown: its supervisor must restart it.
 	process.on("uncaughtException", (error) => {
 		log.fatal({ err: error }, "the gateway ends: a defect, please report it");
 		process.exit(1);
@@ -74,7 +74,7 @@ async function start(): Promise<void> {
 	process.on("SIGTERM", stop);
 }
 
-/** The hosts that devices can connect to; for a wildcard address, those of the network interfaces. */
+/** For a wildcard address, those of the network interfaces. */
 function deviceHosts(host: string): readonly string[] {
 	if (host !== "0.0.0.0" && host !== "::") return [host];
 	const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);

@@ -1,4 +1,4 @@
-/** HTTP refusals as application/problem+json (RFC 9457), for Express and for upgrades that are refused on the socket. */
+/** HTTP refusals as application/problem+json (RFC 9457), for Express and for refused upgrades. */
 
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import { errorCode } from "./start-error.js";
@@ -11,7 +11,6 @@ export interface HttpRefusal {
 	readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A refusal as an exception. */
 export class HttpProblem extends Error {
 	readonly refusal: HttpRefusal;
 
@@ -36,13 +35,13 @@ export function problemOf({ status, detail, headers }: HttpRefusal) {
 	return { headers: { ...headers, ...described }, body };
 }
 
-/** Limits for reading and discarding the rest of a refused request. */
+/** For reading the rest of a refused request. */
 const lingerMs = 3000;
 const lingerBytes = 64 * 1024;
 
 /**
- * Responds to a request, even while its body is arriving. Closing the connection then would reset it, and most
- * clients would not see the response (RFC 9112, 9.6): so it is sent at once, and closed later.
+ * Responds even while the request is arriving. Closing the connection then would reset it, and most clients would
+ * not see the response (RFC 9112, 9.6): so it is closed later.
  */
 export function sendProblem(response: ServerResponse, refusal: HttpRefusal): void {
 	const request = response.req;
@@ -64,18 +63,17 @@ export function sendProblem(response: ServerResponse, refusal: HttpRefusal): voi
 	request.once("end", end).once("close", end).resume();
 }
 
-/** 405. @param allow the methods that work, as in the `Allow` header */
+/** @param allow as in the `Allow` header */
 export function wrongMethod(method: string | undefined, allow: string): HttpRefusal {
 	return { status: 405, detail: `${method} does not work here; ${allow} does.`, headers: { Allow: allow } };
 }
 
-/** Handles all methods that a route has no handler for. */
 export function refuseMethod(allow: string) {
 	return (request: IncomingMessage, response: ServerResponse): void =>
 		sendProblem(response, wrongMethod(request.method, allow));
 }
 
-/** Responds to a request that failed; a response that has begun is cut off. */
+/** Responds to a failed request; a response that has begun is cut off. */
 export type AnswerError = (error: unknown, response: ServerResponse) => void;
 
 /** @param onError called with errors that are not the client's */
@@ -93,7 +91,7 @@ function refusalOf(error: unknown): HttpRefusal {
 	if (error instanceof URIError) return { status: 400, detail: "This address is not well formed." };
 	if (["ENOSPC", "EDQUOT"].includes(errorCode(error) ?? ""))
 		return { status: 507, detail: "The gateway's disk is full; the previous firmware is still in place." };
-	// Errors with a status below 500, such as body-parser's, are the client's; any other is ours, without details.
+	// Errors with a status below 500, such as body-parser's, are the client's; others are ours, without details.
 	const status = error instanceof Error && "status" in error ? Number(error.status) : 500;
 	if (status >= 400 && status < 500) return { status, detail: "This request cannot be read." };
 	return { status: 500, detail: "The gateway failed at this; its log says why." };

@@ -1,4 +1,4 @@
-/** The HTTP server, plain or with TLS: timeouts, listening, upgrades to ignore, and the end. */
+/** The HTTP server, plain or with TLS: timeouts, listening, ignored upgrades, and closing. */
 
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
@@ -19,7 +19,7 @@ export function createHttpServer(
 	stalledMs: number,
 	listener: RequestListener,
 ): Server {
-	// A slow upload may take longer than any one limit: see limitBody.
+	// A slow upload may take longer: see limitBody.
 	const timeouts = {
 		headersTimeout: headersMs,
 		requestTimeout: 0,
@@ -38,8 +38,8 @@ export function createHttpServer(
 }
 
 /**
- * Cuts off a request whose body takes longer than `bodyMs`, except uploads, which are watched by their progress:
- * Node's requestTimeout is the same for all.
+ * Cuts off a request with a slow body, except uploads, which are watched by their progress: Node's requestTimeout is
+ * for all.
  */
 export function limitBody(request: IncomingMessage, bodyMs: number): void {
 	const { headers } = request;
@@ -50,7 +50,7 @@ export function limitBody(request: IncomingMessage, bodyMs: number): void {
 }
 
 /**
- * @returns the URL and port of this server, as seen from this machine
+ * @returns URL and port, as seen from this machine
  * @throws {StartError} if the address cannot be used
  */
 export async function listen(server: Server, { host, port, tls }: Settings) {
@@ -75,9 +75,8 @@ export function isForWebSocket({ headers }: IncomingMessage): boolean {
 const upgradeHeaders = ["connection", "upgrade", "http2-settings"];
 
 /**
- * Handles an upgrade request as an ordinary one, as a server may (RFC 9110, 7.8): `curl --http2` asks for h2c with
- * each request. Node has detached it from the connection with its body unread, so the server reads it again without
- * those headers.
+ * Handles an upgrade request as an ordinary one (RFC 9110, 7.8): `curl --http2` asks for h2c with each request. Node
+ * has detached it with its body unread, so the server reads it again without those headers.
  */
 export function ignoreUpgrade(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer): void {
 	const { method, url, httpVersion, rawHeaders, headers } = request;
@@ -91,7 +90,7 @@ export function ignoreUpgrade(server: Server, request: IncomingMessage, socket: 
 	server.emit("encrypted" in socket ? "secureConnection" : "connection", socket);
 }
 
-/** Stops listening and resolves once all connections are closed; cuts off what is left after `timeoutMs`. */
+/** Resolves once all connections are closed; cuts off the rest after `timeoutMs`. */
 export async function end(server: Server, timeoutMs: number): Promise<void> {
 	const closed = new Promise<void>((resolve) => server.close(() => resolve()));
 	server.closeIdleConnections();

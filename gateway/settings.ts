@@ -1,6 +1,6 @@
 /**
- * The gateway's settings from the environment. An invalid value stops the start and is named: with a guess the
- * gateway would run with an unexpected secret, folder or address.
+ * The gateway's settings from the environment. An invalid value stops the start: with a guess the gateway would run
+ * with an unexpected secret, folder or address.
  */
 
 import { readFileSync } from "node:fs";
@@ -18,7 +18,7 @@ export type Settings = Readonly<ReturnType<typeof readSettings>>;
 
 export const defaultSettings: Settings = Object.freeze(readSettings({}));
 
-/** Reads the settings; an empty variable counts as unset. @throws {StartError} at the first invalid value */
+/** An empty variable counts as unset. @throws {StartError} at the first invalid value */
 export function readSettings(environment: Environment) {
 	const given = (name: string) => environment[name] || undefined;
 	const read = <T>(name: string, byDefault: string, parse: (text: string) => T | undefined, form: string) => {
@@ -37,7 +37,7 @@ export function readSettings(environment: Environment) {
 		dataDir: resolve(given("DATA_DIR") ?? "data"),
 		/** Catalog and images, from the release script. */
 		releasesDir: resolve(given("RELEASES_DIR") ?? "releases"),
-		/** Or two, separated by a comma: the current and the previous one. Undefined: made once and kept in dataDir. */
+		/** Or the current and the previous one, separated by a comma. Undefined: made once and kept in dataDir. */
 		deviceToken: readToken("DEVICE_TOKEN", given("DEVICE_TOKEN")),
 		monitorToken: readToken("MONITOR_TOKEN", given("MONITOR_TOKEN")),
 		/** Where people reach the gateway behind a proxy, and devices that use its host name. */
@@ -91,7 +91,7 @@ function readPem(name: string, path: string): Buffer {
 	}
 }
 
-/** The value is not shown: it may be a mistyped secret. */
+/** It may be a mistyped secret: not shown. */
 function readToken(name: string, text: string | undefined): string | undefined {
 	const tokens = text?.split(",") ?? [];
 	if (tokens.length <= 2 && tokens.every((each) => matches(token, each))) return text;

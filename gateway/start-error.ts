@@ -1,4 +1,4 @@
-/** Why the gateway cannot start, for a person. main.ts prints it without a stack trace; any other error is a defect. */
+/** Why the gateway cannot start, for a person: printed without a stack trace. Any other error is a defect. */
 export class StartError extends Error {
 	override readonly name = "StartError";
 }

@@ -1,4 +1,4 @@
-/** Authentication and origin checks for every request, HTTP and WebSocket, of devices, programs and browsers. */
+/** Authentication and origin checks of every request, HTTP and WebSocket. */
 
 import type { IncomingMessage } from "node:http";
 import type { RequestHandler, Response } from "express";
@@ -13,12 +13,11 @@ import type { Tokens } from "./tokens.js";
 
 export interface AccessOptions {
 	readonly tokens: Tokens;
-	/** AUTH=off: no token is needed. Only for a gateway that listens on loopback. */
+	/** AUTH=off: no token is needed, on loopback. */
 	readonly isOff: boolean;
 	readonly publicUrl: URL | undefined;
 	readonly endedLogins: Pick<EndedLogins, "has" | "end">;
 	readonly log: Logger;
-	/** Called when a request has passed. */
 	readonly onAdmitted: (request: IncomingMessage) => void;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
@@ -26,7 +25,6 @@ export interface AccessOptions {
 	readonly monotonic: () => number;
 }
 
-/** Whether a request may pass. */
 export interface Admission {
 	/** Undefined if it may. */
 	readonly refusal?: HttpRefusal;
@@ -53,10 +51,7 @@ export class Access {
 		this.#options = options;
 	}
 
-	/**
-	 * Whether a request has a token of one of these roles, or a monitor's login cookie.
-	 * @param maxAgeMs how long a revoked token may still pass
-	 */
+	/** Checks the token, or a monitor's login cookie. @param maxAgeMs how long a revoked token may still pass */
 	async check(request: IncomingMessage, roles: readonly Role[], maxAgeMs = 0): Promise<Admission> {
 		const admission = await this.#check(request, roles, maxAgeMs);
 		if (!admission.refusal) this.#options.onAdmitted(request);
@@ -72,9 +67,8 @@ export class Access {
 	}
 
 	/**
-	 * Whether `shown` is a token of one of these roles; a wrong one counts against the request's address. A valid
-	 * one always passes, as the wrong ones may come from others behind the same router. Tokens are too long to
-	 * guess; the limit bounds work and log.
+	 * A wrong token counts against the address, but a valid one always passes: the wrong ones may come from others
+	 * behind the same router. Tokens are too long to guess; the limit bounds work and log.
 	 */
 	async checkToken(
 		request: IncomingMessage,
@@ -99,11 +93,7 @@ export class Access {
 		return deviceId === undefined ? undefined : { deviceId };
 	}
 
-	/**
-	 * Counts a failed login.
-	 * @param what whose token, or what else; each is counted separately
-	 * @returns the response to send
-	 */
+	/** Counts a failed login. @param what counted separately @returns the response to send */
 	async countFailure(request: IncomingMessage, what: string): Promise<HttpRefusal> {
 		const tooMany = await this.#failures.count(request, what);
 		if (tooMany) return tooMany;
@@ -111,12 +101,12 @@ export class Access {
 		return unauthorized;
 	}
 
-	/** Refuses requests that a browser sends for another web site. */
+	/** Refuses what a browser sends for another web site. */
 	checkOrigin(request: IncomingMessage): HttpRefusal | undefined {
 		return isSameOrigin(request, this.#options.publicUrl) ? undefined : fromElsewhere;
 	}
 
-	/** Express middleware: passes requests with one of these roles, refuses others. */
+	/** Express middleware: passes requests with these roles. */
 	require(...roles: readonly Role[]): RequestHandler {
 		return async (request, response, next) => {
 			const isRead = request.method === "GET" || request.method === "HEAD";
@@ -156,7 +146,7 @@ export class Access {
 		});
 	}
 
-	/** Ends the logins of a request and removes its cookies. @throws {NodeJS.ErrnoException} if that cannot be stored */
+	/** Ends the request's logins. @throws {NodeJS.ErrnoException} if that cannot be stored */
 	async logOut(request: IncomingMessage, response: Response): Promise<void> {
 		const { tokens, endedLogins } = this.#options;
 		const path = this.#cookiePath(request);
@@ -165,12 +155,12 @@ export class Access {
 		await Promise.all(logins.map(({ signature, expires }) => endedLogins.end(signature, expires)));
 	}
 
-	/** Behind a proxy other programs may share our host: the cookie is for our path alone. */
+	/** Behind a proxy other programs may share our host. */
 	#cookiePath(request: IncomingMessage): string {
 		return new URL(baseUrlOf(request, this.#options.publicUrl)).pathname;
 	}
 
-	/** The valid logins among a request's cookies. */
+	/** The valid logins of a request. */
 	#loginsOf({ headers }: IncomingMessage): readonly Login[] {
 		const { tokens, endedLogins, now } = this.#options;
 		return tokens.of("monitor").flatMap((token) => {
@@ -202,7 +192,7 @@ const unauthorized: HttpRefusal = {
 	headers: { "WWW-Authenticate": 'Bearer realm="gateway"' },
 };
 
-/** Cookies ignore the port: with one name, gateways on one host would replace each other's. */
+/** Cookies ignore the port: gateways on one host must use different names. */
 function cookieName(token: string): string {
 	return `gateway_${sign(token, "cookie name").slice(0, 12)}`;
 }

@@ -5,7 +5,7 @@ import { RateLimiterMemory, type RateLimiterRes } from "rate-limiter-flexible";
 import type { HttpRefusal } from "../problem.js";
 import { remoteAddressOf } from "./origin.js";
 
-/** Clients that share the address with a flooding one must not wait long. */
+/** Others who share a flooding client's address must not wait long. */
 const mostAdvisedSeconds = 60;
 
 export class AddressLimit {

@@ -1,6 +1,6 @@
 /**
  * The origin of a request, and the address by which it reached this gateway. A browser sends cookies for any page,
- * and lets any page reach 127.0.0.1: without these checks a web site could control its visitors' devices.
+ * and lets any page reach 127.0.0.1: a web site could control its visitors' devices otherwise.
  */
 
 import type { IncomingMessage } from "node:http";
@@ -20,8 +20,8 @@ interface Forwarded {
 const forwarded = new WeakMap<IncomingMessage, Forwarded>();
 
 /**
- * Reads X-Forwarded-For, -Proto and -Host if the peer is a trusted proxy; to be called first. Of several values of
- * -Proto and -Host the first counts, as in Express.
+ * Reads X-Forwarded-For, -Proto and -Host of a trusted proxy; to be called first. Of several values of -Proto and
+ * -Host the first counts, as in Express.
  */
 export function readForwarded(request: IncomingMessage, trust: TrustProxy): void {
 	if (!trust(request.socket.remoteAddress ?? "", 0)) return;
@@ -42,13 +42,13 @@ function firstOf(header: string | string[] | undefined): string | undefined {
 	);
 }
 
-/** The client's IP address; IPv4-mapped IPv6 as IPv4. */
+/** IPv4-mapped IPv6 as IPv4. */
 export function remoteAddressOf(request: IncomingMessage): string {
 	const address = forwarded.get(request)?.address ?? request.socket.remoteAddress ?? "unknown";
 	return address.replace(/^::ffff:(?=\d+\.)/, "");
 }
 
-/** Scheme and host by which the client reached this gateway; our own address if the Host header is invalid. */
+/** Scheme and host that the client used; our own address if the Host header is invalid. */
 export function reachedAt(request: IncomingMessage): URL {
 	const { socket } = request;
 	const told = forwarded.get(request);
@@ -63,12 +63,12 @@ export function reachedAt(request: IncomingMessage): URL {
 }
 
 /**
- * The base URL for a client, without a slash at its end: PUBLIC_URL if the client used its host, as that includes a
- * proxy's path and TLS. Otherwise the address that the client used: a device sends its token to no other.
+ * Without a slash at its end: PUBLIC_URL if the client used its host, as that includes a proxy's path and TLS.
+ * Otherwise the address that the client used: a device sends its token to no other.
  */
 export function baseUrlOf(request: IncomingMessage, publicUrl: URL | undefined): string {
 	const reached = reachedAt(request);
-	// With PUBLIC_URL's scheme, so that its default port is omitted in both.
+	// With PUBLIC_URL's scheme, to omit its default port.
 	const isPublic = publicUrl && parseUrl(`${publicUrl.protocol}//${reached.host}`)?.host === publicUrl.host;
 	return trimmed(isPublic ? publicUrl : reached);
 }
@@ -78,7 +78,7 @@ export function trimmed(url: URL): string {
 	return url.href.replace(/\/+$/, "");
 }
 
-/** An IP address in a URL's form, which has no zone (`fe80::1%eth0`). */
+/** For a URL, which has no zone (`fe80::1%eth0`). */
 export function hostOf(address: string): string {
 	return address.includes(":") ? `[${address.replace(/%.*/, "")}]` : address;
 }
@@ -90,9 +90,8 @@ export function isLoopback(hostname: string): boolean {
 }
 
 /**
- * Whether a request comes from a page of this gateway, or from a program, which sends neither `Origin` nor
- * `Sec-Fetch-Site`. A browser may omit the first, never the second (Fetch Metadata, section 2.3).
- * @param publicUrl the address of a proxy before this gateway
+ * Whether a request comes from our page, or from a program, which sends neither `Origin` nor `Sec-Fetch-Site`. A
+ * browser may omit the first, never the second (Fetch Metadata, section 2.3).
  */
 export function isSameOrigin(request: IncomingMessage, publicUrl: URL | undefined): boolean {
 	const { origin, "sec-fetch-site": site = "none" } = request.headers;
@@ -101,12 +100,12 @@ export function isSameOrigin(request: IncomingMessage, publicUrl: URL | undefine
 	return page !== undefined && (page === reachedAt(request).origin || page === publicUrl?.origin);
 }
 
-/** Parses a request target in origin-form or absolute-form (RFC 9112, 3.2); the host of the result has no meaning. */
+/** Parses origin-form or absolute-form (RFC 9112, 3.2); the host of the result has no meaning. */
 export function targetOf({ url = "" }: IncomingMessage): URL | undefined {
 	return parseUrl(url.startsWith("/") ? `http://gateway${url}` : url);
 }
 
-/** @returns undefined if `text` is not an absolute URL */
+/** @returns undefined if it is not absolute */
 export function parseUrl(text: string): URL | undefined {
 	return URL.canParse(text) ? new URL(text) : undefined;
 }

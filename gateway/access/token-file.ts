@@ -1,6 +1,6 @@
 /**
- * `tokens.json`: the current tokens and, during a rotation (scripts/token-rotation.ts), the previous ones
- * (`former`), so that devices are not locked out before they have the new token.
+ * `tokens.json`: the current tokens and, during a rotation (scripts/token/rotation.ts), the previous ones
+ * (`former`), so that devices without the new token are not locked out.
  */
 
 import { join } from "node:path";

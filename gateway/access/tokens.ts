@@ -1,6 +1,6 @@
 /**
- * The valid tokens: from the environment, else from the data folder, where they are made at the first start. The
- * file is read again when it changes, so that a token can be replaced and revoked while the gateway runs.
+ * The valid tokens: from the environment, else from a file, which is made at the first start. The file is read again
+ * when it changes, so that tokens can be replaced and revoked while the gateway runs.
  */
 
 import { dirname } from "node:path";
@@ -17,7 +17,7 @@ import {
 
 export interface TokensOptions {
 	readonly dataDir: string;
-	/** A role's token, or two separated by a comma: the current and the previous one. Undefined: from the file. */
+	/** Or the current and the previous one, separated by a comma. Undefined: from the file. */
 	readonly given: Readonly<Record<Role, string | undefined>>;
 	readonly disk: Disk;
 	/** The file has become invalid; the last tokens stay valid. */
@@ -60,8 +60,8 @@ export class Tokens {
 	}
 
 	/**
-	 * Reads the file if it has changed; to be called before tokens are compared.
-	 * @param maxAgeMs how old the last look at the disk may be
+	 * Reads the file if it has changed; to be called before tokens are compared. @param maxAgeMs of the last look at
+	 * the disk
 	 */
 	async refresh(maxAgeMs = 0): Promise<void> {
 		if (this.#isGiven() || performance.now() - this.#readAt < maxAgeMs) return;

@@ -1,6 +1,6 @@
 /**
  * Builds the page from page/ with esbuild, in memory, on the first request. A separate build step could be
- * forgotten, and a new gateway would serve an old page.
+ * forgotten, and an old page be served.
  */
 
 import { createHash } from "node:crypto";

@@ -1,7 +1,6 @@
 /**
  * Validates a firmware image as the boot loader does (ESP-IDF's esp_image_format.c), and reads its chip, model and
- * version. It recognizes files that are uploaded by mistake, such as a merged flash image, half a file or another
- * board's firmware.
+ * version. It recognizes other files that people upload by mistake, such as a merged flash image.
  */
 
 import { createHash } from "node:crypto";

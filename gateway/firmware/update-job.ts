@@ -150,7 +150,10 @@ export function metadataOf(job: UpdateJob | undefined): OtaMetadata {
 	};
 }
 
-/** @param job an open one @returns the same object if nothing changes */
+/**
+ * Detects a late rollback. A device on probation refuses the next update and may roll back after that; then the
+ * update before becomes the latest again.
+ */
 function transition(job: UpdateJob, uplink: Uplink, heard: Heard): UpdateJob {
 	switch (uplink.type) {
 		case "ota_progress":

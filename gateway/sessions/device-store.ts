@@ -1,7 +1,6 @@
 /**
- * The known devices on disk, over restarts and power cuts. A new device is written at once, its changes within a
- * second, and times (connected, last seen) within 5 minutes: a fleet that reports every five seconds would wear out
- * the disk otherwise.
+ * The known devices on disk. A new one is written at once, its changes within a second, and times (connected, last
+ * seen) within 5 minutes: a fleet that reports every five seconds would wear out the disk otherwise.
  */
 
 import { chips, uplinks } from "../../device/protocol/messages.js";
@@ -21,28 +20,25 @@ import { type JsonFileStore, time } from "../json-file-store.js";
 import { Device, keptReport, Session } from "./device.js";
 
 const changesSaveMs = 1_000;
-/** Upper limit; drawn at random, so that a fleet that connects at once is not written at once. */
+/** Upper limit; random, so that a fleet that connects at once is not written at once. */
 const seenSaveMs = 5 * 60_000;
 
 export class DeviceStore {
 	readonly #records: JsonFileStore<Device>;
 	readonly #monotonic: () => number;
-	/** Devices that differ from their files, and when to write them, on the monotonic clock. */
+	/** When to write changed devices, on the monotonic clock. */
 	readonly #dueAt = new Map<Device, number>();
 	/** As last seen; a changed list is a new object. */
 	readonly #facts = new WeakMap<Device, ReturnType<typeof factsOf>>();
 	#timer: NodeJS.Timeout | undefined;
 
-	/**
-	 * @param records see `deviceFile` for their form on disk
-	 * @param monotonic monotonic clock, in milliseconds
-	 */
+	/** @param monotonic monotonic clock, in milliseconds */
 	constructor(records: JsonFileStore<Device>, monotonic: () => number) {
 		this.#records = records;
 		this.#monotonic = monotonic;
 	}
 
-	/** Loads the devices, the one longest unseen first. @throws {NodeJS.ErrnoException} */
+	/** @returns the devices, the one longest unseen first @throws {NodeJS.ErrnoException} */
 	async open(): Promise<readonly Device[]> {
 		const devices = [...(await this.#records.load()).values()];
 		for (const device of devices) this.#facts.set(device, factsOf(device));
@@ -63,19 +59,19 @@ export class DeviceStore {
 			this.#dueAt.set(device, this.#monotonic() + seenSaveMs * (0.5 + Math.random() / 2));
 	}
 
-	/** Writes its file. @returns whether it is on disk; if not, it is tried again every second */
+	/** @returns whether its file is written; if not, it is tried again every second */
 	keep(device: Device): Promise<boolean> {
 		this.#dueAt.delete(device);
 		return this.#records.save(device.deviceId, device);
 	}
 
-	/** Removes its file. @returns whether it is gone from disk */
+	/** @returns whether its file is gone */
 	forget(device: Device): Promise<boolean> {
 		this.#dueAt.delete(device);
 		return this.#records.remove(device.deviceId);
 	}
 
-	/** Writes all that was seen so far. */
+	/** Writes all changes. */
 	async settle(): Promise<void> {
 		this.#save(Number.POSITIVE_INFINITY);
 		await this.#records.settle();
@@ -87,7 +83,6 @@ export class DeviceStore {
 		await this.#records.close();
 	}
 
-	/** Saves devices that are due by then. */
 	#save(latest: number): void {
 		for (const [device, dueAt] of this.#dueAt) {
 			if (dueAt > latest) continue;
@@ -114,7 +109,6 @@ const record = object({
 	/** The latest state report as received: a JSON object. */
 	report: optional(string(65_536)),
 });
-/** What is needed of `report`. */
 const reportHead = object({ health: object({ uptime_seconds: integer(0, 0xffff_ffff) }) });
 const version = object({ version: string(32), at: time });
 const reset = object({ reason: string(64), at: time });
@@ -153,7 +147,6 @@ export const deviceFile = Object.freeze({
 	},
 });
 
-/** A device's last connection, which has ended. */
 function sessionOf(deviceId: string, kept: Infer<typeof record>): Session {
 	const { sessionId, model, chip, remoteAddress, connectedAt, lastSeenAt } = kept;
 	const handshake = { deviceId, isBound: false, model, chip, features: [], remoteAddress, baseUrl: "" };

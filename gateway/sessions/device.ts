@@ -1,6 +1,6 @@
 /**
- * A device, kept until the gateway forgets it, and a session, which is one connection of it. Two classes, because an
- * update belongs to the device and outlives the connection on which it began.
+ * A device, kept until the gateway forgets it, and a session, one connection of it. Two classes, as an update
+ * belongs to the device and outlives the connection on which it began.
  */
 
 import { randomUUID } from "node:crypto";
@@ -13,14 +13,14 @@ const ended = ["updated", "rolled_back", "failed"] as const;
 export const otaStatuses = ["idle", ...underWay, ...ended] as const;
 export type OtaStatus = (typeof otaStatuses)[number];
 
-/** State of the latest update; `metadata` of the session record that monitors get. */
+/** The latest update; `metadata` of the session record. */
 export interface OtaMetadata {
 	readonly otaStatus: OtaStatus;
 	/** 0 to 100; null unless a download has begun. */
 	readonly otaPercent: number | null;
 	/** Null before the first update. */
 	readonly otaVersion: string | null;
-	/** Why it failed or was rolled back; null otherwise. */
+	/** Null unless it failed or was rolled back. */
 	readonly otaReason: string | null;
 }
 export const noUpdate: OtaMetadata = {
@@ -31,30 +31,28 @@ export const noUpdate: OtaMetadata = {
 };
 
 export interface DeviceLink {
-	/** Sends one text frame; no effect once the socket is closing. */
+	/** No effect once the socket is closing. */
 	send(text: string): void;
-	/** false once either side has begun to close. */
+	/** false once either side is closing. */
 	isOpen(): boolean;
-	/** Starts the closing handshake. */
 	close(code: number, reason: string): void;
 }
 
-/** Headers of a device's upgrade request; each may be missing. */
+/** From the headers of a device's upgrade request. */
 export interface Handshake {
 	readonly deviceId: string | undefined;
 	/** The token is for this device alone. */
 	readonly isBound: boolean;
 	readonly model: Model | undefined;
 	readonly chip: Chip | undefined;
-	/** Commands that not every firmware has. */
 	readonly features: readonly Feature[];
 	readonly remoteAddress: string;
-	/** The base URL by which the device reached this gateway, with a proxy's path; no slash at its end. */
+	/** By which the device reached this gateway, with a proxy's path; no slash at its end. */
 	readonly baseUrl: string;
 }
 
 const listedAtMost = 10;
-/** Limit of a report's fields that are not in the schema, such as those of newer firmware. */
+/** For a report's fields that are not in the schema, as of newer firmware. */
 const otherFieldsBytes = 4096;
 
 export class Device {
@@ -64,23 +62,22 @@ export class Device {
 	chip: Chip | undefined;
 	/** Null before the first state report. */
 	firmwareVersion: string | null = null;
-	/** Changed through Sessions.setOta alone, so that monitors are told. */
+	/** Set by Sessions.setOta alone, which tells monitors. */
 	metadata = noUpdate;
-	/** The latest state report as received, as monitors get it; an object would take three times the memory. */
+	/** The latest report as received; an object would take three times the memory. */
 	readonly state = new OffHeapText();
 	/** Milliseconds since 1970, like all times here. */
 	firstSeenAt: number;
 	/** 0 before the first state report. */
 	lastReportAt = 0;
-	/** As of the latest state report. */
+	/** Of the latest report. */
 	uptimeSeconds: number | undefined;
 	/** The latest last, at most 10. */
 	versions: readonly { readonly version: string; readonly at: number }[] = [];
 	/** Restarts, the latest last, at most 10. */
 	resets: readonly { readonly reason: string; readonly at: number }[] = [];
-	/** The latest connection, open or not. */
 	session: Session;
-	/** Of the latest report, on the monotonic clock; undefined before the first since the gateway's start. */
+	/** Of the latest report since the gateway's start, on the monotonic clock. */
 	#reportedIn: Session | undefined;
 	#reportedAt: number | undefined;
 
@@ -92,7 +89,6 @@ export class Device {
 	}
 
 	/**
-	 * Applies a state report.
 	 * @param now milliseconds since 1970
 	 * @param monotonic monotonic clock, in milliseconds
 	 * @returns whether model or version changed
@@ -120,8 +116,8 @@ export class Device {
 	}
 
 	/**
-	 * Whether it has restarted since its latest report: its uptime is lower than then, or than the time since.
-	 * Uptime is in whole seconds, and a report may be late.
+	 * Its uptime is lower than in its latest report, or than the time since. Uptime is in whole seconds, and a
+	 * report may be late.
 	 */
 	#hasRestarted(uptimeSeconds: number, monotonic: number): boolean {
 		if (this.resets.length === 0) return true;
@@ -132,10 +128,7 @@ export class Device {
 	}
 }
 
-/**
- * What is stored of a report: all of it if its fields outside of the schema take at most 4 KB, else the schema's
- * fields alone. So a device cannot fill the memory or the monitors' snapshots.
- */
+/** @returns the report, or only the schema's fields if the others take more than 4 KB and could fill the memory */
 export function keptReport(report: StateReport, text: string): string {
 	const size = Buffer.byteLength(text);
 	if (size <= otherFieldsBytes) return text;
@@ -152,9 +145,8 @@ function pick(schema: Schema, value: unknown): unknown {
 export class Session {
 	readonly sessionId: string;
 	readonly handshake: Handshake;
-	/** Milliseconds since 1970. */
 	readonly connectedAt: number;
-	/** When the latest valid uplink came, in milliseconds since 1970. */
+	/** Of the latest valid uplink, in milliseconds since 1970. */
 	lastSeenAt: number;
 	connected = true;
 	/** Undefined until a header or the first state report names it. */
@@ -170,12 +162,11 @@ export class Session {
 		this.lastSeenAt = now;
 	}
 
-	/** Whether a command can be sent now. */
 	get isReachable(): boolean {
 		return this.connected && this.link.isOpen();
 	}
 
-	/** Sends one text frame; no effect once the session has ended. */
+	/** No effect once the session has ended. */
 	send(text: string): void {
 		if (this.connected) this.link.send(text);
 	}

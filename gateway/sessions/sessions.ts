@@ -1,13 +1,13 @@
 /**
- * All known devices and their sessions. Every connection and change passes through this class, so monitors, updates
- * and commands agree about a device's current session.
+ * All known devices and their sessions. Every change passes through this class, so monitors, updates and commands
+ * agree about a device's current session.
  */
 
 import type { StateReport, Uplink } from "../../device/protocol/messages.js";
 import { Device, type DeviceLink, type Handshake, type OtaMetadata, Session } from "./device.js";
 import type { ChangeReason, EndReason } from "./view.js";
 
-/** Close code of a session whose device connected again. */
+/** The device has connected again. */
 const replacedCloseCode = 4001;
 
 export interface SessionsOptions {
@@ -15,13 +15,13 @@ export interface SessionsOptions {
 	readonly now: () => number;
 	/** Monotonic clock, in milliseconds. */
 	readonly monotonic: () => number;
-	/** Beyond it, the devices longest away are forgotten. */
+	/** Beyond it, those longest away are forgotten. */
 	readonly maxDevices: number;
 	/** A session was opened, named or ended, or its device's update changed. */
 	readonly onChanged: (session: Session, reason: ChangeReason) => void;
-	/** A connected device was named: once a session, by a header or its first state report. */
+	/** Once per session of a named device. */
 	readonly onNamed: (device: Device) => void;
-	/** A valid uplink came, with its text as received; `session.device` is up to date. */
+	/** With its text as received; `session.device` is up to date. */
 	readonly onUplink: (session: Session, uplink: Uplink, text: string) => void;
 	readonly onForgotten: (device: Device) => void;
 }
@@ -30,14 +30,14 @@ export class Sessions {
 	readonly #options: SessionsOptions;
 	/** In the order of the latest connect or disconnect. */
 	readonly #devices = new Map<string, Device>();
-	/** Connected sessions, and the latest of each device that is away. */
+	/** Those of `list`. */
 	readonly #sessions = new Map<string, Session>();
 
 	constructor(options: SessionsOptions) {
 		this.#options = options;
 	}
 
-	/** The sessions that monitors are shown: connected ones, and the latest of each device that is away. */
+	/** Connected sessions, and the latest of each device that is away. */
 	list(): Iterable<Session> {
 		return this.#sessions.values();
 	}
@@ -47,7 +47,7 @@ export class Sessions {
 		return this.#devices;
 	}
 
-	/** Adds the devices of the last run, the one longest away first. */
+	/** @param devices of the last run, the one longest away first */
 	restore(devices: Iterable<Device>): void {
 		for (const device of devices) {
 			this.#devices.set(device.deviceId, device);
@@ -56,7 +56,7 @@ export class Sessions {
 		this.#forgetSurplus();
 	}
 
-	/** Forgets a device. @returns false if it is connected: it would be known again at once */
+	/** @returns false if it is connected: it would be known again at once */
 	forget(device: Device): boolean {
 		if (device.session.connected) return false;
 		this.#devices.delete(device.deviceId);
@@ -65,7 +65,7 @@ export class Sessions {
 		return true;
 	}
 
-	/** Adds a connection. An older session of the same device ends as `replaced`. */
+	/** An older session of the same device ends as `replaced`. */
 	open(handshake: Handshake, link: DeviceLink): Session {
 		const session = new Session(handshake, link, this.#options.now());
 		this.#sessions.set(session.sessionId, session);
@@ -76,8 +76,8 @@ export class Sessions {
 	}
 
 	/**
-	 * Handles a checked uplink of a connected session.
-	 * @param text the uplink as received
+	 * @param uplink checked
+	 * @param text as received
 	 * @returns why it is not valid; undefined if it is
 	 */
 	receive(session: Session, uplink: Uplink, text: string): string | undefined {
@@ -90,8 +90,8 @@ export class Sessions {
 	}
 
 	/**
-	 * Ends a session; its later messages must not be passed on. No effect if it has ended.
-	 * @param close the WebSocket close frame to send; absent if the socket is closed already
+	 * Ends a session. No effect if it has ended.
+	 * @param close frame to send; absent if the socket is closed
 	 */
 	end(session: Session, reason: EndReason, close?: { code: number; reason: string }): void {
 		if (!session.connected) return;
@@ -102,15 +102,12 @@ export class Sessions {
 		this.#options.onChanged(session, reason);
 	}
 
-	/**
-	 * @param targetId a session's id, or a device's for its latest session
-	 * @returns a session that may have ended
-	 */
+	/** @param targetId a session's id, or a device's for its latest session */
 	find(targetId: string): Session | undefined {
 		return this.#sessions.get(targetId) ?? this.#devices.get(targetId)?.session;
 	}
 
-	/** Sets the state of a device's update and tells monitors: `ota`. */
+	/** Tells monitors too: `ota`. */
 	setOta(device: Device, metadata: OtaMetadata): void {
 		device.metadata = metadata;
 		this.#options.onChanged(device.session, "ota");
@@ -125,7 +122,6 @@ export class Sessions {
 		if (!isNamed) this.#options.onNamed(device);
 	}
 
-	/** Makes `session` the current one of that device. */
 	#assign(session: Session, deviceId: string): Device {
 		const device = this.#devices.get(deviceId) ?? new Device(deviceId, session);
 		const previous = device.session;

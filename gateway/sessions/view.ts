@@ -1,27 +1,26 @@
 /**
- * The session record as JSON for monitors. A state report's text is inserted as received: formatting it again would
- * cost time, and one that nests deeply could overflow the stack.
+ * The session record as JSON for monitors, with a state report's text as received: one that nests deeply could
+ * overflow the stack if formatted.
  */
 
 import { type Device, noUpdate, type Session } from "./device.js";
 import type { Sessions } from "./sessions.js";
 
 export type EndReason = "disconnected" | "replaced" | "boot";
-/** Why monitors get a session; `snapshot` starts the list of all. */
+/** Why monitors get a session. */
 export type ChangeReason = "snapshot" | "connected" | "identified" | EndReason | "ota";
 
-/** A `status_update` message. @param now milliseconds since 1970 */
+/** @param now milliseconds since 1970 */
 export function statusUpdateText(reason: ChangeReason, session: Session, now: number): string {
 	return frameText({ reason, timestamp: isoTime(now) }, [sessionText(session)]);
 }
 
-/** Characters of a snapshot's frame; with 3 bytes each, still below a slow monitor's limit. */
+/** With 3 bytes each, still below a slow monitor's limit. */
 const frameCharacters = 256 * 1024;
 
 /**
- * All sessions, in frames: one would exceed V8's longest string in a large fleet. The first has the reason
+ * All sessions, in frames, as one would exceed V8's longest string in a large fleet. The first has the reason
  * `snapshot`, later ones `identified`, or `connected` for sessions without a name. `remaining` counts those to come.
- * Each session is as it is when its frame is generated.
  * @param now milliseconds since 1970
  */
 export function* snapshotTexts(
@@ -65,7 +64,6 @@ function frameText(fields: FrameHead, sessionTexts: readonly string[]): string {
 	return `${head.slice(0, -1)},"sessions":[${sessionTexts.join(",")}]}`;
 }
 
-/** A `device_message`. */
 export function deviceMessageText(session: Session, uplinkText: string): string {
 	const deviceId = JSON.stringify(session.device?.deviceId ?? null);
 	return `{"type":"device_message","sessionId":"${session.sessionId}","deviceId":${deviceId},"message":${uplinkText}}`;

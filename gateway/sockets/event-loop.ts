@@ -1,12 +1,12 @@
 /**
- * Spreads work over turns of the event loop. A proxy that restarts drops a thousand connections, which all come back
- * at once; the reports of other devices are handled in between.
+ * Spreads work over turns of the event loop. After a restart of a proxy a thousand devices connect at once; the
+ * reports of others are handled in between.
  */
 
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
 
-/** Parsed in one turn for one connection: about 700 empty frames. */
+/** About 700 empty frames. */
 const pieceBytes = 4096;
 
 /**
@@ -25,10 +25,7 @@ export function createYield(plan: (begin: () => void) => unknown = setImmediate)
 		});
 }
 
-/**
- * Handles the end of a stream in a turn of its own: Node reports all dropped connections at once, and `ws` needs
- * time for each.
- */
+/** Handles each end of a stream in a turn of its own: Node reports many at once, and `ws` needs time for each. */
 export function delayEnd(stream: Duplex, yieldToLoop: () => Promise<void>): void {
 	const listeners = stream.listeners("end");
 	stream.removeAllListeners("end");
@@ -39,8 +36,8 @@ export function delayEnd(stream: Duplex, yieldToLoop: () => Promise<void>): void
 }
 
 /**
- * Makes a WebSocket parse received bytes in pieces, one per turn: one read may hold 10,000 frames. What is left
- * after our close frame is not parsed; `ws` would do that at the end of the connection.
+ * Makes a WebSocket parse in pieces, one per turn: one read may hold 10,000 frames. What is left after our close
+ * frame is not parsed; `ws` would do that at the end of the connection.
  */
 export function readInPieces(
 	stream: Duplex,

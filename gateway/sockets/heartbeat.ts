@@ -1,6 +1,6 @@
 /**
- * Pings every socket regularly. A device that loses power or Wi-Fi closes nothing, and TCP would show it as
- * connected for hours.
+ * Pings every socket regularly. A device that loses power or Wi-Fi closes nothing; TCP would show it as connected
+ * for hours.
  */
 
 import type { WebSocket } from "ws";
@@ -11,7 +11,7 @@ export interface Peer extends Pick<WebSocket, "OPEN" | "readyState" | "isPaused"
 	on(event: "pong" | "close", listener: () => void): unknown;
 }
 
-/** Sockets are pinged at different times of the interval: if all answered at once, reports would wait. */
+/** Sockets are pinged at different times: if all answered at once, reports would wait. */
 const momentMs = 25;
 
 export type Heartbeat = ReturnType<typeof startHeartbeat>;
@@ -22,7 +22,7 @@ export type Heartbeat = ReturnType<typeof startHeartbeat>;
  */
 export function startHeartbeat(intervalMs: number, allowed: number) {
 	const count = Math.max(1, Math.floor(intervalMs / momentMs));
-	/** By time slot: its sockets, with the number of unanswered pings. */
+	/** By time slot: sockets, with their unanswered pings. */
 	const moments = Array.from({ length: count }, () => new Map<Peer, number>());
 	let joined = 0;
 	let beats = 0;
@@ -45,7 +45,7 @@ export function startHeartbeat(intervalMs: number, allowed: number) {
 
 function ask(peers: Map<Peer, number>, allowed: number): void {
 	for (const [socket, unanswered] of peers) {
-		// Its pongs are not read while it is paused; but it expects our pings.
+		// Its pongs are not read, but it expects our pings.
 		if (socket.isPaused) socket.ping();
 		else if (unanswered >= allowed) socket.terminate();
 		else if (socket.readyState === socket.OPEN) {

@@ -1,6 +1,6 @@
 /**
- * The gateway's end of `/monitor`: every monitor gets every change and uplink, and one answer to each of its
- * messages. A frame is built once for all monitors.
+ * The gateway's end of `/monitor`: every monitor gets every change and uplink, and one answer to each message. A
+ * frame is built once for all.
  */
 
 import type { Duplex } from "node:stream";
@@ -74,7 +74,7 @@ export class MonitorSockets {
 		monitor.sendSnapshot(this.#snapshot());
 	}
 
-	/** Sends every monitor a snapshot, after `snapshotPauseMs`: no message reports a forgotten device. */
+	/** Sends every monitor a snapshot, as no message reports a forgotten device. */
 	announceAll(): void {
 		const { limits, yieldToLoop } = this.#options;
 		this.#announcing ??= setTimeout(async () => {
@@ -86,7 +86,6 @@ export class MonitorSockets {
 		}, limits.snapshotPauseMs).unref();
 	}
 
-	/** Sends a change of a session to every monitor. */
 	announce(session: Session, reason: ChangeReason): void {
 		if (this.#monitors.size === 0) return;
 		this.#cork();
@@ -94,7 +93,6 @@ export class MonitorSockets {
 		for (const monitor of this.#monitors) monitor.sendChange(session.sessionId, frame);
 	}
 
-	/** Sends an uplink, as received, to every monitor. */
 	relay(session: Session, text: string, isStateReport: boolean): void {
 		if (this.#monitors.size === 0) return;
 		this.#cork();
@@ -113,7 +111,7 @@ export class MonitorSockets {
 		return snapshotTexts(sessions, now);
 	}
 
-	/** Writes all frames of one turn of the event loop together: the system calls cost most. */
+	/** Writes the frames of one turn of the event loop together, as system calls cost most. */
 	#cork(): void {
 		if (this.#isCorked) return;
 		this.#isCorked = true;

@@ -1,6 +1,6 @@
 /**
- * One monitor's socket, with back-pressure. A browser on a slow line reads less than a fleet sends; its backlog must
- * not fill the gateway's memory.
+ * One monitor's socket, with back-pressure: a browser on a slow line reads less than a fleet sends, and its backlog
+ * must not fill the memory.
  */
 
 import type { Duplex } from "node:stream";
@@ -14,12 +14,12 @@ export interface MonitorOptions {
 	/** The connection under the socket. */
 	readonly stream: Duplex;
 	readonly limits: Pick<SocketLimits, "slowMonitorBytes" | "stuckMonitorBytes">;
-	/** Awaited before each further frame of a snapshot: see event-loop.ts. */
+	/** Awaited before each further frame of a snapshot. */
 	readonly yieldToLoop: () => Promise<void>;
 }
 
 export function createMonitor({ socket, stream, limits, yieldToLoop }: MonitorOptions) {
-	/** By session id: the newest state report that the monitor was too slow for. */
+	/** By session id: reports that the monitor was too slow for. */
 	const waiting = new Map<string, Buffer>();
 	/** The rest of the snapshot. */
 	let snapshot: Iterator<string> | undefined;
@@ -35,17 +35,14 @@ export function createMonitor({ socket, stream, limits, yieldToLoop }: MonitorOp
 
 		uncork: (): void => stream.uncork(),
 
-		/**
-		 * Sends all sessions' records. Each frame after the first is sent once the monitor has read most of the
-		 * previous ones.
-		 */
+		/** Sends all sessions' records, each further frame once the monitor has read most of the previous ones. */
 		sendSnapshot(frames: Iterator<string>): void {
 			waiting.clear();
 			snapshot = frames;
 			sendNextOfSnapshot();
 		},
 
-		/** Sends a frame that must not be dropped: a change or an answer. */
+		/** For frames that must not be dropped. */
 		send(frame: Buffer): void {
 			if (socket.readyState !== socket.OPEN) return;
 			socket.send(frame, { binary: false }, sendWaiting);
@@ -54,13 +51,13 @@ export function createMonitor({ socket, stream, limits, yieldToLoop }: MonitorOp
 			socket.close(closeCodes.tryAgainLater, "reads too slowly");
 		},
 
-		/** Sends a session's record; it includes the newest state, which replaces a waiting report. */
+		/** The record includes the newest state, so it replaces a waiting report. */
 		sendChange(sessionId: string, frame: Buffer): void {
 			waiting.delete(sessionId);
 			monitor.send(frame);
 		},
 
-		/** Sends an uplink. To a slow monitor, only each session's newest state report is sent, later. */
+		/** To a slow monitor, only each session's newest state report is sent, later. */
 		relay(sessionId: string, frame: Buffer, isStateReport: boolean): void {
 			if (!hasMoreThan(limits.slowMonitorBytes)) monitor.sendChange(sessionId, frame);
 			else if (isStateReport) waiting.set(sessionId, frame);
@@ -88,7 +85,7 @@ export function createMonitor({ socket, stream, limits, yieldToLoop }: MonitorOp
 		if (mayTakeSnapshot()) sendNextOfSnapshot();
 	}
 
-	/** A snapshot alone must not make a monitor slow, and no waiting report may be older than it. */
+	/** A snapshot must not make a monitor slow, and no waiting report may be older than it. */
 	function mayTakeSnapshot(): boolean {
 		return waiting.size === 0 && monitor.unread <= limits.slowMonitorBytes / 2;
 	}

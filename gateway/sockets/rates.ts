@@ -1,6 +1,6 @@
 /**
  * Rate limits for one socket, so that a client in a loop cannot keep the gateway busy or fill its log. A socket over
- * its rate is not read, and TCP slows down its sender.
+ * its rate is not read, so TCP slows down its sender.
  */
 
 import type { WebSocket } from "ws";
@@ -28,7 +28,7 @@ export class TokenBucket {
 		this.#filledAt = rate.monotonic();
 	}
 
-	/** Takes `cost` tokens; the count may become negative. @returns false if less than one was left */
+	/** The count may become negative. @returns false if less than one token was left */
 	take(cost = 1): boolean {
 		const { perSecond, burst, monotonic } = this.#rate;
 		const time = monotonic();
@@ -50,10 +50,7 @@ export function createMinuteCounter(): (now: number) => number {
 	};
 }
 
-/**
- * Limits a socket's ping and pong frames, which other limits do not count.
- * @param onTooMany called for each frame over the rate
- */
+/** Ping and pong frames, which other limits do not count. @param onTooMany called for each one over the rate */
 export function watchControlFrames(socket: Pick<WebSocket, "on">, rate: Rate, onTooMany: () => void): void {
 	const bucket = new TokenBucket(rate);
 	const count = () => {
@@ -77,8 +74,8 @@ const charactersATurn = 2048;
 const turnsMs = 50;
 
 /**
- * A throttle that loses no message: those over the rate wait, and the socket is paused meanwhile, so at most one
- * read's worth waits. A class, as closures would take much of a connection's memory.
+ * A throttle that loses no message: those over the rate wait, with the socket paused, so at most one read's worth
+ * waits. A class, as closures take more memory.
  */
 export class Throttle {
 	readonly #socket: Readable;
@@ -89,10 +86,7 @@ export class Throttle {
 	#timer: NodeJS.Timeout | undefined;
 	#isClosed = false;
 
-	/**
-	 * @param onMessage passes on a message
-	 * @param onPaused the first message has to wait
-	 */
+	/** @param onPaused called when the first message has to wait */
 	constructor(socket: Readable, rate: Rate, onMessage: (text: string) => void, onPaused: () => void) {
 		this.#socket = socket;
 		this.#bucket = new TokenBucket(rate);
@@ -100,7 +94,6 @@ export class Throttle {
 		this.#onPaused = onPaused;
 	}
 
-	/** Passes on a message, now or later. */
 	take(text: string): void {
 		if (this.#isClosed) return;
 		if (!this.#timer && this.#mayPass(text)) return this.#onMessage(text);
@@ -118,7 +111,7 @@ export class Throttle {
 		for (const text of waiting) this.#onMessage(text);
 	}
 
-	/** Drops what waits or still comes, and reads the socket again, to receive the peer's close frame. */
+	/** Drops waiting and later messages, and reads the socket again, for the peer's close frame. */
 	close(): void {
 		this.#isClosed = true;
 		clearTimeout(this.#timer);

@@ -1,6 +1,6 @@
 /**
- * Handles upgrade requests. Those that are refused get an HTTP response and are closed, as no other part handles the
- * socket or its errors.
+ * Handles upgrade requests. Refused ones get an HTTP response and are closed, as no other part handles the socket or
+ * its errors.
  */
 
 import { type IncomingMessage, STATUS_CODES } from "node:http";
@@ -82,9 +82,9 @@ export function createUpgrades(options: UpgradesOptions) {
 	async function admit(request: IncomingMessage, stream: Duplex, url: URL | undefined) {
 		const path = url?.pathname;
 		const { refusal, deviceId } = await check(request, path);
-		// All whose tokens were checked in one look at the disk continue in the same turn.
+		// Requests whose tokens were checked in one look at the disk continue in the same turn.
 		await yieldToLoop();
-		// Counted separately: refused clients must not keep out others of the same address with a valid token.
+		// Counted separately: refused clients must not keep out valid ones of the same address.
 		const name = request.headers["device-id"];
 		const returned = refusal || name === undefined ? undefined : await returns.count(request, String(name));
 		const crowded = returned ?? (await addresses.count(request, refusal ? "refused" : `admitted ${path}`));
@@ -103,11 +103,7 @@ export function createUpgrades(options: UpgradesOptions) {
 	}
 
 	return {
-		/**
-		 * To be called for each `upgrade` event of the HTTP server.
-		 * @param opening awaited first
-		 * @throws the error of `opening`
-		 */
+		/** For each `upgrade` event of the HTTP server. @param opening awaited first @throws the error of `opening` */
 		async handle(
 			request: IncomingMessage,
 			stream: Duplex,
@@ -126,7 +122,7 @@ export function createUpgrades(options: UpgradesOptions) {
 				// Other paths may hold a token that a person pasted.
 				const path = knownPaths.find((known) => known === url?.pathname) ?? "(unknown path)";
 				const event = { remoteAddress: remoteAddressOf(request), path, status, problem };
-				// A device cannot show why it is refused; but a line for each attempt of many would fill the log.
+				// A device cannot show why it is refused; but many attempts would fill the log.
 				if (headers?.["Retry-After"] === undefined) log.warn(event, "upgrade refused");
 				return refuse(stream, admission);
 			}
@@ -146,7 +142,7 @@ export function createUpgrades(options: UpgradesOptions) {
 	};
 }
 
-/** @param owner the device that the token is for */
+/** @param owner the token's device */
 function readHandshake(request: IncomingMessage, publicUrl?: URL, owner?: string): Handshake | HttpRefusal {
 	const { headers } = request;
 	const said = {
@@ -170,14 +166,14 @@ function readHandshake(request: IncomingMessage, publicUrl?: URL, owner?: string
 	};
 }
 
-/** Splits a list header; Node joins headers of one name with commas. */
+/** Node joins headers of one name with commas. */
 function listOf(header: string | string[] | undefined): readonly string[] {
 	return String(header ?? "")
 		.split(",")
 		.map((entry) => entry.trim());
 }
 
-/** With a random delay, so that those who are refused at once do not come back at once. */
+/** The delay is random, so that devices do not come back at once. */
 function crowded(): HttpRefusal {
 	const seconds = String(1 + Math.floor(Math.random() * 10));
 	const detail = `Too many devices connect at this moment; try again in ${seconds} s.`;

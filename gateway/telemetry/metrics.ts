@@ -1,13 +1,9 @@
-/**
- * The gateway's metrics for Prometheus. Events are counted where they happen; gauges are read when metrics are
- * requested.
- */
+/** The gateway's metrics for Prometheus. Events are counted where they happen; gauges are read on request. */
 
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** @param registry receives the metrics */
 export function createMetrics(registry: Registry) {
 	const registers = [registry];
 	const counter = <L extends string>(name: string, help: string, ...labelNames: readonly L[]) =>

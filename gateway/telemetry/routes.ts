@@ -1,13 +1,10 @@
-/**
- * `/healthz`: the process responds. `/readyz`: it can do its work, so a proxy may send devices here. `/metrics`: for
- * monitors alone, as it shows how many devices there are.
- */
+/** `/healthz`: the process responds. `/readyz`: a proxy may send devices here. `/metrics`: for monitors alone. */
 
 import { type RequestHandler, Router } from "express";
 import { refuseMethod, sendProblem } from "../problem.js";
 import type { Metrics } from "./metrics.js";
 
-/** @param findReadinessProblem resolves to why the gateway is not ready, or undefined */
+/** @param findReadinessProblem resolves to a sentence, or undefined */
 export function telemetryRoutes(
 	{ registry }: Metrics,
 	requireMonitor: RequestHandler,
