@@ -11,7 +11,15 @@ import type { Place, World } from "./world.js";
 /** What `/api/devices/<id>` says. */
 export type ToldDevice = SessionRecord & { readonly updates: readonly ToldUpdate[] };
 
-export async function restart(world: World, action: Extract<Action, { do: "restart" }>): Promise<void> {
+type Restart = Extract<Action, { do: "restart" }>;
+
+export function restart(world: World, action: Restart): Promise<void> {
+	const checked = goAndComeBack(world, action);
+	world.whenChecked = checked.catch(() => {});
+	return checked;
+}
+
+async function goAndComeBack(world: World, action: Restart): Promise<void> {
 	const { gateway, journal } = world;
 	if (action.how === "kill") await gateway.kill();
 	else await gateway.stop();
