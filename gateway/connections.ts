@@ -6,6 +6,7 @@
 import { readFileSync } from "node:fs";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { networkOf } from "./access/origin.js";
 import { createTurns } from "./sockets/turns.js";
 
 /** Bytes that are parsed at once: a few requests without headers, at most. */
@@ -22,12 +23,23 @@ export interface ConnectionsOptions {
 	readonly maxStrangers: number;
 }
 
+/** The client's end of a connection: a TLS socket cannot be traced to its connection otherwise. */
+interface Endpoint {
+	readonly network: string;
+	/** Address and port. */
+	readonly name: string;
+}
+
+function endpointOf({ remoteAddress = "", remotePort = 0 }: Socket): Endpoint {
+	return { network: networkOf(remoteAddress), name: `${remoteAddress} ${remotePort}` };
+}
+
 /** Limits the connections of a server. */
 export class Connections {
 	readonly #maxStrangers: number;
 	readonly #readers = new WeakMap<object, RequestReader>();
-	/** By address and port, the oldest first: a TLS socket cannot be traced to its connection otherwise. */
-	readonly #strangers = new Map<string, Map<number, Socket>>();
+	/** By network, and there by address and port, the oldest first. */
+	readonly #strangers = new Map<string, Map<string, Socket>>();
 	#count = 0;
 	/** Not the one of devices: they must not wait for these. */
 	readonly #turn = createTurns((begin) => setTimeout(begin, requestPauseMs));
@@ -46,8 +58,8 @@ export class Connections {
 
 	/** A request has come. @returns what is to be awaited before it is answered: clients without a token wait for a turn */
 	async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
-		const { remoteAddress = "", remotePort = 0 } = request.socket;
-		const isStranger = this.#strangers.get(remoteAddress)?.has(remotePort);
+		const { network, name } = endpointOf(request.socket);
+		const isStranger = this.#strangers.get(network)?.has(name);
 		await this.#readers.get(request.socket)?.take(request, response, isStranger ? this.#turn : undefined);
 	}
 
@@ -57,38 +69,37 @@ export class Connections {
 	}
 
 	/** The client has shown a token: its connection is not cut off for a newer one. */
-	admit({ remoteAddress = "", remotePort = 0 }: Socket): void {
-		this.#remove(remoteAddress, remotePort);
+	admit(socket: Socket): void {
+		this.#remove(endpointOf(socket));
 	}
 
 	#add(socket: Socket): void {
-		const { remoteAddress, remotePort } = socket;
-		if (remoteAddress === undefined || remotePort === undefined) return void socket.destroy();
-		const sockets = this.#strangers.get(remoteAddress) ?? new Map<number, Socket>();
-		if (sockets.get(remotePort) === socket) return;
-		this.#strangers.set(remoteAddress, sockets.set(remotePort, socket));
+		if (socket.remoteAddress === undefined) return void socket.destroy();
+		const { network, name } = endpointOf(socket);
+		const sockets = this.#strangers.get(network) ?? new Map<string, Socket>();
+		if (sockets.get(name) === socket) return;
+		this.#strangers.set(network, sockets.set(name, socket));
 		this.#count += 1;
 		socket.once("close", () => {
-			if (this.#strangers.get(remoteAddress)?.get(remotePort) === socket)
-				this.#remove(remoteAddress, remotePort);
+			if (this.#strangers.get(network)?.get(name) === socket) this.#remove({ network, name });
 		});
 		if (this.#count > this.#maxStrangers) this.#cutOne();
 	}
 
-	#remove(address: string, port: number): void {
-		const sockets = this.#strangers.get(address);
-		if (!sockets?.delete(port)) return;
+	#remove({ network, name }: Endpoint): void {
+		const sockets = this.#strangers.get(network);
+		if (!sockets?.delete(name)) return;
 		this.#count -= 1;
-		if (sockets.size === 0) this.#strangers.delete(address);
+		if (sockets.size === 0) this.#strangers.delete(network);
 	}
 
-	/** Cuts off the oldest stranger of the address that has the most, so that a device can always connect. */
+	/** Cuts off the oldest stranger of the network that has the most, so that a device can always connect. */
 	#cutOne(): void {
-		let [most, ofAddress]: [Map<number, Socket>, string] = [new Map(), ""];
-		for (const [address, sockets] of this.#strangers)
-			if (sockets.size > most.size) [most, ofAddress] = [sockets, address];
-		for (const [port, socket] of most) {
-			this.#remove(ofAddress, port);
+		let [most, network]: [Map<string, Socket>, string] = [new Map(), ""];
+		for (const [each, sockets] of this.#strangers)
+			if (sockets.size > most.size) [most, network] = [sockets, each];
+		for (const [name, socket] of most) {
+			this.#remove({ network, name });
 			socket.destroy();
 			return;
 		}

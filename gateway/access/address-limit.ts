@@ -6,7 +6,7 @@
 import type { IncomingMessage } from "node:http";
 import { RateLimiterMemory, type RateLimiterRes } from "rate-limiter-flexible";
 import type { HttpRefusal } from "../problem.js";
-import { remoteAddressOf } from "./origin.js";
+import { networkOf, remoteAddressOf } from "./origin.js";
 
 /** A client that floods must not send all others of its address away for long. */
 const mostAdvisedSeconds = 60;
@@ -46,5 +46,5 @@ export class AddressLimit {
 }
 
 function keyOf(request: IncomingMessage, kind: string): string {
-	return `${kind} ${remoteAddressOf(request)}`;
+	return `${kind} ${networkOf(remoteAddressOf(request))}`;
 }

@@ -134,8 +134,8 @@ async function findDiskProblem({ gateway, places }: World): Promise<string | und
 		const { firmwareVersion } = JSON.parse(await read("devices"));
 		if (firmwareVersion !== told.firmwareVersion)
 			return `the record of ${deviceId} is old: ${firmwareVersion}`;
-		if (told.updates.length === 0) continue;
-		const { jobs }: { jobs: readonly { status: string }[] } = JSON.parse(await read("updates"));
+		const content = await read("updates").catch(() => '{"jobs":[]}');
+		const { jobs }: { jobs: readonly { status: string }[] } = JSON.parse(content);
 		const statuses = (list: readonly { status: string }[]) => list.map(({ status }) => status).join();
 		if (statuses(jobs) !== statuses(told.updates))
 			return `the updates of ${deviceId} are ${statuses(jobs)} on disk, and said to be ${statuses(told.updates)}`;
