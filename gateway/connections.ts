@@ -1,29 +1,29 @@
 /**
- * What a connection may cost before its client has shown a token. Node parses all requests that one read holds, up to
- * 2,500 in 64 KiB, and keeps every answer that is not read: a few such connections exhaust the memory of the process.
+ * Limits what a connection may cost before its client has shown a token. Node parses all requests of one read, up to
+ * 2,500 in 64 KiB, and keeps every response that is not read: a few such connections would exhaust the memory.
  */
 
 import { readFileSync } from "node:fs";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { networkOf } from "./access/origin.js";
-import { createTurns } from "./sockets/turns.js";
+import { createYield } from "./sockets/event-loop.js";
 
-/** Bytes that are parsed at once: a few requests without headers, at most. */
+/** Bytes to parse in one step: at most a few requests without headers. */
 const pieceBytes = 256;
-/** While a body comes; it makes no requests. */
+/** For a body, which contains no requests. */
 const bodyPieceBytes = 16 * 1024;
-/** Between two requests of clients without a token, all together: the gateway has time for all others. */
+/** Between two requests of all clients without a token, so that there is time for others. */
 const requestPauseMs = 1;
-/** Time for a client to read an answer that was sent before its request had come to its end. */
+/** Time for a client to read a response that was sent before the end of its request. */
 const lingerMs = 3000;
 
 export interface ConnectionsOptions {
-	/** Connections that may be open without having shown a token. */
-	readonly maxStrangers: number;
+	/** Open connections without a token. */
+	readonly maxUnauthenticated: number;
 }
 
-/** The client's end of a connection: a TLS socket cannot be traced to its connection otherwise. */
+/** The client's end of a connection; a TLS socket has no reference to its connection. */
 interface Endpoint {
 	readonly network: string;
 	/** Address and port. */
@@ -34,21 +34,20 @@ function endpointOf({ remoteAddress = "", remotePort = 0 }: Socket): Endpoint {
 	return { network: networkOf(remoteAddress), name: `${remoteAddress} ${remotePort}` };
 }
 
-/** Limits the connections of a server. */
 export class Connections {
-	readonly #maxStrangers: number;
+	readonly #maxUnauthenticated: number;
 	readonly #readers = new WeakMap<object, RequestReader>();
-	/** By network, and there by address and port, the oldest first. */
-	readonly #strangers = new Map<string, Map<string, Socket>>();
+	/** By network, and in it by address and port, the oldest first. */
+	readonly #unauthenticated = new Map<string, Map<string, Socket>>();
 	#count = 0;
-	/** Not the one of devices: they must not wait for these. */
-	readonly #turn = createTurns((begin) => setTimeout(begin, requestPauseMs));
+	/** Separate from that of devices, which must not wait for these. */
+	readonly #yieldToLoop = createYield((begin) => setTimeout(begin, requestPauseMs));
 
-	constructor({ maxStrangers }: ConnectionsOptions) {
-		this.#maxStrangers = maxStrangers;
+	constructor({ maxUnauthenticated }: ConnectionsOptions) {
+		this.#maxUnauthenticated = maxUnauthenticated;
 	}
 
-	/** Has a server's connections limited; to be called before it listens. */
+	/** To be called before the server listens. */
 	watch(server: Server, isTls: boolean): void {
 		server.on("connection", (socket) => this.#add(socket));
 		server.on(isTls ? "secureConnection" : "connection", (socket: Socket) =>
@@ -56,19 +55,21 @@ export class Connections {
 		);
 	}
 
-	/** A request has come. @returns what is to be awaited before it is answered: clients without a token wait for a turn */
+	/** To be called for each request. @returns to be awaited before the response; it delays clients without a token */
 	async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
 		const { network, name } = endpointOf(request.socket);
-		const isStranger = this.#strangers.get(network)?.has(name);
-		await this.#readers.get(request.socket)?.take(request, response, isStranger ? this.#turn : undefined);
+		const isUnauthenticated = this.#unauthenticated.get(network)?.has(name);
+		await this.#readers
+			.get(request.socket)
+			?.take(request, response, isUnauthenticated ? this.#yieldToLoop : undefined);
 	}
 
-	/** A request to upgrade has come. @returns what was received after it */
+	/** To be called for an upgrade request. @returns all bytes received after it */
 	release(socket: object, head: Buffer): Buffer {
 		return Buffer.concat([head, this.#readers.get(socket)?.release() ?? Buffer.alloc(0)]);
 	}
 
-	/** The client has shown a token: its connection is not cut off for a newer one. */
+	/** The client has shown a token: its connection is no longer closed in favour of a newer one. */
 	admit(socket: Socket): void {
 		this.#remove(endpointOf(socket));
 	}
@@ -76,27 +77,27 @@ export class Connections {
 	#add(socket: Socket): void {
 		if (socket.remoteAddress === undefined) return void socket.destroy();
 		const { network, name } = endpointOf(socket);
-		const sockets = this.#strangers.get(network) ?? new Map<string, Socket>();
+		const sockets = this.#unauthenticated.get(network) ?? new Map<string, Socket>();
 		if (sockets.get(name) === socket) return;
-		this.#strangers.set(network, sockets.set(name, socket));
+		this.#unauthenticated.set(network, sockets.set(name, socket));
 		this.#count += 1;
 		socket.once("close", () => {
-			if (this.#strangers.get(network)?.get(name) === socket) this.#remove({ network, name });
+			if (this.#unauthenticated.get(network)?.get(name) === socket) this.#remove({ network, name });
 		});
-		if (this.#count > this.#maxStrangers) this.#cutOne();
+		if (this.#count > this.#maxUnauthenticated) this.#cutOne();
 	}
 
 	#remove({ network, name }: Endpoint): void {
-		const sockets = this.#strangers.get(network);
+		const sockets = this.#unauthenticated.get(network);
 		if (!sockets?.delete(name)) return;
 		this.#count -= 1;
-		if (sockets.size === 0) this.#strangers.delete(network);
+		if (sockets.size === 0) this.#unauthenticated.delete(network);
 	}
 
-	/** Cuts off the oldest stranger of the network that has the most, so that a device can always connect. */
+	/** Closes the oldest connection of the network with the most, so that a device can always connect. */
 	#cutOne(): void {
 		let [most, network]: [Map<string, Socket>, string] = [new Map(), ""];
-		for (const [each, sockets] of this.#strangers)
+		for (const [each, sockets] of this.#unauthenticated)
 			if (sockets.size > most.size) [most, network] = [sockets, each];
 		for (const [name, socket] of most) {
 			this.#remove({ network, name });
@@ -107,12 +108,12 @@ export class Connections {
 }
 
 /**
- * Hands the bytes of a connection to Node's parser in pieces: the next one when the requests of the one before are
- * answered, and their answers have left.
+ * Feeds Node's parser in pieces: the next one once the requests of the previous one are answered and the responses
+ * sent.
  */
 class RequestReader {
 	readonly #socket: Socket;
-	/** Node's own listener, which parses. */
+	/** Node's own listeners, which parse. */
 	readonly #parse: readonly unknown[];
 	#waiting: Buffer[] = [];
 	#unanswered = 0;
@@ -126,12 +127,12 @@ class RequestReader {
 		this.#parse = socket.listeners("data");
 		socket.removeAllListeners("data");
 		socket.on("data", this.#onData);
-		// As when a body is read that was full.
+		// Node resumes it after a full body is read.
 		socket.on("resume", this.#onResume);
 	}
 
-	/** @param turn is waited for by one request of the connection at a time */
-	take(request: IncomingMessage, response: ServerResponse, turn?: () => Promise<void>): Promise<void> {
+	/** @param yieldToLoop awaited by one request of the connection at a time */
+	take(request: IncomingMessage, response: ServerResponse, yieldToLoop?: () => Promise<void>): Promise<void> {
 		this.#latest = request;
 		this.#unanswered += 1;
 		response.once("close", () => {
@@ -139,11 +140,11 @@ class RequestReader {
 			if (request.complete) this.#feed();
 			else this.#linger();
 		});
-		if (turn) this.#latestTurn = this.#latestTurn.then(turn);
+		if (yieldToLoop) this.#latestTurn = this.#latestTurn.then(yieldToLoop);
 		return this.#latestTurn;
 	}
 
-	/** @returns what has not been parsed */
+	/** @returns the bytes that are not parsed yet */
 	release(): Buffer {
 		this.#isReleased = true;
 		this.#socket.off("data", this.#onData).off("resume", this.#onResume);
@@ -158,7 +159,7 @@ class RequestReader {
 	};
 
 	#feed(): void {
-		// A request that is answered at once comes here while its piece is being parsed.
+		// A request that is answered at once calls this while its piece is being parsed.
 		if (this.#isFeeding || this.#isReleased) return;
 		this.#isFeeding = true;
 		while (this.#mayParse()) {
@@ -178,7 +179,7 @@ class RequestReader {
 		return this.#latest?.complete === false ? !this.#isBodyFull() : this.#unanswered === 0;
 	}
 
-	/** Whether what came of a body waits to be read. Node says that to the connection itself, which it does not read here. */
+	/** Whether Node's buffer for the body is full. Node would pause the connection, which it does not read here. */
 	#isBodyFull(): boolean {
 		const body = this.#latest;
 		return body?.complete === false && body.readableLength >= body.readableHighWaterMark;
@@ -192,7 +193,7 @@ class RequestReader {
 		return bytes.subarray(0, length);
 	}
 
-	/** Reads no more. A connection that is closed while bytes come is reset, and the client may not see the answer. */
+	/** Stops reading. Closing a connection while bytes arrive resets it, and the client may not see the response. */
 	#linger(): void {
 		this.release();
 		this.#socket.pause();
@@ -200,8 +201,8 @@ class RequestReader {
 	}
 }
 
-/** @returns how many connections without a token leave room for those with one: at most half of the files that may be open */
-export function maxStrangersOf(limit: number): number {
+/** @returns the limit, but at most half of the files that may be open, to leave room for clients with a token */
+export function maxUnauthenticatedOf(limit: number): number {
 	try {
 		const [, openFiles] = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8")) ?? [];
 		return Math.min(limit, Math.floor(Number(openFiles ?? Number.POSITIVE_INFINITY) / 2));

@@ -1,7 +1,4 @@
-/**
- * `/api/devices`: what is known of each device, for programs that want to ask rather than listen. Here a device is
- * forgotten too; nothing else ever takes one out but the arrival of the ten-thousand-and-first.
- */
+/** `/api/devices`: lists, describes and forgets devices. */
 
 import { type RequestHandler, type Response, Router } from "express";
 import type { UpdateJob } from "./firmware/update-job.js";
@@ -14,11 +11,10 @@ import { isoTime, sessionHead, textWithState } from "./sessions/view.js";
 export interface DeviceRoutesOptions {
 	readonly sessions: Sessions;
 	readonly updates: Pick<Updates, "historyOf">;
-	/** Lets those pass who may see and forget devices. */
 	readonly requireMonitor: RequestHandler;
-	/** Removes what is on disk of a device. Resolves to whether all of it is gone; where not, all of it stays. */
+	/** Removes a device from disk. Resolves to false if that failed and all of it stays. */
 	readonly erase: (device: Device) => Promise<boolean>;
-	/** A device was forgotten because somebody asked for it. */
+	/** Called after a device was forgotten on request. */
 	readonly onForgotten: () => void;
 }
 

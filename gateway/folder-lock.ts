@@ -1,11 +1,10 @@
 /**
- * A lock on the data folder: two gateways that write to one would each undo what the other has written.
+ * A lock on the data folder: two gateways would overwrite each other's files.
  *
- * Node has no flock, a Unix socket's path may be 107 bytes long, and neither works on every shared folder. So the lock is a
- * file that names its process. Whether that still runs is known at once where it can be looked up: on the same boot of the
- * same kernel, in the same namespace of process ids. Elsewhere (another container, another machine, a system without /proc)
- * it shows in the file's time, which the holder changes every second. That time is compared with itself alone, never with a
- * clock: machines that share a folder need not agree on the time.
+ * Node has no flock, and a Unix socket's path is limited to 107 bytes, so the lock is a file that names its process.
+ * In the same boot and process id namespace, /proc shows whether that process runs. Otherwise (another container or
+ * machine, no /proc) the holder is alive if the file's time changes, which it sets every second. That time is
+ * compared only with itself, as the clocks of machines may differ.
  */
 
 import { randomUUID } from "node:crypto";
@@ -13,36 +12,36 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type Infer, integer, matches, object, string } from "../device/protocol/schema.js";
+import { type Disk, ifThere, makeFolder } from "./atomic-file.js";
 import { errorCode, StartError } from "./start-error.js";
-import { type Disk, ifThere, makeFolder } from "./whole-file.js";
 
 const holder = object({
-	/** Differs for each lock. */
+	/** Unique for each lock. */
 	id: string(36),
 	pid: integer(0, Number.MAX_SAFE_INTEGER),
-	/** When the process started, in clock ticks since its machine did: a process id is used again. Empty: not known. */
+	/** In clock ticks since boot, as process ids are reused. Empty: unknown. */
 	startTime: string(32),
-	/** In what its process id is meaningful. */
+	/** Boot and namespace in which the process id is valid. */
 	place: string(200),
 	host: string(255),
 });
 type Holder = Infer<typeof holder>;
 
 export interface FolderLockOptions {
-	/** Made where it is missing. */
+	/** Made if it is missing. */
 	readonly directory: string;
 	readonly disk: Disk;
-	/** The folder is in use by another process since: this one must not write to it any more. */
+	/** Another process has taken the folder: this one must not write to it any more. */
 	readonly onLost: (sentence: string) => void;
-	/** The lock could not be written down; the gateway goes on without. */
+	/** The lock file could not be written; the gateway runs without. */
 	readonly onProblem: (sentence: string) => void;
-	/** Between two signs of life; milliseconds. Default 1000. */
+	/** Interval of the holder's updates, in milliseconds. Default 1000. */
 	readonly beatMs?: number;
 }
 
-/** A holder that cannot be looked up has gone where it gave no sign of life for so many of its intervals. */
+/** A holder without /proc entry has ended if it missed this many intervals. */
 const beatsMissed = 4;
-/** A disk that is full or read-only, or a folder in the file's place, is no reason to lock devices out. */
+/** A disk that is full or read-only must not stop the gateway. */
 const cannotWrite: readonly string[] = ["ENOSPC", "EDQUOT", "EROFS", "EISDIR"];
 
 export class FolderLock {
@@ -59,10 +58,8 @@ export class FolderLock {
 	}
 
 	/**
-	 * Takes the folder.
-	 *
-	 * @throws StartError where another process has it
-	 * @throws {NodeJS.ErrnoException} where the folder cannot be used
+	 * @throws {StartError} if another process has the folder
+	 * @throws {NodeJS.ErrnoException} if the folder cannot be used
 	 */
 	async take(): Promise<void> {
 		const { disk, directory, onProblem } = this.#options;
@@ -80,7 +77,6 @@ export class FolderLock {
 		this.#timer = setInterval(() => void this.#beat(own), this.#beatMs).unref();
 	}
 
-	/** Gives the folder back. */
 	async release(): Promise<void> {
 		clearInterval(this.#timer);
 		const own = this.#own;
@@ -89,11 +85,11 @@ export class FolderLock {
 			if (own && (await this.#read())?.id === own.id)
 				await this.#options.disk.rm(this.#path, { force: true });
 		} catch {
-			// It stays, and names a process that has gone.
+			// The file stays, and names a process that has ended.
 		}
 	}
 
-	/** Replaces a lock whose process has gone: in place, so that of two that do so at once one remains. */
+	/** Replaces the lock of a process that has ended: in place, so that one of two who try at once wins. */
 	async #takeOver(own: Holder): Promise<void> {
 		const previous = await this.#read();
 		if (await this.#isAlive(previous)) throw this.#refusal(previous);
@@ -116,7 +112,7 @@ export class FolderLock {
 		return false;
 	}
 
-	/** Shows that this process is there, and that the folder is still its own. */
+	/** Updates the file's time, and checks that the lock is still this process's. */
 	async #beat(own: Holder): Promise<void> {
 		const { disk, onLost } = this.#options;
 		try {
@@ -126,16 +122,16 @@ export class FolderLock {
 				const now = new Date();
 				return await disk.utimes(this.#path, now, now);
 			}
-			// It was removed, or there was no room for it at the start.
+			// Removed, or the disk was full at the start.
 			if (holder === undefined) return void (await this.#write(own, "w"));
 			clearInterval(this.#timer);
 			onLost(this.#refusal(holder).message);
 		} catch {
-			// A disk that is full, or too many open files: the next beat tries again.
+			// The disk is full, or too many files are open: the next beat tries again.
 		}
 	}
 
-	/** @returns false where there is a lock and `flag` is "wx" */
+	/** @returns false if there is a lock and `flag` is "wx" */
 	async #write(own: Holder, flag: "w" | "wx"): Promise<boolean> {
 		try {
 			await this.#options.disk.writeFile(this.#path, `${JSON.stringify(own)}\n`, { flag, mode: 0o600 });
@@ -146,7 +142,7 @@ export class FolderLock {
 		}
 	}
 
-	/** @returns undefined where there is none, or one that is only half written */
+	/** @returns undefined if there is none, or one that is half written */
 	async #read(): Promise<Holder | undefined> {
 		const content = await ifThere(this.#options.disk.readFile(this.#path, "utf8"));
 		try {
@@ -179,10 +175,10 @@ async function describeSelf(disk: Disk): Promise<Holder> {
 	return { id: randomUUID(), pid, startTime, place, host: hostname() };
 }
 
-/** @returns undefined where there is no such process, or none that still runs, or no /proc */
+/** @returns undefined if the process has ended, or without /proc */
 async function startTimeOf(disk: Disk, pid: number): Promise<string | undefined> {
 	const stat = await disk.readFile(`/proc/${pid}/stat`, "utf8").catch(() => undefined);
-	// proc(5): the second field, the name in brackets, may hold spaces and brackets; the third is the state, the 22nd the start.
+	// proc(5): field 2, the name in brackets, may hold spaces and brackets; field 3 is the state, 22 the start time.
 	const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ") ?? [];
 	return ["Z", "X"].includes(fields[0] ?? "") ? undefined : fields[19];
 }

@@ -1,7 +1,4 @@
-/**
- * The composition root: makes every part of the gateway, hands each what it needs, and starts and stops them in order.
- * No other file knows how the rooms hang together.
- */
+/** The composition root: makes the gateway's parts, connects them, and starts and stops them in order. */
 
 import fs, { constants } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
@@ -13,50 +10,50 @@ import { EndedLogins } from "./access/ended-logins.js";
 import { isLoopback, readForwarded, trimmed } from "./access/origin.js";
 import type { Role } from "./access/token-file.js";
 import { Tokens } from "./access/tokens.js";
-import { Connections, maxStrangersOf } from "./connections.js";
+import type { Disk } from "./atomic-file.js";
+import { Connections, maxUnauthenticatedOf } from "./connections.js";
 import { deviceRoutes } from "./device-routes.js";
-import { type CreateFirmwareRoom, createFirmwareRoom } from "./firmware/room.js";
+import { type CreateFirmwareService, createFirmwareService } from "./firmware/service.js";
 import { FolderLock } from "./folder-lock.js";
 import { createHttp } from "./http.js";
+import { JsonFileStore } from "./json-file-store.js";
 import { createAnswerError } from "./problem.js";
-import { RecordFolder } from "./record-folder.js";
 import { createHttpServer, end, ignoreUpgrade, isForWebSocket, limitBody, listen } from "./server.js";
 import type { Device, OtaMetadata } from "./sessions/device.js";
-import { deviceFile, KnownDevices } from "./sessions/known-devices.js";
+import { DeviceStore, deviceFile } from "./sessions/device-store.js";
 import { Sessions } from "./sessions/sessions.js";
 import { defaultSettings, type Settings } from "./settings.js";
 import { DeviceSockets } from "./sockets/device-sockets.js";
+import { createYield } from "./sockets/event-loop.js";
 import { startHeartbeat } from "./sockets/heartbeat.js";
 import { type SocketLimits, socketLimits } from "./sockets/limits.js";
 import { monitorCommands } from "./sockets/monitor-commands.js";
 import { MonitorSockets } from "./sockets/monitor-sockets.js";
-import { createTurns } from "./sockets/turns.js";
 import { createUpgrades } from "./sockets/upgrades.js";
 import { errorCode, StartError } from "./start-error.js";
 import { createLog } from "./telemetry/log.js";
 import { createMetrics } from "./telemetry/metrics.js";
 import { telemetryRoutes } from "./telemetry/routes.js";
-import type { Disk } from "./whole-file.js";
 
-/** Settings that are left out have their defaults. */
+/** Omitted settings have their defaults. */
 export interface GatewayOptions extends Partial<Settings> {
 	readonly log?: Logger;
 	/** Milliseconds since 1970. */
 	readonly now?: () => number;
-	/** Milliseconds from any start, on a clock that no one sets: by default the time that this process has run. */
+	/** Monotonic clock, in milliseconds; default: since the start of this process. */
 	readonly monotonic?: () => number;
 	readonly limits?: Partial<SocketLimits>;
-	/** Devices that are remembered while they are away. */
+	/** Devices to remember, at most. */
 	readonly maxDevices?: number;
-	readonly createFirmware?: CreateFirmwareRoom;
-	/** Where the data folder lies; by default this machine's. */
+	readonly createFirmware?: CreateFirmwareService;
+	/** For the data folder; default: this machine's. */
 	readonly disk?: Disk;
-	/** Where the gateway's numbers go, besides what the process itself counts there. */
+	/** For the gateway's metrics. */
 	readonly registry?: Registry;
 }
 
 export interface Listening {
-	/** Where this gateway is reached, such as `http://127.0.0.1:8080`; no slash at its end. */
+	/** Such as `http://127.0.0.1:8080`; no slash at its end. */
 	readonly url: string;
 	readonly port: number;
 	/** Logs one person in to the dashboard, once, within an hour. */
@@ -66,13 +63,12 @@ export interface Listening {
 export type Gateway = ReturnType<typeof createGateway>;
 
 /**
- * Makes a gateway that does nothing yet.
- *
- * @throws StartError where its settings contradict each other or its certificate cannot be used
+ * Makes a gateway, which does nothing before `listen`.
+ * @throws {StartError} if settings contradict each other or the certificate cannot be used
  */
 export function createGateway(options: GatewayOptions = {}) {
 	const { now = Date.now, monotonic = () => performance.now() } = options;
-	const { createFirmware = createFirmwareRoom, maxDevices = 10_000, disk = fs } = options;
+	const { createFirmware = createFirmwareService, maxDevices = 10_000, disk = fs } = options;
 	const settings: Settings = { ...defaultSettings, ...options };
 	const limits: SocketLimits = { ...socketLimits, ...options.limits };
 	const log = options.log ?? createLog(settings.logLevel);
@@ -85,7 +81,7 @@ export function createGateway(options: GatewayOptions = {}) {
 		throw new StartError(
 			"AUTH=off is for this machine alone, but TRUST_PROXY lets others in; leave out one of them.",
 		);
-	/** What was known is being read, or has been; until then whoever comes has to wait. */
+	/** Loads the data; requests wait for it. */
 	let opening: Promise<void> | undefined;
 	let closing: Promise<void> | undefined;
 
@@ -104,7 +100,9 @@ export function createGateway(options: GatewayOptions = {}) {
 		disk,
 		onProblem: (problem) => log.error({ problem }, "tokens"),
 	});
-	const connections = new Connections({ maxStrangers: maxStrangersOf(limits.strangers) });
+	const connections = new Connections({
+		maxUnauthenticated: maxUnauthenticatedOf(limits.unauthenticatedConnections),
+	});
 	const onAdmitted = ({ socket }: IncomingMessage) => connections.admit(socket);
 	const endedLogins = new EndedLogins({
 		dataDir,
@@ -124,35 +122,35 @@ export function createGateway(options: GatewayOptions = {}) {
 	});
 	const answerError = createAnswerError((error) => log.error({ err: error }, "request failed"));
 	const metrics = createMetrics(options.registry ?? new Registry());
-	const records = new RecordFolder({
+	const records = new JsonFileStore({
 		directory: join(dataDir, "devices"),
 		disk,
 		onProblem: (problem) => log.warn({ problem }, "known devices"),
 		...deviceFile,
 	});
-	const known = new KnownDevices(records, monotonic);
+	const deviceStore = new DeviceStore(records, monotonic);
 	const sessions = new Sessions({
 		now,
 		monotonic,
 		maxDevices,
 		onChanged: (session, reason) => {
-			const { sessionId, device, introduction } = session;
-			const event = { sessionId, deviceId: device?.deviceId, remoteAddress: introduction.remoteAddress };
+			const { sessionId, device, handshake } = session;
+			const event = { sessionId, deviceId: device?.deviceId, remoteAddress: handshake.remoteAddress };
 			log[reason === "ota" ? "debug" : "info"](event, `device: ${reason}`);
 			monitors.announce(session, reason);
-			if (device && reason !== "ota") known.onSeen(device);
+			if (device && reason !== "ota") deviceStore.onSeen(device);
 		},
 		onNamed: (device) => firmware.updates.onConnected(device),
 		onUplink: (session, uplink, text) => {
 			const isStateReport = uplink.type === "state_report";
 			monitors.relay(session, text, isStateReport);
 			if (!session.device) return;
-			if (isStateReport) known.onSeen(session.device);
+			if (isStateReport) deviceStore.onSeen(session.device);
 			firmware.updates.onUplink(session.device, uplink);
 		},
 		onForgotten: (device) => {
 			log.info({ deviceId: device.deviceId }, "device: forgotten");
-			void known.forget(device);
+			void deviceStore.forget(device);
 			void firmware.updates.forget(device.deviceId);
 		},
 	});
@@ -166,29 +164,31 @@ export function createGateway(options: GatewayOptions = {}) {
 			if (isOutcome(device, metadata)) metrics.updates.inc({ outcome: metadata.otaStatus });
 			sessions.setOta(device, metadata);
 		},
-		keepDevice: (device) => known.keep(device),
+		keepDevice: (device) => deviceStore.keep(device),
 		answerError,
 		disk,
 	});
 
 	const heartbeat = startHeartbeat(limits.pingIntervalMs, limits.unansweredPings);
 	const execute = monitorCommands(sessions, firmware.updates, log);
-	const turn = createTurns();
-	const parts = { sessions, limits, metrics, log, turn, now, monotonic };
+	const yieldToLoop = createYield();
+	const parts = { sessions, limits, metrics, log, yieldToLoop, now, monotonic };
 	const devices = new DeviceSockets(parts);
 	const monitors = new MonitorSockets({ ...parts, execute });
 	const upgrades = createUpgrades({ ...parts, access, devices, monitors, heartbeat, publicUrl });
 	const knownHelp = "Devices that are known, connected or not";
 	metrics.watch("gateway_known_devices", knownHelp, () => sessions.devices.size);
 
-	const findObstacle = async () => {
+	const findReadinessProblem = async () => {
 		if (closing) return "The gateway is stopping.";
-		return records.obstacle ?? firmware.updates.obstacle ?? (await findDiskObstacle(disk, dataDir));
+		return (
+			records.readinessProblem ?? firmware.updates.readinessProblem ?? (await findDiskProblem(disk, dataDir))
+		);
 	};
 	const erase = async (device: Device) => {
-		const isGone = (await known.forget(device)) && (await firmware.updates.forget(device.deviceId));
+		const isGone = (await deviceStore.forget(device)) && (await firmware.updates.forget(device.deviceId));
 		// It may have connected meanwhile.
-		if (!isGone || device.session.connected) void known.keep(device);
+		if (!isGone || device.session.connected) void deviceStore.keep(device);
 		return isGone;
 	};
 	const requireMonitor = access.require("monitor");
@@ -196,8 +196,8 @@ export function createGateway(options: GatewayOptions = {}) {
 		access,
 		isTls: tls !== undefined,
 		deviceToken: () => tokens.current("device"),
-		rooms: [
-			telemetryRoutes(metrics, requireMonitor, findObstacle),
+		routers: [
+			telemetryRoutes(metrics, requireMonitor, findReadinessProblem),
 			firmware.router,
 			deviceRoutes({
 				sessions,
@@ -214,11 +214,11 @@ export function createGateway(options: GatewayOptions = {}) {
 		limits.requestHeadersMs,
 		limits.stalledMs,
 		async (request, response) => {
-			const turn = connections.take(request, response);
+			const ready = connections.take(request, response);
 			if (trustProxy) readForwarded(request, trustProxy);
 			limitBody(request, limits.requestBodyMs);
 			await opening?.catch(() => response.destroy());
-			await turn;
+			await ready;
 			if (!response.destroyed && !firmware.binaries(request, response)) app(request, response);
 		},
 	);
@@ -236,19 +236,19 @@ export function createGateway(options: GatewayOptions = {}) {
 	const openData = async () => {
 		await endedLogins.open();
 		await firmware.open();
-		sessions.restore(await known.open());
+		sessions.restore(await deviceStore.open());
 		for (const device of sessions.devices.values()) firmware.updates.onConnected(device);
 	};
 	const close = async () => {
 		upgrades.close();
 		devices.close();
 		monitors.close();
-		// At once: whoever stops us may not wait for as long as a device that has gone keeps us waiting.
-		await Promise.all([known.settle(), end(server, limits.closeTimeoutMs)]);
+		// Both at once: slow devices must not delay the writing.
+		await Promise.all([deviceStore.settle(), end(server, limits.closeTimeoutMs)]);
 		devices.settle();
 		heartbeat.close();
 		await firmware.close();
-		await known.close();
+		await deviceStore.close();
 		await lock.release();
 		log.info("stopped");
 	};
@@ -258,23 +258,19 @@ export function createGateway(options: GatewayOptions = {}) {
 	};
 
 	return {
-		/** What devices and programs must show, for whoever started the gateway in this process; once it listens. */
+		/** The tokens of devices and programs; valid after `listen`. */
 		get tokens(): Readonly<Record<Role, string>> {
 			return { device: tokens.current("device"), monitor: tokens.current("monitor") };
 		},
 
-		/**
-		 * Starts to listen.
-		 *
-		 * @throws StartError where its data folder, its tokens or its address cannot be had
-		 */
+		/** @throws {StartError} if its data folder, tokens or address cannot be used */
 		async listen(): Promise<Listening> {
 			await usable(dataDir, lock.take());
 			let listening: { url: string; port: number };
 			try {
 				await tokens.open();
 				listening = await listen(server, settings);
-				// Such as too many open files: one client is not let in, which is no reason to drop all others.
+				// Such as too many open files: one client is refused, the others stay.
 				server.on("error", (error) => log.error({ err: error }, "connection not accepted"));
 				opening = usable(dataDir, openData());
 				await opening;
@@ -284,18 +280,18 @@ export function createGateway(options: GatewayOptions = {}) {
 				throw error;
 			}
 			const { url, port } = listening;
-			if (!auth) log.warn("AUTH=off: every program on this machine may steer and update the devices");
+			if (!auth) log.warn("AUTH=off: every program on this machine may control and update the devices");
 			log.info({ url }, "listening");
 			const base = publicUrl ? trimmed(publicUrl) : url;
 			return { url, port, loginUrl: `${base}/login?code=${access.makeLoginCode()}` };
 		},
 
-		/** Stops in order: sockets are closed with 1001, and whatever has not ended within 10 s is cut off. */
+		/** Closes sockets with 1001, cuts off what has not ended within 10 s, and writes all data. */
 		close: (): Promise<void> => stop(),
 	};
 }
 
-/** @throws StartError where the work failed because of the folder */
+/** @throws {StartError} if the work failed because of the folder */
 async function usable(dataDir: string, work: Promise<void>): Promise<void> {
 	try {
 		await work;
@@ -308,8 +304,8 @@ async function usable(dataDir: string, work: Promise<void>): Promise<void> {
 	}
 }
 
-/** @returns undefined, or a sentence that says why the gateway cannot do its work */
-async function findDiskObstacle(disk: Disk, dataDir: string): Promise<string | undefined> {
+/** @returns why the data folder cannot be written, or undefined */
+async function findDiskProblem(disk: Disk, dataDir: string): Promise<string | undefined> {
 	try {
 		await disk.access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
 		const { bavail } = await disk.statfs(dataDir);
@@ -319,7 +315,7 @@ async function findDiskObstacle(disk: Disk, dataDir: string): Promise<string | u
 	}
 }
 
-/** Whether an update ends here: not where how it ended is only remembered, after a restart of the gateway. */
+/** Whether an update ends now, rather than being loaded after a restart of the gateway. */
 function isOutcome(device: Device, { otaStatus }: OtaMetadata): boolean {
 	const isNews = device.metadata.otaStatus !== otaStatus;
 	const wasKnown = device.session.connected || device.metadata.otaStatus !== "idle";

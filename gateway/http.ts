@@ -1,6 +1,4 @@
-/**
- * The HTTP half of the gateway: which routes there are, behind which headers, and what is said where there is none.
- */
+/** The Express app: security headers, all routes, and the responses for errors and unknown paths. */
 
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Router } from "express";
 import helmet from "helmet";
@@ -12,14 +10,14 @@ import { type AnswerError, type HttpRefusal, refuseMethod, sendProblem } from ".
 export interface HttpOptions {
 	readonly access: Access;
 	readonly isTls: boolean;
-	/** For the page, which shows it to who has logged in. */
+	/** The page shows it after login. */
 	readonly deviceToken: () => string;
-	/** `/ota/*`, `/releases/*`, `/api/*`, `/healthz`, `/readyz`, `/metrics`. */
-	readonly rooms: readonly Router[];
+	/** `/ota/*`, `/api/*`, `/healthz`, `/readyz`, `/metrics`. */
+	readonly routers: readonly Router[];
 	readonly answerError: AnswerError;
 }
 
-export function createHttp({ access, isTls, deviceToken, rooms, answerError }: HttpOptions): Express {
+export function createHttp({ access, isTls, deviceToken, routers, answerError }: HttpOptions): Express {
 	const app = express();
 	app.disable("x-powered-by");
 	app.use(
@@ -37,7 +35,7 @@ export function createHttp({ access, isTls, deviceToken, rooms, answerError }: H
 					frameAncestors: ["'none'"],
 				},
 			},
-			// Not helmet's "no-referrer": under it a browser sends `Origin: null` along with our own login form.
+			// With helmet's default, "no-referrer", browsers send `Origin: null` with our login form.
 			referrerPolicy: { policy: "same-origin" },
 			strictTransportSecurity: isTls,
 			xFrameOptions: { action: "deny" },
@@ -48,7 +46,7 @@ export function createHttp({ access, isTls, deviceToken, rooms, answerError }: H
 		.route(["/device", "/monitor"])
 		.get(answer({ status: 426, detail: "Connect by WebSocket.", headers }))
 		.all(refuseMethod("GET, HEAD"));
-	app.use(...rooms);
+	app.use(...routers);
 	const dashboard = createDashboard({ access, deviceToken });
 	app.use(loginRouter(access, dashboard.loginPage));
 	app.use(dashboard.router);

@@ -1,6 +1,6 @@
 /**
- * `npm start`: the environment becomes settings, the settings a gateway, and signals its end. Whatever a person can put
- * right is told in a sentence, without a stack trace.
+ * `npm start`: reads the environment, runs the gateway, and stops it on a signal. A StartError is printed without a
+ * stack trace.
  */
 
 import { networkInterfaces } from "node:os";
@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { hostOf } from "./access/origin.js";
 import { createGateway } from "./gateway.js";
-import { takeObjectsForShortLived } from "./heap.js";
+import { disablePretenuring } from "./heap.js";
 import { readSettings, type Settings } from "./settings.js";
 import { refuseArguments, StartError } from "./start-error.js";
 import { createLog } from "./telemetry/log.js";
@@ -26,10 +26,10 @@ Runs the gateway. Settings come from the environment, such as PORT=8090 npm star
 
 gateway/README.md describes each of them.`;
 
-/** npm passes a Ctrl-C on that the terminal sends as well: the same key press arrives twice. */
+/** npm forwards a Ctrl-C that the terminal sends as well: one key press arrives twice. */
 const samePressMs = 500;
 
-// A full disk or a closed pipe costs what is printed, not the start.
+// A full disk or a closed pipe must not stop the gateway.
 process.stdout.on("error", () => {});
 process.stderr.on("error", () => {});
 
@@ -44,13 +44,13 @@ try {
 async function start(): Promise<void> {
 	const words = process.argv.slice(2);
 	if (words.includes("--help") || words.includes("-h")) return console.log(usage);
-	takeObjectsForShortLived();
+	disablePretenuring();
 	refuseArguments(words);
 	const settings = readSettings(process.env);
 	const registry = new Registry();
 	collectDefaultMetrics({ register: registry });
 	const log = createLog(settings.logLevel);
-	// An unhandled rejection comes here too. What the process was doing is unknown: it ends, and whatever started it starts it again.
+	// Also for an unhandled rejection. The state of the process is unknown: it ends, and its supervisor restarts it.
 	process.on("uncaughtException", (error) => {
 		log.fatal({ err: error }, "the gateway ends: a defect, please report it");
 		process.exit(1);
@@ -74,7 +74,7 @@ async function start(): Promise<void> {
 	process.on("SIGTERM", stop);
 }
 
-/** Where devices reach us: a gateway that listens everywhere is told by its addresses on the network. */
+/** The hosts that devices can connect to; for a wildcard address, those of the network interfaces. */
 function deviceHosts(host: string): readonly string[] {
 	if (host !== "0.0.0.0" && host !== "::") return [host];
 	const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);

@@ -1,7 +1,4 @@
-/**
- * A refused HTTP request, answered in one form everywhere: application/problem+json (RFC 9457), whether Express answers or
- * an upgrade is refused on the bare socket, where there is no Express yet.
- */
+/** HTTP refusals as application/problem+json (RFC 9457), for Express and for upgrades that are refused on the socket. */
 
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import { errorCode } from "./start-error.js";
@@ -9,12 +6,12 @@ import { errorCode } from "./start-error.js";
 export interface HttpRefusal {
 	/** HTTP status, 400 to 599. */
 	readonly status: number;
-	/** One sentence that says what to change; it never holds a token. */
+	/** One sentence that says what to change; never with a token. */
 	readonly detail: string;
 	readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A refusal that is thrown, from wherever it shows that a request cannot be served. */
+/** A refusal as an exception. */
 export class HttpProblem extends Error {
 	readonly refusal: HttpRefusal;
 
@@ -28,7 +25,7 @@ export class HttpProblem extends Error {
 	}
 }
 
-/** The body of RFC 9457, section 3, and all headers that go with it. */
+/** Body and headers of RFC 9457, section 3. */
 export function problemOf({ status, detail, headers }: HttpRefusal) {
 	const body = JSON.stringify({ type: "about:blank", title: STATUS_CODES[status], status, detail });
 	const described = {
@@ -39,13 +36,13 @@ export function problemOf({ status, detail, headers }: HttpRefusal) {
 	return { headers: { ...headers, ...described }, body };
 }
 
-/** For how long, and how much of, the rest of a refused request is read and thrown away. */
+/** Limits for reading and discarding the rest of a refused request. */
 const lingerMs = 3000;
 const lingerBytes = 64 * 1024;
 
 /**
- * Answers a request, also while its body is still coming. A connection that is closed then is reset, and most clients
- * report that instead of the answer (RFC 9112, 9.6): so the answer is sent at once, and the connection closed later.
+ * Responds to a request, even while its body is arriving. Closing the connection then would reset it, and most
+ * clients would not see the response (RFC 9112, 9.6): so it is sent at once, and closed later.
  */
 export function sendProblem(response: ServerResponse, refusal: HttpRefusal): void {
 	const request = response.req;
@@ -67,21 +64,21 @@ export function sendProblem(response: ServerResponse, refusal: HttpRefusal): voi
 	request.once("end", end).once("close", end).resume();
 }
 
-/** 405. @param allow the methods that work, as the `Allow` header names them */
+/** 405. @param allow the methods that work, as in the `Allow` header */
 export function wrongMethod(method: string | undefined, allow: string): HttpRefusal {
 	return { status: 405, detail: `${method} does not work here; ${allow} does.`, headers: { Allow: allow } };
 }
 
-/** What answers all methods of a route but those that come before it. */
+/** Handles all methods that a route has no handler for. */
 export function refuseMethod(allow: string) {
 	return (request: IncomingMessage, response: ServerResponse): void =>
 		sendProblem(response, wrongMethod(request.method, allow));
 }
 
-/** Answers a request that failed, unless its client has gone; an answer that has begun is cut off. */
+/** Responds to a request that failed; a response that has begun is cut off. */
 export type AnswerError = (error: unknown, response: ServerResponse) => void;
 
-/** @param onError called with what is no fault of the client's */
+/** @param onError called with errors that are not the client's */
 export function createAnswerError(onError: (error: unknown) => void): AnswerError {
 	return (error, response) => {
 		const refusal = refusalOf(error);
@@ -96,13 +93,13 @@ function refusalOf(error: unknown): HttpRefusal {
 	if (error instanceof URIError) return { status: 400, detail: "This address is not well formed." };
 	if (["ENOSPC", "EDQUOT"].includes(errorCode(error) ?? ""))
 		return { status: 507, detail: "The gateway's disk is full; the previous firmware is still in place." };
-	// Errors that name a status below 500, such as body-parser's, are the client's; any other is ours, and not explained.
+	// Errors with a status below 500, such as body-parser's, are the client's; any other is ours, without details.
 	const status = error instanceof Error && "status" in error ? Number(error.status) : 500;
 	if (status >= 400 && status < 500) return { status, detail: "This request cannot be read." };
 	return { status: 500, detail: "The gateway failed at this; its log says why." };
 }
 
-/** Sends all of the refusal, and leaves the response open. */
+/** Sends the refusal but does not end the response. */
 function writeProblem(response: ServerResponse, refusal: HttpRefusal): void {
 	const { headers, body } = problemOf(refusal);
 	response.writeHead(refusal.status, headers).write(body);

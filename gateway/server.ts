@@ -1,6 +1,4 @@
-/**
- * The HTTP server below everything: plain or with TLS, what may keep it from listening, and how it ends.
- */
+/** The HTTP server, plain or with TLS: timeouts, listening, upgrades to ignore, and the end. */
 
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
@@ -11,9 +9,9 @@ import type { Settings } from "./settings.js";
 import { errorCode, StartError } from "./start-error.js";
 
 /**
- * @param headersMs a client that connects and does not finish its handshake or headers in that time is cut off
- * @param stalledMs one that neither sends nor reads for so long, likewise
- * @throws StartError where the certificate cannot be used
+ * @param headersMs limit for the TLS handshake, and for the headers of a request
+ * @param stalledMs limit for a connection that neither sends nor reads
+ * @throws {StartError} if the certificate cannot be used
  */
 export function createHttpServer(
 	tls: Settings["tls"],
@@ -21,7 +19,7 @@ export function createHttpServer(
 	stalledMs: number,
 	listener: RequestListener,
 ): Server {
-	// A slow upload may take longer than any one time for all requests: see limitBody.
+	// A slow upload may take longer than any one limit: see limitBody.
 	const timeouts = {
 		headersTimeout: headersMs,
 		requestTimeout: 0,
@@ -40,8 +38,8 @@ export function createHttpServer(
 }
 
 /**
- * Cuts off a request whose body has not come within `bodyMs`, but not an upload, which is watched by its progress: Node's
- * requestTimeout is one time for both.
+ * Cuts off a request whose body takes longer than `bodyMs`, except uploads, which are watched by their progress:
+ * Node's requestTimeout is the same for all.
  */
 export function limitBody(request: IncomingMessage, bodyMs: number): void {
 	const { headers } = request;
@@ -52,8 +50,8 @@ export function limitBody(request: IncomingMessage, bodyMs: number): void {
 }
 
 /**
- * @returns where this server is reached from this machine, and its port
- * @throws StartError where the address cannot be had
+ * @returns the URL and port of this server, as seen from this machine
+ * @throws {StartError} if the address cannot be used
  */
 export async function listen(server: Server, { host, port, tls }: Settings) {
 	server.listen(port, host);
@@ -69,17 +67,16 @@ export async function listen(server: Server, { host, port, tls }: Settings) {
 	return { url: `${tls ? "https" : "http"}://${authority}`, port: actualPort };
 }
 
-/** Whether a client asks for a WebSocket (RFC 6455, 4.2.1), and not for another protocol. */
+/** RFC 6455, 4.2.1. */
 export function isForWebSocket({ headers }: IncomingMessage): boolean {
 	return headers.upgrade?.toLowerCase() === "websocket";
 }
 
-/** Headers that ask for another protocol. */
 const upgradeHeaders = ["connection", "upgrade", "http2-settings"];
 
 /**
- * Answers a request to upgrade as if it did not ask for that, as a server may (RFC 9110, 7.8): `curl --http2` asks for h2c
- * with each request. Node has taken it off the connection with its body unread; so the server reads it again without
+ * Handles an upgrade request as an ordinary one, as a server may (RFC 9110, 7.8): `curl --http2` asks for h2c with
+ * each request. Node has detached it from the connection with its body unread, so the server reads it again without
  * those headers.
  */
 export function ignoreUpgrade(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer): void {
@@ -94,7 +91,7 @@ export function ignoreUpgrade(server: Server, request: IncomingMessage, socket: 
 	server.emit("encrypted" in socket ? "secureConnection" : "connection", socket);
 }
 
-/** Lets no one in any more and waits until everyone has gone; who has not after `timeoutMs` is cut off. */
+/** Stops listening and resolves once all connections are closed; cuts off what is left after `timeoutMs`. */
 export async function end(server: Server, timeoutMs: number): Promise<void> {
 	const closed = new Promise<void>((resolve) => server.close(() => resolve()));
 	server.closeIdleConnections();

@@ -1,6 +1,6 @@
 /**
- * The gateway's settings, read from the environment once. A wrong value stops the start with a sentence that names it:
- * a gateway that guessed instead would run with a secret, a folder or an address that nobody asked for.
+ * The gateway's settings from the environment. An invalid value stops the start and is named: with a guess the
+ * gateway would run with an unexpected secret, folder or address.
  */
 
 import { readFileSync } from "node:fs";
@@ -16,14 +16,9 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 export type Settings = Readonly<ReturnType<typeof readSettings>>;
 
-/** What holds where the environment says nothing. */
 export const defaultSettings: Settings = Object.freeze(readSettings({}));
 
-/**
- * Reads the settings. An empty variable counts as none.
- *
- * @throws StartError at the first wrong value
- */
+/** Reads the settings; an empty variable counts as unset. @throws {StartError} at the first invalid value */
 export function readSettings(environment: Environment) {
 	const given = (name: string) => environment[name] || undefined;
 	const read = <T>(name: string, byDefault: string, parse: (text: string) => T | undefined, form: string) => {
@@ -37,24 +32,23 @@ export function readSettings(environment: Environment) {
 		host: given("HOST") ?? "127.0.0.1",
 		/** 0 to 65535; 0 takes any free one. */
 		port: read("PORT", "8080", parsePort, "a whole number from 0 to 65535"),
-		/** PEM texts; undefined: plain http and ws. */
+		/** PEM; undefined: plain http and ws. */
 		tls: readTls(given("TLS_CERT"), given("TLS_KEY")),
-		/** What the gateway must not lose. */
 		dataDir: resolve(given("DATA_DIR") ?? "data"),
-		/** The catalogue and the images that the release script writes. */
+		/** Catalog and images, from the release script. */
 		releasesDir: resolve(given("RELEASES_DIR") ?? "releases"),
-		/** Or two with a comma between: the one in use, and the former one. Undefined: made once and kept in dataDir. */
+		/** Or two, separated by a comma: the current and the previous one. Undefined: made once and kept in dataDir. */
 		deviceToken: readToken("DEVICE_TOKEN", given("DEVICE_TOKEN")),
 		monitorToken: readToken("MONITOR_TOKEN", given("MONITOR_TOKEN")),
-		/** The address by which people reach the gateway, and devices that name its host, where a proxy stands before it. */
+		/** Where people reach the gateway behind a proxy, and devices that use its host name. */
 		publicUrl: readPublicUrl(given("PUBLIC_URL")),
-		/** Proxies whose X-Forwarded-For, -Proto and -Host are believed; undefined: no one's are. */
+		/** Proxies whose X-Forwarded-For, -Proto and -Host are trusted; undefined: none. */
 		trustProxy: readTrustProxy(given("TRUST_PROXY")),
 		maxUploadBytes: read("MAX_UPLOAD", "16M", parseSize, "a size in bytes, or such as 16M"),
 		logLevel: read("LOG_LEVEL", "info", parseLogLevel, `one of ${logLevels.join(", ")}`),
 		/** false: AUTH=off, on loopback alone. */
 		auth: read("AUTH", "on", parseSwitch, "on or off"),
-		/** false: IMAGE_CHECK=off, any upload is stored. */
+		/** false: any upload is stored. */
 		imageCheck: read("IMAGE_CHECK", "on", parseSwitch, "on or off"),
 	};
 }
@@ -97,7 +91,7 @@ function readPem(name: string, path: string): Buffer {
 	}
 }
 
-/** The value itself is not told: it may be the secret, mistyped. */
+/** The value is not shown: it may be a mistyped secret. */
 function readToken(name: string, text: string | undefined): string | undefined {
 	const tokens = text?.split(",") ?? [];
 	if (tokens.length <= 2 && tokens.every((each) => matches(token, each))) return text;
@@ -114,7 +108,7 @@ function readTrustProxy(text: string | undefined): TrustProxy | undefined {
 		// "0" would be the address 0.0.0.0.
 		if (!/^\d+$/.test(text)) return proxyAddress.compile(text.split(",").map((address) => address.trim()));
 	} catch {
-		// Told below.
+		// Reported below.
 	}
 	throw new StartError(
 		`TRUST_PROXY is "${text}"; set it to the number of proxies before the gateway, or to their addresses, such as 127.0.0.1,10.0.0.0/8.`,

@@ -1,12 +1,9 @@
-/**
- * Why the gateway cannot start, as a sentence for the person who started it. main.ts prints it without a stack trace;
- * any other error is a fault of ours and keeps its trace.
- */
+/** Why the gateway cannot start, for a person. main.ts prints it without a stack trace; any other error is a defect. */
 export class StartError extends Error {
 	override readonly name = "StartError";
 }
 
-/** Without this an option, such as `--port`, would be ignored unnoticed. @throws StartError where there is any */
+/** An option such as `--port` would be ignored unnoticed otherwise. @throws {StartError} if there is any */
 export function refuseArguments([word]: readonly string[]): void {
 	if (word === undefined) return;
 	throw new StartError(
@@ -14,7 +11,7 @@ export function refuseArguments([word]: readonly string[]): void {
 	);
 }
 
-/** A system error's code, such as EADDRINUSE; undefined for any other value. */
+/** A system error's code, such as EADDRINUSE; undefined for other values. */
 export function errorCode(error: unknown): string | undefined {
 	return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }

@@ -1,6 +1,4 @@
-/**
- * Who may do what. Every request, of a device, a program or a browser, HTTP or WebSocket, is let in here or nowhere.
- */
+/** Authentication and origin checks for every request, HTTP and WebSocket, of devices, programs and browsers. */
 
 import type { IncomingMessage } from "node:http";
 import type { RequestHandler, Response } from "express";
@@ -15,28 +13,27 @@ import type { Tokens } from "./tokens.js";
 
 export interface AccessOptions {
 	readonly tokens: Tokens;
-	/** AUTH=off: nobody is asked for a token. Only for a gateway that listens on loopback. */
+	/** AUTH=off: no token is needed. Only for a gateway that listens on loopback. */
 	readonly isOff: boolean;
 	readonly publicUrl: URL | undefined;
 	readonly endedLogins: Pick<EndedLogins, "has" | "end">;
 	readonly log: Logger;
-	/** A request has shown what lets it pass. */
+	/** Called when a request has passed. */
 	readonly onAdmitted: (request: IncomingMessage) => void;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
-	/** Milliseconds from any start, on a clock that no one sets. */
+	/** Monotonic clock, in milliseconds. */
 	readonly monotonic: () => number;
 }
 
-/** Whether a request may pass, and for whom it may speak. */
+/** Whether a request may pass. */
 export interface Admission {
-	/** Undefined: it may. */
+	/** Undefined if it may. */
 	readonly refusal?: HttpRefusal;
-	/** The one device whose own token was shown; undefined: the token of all of them. */
+	/** Set if the token is for this device alone. */
 	readonly deviceId?: string;
 }
 
-/** A login by cookie. */
 interface Login {
 	readonly signature: string;
 	/** Milliseconds since 1970. */
@@ -57,9 +54,8 @@ export class Access {
 	}
 
 	/**
-	 * Whether a request shows one of these roles' tokens, or the cookie that logging in gives to a monitor.
-	 *
-	 * @param maxAgeMs for how long a token that was ended may still pass
+	 * Whether a request has a token of one of these roles, or a monitor's login cookie.
+	 * @param maxAgeMs how long a revoked token may still pass
 	 */
 	async check(request: IncomingMessage, roles: readonly Role[], maxAgeMs = 0): Promise<Admission> {
 		const admission = await this.#check(request, roles, maxAgeMs);
@@ -76,9 +72,9 @@ export class Access {
 	}
 
 	/**
-	 * Whether `shown` is a token of one of these roles; a wrong one counts against the request's address. A right one is
-	 * never refused for others' wrong ones: they may come from the same router or proxy. What is to be guessed is too long
-	 * to be guessed at any rate; the limit bounds the work and the log.
+	 * Whether `shown` is a token of one of these roles; a wrong one counts against the request's address. A valid
+	 * one always passes, as the wrong ones may come from others behind the same router. Tokens are too long to
+	 * guess; the limit bounds work and log.
 	 */
 	async checkToken(
 		request: IncomingMessage,
@@ -91,7 +87,7 @@ export class Access {
 		const device = roles.includes("device") ? this.#deviceAdmission(shown) : undefined;
 		if (device) return device;
 		const isMonitor = roles.includes("monitor") && isAmong(shown, tokens.of("monitor"));
-		// It may have been made this moment.
+		// It may just have been made.
 		if (!isMonitor && maxAgeMs > 0) return this.checkToken(request, shown, roles);
 		return isMonitor ? {} : { refusal: await this.countFailure(request, roles.join()) };
 	}
@@ -104,10 +100,9 @@ export class Access {
 	}
 
 	/**
-	 * Counts a failed login, apart by what was shown.
-	 *
-	 * @param what whose token, or what else
-	 * @returns what to answer it with
+	 * Counts a failed login.
+	 * @param what whose token, or what else; each is counted separately
+	 * @returns the response to send
 	 */
 	async countFailure(request: IncomingMessage, what: string): Promise<HttpRefusal> {
 		const tooMany = await this.#failures.count(request, what);
@@ -116,12 +111,12 @@ export class Access {
 		return unauthorized;
 	}
 
-	/** Turns away what a browser sends on behalf of another web site. */
+	/** Refuses requests that a browser sends for another web site. */
 	checkOrigin(request: IncomingMessage): HttpRefusal | undefined {
 		return isSameOrigin(request, this.#options.publicUrl) ? undefined : fromElsewhere;
 	}
 
-	/** Express middleware: lets these roles pass, and answers everyone else. */
+	/** Express middleware: passes requests with one of these roles, refuses others. */
 	require(...roles: readonly Role[]): RequestHandler {
 		return async (request, response, next) => {
 			const isRead = request.method === "GET" || request.method === "HEAD";
@@ -132,21 +127,21 @@ export class Access {
 		};
 	}
 
-	/** A code that logs in once, within an hour. */
+	/** Logs in once, within an hour. */
 	makeLoginCode(): string {
 		const code = makeSecret();
 		this.#loginCodes.set(code, this.#options.monotonic() + loginCodeAgeMs);
 		return code;
 	}
 
-	/** Uses up a login code. @returns false where it is wrong, used or too old */
+	/** @returns false if it is wrong, used or expired */
 	useLoginCode(code: string): boolean {
 		const expires = this.#loginCodes.get(code);
 		this.#loginCodes.delete(code);
 		return expires !== undefined && expires > this.#options.monotonic();
 	}
 
-	/** Gives a browser a cookie: when it expires, signed with the monitor token in use. It dies with that token. */
+	/** Sets a login cookie: its expiry, signed with the current monitor token. It ends with that token. */
 	async logIn(request: IncomingMessage, response: Response): Promise<void> {
 		const { tokens, publicUrl, now } = this.#options;
 		await tokens.refresh();
@@ -161,7 +156,7 @@ export class Access {
 		});
 	}
 
-	/** Takes the cookie back; a copy of it logs in no more. @throws {NodeJS.ErrnoException} where that cannot be kept on disk */
+	/** Ends the logins of a request and removes its cookies. @throws {NodeJS.ErrnoException} if that cannot be stored */
 	async logOut(request: IncomingMessage, response: Response): Promise<void> {
 		const { tokens, endedLogins } = this.#options;
 		const path = this.#cookiePath(request);
@@ -170,12 +165,12 @@ export class Access {
 		await Promise.all(logins.map(({ signature, expires }) => endedLogins.end(signature, expires)));
 	}
 
-	/** Behind a proxy other programs may live beside the gateway: its cookie is none of theirs. */
+	/** Behind a proxy other programs may share our host: the cookie is for our path alone. */
 	#cookiePath(request: IncomingMessage): string {
 		return new URL(baseUrlOf(request, this.#options.publicUrl)).pathname;
 	}
 
-	/** The logins whose cookies a request shows, and which are valid. */
+	/** The valid logins among a request's cookies. */
 	#loginsOf({ headers }: IncomingMessage): readonly Login[] {
 		const { tokens, endedLogins, now } = this.#options;
 		return tokens.of("monitor").flatMap((token) => {
@@ -188,7 +183,7 @@ export class Access {
 		});
 	}
 
-	/** Without tokens a web site could give its own name our address; then only our loopback names are answered. */
+	/** Without tokens, DNS rebinding would give a web site access: only loopback names are accepted. */
 	#checkHost(request: IncomingMessage): Admission {
 		if (isLoopback(reachedAt(request).hostname)) return {};
 		const detail = "With AUTH=off this gateway answers to localhost and 127.0.0.1 only.";
@@ -207,7 +202,7 @@ const unauthorized: HttpRefusal = {
 	headers: { "WWW-Authenticate": 'Bearer realm="gateway"' },
 };
 
-/** Cookies know no port: without its own name one gateway's cookie would replace another's on the same host. */
+/** Cookies ignore the port: with one name, gateways on one host would replace each other's. */
 function cookieName(token: string): string {
 	return `gateway_${sign(token, "cookie name").slice(0, 12)}`;
 }

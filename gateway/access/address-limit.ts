@@ -1,31 +1,24 @@
-/**
- * How often one address may do a thing. Without it a single client that loops, or guesses, keeps the gateway busy for
- * all others.
- */
+/** Rate limit by IP address, so that one client in a loop cannot keep the gateway busy. */
 
 import type { IncomingMessage } from "node:http";
 import { RateLimiterMemory, type RateLimiterRes } from "rate-limiter-flexible";
 import type { HttpRefusal } from "../problem.js";
 import { networkOf, remoteAddressOf } from "./origin.js";
 
-/** A client that floods must not send all others of its address away for long. */
+/** Clients that share the address with a flooding one must not wait long. */
 const mostAdvisedSeconds = 60;
 
 export class AddressLimit {
 	readonly #limiter: RateLimiterMemory;
 	readonly #what: string;
 
-	/** `points` times in `seconds`; `what` is too much, for a sentence: "wrong tokens". */
+	/** `points` in `seconds`; `what` is for messages, such as "wrong tokens". */
 	constructor({ points, seconds, what }: { points: number; seconds: number; what: string }) {
 		this.#limiter = new RateLimiterMemory({ points, duration: seconds });
 		this.#what = what;
 	}
 
-	/**
-	 * Counts, and says whether it was too much.
-	 *
-	 * @param kind counted apart from other kinds
-	 */
+	/** Counts a request. @param kind counted separately @returns the refusal if it is over the limit */
 	async count(request: IncomingMessage, kind = ""): Promise<HttpRefusal | undefined> {
 		return this.#refusalOf(await this.#limiter.penalty(keyOf(request, kind)));
 	}
@@ -33,7 +26,7 @@ export class AddressLimit {
 	#refusalOf(counted: RateLimiterRes): HttpRefusal | undefined {
 		const { points, duration } = this.#limiter;
 		if (counted.consumedPoints <= points) return undefined;
-		// Those who are refused would otherwise all come back in the same moment, to be refused again.
+		// Spread, or all who are refused would come back at once.
 		const windowsAhead = Math.floor((counted.consumedPoints - points - 1) / points);
 		const advised = Math.ceil(counted.msBeforeNext / 1000 + windowsAhead * duration);
 		const seconds = Math.min(mostAdvisedSeconds, Math.max(1, advised));

@@ -1,13 +1,13 @@
 /**
- * The login cookies that were ended by logging out, kept on disk until they expire. A cookie is valid by its signature
- * alone; without this list a copy of it would still log in after its owner has logged out.
+ * Login cookies that were ended by logging out, on disk until they expire. A cookie is valid by its signature, so a
+ * copy of it would still log in otherwise.
  */
 
 import { join } from "node:path";
 import { matches, object, optional } from "../../device/protocol/schema.js";
-import { time } from "../record-folder.js";
+import { type Disk, writeFileAtomic } from "../atomic-file.js";
+import { time } from "../json-file-store.js";
 import { errorCode } from "../start-error.js";
-import { type Disk, writeWhole } from "../whole-file.js";
 
 const endedAtMost = 1000;
 const content = object({ endedBefore: optional(time), ended: object({}) });
@@ -23,9 +23,9 @@ export interface EndedLoginsOptions {
 export class EndedLogins {
 	readonly #options: EndedLoginsOptions;
 	readonly #path: string;
-	/** Signature → when the cookie expires, in milliseconds since 1970. */
+	/** Signature → expiry, in milliseconds since 1970. */
 	readonly #ended = new Map<string, number>();
-	/** A cookie that expires before this has ended too, in milliseconds since 1970. */
+	/** Cookies that expire before have ended too, in milliseconds since 1970. */
 	#endedBefore = 0;
 	#writing: Promise<void> = Promise.resolve();
 
@@ -34,7 +34,6 @@ export class EndedLogins {
 		this.#path = join(options.dataDir, "ended-logins.json");
 	}
 
-	/** Reads what the last run left. */
 	async open(): Promise<void> {
 		const { disk, onProblem } = this.#options;
 		try {
@@ -57,9 +56,7 @@ export class EndedLogins {
 	}
 
 	/**
-	 * Ends a login. Past 1000 ended ones all logins end.
-	 *
-	 * @returns once it is on disk
+	 * Ends a login; beyond 1000, all logins. Resolves once that is on disk.
 	 * @throws {NodeJS.ErrnoException}
 	 */
 	async end(signature: string, expires: number): Promise<void> {
@@ -76,7 +73,7 @@ export class EndedLogins {
 
 	#write(): Promise<void> {
 		const content = { endedBefore: this.#endedBefore, ended: Object.fromEntries(this.#ended) };
-		return writeWhole(this.#options.disk, this.#path, `${JSON.stringify(content, undefined, "\t")}\n`);
+		return writeFileAtomic(this.#options.disk, this.#path, `${JSON.stringify(content, undefined, "\t")}\n`);
 	}
 }
 

@@ -1,6 +1,6 @@
 /**
- * How a person gets in: by the one-time link that the gateway prints, or by pasting the monitor token. Either is traded
- * for a cookie that no script can read and no other site can make a browser send.
+ * Login of a person, by a one-time link or with the monitor token. Either sets a cookie that scripts cannot read and
+ * browsers do not send for other sites.
  */
 
 import { type Request, type RequestHandler, type Response, Router } from "express";
@@ -8,9 +8,8 @@ import { type HttpRefusal, refuseMethod, sendProblem } from "../problem.js";
 import type { Access } from "./access.js";
 
 /**
- * Routes `/login` and `/logout`, and `GET /login/state`, by which the page learns whether it is logged in.
- *
- * @param page the login page; `<!--message-->` in it is replaced by what went wrong
+ * Routes `/login`, `/logout`, and `/login/state`, with which the page checks its login.
+ * @param page the login page; `<!--message-->` is replaced by the error
  */
 export function loginRouter(access: Access, page: () => Promise<string>): Router {
 	const router = Router();
@@ -30,7 +29,7 @@ export function loginRouter(access: Access, page: () => Promise<string>): Router
 
 	const showOrUseCode: RequestHandler = async (request, response) => {
 		const { code } = request.query;
-		// Whatever looks at links before people do (mail, chat) asks by HEAD; that must not use the code up.
+		// Link previews (mail, chat) send HEAD, which must not use up the code.
 		if (typeof code !== "string" || request.method === "HEAD") return showPage(response, 200, "");
 		if (access.useLoginCode(code)) return letIn(request, response);
 		const refusal = await access.countFailure(request, "login code");
@@ -78,7 +77,7 @@ const badForm: HttpRefusal = {
 	detail: "Send the token as a form of at most 4 KiB, within 10 s.",
 };
 
-/** Not body-parser, which reads a body that is too large to its end. @returns undefined where it is too large or too slow */
+/** body-parser would read a body that is too large to its end. @returns undefined if it is too large or too slow */
 function readForm(request: Request): Promise<URLSearchParams | undefined> {
 	return new Promise((resolve) => {
 		const chunks: Buffer[] = [];

@@ -1,28 +1,27 @@
 /**
- * Where a request comes from, and by which name it reached us. A browser sends a person's cookie along with whatever
- * page asks it to, and lets any page talk to 127.0.0.1: without these checks a web site could steer its visitors' devices.
+ * The origin of a request, and the address by which it reached this gateway. A browser sends cookies for any page,
+ * and lets any page reach 127.0.0.1: without these checks a web site could control its visitors' devices.
  */
 
 import type { IncomingMessage } from "node:http";
 import { isIP, isIPv4, isIPv6 } from "node:net";
 import proxyAddress from "proxy-addr";
 
-/** Whether the proxy at an address is believed; the peer is hop 0, the proxy before it hop 1. */
+/** Whether a proxy is trusted; the peer is hop 0, the proxy before it hop 1. */
 export type TrustProxy = (address: string, hop: number) => boolean;
 
-/** What a trusted proxy says of a request. */
 interface Forwarded {
 	readonly address: string | undefined;
 	readonly scheme: string | undefined;
 	readonly host: string | undefined;
 }
 
-/** Only for requests of trusted proxies: for any other the headers count for nothing. */
+/** Only for requests of trusted proxies. */
 const forwarded = new WeakMap<IncomingMessage, Forwarded>();
 
 /**
- * Reads X-Forwarded-For, -Proto and -Host, where the peer is a proxy that `trust` believes; to be called before anything
- * else looks at the request. Of several values of -Proto and -Host the first counts, as in Express.
+ * Reads X-Forwarded-For, -Proto and -Host if the peer is a trusted proxy; to be called first. Of several values of
+ * -Proto and -Host the first counts, as in Express.
  */
 export function readForwarded(request: IncomingMessage, trust: TrustProxy): void {
 	if (!trust(request.socket.remoteAddress ?? "", 0)) return;
@@ -43,7 +42,7 @@ function firstOf(header: string | string[] | undefined): string | undefined {
 	);
 }
 
-/** The client's IP address; an IPv4-mapped IPv6 address is told as IPv4. */
+/** The client's IP address; IPv4-mapped IPv6 as IPv4. */
 export function remoteAddressOf(request: IncomingMessage): string {
 	const address = forwarded.get(request)?.address ?? request.socket.remoteAddress ?? "unknown";
 	return withoutMapping(address);
@@ -66,7 +65,7 @@ export function networkOf(address: string): string {
 	return `${[...(first ?? []), ...zeros, ...(last ?? [])].slice(0, 4).join(":")}::/64`;
 }
 
-/** Scheme and host by which the client reached this gateway; our own address where its Host header is no host. */
+/** Scheme and host by which the client reached this gateway; our own address if the Host header is invalid. */
 export function reachedAt(request: IncomingMessage): URL {
 	const { socket } = request;
 	const told = forwarded.get(request);
@@ -81,38 +80,36 @@ export function reachedAt(request: IncomingMessage): URL {
 }
 
 /**
- * The address by which a client reached this gateway, without a slash at its end: PUBLIC_URL where its host is the one that
- * the client named, since only PUBLIC_URL knows a proxy's path and TLS. A client that came by another way stays on that one:
- * a device shows its token to the address that it knows, and to no other.
+ * The base URL for a client, without a slash at its end: PUBLIC_URL if the client used its host, as that includes a
+ * proxy's path and TLS. Otherwise the address that the client used: a device sends its token to no other.
  */
 export function baseUrlOf(request: IncomingMessage, publicUrl: URL | undefined): string {
 	const reached = reachedAt(request);
-	// Parsed with PUBLIC_URL's scheme, so that its default port is left out of both.
+	// With PUBLIC_URL's scheme, so that its default port is omitted in both.
 	const isPublic = publicUrl && parseUrl(`${publicUrl.protocol}//${reached.host}`)?.host === publicUrl.host;
 	return trimmed(isPublic ? publicUrl : reached);
 }
 
-/** A URL without the slash at its end. */
+/** A URL without a slash at its end. */
 export function trimmed(url: URL): string {
 	return url.href.replace(/\/+$/, "");
 }
 
-/** An IP address as it stands in a URL, which has no place for the zone of a link-local one (`fe80::1%eth0`). */
+/** An IP address in a URL's form, which has no zone (`fe80::1%eth0`). */
 export function hostOf(address: string): string {
 	return address.includes(":") ? `[${address.replace(/%.*/, "")}]` : address;
 }
 
-/** Whether only this machine can be meant by that name: `localhost`, 127.0.0.0/8 or ::1. */
+/** `localhost`, 127.0.0.0/8 or ::1. */
 export function isLoopback(hostname: string): boolean {
 	const bare = hostname.replace(/^\[(.*)\]$/, "$1");
 	return bare === "localhost" || bare === "::1" || (isIPv4(bare) && bare.startsWith("127."));
 }
 
 /**
- * Whether a request comes from a page of this gateway, or from no page at all: programs send neither `Origin` nor
- * `Sec-Fetch-Site`. A browser may leave out the first, never the second (Fetch Metadata, section 2.3).
- *
- * @param publicUrl the address that a proxy before this gateway has
+ * Whether a request comes from a page of this gateway, or from a program, which sends neither `Origin` nor
+ * `Sec-Fetch-Site`. A browser may omit the first, never the second (Fetch Metadata, section 2.3).
+ * @param publicUrl the address of a proxy before this gateway
  */
 export function isSameOrigin(request: IncomingMessage, publicUrl: URL | undefined): boolean {
 	const { origin, "sec-fetch-site": site = "none" } = request.headers;
@@ -121,16 +118,12 @@ export function isSameOrigin(request: IncomingMessage, publicUrl: URL | undefine
 	return page !== undefined && (page === reachedAt(request).origin || page === publicUrl?.origin);
 }
 
-/**
- * The URL of a request target in origin-form or absolute-form (RFC 9112, 3.2); its host means nothing.
- *
- * @returns undefined where it is neither
- */
+/** Parses a request target in origin-form or absolute-form (RFC 9112, 3.2); the host of the result has no meaning. */
 export function targetOf({ url = "" }: IncomingMessage): URL | undefined {
 	return parseUrl(url.startsWith("/") ? `http://gateway${url}` : url);
 }
 
-/** @returns undefined where `text` is no absolute URL */
+/** @returns undefined if `text` is not an absolute URL */
 export function parseUrl(text: string): URL | undefined {
 	return URL.canParse(text) ? new URL(text) : undefined;
 }

@@ -1,18 +1,18 @@
 /**
- * `tokens.json`: the tokens in force, and while one is being replaced (scripts/token-rotation.ts) the former one too.
- * Without that a fleet would be locked out until each device has learnt the new one.
+ * `tokens.json`: the current tokens and, during a rotation (scripts/token-rotation.ts), the previous ones
+ * (`former`), so that devices are not locked out before they have the new token.
  */
 
 import { join } from "node:path";
 import { type Infer, matches, object, optional, pattern } from "../../device/protocol/schema.js";
+import { type Disk, writeFileAtomic } from "../atomic-file.js";
 import { errorCode, StartError } from "../start-error.js";
-import { type Disk, writeWhole } from "../whole-file.js";
 import { makeSecret } from "./secrets.js";
 
 export const roles = Object.freeze(["device", "monitor"] as const);
 export type Role = (typeof roles)[number];
 
-/** What a token looks like: long enough not to be guessed, fit for a header, without the comma that separates two. */
+/** Long enough not to be guessed, valid in a header, without the comma that separates two. */
 export const token = pattern(
 	512,
 	"^[\\x21-\\x2b\\x2d-\\x7e]{16,}$",
@@ -29,14 +29,13 @@ export function tokenPath(dataDir: string): string {
 	return join(dataDir, "tokens.json");
 }
 
-/** New tokens for both. */
 export function makeTokens(): TokenFile {
 	return { device: makeSecret(), monitor: makeSecret() };
 }
 
 /**
- * @returns undefined where there is no file
- * @throws StartError where it is not as it was written
+ * @returns undefined if there is no file
+ * @throws {StartError} if it is invalid
  * @throws {NodeJS.ErrnoException}
  */
 export async function readTokenFile(disk: Disk, path: string): Promise<TokenFile | undefined> {
@@ -52,7 +51,7 @@ export async function readTokenFile(disk: Disk, path: string): Promise<TokenFile
 	);
 }
 
-/** For this user's eyes only. @throws {NodeJS.ErrnoException} */
+/** Readable for this user alone. @throws {NodeJS.ErrnoException} */
 export async function writeTokenFile(disk: Disk, path: string, file: TokenFile): Promise<void> {
-	await writeWhole(disk, path, `${JSON.stringify(file, undefined, "\t")}\n`);
+	await writeFileAtomic(disk, path, `${JSON.stringify(file, undefined, "\t")}\n`);
 }

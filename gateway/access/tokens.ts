@@ -1,12 +1,11 @@
 /**
- * The tokens that count at this moment: those of the environment, else those in the data folder, made at the first start
- * and kept, or else a fleet would be locked out by every restart. The file is read again when it has changed, so that a
- * token can be replaced, and ended, while the gateway runs.
+ * The valid tokens: from the environment, else from the data folder, where they are made at the first start. The
+ * file is read again when it changes, so that a token can be replaced and revoked while the gateway runs.
  */
 
 import { dirname } from "node:path";
+import { type Disk, makeFolder, stateOf } from "../atomic-file.js";
 import { errorCode, StartError } from "../start-error.js";
-import { type Disk, makeFolder, stateOf } from "../whole-file.js";
 import {
 	makeTokens,
 	type Role,
@@ -18,10 +17,10 @@ import {
 
 export interface TokensOptions {
 	readonly dataDir: string;
-	/** A role's token, or two with a comma between: the one in use, and the former one. Undefined: see the file. */
+	/** A role's token, or two separated by a comma: the current and the previous one. Undefined: from the file. */
 	readonly given: Readonly<Record<Role, string | undefined>>;
 	readonly disk: Disk;
-	/** The file has become unusable; what it last said stays in force. */
+	/** The file has become invalid; the last tokens stay valid. */
 	readonly onProblem: (sentence: string) => void;
 }
 
@@ -40,8 +39,7 @@ export class Tokens {
 
 	/**
 	 * Reads the tokens that were not given, or makes them.
-	 *
-	 * @throws StartError where the file is not as it was written, or its folder cannot be used
+	 * @throws {StartError} if the file is invalid or its folder cannot be used
 	 */
 	async open(): Promise<void> {
 		const { disk } = this.#options;
@@ -62,9 +60,8 @@ export class Tokens {
 	}
 
 	/**
-	 * Takes in what has changed on disk; to be called before tokens are compared.
-	 *
-	 * @param maxAgeMs how long ago the disk may have been asked last
+	 * Reads the file if it has changed; to be called before tokens are compared.
+	 * @param maxAgeMs how old the last look at the disk may be
 	 */
 	async refresh(maxAgeMs = 0): Promise<void> {
 		if (this.#isGiven() || performance.now() - this.#readAt < maxAgeMs) return;
@@ -77,20 +74,19 @@ export class Tokens {
 		await this.#refreshing;
 	}
 
-	/** A role's valid tokens, the one to use first. */
+	/** A role's valid tokens, the current one first. */
 	of(role: Role): readonly string[] {
 		const kept = [this.#file?.[role], this.#file?.former?.[role]];
 		return this.#options.given[role]?.split(",") ?? kept.filter((token) => token !== undefined);
 	}
 
-	/** The token to use. */
 	current(role: Role): string {
 		const [token] = this.of(role);
 		if (token === undefined) throw new Error("the tokens are known once they have been opened");
 		return token;
 	}
 
-	/** Each device would be a monitor, and so steer and update all others. @throws StartError */
+	/** A device could control all others with a monitor's token. @throws {StartError} */
 	#requireDifferent(): void {
 		if (!this.of("device").some((token) => this.of("monitor").includes(token))) return;
 		throw new StartError("DEVICE_TOKEN and MONITOR_TOKEN are the same; set one of them to another value.");

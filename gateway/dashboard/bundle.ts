@@ -1,6 +1,6 @@
 /**
- * The page as files to be served, made from page/ by esbuild, in memory, when it is first asked for. A step of its own
- * before the start would be one to forget: a new gateway would then serve an old page.
+ * Builds the page from page/ with esbuild, in memory, on the first request. A separate build step could be
+ * forgotten, and a new gateway would serve an old page.
  */
 
 import { createHash } from "node:crypto";
@@ -11,14 +11,13 @@ import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import { build } from "esbuild";
 
-/** One file of the page. */
 export interface Asset {
-	/** As in its URL, relative to the page. */
+	/** Path of its URL, relative to the page. */
 	readonly name: string;
 	readonly type: string;
-	/** Of the content: part of its ETag. */
+	/** Of the content; part of its ETag. */
 	readonly hash: string;
-	/** Its name changes with its content, so whoever has it never needs to ask again. */
+	/** Its name changes with its content: it can be cached forever. */
 	readonly isImmutable: boolean;
 	readonly content: Buffer;
 	readonly gzip: Buffer;
@@ -28,7 +27,7 @@ export interface Asset {
 export interface Bundle {
 	/** By name; the page itself is "". */
 	readonly assets: ReadonlyMap<string, Asset>;
-	/** The login page, which access/login.ts fills in. */
+	/** Filled in by access/login.ts. */
 	readonly loginPage: string;
 }
 
@@ -40,7 +39,7 @@ const types: Readonly<Record<string, string>> = {
 	svg: "image/svg+xml",
 };
 
-/** @throws Error of esbuild, with its place, where the page does not compile */
+/** @throws {Error} esbuild's message, with file and line, if the page does not compile */
 export async function bundlePage(): Promise<Bundle> {
 	const { outputFiles } = await build({
 		entryPoints: [fileURLToPath(new URL("main.tsx", pageFolder))],

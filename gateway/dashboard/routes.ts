@@ -1,7 +1,4 @@
-/**
- * The page at `/` and what it alone asks for. Its files hold nothing secret and so are open; what they show comes over
- * `/monitor`, and the device token only to who has logged in as a monitor.
- */
+/** Serves the page at `/` and its device token. The files hold no secret, so they need no login; the token does. */
 
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import type { Access } from "../access/access.js";
@@ -10,27 +7,26 @@ import { type Asset, type Bundle, bundlePage } from "./bundle.js";
 
 export interface DashboardOptions {
 	readonly access: Pick<Access, "require">;
-	/** What devices show; the page puts it into the commands that start a device. */
+	/** Part of the commands that start a device, which the page shows. */
 	readonly deviceToken: () => string;
 	readonly makeBundle?: () => Promise<Bundle>;
 }
 
 export interface Dashboard {
 	readonly router: Router;
-	/** The login page, which access/login.ts fills in. */
+	/** Filled in by access/login.ts. */
 	readonly loginPage: () => Promise<string>;
 }
 
 const yearInSeconds = 31_536_000;
 const encodings = ["br", "gzip"] as const;
 
-/** Makes the page when it is first asked for. */
 export function createDashboard(options: DashboardOptions): Dashboard {
 	const { access, deviceToken, makeBundle = bundlePage } = options;
 	let bundle: Promise<Bundle> | undefined;
 	const bundled = () => {
 		bundle ??= makeBundle().catch((error: unknown) => {
-			// The next who asks has it made anew: a package may just be being installed.
+			// The next request builds it again: a package may just be being installed.
 			bundle = undefined;
 			throw error;
 		});
@@ -56,9 +52,9 @@ function serveAsset(bundled: () => Promise<Bundle>): RequestHandler {
 	};
 }
 
-/** Each encoding is a representation of its own and so has an ETag of its own: RFC 9110, section 8.8.3.3. */
+/** Each encoding has its own ETag: RFC 9110, section 8.8.3.3. */
 function sendAsset(request: Request, response: Response, asset: Asset): void {
-	// Our order counts: browsers like all encodings equally and name gzip first.
+	// In our order: browsers accept all encodings equally and name gzip first.
 	const encoding = encodings.find((one) => request.acceptsEncodings(one));
 	const body = encoding === "br" ? asset.brotli : encoding === "gzip" ? asset.gzip : asset.content;
 	if (encoding) response.set("Content-Encoding", encoding);

@@ -1,7 +1,7 @@
 /**
- * Sends firmware binaries, or the part that was asked for (RFC 9110, sections 8, 13 and 14), with the digests of RFC 9530.
- * A device fetches block by block and writes a block only if its digest matches: a wrong range, digest or condition here
- * costs it the update. It also reads each header of each block byte by byte, so a block has no header that it can do without.
+ * Serves firmware binaries, whole or by range (RFC 9110, sections 8, 13 and 14), with the digests of RFC 9530. A
+ * device checks each block's digest, so a wrong range, digest or condition fails its update. It parses headers byte
+ * by byte, so a block has only those that it needs.
  */
 
 import { createHash } from "node:crypto";
@@ -12,17 +12,16 @@ import { parseUrl } from "../access/origin.js";
 import { type AnswerError, HttpProblem, sendProblem, wrongMethod } from "../problem.js";
 import { type Binary, type FirmwareRepository, uploadPath } from "./repository.js";
 
-/** Answers a request for a binary. @returns false where its address is no binary's */
+/** @returns false if the path is not that of a binary */
 export type Binaries = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 const releasesPath = "/releases/";
-/** The addresses of binaries, for who lists the gateway's routes. */
 export const binaryPaths: readonly string[] = [uploadPath, `${releasesPath}{path}`];
-/** A device shows its token with each block: the disk need not be asked each time whether it was ended. */
+/** Tokens are checked for every block; the disk is read again after this time. */
 const tokenAgeMs = 1000;
 const digestOfNothing = createHash("sha256").digest();
 
-/** Stands before Express, which takes longer over a request than sending a block does. */
+/** Runs before Express, which takes longer over a request than sending a block does. */
 export function createBinaries(
 	repository: FirmwareRepository,
 	access: Pick<Access, "check">,
@@ -43,7 +42,7 @@ export function createBinaries(
 	};
 }
 
-/** Of a request target, which a proxy may send with scheme and host (RFC 9112, 3.2.2). */
+/** Path of a request target, which a proxy may send with scheme and host (RFC 9112, 3.2.2). */
 function pathOf(target: string): string {
 	if (!target.startsWith("/")) return parseUrl(target)?.pathname ?? "";
 	const query = target.indexOf("?");
@@ -57,11 +56,11 @@ function send({ headers, method }: IncomingMessage, response: ServerResponse, bi
 	const etag = `"${sha256}"`;
 	if (!names(headers["if-match"] ?? "*", etag)) throw new HttpProblem(412, "The firmware has been replaced.");
 	const isUnchanged = wasSeen(headers, etag, lastModified);
-	// A Range means nothing in a HEAD.
+	// A Range has no meaning in a HEAD.
 	const isWhole = isUnchanged || method === "HEAD" || headers.range === undefined;
 	const span = isWhole ? undefined : requestedSpan(headers, bytes.length, [etag, lastModified]);
 	const fields = ["Cache-Control", `private, ${caching}, no-transform`, "ETag", etag];
-	// Whoever sends If-Range has the others already (RFC 9110, 15.3.7), and a connection that stays: HTTP/1.1 does.
+	// With If-Range the client has the others already (RFC 9110, 15.3.7).
 	if (span && headers["if-range"] !== undefined) response.removeHeader("Connection");
 	else {
 		fields.push(
@@ -75,13 +74,13 @@ function send({ headers, method }: IncomingMessage, response: ServerResponse, bi
 	const { first, last } = span ?? { first: 0, last: bytes.length - 1 };
 	fields.push("Content-Length", String(last - first + 1));
 	if (span) fields.push("Content-Range", `bytes ${first}-${last}/${bytes.length}`);
-	// In an answer to HEAD it is the digest of no content (RFC 9530, appendix B.2).
+	// For HEAD, the digest of no content (RFC 9530, appendix B.2).
 	const digest = method === "HEAD" ? digestOfNothing : image.digestOf(first, last);
 	if (digest) fields.push("Content-Digest", digestField(digest));
 	response.writeHead(span ? 206 : 200, fields).end(bytes.subarray(first, last + 1));
 }
 
-/** RFC 9110, 13.1.2 and 13.1.3: If-None-Match counts alone where it is there. */
+/** RFC 9110, 13.1.2 and 13.1.3: If-None-Match takes precedence. */
 function wasSeen(headers: IncomingHttpHeaders, etag: string, lastModified: string): boolean {
 	const ifNoneMatch = headers["if-none-match"];
 	if (ifNoneMatch !== undefined) return names(ifNoneMatch.replaceAll("W/", ""), etag);
@@ -90,11 +89,11 @@ function wasSeen(headers: IncomingHttpHeaders, etag: string, lastModified: strin
 }
 
 /**
- * RFC 9110, 14.2: a Range that is malformed, of several parts, of another unit or for a former version is ignored, and
- * the whole is sent; one that lies beyond the end is refused.
- *
- * @param validators an If-Range must be one of these
- * @returns first and last byte, both included
+ * RFC 9110, 14.2. A Range that is malformed, has several parts or another unit, or is for a previous version, is
+ * ignored.
+ * @param validators values that If-Range may have
+ * @returns first and last byte, both included; undefined: the whole
+ * @throws {HttpProblem} 416 if the range starts beyond the end
  */
 function requestedSpan(headers: IncomingHttpHeaders, size: number, validators: readonly string[]) {
 	const { range = "", "if-range": ifRange } = headers;
@@ -106,16 +105,15 @@ function requestedSpan(headers: IncomingHttpHeaders, size: number, validators: r
 	const first = from === "" ? Math.max(0, size - Number(to)) : Number(from);
 	const last = from === "" || to === "" ? size - 1 : Math.min(Number(to), size - 1);
 	if (first < size) return { first, last };
-	const detail = `The firmware has ${size} bytes; nothing lies in the range that was asked for.`;
+	const detail = `The firmware has ${size} bytes; the requested range starts after its end.`;
 	throw new HttpProblem(416, detail, { "Content-Range": `bytes */${size}` });
 }
 
-/** Whether a list of entity tags names this one. */
 function names(list: string, etag: string): boolean {
 	return list.split(",").some((tag) => tag.trim() === etag || tag.trim() === "*");
 }
 
-/** A dictionary with one member, a byte sequence: RFC 9530, section 2; RFC 8941, section 3.3.5. */
+/** RFC 9530, section 2; RFC 8941, section 3.3.5. */
 function digestField(sha256: Buffer): string {
 	return `sha-256=:${sha256.toString("base64")}:`;
 }

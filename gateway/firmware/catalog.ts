@@ -1,7 +1,6 @@
 /**
- * The releases that can be rolled out, as the release script wrote them down in `catalog.json`. The file is read again
- * when it changes, so that a release needs no restart; one that is broken is reported and the last good one stays in
- * force, so that a slip of a person's editor does not take the releases away from a fleet.
+ * Reads `catalog.json`, the releases that can be rolled out, again when it changes. If it is invalid, that is
+ * reported and the last valid one stays in use, so a typing error does not take the releases from all devices.
  */
 
 import { join, sep } from "node:path";
@@ -20,8 +19,8 @@ import {
 	type Schema,
 	string,
 } from "../../device/protocol/schema.js";
+import { type Disk, ifThere, stateOf } from "../atomic-file.js";
 import { errorCode } from "../start-error.js";
-import { type Disk, ifThere, stateOf } from "../whole-file.js";
 import { isVersion } from "./image.js";
 
 const releaseImage = object({
@@ -37,7 +36,7 @@ const releaseImage = object({
 	chip: oneOf(...chips),
 	idf_version: string(64),
 });
-/** One file of a release: `path` is the one of its URL, below the base URL. */
+/** One file of a release; `path` is that of its URL. */
 export type ReleaseImage = Infer<typeof releaseImage>;
 
 const releaseHead = object({ version: string(64), date: string(64), notes: string(65_536) });
@@ -45,7 +44,7 @@ export type Release = Infer<typeof releaseHead> & { readonly images: readonly Re
 
 export interface Catalog {
 	readonly schema: 1;
-	/** The highest version that is no pre-release; null where there is none. */
+	/** The highest version that is not a pre-release; null if there is none. */
 	readonly latest: string | null;
 	readonly releases: readonly Release[];
 }
@@ -53,10 +52,9 @@ export interface Catalog {
 const noReleases: Catalog = Object.freeze({ schema: 1, latest: null, releases: Object.freeze([]) });
 
 export interface CatalogFileOptions {
-	/** Holds `catalog.json` and the images. */
 	readonly directory: string;
 	readonly disk: Disk;
-	/** Called once for each broken state of the file. */
+	/** Called once for each invalid state of the file. */
 	readonly onProblem: (sentence: string) => void;
 }
 
@@ -64,7 +62,7 @@ export class CatalogFile {
 	readonly #options: CatalogFileOptions;
 	readonly #path: string;
 	#catalog = noReleases;
-	/** Of the file that `#catalog` was read from. */
+	/** State of the file that `#catalog` was read from. */
 	#state: string | undefined;
 	#problem: string | undefined;
 
@@ -73,12 +71,12 @@ export class CatalogFile {
 		this.#path = join(options.directory, "catalog.json");
 	}
 
-	/** Why the file as it is now is not in force; undefined where it is. */
+	/** Why the file is not in use as it is; undefined if it is. */
 	get problem(): string | undefined {
 		return this.#problem;
 	}
 
-	/** The catalog in force. */
+	/** The last valid catalog; empty if there is no file. */
 	async read(): Promise<Catalog> {
 		const { disk, onProblem } = this.#options;
 		try {
@@ -91,14 +89,14 @@ export class CatalogFile {
 			const isMissing = errorCode(error) === "ENOENT";
 			if (isMissing) this.#catalog = noReleases;
 			const reason = error instanceof Error ? error.message : String(error);
-			const sentence = `${this.#path} is not used, what it last said stays in force: ${reason}`;
+			const sentence = `${this.#path} is not used; the last valid catalog stays in use: ${reason}`;
 			if (!isMissing && sentence !== this.#problem) onProblem(sentence);
 			this.#problem = isMissing ? undefined : sentence;
 		}
 		return this.#catalog;
 	}
 
-	/** Where an image is, wherever links lead. @returns undefined where it is missing, or outside the folder */
+	/** Path on disk, symbolic links resolved. @returns undefined if it is missing or outside the folder */
 	async locate(image: ReleaseImage): Promise<string | undefined> {
 		const { disk, directory } = this.#options;
 		const folder = await ifThere(disk.realpath(directory));
@@ -107,11 +105,7 @@ export class CatalogFile {
 	}
 }
 
-/**
- * Reads a catalog.
- *
- * @throws {Error} its message says what is wrong, and where
- */
+/** @throws {Error} says what is wrong, and where */
 export function parseCatalog(content: string): Catalog {
 	const value: unknown = JSON.parse(content);
 	if (!isRecord(value) || value.schema !== 1) throw new Error("schema must be 1");

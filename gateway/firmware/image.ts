@@ -1,7 +1,7 @@
 /**
- * Checks a firmware image and reads what it says of itself: which chip, model and version it is for. It follows what the
- * boot loader verifies (ESP-IDF's esp_image_format.c), and names what is uploaded by mistake. Without it a merged flash
- * image, half a file or another board's firmware would be sent to every device.
+ * Validates a firmware image as the boot loader does (ESP-IDF's esp_image_format.c), and reads its chip, model and
+ * version. It recognizes files that are uploaded by mistake, such as a merged flash image, half a file or another
+ * board's firmware.
  */
 
 import { createHash } from "node:crypto";
@@ -19,7 +19,7 @@ import { ImageScanner } from "../../device/protocol/image-scanner.js";
 import { type Chip, chips } from "../../device/protocol/messages.js";
 import { type Model, models } from "../../device/protocol/schema.js";
 
-/** Why an image is not accepted; `message` is a sentence for the person who made it. */
+/** `message` is a sentence for a person. */
 export class ImageError extends Error {
 	override name = "ImageError";
 }
@@ -32,13 +32,13 @@ export interface ImageInfo {
 	readonly idfVersion: string;
 }
 
-/** What decides which image fits; what is not known counts as fitting. */
+/** What an image must match; an unknown value matches any. */
 export interface Fit {
 	readonly model?: Model | undefined;
 	readonly chip?: Chip | undefined;
 }
 
-/** A file with this magic at that offset is something else; each character is a byte. */
+/** Another file format: these characters, each a byte, at that offset. */
 interface Format {
 	readonly offset: number;
 	readonly magic: string;
@@ -48,7 +48,7 @@ interface Format {
 const advice = "Upload the application alone (from a Moddable build: xs_esp32.bin).";
 const mergedFlash = `a merged flash image, with boot loader and partition table, for flashing by cable. ${advice}`;
 const partitionTable: Format = { offset: 0x8000, magic: "\xaa\x50", name: mergedFlash };
-/** What is uploaded by mistake, by its first byte. */
+/** By the first byte of the file. */
 const otherFormats: ReadonlyMap<number, Format> = new Map([
 	[0x7f, { offset: 1, magic: "ELF", name: "an ELF file, no firmware image." }],
 	[0x50, { offset: 1, magic: "K\x03\x04", name: "a ZIP archive, no firmware image." }],
@@ -67,13 +67,11 @@ const otherChips: ReadonlyMap<number, string> = new Map([
 	[0x0010, "ESP32-H2"],
 	[0x0012, "ESP32-P4"],
 ]);
-/** First byte of the descriptor that a boot loader has in the place of an application's. */
+/** First byte of a boot loader's descriptor, at the place of an application's. */
 const bootLoaderMagic = 0x50;
 
 /**
- * Checks an image: that it is whole and undamaged, and for one of these devices. Bytes after its own end (a signature,
- * padding to a sector) are not looked at.
- *
+ * Validates an image. Bytes after its end (a signature, padding to a sector) are ignored.
  * @param bytes the whole file
  * @throws {ImageError}
  */
@@ -103,30 +101,27 @@ export function parseImage(bytes: Buffer): ImageInfo {
 	return { chip, ...description };
 }
 
-/** Whether it is a semantic version as it stands, without a `v` before it. */
 export function isVersion(text: string): boolean {
 	return /^\d\S*$/.test(text) && parse(text) !== null;
 }
 
-/** What an image or a device is for, in words. */
 export function describeFit({ model, chip }: Fit): string {
 	return `${model ?? "an unknown model"} (${chip ?? "chip not known"})`;
 }
 
-/** Whether an image can run on a device. */
 export function fits(image: Fit, device: Fit): boolean {
 	const isSame = (a: string | undefined, b: string | undefined) => a === b || !a || !b;
 	return isSame(image.model, device.model) && isSame(image.chip, device.chip);
 }
 
-/** @throws {ImageError} where these bytes cannot be part of an image, or the file ends before `end` */
+/** @throws {ImageError} if these bytes cannot be part of an image, or the file ends before `end` */
 function scan(scanner: ImageScanner, bytes: Buffer, start: number, end: number): void {
 	const problem = scanner.write(bytes.subarray(start, end));
 	if (problem !== undefined) throw new ImageError(problem);
 	if (bytes.length < end) throw new ImageError(scanner.describeCut(bytes.length));
 }
 
-/** @returns the error for a file that is of another format, if it shows that, else the one with this sentence */
+/** @returns an error that names the file's format if it is this one, else one with this sentence */
 function describe(bytes: Buffer, format: Format | undefined, sentence: string): ImageError {
 	const { offset = 0, magic = "", name } = format ?? {};
 	const found = bytes.toString("latin1", offset, offset + magic.length);
@@ -141,7 +136,7 @@ function readChip(header: Buffer): Chip {
 	throw new ImageError(`The image is for ${name}; these devices have an ESP32-S3 or an ESP32.`);
 }
 
-/** ESP-IDF's descriptor and this project's, both at the start of the first segment, which may be too short for them. */
+/** Both descriptors are at the start of the first segment, which may be too short for them. */
 function readDescriptors(bytes: Buffer): Omit<ImageInfo, "chip"> {
 	const firstBytes = bytes.readUInt32LE(imageLayout.headerBytes + imageLayout.segmentLengthOffset);
 	const head = Buffer.alloc(headBytes);

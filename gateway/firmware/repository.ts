@@ -1,26 +1,23 @@
 /**
- * Every firmware the gateway can hand out, releases and the upload, checked and kept in memory for as long as catalog and
- * file do not change. What is handed out is what was written down when it was checked, byte for byte: a file that was
- * changed since reaches no device, and one that is replaced is never served half old and half new.
+ * The firmware that the gateway serves, checked and cached in memory until catalog or file changes. The bytes served
+ * are the bytes that were checked: a file that is replaced on disk is never sent in part.
  */
 
 import { basename } from "node:path/posix";
+import { type Disk, ifThere, stateOf } from "../atomic-file.js";
 import { HttpProblem } from "../problem.js";
 import { errorCode } from "../start-error.js";
-import { type Disk, ifThere, stateOf } from "../whole-file.js";
 import type { CatalogFile, Release, ReleaseImage } from "./catalog.js";
 import { describeFit, ImageError } from "./image.js";
 import { StoredImage } from "./stored-image.js";
 import type { UploadStore } from "./upload-store.js";
 
-/** What is sent for a path. */
 export interface Binary {
 	readonly image: StoredImage;
-	/** The name under which a browser saves it. */
+	/** For a browser's download. */
 	readonly filename: string;
-	/** As HTTP writes a date. */
 	readonly lastModified: string;
-	/** "no-cache": it may change at any time; "max-age=<seconds>": it does not. */
+	/** Part of Cache-Control: "no-cache" or "max-age=<seconds>, immutable". */
 	readonly caching: string;
 }
 
@@ -31,16 +28,16 @@ export interface FirmwareRepositoryOptions {
 	readonly catalog: CatalogFile;
 	readonly uploads: UploadStore;
 	readonly disk: Disk;
-	/** false: a release's files are held against the catalog alone. */
+	/** false: only the digests of releases are checked. */
 	readonly checkImages: boolean;
-	/** For how long what was handed out need not be looked at on disk again: a device asks for each block. Default 0. */
+	/** How long a result is reused without a look at the disk. Default 0. */
 	readonly recheckMs?: number;
-	/** How much is kept in memory; the file used last is kept whatever its size. Default 64 MiB. */
+	/** Size of the cache; the file used last always stays. Default 64 MiB. */
 	readonly maxBytes?: number;
 }
 
 interface KeptImage {
-	/** Of the file, when it was read. */
+	/** From `stateOf`, when it was read. */
 	readonly state: string;
 	readonly size: number;
 	readonly image: Promise<StoredImage>;
@@ -48,9 +45,9 @@ interface KeptImage {
 
 export class FirmwareRepository {
 	readonly #options: FirmwareRepositoryOptions;
-	/** By path on disk, the one used last is last. */
+	/** By path on disk, least recently used first. */
 	readonly #images = new Map<string, KeptImage>();
-	/** What was handed out within `recheckMs`, by the path of its URL and the upload's digest. */
+	/** By URL path, or the upload's digest and time. */
 	readonly #recent = new Map<string, Promise<Binary>>();
 
 	constructor(options: FirmwareRepositoryOptions) {
@@ -59,7 +56,7 @@ export class FirmwareRepository {
 
 	/**
 	 * @param path of the URL
-	 * @throws {HttpProblem} 404 where there is no such file, 503 where it is not as it was when it was checked
+	 * @throws {HttpProblem} 404 if there is no such file, 503 if it differs from the catalog
 	 */
 	open(path: string): Promise<Binary> {
 		const { uploads, recheckMs = 0 } = this.#options;
@@ -74,14 +71,14 @@ export class FirmwareRepository {
 		return binary;
 	}
 
-	/** @throws {HttpProblem} 503 where the file is missing or is not the one of the catalog */
+	/** @throws {HttpProblem} 503 if the file is missing or differs from the catalog */
 	async openImage(release: Release, image: ReleaseImage): Promise<StoredImage> {
 		const path = await this.#options.catalog.locate(image);
 		const file = path === undefined ? undefined : await ifThere(this.#load(path));
 		const problem = file ? this.#findProblem(file, release, image) : "is missing";
 		if (file && !problem) return file;
 		const detail = `The file ${image.path} ${problem}; make release ${release.version} again.`;
-		// It may be being made at this moment: a device may try again.
+		// The release may just be being written.
 		throw new HttpProblem(503, detail, { "Retry-After": "10" });
 	}
 
@@ -96,7 +93,7 @@ export class FirmwareRepository {
 			const lastModified = new Date(upload_time).toUTCString();
 			return { image, filename, lastModified, caching: "no-cache" };
 		} catch (error) {
-			// It was replaced, and its file removed, since.
+			// Replaced meanwhile, and its file removed.
 			if (errorCode(error) === "ENOENT" && uploads.current !== upload) return this.#openUpload();
 			throw error;
 		}
@@ -113,7 +110,7 @@ export class FirmwareRepository {
 		return { image, filename: basename(path), lastModified, caching: `max-age=${yearInSeconds}, immutable` };
 	}
 
-	/** @throws {NodeJS.ErrnoException} ENOENT where the file is missing */
+	/** @throws {NodeJS.ErrnoException} ENOENT if the file is missing */
 	async #load(path: string): Promise<StoredImage> {
 		const { disk } = this.#options;
 		const { size, state } = await stateOf(disk, path);
@@ -138,9 +135,9 @@ export class FirmwareRepository {
 	#findProblem({ sha256, info }: StoredImage, release: Release, image: ReleaseImage): string | undefined {
 		if (sha256 !== image.sha256) return "is not the one in the catalog";
 		if (!this.#options.checkImages) return undefined;
-		if (info instanceof ImageError) return `is no good image (${info.message})`;
+		if (info instanceof ImageError) return `is not a valid image (${info.message})`;
 		if (info.model === image.model && info.chip === image.chip && info.version === release.version)
 			return undefined;
-		return `says that it is ${info.version} for ${describeFit(info)}, and the catalog says otherwise`;
+		return `is ${info.version} for ${describeFit(info)}, which differs from the catalog`;
 	}
 }

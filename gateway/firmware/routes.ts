@@ -1,6 +1,4 @@
-/**
- * The routes for uploads and for what is known of firmware and updates: interface specification, section 4.4.
- */
+/** Routes for uploads, catalog and update history: interface specification, section 4.4. */
 
 import { type RequestHandler, Router } from "express";
 import type { Access } from "../access/access.js";
@@ -14,18 +12,16 @@ import type { Upload } from "./upload-store.js";
 export interface FirmwareRoutesOptions {
 	readonly upload: UploadOptions;
 	readonly catalog: CatalogFile;
-	/** The latest updates of all devices, the latest first. */
+	/** Newest first. */
 	readonly latestUpdates: (count: number) => readonly object[];
 	readonly access: Pick<Access, "require">;
 	readonly uploadsByAddress: AddressLimit;
-	/** An upload was taken. */
 	readonly onUploaded: (upload: Upload) => void;
 }
 
-/** Each may fill the disk with as much as one upload may have; one address must not keep all others out. */
+/** Each may take as much disk as one upload. */
 const uploadsAtOnce = 8;
 const uploadsOfOneAddress = 4;
-/** Updates that `/ota/history` tells of. */
 const historyLength = 200;
 
 export function createFirmwareRoutes(options: FirmwareRoutesOptions): Router {
@@ -49,7 +45,7 @@ export function createFirmwareRoutes(options: FirmwareRoutesOptions): Router {
 }
 
 function uploadHandler({ upload, uploadsByAddress, onUploaded }: FirmwareRoutesOptions): RequestHandler {
-	/** The address of each upload that is running. */
+	/** By address. */
 	const running: string[] = [];
 	return async (request, response) => {
 		const refusal = await uploadsByAddress.count(request);
@@ -80,7 +76,7 @@ const noUpload = {
 	chip: null,
 };
 
-/** The body of `GET /ota/status`: all fields, whatever is known. */
+/** `GET /ota/status`: every field, null if unknown. */
 function describeUpload(upload: Upload | undefined) {
 	return { ...noUpload, ...upload };
 }

@@ -1,4 +1,4 @@
-/** Which firmware a device gets: by the version that is asked for, and by its model and chip. */
+/** Selects the firmware for a device, by requested version, model and chip. */
 
 import { compareBuild, parse, rcompare } from "semver";
 import { chips } from "../../device/protocol/messages.js";
@@ -8,7 +8,6 @@ import { describeFit, type Fit, fits } from "./image.js";
 import { type FirmwareRepository, uploadPath } from "./repository.js";
 import type { UploadStore } from "./upload-store.js";
 
-/** Why an update is not started. */
 export interface UpdateRefusal {
 	readonly code:
 		| "no_firmware"
@@ -21,13 +20,12 @@ export interface UpdateRefusal {
 	readonly message: string;
 }
 
-/** Where a device finds what was chosen for it. */
 export interface Choice {
-	/** Path of the URL, from the root. */
+	/** Path of its URL. */
 	readonly path: string;
-	/** Null where the upload was not checked. */
+	/** Null if the upload was not checked. */
 	readonly version: string | null;
-	/** SHA-256 of the upload; undefined: a release. */
+	/** SHA-256 of the upload; undefined for a release. */
 	readonly upload?: string;
 	readonly refusal?: undefined;
 }
@@ -47,9 +45,8 @@ export class Selection {
 
 	/**
 	 * Finds the image for a device.
-	 *
-	 * @param version `latest`, `custom` or a semantic version; undefined: the latest release if it has an image for this
-	 * device, else the upload
+	 * @param version `latest`, `custom` or a semantic version; undefined: the latest release if it has an image for
+	 * this device, else the upload
 	 */
 	async choose(device: Fit, version: string | undefined): Promise<Choice | { refusal: UpdateRefusal }> {
 		const { catalog, uploads } = this.#options;
@@ -82,7 +79,7 @@ export class Selection {
 
 	async #chooseImage(release: Release, device: Fit): Promise<Choice | { refusal: UpdateRefusal }> {
 		const images = release.images.filter((image) => fits(image, device));
-		// Where the chip is not known, the boards' is taken, the first of chips; a model is never guessed.
+		// With an unknown chip, the first of `chips`, which the boards have; a model is never guessed.
 		const image = chips.flatMap((chip) => images.filter((each) => each.chip === chip))[0];
 		const none = `Release ${release.version} has no image for ${describeFit(device)}.`;
 		if (!image) return refuse("incompatible_firmware", none);

@@ -1,15 +1,15 @@
-/** A firmware file in memory: devices fetch it block by block, and each block's digest is computed once for all of them. */
+/** A firmware file in memory, with the digests of its blocks, which are computed once for all devices. */
 
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
-import type { Disk } from "../whole-file.js";
+import type { Disk } from "../atomic-file.js";
 import { ImageError, type ImageInfo, parseImage } from "./image.js";
 
-/** Only parts that begin and end on such a boundary are remembered, so that odd ones cannot fill the memory. */
+/** Only digests of aligned parts are cached, so that odd ranges cannot fill the memory. */
 const alignment = 4096;
-/** The longest part that has a digest; devices ask for 16 KiB. To hash longer ones for any client would delay all others. */
+/** Devices ask for 16 KiB; hashing longer parts would delay other clients. */
 const longestPartBytes = 64 * 1024;
-/** Read and hashed at once: other requests are answered in between. */
+/** Read and hashed in one step; other requests are answered in between. */
 const readBytes = 1 << 20;
 
 export class StoredImage {
@@ -17,10 +17,10 @@ export class StoredImage {
 	readonly modifiedAt: Date;
 	/** In hex. */
 	readonly sha256: string;
-	/** What the image says of itself, or why it is none. */
+	/** What the image's descriptors say, or why it is invalid. */
 	readonly info: ImageInfo | ImageError;
 	readonly #whole: Buffer;
-	/** Of parts, by "first-last". */
+	/** By "first-last". */
 	readonly #digests = new Map<string, Buffer>();
 
 	private constructor(bytes: Buffer, whole: Buffer, modifiedAt: Date) {
@@ -31,7 +31,7 @@ export class StoredImage {
 		this.info = tryParse(bytes);
 	}
 
-	/** @throws {NodeJS.ErrnoException} ENOENT where the file is missing */
+	/** @throws {NodeJS.ErrnoException} ENOENT if the file is missing */
 	static async read(disk: Disk, path: string): Promise<StoredImage> {
 		const handle = await disk.open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
 		try {
@@ -50,13 +50,7 @@ export class StoredImage {
 		}
 	}
 
-	/**
-	 * The SHA-256 of a part.
-	 *
-	 * @param first its first byte
-	 * @param last its last byte, included
-	 * @returns undefined where the part is more than 64 KiB and not the whole
-	 */
+	/** @returns SHA-256 of a part, both ends included; undefined if it is longer than 64 KiB and not the whole */
 	digestOf(first: number, last: number): Buffer | undefined {
 		const end = last + 1;
 		const { length } = this.bytes;

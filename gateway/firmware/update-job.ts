@@ -1,8 +1,8 @@
 /**
- * The life of one update, as a function from what was known and what was heard to what is known now. It never asks a
- * clock, a disk or a socket, so that every order in which a device can speak, fall silent and come back can be tried.
+ * The state machine of one update, as pure functions, so that tests can try any order of messages, silence and
+ * reconnection.
  *
- * pending → downloading → rebooting → updated | rolled_back | failed. The version that comes back decides.
+ * pending → downloading → rebooting → updated | rolled_back | failed. The version that the device reports decides.
  */
 
 import type { StateReport, Uplink } from "../../device/protocol/messages.js";
@@ -16,32 +16,30 @@ import {
 	optional,
 	string,
 } from "../../device/protocol/schema.js";
-import { time } from "../record-folder.js";
+import { time } from "../json-file-store.js";
 import { type OtaMetadata, otaStatuses } from "../sessions/device.js";
 
-/** One update of one device, as it is kept on disk. */
+/** As stored on disk. */
 export const updateJob = object({
 	status: oneOf(...otaStatuses),
-	/** Absent before the download began. */
+	/** Absent before the download. */
 	percent: optional(integer(0, 100)),
-	/** What was sent; absent where that is not known. */
+	/** What was sent; absent if unknown. */
 	version: optional(string(64)),
-	/** What the device ran before; absent until it is known. */
+	/** What ran before; absent until known. */
 	from: optional(string(32)),
 	reason: optional(string(1200)),
-	/** Since 1970. */
 	startedAt: time,
 	endedAt: optional(time),
-	/** Given up because nothing was heard: what the device says later still counts. */
+	/** It timed out; later messages still count. */
 	silent: optional(boolean()),
-	/** The device said `ota_complete`: it starts the new firmware next. */
+	/** `ota_complete` was received: the new firmware starts next. */
 	complete: optional(boolean()),
-	/** SHA-256 of the upload that was chosen; absent for a release. */
+	/** SHA-256; absent for a release. */
 	upload: optional(string(64)),
 });
 export type UpdateJob = Infer<typeof updateJob>;
 
-/** The jobs of a device as they are kept on disk. */
 export const jobsFile = Object.freeze({
 	what: "updates",
 	format: (jobs: readonly UpdateJob[]): string => `${JSON.stringify({ jobs }, null, "\t")}\n`,
@@ -52,30 +50,29 @@ export const jobsFile = Object.freeze({
 	},
 });
 
-/** An update of which nothing is heard for so long has failed. */
+/** An update fails after this time without a message. */
 export const silenceMs = 5 * 60_000;
 
-/** For so long new firmware may still give way to the former one: it has 2 minutes to prove itself, and then restarts. */
+/** New firmware may still roll back: it has 2 minutes to confirm itself, then restarts. */
 const probationMs = 5 * 60_000;
 
 export interface Heard {
-	/** Milliseconds since 1970: for people to read; durations are the next two. */
+	/** Milliseconds since 1970, for people only. */
 	readonly now: number;
-	/** Milliseconds since the latest update began. */
+	/** Since the latest update began. */
 	readonly ageMs: number;
-	/** Milliseconds since the device last came back with the version that it was sent. */
+	/** Since the device last came back with the version sent. */
 	readonly updatedAgoMs: number;
 	/** The upload that is served now. */
 	readonly upload: { readonly sha256: string; readonly version?: string | undefined } | undefined;
-	/** What the device runs, as far as is known. */
 	readonly runs: string | null;
-	/** Whether it has connected anew since the update last moved on. */
+	/** Whether it has connected again since the last transition. */
 	readonly isNewSession: boolean;
 }
 
 /**
- * @param version what is sent; null where that is not known
- * @param upload SHA-256 of the upload that is sent; undefined: a release
+ * @param version null if unknown
+ * @param upload SHA-256; undefined for a release
  */
 export function beginJob(
 	{ now, runs }: Pick<Heard, "now" | "runs">,
@@ -91,35 +88,31 @@ export function beginJob(
 	};
 }
 
-/** Whether the device is still busy with it. */
 export function isActive(job: UpdateJob | undefined): job is UpdateJob {
 	return job !== undefined && ["pending", "downloading", "rebooting"].includes(job.status);
 }
 
 /**
- * Takes in what a device says.
- *
- * @param jobs its updates, the latest last
- * @returns the same list where that changes nothing
+ * Applies a message of the device to its jobs.
+ * @param jobs the latest last
+ * @returns the same list if nothing changes
  */
 export function follow(jobs: readonly UpdateJob[], uplink: Uplink, heard: Heard): readonly UpdateJob[] {
 	const rolledBack = uplink.type === "state_report" && followProbation(jobs, uplink, heard);
 	if (rolledBack) return rolledBack;
 	const job = jobs.at(-1);
 	if (job && isOpen(job, uplink, heard)) {
-		const next = advance(job, uplink, heard);
+		const next = transition(job, uplink, heard);
 		return next === job ? jobs : [...jobs.slice(0, -1), next];
 	}
-	// An update that no one asked for here: a start_ota was forwarded to the device.
-	if (uplink.type.startsWith("ota_")) return [...jobs, advance(beginJob(heard, null), uplink, heard)];
+	// An update not started here: a start_ota was forwarded.
+	if (uplink.type.startsWith("ota_")) return [...jobs, transition(beginJob(heard, null), uplink, heard)];
 	return jobs;
 }
 
 /**
- * A device that is on probation refuses the next update, and may go back after that: it is the update before that has
- * been rolled back then, and it becomes the latest again.
- *
- * @returns undefined where that is not so
+ * Detects a late rollback. A device on probation refuses the next update and may roll back after that; then the
+ * update before is rolled back and becomes the latest again.
  */
 function followProbation(jobs: readonly UpdateJob[], report: StateReport, heard: Heard) {
 	const at = jobs.findLastIndex(({ status }) => status === "updated");
@@ -130,7 +123,7 @@ function followProbation(jobs: readonly UpdateJob[], report: StateReport, heard:
 		({ percent, version }) => percent !== undefined || version === report.system.firmware_version,
 	);
 	if (hasBegun || !isOpen(updated, report, heard)) return undefined;
-	const next = advance(updated, report, heard);
+	const next = transition(updated, report, heard);
 	if (next === updated) return undefined;
 	const ended = later.map((job) =>
 		isActive(job)
@@ -140,11 +133,11 @@ function followProbation(jobs: readonly UpdateJob[], report: StateReport, heard:
 	return [...jobs.slice(0, at), ...ended, next];
 }
 
-/** Whether what the device says can still change it. */
+/** Whether a message of the device can still change it. */
 function isOpen(job: UpdateJob, uplink: Uplink, { updatedAgoMs }: Heard): boolean {
 	if (job.status !== "updated") return job.silent === true || isActive(job);
 	if (uplink.type !== "state_report") return false;
-	// When it started counts, not when it can say so: the line may have been down meanwhile.
+	// The time of the start counts, not of the report: the connection may have been down.
 	return updatedAgoMs - uplink.health.uptime_seconds * 1000 < probationMs;
 }
 
@@ -157,13 +150,8 @@ export function metadataOf(job: UpdateJob | undefined): OtaMetadata {
 	};
 }
 
-/**
- * Takes in what the device says.
- *
- * @param job an open one
- * @returns the same object where that changes nothing
- */
-function advance(job: UpdateJob, uplink: Uplink, heard: Heard): UpdateJob {
+/** @param job an open one @returns the same object if nothing changes */
+function transition(job: UpdateJob, uplink: Uplink, heard: Heard): UpdateJob {
 	switch (uplink.type) {
 		case "ota_progress":
 			return download(job, uplink.percent);
@@ -177,12 +165,12 @@ function advance(job: UpdateJob, uplink: Uplink, heard: Heard): UpdateJob {
 			if (uplink.command !== "start_ota" || job.status !== "pending") return job;
 			return fail(job, heard, `The device refused it (${uplink.code}): ${uplink.message}`);
 		case "state_report":
-			return judge(job, uplink, heard);
+			return evaluate(job, uplink, heard);
 	}
 }
 
-/** Nothing was heard for `silenceMs`. */
-export function giveUp(job: UpdateJob, now: number): UpdateJob {
+/** Fails a job of which nothing was heard for `silenceMs`. */
+export function timeOut(job: UpdateJob, now: number): UpdateJob {
 	const stopped = `The download stopped at ${job.percent ?? 0} %`;
 	const began = job.status === "rebooting" ? "The device did not come back" : stopped;
 	const what = job.status === "pending" ? "The device did not begin" : began;
@@ -198,8 +186,7 @@ function download(job: UpdateJob, percent: number): UpdateJob {
 	return move(job, { status: "downloading", percent: furthest });
 }
 
-/** What runs now, and whether the device came back with it. */
-function judge(job: UpdateJob, report: StateReport, heard: Heard): UpdateJob {
+function evaluate(job: UpdateJob, report: StateReport, heard: Heard): UpdateJob {
 	const { now, ageMs, isNewSession } = heard;
 	const runs = report.system.firmware_version;
 	if (job.status === "updated") {
@@ -221,14 +208,14 @@ function judge(job: UpdateJob, report: StateReport, heard: Heard): UpdateJob {
 
 function describeRestart({ percent = 0 }: UpdateJob, { system, health }: StateReport): string {
 	if (percent < 100) return `The device restarted in the middle of the update, at ${percent} %.`;
-	// Whether the new firmware was to start next is not known: a roll-back must not be told of one that never ran.
+	// It may never have run the new firmware: then it is not a rollback.
 	const when = "after 100 % and before it said that the update was complete";
 	return `The device restarted (${health.reset_reason}) ${when}; it still runs ${system.firmware_version}.`;
 }
 
 function describeOther(job: UpdateJob, runs: string, { upload }: Heard): string {
 	const isTheUpload = job.upload !== undefined && upload?.version === runs;
-	return `The device came back with ${runs}${isTheUpload ? "." : ", which nobody sent to it here."}`;
+	return `The device came back with ${runs}${isTheUpload ? "." : ", which this gateway did not send."}`;
 }
 
 function succeed(job: UpdateJob, version: string, endedAt: number): UpdateJob {
@@ -247,7 +234,7 @@ function fail(job: UpdateJob, { now, upload }: Pick<Heard, "now" | "upload">, re
 	return move(job, { status: "failed", reason: reason + note, endedAt: now });
 }
 
-/** The job with these values, and without what an end had added to it. */
+/** Sets values, and removes those of an earlier end. */
 function move(job: UpdateJob, values: Pick<UpdateJob, "status"> & Partial<UpdateJob>): UpdateJob {
 	const { silent: _silent, reason: _reason, endedAt: _endedAt, ...rest } = job;
 	return { ...rest, ...values };

@@ -1,51 +1,48 @@
 /**
- * The updates of all devices: begins them, follows them by device rather than by connection, gives up on those that fell
- * silent, and remembers how each ended. Without it a device that restarts into its new firmware would be a stranger.
+ * Starts, follows, times out and stores the updates of all devices. They are kept by device, not by connection, as
+ * an update restarts the device.
  */
 
 import { isDeepStrictEqual } from "node:util";
 import type { CommandOf, Uplink } from "../../device/protocol/messages.js";
-import type { RecordFolder } from "../record-folder.js";
+import type { JsonFileStore } from "../json-file-store.js";
 import type { Device, OtaMetadata } from "../sessions/device.js";
 import type { Choice, Selection, UpdateRefusal } from "./selection.js";
 import {
 	beginJob,
 	follow,
-	giveUp,
 	type Heard,
 	isActive,
 	metadataOf,
 	silenceMs,
+	timeOut,
 	type UpdateJob,
 } from "./update-job.js";
 
 export interface UpdatesOptions {
 	readonly selection: Pick<Selection, "choose">;
-	/** The jobs of each device, the latest last; see update-job.ts for their form on disk. */
-	readonly records: RecordFolder<readonly UpdateJob[]>;
+	/** The latest last. */
+	readonly records: JsonFileStore<readonly UpdateJob[]>;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
-	/** Milliseconds from any start, on a clock that no one sets. */
+	/** Monotonic clock, in milliseconds. */
 	readonly monotonic: () => number;
-	/** The upload that is served now. */
 	readonly upload: () => Heard["upload"];
-	/** Writes the record of a device. Resolves to whether it is on disk. */
+	/** Writes a device's record. @returns whether it is on disk */
 	readonly keepDevice: (device: Device) => Promise<boolean>;
-	/** A device's update stands differently than before. */
+	/** Called when the state of an update changes. */
 	readonly setOta: (device: Device, metadata: OtaMetadata) => void;
-	/** CA certificate in PEM that goes with an https address; undefined: devices know the authority by themselves. */
+	/** CA certificate in PEM for an https base URL; undefined: a public one. */
 	readonly certPemFor?: (baseUrl: string) => string | undefined;
 }
 
-/** What is remembered of a device. */
 interface Entry {
-	/** The latest last. */
 	jobs: readonly UpdateJob[];
 	/** Undefined until it connects. */
 	device?: Device | undefined;
-	/** The session in which the update last moved on. */
+	/** The session of the last transition. */
 	sessionId?: string | undefined;
-	/** When the update was last heard of, the latest one began, and one last ended as `updated`; on the monotonic clock. */
+	/** On the monotonic clock: the last message, the start of the latest update, the last end as `updated`. */
 	heardAt: number;
 	startedAt: number;
 	updatedAt: number;
@@ -67,13 +64,13 @@ const notKept: UpdateRefusal = Object.freeze({
 });
 
 const jobsKept = 10;
-/** So often it is seen who fell silent, and progress, which comes 4 times a second, goes to disk. */
+/** For timeouts, and for writing progress, which comes 4 times a second. */
 const intervalMs = 2_000;
 
 export class Updates {
 	readonly #options: UpdatesOptions;
 	readonly #entries = new Map<string, Entry>();
-	/** Of each device for which one is being begun: settles once nothing more is written for it. */
+	/** By device; settles once nothing more is written for it. */
 	readonly #beginning = new Map<string, Promise<unknown>>();
 	#timer: NodeJS.Timeout | undefined;
 
@@ -81,11 +78,11 @@ export class Updates {
 		this.#options = options;
 	}
 
-	/** Takes up what the last run left. @throws {NodeJS.ErrnoException} */
+	/** Loads what the last run stored. @throws {NodeJS.ErrnoException} */
 	async open(): Promise<void> {
 		const { records, now, monotonic } = this.#options;
 		const heardAt = monotonic();
-		// Nothing but the clock on the wall spans a restart: it says once how long ago that was, and counts no more after.
+		// Only the wall clock spans a restart: it is read once.
 		const on = (time = 0) => heardAt - Math.max(0, now() - time);
 		for (const [deviceId, jobs] of await records.load()) {
 			const updated = jobs.findLast(({ status }) => status === "updated");
@@ -95,24 +92,24 @@ export class Updates {
 		this.#timer = setInterval(() => this.expire(), intervalMs).unref();
 	}
 
-	/** Stops; resolves once everything is on disk. */
+	/** Resolves once everything is on disk. */
 	async close(): Promise<void> {
 		clearInterval(this.#timer);
 		this.expire();
 		await this.#options.records.close();
 	}
 
-	/** Why updates cannot be kept on disk at the moment, as a sentence; undefined where they can. */
-	get obstacle(): string | undefined {
-		return this.#options.records.obstacle;
+	/** Why updates cannot be stored; undefined if they can. */
+	get readinessProblem(): string | undefined {
+		return this.#options.records.readinessProblem;
 	}
 
-	/** A device's updates, the latest last, at most 10. */
+	/** The latest last, at most 10. */
 	historyOf(deviceId: string): readonly UpdateJob[] {
 		return this.#entries.get(deviceId)?.jobs ?? noJobs;
 	}
 
-	/** The latest updates of all devices, the latest first, each with its device's name. */
+	/** Newest first. */
 	latest(count: number): readonly (UpdateJob & { readonly deviceId: string })[] {
 		return [...this.#entries]
 			.flatMap(([deviceId, { jobs }]) => jobs.map((job) => ({ deviceId, ...job })))
@@ -121,10 +118,9 @@ export class Updates {
 	}
 
 	/**
-	 * Picks the image, writes down that it is sent, and sends `start_ota`.
-	 *
+	 * Selects the image, stores the update, and sends `start_ota`.
 	 * @param version `latest`, `custom` or a semantic version; undefined: see Selection.choose
-	 * @returns undefined once the update and its device are on disk and the command is on its way
+	 * @returns undefined once update and device are on disk and the command is sent
 	 */
 	async trigger(device: Device, version: string | undefined): Promise<UpdateRefusal | undefined> {
 		const { deviceId } = device;
@@ -145,7 +141,7 @@ export class Updates {
 		if (!device.session.isReachable) return hasGone;
 		const refusal = await this.#begin(device, choice);
 		if (refusal) return refusal;
-		const { baseUrl } = device.session.introduction;
+		const { baseUrl } = device.session.handshake;
 		const certPem = baseUrl.startsWith("https:") ? certPemFor?.(baseUrl) : undefined;
 		const command: CommandOf<"start_ota"> = {
 			command: "start_ota",
@@ -156,7 +152,6 @@ export class Updates {
 		return undefined;
 	}
 
-	/** Writes down an update before anyone is told of it. */
 	async #begin(device: Device, choice: Choice): Promise<UpdateRefusal | undefined> {
 		const { records, now, monotonic, keepDevice } = this.#options;
 		const { deviceId } = device;
@@ -167,7 +162,7 @@ export class Updates {
 			const next = [...jobs, job].slice(-jobsKept);
 			const kept = await Promise.all([keepDevice(device), records.save(deviceId, next)]);
 			const isKept = kept.every(Boolean);
-			// What the device said meanwhile is written after it: then both are to be written together.
+			// A message that arrived meanwhile was stored after it: store both together.
 			const isReachable = device.session.isReachable;
 			if (isKept && isReachable && this.historyOf(deviceId) !== jobs) continue;
 			if (isKept && isReachable) {
@@ -184,7 +179,7 @@ export class Updates {
 				this.#options.setOta(device, metadataOf(job));
 				return undefined;
 			}
-			// It was not begun: what was known before is what is to be on disk.
+			// Not started: restore the previous jobs on disk.
 			if (this.#entries.has(deviceId)) void records.save(deviceId, this.historyOf(deviceId));
 			// A removal is not tried again, but after the next start it would be an update that waits for the device.
 			else if (!(await records.remove(deviceId))) void records.save(deviceId, this.historyOf(deviceId));
@@ -192,7 +187,7 @@ export class Updates {
 		}
 	}
 
-	/** A device is there: shows how its latest update stands, where the device's record does not yet. */
+	/** Sets the state of the update if the device's record differs. */
 	onConnected(device: Device): void {
 		const entry = this.#entries.get(device.deviceId);
 		if (!entry) return;
@@ -201,7 +196,7 @@ export class Updates {
 		if (!isDeepStrictEqual(device.metadata, metadata)) this.#options.setOta(device, metadata);
 	}
 
-	/** A valid uplink; `device` shows already what a state report says. */
+	/** @param device shows the uplink's content already */
 	onUplink(device: Device, uplink: Uplink): void {
 		const { deviceId, firmwareVersion: runs, session } = device;
 		const entry = this.#entries.get(deviceId);
@@ -232,12 +227,12 @@ export class Updates {
 		});
 	}
 
-	/** Forgets a device's updates. @returns whether they are gone from disk; where not, they stay */
+	/** @returns false if they are still on disk; then they stay */
 	async forget(deviceId: string): Promise<boolean> {
 		const { records } = this.#options;
 		await this.#beginning.get(deviceId)?.catch(() => {});
 		const entry = this.#entries.get(deviceId);
-		// First, or a look at the clock meanwhile would write them again.
+		// First, or the timer could write them again.
 		this.#entries.delete(deviceId);
 		const isGone = await records.remove(deviceId);
 		if (!isGone && entry && !this.#entries.has(deviceId)) {
@@ -247,7 +242,7 @@ export class Updates {
 		return isGone;
 	}
 
-	/** Gives up on updates of which nothing is heard any more, and has on disk how far those are that moved since the last look. */
+	/** Fails updates that timed out, and stores progress since the last call. */
 	expire(): void {
 		const { now, monotonic, records } = this.#options;
 		for (const [deviceId, entry] of this.#entries) {
@@ -255,18 +250,18 @@ export class Updates {
 			const job = jobs.at(-1);
 			const silentFor = monotonic() - entry.heardAt;
 			if (isActive(job) && silentFor >= silenceMs)
-				this.#set(deviceId, { ...entry, jobs: [...jobs.slice(0, -1), giveUp(job, now())] });
+				this.#set(deviceId, { ...entry, jobs: [...jobs.slice(0, -1), timeOut(job, now())] });
 			else if (job?.status === "downloading" && silentFor < 2 * intervalMs) void records.save(deviceId, jobs);
 		}
 	}
 
-	/** Takes in a change; a step of a download goes to disk later. */
+	/** Progress of a download is stored later. */
 	#set(deviceId: string, entry: Entry): void {
 		const jobs = entry.jobs.slice(-jobsKept);
-		const [former, latest] = [this.historyOf(deviceId).at(-1), jobs.at(-1)];
+		const [previous, latest] = [this.historyOf(deviceId).at(-1), jobs.at(-1)];
 		this.#entries.set(deviceId, { ...entry, jobs });
 		if (entry.device) this.#options.setOta(entry.device, metadataOf(latest));
-		const isStep = former?.status === "downloading" && latest?.status === "downloading";
+		const isStep = previous?.status === "downloading" && latest?.status === "downloading";
 		if (!isStep) void this.#options.records.save(deviceId, jobs);
 	}
 }

@@ -1,6 +1,6 @@
 /**
- * The most recently uploaded firmware on disk. The binary is named by its SHA-256 and one small file says which binary
- * counts, renamed into place last: whatever moment the power goes, name, size, version and bytes belong together.
+ * The latest upload on disk. The binary is named by its SHA-256, and `upload.json`, replaced last, says which one
+ * counts: after a power cut all fields and the bytes belong together.
  */
 
 import { createHash } from "node:crypto";
@@ -20,7 +20,6 @@ import {
 	pattern,
 	string,
 } from "../../device/protocol/schema.js";
-import { errorCode } from "../start-error.js";
 import {
 	type Disk,
 	type Draft,
@@ -28,14 +27,15 @@ import {
 	isTemporary,
 	makeFolder,
 	openDraft,
-	writeWhole,
-} from "../whole-file.js";
+	writeFileAtomic,
+} from "../atomic-file.js";
+import { errorCode } from "../start-error.js";
 
 const record = object({
 	filename: string(255),
 	/** In bytes. */
 	size: integer(1, Number.MAX_SAFE_INTEGER),
-	/** ISO 8601, UTC. */
+	/** UTC. */
 	upload_time: string(30),
 	sha256: pattern(64, "^[0-9a-f]{64}$", "a SHA-256 in hex"),
 	version: optional(string(32)),
@@ -43,24 +43,23 @@ const record = object({
 	chip: optional(oneOf(...chips)),
 });
 
-/** What is known of an upload; version, model and chip are absent where the image was not checked. */
+/** Version, model and chip are absent if the image was not checked. */
 export type Upload = Infer<typeof record>;
 
 export interface UploadStoreOptions {
-	/** Belongs to this store alone; made where it is missing. */
+	/** Made if it is missing; used by this store alone. */
 	readonly directory: string;
 	readonly disk: Disk;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
-	/** Something on disk is not as it was left. */
 	readonly onProblem: (sentence: string) => void;
 }
 
-/** Owns its folder; one process at a time may. */
+/** Only one process may use its folder. */
 export class UploadStore {
 	readonly #options: UploadStoreOptions;
 	#current: Upload | undefined;
-	/** One upload after the other takes its place. */
+	/** One upload is stored after the other. */
 	#turn: Promise<unknown> = Promise.resolve();
 
 	constructor(options: UploadStoreOptions) {
@@ -68,25 +67,23 @@ export class UploadStore {
 	}
 
 	/**
-	 * Takes the folder as the last run left it and removes what was not finished.
-	 *
-	 * @throws {NodeJS.ErrnoException} where the folder cannot be read or written
+	 * Loads the current upload and removes incomplete ones.
+	 * @throws {NodeJS.ErrnoException} if the folder cannot be read or written
 	 */
 	async open(): Promise<void> {
 		const { disk, directory } = this.#options;
 		await makeFolder(disk, directory);
 		try {
 			this.#current = await this.#readCurrent();
-			await this.#sweep((name) => isTemporary(name) || this.#isFormer(name));
+			await this.#sweep((name) => isTemporary(name) || this.#isPrevious(name));
 		} catch (error) {
-			// Such as a folder in its place, or a sector that cannot be read: no reason not to start, nor to remove a binary.
+			// Such as an unreadable sector: the gateway still starts, and no binary is removed.
 			const why = errorCode(error) ?? String(error);
 			this.#reportLoss(`${this.#path("upload.json")} or the binary that it names cannot be read: ${why}`);
 			await this.#sweep(isTemporary);
 		}
 	}
 
-	/** The most recent upload; undefined before the first. */
 	get current(): Upload | undefined {
 		return this.#current;
 	}
@@ -96,9 +93,8 @@ export class UploadStore {
 	}
 
 	/**
-	 * An upload that is still coming; nobody sees it until it is kept.
-	 *
-	 * @throws {NodeJS.ErrnoException} from here on each step may: ENOSPC where the disk is full
+	 * Starts an upload, which is not visible before `keep`.
+	 * @throws {NodeJS.ErrnoException} as may each later step: ENOSPC if the disk is full
 	 */
 	async begin() {
 		const draft = await openDraft(this.#options.disk, this.#path("upload"));
@@ -108,15 +104,14 @@ export class UploadStore {
 				size += chunk.length;
 				return draft.write(chunk);
 			},
-			/** The whole upload. */
 			read: draft.read,
-			/** Makes it the current upload, in place of the former one. */
+			/** Makes it the current upload. */
 			keep: (description: Omit<Upload, "size" | "upload_time">): Promise<Upload> => {
 				const kept = this.#turn.then(() => this.#replace(draft, { ...description, size }));
 				this.#turn = kept.catch(() => undefined);
 				return kept;
 			},
-			/** Leaves no trace of it; also after a failed `keep`. */
+			/** Removes it; also after a failed `keep`. */
 			discard: draft.discard,
 		};
 	}
@@ -126,25 +121,25 @@ export class UploadStore {
 		const upload = { ...description, upload_time: new Date(now()).toISOString() };
 		try {
 			await draft.moveTo(this.pathOf(upload));
-			await writeWhole(disk, this.#path("upload.json"), `${JSON.stringify(upload, null, "\t")}\n`);
+			await writeFileAtomic(disk, this.#path("upload.json"), `${JSON.stringify(upload, null, "\t")}\n`);
 			this.#current = upload;
 		} catch (error) {
-			// Whichever step failed, even after the last rename: what the disk says counts. Where it cannot be read, both
-			// binaries stay for the next start.
+			// Whichever step failed, the disk decides. If it cannot be read, both binaries stay until the next
+			// start.
 			const current = await this.#readCurrent().catch(() => {
 				throw error;
 			});
 			this.#current = current;
 			if (!isDeepStrictEqual(current, upload)) {
-				await this.#sweep((name) => this.#isFormer(name));
+				await this.#sweep((name) => this.#isPrevious(name));
 				throw error;
 			}
 		}
-		await this.#sweep((name) => this.#isFormer(name));
+		await this.#sweep((name) => this.#isPrevious(name));
 		return upload;
 	}
 
-	/** @throws {NodeJS.ErrnoException} where the disk does not say which one counts */
+	/** @throws {NodeJS.ErrnoException} */
 	async #readCurrent(): Promise<Upload | undefined> {
 		const { disk } = this.#options;
 		const path = this.#path("upload.json");
@@ -161,11 +156,11 @@ export class UploadStore {
 			: this.#reportLoss(`${this.pathOf(upload)} has been changed`);
 	}
 
-	#isFormer(name: string): boolean {
+	#isPrevious(name: string): boolean {
 		return name.endsWith(".bin") && name !== `${this.#current?.sha256}.bin`;
 	}
 
-	/** Removes what is not needed any more. A reader that has a binary open keeps it until it is done. */
+	/** A reader that has a file open can read it to its end. */
 	async #sweep(isLeftover: (name: string) => boolean): Promise<void> {
 		const { disk, directory, onProblem } = this.#options;
 		const report = (error: Error) =>

@@ -1,6 +1,6 @@
 /**
- * POST /ota/upload: one file out of a multipart form, streamed to disk and then checked. Nothing of it is visible before
- * that, so a bad or broken upload leaves the previous firmware in place.
+ * POST /ota/upload: reads one file from a multipart form to disk and checks it. Only then it replaces the previous
+ * firmware.
  */
 
 import { createHash } from "node:crypto";
@@ -11,28 +11,26 @@ import { HttpProblem } from "../problem.js";
 import { ImageError, type ImageInfo, parseImage } from "./image.js";
 import type { Upload, UploadStore } from "./upload-store.js";
 
-/** What boundaries, headers and other fields of a form may add to the file, in bytes. */
+/** What the rest of the form may add, in bytes. */
 const formOverhead = 65_536;
 const fieldName = "firmware";
 
 export interface UploadOptions {
 	readonly store: UploadStore;
-	/** Size of the largest firmware, in bytes. */
 	readonly maxBytes: number;
-	/** false: any file is stored, and nothing is known of it. */
+	/** false: any file is stored. */
 	readonly checkImages: boolean;
-	/** Each of these intervals must bring 16 KB of a form, or its end; 30 s unless a test is in a hurry. */
+	/** Each interval must bring 16 KiB, or the form's end. Default 30 s. */
 	readonly progressMs?: number;
 }
 
-/** A line as slow as 4.4 kbit/s brings that in 30 s. */
+/** 4.4 kbit/s bring this in 30 s. */
 const progressBytes = 16 * 1024;
 
 /**
- * Reads the form to its end and makes its file the current upload.
- *
- * @throws {HttpProblem} 400, 408, 413, 415 or 422; the request may not have been read to its end then
- * @throws {NodeJS.ErrnoException} ENOSPC where the disk is full
+ * Reads the form and makes its file the current upload.
+ * @throws {HttpProblem} 400, 408, 413, 415 or 422, perhaps before the end of the request
+ * @throws {NodeJS.ErrnoException} ENOSPC if the disk is full
  */
 export async function receiveUpload(request: IncomingMessage, options: UploadOptions): Promise<Upload> {
 	const { store, maxBytes, checkImages, progressMs = 30_000 } = options;
@@ -44,7 +42,7 @@ export async function receiveUpload(request: IncomingMessage, options: UploadOpt
 		const filename = await readForm(request, form, { maxBytes, progressMs }, async (chunk) => {
 			size += chunk.length;
 			if (size > maxBytes) throw tooLarge(maxBytes);
-			// Hashed while it is being written: an upload takes as long as the longer of the two, not as both.
+			// Hashed during the write, to save time.
 			const written = draft.write(chunk);
 			hash.update(chunk);
 			await written;
@@ -71,11 +69,7 @@ function openForm({ headers }: IncomingMessage, maxBytes: number): BusboyInstanc
 	}
 }
 
-/**
- * Hands the file's bytes to `take`, one piece after the other.
- *
- * @returns the file's name as the client gave it, without a path
- */
+/** @param take gets the file's bytes, piece by piece @returns the file name that the client sent */
 function readForm(
 	request: IncomingMessage,
 	form: BusboyInstance,
@@ -92,9 +86,9 @@ function readForm(
 		const stalled = new HttpProblem(408, "The upload has stalled; send it again.");
 		const refuse = (detail: string) => reject(new HttpProblem(400, detail));
 		let received: Promise<string> | undefined;
-		// The type does not say that a part may be a file by its Content-Type alone, and have no name.
+		// The type omits that a part without a name may be a file, by its Content-Type.
 		form.on("file", (name, stream, filename: string | undefined) => {
-			// The form tells of it too, but an error that nobody listens to would end the process.
+			// Reported by the form too, but an unhandled "error" event ends the process.
 			stream.once("error", () => refuse("The form breaks off in the middle of a file."));
 			if (name !== fieldName) return void stream.resume();
 			if (file) return refuse(`The form has more than one field "${fieldName}".`);
@@ -130,7 +124,7 @@ function readForm(
 	});
 }
 
-/** A name to show to people: no path, nothing invisible, at most 120 characters. */
+/** Without path and invisible characters, at most 120 characters. */
 export function cleanFilename(name: string): string {
 	const base = name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1);
 	const visible = base.normalize("NFC").replace(/[\p{C}\p{Zl}\p{Zp}\ufffd]/gu, "");

@@ -1,26 +1,26 @@
 /**
- * A device as the gateway knows it, from its first word until the gateway forgets it, and one connection of it.
- * They are two things: the state of an update belongs to the device and must outlive the connection it began on.
+ * A device, kept until the gateway forgets it, and a session, which is one connection of it. Two classes, because an
+ * update belongs to the device and outlives the connection on which it began.
  */
 
 import { randomUUID } from "node:crypto";
 import { type Chip, type Feature, type StateReport, uplinks } from "../../device/protocol/messages.js";
 import { isRecord, type Model, type Schema } from "../../device/protocol/schema.js";
-import { KeptText } from "./kept-text.js";
+import { OffHeapText } from "./off-heap-text.js";
 
 const underWay = ["pending", "downloading", "rebooting"] as const;
 const ended = ["updated", "rolled_back", "failed"] as const;
 export const otaStatuses = ["idle", ...underWay, ...ended] as const;
 export type OtaStatus = (typeof otaStatuses)[number];
 
-/** How the device's latest update stands; the `metadata` of the session record that monitors are sent. */
+/** State of the latest update; `metadata` of the session record that monitors get. */
 export interface OtaMetadata {
 	readonly otaStatus: OtaStatus;
-	/** 0 to 100; null while nothing is being downloaded. */
+	/** 0 to 100; null unless a download has begun. */
 	readonly otaPercent: number | null;
-	/** The version that was asked for; null before the first update. */
+	/** Null before the first update. */
 	readonly otaVersion: string | null;
-	/** Why it failed or was rolled back, in words; null otherwise. */
+	/** Why it failed or was rolled back; null otherwise. */
 	readonly otaReason: string | null;
 }
 export const noUpdate: OtaMetadata = {
@@ -30,33 +30,31 @@ export const noUpdate: OtaMetadata = {
 	otaReason: null,
 };
 
-/** The gateway's end of a device's socket. */
 export interface DeviceLink {
-	/** Sends one text frame; does nothing once the socket is closing. */
+	/** Sends one text frame; no effect once the socket is closing. */
 	send(text: string): void;
-	/** Whether what is sent goes out: not once either side has begun to close. */
+	/** false once either side has begun to close. */
 	isOpen(): boolean;
 	/** Starts the closing handshake. */
 	close(code: number, reason: string): void;
 }
 
-/** What a device said of itself in the headers of its upgrade request; each may be missing. */
-export interface Introduction {
+/** Headers of a device's upgrade request; each may be missing. */
+export interface Handshake {
 	readonly deviceId: string | undefined;
-	/** It showed the token of that device alone, and may speak for no other. */
+	/** The token is for this device alone. */
 	readonly isBound: boolean;
 	readonly model: Model | undefined;
 	readonly chip: Chip | undefined;
-	/** Commands that not every firmware knows. */
+	/** Commands that not every firmware has. */
 	readonly features: readonly Feature[];
-	/** The peer's IP address. */
 	readonly remoteAddress: string;
-	/** The address by which the device reached this gateway, a proxy's path included; no slash at its end. */
+	/** The base URL by which the device reached this gateway, with a proxy's path; no slash at its end. */
 	readonly baseUrl: string;
 }
 
 const listedAtMost = 10;
-/** Of a report's fields that are not in its table, as a newer firmware may send. */
+/** Limit of a report's fields that are not in the schema, such as those of newer firmware. */
 const otherFieldsBytes = 4096;
 
 export class Device {
@@ -64,25 +62,25 @@ export class Device {
 	/** Undefined until a header or a state report names it. */
 	model: Model | undefined;
 	chip: Chip | undefined;
-	/** From the latest state report; null before the first. */
+	/** Null before the first state report. */
 	firmwareVersion: string | null = null;
-	/** Changed through Sessions.setOta alone, so that monitors hear of it. */
+	/** Changed through Sessions.setOta alone, so that monitors are told. */
 	metadata = noUpdate;
-	/** The latest state report as it came: that is what monitors are sent. As an object it would take thrice the memory. */
-	readonly state = new KeptText();
-	/** Milliseconds since 1970, as all times here. */
+	/** The latest state report as received, as monitors get it; an object would take three times the memory. */
+	readonly state = new OffHeapText();
+	/** Milliseconds since 1970, like all times here. */
 	firstSeenAt: number;
-	/** When the latest state report came; 0 before the first. */
+	/** 0 before the first state report. */
 	lastReportAt = 0;
-	/** How long it had been up in its latest state report, in seconds; undefined before the first. */
+	/** As of the latest state report. */
 	uptimeSeconds: number | undefined;
-	/** What it ran and since when it is known to, the latest last; at most 10. */
+	/** The latest last, at most 10. */
 	versions: readonly { readonly version: string; readonly at: number }[] = [];
-	/** When and why it started anew, the latest last; at most 10. */
+	/** Restarts, the latest last, at most 10. */
 	resets: readonly { readonly reason: string; readonly at: number }[] = [];
-	/** The latest connection; `session.connected` says whether it stands. */
+	/** The latest connection, open or not. */
 	session: Session;
-	/** The latest session in which it reported, and when on the monotonic clock; undefined since the gateway's start. */
+	/** Of the latest report, on the monotonic clock; undefined before the first since the gateway's start. */
 	#reportedIn: Session | undefined;
 	#reportedAt: number | undefined;
 
@@ -94,11 +92,10 @@ export class Device {
 	}
 
 	/**
-	 * Takes in what a state report says.
-	 *
+	 * Applies a state report.
 	 * @param now milliseconds since 1970
-	 * @param monotonic milliseconds from any start, on a clock that no one sets
-	 * @returns whether its model or its version is news
+	 * @param monotonic monotonic clock, in milliseconds
+	 * @returns whether model or version changed
 	 */
 	report(report: StateReport, text: string, now: number, monotonic: number): boolean {
 		const { system, health } = report;
@@ -123,8 +120,8 @@ export class Device {
 	}
 
 	/**
-	 * Whether it has started again since its latest report: it has been up for less than then, or for less than has passed
-	 * since. It tells whole seconds, and its report may be late.
+	 * Whether it has restarted since its latest report: its uptime is lower than then, or than the time since.
+	 * Uptime is in whole seconds, and a report may be late.
 	 */
 	#hasRestarted(uptimeSeconds: number, monotonic: number): boolean {
 		if (this.resets.length === 0) return true;
@@ -136,10 +133,8 @@ export class Device {
 }
 
 /**
- * What is kept of a report, so that a device cannot fill the gateway's memory and each monitor's snapshot: all of it where
- * the fields that are not in the table take at most 4 KB, else the table's fields alone.
- *
- * @param text the report as it came
+ * What is stored of a report: all of it if its fields outside of the schema take at most 4 KB, else the schema's
+ * fields alone. So a device cannot fill the memory or the monitors' snapshots.
  */
 export function keptReport(report: StateReport, text: string): string {
 	const size = Buffer.byteLength(text);
@@ -148,7 +143,6 @@ export function keptReport(report: StateReport, text: string): string {
 	return size - Buffer.byteLength(checked) <= otherFieldsBytes ? text : checked;
 }
 
-/** @returns the fields of `value` that its schema names */
 function pick(schema: Schema, value: unknown): unknown {
 	if (schema.type !== "object" || !isRecord(value)) return value;
 	const fields = Object.entries(schema.fields);
@@ -157,31 +151,31 @@ function pick(schema: Schema, value: unknown): unknown {
 
 export class Session {
 	readonly sessionId: string;
-	readonly introduction: Introduction;
+	readonly handshake: Handshake;
 	/** Milliseconds since 1970. */
 	readonly connectedAt: number;
 	/** When the latest valid uplink came, in milliseconds since 1970. */
 	lastSeenAt: number;
 	connected = true;
-	/** Undefined until the device is named, by a header or by its first state report. */
+	/** Undefined until a header or the first state report names it. */
 	device: Device | undefined;
-	/** Sessions.end is what closes it. */
+	/** Closed by Sessions.end alone. */
 	readonly link: DeviceLink;
 
-	constructor(introduction: Introduction, link: DeviceLink, now: number, sessionId: string = randomUUID()) {
+	constructor(handshake: Handshake, link: DeviceLink, now: number, sessionId: string = randomUUID()) {
 		this.sessionId = sessionId;
-		this.introduction = introduction;
+		this.handshake = handshake;
 		this.link = link;
 		this.connectedAt = now;
 		this.lastSeenAt = now;
 	}
 
-	/** Whether a command that is sent now is on its way. */
+	/** Whether a command can be sent now. */
 	get isReachable(): boolean {
 		return this.connected && this.link.isOpen();
 	}
 
-	/** Sends one text frame to the device; does nothing once the session has ended. */
+	/** Sends one text frame; no effect once the session has ended. */
 	send(text: string): void {
 		if (this.connected) this.link.send(text);
 	}

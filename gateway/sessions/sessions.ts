@@ -1,54 +1,53 @@
 /**
- * Which devices are here, which were, and what each last said. Every connection and every change passes through this
- * one class, so monitors, updates and commands can never disagree about which session is a device's current one.
+ * All known devices and their sessions. Every connection and change passes through this class, so monitors, updates
+ * and commands agree about a device's current session.
  */
 
 import type { StateReport, Uplink } from "../../device/protocol/messages.js";
-import { Device, type DeviceLink, type Introduction, type OtaMetadata, Session } from "./device.js";
+import { Device, type DeviceLink, type Handshake, type OtaMetadata, Session } from "./device.js";
 import type { ChangeReason, EndReason } from "./view.js";
 
-/** Close code of a session whose device connected anew. */
+/** Close code of a session whose device connected again. */
 const replacedCloseCode = 4001;
 
 export interface SessionsOptions {
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
-	/** Milliseconds from any start, on a clock that no one sets. */
+	/** Monotonic clock, in milliseconds. */
 	readonly monotonic: () => number;
-	/** Devices that are remembered; past that number, those longest away are forgotten. */
+	/** Beyond it, the devices longest away are forgotten. */
 	readonly maxDevices: number;
-	/** A session began, was named, ended, or its device's update moved on. */
+	/** A session was opened, named or ended, or its device's update changed. */
 	readonly onChanged: (session: Session, reason: ChangeReason) => void;
-	/** A connected device is known by its name: once a session, at its start or at its first state report. */
+	/** A connected device was named: once a session, by a header or its first state report. */
 	readonly onNamed: (device: Device) => void;
-	/** A valid uplink came; `text` is it as it came. Called after the device's record shows it. */
+	/** A valid uplink came, with its text as received; `session.device` is up to date. */
 	readonly onUplink: (session: Session, uplink: Uplink, text: string) => void;
-	/** A device is not known any more. */
 	readonly onForgotten: (device: Device) => void;
 }
 
 export class Sessions {
 	readonly #options: SessionsOptions;
-	/** In the order in which they last came or went: of those that are away, the first is so for the longest time. */
+	/** In the order of the latest connect or disconnect. */
 	readonly #devices = new Map<string, Device>();
-	/** Each connected session, and the latest of each device that is away. */
+	/** Connected sessions, and the latest of each device that is away. */
 	readonly #sessions = new Map<string, Session>();
 
 	constructor(options: SessionsOptions) {
 		this.#options = options;
 	}
 
-	/** Every session that monitors are shown: the connected ones, and the latest of each device that is away. */
+	/** The sessions that monitors are shown: connected ones, and the latest of each device that is away. */
 	list(): Iterable<Session> {
 		return this.#sessions.values();
 	}
 
-	/** Every device that is known, by its id. */
+	/** By device id. */
 	get devices(): ReadonlyMap<string, Device> {
 		return this.#devices;
 	}
 
-	/** Takes up devices that were known before a restart, the one longest away first. */
+	/** Adds the devices of the last run, the one longest away first. */
 	restore(devices: Iterable<Device>): void {
 		for (const device of devices) {
 			this.#devices.set(device.deviceId, device);
@@ -57,7 +56,7 @@ export class Sessions {
 		this.#forgetSurplus();
 	}
 
-	/** Forgets a device that is away. @returns false where it is connected: it would be known again at once */
+	/** Forgets a device. @returns false if it is connected: it would be known again at once */
 	forget(device: Device): boolean {
 		if (device.session.connected) return false;
 		this.#devices.delete(device.deviceId);
@@ -66,21 +65,20 @@ export class Sessions {
 		return true;
 	}
 
-	/** A device's connection stands. An older session of the same device is ended: `replaced`. */
-	open(introduction: Introduction, link: DeviceLink): Session {
-		const session = new Session(introduction, link, this.#options.now());
+	/** Adds a connection. An older session of the same device ends as `replaced`. */
+	open(handshake: Handshake, link: DeviceLink): Session {
+		const session = new Session(handshake, link, this.#options.now());
 		this.#sessions.set(session.sessionId, session);
-		if (introduction.deviceId !== undefined) this.#assign(session, introduction.deviceId);
+		if (handshake.deviceId !== undefined) this.#assign(session, handshake.deviceId);
 		this.#options.onChanged(session, "connected");
 		if (session.device) this.#options.onNamed(session.device);
 		return session;
 	}
 
 	/**
-	 * Takes in a checked uplink of a session that has not ended.
-	 *
-	 * @param text the uplink as it came
-	 * @returns undefined, or a sentence that says why it does not count
+	 * Handles a checked uplink of a connected session.
+	 * @param text the uplink as received
+	 * @returns why it is not valid; undefined if it is
 	 */
 	receive(session: Session, uplink: Uplink, text: string): string | undefined {
 		if ("deviceId" in uplink && session.device && uplink.deviceId !== session.device.deviceId)
@@ -92,9 +90,8 @@ export class Sessions {
 	}
 
 	/**
-	 * Ends a session at once; what its socket still says must not be taken in. Without effect on one that has ended.
-	 *
-	 * @param close the WebSocket close frame to send; left out where the socket is gone already
+	 * Ends a session; its later messages must not be passed on. No effect if it has ended.
+	 * @param close the WebSocket close frame to send; absent if the socket is closed already
 	 */
 	end(session: Session, reason: EndReason, close?: { code: number; reason: string }): void {
 		if (!session.connected) return;
@@ -106,16 +103,14 @@ export class Sessions {
 	}
 
 	/**
-	 * The session that a monitor means.
-	 *
-	 * @param targetId a session's id, or a device's, which means its current session
-	 * @returns a session that may have ended, or undefined where nothing goes by that id
+	 * @param targetId a session's id, or a device's for its latest session
+	 * @returns a session that may have ended
 	 */
 	find(targetId: string): Session | undefined {
 		return this.#sessions.get(targetId) ?? this.#devices.get(targetId)?.session;
 	}
 
-	/** Sets how a device's update stands and tells monitors: `ota`. */
+	/** Sets the state of a device's update and tells monitors: `ota`. */
 	setOta(device: Device, metadata: OtaMetadata): void {
 		device.metadata = metadata;
 		this.#options.onChanged(device.session, "ota");
@@ -130,18 +125,18 @@ export class Sessions {
 		if (!isNamed) this.#options.onNamed(device);
 	}
 
-	/** Makes `session` the current one of the device of that name. */
+	/** Makes `session` the current one of that device. */
 	#assign(session: Session, deviceId: string): Device {
 		const device = this.#devices.get(deviceId) ?? new Device(deviceId, session);
-		const former = device.session;
+		const previous = device.session;
 		session.device = device;
 		device.session = session;
-		device.model = session.introduction.model ?? device.model;
-		device.chip = session.introduction.chip ?? device.chip;
+		device.model = session.handshake.model ?? device.model;
+		device.chip = session.handshake.chip ?? device.chip;
 		this.#moveToEnd(device);
-		if (former !== session) {
-			this.#sessions.delete(former.sessionId);
-			this.end(former, "replaced", { code: replacedCloseCode, reason: "replaced" });
+		if (previous !== session) {
+			this.#sessions.delete(previous.sessionId);
+			this.end(previous, "replaced", { code: replacedCloseCode, reason: "replaced" });
 		}
 		this.#forgetSurplus();
 		return device;

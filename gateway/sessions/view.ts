@@ -1,29 +1,27 @@
 /**
- * The session record as monitors are sent it. A state report's text is spliced in as it came: building it again would
- * cost each device's report a second time, and a report that nests deeply could overflow the stack.
+ * The session record as JSON for monitors. A state report's text is inserted as received: formatting it again would
+ * cost time, and one that nests deeply could overflow the stack.
  */
 
 import { type Device, noUpdate, type Session } from "./device.js";
 import type { Sessions } from "./sessions.js";
 
-/** How a session ends. */
 export type EndReason = "disconnected" | "replaced" | "boot";
-/** Why monitors are told of a session; `snapshot` begins the list of all of them. */
+/** Why monitors get a session; `snapshot` starts the list of all. */
 export type ChangeReason = "snapshot" | "connected" | "identified" | EndReason | "ota";
 
-/** `{"type":"status_update","reason":…,"timestamp":…,"sessions":[…]}` @param now milliseconds since 1970 */
+/** A `status_update` message. @param now milliseconds since 1970 */
 export function statusUpdateText(reason: ChangeReason, session: Session, now: number): string {
 	return frameText({ reason, timestamp: isoTime(now) }, [sessionText(session)]);
 }
 
-/** A snapshot's frame is full at this many characters: even at 3 bytes each they are below a slow monitor's limit. */
+/** Characters of a snapshot's frame; with 3 bytes each, still below a slow monitor's limit. */
 const frameCharacters = 256 * 1024;
 
 /**
- * The snapshot of all sessions. Those that fit are in the first frame, reason `snapshot`. The others follow as `identified`,
- * or as `connected` where they have no name yet, each as it is when its frame is asked for; `remaining` counts those that
- * are still to come. One frame for all would exceed V8's longest string in a fleet that reports much.
- *
+ * All sessions, in frames: one would exceed V8's longest string in a large fleet. The first has the reason
+ * `snapshot`, later ones `identified`, or `connected` for sessions without a name. `remaining` counts those to come.
+ * Each session is as it is when its frame is generated.
  * @param now milliseconds since 1970
  */
 export function* snapshotTexts(
@@ -67,7 +65,7 @@ function frameText(fields: FrameHead, sessionTexts: readonly string[]): string {
 	return `${head.slice(0, -1)},"sessions":[${sessionTexts.join(",")}]}`;
 }
 
-/** `{"type":"device_message","sessionId":…,"deviceId":…,"message":<uplinkText>}` */
+/** A `device_message`. */
 export function deviceMessageText(session: Session, uplinkText: string): string {
 	const deviceId = JSON.stringify(session.device?.deviceId ?? null);
 	return `{"type":"device_message","sessionId":"${session.sessionId}","deviceId":${deviceId},"message":${uplinkText}}`;
@@ -75,15 +73,15 @@ export function deviceMessageText(session: Session, uplinkText: string): string 
 
 /** The session record without its state. */
 export function sessionHead(session: Session) {
-	const { device, introduction } = session;
+	const { device, handshake } = session;
 	return {
 		sessionId: session.sessionId,
 		deviceId: device?.deviceId ?? null,
-		model: device?.model ?? introduction.model ?? null,
+		model: device?.model ?? handshake.model ?? null,
 		connected: session.connected,
 		connectedAt: isoTime(session.connectedAt),
 		lastSeenAt: isoTime(session.lastSeenAt),
-		remoteAddress: introduction.remoteAddress,
+		remoteAddress: handshake.remoteAddress,
 		firmwareVersion: device?.firmwareVersion ?? null,
 		metadata: device?.metadata ?? noUpdate,
 	};
@@ -93,7 +91,7 @@ function sessionText(session: Session): string {
 	return textWithState(sessionHead(session), session.device);
 }
 
-/** `{<head>,"state":<the device's latest report>}` */
+/** `{<head>,"state":<latest report>}` */
 export function textWithState(head: object, device: Device | undefined): string {
 	return `${JSON.stringify(head).slice(0, -1)},"state":${device?.state.text ?? "null"}}`;
 }

@@ -1,21 +1,26 @@
 /**
- * The gateway's end of `/device`: frames in, frames out. Everything a device may get wrong ends here, in a log line or
- * a close code, so that the rooms behind see valid uplinks only.
+ * The gateway's end of `/device`. Invalid messages end here, in a log line or a close code, so that other parts see
+ * valid uplinks only.
  */
 
 import type { WebSocket } from "ws";
 import { checkUplink } from "../../device/protocol/messages.js";
-import type { Introduction, Session } from "../sessions/device.js";
+import type { Handshake, Session } from "../sessions/device.js";
 import { closeCodes } from "./limits.js";
 import type { SocketsOptions } from "./options.js";
-import { createLastWords, createMinuteCounter, Pacer, type Rate, watchControlFrames } from "./rates.js";
+import {
+	createMinuteCounter,
+	limitMessagesAfterClose,
+	type Rate,
+	Throttle,
+	watchControlFrames,
+} from "./rates.js";
 
 export class DeviceSockets {
 	readonly #options: SocketsOptions;
-	/** At which each device is read. */
 	readonly #rate: Rate;
 	readonly #controlRate: Rate;
-	/** A socket that is gone stays until its session's end has its turn. */
+	/** A closed socket stays until its session has ended. */
 	readonly #sockets = new Map<WebSocket, Session>();
 
 	constructor(options: SocketsOptions) {
@@ -33,44 +38,44 @@ export class DeviceSockets {
 		metrics.watch("gateway_device_queue_bytes", "Bytes that devices have not read yet", unread);
 	}
 
-	/** Takes on a socket whose upgrade has been checked. */
-	accept(socket: WebSocket, introduction: Introduction): void {
-		const { sessions, limits, metrics, log, turn } = this.#options;
-		const session = sessions.open(introduction, {
+	/** Adds a socket after its upgrade was checked. */
+	accept(socket: WebSocket, handshake: Handshake): void {
+		const { sessions, limits, metrics, log, yieldToLoop } = this.#options;
+		const session = sessions.open(handshake, {
 			send: (text) => this.#send(socket, text),
 			isOpen: () => socket.readyState === socket.OPEN,
 			close: (code, reason) => {
-				pacer.close();
+				throttle.close();
 				socket.close(code, reason);
 			},
 		});
 		this.#sockets.set(socket, session);
 		const countInvalid = createMinuteCounter();
 		let wasTooFast = false;
-		const onTurn = (text: string) => this.#take(session, text, countInvalid);
+		const onMessage = (text: string) => this.#take(session, text, countInvalid);
 		const onPaused = () => {
 			metrics.pausedDevices.inc();
 			if (!wasTooFast) log.warn(namesOf(session), "too many uplinks: they wait");
 			wasTooFast = true;
 		};
-		const onLastWord = createLastWords(socket, limits.lastWords);
+		const onMessageAfterClose = limitMessagesAfterClose(socket, limits.messagesAfterClose);
 		watchControlFrames(socket, this.#controlRate, () => {
-			if (!session.connected) return onLastWord();
+			if (!session.connected) return onMessageAfterClose();
 			this.#end(session, closeCodes.policyViolation, "too many ping or pong frames");
 		});
-		const pacer = new Pacer(socket, this.#rate, onTurn, onPaused);
+		const throttle = new Throttle(socket, this.#rate, onMessage, onPaused);
 		socket.on("message", (data, isBinary) => {
-			if (!session.connected) return onLastWord();
+			if (!session.connected) return onMessageAfterClose();
 			if (isBinary) return this.#end(session, closeCodes.unsupportedData, "text frames only");
-			pacer.take(data.toString());
+			throttle.take(data.toString());
 		});
 		socket.on("error", ({ message: problem }) =>
 			log.warn({ ...namesOf(session), problem }, "device socket failed"),
 		);
 		socket.on("close", async (code) => {
-			pacer.finish();
+			throttle.finish();
 			log.debug({ ...namesOf(session), code }, "device socket closed");
-			await turn();
+			await yieldToLoop();
 			this.#sockets.delete(socket);
 			sessions.end(session, "disconnected");
 		});
@@ -81,13 +86,12 @@ export class DeviceSockets {
 		for (const { link } of this.#sockets.values()) link.close(closeCodes.goingAway, "the gateway stops");
 	}
 
-	/** Every connection has ended: now every session has. */
+	/** Ends every session, once all connections are closed. */
 	settle(): void {
 		const { sessions } = this.#options;
 		for (const session of this.#sockets.values()) sessions.end(session, "disconnected");
 	}
 
-	/** An uplink's turn has come. */
 	#take(session: Session, text: string, countInvalid: (now: number) => number): void {
 		if (!session.connected) return;
 		const { limits, metrics, log, monotonic } = this.#options;
@@ -99,7 +103,7 @@ export class DeviceSockets {
 			this.#end(session, closeCodes.policyViolation, "too many invalid uplinks");
 	}
 
-	/** @returns undefined, or what is wrong with the uplink */
+	/** @returns what is wrong with the uplink, or undefined */
 	#receive(session: Session, text: string): string | undefined {
 		const { sessions, metrics } = this.#options;
 		const value = parseJson(text);
@@ -107,7 +111,7 @@ export class DeviceSockets {
 		const checked = checkUplink(value);
 		if (checked.problem !== undefined) return checked.problem;
 		const { uplink } = checked;
-		const { isBound, deviceId } = session.introduction;
+		const { isBound, deviceId } = session.handshake;
 		if (isBound && "deviceId" in uplink && uplink.deviceId !== deviceId) {
 			this.#end(session, closeCodes.policyViolation, `this token is for ${deviceId} alone`);
 			return `${uplink.type}: deviceId must be ${deviceId}, whose token was shown`;
@@ -128,12 +132,12 @@ export class DeviceSockets {
 	}
 }
 
-/** By which a log line names a device. */
+/** Names a device in the log. */
 function namesOf({ sessionId, device }: Session) {
 	return { sessionId, deviceId: device?.deviceId };
 }
 
-/** @returns undefined where `text` is not JSON */
+/** @returns undefined if `text` is not JSON */
 export function parseJson(text: string): unknown {
 	try {
 		return JSON.parse(text);

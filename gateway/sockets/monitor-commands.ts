@@ -1,6 +1,6 @@
 /**
- * Carries out what monitors ask for: interface specification section 4.3. Each message gets exactly one answer, and
- * nothing reaches a device that its model could not obey.
+ * Executes monitors' messages: interface specification section 4.3. Each gets exactly one answer, and a device gets
+ * only commands that its model supports.
  */
 
 import type { Logger } from "pino";
@@ -11,14 +11,14 @@ import type { Sessions } from "../sessions/sessions.js";
 import { closeCodes } from "./limits.js";
 import { checkMonitorMessage, type MonitorMessage, type Refused, refuse } from "./monitor-messages.js";
 
-/** What to tell the monitor: the command is on its way to that session, or why not. */
+/** The session that gets the command, or why none does. */
 export type Outcome =
 	| { readonly command: MonitorMessage["type"]; readonly sessionId: string; readonly refusal?: undefined }
 	| Refused;
 
 /**
- * @returns what carries out a message as it came, parsed from JSON; undefined: it is none. All but `trigger_ota` is done
- * when that returns its promise, so commands reach a device in the order in which they came.
+ * @returns a function that executes a parsed message; undefined stands for invalid JSON. All but `trigger_ota` is
+ * done synchronously, so commands reach a device in order.
  */
 export function monitorCommands(
 	sessions: Pick<Sessions, "find" | "end">,
@@ -72,16 +72,16 @@ export function monitorCommands(
 }
 
 function control(session: Session, payload: unknown): Refused | undefined {
-	const checked = checkCommand(payload, session.device?.model ?? session.introduction.model);
+	const checked = checkCommand(payload, session.device?.model ?? session.handshake.model);
 	if (checked.refusal) {
 		const { code, message } = checked.refusal;
 		return refuse(code === "unsupported" ? "unsupported_command" : "invalid_command", `payload: ${message}`);
 	}
 	const { command } = checked;
 	const feature = featureOf[command.command];
-	if (feature && !session.introduction.features.includes(feature))
+	if (feature && !session.handshake.features.includes(feature))
 		return refuse("unsupported_command", `the device's firmware does not know ${feature}; update it`);
-	// With the fields of its table and no others: what a monitor adds must not reach a device's small heap.
+	// Only the fields of the schema: additional ones must not reach a device's small heap.
 	const text = JSON.stringify(command, Object.keys(commands[command.command].fields));
 	if (Buffer.byteLength(text) > longestCommandBytes)
 		return refuse(

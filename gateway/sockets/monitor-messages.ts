@@ -1,6 +1,6 @@
 /**
- * Every message from a monitor to the gateway, and what it is answered: interface specification sections 2.3 and 4.3.
- * Defined once, in the words of the device's messages, for the check, the types and the AsyncAPI document.
+ * The messages from monitors and their answers: interface specification sections 2.3 and 4.3. Defined once, for the
+ * check, the types and the AsyncAPI document.
  */
 
 import {
@@ -16,15 +16,15 @@ import {
 } from "../../device/protocol/schema.js";
 import type { UpdateRefusal } from "../firmware/selection.js";
 
-/** A session's id, or a device's, which means its current session. */
+/** A session's id, or a device's for its latest session. */
 const targetId = string(64);
-/** Returned in the answer as it came. */
+/** Returned unchanged in the answer. */
 const requestId = optional(string(64));
-/** A control command; checked against the target's model. */
+/** A command; checked against the target's model. */
 const payload = object({});
 const version = optional(string(64));
 
-/** Monitor to gateway, by the value of `type`. */
+/** By `type`. */
 export const monitorMessages = Object.freeze({
 	boot_device: object({ type: oneOf("boot_device"), targetId, requestId }),
 	control_device: object({ type: oneOf("control_device"), targetId, payload, requestId }),
@@ -45,12 +45,12 @@ export type MonitorErrorCode =
 	| UpdateRefusal["code"]
 	| "rate_limited";
 
-/** Why a monitor's message was not carried out; `message` is one sentence that says what to change. */
+/** Why a message was not executed; `message` is one sentence that says what to change. */
 export interface Refused {
 	readonly refusal: { readonly code: MonitorErrorCode; readonly message: string };
 }
 
-/** Checks a monitor's message as it came, parsed from JSON; undefined: it is none. */
+/** Checks a parsed message; undefined stands for invalid JSON. */
 export function checkMonitorMessage(
 	value: unknown,
 ): { readonly message: MonitorMessage; readonly refusal?: undefined } | Refused {
@@ -65,7 +65,7 @@ export function checkMonitorMessage(
 	return refuse("invalid_message", `${type}: ${describeProblem(findProblem(schema, value))}`);
 }
 
-/** The `requestId` to answer with: that of the message, where it has a valid one. */
+/** The message's `requestId`, if it has a valid one. */
 export function requestIdOf(value: unknown): string | undefined {
 	const id = isRecord(value) ? value.requestId : undefined;
 	return matches(requestId, id) ? id : undefined;

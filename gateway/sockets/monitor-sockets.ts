@@ -1,6 +1,6 @@
 /**
- * The gateway's end of `/monitor`: every monitor is told of every change and every uplink, and each of its commands gets
- * one answer. A frame is built once, whatever the number of monitors, and not at all where there is none.
+ * The gateway's end of `/monitor`: every monitor gets every change and uplink, and one answer to each of its
+ * messages. A frame is built once for all monitors.
  */
 
 import type { Duplex } from "node:stream";
@@ -13,10 +13,10 @@ import { createMonitor, type Monitor } from "./monitor.js";
 import type { Outcome } from "./monitor-commands.js";
 import { refuse, requestIdOf } from "./monitor-messages.js";
 import type { SocketsOptions } from "./options.js";
-import { createLastWords, TokenBucket, watchControlFrames } from "./rates.js";
+import { limitMessagesAfterClose, TokenBucket, watchControlFrames } from "./rates.js";
 
 export interface MonitorSocketsOptions extends SocketsOptions {
-	/** Carries out a message that was parsed from JSON; undefined: it is none. */
+	/** Executes a parsed message; undefined stands for invalid JSON. */
 	readonly execute: (value: unknown) => Promise<Outcome>;
 }
 
@@ -35,22 +35,21 @@ export class MonitorSockets {
 	}
 
 	/**
-	 * Takes on a socket whose upgrade has been checked, and sends it the snapshot.
-	 *
-	 * @param stream what the socket writes to
+	 * Adds a socket after its upgrade was checked, and sends it the snapshot.
+	 * @param stream the connection under the socket
 	 */
 	accept(socket: WebSocket, stream: Duplex, remoteAddress: string): void {
-		const { limits, log, monotonic, turn } = this.#options;
+		const { limits, log, monotonic, yieldToLoop } = this.#options;
 		const { commandsASecond, commandBurst, refusalsASecond, refusalBurst } = limits;
 		const { controlFramesASecond, controlFrameBurst } = limits;
 		const bucket = new TokenBucket({ perSecond: commandsASecond, burst: commandBurst, monotonic });
 		const refusals = new TokenBucket({ perSecond: refusalsASecond, burst: refusalBurst, monotonic });
-		const onLastWord = createLastWords(socket, limits.lastWords);
-		const monitor = createMonitor({ socket, stream, limits, turn });
+		const onMessageAfterClose = limitMessagesAfterClose(socket, limits.messagesAfterClose);
+		const monitor = createMonitor({ socket, stream, limits, yieldToLoop });
 		this.#monitors.add(monitor);
 		log.info({ remoteAddress, monitors: this.#monitors.size }, "monitor connected");
 		socket.on("message", (data, isBinary) => {
-			if (socket.readyState !== socket.OPEN) return onLastWord();
+			if (socket.readyState !== socket.OPEN) return onMessageAfterClose();
 			if (isBinary) return socket.close(closeCodes.unsupportedData, "text frames only");
 			const isTooMuch = !bucket.take();
 			if (isTooMuch && !refusals.take())
@@ -62,7 +61,7 @@ export class MonitorSockets {
 		});
 		const controlRate = { perSecond: controlFramesASecond, burst: controlFrameBurst, monotonic };
 		watchControlFrames(socket, controlRate, () => {
-			if (socket.readyState !== socket.OPEN) return onLastWord();
+			if (socket.readyState !== socket.OPEN) return onMessageAfterClose();
 			monitor.close(closeCodes.policyViolation, "too many ping or pong frames");
 		});
 		socket.on("error", ({ message: problem }) =>
@@ -75,19 +74,19 @@ export class MonitorSockets {
 		monitor.sendSnapshot(this.#snapshot());
 	}
 
-	/** Tells every monitor of all sessions again, soon: some are gone of which no change tells. */
+	/** Sends every monitor a snapshot, after `snapshotPauseMs`: no message reports a forgotten device. */
 	announceAll(): void {
-		const { limits, turn } = this.#options;
+		const { limits, yieldToLoop } = this.#options;
 		this.#announcing ??= setTimeout(async () => {
 			this.#announcing = undefined;
 			for (const monitor of [...this.#monitors]) {
-				await turn();
+				await yieldToLoop();
 				monitor.sendSnapshot(this.#snapshot());
 			}
 		}, limits.snapshotPauseMs).unref();
 	}
 
-	/** Tells every monitor that a session changed. */
+	/** Sends a change of a session to every monitor. */
 	announce(session: Session, reason: ChangeReason): void {
 		if (this.#monitors.size === 0) return;
 		this.#cork();
@@ -95,7 +94,7 @@ export class MonitorSockets {
 		for (const monitor of this.#monitors) monitor.sendChange(session.sessionId, frame);
 	}
 
-	/** Passes an uplink on to every monitor, as it came. */
+	/** Sends an uplink, as received, to every monitor. */
 	relay(session: Session, text: string, isStateReport: boolean): void {
 		if (this.#monitors.size === 0) return;
 		this.#cork();
@@ -114,7 +113,7 @@ export class MonitorSockets {
 		return snapshotTexts(sessions, now);
 	}
 
-	/** All that is sent in one turn of the event loop is written at once, to each monitor: a call of the system costs most. */
+	/** Writes all frames of one turn of the event loop together: the system calls cost most. */
 	#cork(): void {
 		if (this.#isCorked) return;
 		this.#isCorked = true;

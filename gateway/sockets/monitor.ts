@@ -1,6 +1,6 @@
 /**
- * One monitor's socket as seen by whoever sends to it. A browser on a bad line reads slower than a fleet talks; without
- * this its backlog would grow in the gateway's memory until every device and every other monitor paid for it.
+ * One monitor's socket, with back-pressure. A browser on a slow line reads less than a fleet sends; its backlog must
+ * not fill the gateway's memory.
  */
 
 import type { Duplex } from "node:stream";
@@ -11,34 +11,33 @@ export type Monitor = ReturnType<typeof createMonitor>;
 
 export interface MonitorOptions {
 	readonly socket: WebSocket;
-	/** What the socket writes to. */
+	/** The connection under the socket. */
 	readonly stream: Duplex;
 	readonly limits: Pick<SocketLimits, "slowMonitorBytes" | "stuckMonitorBytes">;
-	/** To be awaited before each further frame of a snapshot: see turns.ts. */
-	readonly turn: () => Promise<void>;
+	/** Awaited before each further frame of a snapshot: see event-loop.ts. */
+	readonly yieldToLoop: () => Promise<void>;
 }
 
-export function createMonitor({ socket, stream, limits, turn }: MonitorOptions) {
-	/** Of each session, by its id, the newest state report that this monitor is too slow for. */
+export function createMonitor({ socket, stream, limits, yieldToLoop }: MonitorOptions) {
+	/** By session id: the newest state report that the monitor was too slow for. */
 	const waiting = new Map<string, Buffer>();
-	/** The frames of the snapshot that have not been sent yet. */
+	/** The rest of the snapshot. */
 	let snapshot: Iterator<string> | undefined;
 	let isSnapshotPlanned = false;
 	const monitor = {
-		/** Bytes that it has not read yet. */
+		/** In bytes. */
 		get unread(): number {
 			return socket.bufferedAmount;
 		},
 
-		/** Holds back what is sent, so that the system is asked once to write all of it. */
+		/** Collects what is sent, for one system call. */
 		cork: (): void => stream.cork(),
 
-		/** Sends what was held back. */
 		uncork: (): void => stream.uncork(),
 
 		/**
-		 * Sends the records of all sessions: at the start, and again after devices were forgotten. The first frame is sent
-		 * at once, each further one when the monitor has read most of what was sent before.
+		 * Sends all sessions' records. Each frame after the first is sent once the monitor has read most of the
+		 * previous ones.
 		 */
 		sendSnapshot(frames: Iterator<string>): void {
 			waiting.clear();
@@ -46,7 +45,7 @@ export function createMonitor({ socket, stream, limits, turn }: MonitorOptions) 
 			sendNextOfSnapshot();
 		},
 
-		/** Sends what no monitor may miss: a change of a session, or an answer. */
+		/** Sends a frame that must not be dropped: a change or an answer. */
 		send(frame: Buffer): void {
 			if (socket.readyState !== socket.OPEN) return;
 			socket.send(frame, { binary: false }, sendWaiting);
@@ -55,24 +54,23 @@ export function createMonitor({ socket, stream, limits, turn }: MonitorOptions) 
 			socket.close(closeCodes.tryAgainLater, "reads too slowly");
 		},
 
-		/** Sends a session's record; it shows the newest state, so a report that waits is not needed any more. */
+		/** Sends a session's record; it includes the newest state, which replaces a waiting report. */
 		sendChange(sessionId: string, frame: Buffer): void {
 			waiting.delete(sessionId);
 			monitor.send(frame);
 		},
 
-		/** Relays an uplink. While the monitor is slow a state report waits, a newer one takes its place, and others are dropped. */
+		/** Sends an uplink. To a slow monitor, only each session's newest state report is sent, later. */
 		relay(sessionId: string, frame: Buffer, isStateReport: boolean): void {
 			if (!hasMoreThan(limits.slowMonitorBytes)) monitor.sendChange(sessionId, frame);
 			else if (isStateReport) waiting.set(sessionId, frame);
 		},
 
-		/** Starts the closing handshake. */
 		close: (code: number, reason: string): void => socket.close(code, reason),
 	};
 	return monitor;
 
-	/** Called when something was written: the monitor may have caught up. */
+	/** Called after a write: the monitor may have caught up. */
 	function sendWaiting(): void {
 		for (const [sessionId, frame] of waiting) {
 			if (hasMoreThan(limits.slowMonitorBytes)) return;
@@ -84,13 +82,13 @@ export function createMonitor({ socket, stream, limits, turn }: MonitorOptions) 
 	async function continueSnapshot(): Promise<void> {
 		if (!snapshot || isSnapshotPlanned || !mayTakeSnapshot()) return;
 		isSnapshotPlanned = true;
-		await turn();
+		await yieldToLoop();
 		isSnapshotPlanned = false;
-		// Otherwise what is unread by now, once written, leads here again.
+		// Otherwise the write of the rest calls this again.
 		if (mayTakeSnapshot()) sendNextOfSnapshot();
 	}
 
-	/** A frame of the snapshot alone must not make a monitor slow, and no report that waits may be older than it. */
+	/** A snapshot alone must not make a monitor slow, and no waiting report may be older than it. */
 	function mayTakeSnapshot(): boolean {
 		return waiting.size === 0 && monitor.unread <= limits.slowMonitorBytes / 2;
 	}
@@ -101,7 +99,7 @@ export function createMonitor({ socket, stream, limits, turn }: MonitorOptions) 
 		else snapshot = undefined;
 	}
 
-	/** Whether it has left more than so many bytes unread; what is held back for the end of this turn is not its fault. */
+	/** Whether more bytes are unread; what is corked in this turn does not count. */
 	function hasMoreThan(limit: number): boolean {
 		if (monitor.unread <= limit) return false;
 		if (stream.writableCorked > 0) {

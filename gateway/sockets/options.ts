@@ -3,16 +3,16 @@ import type { Sessions } from "../sessions/sessions.js";
 import type { Metrics } from "../telemetry/metrics.js";
 import type { SocketLimits } from "./limits.js";
 
-/** What every part of this room works with. */
+/** For all parts of this folder. */
 export interface SocketsOptions {
 	readonly sessions: Sessions;
 	readonly limits: SocketLimits;
 	readonly metrics: Metrics;
 	readonly log: Logger;
-	/** To be awaited before what a crowd may ask for at once: see turns.ts. */
-	readonly turn: () => Promise<void>;
+	/** Awaited before work that many clients may cause at once: see event-loop.ts. */
+	readonly yieldToLoop: () => Promise<void>;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
-	/** Milliseconds from any start, on a clock that no one sets. */
+	/** Monotonic clock, in milliseconds. */
 	readonly monotonic: () => number;
 }

@@ -1,6 +1,6 @@
 /**
- * Who says too much, and what becomes of it. Without this one client that loops could keep the whole gateway busy, or fill
- * its log. TCP passes the wait on to the sender of a socket that is not read: nobody else has to wait for it.
+ * Rate limits for one socket, so that a client in a loop cannot keep the gateway busy or fill its log. A socket over
+ * its rate is not read, and TCP slows down its sender.
  */
 
 import type { WebSocket } from "ws";
@@ -12,11 +12,11 @@ export interface Rate {
 	readonly perSecond: number;
 	/** At once. */
 	readonly burst: number;
-	/** Milliseconds from any start, on a clock that no one sets. */
+	/** Monotonic clock, in milliseconds. */
 	readonly monotonic: () => number;
 }
 
-/** Lets a burst through, then a steady rate: a bucket of tokens that refills. */
+/** A token bucket. */
 export class TokenBucket {
 	readonly #rate: Rate;
 	#tokens: number;
@@ -28,7 +28,7 @@ export class TokenBucket {
 		this.#filledAt = rate.monotonic();
 	}
 
-	/** Takes `cost` tokens, where there is one at least; what is missing is owed. @returns false where there is none */
+	/** Takes `cost` tokens; the count may become negative. @returns false if less than one was left */
 	take(cost = 1): boolean {
 		const { perSecond, burst, monotonic } = this.#rate;
 		const time = monotonic();
@@ -41,7 +41,7 @@ export class TokenBucket {
 	}
 }
 
-/** @returns what counts an event at a time in milliseconds, and says how many fell within the last 60 s */
+/** @returns a function that counts an event at `now`, in milliseconds, and returns the count of the last 60 s */
 export function createMinuteCounter(): (now: number) => number {
 	let times: number[] = [];
 	return (now) => {
@@ -51,10 +51,8 @@ export function createMinuteCounter(): (now: number) => number {
 }
 
 /**
- * Counts a socket's ping and pong frames, which are no messages: a peer that sends nothing else would escape every other
- * limit.
- *
- * @param onTooMany called for each frame past the rate
+ * Limits a socket's ping and pong frames, which other limits do not count.
+ * @param onTooMany called for each frame over the rate
  */
 export function watchControlFrames(socket: Pick<WebSocket, "on">, rate: Rate, onTooMany: () => void): void {
 	const bucket = new TokenBucket(rate);
@@ -65,8 +63,8 @@ export function watchControlFrames(socket: Pick<WebSocket, "on">, rate: Rate, on
 	socket.on("pong", count);
 }
 
-/** @returns what is to be called for each message that comes after our goodbye: past `atMost` the socket is cut off */
-export function createLastWords(socket: Pick<WebSocket, "terminate">, atMost: number): () => void {
+/** @returns a function to call for each message after our close frame; more than `atMost` end the connection */
+export function limitMessagesAfterClose(socket: Pick<WebSocket, "terminate">, atMost: number): () => void {
 	let count = 0;
 	return () => {
 		count += 1;
@@ -74,38 +72,38 @@ export function createLastWords(socket: Pick<WebSocket, "terminate">, atMost: nu
 	};
 }
 
-/** A message counts once, and once more for each time that it is so many characters long. */
+/** A message costs 1, and 1 more per this many characters. */
 const charactersATurn = 2048;
 const turnsMs = 50;
 
 /**
- * For messages none of which may be lost: what comes too fast waits for its turn, and meanwhile its socket is not read. So
- * no more can wait than what was read in one go. A class, as functions of its own would be much of a connection's memory.
+ * A throttle that loses no message: those over the rate wait, and the socket is paused meanwhile, so at most one
+ * read's worth waits. A class, as closures would take much of a connection's memory.
  */
-export class Pacer {
+export class Throttle {
 	readonly #socket: Readable;
 	readonly #bucket: TokenBucket;
-	readonly #onTurn: (text: string) => void;
+	readonly #onMessage: (text: string) => void;
 	readonly #onPaused: () => void;
 	#waiting: string[] = [];
 	#timer: NodeJS.Timeout | undefined;
 	#isClosed = false;
 
 	/**
-	 * @param onTurn a message's turn has come
-	 * @param onPaused a message has to wait, and none did before
+	 * @param onMessage passes on a message
+	 * @param onPaused the first message has to wait
 	 */
-	constructor(socket: Readable, rate: Rate, onTurn: (text: string) => void, onPaused: () => void) {
+	constructor(socket: Readable, rate: Rate, onMessage: (text: string) => void, onPaused: () => void) {
 		this.#socket = socket;
 		this.#bucket = new TokenBucket(rate);
-		this.#onTurn = onTurn;
+		this.#onMessage = onMessage;
 		this.#onPaused = onPaused;
 	}
 
-	/** Hands a message on, at once or when its turn comes. */
+	/** Passes on a message, now or later. */
 	take(text: string): void {
 		if (this.#isClosed) return;
-		if (!this.#timer && this.#mayPass(text)) return this.#onTurn(text);
+		if (!this.#timer && this.#mayPass(text)) return this.#onMessage(text);
 		this.#waiting.push(text);
 		if (this.#timer) return;
 		this.#plan();
@@ -113,14 +111,14 @@ export class Pacer {
 		this.#onPaused();
 	}
 
-	/** The other side has gone, and nothing more can come: hands on what waits, which it had said before. */
+	/** The peer has closed: passes on what waits. */
 	finish(): void {
 		const waiting = this.#waiting;
 		this.close();
-		for (const text of waiting) this.#onTurn(text);
+		for (const text of waiting) this.#onMessage(text);
 	}
 
-	/** What waits or still comes is dropped, and the socket is read again, or it would not hear the other side's goodbye. */
+	/** Drops what waits or still comes, and reads the socket again, to receive the peer's close frame. */
 	close(): void {
 		this.#isClosed = true;
 		clearTimeout(this.#timer);
@@ -136,7 +134,7 @@ export class Pacer {
 	#handOn(): void {
 		const stays = this.#waiting.findIndex((text) => !this.#mayPass(text));
 		const passing = this.#waiting.splice(0, stays < 0 ? this.#waiting.length : stays);
-		for (const text of passing) this.#onTurn(text);
+		for (const text of passing) this.#onMessage(text);
 		if (this.#waiting.length > 0) return this.#plan();
 		this.#timer = undefined;
 		this.#socket.resume();

@@ -1,6 +1,6 @@
 /**
- * Every request to upgrade a connection: to `/device`, to `/monitor`, or to nothing. What is not let in is told why in
- * HTTP and cut off; a socket that hangs here, or an error on it, would be one that nobody listens to.
+ * Handles upgrade requests. Those that are refused get an HTTP response and are closed, as no other part handles the
+ * socket or its errors.
  */
 
 import { type IncomingMessage, STATUS_CODES } from "node:http";
@@ -20,15 +20,15 @@ import type { Access, Admission } from "../access/access.js";
 import { AddressLimit } from "../access/address-limit.js";
 import { baseUrlOf, remoteAddressOf, targetOf } from "../access/origin.js";
 import { type HttpRefusal, problemOf } from "../problem.js";
-import type { Introduction } from "../sessions/device.js";
+import type { Handshake } from "../sessions/device.js";
 import type { DeviceSockets } from "./device-sockets.js";
+import { delayEnd, readInPieces } from "./event-loop.js";
 import type { Heartbeat } from "./heartbeat.js";
 import type { MonitorSockets } from "./monitor-sockets.js";
 import type { SocketsOptions } from "./options.js";
 import { TokenBucket } from "./rates.js";
-import { delayEnd, readInPieces } from "./turns.js";
 
-/** What a device says of itself. A chip that is not known is no reason to keep it out. */
+/** An unknown chip is not refused. */
 export const deviceHeaders = object({
 	"Protocol-Version": optional(oneOf("1")),
 	"Device-Id": optional(deviceId),
@@ -45,17 +45,17 @@ export interface UpgradesOptions extends Omit<SocketsOptions, "sessions"> {
 	readonly publicUrl: URL | undefined;
 }
 
-/** Takes on the socket of a request that is let in. */
 type Accept = (socket: WebSocket) => void;
 
 export type Upgrades = ReturnType<typeof createUpgrades>;
 
 export function createUpgrades(options: UpgradesOptions) {
-	const { access, devices, monitors, heartbeat, limits, publicUrl, metrics, log, turn, monotonic } = options;
+	const { access, devices, monitors, heartbeat, limits, publicUrl, metrics, log, yieldToLoop, monotonic } =
+		options;
 	const { upgradesInTwoSeconds: points, devicesASecond: perSecond, deviceBurst: burst } = limits;
 	const addresses = new AddressLimit({ points, seconds: 2, what: "connections" });
 	const returns = new AddressLimit({ points: limits.returnsInTenSeconds, seconds: 10, what: "connections" });
-	const room = new TokenBucket({ perSecond, burst, monotonic });
+	const admissions = new TokenBucket({ perSecond, burst, monotonic });
 	const bounds = {
 		maxPayload: limits.maxFrameBytes,
 		maxFragments: limits.maxFragments,
@@ -82,32 +82,31 @@ export function createUpgrades(options: UpgradesOptions) {
 	async function admit(request: IncomingMessage, stream: Duplex, url: URL | undefined) {
 		const path = url?.pathname;
 		const { refusal, deviceId } = await check(request, path);
-		// All whose tokens were checked against one look at the disk come here in the same turn.
-		await turn();
-		// Counted apart: those who are refused must not keep those out who show a right token from the same address.
+		// All whose tokens were checked in one look at the disk continue in the same turn.
+		await yieldToLoop();
+		// Counted separately: refused clients must not keep out others of the same address with a valid token.
 		const name = request.headers["device-id"];
 		const returned = refusal || name === undefined ? undefined : await returns.count(request, String(name));
 		const crowded = returned ?? (await addresses.count(request, refusal ? "refused" : `admitted ${path}`));
 		const refused = crowded ?? refusal;
 		if (refused) return refused;
-		// Asked last: the gateway may have begun to stop while a token was being checked.
+		// Checked last: the gateway may have begun to stop meanwhile.
 		if (isClosed) return { status: 503, detail: "The gateway is stopping." };
 		if (path === "/device") return admitDevice(request, deviceId);
 		return (socket: WebSocket) => monitors.accept(socket, stream, remoteAddressOf(request));
 	}
 
 	function admitDevice(request: IncomingMessage, owner: string | undefined): Accept | HttpRefusal {
-		if (!room.take()) return crowded();
-		const introduction = introduce(request, publicUrl, owner);
-		return "status" in introduction ? introduction : (socket) => devices.accept(socket, introduction);
+		if (!admissions.take()) return crowded();
+		const handshake = readHandshake(request, publicUrl, owner);
+		return "status" in handshake ? handshake : (socket) => devices.accept(socket, handshake);
 	}
 
 	return {
 		/**
-		 * Answers a request to upgrade; to be called for each `upgrade` event of the HTTP server.
-		 *
-		 * @param opening is waited for
-		 * @throws what `opening` is rejected with
+		 * To be called for each `upgrade` event of the HTTP server.
+		 * @param opening awaited first
+		 * @throws the error of `opening`
 		 */
 		async handle(
 			request: IncomingMessage,
@@ -118,37 +117,37 @@ export function createUpgrades(options: UpgradesOptions) {
 			const onError = () => stream.destroy();
 			stream.on("error", onError);
 			await opening;
-			await turn();
+			await yieldToLoop();
 			const url = targetOf(request);
 			const admission = await admit(request, stream, url);
 			if ("status" in admission) {
 				const { status, detail: problem, headers } = admission;
 				metrics.refusedUpgrades.inc({ status });
-				// Any other may hold a token that a person pasted into it.
+				// Other paths may hold a token that a person pasted.
 				const path = knownPaths.find((known) => known === url?.pathname) ?? "(unknown path)";
 				const event = { remoteAddress: remoteAddressOf(request), path, status, problem };
-				// A device cannot tell anyone why it stays away; but one line for each try of a crowd would fill the log.
+				// A device cannot show why it is refused; but a line for each attempt of many would fill the log.
 				if (headers?.["Retry-After"] === undefined) log.warn(event, "upgrade refused");
 				return refuse(stream, admission);
 			}
 			stream.off("error", onError);
 			server.handleUpgrade(request, stream, head, (socket) => {
-				readInPieces(stream, socket, turn);
-				delayEnd(stream, turn);
+				readInPieces(stream, socket, yieldToLoop);
+				delayEnd(stream, yieldToLoop);
 				heartbeat.watch(socket);
 				admission(socket);
 			});
 		},
 
-		/** From now on every upgrade is refused. */
+		/** Refuses all further upgrades. */
 		close(): void {
 			isClosed = true;
 		},
 	};
 }
 
-/** @param owner the one device whose own token was shown */
-function introduce(request: IncomingMessage, publicUrl?: URL, owner?: string): Introduction | HttpRefusal {
+/** @param owner the device that the token is for */
+function readHandshake(request: IncomingMessage, publicUrl?: URL, owner?: string): Handshake | HttpRefusal {
 	const { headers } = request;
 	const said = {
 		"Protocol-Version": headers["protocol-version"],
@@ -171,21 +170,21 @@ function introduce(request: IncomingMessage, publicUrl?: URL, owner?: string): I
 	};
 }
 
-/** The entries of a header that is a list; Node joins headers of one name with commas. */
+/** Splits a list header; Node joins headers of one name with commas. */
 function listOf(header: string | string[] | undefined): readonly string[] {
 	return String(header ?? "")
 		.split(",")
 		.map((entry) => entry.trim());
 }
 
-/** Drawn at random, so that those who are refused together do not come back together. */
+/** With a random delay, so that those who are refused at once do not come back at once. */
 function crowded(): HttpRefusal {
 	const seconds = String(1 + Math.floor(Math.random() * 10));
 	const detail = `Too many devices connect at this moment; try again in ${seconds} s.`;
 	return { status: 503, detail, headers: { "Retry-After": seconds } };
 }
 
-/** Answers on the bare socket and ends it, whether or not the client ever reads. */
+/** Responds on the socket and ends it, even if the client does not read. */
 function refuse(stream: Duplex, refusal: HttpRefusal): void {
 	const { headers, body } = problemOf({ ...refusal, headers: { ...refusal.headers, Connection: "close" } });
 	const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);

@@ -1,6 +1,6 @@
 /**
- * The log: one line of JSON an event, on standard error. Secrets are struck out here once more, in case a request or an
- * error is ever logged whole.
+ * The log: JSON lines on standard error. Secrets are redacted here too, in case a request or an error is logged as a
+ * whole.
  */
 
 import { destination, type Logger, pino } from "pino";
@@ -10,18 +10,18 @@ export type LogLevel = (typeof logLevels)[number];
 
 const secrets = ["authorization", "cookie", "set-cookie", "token", "tokens", "deviceToken", "monitorToken"];
 
-/** Pino's number of the level `warn`. */
+/** Pino's number for `warn`. */
 const warnLevel = 40;
-/** Lines of warnings and errors with the same message that are written within a minute; the others are counted. */
+/** Warnings and errors with the same message that are written per minute; further ones are counted. */
 export const linesAMinute = 60;
 const minuteMs = 60_000;
 /** How often a fatal line is tried again where a pipe is full, every 100 ms. */
 const fatalTries = 10;
 
 /**
- * Standard error. Where it cannot be written (a full disk, a closed terminal, a pipe that no one reads) lines are lost,
- * and nothing else. Each line is written at once, so that those before a crash are there; a full pipe must not block
- * that: opening `process.stderr` sets a pipe to non-blocking, and what it does not take is tried again with the next line.
+ * Standard error. If it cannot be written (disk full, terminal closed, pipe not read), only lines are lost. Writes
+ * are synchronous, so that lines before a crash are kept. Opening `process.stderr` makes a pipe non-blocking; what
+ * it does not take is tried again with the next line.
  */
 function standardError() {
 	process.stderr.on("error", () => {});
@@ -42,8 +42,7 @@ function standardError() {
 
 /**
  * Limits the lines of each cause: a client without a token could fill the disk otherwise.
- *
- * @returns whether a line may be written; `tellLeftOut` is called at the end of a minute in which some were not
+ * @returns whether to write a line; `tellLeftOut` is called at the end of a minute with omitted lines
  */
 function createLineLimit() {
 	const counts = new Map<string, number>();
@@ -60,7 +59,7 @@ function createLineLimit() {
 	};
 }
 
-/** @param stream where lines go; standard error unless a test reads them */
+/** @param stream for the lines; default standard error */
 export function createLog(level: LogLevel, stream: { write(line: string): void } = standardError()): Logger {
 	const mayWrite = createLineLimit();
 	return pino(

@@ -1,13 +1,13 @@
 /**
- * What the gateway does, in numbers that Prometheus understands. Whoever does a thing counts it here; what can be asked
- * for at any time is asked for when somebody reads.
+ * The gateway's metrics for Prometheus. Events are counted where they happen; gauges are read when metrics are
+ * requested.
  */
 
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** @param registry where the numbers go; what else is in there is told with them */
+/** @param registry receives the metrics */
 export function createMetrics(registry: Registry) {
 	const registers = [registry];
 	const counter = <L extends string>(name: string, help: string, ...labelNames: readonly L[]) =>
@@ -25,7 +25,7 @@ export function createMetrics(registry: Registry) {
 	});
 	return {
 		registry,
-		/** Labels are put together when somebody reads: this is called for each uplink. */
+		/** Called for each uplink, so labels are built only when metrics are read. */
 		countUplink: (type: string): void => void uplinks.set(type, (uplinks.get(type) ?? 0) + 1),
 		droppedUplinks: counter("gateway_dropped_uplinks_total", "Uplinks that were not valid"),
 		pausedDevices: counter(
@@ -40,14 +40,14 @@ export function createMetrics(registry: Registry) {
 			"status",
 		),
 		updates: counter("gateway_updates_total", "Updates of devices, by how they ended", "outcome"),
-		/** In seconds; once for all that is relayed in one turn of the event loop. */
+		/** In seconds; once per turn of the event loop. */
 		relay: new Histogram({
 			name: "gateway_relay_seconds",
 			help: "From an uplink's arrival until it was written to every monitor's socket, once a turn",
 			buckets: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 1],
 			registers,
 		}),
-		/** Asks for a number whenever somebody reads. */
+		/** Adds a gauge whose value is read on request. */
 		watch(name: string, help: string, ask: () => number): void {
 			const gauge: Gauge = new Gauge({ name, help, registers, collect: () => gauge.set(ask()) });
 		},

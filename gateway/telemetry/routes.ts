@@ -1,17 +1,17 @@
 /**
- * `/healthz`: this process answers. `/readyz`: it can do its work, so a proxy may send devices here. `/metrics`: what it
- * does, for monitors alone, as it tells how many devices there are and how they are used.
+ * `/healthz`: the process responds. `/readyz`: it can do its work, so a proxy may send devices here. `/metrics`: for
+ * monitors alone, as it shows how many devices there are.
  */
 
 import { type RequestHandler, Router } from "express";
 import { refuseMethod, sendProblem } from "../problem.js";
 import type { Metrics } from "./metrics.js";
 
-/** @param findObstacle finds undefined, or a sentence that says why the gateway cannot do its work */
+/** @param findReadinessProblem resolves to why the gateway is not ready, or undefined */
 export function telemetryRoutes(
 	{ registry }: Metrics,
 	requireMonitor: RequestHandler,
-	findObstacle: () => Promise<string | undefined>,
+	findReadinessProblem: () => Promise<string | undefined>,
 ): Router {
 	const router = Router({ caseSensitive: true, strict: true });
 	const get = (path: string, ...handlers: readonly RequestHandler[]) =>
@@ -21,7 +21,7 @@ export function telemetryRoutes(
 			.all(refuseMethod("GET, HEAD"));
 	get("/healthz", (_request, response) => void response.json({ status: "ok" }));
 	get("/readyz", async (_request, response) => {
-		const detail = await findObstacle();
+		const detail = await findReadinessProblem();
 		response.set("Cache-Control", "no-store");
 		if (detail) sendProblem(response, { status: 503, detail });
 		else response.json({ status: "ready" });

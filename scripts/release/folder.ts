@@ -7,6 +7,7 @@ import { createHash } from "node:crypto";
 import disk from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { compare, parse, prerelease } from "semver";
+import { writeFileAtomic } from "../../gateway/atomic-file.js";
 import {
 	type Catalog,
 	parseCatalog,
@@ -15,7 +16,6 @@ import {
 } from "../../gateway/firmware/catalog.js";
 import { type ImageInfo, parseImage } from "../../gateway/firmware/image.js";
 import { errorCode } from "../../gateway/start-error.js";
-import { writeWhole } from "../../gateway/whole-file.js";
 import { messageOf } from "../command-line/command.js";
 
 /** Readable by a gateway that runs as another user. */
@@ -49,13 +49,13 @@ export async function addRelease(releasesDir: string, release: NewRelease): Prom
 			const file = join(releasesDir, entry.path.slice("/releases/".length));
 			await disk.mkdir(dirname(file), { recursive: true });
 			// Replaces what a failed release may have left.
-			await writeWhole(disk, file, image, publicMode);
+			await writeFileAtomic(disk, file, image, publicMode);
 			written.push(file);
 		}
 		const { version, date, notes } = release;
 		const added: Release = { version, date, notes, images: entries.map(({ entry }) => entry) };
 		const next = withRelease(catalog, added);
-		await writeWhole(
+		await writeFileAtomic(
 			disk,
 			join(releasesDir, "catalog.json"),
 			`${JSON.stringify(next, null, "\t")}\n`,

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { connect as connectTls } from "node:tls";
 import { Connections } from "../../gateway/connections.js";
-import type { FirmwareRoom } from "../../gateway/firmware/room.js";
+import type { FirmwareService } from "../../gateway/firmware/service.js";
 import type { GatewayOptions } from "../../gateway/gateway.js";
 import { Authority } from "../system/certificates.js";
 import { bearer, deviceToken, monitorToken, runGateway, upgradeRequest, withoutFirmware } from "./running.js";
@@ -51,7 +51,7 @@ async function readAll(socket: Socket): Promise<string> {
 
 /** A server that answers when it is told to. */
 async function patientServer(t: TestContext, isTls: boolean) {
-	const connections = new Connections({ maxStrangers: 100 });
+	const connections = new Connections({ maxUnauthenticated: 100 });
 	const paths: string[] = [];
 	const answers: (() => void)[] = [];
 	const answerLater: RequestListener = (request, response) => {
@@ -127,7 +127,7 @@ for (const isTls of [false, true])
 			test("of clients without a token are answered one at a time, all connections together, and others' at once", async (t) => {
 				let answered = 0;
 				const before: Record<string, number> = {};
-				const binaries: FirmwareRoom["binaries"] = ({ url }, response) => {
+				const binaries: FirmwareService["binaries"] = ({ url }, response) => {
 					if (url === "/api/devices") return false;
 					if (url === "/stranger") answered += 1;
 					else before[url ?? ""] = answered;
@@ -232,7 +232,7 @@ for (const isTls of [false, true])
 
 		describe("connections that have shown no token", () => {
 			test("are cut off, the oldest first, where there are too many; those that have shown one stay", async (t) => {
-				const gateway = await run(t, { limits: { strangers: 5 } });
+				const gateway = await run(t, { limits: { unauthenticatedConnections: 5 } });
 				const device = await gateway.device();
 				const monitor = await gateway.monitor();
 				const holder = dial(t, gateway.url);

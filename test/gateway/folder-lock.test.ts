@@ -5,9 +5,9 @@ import fs, { readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
+import type { Disk } from "../../gateway/atomic-file.js";
 import { FolderLock } from "../../gateway/folder-lock.js";
 import { StartError } from "../../gateway/start-error.js";
-import type { Disk } from "../../gateway/whole-file.js";
 import { onEnd, temporaryDirectory } from "../cleanup.js";
 import { printed, startProcess } from "./process.js";
 

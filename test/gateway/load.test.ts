@@ -36,10 +36,10 @@ async function counted(t: TestContext, options: GatewayOptions, work: RegExp) {
 		let most = 0;
 		for (const socket of sockets) act(socket);
 		while (done < before + sockets.length) {
-			const former = { done, closed };
+			const previous = { done, closed };
 			await setImmediate();
-			assert.ok(done <= former.done + 1, `${done - former.done} in one turn`);
-			most = Math.max(most, closed - former.closed);
+			assert.ok(done <= previous.done + 1, `${done - previous.done} in one turn`);
+			most = Math.max(most, closed - previous.closed);
 		}
 		return most;
 	};

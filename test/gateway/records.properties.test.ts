@@ -14,16 +14,16 @@ import { parseCatalog } from "../../gateway/firmware/catalog.js";
 import { isVersion } from "../../gateway/firmware/image.js";
 import {
 	follow,
-	giveUp,
 	isActive,
 	jobsFile,
 	metadataOf,
+	timeOut,
 	type UpdateJob,
 	updateJob,
 } from "../../gateway/firmware/update-job.js";
 import { UploadStore } from "../../gateway/firmware/upload-store.js";
 import { Device, Session } from "../../gateway/sessions/device.js";
-import { deviceFile } from "../../gateway/sessions/known-devices.js";
+import { deviceFile } from "../../gateway/sessions/device-store.js";
 import { sessionHead, textWithState } from "../../gateway/sessions/view.js";
 import { StartError } from "../../gateway/start-error.js";
 import { anyJson, jsonText, nearText, oddValue, valid } from "../arbitraries.js";
@@ -70,7 +70,7 @@ const device = fc
 	)
 	.map(({ name, address: remoteAddress, chip, connectedAt, reports }) => {
 		const link = { send: () => {}, isOpen: () => false, close: () => {} };
-		const introduction = {
+		const handshake = {
 			deviceId: name,
 			isBound: false,
 			model: undefined,
@@ -79,7 +79,7 @@ const device = fc
 			remoteAddress,
 			baseUrl: "",
 		};
-		const made = new Device(name, new Session(introduction, link, connectedAt));
+		const made = new Device(name, new Session(handshake, link, connectedAt));
 		made.chip = chip;
 		for (const [index, each] of reports.entries())
 			made.report(each, JSON.stringify(each), connectedAt + index, index * 1000);
@@ -119,7 +119,7 @@ test("of any other record a device is made whole, or none", () => {
 	);
 });
 
-/** RecordFolder takes a SyntaxError or TypeError of JSON for a damaged record. */
+/** JsonFileStore takes a SyntaxError or TypeError of JSON for a damaged record. */
 function parsed<T>(read: () => T): T | undefined {
 	try {
 		return read();
@@ -143,7 +143,7 @@ const history = fc
 		said.reduce<readonly UpdateJob[]>((known, [each, when, isSilent]) => {
 			const last = known.at(-1);
 			const followed = follow(known, each, when);
-			return isSilent && isActive(last) ? [...known.slice(0, -1), giveUp(last, when.now)] : followed;
+			return isSilent && isActive(last) ? [...known.slice(0, -1), timeOut(last, when.now)] : followed;
 		}, jobs),
 	);
 

@@ -9,7 +9,7 @@ import type { TestContext } from "node:test";
 import { Router } from "express";
 import { type ClientOptions, WebSocket } from "ws";
 import type { Model } from "../../device/protocol/schema.js";
-import type { FirmwareRoom } from "../../gateway/firmware/room.js";
+import type { FirmwareService } from "../../gateway/firmware/service.js";
 import { createGateway, type Gateway, type GatewayOptions } from "../../gateway/gateway.js";
 import { createLog } from "../../gateway/telemetry/log.js";
 import { bearer, deviceToken, monitorToken, wholeFleetAtOnce } from "../../scripts/fixtures/gateway.js";
@@ -216,8 +216,8 @@ export function reportWithVolume(volume: number, deviceId = "dev-1-a1b2c3") {
 	return altered(altered(sampleReport("DEV-1"), "peripherals.audio.volume", volume), "deviceId", deviceId);
 }
 
-/** A firmware room that has nothing to update with. */
-export function withoutFirmware(): FirmwareRoom {
+/** A firmware service that has nothing to update with. */
+export function withoutFirmware(): FirmwareService {
 	return {
 		binaries: () => false,
 		router: Router(),
@@ -227,7 +227,7 @@ export function withoutFirmware(): FirmwareRoom {
 			onUplink: () => {},
 			historyOf: () => [],
 			forget: async () => true,
-			obstacle: undefined,
+			readinessProblem: undefined,
 		},
 		open: async () => {},
 		close: async () => {},

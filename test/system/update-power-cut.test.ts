@@ -38,7 +38,7 @@ async function serveVersions(t: TestContext, program: Uint8Array) {
 	return (version: string) => `http://127.0.0.1:${address.port}/${version}`;
 }
 
-/** Updates until the device has reported that version and is confirmed, or has come back with the former one. */
+/** Updates until the device has reported that version and is confirmed, or has come back with the previous one. */
 async function update(gateway: ScriptedGateway, device: VirtualDevice, url: string): Promise<string> {
 	const connected = async () => {
 		const connection = await gateway.connection();

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createFirmwareRoom } from "../../gateway/firmware/room.js";
+import { createFirmwareService } from "../../gateway/firmware/service.js";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { Flash } from "../../hosts/virtual/node/boot/flash.js";
 import { flashBytes, partitions } from "../../hosts/virtual/node/boot/partitions.js";
@@ -52,13 +52,13 @@ test("an upload that is replaced before the first block is named", async (t) => 
 	});
 	const fleet = await runFleet(t, undefined, {
 		createFirmware: (options) => {
-			const room = createFirmwareRoom(options);
-			const binaries: typeof room.binaries = (request, response) => {
-				if (request.url !== "/ota/firmware.bin") return room.binaries(request, response);
-				replaced.then(() => room.binaries(request, response));
+			const service = createFirmwareService(options);
+			const binaries: typeof service.binaries = (request, response) => {
+				if (request.url !== "/ota/firmware.bin") return service.binaries(request, response);
+				replaced.then(() => service.binaries(request, response));
 				return true;
 			};
-			return { ...room, binaries };
+			return { ...service, binaries };
 		},
 	});
 	const { bytes } = await buildFirmware();

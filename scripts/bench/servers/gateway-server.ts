@@ -4,13 +4,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createGateway } from "../../../gateway/gateway.js";
-import { takeObjectsForShortLived } from "../../../gateway/heap.js";
+import { disablePretenuring } from "../../../gateway/heap.js";
 import type { SocketLimits } from "../../../gateway/sockets/limits.js";
 import { wholeFleetAtOnce } from "../../fixtures/gateway.js";
 import { serve } from "../child.js";
 import { usage } from "./usage.js";
 
-takeObjectsForShortLived();
+disablePretenuring();
 const dataDir = mkdtempSync(join(tmpdir(), "gateway-bench-"));
 process.on("exit", () => rmSync(dataDir, { recursive: true, force: true }));
 

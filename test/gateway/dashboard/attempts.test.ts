@@ -14,7 +14,7 @@ const deviceId = "proto-1-a1b2c3";
 
 function report(changes: Readonly<Record<string, Json>> = {}): StateReport {
 	const message = Object.entries(changes).reduce<Readonly<Record<string, Json>>>(
-		(former, [path, value]) => altered(former, path, value),
+		(previous, [path, value]) => altered(previous, path, value),
 		sampleReport("PROTO-1"),
 	);
 	if (!matches(uplinks.state_report, message)) throw new Error("not a report");

@@ -72,7 +72,7 @@ describe("the fleet", () => {
 		);
 		fleet.update(update("connected", session({ sessionId: "s2" })), 0);
 		fleet.update(update("replaced", session({ sessionId: "s1", connected: false })), 0);
-		assert.equal(fleet.get("dev-1-a1b2c3")?.session.connected, true, "the former session's end is no news");
+		assert.equal(fleet.get("dev-1-a1b2c3")?.session.connected, true, "the previous session's end is no news");
 	});
 
 	test("forgets a nameless session that ended, and with a snapshot whatever that does not name", () => {

@@ -112,8 +112,8 @@ describe("a roll-out", () => {
 
 	test("hears of a device only while that is on it", () => {
 		const rollout = asked(plan(), "a");
-		const former = heard(rollout, "a", stands("failed", null, "the update before this one"));
-		assert.equal(former, rollout, "asked, but not begun");
+		const previous = heard(rollout, "a", stands("failed", null, "the update before this one"));
+		assert.equal(previous, rollout, "asked, but not begun");
 		assert.equal(heard(rollout, "c", stands("failed")), rollout, "waiting");
 		assert.equal(heard(rollout, "x", stands("failed")), rollout, "no part of it");
 		const done = heard(begun(rollout, "a"), "a", stands("updated"));

@@ -344,7 +344,7 @@ describe("a release", () => {
 		await writeCatalog(serving.releasesDir, { schema: 1, latest: "1.4.0", releases });
 		const { status, json } = await serving.ask(pathOf(content));
 		assert.equal(status, 503);
-		assert.match(String(json.detail), /says that it is 1\.4\.0 for PROTO-1 \(virtual\)/);
+		assert.match(String(json.detail), /is 1\.4\.0 for PROTO-1 \(virtual\)/);
 	});
 });
 

@@ -122,7 +122,7 @@ describe("the catalog that is served", () => {
 		await writeCatalog(releasesDir, good);
 		isBusy = true;
 		for (let times = 0; times < 2; times++) assert.deepEqual((await ask("/ota/catalog")).json, empty);
-		assert.match(String(problems), /^[^,]+ is not used, [^,]+: too many open files$/, "once");
+		assert.match(String(problems), /^[^,]+ is not used; [^,]+: too many open files$/, "once");
 		isBusy = false;
 		assert.deepEqual((await ask("/ota/catalog")).json, good);
 	});
@@ -140,7 +140,7 @@ describe("the catalog that is served", () => {
 		await writeCatalog(releasesDir, '{"schema":1,');
 		for (let times = 0; times < 3; times++) assert.deepEqual((await ask("/ota/catalog")).json, good);
 		assert.equal(problems.length, 1);
-		assert.match(String(problems), /catalog\.json is not used, what it last said stays in force: .*JSON/);
+		assert.match(String(problems), /catalog\.json is not used; the last valid catalog stays in use: .*JSON/);
 		assert.equal(catalog.problem, problems[0]);
 		await writeCatalog(releasesDir, { ...good, schema: 7 });
 		await ask("/ota/catalog");

@@ -138,9 +138,9 @@ test("an image in a form is kept whole under a name that can be shown, whatever 
 	);
 });
 
-test("any other form is refused by one of the codes for it, and the former upload stays", async (t) => {
+test("any other form is refused by one of the codes for it, and the previous upload stays", async (t) => {
 	const serving = await serveFirmware(t);
-	const { json: former } = await serving.upload(small);
+	const { json: previous } = await serving.upload(small);
 	const body = form(
 		textPart("note", "x"),
 		filePart(makeImage({ version: "1.4.1", segments: [Buffer.from("another")] })),
@@ -163,11 +163,11 @@ test("any other form is refused by one of the codes for it, and the former uploa
 			const { status, json } = await serving.post(content, { "Content-Type": contentType });
 			assert.ok([201, 400, 413, 415, 422].includes(status), `${status}: ${JSON.stringify(json)}`);
 			const now = (await serving.ask("/ota/status")).json;
-			if (status !== 201) assert.deepEqual(now, former);
+			if (status !== 201) assert.deepEqual(now, previous);
 			// A byte was changed in the part's own head, or to what it was.
 			else assert.equal(now.version, "1.4.1");
 			if (status === 201) assert.equal((await serving.upload(small)).status, 201);
-			if (status === 201) Object.assign(former, (await serving.ask("/ota/status")).json);
+			if (status === 201) Object.assign(previous, (await serving.ask("/ota/status")).json);
 		}),
 		{ numRuns: 150 },
 	);

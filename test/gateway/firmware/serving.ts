@@ -1,5 +1,5 @@
 /**
- * The firmware room's routes on a free port of 127.0.0.1, without the rest of the gateway, over a folder of their own and
+ * The firmware service's routes on a free port of 127.0.0.1, without the rest of the gateway, over a folder of their own and
  * a disk that can be made to fail.
  */
 
@@ -10,6 +10,7 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import express, { type ErrorRequestHandler, type RequestHandler } from "express";
 import { AddressLimit } from "../../../gateway/access/address-limit.js";
+import type { Disk } from "../../../gateway/atomic-file.js";
 import { createBinaries } from "../../../gateway/firmware/binaries.js";
 import { CatalogFile } from "../../../gateway/firmware/catalog.js";
 import { FirmwareRepository } from "../../../gateway/firmware/repository.js";
@@ -17,8 +18,6 @@ import { createFirmwareRoutes } from "../../../gateway/firmware/routes.js";
 import { Selection } from "../../../gateway/firmware/selection.js";
 import { UploadStore } from "../../../gateway/firmware/upload-store.js";
 import { createAnswerError } from "../../../gateway/problem.js";
-
-import type { Disk } from "../../../gateway/whole-file.js";
 import { onEnd, temporaryDirectory } from "../../cleanup.js";
 
 export interface ServingOptions {

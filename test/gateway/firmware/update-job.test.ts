@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Uplink } from "../../../device/protocol/messages.js";
 import type { UpdateJob } from "../../../gateway/firmware/update-job.js";
-import { beginJob, follow, giveUp, isActive, metadataOf } from "../../../gateway/firmware/update-job.js";
+import { beginJob, follow, isActive, metadataOf, timeOut } from "../../../gateway/firmware/update-job.js";
 import { progress, report, uplink } from "./uplinks.js";
 
 const start = 1_000_000;
@@ -20,14 +20,14 @@ function after(version: string | null, steps: readonly Step[], runs: string | nu
 		now += 1000;
 		if (step === "reconnects") isNewSession = true;
 		else if (step === "5 minutes pass") now += 5 * 60_000;
-		else if (step === "falls silent") job = giveUp(job, now);
+		else if (step === "falls silent") job = timeOut(job, now);
 		else if (typeof step !== "string") {
-			const former = JSON.stringify(metadataOf(job));
+			const previous = JSON.stringify(metadataOf(job));
 			const heard = { now, runs, isNewSession, upload: undefined };
 			const jobs = follow([job], step, { ...heard, ageMs: now - start, updatedAgoMs: now - updatedAt });
 			const next = jobs.at(-1) ?? job;
 			assert.equal(jobs.length, 1);
-			assert.ok((next.percent ?? 0) >= (job.percent ?? 0), `progress went backward from ${former}`);
+			assert.ok((next.percent ?? 0) >= (job.percent ?? 0), `progress went backward from ${previous}`);
 			isNewSession &&= next === job;
 			if (next.status === "updated" && job !== next) updatedAt = now;
 			job = next;
@@ -173,7 +173,7 @@ describe("the reason", () => {
 		[
 			"what came back",
 			[complete, "reconnects", other],
-			"The device came back with 1.2.0, which nobody sent to it here.",
+			"The device came back with 1.2.0, which this gateway did not send.",
 		],
 		[
 			"that it never began",

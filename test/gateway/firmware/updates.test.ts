@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import fs, { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
+import type { Disk } from "../../../gateway/atomic-file.js";
 import type { Choice, UpdateRefusal } from "../../../gateway/firmware/selection.js";
 import { jobsFile } from "../../../gateway/firmware/update-job.js";
 import { Updates } from "../../../gateway/firmware/updates.js";
-import { RecordFolder } from "../../../gateway/record-folder.js";
+import { JsonFileStore } from "../../../gateway/json-file-store.js";
 import { Device, type OtaMetadata, Session } from "../../../gateway/sessions/device.js";
-import type { Disk } from "../../../gateway/whole-file.js";
 import { onEnd, temporaryDirectory } from "../../cleanup.js";
 import { progress, report, uplink } from "./uplinks.js";
 
@@ -51,7 +51,7 @@ async function run(t: TestContext, { disk = fs, certPem, at = 1_000_000, ...opti
 				return shelf.choice;
 			},
 		},
-		records: new RecordFolder({
+		records: new JsonFileStore({
 			directory,
 			disk,
 			onProblem: (problem) => void problems.push(problem),
@@ -78,7 +78,7 @@ function connect(
 	deviceId = "dev-1-a1b2c3",
 	baseUrl = "http://gateway.lan:8080",
 ): Device {
-	const introduction = {
+	const handshake = {
 		deviceId,
 		isBound: false,
 		features: [],
@@ -88,7 +88,7 @@ function connect(
 		baseUrl,
 	} as const;
 	const link = { send: (text: string) => void sent.push(text), isOpen: () => true, close: () => {} };
-	const device = new Device(deviceId, new Session(introduction, link, 0));
+	const device = new Device(deviceId, new Session(handshake, link, 0));
 	device.firmwareVersion = "1.3.0";
 	return device;
 }
@@ -464,10 +464,10 @@ describe("records on disk", () => {
 		};
 		await settled(() => problems.length > 0);
 		assert.match(String(problems), /updates of dev-1-a1b2c3 could not be kept on disk \(ENOSPC\)/);
-		assert.match(String(updates.obstacle), /cannot be written \(ENOSPC\)/);
+		assert.match(String(updates.readinessProblem), /cannot be written \(ENOSPC\)/);
 		isFull = false;
 		t.mock.timers.tick(1000);
-		await settled(() => updates.obstacle === undefined);
+		await settled(() => updates.readinessProblem === undefined);
 		assert.match(await readFile(join(directory, "dev-1-a1b2c3.json"), "utf8"), /"rebooting"/);
 	});
 	test("one with a time that no date can hold is damaged; one of before 1970 is not", async (t) => {

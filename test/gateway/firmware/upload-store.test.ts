@@ -12,7 +12,7 @@ import { countingDisk } from "./counting-disk.js";
 import { makeImage } from "./images.js";
 import { serveFirmware } from "./serving.js";
 
-const former = makeImage();
+const previous = makeImage();
 const next = makeImage({ version: "1.5.0" });
 
 function sha256(bytes: Uint8Array): string {
@@ -44,7 +44,7 @@ describe("a full disk", () => {
 	test("at any step of an upload answers 507, and the previous firmware is still served", async (t) => {
 		const full = fullDisk();
 		const serving = await serveFirmware(t, { disk: full.disk });
-		const status = (await serving.upload(former)).json;
+		const status = (await serving.upload(previous)).json;
 		let steps = 0;
 		for (let step = 1; ; step++) {
 			full.failAt(step);
@@ -54,10 +54,10 @@ describe("a full disk", () => {
 			assert.equal(answer.status, 507, `step ${step}`);
 			assert.match(String(answer.json.detail), /disk is full; the previous firmware is still in place/);
 			assert.deepEqual((await serving.ask("/ota/status")).json, status);
-			assert.ok((await serving.ask("/ota/firmware.bin")).body.equals(former));
+			assert.ok((await serving.ask("/ota/firmware.bin")).body.equals(previous));
 			assert.equal((await readdir(serving.uploadsDir)).length, 2, `leftovers after step ${step}`);
 			assert.equal(serving.problems.length, step);
-			assert.equal(await inNextRun(serving.uploadsDir), sha256(former), `after step ${step}`);
+			assert.equal(await inNextRun(serving.uploadsDir), sha256(previous), `after step ${step}`);
 		}
 		assert.ok(steps >= 10, `only ${steps} steps were tried`);
 		assert.ok((await serving.ask("/ota/firmware.bin")).body.equals(next));
@@ -72,14 +72,14 @@ test("each file is synced before it gets its name, and the folder after: a power
 	const store = new UploadStore({ directory, disk, now: Date.now, onProblem: assert.fail });
 	await store.open();
 	const draft = await store.begin();
-	await draft.write(former);
-	await draft.keep({ filename: "x.bin", sha256: sha256(former) });
+	await draft.write(previous);
+	await draft.keep({ filename: "x.bin", sha256: sha256(previous) });
 	const file = ["open", "write", "write", "sync", "rename", "sync"];
 	assert.deepEqual(steps, [...file, ...file]);
 });
 
 describe("kill -9 at any step of an upload", () => {
-	test("leaves the former or the new firmware, whole, and nothing else after a restart", {
+	test("leaves the previous or the new firmware, whole, and nothing else after a restart", {
 		timeout: 120_000,
 	}, async (t) => {
 		const directory = await temporaryDirectory(t);
@@ -90,7 +90,7 @@ describe("kill -9 at any step of an upload", () => {
 		/** @returns whether it was killed, and what counts after the restart */
 		const killAt = async (step: number) => {
 			const folder = join(directory, String(step));
-			await keep(folder, former, "former.bin");
+			await keep(folder, previous, "previous.bin");
 			const child = spawn(process.execPath, ["--import", "tsx", program, folder, String(step), imagePath], {
 				stdio: "inherit",
 			});
@@ -102,7 +102,7 @@ describe("kill -9 at any step of an upload", () => {
 			const { current } = store;
 			assert.ok(current, `step ${step}: the firmware is gone`);
 			const isNew = current.filename === "new.bin";
-			const expected = isNew ? next : former;
+			const expected = isNew ? next : previous;
 			assert.deepEqual([current.sha256, current.size], [sha256(expected), expected.length]);
 			assert.equal(current.version, isNew ? "1.5.0" : "1.4.0");
 			assert.ok((await readFile(store.pathOf(current))).equals(expected));
@@ -133,11 +133,11 @@ describe("a folder that is not as it was left", () => {
 	for (const [what, name, content] of [
 		["its description is no JSON", "upload.json", "{"],
 		["its description lacks a field", "upload.json", '{"filename":"x.bin","size":5}'],
-		["its binary has been changed", `${sha256(former)}.bin`, "something else"],
+		["its binary has been changed", `${sha256(previous)}.bin`, "something else"],
 	] as const)
 		test(`${what}: it is reported, there is no firmware, and the next upload is taken`, async (t) => {
 			const folder = await temporaryDirectory(t);
-			await keep(folder, former, "former.bin");
+			await keep(folder, previous, "previous.bin");
 			await writeFile(join(folder, name), content);
 			const problems: string[] = [];
 			const store = await openStore(folder, problems);
@@ -150,7 +150,7 @@ describe("a folder that is not as it was left", () => {
 		const folder = await temporaryDirectory(t);
 		await mkdir(join(folder, "upload.json"));
 		await mkdir(join(folder, "x.tmp"));
-		await writeFile(join(folder, `${sha256(former)}.bin`), former);
+		await writeFile(join(folder, `${sha256(previous)}.bin`), previous);
 		const problems: string[] = [];
 		const store = await openStore(folder, problems);
 		assert.equal(store.current, undefined);
@@ -161,7 +161,7 @@ describe("a folder that is not as it was left", () => {
 	});
 	test("a binary that cannot be read now: it is reported, and stays for the next start", async (t) => {
 		const folder = await temporaryDirectory(t);
-		await keep(folder, former, "former.bin");
+		await keep(folder, previous, "previous.bin");
 		const eio = () => Promise.reject(Object.assign(new Error("EIO"), { code: "EIO" }));
 		const readFile = new Proxy(fs.readFile, {
 			apply: (target, self, [path, ...rest]) =>
@@ -173,11 +173,11 @@ describe("a folder that is not as it was left", () => {
 		await store.open();
 		assert.equal(store.current, undefined);
 		assert.match(String(problems), /cannot be read: EIO/);
-		assert.equal(await inNextRun(folder), sha256(former));
+		assert.equal(await inNextRun(folder), sha256(previous));
 	});
 	test("too many open files while an upload takes its place: what was there stays, in the next run too", async (t) => {
 		const folder = await temporaryDirectory(t);
-		await keep(folder, former, "former.bin");
+		await keep(folder, previous, "previous.bin");
 		const disk = { ...fs };
 		const store = new UploadStore({ directory: folder, disk, now: Date.now, onProblem: () => {} });
 		await store.open();
@@ -187,16 +187,16 @@ describe("a folder that is not as it was left", () => {
 		disk.rename = emfile;
 		disk.readFile = new Proxy(fs.readFile, { apply: emfile });
 		await assert.rejects(draft.keep({ filename: "next.bin", sha256: sha256(next) }), /EMFILE/);
-		assert.equal(store.current?.sha256, sha256(former));
-		assert.equal(await inNextRun(folder), sha256(former));
+		assert.equal(store.current?.sha256, sha256(previous));
+		assert.equal(await inNextRun(folder), sha256(previous));
 	});
 	test("leftovers of a run that was killed are removed", async (t) => {
 		const folder = await temporaryDirectory(t);
-		await keep(folder, former, "former.bin");
+		await keep(folder, previous, "previous.bin");
 		await writeFile(join(folder, "upload.1234.tmp"), "half");
 		await writeFile(join(folder, `${sha256(next)}.bin`), next);
 		await openStore(folder, []);
-		assert.deepEqual((await readdir(folder)).sort(), [`${sha256(former)}.bin`, "upload.json"].sort());
+		assert.deepEqual((await readdir(folder)).sort(), [`${sha256(previous)}.bin`, "upload.json"].sort());
 	});
 });
 

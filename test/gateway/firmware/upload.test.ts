@@ -101,7 +101,7 @@ describe("an upload", () => {
 			assert.equal(headers["repr-digest"], `sha-256=:${digest}:`);
 		}
 	});
-	test("takes the former one's place, also in the next run of the gateway", async (t) => {
+	test("replaces the previous one, also in the next run of the gateway", async (t) => {
 		const first = await serveFirmware(t);
 		await first.upload(image);
 		const { json } = await first.upload(other);
@@ -249,7 +249,7 @@ describe("an upload is refused with its reason, and the previous firmware served
 	for (const [what, status, detail, send] of bad)
 		test(what, async (t) => {
 			const serving = await serveFirmware(t, { maxBytes: limit });
-			const former = (await serving.upload(other)).json;
+			const previous = (await serving.upload(other)).json;
 			const answer = await send(serving).then((value) => value);
 			assert.ok(
 				typeof answer === "object" && answer && "json" in answer && "headers" in answer && "status" in answer,
@@ -259,7 +259,7 @@ describe("an upload is refused with its reason, and the previous firmware served
 			assert.match(String(answer.json.detail), detail);
 			assert.match(String(answer.json.detail), /^[A-Z].*\.$/, "a sentence");
 			assert.match(JSON.stringify(answer.headers), /"content-type":"application\/problem\+json/);
-			assert.deepEqual((await serving.ask("/ota/status")).json, former);
+			assert.deepEqual((await serving.ask("/ota/status")).json, previous);
 			await assertStored(serving, other);
 			assert.deepEqual(serving.problems, []);
 		});

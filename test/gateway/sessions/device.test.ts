@@ -19,7 +19,7 @@ interface Report {
 /** When a device that reports so is known to have started, in milliseconds after its first start. */
 function startsOf(reports: readonly Report[]): readonly number[] {
 	const connect = () => {
-		const introduction = {
+		const handshake = {
 			deviceId: "dev-1-a1b2c3",
 			isBound: false,
 			features: [],
@@ -27,7 +27,7 @@ function startsOf(reports: readonly Report[]): readonly number[] {
 			chip: undefined,
 		};
 		const link = { send: () => {}, isOpen: () => true, close: () => {} };
-		return new Session({ ...introduction, remoteAddress: "", baseUrl: "" }, link, startedAt);
+		return new Session({ ...handshake, remoteAddress: "", baseUrl: "" }, link, startedAt);
 	};
 	const device = new Device("dev-1-a1b2c3", connect());
 	const sample: StateReport = sampleReport("DEV-1");
@@ -46,8 +46,8 @@ describe("a device has started anew", () => {
 	});
 
 	test("where it had been up for longer, soon as it may have been", () => {
-		const former = { at: 3500, uptime: 3.5 };
-		assert.deepEqual(startsOf([former, { at: 3900, uptime: 0.2 }]), [500, 3900]);
+		const previous = { at: 3500, uptime: 3.5 };
+		assert.deepEqual(startsOf([previous, { at: 3900, uptime: 0.2 }]), [500, 3900]);
 	});
 
 	test("where it fails again and again as soon as it has reported", () => {

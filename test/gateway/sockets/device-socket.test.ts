@@ -328,7 +328,7 @@ describe("a device that sends too much", () => {
 		["a monitor", "/monitor"],
 	] as const)
 		test(`${who} that goes on after the gateway's goodbye is cut off`, { timeout: 30_000 }, async (t) => {
-			const gateway = await runGateway(t, { limits: { lastWords: 10, closeTimeoutMs: 600_000 } });
+			const gateway = await runGateway(t, { limits: { messagesAfterClose: 10, closeTimeoutMs: 600_000 } });
 			const socket = await openByHand(gateway, path, path === "/device" ? deviceToken : monitorToken);
 			const closed = new Promise((resolve) => socket.on("close", resolve));
 			const [binary, text] = [Buffer.from("8281000000007b", "hex"), Buffer.from("8182000000007b7d", "hex")];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
-import type { CreateFirmwareRoom, FirmwareRoom } from "../../../gateway/firmware/room.js";
+import type { CreateFirmwareService, FirmwareService } from "../../../gateway/firmware/service.js";
 import { socketLimits } from "../../../gateway/sockets/limits.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { sampleReport } from "../../../scripts/fixtures/sample-report.js";
@@ -15,11 +15,11 @@ import {
 	withoutFirmware,
 } from "../running.js";
 
-/** A firmware room whose updates are these, and nothing else. */
-function firmwareWith(updates: Partial<FirmwareRoom["updates"]>): CreateFirmwareRoom {
+/** A firmware service whose updates are these, and nothing else. */
+function firmwareWith(updates: Partial<FirmwareService["updates"]>): CreateFirmwareService {
 	return () => {
-		const room = withoutFirmware();
-		return { ...room, updates: { ...room.updates, ...updates } };
+		const service = withoutFirmware();
+		return { ...service, updates: { ...service.updates, ...updates } };
 	};
 }
 
@@ -194,7 +194,7 @@ describe("trigger_ota", () => {
 		assert.deepEqual([answer.type, answer.requestId, answer.code], ["error", "u", "no_firmware"]);
 	});
 
-	test("asks the firmware room for that device and version, and passes its refusal on", async (t) => {
+	test("asks the firmware service for that device and version, and passes its refusal on", async (t) => {
 		const asked: unknown[] = [];
 		const createFirmware = firmwareWith({
 			trigger: async ({ deviceId, model }, version) => {
@@ -215,7 +215,7 @@ describe("trigger_ota", () => {
 		]);
 	});
 
-	test("is answered even where the firmware room fails", async (t) => {
+	test("is answered even where the firmware service fails", async (t) => {
 		const trigger = () => Promise.reject(new Error("disk"));
 		const gateway = await runGateway(t, { createFirmware: firmwareWith({ trigger }) });
 		const monitor = await gateway.monitor();
@@ -233,7 +233,7 @@ describe("trigger_ota", () => {
 		assert.equal(answer.code, "unknown_target");
 	});
 
-	test("the room hears of connections and uplinks, and what it sets reaches every monitor", async (t) => {
+	test("the service hears of connections and uplinks, and what it sets reaches every monitor", async (t) => {
 		const heard: string[] = [];
 		const gateway = await runGateway(t, {
 			createFirmware: ({ setOta }) => ({

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { Pacer } from "../../../gateway/sockets/rates.js";
+import { Throttle } from "../../../gateway/sockets/rates.js";
 
 /** A socket that notes what is done to it, and time that stands still. */
 function stage(t: TestContext) {
@@ -11,16 +11,16 @@ function stage(t: TestContext) {
 }
 
 /** Ten at once, ten a second. */
-function pacer(t: TestContext) {
+function throttle(t: TestContext) {
 	const { calls, socket } = stage(t);
 	const taken: string[] = [];
 	const rate = { perSecond: 10, burst: 10, monotonic: Date.now };
-	const onTurn = (text: string) => void taken.push(text);
-	return { calls, taken, pacer: new Pacer(socket, rate, onTurn, () => calls.push("told")) };
+	const onMessage = (text: string) => void taken.push(text);
+	return { calls, taken, throttle: new Throttle(socket, rate, onMessage, () => calls.push("told")) };
 }
 
 test("what comes too fast waits for its turn, in order, and its socket is not read until then", (t) => {
-	const { calls, taken, pacer: paced } = pacer(t);
+	const { calls, taken, throttle: paced } = throttle(t);
 	const texts = Array.from({ length: 25 }, (_, index) => String(index));
 	for (const text of texts) paced.take(text);
 	assert.deepEqual([taken, calls], [texts.slice(0, 10), ["pause", "told"]]);
@@ -34,7 +34,7 @@ test("what comes too fast waits for its turn, in order, and its socket is not re
 });
 
 test("a long message counts as several", (t) => {
-	const { calls, taken, pacer: paced } = pacer(t);
+	const { calls, taken, throttle: paced } = throttle(t);
 	for (let count = 0; count < 4; count += 1) paced.take("x".repeat(10_000));
 	assert.deepEqual([taken.length, calls], [2, ["pause", "told"]]);
 	t.mock.timers.tick(100);
@@ -46,7 +46,7 @@ test("a long message counts as several", (t) => {
 });
 
 test("what waits when its socket is gone is dropped", (t) => {
-	const { taken, pacer: paced } = pacer(t);
+	const { taken, throttle: paced } = throttle(t);
 	for (let count = 0; count < 25; count += 1) paced.take("x");
 	paced.close();
 	t.mock.timers.tick(60_000);

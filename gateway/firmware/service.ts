@@ -1,7 +1,4 @@
-/**
- * The firmware room as the gateway sees it: makes its parts and wires them. No other file knows how they hang together,
- * and a test puts a room of its own in its place.
- */
+/** The firmware service: makes its parts and connects them, so that no other file depends on them. */
 
 import { X509Certificate } from "node:crypto";
 import { join } from "node:path";
@@ -10,11 +7,11 @@ import type { Logger } from "pino";
 import type { Access } from "../access/access.js";
 import { AddressLimit } from "../access/address-limit.js";
 import { trimmed } from "../access/origin.js";
+import type { Disk } from "../atomic-file.js";
+import { JsonFileStore } from "../json-file-store.js";
 import type { AnswerError } from "../problem.js";
-import { RecordFolder } from "../record-folder.js";
 import type { Device, OtaMetadata } from "../sessions/device.js";
 import type { Settings } from "../settings.js";
-import type { Disk } from "../whole-file.js";
 import { type Binaries, createBinaries } from "./binaries.js";
 import { CatalogFile } from "./catalog.js";
 import { FirmwareRepository } from "./repository.js";
@@ -24,44 +21,42 @@ import { jobsFile } from "./update-job.js";
 import { Updates } from "./updates.js";
 import { UploadStore } from "./upload-store.js";
 
-export interface FirmwareRoomOptions {
+export interface FirmwareServiceOptions {
 	readonly settings: Settings;
-	/** `access.require("monitor")` before uploads, `access.require("device", "monitor")` before binaries. */
 	readonly access: Access;
 	readonly log: Logger;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
-	/** Milliseconds from any start, on a clock that no one sets. */
+	/** Monotonic clock, in milliseconds. */
 	readonly monotonic: () => number;
-	/** Sets how a device's update stands and tells every monitor. */
+	/** Sets the state of a device's update and tells monitors. */
 	readonly setOta: (device: Device, metadata: OtaMetadata) => void;
-	/** Writes the record of a device. Resolves to whether it is on disk. */
+	/** Writes a device's record. @returns whether it is on disk */
 	readonly keepDevice: (device: Device) => Promise<boolean>;
 	readonly answerError: AnswerError;
 	readonly disk: Disk;
 }
 
-export interface FirmwareRoom {
+export interface FirmwareService {
 	/** `/ota/firmware.bin` and `/releases/*`. */
 	readonly binaries: Binaries;
-	/** All other addresses below `/ota`. */
+	/** Other paths below `/ota`. */
 	readonly router: Router;
 	readonly updates: Pick<
 		Updates,
-		"trigger" | "onConnected" | "onUplink" | "historyOf" | "forget" | "obstacle"
+		"trigger" | "onConnected" | "onUplink" | "historyOf" | "forget" | "readinessProblem"
 	>;
-	/** Called before the gateway listens. @throws {NodeJS.ErrnoException} where its folder cannot be used */
+	/** To be called before the gateway listens. @throws {NodeJS.ErrnoException} if its folder cannot be used */
 	open(): Promise<void>;
-	/** Stops timers; nothing is reported any more. */
 	close(): Promise<void>;
 }
 
-/** A release that is made anew while devices fetch the old one is noticed after so long. */
+/** After this time devices get a release that was built again. */
 const recheckMs = 1000;
 
-export type CreateFirmwareRoom = (options: FirmwareRoomOptions) => FirmwareRoom;
+export type CreateFirmwareService = (options: FirmwareServiceOptions) => FirmwareService;
 
-export const createFirmwareRoom: CreateFirmwareRoom = (options) => {
+export const createFirmwareService: CreateFirmwareService = (options) => {
 	const { settings, access, log, now, monotonic, setOta, keepDevice, answerError, disk } = options;
 	const { dataDir, releasesDir, imageCheck: checkImages, maxUploadBytes: maxBytes } = settings;
 	const onProblem = (sentence: string) => log.warn({ problem: sentence }, "firmware");
@@ -69,7 +64,7 @@ export const createFirmwareRoom: CreateFirmwareRoom = (options) => {
 	const catalog = new CatalogFile({ directory: releasesDir, disk, onProblem });
 	const repository = new FirmwareRepository({ catalog, uploads, disk, checkImages, recheckMs });
 	const selection = new Selection({ catalog, uploads, repository });
-	const records = new RecordFolder({ directory: join(dataDir, "updates"), disk, onProblem, ...jobsFile });
+	const records = new JsonFileStore({ directory: join(dataDir, "updates"), disk, onProblem, ...jobsFile });
 	const authority = findAuthority(settings.tls?.cert);
 	const publicBase = settings.publicUrl && trimmed(settings.publicUrl);
 	const updates = new Updates({
@@ -104,8 +99,8 @@ export const createFirmwareRoom: CreateFirmwareRoom = (options) => {
 };
 
 /**
- * The certificate by which a device can check ours: the last one of the chain, where that is its own authority. Devices
- * know the public ones by themselves. One that cannot be read is refused by the HTTP server, in a sentence.
+ * The CA certificate with which a device can check ours: the last of the chain, if it is self-signed. Devices have
+ * the public ones.
  */
 function findAuthority(chain: Buffer | undefined): string | undefined {
 	const pem = chain

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import fs, { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import { RecordFolder } from "../../gateway/record-folder.js";
-import type { Disk } from "../../gateway/whole-file.js";
+import type { Disk } from "../../gateway/atomic-file.js";
+import { JsonFileStore } from "../../gateway/json-file-store.js";
 import { temporaryDirectory } from "../cleanup.js";
 
 async function makeFolder(t: TestContext, disk: Disk = fs, problems?: string[]) {
 	const directory = await temporaryDirectory(t);
-	const folder = new RecordFolder<{ value: number }>({
+	const folder = new JsonFileStore<{ value: number }>({
 		directory,
 		disk,
 		what: "values",
@@ -127,7 +127,7 @@ describe("one damaged thing costs that thing alone", () => {
 			true,
 		]);
 		assert.equal(await contentOf("b"), "2");
-		assert.equal(folder.obstacle, undefined);
+		assert.equal(folder.readinessProblem, undefined);
 		await folder.close();
 	});
 });
@@ -148,14 +148,14 @@ describe("a write that failed", () => {
 	}
 
 	for (const code of ["ENOSPC", "EMFILE", "EROFS"])
-		test(`(${code}) is tried again every second until it is there; meanwhile that is an obstacle`, async (t) => {
+		test(`(${code}) is tried again every second until it is there; meanwhile that is an readinessProblem`, async (t) => {
 			t.mock.timers.enable({ apis: ["setTimeout"] });
 			const { state, disk } = sickDisk();
 			const problems: string[] = [];
 			const { directory, folder, contentOf } = await makeFolder(t, disk, problems);
 			state.code = code;
 			assert.equal(await folder.save("a", { value: 1 }), false);
-			assert.equal(folder.obstacle, `${directory} cannot be written (${code}).`);
+			assert.equal(folder.readinessProblem, `${directory} cannot be written (${code}).`);
 			for (let second = 1; second <= 3; second += 1) {
 				const { tries } = state;
 				t.mock.timers.tick(999);
@@ -167,7 +167,7 @@ describe("a write that failed", () => {
 			assert.equal(problems.length, 1, "it is reported once");
 			state.code = "";
 			t.mock.timers.tick(1000);
-			await until(() => folder.obstacle === undefined);
+			await until(() => folder.readinessProblem === undefined);
 			assert.equal(await contentOf("a"), "1");
 			await folder.close();
 		});
@@ -236,7 +236,7 @@ describe("a write that failed", () => {
 		assert.equal(state.tries, 8);
 		state.code = "";
 		t.mock.timers.tick(1000);
-		await until(() => folder.obstacle === undefined);
+		await until(() => folder.readinessProblem === undefined);
 		assert.equal((await readdir(directory)).length, 100);
 		await folder.close();
 	});

@@ -1,19 +1,19 @@
 /**
- * A crowd comes and goes in one moment: a proxy that restarts drops a thousand connections, and all are back at once. What
- * each asks for is done one a turn of the event loop, so that the reports of all others pass between.
+ * Spreads work over turns of the event loop. A proxy that restarts drops a thousand connections, which all come back
+ * at once; the reports of other devices are handled in between.
  */
 
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
 
-/** Bytes of one connection that are parsed in one turn: about 700 frames without content. */
+/** Parsed in one turn for one connection: about 700 empty frames. */
 const pieceBytes = 4096;
 
 /**
- * @param plan has a function called later: by default in the next turn of the event loop
- * @returns what is to be awaited before each piece of work: its turn, first come, first served
+ * @param plan schedules a function; default: the next turn of the event loop
+ * @returns a function whose promises resolve in order, one per turn
  */
-export function createTurns(plan: (begin: () => void) => unknown = setImmediate): () => Promise<void> {
+export function createYield(plan: (begin: () => void) => unknown = setImmediate): () => Promise<void> {
 	const waiting: (() => void)[] = [];
 	const begin = () => {
 		waiting.shift()?.();
@@ -26,26 +26,26 @@ export function createTurns(plan: (begin: () => void) => unknown = setImmediate)
 }
 
 /**
- * Has the end of a stream heard in a turn of its own: Node tells of every connection that a crowd drops in one go, and
- * what `ws` then does takes most of the time.
+ * Handles the end of a stream in a turn of its own: Node reports all dropped connections at once, and `ws` needs
+ * time for each.
  */
-export function delayEnd(stream: Duplex, turn: () => Promise<void>): void {
+export function delayEnd(stream: Duplex, yieldToLoop: () => Promise<void>): void {
 	const listeners = stream.listeners("end");
 	stream.removeAllListeners("end");
 	stream.on("end", async () => {
-		await turn();
+		await yieldToLoop();
 		if (!stream.destroyed) for (const listener of listeners) Reflect.apply(listener, stream, []);
 	});
 }
 
 /**
- * Has a WebSocket parse what its stream has received in pieces, each in a turn of its own: one read may hold 10,000
- * frames. After a goodbye what is left is not parsed; `ws` would do that when the connection is closed.
+ * Makes a WebSocket parse received bytes in pieces, one per turn: one read may hold 10,000 frames. What is left
+ * after our close frame is not parsed; `ws` would do that at the end of the connection.
  */
 export function readInPieces(
 	stream: Duplex,
 	socket: Pick<WebSocket, "isPaused" | "readyState" | "OPEN">,
-	turn: () => Promise<void>,
+	yieldToLoop: () => Promise<void>,
 ): void {
 	const listeners = stream.listeners("data");
 	stream.removeAllListeners("data");
@@ -54,7 +54,7 @@ export function readInPieces(
 		if (isLong) stream.pause().unshift(bytes.subarray(pieceBytes));
 		for (const listener of listeners) Reflect.apply(listener, stream, [bytes.subarray(0, pieceBytes)]);
 		if (!isLong) return;
-		await turn();
+		await yieldToLoop();
 		if (!socket.isPaused) stream.resume();
 	});
 	stream.prependListener("close", () => {

@@ -3,9 +3,9 @@ import disk, { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, type TestContext, test } from "node:test";
-import { RecordFolder } from "../../../gateway/record-folder.js";
+import { JsonFileStore } from "../../../gateway/json-file-store.js";
 import { Device, Session } from "../../../gateway/sessions/device.js";
-import { deviceFile, KnownDevices } from "../../../gateway/sessions/known-devices.js";
+import { DeviceStore, deviceFile } from "../../../gateway/sessions/device-store.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { altered, sampleReport } from "../../../scripts/fixtures/sample-report.js";
 import { temporaryDirectory } from "../../cleanup.js";
@@ -145,11 +145,11 @@ describe("a device that was here", () => {
 			let now = 0;
 			const directory = await temporaryDirectory(t);
 			const onProblem = (problem: string) => assert.fail(problem);
-			const records = new RecordFolder({ directory, disk, onProblem, ...deviceFile });
-			const known = new KnownDevices(records, () => now);
+			const records = new JsonFileStore({ directory, disk, onProblem, ...deviceFile });
+			const known = new DeviceStore(records, () => now);
 			await known.open();
 			const devices = Array.from({ length: count }, (_, index) => {
-				const introduction = {
+				const handshake = {
 					deviceId: undefined,
 					isBound: false,
 					features: [],
@@ -157,7 +157,7 @@ describe("a device that was here", () => {
 					chip: undefined,
 				};
 				const connection = { send: () => {}, isOpen: () => true, close: () => {} };
-				const session = new Session({ ...introduction, remoteAddress: "", baseUrl: "" }, connection, now);
+				const session = new Session({ ...handshake, remoteAddress: "", baseUrl: "" }, connection, now);
 				return new Device(`dev-1-${index}`, session);
 			});
 			/** @returns how many files were written */

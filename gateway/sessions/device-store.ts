@@ -1,7 +1,7 @@
 /**
- * What was ever here, over restarts and power cuts of the gateway. A device that is new goes to disk at once, what it is
- * and runs within a second; when it came, went and last reported may be some minutes old there, or a fleet that reports every five seconds would
- * wear it out, and one that comes back all at once would keep it busy.
+ * The known devices on disk, over restarts and power cuts. A new device is written at once, its changes within a
+ * second, and times (connected, last seen) within 5 minutes: a fleet that reports every five seconds would wear out
+ * the disk otherwise.
  */
 
 import { chips, uplinks } from "../../device/protocol/messages.js";
@@ -17,32 +17,32 @@ import {
 	type Schema,
 	string,
 } from "../../device/protocol/schema.js";
-import { type RecordFolder, time } from "../record-folder.js";
+import { type JsonFileStore, time } from "../json-file-store.js";
 import { Device, keptReport, Session } from "./device.js";
 
 const changesSaveMs = 1_000;
-/** The longest; drawn at random, or a fleet that came in one moment would be written in one moment. */
+/** Upper limit; drawn at random, so that a fleet that connects at once is not written at once. */
 const seenSaveMs = 5 * 60_000;
 
-export class KnownDevices {
-	readonly #records: RecordFolder<Device>;
+export class DeviceStore {
+	readonly #records: JsonFileStore<Device>;
 	readonly #monotonic: () => number;
-	/** Devices that differ from their records on disk, and when those are to be written again, on the monotonic clock. */
+	/** Devices that differ from their files, and when to write them, on the monotonic clock. */
 	readonly #dueAt = new Map<Device, number>();
-	/** What each device was when last seen; its lists are made anew by each change. */
+	/** As last seen; a changed list is a new object. */
 	readonly #facts = new WeakMap<Device, ReturnType<typeof factsOf>>();
 	#timer: NodeJS.Timeout | undefined;
 
 	/**
 	 * @param records see `deviceFile` for their form on disk
-	 * @param monotonic milliseconds from any start, on a clock that no one sets
+	 * @param monotonic monotonic clock, in milliseconds
 	 */
-	constructor(records: RecordFolder<Device>, monotonic: () => number) {
+	constructor(records: JsonFileStore<Device>, monotonic: () => number) {
 		this.#records = records;
 		this.#monotonic = monotonic;
 	}
 
-	/** What the last run left, the device longest unseen first. @throws {NodeJS.ErrnoException} */
+	/** Loads the devices, the one longest unseen first. @throws {NodeJS.ErrnoException} */
 	async open(): Promise<readonly Device[]> {
 		const devices = [...(await this.#records.load()).values()];
 		for (const device of devices) this.#facts.set(device, factsOf(device));
@@ -50,45 +50,44 @@ export class KnownDevices {
 		return devices.sort((a, b) => a.session.lastSeenAt - b.session.lastSeenAt);
 	}
 
-	/** It came, went or reported. */
+	/** To be called when a device connects, disconnects or reports. */
 	onSeen(device: Device): void {
 		const facts = factsOf(device);
-		const former = this.#facts.get(device);
-		const isSame = former?.versions === facts.versions && former.resets === facts.resets;
-		if (!isSame || former.model !== facts.model || former.chip !== facts.chip) {
+		const previous = this.#facts.get(device);
+		const isSame = previous?.versions === facts.versions && previous.resets === facts.resets;
+		if (!isSame || previous.model !== facts.model || previous.chip !== facts.chip) {
 			this.#facts.set(device, facts);
-			if (former) this.#dueAt.set(device, Number.NEGATIVE_INFINITY);
+			if (previous) this.#dueAt.set(device, Number.NEGATIVE_INFINITY);
 			else void this.keep(device);
 		} else if (!this.#dueAt.has(device))
 			this.#dueAt.set(device, this.#monotonic() + seenSaveMs * (0.5 + Math.random() / 2));
 	}
 
-	/** Writes its record. @returns whether it is on disk; where not, it is tried again every second */
+	/** Writes its file. @returns whether it is on disk; if not, it is tried again every second */
 	keep(device: Device): Promise<boolean> {
 		this.#dueAt.delete(device);
 		return this.#records.save(device.deviceId, device);
 	}
 
-	/** Removes its record. @returns whether it is gone from disk */
+	/** Removes its file. @returns whether it is gone from disk */
 	forget(device: Device): Promise<boolean> {
 		this.#dueAt.delete(device);
 		return this.#records.remove(device.deviceId);
 	}
 
-	/** Resolves once all that was seen so far is on disk. */
+	/** Writes all that was seen so far. */
 	async settle(): Promise<void> {
 		this.#save(Number.POSITIVE_INFINITY);
 		await this.#records.settle();
 	}
 
-	/** Stops; resolves once everything is on disk. */
 	async close(): Promise<void> {
 		clearInterval(this.#timer);
 		await this.settle();
 		await this.#records.close();
 	}
 
-	/** Saves what is due by then. */
+	/** Saves devices that are due by then. */
 	#save(latest: number): void {
 		for (const [device, dueAt] of this.#dueAt) {
 			if (dueAt > latest) continue;
@@ -112,7 +111,7 @@ const record = object({
 	connectedAt: time,
 	lastSeenAt: time,
 	lastReportAt: time,
-	/** The latest state report as it came: the text of a JSON object. */
+	/** The latest state report as received: a JSON object. */
 	report: optional(string(65_536)),
 });
 /** What is needed of `report`. */
@@ -120,15 +119,15 @@ const reportHead = object({ health: object({ uptime_seconds: integer(0, 0xffff_f
 const version = object({ version: string(32), at: time });
 const reset = object({ reason: string(64), at: time });
 
-/** The record of a device as it is kept on disk; times in milliseconds since 1970. */
+/** The file of a device; times in milliseconds since 1970. */
 export const deviceFile = Object.freeze({
 	what: "facts",
 	format: (device: Device): string => {
 		const { model, chip, firstSeenAt, lastReportAt, versions, resets } = device;
-		const { sessionId, connectedAt, lastSeenAt, introduction } = device.session;
+		const { sessionId, connectedAt, lastSeenAt, handshake } = device.session;
 		const report = device.state.text;
 		const firmwareVersion = device.firmwareVersion ?? undefined;
-		const { remoteAddress } = introduction;
+		const { remoteAddress } = handshake;
 		const what = { sessionId, model, chip, firmwareVersion, remoteAddress };
 		const when = { firstSeenAt, connectedAt, lastSeenAt, lastReportAt };
 		return `${JSON.stringify({ ...what, ...when, report, versions, resets }, undefined, "\t")}\n`;
@@ -154,12 +153,12 @@ export const deviceFile = Object.freeze({
 	},
 });
 
-/** The connection that a device last had; it has ended. */
+/** A device's last connection, which has ended. */
 function sessionOf(deviceId: string, kept: Infer<typeof record>): Session {
 	const { sessionId, model, chip, remoteAddress, connectedAt, lastSeenAt } = kept;
-	const introduction = { deviceId, isBound: false, model, chip, features: [], remoteAddress, baseUrl: "" };
+	const handshake = { deviceId, isBound: false, model, chip, features: [], remoteAddress, baseUrl: "" };
 	const link = { send: () => {}, isOpen: () => false, close: () => {} };
-	const session = new Session(introduction, link, connectedAt, sessionId);
+	const session = new Session(handshake, link, connectedAt, sessionId);
 	session.connected = false;
 	session.lastSeenAt = lastSeenAt;
 	return session;

@@ -1,55 +1,53 @@
 /**
- * Small records on disk, one file a device, each written whole, so that what is known of a device outlives the gateway
- * and a record that is damaged costs that device alone. Changes that wait to be written are written together; a write
- * that failed is tried again every second until the record is on disk.
+ * A JSON file store: one file per device, each written atomically, so that a damaged file costs one device alone.
+ * Waiting changes of a device are written together; a failed write is repeated every second.
  */
 
 import { join } from "node:path";
 import { deviceId as deviceIdSchema } from "../device/protocol/messages.js";
 import { integer, matches } from "../device/protocol/schema.js";
+import { type Disk, isTemporary, makeFolder, removeFile, writeFileAtomic } from "./atomic-file.js";
 import { errorCode } from "./start-error.js";
-import { type Disk, isTemporary, makeFolder, removeFile, writeWhole } from "./whole-file.js";
 
-/** ECMA-262, 21.4.1.1: the most milliseconds from 1970 that a Date can hold. */
+/** ECMA-262, 21.4.1.1: the range of a Date. */
 const maxTimeMs = 8.64e15;
-/** A time in a record, in milliseconds since 1970; below 0 where the clock stood before that. */
+/** Milliseconds since 1970; negative if the clock was set before that. */
 export const time = integer(-maxTimeMs, maxTimeMs);
 
-export interface RecordFolderOptions<T> {
-	/** Belongs to these records alone; made where it is missing. */
+export interface JsonFileStoreOptions<T> {
+	/** Used by this store alone; made if it is missing. */
 	readonly directory: string;
 	readonly disk: Disk;
-	/** What is in them, in the plural, for a sentence about them. */
+	/** What the records are, in the plural, for messages. */
 	readonly what: string;
-	/** The content of a file. */
 	readonly format: (record: T) => string;
-	/** Throws, or returns undefined, where a file's content cannot be understood. */
+	/** Throws, or returns undefined, if the content is invalid. */
 	readonly parse: (content: string, deviceId: string) => T | undefined;
 	readonly onProblem: (sentence: string) => void;
 }
 
 const writersAtMost = 8;
 const retryMs = 1_000;
-/** Something else lies where one record belongs; the folder and its disk may be in order. */
+/** Another entry is in the place of one file; folder and disk may work. */
 const onePlaceTaken: readonly string[] = ["EISDIR", "EEXIST", "ENOTEMPTY", "ERR_FS_EISDIR"];
 
-export class RecordFolder<T> {
-	readonly #options: RecordFolderOptions<T>;
-	/** What is to be written; a record that is undefined is to be removed. */
+export class JsonFileStore<T> {
+	readonly #options: JsonFileStoreOptions<T>;
+	/** Records to write; undefined: to remove. */
 	readonly #waiting = new Map<string, { record: T | undefined; readonly written: Promise<boolean> }>();
-	/** Records whose latest write failed, and why; the one tried longest ago is first. */
+	/** Records whose latest write failed, and why; the one tried longest ago first. */
 	readonly #failed = new Map<string, { readonly record: T; readonly why: string }>();
 	#retry: NodeJS.Timeout | undefined;
 	#isClosed = false;
-	/** The latest task of each writer. A device has one writer, so that its changes are written in their order. */
+	/** The latest task of each writer. Each device has one writer, to keep its changes in order. */
 	readonly #writers: Promise<unknown>[] = Array.from({ length: writersAtMost }, () => Promise.resolve());
 
-	constructor(options: RecordFolderOptions<T>) {
+	constructor(options: JsonFileStoreOptions<T>) {
 		this.#options = options;
 	}
 
-	/** Why records cannot be written at the moment, as a sentence; undefined where they can. */
-	get obstacle(): string | undefined {
+	/** Why records cannot be written at the moment; undefined if they can. */
+	get readinessProblem(): string | undefined {
 		const { directory } = this.#options;
 		for (const { why } of this.#failed.values())
 			if (!onePlaceTaken.includes(why)) return `${directory} cannot be written (${why}).`;
@@ -57,10 +55,9 @@ export class RecordFolder<T> {
 	}
 
 	/**
-	 * What the last run left; what cannot be read or understood is reported and left out.
-	 *
-	 * @returns each device's record by its id
-	 * @throws {NodeJS.ErrnoException} where the folder cannot be had
+	 * Loads all records; those that are unreadable or invalid are reported and left out.
+	 * @returns records by device id
+	 * @throws {NodeJS.ErrnoException} if the folder cannot be used
 	 */
 	async load(): Promise<Map<string, T>> {
 		const { directory, disk, what, onProblem } = this.#options;
@@ -69,7 +66,7 @@ export class RecordFolder<T> {
 		for (const entry of await disk.readdir(directory, { withFileTypes: true })) {
 			const path = join(directory, entry.name);
 			const [, deviceId] = /^(.+)\.json$/.exec(entry.name) ?? [];
-			// What a person put there, such as a copy or a folder, is left alone.
+			// Other files and folders, such as a person's copy, are left alone.
 			const isRecord = matches(deviceIdSchema, deviceId);
 			if (isRecord && entry.isDirectory())
 				onProblem(`${path} is a folder; remove it: the ${what} of this device cannot be kept.`);
@@ -89,32 +86,26 @@ export class RecordFolder<T> {
 	}
 
 	/**
-	 * Keeps a device's record.
-	 *
-	 * @returns once it, or a later one, is on disk: true. False where it could not be written; it is tried again every
-	 * second then, until it is there or another record has been saved in its place
+	 * Writes a device's record.
+	 * @returns whether it, or a later one, is on disk. If not, it is tried again every second until another is saved
 	 */
 	save(deviceId: string, record: T): Promise<boolean> {
 		return this.#set(deviceId, record);
 	}
 
-	/**
-	 * Removes a device's record.
-	 *
-	 * @returns whether it is gone from disk; where not, that is not tried again
-	 */
+	/** Removes a device's record. @returns whether it is gone from disk; if not, that is not tried again */
 	remove(deviceId: string): Promise<boolean> {
 		return this.#set(deviceId, undefined);
 	}
 
-	/** Resolves once nothing is left to be written, but for what has failed. */
+	/** Resolves once all is written, except what has failed. */
 	async settle(): Promise<void> {
 		const writers = [...this.#writers];
 		await Promise.all(writers);
 		if (writers.some((latest, writer) => latest !== this.#writers[writer])) await this.settle();
 	}
 
-	/** Stops; tries once more to write what has failed. */
+	/** Stops, after one more attempt for what has failed. */
 	async close(): Promise<void> {
 		this.#isClosed = true;
 		clearTimeout(this.#retry);
@@ -140,14 +131,14 @@ export class RecordFolder<T> {
 		const { directory, disk, format } = this.#options;
 		const record = this.#waiting.get(deviceId)?.record;
 		this.#waiting.delete(deviceId);
-		// From here on an older record is not tried again: it would be written after this one.
+		// From here on an older record is not tried again: it would replace this one.
 		const failed = this.#failed.get(deviceId);
 		if (record === undefined) this.#failed.delete(deviceId);
 		else if (failed) this.#failed.set(deviceId, { ...failed, record });
 		const path = join(directory, `${deviceId}.json`);
 		try {
 			if (record === undefined) await removeFile(disk, path);
-			else await writeWhole(disk, path, format(record));
+			else await writeFileAtomic(disk, path, format(record));
 			this.#failed.delete(deviceId);
 			return true;
 		} catch (error) {
@@ -174,11 +165,11 @@ export class RecordFolder<T> {
 		return setTimeout(() => this.#writeFailed(), retryMs).unref();
 	}
 
-	/** Tries until as many have failed again as there are writers: a full disk must not be asked for each of thousands. */
+	/** Stops after as many failures as there are writers, so that a full disk is not tried for thousands of records. */
 	async #writeFailed(): Promise<void> {
 		let failures = 0;
 		for (const [deviceId, { record }] of [...this.#failed]) {
-			// A later record of it may have been written, or may wait to be, meanwhile.
+			// A later record of it may have been written meanwhile, or be waiting.
 			if (this.#failed.get(deviceId)?.record !== record || this.#waiting.has(deviceId)) continue;
 			if (!(await this.save(deviceId, record))) failures += 1;
 			if (failures >= writersAtMost) break;

@@ -1,4 +1,4 @@
-/** The firmware room in a whole gateway, over real sockets and HTTP. */
+/** The firmware service in a whole gateway, over real sockets and HTTP. */
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";

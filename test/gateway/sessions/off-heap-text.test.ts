@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { KeptText } from "../../../gateway/sessions/kept-text.js";
+import { OffHeapText } from "../../../gateway/sessions/off-heap-text.js";
 
 test("a kept text is the one last set, whatever the lengths of those before", () => {
-	const kept = new KeptText();
+	const kept = new OffHeapText();
 	assert.equal(kept.text, undefined);
 	for (const text of [
 		"x",
@@ -20,7 +20,7 @@ test("a kept text is the one last set, whatever the lengths of those before", ()
 });
 
 test("a kept text of one device does not change with another's", () => {
-	const [first, second] = [new KeptText(), new KeptText()];
+	const [first, second] = [new OffHeapText(), new OffHeapText()];
 	first.set("first");
 	second.set("second");
 	first.set("again");

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { createTurns, delayEnd, readInPieces } from "../../../gateway/sockets/turns.js";
+import { createYield, delayEnd, readInPieces } from "../../../gateway/sockets/event-loop.js";
 
 test("each piece of work has a turn of the event loop, first come, first served", async () => {
-	const turn = createTurns();
+	const yieldToLoop = createYield();
 	const done: number[] = [];
 	const work = async (piece: number) => {
-		await turn();
+		await yieldToLoop();
 		done.push(piece);
 		if (piece === 1) void work(4);
 	};
@@ -64,7 +64,7 @@ function readByTurns() {
 	const state: { isPaused: boolean; readyState: 0 | 1 | 2 | 3; OPEN: 1 } = socket;
 	const pieces: Buffer[] = [];
 	stream.on("data", (piece) => pieces.push(piece));
-	readInPieces(stream, state, createTurns());
+	readInPieces(stream, state, createYield());
 	return { stream, state, pieces };
 }
 

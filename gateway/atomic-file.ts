@@ -1,6 +1,6 @@
 /**
- * Files that are there whole or not at all. A file written in place is half written for a moment, and a power cut in
- * that moment loses both the old content and the new.
+ * Atomic file writes. A file written in place is incomplete for a moment, and a power cut in that moment loses both
+ * the old content and the new.
  */
 
 import { randomUUID } from "node:crypto";
@@ -8,7 +8,7 @@ import type * as fs from "node:fs/promises";
 import { dirname } from "node:path";
 import { errorCode } from "./start-error.js";
 
-/** What the gateway asks of `node:fs/promises`; a test hands in one that fails. */
+/** The part of `node:fs/promises` that the gateway uses. */
 export type Disk = Pick<
 	typeof fs,
 	| "access"
@@ -27,7 +27,7 @@ export type Disk = Pick<
 >;
 
 /**
- * @returns the file's bytes, and what differs from before once it has been changed or replaced
+ * @returns size in bytes, and a string that differs once the file is changed or replaced
  * @throws {NodeJS.ErrnoException} ENOENT
  */
 export async function stateOf(disk: Disk, path: string): Promise<{ size: number; state: string }> {
@@ -36,9 +36,8 @@ export async function stateOf(disk: Disk, path: string): Promise<{ size: number;
 }
 
 /**
- * Makes a folder and those above it, as `mkdir -p` does. Step by step: Node's `recursive` never returns where the system
- * answers ENOENT though the folder above is there, such as below /proc.
- *
+ * `mkdir -p`. Node's `recursive` never returns if the system answers ENOENT although the parent exists, such as
+ * below /proc.
  * @throws {NodeJS.ErrnoException}
  */
 export async function makeFolder(disk: Disk, path: string): Promise<void> {
@@ -53,7 +52,7 @@ export async function makeFolder(disk: Disk, path: string): Promise<void> {
 	}
 }
 
-/** @returns undefined where the file is missing */
+/** @returns undefined if the file is missing */
 export async function ifThere<T>(work: Promise<T>): Promise<T | undefined> {
 	try {
 		return await work;
@@ -63,32 +62,30 @@ export async function ifThere<T>(work: Promise<T>): Promise<T | undefined> {
 	}
 }
 
-/** Whether a file was left behind half written. */
+/** Whether a name is that of an incomplete file. */
 export function isTemporary(name: string): boolean {
 	return name.endsWith(".tmp");
 }
 
 /**
- * A file that is not whole yet, beside its place at `path`; nobody takes it for that one.
- *
- * @param mode who may read it; by default its owner alone
- * @throws {NodeJS.ErrnoException} as each step of it may
+ * Opens a temporary file beside `path`.
+ * @param mode default: for its owner alone
+ * @throws {NodeJS.ErrnoException} as may each method
  */
 export async function openDraft(disk: Disk, path: string, mode = 0o600) {
 	const temporary = `${path}.${randomUUID()}.tmp`;
 	const handle = await disk.open(temporary, "wx", mode);
 	return {
 		write: (content: string | Uint8Array): Promise<void> => handle.writeFile(content),
-		/** All that was written to it. */
 		read: (): Promise<Buffer> => disk.readFile(temporary),
-		/** Gives it its final name, in the same folder. Whoever reads that sees the old file or this one, also after a power cut. */
+		/** Renames it, in the same folder. A reader sees the old file or this one, also after a power cut. */
 		moveTo: async (final: string): Promise<void> => {
 			await handle.sync();
 			await handle.close();
 			await disk.rename(temporary, final);
 			await syncDirectory(disk, dirname(final));
 		},
-		/** Leaves no trace of it; also after a failed step. */
+		/** Removes it; also after a failed step. */
 		discard: async (): Promise<void> => {
 			await handle.close();
 			await disk.rm(temporary, { force: true });
@@ -99,12 +96,11 @@ export async function openDraft(disk: Disk, path: string, mode = 0o600) {
 export type Draft = Awaited<ReturnType<typeof openDraft>>;
 
 /**
- * Replaces a file's content. Whoever reads it sees the old or the new one, also after a power cut.
- *
- * @param mode who may read it; by default its owner alone
- * @throws {NodeJS.ErrnoException} the former content is still there then
+ * Replaces a file atomically and durably.
+ * @param mode default: for its owner alone
+ * @throws {NodeJS.ErrnoException} the previous content is still there then
  */
-export async function writeWhole(
+export async function writeFileAtomic(
 	disk: Disk,
 	path: string,
 	content: string | Uint8Array,
@@ -120,7 +116,7 @@ export async function writeWhole(
 	}
 }
 
-/** Removes a file, durably; without effect where there is none. */
+/** Removes a file durably; no effect if there is none. */
 export async function removeFile(disk: Disk, path: string): Promise<void> {
 	await disk.rm(path, { force: true });
 	await syncDirectory(disk, dirname(path));

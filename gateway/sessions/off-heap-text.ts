@@ -1,0 +1,27 @@
+/**
+ * An off-heap text buffer for text that is replaced often and read seldom, such as a device's latest report. As a
+ * string each would become garbage among V8's long-lived objects, and cost a mark of the whole heap every few
+ * seconds.
+ */
+
+/** In bytes: texts of similar length use the same memory. */
+const stepBytes = 128;
+
+export class OffHeapText {
+	#memory: Buffer | undefined;
+	#length = 0;
+
+	/** Undefined before the first `set`. */
+	get text(): string | undefined {
+		return this.#memory?.toString("utf8", 0, this.#length);
+	}
+
+	/** @param text well-formed Unicode */
+	set(text: string): void {
+		const length = Buffer.byteLength(text);
+		const size = Math.ceil((length + 1) / stepBytes) * stepBytes;
+		if (this.#memory === undefined || this.#memory.length < length || this.#memory.length > 2 * size)
+			this.#memory = Buffer.allocUnsafeSlow(size);
+		this.#length = this.#memory.write(text);
+	}
+}
