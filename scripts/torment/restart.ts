@@ -13,6 +13,7 @@ export type ToldDevice = SessionRecord & { readonly updates: readonly ToldUpdate
 
 type Restart = Extract<Action, { do: "restart" }>;
 
+/** @throws BrokenInvariant where something else is lost than what was damaged */
 export function restart(world: World, action: Restart): Promise<void> {
 	const checked = goAndComeBack(world, action);
 	world.whenChecked = checked.catch(() => {});
