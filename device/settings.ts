@@ -30,6 +30,8 @@ export interface SettingsOptions {
 export class Settings {
 	readonly #store: KeyValueStore;
 	readonly #changed = new Map<SettingName, string>();
+	/** What was remembered last, so that a value that stays as it is costs no read of flash: both cores wait for each. */
+	readonly #remembered = new Map<SettingName, number>();
 	#timer: Timer | undefined;
 
 	constructor(options: SettingsOptions) {
@@ -53,6 +55,8 @@ export class Settings {
 
 	/** Stores a number, within 5 s. */
 	remember(name: SettingName, value: number): void {
+		if (this.#remembered.get(name) === value) return;
+		this.#remembered.set(name, value);
 		const text = String(value);
 		if (this.text(name) === text) return;
 		this.#changed.set(name, text);
@@ -79,6 +83,8 @@ export class Settings {
 			this.#store.write(name, text);
 		} catch (error) {
 			trace(`settings: ${name} could not be written: ${error}\n`);
+			// It is written the next time that it is remembered.
+			this.#remembered.delete(name);
 		}
 	}
 }

@@ -6,6 +6,7 @@
 import { readFileSync } from "node:fs";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { networkOf } from "./access/origin.js";
 import { createYield } from "./sockets/event-loop.js";
 
 /** Parsed in one step: at most a few requests without headers. */
@@ -21,11 +22,22 @@ export interface ConnectionsOptions {
 	readonly maxUnauthenticated: number;
 }
 
+/** The client's end of a connection; a TLS socket has no reference to its connection. */
+interface Endpoint {
+	readonly network: string;
+	/** Address and port. */
+	readonly name: string;
+}
+
+function endpointOf({ remoteAddress = "", remotePort = 0 }: Socket): Endpoint {
+	return { network: networkOf(remoteAddress), name: `${remoteAddress} ${remotePort}` };
+}
+
 export class Connections {
 	readonly #maxUnauthenticated: number;
 	readonly #readers = new WeakMap<object, RequestReader>();
-	/** By address and port, oldest first: a TLS socket has no reference to its connection. */
-	readonly #unauthenticated = new Map<string, Map<number, Socket>>();
+	/** By network, and in it by address and port, the oldest first. */
+	readonly #unauthenticated = new Map<string, Map<string, Socket>>();
 	#count = 0;
 	/** Not that of devices, which must not wait for these. */
 	readonly #yieldToLoop = createYield((begin) => setTimeout(begin, requestPauseMs));
@@ -44,8 +56,8 @@ export class Connections {
 
 	/** To be called for each request. @returns to be awaited before the response */
 	async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
-		const { remoteAddress = "", remotePort = 0 } = request.socket;
-		const isUnauthenticated = this.#unauthenticated.get(remoteAddress)?.has(remotePort);
+		const { network, name } = endpointOf(request.socket);
+		const isUnauthenticated = this.#unauthenticated.get(network)?.has(name);
 		await this.#readers
 			.get(request.socket)
 			?.take(request, response, isUnauthenticated ? this.#yieldToLoop : undefined);
@@ -56,39 +68,38 @@ export class Connections {
 		return Buffer.concat([head, this.#readers.get(socket)?.release() ?? Buffer.alloc(0)]);
 	}
 
-	/** The client has shown a token: its connection is no longer limited. */
-	admit({ remoteAddress = "", remotePort = 0 }: Socket): void {
-		this.#remove(remoteAddress, remotePort);
+	/** The client has shown a token: its connection is not closed for a newer one. */
+	admit(socket: Socket): void {
+		this.#remove(endpointOf(socket));
 	}
 
 	#add(socket: Socket): void {
-		const { remoteAddress, remotePort } = socket;
-		if (remoteAddress === undefined || remotePort === undefined) return void socket.destroy();
-		const sockets = this.#unauthenticated.get(remoteAddress) ?? new Map<number, Socket>();
-		if (sockets.get(remotePort) === socket) return;
-		this.#unauthenticated.set(remoteAddress, sockets.set(remotePort, socket));
+		if (socket.remoteAddress === undefined) return void socket.destroy();
+		const { network, name } = endpointOf(socket);
+		const sockets = this.#unauthenticated.get(network) ?? new Map<string, Socket>();
+		if (sockets.get(name) === socket) return;
+		this.#unauthenticated.set(network, sockets.set(name, socket));
 		this.#count += 1;
 		socket.once("close", () => {
-			if (this.#unauthenticated.get(remoteAddress)?.get(remotePort) === socket)
-				this.#remove(remoteAddress, remotePort);
+			if (this.#unauthenticated.get(network)?.get(name) === socket) this.#remove({ network, name });
 		});
 		if (this.#count > this.#maxUnauthenticated) this.#cutOne();
 	}
 
-	#remove(address: string, port: number): void {
-		const sockets = this.#unauthenticated.get(address);
-		if (!sockets?.delete(port)) return;
+	#remove({ network, name }: Endpoint): void {
+		const sockets = this.#unauthenticated.get(network);
+		if (!sockets?.delete(name)) return;
 		this.#count -= 1;
-		if (sockets.size === 0) this.#unauthenticated.delete(address);
+		if (sockets.size === 0) this.#unauthenticated.delete(network);
 	}
 
-	/** Closes the oldest of the address with the most, so that a device can always connect. */
+	/** Closes the oldest of the network with the most, so that a device can always connect. */
 	#cutOne(): void {
-		let [most, ofAddress]: [Map<number, Socket>, string] = [new Map(), ""];
-		for (const [address, sockets] of this.#unauthenticated)
-			if (sockets.size > most.size) [most, ofAddress] = [sockets, address];
-		for (const [port, socket] of most) {
-			this.#remove(ofAddress, port);
+		let [most, network]: [Map<string, Socket>, string] = [new Map(), ""];
+		for (const [each, sockets] of this.#unauthenticated)
+			if (sockets.size > most.size) [most, network] = [sockets, each];
+		for (const [name, socket] of most) {
+			this.#remove({ network, name });
 			socket.destroy();
 			return;
 		}

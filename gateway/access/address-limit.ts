@@ -3,7 +3,7 @@
 import type { IncomingMessage } from "node:http";
 import { RateLimiterMemory, type RateLimiterRes } from "rate-limiter-flexible";
 import type { HttpRefusal } from "../problem.js";
-import { remoteAddressOf } from "./origin.js";
+import { networkOf, remoteAddressOf } from "./origin.js";
 
 /** Others who share a flooding client's address must not wait long. */
 const mostAdvisedSeconds = 60;
@@ -39,5 +39,5 @@ export class AddressLimit {
 }
 
 function keyOf(request: IncomingMessage, kind: string): string {
-	return `${kind} ${remoteAddressOf(request)}`;
+	return `${kind} ${networkOf(remoteAddressOf(request))}`;
 }

@@ -4,7 +4,7 @@
  */
 
 import type { IncomingMessage } from "node:http";
-import { isIP, isIPv4 } from "node:net";
+import { isIP, isIPv4, isIPv6 } from "node:net";
 import proxyAddress from "proxy-addr";
 
 /** Whether a proxy is trusted; the peer is hop 0, the proxy before it hop 1. */
@@ -45,7 +45,24 @@ function firstOf(header: string | string[] | undefined): string | undefined {
 /** IPv4-mapped IPv6 as IPv4. */
 export function remoteAddressOf(request: IncomingMessage): string {
 	const address = forwarded.get(request)?.address ?? request.socket.remoteAddress ?? "unknown";
-	return address.replace(/^::ffff:(?=\d+\.)/, "");
+	return withoutMapping(address);
+}
+
+function withoutMapping(address: string): string {
+	return address.replace(/^::ffff:(?=\d+\.)/i, "");
+}
+
+/**
+ * What limits by address count as one client: an IPv4 address, mapped or not, or the /64 of an IPv6 address, since one
+ * computer may use all of that (RFC 4941).
+ */
+export function networkOf(address: string): string {
+	const [bare = ""] = withoutMapping(address).split("%");
+	if (!isIPv6(bare)) return bare;
+	const [head = "", tail = ""] = new URL(`http://[${bare}]`).hostname.slice(1, -1).split("::");
+	const [first, last] = [head, tail].map((part) => part.split(":").filter(Boolean));
+	const zeros = Array(8 - (first?.length ?? 0) - (last?.length ?? 0)).fill("0");
+	return `${[...(first ?? []), ...zeros, ...(last ?? [])].slice(0, 4).join(":")}::/64`;
 }
 
 /** Scheme and host that the client used; our own address if the Host header is invalid. */

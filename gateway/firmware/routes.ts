@@ -3,7 +3,7 @@
 import { type RequestHandler, Router } from "express";
 import type { Access } from "../access/access.js";
 import type { AddressLimit } from "../access/address-limit.js";
-import { remoteAddressOf } from "../access/origin.js";
+import { networkOf, remoteAddressOf } from "../access/origin.js";
 import { HttpProblem, refuseMethod } from "../problem.js";
 import type { CatalogFile } from "./catalog.js";
 import { receiveUpload, type UploadOptions } from "./upload.js";
@@ -50,7 +50,7 @@ function uploadHandler({ upload, uploadsByAddress, onUploaded }: FirmwareRoutesO
 	return async (request, response) => {
 		const refusal = await uploadsByAddress.count(request);
 		if (refusal) throw new HttpProblem(refusal.status, refusal.detail, refusal.headers);
-		const address = remoteAddressOf(request);
+		const address = networkOf(remoteAddressOf(request));
 		const ofAddress = running.filter((each) => each === address).length;
 		const detail = `${ofAddress} uploads of yours and ${running.length} in all are running; try again when some have ended.`;
 		if (ofAddress >= uploadsOfOneAddress || running.length >= uploadsAtOnce)

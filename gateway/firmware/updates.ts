@@ -181,7 +181,8 @@ export class Updates {
 			}
 			// Not started: restore the previous jobs on disk.
 			if (this.#entries.has(deviceId)) void records.save(deviceId, this.historyOf(deviceId));
-			else void records.remove(deviceId);
+			// A removal is not tried again, but after the next start it would be an update that waits for the device.
+			else if (!(await records.remove(deviceId))) void records.save(deviceId, this.historyOf(deviceId));
 			return isKept ? hasGone : notKept;
 		}
 	}

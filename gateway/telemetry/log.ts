@@ -15,6 +15,8 @@ const warnLevel = 40;
 /** Warnings and errors with the same message that are written per minute; further ones are counted. */
 export const linesAMinute = 60;
 const minuteMs = 60_000;
+/** How often a fatal line is tried again where a pipe is full, every 100 ms. */
+const fatalTries = 10;
 
 /**
  * Standard error. If it cannot be written (disk full, terminal closed, pipe not read), only lines are lost. Writes
@@ -23,9 +25,19 @@ const minuteMs = 60_000;
  */
 function standardError() {
 	process.stderr.on("error", () => {});
-	const stream = destination({ dest: 2, sync: true, maxLength: 1024 * 1024, retryEAGAIN: () => false });
+	let tries = 0;
+	const stream = destination({ dest: 2, sync: true, maxLength: 1024 * 1024, retryEAGAIN: () => tries-- > 0 });
 	stream.on("error", () => {});
-	return stream;
+	return {
+		write: (line: string) => void stream.write(line),
+
+		/** Called by Pino after a fatal line. Not the stream's own, which tries without end where a disk is full. */
+		flushSync: () => {
+			tries = fatalTries;
+			stream.write("");
+			tries = 0;
+		},
+	};
 }
 
 /**

@@ -137,6 +137,7 @@ export class Actions {
 	async #upload({ isForPrototype, how }: Of<"upload">): Promise<void> {
 		if (this.#isUploading) return;
 		this.#isUploading = true;
+		await this.#world.whenChecked;
 		const { images, ledger, gateway, journal } = this.#world;
 		const { bytes, version } = images.upload(isForPrototype ? "PROTO-1" : "DEV-1");
 		if (how === "broken off") await breakOffUpload(this.#world, bytes);
@@ -164,6 +165,7 @@ export class Actions {
 			await pause(200);
 			if ((await gateway.request(address)).text.includes('"connected":false')) break;
 		}
+		await this.#world.whenChecked;
 		const { status } = await gateway.request(address, { method: "DELETE" });
 		this.#world.journal.note(`forget ${place.truth.deviceId}: ${status}`);
 		await this.#onForgotten(place, address, status);

@@ -120,7 +120,7 @@ async function replaceUpload(world: World): Promise<void> {
 }
 
 /** What is on disk is what is said, and nothing besides. */
-async function findDiskProblem({ gateway, places }: World): Promise<string | undefined> {
+async function findDiskProblem({ gateway, places, damaged }: World): Promise<string | undefined> {
 	const list = (folder: string) => readdir(join(gateway.dataDir, folder)).catch(() => []);
 	const files = (await Promise.all(["devices", "updates", "firmware"].map(list))).flat();
 	const left = files.filter((name) => name.endsWith(".tmp"));
@@ -130,12 +130,15 @@ async function findDiskProblem({ gateway, places }: World): Promise<string | und
 	for (const { truth } of places) {
 		const { deviceId } = truth;
 		const told = await gateway.get<ToldDevice>(`/api/devices/${deviceId}`);
-		const read = (folder: string) => readFile(join(gateway.dataDir, folder, `${deviceId}.json`), "utf8");
+		const pathOf = (folder: string) => join(gateway.dataDir, folder, `${deviceId}.json`);
+		const read = (folder: string) => readFile(pathOf(folder), "utf8");
 		const { firmwareVersion } = JSON.parse(await read("devices"));
 		if (firmwareVersion !== told.firmwareVersion)
 			return `the record of ${deviceId} is old: ${firmwareVersion}`;
-		if (told.updates.length === 0) continue;
-		const { jobs }: { jobs: readonly { status: string }[] } = JSON.parse(await read("updates"));
+		// A damaged file stays as it is until there is something to be written.
+		if (told.updates.length === 0 && damaged.has(pathOf("updates"))) continue;
+		const content = await read("updates").catch(() => '{"jobs":[]}');
+		const { jobs }: { jobs: readonly { status: string }[] } = JSON.parse(content);
 		const statuses = (list: readonly { status: string }[]) => list.map(({ status }) => status).join();
 		if (statuses(jobs) !== statuses(told.updates))
 			return `the updates of ${deviceId} are ${statuses(jobs)} on disk, and said to be ${statuses(told.updates)}`;

@@ -79,6 +79,8 @@ export class TormentedDevice implements Tormented {
 	/** Counts its starts: what was going on before the latest is over. */
 	#starts = 0;
 	#startedAt = 0;
+	/** What the boot loader does at the next start, after an update. */
+	#onBoot: (() => void) | undefined;
 	#isUpdating = false;
 	#isOnProbation = false;
 
@@ -99,6 +101,8 @@ export class TormentedDevice implements Tormented {
 
 	powerOn(reason = "POWERON_RESET"): void {
 		void this.powerOff();
+		this.#onBoot?.();
+		this.#onBoot = undefined;
 		this.#startedAt = performance.now();
 		this.#set("health.reset_reason", reason);
 		this.#timer = setInterval(() => this.#look(), lookMs);
@@ -211,16 +215,13 @@ export class TormentedDevice implements Tormented {
 		if (isOver()) return;
 		if (ending === "dies") return this.powerOn("PANIC_RESET");
 		this.#progress(100);
+		const former = truth.runs;
+		const isCrash = ending === "crashes" && !truth.ran.has(version);
+		this.#onBoot = isCrash ? () => truth.rolledBack.add(version) : () => truth.boot(version);
 		this.say(JSON.stringify({ type: "ota_complete" }));
 		await pause(50);
 		if (isOver()) return;
-		const former = truth.runs;
-		if (ending === "crashes" && !truth.ran.has(version)) {
-			truth.rolledBack.add(version);
-			return this.powerOn("PANIC_RESET");
-		}
-		truth.boot(version);
-		this.powerOn("SW_RESET");
+		this.powerOn(isCrash ? "PANIC_RESET" : "SW_RESET");
 		if (ending === "rolls back" && version !== former) await this.#rollBack(former, pauses[2]);
 	}
 

@@ -11,7 +11,16 @@ import type { Place, World } from "./world.js";
 /** What `/api/devices/<id>` says. */
 export type ToldDevice = SessionRecord & { readonly updates: readonly ToldUpdate[] };
 
-export async function restart(world: World, action: Extract<Action, { do: "restart" }>): Promise<void> {
+type Restart = Extract<Action, { do: "restart" }>;
+
+/** @throws BrokenInvariant where something else is lost than what was damaged */
+export function restart(world: World, action: Restart): Promise<void> {
+	const checked = goAndComeBack(world, action);
+	world.whenChecked = checked.catch(() => {});
+	return checked;
+}
+
+async function goAndComeBack(world: World, action: Restart): Promise<void> {
 	const { gateway, journal } = world;
 	if (action.how === "kill") await gateway.kill();
 	else await gateway.stop();
@@ -38,11 +47,11 @@ export async function start(world: World): Promise<void> {
 async function damage(world: World, damaged: Damaged): Promise<string | undefined> {
 	const { gateway, ledger } = world;
 	const folder = join(gateway.dataDir, damaged.what === "upload" ? "firmware" : damaged.what);
-	const wholeFiles = (await readdir(folder).catch(() => [])).filter((name) => !name.endsWith(".tmp")).sort();
 	const place = world.place(damaged.device);
-	const wanted = `${place.truth.deviceId}.json`;
-	const name = damaged.what === "upload" ? wholeFiles[Math.floor(damaged.at * wholeFiles.length)] : wanted;
-	if (name === undefined || !wholeFiles.includes(name)) return undefined;
+	const name =
+		damaged.what === "upload" ? await uploadFile(folder, damaged.at) : `${place.truth.deviceId}.json`;
+	const files: readonly string[] = await readdir(folder).catch(() => []);
+	if (!files.includes(name)) return undefined;
 	const path = join(folder, name);
 	await writeFile(path, spoil(await readFile(path), damaged.how, damaged.at));
 	if (damaged.what === "upload") ledger.isUploadLost = true;
@@ -50,6 +59,14 @@ async function damage(world: World, damaged: Damaged): Promise<string | undefine
 	else place.truth.accepted = [];
 	world.journal.note(`${path} is ${damaged.how}`);
 	return path;
+}
+
+/** One of the two that count: others may have been left by uploads that failed. */
+async function uploadFile(folder: string, at: number): Promise<string> {
+	const description = "upload.json";
+	const content = await readFile(join(folder, description), "utf8").catch(() => "");
+	const [, sha256] = /"sha256": "(\w+)"/.exec(content) ?? [];
+	return at < 0.5 ? description : `${sha256}.bin`;
 }
 
 /** @param at 0 to 1: where */

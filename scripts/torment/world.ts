@@ -37,6 +37,8 @@ export class World {
 	readonly monitors: readonly Monitor[];
 	/** Files that were damaged while the gateway was away, and that it has not written since. */
 	readonly damaged = new Set<string>();
+	/** Settles once the gateway is there and what it has kept was looked at: until then nothing may change that. */
+	whenChecked: Promise<void> = Promise.resolve();
 	readonly #tasks = new Set<Promise<void>>();
 
 	private constructor(folder: string, journal: Journal, images: Images, places: readonly Place[]) {

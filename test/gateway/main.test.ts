@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, constants, existsSync, openSync, writeSync } from "node:fs";
+import { closeSync, constants, existsSync, openSync, readSync, writeSync } from "node:fs";
 import { mkdir, open, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
@@ -36,6 +36,25 @@ function fullPipe(path: string): number {
 	} catch {
 		return pipe;
 	}
+}
+
+/** What a pipe holds. @param reader is non-blocking */
+function drain(reader: number): string {
+	const bytes = Buffer.alloc(64 * 1024);
+	let text = "";
+	try {
+		for (let length = 1; length > 0; text += bytes.toString("latin1", 0, length))
+			length = readSync(reader, bytes);
+	} catch {
+		// It is empty.
+	}
+	return text;
+}
+
+/** What Node runs so that a gateway does this on SIGUSR2, in a timer. */
+function withDefect(fault: string): readonly string[] {
+	const defect = `data:text/javascript,process.on("SIGUSR2", () => setTimeout(() => { ${fault} }))`;
+	return ["--import", "tsx", "--import", defect, "gateway/main.ts"];
 }
 
 const noFullDisk = existsSync("/dev/full") ? false : "needs /dev/full";
@@ -92,8 +111,7 @@ describe("npm start", () => {
 
 	test("a defect, in a timer or a promise, ends it with exit code 1 and a line in the log", async (t) => {
 		for (const fault of ['throw new Error("planted")', 'Promise.reject(new Error("planted"))']) {
-			const defect = `data:text/javascript,process.on("SIGUSR2", () => setTimeout(() => { ${fault} }))`;
-			const program = ["--import", "tsx", "--import", defect, "gateway/main.ts"];
+			const program = withDefect(fault);
 			const child = startProcess(t, { DATA_DIR: await temporaryDirectory(t) }, { program });
 			await printed(child);
 			child.kill("SIGUSR2");
@@ -102,6 +120,40 @@ describe("npm start", () => {
 			const { level, err } = JSON.parse(said.trim().split("\n").at(-1) ?? "");
 			assert.deepEqual([level, err.message], ["fatal", "planted"]);
 		}
+	});
+
+	test("a defect ends it also where the log's disk is full", {
+		skip: noFullDisk,
+		timeout: 60_000,
+	}, async (t) => {
+		const full = await open("/dev/full", "w");
+		t.after(() => full.close());
+		const options = { program: withDefect('throw new Error("planted")'), stderr: full.fd };
+		const child = startProcess(t, { DATA_DIR: await temporaryDirectory(t) }, options);
+		const exit = once(child, "exit");
+		await printed(child);
+		child.kill("SIGUSR2");
+		assert.deepEqual(await exit, [1, null]);
+	});
+
+	test("a defect is told of where the pipe of its log is full, once that is read", async (t) => {
+		const directory = await temporaryDirectory(t);
+		const path = join(directory, "pipe");
+		const full = fullPipe(path);
+		t.after(() => closeSync(full));
+		const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+		t.after(() => closeSync(reader));
+		const program = withDefect('process.stdout.write("Defect\\n"); throw new Error("planted")');
+		const child = startProcess(t, { DATA_DIR: directory }, { program, stderr: full });
+		const exit = once(child, "exit");
+		await printed(child);
+		child.kill("SIGUSR2");
+		assert.ok(child.stdout);
+		const [told] = await once(child.stdout.resume(), "data");
+		assert.match(String(told), /Defect/);
+		const before = drain(reader);
+		assert.deepEqual(await exit, [1, null]);
+		assert.match(before + drain(reader), /"level":"fatal".*"message":"planted"/);
 	});
 
 	for (const [what, environment, sentence] of [

@@ -14,7 +14,7 @@ describe("a new firmware", () => {
 		["that crashes a second later", { main: `${faulty}/late-crash.ts` }, "SW_RESET"],
 		["that hangs", { main: `${faulty}/hanging.ts` }, "TASK_WDT_RESET"],
 		["that never connects", { "network/link": `${faulty}/unconnected-link.ts` }, "SW_RESET"],
-		["whose codec is dead", { "virtual/codec": `${faulty}/dead-codec.ts` }, "SW_RESET"],
+		["whose codec is dead", { "board/es8311": `${faulty}/dead-codec.ts` }, "SW_RESET"],
 	] as const)
 		test(`${name} is rolled back, and the gateway says why`, async (t) => {
 			const fleet = await runFleet(t);

@@ -79,7 +79,7 @@ test("an upload that is replaced before the first block is named", async (t) => 
 
 test("a start_ota that is refused on probation does not hide the roll-back before it", async (t) => {
 	const fleet = await runFleet(t);
-	const { bytes } = await buildFirmware({ "virtual/codec": "test/hosts/virtual/xs/firmware/dead-codec.ts" });
+	const { bytes } = await buildFirmware({ "board/es8311": "test/hosts/virtual/xs/firmware/dead-codec.ts" });
 	await fleet.release("2.0.0", makeVirtualImage(bytes, "DEV-1", "2.0.0"));
 	const { device, deviceId, report } = await fleet.powerOn("DEV-1", { version: "1.0.0", clock: "virtual" });
 	await report();

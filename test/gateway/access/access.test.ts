@@ -176,6 +176,24 @@ test("after logging out a copy of the cookie is dead, also after a restart, and 
 	assert.deepEqual([await isLoggedIn(later, cookie), await isLoggedIn(later, other)], [false, true]);
 });
 
+test("logging out that cannot be kept on disk fails", async (t) => {
+	const rename: typeof disk.rename = async (from, to) => {
+		if (String(to).endsWith("ended-logins.json")) throw Object.assign(new Error("full"), { code: "ENOSPC" });
+		await disk.rename(from, to);
+	};
+	const gateway = await runGateway(t, { disk: { ...disk, rename } });
+	const cookie = cookieOf(await logIn(gateway.url, monitorToken));
+	const out = await fetch(`${gateway.url}/logout`, { ...manual, method: "POST", headers: { cookie } });
+	assert.equal(out.status, 500);
+});
+
+test("logging out takes back the cookies of both tokens while one is being replaced", async (t) => {
+	const gateway = await runGateway(t, { monitorToken: `another-monitor-token,${monitorToken}` });
+	const out = await fetch(`${gateway.url}/logout`, { ...manual, method: "POST" });
+	const names = out.headers.getSetCookie().map((cookie) => cookie.split("=")[0]);
+	assert.equal(new Set(names).size, 2);
+});
+
 test("the cookie is for PUBLIC_URL's path where the browser came by it, and taken back there", async (t) => {
 	const gateway = await runGateway(t, { publicUrl: new URL(`http://localhost/gw/`) });
 	const headers = { host: "localhost", origin: "http://localhost" };
@@ -203,8 +221,13 @@ test("a browser's request counts as our page's by scheme, host and port, or by S
 
 test("the same value for both tokens stops the start", async (t) => {
 	const sentence = /^StartError: DEVICE_TOKEN and MONITOR_TOKEN are the same; set one/;
-	const previous = `${monitorToken},the-previous-monitor-token`;
-	for (const token of [monitorToken, `${deviceToken},${monitorToken}`])
+	const former = "the-previous-monitor-token";
+	const previous = `${monitorToken},${former}`;
+	const dataDir = await temporaryDirectory(t);
+	await writeTokenFile(disk, tokenPath(dataDir), { device: deviceToken, monitor: deviceToken });
+	const kept = { dataDir, deviceToken: undefined, monitorToken: undefined };
+	await assert.rejects(runGateway(t, kept), (error) => sentence.test(String(error)));
+	for (const token of [monitorToken, `${deviceToken},${monitorToken}`, former])
 		await assert.rejects(runGateway(t, { deviceToken: token, monitorToken: previous }), (error) => {
 			assert.match(String(error), sentence);
 			return true;

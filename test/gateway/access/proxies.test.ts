@@ -33,6 +33,15 @@ describe("X-Forwarded-For", () => {
 			assert.equal((await monitor.change("connected")).remoteAddress, "192.0.2.7");
 		});
 
+	test("counts by /64 where it is IPv6, and IPv4 mapped into IPv6 as IPv4", async (t) => {
+		const gateway = await runGateway(t, trusting("1"));
+		assert.equal(await afterEleven(gateway, (attempt) => `2001:db8:0:1:${attempt}::1`), 429);
+		assert.equal(await afterEleven(gateway, (attempt) => `2001:DB8::2:0:0:0:${attempt}`), 429);
+		assert.equal(await afterEleven(gateway, (attempt) => `2001:db8:1:${attempt}::1`), 401);
+		assert.equal(await afterEleven(gateway, (attempt) => `::ffff:192.0.2.${attempt}`), 401);
+		assert.equal(await afterEleven(gateway, () => "192.0.2.1"), 429);
+	});
+
 	for (const trust of [undefined, "192.0.2.1", "10.0.0.0/8"])
 		test(`counts for nothing where TRUST_PROXY=${trust} does not name the peer`, async (t) => {
 			const gateway = await runGateway(t, trust === undefined ? {} : trusting(trust));

@@ -616,6 +616,16 @@ describe("an update that is asked for while the one before is on probation", () 
 	});
 });
 
+test("an update that was refused is none after a restart either, where it could not be removed from disk", async (t) => {
+	const rm: Disk["rm"] = async () => Promise.reject(Object.assign(new Error("EROFS"), { code: "EROFS" }));
+	const { updates, directory } = await run(t, { disk: { ...fs, rm }, keepDevice: async () => false });
+	const { deviceId } = connect();
+	assert.equal((await updates.trigger(connect(), "latest"))?.code, "storage_failed");
+	await updates.close();
+	const restarted = await run(t, { directory });
+	assert.deepEqual(restarted.updates.historyOf(deviceId), []);
+});
+
 describe("a device that is forgotten", () => {
 	test("while an update of it is being begun: nothing is written after it is gone", async (t) => {
 		const device = connect();

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
+import { Duplex } from "node:stream";
 import { type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { WebSocket, WebSocketServer } from "ws";
@@ -9,8 +10,12 @@ import { socketLimits } from "../../../gateway/sockets/limits.js";
 import { createMonitor, type Monitor } from "../../../gateway/sockets/monitor.js";
 import { onEnd } from "../../cleanup.js";
 
-/** A monitor as the gateway has it, and the client's end of its socket. */
-async function connected(t: TestContext) {
+/**
+ * A monitor as the gateway has it, and the client's end of its socket.
+ *
+ * @param held what the monitor writes to instead; the client then gets nothing
+ */
+async function connected(t: TestContext, held?: Duplex) {
 	const server = createServer().listen(0, "127.0.0.1");
 	const sockets = new WebSocketServer({ noServer: true });
 	onEnd(t, () => {
@@ -20,8 +25,10 @@ async function connected(t: TestContext) {
 	await once(server, "listening");
 	const address = server.address();
 	const client = new WebSocket(`ws://127.0.0.1:${typeof address === "object" && address?.port}`);
+	client.on("error", () => {});
 	onEnd(t, () => client.terminate());
-	const [request, stream, head] = await once(server, "upgrade");
+	const [request, connection, head] = await once(server, "upgrade");
+	const stream = held ?? connection;
 	const monitor = await new Promise<Monitor>((resolve) =>
 		sockets.handleUpgrade(request, stream, head, (socket) =>
 			resolve(createMonitor({ socket, stream, limits: socketLimits, yieldToLoop: createYield() })),
@@ -76,4 +83,27 @@ test("a snapshot goes on only as fast as it is read", { timeout: 30_000 }, async
 		texts,
 		Array.from({ length: count }, (_, index) => index),
 	);
+});
+
+test("a snapshot does not go on while much is unread: it would make the monitor slow", async (t) => {
+	const written: (() => void)[] = [];
+	const stream = new Duplex({ read() {}, write: (_bytes, _encoding, done) => void written.push(done) });
+	const { monitor } = await connected(t, stream);
+	const unreadWhenAsked: number[] = [];
+	function* frames() {
+		for (;;) {
+			unreadWhenAsked.push(monitor.unread);
+			yield "x".repeat(1024);
+		}
+	}
+	monitor.sendSnapshot(frames());
+	while (monitor.unread < 0.9 * socketLimits.slowMonitorBytes)
+		monitor.relay("one-session", Buffer.alloc(16 * 1024, "x"), false);
+	while (unreadWhenAsked.length < 10) {
+		written.shift()?.();
+		await setImmediate();
+	}
+	const most = Math.max(...unreadWhenAsked);
+	assert.ok(most <= socketLimits.slowMonitorBytes / 2, `${most} bytes`);
+	assert.ok(most > socketLimits.slowMonitorBytes / 4, "and does not wait for all");
 });

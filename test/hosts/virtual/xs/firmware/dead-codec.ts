@@ -1,8 +1,8 @@
-/** In place of virtual/codec: one that never answers. */
+/** In place of board/es8311: a codec that never answers. */
 
-import type { Codec as Interface } from "../../../../../device/host.js";
+import type { Codec } from "../../../../../device/host.js";
 
-export default class Codec implements Interface {
+export class ES8311 implements Codec {
 	readonly isReady = false;
 	volume = 0;
 	isMuted = false;
