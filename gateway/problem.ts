@@ -14,10 +14,6 @@ export interface HttpRefusal {
 export class HttpProblem extends Error {
 	readonly refusal: HttpRefusal;
 
-	/**
-	 * @param status HTTP status, 400 to 599
-	 * @param detail one sentence that says what to change
-	 */
 	constructor(status: number, detail: string, headers: HttpRefusal["headers"] = {}) {
 		super(detail);
 		this.refusal = { status, detail, headers };

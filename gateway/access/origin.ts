@@ -53,8 +53,8 @@ function withoutMapping(address: string): string {
 }
 
 /**
- * What limits by address count as one client: an IPv4 address, mapped or not, or the /64 of an IPv6 address, since one
- * computer may use all of that (RFC 4941).
+ * What rate limits count as one client: an IPv4 address, or the /64 of an IPv6 address, as one computer may use all
+ * of that (RFC 4941).
  */
 export function networkOf(address: string): string {
 	const [bare = ""] = withoutMapping(address).split("%");

@@ -181,7 +181,7 @@ export class Updates {
 			}
 			// Not started: restore the previous jobs on disk.
 			if (this.#entries.has(deviceId)) void records.save(deviceId, this.historyOf(deviceId));
-			// A removal is not tried again, but after the next start it would be an update that waits for the device.
+			// A removal is not tried again: the update would wait for the device after the next start.
 			else if (!(await records.remove(deviceId))) void records.save(deviceId, this.historyOf(deviceId));
 			return isKept ? hasGone : notKept;
 		}

@@ -3,7 +3,6 @@ import type { Sessions } from "../sessions/sessions.js";
 import type { Metrics } from "../telemetry/metrics.js";
 import type { SocketLimits } from "./limits.js";
 
-/** For all parts of this folder. */
 export interface SocketsOptions {
 	readonly sessions: Sessions;
 	readonly limits: SocketLimits;

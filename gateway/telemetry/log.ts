@@ -1,7 +1,4 @@
-/**
- * The log: JSON lines on standard error. Secrets are redacted here too, in case a request or an error is logged as a
- * whole.
- */
+/** The log: JSON lines on standard error. Secrets are redacted, in case a whole request or error is logged. */
 
 import { destination, type Logger, pino } from "pino";
 
@@ -12,16 +9,16 @@ const secrets = ["authorization", "cookie", "set-cookie", "token", "tokens", "de
 
 /** Pino's number for `warn`. */
 const warnLevel = 40;
-/** Warnings and errors with the same message that are written per minute; further ones are counted. */
+/** Warnings and errors with the same message per minute; further ones are counted. */
 export const linesAMinute = 60;
 const minuteMs = 60_000;
-/** How often a fatal line is tried again where a pipe is full, every 100 ms. */
+/** Attempts for a fatal line if a pipe is full, every 100 ms. */
 const fatalTries = 10;
 
 /**
  * Standard error. If it cannot be written (disk full, terminal closed, pipe not read), only lines are lost. Writes
- * are synchronous, so that lines before a crash are kept. Opening `process.stderr` makes a pipe non-blocking; what
- * it does not take is tried again with the next line.
+ * are synchronous, to keep the lines before a crash. Opening `process.stderr` makes a pipe non-blocking; the rest is
+ * tried again with the next line.
  */
 function standardError() {
 	process.stderr.on("error", () => {});
@@ -31,7 +28,7 @@ function standardError() {
 	return {
 		write: (line: string) => void stream.write(line),
 
-		/** Called by Pino after a fatal line. Not the stream's own, which tries without end where a disk is full. */
+		/** Called by Pino after a fatal line. The stream's own would try without end if the disk is full. */
 		flushSync: () => {
 			tries = fatalTries;
 			stream.write("");
@@ -42,7 +39,7 @@ function standardError() {
 
 /**
  * Limits the lines of each cause: a client without a token could fill the disk otherwise.
- * @returns whether to write a line; `tellLeftOut` is called at the end of a minute with omitted lines
+ * @returns whether to write a line; `tellLeftOut` is called after a minute with omitted lines
  */
 function createLineLimit() {
 	const counts = new Map<string, number>();
