@@ -120,12 +120,12 @@ export class FolderLock {
 				const now = new Date();
 				return await disk.utimes(this.#path, now, now);
 			}
-			// Checks the holder, and updates the file's time.
+			// Removed, or the disk was full.
 			if (holder === undefined) return void (await this.#write(own, "w"));
 			clearInterval(this.#timer);
 			onLost(this.#refusal(holder).message);
 		} catch {
-			// Removed, or the disk was full.
+			// Disk full, or too many open files: the next beat tries again.
 		}
 	}
 

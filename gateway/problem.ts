@@ -64,6 +64,7 @@ export function wrongMethod(method: string | undefined, allow: string): HttpRefu
 	return { status: 405, detail: `${method} does not work here; ${allow} does.`, headers: { Allow: allow } };
 }
 
+/** For the methods that a route has no handler for. */
 export function refuseMethod(allow: string) {
 	return (request: IncomingMessage, response: ServerResponse): void =>
 		sendProblem(response, wrongMethod(request.method, allow));

@@ -151,8 +151,8 @@ export function metadataOf(job: UpdateJob | undefined): OtaMetadata {
 }
 
 /**
- * Detects a late rollback. A device on probation refuses the next update and may roll back after that; then the
- * update before becomes the latest again.
+ * @param job an open one
+ * @returns the same object if nothing changes
  */
 function transition(job: UpdateJob, uplink: Uplink, heard: Heard): UpdateJob {
 	switch (uplink.type) {
