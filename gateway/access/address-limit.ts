@@ -18,7 +18,7 @@ export class AddressLimit {
 		this.#what = what;
 	}
 
-	/** Counts a request. @param kind counted separately @returns the refusal if it is over the limit */
+	/** @param kind counted separately @returns the refusal if it is over the limit */
 	async count(request: IncomingMessage, kind = ""): Promise<HttpRefusal | undefined> {
 		return this.#refusalOf(await this.#limiter.penalty(keyOf(request, kind)));
 	}

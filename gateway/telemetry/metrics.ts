@@ -1,4 +1,4 @@
-/** The gateway's metrics for Prometheus. Events are counted where they happen; gauges are read on request. */
+/** Prometheus metrics: events are counted where they happen, gauges are read on request. */
 
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
