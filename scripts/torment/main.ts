@@ -7,22 +7,24 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { StartError } from "../../gateway/start-error.js";
+import { runCommand, UsageError } from "../command-line/command.js";
 import { BrokenInvariant, Journal } from "./journal.js";
 import { torment } from "./torment.js";
 
-const usage = `npm run torment -- [--seed N] [--minutes M] [--devices D]
-N: a whole number, drawn where it is left out; M: 0.5 to 600, 3 where it is left out; D: 10 to 100, 50 where it is left out.`;
+const usage = `Usage: npm run torment -- [--seed N] [--minutes M] [--devices D]
 
-try {
-	await run();
-} catch (error) {
-	console.error(error instanceof StartError ? error.message : error);
-	process.exitCode = 1;
-}
+N: a whole number, by default drawn; M: 0.5 to 600, by default 3; D: 10 to 100, by default 50.`;
 
-async function run(): Promise<void> {
-	const { seed, minutes, devices } = readArguments();
+const options = {
+	seed: { type: "string" },
+	minutes: { type: "string" },
+	devices: { type: "string" },
+} as const;
+
+await runCommand({ name: "torment", usage, options: Object.keys(options), run });
+
+async function run(words: readonly string[]): Promise<void> {
+	const { seed, minutes, devices } = readArguments(words);
 	const again = `npm run torment -- --seed ${seed} --minutes ${minutes} --devices ${devices}`;
 	console.log(`Seed ${seed}; again with: ${again}`);
 	const folder = await mkdtemp(join(tmpdir(), "torment-"));
@@ -43,26 +45,17 @@ async function run(): Promise<void> {
 	}
 }
 
-/** @throws StartError */
-function readArguments() {
-	const options = {
-		seed: { type: "string" },
-		minutes: { type: "string" },
-		devices: { type: "string" },
-	} as const;
-	try {
-		const { values } = parseArgs({ options });
-		const number = (name: keyof typeof options, byDefault: number, least: number, most: number) => {
-			const value = Number(values[name] ?? byDefault);
-			if (!(value >= least && value <= most)) throw new StartError(usage);
-			return value;
-		};
-		return {
-			seed: Math.floor(number("seed", Date.now() % 1_000_000, 0, 0xffff_ffff)),
-			minutes: number("minutes", 3, 0.5, 600),
-			devices: Math.floor(number("devices", 50, 10, 100)),
-		};
-	} catch {
-		throw new StartError(usage);
-	}
+/** @throws UsageError */
+function readArguments(words: readonly string[]) {
+	const { values } = parseArgs({ args: [...words], options });
+	const number = (name: keyof typeof options, byDefault: number, least: number, most: number) => {
+		const value = Number(values[name] ?? byDefault);
+		if (!(value >= least && value <= most)) throw new UsageError(`--${name} must be ${least} to ${most}`);
+		return value;
+	};
+	return {
+		seed: Math.floor(number("seed", Date.now() % 1_000_000, 0, 0xffff_ffff)),
+		minutes: number("minutes", 3, 0.5, 600),
+		devices: Math.floor(number("devices", 50, 10, 100)),
+	};
 }

@@ -7,8 +7,8 @@ import { isRecord } from "../../device/protocol/schema.js";
 import { temporaryDirectory } from "../cleanup.js";
 import { runCommand } from "../command-line.js";
 
-/** These run tools that have their own --help, and bench/ parses its own command line. */
-const others = ["check", "format", "bench"];
+/** These run tools that have their own --help. */
+const others = ["check", "format"];
 
 const packageJson: unknown = JSON.parse(readFileSync("package.json", "utf8"));
 const scripts = isRecord(packageJson) && isRecord(packageJson.scripts) ? packageJson.scripts : {};
