@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, constants, existsSync, openSync, readSync, writeSync } from "node:fs";
+import { closeSync, constants, existsSync, openSync, readSync } from "node:fs";
 import { mkdir, open, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, test } from "node:test";
 import { WebSocket } from "ws";
-import { printed, startProcess } from "./process.js";
+import { fullPipe, printed, startProcess } from "./process.js";
 import { bearer, Client, deviceToken, monitorToken, runGateway, temporaryDirectory } from "./running.js";
 
 async function ended(child: ChildProcess): Promise<{ code: number | null; said: string }> {
@@ -25,17 +25,6 @@ async function firstLine({ stderr }: ChildProcess): Promise<string> {
 	if (!stderr) throw new Error("no standard error");
 	const [line] = await once(createInterface(stderr), "line");
 	return line;
-}
-
-/** @returns a descriptor of a pipe that takes no byte more, and that no one reads */
-function fullPipe(path: string): number {
-	execFileSync("mkfifo", [path]);
-	const pipe = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
-	try {
-		for (;;) writeSync(pipe, Buffer.alloc(4096));
-	} catch {
-		return pipe;
-	}
 }
 
 /** What a pipe holds. @param reader is non-blocking */

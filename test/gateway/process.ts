@@ -1,7 +1,8 @@
 /** The gateway as a process of its own, as `npm start` runs it, which can be sent a signal, be killed and be measured. */
 
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
+import { constants, openSync, writeSync } from "node:fs";
 import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
 import { onEnd } from "../cleanup.js";
@@ -54,4 +55,15 @@ export async function printed(child: ChildProcess): Promise<Readonly<Record<stri
 		if (name === "Tokens") return lines;
 	}
 	throw new Error("it ended before it was ready");
+}
+
+/** @returns a descriptor of a pipe that takes no byte more, and that no one reads */
+export function fullPipe(path: string): number {
+	execFileSync("mkfifo", [path]);
+	const pipe = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+	try {
+		for (;;) writeSync(pipe, Buffer.alloc(4096));
+	} catch {
+		return pipe;
+	}
 }

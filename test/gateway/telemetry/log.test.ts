@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
+import { closeSync } from "node:fs";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { describe, test } from "node:test";
 import { createLog, linesAMinute } from "../../../gateway/telemetry/log.js";
+import { temporaryDirectory } from "../../cleanup.js";
+import { fullPipe, startProcess } from "../process.js";
 
 function recordingLog() {
 	const lines: Readonly<Record<string, unknown>>[] = [];
@@ -39,4 +44,20 @@ describe("warnings with the same message", () => {
 		for (let i = 0; i < 1000; i += 1) log.info("device: connected");
 		assert.equal(lines.length, 1000);
 	});
+});
+
+test("lines that a pipe does not take are lost, and take no memory", async (t) => {
+	const full = fullPipe(join(await temporaryDirectory(t), "pipe"));
+	t.after(() => closeSync(full));
+	const script = `
+		const { createLog } = await import(${JSON.stringify(new URL("../../../gateway/telemetry/log.ts", import.meta.url).href)});
+		const log = createLog("info");
+		const before = process.memoryUsage().rss;
+		for (let i = 0; i < 5000; i += 1) log.info({ i, padding: "x".repeat(20_000) }, "a line");
+		console.log(process.memoryUsage().rss - before);`;
+	const program = ["--import", "tsx", "--input-type=module", "--eval", script];
+	const child = startProcess(t, {}, { program, stderr: full });
+	assert.ok(child.stdout);
+	const grown = Number(await text(child.stdout));
+	assert.ok(grown > 0 && grown < 60 * 2 ** 20, `${grown} bytes`);
 });
