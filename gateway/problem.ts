@@ -87,7 +87,7 @@ function refusalOf(error: unknown): HttpRefusal {
 	if (error instanceof HttpProblem) return error.refusal;
 	if (error instanceof URIError) return { status: 400, detail: "This address is not well formed." };
 	if (["ENOSPC", "EDQUOT"].includes(errorCode(error) ?? ""))
-		return { status: 507, detail: "The gateway's disk is full; the previous firmware is still in place." };
+		return { status: 507, detail: "The gateway's disk is full; nothing was changed." };
 	// Errors with a status below 500, such as body-parser's, are the client's; others are ours, without details.
 	const status = error instanceof Error && "status" in error ? Number(error.status) : 500;
 	if (status >= 400 && status < 500) return { status, detail: "This request cannot be read." };

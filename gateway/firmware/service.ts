@@ -4,6 +4,7 @@ import { X509Certificate } from "node:crypto";
 import { join } from "node:path";
 import type { Router } from "express";
 import type { Logger } from "pino";
+import { commands } from "../../device/protocol/messages.js";
 import type { Access } from "../access/access.js";
 import { AddressLimit } from "../access/address-limit.js";
 import { trimmed } from "../access/origin.js";
@@ -98,6 +99,9 @@ export const createFirmwareService: CreateFirmwareService = (options) => {
 	};
 };
 
+/** The longest that a device takes: `cert_pem` of `start_ota`. A longer one it must have among its settings. */
+const longestAuthority = commands.start_ota.fields.cert_pem.maxLength;
+
 /**
  * The CA certificate with which a device can check ours: the last of the chain, if it is self-signed. Devices have
  * the public ones.
@@ -107,7 +111,7 @@ function findAuthority(chain: Buffer | undefined): string | undefined {
 		?.toString()
 		.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g)
 		?.at(-1);
-	if (pem === undefined) return undefined;
+	if (pem === undefined || pem.length >= longestAuthority) return undefined;
 	try {
 		const certificate = new X509Certificate(pem);
 		return certificate.checkIssued(certificate) ? `${pem}\n` : undefined;

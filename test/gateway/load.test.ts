@@ -273,7 +273,10 @@ test("the limits in force are those of the interface", () => {
 	assert.deepEqual([commandsASecond, commandBurst, socketLimits.closeTimeoutMs], [50, 100, 10_000]);
 	const { devicesASecond, deviceBurst, upgradesInTwoSeconds, returnsInTenSeconds } = socketLimits;
 	assert.deepEqual([devicesASecond, deviceBurst], [100, 200]);
-	assert.deepEqual([upgradesInTwoSeconds, returnsInTenSeconds, socketLimits.strangers], [150, 20, 2000]);
+	assert.deepEqual(
+		[upgradesInTwoSeconds, returnsInTenSeconds, socketLimits.unauthenticatedConnections],
+		[150, 20, 2000],
+	);
 	const { refusalsASecond, refusalBurst, uplinksASecond, uplinkBurst } = socketLimits;
 	assert.deepEqual([refusalsASecond, refusalBurst, uplinksASecond, uplinkBurst], [10, 400, 100, 200]);
 });
