@@ -65,11 +65,11 @@ describe("X-Forwarded-Proto and -Host", () => {
 		"X-Forwarded-Host": "gateway.example",
 		Origin: "https://gateway.example",
 	};
-	const logIn = ({ url }: Running) =>
+	const logIn = ({ url }: Running, changed: Readonly<Record<string, string>> = {}) =>
 		fetch(`${url}/login`, {
 			method: "POST",
 			redirect: "manual",
-			headers,
+			headers: { ...headers, ...changed },
 			body: new URLSearchParams({ token: monitorToken }),
 		});
 
@@ -81,6 +81,15 @@ describe("X-Forwarded-Proto and -Host", () => {
 
 	test("count for nothing where it is not", async (t) => {
 		assert.equal((await logIn(await runGateway(t))).status, 403);
+		assert.equal((await logIn(await runGateway(t, trusting("192.0.2.1")))).status, 403);
+	});
+
+	test("are believed by their first value, which the proxy next to the client wrote, and where it is http or https", async (t) => {
+		const gateway = await runGateway(t, trusting("loopback"));
+		const two = { "X-Forwarded-Proto": "https, http", "X-Forwarded-Host": "gateway.example, inner.example" };
+		assert.equal((await logIn(gateway, two)).status, 303);
+		const other = { "X-Forwarded-Proto": "wss", Origin: "http://gateway.example" };
+		assert.equal((await logIn(gateway, other)).status, 303);
 	});
 });
 

@@ -61,6 +61,24 @@ describe("the fleet", () => {
 		assert.equal(fleet.get("dev-1-a1b2c3")?.heardAt, now - 3 * second);
 	});
 
+	test("has heard a device when it last spoke: no later change makes that earlier, nor is it in the future", () => {
+		const { fleet, says } = setUp();
+		fleet.update(update("connected", session()), 0);
+		says(report("peripherals.audio.volume", 4), 60 * second);
+		fleet.update(update("ota", session()), 61 * second);
+		assert.equal(fleet.get("dev-1-a1b2c3")?.heardAt, 60 * second);
+		const ahead = session({ lastSeenAt: new Date(told + second).toISOString() });
+		fleet.update(update("ota", ahead), 62 * second);
+		assert.equal(fleet.get("dev-1-a1b2c3")?.heardAt, 62 * second);
+	});
+
+	test("takes a report of a device for that of its session while it is not told of the name", () => {
+		const { fleet, says } = setUp();
+		fleet.update(update("connected", session({ deviceId: null })), 0);
+		assert.equal(says(report("peripherals.audio.volume", 4), 10), "s1");
+		assert.equal(fleet.get("s1")?.state?.peripherals.audio.volume, 4);
+	});
+
 	test("keeps a device's place through a new session, and its name's", () => {
 		const { fleet } = setUp();
 		fleet.update(update("connected", session({ deviceId: null })), 0);
