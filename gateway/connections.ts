@@ -8,18 +8,23 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { networkOf } from "./access/origin.js";
 import { createYield } from "./sockets/event-loop.js";
+import { TokenBucket } from "./sockets/rates.js";
 
 /** Parsed in one step: at most a few requests without headers. */
 const pieceBytes = 256;
+/** For a client that has shown a token: at most a hundred requests. */
+const admittedPieceBytes = 4096;
 /** For a body. */
 const bodyPieceBytes = 16 * 1024;
-/** Between two requests of all clients without a token. */
-const requestPauseMs = 1;
+/** Requests of all clients without a token; those beyond are handled one per millisecond. */
+const requestRate = { perSecond: 1000, burst: 200 };
 /** For a client to read a response that was sent before the end of its request. */
 const lingerMs = 3000;
 
 export interface ConnectionsOptions {
 	readonly maxUnauthenticated: number;
+	/** In milliseconds. */
+	readonly monotonic: () => number;
 }
 
 /** The client's end of a connection; a TLS socket has no reference to its connection. */
@@ -40,10 +45,12 @@ export class Connections {
 	readonly #unauthenticated = new Map<string, Map<string, Socket>>();
 	#count = 0;
 	/** Not that of devices, which must not wait for these. */
-	readonly #yieldToLoop = createYield((begin) => setTimeout(begin, requestPauseMs));
+	readonly #yieldToLoop: () => Promise<void>;
 
-	constructor({ maxUnauthenticated }: ConnectionsOptions) {
+	constructor({ maxUnauthenticated, monotonic }: ConnectionsOptions) {
 		this.#maxUnauthenticated = maxUnauthenticated;
+		const bucket = new TokenBucket({ ...requestRate, monotonic });
+		this.#yieldToLoop = createYield((begin) => (bucket.take() ? setImmediate(begin) : setTimeout(begin, 1)));
 	}
 
 	/** To be called before the server listens. */
@@ -54,22 +61,23 @@ export class Connections {
 		);
 	}
 
-	/** To be called for each request. @returns to be awaited before the response */
-	async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
-		const { network, name } = endpointOf(request.socket);
-		const isUnauthenticated = this.#unauthenticated.get(network)?.has(name);
-		await this.#readers
-			.get(request.socket)
-			?.take(request, response, isUnauthenticated ? this.#yieldToLoop : undefined);
+	/** To be called for each request. @returns to be awaited before the response, if anything */
+	take(request: IncomingMessage, response: ServerResponse): Promise<void> | undefined {
+		return this.#readers.get(request.socket)?.take(request, response, this.#yieldToLoop);
 	}
 
 	/** To be called for an upgrade. @returns all bytes after the request */
 	release(socket: object, head: Buffer): Buffer {
-		return Buffer.concat([head, this.#readers.get(socket)?.release() ?? Buffer.alloc(0)]);
+		const rest = this.#readers.get(socket)?.release() ?? [];
+		this.#readers.delete(socket);
+		return rest.length > 0 ? Buffer.concat([head, ...rest]) : head;
 	}
 
 	/** The client has shown a token: its connection is not closed for a newer one. */
 	admit(socket: Socket): void {
+		const reader = this.#readers.get(socket);
+		if (reader?.isAdmitted) return;
+		if (reader) reader.isAdmitted = true;
 		this.#remove(endpointOf(socket));
 	}
 
@@ -108,12 +116,14 @@ export class Connections {
 
 /** Feeds Node's parser in pieces, the next one once all responses to the previous one are sent. */
 class RequestReader {
+	/** The client has shown a token. */
+	isAdmitted = false;
 	readonly #socket: Socket;
 	/** Node's own, which parse. */
 	readonly #parse: readonly unknown[];
 	#waiting: Buffer[] = [];
 	#unanswered = 0;
-	#latestTurn: Promise<void> = Promise.resolve();
+	#latestTurn: Promise<void> | undefined;
 	#latest: IncomingMessage | undefined;
 	#isFeeding = false;
 	#isReleased = false;
@@ -127,8 +137,12 @@ class RequestReader {
 		socket.on("resume", this.#onResume);
 	}
 
-	/** @param yieldToLoop awaited by one request at a time */
-	take(request: IncomingMessage, response: ServerResponse, yieldToLoop?: () => Promise<void>): Promise<void> {
+	/** @param yieldToLoop awaited by one request at a time, until the client has shown a token */
+	take(
+		request: IncomingMessage,
+		response: ServerResponse,
+		yieldToLoop: () => Promise<void>,
+	): Promise<void> | undefined {
 		this.#latest = request;
 		this.#unanswered += 1;
 		response.once("close", () => {
@@ -136,15 +150,16 @@ class RequestReader {
 			if (request.complete) this.#feed();
 			else this.#linger();
 		});
-		if (yieldToLoop) this.#latestTurn = this.#latestTurn.then(yieldToLoop);
+		if (this.isAdmitted) return undefined;
+		this.#latestTurn = this.#latestTurn ? this.#latestTurn.then(yieldToLoop) : yieldToLoop();
 		return this.#latestTurn;
 	}
 
 	/** @returns bytes not parsed yet */
-	release(): Buffer {
+	release(): Buffer[] {
 		this.#isReleased = true;
 		this.#socket.off("data", this.#onData).off("resume", this.#onResume);
-		return Buffer.concat(this.#waiting.splice(0));
+		return this.#waiting.splice(0);
 	}
 
 	readonly #onResume = (): void => this.#feed();
@@ -184,7 +199,9 @@ class RequestReader {
 	#nextPiece(): Buffer | undefined {
 		const bytes = this.#waiting.shift();
 		if (!bytes) return undefined;
-		const length = this.#latest?.complete === false ? bodyPieceBytes : pieceBytes;
+		const isBody = this.#latest?.complete === false;
+		if (isBody && this.isAdmitted) return bytes;
+		const length = isBody ? bodyPieceBytes : this.isAdmitted ? admittedPieceBytes : pieceBytes;
 		if (bytes.length > length) this.#waiting.unshift(bytes.subarray(length));
 		return bytes.subarray(0, length);
 	}

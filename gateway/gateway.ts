@@ -97,6 +97,7 @@ export function createGateway(options: GatewayOptions = {}) {
 	});
 	const connections = new Connections({
 		maxUnauthenticated: maxUnauthenticatedOf(limits.unauthenticatedConnections),
+		monotonic,
 	});
 	const onAdmitted = ({ socket }: IncomingMessage) => connections.admit(socket);
 	const endedLogins = new EndedLogins({
@@ -212,8 +213,8 @@ export function createGateway(options: GatewayOptions = {}) {
 			const ready = connections.take(request, response);
 			if (trustProxy) readForwarded(request, trustProxy);
 			limitBody(request, limits.requestBodyMs);
-			await opening?.catch(() => response.destroy());
-			await ready;
+			if (opening) await opening.catch(() => response.destroy());
+			if (ready) await ready;
 			if (!response.destroyed && !firmware.binaries(request, response)) app(request, response);
 		},
 	);
@@ -269,6 +270,7 @@ export function createGateway(options: GatewayOptions = {}) {
 				server.on("error", (error) => log.error({ err: error }, "connection not accepted"));
 				opening = usable(dataDir, openData());
 				await opening;
+				opening = undefined;
 			} catch (error) {
 				server.close();
 				await lock.release();

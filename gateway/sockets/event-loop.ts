@@ -46,13 +46,17 @@ export function readInPieces(
 ): void {
 	const listeners = stream.listeners("data");
 	stream.removeAllListeners("data");
-	stream.on("data", async (bytes: Buffer) => {
-		const isLong = bytes.length > pieceBytes;
-		if (isLong) stream.pause().unshift(bytes.subarray(pieceBytes));
-		for (const listener of listeners) Reflect.apply(listener, stream, [bytes.subarray(0, pieceBytes)]);
-		if (!isLong) return;
-		await yieldToLoop();
+	const parse = (bytes: Buffer) => {
+		for (const listener of listeners) Reflect.apply(listener, stream, [bytes]);
+	};
+	const proceed = () => {
 		if (!socket.isPaused) stream.resume();
+	};
+	stream.on("data", (bytes: Buffer) => {
+		if (bytes.length <= pieceBytes) return parse(bytes);
+		stream.pause().unshift(bytes.subarray(pieceBytes));
+		parse(bytes.subarray(0, pieceBytes));
+		void yieldToLoop().then(proceed);
 	});
 	stream.prependListener("close", () => {
 		if (socket.readyState !== socket.OPEN) stream.read();

@@ -51,7 +51,7 @@ async function readAll(socket: Socket): Promise<string> {
 
 /** A server that answers when it is told to. */
 async function patientServer(t: TestContext, isTls: boolean) {
-	const connections = new Connections({ maxUnauthenticated: 100 });
+	const connections = new Connections({ maxUnauthenticated: 100, monotonic: () => performance.now() });
 	const paths: string[] = [];
 	const answers: (() => void)[] = [];
 	const answerLater: RequestListener = (request, response) => {
