@@ -16,10 +16,11 @@ const pieceBytes = 256;
 const admittedPieceBytes = 4096;
 /** For a body. */
 const bodyPieceBytes = 16 * 1024;
-/** Requests of all clients without a token; those beyond are handled one per millisecond. */
-const requestRate = { perSecond: 1000, burst: 200 };
-/** For a client to read a response that was sent before the end of its request. */
-const lingerMs = 3000;
+/** Requests of all clients without a token. */
+const requestRate = { perSecond: 200, burst: 300 };
+const pauseMs = 1000 / requestRate.perSecond;
+/** For a client to read a response that was sent before the end of its request; random, so that many do not return at once. */
+const lingerMs = () => 2000 + Math.random() * 2000;
 
 export interface ConnectionsOptions {
 	readonly maxUnauthenticated: number;
@@ -50,7 +51,9 @@ export class Connections {
 	constructor({ maxUnauthenticated, monotonic }: ConnectionsOptions) {
 		this.#maxUnauthenticated = maxUnauthenticated;
 		const bucket = new TokenBucket({ ...requestRate, monotonic });
-		this.#yieldToLoop = createYield((begin) => (bucket.take() ? setImmediate(begin) : setTimeout(begin, 1)));
+		const proceed = (begin: () => void): unknown =>
+			bucket.take() ? setImmediate(begin) : setTimeout(() => proceed(begin), pauseMs);
+		this.#yieldToLoop = createYield(proceed);
 	}
 
 	/** To be called before the server listens. */
@@ -213,7 +216,7 @@ class RequestReader {
 	#linger(): void {
 		this.release();
 		this.#socket.pause();
-		setTimeout(() => this.#socket.destroy(), lingerMs).unref();
+		setTimeout(() => this.#socket.destroy(), lingerMs()).unref();
 	}
 }
 

@@ -33,7 +33,9 @@ export function deviceTokenOf(secret: string, deviceId: string): string {
 
 /** The device that this token is for. @param secrets that it may be derived from */
 export function deviceOf(shown: string, secrets: readonly string[]): string | undefined {
-	const deviceId = shown.slice(0, Math.max(0, shown.lastIndexOf(".")));
+	const end = shown.lastIndexOf(".");
+	if (end < 0) return undefined;
+	const deviceId = shown.slice(0, end);
 	const own = secrets.map((secret) => deviceTokenOf(secret, deviceId));
 	return isAmong(shown, own) ? deviceId : undefined;
 }

@@ -11,6 +11,8 @@ interface Strangers {
 	readonly connections: number;
 }
 
+/** What a gigabit link brings to the gateway, for all connections together. */
+const bytesPerMs = 125_000;
 const bodyChunk = Buffer.alloc(64 * 1024, "x");
 /** Requests without end: with a length that is never reached, and in chunks. */
 const endless = ["/ota/upload", "/login", "/nowhere"].flatMap((path) => [
@@ -71,6 +73,7 @@ function begin(
 ): void {
 	isStopped = false;
 	[sentBytes, opened] = [0, 0];
+	const beganAt = performance.now();
 	const client = async (index: number) => {
 		while (!isStopped) {
 			const { hostname, port } = httpOf(target);
@@ -82,7 +85,8 @@ function begin(
 			const { first, again } = onSocket(socket, index);
 			socket.write(first);
 			while (!isStopped && !socket.destroyed) {
-				if (!socket.writableNeedDrain) {
+				const mayHaveSent = (performance.now() - beganAt) * bytesPerMs;
+				if (!socket.writableNeedDrain && sentBytes < mayHaveSent) {
 					socket.write(again);
 					sentBytes += again.length;
 				}
