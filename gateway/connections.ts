@@ -45,6 +45,8 @@ export class Connections {
 	/** By network, and in it by address and port, the oldest first. */
 	readonly #unauthenticated = new Map<string, Map<string, Socket>>();
 	#count = 0;
+	/** Node may read from a hundred sockets in one turn of the event loop. */
+	readonly #yieldToParse = createYield();
 	/** Not that of devices, which must not wait for these. */
 	readonly #yieldToLoop: () => Promise<void>;
 
@@ -60,7 +62,7 @@ export class Connections {
 	watch(server: Server, isTls: boolean): void {
 		server.on("connection", (socket) => this.#add(socket));
 		server.on(isTls ? "secureConnection" : "connection", (socket: Socket) =>
-			this.#readers.set(socket, new RequestReader(socket)),
+			this.#readers.set(socket, new RequestReader(socket, this.#yieldToParse)),
 		);
 	}
 
@@ -122,6 +124,7 @@ class RequestReader {
 	/** The client has shown a token. */
 	isAdmitted = false;
 	readonly #socket: Socket;
+	readonly #yieldToParse: () => Promise<void>;
 	/** Node's own, which parse. */
 	readonly #parse: readonly unknown[];
 	#waiting: Buffer[] = [];
@@ -131,8 +134,10 @@ class RequestReader {
 	#isFeeding = false;
 	#isReleased = false;
 
-	constructor(socket: Socket) {
+	/** @param yieldToParse awaited before each read of a client without a token is parsed */
+	constructor(socket: Socket, yieldToParse: () => Promise<void>) {
 		this.#socket = socket;
+		this.#yieldToParse = yieldToParse;
 		this.#parse = socket.listeners("data");
 		socket.removeAllListeners("data");
 		socket.on("data", this.#onData);
@@ -169,7 +174,9 @@ class RequestReader {
 
 	readonly #onData = (bytes: Buffer): void => {
 		this.#waiting.push(bytes);
-		this.#feed();
+		if (this.isAdmitted) return this.#feed();
+		this.#socket.pause();
+		void this.#yieldToParse().then(() => this.#feed());
 	};
 
 	#feed(): void {
