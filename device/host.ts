@@ -1,7 +1,6 @@
 /**
- * The interface between the firmware and its host: a board, the simulator or a virtual device. A host supplies the global
- * `device` with classes in the style of ECMA-419, which know their pins and ports: the firmware calls
- * `new device.peripheral.button.play({ onReadable })` and is the same on every host.
+ * The interface between the firmware and its host. A host supplies the global `device` with classes in the style of ECMA-419 that
+ * know their pins and ports, so the firmware calls `new device.peripheral.button.play({ onReadable })` on every host.
  */
 
 import type { Chip } from "./protocol/messages.js";
@@ -19,10 +18,10 @@ export type ButtonPart = Part<{ onReadable: () => void }, DigitalInput>;
 export const buttonNames = Object.freeze(["play", "mute", "volumeUp", "volumeDown"] as const);
 export type ButtonName = (typeof buttonNames)[number];
 
-/** Moddable's `neopixel`: a strip of RGB pixels with a frame buffer. */
+/** Moddable's `neopixel`, a strip of RGB pixels with a frame buffer. */
 export interface PixelStrip {
 	readonly length: number;
-	/** Each 0 to 255, linear. @returns the colour in the strip's format */
+	/** Each 0 to 255, linear. */
 	makeRGB(red: number, green: number, blue: number): number;
 	setPixel(index: number, colour: number): void;
 	update(): void;
@@ -31,7 +30,7 @@ export interface PixelStrip {
 
 /** ECMA-419 `embedded:io/pwm`. */
 export interface PulseWidth {
-	/** In bits: write takes 0 to 2 ** resolution - 1. */
+	/** In bits; `write` takes 0 to 2 ** resolution - 1. */
 	readonly resolution: number;
 	write(value: number): void;
 	close(): void;
@@ -39,29 +38,28 @@ export interface PulseWidth {
 
 /** ECMA-419 `embedded:io/analog`. */
 export interface AnalogInput {
-	/** In bits: read returns 0 to 2 ** resolution - 1. */
+	/** In bits; `read` returns 0 to 2 ** resolution - 1. */
 	readonly resolution: number;
-	/** Undefined if the conversion failed, as with the SDK's driver for ESP32. */
+	/** Undefined if the conversion failed. */
 	read(): number | undefined;
 	close(): void;
 }
 
-/** A capacitive pad. */
 export interface TouchPad {
-	/** The raw charge count, which a finger raises; 0 where nothing was measured. */
+	/** The raw charge count, which a finger raises; 0 if nothing was measured. */
 	read(): number;
 	close(): void;
 }
 
 /**
- * Moddable's `embedded:io/audio/out`: one stream of signed 16-bit samples. On ESP32 (modules/io/audioout/esp32) it plays whole
- * blocks of 4,092 bytes, of which five fit before `start` (see audio.ts).
+ * Moddable's `embedded:io/audio/out`: one stream of signed 16-bit samples. The ESP32's (modules/io/audioout/esp32) plays whole
+ * blocks of 4,092 bytes, of which five fit before `start`.
  */
 export interface AudioOutput {
 	start(): void;
 	/** Drops queued samples. */
 	stop(): void;
-	/** Queues samples. @throws Error if they do not fit */
+	/** @throws Error if they do not fit the queue */
 	write(samples: Uint8Array): void;
 	close(): void;
 }
@@ -77,7 +75,7 @@ export interface Codec {
 	readonly isReady: boolean;
 	/** Output gain, 0 (mute) to 100, on a perceptual curve. */
 	volume: number;
-	/** Changes are ramped, within 40 ms. */
+	/** Ramped, within 40 ms. */
 	isMuted: boolean;
 	/** Accesses the codec, to update `isReady`. */
 	check(): void;
@@ -86,7 +84,7 @@ export interface Codec {
 
 export type WiFiReason = "wrong_password" | "no_access_point";
 
-/** ECMA-419 `embedded:network/interface/wifi` (Moddable SDK), which lacks `reason`. */
+/** ECMA-419 `embedded:network/interface/wifi`, with a `reason`. */
 export interface WiFi {
 	/** 200 down, 300 connecting, 400 associated, 500 usable. */
 	readonly connection: number;
@@ -94,9 +92,9 @@ export interface WiFi {
 	readonly SSID: string | undefined;
 	/** dBm */
 	readonly RSSI: number | undefined;
-	/** Why the last attempt failed; undefined if unknown, and during an attempt. */
+	/** Why the last attempt failed; undefined if unknown. */
 	readonly reason?: WiFiReason | undefined;
-	/** @param options.hostname for DHCP from the next connection on: at most 32 letters, digits and hyphens (RFC 1123) */
+	/** @param options.hostname for DHCP: at most 32 letters, digits and hyphens (RFC 1123) */
 	configure(options: { hostname: string }): void;
 	/** @throws Error during an attempt */
 	connect(options: { SSID: string; password?: string }): void;
@@ -116,12 +114,11 @@ export interface ResolveOptions {
 	onError: () => void;
 }
 export type ResolverPart = Part<object, Resolver>;
-/** The SDK's clients construct a resolver by `new dns.io(dns)`. */
 export interface ResolverOption {
 	readonly io: ResolverPart;
 }
 
-/** ECMA-419 `embedded:network/websocket/client` (Moddable SDK). */
+/** ECMA-419 `embedded:network/websocket/client`. */
 export interface WebSocketClient {
 	/**
 	 * @returns how many bytes can be written next
@@ -141,13 +138,13 @@ export interface WebSocketClientOptions {
 	headers: Iterable<readonly [string, string]>;
 	dns: ResolverOption;
 	onReadable: (byteCount: number, options: { more: boolean; binary: boolean }) => void;
-	/** Called first when the connection is open. */
+	/** First called when the connection is open. */
 	onWritable: (byteCount: number) => void;
 	onControl: (opcode: number, payload: ArrayBuffer) => void;
 	/**
-	 * The server refused the upgrade with a status other than 101; onError follows.
+	 * The upgrade was answered with a status other than 101; onError follows.
 	 *
-	 * @param retryAfterSeconds Retry-After (RFC 9110, section 10.2.3), if it is a number of seconds
+	 * @param retryAfterSeconds Retry-After (RFC 9110, 10.2.3), if it is a number of seconds
 	 */
 	onRefused?: ((status: number, retryAfterSeconds: number | undefined) => void) | undefined;
 	onClose: () => void;
@@ -158,28 +155,26 @@ export type WebSocketPart = Part<WebSocketClientOptions, WebSocketClient>;
 export type SecureWebSocketPart = Part<WebSocketClientOptions & TrustOptions, WebSocketClient>;
 
 export interface TrustOptions {
-	/**
-	 * The certificate authority as DER in base64. Undefined: the host's default; a board has none and refuses every server.
-	 */
+	/** The certificate authority as DER in base64. Undefined: the host's default; a board then refuses every server. */
 	certificate: string | undefined;
 }
 
 /**
- * ECMA-419 `embedded:network/http/client` (Moddable SDK): requests are answered one after the other on one connection. As in the
- * SDK there are no time-outs, errors have no message, and requests made within onDone are lost.
+ * ECMA-419 `embedded:network/http/client`, with one request at a time. As in the SDK there are no timeouts, errors have no message,
+ * and requests made within onDone are lost.
  */
 export interface HttpClient {
 	request(options: HttpRequestOptions): HttpRequest;
 	close(): void;
 }
 export interface HttpRequest {
-	/** @param buffer is filled; not longer than what onReadable announced. Unread bytes make the sender wait. */
+	/** @param buffer is filled; not longer than onReadable announced. Unread bytes make the sender wait. */
 	read(buffer: Uint8Array): unknown;
 }
 export interface HttpRequestOptions {
 	path: string;
 	headers: Map<string, string>;
-	/** Header names are in lower case. */
+	/** Names in lower case. */
 	onHeaders: (status: number, headers: ReadonlyMap<string, string>) => void;
 	onReadable: (byteCount: number) => void;
 	/** Null: the response is complete. */
@@ -192,40 +187,40 @@ export interface HttpClientOptions {
 	onError: () => void;
 }
 export type HttpPart = Part<HttpClientOptions, HttpClient>;
-/** Over TLS, without session resumption: the SDK's cache does not know which authority a session was checked by. */
+/** As SecureWebSocketPart. */
 export type HttpsPart = Part<HttpClientOptions & TrustOptions, HttpClient>;
 
-/** Moddable's `crypt` Digest for one algorithm. */
+/** Moddable's `crypt` Digest. */
 export interface Digest {
 	write(bytes: Uint8Array): void;
-	/** @returns the digest of all written bytes; the object cannot be used afterwards */
+	/** To be called once, last. */
 	close(): ArrayBuffer;
 }
 
 /**
- * The inactive app slot: Moddable's `embedded:update` in mode "a", and `embedded:storage/flash` to read it back. It is written
- * once, in order, and erases flash as needed.
+ * The inactive app slot: Moddable's `embedded:update` in mode "a", and `embedded:storage/flash` to read it back. Written once, in
+ * order; flash is erased as needed.
  */
 export interface UpdateSlot {
 	readonly byteLength: number;
-	/** Starts writing; the slot's image cannot be started any more. @throws Error, also while the running image is unconfirmed */
+	/** The slot's previous image cannot be started any more. @throws Error, also while the running image is unconfirmed */
 	open(): void;
-	/** Appends to flash. @throws Error */
+	/** @throws Error */
 	write(bytes: Uint8Array): void;
 	read(buffer: Uint8Array, offset: number): void;
 	/** Verifies the image and selects it for the next boot. @throws Error if it is not selected */
 	complete(): void;
-	/** Before complete(): aborts; the slot is not selected. */
+	/** Aborts before complete(): the slot is not selected. */
 	close(): void;
 }
 
 /** The state of the running image: ESP-IDF's rollback. */
 export interface BootState {
-	/** Whether the running image is new and unconfirmed (ESP_OTA_IMG_PENDING_VERIFY). */
+	/** Unconfirmed: ESP_OTA_IMG_PENDING_VERIFY. */
 	readonly isPendingVerify: boolean;
-	/** Confirms the running image (esp_ota_mark_app_valid_cancel_rollback). @returns whether that was written */
+	/** esp_ota_mark_app_valid_cancel_rollback. @returns whether it was written */
 	confirm(): boolean;
-	/** Restarts with the previous image (esp_ota_mark_app_invalid_rollback_and_reboot). Returns only if there is none. */
+	/** esp_ota_mark_app_invalid_rollback_and_reboot. Returns only if there is no previous image. */
 	rollBack(): void;
 }
 
@@ -233,14 +228,14 @@ export interface TimeQuery {
 	close(): void;
 }
 export interface TimeQueryOptions {
-	/** Name or IPv4 address; undefined: the default, pool.ntp.org on boards. */
+	/** Name or IPv4 address; undefined: the host's default. */
 	server: string | undefined;
 	/** Seconds since 1970; undefined: no answer. */
 	onTime: (seconds: number | undefined) => void;
 }
 export type TimePart = Part<TimeQueryOptions, TimeQuery>;
 
-/** ECMA-419 `embedded:storage/key-value`, opened for strings. Keys have at most 15 characters (ESP-IDF NVS). */
+/** ECMA-419 `embedded:storage/key-value` for strings. Keys have at most 15 characters (ESP-IDF NVS). */
 export interface KeyValueStore {
 	read(key: string): string | undefined;
 	write(key: string, value: string): void;
@@ -248,14 +243,12 @@ export interface KeyValueStore {
 	close(): void;
 }
 
-/** Facts about the chip and the running image. */
 export interface System {
 	/** Six bytes in hex, joined by colons. */
 	readonly macAddress: string;
-	/** Version of ESP-IDF on a board. */
 	readonly idfVersion: string;
 	readonly firmwareVersion: string;
-	/** When the running image was built: seconds since 1970; 0: unknown. */
+	/** Of the running image: seconds since 1970; 0: unknown. */
 	readonly buildTime: number;
 	readonly cpuFrequencyMHz: number;
 	readonly flashSizeMB: number;
@@ -269,7 +262,7 @@ export interface System {
 	restart(): void;
 	/** Writes to the console, also in a release build, which has no trace(). */
 	print(text: string): void;
-	/** Sets the wall clock. @param seconds since 1970 */
+	/** @param seconds since 1970 */
 	setTime(seconds: number): void;
 }
 

@@ -9,20 +9,18 @@ import type { Peripherals } from "./peripherals/peripherals.js";
 
 const volumeStep = 5;
 
-/** Shows the state of Wi-Fi on the ring; once connected, the ring shows the connection to the gateway. */
+/** Once connected, the ring shows the connection to the gateway. */
 export function showWiFi(state: WiFiState, ring: LedRing): void {
 	if (state === "connecting") ring.connection = ledState.wifiConnecting;
 	if (state === "failed") ring.connection = ledState.wifiFailed;
 }
 
-/** Shows the state of the connection to the gateway on the ring. */
 export function showLink(state: LinkState, ring: LedRing): void {
 	if (state === "connecting") ring.connection = ledState.serverConnecting;
 	if (state === "connected") ring.connection = ledState.connected;
 	if (state === "failed") ring.connection = ledState.serverFailed;
 }
 
-/** Handles a press of a button. */
 export function onButton(name: ButtonName, { ring, audio }: Pick<Peripherals, "ring" | "audio">): void {
 	switch (name) {
 		case "play":

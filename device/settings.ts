@@ -1,7 +1,6 @@
 /**
- * Persistent settings: those given when flashing (network, gateway, token) and remembered values (volume, brightness, clock).
- * Values from the command line of `mcconfig` take precedence over stored ones. Flash wears, so changes are written at most once
- * in 5 s.
+ * Persistent settings: those given when flashing, and remembered values. Values from the command line of `mcconfig` take
+ * precedence. Flash wears, so changes are written at most once in 5 s.
  */
 
 import config from "mc/config";
@@ -30,7 +29,7 @@ export interface SettingsOptions {
 export class Settings {
 	readonly #store: KeyValueStore;
 	readonly #changed = new Map<SettingName, string>();
-	/** What was remembered last, so that a value that stays as it is costs no read of flash: both cores wait for each. */
+	/** So that an unchanged value costs no read of flash, for which both cores wait. */
 	readonly #remembered = new Map<SettingName, number>();
 	#timer: Timer | undefined;
 
@@ -39,14 +38,14 @@ export class Settings {
 		for (const name of givenSettings) this.#keep(name);
 	}
 
-	/** @returns an empty string where it is not set */
+	/** Empty if not set. */
 	text(name: SettingName): string {
 		const given: unknown = config[name];
 		if (given !== undefined && given !== "") return String(given);
 		return this.#changed.get(name) ?? this.#store.read(name) ?? "";
 	}
 
-	/** @returns the stored number, or `otherwise` where there is none from `minimum` to `maximum` */
+	/** @returns `otherwise` if no number from `minimum` to `maximum` is stored */
 	number(name: SettingName, minimum: number, maximum: number, otherwise: number): number {
 		const text = this.text(name);
 		const value = Number(text);
@@ -63,7 +62,7 @@ export class Settings {
 		this.#timer ??= Timer.set(() => this.flush(), writeDelayMs);
 	}
 
-	/** Writes all changes now; to be called before a restart. */
+	/** To be called before a restart. */
 	flush(): void {
 		Timer.clear(this.#timer);
 		this.#timer = undefined;
@@ -71,7 +70,7 @@ export class Settings {
 		this.#changed.clear();
 	}
 
-	/** Stores a value of the command line: the image of the next update does not contain it. */
+	/** Stores a value of the command line: the next image does not contain it. */
 	#keep(name: SettingName): void {
 		const given = this.text(name);
 		if (given === "" || this.#store.read(name) === given) return;
@@ -83,7 +82,7 @@ export class Settings {
 			this.#store.write(name, text);
 		} catch (error) {
 			trace(`settings: ${name} could not be written: ${error}\n`);
-			// It is written the next time that it is remembered.
+			// So that it is written the next time.
 			this.#remembered.delete(name);
 		}
 	}

@@ -1,6 +1,6 @@
 /**
- * Decides when a state report is sent: every 5 s, on request, and at the end of a turn with changes. While one waits for the
- * network no other is queued: the next report sent is the newest.
+ * Decides when a state report is sent: every 5 s, on request, and at the end of a turn with changes. At most one waits for the
+ * network, and it is built when it is sent.
  */
 
 import Timer from "timer";
@@ -10,7 +10,7 @@ const periodMs = 5_000;
 
 export interface StateReporterOptions {
 	readonly read: () => StateReport;
-	/** Whether a message would be sent at once. */
+	/** Whether a message would be sent immediately. */
 	readonly canSend: () => boolean;
 	readonly send: (report: StateReport) => void;
 }
@@ -31,14 +31,14 @@ export class StateReporter {
 		return this.#hasReported;
 	}
 
-	/** Reports now and every 5 s: the connection is open. */
+	/** To be called when the connection is open. */
 	start(): void {
 		Timer.clear(this.#timer);
 		this.#timer = Timer.repeat(() => this.changed(), periodMs);
 		this.changed();
 	}
 
-	/** The connection is lost. */
+	/** To be called when the connection is lost. */
 	stop(): void {
 		Timer.clear(this.#timer);
 		this.#timer = undefined;

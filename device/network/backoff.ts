@@ -1,20 +1,17 @@
-/**
- * Exponential backoff with jitter, for Wi-Fi and the gateway: a fleet that lost its gateway must neither overload it nor
- * reconnect in step.
- */
+/** Exponential backoff with jitter, so that a fleet that lost its gateway neither overloads it nor reconnects in step. */
 
 import Timer from "timer";
 
-/** Delays before each retry of a round, in milliseconds. */
+/** Of a round. */
 const retryDelaysMs = Object.freeze([1_000, 2_000, 4_000, 8_000, 16_000] as const);
-/** Between two rounds of retries. */
+/** Between two rounds. */
 const roundDelayMs = 60_000;
-/** So many orderly ends in a row are followed by a short delay. */
+/** Orderly ends in a row that are followed by a short delay. */
 const quickReturns = 5;
 
 export interface BackoffOptions {
 	onRetry: () => void;
-	/** All retries of a round have failed; the next round follows. */
+	/** All retries of a round have failed. */
 	onExhausted: () => void;
 }
 
@@ -44,10 +41,7 @@ export class Backoff {
 		this.#plan(delayMs / 2, delayMs);
 	}
 
-	/**
-	 * The server closed in order, which is not a failure: retry after the first delay. From the sixth time in a row on, after 8
-	 * to 16 s.
-	 */
+	/** The server closed in order: retry after the first delay, from the sixth time in a row on after 8 to 16 s. */
 	ended(): void {
 		if (this.isWaiting) return;
 		const delayMs = this.#returns < quickReturns ? retryDelaysMs[0] : retryDelaysMs[4];
@@ -55,7 +49,7 @@ export class Backoff {
 		this.#plan(delayMs / 2, delayMs);
 	}
 
-	/** The server asked for a pause, which is not a failure: retry after it, with up to half as much added. */
+	/** The server asked for a pause: retry after it, with up to half as much added. */
 	pause(ms: number): void {
 		if (!this.isWaiting) this.#plan(ms, ms * 1.5);
 	}
@@ -67,12 +61,11 @@ export class Backoff {
 		this.#plan(roundDelayMs / 2, roundDelayMs);
 	}
 
-	/** Whether a retry is planned. */
 	get isWaiting(): boolean {
 		return this.#timer !== undefined;
 	}
 
-	/** Starts from the beginning; a planned retry is cancelled. */
+	/** Cancels a planned retry too. */
 	reset(): void {
 		this.#retries = 0;
 		this.#returns = 0;

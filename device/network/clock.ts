@@ -1,6 +1,6 @@
 /**
  * The wall clock. A chip without a battery starts in 1970, when no certificate is valid. This clock starts at the image's build
- * time or the last stored time, whichever is later, so that TLS works without a time server. A time server corrects it.
+ * time or the last stored time, so that TLS works without a time server, which corrects it.
  */
 
 import Timer from "timer";
@@ -12,7 +12,7 @@ const retryMs = 60_000;
 const resyncMs = 6 * 3_600_000;
 /** Hourly writes of 64 bytes (an NVS entry and its text) are 139 sector erasures a year; a sector bears 100,000. */
 const storeIntervalSeconds = 3600;
-/** 2025-01-01; an earlier time means that the clock was not set. */
+/** 2025-01-01; before it the clock was not set. */
 const earliestSeconds = 1_735_689_600;
 /** 2106; the most that 32 bits hold. */
 const latestSeconds = 0xffff_ffff;
@@ -20,7 +20,7 @@ const latestSeconds = 0xffff_ffff;
 export interface ClockOptions {
 	readonly part: TimePart;
 	readonly system: System;
-	/** The time server; undefined: the host's default. */
+	/** Undefined: the host's default. */
 	readonly server: string | undefined;
 	readonly settings: Pick<Settings, "number" | "remember">;
 }
@@ -30,7 +30,7 @@ export class Clock {
 	#query: TimeQuery | undefined;
 	#timer: Timer | undefined;
 
-	/** Sets the clock, unless it is later already: the chip's clock runs on over a software restart. */
+	/** Sets the clock unless it is later already: it survives a software restart. */
 	constructor(options: ClockOptions) {
 		this.#options = options;
 		const { system } = options;
@@ -39,12 +39,12 @@ export class Clock {
 		Timer.repeat(() => this.#storeHourly(), storeIntervalSeconds * 1000);
 	}
 
-	/** Queries the time now and every 6 hours: there is a network. */
+	/** To be called when there is a network. */
 	start(): void {
 		if (this.#timer === undefined && this.#query === undefined) this.#ask();
 	}
 
-	/** The network is lost. */
+	/** To be called when the network is lost. */
 	stop(): void {
 		this.#query?.close();
 		this.#query = undefined;
@@ -52,7 +52,7 @@ export class Clock {
 		this.#timer = undefined;
 	}
 
-	/** Stores the time; to be called before a restart. */
+	/** To be called before a restart. */
 	store(): void {
 		const seconds = nowSeconds();
 		if (seconds >= earliestSeconds && seconds <= latestSeconds)
@@ -80,7 +80,7 @@ export class Clock {
 				},
 			});
 		} catch (error) {
-			// E.g. no memory for a socket. An exception in a timer would restart the board.
+			// E.g. no memory for a socket. An exception in a timer restarts the board.
 			trace(`clock: ${error}\n`);
 			this.#plan(retryMs);
 		}

@@ -1,7 +1,4 @@
-/**
- * Classifies how a connection to the gateway ended, which decides when to reconnect. A gateway that restarts or is busy is not a
- * failure, and a refused token stays refused.
- */
+/** Classifies how a connection to the gateway ended, which decides when to reconnect. */
 
 /**
  * - `failed`: retry with a longer delay.
@@ -13,7 +10,7 @@ export type ConnectionEnd =
 	| { readonly kind: "failed" | "closed" | "refused"; readonly reason: string }
 	| { readonly kind: "busy"; readonly reason: string; readonly waitMs: number };
 
-/** RFC 6455, section 7.4.1, and IANA's registry: normal closure (`boot_device`), going away, service restart. */
+/** RFC 6455, 7.4.1, and IANA's registry: normal closure, going away, service restart. */
 const orderlyCodes: readonly number[] = Object.freeze([1000, 1001, 1012]);
 
 const shortestWaitSeconds = 1;
@@ -40,10 +37,7 @@ export function endOfClose(code: number | undefined): ConnectionEnd {
 	};
 }
 
-/**
- * @param status of the response to the upgrade
- * @param retryAfterSeconds its Retry-After, if in seconds; limited to 1 to 300
- */
+/** @param retryAfterSeconds limited to 1 to 300; undefined: not given */
 export function endOfRefusal(status: number, retryAfterSeconds: number | undefined): ConnectionEnd {
 	if ((status === 429 || status === 503) && retryAfterSeconds !== undefined) {
 		const seconds = Math.min(longestWaitSeconds, Math.max(shortestWaitSeconds, retryAfterSeconds));

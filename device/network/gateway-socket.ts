@@ -1,7 +1,6 @@
 /**
  * One WebSocket connection to the gateway. It adds what the SDK's client lacks: a queue that splits messages to fit the write
  * window, a connect timeout, a heartbeat, cancelling of the look-up, and no exceptions from callbacks (they restart a board).
- * onClosed is called exactly once, unless close() was called.
  */
 
 import Timer from "timer";
@@ -12,12 +11,12 @@ import type { GatewayUrl } from "./gateway-url.js";
 import { requireReadable } from "./json-bounds.js";
 import { LookupTicket } from "./lookup.js";
 
-/** From the look-up to the accepted upgrade. A TLS handshake in software takes several seconds. */
+/** Until the upgrade is accepted. A TLS handshake in software takes several seconds. */
 const connectTimeoutMs = 20_000;
-/** The device sends a ping after this long without a frame; after three times as long the connection counts as lost. */
+/** A ping is sent after this time without a frame; after three times as long the connection counts as lost. */
 const silenceMs = 15_000;
 const silencesUntilLost = 3;
-/** Of messages that wait to be sent. Reports never wait (state-reporter.ts), and refusals beyond this are not worth the heap. */
+/** Of unsent messages. Reports never wait (state-reporter.ts), and refusals beyond this are not worth the heap. */
 const longestQueueBytes = 16 * 1024;
 const smallestFragmentBytes = 32;
 
@@ -34,9 +33,8 @@ export interface GatewaySocketOptions {
 	readonly onOpen: () => void;
 	/** @param message parsed JSON */
 	readonly onMessage: (message: unknown) => void;
-	/** All messages are sent. */
 	readonly onDrained: () => void;
-	/** The connection ended or could not be made. */
+	/** Called exactly once, unless close() was called. */
 	readonly onClosed: (end: ConnectionEnd) => void;
 }
 
@@ -47,7 +45,7 @@ export class GatewaySocket {
 	#client: WebSocketClient | undefined;
 	#isClosed = false;
 	#isOpen = false;
-	/** By a close frame or a refused upgrade. */
+	/** From a close frame or a refused upgrade. */
 	#announcedEnd: ConnectionEnd | undefined;
 
 	#writableBytes = 0;
@@ -56,7 +54,7 @@ export class GatewaySocket {
 	/** Of the first outgoing message. */
 	#sentBytes = 0;
 
-	/** What has come of a message, in one piece: a buffer for each fragment would take many times its bytes. */
+	/** A message's fragments, in one piece: a buffer for each would take many times its bytes. */
 	#incoming = new ArrayBuffer(0);
 
 	#silenceTimer: Timer | undefined;
@@ -86,12 +84,12 @@ export class GatewaySocket {
 		this.#connectTimer = Timer.set(() => this.#fail("the gateway did not answer in time"), connectTimeoutMs);
 	}
 
-	/** Whether a message would be sent at once. */
+	/** Whether a message would be sent immediately. */
 	get isDrained(): boolean {
 		return this.#canSend && this.#outgoing.length === 0;
 	}
 
-	/** Queues a text message. It is dropped if the connection is not open or the queue is full. */
+	/** Queues a text message; drops it if the connection is not open or the queue is full. */
 	send(text: string): void {
 		if (!this.#canSend) return;
 		const message = ArrayBuffer.fromString(text);
@@ -127,7 +125,7 @@ export class GatewaySocket {
 		this.#options.onMessage(message);
 	}
 
-	/** The message that has come in whole. In a method of its own, so that its bytes are garbage while it is parsed. */
+	/** In a method of its own, so that its bytes are garbage while the message is parsed. */
 	#takeText(): string {
 		const bytes = this.#incoming;
 		this.#incoming = new ArrayBuffer(0);

@@ -1,9 +1,9 @@
 /**
- * What must be refused before XS's JSON.parse sees it. XS restarts the board where memory ends, which a short text of many
- * values, names or levels can bring about; and a text ends for it at a NUL, so that it would take what JSON is not.
+ * Limits for JSON before it is parsed: XS restarts the board when memory runs out, which a short text of many values or levels can
+ * cause. XS also ends a text at a NUL, and so would accept what is not JSON.
  */
 
-/** A command has one level and four fields; the rest is for commands that are still to come. */
+/** A command has one level and four fields; the rest is for later commands. */
 const mostLevels = 8;
 const mostValues = 64;
 
@@ -14,10 +14,7 @@ const backslash = 0x5c;
 const opening: readonly number[] = Object.freeze([0x5b, 0x7b]);
 const closing: readonly number[] = Object.freeze([0x5d, 0x7d]);
 
-/**
- * @param bytes of the text, in UTF-8
- * @throws Error where it holds a NUL, more than 8 levels or more than 64 values
- */
+/** @throws Error for a NUL, more than 8 levels or more than 64 values */
 export function requireReadable(bytes: Uint8Array): void {
 	if (bytes.includes(0)) throw new Error("a NUL");
 	let levels = 0;
@@ -33,7 +30,7 @@ export function requireReadable(bytes: Uint8Array): void {
 	}
 }
 
-/** @returns where the quote is that ends the string which begins at `start` */
+/** @returns the offset of the closing quote */
 function endOfString(bytes: Uint8Array, start: number): number {
 	for (let end = bytes.indexOf(quote, start + 1); end >= 0; end = bytes.indexOf(quote, end + 1)) {
 		let escapes = 0;

@@ -10,7 +10,7 @@ import type { GatewayUrl } from "./gateway-url.js";
 /** A connection of this age resets the backoff. */
 const provenAfterMs = 30_000;
 
-/** `failed`: all retries of a round failed, or the gateway refused the token; another retry is planned. */
+/** `failed`: a round of retries failed, or the gateway refused the token; another retry is planned. */
 export type LinkState = "offline" | "connecting" | "connected" | "failed";
 
 export interface LinkOptions {
@@ -21,7 +21,6 @@ export interface LinkOptions {
 	readonly headers: Iterable<readonly [string, string]>;
 	readonly onStateChanged: (state: LinkState) => void;
 	readonly onMessage: (message: unknown) => void;
-	/** All messages are sent. */
 	readonly onDrained: () => void;
 }
 
@@ -44,24 +43,24 @@ export class Link {
 		return this.#state;
 	}
 
-	/** Whether a message would be sent at once. */
+	/** Whether a message would be sent immediately. */
 	get isDrained(): boolean {
 		return this.#socket?.isDrained ?? false;
 	}
 
-	/** Connects: there is a network. */
+	/** To be called when there is a network. */
 	start(): void {
 		if (this.#state === "offline") this.#connect();
 	}
 
-	/** The network is lost. */
+	/** To be called when the network is lost. */
 	stop(): void {
 		this.#drop();
 		this.#backoff.reset();
 		this.#setState("offline");
 	}
 
-	/** Retries at once if a retry is planned. */
+	/** Only if a retry is planned. */
 	retryNow(): void {
 		if (!this.#backoff.isWaiting) return;
 		this.#backoff.reset();
@@ -69,7 +68,7 @@ export class Link {
 		this.#connect();
 	}
 
-	/** Sends a message. It is dropped if there is no connection. */
+	/** Drops the message if there is no connection. */
 	send(message: object): void {
 		this.#socket?.send(JSON.stringify(message));
 	}
@@ -94,7 +93,7 @@ export class Link {
 				onClosed: (end) => this.#lost(end),
 			});
 		} catch (error) {
-			// E.g. no memory for a socket. An exception in a timer would restart the board.
+			// E.g. no memory for a socket. An exception in a timer restarts the board.
 			this.#lost(failed(`no connection could be begun: ${error}`));
 		}
 	}

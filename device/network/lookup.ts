@@ -1,15 +1,14 @@
 /**
- * A DNS resolver for the SDK's WebSocket and HTTP clients that works around two defects: their `close()` does not cancel a
- * look-up, so that the socket opens and stays; and they send their `host` option as the Host header without the port. So they
- * are given `host:port`, and the port is removed here.
+ * A DNS resolver for the SDK's WebSocket and HTTP clients that works around two defects: their `close()` does not cancel a look-up,
+ * and they send their `host` option as the Host header without the port. So they get `host:port`, and the port is removed here.
  */
 
 import type { ResolveOptions, Resolver, ResolverPart } from "../host.js";
 
-/** The `dns` option of a client. Once `isCancelled` is set, the client gets no answer. */
+/** The `dns` option of a client, which gets no answer once `isCancelled` is set. */
 export class LookupTicket {
 	isCancelled = false;
-	/** The name was not found; the clients do not distinguish that from other errors. */
+	/** The clients do not distinguish this from other errors. */
 	hasFailed = false;
 	readonly io = Lookup;
 	readonly dns: ResolverPart;

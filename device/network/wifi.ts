@@ -1,7 +1,4 @@
-/**
- * Keeps the device connected to its access point. The SDK's driver has no retries and no timeout, and its network set-up never
- * starts the application without Wi-Fi.
- */
+/** Keeps the device connected to its access point. The SDK's driver has no retries and no timeout. */
 
 import Timer from "timer";
 import type { WiFi, WiFiPart, WiFiReason } from "../host.js";
@@ -12,7 +9,7 @@ const attemptTimeoutMs = 20_000;
 const usable = 500;
 const provenAfterMs = 30_000;
 
-/** `failed`: all retries of a round failed, or the password was refused; another retry is planned. */
+/** `failed`: a round of retries failed, or the password was refused; another retry is planned. */
 export type WiFiState = "connecting" | "connected" | "failed";
 
 export interface WiFiStationOptions {
@@ -20,7 +17,6 @@ export interface WiFiStationOptions {
 	readonly ssid: string;
 	/** Empty for an open network. */
 	readonly password: string;
-	/** For DHCP. */
 	readonly hostname: string;
 	readonly onStateChanged: (state: WiFiState) => void;
 }
@@ -50,7 +46,6 @@ export class WiFiStation {
 		}
 	}
 
-	/** Begins to connect. */
 	start(): void {
 		this.#options.onStateChanged(this.#state);
 		this.#attempt();
@@ -76,7 +71,7 @@ export class WiFiStation {
 		return this.#state === "connected" ? (this.#wifi.address ?? "") : "";
 	}
 
-	/** Retries at once if a retry is planned. */
+	/** Only if a retry is planned. */
 	retryNow(): void {
 		if (!this.#backoff.isWaiting) return;
 		this.#backoff.reset();

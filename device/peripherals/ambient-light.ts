@@ -1,6 +1,6 @@
 /**
- * The ambient light sensor of the PROTO-1: 12 raw bits, low-pass filtered against mains flicker. The filter works in integers
- * (64ths of a count): floating-point values would become subnormal in darkness, and XS's Math.round does not round those.
+ * The ambient light sensor of the PROTO-1, low-pass filtered against mains flicker. The filter works in integers: floating-point
+ * values would become subnormal in darkness, and XS's Math.round does not round those.
  */
 
 import Timer from "timer";
@@ -19,7 +19,7 @@ export interface AmbientLightOptions {
 
 export class AmbientLight {
 	readonly #input: AnalogInput;
-	/** In 64ths of a count; undefined until the first sample. */
+	/** Undefined until the first sample. */
 	#filtered: number | undefined;
 
 	constructor(options: AmbientLightOptions) {

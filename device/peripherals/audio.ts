@@ -1,9 +1,8 @@
 /**
  * Plays the chimes and controls the volume, by the gain of the codec.
  *
- * A chime is queued whole before the output starts, and padded with silence to the five blocks that fit. So a chime shorter than
- * a block is played to its end, and no old block is played again. The end is timed, since the SDK reports samples as played when
- * they are queued.
+ * A chime is queued whole before the output starts, padded with silence to five blocks, so that its last block is complete and no
+ * old block is played again. The end is timed, since the SDK reports samples as played when they are queued.
  */
 
 import Timer from "timer";
@@ -48,11 +47,10 @@ export class Audio {
 
 	#state: PlayerState = "idle";
 	#chime: Chime | undefined;
-	/** Where in the chime the output started, and when. */
+	/** Where in the chime the output started. */
 	#startedAtByte = 0;
 	#startedAtMs = 0;
 	#endTimer: Timer | undefined;
-	/** Runs while the codec ramps down before the output stops. */
 	#stopTimer: Timer | undefined;
 
 	constructor(options: AudioOptions) {
@@ -79,7 +77,6 @@ export class Audio {
 		};
 	}
 
-	/** Whether the codec answers. */
 	get isReady(): boolean {
 		return this.#codec.isReady;
 	}
@@ -105,8 +102,8 @@ export class Audio {
 	}
 
 	/**
-	 * Changes the volume by a step. While muted (by button or by set_volume 0) the step starts from the last audible volume and
-	 * unmutes. A volume that was stepped down to 0 continues from 0.
+	 * While muted (by button or by set_volume 0) the step starts from the last audible volume and unmutes. A volume that was stepped
+	 * down to 0 continues from 0.
 	 */
 	changeVolume(by: number): void {
 		const from = this.#isMuted ? this.#audibleVolume : this.#volume;
@@ -114,7 +111,6 @@ export class Audio {
 		this.#setVolume(Math.max(0, Math.min(100, from + by)));
 	}
 
-	/** Plays a chime from its beginning. */
 	play(chime: Chime): void {
 		this.#silenceNow();
 		this.#chime = chime;
@@ -134,10 +130,7 @@ export class Audio {
 		this.#begin(this.#startedAtByte);
 	}
 
-	/**
-	 * Stops for an update. It also checks whether the codec answers, for the confirmation of the new image
-	 * (update/probation.ts).
-	 */
+	/** Stops for an update, and checks whether the codec answers, for the confirmation of the new image (update/probation.ts). */
 	stop(): void {
 		this.#codec.check();
 		if (this.#state !== "playing" && this.#state !== "paused") return;
@@ -146,7 +139,6 @@ export class Audio {
 		this.#setState("stopped");
 	}
 
-	/** Handles the play button. */
 	toggle(): void {
 		if (this.#state === "playing") this.pause();
 		else if (this.#state === "paused") this.resume();
@@ -178,7 +170,7 @@ export class Audio {
 		this.#setState("playing");
 	}
 
-	/** Fills the output. @returns how many bytes of the chime it took */
+	/** @returns how many bytes of the chime fit */
 	#queue(samples: Uint8Array, fromByte: number): number {
 		const rest = samples.subarray(fromByte, longestChimeBytes);
 		if (rest.byteLength > 0) this.#output.write(rest);

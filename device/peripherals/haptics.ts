@@ -1,9 +1,9 @@
-/** The haptic motor of the PROTO-1. Intensity is mapped to the range in which the motor turns, a quarter of the power and more. */
+/** The haptic motor of the PROTO-1. */
 
 import Timer from "timer";
 import type { Host, PulseWidth } from "../host.js";
 
-/** The share of full power at which a coin motor starts to turn. */
+/** Share of full power at which a coin motor starts to turn. */
 const startingPower = 0.25;
 
 /** Long enough for a coin motor to slow down, short enough to feel like one tap. */
@@ -19,7 +19,6 @@ export class Haptics {
 	readonly #onChanged: () => void;
 	/** Not stored: a motor that starts with the board can pull the supply down and restart it again. */
 	#intensity = 0;
-	/** Runs during a pulse. */
 	#pulseTimer: Timer | undefined;
 
 	constructor(options: HapticsOptions) {
@@ -40,9 +39,7 @@ export class Haptics {
 		this.#onChanged();
 	}
 
-	/**
-	 * One tap as feedback to a touch. The motor already runs at the set intensity, so the tap is a short pause; none at 0.
-	 */
+	/** One tap as feedback to a touch: a short pause, since the motor already runs at the set intensity. */
 	pulse(): void {
 		if (this.#intensity === 0) return;
 		Timer.clear(this.#pulseTimer);

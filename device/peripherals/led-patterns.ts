@@ -1,5 +1,5 @@
 /**
- * The pattern of each LED state, as a function of time: interface specification, section 3.1. Painting allocates no memory, since
+ * The pattern of each LED state as a function of time (interface specification, section 3.1). Painting allocates no memory, since
  * it runs 30 times a second on a small heap.
  */
 
@@ -42,11 +42,10 @@ const breathPeriodMs = 3000;
 const identifyPeriodMs = 500;
 /** Visible in daylight, with less current than a full ring. */
 const identifyBrightness = 0.5;
-/** Milliseconds from one frame of `paintIdentify` to the next. */
 export const identifyFrameMs = identifyPeriodMs / 2;
 const smoothFrameMs = 33;
 
-/** @returns milliseconds from one frame to the next; 0: the pattern is static */
+/** In milliseconds; 0: the pattern is static. */
 export function frameIntervalMs(state: LedState): number {
 	switch (state) {
 		case ledState.wifiConnecting:
@@ -61,8 +60,6 @@ export function frameIntervalMs(state: LedState): number {
 }
 
 /**
- * Paints one frame, without showing it.
- *
  * @param timeMs since the start of the state
  * @param brightness perceived, 0 to 1
  */
@@ -86,8 +83,7 @@ export function paint(strip: PixelStrip, state: LedState, timeMs: number, bright
 }
 
 /**
- * Paints one frame of the white flashes that identify a device, without showing it. They ignore the set brightness, which may
- * be 0.
+ * White flashes that identify a device, at a brightness of their own: the set one may be 0.
  *
  * @param timeMs since the first flash
  */
@@ -96,7 +92,7 @@ export function paintIdentify(strip: PixelStrip, timeMs: number): void {
 	fill(strip, 255, 255, 255, isLit ? identifyBrightness : 0);
 }
 
-/** Converts perceived brightness to light output, both 0 to 1: CIE 1931 lightness. */
+/** From perceived brightness to light output, both 0 to 1: CIE 1931 lightness. */
 export function lightFor(brightness: number): number {
 	const lightness = brightness * 100;
 	return lightness <= 8 ? lightness / 903.3 : ((lightness + 16) / 116) ** 3;

@@ -4,10 +4,10 @@ import Timer from "timer";
 import type { Host, TouchPad } from "../host.js";
 
 const sampleMs = 50;
-/** Thresholds of touch and release, as shares of the baseline above it. */
+/** Thresholds, as shares of the baseline above it. */
 const pressedShare = 0.1;
 const releasedShare = 0.05;
-/** The weight of a new sample in the baseline, which follows a drift within seconds. */
+/** Weight of a new sample: follows a drift within seconds. */
 const baselineFollows = 0.02;
 /** A longer "touch" is a changed environment. */
 const longestTouchSamples = 30_000 / sampleMs;
@@ -39,12 +39,11 @@ export class Touch {
 
 	#sample(): void {
 		this.#count = this.#pad.read() || this.#count;
-		// Starts at the first valid count.
 		this.#baseline ||= this.#count;
 		const rise = this.#count - this.#baseline;
 		if (!this.#isActive) {
 			if (rise > this.#baseline * pressedShare) return this.#set(true);
-			// Falls at once: the pad may have been touched at the start.
+			// Falls immediately: the pad may have been touched at the start.
 			this.#baseline = rise < 0 ? this.#count : this.#baseline + rise * baselineFollows;
 			return;
 		}

@@ -1,25 +1,23 @@
 /**
- * Streaming parser of a firmware image's structure: header, segments, padding with the checksum, SHA-256. It finds the end of
- * the image, as ESP-IDF's esp_image_verify does (components/bootloader_support/src/esp_image_format.c): a file or a slot may
- * contain more, e.g. a signature.
+ * Streaming parser of a firmware image's structure, which finds the end of the image as ESP-IDF's esp_image_verify does
+ * (components/bootloader_support/src/esp_image_format.c): a file or a slot may contain more, e.g. a signature.
  */
 
 import { imageLayout } from "./image.js";
 
 export interface ImageScannerOptions {
-	/** Default false: on a board ESP-IDF verifies the checksum before it starts an image. */
+	/** Default false: on a board ESP-IDF verifies the checksum. */
 	readonly verifiesChecksum?: boolean;
 }
 
 type Piece = "header" | "segment header" | "segment" | "padding" | "digest and what follows";
 
-/** The caller checks magic, chip, descriptors and the SHA-256, which follows the first `contentBytes` bytes and covers them. */
+/** Magic, chip, descriptors and SHA-256 are the caller's to check. */
 export class ImageScanner {
 	readonly #verifiesChecksum: boolean;
 	#piece: Piece = "header";
 	#pieceStart = 0;
 	#pieceEnd: number = imageLayout.headerBytes;
-	/** Bytes read so far. */
 	#offset = 0;
 	#segmentCount = 0;
 	/** Number of the current segment, from 1. */
@@ -35,7 +33,6 @@ export class ImageScanner {
 		this.#verifiesChecksum = verifiesChecksum;
 	}
 
-	/** Whether a SHA-256 of the content follows it. */
 	get hasDigest(): boolean {
 		return this.#hasDigest;
 	}
@@ -50,16 +47,12 @@ export class ImageScanner {
 		return this.#minimumBytes;
 	}
 
-	/** @returns a sentence for a file of fewer than `minimumBytes` */
+	/** @returns the error for a file of fewer than `minimumBytes` */
 	describeCut(fileBytes: number): string {
 		return `The image is cut off: the file ends after ${fileBytes} bytes, its segments need ${this.#minimumBytes}.`;
 	}
 
-	/**
-	 * Reads the next bytes.
-	 *
-	 * @returns a sentence that says why this is not an image, also for all later bytes; undefined while it may be one
-	 */
+	/** @returns a sentence that says why this is not an image, also for all later bytes; undefined while it may be one */
 	write(bytes: Uint8Array): string | undefined {
 		for (let at = 0; at < bytes.byteLength && this.#problem === undefined; ) {
 			const end = Math.min(bytes.byteLength, at + this.#pieceEnd - this.#offset);
@@ -71,7 +64,6 @@ export class ImageScanner {
 		return this.#problem;
 	}
 
-	/** Reads `bytes` from `start` to before `end`, a part of the current piece. */
 	#read(bytes: Uint8Array, start: number, end: number): void {
 		const toPiece = this.#offset - this.#pieceStart - start;
 		switch (this.#piece) {

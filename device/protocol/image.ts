@@ -1,7 +1,6 @@
 /**
  * The layout of a firmware image: ESP-IDF's application image (esp_app_format.h, esp_app_desc.h) with this project's descriptor
- * after ESP-IDF's (hosts/esp32/board-descriptor.c). Offsets are from the start of the image, sizes in bytes, numbers
- * little-endian, texts padded with NUL.
+ * after ESP-IDF's (hosts/esp32/board-descriptor.c). Offsets and sizes are in bytes, numbers little-endian, strings padded with NUL.
  */
 
 import type { Chip } from "./messages.js";
@@ -18,18 +17,18 @@ export const imageLayout = Object.freeze({
 	magic: 0xe9,
 	segmentCountOffset: 0x01,
 	chipIdOffset: 0x0c,
-	/** Not 0: the checksum is followed by the SHA-256 of all bytes up to and including it. */
+	/** Not 0: a SHA-256 of all bytes up to and including the checksum follows it. */
 	hasDigestOffset: 0x17,
 	headerBytes: 24,
 	segmentHeaderBytes: 8,
 	/** In a segment header. */
 	segmentLengthOffset: 4,
 	mostSegments: 16,
-	/** A segment is shorter than this; its length is a multiple of 4. */
+	/** Exclusive; lengths are multiples of 4. */
 	segmentLimit: 0x100_0000,
-	/** The checksum is this, xor all bytes of all segments. */
+	/** Xor of this and all bytes of all segments. */
 	checksumSeed: 0xef,
-	/** The padding to a multiple of this is never empty; its last byte is the checksum. */
+	/** The padding is never empty; its last byte is the checksum. */
 	paddedTo: 16,
 	digestBytes: 32,
 });
@@ -54,18 +53,17 @@ export const ownDescriptor = Object.freeze({
 	byteLength: 64,
 	/** "DAG1" */
 	magic: 0x3147_4144,
-	/** Of its `byteLength`. */
 	sizeOffset: 0x124,
 	model: field(0x128, 16),
 	version: field(0x138, 32),
 	/** u32, see `imageFlags`. */
 	flagsOffset: 0x158,
-	/** When the image was built: u32, seconds since 1970; 0: not known. */
+	/** u32, seconds since 1970; 0: unknown. */
 	buildTimeOffset: 0x15c,
 });
 
 export const imageFlags = Object.freeze({
-	/** Network, gateway or token may be compiled in: a build by mcconfig alone. */
+	/** Settings may be compiled in, as by mcconfig alone. */
 	hasSettings: 1,
 });
 
@@ -76,7 +74,7 @@ function field(offset: number, byteLength: number): TextField {
 	return Object.freeze({ offset, byteLength });
 }
 
-/** Reads up to the first NUL; characters other than printable ASCII become "?". */
+/** Characters other than printable ASCII become "?". */
 export function readText(image: Uint8Array, { offset, byteLength }: TextField): string {
 	let text = "";
 	for (let index = offset; index < offset + byteLength; index++) {

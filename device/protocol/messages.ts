@@ -61,16 +61,16 @@ export const commands = Object.freeze({
 	}),
 });
 /**
- * Of a command's JSON in UTF-8: the longest `start_ota`. A device ends a connection on which more comes; its heap of 77 KB
- * holds a command up to four times while it is read, beside the 16 KB of an update.
+ * Of a command's JSON in UTF-8: the longest `start_ota`. A device closes a connection on which more comes; its heap of 77 KB holds
+ * a command up to four times while it is parsed, beside the 16 KB of an update.
  */
 export const longestCommandBytes = 6656;
 export type CommandName = keyof typeof commands;
 
-/** What a device's firmware may know besides the commands of the first version: it names them in `Device-Features`. */
+/** Commands beyond those of the first version, named in `Device-Features`. */
 export const features = Object.freeze(["identify"] as const);
 export type Feature = (typeof features)[number];
-/** A command is sent only to a device that names its feature: an older firmware would refuse it. */
+/** Sent only to devices that name the feature: an older firmware would refuse the command. */
 export const featureOf: Readonly<Partial<Record<CommandName, Feature>>> = Object.freeze({
 	identify: "identify",
 });
@@ -162,7 +162,6 @@ export type Uplink = { [T in UplinkType]: UplinkOf<T> }[UplinkType];
 export type StateReport = UplinkOf<"state_report">;
 export type CommandError = UplinkOf<"command_error">;
 
-/** Why a command is refused. */
 export interface Refusal {
 	readonly code: Exclude<CommandErrorCode, "busy">;
 	/** One sentence that says what to change. */
@@ -173,8 +172,6 @@ export type CheckedCommand =
 	| { readonly refusal: Refusal };
 
 /**
- * Checks a control command.
- *
  * @param value parsed JSON
  * @param model of the device; undefined: commands of one model are accepted too
  */
@@ -194,7 +191,7 @@ export type CheckedUplink =
 	| { readonly problem: string };
 
 /**
- * Checks an uplink. A state report is checked against the model that it names.
+ * A state report is checked against the model that it names.
  *
  * @param value parsed JSON
  * @returns the uplink, or a sentence that says what is wrong and where

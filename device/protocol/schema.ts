@@ -1,21 +1,21 @@
 /**
- * A small schema library, with which messages.ts describes every message. Types, the device's check, the gateway's check and
- * the AsyncAPI document are all derived from one table.
+ * A small schema library. Types, the device's check, the gateway's check and the AsyncAPI document are all derived from the schemas
+ * of messages.ts.
  */
 
-/** The hardware models of the interface specification, section 1. */
+/** Interface specification, section 1. */
 export const models = Object.freeze(["DEV-1", "PROTO-1"] as const);
 export type Model = (typeof models)[number];
 
 interface Presence {
 	readonly optional?: true;
-	/** A field or command of this model alone: required there, refused on other models. */
+	/** Required on this model, refused on others. */
 	readonly modelOnly?: Model;
 }
 
 export type StringSchema = Presence & {
 	readonly type: "string";
-	/** The allowed strings; absent: any. */
+	/** Absent: any string. */
 	readonly values?: readonly string[];
 	/** In code points. */
 	readonly maxLength?: number;
@@ -43,7 +43,7 @@ type Fields<F> = {
 	readonly [K in keyof F as MayBeAbsent<F[K]> extends true ? K : never]?: Infer<F[K]>;
 };
 
-/** The TypeScript type of what a schema accepts. */
+/** The type of what a schema accepts. */
 export type Infer<S> = S extends { readonly values: readonly (infer V)[] }
 	? V
 	: S extends { readonly type: "string" }
@@ -56,27 +56,26 @@ export type Infer<S> = S extends { readonly values: readonly (infer V)[] }
 					? { readonly [K in keyof Fields<F>]: Fields<F>[K] }
 					: never;
 
-/** One of the given strings. */
 export function oneOf<const V extends readonly string[]>(...values: V) {
 	return Object.freeze({ type: "string", values: Object.freeze(values) } as const);
 }
 
-/** Any string of at most `maxLength` characters. */
+/** @param maxLength in code points */
 export function string(maxLength: number) {
 	return Object.freeze({ type: "string", maxLength } as const);
 }
 
-/** A string that matches the regular expression `source`; `form` describes it in an error. */
+/** @param form describes the regular expression `source` in an error */
 export function pattern(maxLength: number, source: string, form: string) {
 	return Object.freeze({ type: "string", maxLength, pattern: source, form } as const);
 }
 
-/** A whole number from `minimum` to `maximum`, inclusive. */
+/** Both limits are inclusive. */
 export function integer(minimum: number, maximum: number) {
 	return Object.freeze({ type: "integer", minimum, maximum } as const);
 }
 
-/** A number from `minimum` to `maximum`, inclusive. */
+/** Both limits are inclusive. */
 export function float(minimum: number, maximum: number) {
 	return Object.freeze({ type: "number", minimum, maximum } as const);
 }
@@ -85,7 +84,7 @@ export function boolean() {
 	return Object.freeze({ type: "boolean" } as const);
 }
 
-/** An object with these fields. Other fields are ignored, so that an older peer understands a newer one. */
+/** Other fields are ignored, so that an older peer understands a newer one. */
 export function object<const F extends Readonly<Record<string, Schema>>>(fields: F) {
 	return Object.freeze({ type: "object", fields: Object.freeze(fields) } as const);
 }
@@ -95,29 +94,25 @@ export function optional<S extends Schema>(schema: S) {
 	return Object.freeze(present);
 }
 
-/** Restricts a field or command to one model. */
 export function modelOnly<M extends Model, S extends Schema>(model: M, schema: S) {
 	const restricted: S & { readonly modelOnly: M } = { ...schema, modelOnly: model };
 	return Object.freeze(restricted);
 }
 
-/** What is wrong with a value, and where. */
 export interface Problem {
 	/** Field names joined by dots, e.g. `peripherals.audio.volume`; empty for the value itself. */
 	readonly path: string;
 	readonly expected: string;
 }
 
-/** @returns e.g. "peripherals.audio.volume must be an integer from 0 to 100" */
+/** E.g. "peripherals.audio.volume must be an integer from 0 to 100". */
 export function describeProblem(problem: Problem | undefined): string {
 	return problem ? `${problem.path || "it"} ${problem.expected}` : "nothing is wrong";
 }
 
 /**
- * Finds the first thing in `value` that `schema` does not allow.
- *
  * @param model decides about fields of one model; undefined: such fields are optional
- * @returns undefined if the value matches
+ * @returns the first problem; undefined if the value matches
  */
 export function findProblem(schema: Schema, value: unknown, model?: Model): Problem | undefined {
 	switch (schema.type) {
@@ -138,12 +133,10 @@ export function findProblem(schema: Schema, value: unknown, model?: Model): Prob
 	}
 }
 
-/** Whether `value` matches `schema`; findProblem says why not. */
 export function matches<S extends Schema>(schema: S, value: unknown, model?: Model): value is Infer<S> {
 	return findProblem(schema, value, model) === undefined;
 }
 
-/** Whether `value` is an object, but neither null nor an array. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
@@ -175,7 +168,7 @@ function isAllowedText(schema: StringSchema, value: string): boolean {
 	return schema.pattern === undefined || new RegExp(schema.pattern).test(value);
 }
 
-/** Counts code points, one by one: an array of them would take more memory than a board has. */
+/** Counts code points one by one: an array of them would take more memory than a board has. */
 function isLonger(value: string, maxLength: number): boolean {
 	// UTF-16 units, or code points in XS: never fewer than code points.
 	if (value.length <= maxLength) return false;

@@ -1,11 +1,8 @@
-/**
- * Evaluates an HTTP response to a request for firmware: a part, the whole file, an error that can be retried, or the end of the
- * update. Reasons are sentences for `ota_error`.
- */
+/** Evaluates an HTTP response to a request for firmware. Reasons are sentences for `ota_error`. */
 
 import { readContentLength, readContentRange, readSha256 } from "./http-fields.js";
 
-/** The request, and what is known from earlier responses. */
+/** The request, and what earlier responses said. */
 export interface Asked {
 	readonly offset: number;
 	readonly byteLength: number;
@@ -14,15 +11,14 @@ export interface Asked {
 }
 
 export interface Known {
-	/** Length of the whole firmware in bytes. */
+	/** Of the whole firmware, in bytes. */
 	readonly total: number;
 	readonly etag: string | undefined;
-	/** The server supports ranges. */
 	readonly isInParts: boolean;
 }
 
 export type Verdict =
-	/** `expected` bytes follow, from `first` on. `sha256` of these bytes is in base64. */
+	/** `expected` bytes follow, from `first` on, with `sha256` in base64. */
 	| {
 			readonly kind: "bytes";
 			readonly known: Known;
@@ -36,7 +32,7 @@ export type Verdict =
 /** @param headers names in lower case */
 export function judge(status: number, headers: ReadonlyMap<string, string>, asked: Asked): Verdict {
 	const { known, offset } = asked;
-	// The SDK reads chunks in a timer, where no one can catch the exception of a malformed one.
+	// The SDK reads chunks in a timer, where the exception of a malformed one restarts the board.
 	if ((status === 200 || status === 206) && headers.has("transfer-encoding"))
 		return retry("The server sends the firmware in chunks, without its length.");
 	if (status === 206) return judgePart(headers, asked);
@@ -57,7 +53,7 @@ function judgePart(headers: ReadonlyMap<string, string>, { offset, byteLength, k
 	const announced = readContentLength(headers.get("content-length"));
 	if (first !== offset || expected > byteLength || (announced !== undefined && announced !== expected))
 		return retry("The server sends another part of the firmware than the one asked for.");
-	// Shorter parts could mean requests without end.
+	// Shorter parts could mean endless requests.
 	if (expected < Math.min(byteLength, total - offset))
 		return retry("The server sends less of the firmware than was asked for.");
 	const etag = headers.get("etag");

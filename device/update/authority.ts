@@ -1,5 +1,3 @@
-/** Reads the certificate authority of a command. */
-
 const begin = "-----BEGIN CERTIFICATE-----";
 const end = "-----END CERTIFICATE-----";
 

@@ -1,22 +1,21 @@
 /**
  * One HTTP connection to the firmware server. It adds what the SDK's client lacks: timeouts, cancelling of the look-up, and no
- * exceptions from callbacks (they restart a board). It reads into the caller's buffer, without allocating memory.
+ * exceptions from callbacks (they restart a board). Reads into the caller's buffer.
  */
 
 import Timer from "timer";
 import type { HttpClient, HttpRequest, ResolverOption } from "../host.js";
 import type { FirmwareUrl } from "./firmware-url.js";
 
-/** Until the first response a connection is lost after this long without a byte: a TLS handshake takes seconds. */
+/** Without a byte before the first response: a TLS handshake takes seconds. */
 const firstAnswerMs = 30_000;
 
-/** A look-up that can be cancelled (network/lookup.ts). */
+/** Implemented in network/lookup.ts. */
 export interface CancellableLookup extends ResolverOption {
 	isCancelled: boolean;
 }
 
 export interface ConnectionOptions {
-	/** Constructs the host's client, http or https. */
 	readonly connect: (options: {
 		host: string;
 		port: number;
@@ -25,13 +24,13 @@ export interface ConnectionOptions {
 	}) => HttpClient;
 	readonly lookup: CancellableLookup;
 	readonly url: FirmwareUrl;
-	/** After the first response the connection is lost after this long without a requested byte. */
+	/** Without a requested byte after the first response. */
 	readonly stallMs: number;
 	readonly onHeaders: (status: number, headers: ReadonlyMap<string, string>) => void;
 	readonly onReadable: (byteCount: number) => void;
 	/** The response is complete. Called in a new turn, in which get() works. */
 	readonly onAnswered: () => void;
-	/** The connection ended; this object cannot be used again. */
+	/** Called once, last. */
 	readonly onLost: (reason: string) => void;
 }
 
@@ -64,7 +63,6 @@ export class Connection {
 		}
 	}
 
-	/** Whether the server has answered on this connection. */
 	get hasHeard(): boolean {
 		return this.#hasHeard;
 	}
@@ -96,7 +94,7 @@ export class Connection {
 		}
 	}
 
-	/** Fills `buffer`, which is not longer than onReadable announced. */
+	/** @param buffer not longer than onReadable announced */
 	read(buffer: Uint8Array): void {
 		this.#request?.read(buffer);
 	}
@@ -127,7 +125,7 @@ export class Connection {
 		if (this.#silenceTimer) Timer.schedule(this.#silenceTimer, halfMs, halfMs);
 	}
 
-	/** In two halves: after a long turn a timer fires before the bytes that arrived meanwhile are reported. */
+	/** In two halves: after a long turn the timer fires before the bytes that arrived meanwhile are reported. */
 	#onSilence(): void {
 		this.#lossTimer ??= Timer.set(
 			() => this.#lose(`nothing came for ${this.#limitMs / 1000} s`),

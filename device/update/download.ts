@@ -1,7 +1,6 @@
 /**
- * Fetches a firmware block by block, and hands on only blocks that are proven, in order, each once. A host's TCP may lose
- * bytes without an error (the SDK's does), connections break and servers restart: each costs a block, never the update, and
- * nothing is tried for ever.
+ * Downloads a firmware block by block and passes on verified blocks only, in order, each once. TCP that loses bytes without an
+ * error (the SDK's does), broken connections and restarted servers cost a block each, never the update; all retries are bounded.
  */
 
 import Timer from "timer";
@@ -11,25 +10,22 @@ import { type CancellableLookup, Connection, type ConnectionOptions } from "./co
 import type { FirmwareUrl } from "./firmware-url.js";
 import { isBase64Of } from "./http-fields.js";
 
-/** What is asked for at a time, and what is in memory of a firmware. */
+/** Requested at a time, and the most of a firmware that is in memory. */
 export const blockBytes = 16 * 1024;
-/**
- * What is handed on at a time, in a turn of its own: the smallest unit that flash erases. Erasing and writing it takes tens
- * of milliseconds in which nothing else runs.
- */
+/** Passed on in a turn: the unit of an erase. Erasing and writing it takes tens of milliseconds, in which nothing else runs. */
 const pieceBytes = 4 * 1024;
-/** Connections that may be lost before the update is. Counted from 0 again after one of the two below. */
+/** Lost connections until the update fails, counted from 0 after the progress below. */
 const mostDrops = 5;
 const progressBytes = 1024 * 1024;
 const progressMs = 30_000;
-/** How often a damaged block is fetched again. */
+/** Of a damaged block. */
 const mostRefetches = 3;
-/** Before the first reconnection; each further one waits twice as long, drawn at random from the upper half. */
+/** Before the first reconnection; doubled for each further one, with jitter over the upper half. */
 const retryDelayMs = 1_000;
-/** A connection that stands still this long is dropped; twice as long after each drop, for lines with a long delay. */
+/** Without a byte; doubled after each drop, for lines with a long delay. */
 const stallMs = 2_000;
 const longestStallMs = 30_000;
-/** How long an update waits for the device's own connection without a byte of firmware in between. */
+/** That an update waits for the device's own connection without a byte of firmware. */
 const longestWaitMs = 600_000;
 
 export interface DownloadOptions {
@@ -37,20 +33,19 @@ export interface DownloadOptions {
 	readonly createLookup: () => CancellableLookup;
 	readonly sha256: Part<object, Digest>;
 	readonly url: FirmwareUrl;
-	/** Sent with each request. */
 	readonly headers: Iterable<readonly [string, string]>;
-	/** Of `blockBytes`. It is this object's until the end. */
+	/** Of `blockBytes`; not to be used by others until onEnd. */
 	readonly buffer: Uint8Array;
 	/** Monotonic milliseconds. */
 	readonly now: () => number;
-	/** Whether the device's connection to the gateway is open. While it is not, a lost download waits for it. */
+	/** Whether the device's connection to the gateway is open; a lost download waits for it. */
 	readonly isOnline: () => boolean;
 	/**
-	 * The next piece of the firmware, proven: at most 4 KiB, at least the first 4 KiB of the image or all of it. It is good
-	 * until the call returns. `total` is the firmware's length in bytes. What it throws ends the download.
+	 * The next verified piece: at most 4 KiB, the first at least 4 KiB or the whole image. Valid until the call returns; an exception
+	 * ends the download. `total` is the firmware's length in bytes.
 	 */
 	readonly onPiece: (piece: Uint8Array, total: number) => void;
-	/** Undefined: everything was handed on. Else a sentence that says why not. */
+	/** @param reason a sentence that says why it failed; undefined: everything was passed on */
 	readonly onEnd: (reason: string | undefined) => void;
 }
 
@@ -58,40 +53,38 @@ export class Download {
 	readonly #options: DownloadOptions;
 	#connection: Connection | undefined;
 	#retryTimer: Timer | undefined;
-	/** Runs while a block is handed on. */
 	#pieceTimer: Timer | undefined;
 	#known: Known | undefined;
 	#isOver = false;
 
-	/** Where the block begins that is fetched, or is to be fetched next. */
+	/** Start of the block that is requested next or being received. */
 	#offset = 0;
-	/** End of the previous block in the buffer, while some of it is still to be handed on; else 0. */
+	/** End of the previous block in the buffer until all of it is passed on, then 0. */
 	#waiting = 0;
-	/** What of that block was handed on. */
+	/** Bytes of that block already passed on. */
 	#handedOn = 0;
 	#isProven = false;
-	/** What the server said of that block. */
+	/** Its digest, as the server named it. */
 	#waitingSha256: string | undefined;
 	/** Bytes of the next block in the buffer. */
 	#filled = 0;
-	/** Where in the firmware the next byte to be read lies; behind `#offset` while a stream is read over again. */
+	/** Offset of the next byte to be read; below `#offset` while a stream without ranges is read again. */
 	#position = 0;
-	/** Where this answer ends. */
+	/** End of the current response. */
 	#end = 0;
 	#sha256: string | undefined;
 
 	#drops = 0;
-	/** Since the drops were last counted from 0: where that was, and how long blocks have been on their way. */
+	/** Where the drops were last set to 0, and how long blocks have been received since. */
 	#countedFrom = 0;
 	#progressMs = 0;
-	/** When the last block was whole, or this connection was begun. */
+	/** When the last block was complete, or this connection began. */
 	#movedAtMs: number;
-	/** When the last block was whole, or the download began. */
+	/** When the last block was complete, or the download began. */
 	#progressAtMs: number;
-	/** Set while the device's own connection is awaited. */
 	#waitTimer: Timer | undefined;
 	#refetches = 0;
-	/** What the server last said instead of bytes, and for which offset. */
+	/** The server's last refusal, and the offset that was requested. */
 	#complaint: { readonly reason: string; readonly offset: number } | undefined;
 
 	constructor(options: DownloadOptions) {
@@ -101,7 +94,7 @@ export class Download {
 		this.#connect();
 	}
 
-	/** The device's connection to the gateway is open again. */
+	/** To be called when the device's connection to the gateway is open again. */
 	resume(): void {
 		if (!this.#waitTimer) return;
 		Timer.clear(this.#waitTimer);
@@ -131,7 +124,7 @@ export class Download {
 		if (this.#known?.isInParts !== false) {
 			headers.set("range", `bytes=${this.#offset}-${this.#offset + blockBytes - 1}`);
 			const etag = this.#known?.etag;
-			// A weak one must not be sent (RFC 9110, 13.1.5): the server would answer with the whole.
+			// A weak one must not be sent (RFC 9110, 13.1.5).
 			if (etag && !etag.startsWith("W/")) headers.set("if-range", etag);
 		}
 		this.#filled = 0;
@@ -163,13 +156,12 @@ export class Download {
 	#onReadable(byteCount: number): void {
 		const { buffer } = this.#options;
 		for (let left = byteCount; left > 0 && this.#known && this.#connection; ) {
-			// A stream without ranges repeats after a reconnection what was handed on before.
+			// A stream without ranges repeats what was passed on before.
 			const isRepeated = this.#position < this.#offset;
 			const start = isRepeated ? 0 : this.#filled;
 			const room = isRepeated ? Math.min(blockBytes, this.#offset - this.#position) : blockBytes - start;
 			const count = Math.min(left, this.#end - this.#position, room);
 			if (count === 0) return this.#complain("The server sends more than it announced.");
-			// The previous block makes room as it is handed on.
 			const free = this.#waiting === 0 ? blockBytes : this.#handedOn;
 			if (free <= start) {
 				if (!this.#handOn()) return;
@@ -183,7 +175,7 @@ export class Download {
 			this.#filled += taken;
 			const { total, isInParts } = this.#known;
 			const isBlock = this.#filled === blockBytes || this.#position === total;
-			// A part waits for onAnswered: only then is it known to be whole.
+			// A part is known to be complete only in onAnswered.
 			if (!isBlock || isInParts) continue;
 			if (!this.#endBlock(undefined)) return;
 			this.#pieceTimer ??= Timer.set(() => this.#onPieceTimer());
@@ -195,13 +187,13 @@ export class Download {
 		if (!known || this.#position < this.#end) return this.#onLost("the server sent less than it announced");
 		if (!known.isInParts) return;
 		if (!this.#endBlock(this.#sha256)) return;
-		// The next block is on its way while this one is proven and flash takes it. The SDK sends a request from a timer:
-		// hence one here as well, set after that.
+		// The next block is received while this one is verified and written. The SDK sends a request from a timer, so this timer has to
+		// be set after it.
 		if (this.#offset < known.total) this.#ask();
 		this.#pieceTimer ??= Timer.set(() => this.#onPieceTimer());
 	}
 
-	/** The block is whole, and waits to be proven and handed on. @returns whether it is still wanted */
+	/** @returns whether the response is still wanted */
 	#endBlock(sha256: string | undefined): boolean {
 		while (this.#waiting > 0) if (!this.#handOn()) return false;
 		this.#waiting = this.#filled;
@@ -218,7 +210,7 @@ export class Download {
 		if (this.#handOn() && this.#waiting > 0) this.#pieceTimer = Timer.set(() => this.#onPieceTimer());
 	}
 
-	/** Hands on the next piece of the block that waits. @returns whether what is being fetched is still wanted */
+	/** Passes on the next piece. @returns whether the response is still wanted */
 	#handOn(): boolean {
 		if (!this.#prove()) return false;
 		if (this.#waiting === 0) return true;
@@ -240,7 +232,7 @@ export class Download {
 		return false;
 	}
 
-	/** Holds the block that waits against its digest, once. @returns whether what is being fetched is still wanted */
+	/** Compares the block with its digest, once. @returns whether the response is still wanted */
 	#prove(): boolean {
 		if (this.#waiting === 0 || this.#isProven) return !this.#isOver;
 		if (!this.#matchesDigest(this.#options.buffer.subarray(0, this.#waiting))) {
@@ -261,7 +253,7 @@ export class Download {
 		return isBase64Of(this.#waitingSha256, new Uint8Array(digest.close()));
 	}
 
-	/** A block is handed on: a slow line that loses its connection now and then must come to an end all the same. */
+	/** Progress resets the count of drops: a slow line that loses its connection now and then must succeed too. */
 	#onProgress(): void {
 		const now = this.#options.now();
 		this.#progressMs += now - this.#movedAtMs;
@@ -277,11 +269,10 @@ export class Download {
 		this.#refetches += 1;
 		if (this.#refetches > mostRefetches)
 			return this.#finish(`The firmware arrives damaged, ${1 + mostRefetches} times at ${this.#where()}.`);
-		// Where bytes were lost or doubled, the next answer on this connection begins at the wrong place.
+		// After lost or doubled bytes the next response would begin at the wrong place.
 		this.#reconnect(0);
 	}
 
-	/** The server answered, and that was of no use. */
 	#complain(reason: string): void {
 		const former = this.#complaint;
 		if (former && former.reason === reason && former.offset === this.#offset) return this.#finish(reason);
@@ -291,7 +282,7 @@ export class Download {
 
 	#onLost(reason: string): void {
 		if (!this.#prove()) return;
-		// Everything was fetched, and only flash has still to take it.
+		// Everything was received and only has to be written.
 		if (this.#offset > 0 && this.#offset === this.#known?.total) return;
 		if (this.#connection?.hasHeard || this.#offset > 0)
 			return this.#drop(`The download failed at ${this.#where()}: ${reason}.`);
@@ -304,7 +295,7 @@ export class Download {
 		);
 	}
 
-	/** @param reason what is said if this was the last time */
+	/** @param reason the update's error if this was the last attempt */
 	#drop(reason: string): void {
 		if (!this.#options.isOnline()) return this.#awaitConnection(reason);
 		this.#drops += 1;

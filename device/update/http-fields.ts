@@ -1,5 +1,3 @@
-/** Parsers of the HTTP fields Content-Range, Content-Length and Content-Digest. */
-
 /** Content-Range (RFC 9110, 14.4). Both offsets are inclusive. */
 export interface ContentRange {
 	readonly first: number;
@@ -7,7 +5,7 @@ export interface ContentRange {
 	readonly total: number;
 }
 
-/** @returns undefined where it is missing or malformed, or contains no total */
+/** Undefined if missing, malformed or without a total. */
 export function readContentRange(field: string | undefined): ContentRange | undefined {
 	const match = /^bytes (\d{1,10})-(\d{1,10})\/(\d{1,10})$/i.exec(field ?? "");
 	if (!match) return undefined;
@@ -19,11 +17,7 @@ export function readContentLength(field: string | undefined): number | undefined
 	return field !== undefined && /^\d{1,10}$/.test(field) ? Number(field) : undefined;
 }
 
-/**
- * Reads the SHA-256 of a Content-Digest (RFC 9530, section 2), in base64.
- *
- * @returns undefined where there is none; "" where it is malformed
- */
+/** The SHA-256 of a Content-Digest (RFC 9530, 2) in base64; undefined if there is none, "" if malformed. */
 export function readSha256(field: string | undefined): string | undefined {
 	const key = "sha-256=:";
 	const start = field?.toLowerCase().indexOf(key) ?? -1;
@@ -34,7 +28,7 @@ export function readSha256(field: string | undefined): string | undefined {
 
 const base64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/** Whether `text` is the base64 of `bytes`. */
+/** Compares without building a string. */
 export function isBase64Of(text: string, bytes: Uint8Array): boolean {
 	const { byteLength } = bytes;
 	if (text.length !== Math.ceil(byteLength / 3) * 4) return false;

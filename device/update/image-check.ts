@@ -1,6 +1,6 @@
 /**
- * Checks a firmware image while it is downloaded: whether it is for this device, before anything is erased (after that only one
- * bootable image is left), and whether the file is complete.
+ * Checks a firmware image while it is downloaded: whether it is for this device, before anything is erased, and whether the file is
+ * complete.
  */
 
 import {
@@ -29,16 +29,12 @@ export class ImageCheck {
 		this.#device = device;
 	}
 
-	/**
-	 * Offset of the image's SHA-256; undefined where it has none, or before all segment headers have arrived.
-	 */
+	/** Undefined without a SHA-256, or before all segment headers have arrived. */
 	get digestOffset(): number | undefined {
 		return this.#scanner.hasDigest ? this.#scanner.contentBytes : undefined;
 	}
 
 	/**
-	 * Checks the next piece.
-	 *
 	 * @param piece the first one has at least `headBytes` bytes, if the file has
 	 * @param fileBytes length of the file
 	 * @throws Error that says why the image is not for this device

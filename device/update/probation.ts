@@ -1,6 +1,6 @@
 /**
  * Confirms a new image (ESP-IDF: cancels the rollback) once it has reached the gateway, or rolls back after two minutes. An image
- * that is confirmed earlier and cannot reach the gateway could never be updated again.
+ * that cannot reach the gateway must not be confirmed: it could never be updated again.
  */
 
 import Timer from "timer";
@@ -8,7 +8,7 @@ import type { BootState } from "../host.js";
 
 const limitMs = 120_000;
 
-/** Whether the codec answered under the confirmed image: 1 or 0. */
+/** Whether the codec answered under the last confirmed image: 1 or 0. */
 export interface CodecSetting {
 	number(name: "codec", minimum: number, maximum: number, otherwise: number): number;
 	remember(name: "codec", value: number): void;
@@ -16,7 +16,7 @@ export interface CodecSetting {
 
 export interface ProbationOptions {
 	readonly boot: BootState;
-	/** After it, the boot loader starts the previous image, unless this one is confirmed. */
+	/** The boot loader then starts the previous image, unless this one is confirmed. */
 	readonly restart: () => void;
 }
 
@@ -35,16 +35,15 @@ export class Probation {
 	}
 
 	/**
-	 * The gateway has accepted the device, and a report is sent. Confirms a new image if the codec answers, or did not answer
-	 * under the previous image either: a device with a broken codec must stay updatable. A confirmed image stores whether it
-	 * answers.
+	 * To be called after each report. Confirms a new image if the codec answers, or did not answer under the previous image either: a
+	 * device with a broken codec must stay updatable.
 	 */
 	onReported(isCodecReady: boolean, settings: CodecSetting): void {
 		if (this.isOn) {
-			// Not stored: by an older image, which was confirmed because its codec answered.
+			// Not stored: by an older image, confirmed because its codec answered.
 			const answeredBefore = settings.number("codec", 0, 1, 1) === 1;
 			if (answeredBefore && !isCodecReady) return;
-			// If it cannot be written, the next report tries again.
+			// If not, the next report tries again.
 			if (!this.#options.boot.confirm()) return;
 			Timer.clear(this.#timer);
 			this.#timer = undefined;

@@ -1,7 +1,6 @@
 /**
- * Reads a written image back from flash and compares it with its SHA-256: the only end-to-end check if the server sends no
- * digests. Each block is read in its own turn, so that commands are answered meanwhile. Bytes after the end of the image are
- * ignored, as by ESP-IDF (esp_image_verify).
+ * Reads a written image back from flash and compares it with its SHA-256: the only end-to-end check if the server sends no digests.
+ * Each block is read in its own turn, so that commands are answered meanwhile.
  */
 
 import Timer from "timer";
@@ -11,7 +10,7 @@ import { imageLayout } from "../protocol/image.js";
 export interface ReadBackOptions {
 	readonly slot: UpdateSlot;
 	readonly sha256: Part<object, Digest>;
-	/** Of the SHA-256, which covers all bytes before it. */
+	/** The SHA-256 covers all bytes before it. */
 	readonly digestOffset: number;
 	/** Used until onEnd. */
 	readonly buffer: Uint8Array;

@@ -22,7 +22,7 @@ export type UpdateMessage = UplinkOf<"ota_progress"> | UplinkOf<"ota_complete"> 
 
 export interface UpdaterOptions {
 	readonly network: Pick<Host["network"], "http" | "https">;
-	/** The default certificate authority as DER in base64. */
+	/** Default, as DER in base64. */
 	readonly certificate: string | undefined;
 	readonly createLookup: () => CancellableLookup;
 	readonly slot: Part<object, UpdateSlot>;
@@ -31,20 +31,19 @@ export interface UpdaterOptions {
 	readonly model: Model;
 	/** Monotonic, in milliseconds. */
 	readonly now: () => number;
-	/** Whether the connection to the gateway is open; resume() is called when it is open again. */
+	/** Whether the connection to the gateway is open. */
 	readonly isOnline: () => boolean;
-	/** Authorization for the server. */
 	readonly headersFor: (url: FirmwareUrl) => Iterable<readonly [string, string]>;
 	readonly send: (message: UpdateMessage) => void;
 	readonly log: (text: string) => void;
-	/** An update started or failed. After a successful one the device restarts. */
+	/** Called at the start and on failure; after success the device restarts. */
 	readonly onRunning: (isRunning: boolean) => void;
 	readonly restart: () => void;
 }
 
 export class Updater {
 	readonly #options: UpdaterOptions;
-	/** For one block. Kept after the first update: the heap may have no room for it again. */
+	/** Kept after the first update: the heap may have no room for another one. */
 	#buffer: Uint8Array | undefined;
 	#isRunning = false;
 	#download: Download | undefined;
@@ -65,7 +64,7 @@ export class Updater {
 		return this.#isRunning;
 	}
 
-	/** Starts an update; `send` and `onRunning` report on it. Does nothing while one runs. */
+	/** Does nothing while an update runs. */
 	start({ url, cert_pem }: Pick<CommandOf<"start_ota">, "url" | "cert_pem">): void {
 		if (this.#isRunning) return;
 		const { createLookup, sha256, now, isOnline, headersFor, onRunning } = this.#options;
@@ -103,12 +102,12 @@ export class Updater {
 		return url.isSecure ? new https({ ...options, certificate }) : new http(options);
 	}
 
-	/** The connection to the gateway is open again: continues a download that waits for it. */
+	/** To be called when the connection to the gateway is open again. */
 	resume(): void {
 		this.#download?.resume();
 	}
 
-	/** @throws Error whose message is the reason why the update ends */
+	/** @throws Error whose message is the reason of `ota_error` */
 	#write(piece: Uint8Array, total: number): void {
 		this.#image?.write(piece, total);
 		const startedAtMs = this.#options.now();
@@ -123,7 +122,7 @@ export class Updater {
 		if (this.#written < total) this.#reportProgress();
 	}
 
-	/** The head of the image has been checked; from here on flash is erased. */
+	/** To be called after the head was checked: from here on flash is erased. */
 	#begin(total: number): void {
 		const slot = new this.#options.slot({});
 		this.#slot = slot;

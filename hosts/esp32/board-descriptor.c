@@ -1,7 +1,6 @@
 /*
- * The project's descriptor of an image: model and version. It follows ESP-IDF's, at 0x120 of the image, where the gateway and the
- * device check it before an update is written. The linker keeps it because the functions below refer to it (system.ts calls
- * them).
+ * The project's descriptor of an image, at 0x120 after ESP-IDF's; the gateway and the device check it before an update is written.
+ * The linker keeps it because the functions below refer to it.
  */
 
 #include <stdint.h>
@@ -13,11 +12,10 @@
 	#error "the board's manifest must define firmware.model"
 #endif
 
-/** Little-endian; texts are padded with at least one NUL. */
+/** Little-endian; strings are padded with at least one NUL. */
 struct firmware_descriptor {
 	/** "DAG1" */
 	uint32_t magic;
-	/** Of this structure. */
 	uint32_t size;
 	char model[16];
 	char version[32];
@@ -29,7 +27,7 @@ struct firmware_descriptor {
 /** Settings may be compiled in; the gateway refuses such an image. */
 #define FLAG_HAS_SETTINGS 1
 
-/* Only mcconfig's command line compiles settings in. Builds by mcconfig alone have the version of the committed sdkconfig. */
+/* Builds by mcconfig alone have the version of the committed sdkconfig; only they compile settings in. */
 #define VERSION_BY_HAND "0.0.0-dev"
 
 _Static_assert(64 == sizeof(struct firmware_descriptor), "the descriptor has 64 bytes");
@@ -37,13 +35,13 @@ _Static_assert(sizeof(MODDEF_FIRMWARE_MODEL) <= 16, "the model has at most 15 ch
 _Static_assert(sizeof(CONFIG_APP_PROJECT_VER) <= 32, "the version has at most 31 characters");
 
 /*
- * The build time, from __DATE__ ("Feb  3 2026") and __TIME__ ("09:05:00"). They are UTC where SOURCE_DATE_EPOCH is set, as in the
- * project's builds, else local time, which is accurate enough to check certificates.
+ * The build time, from __DATE__ ("Feb  3 2026") and __TIME__ ("09:05:00"): UTC with SOURCE_DATE_EPOCH, as in the project's builds,
+ * else local time, which is accurate enough to check certificates.
  */
 #define DIGIT(text, at) ((text)[at] == ' ' ? 0 : (text)[at] - '0')
 #define TWO_DIGITS(text, at) (DIGIT(text, at) * 10 + DIGIT(text, (at) + 1))
 #define YEAR (TWO_DIGITS(__DATE__, 7) * 100 + TWO_DIGITS(__DATE__, 9))
-/** By the third letter of the month, and another one where that is ambiguous. */
+/** By the third letter, and another one where that is ambiguous. */
 #define MONTH                                                                                                      \
 	(__DATE__[2] == 'n'   ? (__DATE__[1] == 'a' ? 1 : 6)                                                             \
 	 : __DATE__[2] == 'b' ? 2                                                                                        \
@@ -55,7 +53,7 @@ _Static_assert(sizeof(CONFIG_APP_PROJECT_VER) <= 32, "the version has at most 31
 	 : __DATE__[2] == 't' ? 10                                                                                       \
 	 : __DATE__[2] == 'v' ? 11                                                                                       \
 	                      : 12)
-/** Counted from March, so that a leap day is the last day of a year. */
+/** Counted from March: a leap day is the last day of a year. */
 #define MARCH_YEAR (YEAR - (MONTH < 3))
 #define MARCH_MONTH ((MONTH + 9) % 12)
 #define DAYS                                                                                                       \
@@ -72,19 +70,16 @@ const __attribute__((section(".rodata_custom_desc"), used)) struct firmware_desc
 	.build_time = (uint32_t)DAYS * 86400u + SECONDS,
 };
 
-/** E.g. DEV-1. */
 const char *board_firmware_model(void)
 {
 	return firmware_descriptor.model;
 }
 
-/** By semantic versioning, e.g. 1.4.0. */
 const char *board_firmware_version(void)
 {
 	return firmware_descriptor.version;
 }
 
-/** Seconds since 1970. */
 uint32_t board_firmware_build_time(void)
 {
 	return firmware_descriptor.build_time;

@@ -1,6 +1,6 @@
 /*
- * What ESP-IDF offers only through out-parameters, structures and macros: system facts, the console, and the state of the running
- * image. ESP-IDF's plain functions are bound without C. Called from system.ts, setup-target.ts and update.ts.
+ * What ESP-IDF offers only through out-parameters, structures and macros; its plain functions are bound without C. Called from
+ * system.ts, setup-target.ts and update.ts.
  */
 
 #include <stdint.h>
@@ -19,7 +19,7 @@
 extern size_t esp_psram_get_size(void);
 #endif
 
-/** The six bytes of the station interface's MAC address; zeros where it cannot be read. */
+/** Six bytes, of the station interface; zeros if it cannot be read. */
 void board_read_mac(uint8_t *mac)
 {
 	if (ESP_OK != esp_read_mac(mac, ESP_MAC_WIFI_STA))
@@ -27,13 +27,12 @@ void board_read_mac(uint8_t *mac)
 			mac[i] = 0;
 }
 
-/** Milliseconds since the start. */
 double board_uptime_ms(void)
 {
 	return (double)(esp_timer_get_time() / 1000);
 }
 
-/** Size of the flash chip; 0: unknown. */
+/** 0: unknown. */
 uint32_t board_flash_bytes(void)
 {
 	uint32_t bytes = 0;
@@ -42,7 +41,6 @@ uint32_t board_flash_bytes(void)
 	return bytes;
 }
 
-/** Size of PSRAM. */
 uint32_t board_psram_bytes(void)
 {
 #if CONFIG_SPIRAM
@@ -52,7 +50,7 @@ uint32_t board_psram_bytes(void)
 #endif
 }
 
-/** Prints without adding a line end. A release build of the SDK drops trace(), but not this. */
+/** Without a line end. A release build of the SDK drops trace(), but not this. */
 void board_print(const char *text)
 {
 	fputs(text, stdout);
@@ -61,14 +59,13 @@ void board_print(const char *text)
 /** Longer than a computer takes to read the chip's USB port, and than UART takes to send its 128 bytes. */
 #define DRAIN_MS 50
 
-/** Returns when the printed text has left the chip: a restart would cut it off. */
+/** A restart would cut off printed text that has not left the chip. */
 void board_drain_console(void)
 {
 	fflush(stdout);
 	vTaskDelay(pdMS_TO_TICKS(DRAIN_MS));
 }
 
-/** 1 while the running image is new and unconfirmed, else 0. */
 int32_t board_is_pending_verify(void)
 {
 	esp_ota_img_states_t state = ESP_OTA_IMG_UNDEFINED;

@@ -18,8 +18,8 @@ static void on_wifi_event(void *context, esp_event_base_t base, int32_t id, void
 }
 
 /**
- * Starts recording reasons. To be called before the SDK's driver is constructed: event handlers are called in the order of their
- * registration, and the reason must be known before XS handles the event.
+ * To be called before the SDK's driver is constructed: event handlers are called in the order of their registration, and the reason
+ * must be known before XS handles the event.
  */
 void board_wifi_watch(void)
 {
@@ -32,7 +32,7 @@ void board_wifi_watch(void)
 	is_watching = ESP_OK == esp_event_handler_register(WIFI_EVENT, ESP_EVENT_ANY_ID, on_wifi_event, NULL);
 }
 
-/** wifi_err_reason_t of the last disconnection (esp_wifi_types_generic.h); 0: none since the last attempt began. */
+/** wifi_err_reason_t (esp_wifi_types_generic.h); 0: none since the last attempt began. */
 int32_t board_wifi_reason(void)
 {
 	return atomic_load(&last_reason);

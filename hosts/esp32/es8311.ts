@@ -1,12 +1,12 @@
 /**
- * Driver of the ES8311, the mono audio codec of both boards: sets it up as an I2S slave for 16 bits, sets its gain, and fades in
- * and out, since each start and stop would click. Registers as in its data sheet, revision 10.0 (Everest Semiconductor, January
- * 2021). It throws nothing: a codec that does not answer is set up again at the next access.
+ * Driver of the ES8311, the mono audio codec of both boards, as an I2S slave for 16 bits. It fades in and out, since each start and
+ * stop would click. Registers as in its data sheet, revision 10.0 (Everest Semiconductor, January 2021). It throws nothing: a codec
+ * that does not answer is set up again at the next access.
  */
 
 import type { Codec } from "../../device/host.js";
 
-/** Moddable's `embedded:io/smbus`. Methods throw if the codec does not acknowledge. */
+/** Moddable's `embedded:io/smbus`. Throws if the codec does not acknowledge. */
 export interface RegisterBus {
 	readUint8(register: number): number;
 	writeUint8(register: number, value: number): void;
@@ -29,10 +29,7 @@ export interface ES8311Options {
 	readonly hz?: number;
 	/** 0x18 (default) with the pin CE low, 0x19 with CE high. */
 	readonly address?: number;
-	/**
-	 * Source of the master clock: `mclk` (default), a pin at 256 times the sample rate, or `bclk`, the bit clock at 32 times the
-	 * sample rate.
-	 */
+	/** `mclk` (default): a pin at 256 times the sample rate. `bclk`: the bit clock at 32 times the sample rate. */
 	readonly masterClock?: "mclk" | "bclk";
 }
 
@@ -72,16 +69,16 @@ export const register = Object.freeze({
 const chipId1 = 0x83;
 const chipId2 = 0x11;
 
-/** DAC_VOLUME of 0 dB; a step is 0.5 dB. 0x00 is -95.5 dB, below the last of 16 bits. */
+/** DAC_VOLUME of 0 dB, in steps of 0.5 dB; 0x00 is -95.5 dB, below the last of 16 bits. */
 const fullGain = 0xbf;
 const silence = 0x00;
-/** DAC_DSMMUTE and DAC_DEMMUTE: mute at once, which clicks unless it is silent already. */
+/** DAC_DSMMUTE and DAC_DEMMUTE, which mute without a ramp. */
 const hardMute = 0x60;
 const noMute = 0x00;
-/** DAC_EQBYPASS with DAC_RAMPRATE 0 (none) and 1 (0.25 dB in 4 samples: 1 dB/ms at 16 kHz). */
+/** DAC_EQBYPASS with DAC_RAMPRATE 0 (none) and 1 (0.25 dB in 4 samples, 1 dB/ms at 16 kHz). */
 const rampOff = 0x08;
 const rampOn = 0x18;
-/** 40 dB in steps of 0.5 dB: the ramp of 40 ms. */
+/** 40 dB in 40 ms. */
 const rampSteps = 80;
 
 /** @returns DAC_VOLUME: 100 is 0 dB, each step 0.5 dB, 0 is silence */
@@ -90,14 +87,12 @@ export function volumeRegister(volume: number): number {
 	return whole === 0 ? silence : fullGain - (100 - whole);
 }
 
-/** @returns pairs of register and value, in order */
 function bringUp(masterClock: "mclk" | "bclk"): readonly (readonly [number, number])[] {
 	const isFromPin = masterClock === "mclk";
 	return [
 		// I2C_WL: noise filter of the control bus. The first write can get lost.
 		[register.gpio, 0x08],
 		[register.gpio, 0x08],
-		// Muted until something sounds.
 		[register.dacMute, hardMute],
 		// MCLK_SEL, then every clock on.
 		[register.clockManager1, isFromPin ? 0x3f : 0xbf],
@@ -114,22 +109,21 @@ function bringUp(masterClock: "mclk" | "bclk"): readonly (readonly [number, numb
 		// I2S (Philips), 16 bits, left slot to the DAC; the ADC is muted.
 		[register.serialPortIn, 0x0c],
 		[register.serialPortOut, 0x4c],
-		// The shortest waits of the power-up sequence.
 		[register.system0B, 0x00],
 		[register.system0C, 0x00],
 		// Bias currents and VSEL as the maker's own driver sets them.
 		[register.system10, 0x1f],
 		[register.system11, 0x7f],
-		// CSM_ON, slave, nothing held in reset.
+		// CSM_ON, slave.
 		[register.reset, 0x80],
-		// Analog part on, VMID charging at normal speed; ADC modulator and references on, no low-power modes.
+		// Analog part and VMID on; ADC modulator and references on.
 		[register.system0D, 0x01],
 		[register.system0E, 0x02],
 		[register.system0F, 0x00],
-		// DAC on, output stage able to drive a headphone.
+		// DAC on, output stage for a headphone.
 		[register.system12, 0x00],
 		[register.system13, 0x10],
-		// No offset; DRC_EN off, which would otherwise stand above the volume.
+		// DRC_EN off: it would override the volume.
 		[register.dacOffset, 0x00],
 		[register.dacRangeControl, 0x00],
 		[register.dacVolume, silence],
@@ -169,10 +163,7 @@ export class ES8311 implements Codec {
 		return this.#isMuted;
 	}
 
-	/**
-	 * Fades over 40 dB in 40 ms, by DAC_VOLUME: DAC_RAMPRATE does not apply to the mute bits. Fading out goes on to silence unless
-	 * the owner stops the output. Fading in starts 40 dB below the volume.
-	 */
+	/** Fades over 40 dB in 40 ms by DAC_VOLUME, since DAC_RAMPRATE does not apply to the mute bits. */
 	set isMuted(isMuted: boolean) {
 		if (this.#isMuted === isMuted && this.#isReady) return;
 		this.#isMuted = isMuted;
@@ -200,7 +191,6 @@ export class ES8311 implements Codec {
 		bus.writeUint8(register.dacVolume, gain);
 	}
 
-	/** Accesses the codec; sets it up first if it was not ready. */
 	#attempt(action: (bus: RegisterBus) => void): void {
 		if (this.#isClosed) return;
 		try {
@@ -216,7 +206,7 @@ export class ES8311 implements Codec {
 	}
 
 	#start(bus: RegisterBus): void {
-		// INI_REG off: left at 1 by another firmware, it reads all registers as 0 and ignores writes.
+		// INI_REG off: left at 1 by another firmware, all registers read as 0 and ignore writes.
 		bus.writeUint8(register.i2c, 0x00);
 		if (bus.readUint8(register.chipId1) !== chipId1 || bus.readUint8(register.chipId2) !== chipId2)
 			throw new Error("not an ES8311");
@@ -228,7 +218,7 @@ export class ES8311 implements Codec {
 		try {
 			this.#bus?.close();
 		} catch {
-			// The bus is dropped in any case.
+			// It is dropped anyway.
 		}
 		this.#bus = undefined;
 	}

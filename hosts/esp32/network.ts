@@ -5,12 +5,12 @@ import SNTP from "sntp";
 import Timer from "timer";
 import type { ResolveOptions, Resolver, TimeQuery, TimeQueryOptions } from "../../device/host.js";
 
-/** Resolves names by the DNS servers from DHCP, so that local names are found, and `.local` by mDNS. */
+/** By the DNS servers from DHCP, so that local names are found, and `.local` by mDNS. */
 export class SystemResolver implements Resolver {
 	resolve(options: ResolveOptions): void {
 		const { host, onResolved, onError } = options;
 		if (/^\d+\.\d+\.\d+\.\d+$/.test(host)) {
-			// The SDK resolves one name after the other: without DNS an address would have to wait.
+			// The SDK resolves one name after the other; an address must not wait for them.
 			Timer.set(() => withoutExceptions(() => onResolved(host, host)));
 			return;
 		}
@@ -23,7 +23,6 @@ export class SystemResolver implements Resolver {
 			);
 		} catch (error) {
 			trace(`look-up: ${error}\n`);
-			// In a later turn, as callers expect.
 			Timer.set(() => withoutExceptions(onError));
 		}
 	}
@@ -40,7 +39,7 @@ function withoutExceptions(action: () => void): void {
 
 const defaultServer = "pool.ntp.org";
 
-/** One query to a time server, answered once. The SDK's SNTP tries for 25 s. */
+/** The SDK's SNTP tries for 25 s. */
 export class SntpQuery implements TimeQuery {
 	readonly #onTime: TimeQueryOptions["onTime"];
 	#sntp: SNTP | undefined;

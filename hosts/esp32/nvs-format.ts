@@ -1,7 +1,6 @@
 /**
- * The format of ESP-IDF's NVS, version 2. A page is one flash sector: a header, two state bits for each entry, and 126 entries of
- * 32 bytes. A string takes one entry for its key and more for its bytes, all in one page. (ESP-IDF v6.0: documentation of NVS,
- * "Internals"; nvs_flash/src/nvs_page.cpp and nvs_types.cpp.)
+ * The format of ESP-IDF's NVS, version 2: a page is one flash sector with a header, two state bits for each entry, and 126 entries
+ * of 32 bytes. (ESP-IDF v6.0: documentation of NVS, "Internals"; nvs_flash/src/nvs_page.cpp and nvs_types.cpp.)
  */
 
 export const pageBytes = 4096;
@@ -34,7 +33,7 @@ const singleTypes: readonly number[] = Object.freeze([
 	0x48,
 ]);
 
-/** The namespace of the names of namespaces, each with its index as a `u8`. */
+/** Contains the names of namespaces, each with its index as a `u8`. */
 export const namespacesIndex = 0;
 export const longestKey = 15;
 /** In bytes of UTF-8: 125 entries, less the NUL. */
@@ -45,16 +44,15 @@ const version = 0xfe;
 const headerCrcOffset = 28;
 const noChunk = 0xff;
 
-/** The first entry of an item. */
 export interface ItemHeader {
 	readonly namespaceIndex: number;
 	readonly type: number;
-	/** Number of entries, including this one. */
+	/** In entries, including this one. */
 	readonly span: number;
 	readonly key: string;
 	/** The value of a `u8`. */
 	readonly byte: number;
-	/** Of the data in the further entries; 0 for types without. */
+	/** In the further entries; 0 for types without. */
 	readonly dataBytes: number;
 	readonly dataCrc: number;
 }
@@ -67,7 +65,6 @@ export function viewOf(bytes: Uint8Array): DataView {
 	return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** @returns the header of an active page */
 export function encodePageHeader(sequence: number): Uint8Array {
 	const header = new Uint8Array(stateTableOffset).fill(0xff);
 	const view = viewOf(header);
@@ -80,8 +77,8 @@ export function encodePageHeader(sequence: number): Uint8Array {
 
 /**
  * @param header at least the first 32 bytes of a page
- * @returns undefined where the page is not in use
- * @throws Error where a later ESP-IDF wrote the page
+ * @returns undefined if the page is not in use
+ * @throws Error if a later ESP-IDF wrote the page
  */
 export function decodePageHeader(header: Uint8Array): { state: number; sequence: number } | undefined {
 	const view = viewOf(header);
@@ -93,25 +90,22 @@ export function decodePageHeader(header: Uint8Array): { state: number; sequence:
 	return { state, sequence: view.getUint32(4, true) };
 }
 
-/** @param table of entry states */
 export function readEntryState(table: Uint8Array, index: number): number {
 	return ((table[index >> 2] ?? 0) >> ((index & 3) * 2)) & 3;
 }
 
-/** @param state one of `entryState` */
 export function setEntryState(table: Uint8Array, index: number, state: number): void {
 	const shift = (index & 3) * 2;
 	table[index >> 2] = ((table[index >> 2] ?? 0) & ~(3 << shift)) | (state << shift);
 }
 
-/** Whether all entries of an item are written: no write or erase was interrupted. */
+/** Whether all entries of an item are written. */
 export function isWhole(states: Uint8Array, index: number, span: number): boolean {
 	for (let entry = index; entry < index + span; entry++)
 		if (readEntryState(states, entry) !== entryState.written) return false;
 	return true;
 }
 
-/** @returns the entry with the index of a namespace */
 export function encodeNamespace(name: string, index: number): Uint8Array {
 	const entry = makeEntry(namespacesIndex, entryType.u8, 1, name);
 	entry[24] = index;
@@ -138,7 +132,6 @@ export function encodeString(namespaceIndex: number, key: string, value: string)
 }
 
 /**
- * @param entry 32 bytes
  * @param index in the page, which limits the span
  * @returns undefined if it is not the first entry of an item, or damaged
  */
@@ -186,7 +179,6 @@ function sealed(entry: Uint8Array): Uint8Array {
 	return entry;
 }
 
-/** Of an entry without the CRC. */
 function crcOf(entry: Uint8Array): number {
 	const covered = new Uint8Array(entryBytes - 4);
 	covered.set(entry.subarray(0, 4));
@@ -194,7 +186,7 @@ function crcOf(entry: Uint8Array): number {
 	return romCrc32(covered);
 }
 
-/** Of the common CRC-32, polynomial 0xEDB88320. */
+/** Polynomial 0xEDB88320. */
 const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
 	let crc = byte;
 	for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb8_8320 : crc >>> 1;

@@ -1,6 +1,6 @@
 /**
  * NVS partition images, for flashing a device's settings. The device reads them by `nvs_get_str`, and so by the SDK's
- * `embedded:storage/key-value` with the format "string".
+ * `embedded:storage/key-value`.
  */
 
 import {
@@ -26,7 +26,7 @@ import {
 	viewOf,
 } from "./nvs-format.js";
 
-/** The NVS namespace of a device's settings, which storage.ts opens. */
+/** As in storage.ts. */
 export const settingsNamespace = "settings";
 
 export interface NvsImageOptions {
@@ -40,7 +40,7 @@ export interface NvsImageOptions {
 
 const firstIndex = 1;
 
-/** @throws {RangeError} that says what does not fit */
+/** @throws {RangeError} if it does not fit */
 export function makeNvsImage({ byteLength, namespace, values }: NvsImageOptions): Uint8Array {
 	if (byteLength % pageBytes !== 0 || byteLength < 3 * pageBytes)
 		throw new RangeError(
@@ -56,7 +56,7 @@ export function makeNvsImage({ byteLength, namespace, values }: NvsImageOptions)
 		if (next + span > entriesPerPage) {
 			viewOf(page).setUint32(0, pageState.full, true);
 			sequence += 1;
-			// NVS needs one free page, to move items to.
+			// NVS needs one free page.
 			if ((sequence + 2) * pageBytes > byteLength)
 				throw new RangeError(`the settings are too long for an NVS partition of ${byteLength} bytes`);
 			page = beginPage(image, sequence);
@@ -76,11 +76,10 @@ function beginPage(image: Uint8Array, sequence: number): Uint8Array {
 }
 
 /**
- * Reads the strings of a namespace as the device would: of two values for a key the later one; nothing erased, damaged or of
- * another type.
+ * Reads the strings of a namespace as the device would, without erased or damaged ones; of two values for a key the later one.
  *
  * @param image the whole partition
- * @throws Error where a later ESP-IDF wrote it
+ * @throws Error if a later ESP-IDF wrote it
  */
 export function readNvs(image: Uint8Array, namespace: string): Map<string, string> {
 	const pages = pagesOf(image);
@@ -98,7 +97,7 @@ export function readNvs(image: Uint8Array, namespace: string): Map<string, strin
 	return values;
 }
 
-/** Those in use, the oldest first. */
+/** In use, the oldest first. */
 function pagesOf(image: Uint8Array): readonly Uint8Array[] {
 	const pages: { sequence: number; page: Uint8Array }[] = [];
 	for (let start = 0; start + pageBytes <= image.byteLength; start += pageBytes) {

@@ -20,7 +20,7 @@ export interface PushButtonOptions {
 	readonly onReadable: () => void;
 }
 
-/** A button between its pin and ground, with the chip's pull-up. */
+/** Between its pin and ground, with the chip's pull-up. */
 export class PushButton extends Digital implements DigitalInput {
 	constructor(options: PushButtonOptions) {
 		super({
@@ -51,13 +51,12 @@ export interface RingOptions {
 	readonly length: number;
 }
 
-/** Two ticks of FreeRTOS, of which the first may end at once. A frame of twelve pixels takes 0.36 ms. */
+/** Two ticks of FreeRTOS, of which the first may end immediately. A frame of twelve pixels takes 0.36 ms. */
 const frameMs = 2;
 
 /**
  * WS2812 pixels at full brightness; the SDK's default is a quarter. update() waits until the frame is sent: the interrupt that
- * refills RMT's 48 symbols (two pixels) cannot run while flash is written, because the SDK's encoder is in flash, and the rest
- * of the frame would be noise.
+ * refills RMT's 48 symbols (two pixels) is in flash and cannot run while flash is written, so the rest of the frame would be noise.
  */
 export class Ring extends NeoPixel implements PixelStrip {
 	constructor(options: RingOptions) {
@@ -85,13 +84,13 @@ export class Motor extends PWM implements PulseWidth {
 }
 
 export interface AmplifiedOutputOptions extends AudioOutputOptions {
-	/** GPIO that enables the amplifier while high. */
+	/** Enables the amplifier while high. */
 	readonly amplifierPin: number;
 }
 
 /**
- * The I2S output and the amplifier behind the codec. The amplifier is on only while the output runs, so that clocks that start
- * and stop are not heard, and an idle device does not hiss.
+ * The I2S output and the amplifier behind the codec, which is on only while the output runs: clocks that start and stop would be
+ * heard, and an idle device would hiss.
  */
 export class AudioOutput implements AudioOutputInterface {
 	readonly #output: AudioOut;

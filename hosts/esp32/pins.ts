@@ -1,7 +1,6 @@
-/** Types of the boards' pins.ts: GPIO numbers of the ESP32-S3. A test checks that the chip can use each as intended. */
+/** Types of the boards' pins.ts, GPIO numbers of the ESP32-S3. A test checks that the chip can use each as intended. */
 
 export interface BoardPins {
-	/** To ground when pressed. */
 	readonly button: {
 		readonly play: number;
 		readonly mute: number;
@@ -9,7 +8,7 @@ export interface BoardPins {
 		readonly volumeDown: number;
 	};
 	readonly ledRing: { readonly pin: number /** Pixels. */; readonly length: number };
-	/** I2C of the codec. */
+	/** I2C. */
 	readonly codec: { readonly data: number; readonly clock: number };
 	/** The SDK takes these from the manifest.json beside pins.ts; a test compares the two. */
 	readonly i2s: {
@@ -19,7 +18,6 @@ export interface BoardPins {
 		readonly wordSelect: number;
 		readonly dataOut: number;
 	};
-	/** Enables the amplifier while high. */
 	readonly amplifier: number;
 }
 

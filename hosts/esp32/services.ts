@@ -1,4 +1,4 @@
-/** The parts of the host that every ESP32 has: everything but peripherals and the network interface. */
+/** The parts of the host that every ESP32 has. */
 
 import { SntpQuery, SystemResolver } from "board/network";
 import { PlainHttp, PlainWebSocket, SecureHttp, SecureWebSocket } from "board/sockets";

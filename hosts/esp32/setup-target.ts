@@ -18,25 +18,22 @@ export default function setup(done: () => void): void {
 }
 
 interface AbortReportOptions {
-	/** Prints without adding a line end. */
 	readonly print: (text: string) => void;
-	/** Waits until the printed text has left the chip. */
 	readonly drain: () => void;
 }
 
 /**
- * Prints why the firmware ends, on one line, in release builds too: the kind, the exception and its stack. Before XS restarts
- * the chip, for an uncaught exception or a full heap, it prints nothing itself, but calls the global function `abort`
- * (xs/platforms/esp/xsPlatform.c, with the define xs.abortHook).
+ * Prints why the firmware ends, in release builds too. XS itself prints nothing before it restarts the chip, but calls the global
+ * function `abort` (xs/platforms/esp/xsPlatform.c, with the define xs.abortHook).
  */
 function reportAborts({ print, drain }: AbortReportOptions): void {
 	let isReporting = false;
-	// It returns undefined, so the restart goes on; after false the firmware would continue in an unknown state.
+	// Returns undefined: after false the firmware would continue in an unknown state.
 	const abort = (kind: string, exception?: unknown): void => {
-		// With a full heap, describing the exception may abort too.
+		// Describing the exception may abort too if the heap is full.
 		if (isReporting) return;
 		isReporting = true;
-		// What needs no memory is printed first.
+		// Needs no memory.
 		print("\nXS abort: ");
 		print(kind);
 		try {

@@ -3,7 +3,7 @@
  * TLS and WebSocket code throws in callbacks, e.g. for a refused certificate, which would restart the board.
  */
 
-/** The callbacks of ECMA-419 `embedded:io/socket/tcp`, called with the socket as `this`. */
+/** Of ECMA-419 `embedded:io/socket/tcp`, called with the socket as `this`. */
 export interface SocketCallbacks<Socket> {
 	onReadable?: (this: Socket, byteCount: number) => void;
 	onWritable?: (this: Socket, byteCount: number) => void;

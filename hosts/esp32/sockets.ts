@@ -9,14 +9,14 @@ import { UnchunkedHttpClient } from "moddable/unchunked-http-client";
 import type { HttpClientOptions, TrustOptions, WebSocketClientOptions } from "../../device/host.js";
 
 export interface GuardedTLSOptions extends SocketOptions {
-	/** The certificate authority, as DER; undefined: no one is trusted. */
+	/** As DER; undefined: no one is trusted. */
 	readonly certificate: ArrayBuffer | Uint8Array | undefined;
 }
 
 /**
- * The SDK's TLS socket with guarded callbacks: an exception in one would restart the board. TCP's own guard (tcp/tcp.ts) is
- * for what TLS throws, this one for what its owner throws. Sessions are never resumed: the SDK finds a session by the name of
- * the server alone, and does not check the certificate authority again.
+ * The SDK's TLS socket with guarded callbacks: an exception in one would restart the board. (TCP's guard is for exceptions of TLS,
+ * this one for those of its owner.) Sessions are never resumed: the SDK finds a session by the server's name alone, and does not
+ * check the certificate authority again.
  */
 class GuardedTLSSocket extends TLSSocket {
 	constructor(options: GuardedTLSOptions) {
@@ -32,7 +32,6 @@ class GuardedTLSSocket extends TLSSocket {
 	}
 }
 
-/** @throws SyntaxError where `certificate` is not DER in base64 */
 function decodeCertificate(certificate: string | undefined): Uint8Array | undefined {
 	return certificate === undefined ? undefined : Uint8Array.fromBase64(certificate);
 }
@@ -64,7 +63,6 @@ export class PlainWebSocket extends WebSocketClient {
 	}
 }
 
-/** The clock must be right, since the gateway's certificate is checked. */
 export class SecureWebSocket extends WebSocketClient {
 	/** @throws SyntaxError where `certificate` is not base64 */
 	constructor({ certificate: base64, ...options }: WebSocketClientOptions & TrustOptions) {
@@ -73,7 +71,6 @@ export class SecureWebSocket extends WebSocketClient {
 	}
 }
 
-/** Options of the SDK's client, over a socket that `below` makes. */
 function optionsOver(
 	below: (options: SocketOptions) => Socket,
 	{ onRefused, ...options }: WebSocketClientOptions,

@@ -6,7 +6,7 @@ import type { System } from "../../device/host.js";
 
 const bytesPerMB = 1024 * 1024;
 
-/** Constructed when the firmware starts, never at module level: modules are loaded on the computer that builds them. */
+/** Not to be constructed at module level: modules are loaded on the computer that builds them. */
 export class SystemFacts implements System {
 	readonly #ffi = new FFI();
 	readonly macAddress: string;
@@ -32,7 +32,6 @@ export class SystemFacts implements System {
 		this.resetReason = resetReasonName(ffi.esp_reset_reason());
 	}
 
-	/** The model that this image was compiled for. */
 	get compiledModel(): string {
 		return this.#ffi.board_firmware_model();
 	}
@@ -82,7 +81,6 @@ const resetReasons = Object.freeze([
 	"CPU_LOCKUP_RESET",
 ]);
 
-/** @param reason from `esp_reset_reason()` */
 function resetReasonName(reason: number): string {
 	return resetReasons[reason] ?? "UNKNOWN_RESET";
 }

@@ -1,5 +1,3 @@
-/** The inactive slot, by ESP-IDF's update functions (`esp_ota_begin` etc.), and the state of the running image. */
-
 import Flash, { type Flash as Partition } from "embedded:storage/flash";
 import Update, { type Updater } from "embedded:update";
 import FFI from "mc/ffi";
@@ -8,7 +6,7 @@ import type {
 	UpdateSlot as UpdateSlotInterface,
 } from "../../device/host.js";
 
-/** The slot of the firmware that does not run. */
+/** The inactive slot, by ESP-IDF's update functions (`esp_ota_begin` etc.). */
 export class UpdateSlot implements UpdateSlotInterface {
 	#partition: Partition | undefined;
 	#update: Updater | undefined;
@@ -32,7 +30,7 @@ export class UpdateSlot implements UpdateSlotInterface {
 		this.#open().read(buffer, offset);
 	}
 
-	/** ESP-IDF verifies the image twice, within this call. */
+	/** ESP-IDF verifies the image twice within this call. */
 	complete(): void {
 		if (!this.#update) throw new Error("the slot is not open");
 		this.#update.complete();
@@ -56,24 +54,20 @@ export class UpdateSlot implements UpdateSlotInterface {
 	}
 }
 
-/**
- * The boot loader's state of the running image. A new image starts once; unless it is confirmed, the next restart returns to
- * the previous one. An image that is confirmed too early and cannot reach its gateway can never be replaced.
- */
+/** ESP-IDF's rollback. A new image starts once; unless it is confirmed, the next restart returns to the previous one. */
 export class BootState implements BootStateInterface {
 	readonly #ffi = new FFI();
 
-	/** Whether the running image is new and unconfirmed. Until then no update can begin. */
 	get isPendingVerify(): boolean {
 		return this.#ffi.board_is_pending_verify() === 1;
 	}
 
-	/** Confirms the running image. @returns whether that could be written to flash */
+	/** @returns whether it was written to flash */
 	confirm(): boolean {
 		return this.#ffi.esp_ota_mark_app_valid_cancel_rollback() === 0;
 	}
 
-	/** Rejects the running image and restarts with the previous one. Returns only where there is none. */
+	/** Returns only if there is no previous image. */
 	rollBack(): void {
 		this.#ffi.esp_ota_mark_app_invalid_rollback_and_reboot();
 	}

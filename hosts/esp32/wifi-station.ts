@@ -1,6 +1,6 @@
 /**
- * The SDK's Wi-Fi station with two additions: the reason why an access point was not joined, and no power saving, which would
- * delay every command by up to 300 ms. The boards are powered from USB.
+ * The SDK's Wi-Fi station with two additions: the reason of a failed attempt, and no power saving, which would delay commands by up
+ * to 300 ms. The boards are powered from USB.
  */
 
 import SDKWiFi from "embedded:network/interface/wifi";
@@ -18,7 +18,7 @@ const reasons: Readonly<Record<number, WiFiReason>> = Object.freeze({
 	202: "wrong_password",
 	/** HANDSHAKE_TIMEOUT */
 	204: "wrong_password",
-	/** NO_AP_FOUND, and those with too little security or signal. */
+	/** NO_AP_FOUND, also with too little security or signal. */
 	201: "no_access_point",
 	210: "no_access_point",
 	211: "no_access_point",

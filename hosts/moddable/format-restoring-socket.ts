@@ -1,13 +1,10 @@
 /**
  * A socket for the SDK's WebSocket client that works around two defects. The client reads frame headers byte by byte in the format
- * "number", but each write sets the format to "buffer", so that a write between two bytes of a header breaks the connection:
- * this socket restores the format. And the client reports a refused upgrade as an error without a reason: this socket parses the
- * response first.
+ * "number", but each write sets the format to "buffer". And it reports a refused upgrade without a reason.
  */
 
 import { ResponseHead } from "moddable/response-head";
 
-/** An ECMA-419 socket. */
 export interface Socket {
 	format: "number" | "buffer";
 	read(count?: number | ByteBuffer): unknown;
@@ -16,7 +13,7 @@ export interface Socket {
 	close(): void;
 }
 
-/** The options that the WebSocket client passes to its socket. */
+/** Passed by the WebSocket client. */
 export interface SocketOptions {
 	readonly address: string;
 	readonly host: string;
@@ -26,11 +23,10 @@ export interface SocketOptions {
 	readonly onError: () => void;
 }
 
-/** The `socket` option of the client: `{ io: FormatRestoringSocket, below: (options) => new TCP(options) }`. */
+/** Of the client's `socket`: `{ io: FormatRestoringSocket, below: (options) => new TCP(options) }`. */
 export interface FormatRestoringSocketOptions extends SocketOptions {
-	/** Constructs the socket below. */
 	readonly below: (options: SocketOptions) => Socket;
-	/** As in WebSocketClientOptions of device/host.ts. */
+	/** As in device/host.ts. */
 	readonly onRefused?: ((status: number, retryAfterSeconds: number | undefined) => void) | undefined;
 }
 
@@ -42,7 +38,7 @@ export class FormatRestoringSocket implements Socket {
 	#previousFormat: Socket["format"] = "buffer";
 	/** Undefined once the upgrade is accepted. */
 	#head: ResponseHead | undefined = new ResponseHead();
-	/** The first line of the response, as far as the client has not read it. */
+	/** Of the response, not yet read by the client. */
 	#firstLine: number[] = [];
 
 	constructor(options: FormatRestoringSocketOptions) {

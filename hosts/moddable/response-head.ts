@@ -1,4 +1,4 @@
-/** Streaming parser of an HTTP response head, for refused WebSocket upgrades: status and Retry-After. Memory is bounded. */
+/** Streaming parser of an HTTP response head, for refused WebSocket upgrades. */
 
 /** Longer header lines are skipped. */
 const longestLine = 128;
@@ -12,22 +12,21 @@ export class ResponseHead {
 	#retryAfterSeconds: number | undefined;
 	#isOver = false;
 
-	/** 100 to 999, or 0 if it is not HTTP; undefined before the end of the first line. */
+	/** 0 if it is not HTTP; undefined before the end of the first line. */
 	get status(): number | undefined {
 		return this.#status;
 	}
 
-	/** Retry-After (RFC 9110, section 10.2.3), if it is a number of seconds. */
+	/** Retry-After (RFC 9110, 10.2.3), if it is a number of seconds. */
 	get retryAfterSeconds(): number | undefined {
 		return this.#retryAfterSeconds;
 	}
 
-	/** Whether the head ended, or is too long. */
+	/** The head ended, or is too long. */
 	get isOver(): boolean {
 		return this.#isOver;
 	}
 
-	/** @param byte the next one */
 	read(byte: number): void {
 		if (this.#isOver) return;
 		this.#byteCount += 1;

@@ -1,5 +1,3 @@
-/** SHA-256, by the SDK. */
-
 import { Digest } from "crypt";
 import type { Digest as Interface } from "../../device/host.js";
 

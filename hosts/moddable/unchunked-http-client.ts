@@ -1,6 +1,6 @@
 /**
- * The SDK's HTTP client, which refuses chunked bodies: it would read chunks in a timer, where the exception of a malformed one
- * restarts the board. Such a response fails after onHeaders, unless close() was called there.
+ * The SDK's HTTP client, but it refuses chunked bodies, which the SDK reads in a timer: the exception of a malformed chunk would
+ * restart the board.
  */
 
 import HTTPClient, { type HTTPRequest } from "embedded:network/http/client";
@@ -14,7 +14,7 @@ export class UnchunkedHttpClient extends HTTPClient {
 			...options,
 			onHeaders: (status, headers) => {
 				options.onHeaders(status, headers);
-				// Within a guarded callback of the socket.
+				// In a guarded callback of the socket.
 				if (!this.#isClosed && headers.has("transfer-encoding")) throw new Error("a body in chunks");
 			},
 		});

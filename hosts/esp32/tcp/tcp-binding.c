@@ -1,7 +1,4 @@
-/*
- * The natives of ECMA-419's `embedded:io/socket/tcp` (tcp.ts), over tcp-connection.c. A socket stays alive without a reference
- * to it until it is closed: events are to come from it.
- */
+/* The natives of `embedded:io/socket/tcp` (tcp.ts), over tcp-connection.c. An open socket stays alive without a reference to it. */
 
 #include <arpa/inet.h>
 
@@ -22,7 +19,7 @@ struct tcp_socket {
 	bool reads_numbers;
 };
 
-/* There is one watcher, so one machine: Workers have no sockets. The watcher's task reads it, so it is set once, before that starts. */
+/* Set once, before the watcher's task starts, which reads it. Workers have no sockets. */
 static xsMachine *machine;
 
 static void deliver_message(void *the, void *deliver, uint8_t *message, uint16_t length)

@@ -39,7 +39,7 @@ static void drop_unsent(struct tcp_connection *connection)
 	connection->unsent_count = 0;
 }
 
-/** Gives back all that the connection holds but its own memory. */
+/** Frees all but the connection's own memory. */
 static void hand_over(struct tcp_connection *connection, enum state state)
 {
 	tcp_watcher_close(connection->slot);
@@ -54,7 +54,7 @@ static void fail(struct tcp_connection *connection)
 	connection->events->on_error(connection);
 }
 
-/** Waits for what matters now. Bytes that the owner leaves unread keep the descriptor readable, so they are polled. */
+/** Bytes that the owner leaves unread keep the descriptor readable, so they are polled. */
 static void watch(const struct tcp_connection *connection)
 {
 	if (connection->state > IS_OPEN)
@@ -102,13 +102,13 @@ bool tcp_connection_open(struct tcp_connection *connection, const struct tcp_eve
 	return true;
 }
 
-/** Bytes that have arrived, staged ones included. */
+/** Including staged ones. */
 static uint32_t count_unread(const struct tcp_connection *connection)
 {
 	return (uint32_t)(connection->staged_end - connection->staged_start) + tcp_port_unread(connection->descriptor);
 }
 
-/** With an empty stage. Nothing may be staged that is not announced: select() would not tell of it. As recv(). */
+/** The stage must be empty. Only announced bytes may be staged: select() does not know of staged ones. As recv(). */
 static ssize_t stage(struct tcp_connection *connection, uint32_t most)
 {
 	ssize_t count = recv(connection->descriptor, connection->staged, least(most, sizeof connection->staged), 0);
@@ -117,7 +117,7 @@ static ssize_t stage(struct tcp_connection *connection, uint32_t most)
 	return count;
 }
 
-/** As recv(), by way of the stage where few bytes are asked for. */
+/** As recv(), through the stage if few bytes are requested. */
 static ssize_t receive_some(struct tcp_connection *connection, uint8_t *bytes, uint32_t count)
 {
 	if (connection->staged_start == connection->staged_end) {
@@ -142,7 +142,7 @@ uint32_t tcp_connection_read(struct tcp_connection *connection, void *bytes, uin
 	while (left > 0) {
 		ssize_t done = receive_some(connection, to, left);
 		if (done <= 0) {
-			/* Bytes that were counted are gone: a reset by the peer may do that on POSIX systems. */
+			/* Counted bytes are gone: a reset by the peer may do that on POSIX systems. */
 			connection->is_broken = true;
 			connection->offered = 0;
 			break;
@@ -260,7 +260,7 @@ static void send_unsent(struct tcp_connection *connection)
 
 void tcp_connection_ready(struct tcp_connection *connection, uint8_t conditions)
 {
-	/* Events may close the connection; its memory is to last until they return. */
+	/* Events may close the connection; its memory must last until they return. */
 	connection->use_count++;
 	connection->is_in_event = true;
 	if (connection->state == IS_CONNECTING)

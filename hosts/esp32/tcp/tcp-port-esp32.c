@@ -1,6 +1,6 @@
 /*
- * The TCP socket's port to ESP-IDF: FreeRTOS for task and lock, lwIP's own calls instead of those that go through the VFS.
- * Messages to the script's task are XS's matter: tcp_port_post() is in tcp-binding.c.
+ * The TCP socket's port to ESP-IDF: FreeRTOS for task and lock, and lwIP's own calls instead of the VFS. tcp_port_post() is in
+ * tcp-binding.c.
  */
 
 #include "tcp-port.h"

@@ -1,7 +1,6 @@
 /*
- * What the TCP socket needs of its system besides POSIX sockets: a task, a lock, a message to the script's task, and the
- * calls for which ESP-IDF has no POSIX name that leads straight to lwIP. tcp-port-esp32.c and, for messages,
- * tcp-binding.c are the boards' implementation; the test in test/hosts/esp32/tcp has its own.
+ * What the TCP socket needs besides POSIX sockets. Implemented in tcp-port-esp32.c and tcp-binding.c, and for tests in
+ * test/hosts/esp32/tcp.
  */
 #ifndef TCP_PORT_H
 #define TCP_PORT_H
@@ -13,32 +12,32 @@
 #include <sys/select.h>
 #include <sys/socket.h>
 
-/** Whether there is a network interface: without one ESP-IDF aborts at the first socket. */
+/** Without a network interface ESP-IDF aborts at the first socket. */
 bool tcp_port_has_network(void);
 
-/** Prepares the lock and starts the task, which never ends. Returns false where memory is short. */
+/** Prepares the lock and starts a task that never ends. Returns false without memory. */
 bool tcp_port_start(void (*run)(void));
 
 void tcp_port_lock(void);
 void tcp_port_unlock(void);
 
 /**
- * Has `deliver` called in the script's task. May wait for room in the message queue, so never call it with the lock held.
- * Returns false where the queue stayed full: nothing was posted.
+ * Calls `deliver` in the script's task. May wait for room in the message queue, so the lock must not be held. Returns false if the
+ * queue stayed full.
  */
 bool tcp_port_post(void (*deliver)(void));
 
-/** As POSIX select(). Nothing may close a descriptor that another task waits for here: lwIP asserts. */
+/** As POSIX select(). A descriptor must not be closed while another task waits for it: lwIP asserts. */
 int tcp_port_select(int count, fd_set *readable, fd_set *writable, struct timeval *timeout);
 
 void tcp_port_close(int descriptor);
 
 bool tcp_port_set_nonblocking(int descriptor);
 
-/** Bytes that recv() would return now; 0 where there are none or the connection is gone. */
+/** That recv() would return now. */
 uint32_t tcp_port_unread(int descriptor);
 
-/** A clock that wraps around. */
+/** Wraps around. */
 uint32_t tcp_port_milliseconds(void);
 
 void tcp_port_sleep(uint32_t milliseconds);

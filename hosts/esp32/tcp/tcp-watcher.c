@@ -8,7 +8,7 @@
 
 #define NONE (-1)
 #define LATER_MS 20
-/* For a post that found the queue full. */
+/* After a post that found the queue full. */
 #define RETRY_MS 10
 /* lwIP may drop the datagram that ends select() early when memory is short. */
 #define LONGEST_WAIT_MS 1000
@@ -17,16 +17,16 @@ struct slot {
 	/** NONE: the slot is free. */
 	int descriptor;
 	uint8_t wanted;
-	/** Conditions that were met and that the script's task has not heard of. */
+	/** Met and not yet reported to the script's task. */
 	uint8_t ready;
-	/** The watcher's task is to close the descriptor. Only that task does: it alone knows that no select() uses it. */
+	/** To be closed by the watcher's task, which alone knows that no select() uses the descriptor. */
 	bool is_closing;
 	uint32_t later_ms;
 	/** Used by the script's task only; NULL once it has closed. */
 	struct tcp_connection *owner;
 };
 
-/** What one select() waits for. Only this task frees slots, so a slot still has the same descriptor afterwards. */
+/** Of one select(). Only this task frees slots, so a slot still has the same descriptor afterwards. */
 struct round {
 	fd_set readable;
 	fd_set writable;
@@ -34,7 +34,7 @@ struct round {
 	struct timeval timeout;
 };
 
-/* Guarded by the port's lock, all of it. */
+/* Guarded by the port's lock. */
 static struct slot slots[TCP_SLOTS];
 static bool is_waiting;
 static bool is_woken;
@@ -91,7 +91,7 @@ static void deliver(void)
 	}
 }
 
-/** Takes a descriptor that is to be closed; NONE: there is no more. */
+/** Returns NONE if there is none. */
 static int take_closing(void)
 {
 	int descriptor = NONE;
@@ -140,7 +140,7 @@ static void prepare(struct round *round)
 	round->timeout.tv_usec = (wait % 1000) * 1000;
 }
 
-/** With the lock held. Returns whether the script's task must be told. */
+/** With the lock held. Returns whether to post to the script's task. */
 static bool note(const struct round *round)
 {
 	uint32_t now = tcp_port_milliseconds();

@@ -1,6 +1,6 @@
 /*
- * One task waits in select() for all TCP sockets and tells the script's task which of them are ready. The two tasks share
- * nothing but the table in tcp-watcher.c. All functions here are for the script's task.
+ * One task waits in select() for all TCP sockets and reports to the script's task which are ready. The tasks share only the table
+ * in tcp-watcher.c. All functions here are for the script's task.
  */
 #ifndef TCP_WATCHER_H
 #define TCP_WATCHER_H
@@ -10,7 +10,7 @@
 
 struct tcp_connection;
 
-/** Conditions to wait for, as bits. */
+/** Bits. */
 enum tcp_condition {
 	TCP_READABLE = 1,
 	TCP_WRITABLE = 2,
@@ -18,22 +18,21 @@ enum tcp_condition {
 	TCP_LATER = 4,
 };
 
-/** Connections at a time, those that are being closed included. */
+/** At a time, including those that are being closed. */
 #define TCP_SLOTS 6
 
 /**
- * Takes a non-blocking descriptor into the table; the first starts the task.
- * Returns its slot, or -1 where the table is full or the task cannot be started: the descriptor is still the caller's.
+ * Takes over a non-blocking descriptor. Returns its slot, or -1 if the table is full or the task cannot be started: the descriptor
+ * is still the caller's.
  */
 int tcp_watcher_add(int descriptor, struct tcp_connection *owner);
 
 /**
- * Sets the conditions for which tcp_connection_ready(owner) is called. A condition that was met is not waited for again until
- * it is set again. The call comes in a later turn of the script's task, and may come without cause.
+ * Sets the conditions for which tcp_connection_ready(owner) is called, once each, in a later turn; it may be called without cause.
  */
 void tcp_watcher_want(int slot, uint8_t conditions);
 
-/** Hands the descriptor over to be closed. The owner is not called from now on, and its memory may be freed. */
+/** The descriptor will be closed. The owner is not called from now on, and its memory may be freed. */
 void tcp_watcher_close(int slot);
 
 #endif

@@ -46,7 +46,7 @@ static esp_err_t start(int32_t number)
 	return err;
 }
 
-/** Stops measuring. Errors for what was not started are ignored. */
+/** Errors for what was not started are ignored. */
 void board_touch_close(void)
 {
 	if (!controller)
@@ -60,7 +60,10 @@ void board_touch_close(void)
 	controller = NULL;
 }
 
-/** Starts measuring channel 1 to 14, which is the GPIO of that number. Returns 0 or ESP-IDF's error. */
+/**
+ * @param number channel 1 to 14, which is its GPIO
+ * @returns 0 or ESP-IDF's error
+ */
 int32_t board_touch_open(int32_t number)
 {
 	if (controller)
@@ -71,7 +74,7 @@ int32_t board_touch_open(int32_t number)
 	return err;
 }
 
-/** The filtered charge count; 0 where nothing was measured. */
+/** 0 if nothing was measured. */
 uint32_t board_touch_read(void)
 {
 	uint32_t value = 0;

@@ -1,7 +1,7 @@
 /**
- * Verifies the certificate chain before the SDK does (modules/crypt/ssl/ssl_cert), which has two defects: a certificate that is
- * not signed by the next one is skipped, so that `[own leaf, the authority's public certificate]` is accepted; and any holder of
- * a certificate may issue others.
+ * Verifies the certificate chain before the SDK does, which skips a certificate that is not signed by the next one, so that
+ * `[own leaf, the authority's public certificate]` is accepted, and lets any certificate issue others
+ * (modules/crypt/ssl/ssl_cert).
  */
 
 import { Digest } from "crypt";
@@ -10,10 +10,10 @@ import CertificateManager from "ssl/cert";
 import { isEcdsaSignature } from "tls/ecdsa-signature";
 import X509, { type DecodedCertificate, type PublicKey } from "x509";
 
-/** Object identifier of the extension (RFC 5280, 4.2.1.9). */
+/** RFC 5280, 4.2.1.9. */
 const basicConstraints = Object.freeze([2, 5, 29, 19]);
 
-/** Hashes of ECDSA by object identifier (RFC 5758, 3.2). */
+/** By object identifier of the ECDSA algorithm (RFC 5758, 3.2). */
 const ecdsaHashes: Readonly<Record<string, "SHA256" | "SHA384" | "SHA512">> = Object.freeze({
 	"1,2,840,10045,4,3,2": "SHA256",
 	"1,2,840,10045,4,3,3": "SHA384",
@@ -42,7 +42,7 @@ export class ChainCertificates extends CertificateManager {
 		return true;
 	}
 
-	/** The SDK drops leading zeros of the numbers of an ECDSA signature, and so refuses one in 128. */
+	/** The SDK drops leading zeros of an ECDSA signature's numbers, and so refuses one in 128. */
 	override _verify(key: PublicKey, certificate: DecodedCertificate): boolean {
 		const hash = ecdsaHashes[certificate.algo.toString()];
 		if (hash === undefined || !key.curve) return super._verify(key, certificate);

@@ -1,13 +1,10 @@
-/**
- * The offered cipher suites, in place of the SDK's list, which starts with RSA key exchange. With ECDHE only (RFC 5289, 3.2)
- * ServerFlight has one kind of handshake to check.
- */
+/** Replaces the SDK's list, which starts with RSA key exchange. ECDHE only (RFC 5289, 3.2): one kind of handshake to check. */
 
 import { AES, ECDHE_RSA, GCM, SHA256 } from "ssl/constants";
 
 const aes128Gcm = Object.freeze({
 	isExportable: false,
-	// The SDK's name for ECDHE with either signature.
+	// For either signature.
 	keyExchangeAlgorithm: ECDHE_RSA,
 	cipherAlgorithm: AES,
 	/** Bytes, as are the other sizes. */

@@ -1,6 +1,6 @@
 /**
- * Whether the bytes are an ECDSA signature: `SEQUENCE { INTEGER r, INTEGER s }` (RFC 3279, 2.2.3), both above 0. For s = 0 the SDK
- * (modules/crypt/arith/xsBigIntEx.c, mulinv) loops until the watchdog restarts the board.
+ * `SEQUENCE { INTEGER r, INTEGER s }` (RFC 3279, 2.2.3), both above 0. For s = 0 the SDK (modules/crypt/arith/xsBigIntEx.c, mulinv)
+ * loops until the watchdog restarts the board.
  */
 export function isEcdsaSignature(der: Uint8Array): boolean {
 	const s = 4 + (der[3] ?? 0);

@@ -1,7 +1,6 @@
 /**
- * Checks what a server sends before encryption: a full TLS 1.2 handshake with ECDHE (RFC 5246, 7.3; RFC 8422, 5.4), each message
- * once, complete and in order. The SDK accepts any order, unsigned keys, a ChangeCipherSpec before there are keys, and plain
- * data, so that a man in the middle could act as the server without its private key.
+ * Checks the server's part of a full TLS 1.2 handshake with ECDHE (RFC 5246, 7.3; RFC 8422, 5.4). The SDK accepts messages in any
+ * order, unsigned keys, an early ChangeCipherSpec and plain data, so that a man in the middle could act as the server.
  */
 
 import { isEcdsaSignature } from "tls/ecdsa-signature";
@@ -18,7 +17,7 @@ const serverKeyExchange = 12;
 const certificateRequest = 13;
 const serverHelloDone = 14;
 
-/** The messages that may follow a message; 0 is the start. */
+/** What may follow each message; 0 is the start. */
 const followers: Readonly<Record<number, readonly number[]>> = Object.freeze({
 	0: Object.freeze([serverHello]),
 	[serverHello]: Object.freeze([certificate]),
@@ -30,14 +29,13 @@ const followers: Readonly<Record<number, readonly number[]>> = Object.freeze({
 export class ServerFlight {
 	#last = 0;
 
-	/** Whether the server has authenticated itself. */
 	get isWhole(): boolean {
 		return this.#last === serverHelloDone;
 	}
 
 	/**
 	 * @param record with its header
-	 * @param isKeySent whether the client has sent its key and encrypts
+	 * @param isKeySent whether the client encrypts
 	 * @throws Error for a record that must not come now
 	 */
 	check(record: Uint8Array, isKeySent: boolean): void {
@@ -70,8 +68,8 @@ export class ServerFlight {
 }
 
 /**
- * ServerKeyExchange: curve type, curve (2), length, public key; then hash, kind, length (2) and signature (RFC 8422, 5.4). Only
- * SHA-256 with RSA or ECDSA is offered and so allowed (RFC 5246, 7.4.3). The SDK verifies the signature.
+ * Curve type, curve (2), length, public key; then hash, kind, length (2) and signature (RFC 8422, 5.4). Only SHA-256 with RSA or
+ * ECDSA is offered (RFC 5246, 7.4.3). The SDK verifies the signature.
  */
 function checkKeyExchange(body: Uint8Array): void {
 	const signed = 4 + (body[3] ?? 0);

@@ -1,10 +1,7 @@
 /**
- * The SDK's TLS session with stricter checks, in its place (manifest.json). The SDK's handshake ends as established after an
- * alert too, and the request with its token would be sent unencrypted. The server's handshake is checked by ServerFlight, its
- * certificates by ChainCertificates.
- *
- * The SDK's TLS socket reads later records in a timer, where an exception restarts the board. So after the handshake a record
- * that does not decrypt is reported as the end of the connection. During the handshake exceptions occur in guarded callbacks.
+ * Replaces the SDK's TLS session (manifest.json), whose handshake ends as established after an alert too: the request with its
+ * token would be sent unencrypted. It also reads later records in a timer, where an exception restarts the board; here such a
+ * record ends the connection.
  */
 
 import SSLSession, { type SessionSocket } from "sdk/ssl/session";
@@ -49,7 +46,6 @@ export default class Session extends SSLSession {
 		return record;
 	}
 
-	/** A refused session stays refused. */
 	#orRefuse<Result>(step: () => Result): Result {
 		if (this.#isRefused) throw new Error("TLS: refused");
 		try {

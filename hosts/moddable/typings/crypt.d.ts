@@ -1,4 +1,4 @@
-/** In place of the SDK's typing, which does not know that bytes may come in a view (modules/crypt/digest). */
+/** The SDK's typing does not accept views (modules/crypt/digest). */
 
 declare module "crypt" {
 	export class Digest {

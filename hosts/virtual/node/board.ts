@@ -10,7 +10,6 @@ export interface AccessPoint {
 	readonly password?: string;
 }
 
-/** Called when an input changes. */
 export interface BoardListener {
 	onButton?(name: ButtonName, isPressed: boolean): void;
 	onLight?(level: number | undefined): void;
@@ -18,7 +17,7 @@ export interface BoardListener {
 	onAccessPoint?(accessPoint: AccessPoint | undefined): void;
 }
 
-/** Counts of an ESP32-S3 without and with a finger. */
+/** Counts of an ESP32-S3. */
 const untouchedCount = 24_000;
 const touchedCount = 31_000;
 
@@ -37,14 +36,13 @@ export class Board {
 	hapticDuty = 0;
 	/** The codec's registers, and whether it acknowledges. */
 	readonly codec = { registers: es8311Registers(), isAnswering: true };
-	/** All samples that were queued for the speaker. */
 	readonly sound: Uint8Array[] = [];
 	isSounding = false;
 	/** For DHCP. */
 	hostname = "";
-	/** The last queried time server; undefined: the default. */
+	/** Undefined: the default. */
 	timeServer: unknown;
-	/** Time of the time server: milliseconds since 1970; undefined: no answer. */
+	/** Of the time server: milliseconds since 1970; undefined: no answer. */
 	wallClock: (() => number) | undefined = Date.now;
 
 	/** @returns a function that removes the listener */
@@ -63,7 +61,7 @@ export class Board {
 		for (const listener of this.#listeners) listener.onButton?.(name, isPressed);
 	}
 
-	/** 0 to 4095; undefined: the converter fails. */
+	/** Undefined: the converter fails. */
 	get light(): number | undefined {
 		return this.#light;
 	}
@@ -97,7 +95,7 @@ export class Board {
 	}
 }
 
-/** After power-on: the chip's id, as in the data sheet. */
+/** With the chip's id, as after power-on (data sheet). */
 function es8311Registers(): Uint8Array {
 	const registers = new Uint8Array(256);
 	registers.set([0x83, 0x11], 0xfd);

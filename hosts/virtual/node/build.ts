@@ -1,7 +1,6 @@
 /**
- * Builds what a Machine runs: the executable (XS and our C files, compiled once per computer) and programs (our TypeScript as
- * one file). Both are cached under .cache by a hash of their inputs, and put in place by renaming, so that several processes
- * can build at the same time.
+ * Builds what a Machine runs: the executable (XS and our C files) and programs (our TypeScript). Both are cached under .cache by a
+ * hash of their inputs and put in place by renaming, so that several processes can build at the same time.
  */
 
 import { spawn } from "node:child_process";
@@ -16,32 +15,30 @@ const projectFolder = fileURLToPath(new URL("../../../", import.meta.url));
 const machineFolder = path.join(projectFolder, "hosts/virtual/machine");
 const cacheFolder = path.join(projectFolder, ".cache/virtual");
 
-/** Modules of every program: module name → source, relative to the project. */
+/** Of every program: module name → source, relative to the project. */
 const machineModules: Readonly<Record<string, string>> = {
 	"virtual/channel": "hosts/virtual/modules/channel.ts",
 	timer: "hosts/virtual/modules/timer.ts",
 	time: "hosts/virtual/modules/time.ts",
 };
 
-/** A firmware for the machine: all modules and their source maps in one file. */
 export interface Program {
 	path: string;
 	bytes: Buffer;
 	/** Of `bytes`, in hexadecimal. */
 	sha256: string;
-	/** When its newest source was last changed: seconds since 1970. */
+	/** Of its newest source: seconds since 1970. */
 	changedAt: number;
 }
 
 export interface ProgramOptions {
-	/** Module name as the firmware imports it → TypeScript file, relative to the project. */
+	/** Module name → TypeScript file, relative to the project. */
 	modules: Readonly<Record<string, string>>;
-	/** Name of the module whose default function is called. Default "main". */
+	/** Its default function is called. Default "main". */
 	main?: string;
 }
 
 /**
- * Compiles the machine, unless it is in the cache.
  * @returns the path of the executable
  * @throws Error that says what to install if there is no compiler, or with the compiler's output
  */
@@ -73,8 +70,9 @@ export async function buildMachine(options: { sanitize?: boolean } = {}): Promis
 }
 
 /**
- * Makes a program of TypeScript modules and of those of the machine ("timer", "time", "virtual/channel").
- * @throws Error of esbuild, with its place, if a module is not valid TypeScript
+ * Adds the modules of the machine ("timer", "time", "virtual/channel").
+ *
+ * @throws Error of esbuild if a module is not valid TypeScript
  */
 export async function buildProgram({ modules, main = "main" }: ProgramOptions): Promise<Program> {
 	const all: Record<string, string> = { ...machineModules, ...modules };
@@ -93,7 +91,8 @@ export async function buildProgram({ modules, main = "main" }: ProgramOptions): 
 }
 
 /**
- * The TypeScript files of a folder as modules: `device/protocol/schema.ts` in "device" is "protocol/schema".
+ * Module names and files of a folder: `device/protocol/schema.ts` in "device" is "protocol/schema".
+ *
  * @param folder relative to the project
  */
 export async function modulesOf(folder: string): Promise<Record<string, string>> {
@@ -110,7 +109,7 @@ interface BuiltModule {
 	map: string;
 }
 
-/** Compiles one module. Not bundled: XS reads only the first source of a source map, so file names would be lost. */
+/** Not bundled: XS reads only the first source of a source map. */
 async function buildModule(source: string): Promise<BuiltModule> {
 	const text = await readFile(path.join(projectFolder, source), "utf8");
 	const cached = path.join(cacheFolder, `module-${keyOf(esbuildVersion, source, text)}.json`);
@@ -131,7 +130,7 @@ async function buildModule(source: string): Promise<BuiltModule> {
 	}
 }
 
-/** The file that hosts/virtual/machine/modules.c reads. */
+/** As hosts/virtual/machine/modules.c reads it. */
 function pack(modules: readonly (BuiltModule & { name: string })[]): Buffer {
 	const parts: Buffer[] = [Buffer.from("XSPROGR1"), u32(modules.length)];
 	for (const { name, code, map } of modules) {
@@ -151,7 +150,7 @@ function sha256(bytes: string | Buffer): string {
 	return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** A cache key. Each part is hashed alone, or "ab" + "c" would be the same as "a" + "bc". */
+/** Each part is hashed alone, or "ab" + "c" would be the same as "a" + "bc". */
 function keyOf(...parts: readonly (string | Buffer)[]): string {
 	return sha256(parts.map(sha256).join()).slice(0, 32);
 }
@@ -172,7 +171,7 @@ async function writeAtomically(file: string, content: string | Buffer): Promise<
 	await rename(temporary, file);
 }
 
-/** @returns what the command printed @throws Error with what it printed to stderr */
+/** @returns stdout @throws Error with stderr */
 function run(command: string, args: readonly string[]): Promise<string> {
 	return new Promise((resolve, reject) => {
 		const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });

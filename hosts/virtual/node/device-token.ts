@@ -1,10 +1,12 @@
-/** Finds the device token: DEVICE_TOKEN, else that of the gateway on this computer. */
-
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isRecord } from "../../../device/protocol/schema.js";
 
-/** @throws Error that says how to get one */
+/**
+ * DEVICE_TOKEN, else the token of the gateway on this computer.
+ *
+ * @throws Error that says how to get one
+ */
 export function findDeviceToken(dataDir: string): string {
 	// During a token rotation there are two, the new one first.
 	const given = process.env.DEVICE_TOKEN?.split(",")[0];
@@ -14,7 +16,7 @@ export function findDeviceToken(dataDir: string): string {
 		const tokens: unknown = JSON.parse(readFileSync(file, "utf8"));
 		if (isRecord(tokens) && typeof tokens.device === "string") return tokens.device;
 	} catch {
-		// No gateway has run here with this data folder.
+		// No gateway has run with this data folder.
 	}
 	throw new Error(
 		`there is no token for the device: set DEVICE_TOKEN, or start the gateway once (npm start), which makes ${file}`,

@@ -1,6 +1,6 @@
 /** How a machine's process ended, and where in the firmware. */
 
-/** Exit status of the process by kind of end; `enum reason` in machine.h. */
+/** By kind of end; `enum reason` in machine.h. */
 const exitStatus = {
 	quit: 0,
 	exception: 10,
@@ -13,25 +13,24 @@ const exitStatus = {
 
 export interface Exit {
 	/**
-	 * quit: switched off, also by close(). restart: by the firmware. exception: not caught. rejection: of a promise, not handled
-	 * at the end of the turn. out_of_memory: see pool. watchdog: a turn did not end. bad_program: it cannot be loaded or
-	 * preloaded. killed: the process ended without a report, see message.
+	 * quit: switched off, also by close(). restart: by the firmware. exception: uncaught. rejection: unhandled at the end of the
+	 * turn. out_of_memory: see pool. watchdog: a turn did not end. bad_program: it cannot be loaded. killed: without a report, see
+	 * message.
 	 */
 	kind: keyof typeof exitStatus | "killed";
 	message: string;
-	/** Exit status of the process, different for each kind; undefined if a signal ended it, as close() does. */
+	/** Undefined if a signal ended the process, as close() does. */
 	status: number | undefined;
-	/** out_of_memory: "chunk", "slot", "stack" or "keys" of the device; "host" if this computer has none left. */
+	/** Of out_of_memory: "chunk", "slot", "stack" or "keys" of the device; "host": this computer's. */
 	pool: string | undefined;
-	/** The TypeScript file, relative to the project. */
+	/** TypeScript, relative to the project. */
 	file: string | undefined;
 	/** From 1. */
 	line: number | undefined;
-	/** Lines of "at function (file:line)", innermost first; may be empty. */
+	/** Lines of "at function (file:line)", innermost first. */
 	stack: string;
 }
 
-/** For an end without a place in the firmware. */
 export const noPlace = {
 	status: undefined,
 	pool: undefined,
@@ -40,18 +39,18 @@ export const noPlace = {
 	stack: "",
 } as const;
 
-/** @returns one line for people: what happened, and where */
+/** One line. */
 export function describeExit(exit: Exit): string {
 	const place = exit.file === undefined ? "" : ` (${exit.file}:${exit.line})`;
 	return `${exit.kind}: ${exit.message}${place}`;
 }
 
-/** @param header of an exit frame: JSON */
+/** @param header of an exit frame, JSON */
 export function exitFrom(header: string): Exit {
 	const exit: { kind: keyof typeof exitStatus; message: string; pool?: string; stack?: string } =
 		JSON.parse(header);
 	const stack = exit.stack ?? "";
-	// The place in the firmware, rather than in a module of the host that it called.
+	// In the firmware, rather than in a module of the host that it called.
 	const places = [...stack.matchAll(/([^\s()]+):(\d+)\)?$/gm)];
 	const place = places.find(([, file]) => !file?.startsWith("hosts/virtual/modules/")) ?? places[0];
 	return {

@@ -3,7 +3,7 @@
  * follows, u8 kind, u32 channel, u32 length of the header, header, payload; integers little-endian.
  */
 
-/** The same list as `enum frame_kind` in hosts/virtual/machine/machine.h. */
+/** `enum frame_kind` in hosts/virtual/machine/machine.h. */
 export const frameKind = {
 	start: 1,
 	event: 2,
@@ -24,7 +24,7 @@ export const frameKind = {
 	exit: 25,
 } as const;
 
-/** A frame from a machine. `payload` is a view of the input: copy it to keep it. */
+/** `payload` is a view of the input: copy it to keep it. */
 export interface Frame {
 	kind: number;
 	channel: number;
@@ -35,7 +35,7 @@ export interface Frame {
 const lengthBytes = 4;
 const prefixBytes = 13;
 
-/** @returns the bytes of a frame, in two parts, so that the payload is not copied */
+/** In two parts, so that the payload is not copied. */
 export function encodeFrame(
 	kind: number,
 	channel: number,
@@ -59,16 +59,14 @@ export class FrameDecoder {
 	#waiting = 0;
 	#needed = lengthBytes;
 
-	/** @param options.onFrame is called for each frame that is complete */
 	constructor({ onFrame }: { readonly onFrame: (frame: Frame) => void }) {
 		this.#onFrame = onFrame;
 	}
 
-	/** @param chunk the next bytes of the stream */
 	write(chunk: Buffer): void {
 		this.#chunks.push(chunk);
 		this.#waiting += chunk.length;
-		// Chunks are joined only when a frame is complete, or a large frame would be copied once per chunk.
+		// Joining chunks early would copy a large frame once per chunk.
 		if (this.#waiting < this.#needed) return;
 		let rest = this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks);
 		this.#chunks = [];

@@ -1,6 +1,6 @@
 /**
- * Identity of a virtual device on this computer: a folder `<data>/virtual/<device id>` with its flash, and a lock. Two processes
- * with the same identity would disconnect each other from the gateway again and again.
+ * Identity of a virtual device on this computer: a folder `<data>/virtual/<device id>` with its flash and a lock, since two
+ * processes with the same identity would keep disconnecting each other from the gateway.
  */
 
 import { createHash } from "node:crypto";
@@ -12,7 +12,7 @@ import type { Model } from "../../../device/protocol/schema.js";
 export interface IdentityOptions {
 	readonly dataDir: string;
 	readonly model: Model;
-	/** Six hex digits. Default: the first one that is free, the same on this computer each time. */
+	/** Six hex digits. Default: the first free one, the same on this computer each time. */
 	readonly serial?: string | undefined;
 }
 
@@ -23,7 +23,6 @@ export function deviceIdOf(model: Model, serial: string): string {
 
 export class Identity {
 	readonly deviceId: string;
-	/** The last three bytes of the MAC, in hex. */
 	readonly serial: string;
 	readonly flashFile: string;
 	readonly #lock: string;
@@ -35,7 +34,7 @@ export class Identity {
 		this.#lock = lockIn(folder);
 	}
 
-	/** @throws Error where the given serial is in use, or the folder cannot be written */
+	/** @throws Error if the given serial is in use, or the folder cannot be written */
 	static claim({ dataDir, model, serial }: IdentityOptions): Identity {
 		if (serial !== undefined) {
 			const identity = Identity.#tryClaim(dataDir, model, serial.toLowerCase());
@@ -72,7 +71,7 @@ function lockIn(folder: string): string {
 	return join(folder, "pid");
 }
 
-/** @returns false where another process holds the lock */
+/** @returns false if another process holds the lock */
 function lock(file: string): boolean {
 	if (isHeld(file)) return false;
 	rmSync(file, { force: true });

@@ -1,6 +1,6 @@
 /**
- * A process with the real XS engine and a firmware. Everything that the firmware opens (a socket, the speaker, the flash)
- * arrives as a channel; onOpen returns the handler of it.
+ * A process with the real XS engine and a firmware. Each channel that the firmware opens (a socket, the speaker, the flash) gets
+ * its handler from onOpen.
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -9,9 +9,9 @@ import type { Channel, ChannelHandler } from "./channel.js";
 import { describeExit, type Exit, exitFrom, noPlace } from "./exit.js";
 import { encodeFrame, type Frame, FrameDecoder, frameKind } from "./frames.js";
 
-/** Sizes of the XS heap, which cannot grow: when one is full, the process ends. */
+/** Of the XS heap, which cannot grow: when one is full, the process ends. */
 export interface Limits {
-	/** Bytes for strings, buffers and arrays. */
+	/** For strings, buffers and arrays. */
 	chunkBytes: number;
 	/** For values and properties: 16 bytes each on a board. */
 	slots: number;
@@ -23,7 +23,7 @@ export interface Limits {
 /** Below what the boards have (hosts/esp32/manifest.json): 79 KB of chunks, 77 KB of slots, 8 KB of stack. */
 export const boardLimits: Limits = { chunkBytes: 78_848, slots: 4_928, stackSlots: 512, keys: 256 };
 
-/** Use of the heap. Slots are counted as on a board, where each takes 16 bytes. */
+/** Slots are counted as on a board. */
 export interface Statistics {
 	chunkBytesUsed: number;
 	chunkBytesPeak: number;
@@ -31,7 +31,6 @@ export interface Statistics {
 	slotsUsed: number;
 	slotsPeak: number;
 	slots: number;
-	/** Slots of the stack. */
 	stackPeak: number;
 	stackSlots: number;
 	keysUsed: number;
@@ -45,7 +44,7 @@ export interface Statistics {
 export interface MachineOptions {
 	/** From buildMachine(). */
 	executable: string;
-	/** Path, from buildProgram(). */
+	/** From buildProgram(). */
 	program: string;
 	/** mc/config. */
 	config?: Readonly<Record<string, string>> | undefined;
@@ -53,43 +52,42 @@ export interface MachineOptions {
 	limits?: Partial<Limits> | undefined;
 	/** "virtual": only advance() lets time pass. Default "real". */
 	clock?: "real" | "virtual" | undefined;
-	/** Wall clock at start, milliseconds since 1970. Default 0: not set yet. */
+	/** Milliseconds since 1970. Default 0: not set. */
 	wallClock?: number | undefined;
-	/** Time.ticks at start. Default 0; near 2 ** 31 it wraps soon. */
+	/** Of Time.ticks, which wraps at 2 ** 31. Default 0. */
 	firstTick?: number | undefined;
-	/** Seed of Math.random, 32 bits. Default: random. */
+	/** Of Math.random, 32 bits. Default: random. */
 	seed?: number | undefined;
-	/** The processor time that a turn may take; 0: no limit. Default 10,000, as the task watchdog of our boards. */
+	/** Processor time for a turn; 0: no limit. Default 10,000, as the boards' task watchdog. */
 	watchdogMs?: number | undefined;
 	onOpen?: ((channel: Channel) => ChannelHandler) | undefined;
-	/** The firmware traced a text. */
 	onTrace?: ((text: string) => void) | undefined;
-	/** The process has ended. Not called after close(). */
+	/** Not called after close(). */
 	onExit?: ((exit: Exit) => void) | undefined;
 }
 
 interface Times {
 	/** Milliseconds since start. */
 	now: number;
-	/** When the next timer is due; null if there is none. */
+	/** Null if no timer is set. */
 	next: number | null;
 }
 
 type Waiter = { resolve(header: string): void; reject(error: Error): void };
 
-/** One round of the event loop: sockets deliver, promises settle. */
+/** One round of Node's event loop. */
 const nextRound = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 export class Machine {
 	/** Settles when main has returned; rejects if the process ends before. */
 	readonly ready: Promise<void>;
-	/** Settles when the process has ended. Never rejects. */
+	/** Settles when the process has ended; never rejects. */
 	readonly exited: Promise<Exit>;
 	readonly #options: MachineOptions;
 	readonly #process: ChildProcess;
 	readonly #stream: Socket;
 	readonly #handlers = new Map<number, ChannelHandler>();
-	/** Waiters by the kind of frame, in order. */
+	/** By kind of frame, in order. */
 	readonly #waiters = new Map<number, Waiter[]>();
 	#exit: Exit | undefined;
 	#hasEnded = false;
@@ -110,7 +108,7 @@ export class Machine {
 		stream.on("drain", () => {
 			for (const handler of this.#handlers.values()) handler.onDrain?.();
 		});
-		// The machine ended during a write; the process reports that.
+		// The process reports its end.
 		stream.on("error", () => {});
 		this.exited = new Promise((resolve) => {
 			this.#process.on("error", (error) => resolve(this.#onEnd(error.message, undefined)));
@@ -121,12 +119,12 @@ export class Machine {
 		this.ready = this.#wait(frameKind.ready).then((header) => {
 			this.#noteTimes(header);
 		});
-		// Not everyone waits for `ready`; onExit reports the same.
+		// onExit reports the same.
 		this.ready.catch(() => {});
 		this.#send(frameKind.start, 0, JSON.stringify(startOptions(options)));
 	}
 
-	/** Of the process; undefined if it could not be started. */
+	/** Undefined if the process could not be started. */
 	get pid(): number | undefined {
 		return this.#process.pid;
 	}
@@ -137,8 +135,8 @@ export class Machine {
 	}
 
 	/**
-	 * Virtual clock: lets `ms` pass. Timers run in order, those of one moment together. `settle` is awaited before the first,
-	 * between moments and after the last, so that Node can do its part.
+	 * Virtual clock: lets `ms` pass. `settle` is awaited before, between and after the timers' moments, so that Node can do its part.
+	 *
 	 * @param settle default: one round of Node's event loop
 	 * @throws Error if the clock is real, or the process ends
 	 */
@@ -156,8 +154,9 @@ export class Machine {
 	}
 
 	/**
-	 * Waits until the machine has processed everything that was sent to it.
-	 * @returns milliseconds from now until its next timer is due; undefined if it has none
+	 * Waits until everything sent to the machine is processed.
+	 *
+	 * @returns milliseconds until its next timer; undefined if it has none
 	 */
 	async settle(): Promise<number | undefined> {
 		const { now, next } = this.#noteTimes(await this.#ask(frameKind.sync, frameKind.synced, ""));
@@ -169,7 +168,7 @@ export class Machine {
 		return JSON.parse(await this.#ask(frameKind.inspect, frameKind.statistics, collect ? "1" : "0"));
 	}
 
-	/** Switches the device off at once. No callback is called afterwards. */
+	/** Ends the process. No callback is called afterwards. */
 	close(): Promise<Exit> {
 		this.#isClosed = true;
 		if (!this.#hasEnded) {
@@ -189,7 +188,7 @@ export class Machine {
 		return isFree;
 	}
 
-	/** Writes what is sent in one turn together: each write would wake the machine. */
+	/** Joins the writes of one turn: each would wake the machine. */
 	#corkForNow(): void {
 		if (this.#isCorked) return;
 		this.#isCorked = true;

@@ -1,7 +1,7 @@
 /**
  * A virtual device: the firmware in a real XS machine, and the simulated board. It starts the image that the boot loader selects,
- * and restarts as a board does, with its flash and its board. If a confirmed firmware ends otherwise (an exception, a full heap)
- * the owner is told; a board would restart again and again.
+ * and restarts as a board does. If a confirmed firmware ends by an exception or a full heap, onExit is called instead, since a
+ * board would restart again and again.
  */
 
 import { readFileSync } from "node:fs";
@@ -35,13 +35,13 @@ export interface VirtualDeviceOptions {
 	/** The last three bytes of the MAC, in hex: makes the device's id. */
 	readonly serial: string;
 	/**
-	 * Flashed as by `npm run flash`: `ssid` (default "virtual"), `password`, `gateway`, `token`, `ca` (DER in base64), `sntp`. An
-	 * empty one is removed; others in the flash stay.
+	 * As for `npm run flash`: `ssid` (default "virtual"), `password`, `gateway`, `token`, `ca` (DER in base64), `sntp`. An empty one
+	 * is removed; others in the flash stay.
 	 */
 	readonly settings: Readonly<Record<string, string>>;
-	/** Stores the flash; absent: in memory. */
+	/** Default: in memory. */
 	readonly flashFile?: string;
-	/** An existing flash, which the caller closes. */
+	/** Closed by the caller. */
 	readonly flash?: Flash;
 	/** "virtual": only advance() lets time pass. */
 	readonly clock?: "real" | "virtual";
@@ -51,18 +51,18 @@ export interface VirtualDeviceOptions {
 	readonly seed?: number;
 	/** Default: "virtual", which accepts every password; undefined: none. */
 	readonly accessPoint?: AccessPoint | undefined;
-	/** Time of the time server, milliseconds since 1970. Default: this computer's clock; undefined: no answer. */
+	/** Of the time server, milliseconds since 1970. Default: this computer's clock; undefined: no answer. */
 	readonly wallClock?: (() => number) | undefined;
-	/** The factory firmware. Default: that of this checkout. */
+	/** Factory firmware. Default: of this checkout. */
 	readonly program?: Program;
-	/** Of the factory firmware. Default: this checkout's. */
+	/** Default: this checkout's. */
 	readonly version?: string;
-	/** Of the factory firmware, seconds since 1970; 0: unknown. Default: the time of the newest source. */
+	/** Seconds since 1970; 0: unknown. Default: the time of the newest source. */
 	readonly buildTime?: number;
 	readonly onTrace?: (text: string) => void;
-	/** The boot loader starts an image: at power-on and at each restart. */
+	/** At power-on and at each restart. */
 	readonly onBoot?: (started: Started) => void;
-	/** The machine ended, but not by a restart. Not called after close(). */
+	/** The machine ended without a restart. Not called after close(). */
 	readonly onExit?: (exit: Exit) => void;
 }
 
@@ -71,13 +71,12 @@ export interface Started {
 	/** Seconds since 1970; 0: unknown. */
 	readonly buildTime: number;
 	readonly slot: SlotIndex;
-	/** As on a board. */
 	readonly resetReason: string;
-	/** Whether the image is new and unconfirmed. */
+	/** Unconfirmed. */
 	readonly isPendingVerify: boolean;
 }
 
-/** A board's reset reason by kind of end; for others, and exceptions, SW_RESET. */
+/** For others, and exceptions, SW_RESET. */
 const resetReasons: Readonly<Partial<Record<Exit["kind"], string>>> = {
 	watchdog: "TASK_WDT_RESET",
 	killed: "PANIC_RESET",
@@ -95,11 +94,7 @@ export class VirtualDevice {
 	#started: Started;
 	#isClosed = false;
 
-	/**
-	 * Powers a device on.
-	 *
-	 * @throws Error where the machine or the firmware cannot be built, or the firmware's main fails
-	 */
+	/** @throws Error if the machine or the firmware cannot be built, or main fails */
 	static async start(options: VirtualDeviceOptions): Promise<VirtualDevice> {
 		const [executable, program] = await Promise.all([buildMachine(), options.program ?? buildFirmware()]);
 		const device = new VirtualDevice(options, executable, program);
@@ -128,7 +123,7 @@ export class VirtualDevice {
 		return deviceIdOf(this.#options.model, this.#options.serial);
 	}
 
-	/** The running machine; another one after a restart. */
+	/** Another one after each restart. */
 	get machine(): Machine {
 		return this.#machine;
 	}
@@ -137,7 +132,7 @@ export class VirtualDevice {
 		return this.#started;
 	}
 
-	/** @returns a stored setting; undefined if there is none */
+	/** Undefined if not set. */
 	setting(name: string): string | undefined {
 		return this.#nvs.read(name);
 	}
@@ -146,14 +141,12 @@ export class VirtualDevice {
 		return this.#ota.state === imageState.pendingVerify;
 	}
 
-	/** Switches the device off at once. */
 	async close(): Promise<void> {
 		this.#isClosed = true;
 		await this.#machine.close();
 		if (!this.#options.flash) this.flash.close();
 	}
 
-	/** Switches the device off and on. */
 	async powerCycle(): Promise<void> {
 		await this.#machine.close();
 		if (!this.#isClosed) this.#restart("POWERON_RESET");
@@ -221,7 +214,6 @@ export class VirtualDevice {
 		this.#restart(resetReasons[exit.kind] ?? "SW_RESET");
 	}
 
-	/** What runs now, and the hardware below it. */
 	get #hardware(): Hardware {
 		const { serial } = this.#options;
 		const { version, buildTime, resetReason } = this.#started;
@@ -231,7 +223,7 @@ export class VirtualDevice {
 			ota: this.#ota,
 			nvs: this.#nvs,
 			facts: {
-				// 02: a locally administered address (IEEE 802, section 8.4), which no real device has.
+				// 02: a locally administered address (IEEE 802, 8.4).
 				macAddress: `02:00:00:${serial.match(/../g)?.join(":")}`,
 				idfVersion: engineVersion,
 				firmwareVersion: version,

@@ -1,9 +1,9 @@
-/** The SDK's module (modules/crypt/etc/ecdsa) has no typings. */
+/** modules/crypt/etc/ecdsa, which has no typings. */
 
 declare module "ecdsa" {
 	export default class ECDSA {
 		constructor(key: object | undefined, curve: object);
-		/** @param isDer whether the signature is in DER */
+		/** @param isDer of the signature */
 		verify(digest: ArrayBuffer, signature: Uint8Array, isDer: boolean): boolean;
 	}
 }

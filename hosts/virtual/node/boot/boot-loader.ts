@@ -1,7 +1,7 @@
 /**
  * The boot loader: selects the slot to start. A new image is started once, as pending; if it is not confirmed before the next
- * start, it is aborted and the previous one starts. (ESP-IDF v6.0, bootloader_utility.c, with
- * CONFIG_BOOTLOADER_APP_ROLLBACK_ENABLE and without a factory slot.)
+ * start, it is aborted and the previous one starts. (ESP-IDF v6.0, bootloader_utility.c, with CONFIG_BOOTLOADER_APP_ROLLBACK_ENABLE
+ * and without a factory slot.)
  */
 
 import type { Flash } from "./flash.js";

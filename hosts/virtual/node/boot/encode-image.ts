@@ -1,4 +1,4 @@
-/** Encodes a firmware image as ESP-IDF's tools do. Virtual devices use the same format, and so the same checks, as boards. */
+/** Encodes a firmware image as ESP-IDF's tools do. Virtual devices use the boards' format, and so the same checks. */
 
 import { createHash } from "node:crypto";
 import {
@@ -24,16 +24,16 @@ export interface ImageContent {
 	/** Seconds since 1970. Default: 0, unknown. */
 	readonly buildTime?: number;
 	/**
-	 * At most 15, after the first segment, which contains the two descriptors only. They are padded to a multiple of 4 bytes with
-	 * line feeds, which are harmless at the end of a text.
+	 * At most 15, after the one with the descriptors. Padded to a multiple of 4 bytes with line feeds, which are harmless at the end
+	 * of a text.
 	 */
 	readonly segments: readonly Uint8Array[];
-	/** Marks the image as one with settings compiled in. Default false. */
+	/** Default false. */
 	readonly hasSettings?: boolean;
 }
 
 /**
- * Encodes header, descriptors, segments, checksum and SHA-256. The same content gives the same bytes.
+ * The same content gives the same bytes.
  *
  * @throws {RangeError} if the content does not fit the format
  */

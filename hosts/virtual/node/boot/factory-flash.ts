@@ -1,6 +1,6 @@
 /**
- * Factory flash of a virtual device, as `npm run flash` does for a board: an image into slot 0, and settings into NVS. Only
- * changes are written, so that updates and stored values survive a restart of the process, and changed firmware still runs.
+ * Factory flash of a virtual device, as `npm run flash` for a board: an image into slot 0, and settings into NVS. Only changes are
+ * written, so that updates and stored values survive a restart of the process.
  */
 
 import { createHash } from "node:crypto";
@@ -14,7 +14,7 @@ import { partitions, slots } from "./partitions.js";
 export const engineVersion = "XS 13.3 (virtual)";
 
 /**
- * Makes an image for virtual devices; the same content gives the same bytes.
+ * The same content gives the same bytes.
  *
  * @param buildTime seconds since 1970; 0: unknown
  */
@@ -35,7 +35,7 @@ const marksOffset = 0;
 const digestBytes = 32;
 const layoutMark = sha256(JSON.stringify(partitions));
 
-/** Flashes the image, unless it was the last one flashed. Settings stay, unless the partition layout has changed. */
+/** Does nothing for the image flashed last. Settings stay, unless the partition layout has changed. */
 export function flashFactoryImage(flash: Flash, image: Buffer): void {
 	if (image.length > slots[0].byteLength) throw new Error("the firmware is longer than its slot");
 	const marks = Buffer.concat([layoutMark, sha256(image)]);
@@ -51,9 +51,7 @@ export function flashFactoryImage(flash: Flash, image: Buffer): void {
 }
 
 /**
- * Writes changed settings; the others stay.
- *
- * @param given an empty value removes the setting
+ * @param given an empty value removes a setting, an absent one leaves it
  * @throws {RangeError} if a value does not fit NVS
  */
 export function flashSettings(flash: Flash, given: Readonly<Record<string, string>>): void {
@@ -70,12 +68,12 @@ export function flashSettings(flash: Flash, given: Readonly<Record<string, strin
 		namespace: settingsNamespace,
 		values: Object.fromEntries(values),
 	});
-	// Copies of pages: the flash keeps the given buffer, and would keep the whole image for one page.
+	// Copies: the flash keeps the given buffer, and would keep the whole image for one page.
 	for (let at = 0; at < byteLength; at += sectorBytes)
 		flash.load(offset + at, Buffer.from(image.subarray(at, at + sectorBytes)));
 }
 
-/** Reads settings from flash, also of a device that is off. */
+/** Also of a device that is off. */
 export function readSettings(flash: Flash): Map<string, string> {
 	const { offset, byteLength } = partitions.nvs;
 	return readNvs(flash.read(offset, byteLength), settingsNamespace);

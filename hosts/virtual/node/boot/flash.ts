@@ -1,6 +1,6 @@
 /**
- * Simulates a NOR flash chip: a write only clears bits, an erase sets those of a whole sector, and power can be cut at any
- * operation. So tests find the two mistakes that brick boards: writing without erasing, and relying on unfinished operations.
+ * Simulates NOR flash: a write only clears bits, an erase sets those of a whole sector, and power can be cut at any operation. This
+ * shows the two mistakes that brick boards: writing without erasing, and relying on unfinished operations.
  */
 
 import { closeSync, constants, openSync, readSync, writeSync } from "node:fs";
@@ -11,20 +11,20 @@ export const sectorBytes = 4096;
 const pageBytes = 256;
 const blank = Buffer.alloc(sectorBytes, 0xff);
 
-/** When power is cut: before, in the middle of, or after an operation. */
+/** Of an operation. */
 export const cutMoments = ["before", "middle", "after"] as const;
 export type CutMoment = (typeof cutMoments)[number];
 
-/** Power is off: operations fail until powerOn(). */
+/** Operations fail until powerOn(). */
 export class PowerCut extends Error {
 	override name = "PowerCut";
 }
 
 export interface FlashOptions {
 	readonly byteLength: number;
-	/** Stores the content; absent: in memory only. */
+	/** Default: in memory only. */
 	readonly file?: string;
-	/** Called for each erase (of a sector) and write (of at most a page). */
+	/** Each erase (of a sector) and write (of at most a page). */
 	readonly onOperation?: (operation: FlashOperation) => void;
 }
 
@@ -50,7 +50,7 @@ export class Flash {
 	#cut: { readonly operation: number; readonly moment: CutMoment } | undefined;
 	#isPowered = true;
 
-	/** @throws NodeJS.ErrnoException where the file cannot be opened */
+	/** @throws NodeJS.ErrnoException if the file cannot be opened */
 	constructor(options: FlashOptions) {
 		this.byteLength = options.byteLength;
 		this.#onOperation = options.onOperation;
@@ -65,7 +65,7 @@ export class Flash {
 		}
 	}
 
-	/** Number of erases and writes so far. */
+	/** Erases and writes so far. */
 	get operations(): number {
 		return this.#operations;
 	}
@@ -126,7 +126,7 @@ export class Flash {
 		});
 	}
 
-	/** Sets content from outside, without an operation of the device. Whole sectors are not copied. */
+	/** Sets content without an operation of the device. Whole sectors are not copied. */
 	load(offset: number, bytes: Buffer): void {
 		for (const { sector, from, to, at } of pieces(offset, bytes.byteLength, sectorBytes)) {
 			const content = bytes.subarray(at, at + to - from);
@@ -137,7 +137,7 @@ export class Flash {
 		this.#keep(offset, bytes.byteLength);
 	}
 
-	/** Erases everything, without an operation of the device. */
+	/** Without an operation of the device. */
 	wipe(): void {
 		const sectors = [...this.#sectors.keys()];
 		this.#sectors.clear();
@@ -159,7 +159,7 @@ export class Flash {
 		throw new PowerCut(`power was cut ${moment} ${operation.kind} ${this.#operations}`);
 	}
 
-	/** Performs operations on a span and stores the result, also after a power cut. */
+	/** Stores the result also after a power cut. */
 	#change(offset: number, byteLength: number, operate: () => void): void {
 		this.#requirePower();
 		try {
@@ -174,7 +174,6 @@ export class Flash {
 			writeSync(this.#file, this.#contentOf(offset, byteLength), 0, byteLength, offset);
 	}
 
-	/** @returns a sector's content, which may be changed */
 	#own(index: number): Buffer {
 		const sector = this.#sectors.get(index);
 		if (sector && !sector.isShared) return sector.content;
@@ -193,7 +192,7 @@ export class Flash {
 	}
 }
 
-/** Splits a span at multiples of `unit`. `at`: from the span's start. */
+/** `at`: from the span's start. */
 function* pieces(offset: number, byteLength: number, unit: number) {
 	for (let at = 0; at < byteLength; ) {
 		const sector = Math.floor((offset + at) / unit);
@@ -205,7 +204,7 @@ function* pieces(offset: number, byteLength: number, unit: number) {
 }
 
 function program(content: Buffer, offset: number, bytes: Uint8Array, isWhole: boolean): void {
-	// Fast path: most pages are blank.
+	// Most pages are blank.
 	if (
 		isWhole &&
 		blank.subarray(0, bytes.byteLength).equals(content.subarray(offset, offset + bytes.byteLength))
@@ -219,7 +218,7 @@ function program(content: Buffer, offset: number, bytes: Uint8Array, isWhole: bo
 	if (!isWhole) content[offset + end] = (content[offset + end] ?? 0) & ((bytes[end] ?? 0) | 0x0f);
 }
 
-/** Erases the first half; in the rest some bits flip, determined by the seed. */
+/** Some bits of the rest flip, determined by the seed. */
 function halfErase(content: Buffer, seed: number): void {
 	const half = content.length >> 1;
 	content.fill(0xff, 0, half);

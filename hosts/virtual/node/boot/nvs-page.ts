@@ -1,6 +1,6 @@
 /**
- * One page of NVS in flash: a sector that takes items until it is full, and erases items by clearing their state bits. After a
- * power cut at any step it can be recovered. (ESP-IDF v6.0, nvs_page.cpp.)
+ * One page of NVS: a sector that takes items until it is full, and erases items by clearing their state bits. It can be recovered
+ * after a power cut at any step. (ESP-IDF v6.0, nvs_page.cpp.)
  */
 
 import {
@@ -22,7 +22,7 @@ import {
 } from "../../../esp32/nvs-format.js";
 import type { Flash } from "./flash.js";
 
-/** Entry states in a 32-bit word of the table, the unit of its writes. */
+/** The table is written in words of 32 bits. */
 const entriesPerWord = 16;
 
 export interface NvsItem {
@@ -112,7 +112,6 @@ export class NvsPage {
 		if (this.#state === pageState.active) this.#mark(pageState.full);
 	}
 
-	/** Its items will be moved to another page. */
 	markFreeing(): void {
 		this.#mark(pageState.freeing);
 	}
@@ -156,7 +155,7 @@ export class NvsPage {
 		this.#nextFree = Math.max(this.#nextFree, index + span);
 	}
 
-	/** An entry may be written without its state: it cannot be written again. */
+	/** An entry without its state may be written already: it cannot be written again. */
 	#skipHalfWritten(content: Buffer): void {
 		let next = 0;
 		while (next < entriesPerPage && readEntryState(this.#table, next) !== entryState.empty) next += 1;
@@ -166,7 +165,7 @@ export class NvsPage {
 		this.#nextFree = next;
 	}
 
-	/** Erases items that were not completely written or erased. */
+	/** Those not completely written or erased. */
 	#eraseDamaged(): void {
 		for (let index = 0; index < entriesPerPage; ) {
 			const state = readEntryState(this.#table, index);

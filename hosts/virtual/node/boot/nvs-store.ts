@@ -1,7 +1,7 @@
 /**
- * Strings in an NVS partition, by ESP-IDF's rules: a new value is written before the old one is erased, and one page stays free
- * for moving the items of the page with the most erased entries. After a power cut either the old or the new value is there.
- * (ESP-IDF v6.0, nvs_storage.cpp and nvs_pagemanager.cpp.)
+ * Strings in an NVS partition, by ESP-IDF's rules: a new value is written before the old one is erased, so that one of them
+ * survives a power cut, and one page stays free for moving the items of the page with the most erased entries. (ESP-IDF v6.0,
+ * nvs_storage.cpp and nvs_pagemanager.cpp.)
  */
 
 import {
@@ -39,7 +39,7 @@ export class NvsStore {
 	#nextSequence: number;
 
 	/**
-	 * Opens the partition, and completes an interrupted operation.
+	 * Completes an interrupted operation.
 	 *
 	 * @throws PowerCut
 	 * @throws Error with ESP-IDF's name if the partition has no free page or a later version
@@ -117,7 +117,6 @@ export class NvsStore {
 		if (!this.#makeRoom().append(item)) throw new Error("ESP_ERR_NVS_NOT_ENOUGH_SPACE");
 	}
 
-	/** @returns the page for the next item */
 	#makeRoom(): NvsPage {
 		if (this.#free.length >= 2) return this.#activate();
 		let emptiest: NvsPage | undefined;
@@ -137,7 +136,6 @@ export class NvsStore {
 		return page;
 	}
 
-	/** @returns the page with its items */
 	#moveItems(page: NvsPage): NvsPage {
 		const target = this.#activate();
 		for (const { bytes } of page.items()) target.append(bytes);

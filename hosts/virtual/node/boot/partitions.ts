@@ -23,7 +23,6 @@ export const partitions = Object.freeze({
 	sounds: Object.freeze({ offset: 0x440_000, byteLength: 0x40000 }),
 }) satisfies Readonly<Record<string, Partition>>;
 
-/** By their index. */
 export const slots: readonly [Partition, Partition] = Object.freeze([partitions.ota_0, partitions.ota_1]);
 export type SlotIndex = 0 | 1;
 

@@ -1,5 +1,3 @@
-/** What the simulated peripherals share: what they are constructed with, and checks of what the firmware sent. */
-
 import { isRecord } from "../../../../device/protocol/schema.js";
 import type { Board } from "../board.js";
 import type { EspOta } from "../boot/esp-ota.js";
@@ -13,9 +11,8 @@ export interface Hardware {
 	readonly flash: Flash;
 	readonly ota: EspOta;
 	readonly nvs: NvsStore;
-	/** System facts, named as in System of device/host.ts. */
+	/** Named as in System of device/host.ts. */
 	readonly facts: Readonly<Record<string, string | number>>;
-	/** Power was cut during a flash operation. */
 	onPowerCut(): void;
 }
 
@@ -24,10 +21,10 @@ export interface PeripheralOptions {
 	readonly hardware: Hardware;
 }
 
-/** The end in Node of one channel that the firmware opened. */
+/** The Node side of one channel that the firmware opened. */
 export type Peripheral = new (options: PeripheralOptions) => ChannelHandler;
 
-/** Runs an action on the flash and reports a power cut. @throws what the action throws */
+/** Reports a power cut. @throws what `action` throws */
 export function onFlash<T>(hardware: Pick<Hardware, "onPowerCut">, action: () => T): T {
 	try {
 		return action();

@@ -13,7 +13,7 @@ import { numberOf, type PeripheralOptions, textOf } from "./hardware.js";
 
 /** CONFIG_LWIP_TCP_WND_DEFAULT of the boards. */
 const windowBytes = 65_535;
-/** Four segments: what a board's driver delivers at a time when it is busy. */
+/** Four segments: what a busy board's driver delivers at a time. */
 const pieceBytes = 5_760;
 
 export class TcpSocket implements ChannelHandler {
@@ -65,7 +65,7 @@ export class TcpSocket implements ChannelHandler {
 			this.#unreadBytes += bytes.length;
 			if (this.#unreadBytes > windowBytes) socket.pause();
 		});
-		// Whatever the cause (a refused certificate, a reset, no server), the firmware is told only that it failed.
+		// The firmware gets no cause.
 		socket.on("error", () => this.#fail());
 		socket.on("close", () => this.#fail());
 	}
@@ -86,22 +86,20 @@ function connect(options: unknown): Socket {
 		host,
 		port,
 		ALPNProtocols: ["http/1.1"],
-		// The certificate must be for the name, or for the address where there is no name.
+		// Without a name the certificate must be for the address.
 		...(isIP(name) === 0 && { servername: name }),
 		...trustOf(secure),
 	});
 }
 
-/** Options of Node's TLS that decide whether a server is trusted. */
 export interface Trust {
 	readonly ca?: string;
 	readonly checkServerIdentity?: (name: string, certificate: PeerCertificate) => Error | undefined;
 }
 
 /**
- * @param secure TrustOptions of device/host.ts, and `now`, the device's clock in milliseconds since 1970, by which a board
- *     checks certificates
- * @returns the certificate authority, unless Node's are meant, and a check of dates by that clock
+ * @param secure TrustOptions of device/host.ts, and `now`, the device's clock in milliseconds since 1970
+ * @returns the certificate authority, unless Node's are meant, and a check of dates by the device's clock
  */
 export function trustOf(secure: unknown): Trust {
 	if (!isRecord(secure)) return {};

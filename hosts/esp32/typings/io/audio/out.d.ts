@@ -13,7 +13,6 @@ declare module "embedded:io/audio/out" {
 		/** Throws where the samples do not fit. */
 		write(samples: ArrayBuffer | Uint8Array): void;
 		start(): void;
-		/** Drops what is queued. */
 		stop(): void;
 		close(): void;
 	}

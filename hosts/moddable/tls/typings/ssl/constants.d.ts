@@ -1,4 +1,4 @@
-/** The SDK's numbers for what a cipher suite is made of (modules/crypt/ssl/ssl_constants). */
+/** modules/crypt/ssl/ssl_constants. */
 
 declare module "ssl/constants" {
 	export const AES: number;

@@ -1,8 +1,8 @@
-/** The SDK's TLS socket (examples/io/tcp/tlssocket) has no typings. */
+/** examples/io/tcp/tlssocket, which has no typings. */
 
 declare module "embedded:io/socket/tcp/tls" {
 	export interface TLSSocketOptions {
-		/** The socket below: made with these options and its own. */
+		/** Constructed with these options and its own. */
 		TCP: { readonly io: new (options: never) => object };
 		address: string;
 		/** The server's name. */
@@ -12,15 +12,15 @@ declare module "embedded:io/socket/tcp/tls" {
 		onWritable?: (byteCount: number) => void;
 		onError?: () => void;
 		secure?: {
-			/** A certificate authority, as DER. Without it those are asked that were compiled in as resources. */
+			/** The authority as DER. Default: those compiled in. */
 			certificate?: ArrayBuffer | Uint8Array;
-			/** Whether a session may be resumed. Default true. */
+			/** Whether sessions are resumed; default true. */
 			cache?: boolean;
 		};
 	}
 
 	export default class TLSSocket {
-		/** Throws where the clock is before or behind the dates of the certificate authority. The socket below gets all options. */
+		/** The socket below gets all options. @throws Error if the clock is outside of the authority's dates */
 		constructor(options: TLSSocketOptions & { readonly [option: string]: unknown });
 		format: "number" | "buffer";
 		read(count?: number | ByteBuffer): unknown;
