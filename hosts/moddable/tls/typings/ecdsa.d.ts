@@ -1,4 +1,4 @@
-/** modules/crypt/etc/ecdsa, which has no typings. */
+/** modules/crypt/etc/ecdsa. */
 
 declare module "ecdsa" {
 	export default class ECDSA {

@@ -1,4 +1,4 @@
-/** modules/crypt/etc/x509, which has no typings. */
+/** modules/crypt/etc/x509. */
 
 declare module "x509" {
 	export interface PublicKey {

@@ -1,4 +1,4 @@
-/** modules/crypt/ssl/session_419, which has no typings. */
+/** modules/crypt/ssl/session_419. */
 
 declare module "sdk/ssl/session" {
 	import type CertificateManager from "ssl/cert";

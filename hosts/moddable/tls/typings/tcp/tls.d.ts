@@ -1,4 +1,4 @@
-/** examples/io/tcp/tlssocket, which has no typings. */
+/** examples/io/tcp/tlssocket. */
 
 declare module "embedded:io/socket/tcp/tls" {
 	export interface TLSSocketOptions {
