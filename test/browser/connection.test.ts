@@ -57,7 +57,7 @@ describe("a gateway that restarts under the page", { skip }, () => {
 		assert.equal(await volume.inputValue(), "80");
 	});
 
-	test("is tried at once by a click", async (t) => {
+	test("is tried immediately by a click", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const first = await runGateway(t, { dataDir });
 		const page = await open(t, first.url);
@@ -84,7 +84,7 @@ describe("a gateway that restarts under the page", { skip }, () => {
 	});
 });
 
-test("a line that dies without a word is noticed", { skip }, async (t) => {
+test("a connection that is lost without a close frame is noticed", { skip }, async (t) => {
 	const { url } = await runGateway(t);
 	const page = await open(t, url, { expected: /ERR_TIMED_OUT/ });
 	await page.clock.install();

@@ -131,7 +131,7 @@ describe("a control", { skip }, () => {
 		return { device, page, volume: slider(page, "Volume") };
 	}
 
-	test("says that it is sending until the report confirms it, whatever else is reported", async (t) => {
+	test('shows "sending" until the report confirms it, even when other fields are reported', async (t) => {
 		const { device, volume } = await setUp(t, { isObedient: false });
 		await volume.input.fill("80");
 		await volume.control.getByText("sending").waitFor();
@@ -143,7 +143,7 @@ describe("a control", { skip }, () => {
 		await settles(volume.control, "80");
 	});
 
-	test("takes itself back with the device's reason", async (t) => {
+	test("is reverted with the device's reason", async (t) => {
 		const { device, volume } = await setUp(t, { isObedient: false });
 		await volume.input.fill("80");
 		await volume.control.getByText("sending").waitFor();
@@ -154,7 +154,7 @@ describe("a control", { skip }, () => {
 		await volume.control.getByText("The codec does not answer.").waitFor({ state: "detached" });
 	});
 
-	test("takes itself back when nothing confirms it in time", async (t) => {
+	test("is reverted when nothing confirms it in time", async (t) => {
 		const { page, volume } = await setUp(t, { isObedient: false });
 		await volume.input.waitFor();
 		await page.clock.install();
@@ -165,7 +165,7 @@ describe("a control", { skip }, () => {
 		assert.equal(await volume.input.inputValue(), "50");
 	});
 
-	test("takes itself back when the device goes, and is off until it is here again", async (t) => {
+	test("is reverted when the device disconnects, and disabled until it reconnects", async (t) => {
 		const { device, volume } = await setUp(t, { isObedient: false });
 		await volume.input.fill("80");
 		await volume.control.getByText("sending").waitFor();
@@ -176,7 +176,7 @@ describe("a control", { skip }, () => {
 		await volume.control.locator("input:enabled").waitFor();
 	});
 
-	test("sends one command at a time while it is dragged, and the last one for certain", async (t) => {
+	test("sends one command at a time while it is dragged, and always the last one", async (t) => {
 		const { device, volume } = await setUp(t);
 		for (let value = 51; value <= 90; value++) await volume.input.fill(String(value));
 		await settles(volume.control, "90");
@@ -203,8 +203,8 @@ describe("a control", { skip }, () => {
 	});
 });
 
-describe("what a device said", { skip }, () => {
-	test("is filtered, stands still while it is paused, and is told word by word", async (t) => {
+describe("the log of a device", { skip }, () => {
+	test("is filtered, does not move while paused, and shows each message in full", async (t) => {
 		const { url } = await runGateway(t);
 		const device = await new ScriptedDevice({ url, deviceId: "dev-1-a1b2c3" }).connect();
 		t.after(() => device.close());
@@ -232,7 +232,7 @@ describe("what a device said", { skip }, () => {
 		await log.getByText("cellar").first().waitFor();
 	});
 
-	test("is copied as it came", async (t) => {
+	test("is copied unchanged", async (t) => {
 		const { url } = await runGateway(t);
 		const device = await new ScriptedDevice({ url, deviceId: "dev-1-a1b2c3" }).connect();
 		t.after(() => device.close());

@@ -47,7 +47,7 @@ function row(page: Page, index: number) {
 describe("an upload", { skip }, () => {
 	const image = { name: "device.bin", mimeType: "application/octet-stream" };
 
-	test("is taken, and can be rolled out", async (t) => {
+	test("is accepted, and can be rolled out", async (t) => {
 		const { page } = await setUp(t, [{}]);
 		const buffer = makeImage({ version: "2.0.0-rc.1" });
 		await page.getByLabel(/Drop a .bin here/).setInputFiles({ ...image, buffer });
@@ -60,7 +60,7 @@ describe("an upload", { skip }, () => {
 		await page.getByRole("button", { name: "Update all outdated (1)" }).waitFor();
 	});
 
-	test("is taken where it is dropped", async (t) => {
+	test("is accepted by drag and drop", async (t) => {
 		const { page } = await setUp(t, []);
 		const bytes = JSON.stringify([...makeImage({ segments: [] })]);
 		const transfer = await page.evaluateHandle(
@@ -88,7 +88,7 @@ describe("an upload", { skip }, () => {
 			/was refused: .*(larger|MAX_UPLOAD|0xE9|segment)/,
 		],
 	] as const)
-		test(`${what} is refused, in words`, async (t) => {
+		test(`${what} is refused with a reason`, async (t) => {
 			const { page } = await setUp(t, []);
 			await page.getByLabel(/Drop a .bin here/).setInputFiles({ ...image, buffer });
 			await page.getByRole("alert").filter({ hasText: reason }).waitFor();
@@ -116,7 +116,7 @@ describe("an update", { skip }, () => {
 		await page.getByText("Firmware 1.4.0").waitFor();
 	});
 
-	test("that came back rolled back says why, here and in the history, and after the page is loaded anew", async (t) => {
+	test("that was rolled back says why, here and in the history, and after a reload", async (t) => {
 		const { page } = await setUp(t, [{ ending: "rolls back" }], "#/device/dev-1-000000");
 		const panel = page.getByRole("region", { name: "Firmware" });
 		await panel.getByRole("button", { name: "Update" }).click();
@@ -129,7 +129,7 @@ describe("an update", { skip }, () => {
 		await history.getByText("the new firmware ended with PANIC_RESET").waitFor();
 	});
 
-	test("that the gateway refuses says why", async (t) => {
+	test("that the gateway refuses shows the reason", async (t) => {
 		const { page, releasesDir } = await setUp(t, [{}]);
 		await page.getByLabel("Update dev-1-000000").waitFor();
 		await rm(join(releasesDir, "dev-1", "firmware-v1.4.0.bin"));
@@ -144,7 +144,7 @@ describe("an update", { skip }, () => {
 describe("a roll-out", { skip }, () => {
 	const five = (ending: Ending) => Array.from({ length: 5 }, () => ({ ending }) as const);
 
-	test("of all outdated ones updates them, a few at a time, and no other", async (t) => {
+	test("of all outdated devices updates them, a few at a time, and no others", async (t) => {
 		const { page, fleet } = await setUp(t, [...five("waits"), { version: "1.4.0" }, { version: "2.0.0" }]);
 		await page.getByLabel("At a time").selectOption("2");
 		await page.getByRole("button", { name: "Update all outdated (5)" }).click();
@@ -168,7 +168,7 @@ describe("a roll-out", { skip }, () => {
 		await page.getByRole("button", { name: "Update all outdated (0)" }).waitFor();
 	});
 
-	test("stops after failures, and says what went wrong", async (t) => {
+	test("stops after failures, and shows the reasons", async (t) => {
 		const { page, fleet } = await setUp(t, five("fails"));
 		await page.getByLabel("At a time").selectOption("1");
 		await page.getByRole("button", { name: "Update all outdated (5)" }).click();
@@ -177,7 +177,7 @@ describe("a roll-out", { skip }, () => {
 		assert.equal(fleet.filter(({ commands }) => commands.length > 0).length, 2);
 	});
 
-	test("of the selected ones can be cancelled, as far as it has not begun", async (t) => {
+	test("of selected devices can be cancelled for those that have not begun", async (t) => {
 		const { page, fleet } = await setUp(t, five("waits"));
 		for (const index of [0, 1, 3]) await page.getByLabel(`Select dev-1-00000${index}`).check();
 		await page.getByLabel("At a time").selectOption("1");
@@ -192,7 +192,7 @@ describe("a roll-out", { skip }, () => {
 		);
 	});
 
-	test("goes on without a device that is forgotten meanwhile", async (t) => {
+	test("continues without a device that is forgotten meanwhile", async (t) => {
 		const { page, url, fleet } = await setUp(t, [{ ending: "waits" }, { ending: "updates" }]);
 		await page.getByLabel("At a time").selectOption("1");
 		await page.getByRole("button", { name: "Update all outdated (2)" }).click();
@@ -206,7 +206,7 @@ describe("a roll-out", { skip }, () => {
 		await page.getByText("dev-1-000000 failed: The device was forgotten while it was away.").waitFor();
 	});
 
-	test("goes on where it was when the gateway was away meanwhile", async (t) => {
+	test("continues where it was after the gateway was away", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const releasesDir = join(dataDir, "releases");
 		await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);

@@ -14,7 +14,7 @@ async function names(page: Page): Promise<readonly string[]> {
 }
 
 describe("the fleet", { skip }, () => {
-	test("shows virtual devices as they come, change and go", async (t) => {
+	test("shows virtual devices as they connect, change and disconnect", async (t) => {
 		const { url, powerOn } = await runFleet(t);
 		const page = await open(t, url);
 		await page.getByText("No device yet").waitFor();
@@ -72,7 +72,7 @@ describe("the fleet", { skip }, () => {
 		assert.ok(Math.max(...off.slice(0, 3)) < 80, `off, not ${off}`);
 	});
 
-	test("moves its rings, but not for who asked for less motion", async (t) => {
+	test("animates its rings, except with prefers-reduced-motion", async (t) => {
 		const { url } = await runGateway(t, wholeFleetAtOnce);
 		const device = await new ScriptedDevice({ url, deviceId: "dev-1-a1b2c3" }).connect();
 		t.after(() => device.close());
@@ -140,7 +140,7 @@ describe("the fleet", { skip }, () => {
 		assert.deepEqual(await names(page), ["dev-1-bbbbbb"]);
 	});
 
-	test("loses who is forgotten, in the list and on its own page, and nothing else", async (t) => {
+	test("removes a forgotten device from the list and its own page, and nothing else", async (t) => {
 		const { url } = await runGateway(t, { limits: { snapshotPauseMs: 10 } });
 		const connect = (id: string) => new ScriptedDevice({ url, deviceId: `dev-1-${id}` }).connect();
 		const [stays, goes] = [await connect("aaaaaa"), await connect("bbbbbb")];
@@ -173,7 +173,7 @@ describe("the fleet", { skip }, () => {
 		assert.equal(await looked.getByLabel("Volume", { exact: true }).isEnabled(), true);
 	});
 
-	test("renders of a thousand devices only what is seen", async (t) => {
+	test("renders only the visible ones of a thousand devices", async (t) => {
 		const { url } = await runGateway(t, wholeFleetAtOnce);
 		const fleet = Array.from(
 			{ length: 1000 },
@@ -210,7 +210,7 @@ describe("the fleet", { skip }, () => {
 		assert.deepEqual(await names(page), ["dev-1-000500"]);
 	});
 
-	test("keeps the card that has the focus, wherever the page is scrolled to", async (t) => {
+	test("keeps the card that has the focus while the page scrolls", async (t) => {
 		const { url } = await runGateway(t, wholeFleetAtOnce);
 		const fleet = Array.from(
 			{ length: 200 },
@@ -251,7 +251,7 @@ describe("without a device", { skip }, () => {
 		await page.getByText(command("<device token>")).waitFor();
 	});
 
-	test("an address that names none says so", async (t) => {
+	test("an address without a device says so", async (t) => {
 		const { url } = await runGateway(t, wholeFleetAtOnce);
 		const page = await open(t, url, { view: "#/device/dev-1-nobody" });
 		await page.getByText("No device is called dev-1-nobody").waitFor();
@@ -259,7 +259,7 @@ describe("without a device", { skip }, () => {
 });
 
 describe("logging in", { skip }, () => {
-	test("fails with a wrong token, says so, and works with the right one", async (t) => {
+	test("fails with a wrong token and a reason, and works with the right one", async (t) => {
 		const { url } = await runGateway(t, wholeFleetAtOnce);
 		const page = await open(t, url, { expected: /401/ });
 		await page.context().clearCookies();

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { powerOn, runScriptedGateway } from "./scripted-gateway.js";
 import { powerOnInVirtualTime } from "./virtual-time.js";
 
-test("a device checks for itself what reaches it, answers what is wrong and changes nothing", async (t) => {
+test("a device checks each command, refuses a wrong one and changes nothing", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	await powerOn(t, gateway, "DEV-1");
 	const connection = await gateway.connection();
@@ -26,7 +26,7 @@ test("a device checks for itself what reaches it, answers what is wrong and chan
 	assert.deepEqual(after.peripherals, before.peripherals);
 });
 
-test("a frame that is not JSON, binary or too long ends the connection: what follows it cannot be trusted", async (t) => {
+test("a frame that is not JSON, is binary or is too long ends the connection", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	await powerOn(t, gateway);
 	for (const frame of ["{", "\u0000", Buffer.from('{"command":"query_state"}'), `"${"x".repeat(6656)}"`]) {

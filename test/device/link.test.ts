@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { powerOn, runScriptedGateway } from "./scripted-gateway.js";
 import { powerOnInVirtualTime } from "./virtual-time.js";
 
-test("a device says who it is, and where it reached the gateway, when it connects", async (t) => {
+test("a device sends its id, its firmware and the gateway's address when it connects", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	await powerOn(t, gateway, "PROTO-1");
 	const { headers } = await gateway.connection();
@@ -15,7 +15,7 @@ test("a device says who it is, and where it reached the gateway, when it connect
 	assert.equal(headers.host, new URL(gateway.url).host, "with its port");
 });
 
-test("a device that is closed, cut off or loses its access point comes back", async (t) => {
+test("a device reconnects after a close, a lost connection and a lost access point", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	const device = await powerOn(t, gateway);
 	for (const lose of [
@@ -35,7 +35,7 @@ test("a device that is closed, cut off or loses its access point comes back", as
 	assert.equal(report.network.wifi_rssi, -60);
 });
 
-test("a device whose place is taken says so in its trace, and comes back like any other", async (t) => {
+test("a device whose session is replaced traces that, and reconnects like any other", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	let trace = "";
 	await powerOn(t, gateway, "DEV-1", {
@@ -49,7 +49,7 @@ test("a device whose place is taken says so in its trace, and comes back like an
 	assert.match(trace, /gateway: the gateway closed the connection with 4001/);
 });
 
-test("refusals that nobody reads are dropped, so that they never fill the heap", async (t) => {
+test("refusals that the gateway does not read are dropped, so that they never fill the heap", async (t) => {
 	const { connection } = await powerOnInVirtualTime(t, "DEV-1");
 	let bytes = 0;
 	connection.socket.on("message", (data) => {

@@ -5,7 +5,7 @@ import { flashBytes } from "../../hosts/virtual/node/boot/partitions.js";
 import { powerOn, runScriptedGateway } from "./scripted-gateway.js";
 import { pass, passUntil } from "./virtual-time.js";
 
-test("what was set survives a restart, for an image that was built without it", async (t) => {
+test("compiled-in settings are stored, for an image that was built without them", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	const flash = new Flash({ byteLength: flashBytes });
 	const flashed = await powerOn(t, gateway, "PROTO-1", { flash, clock: "virtual" });
@@ -43,7 +43,7 @@ test("settings that are flashed again replace those in flash, and what the devic
 	assert.equal(peripherals.audio.volume, 12);
 });
 
-test("power that goes while a setting is written leaves the old value or the new one, and the device connects", async (t) => {
+test("a power cut while a setting is written leaves the old value or the new one, and the device connects", async (t) => {
 	// An entry, its data, the states of both, which may take one operation or two, and the state of the value before.
 	const volumes: number[] = [];
 	for (const operation of [1, 2, 3, 4, 5]) {
@@ -70,7 +70,7 @@ test("power that goes while a setting is written leaves the old value or the new
 	);
 });
 
-test("a device that was told of no network, or of no gateway, says so by its ring and lives on", async (t) => {
+test("a device without a network or a gateway in its settings shows that on its ring and keeps running", async (t) => {
 	for (const [settings, colour] of [
 		[{ gateway: "ws://127.0.0.1:1/device", token: "t", ssid: "" }, "2f0000"],
 		[{ gateway: "", token: "t" }, "2f1200"],

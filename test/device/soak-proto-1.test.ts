@@ -23,7 +23,7 @@ async function passPeriod({ machine }: VirtualDevice): Promise<void> {
 	await Promise.all(Array.from({ length: 8 }, () => machine.advance(reportPeriodMs, () => {})));
 }
 
-test("24 hours of a PROTO-1, with a dark night, touches and a converter that fails: the gateway would drop no report", async (t) => {
+test("24 hours of a PROTO-1 with darkness, touches and a failing converter: every report is valid", async (t) => {
 	const { device, connection, command } = await powerOnInVirtualTime(t, "PROTO-1");
 	const { board } = device;
 	await command({ command: "set_led", value: "idle" }, ({ led_ring }) => led_ring.state_id === 0);

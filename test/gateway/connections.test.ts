@@ -77,7 +77,7 @@ for (const isTls of [false, true])
 		describe("pipelined requests", () => {
 			const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 
-			test("are few in hand: the others are parsed when those are answered", async (t) => {
+			test("are handled a few at a time: the others are parsed when those are answered", async (t) => {
 				const { url, paths, answers } = await patientServer(t, isTls);
 				const socket = dial(t, url);
 				const sent = Array.from({ length: 1000 }, (_, i) => `/${i}`);
@@ -96,7 +96,7 @@ for (const isTls of [false, true])
 				assert.deepEqual(received.match(/(?<=\r\n\r\n)\/\d+/g), sent, "each is answered once, in order");
 			});
 
-			test("whose answers are not read take no turn and no memory of the gateway, and are cut off", async (t) => {
+			test("whose responses are not read take no processor time or memory, and are disconnected", async (t) => {
 				const gateway = await run(t, { limits: { stalledMs: 3000, requestHeadersMs: 300_000 } });
 				const get = (path: string) => {
 					const socket = dial(t, gateway.url);
@@ -124,7 +124,7 @@ for (const isTls of [false, true])
 				assert.ok(grown < 150 * 1024 * 1024, `${grown} bytes`);
 			});
 
-			test("of clients without a token are answered one at a time, all connections together, and others' at once", async (t) => {
+			test("of clients without a token are answered one at a time over all connections, others' immediately", async (t) => {
 				let answered = 0;
 				const before: Record<string, number> = {};
 				const binaries: FirmwareService["binaries"] = ({ url }, response) => {
@@ -175,7 +175,7 @@ for (const isTls of [false, true])
 			});
 		});
 
-		describe("a body that is not wanted", { concurrency: true }, () => {
+		describe("an unexpected body", { concurrency: true }, () => {
 			const head = (method: string, path: string, length: number | string = 1e12) =>
 				`${method} ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n`;
 
@@ -189,7 +189,7 @@ for (const isTls of [false, true])
 				["GET", "/ota/firmware.bin", 401],
 				["GET", "/", 200],
 			] as const) {
-				test(`without end is answered ${status} to ${method} ${path}, not swallowed, and cut off`, async (t) => {
+				test(`without end is answered ${status} to ${method} ${path}, not read, and disconnected`, async (t) => {
 					const gateway = await run(t);
 					const socket = dial(t, gateway.url);
 					const answer = readAll(socket);
@@ -206,7 +206,7 @@ for (const isTls of [false, true])
 				});
 			}
 
-			test("that drips holds no request, and no connection", async (t) => {
+			test("that arrives very slowly occupies no request and no connection", async (t) => {
 				const gateway = await run(t);
 				for (const path of ["/nowhere", "/healthz", "/ota/upload"]) {
 					const socket = dial(t, gateway.url);
@@ -231,7 +231,7 @@ for (const isTls of [false, true])
 		});
 
 		describe("connections that have shown no token", () => {
-			test("are cut off, the oldest first, where there are too many; those that have shown one stay", async (t) => {
+			test("are disconnected, the oldest first, if there are too many; those that have shown one stay", async (t) => {
 				const gateway = await run(t, { limits: { unauthenticatedConnections: 5 } });
 				const device = await gateway.device();
 				const monitor = await gateway.monitor();
@@ -256,12 +256,12 @@ for (const isTls of [false, true])
 			});
 		});
 
-		describe("a body that does not come to its end", () => {
+		describe("an incomplete body", () => {
 			const head = (path: string) =>
 				`POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${monitorToken}\r\nContent-Length: 100\r\n`;
 			const form = 'Content-Type: multipart/form-data; boundary="x"\r\n\r\n--x';
 
-			test("is cut off in time, but not an upload, which is watched by its progress", async (t) => {
+			test("is disconnected after a timeout, but not an upload, whose progress is watched", async (t) => {
 				const gateway = await run(t, { limits: { requestBodyMs: 100 } });
 				const uploads = ["/ota/upload", "/ota/upload?from=a-script", "http://x/ota/upload"].map((path) => {
 					const socket = dial(t, gateway.url);

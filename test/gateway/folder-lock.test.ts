@@ -47,7 +47,7 @@ describe("the lock on a data folder", () => {
 		});
 	});
 
-	test("is free once it is released, and leaves nothing", async (t) => {
+	test("is free once it is released, and leaves no file", async (t) => {
 		const { directory, makeLock } = await makeLocks(t);
 		const lock = makeLock();
 		await lock.take();
@@ -56,7 +56,7 @@ describe("the lock on a data folder", () => {
 		await makeLock().take();
 	});
 
-	test("of a process that was killed is free, also where its id is used again", async (t) => {
+	test("of a killed process is free, even if its id is used again", async (t) => {
 		const { path, makeLock, content } = await makeLocks(t);
 		await makeLock().take();
 		const { pid } = bystander(t);
@@ -65,7 +65,7 @@ describe("the lock on a data folder", () => {
 		assert.equal((await content()).pid, process.pid);
 	});
 
-	test("that is empty or damaged is free: its process was killed as it was written", async (t) => {
+	test("that is empty or damaged is free: its process was killed while writing it", async (t) => {
 		const { path, makeLock, content } = await makeLocks(t);
 		for (const damaged of ["", "{", '{"pid":"1"}', "null"]) {
 			await writeFile(path, damaged);
@@ -92,7 +92,7 @@ describe("the lock on a data folder", () => {
 		assert.equal((await content()).pid, process.pid);
 	});
 
-	test("is kept alive by its holder, put back where it was removed, and given up where another has it", async (t) => {
+	test("is renewed by its holder, written again if it was removed, and given up if another process has it", async (t) => {
 		const { path, lost, makeLock, content } = await makeLocks(t);
 		await makeLock(10).take();
 		const own = await content();
@@ -108,7 +108,7 @@ describe("the lock on a data folder", () => {
 		assert.match(String(lost), /in use by process 7 on box-2/);
 	});
 
-	test("is no reason not to start where the disk is full or read-only, and is taken once there is room", async (t) => {
+	test("does not prevent a start on a full or read-only disk, and is taken once there is room", async (t) => {
 		for (const code of ["ENOSPC", "EROFS"]) {
 			const directory = await temporaryDirectory(t);
 			const problems: string[] = [];
@@ -126,7 +126,7 @@ describe("the lock on a data folder", () => {
 });
 
 describe("a second gateway on the same folder", () => {
-	test("ends with one sentence that names the first, which goes on; a killed one leaves the folder free", async (t) => {
+	test("ends with one sentence that names the first, which keeps running; a killed one leaves the folder free", async (t) => {
 		const DATA_DIR = await temporaryDirectory(t);
 		const first = startProcess(t, { DATA_DIR });
 		const { Devices = "" } = await printed(first);

@@ -64,8 +64,8 @@ async function isOpen(port: number): Promise<boolean> {
 	return outcome;
 }
 
-describe("whoever comes while the gateway still reads what it knows", () => {
-	test("waits, and is let in then", async (t) => {
+describe("a client that connects while the gateway still reads its records", () => {
+	test("waits, and is then accepted", async (t) => {
 		const { gateway, listening, answer, device, resolve } = await starting(t);
 		resolve();
 		await listening;
@@ -77,7 +77,7 @@ describe("whoever comes while the gateway still reads what it knows", () => {
 		]);
 	});
 
-	test("is dropped where the gateway cannot start, and the port is free again", async (t) => {
+	test("is dropped if the gateway cannot start, and the port is free again", async (t) => {
 		const { listening, answer, device, port, reject } = await starting(t);
 		const slow = connect(port, "127.0.0.1");
 		await once(slow, "connect");

@@ -12,7 +12,7 @@ const reportsEach = 100;
 /** From one address alone so many are not let in at once, and other systems have but one loopback address. */
 const skip = process.platform === "linux" ? false : "needs 127.0.0.2 and those after it";
 
-test("reports that have been passed on never have the whole heap marked", { skip }, async (t) => {
+test("relayed reports never cause a full garbage collection", { skip }, async (t) => {
 	const given = { DEVICE_TOKEN: deviceToken, MONITOR_TOKEN: monitorToken, LOG_LEVEL: "silent" };
 	const child = startProcess(t, { ...given, DATA_DIR: await temporaryDirectory(t) });
 	const { Devices: url = "" } = await printed(child);

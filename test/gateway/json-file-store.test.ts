@@ -30,7 +30,7 @@ function slowDisk(onWrite: (path: string) => void | Promise<void>): Disk {
 }
 
 describe("records on disk", () => {
-	test("are those of devices: what else a person put among them is left alone", async (t) => {
+	test("are those of devices: other files in the folder are left alone", async (t) => {
 		const { directory, folder } = await makeFolder(t);
 		await folder.save("a", { value: 1 });
 		await writeFile(join(directory, "a.json.bak"), "2");
@@ -41,7 +41,7 @@ describe("records on disk", () => {
 		assert.deepEqual((await readdir(directory)).sort(), ["a.json", "a.json.bak", "b", "c", "d.tmp"]);
 	});
 
-	test("show the latest of many changes, each of which is answered once it or a later one is there", async (t) => {
+	test("show the latest of many changes, each of which is answered once it or a later one is written", async (t) => {
 		const { directory, folder, contentOf } = await makeFolder(t);
 		const changes = [];
 		for (let value = 0; value < 20; value += 1) {
@@ -56,7 +56,7 @@ describe("records on disk", () => {
 		assert.deepEqual(await readdir(directory), []);
 	});
 
-	test("are written together while one of them is being written", async (t) => {
+	test("are combined while one of them is being written", async (t) => {
 		const begun: string[] = [];
 		let release = () => {};
 		const held = new Promise<void>((resolve) => {
@@ -95,7 +95,7 @@ describe("records on disk", () => {
 	});
 });
 
-describe("one damaged thing costs that thing alone", () => {
+describe("one damaged file costs only that record", () => {
 	test("a file that cannot be read, or removed", async (t) => {
 		const broken = (path: unknown) => /bad|stuck/.test(String(path));
 		const eio = () => Promise.reject(Object.assign(new Error("input/output error"), { code: "EIO" }));
@@ -113,7 +113,7 @@ describe("one damaged thing costs that thing alone", () => {
 			assert.ok(problems[index]?.startsWith(`${join(directory, name)} cannot be read or removed (EIO)`));
 	});
 
-	test("a folder in a record's place: the others are written, and the gateway is ready", async (t) => {
+	test("a folder in place of a record: the others are written, and the gateway is ready", async (t) => {
 		const problems: string[] = [];
 		const { directory, folder, contentOf } = await makeFolder(t, fs, problems);
 		await mkdir(join(directory, "a.json"));
@@ -148,7 +148,7 @@ describe("a write that failed", () => {
 	}
 
 	for (const code of ["ENOSPC", "EMFILE", "EROFS"])
-		test(`(${code}) is tried again every second until it is there; meanwhile that is an readinessProblem`, async (t) => {
+		test(`(${code}) is tried again every second until it succeeds, and is meanwhile a readiness problem`, async (t) => {
 			t.mock.timers.enable({ apis: ["setTimeout"] });
 			const { state, disk } = sickDisk();
 			const problems: string[] = [];
@@ -172,7 +172,7 @@ describe("a write that failed", () => {
 			await folder.close();
 		});
 
-	test("does not take the place of a later one", async (t) => {
+	test("does not overwrite a later one", async (t) => {
 		t.mock.timers.enable({ apis: ["setTimeout"] });
 		const { state, disk } = sickDisk();
 		const { folder, contentOf } = await makeFolder(t, disk, []);
@@ -187,7 +187,7 @@ describe("a write that failed", () => {
 	});
 
 	for (const later of [{ value: 2 }, undefined])
-		test(`does not take the place of ${later ? "a later one" : "a removal"} that is under way`, async (t) => {
+		test(`does not overwrite ${later ? "a later one" : "a removal"} that is under way`, async (t) => {
 			t.mock.timers.enable({ apis: ["setTimeout"] });
 			const { state, disk } = sickDisk();
 			let release = () => {};
@@ -222,7 +222,7 @@ describe("a write that failed", () => {
 			await folder.close();
 		});
 
-	test("of thousands is tried a few at a time, each in its turn", async (t) => {
+	test("of thousands is tried a few at a time, in order", async (t) => {
 		t.mock.timers.enable({ apis: ["setTimeout"] });
 		const { state, disk } = sickDisk();
 		const { directory, folder } = await makeFolder(t, disk, []);
@@ -251,7 +251,7 @@ describe("a write that failed", () => {
 		assert.equal(await contentOf("a"), "1");
 	});
 
-	test("to remove a record is answered, and not tried again: it is still there", async (t) => {
+	test("to remove a record is answered, and not tried again: the record still exists", async (t) => {
 		const removed: unknown[] = [];
 		const rm: Disk["rm"] = async (path) => {
 			removed.push(path);

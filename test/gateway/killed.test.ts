@@ -32,7 +32,7 @@ interface Truth {
 	kept: number;
 }
 
-test("nothing is lost, half written or made up by a gateway that is killed at any moment", async (t) => {
+test("a gateway that is killed at any moment loses no record and leaves none half written", async (t) => {
 	t.diagnostic(`KILL_SEED=${seed}`);
 	const draw = new Draw(seed);
 	const random = () => draw.next();

@@ -46,8 +46,8 @@ async function counted(t: TestContext, options: GatewayOptions, work: RegExp) {
 	return { gateway, crowd, all };
 }
 
-describe("devices that come back all at once", () => {
-	test("are let in at a rate; the others are told when to try again", async (t) => {
+describe("devices that reconnect at the same time", () => {
+	test("are accepted at a rate; the others get Retry-After", async (t) => {
 		let now = 0;
 		const gateway = await runGateway(t, {
 			monotonic: () => now,
@@ -72,7 +72,7 @@ describe("devices that come back all at once", () => {
 		["given at the start", { deviceToken, monitorToken }],
 		["in the data folder", { deviceToken: undefined, monitorToken: undefined }],
 	] as const) {
-		test(`come and go one a turn of the event loop, with tokens ${where}: all others' reports pass between`, async (t) => {
+		test(`connect and disconnect one per turn of the event loop, with tokens ${where}: others' reports pass between`, async (t) => {
 			const { gateway, crowd, all } = await counted(t, given, /^device: (dis)?connected$/);
 			const sockets = await crowd(20);
 			const request = upgradeRequest("/device", gateway.gateway.tokens.device);
@@ -83,7 +83,7 @@ describe("devices that come back all at once", () => {
 			assert.ok(most < sockets.length, `${most} ends of connections were heard in one turn`);
 		});
 
-		test(`are refused one a turn too, with tokens ${where}`, async (t) => {
+		test(`are refused one per turn too, with tokens ${where}`, async (t) => {
 			const { crowd, all } = await counted(t, given, /^upgrade refused$/);
 			// After ten wrong tokens an address is told when to try again, which is not logged.
 			for (const path of ["/nothing", "/device"])
@@ -91,13 +91,13 @@ describe("devices that come back all at once", () => {
 		});
 	}
 
-	test("with wrong tokens take no place of those with right ones", async (t) => {
+	test("with wrong tokens do not block those with right ones", async (t) => {
 		const gateway = await runGateway(t, { monotonic: () => 0, limits: { deviceBurst: 1 } });
 		assert.equal((await gateway.refused("/device", bearer("wrong"))).status, 401);
 		await gateway.device();
 	});
 
-	test("fill no log: in it are only those who are not told when to try again", async (t) => {
+	test("do not fill the log: only refusals without Retry-After are logged", async (t) => {
 		const refusals: unknown[] = [];
 		const write = (line: string) => {
 			const { msg, status } = JSON.parse(line);
@@ -110,7 +110,7 @@ describe("devices that come back all at once", () => {
 		assert.deepEqual(refusals, [401]);
 	});
 
-	test("to addresses that are none are counted too, and the log does not repeat what may be a token", async (t) => {
+	test("to unknown paths are counted too, and the log does not repeat what may be a token", async (t) => {
 		const paths: string[] = [];
 		const write = (line: string) => void paths.push(JSON.parse(line).path ?? "");
 		const log = createLog("warn", { write });
@@ -122,7 +122,7 @@ describe("devices that come back all at once", () => {
 		assert.deepEqual([...new Set(paths)], ["(unknown path)"]);
 	});
 
-	test("with right tokens are let in, however many from their address are refused", async (t) => {
+	test("with right tokens are accepted, even if many from their address are refused", async (t) => {
 		// A limit of one: every refusal after the first is one too many.
 		const gateway = await runGateway(t, { limits: { upgradesInTwoSeconds: 1 } });
 		const statuses = new Set<number | undefined>();
@@ -134,7 +134,7 @@ describe("devices that come back all at once", () => {
 		await gateway.device();
 	});
 
-	test("with right tokens are told to wait too, where there are too many of one address", async (t) => {
+	test("with right tokens get Retry-After too if there are too many of one address", async (t) => {
 		const { url } = await runGateway(t, { limits: { upgradesInTwoSeconds: 1 } });
 		const { hostname, port } = new URL(url);
 		const answers = Array.from({ length: 20 }, async () => {
@@ -150,7 +150,7 @@ describe("devices that come back all at once", () => {
 			assert.match(answer, /^HTTP\/1\.1 429 .+Retry-After: \d+.+Too many connections from this address/s);
 	});
 
-	test("with right tokens again and again keep no others of their address out: not those with another name or path", async (t) => {
+	test("with right tokens that keep reconnecting do not block others of their address with another name or path", async (t) => {
 		const gateway = await runGateway(t, { limits: { returnsInTenSeconds: 3, upgradesInTwoSeconds: 5 } });
 		const again = { ...bearer(deviceToken), "Device-Id": "dev-1-000001" };
 		for (let i = 0; i < 3; i += 1) await gateway.device(again);
@@ -161,7 +161,7 @@ describe("devices that come back all at once", () => {
 		await gateway.device({ "Device-Id": "dev-1-000003" });
 	});
 
-	test("and the more there are before one, the later it is told to come back, within a minute", async (t) => {
+	test("get a Retry-After that grows with the number before them, up to a minute", async (t) => {
 		const gateway = await runGateway(t, { limits: { upgradesInTwoSeconds: 1 } });
 		const said: number[] = [];
 		for (let i = 0; i < 500 && said.filter((seconds) => seconds === 60).length < 5; i += 1) {
@@ -183,7 +183,7 @@ test("uploads from one address are counted: past 30 in a minute they are refused
 	assert.deepEqual(statuses, [...Array(30).fill(415), 429]);
 });
 
-test("a monitor that answers no ping is cut", async (t) => {
+test("a monitor that answers no ping is disconnected", async (t) => {
 	const gateway = await runGateway(t, { limits: { pingIntervalMs: 20 } });
 	const headers = bearer(monitorToken);
 	const monitor = await gateway.open("/monitor", { headers, autoPong: false });
@@ -253,7 +253,7 @@ describe("/metrics", () => {
 	});
 });
 
-test("/readyz says whether the gateway can do its work, to anybody", async (t) => {
+test("/readyz says whether the gateway can do its work, without a token", async (t) => {
 	const dataDir = join(await temporaryDirectory(t), "data");
 	const gateway = await runGateway(t, { dataDir });
 	const ready = await fetch(`${gateway.url}/readyz`);

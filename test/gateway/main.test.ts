@@ -49,7 +49,7 @@ function withDefect(fault: string): readonly string[] {
 const noFullDisk = existsSync("/dev/full") ? false : "needs /dev/full";
 
 describe("npm start", () => {
-	test("prints a login that works, where devices connect and where the tokens are", async (t) => {
+	test("prints a valid login, the devices' address and where the tokens are", async (t) => {
 		const dataDir = join(await temporaryDirectory(t), "made", "here");
 		const lines = await printed(startProcess(t, { DATA_DIR: dataDir }));
 		const loginUrl = lines.Dashboard ?? "";
@@ -63,7 +63,7 @@ describe("npm start", () => {
 	});
 
 	for (const signal of ["SIGINT", "SIGTERM"] as const)
-		test(`${signal} closes every socket with 1001 and ends with exit code 0, also when it comes twice at once`, async (t) => {
+		test(`${signal} closes every socket with 1001 and ends with exit code 0, even if sent twice in a row`, async (t) => {
 			const dataDir = await temporaryDirectory(t);
 			const child = startProcess(t, {
 				DATA_DIR: dataDir,
@@ -81,7 +81,7 @@ describe("npm start", () => {
 			assert.ok(!written.some((name) => name.includes("token")), "given tokens are not written down");
 		});
 
-	test("a second signal ends it at once, though a device does not let go", async (t) => {
+	test("a second signal ends it immediately, even if a device does not close", async (t) => {
 		const child = startProcess(t, {
 			DATA_DIR: await temporaryDirectory(t),
 			DEVICE_TOKEN: deviceToken,
@@ -111,7 +111,7 @@ describe("npm start", () => {
 		}
 	});
 
-	test("a defect ends it also where the log's disk is full", {
+	test("a defect ends it even if the log's disk is full", {
 		skip: noFullDisk,
 		timeout: 60_000,
 	}, async (t) => {
@@ -125,7 +125,7 @@ describe("npm start", () => {
 		assert.deepEqual(await exit, [1, null]);
 	});
 
-	test("a defect is told of where the pipe of its log is full, once that is read", async (t) => {
+	test("a defect is logged even if the log's pipe is full, once that is read", async (t) => {
 		const directory = await temporaryDirectory(t);
 		const path = join(directory, "pipe");
 		const full = fullPipe(path);
@@ -182,7 +182,7 @@ describe("npm start", () => {
 			assert.equal(said.trim().split("\n").length, 1, said);
 		});
 
-	test("goes on where its log cannot be written, and can be stopped", { skip: noFullDisk }, async (t) => {
+	test("keeps running if its log cannot be written, and can be stopped", { skip: noFullDisk }, async (t) => {
 		const full = await open("/dev/full", "w");
 		t.after(() => full.close());
 		const given = { DEVICE_TOKEN: deviceToken, MONITOR_TOKEN: monitorToken };
@@ -197,7 +197,7 @@ describe("npm start", () => {
 		assert.equal(code, 0);
 	});
 
-	test("starts where its standard output cannot be written", { skip: noFullDisk }, async (t) => {
+	test("starts if its standard output cannot be written", { skip: noFullDisk }, async (t) => {
 		const full = await open("/dev/full", "w");
 		t.after(() => full.close());
 		const environment = { DATA_DIR: await temporaryDirectory(t) };
@@ -210,7 +210,7 @@ describe("npm start", () => {
 		assert.equal(code, 0);
 	});
 
-	test("goes on where no one reads the pipe of its standard error, and can be stopped", async (t) => {
+	test("keeps running if no one reads its standard error, and can be stopped", async (t) => {
 		const given = { DEVICE_TOKEN: deviceToken, MONITOR_TOKEN: monitorToken };
 		const directory = await temporaryDirectory(t);
 		const full = fullPipe(join(directory, "pipe"));
@@ -268,7 +268,7 @@ describe("npm start", () => {
 describe("the tokens", () => {
 	const made = { deviceToken: undefined, monitorToken: undefined };
 
-	test("are made at the first start, for this user's eyes only, and kept", async (t) => {
+	test("are made at the first start, readable by this user only, and kept", async (t) => {
 		const dataDir = join(await temporaryDirectory(t), "data");
 		const { gateway } = await runGateway(t, { ...made, dataDir });
 		const { tokens } = gateway;
@@ -282,13 +282,13 @@ describe("the tokens", () => {
 		assert.deepEqual((await runGateway(t, { ...made, dataDir })).gateway.tokens, tokens);
 	});
 
-	test("one that is set counts before one that is kept", async (t) => {
+	test("a set one takes precedence over the stored one", async (t) => {
 		const { gateway } = await runGateway(t, { ...made, deviceToken });
 		assert.equal(gateway.tokens.device, deviceToken);
 		assert.notEqual(gateway.tokens.monitor, monitorToken);
 	});
 
-	test("in a damaged file stop the start, and are not made anew behind a person's back", async (t) => {
+	test("in a damaged file stop the start, and are not replaced silently", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		for (const text of ["", "{", '{"device":"short","monitor":"short"}', "null"]) {
 			await writeFile(join(dataDir, "tokens.json"), text);

@@ -95,7 +95,7 @@ const told = (each: Device) => {
 	};
 };
 
-test("a device's record is read back as it was, whatever the device has reported", () => {
+test("a device's record is read back unchanged, with any reports", () => {
 	fc.assert(
 		fc.property(device, (each) => {
 			const read = deviceFile.parse(deviceFile.format(each), each.deviceId);
@@ -105,7 +105,7 @@ test("a device's record is read back as it was, whatever the device has reported
 	);
 });
 
-test("of any other record a device is made whole, or none", () => {
+test("any other record gives a valid device or none", () => {
 	const good = device.map((each) => deviceFile.format(each));
 	fc.assert(
 		fc.property(fc.oneof(withOther(good), contentNear(good)), (content) => {
@@ -147,7 +147,7 @@ const history = fc
 		}, jobs),
 	);
 
-test("updates are read back as they were, whatever devices have said of them", () => {
+test("updates are read back unchanged, with any uplinks", () => {
 	fc.assert(
 		fc.property(history, (jobs) => {
 			assert.deepEqual(jobsFile.parse(jobsFile.format(jobs)), JSON.parse(JSON.stringify(jobs)));
@@ -169,7 +169,7 @@ test("updates are read back as they were, whatever devices have said of them", (
 	);
 });
 
-test("tokens are read back as they were written; any other content is refused with what to do, or holds tokens", async (t) => {
+test("tokens are read back as they were written; any other content is refused with what to do, or has valid tokens", async (t) => {
 	const path = join(await temporaryDirectory(t), "tokens.json");
 	const good = fc.constant(0).map(makeTokens);
 	const file = fc
@@ -211,7 +211,7 @@ async function openLogins(dataDir: string) {
 	return { logins, problems };
 }
 
-test("logins that have ended stay so; of any other file only those count that it names with a time", async (t) => {
+test("ended logins stay ended; of any other file only entries with a time count", async (t) => {
 	const dataDir = await temporaryDirectory(t);
 	const good = fc
 		.dictionary(fc.stringMatching(/^[\w-]{1,43}$/), time, { noNullPrototype: true })
@@ -263,7 +263,7 @@ async function openUploads(t: TestContext) {
 	return { directory, problems, open };
 }
 
-test("an upload is known again as it was kept; one whose record or binary is not as it was is reported lost", async (t) => {
+test("a stored upload is found again; one whose record or binary has changed is reported lost", async (t) => {
 	const { directory, problems, open } = await openUploads(t);
 	const bytes = Buffer.from("firmware");
 	const digest = createHash("sha256").update(bytes).digest("hex");
@@ -324,7 +324,7 @@ const catalog = fc.uniqueArray(version, { maxLength: 4 }).chain((versions) => {
 	return fc.constantFrom(null, ...versions).map((latest) => ({ schema: 1, latest, releases }));
 });
 
-test("a catalog is read as it was written; one that is not as it should be is refused in a sentence", () => {
+test("a catalog is read as it was written; an invalid one is refused with a sentence", () => {
 	fc.assert(
 		fc.property(catalog, (written) => assert.deepEqual(parseCatalog(JSON.stringify(written)), written)),
 	);

@@ -31,7 +31,7 @@ function read(name: string, text: string): ReturnType<typeof readSettings> | und
 
 const token = fc.stringMatching(/^[\x21-\x2b\x2d-\x7e]{16,40}$/);
 
-test("each setting is what was written, or refused", () => {
+test("each setting is used as given, or refused", () => {
 	fc.assert(
 		fc.property(
 			fc.oneof(fc.nat(70_000), fc.constantFrom(65_535, 65_536)),
@@ -52,7 +52,7 @@ test("each setting is what was written, or refused", () => {
 	);
 });
 
-test("whatever else is in the environment stops the start in a sentence, or is what its name asks for", () => {
+test("any other environment stops the start with a sentence, or gives valid settings", () => {
 	const start = fc.oneof(
 		fc.constantFrom(
 			"8080",
@@ -147,7 +147,7 @@ const headers = fc.record(
 	{ requiredKeys: [] },
 );
 
-test("whatever a request's headers say, it has an address, a base URL that a device can use, and an answer on its origin", () => {
+test("with any headers a request has an address, a base URL for devices, and an answer on its origin", () => {
 	const publicUrl = fc.constantFrom(undefined, new URL("https://gateway.example/audio/"));
 	fc.assert(
 		fc.property(address, headers, publicUrl, fc.boolean(), (local, given, published, isTrusted) => {
@@ -169,7 +169,7 @@ test("whatever a request's headers say, it has an address, a base URL that a dev
 	);
 });
 
-test("a page is of this gateway only where its origin is the one by which it was reached, or PUBLIC_URL's", () => {
+test("a page belongs to this gateway only if its origin is the one by which it was reached, or PUBLIC_URL's", () => {
 	fc.assert(
 		fc.property(fc.domain(), fc.domain(), (host, other) => {
 			const origin = (name: string) => ({ host, origin: `http://${name}` });

@@ -100,7 +100,7 @@ describe("a wrong value is named in a sentence that says what to change", () => 
 				});
 		});
 
-	test("a token, without telling it", () => {
+	test("a token, without repeating it", () => {
 		for (const value of [
 			"short",
 			"with a space in the middle",

@@ -52,7 +52,7 @@ test("settings in an NVS image are read as they were given, by all readers", () 
 /** As nvs_flash of ESP-IDF left it, with values that were written several times. */
 const used = gunzipSync(readFileSync(new URL("./esp32/nvs/used.bin.gz", import.meta.url)));
 
-test("of a damaged NVS each value is one that was written, or none, also of what is written to it then", () => {
+test("a damaged NVS has only values that were written, also after further writes", () => {
 	const content = used.toString("latin1");
 	const names = [...readNvs(used, namespace).keys()];
 	const inUse = fc.tuple(fc.nat(used.length - 1), fc.integer({ min: 1, max: 255 }));
@@ -74,7 +74,7 @@ test("of a damaged NVS each value is one that was written, or none, also of what
 	);
 });
 
-test("any bytes in place of an NVS are read without their being taken for settings", () => {
+test("any bytes in place of an NVS are read without giving settings", () => {
 	const pages = fc
 		.uint8Array({ minLength: 64, maxLength: 4096 })
 		.map((bytes) => Buffer.alloc(3 * sectorBytes, bytes));
@@ -88,7 +88,7 @@ test("any bytes in place of an NVS are read without their being taken for settin
 	);
 });
 
-test("a choice of slot is read as it was written, and not at all with a damaged number or CRC", () => {
+test("an otadata entry is read as it was written, and not at all with a damaged number or CRC", () => {
 	const flash = new Flash({ byteLength: flashBytes });
 	const entry = fc.record({ sequence: fc.integer({ min: 1, max: 0xffff_fffe }), state: fc.nat(4) });
 	fc.assert(
@@ -114,7 +114,7 @@ function readHead(bytes: Uint8Array): ResponseHead {
 	return head;
 }
 
-test("the head of an answer has its status and its Retry-After, whatever else is in it", () => {
+test("the head of a response gives its status and Retry-After, with any other fields", () => {
 	const field = fc
 		.stringMatching(/^[A-Za-z-]{1,20}: [!-~ ]{0,200}$/)
 		.filter((line) => !/^retry-after/i.test(line));
@@ -138,7 +138,7 @@ test("the head of an answer has its status and its Retry-After, whatever else is
 	);
 });
 
-test("any other answer has no status but that of an HTTP line, no Retry-After but whole seconds, and an end", () => {
+test("any other response gives only the status of an HTTP line, only a Retry-After in whole seconds, and ends", () => {
 	const text = fc.oneof(
 		nearText(fc.constant("HTTP/1.1 503 Busy\r\nRetry-After: 120\r\n\r\n")),
 		oddText,
@@ -170,7 +170,7 @@ const signature = fc.tuple(positive, positive).map(([r, s]) => {
 	return Uint8Array.of(0x30, numbers.length, ...numbers);
 });
 
-test("a signature of ECDSA is two positive numbers, and nothing else is one", () => {
+test("an ECDSA signature is two positive numbers, and nothing else", () => {
 	fc.assert(fc.property(signature, (der) => assert.ok(isEcdsaSignature(der))));
 	fc.assert(
 		fc.property(
@@ -233,7 +233,7 @@ function hear(records: readonly Uint8Array[]): boolean | undefined {
 	}
 }
 
-test("a server's handshake is whole with each message once and in order, and otherwise never", () => {
+test("a server's handshake is complete with each message once and in order, and otherwise never", () => {
 	fc.assert(
 		fc.property(goodFlight, fc.boolean(), (messages, isInOne) => {
 			assert.equal(hear(isInOne ? [Buffer.concat(messages)] : messages), true);
@@ -270,7 +270,7 @@ test("a server's handshake is whole with each message once and in order, and oth
 	);
 });
 
-test("frames to and from a machine come whole and in order, in pieces of any size", () => {
+test("frames to and from a machine arrive complete and in order, in pieces of any size", () => {
 	const frame = fc.record(
 		{
 			kind: fc.nat(255),
@@ -295,7 +295,7 @@ test("frames to and from a machine come whole and in order, in pieces of any siz
 	);
 });
 
-test("a typed line works what it names, or is refused with what to type", () => {
+test("a typed line sets the input that it names, or is refused with what to type", () => {
 	const line = fc.oneof(
 		jsonText(
 			fc.record({ button: fc.constantFrom("play", "mute", "x"), pressed: fc.oneof(fc.boolean(), anyJson) }),

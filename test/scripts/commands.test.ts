@@ -40,7 +40,7 @@ async function run(t: TestContext, file: string, words: readonly string[], env: 
 }
 
 describe("an npm command", () => {
-	test("is the only content of scripts/ beside its folders", () => {
+	test("is each file of scripts/, beside its folders", () => {
 		const files = readdirSync("scripts").filter((name) => name.endsWith(".ts"));
 		const strays = files.filter((name) => !commands.some(({ file }) => file === `scripts/${name}`));
 		assert.deepEqual(strays, []);

@@ -29,7 +29,7 @@ function runRelease(t: TestContext, releasesDir: string, ...args: readonly strin
 }
 
 describe("a release", () => {
-	test("lies where the interface says, and the catalog says what the binaries say", async (t) => {
+	test("has the paths of the interface, and the catalog matches the binaries", async (t) => {
 		const folder = await temporaryDirectory(t);
 		const board = makeImage({ version: "1.4.0", model: "PROTO-1" });
 		const dev1 = makeImage({ version: "1.4.0", model: "DEV-1" });
@@ -58,7 +58,7 @@ describe("a release", () => {
 		assert.ok((await readFile(join(folder, "esp32/dev-1/firmware-v1.4.0.bin"))).equals(qemu));
 	});
 
-	test("may have images that are signed, named by all of their bytes", async (t) => {
+	test("may have signed images, named by all of their bytes", async (t) => {
 		const folder = await temporaryDirectory(t);
 		const signed = Buffer.concat([makeImage({ version: "1.4.0" }), Buffer.alloc(5000, "signature")]);
 		const { releases } = await addRelease(folder, release("1.4.0", { images: [signed] }));
@@ -67,7 +67,7 @@ describe("a release", () => {
 		assert.equal(image?.sha256, createHash("sha256").update(signed).digest("hex"));
 	});
 
-	test("can be read by a gateway that runs as another user", async (t) => {
+	test("is readable for a gateway that runs as another user", async (t) => {
 		const folder = await temporaryDirectory(t);
 		await addRelease(folder, release("1.4.0"));
 		for (const name of ["catalog.json", "virtual/dev-1/firmware-v1.4.0.bin"]) {
@@ -76,7 +76,7 @@ describe("a release", () => {
 		}
 	});
 
-	test("is the latest where its version is the highest that is no pre-release", async (t) => {
+	test("is the latest if its version is the highest that is no pre-release", async (t) => {
 		const folder = await temporaryDirectory(t);
 		const latest = [];
 		for (const version of ["1.9.0", "1.10.0-rc.1", "1.10.0", "1.2.0", "2.0.0-beta"])
@@ -110,7 +110,7 @@ describe("a release", () => {
 			/two images/,
 		],
 	] as const)
-		test(`${name} is refused, and the folder is as it was`, async (t) => {
+		test(`${name} is refused, and the folder is unchanged`, async (t) => {
 			const folder = await temporaryDirectory(t);
 			await addRelease(folder, release("1.0.0"));
 			const before = await everything(folder);
@@ -121,7 +121,7 @@ describe("a release", () => {
 			assert.deepEqual(await everything(folder), before);
 		});
 
-	test("is refused where the catalog is broken, which is not overwritten", async (t) => {
+	test("is refused if the catalog is broken, which is not overwritten", async (t) => {
 		const folder = await temporaryDirectory(t);
 		await writeFile(join(folder, "catalog.json"), "{ half");
 		await assert.rejects(
@@ -180,7 +180,7 @@ test("the images of a release that an SDK builds are those of both boards and of
 });
 
 describe("npm run release", () => {
-	test("makes images for both models, and says what it did and what it lacked", async (t) => {
+	test("makes images for both models, and prints what it made and what was missing", async (t) => {
 		const folder = await temporaryDirectory(t);
 		const startedAt = Math.floor(Date.now() / 1000);
 		const command = runRelease(t, folder, "1.4.0", "--allow-dirty", "--notes", "Louder.");
@@ -202,7 +202,7 @@ describe("npm run release", () => {
 		assert.equal(again.output(), "release 1.4.0 exists already; use a new version\n");
 	});
 
-	test("refuses a tree with changes, and one that git does not know, unless told", async (t) => {
+	test("refuses a tree with changes, and one without git, unless told otherwise", async (t) => {
 		const folder = await temporaryDirectory(t);
 		const git = join(folder, "git");
 		execFileSync("git", ["init", "--quiet", "--bare", git]);
@@ -218,7 +218,7 @@ describe("npm run release", () => {
 		assert.deepEqual(await readdir(folder), ["git"]);
 	});
 
-	test("says how it is used where it is not given a version", async (t) => {
+	test("prints its usage without a version", async (t) => {
 		const folder = await temporaryDirectory(t);
 		for (const args of [[], ["1.0.0", "2.0.0"], ["1.0.0", "--force"]]) {
 			const command = runRelease(t, folder, ...args);
@@ -228,7 +228,7 @@ describe("npm run release", () => {
 		assert.deepEqual(await readdir(folder), []);
 	});
 
-	test("brings a running demo's devices to the new version, and a restarted demo keeps it", async (t) => {
+	test("updates a running demo's devices, and a restarted demo keeps the version", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const env = { PORT: "0", DATA_DIR: dataDir, RELEASES_DIR: join(dataDir, "releases") };
 		const demo = runCommand(t, "scripts/demo.ts", [], env);

@@ -130,7 +130,7 @@ describe("the panel in the Moddable simulator", { skip, timeout: 560_000, concur
 		}
 	});
 
-	test("the ring is dimmed in the same hue, down to a lowest light that is seen, and goes out", async (t) => {
+	test("the ring is dimmed in the same hue, down to a visible minimum, and off", async (t) => {
 		const { device, connection } = await connected(t);
 		connection.send({ command: "set_led", value: "failed" });
 		let brighter = 500;
@@ -145,7 +145,7 @@ describe("the panel in the Moddable simulator", { skip, timeout: 560_000, concur
 		await shows(device, ringOf, (ring) => difference(ring, Array(12).fill(unlit)) <= tolerance);
 	});
 
-	test("the volume bar is as long as the volume, with no event in between", async (t) => {
+	test("the volume bar follows the volume, without an event", async (t) => {
 		const { device, connection } = await connected(t);
 		await pressKey(device, connection);
 		for (const volume of [90, 31, 75]) {
@@ -158,7 +158,7 @@ describe("the panel in the Moddable simulator", { skip, timeout: 560_000, concur
 		}
 	});
 
-	test("the pills show how the connections stand, with no event in between", async (t) => {
+	test("the pills show the state of the connections, without an event", async (t) => {
 		const { gateway, device, connection } = await connected(t);
 		await pressKey(device, connection);
 		await shows(device, pillsOf, (pills) => pills === "good good");
@@ -183,7 +183,7 @@ describe("the panel in the Moddable simulator", { skip, timeout: 560_000, concur
 		assert.ok(again.health.uptime_seconds < health.uptime_seconds, `${again.health.uptime_seconds} s`);
 	});
 
-	test("a button that is held over a restart is pressed, triggers nothing, and is let go", {
+	test("a button that is held over a restart is pressed, triggers nothing, and is released", {
 		timeout: 60_000,
 	}, async (t) => {
 		const { gateway, device, connection } = await connected(t);
@@ -198,7 +198,7 @@ describe("the panel in the Moddable simulator", { skip, timeout: 560_000, concur
 		await again.next("state_report", ({ peripherals }) => !peripherals.buttons.btn_play);
 	});
 
-	test("a restart that the firmware asks for is done", async (t) => {
+	test("the firmware can restart", async (t) => {
 		const device = await start(t, "restarting", "");
 		const started = () => device.trace.filter((line) => line.startsWith("started after"));
 		await device.traced(/^started after SW_RESET/);

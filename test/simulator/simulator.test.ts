@@ -58,7 +58,7 @@ describe("the firmware in the Moddable simulator", { skip, timeout: 560_000 }, (
 			assert.deepEqual(output.match(ours), null);
 		});
 
-		test(`${model}: says who it is, and reports its state`, async (t) => {
+		test(`${model}: identifies itself, and reports its state`, async (t) => {
 			const gateway = await runScriptedGateway(t);
 			const device = await start(t, model, gateway.url);
 			const connection = await gateway.connection();
@@ -82,7 +82,7 @@ describe("the firmware in the Moddable simulator", { skip, timeout: 560_000 }, (
 			assert.ok(Math.abs(Date.now() - Date.parse(report.timestamp)) < 60_000, report.timestamp);
 		});
 
-		test(`${model}: obeys, refuses with a reason, and keeps what it was told`, async (t) => {
+		test(`${model}: executes commands, refuses wrong ones with a reason, and stores settings`, async (t) => {
 			const gateway = await runScriptedGateway(t);
 			const device = await start(t, model, gateway.url);
 			const connection = await gateway.connection();
@@ -131,7 +131,7 @@ describe("the firmware in the Moddable simulator", { skip, timeout: 560_000 }, (
 				await setTimeout(100, undefined, { signal: t.signal });
 		});
 
-		test(`${model}: is back after a boot_device, through the gateway itself`, async (t) => {
+		test(`${model}: reconnects after a boot_device, through the gateway`, async (t) => {
 			const { url, monitor: openMonitor } = await runGateway(t, { deviceToken: testToken });
 			failOnDroppedUplinks(t, url);
 			const monitor = await openMonitor();
@@ -144,7 +144,7 @@ describe("the firmware in the Moddable simulator", { skip, timeout: 560_000 }, (
 		});
 	}
 
-	test("an update goes by the SDK's HTTP client as far as the slot that a desktop does not have", async (t) => {
+	test("an update runs through the SDK's HTTP client up to the slot, which a desktop does not have", async (t) => {
 		const gateway = await runScriptedGateway(t);
 		const image = makeVirtualImage(Buffer.alloc(100_000), "DEV-1", "2.0.0");
 		const answers = new Map<string, (socket: Socket) => void>([
@@ -194,7 +194,7 @@ describe("the firmware in the Moddable simulator", { skip, timeout: 560_000 }, (
 		}
 	});
 
-	test("a frame whose header comes in two halves, with a pong sent between them, is read", async (t) => {
+	test("a frame whose header arrives in two halves, with a pong sent between them, is read", async (t) => {
 		const gateway = await runScriptedGateway(t);
 		const rawSocket = new Promise<Socket>((resolve) =>
 			gateway.server.once("connection", (_socket, request) => resolve(request.socket)),
@@ -212,7 +212,7 @@ describe("the firmware in the Moddable simulator", { skip, timeout: 560_000 }, (
 		await connection.next("state_report", ({ peripherals }) => peripherals.audio.volume === 7);
 	});
 
-	test("a button on the panel is held and let go", { skip: skipMouse }, async (t) => {
+	test("a button on the panel is held and released", { skip: skipMouse }, async (t) => {
 		const gateway = await runScriptedGateway(t);
 		const device = await start(t, "DEV-1", gateway.url);
 		const connection = await gateway.connection();
@@ -224,7 +224,7 @@ describe("the firmware in the Moddable simulator", { skip, timeout: 560_000 }, (
 		await connection.next("state_report", ({ peripherals }) => !peripherals.buttons.btn_play);
 	});
 
-	test("a button does no harm to a device that was never told of a gateway", {
+	test("a button does no harm without a gateway in the settings", {
 		skip: skipMouse,
 	}, async (t) => {
 		const device = await start(t, "DEV-1", "");
@@ -235,7 +235,7 @@ describe("the firmware in the Moddable simulator", { skip, timeout: 560_000 }, (
 		device.screen.input("mouseup", "1");
 	});
 
-	test("light and touch come from the panel", { skip: skipMouse }, async (t) => {
+	test("light and touch are those of the panel", { skip: skipMouse }, async (t) => {
 		const gateway = await runScriptedGateway(t);
 		const device = await start(t, "PROTO-1", gateway.url);
 		const connection = await gateway.connection();
@@ -249,7 +249,7 @@ describe("the firmware in the Moddable simulator", { skip, timeout: 560_000 }, (
 		await connection.next("state_report", ({ peripherals }) => peripherals.touch_active === false);
 	});
 
-	test("without Wi-Fi the device is away, and with it back", { skip: skipMouse }, async (t) => {
+	test("without Wi-Fi the device disconnects, and reconnects with it", { skip: skipMouse }, async (t) => {
 		const gateway = await runScriptedGateway(t);
 		const device = await start(t, "DEV-1", gateway.url);
 		const connection = await gateway.connection();

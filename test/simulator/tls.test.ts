@@ -56,7 +56,7 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 		return { gateway, url };
 	}
 
-	test("a gateway is trusted by the authority among the settings, and so is a server of updates", async (t) => {
+	test("a gateway is trusted by the authority in the settings, and so is a firmware server", async (t) => {
 		const authority = new Authority(await temporaryDirectory(t), "authority");
 		const { cert, key } = authority.issue(name);
 		const chain = { cert: cert + authority.certificate, key };
@@ -75,7 +75,7 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 		assert.equal(await asked, "/firmware.bin");
 	});
 
-	test("updates from a gateway over TLS end, each, at the slot that a desktop does not have", async (t) => {
+	test("updates from a gateway over TLS run up to the slot, which a desktop does not have", async (t) => {
 		const folder = await temporaryDirectory(t);
 		const authority = new Authority(folder, "authority");
 		const { cert, key } = authority.issue(name);
@@ -103,7 +103,7 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 		}
 	});
 
-	test("a gateway whose authority is not among the settings is refused", async (t) => {
+	test("a gateway whose authority is not in the settings is refused", async (t) => {
 		const authority = new Authority(await temporaryDirectory(t), "authority");
 		const other = new Authority(await temporaryDirectory(t), "other");
 		const { cert, key } = authority.issue(name);
@@ -137,7 +137,7 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 	}
 
 	for (const kind of ["rsa", "ec"] satisfies KeyKind[])
-		test(`a genuine server with ${kind} keys, which sends its authority too, is asked`, async (t) => {
+		test(`a genuine server with ${kind} keys, which sends its authority too, gets the request`, async (t) => {
 			const authority = new Authority(await temporaryDirectory(t), "authority", kind);
 			const { cert, key } = authority.issue(name);
 			const chain = { cert: cert + authority.certificate, key };
@@ -145,7 +145,7 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 			assert.equal(asked, "/firmware.bin");
 		});
 
-	test("somebody's own certificate before the authority's public one is refused", async (t) => {
+	test("a self-signed certificate before the authority's public one is refused", async (t) => {
 		const folder = await temporaryDirectory(t);
 		const authority = new Authority(folder, "authority");
 		const { cert, key } = new Authority(folder, "other").issue(name);
@@ -200,7 +200,7 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 		["handshake_failure", "15030300020228"],
 		["a ServerHello of TLS 1.1", `160302002a02000026${"0302"}${"00".repeat(32)}00c02f00`],
 	] as const)
-		test(`a stranger who answers with ${what} gets nothing in the clear`, async (t) => {
+		test(`a forged server that answers with ${what} gets no unencrypted data`, async (t) => {
 			const { promise, resolve } = withResolvers<string>();
 			const server = createServer((socket) => {
 				let heard = "";

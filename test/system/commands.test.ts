@@ -12,7 +12,7 @@ function steadyParts({ system, network, peripherals }: StateReport) {
 
 for (const model of models)
 	describe(`a ${model} in XS, commanded through /monitor`, () => {
-		test("reports itself truly when it connects", async (t) => {
+		test("reports its actual state when it connects", async (t) => {
 			const { powerOn, monitorClient } = await runFleet(t);
 			const { device, report } = await powerOn(model);
 			const { model: announced, connected } = await monitorClient.change("connected");
@@ -39,7 +39,7 @@ for (const model of models)
 				assert.equal(Object.hasOwn(state.peripherals, field), model === "PROTO-1", field);
 		});
 
-		test("obeys each command in its next report, and changes nothing else", async (t) => {
+		test("shows each command in its next report, and changes nothing else", async (t) => {
 			const { powerOn } = await runFleet(t);
 			const { control, report } = await powerOn(model);
 			let expected = steadyParts(await report());
@@ -86,7 +86,7 @@ for (const model of models)
 			assert.equal(device.board.sound.filter((samples) => samples.some((byte) => byte !== 0)).length, 3);
 		});
 
-		test("is spared bad values: they are refused with a reason and change nothing", async (t) => {
+		test("gets no invalid values: they are refused with a reason and change nothing", async (t) => {
 			const { powerOn } = await runFleet(t);
 			const { control, report } = await powerOn(model);
 			const before = steadyParts(await report());

@@ -9,7 +9,7 @@ for (const [name, answeredBefore] of [
 	["whose codec has died since its last start", true],
 	["whose codec has never answered", false],
 ] as const)
-	test(`a device ${name} takes each further update`, async (t) => {
+	test(`a device ${name} accepts each further update`, async (t) => {
 		const fleet = await runFleet(t);
 		const program = await buildFirmware();
 		const { device, deviceId, report } = await fleet.powerOn("DEV-1", { version: "1.0.0", clock: "virtual" });
@@ -42,7 +42,7 @@ for (const [name, answeredBefore] of [
 		assert.equal(device.setting("codec"), "1", "a codec that is back is asked for again");
 	});
 
-test("a device whose codec dies while it runs takes the very next update", async (t) => {
+test("a device whose codec fails at run time accepts the next update", async (t) => {
 	const fleet = await runFleet(t);
 	const program = await buildFirmware();
 	const { device, deviceId, report } = await fleet.powerOn("DEV-1", { version: "1.0.0", clock: "virtual" });

@@ -7,7 +7,7 @@ import { WebSocket } from "ws";
 import { runCommand } from "../command-line.js";
 import { Client, temporaryDirectory } from "../gateway/running.js";
 
-test("the demo shows a device of each model, and ends whole at a Ctrl-C, however often it comes", async (t) => {
+test("the demo starts a device of each model, and ends cleanly at one or more Ctrl-C", async (t) => {
 	const dataDir = await temporaryDirectory(t);
 	const demo = runCommand(t, "scripts/demo.ts", [], { PORT: "0", DATA_DIR: dataDir });
 	await demo.printed(/Ctrl-C ends all of it/);
@@ -49,13 +49,13 @@ test("the demo shows a device of each model, and ends whole at a Ctrl-C, however
 	}
 });
 
-test("the demo takes no options, and says so", async (t) => {
+test("the demo refuses options", async (t) => {
 	const demo = runCommand(t, "scripts/demo.ts", ["--port", "1"], { DATA_DIR: await temporaryDirectory(t) });
 	assert.equal(await demo.exitCode, 1);
 	assert.match(demo.output(), /"--port" is not understood here/);
 });
 
-test("the demo says what to change where its port is taken", async (t) => {
+test("the demo says what to change if its port is in use", async (t) => {
 	const dataDir = await temporaryDirectory(t);
 	const first = runCommand(t, "scripts/demo.ts", [], { PORT: "0", DATA_DIR: dataDir });
 	await first.printed(/Ctrl-C/);

@@ -113,7 +113,7 @@ for (const scheme of ["http", "https"] as const) {
 		assert.deepEqual([block.status, block.headers["content-range"]], [206, `bytes 0-15/${image.length}`]);
 	});
 
-	test(`behind ${scheme} at a path, devices in XS are updated, and so is one that comes directly`, {
+	test(`behind ${scheme} at a path, devices in XS are updated, and so is one that connects directly`, {
 		skip,
 	}, async (t) => {
 		const { fleet, url, authority } = await runProxied(t, scheme);

@@ -22,7 +22,7 @@ const devices: readonly (readonly [Model, serial: string])[] = [
 	["PROTO-1", "a1b2c5"],
 ];
 
-test(`a wss fleet with its own authority takes ${releases} releases in a row, and no image carries what is a device's own`, {
+test(`a wss fleet with its own authority installs ${releases} releases in a row, and no image contains a device's settings`, {
 	skip: whyNoCertificates(),
 }, async (t) => {
 	const authority = new Authority(await temporaryDirectory(t), "authority");

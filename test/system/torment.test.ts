@@ -11,7 +11,7 @@ import { runCommand } from "../command-line.js";
 const seed = process.env.TORMENT_SEED || String(Date.now() % 1_000_000);
 const minutes = process.env.TORMENT_MINUTES || "3";
 
-test("what is promised holds through minutes of chaos", async (t) => {
+test("all guarantees hold through minutes of random faults", async (t) => {
 	t.diagnostic(`TORMENT_SEED=${seed}`);
 	const torment = runCommand(t, "scripts/torment/main.ts", ["--seed", seed, "--minutes", minutes]);
 	assert.equal(await torment.exitCode, 0, torment.output());
@@ -19,7 +19,7 @@ test("what is promised holds through minutes of chaos", async (t) => {
 	await torment.processesGone();
 });
 
-test("the same seed draws the same schedule, and another seed another", () => {
+test("the same seed gives the same schedule, and another seed another one", () => {
 	const draw = (seed: number) =>
 		drawSchedule(new Draw(seed).fork("schedule"), { steps: 200, devices: 50, monitors: 4 });
 	assert.deepEqual(draw(7), draw(7));

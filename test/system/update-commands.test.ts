@@ -82,7 +82,7 @@ test("while it updates, the ring shows 6, the player is stopped, commands are an
 	);
 });
 
-test("an update that fails leaves ring and player to others, and its reason says what to do", async (t) => {
+test("a failed update releases ring and player, and its reason says what to do", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	await powerOn(t, gateway);
 	const connection = await gateway.connection();

@@ -10,7 +10,7 @@ import { powerOn, ScriptedGateway } from "../device/scripted-gateway.js";
 import { pass, passUntil } from "../device/virtual-time.js";
 
 for (const seconds of [45, 300])
-	test(`an update goes on after the gateway was away for ${seconds} s in the middle of it`, async (t) => {
+	test(`an update continues after the gateway was away for ${seconds} s in the middle of it`, async (t) => {
 		const { bytes } = await buildFirmware();
 		const image = makeVirtualImage(bytes, "DEV-1", "2.0.0");
 		let requests = 0;

@@ -55,7 +55,7 @@ async function settled(device: VirtualDevice): Promise<void> {
 	while (device.isPendingVerify) await new Promise((resolve) => setTimeout(resolve, 2));
 }
 
-test("power cut in an update of the firmware in XS leaves a device that runs and takes the next update", async (t) => {
+test("a power cut in an update of the firmware in XS leaves a device that runs and accepts the next update", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	const program = await buildFirmware();
 	const urlOf = await serveVersions(t, program.bytes);

@@ -29,7 +29,7 @@ for (const model of models)
 		assert.equal(device.started.slot, 1);
 	});
 
-test("a device in XS takes uploads and releases with other data behind the image", async (t) => {
+test("a device in XS installs uploads and releases with other data after the image", async (t) => {
 	const fleet = await runFleet(t);
 	const program = await buildFirmware();
 	const { device, deviceId, report } = await fleet.powerOn("DEV-1", { version: "1.0.0" });

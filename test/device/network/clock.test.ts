@@ -58,12 +58,12 @@ function assertNear(time: number, expected: number, withinMs = 5000): void {
 }
 
 describe("the clock of a device without a time server", () => {
-	test("starts when its image was built", async (t) => {
+	test("starts at the image's build time", async (t) => {
 		const { connection } = await start(t, undefined);
 		assertNear(await read(connection), built);
 	});
 
-	test("goes on where it was when the power comes back, but for the last hour at most", async (t) => {
+	test("continues after a power cut, at most an hour late", async (t) => {
 		const { device, connection, connect } = await start(t, undefined);
 		await read(connection);
 		await pass(device, 10.5 * hour);
@@ -74,14 +74,14 @@ describe("the clock of a device without a time server", () => {
 		assert.ok(after > before - hour && after <= before, `${at(after)} after ${at(before)}`);
 	});
 
-	test("starts at the build of a newer image, where that is later than the time stored", async (t) => {
+	test("starts at the build time of a newer image if that is later than the stored time", async (t) => {
 		const { device, connect } = await start(t, undefined);
 		flashSettings(device.flash, { clock: String((built - hour) / 1000) });
 		await device.powerCycle();
 		assertNear(await read(await connect()), built);
 	});
 
-	test("starts in 1970 where nothing is known, and stores nothing of that", async (t) => {
+	test("starts in 1970 if no time is known, and does not store that", async (t) => {
 		const { device, connection } = await start(t, undefined, { buildTime: 0 });
 		const stored = recordStored(t);
 		assertNear(await read(connection), 0);
@@ -102,7 +102,7 @@ describe("a time server", () => {
 			assertNear(Number(device.setting("clock")) * 1000, told, 10_000);
 		});
 
-	test("that answers later is asked again each minute", async (t) => {
+	test("that does not answer is asked again each minute", async (t) => {
 		const { device, connection } = await start(t, undefined);
 		await pass(device, 10 * 60_000);
 		device.board.wallClock = () => built + 1000 * hour;
@@ -111,8 +111,8 @@ describe("a time server", () => {
 	});
 });
 
-describe("the time in flash", () => {
-	test("is written at most once an hour, also where the device restarts all the time", async (t) => {
+describe("the stored time", () => {
+	test("is written at most once an hour, even if the device keeps restarting", async (t) => {
 		let now = built + 1000 * hour;
 		const { device, connect } = await start(t, () => now);
 		const stored = recordStored(t);
@@ -129,7 +129,7 @@ describe("the time in flash", () => {
 		assert.ok(stored.length >= 9 && stored.length <= 11, `${stored.length} writes in ten hours`);
 	});
 
-	test("is that of a restart which the firmware asks for", async (t) => {
+	test("is written before a restart by the firmware", async (t) => {
 		const fleet = await runFleet(t);
 		const { bytes } = await buildFirmware();
 		await fleet.release("1.1.0", makeVirtualImage(bytes, "DEV-1", "1.1.0"));

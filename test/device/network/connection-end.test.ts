@@ -12,7 +12,7 @@ import { pass, passUntil, powerOnInVirtualTime } from "../virtual-time.js";
 const orange = "2f1200".repeat(12);
 const ring = (device: VirtualDevice) => Buffer.from(device.board.pixels).toString("hex");
 
-describe("what a connection's end means", () => {
+describe("the end of a connection", () => {
 	test("normal closure, going away and service restart are no failure; any other close is", () => {
 		for (const code of [1000, 1001, 1012]) assert.equal(endOfClose(code).kind, "closed", String(code));
 		for (const code of [1002, 1008, 1011, 1013, 4001, undefined])
@@ -20,7 +20,7 @@ describe("what a connection's end means", () => {
 		assert.match(endOfClose(1008).reason, /1008/);
 	});
 
-	test("a refused token is for a person to mend, and says so", () => {
+	test("a refused token is reported as such", () => {
 		for (const status of [401, 403]) {
 			const { kind, reason } = endOfRefusal(status, undefined);
 			assert.equal(kind, "refused");
@@ -38,7 +38,7 @@ describe("what a connection's end means", () => {
 		assert.match(endOfRefusal(426, undefined).reason, /protocol version/);
 	});
 
-	test("a busy gateway is waited for as long as it says, within bounds; one that says nothing is a failure", () => {
+	test("Retry-After is kept within limits; without it a busy gateway is a failure", () => {
 		for (const status of [429, 503]) {
 			for (const [told, waitMs] of [
 				[0, 1_000],
@@ -55,7 +55,7 @@ describe("what a connection's end means", () => {
 });
 
 describe("a gateway that closes in order", () => {
-	test("is reached again after the first delay, five times in a row, then more slowly; the ring never shows failed", async (t) => {
+	test("is reconnected after the first delay, five times in a row, then more slowly; the ring never shows failed", async (t) => {
 		const { device, gateway, connection } = await powerOnInVirtualTime(t, "DEV-1");
 		let current = connection;
 		for (let close = 1; close <= 7; close++) {
@@ -86,7 +86,7 @@ describe("a gateway that closes in order", () => {
 		assert.ok(device.machine.now - lostAt <= 2000, "the first delay of a round");
 	});
 
-	test("is quick again once a connection has held for 30 s", async (t) => {
+	test("is reconnected quickly again after a connection of 30 s", async (t) => {
 		const { device, gateway, connection } = await powerOnInVirtualTime(t, "DEV-1");
 		let current = connection;
 		for (let close = 1; close <= 5; close++) {
@@ -178,7 +178,7 @@ async function refuse(t: TestContext, status: string, ...fields: string[]) {
 
 describe("a gateway that refuses the upgrade", () => {
 	for (const status of ["401 Unauthorized", "403 Forbidden"])
-		test(`with ${status}: the ring shows failed at once and all the time, and the token is tried once a minute`, async (t) => {
+		test(`with ${status}: the ring shows failed throughout, and the token is tried once a minute`, async (t) => {
 			const { device, gateway, said, states, letPass } = await refuse(t, status);
 			assert.match(said.join(""), new RegExp(`refused the token \\(${status.slice(0, 3)}\\)`));
 			for (let look = 0; look < 480; look++) {
@@ -190,14 +190,14 @@ describe("a gateway that refuses the upgrade", () => {
 			assert.deepEqual(states, ["connecting", "failed"]);
 		});
 
-	test("with 401 is tried at once when a button is pressed", async (t) => {
+	test("with 401 is tried immediately when a button is pressed", async (t) => {
 		const { device, gateway, letPass } = await refuse(t, "401 Unauthorized");
 		device.board.setButton("volumeUp", true);
 		await letPass(250);
 		assert.equal(gateway.count(), 2);
 	});
 
-	test("with 401 and lets the device in later is reached within a minute", async (t) => {
+	test("with 401, which accepts the token later, is reached within a minute", async (t) => {
 		const gateway = await runScriptedGateway(t);
 		let isKnown = false;
 		let refusals = 0;
@@ -218,7 +218,7 @@ describe("a gateway that refuses the upgrade", () => {
 	});
 
 	for (const status of ["503 Service Unavailable", "429 Too Many Requests"])
-		test(`with ${status} and Retry-After is left alone for so long, and that is no failure`, async (t) => {
+		test(`with ${status} and Retry-After is tried again after that time, and that is no failure`, async (t) => {
 			const { device, gateway, letPass } = await refuse(t, status, "Retry-After: 40");
 			for (let refusal = 1; refusal <= 7; refusal++) {
 				await letPass(38_500);
@@ -235,7 +235,7 @@ describe("a gateway that refuses the upgrade", () => {
 			}
 		});
 
-	test("with 503 without Retry-After is a failed try", async (t) => {
+	test("with 503 without Retry-After is a failed attempt", async (t) => {
 		const { device, gateway, letPass } = await refuse(t, "503 Service Unavailable");
 		await letPass(1500);
 		assert.equal(gateway.count(), 2);
@@ -244,13 +244,13 @@ describe("a gateway that refuses the upgrade", () => {
 		assert.equal(ring(device), orange);
 	});
 
-	test("with another status says which", async (t) => {
+	test("with another status traces it", async (t) => {
 		const { said } = await refuse(t, "404 Not Found");
 		assert.match(said.join(""), /wrong path \(404\)/);
 	});
 });
 
-describe("a connection that never comes to be", () => {
+describe("a connection that cannot be made", () => {
 	async function firstReason(t: TestContext, url: string): Promise<string> {
 		const traced: string[] = [];
 		const device = await powerOn(t, { url }, "DEV-1", {
@@ -264,14 +264,14 @@ describe("a connection that never comes to be", () => {
 		return traced.join("");
 	}
 
-	test("for want of the name says so", async (t) => {
+	test("because the name is not found says so", async (t) => {
 		assert.match(
 			await firstReason(t, "ws://gateway.invalid/device"),
 			/the name gateway\.invalid was not found/,
 		);
 	});
 
-	test("for want of anyone who listens says so", async (t) => {
+	test("because no server listens says so", async (t) => {
 		const server = createServer().listen(0, "127.0.0.1");
 		await once(server, "listening");
 		const address = server.address();

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseGatewayUrl } from "../../../device/network/gateway-url.js";
 
-test("a gateway's address is taken apart, with the defaults that a person expects", () => {
+test("a gateway's address is parsed, with the usual defaults", () => {
 	for (const [url, isSecure, host, port, path] of [
 		["ws://127.0.0.1:8080/device", false, "127.0.0.1", 8080, "/device"],
 		["ws://gateway.local", false, "gateway.local", 80, "/device"],
@@ -12,7 +12,7 @@ test("a gateway's address is taken apart, with the defaults that a person expect
 		assert.deepEqual(parseGatewayUrl(url), { isSecure, host, port, path });
 });
 
-test("what is no gateway's address is refused with a sentence that says what is", () => {
+test("another address is refused with a sentence that says what is expected", () => {
 	for (const url of [
 		"",
 		"gateway.local",

@@ -26,7 +26,7 @@ function look(ticket: LookupTicket, host: string) {
 }
 
 describe("a name look-up", () => {
-	test("is for the host without the port that is meant for the Host header", () => {
+	test("is for the host without the port of the Host header", () => {
 		const { asked, Resolver } = heldResolver();
 		const heard = look(new LookupTicket(Resolver), "gateway.local:8080");
 		assert.equal(asked[0]?.host, "gateway.local");
@@ -34,7 +34,7 @@ describe("a name look-up", () => {
 		assert.deepEqual(heard, ["gateway.local is 10.0.0.1"]);
 	});
 
-	test("that is called off answers nobody: no socket opens that nobody knows of", () => {
+	test("that is cancelled does not answer, so no socket is opened", () => {
 		for (const answer of ["onResolved", "onError"] as const) {
 			const { asked, Resolver } = heldResolver();
 			const ticket = new LookupTicket(Resolver);

@@ -32,8 +32,8 @@ const dark = "00".repeat(36);
 const ring = (device: { readonly board: { readonly pixels: Uint8Array } }) =>
 	Buffer.from(device.board.pixels).toString("hex");
 
-describe("a gateway that is not there", () => {
-	test("is tried five more times within 31 s, then again after a minute; the ring says so", async (t) => {
+describe("a gateway that is down", () => {
+	test("is tried five more times within 31 s, then again after a minute; the ring shows it", async (t) => {
 		const gateway = await runKnockCounter(t, (socket) => socket.destroy());
 		const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
 		await pass(device, 0);
@@ -58,7 +58,7 @@ describe("a gateway that is not there", () => {
 		assert.ok(gateway.knocks() > 6, "a new round");
 	});
 
-	test("is tried at once when somebody presses a button", async (t) => {
+	test("is tried immediately when a button is pressed", async (t) => {
 		const gateway = await runKnockCounter(t, (socket) => socket.destroy());
 		const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
 		await settled(() => gateway.knocks() === 1);
@@ -69,7 +69,7 @@ describe("a gateway that is not there", () => {
 		assert.equal(gateway.knocks(), 7);
 	});
 
-	test("that accepts and then says nothing is given up after 20 s", async (t) => {
+	test("that accepts and does not answer is given up after 20 s", async (t) => {
 		const gateway = await runKnockCounter(t, () => {});
 		const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
 		await settled(() => gateway.knocks() === 1);
@@ -79,7 +79,7 @@ describe("a gateway that is not there", () => {
 		assert.equal(gateway.knocks(), 2);
 	});
 
-	test("that answers nonsense, or refuses, is a failed try like any other", async (t) => {
+	test("that answers with garbage, or refuses, is a failed attempt", async (t) => {
 		for (const answer of [
 			"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n",
 			"HTTP/1.1 500\r\n\r\n",
@@ -97,7 +97,7 @@ describe("a gateway that is not there", () => {
 	});
 });
 
-test("devices that lose their gateway together do not come back in step", async (t) => {
+test("devices that lose their gateway together do not reconnect in step", async (t) => {
 	const gateway = await runKnockCounter(t, (socket) => socket.destroy());
 	const delays: number[] = [];
 	for (let seed = 1; seed <= 5; seed++) {
@@ -113,7 +113,7 @@ test("devices that lose their gateway together do not come back in step", async 
 	assert.ok(Math.max(...delays) - Math.min(...delays) > 100, delays.join(", "));
 });
 
-describe("a gateway that is there for a while", () => {
+describe("a gateway that stays connected", () => {
 	/** Seven connections one after the other, each lost after `heldMs`. @returns after how many the device was back soon */
 	async function loseSeveral(t: TestContext, heldMs: number): Promise<number> {
 		const { device, gateway, connection, pass: let_ } = await powerOnInVirtualTime(t, "DEV-1");
@@ -143,11 +143,11 @@ describe("a gateway that is there for a while", () => {
 		return 7;
 	}
 
-	test("less than 30 s at a time uses up the retries", async (t) => {
+	test("for less than 30 s each time uses up the retries", async (t) => {
 		assert.equal(await loseSeveral(t, 28_000), 5);
 	});
 
-	test("for 30 s at a time begins each round of retries anew", async (t) => {
+	test("for 30 s each time restarts the retries", async (t) => {
 		assert.equal(await loseSeveral(t, 30_000), 7);
 	});
 });
@@ -181,7 +181,7 @@ describe("an access point that comes and goes", () => {
 		assert.equal(peripherals.led_ring.state_id, 5);
 	});
 
-	test("leaves the gateway in peace while it is away", async (t) => {
+	test("stops attempts to reach the gateway while it is away", async (t) => {
 		const gateway = await runKnockCounter(t, (socket) => socket.destroy());
 		const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
 		await settled(() => gateway.knocks() === 1);
@@ -208,7 +208,7 @@ describe("an access point that comes and goes", () => {
 });
 
 describe("the heartbeat", () => {
-	test("asks after 15 s of silence, and counts a connection lost after 45 s without a frame", async (t) => {
+	test("sends a ping after 15 s without a frame, and ends the connection after 45 s", async (t) => {
 		const { device, gateway, connection, pass: let_ } = await powerOnInVirtualTime(t, "DEV-1");
 		// From now on it reads and answers nothing, not even a ping.
 		connection.socket.pause();
@@ -225,7 +225,7 @@ describe("the heartbeat", () => {
 		await (await next).next("state_report");
 	});
 
-	test("is content with a gateway that only answers", async (t) => {
+	test("keeps a connection on which only pongs arrive", async (t) => {
 		const { connection, pass: let_ } = await powerOnInVirtualTime(t, "DEV-1");
 		let pings = 0;
 		connection.socket.on("ping", () => {

@@ -66,7 +66,7 @@ test("a device connects to a gateway whose certificate its authority signed", { 
 	await connection.next("state_report");
 });
 
-test("its authority and its time server are kept, for an image that was built without them", {
+test("its authority and its time server are stored, for an image that was built without them", {
 	skip,
 }, async (t) => {
 	const { gateway, url, ca } = await runSecureGateway(t, "IP:127.0.0.1");
@@ -81,7 +81,7 @@ test("its authority and its time server are kept, for an image that was built wi
 	assert.equal(again.board.timeServer, "time.example");
 });
 
-test("the first attempt succeeds where no time server answers: the clock starts when the image was built", {
+test("the first attempt succeeds without a time server: the clock starts at the image's build time", {
 	skip,
 }, async (t) => {
 	const { gateway, url, ca, failedHandshakes } = await runSecureGateway(t, "IP:127.0.0.1");
@@ -93,7 +93,7 @@ test("the first attempt succeeds where no time server answers: the clock starts 
 	assert.equal(failedHandshakes(), 0);
 });
 
-test("a certificate that is not valid by the device's clock is refused, and says so, until a time server answers", {
+test("a certificate that is not valid by the device's clock is refused until a time server answers", {
 	skip,
 }, async (t) => {
 	const { gateway, url, ca } = await runSecureGateway(t, "IP:127.0.0.1");

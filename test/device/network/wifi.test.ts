@@ -31,7 +31,7 @@ async function start(t: TestContext, accessPoint: AccessPoint | undefined) {
 describe("a wrong password", () => {
 	const accessPoint = { ssid: "home", rssi: -50, password: "other" };
 
-	test("shows solid red at once, says why, and is tried about once a minute", async (t) => {
+	test("shows solid red, is traced, and is tried about once a minute", async (t) => {
 		const { device, said, states } = await start(t, accessPoint);
 		for (let look = 0; look < 480; look++) {
 			assert.equal(ring(device), red, `look ${look}`);
@@ -42,7 +42,7 @@ describe("a wrong password", () => {
 		assert.deepEqual(states, ["connecting", "failed"]);
 	});
 
-	test("is tried at once when a button is pressed, and when the access point takes it the device is there", async (t) => {
+	test("is tried immediately when a button is pressed, and the device connects once it is accepted", async (t) => {
 		const { device, gateway } = await start(t, accessPoint);
 		await pass(device, 5000);
 		device.board.accessPoint = { ssid: "home", rssi: -50, password: "secret" };
@@ -53,7 +53,7 @@ describe("a wrong password", () => {
 		assert.ok(device.machine.now < 10_000);
 	});
 
-	test("that was right before is tried as often as any: a weak signal ends the handshake in the same way", async (t) => {
+	test("that was right before is retried as usual: a weak signal ends the handshake in the same way", async (t) => {
 		const { device, gateway, said, states } = await start(t, { ssid: "home", rssi: -50, password: "secret" });
 		await (await gateway.connection()).next("state_report");
 		device.board.accessPoint = accessPoint;
@@ -64,7 +64,7 @@ describe("a wrong password", () => {
 });
 
 describe("an absent access point", () => {
-	test("is told, and flashes red until all retries are used up", async (t) => {
+	test("is traced, and the ring flashes red until all retries are used up", async (t) => {
 		const { device, said, states } = await start(t, undefined);
 		const looks = new Set<string>();
 		for (let look = 0; look < 16; look++) {
@@ -79,7 +79,7 @@ describe("an absent access point", () => {
 	});
 });
 
-test("a DHCP server is told the device's id as its host name", async (t) => {
+test("the host name for DHCP is the device's id", async (t) => {
 	const { device } = await start(t, undefined);
 	for (let round = 0; round < 1000 && device.board.hostname === ""; round++) await setImmediate();
 	assert.equal(device.board.hostname, "dev-1-a1b2c3");

@@ -36,7 +36,7 @@ class Sensor {
 	}
 }
 
-test("every raw value is reached exactly, from above and from below, and does not drift", (t) => {
+test("every raw value is reached exactly, from above and below, without drift", (t) => {
 	t.after(clock.clear);
 	const rising = new Sensor(0);
 	const falling = new Sensor(4095);

@@ -26,7 +26,7 @@ const samplesOf = (chime: string) => readFileSync(chimePath(chime)).subarray(44)
 const msOf = (chime: string) => Math.ceil(samplesOf(chime).length / 32);
 
 for (const chime of chimes)
-	test(`${chime} is queued whole before it starts, filled up with silence, and idle follows when it was heard`, async (t) => {
+	test(`${chime} is queued whole before it starts, padded with silence, and idle follows when it has been played`, async (t) => {
 		const { device, connection, pass, command } = await powerOnInVirtualTime(t, "DEV-1");
 		const { board } = device;
 		await command({ command: "play_audio", value: chime }, ({ audio }) => audio.player_state === "playing");
@@ -51,7 +51,7 @@ for (const chime of chimes)
 		assert.equal(board.isSounding, false);
 	});
 
-test("a chime that is paused goes on where it was heard last", async (t) => {
+test("a paused chime continues where it stopped", async (t) => {
 	const { device, pass, connection } = await powerOnInVirtualTime(t, "DEV-1");
 	const { board } = device;
 	const press = async () => {
@@ -84,7 +84,7 @@ test("a chime that is paused goes on where it was heard last", async (t) => {
 	assert.equal(idle.peripherals.audio.current_track, "none");
 });
 
-test("a chime cuts off the one before it", async (t) => {
+test("a chime replaces the previous one", async (t) => {
 	const { device, pass, command, connection } = await powerOnInVirtualTime(t, "DEV-1");
 	await command({ command: "play_audio", value: "startup" }, ({ audio }) => audio.player_state === "playing");
 	await pass(100);
@@ -99,7 +99,7 @@ test("a chime cuts off the one before it", async (t) => {
 	await connection.next("state_report", ({ peripherals }) => peripherals.audio.player_state === "idle");
 });
 
-test("a chime that begins while another fades is heard like any other", async (t) => {
+test("a chime that begins while another fades is played in full", async (t) => {
 	const { device, pass, command } = await powerOnInVirtualTime(t, "DEV-1");
 	const { board } = device;
 	await command({ command: "play_audio", value: "startup" }, ({ audio }) => audio.player_state === "playing");
@@ -118,7 +118,7 @@ function flashWith(remembered: Readonly<Record<string, string>>): Flash {
 	return flash;
 }
 
-test("before its first sound the codec is mute, and a device whose volume before the mute is not known comes back to 50", async (t) => {
+test("the codec is muted before the first sound, and a device without a stored audible volume unmutes to 50", async (t) => {
 	const flash = flashWith({ volume: "0" });
 	const { device, connection, pass } = await powerOnInVirtualTime(t, "DEV-1", { flash });
 	assert.equal(codecGain(device.board), 0);
@@ -129,7 +129,7 @@ test("before its first sound the codec is mute, and a device whose volume before
 	assert.equal(codecGain(device.board), 0);
 });
 
-test("a device that was muted when it lost power is muted, and comes back to the volume before", async (t) => {
+test("a device that was muted when it lost power stays muted, and unmutes to the previous volume", async (t) => {
 	const { device, gateway, connection, pass, command } = await powerOnInVirtualTime(t, "DEV-1");
 	await command({ command: "set_volume", value: 30 }, ({ audio }) => audio.volume === 30);
 	connection.send({ command: "set_volume", value: 0 });
@@ -142,7 +142,7 @@ test("a device that was muted when it lost power is muted, and comes back to the
 	assert.equal((await again.query()).peripherals.audio.volume, 30);
 });
 
-test("what is kept of the volume is made a whole number of the range", async (t) => {
+test("a stored volume is brought into range", async (t) => {
 	for (const [kept, volume] of [
 		["4.1e-310", 0],
 		["7.9", 7],
@@ -156,7 +156,7 @@ test("what is kept of the volume is made a whole number of the range", async (t)
 	}
 });
 
-test("a chime that cannot be played is over at once, and ends nothing else", async (t) => {
+test("a chime that cannot be played ends immediately, without other effects", async (t) => {
 	const program = await buildFirmware({
 		"peripherals/chimes": "test/hosts/virtual/xs/firmware/no-chimes.ts",
 	});
@@ -191,7 +191,7 @@ test("the volume goes to the codec's gain, in even steps, and never to the sampl
 	assert.ok(Buffer.concat(board.sound).subarray(0, samples.length).equals(samples));
 });
 
-test("a codec that does not answer ends nothing, and is brought up when it is back", async (t) => {
+test("a codec that does not answer throws nothing, and is set up when it answers again", async (t) => {
 	const { device, command, pass } = await powerOnInVirtualTime(t, "DEV-1");
 	const { codec } = device.board;
 	codec.isAnswering = false;
@@ -205,7 +205,7 @@ test("a codec that does not answer ends nothing, and is brought up when it is ba
 	assert.equal(codec.registers[0], 0x80, "powered up");
 });
 
-test("the chimes are what the script makes of their notes, and fit the output", () => {
+test("the chimes are those that the script generates, and fit the output", () => {
 	for (const chime of chimes) {
 		assert.ok(
 			makeChime(chime).equals(readFileSync(chimePath(chime))),

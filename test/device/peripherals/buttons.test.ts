@@ -3,7 +3,7 @@ import { describe, type TestContext, test } from "node:test";
 import type { ButtonName } from "../../../device/host.js";
 import { powerOnInVirtualTime } from "../virtual-time.js";
 
-test("a bouncing contact is one press, told when its level has stood for 20 ms", async (t) => {
+test("a bouncing contact is one press, reported after 20 ms of a stable level", async (t) => {
 	const { device, connection, pass } = await powerOnInVirtualTime(t, "DEV-1");
 	for (const level of [true, false, true, false, true]) {
 		device.board.setButton("volumeUp", level);
@@ -38,7 +38,7 @@ test("a spike shorter than 20 ms is no press", async (t) => {
 	assert.equal(peripherals.audio.volume, 50);
 });
 
-test("each button does what the interface decides, and shows while it is held", async (t) => {
+test("each button does what the interface specifies, and is reported while it is held", async (t) => {
 	const { device, connection, pass, command } = await powerOnInVirtualTime(t, "DEV-1");
 	const press = async (name: ButtonName) => {
 		device.board.setButton(name, true);
@@ -89,7 +89,7 @@ describe("volume while muted", () => {
 		["volumeUp", 45],
 		["volumeDown", 35],
 	] as const) {
-		test(`${name} goes on from the volume before the mute button`, async (t) => {
+		test(`${name} continues from the volume before the mute button`, async (t) => {
 			const { press } = await muting(t, 40);
 			assert.equal(await press("mute"), 0);
 			assert.equal(await press(name), volume);
@@ -97,14 +97,14 @@ describe("volume while muted", () => {
 			assert.equal(await press("mute"), volume);
 		});
 
-		test(`${name} goes on from the volume before set_volume 0`, async (t) => {
+		test(`${name} continues from the volume before set_volume 0`, async (t) => {
 			const { press, command } = await muting(t, 40);
 			await command({ command: "set_volume", value: 0 }, ({ audio }) => audio.volume === 0);
 			assert.equal(await press(name), volume);
 		});
 	}
 
-	test("is not what turning down to 0 leads to: volume up goes on from 0", async (t) => {
+	test("does not apply after turning down to 0: volume up continues from 0", async (t) => {
 		const { press } = await muting(t, 8);
 		assert.equal(await press("volumeDown"), 3);
 		assert.equal(await press("volumeDown"), 0);
@@ -156,7 +156,7 @@ test("a button that is held while the board starts is reported, and triggers not
 	await connection.next("state_report", ({ peripherals }) => peripherals.audio.player_state === "playing");
 });
 
-test("a button that is let go while the board starts is not pressed", async (t) => {
+test("a button that is released while the board starts is not pressed", async (t) => {
 	const { device, gateway, pass } = await powerOnInVirtualTime(t, "DEV-1");
 	device.board.setButton("play", true);
 	await device.powerCycle();

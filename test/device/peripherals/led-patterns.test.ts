@@ -30,8 +30,8 @@ function frame(state: LedState, timeMs: number, brightness = 1): Colour[] {
 
 const all = (colour: Colour) => Array.from({ length: 12 }, () => colour);
 
-describe("the ring's looks", () => {
-	test("off is off, whatever the brightness", () => assert.deepEqual(frame(ledState.off, 0), all([0, 0, 0])));
+describe("the ring's patterns", () => {
+	test("off is dark at any brightness", () => assert.deepEqual(frame(ledState.off, 0), all([0, 0, 0])));
 
 	test("failed is solid red, or orange where the gateway failed", () => {
 		for (const timeMs of [0, 499, 500, 12_345]) {
@@ -82,7 +82,7 @@ describe("the ring's looks", () => {
 		near(frame(ledState.connected, 2000), start);
 	});
 
-	test("updating breathes blue, once in three seconds, and never goes quite dark", () => {
+	test("updating breathes blue, once in three seconds, and is never dark", () => {
 		const blue = (timeMs: number) => frame(ledState.updating, timeMs)[0]?.[2] ?? 0;
 		assert.deepEqual(frame(ledState.updating, 1500), all([0, 0, 255]));
 		assert.equal(blue(0), blue(3000));
@@ -91,7 +91,7 @@ describe("the ring's looks", () => {
 		for (let timeMs = 1600; timeMs <= 3000; timeMs += 100) assert.ok(blue(timeMs) <= blue(timeMs - 100));
 	});
 
-	test("brightness is as the eye sees it: half of it is a fifth of the light", () => {
+	test("brightness is perceived brightness: half of it is a fifth of the light", () => {
 		assert.deepEqual(frame(ledState.wifiFailed, 0, 0.5), all([47, 0, 0]));
 		assert.deepEqual(frame(ledState.wifiFailed, 0, 1), all([255, 0, 0]));
 		assert.deepEqual(frame(ledState.wifiFailed, 0, 0), all([0, 0, 0]));
@@ -101,7 +101,7 @@ describe("the ring's looks", () => {
 	});
 });
 
-test("nothing is painted again where nothing moves", () => {
+test("a static pattern is not painted again", () => {
 	for (const state of [ledState.off, ledState.wifiFailed, ledState.serverFailed])
 		assert.equal(frameIntervalMs(state), 0);
 	for (const state of [ledState.wifiConnecting, ledState.serverConnecting])
@@ -109,7 +109,7 @@ test("nothing is painted again where nothing moves", () => {
 	for (const state of [ledState.connected, ledState.updating]) assert.equal(frameIntervalMs(state), 33);
 });
 
-test("presets and states are named as the interface decides", () => {
+test("presets and states have the names of the interface", () => {
 	assert.deepEqual({ ...stateOfPreset }, { rainbow: 5, connecting: 3, failed: 2, idle: 0, updating: 6 });
 	assert.deepEqual(
 		[...presetOfState],

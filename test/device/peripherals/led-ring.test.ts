@@ -5,7 +5,7 @@ import { powerOnInVirtualTime } from "../virtual-time.js";
 const dark = Buffer.alloc(36).toString("hex");
 const all = (rgb: string) => rgb.repeat(12);
 
-test("the ring shows thirty frames a second where something moves, and none where nothing does", async (t) => {
+test("an animated pattern shows thirty frames a second, a static one none", async (t) => {
 	const { device, command, pass } = await powerOnInVirtualTime(t, "DEV-1");
 	const framesInSeconds = async (seconds: number) => {
 		const before = device.board.frameCount;
@@ -47,7 +47,7 @@ test("pixels follow state, time and brightness", async (t) => {
 	assert.equal(Math.max(...blues), 47);
 });
 
-test("a command stands over the connection's state until that changes, and then no longer", async (t) => {
+test("a command overrides the connection's state until that changes", async (t) => {
 	const { gateway, connection, command, pass, device } = await powerOnInVirtualTime(t, "DEV-1");
 	await command({ command: "set_led", value: "idle" }, ({ led_ring }) => led_ring.state_id === 0);
 	await pass(20_000);
@@ -60,7 +60,7 @@ test("a command stands over the connection's state until that changes, and then 
 	assert.notEqual(hex(device.board.pixels), dark);
 });
 
-test("each set_led is answered by a report, where it changes nothing as well", async (t) => {
+test("each set_led is answered by a report, even if it changes nothing", async (t) => {
 	const { connection } = await powerOnInVirtualTime(t, "DEV-1");
 	// Time stands still: no periodic report comes.
 	for (const [value, state_id] of [
@@ -75,7 +75,7 @@ test("each set_led is answered by a report, where it changes nothing as well", a
 	}
 });
 
-test("brightness is kept, but not written at once: flash wears", async (t) => {
+test("brightness is stored, but not immediately: flash wears", async (t) => {
 	const { command, pass, device } = await powerOnInVirtualTime(t, "DEV-1");
 	for (const value of [0.1, 0.2, 0.3])
 		await command({ command: "set_brightness", value }, ({ led_ring }) => led_ring.brightness_coef === value);
@@ -88,7 +88,7 @@ function hex(pixels: Uint8Array): string {
 	return Buffer.from(pixels).toString("hex");
 }
 
-test("a device that is identified flashes white for three seconds, also while dark, and goes back to what it showed", async (t) => {
+test("identify flashes white for three seconds, also at brightness 0, and restores the previous pattern", async (t) => {
 	const { device, command, pass } = await powerOnInVirtualTime(t, "DEV-1");
 	await command({ command: "set_brightness", value: 0 }, ({ led_ring }) => led_ring.brightness_coef === 0);
 	await command({ command: "set_led", value: "failed" }, ({ led_ring }) => led_ring.state_id === 2);

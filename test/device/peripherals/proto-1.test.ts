@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { powerOnInVirtualTime } from "../virtual-time.js";
 
 describe("haptics", () => {
-	test("drive the motor on a curve that it feels: off, or above the power at which it turns", async (t) => {
+	test("drive the motor off, or above the power at which it turns", async (t) => {
 		const { device, command } = await powerOnInVirtualTime(t, "PROTO-1");
 		const dutyAt = async (value: number) => {
 			await command({ command: "set_haptics", value }, (parts) => parts.haptic_intensity === value);
@@ -51,7 +51,7 @@ describe("haptics", () => {
 		assert.deepEqual([peripherals.touch_active, peripherals.haptic_intensity], [true, 0]);
 	});
 
-	test("obey a command at once, in the pause of a tap too", async (t) => {
+	test("apply a command immediately, also in the pause of a tap", async (t) => {
 		const { device, command, pass } = await powerOnInVirtualTime(t, "PROTO-1");
 		await command({ command: "set_haptics", value: 1 }, (parts) => parts.haptic_intensity === 1);
 		device.board.isTouched = true;
@@ -63,7 +63,7 @@ describe("haptics", () => {
 		assert.equal(device.board.hapticDuty, 1023);
 	});
 
-	test("start at 0, whatever was set before: a motor that starts with the board can restart it for ever", async (t) => {
+	test("start at 0 after any intensity: a motor that starts with the board can restart it for ever", async (t) => {
 		const { device, gateway, command, pass } = await powerOnInVirtualTime(t, "PROTO-1");
 		await command({ command: "set_haptics", value: 80 }, (parts) => parts.haptic_intensity === 80);
 		await pass(10_000);
@@ -75,7 +75,7 @@ describe("haptics", () => {
 });
 
 describe("ambient light", () => {
-	test("is smoothed: a step shows by and by, and exactly in the end", async (t) => {
+	test("is smoothed: a step shows gradually, and exactly in the end", async (t) => {
 		const { device, connection, pass } = await powerOnInVirtualTime(t, "PROTO-1");
 		const level = async () => {
 			return (await connection.query()).peripherals.ambient_light ?? -1;
@@ -94,7 +94,7 @@ describe("ambient light", () => {
 		assert.equal(await level(), 4095);
 	});
 
-	test("ends at exactly what is measured, and stays there: in the dark as well", async (t) => {
+	test("settles at exactly the measured value, in the dark too", async (t) => {
 		const { device, connection, pass, command } = await powerOnInVirtualTime(t, "PROTO-1");
 		await command({ command: "set_led", value: "idle" }, ({ led_ring }) => led_ring.state_id === 0);
 		for (const value of [0, 4095, 1, 4094, 2, 3, 2047, 2048, 0]) {
@@ -106,7 +106,7 @@ describe("ambient light", () => {
 		assert.equal((await connection.query()).peripherals.ambient_light, 0);
 	});
 
-	test("stays as it was while the converter fails", async (t) => {
+	test("does not change while the converter fails", async (t) => {
 		const { device, connection, pass } = await powerOnInVirtualTime(t, "PROTO-1");
 		device.board.light = 800;
 		await pass(10_000);
@@ -118,7 +118,7 @@ describe("ambient light", () => {
 		assert.equal((await connection.query()).peripherals.ambient_light, 900);
 	});
 
-	test("hides the flicker of lamps on mains", async (t) => {
+	test("filters mains flicker", async (t) => {
 		const { device, connection, pass } = await powerOnInVirtualTime(t, "PROTO-1");
 		for (let second = 0; second < 20; second++) {
 			device.board.light = second % 2 ? 2200 : 1800;
@@ -139,7 +139,7 @@ describe("touch", () => {
 		return { ...timed, isActive };
 	};
 
-	test("is reported when a finger comes and when it goes", async (t) => {
+	test("is reported when a finger touches and when it is lifted", async (t) => {
 		const { device, connection, pass } = await touches(t);
 		device.board.isTouched = true;
 		await pass(50);
@@ -149,7 +149,7 @@ describe("touch", () => {
 		assert.equal((await connection.next("state_report")).peripherals.touch_active, false);
 	});
 
-	test("is not mistaken for a slow drift of the pad", async (t) => {
+	test("is distinguished from a slow drift of the pad", async (t) => {
 		const { device, pass, isActive } = await touches(t);
 		for (let count = 24_000; count < 30_000; count += 20) {
 			device.board.touchCount = count;
@@ -161,7 +161,7 @@ describe("touch", () => {
 		assert.equal(await isActive(), true, "a finger still counts on the drifted pad");
 	});
 
-	test("is not mistaken for a count that comes after one that failed", async (t) => {
+	test("is not detected from a count after a failed one", async (t) => {
 		const { device, pass, isActive } = await touches(t);
 		const count = device.board.touchCount;
 		device.board.touchCount = 0;
@@ -177,7 +177,7 @@ describe("touch", () => {
 		assert.equal(await isActive(), true, "the finger is still there, as far as is known");
 	});
 
-	test("that never ends is a new environment", async (t) => {
+	test("that never ends becomes the new baseline", async (t) => {
 		const { device, pass, isActive } = await touches(t);
 		device.board.isTouched = true;
 		await pass(29_000);

@@ -76,7 +76,7 @@ function deeds(value: Readonly<Record<string, unknown>>): unknown[][] {
 /** -0 is 0 to a device, and a lone surrogate is told as it is in JSON. */
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
-test("device and gateway give the same verdict on each text, the specification's, and the device does what it says", async (t) => {
+test("device and gateway judge each command as the specification does, and the device executes it", async (t) => {
 	const xs = await startXsParsers(t);
 	await fc.assert(
 		fc.asyncProperty(model, commandText, fc.integer({ min: 1, max: 3000 }), async (of, text, pieceBytes) => {
@@ -110,7 +110,7 @@ test("device and gateway give the same verdict on each text, the specification's
 	);
 });
 
-test("what a monitor is told is on its way, the device obeys; what it is refused reaches no device", async (t) => {
+test("a command that is acknowledged is executed by the device; a refused one reaches no device", async (t) => {
 	const xs = await startXsParsers(t);
 	const sent: string[] = [];
 	const link = { send: (text: string) => void sent.push(text), isOpen: () => true, close: () => {} };

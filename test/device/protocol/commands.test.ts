@@ -19,11 +19,11 @@ const valueCases: Readonly<Record<string, { accepted: readonly Json[]; refused: 
 
 for (const [command, { accepted, refused }] of Object.entries(valueCases))
 	describe(command, () => {
-		test("takes its range, both ends included", () => {
+		test("accepts its range, both limits included", () => {
 			for (const value of accepted)
 				assert.deepEqual(checkCommand({ command, value }, "PROTO-1"), { command: { command, value } });
 		});
-		test("refuses what is just outside, of another type or missing, and says what it wants", () => {
+		test("refuses values just outside, of another type or missing, and says what is expected", () => {
 			for (const message of [...refused.map((value) => ({ command, value })), { command }]) {
 				const { refusal } = checkCommand(message, "PROTO-1");
 				assert.equal(refusal?.code, "invalid_value", JSON.stringify(message));
@@ -35,7 +35,7 @@ for (const [command, { accepted, refused }] of Object.entries(valueCases))
 describe("start_ota", () => {
 	const url = "http://gateway.local:8080/ota/firmware.bin";
 
-	test("takes an address, and a certificate where there is one", () => {
+	test("accepts an address, and an optional certificate", () => {
 		for (const extra of [{}, { cert_pem: "-----BEGIN CERTIFICATE-----" }])
 			assert.equal(checkCommand({ command: "start_ota", url, ...extra }, "DEV-1").refusal, undefined);
 		assert.equal(checkCommand({ command: "start_ota", url: "https://a/b" }, "DEV-1").refusal, undefined);
@@ -68,7 +68,7 @@ test("query_state needs no value", () => {
 	assert.deepEqual(checkCommand({ command: "query_state" }), { command: { command: "query_state" } });
 });
 
-test("a command of the PROTO-1 is unsupported on a DEV-1, and let through where the model is not known", () => {
+test("a command of the PROTO-1 is unsupported on a DEV-1, and accepted for an unknown model", () => {
 	const message = { command: "set_haptics", value: 50 };
 	assert.deepEqual(checkCommand(message, "DEV-1"), {
 		refusal: { code: "unsupported", message: "set_haptics exists on PROTO-1 only" },
@@ -76,7 +76,7 @@ test("a command of the PROTO-1 is unsupported on a DEV-1, and let through where 
 	assert.deepEqual(checkCommand(message), { command: message });
 });
 
-test("what is no command at all is refused with the names that are", () => {
+test("an unknown command is refused with the names of those that exist", () => {
 	for (const value of [
 		null,
 		1,

@@ -8,7 +8,7 @@ describe("where an image ends", () => {
 	/** Behind the descriptors, the first two of these segments and the header of the third. */
 	const lastHeaderEnd = 0x160 + (8 + 1000) + 8 + 8;
 
-	test("is known from the header of the last segment on, and estimated from below before", () => {
+	test("is known from the header of the last segment on, and a lower bound before", () => {
 		const scanner = new ImageScanner();
 		let estimate = 0;
 		for (let at = 0; at < image.length; at++) {
@@ -23,7 +23,7 @@ describe("where an image ends", () => {
 		assert.equal(scanner.hasDigest, true);
 	});
 
-	test("is right behind the checksum where no SHA-256 follows", () => {
+	test("is after the checksum if there is no SHA-256", () => {
 		const scanner = new ImageScanner();
 		scanner.write(withoutHash(image));
 		assert.equal(scanner.hasDigest, false);
@@ -38,7 +38,7 @@ describe("where an image ends", () => {
 		assert.match(new ImageScanner({ verifiesChecksum: true }).write(wrong) ?? "", /checksum/);
 	});
 
-	test("does not change by what follows, and a problem stays", () => {
+	test("does not change by data after it, and a problem stays", () => {
 		const scanner = new ImageScanner({ verifiesChecksum: true });
 		scanner.write(image);
 		for (let time = 0; time < 3; time++) assert.equal(scanner.write(image), undefined);

@@ -75,7 +75,7 @@ function bootProblem(file: Uint8Array): string | undefined {
 	}
 }
 
-test("an image that was made whole is taken by all, in pieces of any size and whatever follows it", () => {
+test("a complete image is accepted by every check, in pieces of any size and with any data after it", () => {
 	fc.assert(
 		fc.property(content, behind, pieceSizes, fc.boolean(), (given, rest, sizes, hasDigest) => {
 			const image = encodeImage(given);
@@ -92,7 +92,7 @@ test("an image that was made whole is taken by all, in pieces of any size and wh
 	);
 });
 
-test("an image with a damaged byte, or without its last ones, is refused by the gateway and does not start", () => {
+test("a damaged or truncated image is refused by the gateway and does not start", () => {
 	const broken = small.chain((image) =>
 		fc.oneof(
 			damaged(image),
@@ -108,7 +108,7 @@ test("an image with a damaged byte, or without its last ones, is refused by the 
 	);
 });
 
-test("whatever the gateway takes, the device that it is for takes; what is not an image is refused in a sentence", () => {
+test("an image that the gateway accepts is accepted by its device; anything else is refused with a sentence", () => {
 	const headBytes = fc.array(fc.tuple(fc.nat(0x15f), fc.integer({ min: 0, max: 255 })), {
 		minLength: 1,
 		maxLength: 3,
@@ -233,7 +233,7 @@ const tableFile = fc
 		return file.subarray(0, Math.floor(share * file.length));
 	});
 
-test("a file's segments, checksum and end are found as by a slow reader, in pieces of any size", () => {
+test("a file's segments, checksum and end are found as by a simple reader, in pieces of any size", () => {
 	const kinds = new Set<string>();
 	fc.assert(
 		fc.property(tableFile, pieceSizes, (file, sizes) => {
@@ -248,7 +248,7 @@ test("a file's segments, checksum and end are found as by a slow reader, in piec
 	assert.equal(kinds.size, 5, "each outcome was seen");
 });
 
-test("the checksum is the exclusive or of all bytes, wherever they begin, and in parts that of the whole", () => {
+test("the checksum is the exclusive or of all bytes at any offset, also in parts", () => {
 	fc.assert(
 		fc.property(fc.uint8Array({ maxLength: 64 }), fc.nat(64), fc.nat(64), (bytes, start, cut) => {
 			const part = bytes.subarray(start);

@@ -48,7 +48,7 @@ for (const chip of chips)
 		assert.equal(image.toString("hex"), Buffer.concat([bytes, sha256]).toString("hex"));
 	});
 
-test("each text of the descriptors is as long as its field, less its NUL", () => {
+test("each string of the descriptors may fill its field, less the NUL", () => {
 	const content = { chip: "virtual", model: "DEV-1", version: "1.0.0", project: "", idfVersion: "" } as const;
 	for (const field of ["version", "project", "idfVersion"] as const) {
 		encodeImage({ ...content, segments: [], [field]: "x".repeat(31) });

@@ -28,7 +28,7 @@ const validUplink = fc.oneof(
 );
 const anyUplink = fc.oneof(validUplink, ...models.flatMap((of) => schemas.map((schema) => near(schema, of))));
 
-test("every uplink of the table is taken, and none of its fields is changed by being kept", () => {
+test("every uplink of the table is accepted, and stored with all of its fields unchanged", () => {
 	fc.assert(
 		fc.property(validUplink, (uplink) => {
 			const text = JSON.stringify(uplink);
@@ -42,7 +42,7 @@ test("every uplink of the table is taken, and none of its fields is changed by b
 	);
 });
 
-test("whatever else comes is taken only where each field is what the specification says, and never throws", () => {
+test("any other uplink is accepted only if each field is as specified, and nothing throws", () => {
 	const text = fc.oneof(jsonText(anyUplink), nearText(jsonText(validUplink)), jsonText(anyJson));
 	fc.assert(
 		fc.property(text, (said) => {
@@ -95,7 +95,7 @@ function isSpecifiedReport({
 	);
 }
 
-test("a monitor's message is taken as it is, or refused by one of the codes for it", () => {
+test("a monitor's message is accepted unchanged, or refused with one of the error codes", () => {
 	const messages = Object.values(monitorMessages);
 	const validText = jsonText(fc.oneof(...messages.map((schema) => valid(schema))));
 	fc.assert(
@@ -148,7 +148,7 @@ const keptNumber = fc.oneof(
 	fc.constantFrom("", "5.5", "-0", "0x10", " 7 ", "1e-320", "Infinity", "101"),
 );
 
-test("whatever is kept in its flash and is done to it, a device's reports are ones that the gateway takes", async (t) => {
+test("with any stored settings and inputs, a device's reports are valid", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	const kept = fc.record({
 		volume: keptNumber,

@@ -102,10 +102,10 @@ describe("a state report", () => {
 		});
 
 	for (const field of reportFields)
-		test(`holds ${field.path} to its range and names it`, () => checkField(sampleReport("DEV-1"), field));
+		test(`limits ${field.path} to its range and names it`, () => checkField(sampleReport("DEV-1"), field));
 
 	for (const field of protoFields) {
-		test(`of a PROTO-1 holds ${field.path} to its range`, () => checkField(sampleReport("PROTO-1"), field));
+		test(`of a PROTO-1 limits ${field.path} to its range`, () => checkField(sampleReport("PROTO-1"), field));
 		test(`of a DEV-1 may not have ${field.path}`, () => {
 			const value = field.accepted[0] ?? null;
 			assert.match(
@@ -123,7 +123,7 @@ describe("a state report", () => {
 			}
 		});
 
-	test("may say more than this version knows, so that an old gateway understands a new device", () => {
+	test("may have unknown fields, so that an old gateway understands a new device", () => {
 		assert.equal(problemOf({ ...sampleReport("DEV-1"), humidity: 40 }), undefined);
 	});
 
@@ -179,10 +179,10 @@ for (const { message, fields } of otherMessages)
 	describe(`${message.type}`, () => {
 		test("is accepted as it is", () => assert.equal(problemOf(message), undefined));
 		for (const field of fields)
-			test(`holds ${field.path} to its range and names it`, () => checkField(message, field));
+			test(`limits ${field.path} to its range and names it`, () => checkField(message, field));
 	});
 
-test("what is no uplink at all is refused by its type", () => {
+test("an unknown uplink is refused by its type", () => {
 	for (const value of [
 		null,
 		1,

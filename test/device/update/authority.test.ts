@@ -5,7 +5,7 @@ import { readAuthority } from "../../../device/update/authority.js";
 const block = (text: string) => `-----BEGIN CERTIFICATE-----\n${text}\n-----END CERTIFICATE-----\n`;
 
 describe("the certificate authority that a command names", () => {
-	test("is the first certificate in the text, whatever its line ends are", () => {
+	test("is the first certificate in the text, with any line ends", () => {
 		const chain = `subject=CN = test\n${block("MAMC\nAQU=")}${block("MAMCAQY=")}`;
 		assert.equal(readAuthority(chain), "MAMCAQU=");
 		assert.equal(readAuthority(chain.replaceAll("\n", "\r\n")), "MAMCAQU=");
@@ -21,7 +21,7 @@ describe("the certificate authority that a command names", () => {
 		["with base64 that lacks its end", block("MAMCAQU")],
 		["whose end comes first", `-----END CERTIFICATE-----${block("").slice(0, 30)}MAMC`],
 	] as const)
-		test(`a text ${what} is refused, and it is said what to change`, () => {
+		test(`a text ${what} is refused with what to change`, () => {
 			assert.throws(() => readAuthority(pem), /^Error: cert_pem must be a certificate in PEM/);
 		});
 });

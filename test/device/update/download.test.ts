@@ -70,7 +70,7 @@ test("a firmware is fetched once, in blocks of 16 KiB, on one connection", () =>
 	assertUpdated({ rig, reason });
 });
 
-test("the next block is on its way while flash takes the one before", () => {
+test("the next block is received while flash takes the previous one", () => {
 	const rig = new Rig({ firmware: oldFirmware });
 	const written: number[] = [];
 	const note = () => void written.push(rig.flash.operations);
@@ -80,7 +80,7 @@ test("the next block is on its way while flash takes the one before", () => {
 	assert.equal(new Set(written).size, blocks - 1, "and each further one after one more was");
 });
 
-test("a block that comes before flash has taken the one before waits for that", () => {
+test("a block that arrives before flash has taken the previous one waits", () => {
 	const outcome = run({ isInstant: true });
 	assert.equal(outcome.server.requests.length, blocks);
 	assertUpdated(outcome);
@@ -94,18 +94,18 @@ test("a server without ranges is read as one stream", () => {
 	}
 });
 
-test("a server whose ETags are weak does", () => {
+test("a server with weak ETags works", () => {
 	const outcome = run({ isWeak: true });
 	assertUpdated(outcome);
 	assert.ok(outcome.server.requests.every(({ headers }) => !headers.has("if-range")));
 });
 
-test("a server without digests or ETags does for a firmware that arrives whole", () => {
+test("a server without digests or ETags works if the firmware arrives complete", () => {
 	assertUpdated(run({ hasDigests: false }));
 	assertUpdated(run({ hasDigests: false, hasETags: false }));
 });
 
-test("a firmware whose last block is whole, and one of less than a block", () => {
+test("a firmware whose last block is complete, and one of less than a block", () => {
 	for (const size of [blockBytes * 2, 2_000]) {
 		let file = makeFirmware("2.0.0", size);
 		file = makeFirmware("2.0.0", size - (file.length - size) + ((file.length - size) % 4));
@@ -127,7 +127,7 @@ describe("a connection that is cut", () => {
 		}
 	});
 
-	test("five times in one update is put up with, a sixth time ends it", () => {
+	test("five times in one update is tolerated, a sixth time ends it", () => {
 		const faults = spread(6, wireBytes, 2).map((at): Fault => ({ at, kind: "cut" }));
 		const five = run({ faults: faults.slice(0, 5) });
 		assert.equal(five.server.connections, 6);
@@ -137,12 +137,12 @@ describe("a connection that is cut", () => {
 		assertUnharmed(six.rig);
 	});
 
-	test("resumes a stream without ranges where it was, reading over what is written", () => {
+	test("resumes a stream without ranges where it was, skipping what is written", () => {
 		for (const at of spread(5, newFirmware.length, 3))
 			assertUpdated(run({ hasRanges: false, faults: [{ at, kind: "cut" }] }));
 	});
 
-	test("waits longer each time, so that a server that restarts is not hammered", () => {
+	test("waits longer each time, so that a restarting server is not overloaded", () => {
 		const rig = new Rig({ firmware: oldFirmware });
 		const server = new MemoryServer({ file: newFirmware });
 		server.isDown = true;
@@ -156,7 +156,7 @@ describe("a connection that is cut", () => {
 		assertUnharmed(rig);
 	});
 
-	test("while the server's name is looked up does not come to be later, when nobody waits for it", () => {
+	test("while the server's name is looked up is not made later", () => {
 		const rig = new Rig({ firmware: oldFirmware, lookUpMs: [45_000] });
 		const server = new MemoryServer({ file: newFirmware, answer: () => ({ head: "", ending: "stall" }) });
 		const reason = rig.update(server);
@@ -164,7 +164,7 @@ describe("a connection that is cut", () => {
 		assert.equal(server.connections, 5, "six attempts, the first of which found no address in time");
 	});
 
-	test("by silence counts as cut after 2 s, once the server has answered", () => {
+	test("by silence counts as lost after 2 s, once the server has answered", () => {
 		const [, firstBodyStart = 0] = run().server.heads[0] ?? [];
 		for (const at of spread(10, wireBytes - firstBodyStart, 4)) {
 			const start = clock.now;
@@ -175,7 +175,7 @@ describe("a connection that is cut", () => {
 		}
 	});
 
-	test("by silence before the first answer counts as cut after 30 s: a TLS handshake takes long", () => {
+	test("by silence before the first response counts as lost after 30 s: a TLS handshake takes long", () => {
 		const start = clock.now;
 		const outcome = run({ faults: [{ at: 0, kind: "stall" }] });
 		assert.ok(clock.now - start > 30_000);
@@ -188,13 +188,13 @@ describe("a connection that is cut", () => {
 });
 
 describe("a slow line", () => {
-	test("whose answers each take longer than a stall is waited for longer", () => {
+	test("whose responses take longer than the stall timeout gets a longer one", () => {
 		const outcome = run({ delayMs: 5_000 });
 		assert.ok(outcome.server.connections <= 3, `${outcome.server.connections} connections`);
 		assertUpdated(outcome);
 	});
 
-	test("that loses its connection in each 200 KB still ends in an update of 2 MB", () => {
+	test("that loses its connection every 200 KB completes an update of 2 MB", () => {
 		const large = makeFirmware("2.0.0", 2_000_000);
 		const faults = Array.from(
 			{ length: 10 },
@@ -207,14 +207,14 @@ describe("a slow line", () => {
 		assert.ok(outcome.rig.boot.image.bytes.equals(large));
 	});
 
-	test("that takes 5 s for a block and loses its connection after each third one still ends in an update", () => {
+	test("that takes 5 s for a block and loses its connection after every third completes an update", () => {
 		const faults = [3, 6, 9, 12].map((block): Fault => ({ at: block * blockBytes, kind: "cut" }));
 		const outcome = run({ segmentMs: 500, faults: [...faults, ...faults.map(later(8_000))] });
 		assert.equal(outcome.server.faultsLeft, 0);
 		assertUpdated(outcome);
 	});
 
-	test("that loses each connection before a block is whole ends the update", () => {
+	test("that loses each connection before a block is complete ends the update", () => {
 		const { rig, server, reason } = run({
 			faults: Array.from({ length: 40 }, (_, index): Fault => ({ at: 20_000 + index * 9_000, kind: "cut" })),
 		});
@@ -237,7 +237,7 @@ describe("while the device's own connection is down", () => {
 		return { rig, server, updater, isOver };
 	}
 
-	test("the download waits, and goes on where it was when the connection is back", () => {
+	test("the download waits, and continues where it was after the reconnection", () => {
 		const { rig, server, updater, isOver } = interrupted();
 		clock.pass(500_000);
 		assert.equal(isOver(), false);
@@ -258,7 +258,7 @@ describe("while the device's own connection is down", () => {
 		assertUnharmed(rig);
 	});
 
-	test("10 minutes without a byte end it also where the connection comes and goes", () => {
+	test("10 minutes without a byte end it even if the connection returns in between", () => {
 		const { rig, updater, isOver } = interrupted();
 		for (let minute = 0; minute < 9; minute++) {
 			clock.pass(60_000);
@@ -269,7 +269,7 @@ describe("while the device's own connection is down", () => {
 		assertUnharmed(rig);
 	});
 
-	test("a download that is not disturbed goes on", () => {
+	test("an undisturbed download continues", () => {
 		const rig = new Rig({ firmware: oldFirmware });
 		rig.isOnline = false;
 		assertUpdated({ rig, reason: rig.update(new MemoryServer({ file: newFirmware })) });
@@ -292,7 +292,7 @@ describe("flash", () => {
 		return Math.max(...turns.values());
 	}
 
-	test("takes at most 4 KiB in a turn, in parts and as a stream, so that the ring and reports go on", () => {
+	test("takes at most 4 KiB in a turn, in parts and as a stream, so that the ring and reports continue", () => {
 		for (const hasRanges of [true, false]) assert.equal(writtenByTurn(0, { hasRanges }), 4096);
 	});
 
@@ -300,7 +300,7 @@ describe("flash", () => {
 		for (const hasRanges of [true, false]) assert.equal(writtenByTurn(50, { hasRanges }), 4096);
 	});
 
-	test("takes the rest of the last block although the server ends the connection after it", () => {
+	test("takes the rest of the last block even if the server ends the connection after it", () => {
 		const file = makeFirmware("2.0.0", 190_000);
 		const last = Math.ceil(file.length / blockBytes) - 1;
 		assert.ok(file.length % blockBytes > 8192, "several pieces");
@@ -319,7 +319,7 @@ describe("flash", () => {
 	});
 });
 
-describe("bytes that change on the way", () => {
+describe("bytes that change in transit", () => {
 	for (const kind of ["lose", "double", "flip"] as const)
 		test(`by one that is ${{ lose: "lost", double: "doubled", flip: "flipped" }[kind]}, at 50 random places, are mended at their block`, () => {
 			for (const at of spread(50, wireBytes, kind.length)) {
@@ -333,7 +333,7 @@ describe("bytes that change on the way", () => {
 			}
 		});
 
-	test("are noticed also where the next block comes before the one they are in was proven", () => {
+	test("are noticed even if the next block arrives before theirs was verified", () => {
 		for (const at of spread(10, wireBytes, 9)) {
 			const outcome = run({ isInstant: true, faults: [{ at, kind: "flip" }] });
 			assert.equal(outcome.server.faultsLeft, 0);
@@ -341,7 +341,7 @@ describe("bytes that change on the way", () => {
 		}
 	});
 
-	test("are noticed also where the connection breaks before the block they are in was proven", () => {
+	test("are noticed even if the connection breaks before their block was verified", () => {
 		const { heads } = run({ isInstant: true }).server;
 		const [, bodyStart = 0] = heads[3] ?? [];
 		const [nextHeadStart = 0] = heads[4] ?? [];
@@ -355,7 +355,7 @@ describe("bytes that change on the way", () => {
 		assertUpdated(outcome);
 	});
 
-	test("in the head of an answer are mended too, wherever they are", () => {
+	test("at any place of a response's head are repaired too", () => {
 		const file = makeFirmware("2.0.0", 40_000);
 		const { heads } = run({ file }).server;
 		const kinds = ["lose", "double", "flip"] as const;
@@ -387,7 +387,7 @@ describe("bytes that change on the way", () => {
 		};
 	};
 
-	test("in five blocks are mended in each", () => {
+	test("in five blocks are repaired in each", () => {
 		const times = new Map([1, 3, 5, 7, 9].map((block) => [block * blockBytes, 1]));
 		const outcome = run({ answer: damage(times) });
 		assert.equal(
@@ -398,7 +398,7 @@ describe("bytes that change on the way", () => {
 		assertUpdated(outcome);
 	});
 
-	test("three times in the same block are put up with, a fourth time ends the update", () => {
+	test("three times in the same block are tolerated, a fourth time ends the update", () => {
 		const first = 2 * blockBytes;
 		assertUpdated(run({ answer: damage(new Map([[first, 3]])) }));
 		const { rig, server, reason } = run({ answer: damage(new Map([[first, 4]])) });
@@ -554,7 +554,7 @@ describe("a server that", () => {
 			assertUpdated(run({ answer: (_, index) => (index === 3 ? { head: head(status, {}) } : undefined) }));
 	});
 
-	test("fails with another error each time is not asked for ever", () => {
+	test("fails with another error each time is not asked endlessly", () => {
 		const { rig, server, reason } = run({
 			answer: (_, index): RawAnswer => ({ head: head(index % 2 ? 500 : 429, {}) }),
 		});
@@ -563,7 +563,7 @@ describe("a server that", () => {
 		assertUnharmed(rig);
 	});
 
-	test("puts another firmware there in the middle ends the update, in parts and as a stream", () => {
+	test("replaces the firmware in the middle ends the update, in parts and as a stream", () => {
 		const other = makeFirmware("3.0.0", 200_000);
 		for (const hasRanges of [true, false]) {
 			const rig = new Rig({ firmware: oldFirmware });

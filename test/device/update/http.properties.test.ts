@@ -28,7 +28,7 @@ const textOf = (
 	{ isSecure, host, port, path }: typeof parts extends fc.Arbitrary<infer P> ? P : never,
 ) => `${scheme}${isSecure ? "s" : ""}://${host}${port === undefined ? "" : `:${port}`}${path}`;
 
-test("an address is taken apart as it was put together", () => {
+test("an address is parsed into the parts that it was built from", () => {
 	fc.assert(
 		fc.property(parts, (given) => {
 			const { isSecure, host } = given;
@@ -51,7 +51,7 @@ function outcomeOf(read: () => unknown): object {
 	}
 }
 
-test("any other address is refused in a sentence, or has a host, a port and no white space; in XS as in Node", async (t) => {
+test("any other address is refused with a sentence, or has a host, a port and no white space; in XS as in Node", async (t) => {
 	const xs = await startXsParsers(t);
 	const schemeAndParts = fc.tuple(fc.constantFrom("ws", "http"), parts);
 	const bounds = fc
@@ -102,7 +102,7 @@ const pem = fc
 		return { base64, text: isPadded ? `subject=x\n${text}${text}` : text };
 	});
 
-test("a certificate in PEM is read whatever its lines are; what is not base64 is refused, in XS as in Node", async (t) => {
+test("a certificate in PEM is read with any line length; anything but base64 is refused, in XS as in Node", async (t) => {
 	fc.assert(fc.property(pem, ({ text, base64 }) => assert.equal(readAuthority(text), base64)));
 	const xs = await startXsParsers(t);
 	const short = fc
@@ -132,7 +132,7 @@ test("a certificate in PEM is read whatever its lines are; what is not base64 is
 	);
 });
 
-test("a base64 text is a digest's if and only if it decodes to it", () => {
+test("a base64 text matches a digest if and only if it decodes to it", () => {
 	fc.assert(
 		fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
 			assert.ok(isBase64Of(Buffer.from(bytes).toString("base64"), bytes));
@@ -163,7 +163,7 @@ const fieldText = fc.oneof(
 	nearText(fc.constantFrom("bytes 0-5/10", "bytes 100-163/164", "12345", "sha-256=:AAAA:")),
 );
 
-test("a field of HTTP is read where it is well formed, and never otherwise", () => {
+test("an HTTP field is read if and only if it is well formed", () => {
 	fc.assert(
 		fc.property(fc.nat(), fc.nat(1e6), fc.nat(1e6), (first, more, rest) => {
 			const last = first + more;
@@ -201,7 +201,7 @@ const known = fc.option(
 );
 const asked = fc.record({ offset: fc.nat(200), byteLength: fc.integer({ min: 1, max: 100 }), known });
 
-test("an answer is bytes only where it is those that were asked for; else it has a reason in words", () => {
+test("a response is accepted only if it has the requested bytes; else there is a reason", () => {
 	fc.assert(
 		fc.property(
 			fc.oneof(fc.constantFrom(200, 206, 416), fc.integer({ min: 100, max: 999 })),
@@ -223,7 +223,7 @@ test("an answer is bytes only where it is those that were asked for; else it has
 	);
 });
 
-test("the part that was asked for is taken, with its digest, whatever is around it", () => {
+test("the requested part is accepted with its digest, whatever other fields the response has", () => {
 	const part = fc.record({
 		offset: fc.nat(1e6),
 		byteLength: fc.integer({ min: 1, max: 16_384 }),
@@ -251,7 +251,7 @@ test("the part that was asked for is taken, with its digest, whatever is around 
 	);
 });
 
-test("whatever a gateway says when it ends a connection, the pause that it asks for is 1 s to 5 minutes", () => {
+test("the pause that a gateway asks for is limited to 1 s to 5 minutes", () => {
 	fc.assert(
 		fc.property(fc.nat(999), fc.option(fc.nat(), { nil: undefined }), (status, seconds) => {
 			const end = endOfRefusal(status, seconds);
@@ -266,7 +266,7 @@ test("whatever a gateway says when it ends a connection, the pause that it asks 
 	);
 });
 
-test("whatever a connection's ends were, the next try is planned once, within the bounds of what ended the last one", () => {
+test("after any ends of connections the next attempt is planned once, within the limits of the last end", () => {
 	const end = fc.oneof(
 		fc.constantFrom({ kind: "failed" } as const, { kind: "ended" } as const, { kind: "refused" } as const),
 		fc.record({ kind: fc.constant("pause" as const), ms: fc.integer({ min: 1000, max: 300_000 }) }),

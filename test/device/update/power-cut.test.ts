@@ -150,13 +150,13 @@ for (const [name, prepare] of [
 	["on one that was updated before", updatedBefore],
 	["on one that went back to its previous firmware", rolledBackBefore],
 ] as const)
-	test(`power cut before, in the middle of and after each flash operation of an update ${name} bricks nothing`, (t) => {
+	test(`a power cut before, in the middle of or after each flash operation of an update ${name} bricks nothing`, (t) => {
 		const { runs, bricks } = cutEverywhere(prepare);
 		assert.deepEqual(bricks, []);
 		t.diagnostic(`${runs} power cuts, 0 bricks`);
 	});
 
-test("power cut in the very first start leaves a device that starts", () => {
+test("a power cut in the very first start leaves a device that starts", () => {
 	for (const operation of [1, 2])
 		for (const moment of cutMoments) {
 			const rig = fresh();

@@ -43,7 +43,7 @@ describe("a new image on probation", () => {
 		assert.deepEqual(calls, ["confirm"]);
 	});
 
-	test("gives way to the previous one after 120 s", () => {
+	test("is rolled back after 120 s", () => {
 		const { calls } = begin({ isPendingVerify: true });
 		clock.pass(119_999);
 		assert.deepEqual(calls, []);
@@ -51,7 +51,7 @@ describe("a new image on probation", () => {
 		assert.deepEqual(calls, ["roll back", "restart"]);
 	});
 
-	test("is confirmed by the next report where flash did not take the confirmation", () => {
+	test("is confirmed by the next report if the confirmation could not be written", () => {
 		const { calls, probation, report } = begin({ isPendingVerify: true, confirms: [false, true] });
 		report(true);
 		assert.equal(probation.isOn, true);
@@ -83,7 +83,7 @@ describe("a new image on probation", () => {
 	}
 });
 
-test("a confirmed image keeps whether its codec answers, and is never rolled back", () => {
+test("a confirmed image stores whether its codec answers, and is never rolled back", () => {
 	const { calls, kept, probation, report } = begin({ isPendingVerify: false });
 	assert.equal(probation.isOn, false);
 	report(true);

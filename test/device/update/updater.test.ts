@@ -82,7 +82,7 @@ describe("before anything is erased", () => {
 			assert.equal(rig.flash.operations, operations, "the flash was not touched");
 		});
 
-	test("an address that is none is refused", () => {
+	test("an invalid address is refused", () => {
 		for (const url of ["http://host:99999/x", "http://user@host/x", "http://[::1]/x"])
 			assert.match(
 				rigOf(url).update(new MemoryServer({ file: newFirmware })) ?? "",
@@ -91,7 +91,7 @@ describe("before anything is erased", () => {
 	});
 });
 
-describe("an image with other data behind it", () => {
+describe("an image with other data after it", () => {
 	/** Spans several blocks, as its SHA-256 does for one of the lengths of what follows. */
 	const small = makeFirmware("2.0.0", 33_000);
 
@@ -99,7 +99,7 @@ describe("an image with other data behind it", () => {
 		["", small],
 		[" without a SHA-256", withoutHash(small)],
 	] as const)
-		test(`is installed${name}, and so is what follows it`, () => {
+		test(`is installed${name}, including that data`, () => {
 			for (const data of dataBehindImages())
 				for (const hasDigests of [true, false]) {
 					clock.clear();
@@ -113,7 +113,7 @@ describe("an image with other data behind it", () => {
 				}
 		});
 
-	test("is refused where a byte of the image differs, and installed where a byte behind it does", () => {
+	test("is refused if a byte of the image differs, and installed if a byte after it does", () => {
 		const file = Buffer.concat([small, Buffer.alloc(3000, "signature")]);
 		const places = [0x20, 0x200, 16_383, 16_384, small.length - 33, small.length - 32, small.length - 1];
 		for (const at of [...places, small.length, small.length + 31, small.length + 32, file.length - 1]) {
@@ -138,13 +138,13 @@ describe("an image with other data behind it", () => {
 		}
 	});
 
-	test("is refused where it came damaged from a server that sends no digests", () => {
+	test("is refused if it arrives damaged from a server that sends no digests", () => {
 		const file = Buffer.concat([damaged(newFirmware, 200_000, [1, 2, 3, 4]), newFirmware.subarray(-32)]);
 		for (const image of [file, file.subarray(0, newFirmware.length)])
 			assert.match(rigOf().update(new MemoryServer({ file: image, hasDigests: false })) ?? "", /is damaged/);
 	});
 
-	test("is told of as a whole in the progress", () => {
+	test("counts as a whole in the progress", () => {
 		const rig = rigOf();
 		rig.update(new MemoryServer({ file: Buffer.concat([small, Buffer.alloc(5000)]) }));
 		const told = rig.messages.filter((message) => message.type === "ota_progress");
@@ -154,7 +154,7 @@ describe("an image with other data behind it", () => {
 });
 
 describe("progress", () => {
-	test("is told at most four times a second, never backward, and once at 100 %", () => {
+	test("is reported at most four times a second, never backward, and once at 100 %", () => {
 		const times: number[] = [];
 		const rig = new Rig({
 			firmware: oldFirmware,
@@ -191,7 +191,7 @@ describe("progress", () => {
 	});
 });
 
-test("an update logs where its time went", () => {
+test("an update logs how long its steps took", () => {
 	const rig = rigOf();
 	rig.slot = class extends FlashSlot {
 		override write(bytes: Uint8Array): void {

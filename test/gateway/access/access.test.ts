@@ -57,13 +57,13 @@ describe("the one-time login link", () => {
 		assert.match(await second.text(), /used before/);
 	});
 
-	test("is not used up by who only looks at it", async (t) => {
+	test("is not used up by a HEAD request", async (t) => {
 		const gateway = await runGateway(t);
 		await fetch(gateway.loginUrl, { ...manual, method: "HEAD" });
 		assert.equal((await fetch(gateway.loginUrl, manual)).status, 303);
 	});
 
-	test("says how long to wait once it was tried too often", async (t) => {
+	test("is refused with Retry-After after too many attempts", async (t) => {
 		const { loginUrl } = await runGateway(t);
 		for (let i = 0; i < 11; i += 1) await fetch(loginUrl, manual);
 		const blocked = await fetch(loginUrl, manual);
@@ -72,7 +72,7 @@ describe("the one-time login link", () => {
 		assert.match(await blocked.text(), /Too many wrong tokens from this address; try again in \d+ s/);
 	});
 
-	test("keeps no right token out, however often wrong ones were tried: any web site can have a browser do that", async (t) => {
+	test("accepts a right token after any number of wrong ones: any web site can have a browser send those", async (t) => {
 		const gateway = await runGateway(t);
 		for (let i = 0; i < 20; i += 1) await fetch(`${gateway.url}/login?code=wrong`, manual);
 		assert.equal((await logIn(gateway.url, monitorToken)).status, 303);
@@ -80,7 +80,7 @@ describe("the one-time login link", () => {
 		assert.equal((await fetch(gateway.loginUrl, manual)).status, 303);
 	});
 
-	test("logs in by the token that is in force then, though that has been replaced since the start", async (t) => {
+	test("logs in by the current token, even if that was replaced since the start", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const gateway = await runGateway(t, { dataDir, deviceToken: undefined, monitorToken: undefined });
 		await writeTokenFile(disk, tokenPath(dataDir), makeTokens());
@@ -88,7 +88,7 @@ describe("the one-time login link", () => {
 		assert.equal(await isLoggedIn(gateway, cookie), true);
 	});
 
-	test("is worth nothing after an hour, whatever the clock was set to meanwhile", async (t) => {
+	test("expires after an hour, even if the clock was set meanwhile", async (t) => {
 		const hourMs = 60 * 60 * 1000;
 		let [now, ran] = [2 * hourMs, 0];
 		const first = await runGateway(t, { now: () => now, monotonic: () => ran });
@@ -103,7 +103,7 @@ describe("the one-time login link", () => {
 });
 
 describe("logging in by token", () => {
-	test("takes the monitor token and no other", async (t) => {
+	test("accepts the monitor token and no other", async (t) => {
 		const gateway = await runGateway(t);
 		const right = await logIn(gateway.url, ` ${monitorToken} `);
 		assert.equal(right.status, 303);
@@ -122,7 +122,7 @@ describe("logging in by token", () => {
 		assert.equal((await logIn(url, monitorToken, { origin: url })).status, 303);
 	});
 
-	test("after ten wrong tokens in a minute a wrong one is told to wait, and a right one is let in", async (t) => {
+	test("after ten wrong tokens in a minute a wrong one gets Retry-After, and a right one is accepted", async (t) => {
 		const gateway = await runGateway(t);
 		const cookie = cookieOf(await logIn(gateway.url, monitorToken));
 		for (let i = 0; i < 10; i += 1) await logIn(gateway.url, "wrong");
@@ -139,7 +139,7 @@ describe("logging in by token", () => {
 		await gateway.device();
 	});
 
-	test("goes on while devices at the same address show wrong tokens", async (t) => {
+	test("works while devices at the same address show wrong tokens", async (t) => {
 		const gateway = await runGateway(t);
 		for (let i = 0; i < 10; i += 1) await gateway.refused("/device", bearer("wrong"));
 		assert.equal((await logIn(gateway.url, monitorToken)).status, 303);
@@ -161,7 +161,7 @@ describe("logging in by token", () => {
 	});
 });
 
-test("after logging out a copy of the cookie is dead, also after a restart, and no other login is", async (t) => {
+test("after logging out a copy of the cookie is invalid, also after a restart, and other logins are valid", async (t) => {
 	let now = Date.now();
 	const dataDir = await temporaryDirectory(t);
 	const gateway = await runGateway(t, { dataDir, now: () => now });
@@ -176,7 +176,7 @@ test("after logging out a copy of the cookie is dead, also after a restart, and 
 	assert.deepEqual([await isLoggedIn(later, cookie), await isLoggedIn(later, other)], [false, true]);
 });
 
-test("logging out that cannot be kept on disk fails", async (t) => {
+test("logging out that cannot be written to disk fails", async (t) => {
 	const rename: typeof disk.rename = async (from, to) => {
 		if (String(to).endsWith("ended-logins.json")) throw Object.assign(new Error("full"), { code: "ENOSPC" });
 		await disk.rename(from, to);
@@ -187,14 +187,14 @@ test("logging out that cannot be kept on disk fails", async (t) => {
 	assert.equal(out.status, 507);
 });
 
-test("logging out takes back the cookies of both tokens while one is being replaced", async (t) => {
+test("logging out invalidates the cookies of both tokens while one is being replaced", async (t) => {
 	const gateway = await runGateway(t, { monitorToken: `another-monitor-token,${monitorToken}` });
 	const out = await fetch(`${gateway.url}/logout`, { ...manual, method: "POST" });
 	const names = out.headers.getSetCookie().map((cookie) => cookie.split("=")[0]);
 	assert.equal(new Set(names).size, 2);
 });
 
-test("the cookie is for PUBLIC_URL's path where the browser came by it, and taken back there", async (t) => {
+test("the cookie is for PUBLIC_URL's path if the browser used it, and removed there", async (t) => {
 	const gateway = await runGateway(t, { publicUrl: new URL(`http://localhost/gw/`) });
 	const headers = { host: "localhost", origin: "http://localhost" };
 	for (const path of ["/login", "/logout"]) {
@@ -261,14 +261,14 @@ describe("an upgrade to /monitor", () => {
 		assert.equal((await monitor.next()).reason, "snapshot");
 	});
 
-	test("is refused to a page of another site, cookie or not", async (t) => {
+	test("is refused to a page of another site, with or without the cookie", async (t) => {
 		const gateway = await runGateway(t);
 		const cookie = cookieOf(await fetch(gateway.loginUrl, manual));
 		for (const origin of ["http://evil.example", "null", gateway.url.replace("127.0.0.1", "localhost")])
 			assert.equal((await gateway.refused("/monitor", { cookie, origin })).status, 403);
 	});
 
-	test("is let in from the page at PUBLIC_URL", async (t) => {
+	test("is accepted from the page at PUBLIC_URL", async (t) => {
 		const gateway = await runGateway(t, { publicUrl: new URL("https://gateway.example/") });
 		const headers = { ...bearer(monitorToken), origin: "https://gateway.example" };
 		await gateway.open("/monitor", { headers });
@@ -276,13 +276,13 @@ describe("an upgrade to /monitor", () => {
 });
 
 describe("AUTH=off", () => {
-	test("lets everyone on this machine in, without a token", async (t) => {
+	test("accepts clients on this machine without a token", async (t) => {
 		const gateway = await runGateway(t, { auth: false });
 		await gateway.open("/device");
 		await gateway.open("/monitor", { origin: gateway.url });
 	});
 
-	test("but no web site, not even one that has given its own name our address", async (t) => {
+	test("but no web site, not even one whose name resolves to our address", async (t) => {
 		const gateway = await runGateway(t, { auth: false });
 		const { port } = new URL(gateway.url);
 		for (const path of ["/device", "/monitor"]) {
@@ -292,13 +292,13 @@ describe("AUTH=off", () => {
 		}
 	});
 
-	test("is refused on any other address", async (t) => {
+	test("refuses to listen on any other address", async (t) => {
 		await assert.rejects(runGateway(t, { auth: false, host: "0.0.0.0" }), /AUTH=off is for loopback alone/);
 	});
 });
 
 describe("other requests", () => {
-	test("/healthz is open, and what is nowhere is 404 in problem+json", async (t) => {
+	test("/healthz is open, and an unknown path is 404 in problem+json", async (t) => {
 		const { url } = await runGateway(t);
 		assert.deepEqual(await (await fetch(`${url}/healthz`)).json(), { status: "ok" });
 		const nowhere = await fetch(`${url}/nowhere`);
@@ -306,13 +306,13 @@ describe("other requests", () => {
 		assert.match(nowhere.headers.get("content-type") ?? "", /^application\/problem\+json/);
 	});
 
-	test("a plain GET of a WebSocket's address says what it is", async (t) => {
+	test("a plain GET of a WebSocket's address says that it is one", async (t) => {
 		const { url } = await runGateway(t);
 		const { status, headers } = await fetch(`${url}/monitor`);
 		assert.deepEqual([status, headers.get("upgrade")], [426, "websocket"]);
 	});
 
-	test("every page forbids scripts, frames and styles from elsewhere", async (t) => {
+	test("every page forbids scripts, frames and styles of other origins", async (t) => {
 		const { url } = await runGateway(t);
 		for (const path of ["/", "/login", "/icon.svg", "/nowhere"]) {
 			const { headers } = await fetch(`${url}${path}`);
@@ -324,13 +324,13 @@ describe("other requests", () => {
 		}
 	});
 
-	test("an upgrade to anywhere else is 404", async (t) => {
+	test("an upgrade to any other path is 404", async (t) => {
 		const gateway = await runGateway(t);
 		for (const path of ["/", "/devices", "/device/", "//device", "/monitor/x"])
 			assert.equal((await gateway.refused(path, bearer(deviceToken))).status, 404, path);
 	});
 
-	test("an upgrade without Host is 400, and one with an absolute target is let in", async (t) => {
+	test("an upgrade without Host is 400, and one with an absolute target is accepted", async (t) => {
 		const { url } = await runGateway(t);
 		const request = upgradeRequest("/device", deviceToken);
 		assert.match(await answerTo(url, request.replace("Host: x\r\n", "")), /^HTTP\/1\.1 400 /);
@@ -339,7 +339,7 @@ describe("other requests", () => {
 		assert.match(await answerTo(url, request.replace("/device", "x:///device?")), /^HTTP\/1\.1 101 /);
 	});
 
-	test("a method that does not work is 405 with those that do, on each route", async (t) => {
+	test("an unsupported method is 405 with Allow, on each route", async (t) => {
 		const { url } = await runGateway(t);
 		const methods = ["GET", "POST", "PUT", "DELETE", "PATCH"];
 		for (const [path, allowed] of Object.entries({
@@ -370,13 +370,13 @@ describe("other requests", () => {
 			}
 	});
 
-	test("no refusal is to be read as another type than it has", async (t) => {
+	test("every refusal has X-Content-Type-Options: nosniff", async (t) => {
 		const { url } = await runGateway(t);
 		for (const path of ["/ota/firmware.bin", "/releases/x.bin", "/api/devices", "/nowhere"])
 			assert.equal((await fetch(`${url}${path}`)).headers.get("x-content-type-options"), "nosniff", path);
 	});
 
-	test("garbage is answered or cut, and the gateway lives on", async (t) => {
+	test("garbage is answered or the connection closed, and the gateway keeps running", async (t) => {
 		const gateway = await runGateway(t);
 		const { port } = new URL(gateway.url);
 		const upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\n";
@@ -399,7 +399,7 @@ describe("other requests", () => {
 		await gateway.device();
 	});
 
-	test("a client that connects and never asks for anything is cut off", async (t) => {
+	test("a client that connects without a request is disconnected", async (t) => {
 		const gateway = await runGateway(t, { limits: { requestHeadersMs: 50 } });
 		for (const start of ["", "GET / HTTP/1.1\r\nHost: x\r\nX-Slow: "]) {
 			const socket = connect(Number(new URL(gateway.url).port), "127.0.0.1");

@@ -19,7 +19,7 @@ async function list(t: TestContext) {
 	return { open, path: join(dataDir, "ended-logins.json") };
 }
 
-test("a login that has ended is on disk when that is told, and those that expired are not", async (t) => {
+test("an ended login is on disk before it is answered, and expired ones are removed", async (t) => {
 	const { open, path } = await list(t);
 	const ended = await open();
 	await ended.end("expired", 1000);
@@ -28,7 +28,7 @@ test("a login that has ended is on disk when that is told, and those that expire
 	assert.deepEqual([ended.has("another", year), ended.has("third", year)], [true, false]);
 });
 
-test("past 1000 ended logins all that are as old have ended, also after a restart, and no newer one", async (t) => {
+test("past 1000 ended logins all of the same age or older have ended, also after a restart, and no newer ones", async (t) => {
 	const { open, path } = await list(t);
 	const ended = await open();
 	for (let count = 0; count < 1000; count += 1) void ended.end(`login ${count}`, year + count);

@@ -23,7 +23,7 @@ async function afterEleven({ url }: Running, forwardedFor: (attempt: number) => 
 
 describe("X-Forwarded-For", () => {
 	for (const trust of ["127.0.0.1", "10.0.0.0/8, loopback", "1"])
-		test(`is the client's address where TRUST_PROXY=${trust} names the peer`, async (t) => {
+		test(`is the client's address if TRUST_PROXY=${trust} names the peer`, async (t) => {
 			const gateway = await runGateway(t, trusting(trust));
 			assert.equal(await afterEleven(gateway, (attempt) => `192.0.2.${attempt}`), 401);
 			assert.equal(await afterEleven(gateway, () => "192.0.2.99"), 429);
@@ -33,7 +33,7 @@ describe("X-Forwarded-For", () => {
 			assert.equal((await monitor.change("connected")).remoteAddress, "192.0.2.7");
 		});
 
-	test("counts by /64 where it is IPv6, and IPv4 mapped into IPv6 as IPv4", async (t) => {
+	test("counts by /64 for IPv6, and IPv4 mapped into IPv6 as IPv4", async (t) => {
 		const gateway = await runGateway(t, trusting("1"));
 		assert.equal(await afterEleven(gateway, (attempt) => `2001:db8:0:1:${attempt}::1`), 429);
 		assert.equal(await afterEleven(gateway, (attempt) => `2001:DB8::2:0:0:0:${attempt}`), 429);
@@ -43,17 +43,17 @@ describe("X-Forwarded-For", () => {
 	});
 
 	for (const trust of [undefined, "192.0.2.1", "10.0.0.0/8"])
-		test(`counts for nothing where TRUST_PROXY=${trust} does not name the peer`, async (t) => {
+		test(`is ignored if TRUST_PROXY=${trust} does not name the peer`, async (t) => {
 			const gateway = await runGateway(t, trust === undefined ? {} : trusting(trust));
 			assert.equal(await afterEleven(gateway, (attempt) => `192.0.2.${attempt}`), 429);
 		});
 
-	test("counts only as far as it was written by trusted proxies", async (t) => {
+	test("is used only as far as trusted proxies wrote it", async (t) => {
 		const gateway = await runGateway(t, trusting("1"));
 		assert.equal(await afterEleven(gateway, (attempt) => `192.0.2.${attempt}, 198.51.100.1`), 429);
 	});
 
-	test("that is no address counts for nothing", async (t) => {
+	test("is ignored if it is no address", async (t) => {
 		const gateway = await runGateway(t, trusting("1"));
 		assert.equal(await afterEleven(gateway, (attempt) => `client ${attempt}`), 429);
 	});
@@ -73,18 +73,18 @@ describe("X-Forwarded-Proto and -Host", () => {
 			body: new URLSearchParams({ token: monitorToken }),
 		});
 
-	test("are how the client reached the gateway, where the peer is trusted", async (t) => {
+	test("are how the client reached the gateway if the peer is trusted", async (t) => {
 		const response = await logIn(await runGateway(t, trusting("loopback")));
 		assert.equal(response.status, 303);
 		assert.match(response.headers.getSetCookie()[0] ?? "", /; Secure/);
 	});
 
-	test("count for nothing where it is not", async (t) => {
+	test("are ignored if it is not", async (t) => {
 		assert.equal((await logIn(await runGateway(t))).status, 403);
 		assert.equal((await logIn(await runGateway(t, trusting("192.0.2.1")))).status, 403);
 	});
 
-	test("are believed by their first value, which the proxy next to the client wrote, and where it is http or https", async (t) => {
+	test("are used by their first value, which the proxy next to the client wrote, if it is http or https", async (t) => {
 		const gateway = await runGateway(t, trusting("loopback"));
 		const two = { "X-Forwarded-Proto": "https, http", "X-Forwarded-Host": "gateway.example, inner.example" };
 		assert.equal((await logIn(gateway, two)).status, 303);
@@ -102,7 +102,7 @@ describe("TRUST_PROXY", () => {
 			);
 		});
 
-	test("does not go with AUTH=off, which would let everyone behind the proxy in", async (t) => {
+	test("is refused with AUTH=off, which would accept everyone behind the proxy", async (t) => {
 		await assert.rejects(
 			runGateway(t, { auth: false, ...trusting("1") }),
 			/AUTH=off is for this machine alone/,

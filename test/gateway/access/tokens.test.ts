@@ -43,7 +43,7 @@ async function runMade(t: TestContext) {
 }
 
 describe("a device's own token", () => {
-	test("names the device, also where no header does", async (t) => {
+	test("names the device, even if no header does", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const device = await gateway.device(own);
@@ -61,7 +61,7 @@ describe("a device's own token", () => {
 		assert.match(JSON.parse(body).detail, /for dev-1-a1b2c3 alone/);
 	});
 
-	test("ends the connection of one that reports for another", async (t) => {
+	test("ends the connection of a device that reports as another", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		for (const message of [
@@ -76,7 +76,7 @@ describe("a device's own token", () => {
 		}
 	});
 
-	test("fetches firmware, and opens nothing that is a monitor's", async (t) => {
+	test("fetches firmware, and opens none of a monitor's routes", async (t) => {
 		const gateway = await runGateway(t);
 		assert.equal((await fetch(`${gateway.url}/ota/catalog`, { headers: own })).status, 200);
 		assert.equal((await fetch(`${gateway.url}/ota/upload`, { method: "POST", headers: own })).status, 401);
@@ -97,7 +97,7 @@ describe("a device's own token", () => {
 			assert.equal((await gateway.refused("/device", bearer(shown))).status, 401, shown);
 	});
 
-	test("is printed by npm run token, and nothing of it is kept", async (t) => {
+	test("is printed by npm run token, and not stored", async (t) => {
 		const { dataDir, gateway } = await runMade(t);
 		const { output, code } = await token({ DATA_DIR: dataDir }, "dev-1-a1b2c3");
 		assert.deepEqual([output, code], [deviceTokenOf(gateway.gateway.tokens.device, "dev-1-a1b2c3"), 0]);
@@ -109,7 +109,7 @@ describe("a device's own token", () => {
 });
 
 describe("a token is replaced", () => {
-	test("without a moment in which none works, while the gateway runs", async (t) => {
+	test("without an interruption, while the gateway runs", async (t) => {
 		const { dataDir, gateway } = await runMade(t);
 		const old = gateway.gateway.tokens;
 		const login = await fetch(gateway.loginUrl, { redirect: "manual" });
@@ -151,7 +151,7 @@ describe("a token is replaced", () => {
 		assert.deepEqual(gateway.gateway.tokens, { device, monitor });
 	});
 
-	test("for firmware too: the new one at once, the retired one soon", async (t) => {
+	test("for firmware too: the new one is accepted immediately, the retired one refused soon", async (t) => {
 		const { dataDir, gateway } = await runMade(t);
 		const old = gateway.gateway.tokens;
 		const path = tokenPath(dataDir);
@@ -167,7 +167,7 @@ describe("a token is replaced", () => {
 		assert.equal(await fetchBlock(rotated.device), 404);
 	});
 
-	test("in a file written whole, for this user's eyes only", async (t) => {
+	test("in a file written atomically, readable by this user only", async (t) => {
 		const { dataDir } = await runMade(t);
 		await token({ DATA_DIR: dataDir }, "--rotate", "monitor");
 		const { former } = JSON.parse(await readFile(join(dataDir, "tokens.json"), "utf8"));
@@ -179,7 +179,7 @@ describe("a token is replaced", () => {
 		);
 	});
 
-	test("not twice at once: the first former one would end unasked", async (t) => {
+	test("not twice at the same time: the first previous one would end unasked", async (t) => {
 		const { dataDir } = await runMade(t);
 		await token({ DATA_DIR: dataDir }, "--rotate", "device");
 		const before = await kept(dataDir);
@@ -203,7 +203,7 @@ describe("a token is replaced", () => {
 		);
 	});
 
-	test("and while the file is damaged or gone, what it last held stays valid", async (t) => {
+	test("and while the file is damaged or missing, its last content stays valid", async (t) => {
 		const { dataDir, gateway } = await runMade(t);
 		const { monitor } = gateway.gateway.tokens;
 		await writeFile(join(dataDir, "tokens.json"), "{");
@@ -215,7 +215,7 @@ describe("a token is replaced", () => {
 	});
 
 	for (const words of [[], ["--turn"], ["a", "b"], ["../a"], ["--rotate", "page"], ["--rotate", "--retire"]])
-		test(`npm run token -- ${words.join(" ")} says how it is used`, async (t) => {
+		test(`npm run token -- ${words.join(" ")} prints its usage`, async (t) => {
 			const dataDir = await temporaryDirectory(t);
 			const { code, error } = await token({ DATA_DIR: dataDir }, ...words);
 			assert.equal(code, 1);

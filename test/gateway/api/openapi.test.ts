@@ -46,7 +46,7 @@ test("each example body in openapi.yaml matches its schema, which describes all 
 		}
 });
 
-test("openapi.yaml lists each status that an update can have", () => {
+test("openapi.yaml lists each status of an update", () => {
 	assert.deepEqual(openApi.at("components", "schemas", "otaStatus").enum, [...otaStatuses]);
 });
 

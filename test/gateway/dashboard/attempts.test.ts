@@ -48,8 +48,8 @@ function setUp() {
 
 const taken: Answer = { isTaken: true };
 
-describe("what was asked of a device", () => {
-	test("stands until its report says so, and not before", async () => {
+describe("a command to a device", () => {
+	test("is pending until the device's report confirms it", async () => {
 		const { attempts, answer, volume, setVolume, timers } = setUp();
 		setVolume(30);
 		attempts.onReport(deviceId, report());
@@ -63,14 +63,14 @@ describe("what was asked of a device", () => {
 		assert.equal(timers.size, 0);
 	});
 
-	test("is taken back with the gateway's reason", async () => {
+	test("is reverted with the gateway's reason", async () => {
 		const { answer, volume, setVolume } = setUp();
 		setVolume(30);
 		await answer({ isTaken: false, code: "target_offline", message: "it is not connected" });
 		assert.equal(volume()?.reason, "It is not connected.");
 	});
 
-	test("is taken back with the device's reason, and only what that names", async () => {
+	test("is reverted with the device's reason, and only the field that it names", async () => {
 		const { attempts, answer, volume, setVolume } = setUp();
 		setVolume(30);
 		await answer(taken);
@@ -85,7 +85,7 @@ describe("what was asked of a device", () => {
 		assert.equal(volume(), undefined);
 	});
 
-	test("is taken back when nothing confirms it in time", async () => {
+	test("is reverted when nothing confirms it in time", async () => {
 		const { answer, volume, setVolume, timers } = setUp();
 		setVolume(30);
 		await answer(taken);
@@ -93,7 +93,7 @@ describe("what was asked of a device", () => {
 		assert.equal(volume()?.reason, "The device did not confirm it in time.");
 	});
 
-	test("is taken back when the device goes, but for the restart of its connection", async () => {
+	test("is reverted when the device disconnects, except for a restart of its connection", async () => {
 		const { attempts, volume, setVolume } = setUp();
 		setVolume(30);
 		attempts.ask(deviceId, { command: "boot_device" });
@@ -104,7 +104,7 @@ describe("what was asked of a device", () => {
 		assert.equal(attempts.get(deviceId, "boot_device"), undefined);
 	});
 
-	test("is sent one at a time, the latest last: a slider that is dragged floods nobody", async () => {
+	test("is sent one at a time, the latest last: a dragged slider does not flood the gateway", async () => {
 		const { sent, answer, volume, setVolume } = setUp();
 		for (const value of [1, 2, 3, 4]) setVolume(value);
 		assert.deepEqual(sent, [{ command: "set_volume", value: 1 }]);
@@ -115,7 +115,7 @@ describe("what was asked of a device", () => {
 		assert.equal(sent.length, 2);
 	});
 
-	test("does not suffer for what was asked before it", async () => {
+	test("is not reverted by the failure of an earlier one", async () => {
 		const { answer, volume, setVolume } = setUp();
 		setVolume(1);
 		setVolume(2);

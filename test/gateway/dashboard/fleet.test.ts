@@ -54,14 +54,14 @@ function setUp() {
 }
 
 describe("the fleet", () => {
-	test("tells ages by the gateway's clock, whatever this computer's says", () => {
+	test("computes ages by the gateway's clock, not this computer's", () => {
 		const { fleet } = setUp();
 		const now = 5_000_000;
 		fleet.update(update("snapshot", session()), now);
 		assert.equal(fleet.get("dev-1-a1b2c3")?.heardAt, now - 3 * second);
 	});
 
-	test("has heard a device when it last spoke: no later change makes that earlier, nor is it in the future", () => {
+	test("keeps when a device was last seen: no later change makes that earlier, nor is it in the future", () => {
 		const { fleet, says } = setUp();
 		fleet.update(update("connected", session()), 0);
 		says(report("peripherals.audio.volume", 4), 60 * second);
@@ -72,14 +72,14 @@ describe("the fleet", () => {
 		assert.equal(fleet.get("dev-1-a1b2c3")?.heardAt, 62 * second);
 	});
 
-	test("takes a report of a device for that of its session while it is not told of the name", () => {
+	test("assigns a report to its session before the device's name is known", () => {
 		const { fleet, says } = setUp();
 		fleet.update(update("connected", session({ deviceId: null })), 0);
 		assert.equal(says(report("peripherals.audio.volume", 4), 10), "s1");
 		assert.equal(fleet.get("s1")?.state?.peripherals.audio.volume, 4);
 	});
 
-	test("keeps a device's place through a new session, and its name's", () => {
+	test("keeps a device's position through a new session and its naming", () => {
 		const { fleet } = setUp();
 		fleet.update(update("connected", session({ deviceId: null })), 0);
 		assert.equal(fleet.get("s1")?.key, "s1");
@@ -93,7 +93,7 @@ describe("the fleet", () => {
 		assert.equal(fleet.get("dev-1-a1b2c3")?.session.connected, true, "the previous session's end is no news");
 	});
 
-	test("forgets a nameless session that ended, and with a snapshot whatever that does not name", () => {
+	test("forgets a nameless session that ended, and on a snapshot every session that is not in it", () => {
 		const { fleet, changes } = setUp();
 		fleet.update(update("connected", session({ deviceId: null })), 0);
 		fleet.update(update("disconnected", session({ deviceId: null, connected: false })), 0);
@@ -104,7 +104,7 @@ describe("the fleet", () => {
 		assert.deepEqual(changes, ["dev-1-a1b2c3, listed", "dev-1-ffffff, listed"]);
 	});
 
-	test("forgets what a snapshot of several frames does not name once its last frame is there", () => {
+	test("forgets sessions that are not in a snapshot of several frames after its last frame", () => {
 		const { fleet } = setUp();
 		const named = (deviceId: string) => session({ deviceId });
 		for (const id of ["dev-1-aaaaaa", "dev-1-bbbbbb", "dev-1-cccccc"])
@@ -127,7 +127,7 @@ describe("the fleet", () => {
 		assert.equal(fleet.get("dev-1-aaaaaa"), undefined);
 	});
 
-	test("has lists made anew only by what they show: a report as any other is none of it", () => {
+	test("rebuilds lists only when something they show changes, not for each report", () => {
 		const { fleet, changes, says } = setUp();
 		fleet.update(update("connected", session()), 0);
 		says(report("network.wifi_rssi", -50), 0);
@@ -138,7 +138,7 @@ describe("the fleet", () => {
 		assert.deepEqual(changes.slice(1), ["dev-1-a1b2c3, listed"], "it has fewer bars now");
 	});
 
-	test("lets a ring's pattern run on through reports that leave it as it is", () => {
+	test("does not restart a ring's pattern for reports that leave it unchanged", () => {
 		const { fleet, says } = setUp();
 		fleet.update(update("connected", session()), 0);
 		says(report("peripherals.led_ring.state_id", 5), 10);
@@ -148,7 +148,7 @@ describe("the fleet", () => {
 		assert.equal(fleet.get("dev-1-a1b2c3")?.ringSince, 30);
 	});
 
-	test("leaves out what no session is known for", () => {
+	test("ignores messages for unknown sessions", () => {
 		const { fleet, says, changes } = setUp();
 		assert.equal(says(report("peripherals.audio.volume", 4), 0), undefined);
 		assert.deepEqual([changes, fleet.size], [[], 0]);
@@ -172,7 +172,7 @@ describe("an update's progress", () => {
 		assert.equal(neverBackward(shown, at("rebooting", null)).otaPercent, 60);
 	});
 
-	test("begins anew with another update, and ends as it ends", () => {
+	test("restarts with another update, and ends with it", () => {
 		const shown = at("downloading", 60);
 		assert.equal(neverBackward(shown, at("pending", null)).otaPercent, null);
 		assert.equal(neverBackward(shown, at("downloading", 3, "3.0.0")).otaPercent, 3);

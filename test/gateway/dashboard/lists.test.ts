@@ -58,7 +58,7 @@ function keys(query: Partial<Query>): string {
 }
 
 describe("a list of devices", () => {
-	test("shows all by name where nothing is asked for", () => {
+	test("shows all by name without a filter", () => {
 		assert.equal(keys({}), "abcd");
 	});
 
@@ -115,7 +115,7 @@ describe("what a device can be updated to", () => {
 		chip: null,
 	};
 
-	test("are the releases, and the upload where there is one", () => {
+	test("are the releases, and the upload if there is one", () => {
 		assert.deepEqual(firmwareOf(undefined, undefined), []);
 		assert.deepEqual(firmwareOf(catalog, upload), [
 			{ selector: "1.10.0", version: "1.10.0", models: ["DEV-1"] },
@@ -123,7 +123,7 @@ describe("what a device can be updated to", () => {
 		assert.equal(firmwareOf(undefined, { ...upload, filename: "a.bin" })[0]?.selector, "custom");
 	});
 
-	test("makes it outdated where it is newer and for its model", () => {
+	test("makes it outdated if it is newer and for its model", () => {
 		const [firmware] = firmwareOf(catalog, undefined);
 		assert.ok(firmware);
 		const outdated = (like: Like) => isOutdated(entry("x", like).session, firmware);
@@ -151,7 +151,7 @@ test("a plot keeps the last hour, and shows a gap as one", () => {
 	assert.deepEqual(series.rssi.slice(-3), [-50, null, -60]);
 });
 
-test("a log that is paused stands still and counts what it misses", () => {
+test("a paused log does not change and counts what it misses", () => {
 	const log = new UplinkLog();
 	for (const text of ["one", "two"]) log.add("state_report", text, 0);
 	log.isPaused = true;
@@ -167,7 +167,7 @@ test("a log that is paused stands still and counts what it misses", () => {
 	assert.equal(log.lines("", "").at(-1)?.number, 603);
 });
 
-test("numbers are told in words that people use", () => {
+test("numbers are shown in usual units", () => {
 	assert.deepEqual([0, 59, 60, 3_725, 200_000].map(duration), [
 		"0 s",
 		"59 s",

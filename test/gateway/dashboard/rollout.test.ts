@@ -41,7 +41,7 @@ function statuses({ items }: Rollout): string {
 }
 
 describe("a roll-out", () => {
-	test("begins a few at a time, the next when one has ended", () => {
+	test("updates a few at a time, the next when one has ended", () => {
 		let rollout = plan();
 		assert.deepEqual(nextKeys(rollout), ["a", "b"]);
 		rollout = asked(rollout, "a");
@@ -65,12 +65,12 @@ describe("a roll-out", () => {
 		assert.equal(isStopped(rollout), false);
 	});
 
-	test("updates a device once, however often it is named", () => {
+	test("updates a device once, even if it is named repeatedly", () => {
 		assert.deepEqual(nextKeys(plan({ keys: ["a", "a"] })), ["a"]);
 	});
 
 	for (const ending of ["failed", "rolled_back"] as const)
-		test(`begins no other after as many as were allowed have ${ending}`, () => {
+		test(`begins no other after the allowed number have ${ending}`, () => {
 			let rollout = beginNext(plan());
 			rollout = heard(rollout, "a", stands(ending, 50, "it broke"));
 			assert.equal(isStopped(rollout), false);
@@ -88,7 +88,7 @@ describe("a roll-out", () => {
 			assert.equal(isOver(heard(rollout, "c", stands("updated"))), true);
 		});
 
-	test("takes a refusal by the gateway for no failure, and goes on", () => {
+	test("does not count a refusal by the gateway as a failure, and continues", () => {
 		let rollout = plan({ stopAfter: 1 });
 		for (const key of keys) rollout = refused(asked(rollout, key), key, "it has no image for a DEV-1");
 		assert.equal(isStopped(rollout), false);
@@ -96,7 +96,7 @@ describe("a roll-out", () => {
 		assert.equal(rollout.items[0]?.reason, "it has no image for a DEV-1");
 	});
 
-	test("calls off what has not begun, and nothing else", () => {
+	test("cancels what has not begun, and nothing else", () => {
 		const rollout = cancel(asked(beginNext(plan({ atATime: 1 })), "b"));
 		assert.equal(statuses(rollout), "a running, b asked, c cancelled, d cancelled, e cancelled");
 		assert.deepEqual(nextKeys(rollout), []);
@@ -110,7 +110,7 @@ describe("a roll-out", () => {
 		assert.equal(heard(plan(), "a", undefined).items[0]?.status, "waiting");
 	});
 
-	test("hears of a device only while that is on it", () => {
+	test("handles changes of a device only while it takes part", () => {
 		const rollout = asked(plan(), "a");
 		const previous = heard(rollout, "a", stands("failed", null, "the update before this one"));
 		assert.equal(previous, rollout, "asked, but not begun");
@@ -133,7 +133,7 @@ describe("a roll-out", () => {
 		assert.ok(overallPercent(rollout) >= before, "not even by a failure");
 	});
 
-	test("asks again for what got no answer, unless the device is on it already", () => {
+	test("repeats a request without an answer, unless the device is updating already", () => {
 		const rollout = asked(asked(plan(), "a"), "b");
 		const settled = unanswered(unanswered(rollout, "a", stands("downloading", 5)), "b", stands("idle"));
 		assert.equal(statuses(settled), "a running, b waiting, c waiting, d waiting, e waiting");

@@ -32,7 +32,7 @@ async function scriptPath(url: string): Promise<string> {
 }
 
 describe("the dashboard's files", () => {
-	test("are open, and say of a script that it never changes and of the page that it may", async (t) => {
+	test("are open, with scripts cached forever and the page revalidated", async (t) => {
 		const { url } = await runGateway(t);
 		const page = await get(`${url}/`);
 		assert.deepEqual([page.status, page.headers["cache-control"]], [200, "no-cache"]);
@@ -80,7 +80,7 @@ describe("the dashboard's files", () => {
 	});
 });
 
-test("a page that could not be made is made anew for the next who asks, and then kept", async () => {
+test("a page that could not be built is built again for the next request, and then cached", async () => {
 	let tries = 0;
 	const { loginPage } = createDashboard({
 		access: { require: () => (_request, _response, next) => next() },
@@ -96,7 +96,7 @@ test("a page that could not be made is made anew for the next who asks, and then
 });
 
 describe("the device token", () => {
-	test("is told to who has logged in as a monitor, and kept by nobody on the way", async (t) => {
+	test("is shown to a logged-in monitor, and cached nowhere", async (t) => {
 		const { url } = await runGateway(t);
 		const { status, headers, body } = await get(`${url}/api/device-token`, bearer(monitorToken));
 		assert.equal(status, 200);
@@ -104,7 +104,7 @@ describe("the device token", () => {
 		assert.equal(headers["cache-control"], "no-store");
 	});
 
-	test("is told to nobody else", async (t) => {
+	test("is shown to no one else", async (t) => {
 		const { url } = await runGateway(t);
 		for (const headers of [{}, bearer(deviceToken), bearer("a-token-that-is-wrong")]) {
 			const { status, body } = await get(`${url}/api/device-token`, headers);

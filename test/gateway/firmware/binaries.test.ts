@@ -100,7 +100,7 @@ describe("a part of it", () => {
 		assert.deepEqual([status, headers["content-digest"]], [206, undefined]);
 		assert.ok(body.equals(image.subarray(100)));
 	});
-	test("has no more headers than it needs for who sends If-Range", async (t) => {
+	test("has only the necessary headers for a request with If-Range", async (t) => {
 		const ask = await serveUpload(t);
 		const { status, headers } = await ask({ Range: "bytes=16384-32767", "If-Range": etag });
 		assert.equal(status, 206);
@@ -131,7 +131,7 @@ describe("a part of it", () => {
 		assert.deepEqual(isSame, [false, true, true]);
 	});
 
-	test("blocks of 16 KiB put together are the binary", async (t) => {
+	test("blocks of 16 KiB joined are the binary", async (t) => {
 		const ask = await serveUpload(t);
 		const blocks: Buffer[] = [];
 		for (let at = 0; at < size; at += 16_384)
@@ -152,7 +152,7 @@ describe("a part of it", () => {
 		"bytes=--5",
 		"bytes=1.0-2",
 	])
-		test(`${range} is ignored: the whole is sent`, async (t) => {
+		test(`${range} is ignored: all of it is sent`, async (t) => {
 			const ask = await serveUpload(t);
 			const { status, headers, body } = await ask({ Range: range });
 			assert.deepEqual([status, body.length, headers["content-range"]], [200, size, undefined]);
@@ -211,7 +211,7 @@ describe("conditions", () => {
 				assert.equal(answer.headers["content-digest"], undefined);
 			}
 		});
-	test("a download that goes on after the binary was replaced gets the new one from its start", async (t) => {
+	test("a download that continues after the binary was replaced gets the new one from its start", async (t) => {
 		const serving = await serveFirmware(t);
 		await serving.upload(image);
 		const first = await serving.ask("/ota/firmware.bin", { Range: "bytes=0-99" });
@@ -232,7 +232,7 @@ describe("the upload's file", () => {
 		assert.equal((await serving.ask("/ota/firmware.bin")).status, 500);
 		assert.match(String(serving.problems), /changed on disk/);
 	});
-	test("that is replaced between asking for its name and opening it is looked for once more", async (t) => {
+	test("that is replaced between finding and opening it is looked up once more", async (t) => {
 		const other = makeImage({ version: "1.5.0" });
 		let replace: (() => Promise<unknown>) | undefined;
 		const plain = countingDisk(() => {});
@@ -264,7 +264,7 @@ function uploadOf({ store }: Serving) {
 describe("a release", () => {
 	const content = { version: "1.4.0", model: "DEV-1", chip: "virtual" } as const;
 
-	test("is served under its path, and may be kept for long", async (t) => {
+	test("is served under its path, with a long cache lifetime", async (t) => {
 		const { ask, releasesDir } = await serveFirmware(t);
 		const [bytes] = await writeReleases(releasesDir, [content]);
 		const { status, headers, body } = await ask("/releases/virtual/dev-1/firmware-v1.4.0.bin");
@@ -275,7 +275,7 @@ describe("a release", () => {
 		const part = await ask("/releases/virtual/dev-1/firmware-v1.4.0.bin", { Range: "bytes=0-15" });
 		assert.deepEqual([part.status, part.body.length], [206, 16]);
 	});
-	test("nothing but what the catalog names is found, by whatever path", async (t) => {
+	test("only files that the catalog names are found, by any path", async (t) => {
 		const { ask, releasesDir, directory } = await serveFirmware(t);
 		await writeReleases(releasesDir, [content]);
 		await writeFile(join(directory, "secret.bin"), "secret");
@@ -300,7 +300,7 @@ describe("a release", () => {
 			assert.equal((await ask(path)).status, 404, path);
 		assert.equal((await ask("/releases/%E0%A4%A.bin")).status, 400);
 	});
-	test("a link that leads out of the folder is not followed; one that stays inside is", async (t) => {
+	test("a link out of the folder is not followed; one inside it is", async (t) => {
 		const { ask, releasesDir, directory } = await serveFirmware(t);
 		const other = { ...content, version: "1.5.0" };
 		const [bytes = Buffer.alloc(0), others = Buffer.alloc(0)] = await writeReleases(releasesDir, [
@@ -317,7 +317,7 @@ describe("a release", () => {
 		await symlink(join(releasesDir, "inside.bin"), otherPath);
 		assert.equal((await ask(pathOf(other))).status, 200);
 	});
-	test("whose file is missing or changed is not served: 503, to be tried again", async (t) => {
+	test("whose file is missing or changed is not served: 503 with Retry-After", async (t) => {
 		const serving = await serveFirmware(t);
 		const [bytes = Buffer.alloc(0)] = await writeReleases(serving.releasesDir, [content]);
 		const file = join(serving.directory, pathOf(content));
@@ -334,7 +334,7 @@ describe("a release", () => {
 		await writeFile(file, bytes);
 		assert.equal((await serving.ask(pathOf(content))).status, 200);
 	});
-	test("that says something else than the catalog is not served", async (t) => {
+	test("that differs from the catalog is not served", async (t) => {
 		const serving = await serveFirmware(t);
 		await writeReleases(serving.releasesDir, [content]);
 		const wrong = makeImage({ ...content, model: "PROTO-1" });
@@ -380,7 +380,7 @@ describe("images in memory", () => {
 		return { serving, get, reads: () => reads() - before };
 	}
 
-	test("a file is read once for all who ask, also at the same time", async (t) => {
+	test("a file is read once for all requests, also concurrent ones", async (t) => {
 		for (const recheckMs of [0, 60_000]) {
 			const { get, reads } = await serveCounted(t, { recheckMs });
 			await Promise.all(Array.from({ length: 30 }, () => get(a)));
@@ -388,7 +388,7 @@ describe("images in memory", () => {
 			assert.equal(reads(), 1);
 		}
 	});
-	test("those used last are kept, as many as there is room for, and the last one always", async (t) => {
+	test("the last used ones are kept up to the limit, and the last one always", async (t) => {
 		const { get, reads } = await serveCounted(t, { maxCachedBytes: 2 * makeImage(contents[0]).length });
 		for (const path of [a, b, a, b, a]) await get(path);
 		assert.equal(reads(), 2);
@@ -400,7 +400,7 @@ describe("images in memory", () => {
 		for (const path of [a, a]) await tiny.get(path);
 		assert.equal(tiny.reads(), 1);
 	});
-	test("what was handed out a moment ago is not looked at again; another upload is there at once", async (t) => {
+	test("a recently checked one is not checked again; a new upload is served immediately", async (t) => {
 		const { serving, get } = await serveCounted(t, { recheckMs: 60_000 });
 		await get(a);
 		await rm(join(serving.directory, a ?? ""));
@@ -410,7 +410,7 @@ describe("images in memory", () => {
 			assert.equal(await get("/ota/firmware.bin"), upload.length);
 		}
 	});
-	test("a file that cannot be read is asked for again the next time", async (t) => {
+	test("a file that cannot be read is tried again the next time", async (t) => {
 		const { disk } = readCounter();
 		let isBroken = true;
 		const open: typeof disk.open = (...parameters) =>

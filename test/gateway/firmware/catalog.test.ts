@@ -18,7 +18,7 @@ const release = { version: "1.4.0", date: "2026-01-02", notes: "", images: [imag
 const good = { schema: 1, latest: "1.4.0", releases: [release] };
 
 describe("a catalog", () => {
-	test("is taken as it is, with fields that are not known here", () => {
+	test("is read with unknown fields", () => {
 		const catalog = { ...good, made_by: "npm run release", releases: [{ ...release, signed: true }] };
 		const { made_by: _, ...parsed } = { made_by: undefined, ...parseCatalog(JSON.stringify(catalog)) };
 		assert.deepEqual(parsed, { ...good, releases: [{ ...release, signed: true }] });
@@ -73,7 +73,7 @@ function withImage(given: Readonly<Record<string, unknown>>) {
 	return { ...good, releases: [{ ...release, images: [{ ...image, ...given }] }] };
 }
 
-describe("the catalog that is served", () => {
+describe("the served catalog", () => {
 	const empty = { schema: 1, latest: null, releases: [] };
 
 	test("is empty while there is none", async (t) => {
@@ -83,7 +83,7 @@ describe("the catalog that is served", () => {
 		assert.deepEqual(json, empty);
 		assert.equal(catalog.problem, undefined);
 	});
-	test("is the one on disk, read again when it changes in whatever way", async (t) => {
+	test("is the one on disk, read again after any change", async (t) => {
 		const { ask, releasesDir } = await serveFirmware(t);
 		const latest = async () => (await ask("/ota/catalog")).json.latest;
 		await writeCatalog(releasesDir, good);
@@ -111,7 +111,7 @@ describe("the catalog that is served", () => {
 		for (let times = 0; times < 5; times++) await ask("/ota/catalog");
 		assert.equal(reads, 1);
 	});
-	test("that cannot be read for a moment, is as soon as it can, without having changed", async (t) => {
+	test("that cannot be read for a moment is read as soon as it can be, even if unchanged", async (t) => {
 		let isBusy = false;
 		const readFile: typeof fs.readFile = Object.assign((...parameters: Parameters<typeof fs.readFile>) =>
 			isBusy

@@ -71,7 +71,7 @@ test("a range is answered as RFC 9110 says, and with the digest of what is sent,
 	);
 });
 
-test("a condition or a path, whatever it is, gets the firmware or an answer that is no failure of the gateway", async (t) => {
+test("any condition and any path gets the firmware or a 4xx, never a 5xx", async (t) => {
 	const serving = await serveFirmware(t);
 	await serving.upload(image);
 	const etag = `"${createHash("sha256").update(image).digest("hex")}"`;
@@ -119,7 +119,7 @@ const otherPart = fc.oneof(
 );
 const small = makeImage({ segments: [Buffer.from("the program")] });
 
-test("an image in a form is kept whole under a name that can be shown, whatever else the form holds", async (t) => {
+test("an image in a form is stored unchanged under a printable name, with any other parts in the form", async (t) => {
 	const serving = await serveFirmware(t);
 	await fc.assert(
 		fc.asyncProperty(
@@ -138,7 +138,7 @@ test("an image in a form is kept whole under a name that can be shown, whatever 
 	);
 });
 
-test("any other form is refused by one of the codes for it, and the previous upload stays", async (t) => {
+test("any other form is refused with one of the error codes, and the previous upload stays", async (t) => {
 	const serving = await serveFirmware(t);
 	const { json: previous } = await serving.upload(small);
 	const body = form(
@@ -174,7 +174,7 @@ test("any other form is refused by one of the codes for it, and the previous upl
 	assert.deepEqual(serving.problems, []);
 });
 
-test("a file's name is shown without a path and without what is invisible, and is never empty", () => {
+test("a file's name is shown without a path or invisible characters, and is never empty", () => {
 	fc.assert(
 		fc.property(fc.oneof(oddText, fc.string({ unit: "binary", maxLength: 300 })), (name) => {
 			const shown = cleanFilename(name);

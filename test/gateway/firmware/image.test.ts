@@ -21,12 +21,12 @@ function withVersion(version: string): Buffer {
 	return rewritten(rewritten(makeImage(), 0x30, field(version)), 0x138, field(version));
 }
 
-describe("a good image", () => {
-	test("says chip, model, version and framework", () => {
+describe("a valid image", () => {
+	test("names chip, model, version and framework", () => {
 		const info = { chip: "esp32s3", model: "DEV-1", version: "1.4.0", idfVersion: "v6.0" };
 		assert.deepEqual(parseImage(makeImage()), info);
 	});
-	test("is for any of our chips and models, with a pre-release version and with the most segments", () => {
+	test("may be for each chip and model, with a pre-release version and with the most segments", () => {
 		for (const chip of ["esp32", "esp32s3", "virtual"] as const)
 			for (const model of ["DEV-1", "PROTO-1"] as const) {
 				const info = parseImage(makeImage({ chip, model, version: "2.0.0-rc.1+build.5" }));
@@ -44,7 +44,7 @@ describe("a good image", () => {
 			for (const data of dataBehindImages())
 				assert.equal(parseImage(Buffer.concat([image, data])).version, "1.4.0", `${data.length} bytes`);
 	});
-	test("is not looked at behind its own end", () => {
+	test("is not checked after its own end", () => {
 		const small = makeImage({ segments: [Buffer.from("the program")] });
 		const file = Buffer.concat([small, Buffer.alloc(600, "signature")]);
 		for (let at = 0; at < file.length; at += 3) {
@@ -53,13 +53,13 @@ describe("a good image", () => {
 			else assert.equal(parseImage(bytes).version, "1.4.0", `at ${at}`);
 		}
 	});
-	test("may have flags in its descriptor that this gateway does not know", () => {
+	test("may have unknown flags in its descriptor", () => {
 		parseImage(rewritten(makeImage(), 0x158, [0xfe, 0xff, 0xff, 0xff]));
 	});
-	test("ends its padding with the checksum, also where a whole block of padding is needed for it", () => {
+	test("ends its padding with the checksum, even if that needs a whole block of padding", () => {
 		for (let extra = 0; extra < 20; extra += 4) parseImage(makeImage({ segments: [Buffer.alloc(extra)] }));
 	});
-	test("holds its second segment where a virtual device's host looks for it", () => {
+	test("has its second segment where a virtual device's host expects it", () => {
 		const image = makeImage({ chip: "virtual", segments: [Buffer.from("the program")] });
 		assert.equal(image.readUInt32LE(0x164), 12);
 		assert.equal(image.toString("latin1", 0x168, 0x168 + 12), "the program\n");
@@ -135,7 +135,7 @@ const bad: readonly (readonly [what: string, image: Buffer, sentence: RegExp])[]
 	["a version with a v", withVersion("v1.4.0"), /"v1\.4\.0" is not/],
 ];
 
-describe("an image is refused, and the reason named", () => {
+describe("an image is refused with its reason", () => {
 	for (const [what, bytes, sentence] of bad)
 		test(what, () => {
 			assert.throws(() => parseImage(bytes), { name: "ImageError", message: sentence });

@@ -109,7 +109,7 @@ describe("what a device gets from the releases", () => {
 describe("what a device gets from the upload", () => {
 	const custom = "1.4.0 /ota/firmware.bin";
 
-	test("the upload, where it fits its model and chip", async (t) => {
+	test("the upload, if it fits its model and chip", async (t) => {
 		const serving = await serveFirmware(t);
 		await serving.upload(makeImage());
 		for (const device of [s3, { model: "DEV-1" }, { chip: "esp32s3" }, {}] as const)
@@ -120,7 +120,7 @@ describe("what a device gets from the upload", () => {
 				/^incompatible_firmware: The uploaded firmware is for DEV-1 \(esp32s3\), the device is /,
 			);
 	});
-	test("where no version is asked for, the latest release comes first, where it has an image for the device", async (t) => {
+	test("without a requested version the latest release with an image for the device comes first", async (t) => {
 		const serving = await serveReleases(t);
 		await serving.upload(makeImage({ version: "9.0.0", ...esp32 }));
 		assert.equal(await outcome(serving, s3, undefined), "1.4.0 /releases/dev-1/firmware-v1.4.0.bin");
@@ -130,7 +130,7 @@ describe("what a device gets from the upload", () => {
 			/^incompatible_firmware/,
 		);
 	});
-	test("one that was not checked fits any device, and its version is not known", async (t) => {
+	test("an unchecked one fits any device, and its version is unknown", async (t) => {
 		const serving = await serveFirmware(t, { checkImages: false });
 		await serving.upload(Buffer.from("anything"));
 		for (const device of [s3, virtual, proto])

@@ -27,7 +27,7 @@ function runs(version: string) {
 }
 
 describe("who may", () => {
-	test("upload: monitors alone; fetch: devices too; nothing: anybody else", async (t) => {
+	test("upload: monitors only; fetch: devices too; nothing: anyone else", async (t) => {
 		const { url } = await runGateway(t);
 		for (const [token, status] of [
 			[undefined, 401],
@@ -51,7 +51,7 @@ describe("who may", () => {
 });
 
 describe("an update", () => {
-	test("from the upload to the device that is back with it, seen by a monitor", async (t) => {
+	test("from the upload to the restarted device, as monitors see it", async (t) => {
 		const gateway = await runGateway(t);
 		await upload(gateway.url, monitorToken);
 		const monitor = await gateway.monitor();
@@ -101,7 +101,7 @@ describe("an update", () => {
 			otaReason: null,
 		});
 	});
-	test("to the latest release, and how it ended, outlive the gateway", async (t) => {
+	test("to the latest release, and its result, survive a restart of the gateway", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const releasesDir = join(dataDir, "releases");
 		await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "virtual" }]);
@@ -127,7 +127,7 @@ describe("an update", () => {
 			otaReason: "connection failed: 404",
 		});
 	});
-	test("is on the address by which the device came: PUBLIC_URL where it names that host, else its own", async (t) => {
+	test("uses the address by which the device connected: PUBLIC_URL if it names that host, else its own", async (t) => {
 		const gateway = await runGateway(t, { publicUrl: new URL("https://gateway.example/audio/") });
 		await upload(gateway.url, monitorToken);
 		const monitor = await gateway.monitor();
@@ -145,7 +145,7 @@ describe("an update", () => {
 			assert.equal(JSON.parse(await device.nextText()).url, `${base}/ota/firmware.bin`);
 		}
 	});
-	test("over TLS with a certificate of one's own brings it along", async (t) => {
+	test("over TLS with a private authority sends its certificate", async (t) => {
 		const directory = await temporaryDirectory(t);
 		const [cert, key] = [join(directory, "cert.pem"), join(directory, "key.pem")];
 		const subject = ["-subj", "/CN=localhost", "-days", "2"];

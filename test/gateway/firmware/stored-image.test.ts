@@ -16,7 +16,7 @@ async function store(t: TestContext, bytes: Buffer): Promise<StoredImage> {
 	return StoredImage.read(fs, path);
 }
 
-test("the digest of a part is the part's, at whatever place and whichever time it is asked for", async (t) => {
+test("the digest of a part is right at any offset, also when asked again", async (t) => {
 	const bytes = randomBytes(90_001);
 	const image = await store(t, bytes);
 	const spans = [
@@ -35,7 +35,7 @@ test("the digest of a part is the part's, at whatever place and whichever time i
 		}
 });
 
-test("a long part has none, since hashing it would delay all other clients; the whole has", async (t) => {
+test("a long part has none, since hashing it would delay other clients; the whole image has", async (t) => {
 	const bytes = randomBytes(90_001);
 	const image = await store(t, bytes);
 	assert.equal(image.digestOf(0, 65_536), undefined);

@@ -126,25 +126,25 @@ describe("an update to the version that the device has", () => {
 	});
 });
 
-describe("an update to a version that is not known", () => {
-	test("is updated where another version comes back, and takes its name", () => {
+describe("an update to an unknown version", () => {
+	test("is updated if another version reports, and takes its name", () => {
 		assert.deepEqual(status(null, [complete]), ["rebooting", 100, null]);
 		assert.deepEqual(status(null, [complete, "reconnects", fresh]), ["updated", 100, "1.4.0"]);
 		assert.deepEqual(status(null, [progress(9), "reconnects", fresh]), ["updated", 100, "1.4.0"]);
 	});
-	test("is rolled back where the same one does", () => {
+	test("is rolled back if the same one does", () => {
 		assert.deepEqual(status(null, [complete, "reconnects", restartedOld]), ["rolled_back", 100, null]);
 	});
 });
 
-describe("an update that begins before the device has said what it runs", () => {
+describe("an update that begins before the device has reported its version", () => {
 	test("learns it from the first report", () => {
 		const job = after("1.4.0", [old], null);
 		assert.deepEqual([job.status, job.from], ["pending", "1.3.0"]);
 		assert.deepEqual(status("1.3.0", [old], null), ["pending", null, "1.3.0"]);
 		assert.deepEqual(status("1.4.0", [old, complete, "reconnects", fresh], null), ["updated", 100, "1.4.0"]);
 	});
-	test("or takes what comes back for the old one, unless it is the new one", () => {
+	test("or takes the version after the restart for the old one, unless it is the new one", () => {
 		assert.deepEqual(status("1.4.0", [complete, "reconnects", old], null), ["rolled_back", 100, "1.4.0"]);
 		assert.deepEqual(status("1.4.0", [complete, "reconnects", fresh], null), ["updated", 100, "1.4.0"]);
 	});
@@ -191,24 +191,24 @@ describe("the reason", () => {
 			"The device did not come back: nothing was heard of the update for 5 minutes.",
 		],
 	] as const satisfies readonly (readonly [string, readonly Step[], string])[])
-		test(`says ${what}`, () => {
+		test(`is ${what}`, () => {
 			const job = after("1.4.0", steps);
 			assert.equal(metadataOf(job).otaReason, reason);
 			assert.equal(isActive(job), false);
 			assert.equal(job.endedAt, start + 1000 * steps.length);
 		});
-	test("is none while all is well", () => {
+	test("is absent without a failure", () => {
 		for (const steps of [[], [progress(5)], [complete], [complete, "reconnects", fresh]] as const)
 			assert.equal(metadataOf(after("1.4.0", steps)).otaReason, null);
 	});
-	test("a refusal of another command, or of a second start_ota, is none", () => {
+	test("a refusal of another command, or of a second start_ota, is not one", () => {
 		assert.equal(after("1.4.0", [refusal("set_led")]).status, "pending");
 		assert.equal(after("1.4.0", [progress(5), refusal("start_ota")]).status, "downloading");
 	});
 });
 
-describe("a device that was given up", () => {
-	test("counts again when it is heard after all", () => {
+describe("a device whose update timed out", () => {
+	test("is updating again when it reports progress", () => {
 		assert.deepEqual(status("1.4.0", [progress(43), "falls silent", progress(44)]), [
 			"downloading",
 			44,
@@ -226,7 +226,7 @@ describe("a device that was given up", () => {
 			"1.4.0",
 		]);
 	});
-	test("keeps its reason where it comes back with anything else", () => {
+	test("keeps its reason if it returns with any other version", () => {
 		for (const back of [restartedOld, other, old])
 			assert.match(
 				String(after("1.4.0", [progress(43), "falls silent", "reconnects", back]).reason),

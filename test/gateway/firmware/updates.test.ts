@@ -100,14 +100,14 @@ function reconnect(device: Device): Device {
 }
 
 describe("trigger_ota", () => {
-	test("sends the image's address below the one by which the device reached the gateway", async (t) => {
+	test("sends the image's address below the base URL by which the device connected", async (t) => {
 		const { updates } = await run(t);
 		const sent: string[] = [];
 		assert.equal(await updates.trigger(connect(sent), "latest"), undefined);
 		const url = "http://gateway.lan:8080/releases/firmware-v1.4.0.bin";
 		assert.deepEqual(sent, [JSON.stringify({ command: "start_ota", url })]);
 	});
-	test("sends the certificate with an https address alone", async (t) => {
+	test("sends the certificate only with an https address", async (t) => {
 		const { updates } = await run(t, { certPem: "PEM" });
 		const sent: string[] = [];
 		await updates.trigger(connect(sent, "dev-1-000001", "https://gateway.lan"), "latest");
@@ -147,7 +147,7 @@ describe("trigger_ota", () => {
 		assert.equal(await answer, undefined);
 		assert.deepEqual([sent.length, changes.length], [1, 1]);
 	});
-	test("is refused where it, or its device, cannot be written to disk, and the device may be asked again", async (t) => {
+	test("is refused if it, or its device, cannot be written to disk, and may be repeated", async (t) => {
 		let isFull = true;
 		const rename: Disk["rename"] = (from, to) => (isFull ? Promise.reject(full()) : fs.rename(from, to));
 		let isDeviceKept = true;
@@ -165,7 +165,7 @@ describe("trigger_ota", () => {
 		assert.equal(sent.length, 1);
 		assert.deepEqual(await readdir(directory), ["dev-1-a1b2c3.json"]);
 	});
-	test("keeps what the device says while it is being written down", async (t) => {
+	test("keeps what the device reports while it is being written", async (t) => {
 		let onRename = () => {};
 		const rename: Disk["rename"] = async (from, to) => {
 			await fs.rename(from, to);
@@ -185,7 +185,7 @@ describe("trigger_ota", () => {
 				["failed", "pending"],
 			);
 	});
-	test("passes on why there is no image, and leaves the device as it was", async (t) => {
+	test("answers why there is no image, and leaves the device unchanged", async (t) => {
 		const { updates, shelf, changes } = await run(t);
 		const refusal = { code: "unknown_version", message: "There is no such release." } as const;
 		shelf.choice = { refusal };
@@ -209,7 +209,7 @@ describe("trigger_ota", () => {
 			["failed", "pending"],
 		);
 	});
-	test("is refused where the device has gone while an image was looked for", async (t) => {
+	test("is refused if the device disconnected while an image was selected", async (t) => {
 		const { updates, shelf } = await run(t);
 		const sent: string[] = [];
 		const device = connect(sent);
@@ -219,7 +219,7 @@ describe("trigger_ota", () => {
 		assert.equal((await updates.trigger(device, "latest"))?.code, "target_offline");
 		assert.deepEqual([sent, updates.historyOf(device.deviceId)], [[], []]);
 	});
-	test("goes to the connection that the device has by then", async (t) => {
+	test("is sent on the connection that the device has then", async (t) => {
 		const { updates, shelf } = await run(t);
 		const [first, second]: string[][] = [[], []];
 		const device = connect(first);
@@ -262,7 +262,7 @@ describe("what monitors are told", () => {
 		]);
 		assert.ok(changes.every(({ otaVersion, otaReason }) => otaVersion === "1.4.0" && otaReason === null));
 	});
-	test("an update that nobody asked for here: a start_ota that was forwarded", async (t) => {
+	test("an update by a forwarded start_ota", async (t) => {
 		const { updates, changes } = await run(t);
 		const device = connect();
 		for (const step of [report("1.3.0", 9), progress(10), complete]) updates.onUplink(device, step);
@@ -270,7 +270,7 @@ describe("what monitors are told", () => {
 		const steps = changes.map(({ otaStatus, otaVersion }) => `${otaStatus} ${otaVersion}`);
 		assert.deepEqual(steps, ["downloading null", "rebooting null", "updated 1.5.0"]);
 	});
-	test("nothing, where a device that is not being updated reports", async (t) => {
+	test("nothing for reports of a device that is not being updated", async (t) => {
 		const { updates, changes } = await run(t);
 		updates.onConnected(connect());
 		updates.onUplink(connect(), report("1.3.0"));
@@ -299,7 +299,7 @@ describe("silence", () => {
 		updates.onUplink(device, progress(11));
 		assert.equal(device.metadata.otaStatus, "downloading");
 	});
-	test("is none where the clock is set, and is one though it was", async (t) => {
+	test("is measured independently of the wall clock", async (t) => {
 		const { updates, clock } = await run(t);
 		const device = connect();
 		await updates.trigger(device, "latest");
@@ -339,7 +339,7 @@ describe("silence", () => {
 		updates.onUplink(device, progress(20));
 		assert.equal(await look(), 1);
 	});
-	test("ends the updates of devices that are not there, too", async (t) => {
+	test("ends the updates of disconnected devices too", async (t) => {
 		const { updates, clock, changes } = await run(t);
 		const device = connect();
 		await updates.trigger(device, "latest");
@@ -367,7 +367,7 @@ describe("a restart of the gateway", () => {
 		return { ...second, device: returned };
 	}
 
-	test("in the middle of a download: it goes on where it was", async (t) => {
+	test("in the middle of a download: it continues where it was", async (t) => {
 		const { updates, device } = await restart(t, [progress(10), progress(43)]);
 		assert.deepEqual([device.metadata.otaStatus, device.metadata.otaPercent], ["downloading", 43]);
 		assert.equal((await updates.trigger(device, "latest"))?.code, "ota_in_progress");
@@ -378,13 +378,13 @@ describe("a restart of the gateway", () => {
 		updates.onUplink(reconnect(device), report("1.4.0"));
 		assert.equal(device.metadata.otaStatus, "updated");
 	});
-	test("while the device restarts: the version that comes back decides", async (t) => {
+	test("while the device restarts: the version that it then reports decides", async (t) => {
 		const { updates, device } = await restart(t, [complete]);
 		assert.equal(device.metadata.otaStatus, "rebooting");
 		updates.onUplink(device, report("1.4.0"));
 		assert.equal(device.metadata.otaStatus, "updated");
 	});
-	test("gives a device five minutes anew", async (t) => {
+	test("gives a device another five minutes", async (t) => {
 		const { updates, device, clock } = await restart(t, [progress(10)]);
 		clock.pass(5 * minute - 1);
 		updates.expire();
@@ -420,7 +420,7 @@ describe("records on disk", () => {
 			Array.from({ length: 10 }, (_, index) => `no ${index + 2}`),
 		);
 	});
-	test("those of many devices are all written, each with its latest state", async (t) => {
+	test("those of many devices are all written with their latest state", async (t) => {
 		const { updates, directory } = await run(t);
 		const devices = Array.from({ length: 50 }, (_, index) => connect([], `dev-1-${index}`));
 		const triggered = Promise.all(devices.map((device) => updates.trigger(device, "latest")));
@@ -433,7 +433,7 @@ describe("records on disk", () => {
 		for (const { deviceId } of devices)
 			assert.equal(again.updates.historyOf(deviceId).at(-1)?.status, "rebooting");
 	});
-	test("one that is damaged is reported and costs that device its history alone", async (t) => {
+	test("a damaged one is reported and loses only that device's history", async (t) => {
 		const first = await run(t);
 		await first.updates.trigger(connect(), "latest");
 		await first.updates.trigger(connect([], "dev-1-other"), "latest");
@@ -450,7 +450,7 @@ describe("records on disk", () => {
 		);
 		assert.equal(await updates.trigger(connect([], "dev-1-other"), "latest"), undefined);
 	});
-	test("a change that cannot be written is reported, tried again every second, and is there in the end", async (t) => {
+	test("a change that cannot be written is reported, and tried again every second until it is written", async (t) => {
 		t.mock.timers.enable({ apis: ["setTimeout"] });
 		let isFull = false;
 		const rename: Disk["rename"] = (from, to) => (isFull ? Promise.reject(full()) : fs.rename(from, to));
@@ -470,7 +470,7 @@ describe("records on disk", () => {
 		await settled(() => updates.readinessProblem === undefined);
 		assert.match(await readFile(join(directory, "dev-1-a1b2c3.json"), "utf8"), /"rebooting"/);
 	});
-	test("one with a time that no date can hold is damaged; one of before 1970 is not", async (t) => {
+	test("one with a time outside of the range of Date is damaged; one before 1970 is not", async (t) => {
 		const first = await run(t, { at: -5000 });
 		await first.updates.trigger(connect(), "latest");
 		await first.updates.close();
@@ -488,7 +488,7 @@ describe("records on disk", () => {
 describe("a clock that is set in the middle of an update", () => {
 	const hour = 60 * minute;
 	for (const step of [hour, -hour])
-		test(`by ${step / hour} hour: a lost line is none, a restart is one`, async (t) => {
+		test(`by ${step / hour} hour: a lost connection is no restart, a restart is one`, async (t) => {
 			const { updates, clock } = await run(t);
 			const device = connect();
 			await updates.trigger(device, "latest");
@@ -501,7 +501,7 @@ describe("a clock that is set in the middle of an update", () => {
 			assert.match(String(device.metadata.otaReason), /restarted in the middle/);
 		});
 	for (const step of [hour, -hour])
-		test(`by ${step / hour} hour: a roll-back is one, and a version by cable, long after, is none`, async (t) => {
+		test(`by ${step / hour} hour: a roll-back is one, and a version flashed long after is none`, async (t) => {
 			for (const [passed, expected] of [
 				[minute, "rolled_back"],
 				[6 * minute, "updated"],
@@ -517,7 +517,7 @@ describe("a clock that is set in the middle of an update", () => {
 				assert.equal(device.metadata.otaStatus, expected);
 			}
 		});
-	test("across a restart of the gateway: the clock on the wall says once how old an update is", async (t) => {
+	test("across a restart of the gateway: the wall clock is used once, for the age of an update", async (t) => {
 		const first = await run(t);
 		await first.updates.trigger(connect(), "latest");
 		await first.updates.close();
@@ -545,19 +545,19 @@ describe("an upload that is replaced after the update was asked for", () => {
 	}
 	const note = "The upload was replaced by 1.5.0 after this update was asked for.";
 
-	test("is named where the device comes back with it", async (t) => {
+	test("is named if the device reports its version", async (t) => {
 		const { updates, device } = await replaced(t);
 		updates.onUplink(device, complete);
 		updates.onUplink(reconnect(device), report("1.5.0"));
 		assert.equal(device.metadata.otaStatus, "failed");
 		assert.equal(device.metadata.otaReason, `The device came back with 1.5.0. ${note}`);
 	});
-	test("is named where the device refuses it", async (t) => {
+	test("is named if the device refuses it", async (t) => {
 		const { updates, device } = await replaced(t);
 		updates.onUplink(device, uplink({ type: "ota_error", reason: "The image is for PROTO-1." }));
 		assert.equal(device.metadata.otaReason, `The image is for PROTO-1. ${note}`);
 	});
-	test("is not named where it came later than the version that was asked for", async (t) => {
+	test("is not named if it was uploaded after the update was requested", async (t) => {
 		const { updates, device } = await replaced(t);
 		updates.onUplink(device, complete);
 		updates.onUplink(reconnect(device), report("1.4.0"));
@@ -565,7 +565,7 @@ describe("an upload that is replaced after the update was asked for", () => {
 	});
 });
 
-describe("an update that is asked for while the one before is on probation", () => {
+describe("an update that is requested while the previous one is on probation", () => {
 	const busy = uplink({
 		type: "command_error",
 		deviceId: "dev-1-a1b2c3",
@@ -592,7 +592,7 @@ describe("an update that is asked for while the one before is on probation", () 
 		return { ...running, device, fallBack, jobs };
 	}
 
-	test("and refused: a roll-back after that is told", async (t) => {
+	test("and refused: a roll-back after that is announced", async (t) => {
 		const { updates, device, fallBack, jobs } = await onProbation(t);
 		updates.onUplink(device, busy);
 		assert.match(String(device.metadata.otaReason), /refused it \(busy\)/);
@@ -607,7 +607,7 @@ describe("an update that is asked for while the one before is on probation", () 
 		assert.deepEqual(jobs(), ["1.5.0 failed", "1.4.0 rolled_back"]);
 		assert.match(String(updates.historyOf(device.deviceId)[0]?.reason), /went back .+ before this began/);
 	});
-	test("and carried out: what comes back is its own", async (t) => {
+	test("and carried out: the version after the restart belongs to it", async (t) => {
 		const { updates, device, fallBack, jobs } = await onProbation(t, "1.3.0");
 		updates.onUplink(device, progress(100));
 		updates.onUplink(device, complete);
@@ -616,7 +616,7 @@ describe("an update that is asked for while the one before is on probation", () 
 	});
 });
 
-test("an update that was refused is none after a restart either, where it could not be removed from disk", async (t) => {
+test("a refused update is not resumed after a restart, even if it could not be removed from disk", async (t) => {
 	const rm: Disk["rm"] = async () => Promise.reject(Object.assign(new Error("EROFS"), { code: "EROFS" }));
 	const { updates, directory } = await run(t, { disk: { ...fs, rm }, keepDevice: async () => false });
 	const { deviceId } = connect();
@@ -627,7 +627,7 @@ test("an update that was refused is none after a restart either, where it could 
 });
 
 describe("a device that is forgotten", () => {
-	test("while an update of it is being begun: nothing is written after it is gone", async (t) => {
+	test("while an update of it begins: nothing is written after it is removed", async (t) => {
 		const device = connect();
 		let isGone: Promise<boolean> | undefined;
 		let isRemoved = false;
@@ -648,7 +648,7 @@ describe("a device that is forgotten", () => {
 		assert.deepEqual([await readdir(directory), updates.historyOf(device.deviceId)], [[], []]);
 	});
 
-	test("while how far its update is goes to disk", async (t) => {
+	test("while the progress of its update is written", async (t) => {
 		let release = () => {};
 		const held = new Promise<void>((resolve) => {
 			release = resolve;
@@ -671,7 +671,7 @@ describe("a device that is forgotten", () => {
 		assert.deepEqual(await readdir(directory), []);
 	});
 
-	test("stays, with its updates, where the disk does not let go of it", async (t) => {
+	test("stays, with its updates, if its files cannot be removed", async (t) => {
 		const rm: Disk["rm"] = async () => Promise.reject(Object.assign(new Error("EIO"), { code: "EIO" }));
 		const { updates, directory } = await run(t, { disk: { ...fs, rm } });
 		const device = connect();

@@ -65,7 +65,7 @@ describe("a full disk", () => {
 	});
 });
 
-test("each file is synced before it gets its name, and the folder after: a power cut leaves no name without content", async (t) => {
+test("each file is synced before it is renamed, and the folder after: a power cut leaves no name without content", async (t) => {
 	const steps: string[] = [];
 	const disk = countingDisk((_number, operation) => void steps.push(operation));
 	const directory = await temporaryDirectory(t);
@@ -79,7 +79,7 @@ test("each file is synced before it gets its name, and the folder after: a power
 });
 
 describe("kill -9 at any step of an upload", () => {
-	test("leaves the previous or the new firmware, whole, and nothing else after a restart", {
+	test("leaves the complete previous or new firmware, and nothing else after a restart", {
 		timeout: 120_000,
 	}, async (t) => {
 		const directory = await temporaryDirectory(t);
@@ -129,13 +129,13 @@ describe("kill -9 at any step of an upload", () => {
 	});
 });
 
-describe("a folder that is not as it was left", () => {
+describe("a damaged folder", () => {
 	for (const [what, name, content] of [
 		["its description is no JSON", "upload.json", "{"],
 		["its description lacks a field", "upload.json", '{"filename":"x.bin","size":5}'],
 		["its binary has been changed", `${sha256(previous)}.bin`, "something else"],
 	] as const)
-		test(`${what}: it is reported, there is no firmware, and the next upload is taken`, async (t) => {
+		test(`${what}: it is reported, there is no firmware, and the next upload is accepted`, async (t) => {
 			const folder = await temporaryDirectory(t);
 			await keep(folder, previous, "previous.bin");
 			await writeFile(join(folder, name), content);
@@ -146,7 +146,7 @@ describe("a folder that is not as it was left", () => {
 			await keep(folder, next, "next.bin");
 			assert.equal((await openStore(folder, [])).current?.sha256, sha256(next));
 		});
-	test("a folder in place of its description, and one that is named as a leftover: both are named, and it opens", async (t) => {
+	test("a folder in place of its description, and one with a leftover's name: both are logged, and it opens", async (t) => {
 		const folder = await temporaryDirectory(t);
 		await mkdir(join(folder, "upload.json"));
 		await mkdir(join(folder, "x.tmp"));
@@ -175,7 +175,7 @@ describe("a folder that is not as it was left", () => {
 		assert.match(String(problems), /cannot be read: EIO/);
 		assert.equal(await inNextRun(folder), sha256(previous));
 	});
-	test("too many open files while an upload takes its place: what was there stays, in the next run too", async (t) => {
+	test("too many open files while an upload is stored: the previous one stays, in the next run too", async (t) => {
 		const folder = await temporaryDirectory(t);
 		await keep(folder, previous, "previous.bin");
 		const disk = { ...fs };

@@ -70,7 +70,7 @@ describe("before the first upload", () => {
 });
 
 describe("an upload", () => {
-	test("is answered with what the image says, shown in the status and served", async (t) => {
+	test("is answered with the image's facts, shown in the status and served", async (t) => {
 		const now = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
 		const serving = await serveFirmware(t, { now: () => now });
 		const { status, json } = await serving.upload(image, "xs_esp32.bin");
@@ -87,7 +87,7 @@ describe("an upload", () => {
 		assert.deepEqual((await serving.ask("/ota/status")).json, json);
 		await assertStored(serving, image);
 	});
-	test("may have other data behind the image, and is stored, named and served with it", async (t) => {
+	test("may have other data after the image, and is stored, named and served with it", async (t) => {
 		const serving = await serveFirmware(t);
 		for (const file of [image, withoutHash(image)].map((each) =>
 			Buffer.concat([each, Buffer.alloc(5000, "x")]),
@@ -132,11 +132,11 @@ describe("an upload", () => {
 		assert.match(answer.toString(), /^HTTP\/1\.1 201 /);
 		await assertStored(serving, image);
 	});
-	test("of the largest size is taken", async (t) => {
+	test("of the largest size is accepted", async (t) => {
 		const serving = await serveFirmware(t, { maxBytes: image.length });
 		assert.equal((await serving.upload(image)).status, 201);
 	});
-	test("is stored whatever it is where images are not checked, and nothing is said of it", async (t) => {
+	test("is stored with any content if images are not checked, without facts about it", async (t) => {
 		const serving = await serveFirmware(t, { checkImages: false });
 		const content = Buffer.from("firmware of another kind");
 		const { status, json } = await serving.upload(content);
@@ -263,7 +263,7 @@ describe("an upload is refused with its reason, and the previous firmware served
 			await assertStored(serving, other);
 			assert.deepEqual(serving.problems, []);
 		});
-	test("a form that breaks off in any file, without an error that nobody listens to", async (t) => {
+	test("a form that breaks off in any file, without an unhandled error", async (t) => {
 		const uncaught: unknown[] = [];
 		const listener = (error: unknown) => void uncaught.push(error);
 		process.on("uncaughtException", listener);
@@ -288,8 +288,8 @@ describe("an upload is refused with its reason, and the previous firmware served
 	});
 });
 
-describe("uploads that get in each other's way", () => {
-	test("two at once: each is whole, and the one that ends last counts", async (t) => {
+describe("concurrent uploads", () => {
+	test("two at the same time: each is complete, and the one that ends last counts", async (t) => {
 		const serving = await serveFirmware(t);
 		for (let round = 0; round < 10; round++) {
 			const answers = await Promise.all([serving.upload(image), serving.upload(other)]);
@@ -302,7 +302,7 @@ describe("uploads that get in each other's way", () => {
 			assert.equal(status.version, status.sha256 === sha256(image) ? "1.4.0" : "1.5.0");
 		}
 	});
-	test("one that is read while it is replaced is read whole, old or new", async (t) => {
+	test("one that is read while it is replaced is complete, old or new", async (t) => {
 		const serving = await serveFirmware(t);
 		await serving.upload(image);
 		let replacing = true;
@@ -318,7 +318,7 @@ describe("uploads that get in each other's way", () => {
 		}
 		await replaced;
 	});
-	test("more than four at once are told to come back", async (t) => {
+	test("more than four at the same time are refused with Retry-After", async (t) => {
 		const serving = await serveFirmware(t);
 		const sockets = [1, 2, 3, 4].map(() => beginUpload(serving, image.subarray(0, 10_000)));
 		await untilFiles(serving, 4);
@@ -328,7 +328,7 @@ describe("uploads that get in each other's way", () => {
 		await untilFiles(serving, 0);
 		assert.equal((await serving.upload(image)).status, 201);
 	});
-	test("four that have stalled keep no other address out", { skip: onLinux }, async (t) => {
+	test("four that have stalled do not block other addresses", { skip: onLinux }, async (t) => {
 		const serving = await serveFirmware(t);
 		for (let count = 0; count < 4; count += 1) beginUpload(serving, image.subarray(0, 10_000));
 		await untilFiles(serving, 4);
@@ -340,7 +340,7 @@ describe("uploads that get in each other's way", () => {
 		response.resume();
 		assert.equal(response.statusCode, 201);
 	});
-	test("one that has stalled is answered 408 and leaves no trace; one that goes on slowly is taken", async (t) => {
+	test("a stalled one is answered 408 and leaves no file; a slow one is accepted", async (t) => {
 		const serving = await serveFirmware(t, { progressMs: 200 });
 		const stalled = beginUpload(serving, image.subarray(0, 10_000));
 		const [answer] = await once(stalled, "data");
@@ -361,7 +361,7 @@ describe("uploads that get in each other's way", () => {
 		response.resume();
 		assert.equal(response.statusCode, 201);
 	});
-	test("one whose client goes away leaves no trace", async (t) => {
+	test("one whose client disconnects leaves no file", async (t) => {
 		const serving = await serveFirmware(t);
 		await serving.upload(other);
 		for (const length of [0, 100, 30_000, image.length]) {
@@ -375,7 +375,7 @@ describe("uploads that get in each other's way", () => {
 	});
 });
 
-test("a client that goes away before its upload has a place on disk leaves no trace", async (t) => {
+test("a client that disconnects before its upload has a file leaves none", async (t) => {
 	const steps = new EventEmitter();
 	const open: typeof fs.open = async (...parameters) => {
 		if (parameters[1] !== "wx") return fs.open(...parameters);
@@ -425,7 +425,7 @@ test("a refusal reaches a client that is still sending", async (t) => {
 	await once(socket, "end");
 });
 
-test("a file's name is shown without path and without what cannot be seen", () => {
+test("a file's name is shown without path and invisible characters", () => {
 	for (const [given, shown] of [
 		["xs_esp32.bin", "xs_esp32.bin"],
 		["/etc/passwd", "passwd"],

@@ -31,8 +31,8 @@ function reported(version: string, uptimeSeconds: number, reason: string) {
 	);
 }
 
-describe("a device that was here", () => {
-	test("is still known after a restart of the gateway, with all that was known of it", async (t) => {
+describe("a device that was connected", () => {
+	test("is still known after a restart of the gateway, with its whole record", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const first = await runGateway(t, { dataDir });
 		const monitor = await first.monitor();
@@ -113,7 +113,7 @@ describe("a device that was here", () => {
 		await untilVersionsAre(2);
 	});
 
-	test("is on disk as it was last seen while the gateway still waits for it to close", async (t) => {
+	test("is on disk with its last state while the gateway still waits for it to close", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		let now = 1_000_000;
 		const gateway = await runGateway(t, { dataDir, now: () => now, limits: { closeTimeoutMs: 600_000 } });
@@ -178,7 +178,7 @@ describe("a device that was here", () => {
 			return { known, devices, pass, settle };
 		}
 
-		test("at once when it has changed; not each time that it comes, goes or reports, but within minutes", async (t) => {
+		test("immediately when it has changed, and within minutes when it connects, disconnects or reports", async (t) => {
 			const { known, devices, pass, settle } = await seen(t, 1);
 			const [device] = devices;
 			assert.ok(device);
@@ -194,7 +194,7 @@ describe("a device that was here", () => {
 			assert.equal(await settle(), 1);
 		});
 
-		test("at a moment of its own, however many were seen in one", async (t) => {
+		test("at a time of its own, even if many were seen at the same time", async (t) => {
 			const { known, devices, pass } = await seen(t, 40);
 			for (const device of devices) known.onSeen(device);
 			assert.equal(await pass(2), 0);
@@ -209,7 +209,7 @@ describe("a device that was here", () => {
 		});
 	});
 
-	test("is known again though the clock stood before 1970", async (t) => {
+	test("is found again even if the clock was before 1970", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const first = await runGateway(t, { dataDir, now: () => -86_400_000 });
 		const monitor = await first.monitor();
@@ -221,7 +221,7 @@ describe("a device that was here", () => {
 		assert.equal(json.versions.length, 1);
 	});
 
-	test("with a time that no date can hold costs no one else the snapshot", async (t) => {
+	test("with a time outside of the range of Date does not break the snapshot", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const first = await runGateway(t, { dataDir });
 		const monitor = await first.monitor();
@@ -242,7 +242,7 @@ describe("a device that was here", () => {
 		assert.equal((await ask(second, "")).status, 200);
 	});
 
-	test("costs no more than itself where its file is damaged", async (t) => {
+	test("with a damaged file is lost alone", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const first = await runGateway(t, { dataDir });
 		const monitor = await first.monitor();
@@ -275,7 +275,7 @@ describe("a device that was here", () => {
 		);
 	});
 
-	test("is forgotten, its files too, when there are too many and it is longest away", async (t) => {
+	test("is forgotten with its files when there are too many and it was away longest", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const first = await runGateway(t, { dataDir, maxDevices: 2 });
 		const monitor = await first.monitor();
@@ -298,13 +298,13 @@ describe("a device that was here", () => {
 });
 
 describe("/api/devices", () => {
-	test("is a monitor's alone", async (t) => {
+	test("is for monitors only", async (t) => {
 		const gateway = await runGateway(t);
 		for (const path of ["", "/x"]) assert.equal((await ask(gateway, path, "GET", deviceToken)).status, 401);
 		assert.equal((await ask(gateway, "/x", "DELETE", deviceToken)).status, 401);
 	});
 
-	test("lists every device, and tells more of one", async (t) => {
+	test("lists every device, and gives the details of one", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		await gateway.device(named);
@@ -319,7 +319,7 @@ describe("/api/devices", () => {
 		assert.deepEqual([nobody.status, nobody.json.status], [404, 404]);
 	});
 
-	test("forgets a device that is away, and monitors are told of the rest anew", async (t) => {
+	test("forgets a disconnected device, and monitors get a new snapshot", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const gateway = await runGateway(t, { dataDir, limits: { snapshotPauseMs: 10 } });
 		const monitor = await gateway.monitor();
@@ -339,7 +339,7 @@ describe("/api/devices", () => {
 		for (const folder of ["devices", "updates"]) assert.deepEqual(await readdir(join(dataDir, folder)), []);
 	});
 
-	test("does not forget a device whose files cannot be removed: 507, and it is there after a restart", async (t) => {
+	test("does not forget a device whose files cannot be removed: 507, and it is known after a restart", async (t) => {
 		for (const folder of ["devices", "updates"]) {
 			const dataDir = await temporaryDirectory(t);
 			let isReadOnly = false;
@@ -368,7 +368,7 @@ describe("/api/devices", () => {
 });
 
 describe("a disk that cannot be written", () => {
-	test("is told by readyz until everything is there, and a device that was first seen meanwhile is", async (t) => {
+	test("makes /readyz fail until everything is written, also a device that was first seen meanwhile", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		let code: string | undefined;
 		const open: typeof disk.open = async (path, flags, mode) => {

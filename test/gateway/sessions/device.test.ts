@@ -39,23 +39,23 @@ function startsOf(reports: readonly Report[]): readonly number[] {
 	return device.resets.map(({ at }) => at - startedAt);
 }
 
-describe("a device has started anew", () => {
-	test("only once, however often it reports, and though it tells whole seconds alone", () => {
+describe("a device has restarted", () => {
+	test("only once, for any number of reports with whole seconds", () => {
 		const uptimes = [0.1, 0.2, 0.9, 1.05, 4.99, 5.95, 30, 3600.99];
 		assert.deepEqual(startsOf(uptimes.map((uptime) => ({ at: uptime * 1000, uptime }))), [100]);
 	});
 
-	test("where it had been up for longer, soon as it may have been", () => {
+	test("if it had been up for longer, even shortly before", () => {
 		const previous = { at: 3500, uptime: 3.5 };
 		assert.deepEqual(startsOf([previous, { at: 3900, uptime: 0.2 }]), [500, 3900]);
 	});
 
-	test("where it fails again and again as soon as it has reported", () => {
+	test("if it keeps failing right after its report", () => {
 		const reports = [0, 1, 2, 3].map((run) => ({ at: 2500 + run * 3000, uptime: 2.5 }));
 		assert.deepEqual(startsOf(reports), [500, 3500, 6500, 9500]);
 	});
 
-	test("where it was away for longer than it had been up", () => {
+	test("if it was away for longer than it had been up", () => {
 		assert.deepEqual(
 			startsOf([
 				{ at: 5000, uptime: 5 },
@@ -65,14 +65,14 @@ describe("a device has started anew", () => {
 		);
 	});
 
-	test("not while it is connected, whatever becomes of the line or of the gateway's clock", () => {
+	test("not while it is connected, with any delay and any change of the gateway's clock", () => {
 		const reports = [0.1, 1, 5].map((uptime) => ({ at: uptime * 1000, uptime, isConnected: uptime > 0.1 }));
 		const late = { at: 27_000, uptime: 15, isConnected: true };
 		const clockSet = { at: 7_200_000, uptime: 20, isConnected: true };
 		assert.deepEqual(startsOf([...reports, late, clockSet]), [100]);
 	});
 
-	test("not where a report is late: it had reported since", () => {
+	test("not if a report is late", () => {
 		assert.deepEqual(
 			startsOf([
 				{ at: 60_000, uptime: 60 },
@@ -82,7 +82,7 @@ describe("a device has started anew", () => {
 		);
 	});
 
-	test("not where the gateway's clock was set, and also though it was", () => {
+	test("independently of changes of the gateway's clock", () => {
 		const hour = 3_600_000;
 		for (const setBy of [hour, -hour]) {
 			const before = { at: 60_000, uptime: 60 };

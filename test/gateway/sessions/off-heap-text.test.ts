@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { OffHeapText } from "../../../gateway/sessions/off-heap-text.js";
 
-test("a kept text is the one last set, whatever the lengths of those before", () => {
+test("a stored text is the one last set, after texts of any length", () => {
 	const kept = new OffHeapText();
 	assert.equal(kept.text, undefined);
 	for (const text of [
@@ -19,7 +19,7 @@ test("a kept text is the one last set, whatever the lengths of those before", ()
 	}
 });
 
-test("a kept text of one device does not change with another's", () => {
+test("a stored text of one device does not change with another's", () => {
 	const [first, second] = [new OffHeapText(), new OffHeapText()];
 	first.set("first");
 	second.set("second");

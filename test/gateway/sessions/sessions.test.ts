@@ -61,7 +61,7 @@ describe("what monitors are told", () => {
 		assert.equal((await monitor.next()).deviceId, "dev-1-a1b2c3");
 	});
 
-	test("a report with a firmware version that is new is told as identified, one with the same is not", async (t) => {
+	test("a report with a new firmware version is announced as identified, one with the same is not", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const { device } = await gateway.namedDevice(monitor);
@@ -73,7 +73,7 @@ describe("what monitors are told", () => {
 		assert.deepEqual(types, ["device_message", "device_message"]);
 	});
 
-	test("a device that leaves is told once and stays in the snapshot with its last state", async (t) => {
+	test("a disconnected device is announced once and stays in the snapshot with its last state", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const { device, session } = await gateway.namedDevice(monitor);
@@ -84,7 +84,7 @@ describe("what monitors are told", () => {
 		assert.deepEqual(snapshot.sessions, [gone]);
 	});
 
-	test("a session that was never named is forgotten when it leaves", async (t) => {
+	test("a session that was never named is forgotten when it ends", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const device = await gateway.device();
@@ -93,7 +93,7 @@ describe("what monitors are told", () => {
 		assert.deepEqual((await gateway.monitor()).snapshot.sessions, []);
 	});
 
-	test("devices past the limit are forgotten, the one longest away first, and no connected one", async (t) => {
+	test("devices past the limit are forgotten, the longest away first, and no connected one", async (t) => {
 		const gateway = await runGateway(t, { maxDevices: 4 });
 		const monitor = await gateway.monitor();
 		await gateway.device({ "Device-Id": "stays" });
@@ -115,7 +115,7 @@ describe("what monitors are told", () => {
 });
 
 describe("the same device twice", () => {
-	test("the older session is closed with 4001 and told as replaced", async (t) => {
+	test("the older session is closed with 4001 and announced as replaced", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const older = await gateway.device(named);
@@ -132,7 +132,7 @@ describe("the same device twice", () => {
 		assert.deepEqual([reason, sessions[0]?.sessionId], ["disconnected", connected.sessionId]);
 	});
 
-	test("also when its name only shows in its first report", async (t) => {
+	test("also if its name is only in its first report", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const { device: older } = await gateway.namedDevice(monitor);
@@ -144,7 +144,7 @@ describe("the same device twice", () => {
 		assert.equal((await gateway.monitor()).snapshot.sessions.length, 1);
 	});
 
-	test("a device that comes back has a new session in the place of the old one, with its last state", async (t) => {
+	test("a device that reconnects has a new session in place of the old one, with its last state", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const { device, session } = await gateway.namedDevice(monitor);
@@ -159,7 +159,7 @@ describe("the same device twice", () => {
 });
 
 describe("the relay", () => {
-	test("an uplink reaches every monitor with its text as it came", async (t) => {
+	test("an uplink reaches every monitor with its text unchanged", async (t) => {
 		const gateway = await runGateway(t);
 		const monitors = [await gateway.monitor(), await gateway.monitor()];
 		const device = await gateway.device(named);
@@ -192,7 +192,7 @@ describe("the relay", () => {
 		for (const uplink of uplinks) assert.deepEqual((await monitor.next()).message, uplink);
 	});
 
-	test("fields that the table does not know pass, however deep they nest", async (t) => {
+	test("unknown fields pass at any depth", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const device = await gateway.device(named);

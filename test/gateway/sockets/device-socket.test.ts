@@ -38,7 +38,7 @@ describe("an upgrade to /device", () => {
 		}
 	});
 
-	test("with a header that cannot be is answered 400 and which one", async (t) => {
+	test("with an invalid header is answered 400 and which one", async (t) => {
 		const gateway = await runGateway(t);
 		for (const [name, value] of [
 			["Protocol-Version", "2"],
@@ -52,7 +52,7 @@ describe("an upgrade to /device", () => {
 		}
 	});
 
-	test("with Protocol-Version 1 and a chip that is not known is let in", async (t) => {
+	test("with Protocol-Version 1 and an unknown chip is accepted", async (t) => {
 		const gateway = await runGateway(t);
 		const device = await gateway.device({ "Protocol-Version": "1", "Device-Chip": "esp32p9" });
 		assert.equal(device.socket.readyState, device.socket.OPEN);
@@ -87,7 +87,7 @@ describe("a device's frames", () => {
 		assert.equal((await device.closed).code, 1007);
 	});
 
-	test("an uplink that is not valid is dropped and the session lives on", async (t) => {
+	test("an invalid uplink is dropped and the session continues", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const { device } = await gateway.namedDevice(monitor);
@@ -111,7 +111,7 @@ describe("a device's frames", () => {
 		assert.deepEqual((await monitor.next()).message, reportWithVolume(7));
 	});
 
-	test("20 that are not valid within a minute close with 1008, older ones do not count", async (t) => {
+	test("20 invalid ones within a minute close with 1008, older ones do not count", async (t) => {
 		let now = 0;
 		const gateway = await runGateway(t, { monotonic: () => now });
 		const monitor = await gateway.monitor();
@@ -132,7 +132,7 @@ describe("a device's frames", () => {
 });
 
 describe("a device's connection", () => {
-	test("is cut when pings go unanswered", async (t) => {
+	test("is ended when pings go unanswered", async (t) => {
 		const gateway = await runGateway(t, { limits: { pingIntervalMs: 20 } });
 		const monitor = await gateway.monitor();
 		const device = await gateway.device(named, { autoPong: false });
@@ -140,14 +140,14 @@ describe("a device's connection", () => {
 		await monitor.change("disconnected");
 	});
 
-	test("stands as long as they are answered", async (t) => {
+	test("stays open as long as they are answered", async (t) => {
 		const gateway = await runGateway(t, { limits: { pingIntervalMs: 20, unansweredPings: 2 } });
 		const device = await gateway.device(named);
 		for (let pings = 0; pings < 5; pings += 1) await once(device.socket, "ping");
 		assert.equal(device.socket.readyState, device.socket.OPEN);
 	});
 
-	test("is cut where the device reads nothing of what it is sent", async (t) => {
+	test("is ended if the device reads nothing", async (t) => {
 		const gateway = await runGateway(t, { limits: { deviceBacklogBytes: 64 * 1024, commandBurst: 10_000 } });
 		const monitor = await gateway.monitor();
 		const { device, session } = await gateway.namedDevice(monitor);
@@ -162,7 +162,7 @@ describe("a device's connection", () => {
 		}
 	});
 
-	test("that breaks off in the middle of a frame takes nothing else with it", async (t) => {
+	test("that breaks off in the middle of a frame affects no other", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const device = await gateway.device(named);
@@ -173,7 +173,7 @@ describe("a device's connection", () => {
 		await monitor.change("connected");
 	});
 
-	test("that the device has begun to close takes no command", async (t) => {
+	test("that the device has begun to close accepts no command", async (t) => {
 		const gateway = await runGateway(t, { limits: { closeTimeoutMs: 600_000 } });
 		const monitor = await gateway.monitor();
 		const socket = await openByHand(gateway, "/device", deviceToken);
@@ -200,7 +200,7 @@ describe("a device's connection", () => {
 		await stopped;
 	});
 
-	test("is ended in the log, however many there are, before the gateway has stopped", async (t) => {
+	test("is logged as ended, with any number of them, before the gateway has stopped", async (t) => {
 		const messages: string[] = [];
 		const log = createLog("info", { write: (line) => void messages.push(JSON.parse(line).msg) });
 		const gateway = await runGateway(t, { log });
@@ -209,7 +209,7 @@ describe("a device's connection", () => {
 		assert.deepEqual(messages.slice(-21), [...Array(20).fill("device: disconnected"), "stopped"]);
 	});
 
-	test("is told of when it ends, of each of many that end at once", async (t) => {
+	test("is announced as ended, also if many end at the same time", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const names = Array.from({ length: 23 }, (_, index) => `dev-1-0000${10 + index}`);
@@ -221,7 +221,7 @@ describe("a device's connection", () => {
 		assert.deepEqual(gone.sort(), names);
 	});
 
-	test("is not begun any more then", async (t) => {
+	test("is not accepted any more then", async (t) => {
 		const gateway = await runGateway(t);
 		const socket = connect(Number(new URL(gateway.url).port), "127.0.0.1");
 		const upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n";
@@ -235,7 +235,7 @@ describe("a device's connection", () => {
 		await stopped;
 	});
 
-	test("that does not take part in the closing is cut when the time for it is over", async (t) => {
+	test("without a closing handshake is ended after a timeout", async (t) => {
 		const gateway = await runGateway(t, { limits: { closeTimeoutMs: 50 } });
 		const device = await gateway.device(named);
 		device.socket.pause();
@@ -243,7 +243,7 @@ describe("a device's connection", () => {
 	});
 });
 
-describe("a device that sends too much", () => {
+describe("a device that sends too many messages", () => {
 	const busy = (device: Client) => {
 		for (let volume = 0; volume < 20; volume += 1) device.send(reportWithVolume(volume));
 	};
@@ -255,7 +255,7 @@ describe("a device that sends too much", () => {
 	};
 	const reports = Array.from({ length: 20 }, (_, volume) => reportWithVolume(volume));
 
-	test("waits: nothing of it is lost, and others pass it by", async (t) => {
+	test("is slowed down: nothing of it is lost, and others are not delayed", async (t) => {
 		let now = 0;
 		// A clock that is set back meanwhile means nothing.
 		const limits = { uplinkBurst: 5, uplinksASecond: 5 };
@@ -275,7 +275,7 @@ describe("a device that sends too much", () => {
 		assert.deepEqual(await volumes(monitor, 5), reports.slice(15));
 	});
 
-	test("is not taken for dead while it waits, and is once it is read again", async (t) => {
+	test("does not time out while it waits, and does once it is read again", async (t) => {
 		let now = 0;
 		const gateway = await runGateway(t, {
 			monotonic: () => now,
@@ -293,7 +293,7 @@ describe("a device that sends too much", () => {
 		assert.equal((await device.closed).code, 1006);
 	});
 
-	test("and dies while it waits is noticed, and comes back under its name", async (t) => {
+	test("and is lost while it waits is noticed, and reconnects under its name", async (t) => {
 		let now = 0;
 		const gateway = await runGateway(t, {
 			monotonic: () => now,
@@ -311,7 +311,7 @@ describe("a device that sends too much", () => {
 		assert.deepEqual(await volumes(monitor, 1), [reportWithVolume(50)]);
 	});
 
-	test("and says goodbye while it waits has said all that it said", async (t) => {
+	test("and closes while it waits loses no message", async (t) => {
 		const gateway = await runGateway(t, { limits: { uplinkBurst: 5, uplinksASecond: 100 } });
 		const monitor = await gateway.monitor();
 		const device = await gateway.device(named);
@@ -327,7 +327,9 @@ describe("a device that sends too much", () => {
 		["a device", "/device"],
 		["a monitor", "/monitor"],
 	] as const)
-		test(`${who} that goes on after the gateway's goodbye is cut off`, { timeout: 30_000 }, async (t) => {
+		test(`${who} that keeps sending after the gateway's close frame is disconnected`, {
+			timeout: 30_000,
+		}, async (t) => {
 			const gateway = await runGateway(t, { limits: { messagesAfterClose: 10, closeTimeoutMs: 600_000 } });
 			const socket = await openByHand(gateway, path, path === "/device" ? deviceToken : monitorToken);
 			const closed = new Promise((resolve) => socket.on("close", resolve));
@@ -338,7 +340,7 @@ describe("a device that sends too much", () => {
 			await closed;
 		});
 
-	describe("takes part in its connection's end", () => {
+	describe("does the closing handshake", () => {
 		/** How each connection ended, as the gateway saw it: 1006 where the other side did not take part. */
 		const run = async (t: TestContext) => {
 			const codes: unknown[] = [];
@@ -358,7 +360,7 @@ describe("a device that sends too much", () => {
 			return { gateway, monitor, codes };
 		};
 
-		test("where it is replaced, and says no more", async (t) => {
+		test("when it is replaced, and none of its messages count", async (t) => {
 			const { gateway, monitor, codes } = await run(t);
 			const again = await gateway.device(named);
 			await monitor.change("replaced");
@@ -368,7 +370,7 @@ describe("a device that sends too much", () => {
 			assert.deepEqual(codes.sort(), [1001, 4001]);
 		});
 
-		test("where the gateway stops", async (t) => {
+		test("when the gateway stops", async (t) => {
 			const { gateway, codes } = await run(t);
 			await gateway.gateway.close();
 			assert.deepEqual(codes, [1001]);

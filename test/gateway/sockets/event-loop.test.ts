@@ -42,14 +42,14 @@ async function ended() {
 	return { stream, heard, grant };
 }
 
-test("the end of a stream is heard when its turn has come", async () => {
+test("the end of a stream is emitted in its turn", async () => {
 	const { heard, grant } = await ended();
 	grant();
 	await setImmediate();
 	assert.deepEqual(heard, ["first", "second"]);
 });
 
-test("and not at all where the stream is destroyed by then", async () => {
+test("and not at all if the stream is destroyed by then", async () => {
 	const { stream, heard, grant } = await ended();
 	stream.destroy();
 	grant();
@@ -70,7 +70,7 @@ function readByTurns() {
 
 const bytes = Buffer.from(Array.from({ length: 60_000 }, (_, index) => index % 251));
 
-test("what a WebSocket has received is parsed in small pieces, one a turn, in order", async () => {
+test("what a WebSocket has received is parsed in small pieces, one per turn, in order", async () => {
 	const { stream, pieces } = readByTurns();
 	let isEnded = false;
 	stream.on("end", () => {
@@ -86,7 +86,7 @@ test("what a WebSocket has received is parsed in small pieces, one a turn, in or
 	assert.deepEqual(Buffer.concat(pieces), Buffer.concat([bytes, Buffer.from("the end")]));
 });
 
-test("and not while it is paused, nor after its goodbye", async () => {
+test("and not while it is paused, nor after its close frame", async () => {
 	const { stream, state, pieces } = readByTurns();
 	stream.write(bytes);
 	state.isPaused = true;

@@ -44,7 +44,7 @@ describe("a fleet", () => {
 		}
 	};
 
-	test("is asked one by one, each device once an interval", () => {
+	test("is pinged one by one, each device once an interval", () => {
 		const peers = watchFor(600, 3).filter(({ isAnswering }) => isAnswering);
 		const times = peers.flatMap(({ pings }) => pings);
 		assert.equal(times.length, peers.length * 3);
@@ -53,14 +53,14 @@ describe("a fleet", () => {
 			assert.ok(pings.every((time, index) => index === 0 || time - (pings[index - 1] ?? 0) === intervalMs));
 	});
 
-	test("larger than there are moments shares them evenly", () => {
+	test("larger than the number of ticks is spread evenly", () => {
 		const asked = new Map<number, number>();
 		for (const { pings, isAnswering } of watchFor(6000, 1))
 			for (const time of pings) if (isAnswering) asked.set(time, (asked.get(time) ?? 0) + 1);
 		assert.equal(Math.max(...asked.values()), 10);
 	});
 
-	test("loses who leaves two pings unanswered, when the third falls due", () => {
+	test("loses a device that leaves two pings unanswered, when the third falls due", () => {
 		const peers = watchFor(600, 4);
 		for (const { isAnswering, pings, terminatedAt } of peers) {
 			assert.equal(pings.length, isAnswering ? 4 : 2);

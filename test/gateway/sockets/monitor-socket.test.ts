@@ -48,7 +48,7 @@ describe("control_device", () => {
 		}
 	});
 
-	test("takes a device's id as the target, and an answer without requestId has none", async (t) => {
+	test("accepts a device's id as the target, and an answer without requestId has none", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const { device, session } = await gateway.namedDevice(monitor);
@@ -58,7 +58,7 @@ describe("control_device", () => {
 		assert.deepEqual(await device.next(), payload);
 	});
 
-	test("refuses what the model could not obey, and the device hears nothing of it", async (t) => {
+	test("refuses what the model does not support, and sends nothing to the device", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const { device, session } = await gateway.namedDevice(monitor);
@@ -81,7 +81,7 @@ describe("control_device", () => {
 		assert.deepEqual(await device.next(), { command: "query_state" });
 	});
 
-	test("lets a PROTO-1 have its own commands", async (t) => {
+	test("sends a PROTO-1 its own commands", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const { device, session } = await gateway.namedDevice(monitor, "PROTO-1");
@@ -90,7 +90,7 @@ describe("control_device", () => {
 		assert.deepEqual(await device.next(), payload);
 	});
 
-	test("passes on the fields of the command's table and no others", async (t) => {
+	test("forwards the fields of the command's table and no others", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const { device, session } = await gateway.namedDevice(monitor);
@@ -102,7 +102,7 @@ describe("control_device", () => {
 		assert.equal(await device.nextText(), '{"command":"set_volume","value":5}');
 	});
 
-	test("sends a command that not every firmware knows only to a device that names it", async (t) => {
+	test("sends a command with a feature only to a device that names it", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const payload = { command: "identify" };
@@ -158,7 +158,7 @@ describe("boot_device", () => {
 });
 
 describe("a socket that is closing", () => {
-	test("of a device is not listened to any more", async (t) => {
+	test("of a device is not read any more", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const { device, session } = await gateway.namedDevice(monitor);
@@ -171,7 +171,7 @@ describe("a socket that is closing", () => {
 		assert.equal((await monitor.next()).code, "unknown_target");
 	});
 
-	test("of a monitor is not obeyed any more", async (t) => {
+	test("of a monitor is not served any more", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const other = await gateway.monitor();
@@ -194,7 +194,7 @@ describe("trigger_ota", () => {
 		assert.deepEqual([answer.type, answer.requestId, answer.code], ["error", "u", "no_firmware"]);
 	});
 
-	test("asks the firmware service for that device and version, and passes its refusal on", async (t) => {
+	test("asks the firmware service for that device and version, and returns its refusal", async (t) => {
 		const asked: unknown[] = [];
 		const createFirmware = firmwareWith({
 			trigger: async ({ deviceId, model }, version) => {
@@ -215,7 +215,7 @@ describe("trigger_ota", () => {
 		]);
 	});
 
-	test("is answered even where the firmware service fails", async (t) => {
+	test("is answered even if the firmware service fails", async (t) => {
 		const trigger = () => Promise.reject(new Error("disk"));
 		const gateway = await runGateway(t, { createFirmware: firmwareWith({ trigger }) });
 		const monitor = await gateway.monitor();
@@ -233,7 +233,7 @@ describe("trigger_ota", () => {
 		assert.equal(answer.code, "unknown_target");
 	});
 
-	test("the service hears of connections and uplinks, and what it sets reaches every monitor", async (t) => {
+	test("the service gets connections and uplinks, and its changes reach every monitor", async (t) => {
 		const heard: string[] = [];
 		const gateway = await runGateway(t, {
 			createFirmware: ({ setOta }) => ({
@@ -322,7 +322,7 @@ describe("a monitor's message", () => {
 		assert.equal((await large.closed).code, 1009);
 	});
 
-	test("is rate_limited past 100 at once, and then 50 a second", async (t) => {
+	test("is rate_limited past a burst of 100, and then 50 a second", async (t) => {
 		let now = 0;
 		const gateway = await runGateway(t, { monotonic: () => now });
 		const monitor = await gateway.monitor();
@@ -343,7 +343,7 @@ describe("a monitor's message", () => {
 	});
 });
 
-test("a monitor that goes on after many refusals is closed with 1008, and no other is", {
+test("a monitor that continues after many refusals is closed with 1008, and no other is", {
 	timeout: 20_000,
 }, async (t) => {
 	const gateway = await runGateway(t, { monotonic: () => 0 });
@@ -356,7 +356,7 @@ test("a monitor that goes on after many refusals is closed with 1008, and no oth
 
 describe("ping and pong frames", () => {
 	for (const kind of ["ping", "pong"] as const)
-		test(`are counted: ${kind}s past 100 at once close the socket`, { timeout: 20_000 }, async (t) => {
+		test(`are counted: ${kind}s past a burst of 100 close the socket`, { timeout: 20_000 }, async (t) => {
 			const gateway = await runGateway(t, { monotonic: () => 0 });
 			for (const { socket, closed } of [await gateway.device(), await gateway.monitor()]) {
 				for (let count = 0; count < 2 * socketLimits.controlFrameBurst; count += 1) socket[kind]();
@@ -366,14 +366,14 @@ describe("ping and pong frames", () => {
 			}
 		});
 
-	test("that are few close nothing", async (t) => {
+	test("in small numbers close nothing", async (t) => {
 		const gateway = await runGateway(t, { monotonic: () => 0 });
 		const monitor = await gateway.monitor();
 		for (let count = 0; count < socketLimits.controlFrameBurst; count += 1) monitor.socket.pong();
 		assert.equal((await monitor.ask("x")).code, "invalid_json");
 	});
 
-	test("nor may a message come in many fragments", async (t) => {
+	test("a message in many fragments closes the socket too", async (t) => {
 		const gateway = await runGateway(t);
 		const device = await gateway.device();
 		for (let count = 0; count < 300; count += 1) device.socket.send("", { fin: false });
@@ -381,7 +381,7 @@ describe("ping and pong frames", () => {
 	});
 });
 
-test("a monitor that asks too much takes part in the end of its connection", async (t) => {
+test("a monitor that is closed for its rate does the closing handshake", async (t) => {
 	const { log, ended } = watched();
 	const limits = { commandBurst: 1, commandsASecond: 1, closeTimeoutMs: 200 };
 	const gateway = await runGateway(t, { log, monotonic: () => 0, limits });
@@ -423,7 +423,7 @@ describe("a monitor that reads too slowly", () => {
 		}
 	}
 
-	test("gets only the newest state report of each session, and nobody else is slower for it", async (t) => {
+	test("gets only the newest state report of each session, and does not delay others", async (t) => {
 		const gateway = await runGateway(t, { limits: { ...atFullSpeed, slowMonitorBytes: 500_000 } });
 		const slow = await gateway.monitor();
 		const fast = await gateway.monitor();
@@ -451,7 +451,7 @@ describe("a monitor that reads too slowly", () => {
 		assert.deepEqual(reports.sort(), [JSON.stringify(sampleReport("DEV-1")), ...last].sort());
 	});
 
-	test("still hears of every change and answer, and no state report older than a change", async (t) => {
+	test("still gets every change and answer, and no state report older than a change", async (t) => {
 		const gateway = await runGateway(t, { limits: { ...atFullSpeed, slowMonitorBytes: 500_000 } });
 		const slow = await gateway.monitor();
 		const fast = await gateway.monitor();
@@ -470,7 +470,7 @@ describe("a monitor that reads too slowly", () => {
 		assert.equal((await slow.next()).requestId, "next");
 	});
 
-	test("is closed with 1013 when its backlog is past all help", async (t) => {
+	test("is closed with 1013 when its backlog is too long", async (t) => {
 		const gateway = await runGateway(t, {
 			limits: { ...atFullSpeed, slowMonitorBytes: 1e9, stuckMonitorBytes: 500_000 },
 		});
@@ -486,7 +486,7 @@ describe("a monitor that reads too slowly", () => {
 	});
 });
 
-describe("the snapshot of a fleet that reports much", () => {
+describe("the snapshot of a large fleet", () => {
 	/** 300 devices, each with about 5 KB of state: six frames. */
 	async function largeFleet(t: TestContext) {
 		const gateway = await runGateway(t, wholeFleetAtOnce);
@@ -500,7 +500,7 @@ describe("the snapshot of a fleet that reports much", () => {
 		return { gateway, ids };
 	}
 
-	test("comes in several frames, the first of which is the snapshot, and tells of each session once", async (t) => {
+	test("comes in several frames, the first of which is the snapshot, with each session once", async (t) => {
 		const { gateway, ids } = await largeFleet(t);
 		await gateway.device();
 		const monitor = await gateway.open("/monitor", { headers: bearer(monitorToken) });
@@ -522,7 +522,7 @@ describe("the snapshot of a fleet that reports much", () => {
 		assert.deepEqual(left, following);
 	});
 
-	test("lets changes pass between its frames, and tells what holds when each of them is made", async (t) => {
+	test("lets changes pass between its frames, each of which has the current state", async (t) => {
 		const { gateway, ids } = await largeFleet(t);
 		const monitor = await gateway.monitor();
 		const last = ids.at(-1);
@@ -559,12 +559,12 @@ describe("what is kept of a report", () => {
 	};
 	const report = sampleReport("DEV-1");
 
-	test("is all of it where the fields that no table names take at most 4 KB", async (t) => {
+	test("is all of it if its unknown fields take at most 4 KB", async (t) => {
 		const newer = { ...report, health: { ...report.health, extra: "x".repeat(3500) }, more: [1, { a: 2 }] };
 		assert.deepEqual(await keptBy(t, newer), newer);
 	});
 
-	test("are the table's fields alone where others take more", async (t) => {
+	test("are only the table's fields if others take more", async (t) => {
 		const health = { ...report.health, health: { health: "x".repeat(3000) } };
 		assert.deepEqual(await keptBy(t, { ...report, health, more: "y".repeat(50_000) }), report);
 	});

@@ -37,7 +37,7 @@ async function connected(t: TestContext, held?: Duplex) {
 	return { monitor, client };
 }
 
-test("what comes in one turn of the event loop makes no monitor slow, however much it is", async (t) => {
+test("any amount of messages in one turn of the event loop does not count as slow reading", async (t) => {
 	const { monitor, client } = await connected(t);
 	const frame = Buffer.alloc(16 * 1024, "x");
 	// Two thirds of what a socket's buffer on Linux takes at once.
@@ -52,7 +52,7 @@ test("what comes in one turn of the event loop makes no monitor slow, however mu
 	await received;
 });
 
-test("a snapshot goes on only as fast as it is read", { timeout: 30_000 }, async (t) => {
+test("a snapshot is sent only as fast as it is read", { timeout: 30_000 }, async (t) => {
 	const { monitor, client } = await connected(t);
 	if (client.readyState !== client.OPEN) await once(client, "open");
 	client.pause();
@@ -85,7 +85,7 @@ test("a snapshot goes on only as fast as it is read", { timeout: 30_000 }, async
 	);
 });
 
-test("a snapshot does not go on while much is unread: it would make the monitor slow", async (t) => {
+test("a snapshot pauses while much is unread: it would make the monitor slow", async (t) => {
 	const written: (() => void)[] = [];
 	const stream = new Duplex({ read() {}, write: (_bytes, _encoding, done) => void written.push(done) });
 	const { monitor } = await connected(t, stream);

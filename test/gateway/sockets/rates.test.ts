@@ -19,7 +19,7 @@ function throttle(t: TestContext) {
 	return { calls, taken, throttle: new Throttle(socket, rate, onMessage, () => calls.push("told")) };
 }
 
-test("what comes too fast waits for its turn, in order, and its socket is not read until then", (t) => {
+test("messages above the rate wait in order, and their socket is paused until then", (t) => {
 	const { calls, taken, throttle: paced } = throttle(t);
 	const texts = Array.from({ length: 25 }, (_, index) => String(index));
 	for (const text of texts) paced.take(text);
@@ -45,7 +45,7 @@ test("a long message counts as several", (t) => {
 	assert.deepEqual([taken.length, calls], [4, ["pause", "told", "resume"]]);
 });
 
-test("what waits when its socket is gone is dropped", (t) => {
+test("messages that wait when their socket closes are dropped", (t) => {
 	const { taken, throttle: paced } = throttle(t);
 	for (let count = 0; count < 25; count += 1) paced.take("x");
 	paced.close();

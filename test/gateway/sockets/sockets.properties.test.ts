@@ -46,7 +46,7 @@ test("each message of a monitor is answered once, with its requestId, and the ne
 	);
 });
 
-test("what a device says reaches monitors as it came where it is valid, and is dropped where it is not", async (t) => {
+test("a valid message of a device reaches monitors unchanged, an invalid one is dropped", async (t) => {
 	const gateway = await runGateway(t, { limits });
 	const monitor = await gateway.monitor();
 	// Of the uplinks that name no device: these all come from this one.

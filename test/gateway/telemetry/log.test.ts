@@ -13,7 +13,7 @@ function recordingLog() {
 }
 
 describe("warnings with the same message", () => {
-	test("are written so many a minute; then how many were left out", (t) => {
+	test("are limited per minute; then the number of omitted ones is written", (t) => {
 		t.mock.timers.enable({ apis: ["setTimeout"] });
 		const { lines, log } = recordingLog();
 		for (let i = 0; i < 1000; i += 1) log.warn({ i }, "wrong token");
@@ -32,21 +32,21 @@ describe("warnings with the same message", () => {
 		assert.equal(lines.at(-1)?.msg, "wrong token");
 	});
 
-	test("are limited in all loggers that are derived from one", (t) => {
+	test("are limited in all child loggers of one", (t) => {
 		t.mock.timers.enable({ apis: ["setTimeout"] });
 		const { lines, log } = recordingLog();
 		for (let i = 0; i < 100; i += 1) log.child({ i }).warn("the same");
 		assert.equal(lines.length, linesAMinute);
 	});
 
-	test("that are no warnings are all written", () => {
+	test("of other levels are all written", () => {
 		const { lines, log } = recordingLog();
 		for (let i = 0; i < 1000; i += 1) log.info("device: connected");
 		assert.equal(lines.length, 1000);
 	});
 });
 
-test("lines that a pipe does not take are lost, and take no memory", async (t) => {
+test("lines that a full pipe does not take are dropped, and use no memory", async (t) => {
 	const full = fullPipe(join(await temporaryDirectory(t), "pipe"));
 	t.after(() => closeSync(full));
 	const script = `

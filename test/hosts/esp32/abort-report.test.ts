@@ -29,12 +29,12 @@ async function setUp() {
 describe("the end of a board's firmware", () => {
 	afterEach(() => Reflect.deleteProperty(globalThis, "abort"));
 
-	test("prints nothing before it comes", async () => {
+	test("prints nothing at the start", async () => {
 		const { printed } = await setUp();
 		assert.equal(printed(), "");
 	});
 
-	test("is one line with its kind, the exception and where that was thrown, and the restart goes on", async () => {
+	test("is one line with its kind, the exception and where that was thrown, and the restart follows", async () => {
 		const { abort, printed, drains } = await setUp();
 		const error = new TypeError("no volume");
 		error.stack = "TypeError: no volume\n at toggle ()\n at onPressed ()";
@@ -46,7 +46,7 @@ describe("the end of a board's firmware", () => {
 		assert.equal(drains(), 1);
 	});
 
-	test("tells what is no Error as well, and what comes without an exception", async () => {
+	test("is reported for values that are no Error too, and without an exception", async () => {
 		const thrown = await setUp();
 		thrown.abort("unhandled rejection", "no reason");
 		assert.equal(thrown.printed(), "\nXS abort: unhandled rejection: no reason\n");
@@ -55,7 +55,7 @@ describe("the end of a board's firmware", () => {
 		assert.equal(full.printed(), "\nXS abort: memory full\n");
 	});
 
-	test("is told even where the exception cannot be, and only once where telling it aborts as well", async () => {
+	test("is reported even if the exception cannot be described, and only once if describing it aborts too", async () => {
 		const { abort, printed, drains } = await setUp();
 		const error = new Error();
 		Object.defineProperty(error, "stack", {

@@ -13,7 +13,7 @@ async function proto1(): Promise<{ bench: Bench; device: Host }> {
 
 for (const model of models)
 	describe(`the device of a ${model}`, () => {
-		test("touches nothing while its modules load", async () => {
+		test("uses no hardware while its modules load", async () => {
 			const bench = new Bench();
 			const device = await loadBoard(model.toLowerCase(), bench);
 			assert.deepEqual(bench.calls, []);
@@ -39,14 +39,14 @@ describe("a board's parts", () => {
 		}
 	});
 
-	test("the ring drives its pixels as they are told, undimmed", async () => {
+	test("the ring shows its pixels as set, undimmed", async () => {
 		const { bench, device } = await proto1();
 		const strip = new device.peripheral.ledRing({});
 		assert.deepEqual(bench.calls, [`neopixel new {"pin":${pins.ledRing.pin},"length":12,"order":"GRB"}`]);
 		assert.equal(Reflect.get(strip, "brightness"), 255);
 	});
 
-	test("a frame of the ring is out before anything is written to flash", async () => {
+	test("a frame of the ring is sent before anything is written to flash", async () => {
 		const { bench, device } = await proto1();
 		const strip = new device.peripheral.ledRing({});
 		bench.forget();
@@ -54,14 +54,14 @@ describe("a board's parts", () => {
 		assert.deepEqual(bench.calls, ["neopixel update", "timer delay 2"]);
 	});
 
-	test("the motor hums above hearing", async () => {
+	test("the motor's PWM is inaudible", async () => {
 		const { bench, device } = await proto1();
 		assert.ok(device.peripheral.haptics);
 		new device.peripheral.haptics({});
 		assert.deepEqual(bench.calls, ['embedded:io/pwm new {"pin":5,"hz":20000}']);
 	});
 
-	test("the light is measured raw, over the whole range", async () => {
+	test("the light is measured as raw counts, over the whole range", async () => {
 		const { bench, device } = await proto1();
 		assert.ok(device.peripheral.ambientLight);
 		new device.peripheral.ambientLight({});
@@ -69,7 +69,7 @@ describe("a board's parts", () => {
 		assert.deepEqual(bench.calls, [`embedded:io/analog new ${JSON.stringify(options)}`]);
 	});
 
-	test("the codec speaks I2C at its pins", async () => {
+	test("the codec uses I2C at its pins", async () => {
 		const { bench, device } = await proto1();
 		const codec = new device.peripheral.codec({});
 		assert.ok(codec.isReady);
@@ -77,7 +77,7 @@ describe("a board's parts", () => {
 		assert.equal(bench.calls[0], `embedded:io/smbus new ${JSON.stringify(options)}`);
 	});
 
-	test("a pad that cannot be measured reads as no finger", async () => {
+	test("a pad that cannot be measured reads as 0", async () => {
 		const { bench, device } = await proto1();
 		bench.natives.board_touch_open = 0x103;
 		assert.ok(device.peripheral.touch);
@@ -100,7 +100,7 @@ describe("the amplifier", () => {
 		]);
 	});
 
-	test("comes on after the output and goes off before it", async () => {
+	test("is switched on after the output and off before it", async () => {
 		const { bench, device } = await proto1();
 		const output = new device.peripheral.audioOutput(options);
 		bench.forget();
@@ -114,7 +114,7 @@ describe("the amplifier", () => {
 		]);
 	});
 
-	test("stays off where the output does not start", async () => {
+	test("stays off if the output does not start", async () => {
 		const { bench, device } = await proto1();
 		const output = new device.peripheral.audioOutput(options);
 		bench.failing.add("embedded:io/audio/out start");
@@ -124,8 +124,8 @@ describe("the amplifier", () => {
 	});
 });
 
-describe("what a board knows of itself", () => {
-	test("is read when it is made, in the units of the report", async () => {
+describe("a board's system facts", () => {
+	test("are read when the host is constructed, in the units of the report", async () => {
 		const { bench, device } = await proto1();
 		Object.assign(bench.natives, {
 			board_read_mac: (bytes: ArrayBuffer) => new Uint8Array(bytes).set([0x24, 0x0a, 0xc4, 0xa1, 0xb2, 0x0c]),
@@ -162,7 +162,7 @@ describe("what a board knows of itself", () => {
 });
 
 describe("the probation of a new image", () => {
-	test("is over once it is confirmed, if that could be written", async () => {
+	test("ends once it is confirmed, if that could be written", async () => {
 		const { bench, device } = await proto1();
 		const state = new device.update.boot({});
 		bench.natives.board_is_pending_verify = 1;
@@ -174,7 +174,7 @@ describe("the probation of a new image", () => {
 		assert.equal(state.isPendingVerify, false);
 	});
 
-	test("can be given up", async () => {
+	test("can be rolled back", async () => {
 		const { bench, device } = await proto1();
 		new device.update.boot({}).rollBack();
 		assert.equal(bench.calls.at(-1), "mc/ffi esp_ota_mark_app_invalid_rollback_and_reboot");
@@ -182,7 +182,7 @@ describe("the probation of a new image", () => {
 });
 
 describe("settings", () => {
-	test("come back as they were written", async () => {
+	test("are read back as they were written", async () => {
 		const { device } = await proto1();
 		const store = new device.storage.settings({});
 		store.write("volume", "40");
@@ -197,7 +197,7 @@ describe("settings", () => {
 		assert.equal(new device.storage.settings({}).read("volume"), undefined);
 	});
 
-	test("lie in the namespace that flashing writes them to", async () => {
+	test("are in the namespace that flashing writes", async () => {
 		const { bench, device } = await proto1();
 		new device.storage.settings({});
 		const [, path = ""] = /"path":"(\w+)"/.exec(bench.calls[0] ?? "") ?? [];
@@ -227,7 +227,7 @@ describe("a look-up", () => {
 		assert.deepEqual(heard, ["gateway.local 192.168.1.20", "error"]);
 	});
 
-	test("of an address asks nobody, and is answered in a later turn", async () => {
+	test("of an address asks no server, and is answered in a later turn", async () => {
 		const { bench, device } = await proto1();
 		const heard: string[] = [];
 		const onResolved = (host: string, address: string) => heard.push(`${host} ${address}`);
@@ -250,7 +250,7 @@ describe("a look-up", () => {
 		assert.equal(errors, 1);
 	});
 
-	test("lets no exception of its listener out", async () => {
+	test("passes no exception of its listener on", async () => {
 		const { bench, device } = await proto1();
 		const onResolved = () => {
 			throw new Error("no socket left");
@@ -261,7 +261,7 @@ describe("a look-up", () => {
 	});
 });
 
-describe("the question for the time", () => {
+describe("a time query", () => {
 	async function ask() {
 		const { bench, device } = await proto1();
 		const heard: (number | undefined)[] = [];
@@ -275,7 +275,7 @@ describe("the question for the time", () => {
 		return { bench, heard, query, answer };
 	}
 
-	test("is answered once, whatever comes after", async () => {
+	test("is answered once, even if more answers follow", async () => {
 		const { heard, query, answer } = await ask();
 		query();
 		answer(2);
@@ -284,14 +284,14 @@ describe("the question for the time", () => {
 		assert.deepEqual(heard, [1_790_000_000]);
 	});
 
-	test("is answered by nothing where no server answers", async () => {
+	test("is answered with undefined if no server answers", async () => {
 		const { heard, query, answer } = await ask();
 		query();
 		answer(-1);
 		assert.deepEqual(heard, [undefined]);
 	});
 
-	test("is answered in a later turn where it cannot be asked", async () => {
+	test("is answered in a later turn if it cannot be sent", async () => {
 		const { bench, heard, query } = await ask();
 		bench.failing.add("sntp new");
 		query();
@@ -300,7 +300,7 @@ describe("the question for the time", () => {
 		assert.deepEqual(heard, [undefined]);
 	});
 
-	test("is silent once it is closed, and closed once", async () => {
+	test("does not call back once it is closed, and closes once", async () => {
 		const { bench, heard, query, answer } = await ask();
 		const asked = query();
 		asked.close();
@@ -310,7 +310,7 @@ describe("the question for the time", () => {
 		assert.equal(bench.calls.filter((call) => call === "sntp close").length, 1);
 	});
 
-	test("goes to the server that is given", async () => {
+	test("uses the given server", async () => {
 		const { bench, query } = await ask();
 		query();
 		query("time.example");
@@ -318,14 +318,14 @@ describe("the question for the time", () => {
 	});
 });
 
-describe("the slot for the next image", () => {
-	test("is touched by nobody before it is asked", async () => {
+describe("the inactive slot", () => {
+	test("is not opened by its constructor", async () => {
 		const { bench, device } = await proto1();
 		new device.update.slot({});
 		assert.deepEqual(bench.calls, []);
 	});
 
-	test("says its size, takes an image from its beginning on, and is read back", async () => {
+	test("has a size, is written in order, and is read back", async () => {
 		const { bench, device } = await proto1();
 		const slot = new device.update.slot({});
 		assert.equal(slot.byteLength, 0x1f0000);
@@ -344,7 +344,7 @@ describe("the slot for the next image", () => {
 		]);
 	});
 
-	test("is not chosen where it is closed, and closes what it opened once", async () => {
+	test("is not selected if it is closed, and closes what it opened once", async () => {
 		const { bench, device } = await proto1();
 		const slot = new device.update.slot({});
 		slot.open();
@@ -354,7 +354,7 @@ describe("the slot for the next image", () => {
 		assert.deepEqual(bench.calls, ["embedded:update close", "embedded:storage/flash close"]);
 	});
 
-	test("begins anew: what was begun before is given up first", async () => {
+	test("can be opened again, which aborts what was begun before", async () => {
 		const { bench, device } = await proto1();
 		const slot = new device.update.slot({});
 		slot.open();
@@ -363,7 +363,7 @@ describe("the slot for the next image", () => {
 		assert.deepEqual(bench.calls, ["embedded:update close", 'embedded:update open 2031616 "a"']);
 	});
 
-	test("says no while the running image is unconfirmed, and takes nothing then", async () => {
+	test("refuses while the running image is unconfirmed", async () => {
 		const { bench, device } = await proto1();
 		bench.failing.add("embedded:update open");
 		const slot = new device.update.slot({});
@@ -373,7 +373,7 @@ describe("the slot for the next image", () => {
 		slot.close();
 	});
 
-	test("stays open to be closed where the image is not accepted", async () => {
+	test("stays open until it is closed if the image is not accepted", async () => {
 		const { bench, device } = await proto1();
 		bench.failing.add("embedded:update complete");
 		const slot = new device.update.slot({});

@@ -37,19 +37,19 @@ function buildTests({ host, model, subclass, configuration }: Built): void {
 	});
 	after(() => generated.remove());
 
-	test("mcconfig generates it without a word", () => {
+	test("mcconfig generates it without warnings", () => {
 		assert.equal(generated.output, "");
 		assert.equal(generated.status, 0);
 	});
 
-	test("model and version come into the image", () => {
+	test("model and version are in the image", () => {
 		assert.match(generated.read("mc.defines.h"), new RegExp(`#define MODDEF_FIRMWARE_MODEL "${model}"`));
 		const sdkconfig = generated.read(join(`xsProj-${subclass}`, "sdkconfig.mc"));
 		const versions = sdkconfig.match(/^CONFIG_APP_PROJECT_VER=.*$/gm);
 		assert.equal(versions?.at(-1), `CONFIG_APP_PROJECT_VER="${version}"`);
 	});
 
-	test("the lines that rollback needs stand after the SDK's own", () => {
+	test("the lines that rollback needs follow the SDK's own", () => {
 		const last = lastSettings(generated.read(join(`xsProj-${subclass}`, "sdkconfig.mc")));
 		assert.equal(last.get("CONFIG_BOOTLOADER_APP_ROLLBACK_ENABLE"), "y");
 		assert.equal(last.get("CONFIG_ESP_TASK_WDT_EN"), "y");
@@ -65,14 +65,14 @@ function buildTests({ host, model, subclass, configuration }: Built): void {
 		assert.equal(generated.read(join(`xsProj-${subclass}`, "partitions.csv")).trim(), ours.trim());
 	});
 
-	test("ESP-IDF's drivers come in only where they are used", () => {
+	test("ESP-IDF's drivers are linked only where they are used", () => {
 		const drivers = generated.read("xs_idf_deps.txt");
 		assert.equal(drivers.includes("esp_driver_touch_sens"), model === "PROTO-1");
 		assert.equal(drivers.includes("esp_eth"), host === "qemu");
 		assert.equal(drivers.includes("esp_psram"), host !== "qemu");
 	});
 
-	test("TCP is ours: nothing of the SDK's, which damages memory, comes into the image", () => {
+	test("TCP is this project's: nothing of the SDK's, which corrupts memory, is in the image", () => {
 		const makefile = generated.read("makefile");
 		const objects: readonly string[] = makefile.match(/(?<=TMP_DIR\)\/)[\w-]+(?=\.c\.o\\)/g) ?? [];
 		assert.ok(objects.length > 20);
@@ -87,12 +87,12 @@ function buildTests({ host, model, subclass, configuration }: Built): void {
 		if (sdk) assert.equal(checkTypes(sdk, generated), "");
 	});
 
-	test("all modules are preloaded: nothing that runs while they load needs a chip, and nothing of ours stays in RAM", () => {
+	test("all modules are preloaded: nothing that runs while they load needs a chip, and none of ours stays in RAM", () => {
 		if (sdk) assert.deepEqual(linkIntoRom(sdk, generated, subclass), []);
 	});
 }
 
-test("mcconfig alone compiles in what its command line gives, under the version that marks the image", {
+test("mcconfig alone compiles in the settings of its command line, with the version that marks the image", {
 	skip: reason,
 }, () => {
 	if (!sdk) return;

@@ -35,11 +35,11 @@ for (const [name, pins] of Object.entries(boards)) {
 				assert.ok((pin >= 0 && pin <= 21) || (pin >= 26 && pin <= 48), String(pin));
 		});
 
-		test("are none that decide how the chip starts", () => {
+		test("are no strapping pins", () => {
 			for (const strapping of [0, 3, 45, 46]) assert.ok(!gpios(pins).includes(strapping));
 		});
 
-		test("are none of flash, of octal PSRAM, of USB or of the console", () => {
+		test("are not those of flash, octal PSRAM, USB or the console", () => {
 			for (const pin of gpios(pins)) {
 				assert.ok(pin < 26 || pin > 37, String(pin));
 				assert.ok(![19, 20, 43, 44].includes(pin), String(pin));
@@ -53,14 +53,14 @@ for (const [name, pins] of Object.entries(boards)) {
 			assert.deepEqual([mck_pin, bck_pin, lr_pin, dataout_pin], [masterClock, bitClock, wordSelect, dataOut]);
 		});
 
-		test("light a ring of twelve", () => assert.equal(pins.ledRing.length, 12));
+		test("drive a ring of twelve pixels", () => assert.equal(pins.ledRing.length, 12));
 	});
 }
 
 describe("the pins that only PROTO-1 has", () => {
 	test("haptics is GPIO 5, as the interface specification says", () => assert.equal(proto1.haptics, 5));
 
-	test("the light is measured by ADC1, which Wi-Fi leaves alone", () => {
+	test("the light is measured by ADC1, which Wi-Fi does not use", () => {
 		assert.ok(proto1.ambientLight >= 1 && proto1.ambientLight <= 10);
 	});
 
@@ -90,7 +90,7 @@ for (const [host, flashMB] of Object.entries(flashes))
 			}
 		});
 
-		test("leave boot loader and table alone, do not overlap, and end within the flash", () => {
+		test("start after boot loader and table, do not overlap, and end within the flash", () => {
 			let end = 0x9000;
 			for (const { name, offset, size } of partitions) {
 				assert.ok(offset >= end, name);
@@ -99,7 +99,7 @@ for (const [host, flashMB] of Object.entries(flashes))
 			assert.ok(end <= flashMB * 1024 * 1024);
 		});
 
-		test("keep two sectors of boot state, settings twice, and 64 KB for a crash", () => {
+		test("have two sectors of boot state, two copies of the settings, and 64 KB for a core dump", () => {
 			assert.equal(named("ota")[0]?.size, 0x2000);
 			const [nvs] = named("nvs");
 			assert.deepEqual([nvs?.name, nvs?.size], ["nvs", 0x10000], "nvs_flash_init opens the one of that name");
@@ -112,7 +112,7 @@ describe("the boards' partitions", () => {
 	const all = readPartitions(csv);
 	const named = (name: string) => all.find((partition) => partition.name === name);
 
-	test("are fixed for good: boards in the field have these", () => {
+	test("are never changed: boards in the field have these", () => {
 		assert.deepEqual(
 			all.map(({ name, type, subtype, offset, size }) => [name, type, subtype, offset, size]),
 			[
@@ -134,7 +134,7 @@ describe("the boards' partitions", () => {
 		assert.ok((named("nvs_secure")?.size ?? 0) >= 0x3000);
 	});
 
-	test("can hold a crash and keys on a chip with flash encryption, where ESP-IDF wants them marked", () => {
+	test("mark core dump and keys for a chip with flash encryption, as ESP-IDF requires", () => {
 		const marked = csv.split("\n").filter((line) => /^\w.*,\s*encrypted$/.test(line));
 		assert.deepEqual(
 			marked.map((line) => line.split(",")[0]),
@@ -180,13 +180,13 @@ for (const host of Object.keys(flashes))
 		const lines = read(`${host}/sdkconfig/sdkconfig.defaults`).split("\n");
 		const settings = settingsOf(host);
 
-		test("are lines that survive the SDK's merge: no value with an equals sign, nothing switched off by a comment", () => {
+		test("survive the SDK's merge: no value with an equals sign, nothing switched off by a comment", () => {
 			for (const line of lines)
 				assert.ok(line === "" || line.startsWith("# ") || /^CONFIG_\w+=[^=]+$/.test(line), line);
 			for (const line of lines) assert.doesNotMatch(line, /^# CONFIG_/);
 		});
 
-		test("bring the former image back when a new one fails in whatever way", () => {
+		test("restore the previous image after any failure of a new one", () => {
 			const needed = {
 				BOOTLOADER_APP_ROLLBACK_ENABLE: "y",
 				BOOTLOADER_SKIP_VALIDATE_ALWAYS: "n",
@@ -201,7 +201,7 @@ for (const host of Object.keys(flashes))
 			assert.ok(seconds >= 10 && seconds <= 15);
 		});
 
-		test("have names that ESP-IDF knows: others are dropped without a word", {
+		test("have names that ESP-IDF knows: others are ignored silently", {
 			skip: process.env.IDF_PATH ? undefined : "IDF_PATH is not set",
 		}, () => {
 			const components = join(process.env.IDF_PATH ?? "", "components");
@@ -213,7 +213,7 @@ for (const host of Object.keys(flashes))
 				assert.match(known, new RegExp(`^\\s*(menu)?config ${name}\\s*$`, "m"), name);
 		});
 
-		test("give the TCP socket what it stands on", () => {
+		test("have what the TCP socket needs", () => {
 			const header = read("esp32/tcp/tcp-watcher.h");
 			const connections = Number(/#define TCP_SLOTS (\d+)/.exec(header)?.[1]);
 			// One more is the watcher's own.
@@ -226,7 +226,7 @@ for (const host of Object.keys(flashes))
 			);
 		});
 
-		test("take the version from here, and the committed one says that nobody gave it", () => {
+		test("take the version from here, and the committed one marks a build without one", () => {
 			assert.equal(settings.get("APP_PROJECT_VER_FROM_CONFIG"), "y");
 			assert.equal(settings.get("APP_PROJECT_VER"), '"0.0.0-dev"');
 		});
@@ -235,7 +235,7 @@ for (const host of Object.keys(flashes))
 describe("the SDK's settings for every host", () => {
 	const { defines } = JSON.parse(read("esp32/common.json"));
 
-	test("have room for what interrupts post while a turn lasts: the SDK's ten would be full, and a button dead", () => {
+	test("have a queue for what interrupts post during a turn: the SDK's ten entries would overflow, and a button stop working", () => {
 		assert.equal(defines.task.queueLength, 64);
 	});
 
@@ -255,7 +255,7 @@ describe("ESP-IDF's settings for the boards alone", () => {
 		assert.equal(settings.get("RMT_TX_ISR_CACHE_SAFE"), "n");
 	});
 
-	test("take 60 KB/s at 50 ms with one lost segment in the window", () => {
+	test("receive 60 KB/s at 50 ms with one lost segment in the window", () => {
 		const onTheWay = 60_000 * 0.05;
 		assert.ok(Number(settings.get("LWIP_TCP_WND_DEFAULT")) >= 2 * onTheWay + 2 * 1436);
 	});
@@ -270,13 +270,13 @@ describe("ESP-IDF's settings for the boards alone", () => {
 describe("ESP-IDF's settings for QEMU alone", () => {
 	const settings = settingsOf("qemu");
 
-	test("have its network chip, with room for what comes in", () => {
+	test("have its network chip, with enough receive buffers", () => {
 		assert.equal(settings.get("ETH_USE_OPENETH"), "y");
 		assert.ok(Number(settings.get("ETH_OPENETH_DMA_RX_BUFFER_NUM")) >= 32);
 		assert.ok(Number(settings.get("FREERTOS_ISR_STACKSIZE")) >= 4096);
 	});
 
-	test("use nothing that it lacks: quad flash, crypto units, fuses", () => {
+	test("use nothing that QEMU lacks: quad flash, crypto units, fuses", () => {
 		assert.equal(settings.get("ESPTOOLPY_FLASHMODE_DIO"), "y");
 		for (const name of ["FLASHMODE_QIO", "HARDWARE_AES", "HARDWARE_SHA", "HARDWARE_MPI"])
 			assert.equal(settings.get(`${name.startsWith("FLASH") ? "ESPTOOLPY" : "MBEDTLS"}_${name}`), "n", name);

@@ -20,12 +20,12 @@ describe("bringing the codec up", () => {
 		assert.deepEqual(bench.opened, [{ ...pins, hz: 400_000, address: 0x18 }]);
 	});
 
-	test("it lets go of a register file that was held at its defaults before it writes anything else", () => {
+	test("it releases a register file that is held at its defaults before it writes anything else", () => {
 		const { bench } = start();
 		assert.deepEqual(bench.writes[0], [register.i2c, 0]);
 	});
 
-	test("it mutes before any clock or power comes on, and stays muted", () => {
+	test("it mutes before any clock or power is switched on, and stays muted", () => {
 		const { bench, codec } = start();
 		const order = bench.writes.map(([number]) => number);
 		const muted = order.indexOf(register.dacMute);
@@ -45,7 +45,7 @@ describe("bringing the codec up", () => {
 			assert.ok(order.indexOf(number) < on);
 	});
 
-	test("it is an I2S slave for 16 bits that hears the left slot", () => {
+	test("it is an I2S slave for 16 bits that plays the left slot", () => {
 		const { bench } = start();
 		assert.equal(bench.registers.get(register.serialPortIn), 0x0c);
 		assert.equal((bench.registers.get(register.reset) ?? 0) & 0x40, 0);
@@ -60,7 +60,7 @@ describe("bringing the codec up", () => {
 		assert.equal(fromBitClock.get(register.clockManager2), 3 << 3);
 	});
 
-	test("neither offset nor range control stands above the volume", () => {
+	test("neither offset nor range control overrides the volume", () => {
 		const { bench } = start();
 		assert.equal(bench.registers.get(register.dacOffset), 0);
 		assert.equal(bench.registers.get(register.dacRangeControl), 0);
@@ -79,13 +79,13 @@ describe("the volume", () => {
 		assert.equal(gainOf(volumeRegister(1)), -49.5);
 	});
 
-	test("what is out of range is brought into it, what is between two steps goes to the nearer", () => {
+	test("values out of range are limited, values between two steps rounded", () => {
 		assert.equal(volumeRegister(140), volumeRegister(100));
 		assert.equal(volumeRegister(-3), 0);
 		assert.equal(volumeRegister(49.7), volumeRegister(50));
 	});
 
-	test("while muted it is kept for later", () => {
+	test("while muted it is stored and not written", () => {
 		const { bench, codec } = start();
 		bench.forget();
 		codec.volume = 70;
@@ -95,7 +95,7 @@ describe("the volume", () => {
 		assert.equal(bench.registers.get(register.dacVolume), volumeRegister(70));
 	});
 
-	test("while something sounds it is written at once, and only it", () => {
+	test("while playing it is written immediately, and only it", () => {
 		const { bench, codec } = start();
 		codec.isMuted = false;
 		bench.forget();
@@ -122,7 +122,7 @@ describe("muting", () => {
 		assert.equal(rampMs(40, bench.registers.get(register.dacRamp) ?? 0), 40);
 	});
 
-	test("the jump to its beginning is made while the modulator is silent and the ramp off", () => {
+	test("the jump to its beginning is made while the modulator is muted and the ramp off", () => {
 		const { bench, codec } = start();
 		codec.volume = 90;
 		bench.forget();
@@ -135,7 +135,7 @@ describe("muting", () => {
 		assert.deepEqual(bench.written(register.dacMute), [0]);
 	});
 
-	test("the way down is the ramp alone: the mute bits cut at once", () => {
+	test("the way down is only the ramp: the mute bits would click", () => {
 		const { bench, codec } = start();
 		codec.volume = 90;
 		codec.isMuted = false;
@@ -158,7 +158,7 @@ describe("muting", () => {
 		assert.deepEqual(bench.written(register.dacVolume), [0, 0]);
 	});
 
-	test("saying the same twice writes nothing", () => {
+	test("setting the same value twice writes nothing", () => {
 		const { bench, codec } = start();
 		bench.forget();
 		codec.isMuted = true;
@@ -167,7 +167,7 @@ describe("muting", () => {
 });
 
 describe("a codec that does not answer", () => {
-	test("is not ready, and no exception comes of it", () => {
+	test("is not ready, and throws nothing", () => {
 		const bench = new CodecBench();
 		bench.isPlugged = false;
 		const codec = new ES8311({ io: bench.io, ...pins });
@@ -197,7 +197,7 @@ describe("a codec that does not answer", () => {
 		codec.isMuted = false;
 	});
 
-	test("comes back whole when it answers again: brought up, at its volume, sounding", () => {
+	test("is set up when it answers again: at its volume, unmuted", () => {
 		const { bench, codec } = start();
 		codec.volume = 60;
 		codec.isMuted = false;
@@ -214,7 +214,7 @@ describe("a codec that does not answer", () => {
 		assert.equal(bench.registers.get(register.dacVolume), volumeRegister(75));
 	});
 
-	test("gives its bus back, so that another attempt can open it", () => {
+	test("closes its bus, so that another attempt can open it", () => {
 		const { bench, codec } = start();
 		bench.isPlugged = false;
 		codec.isMuted = false;
@@ -223,7 +223,7 @@ describe("a codec that does not answer", () => {
 		assert.equal(bench.closedCount, bench.opened.length);
 	});
 
-	test("another chip at that address is not taken for it, and not configured", () => {
+	test("another chip at that address is recognized, and not configured", () => {
 		const bench = new CodecBench();
 		bench.registers.set(0xfe, 0x88);
 		const codec = new ES8311({ io: bench.io, ...pins });
@@ -233,7 +233,7 @@ describe("a codec that does not answer", () => {
 });
 
 describe("closing", () => {
-	test("mutes, gives the bus back and is silent afterwards", () => {
+	test("mutes, closes the bus and does nothing afterwards", () => {
 		const { bench, codec } = start();
 		codec.isMuted = false;
 		codec.close();

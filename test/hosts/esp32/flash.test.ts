@@ -40,8 +40,8 @@ function withWords(...others: string[]): string[] {
 	return [...complete.filter((word) => !others.some((other) => key(other) === key(word))), ...others];
 }
 
-describe("what npm run flash is told", () => {
-	test("becomes the board's settings", () => {
+describe("the arguments of npm run flash", () => {
+	test("are the board's settings", () => {
 		const { model, settings, port } = readArguments({ words: complete, findToken });
 		assert.equal(model, "DEV-1");
 		assert.deepEqual(settings, {
@@ -53,7 +53,7 @@ describe("what npm run flash is told", () => {
 		assert.equal(port, undefined);
 	});
 
-	test("may be written with dashes", () => {
+	test("may have dashes", () => {
 		const expected = readArguments({ words: complete, findToken });
 		const [model = "", ...pairs] = complete;
 		const dashed = [model, ...pairs.map((pair) => `--${pair}`)];
@@ -63,53 +63,53 @@ describe("what npm run flash is told", () => {
 		assert.deepEqual(readArguments({ words: apart, findToken }), expected);
 	});
 
-	test("leaves the board's settings alone where it is told to keep them, and then takes no others", () => {
+	test("leave the board's settings with keep, which takes no others", () => {
 		const kept = { model: "PROTO-1", settings: undefined, port: "/dev/ttyACM0" };
 		assert.deepEqual(readArguments({ words: ["proto-1", "keep", "port=/dev/ttyACM0"], findToken }), kept);
 		assert.match(problemsOf(["dev-1", "keep", "ssid=home"]).join(), /write it without other settings/);
 		assert.match(problemsOf(["dev-1"]).join(), /ssid=… is missing/);
 	});
 
-	test("needs no token where one is found", () => {
+	test("need no token if one is found", () => {
 		const words = complete.filter((word) => !word.startsWith("token="));
 		assert.equal(readArguments({ words, findToken: () => "found" }).settings?.token, "found");
 	});
 
-	test("knows an open network by its empty password", () => {
+	test("mean an open network by an empty password", () => {
 		const { settings } = readArguments({ words: withWords("password="), findToken });
 		assert.ok(settings && !("password" in settings));
 	});
 
-	test("keeps an equals sign in a value", () => {
+	test("may have an equals sign in a value", () => {
 		const { settings } = readArguments({ words: withWords("password=a=b=c=d="), findToken });
 		assert.equal(settings?.password, "a=b=c=d=");
 	});
 
-	test("says everything that is missing at once", () => {
+	test("are checked together: all that is missing is named", () => {
 		const problems = problemsOf([]).join("\n");
 		for (const word of ["model", "ssid=", "password=", "gateway=", "token="])
 			assert.match(problems, new RegExp(word));
 		assert.match(problems, /start the gateway once/);
 	});
 
-	test("says that a model does not exist", () => {
+	test("name a model that does not exist", () => {
 		assert.match(problemsOf(["dev-2", ...complete.slice(1)]).join(), /dev-1 or proto-1, not dev-2/);
 	});
 
-	test("says that the model comes first", () => {
+	test("begin with the model", () => {
 		assert.deepEqual(problemsOf(complete.slice(1)).length > 0, true);
 	});
 
-	test("refuses a gateway that no board can reach", () => {
+	test("refuse a gateway that no board can reach", () => {
 		for (const host of ["localhost", "127.0.0.1", "0.0.0.0"])
 			assert.match(problemsOf(withWords(`gateway=ws://${host}:8080/device`)).join(), /cannot reach/);
 	});
 
-	test("refuses an address that is none", () => {
+	test("refuse an invalid address", () => {
 		assert.match(problemsOf(withWords("gateway=http://192.168.1.20")).join(), /must be ws:/);
 	});
 
-	test("wants a certificate authority for wss, as a file that is one", () => {
+	test("need a certificate authority for wss, in a valid file", () => {
 		const secure = withWords("gateway=wss://gateway.example/device");
 		assert.match(problemsOf(secure).join(), /wss needs ca=/);
 		const file = join(work, "no.pem");
@@ -117,12 +117,12 @@ describe("what npm run flash is told", () => {
 		assert.match(problemsOf([...secure, `ca=${file}`]).join(), /cannot be read as a certificate/);
 	});
 
-	test("refuses names and passwords that Wi-Fi cannot have", () => {
+	test("refuse names and passwords that Wi-Fi cannot have", () => {
 		assert.match(problemsOf(withWords(`ssid=${"ä".repeat(17)}`)).join(), /longer than 32 bytes/);
 		assert.match(problemsOf(withWords("password=short")).join(), /8 to 63/);
 	});
 
-	test("never repeats a word that it does not know: it may be half of a password", () => {
+	test("are never repeated if unknown: one may be half of a password", () => {
 		const [problem = ""] = problemsOf([...complete, "h0rse", "passwd=battery"]);
 		assert.match(problem, /Word 6 is not understood/);
 		assert.doesNotMatch(problemsOf([...complete, "h0rse", "passwd=battery"]).join(), /h0rse|battery/);
@@ -159,7 +159,7 @@ describe("what flashing needs", () => {
 		assert.match("problem" in wrong ? wrong.problem : "", /no serial port .*ttyACM9/);
 	});
 
-	test("is said by the script in one go, with the Moddable SDK, and without any secret", () => {
+	test("is named by the script in one message, with the Moddable SDK, and without any secret", () => {
 		const { status, stdout, stderr } = spawnSync(
 			process.execPath,
 			["--import", "tsx", "scripts/flash.ts", ...complete, "port=/nowhere/ttyACM0"],
@@ -209,7 +209,7 @@ describe("building for a board", posix, () => {
 	const outputFolder = join(work, "out");
 	const onOutput = () => {};
 
-	test("hands a sdkconfig of that version to mcconfig", async () => {
+	test("passes a sdkconfig of that version to mcconfig", async () => {
 		const { sdk, calls } = pretendSdk(imageOf("DEV-1", "1.2.3"));
 		const options = { sdk, model: "DEV-1", version: "1.2.3", outputFolder, onOutput } as const;
 		const image = await buildBoard(options);
@@ -228,7 +228,7 @@ describe("building for a board", posix, () => {
 		await assert.rejects(buildBoard(options), /produced no image/);
 	});
 
-	test("compiles the descriptor anew, since only its version may have changed", async () => {
+	test("compiles the descriptor again, since only its version may have changed", async () => {
 		const folder = join(outputFolder, "tmp", "esp32", "dev-1", "release", "device");
 		mkdirSync(folder, { recursive: true });
 		writeFileSync(join(folder, "board-descriptor.c.o"), "of 1.2.2");

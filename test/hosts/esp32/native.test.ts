@@ -125,7 +125,7 @@ int main(void)
 		assert.equal(bytes.readUInt32LE(60), builtAt);
 	});
 
-	test("is what the firmware says of itself, and what the build reads back from an image", () => {
+	test("is what the firmware reports, and what the build reads back from an image", () => {
 		const bytes = descriptor();
 		assert.equal(bytes.toString("latin1", 64), `PROTO-11.20.3-rc.1${builtAt}`);
 		const image = join(work, "image.bin");
@@ -144,7 +144,7 @@ int main(void)
 			);
 	});
 
-	test("of a build by mcconfig alone says that settings may be compiled in; the project's commands make no such build", () => {
+	test("of a build by mcconfig alone has the flag for compiled-in settings; the project's commands never set it", () => {
 		const committed = readFileSync(join(source, "sdkconfig", "sdkconfig.defaults"), "utf8");
 		const [, byHand = ""] = /^CONFIG_APP_PROJECT_VER="(.*)"$/m.exec(committed) ?? [];
 		assert.equal(descriptor({ version: byHand }).readUInt32LE(56), 1);
@@ -188,7 +188,7 @@ describe("every C file for a chip", { skip: withoutHeaders() }, () => {
 					assert.equal(compile(subclass, ...words), "");
 				});
 
-	test("the header that the SDK's Ethernet asks for gives QEMU's chip, without a warning", () => {
+	test("the header that the SDK's Ethernet includes selects QEMU's chip, without a warning", () => {
 		const user = join(work, "ethernet-user.c");
 		writeFileSync(
 			user,

@@ -67,7 +67,7 @@ describe("a WebSocket", () => {
 		});
 	}
 
-	test("has its headers as the SDK wants them", async () => {
+	test("has its headers as the SDK expects them", async () => {
 		const { bench, device } = await board();
 		open(device, "ws");
 		const { headers } = bench.optionsOf(webSocketClient);
@@ -79,7 +79,7 @@ describe("a WebSocket", () => {
 		["ws", tcp],
 		["wss", tls],
 	] as const)
-		test(`${part}: keeps the format in which a frame's header is read, whatever is written meanwhile`, async () => {
+		test(`${part}: keeps the format in which a frame's header is read during writes`, async () => {
 			const { bench, device } = await board();
 			open(device, part);
 			const socket = makeSocket(bench.optionsOf(webSocketClient));
@@ -93,7 +93,7 @@ describe("a WebSocket", () => {
 		["ws", tcp],
 		["wss", tls],
 	] as const)
-		test(`${part}: tells the owner with which status the upgrade was refused, before the SDK's client gives up`, async () => {
+		test(`${part}: reports the status of a refused upgrade before the SDK's error`, async () => {
 			const { bench, device } = await board();
 			const heard: unknown[] = [];
 			open(device, part, { onRefused: (status, seconds) => heard.push(status, seconds) });
@@ -106,7 +106,7 @@ describe("a WebSocket", () => {
 			assert.deepEqual(heard, [503, 7, "error"]);
 		});
 
-	test("what the SDK throws into TCP's callbacks is an error of the socket", async () => {
+	test("an exception of the SDK in TCP's callbacks is an error of the socket", async () => {
 		const { bench, device } = await board();
 		open(device, "ws");
 		let errors = 0;
@@ -125,7 +125,7 @@ describe("a WebSocket", () => {
 		assert.match(bench.traced.join(""), /bad frame/);
 	});
 
-	test("with TLS: is guarded above it and below it, and never resumes a session", async () => {
+	test("with TLS: is guarded on both sides, and never resumes a session", async () => {
 		const { bench, device } = await board();
 		open(device, "wss");
 		let errors = 0;
@@ -157,7 +157,7 @@ describe("a WebSocket", () => {
 describe("the Wi-Fi station", () => {
 	const driver = "embedded:network/interface/wifi";
 
-	test("watches for reasons before the SDK's driver can hear of one, and its radio does not sleep", async () => {
+	test("records reasons before the SDK's driver gets events, and switches power saving off", async () => {
 		const { bench, device } = await board();
 		new device.network.wifi({ onChanged: () => {} });
 		assert.deepEqual(
@@ -166,7 +166,7 @@ describe("the Wi-Fi station", () => {
 		);
 	});
 
-	test("tells a wrong password from an absent access point, by ESP-IDF's reasons", async () => {
+	test("distinguishes a wrong password from an absent access point, by ESP-IDF's reasons", async () => {
 		const { bench, device } = await board();
 		const station = new device.network.wifi({ onChanged: () => {} });
 		const expected = { 15: "wrong_password", 202: "wrong_password", 204: "wrong_password" };
@@ -204,7 +204,7 @@ describe("an HTTP client", () => {
 	});
 	const request = { path: "/firmware", headers: new Map(), onReadable: () => {}, onDone: () => {} };
 
-	test("stands on guarded TCP", async () => {
+	test("uses guarded TCP", async () => {
 		const { bench, device } = await board();
 		new device.network.http(common(device));
 		const { host, port, socket } = bench.optionsOf(httpClient);
@@ -233,7 +233,7 @@ describe("an HTTP client", () => {
 		assert.equal(bench.made.get(httpClient), undefined);
 	});
 
-	test("with TLS: what the SDK throws at a malformed answer is an error of the socket", async () => {
+	test("with TLS: an exception of the SDK for a malformed response is an error of the socket", async () => {
 		const { bench, device } = await board();
 		new device.network.https({ ...common(device), certificate });
 		let errors = 0;
@@ -256,7 +256,7 @@ describe("an HTTP client", () => {
 		return made;
 	}
 
-	test("hands an answer on", async () => {
+	test("passes a response on", async () => {
 		const { bench, device } = await board();
 		const client = new device.network.http(common(device));
 		const heard: unknown[] = [];
@@ -265,7 +265,7 @@ describe("an HTTP client", () => {
 		assert.deepEqual(heard, [206, '"1"']);
 	});
 
-	test("ends at a body in chunks, of which the SDK reads the later ones where nothing catches", async () => {
+	test("ends at a chunked body, which the SDK would read in an unguarded timer", async () => {
 		const { bench, device } = await board();
 		const client = new device.network.http(common(device));
 		client.request({ ...request, onHeaders: () => {} });
@@ -273,7 +273,7 @@ describe("an HTTP client", () => {
 		assert.throws(() => call(asked(bench), "onHeaders", 200, chunked), /chunks/);
 	});
 
-	test("lets one who closes at the status do so, in chunks or not", async () => {
+	test("can be closed in onHeaders, for a chunked body too", async () => {
 		const { bench, device } = await board();
 		const client = new device.network.http(common(device));
 		const statuses: number[] = [];
@@ -307,7 +307,7 @@ describe("a TLS session", () => {
 		}
 	}
 
-	test("that is being established lets the refusal out, to the socket's guard, and stays refused", async () => {
+	test("that is being established throws to the socket's guard, and stays refused", async () => {
 		const { bench, session: made } = await session();
 		bench.answers.set("sdk/ssl/session read", new Error("certificate: auth err"));
 		assert.throws(() => call(made, "read", {}), /auth err/);
@@ -315,7 +315,7 @@ describe("a TLS session", () => {
 		assert.throws(() => call(made, "handshake", {}), /refused/);
 	});
 
-	test("that is established tells a record that does not decrypt as it tells an end", async () => {
+	test("that is established reports a record that does not decrypt as the end", async () => {
 		const { bench, session: made } = await session();
 		hearServer(bench, made);
 		Object.assign(made, { clientCipher: {}, serverCipher: {} });
@@ -334,7 +334,7 @@ describe("a TLS session", () => {
 		["only the server encrypting", { serverCipher: {} }],
 		["only the client encrypting", { clientCipher: {} }],
 	] as const)
-		test(`that ends with ${what} is not established, whatever the SDK says`, async () => {
+		test(`that ends with ${what} is not established, although the SDK says so`, async () => {
 			const { bench, session: made } = await session();
 			hearServer(bench, made);
 			Object.assign(made, state);
@@ -342,14 +342,14 @@ describe("a TLS session", () => {
 			assert.throws(() => call(made, "handshake", {}), /^Error: TLS: (alert|the handshake ended)/);
 		});
 
-	test("that ends without the server having proved who it is, is not established", async () => {
+	test("that ends before the server has authenticated itself is not established", async () => {
 		const { bench, session: made } = await session();
 		Object.assign(made, { clientCipher: {}, serverCipher: {} });
 		bench.answers.set("sdk/ssl/session handshake", true);
 		assert.throws(() => call(made, "handshake", {}), /ended without keys/);
 	});
 
-	test("no longer looks into records once they are encrypted", async () => {
+	test("does not check records once they are encrypted", async () => {
 		const { bench, session: made } = await session();
 		hearServer(bench, made);
 		Object.assign(made, { clientCipher: {}, serverCipher: {} });

@@ -52,7 +52,7 @@ describe("an NVS image", () => {
 		assert.equal(digest.digest("hex"), "c8007061a14533dbb222bd9db92ed7cdee76f1986e1748cd4976c33209c02395");
 	});
 
-	test("is read back, by a reader of its own too", () => {
+	test("is read back, also by an independent reader", () => {
 		for (const values of [{}, { ssid: "", token: "é😀" }, full]) {
 			const image = makeNvsImage({ byteLength, namespace, values });
 			assert.deepEqual(readNvs(image, namespace), new Map(Object.entries(values)));
@@ -77,7 +77,7 @@ describe("an NVS image", () => {
 		assert.equal(readNvs(makeNvsImage({ byteLength: 0x3000, namespace, values }), namespace).size, 2);
 	});
 
-	test("takes no value that a device could not read, and says the bound", () => {
+	test("refuses values that a device could not read, and names the limit", () => {
 		const make = (values: Record<string, string>, length = byteLength) =>
 			makeNvsImage({ byteLength: length, namespace, values });
 		assert.equal(readNvs(make({ ca: "x".repeat(3999) }), namespace).get("ca")?.length, 3999);
@@ -98,7 +98,7 @@ describe("an NVS image", () => {
  */
 const left = (name: string) => gunzipSync(readFileSync(new URL(`./nvs/${name}.bin.gz`, import.meta.url)));
 
-describe("what ESP-IDF's library left behind", () => {
+describe("NVS written by ESP-IDF's library", () => {
 	/** With a second namespace, which has a blob, a number and an ssid too. */
 	const used = left("used");
 	const expected = new Map([
@@ -111,13 +111,13 @@ describe("what ESP-IDF's library left behind", () => {
 	]);
 	const sorted = (values: Map<string, string>) => new Map([...values].sort());
 
-	test("is read as it reads it: only the last values, only of that namespace", () => {
+	test("is read as by the library: only the last values, only of that namespace", () => {
 		assert.deepEqual(sorted(readNvs(used, namespace)), expected);
 		assert.deepEqual(sorted(readStrings(used, namespace)), expected);
 		assert.deepEqual(readNvs(used, "phy"), new Map([["ssid", "of another namespace"]]));
 	});
 
-	test("after a power cut is read as it reads it: the old value, or the new one once that is whole", () => {
+	test("after a power cut is read as by the library: the old value, or the new one once it is complete", () => {
 		for (const [name, ca] of [
 			["cut-in-write", "old"],
 			["cut-after-write", "new"],
@@ -142,7 +142,7 @@ describe("what ESP-IDF's library left behind", () => {
 		assert.throws(() => readNvs(later, namespace), /later version/);
 	});
 
-	test("is empty where it is blank or noise", () => {
+	test("is empty if it is blank or noise", () => {
 		const noise = Uint8Array.from({ length: byteLength }, (_, at) => (at * 31) & 0xff);
 		for (const image of [noise, new Uint8Array(byteLength).fill(0xff), new Uint8Array(byteLength)])
 			assert.equal(readNvs(image, namespace).size, 0);

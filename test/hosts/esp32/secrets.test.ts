@@ -69,12 +69,12 @@ async function withTokens<T>(action: () => Promise<T>): Promise<T> {
 	}
 }
 
-test("the search finds what is there", () => {
+test("the search finds planted secrets", () => {
 	assert.deepEqual(found(Buffer.from(`x${given.token}\0${given.ssid}`)), ["ssid", "token"]);
 	assert.deepEqual(found(Buffer.from(given.password, "utf16le")), ["password"]);
 });
 
-test("a release for virtual devices holds nothing of what the computer knows that makes it", () => {
+test("a release for virtual devices contains no secret of the computer that builds it", () => {
 	const releases = join(work, "releases");
 	const { status, stderr } = spawnSync(
 		process.execPath,
@@ -196,7 +196,7 @@ describe("flashing a board", posix, () => {
 		assert.equal(written.get("0x9000")?.toString(), "ota_data_initial\n");
 	});
 
-	test("tells neither mcconfig nor esptool anything of them, in words or environment", async () => {
+	test("passes them neither to mcconfig nor to esptool, by arguments or environment", async () => {
 		const bench = await withTokens(async () => {
 			const tools = pretendTools();
 			await flash(tools, given);
@@ -212,7 +212,7 @@ describe("flashing a board", posix, () => {
 		);
 	});
 
-	test("leaves no file with the settings behind, not even where it fails", async () => {
+	test("leaves no file with the settings behind, even if it fails", async () => {
 		for (const status of [0, 2]) {
 			const bench = pretendTools(status);
 			const flashed = flash(bench, given);
@@ -228,7 +228,7 @@ describe("flashing a board", posix, () => {
 		assert.deepEqual([...bench.written().keys()].sort(), ["0x0", "0x20000", "0x8000", "0x9000"]);
 	});
 
-	test("is begun with settings that fit only: a build takes minutes", async () => {
+	test("begins only with settings that fit: a build takes minutes", async () => {
 		const bench = pretendTools();
 		const settings = { ...given, token: "t".repeat(4000) };
 		await assert.rejects(flash(bench, settings), /token/);
@@ -243,7 +243,7 @@ test("the device reads the namespace that is written", () => {
 
 const { reason } = sdkOrReason();
 
-test("an image that ESP-IDF builds holds nothing of what the computer knows", {
+test("an image that ESP-IDF builds contains no secret of the computer", {
 	skip: reason ?? missingIdf(process.env) ?? false,
 	timeout: 30 * 60_000,
 }, async () => {

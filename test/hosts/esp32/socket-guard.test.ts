@@ -13,7 +13,7 @@ describe("a guarded socket", () => {
 		traced.push(text);
 	};
 
-	test("hands everything on, with the socket as this", () => {
+	test("passes everything on, with the socket as this", () => {
 		const heard: unknown[] = [];
 		const guarded = guardCallbacks<typeof socket>(
 			{
@@ -39,7 +39,7 @@ describe("a guarded socket", () => {
 		]);
 	});
 
-	test("makes an error of an exception, and traces it", () => {
+	test("turns an exception into an error, and traces it", () => {
 		let errors = 0;
 		const guarded = guardCallbacks<typeof socket>(
 			{
@@ -77,7 +77,7 @@ describe("a guarded socket", () => {
 		assert.deepEqual(heard, ["error"]);
 	});
 
-	test("lets no exception out of the error's own callback", () => {
+	test("passes no exception of the error's own callback on", () => {
 		const guarded = guardCallbacks<typeof socket>(
 			{
 				onError() {
@@ -90,7 +90,7 @@ describe("a guarded socket", () => {
 		assert.match(traced.join(""), /and again/);
 	});
 
-	test("does not miss callbacks that were not given", () => {
+	test("works without optional callbacks", () => {
 		const guarded = guardCallbacks<typeof socket>({}, report);
 		guarded.onReadable.call(socket, 1);
 		guarded.onWritable.call(socket, 1);

@@ -166,7 +166,7 @@ async function refusingPort(): Promise<number> {
 const reason = process.platform === "linux" ? undefined : "needs Linux";
 
 describe("the natives of the boards' TCP socket", { skip: reason }, () => {
-	test("do in XS what ECMA-419 asks for, and touch no memory that is not theirs", async () => {
+	test("follow ECMA-419 in XS, and touch no foreign memory", async () => {
 		const ports = {
 			refusing: await refusingPort(),
 			greeting: await serve((socket) => socket.end("hello world")),

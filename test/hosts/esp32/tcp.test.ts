@@ -21,7 +21,7 @@ describe("the TCP socket of the boards", { skip: reason }, () => {
 	before(() => prepareThreadSanitizer(work));
 
 	for (const sanitizer of ["thread", "address"] as const)
-		test(`holds through ${steps} random steps under the sanitizer for ${sanitizer}`, async () => {
+		test(`survives ${steps} random steps under the sanitizer for ${sanitizer}`, async () => {
 			const { status, output } = await run(compile(work, sanitizer, sanitizer), steps, seed);
 			assert.equal(status, 0, output);
 			assert.match(output, /(\d+) steps, [1-9]\d+ connections, [1-9]\d+ events/);

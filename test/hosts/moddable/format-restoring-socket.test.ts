@@ -96,14 +96,14 @@ function inPieces(socket: FakeSocket, text: string, length: number): void {
 
 describe("the socket below a WebSocket", () => {
 	for (const length of [1, 2, 7, 1000]) {
-		test(`hands on every byte of an accepted upgrade and of what follows, in pieces of ${length}`, async () => {
+		test(`passes on every byte of an accepted upgrade and of what follows, in pieces of ${length}`, async () => {
 			const { below, events, text } = await connect();
 			inPieces(below, `${accepted}\x81\x02hi`, length);
 			assert.equal(text(), `${accepted}\x81\x02hi`);
 			assert.deepEqual(events, []);
 		});
 
-		test(`tells a refusal once and then an error, and hands nothing on, in pieces of ${length}`, async () => {
+		test(`reports a refusal once and then an error, and passes nothing on, in pieces of ${length}`, async () => {
 			const { below, events, text } = await connect();
 			inPieces(below, refused, length);
 			assert.deepEqual(events, [["refused", 401, 5], "error"]);
@@ -120,7 +120,7 @@ describe("the socket below a WebSocket", () => {
 		assert.equal(socket.format, "buffer");
 	});
 
-	test("leaves what is not HTTP to the client, which refuses it", async () => {
+	test("passes what is not HTTP to the client, which refuses it", async () => {
 		for (const nonsense of ["hello\r\n", "\0\0\0\n", `${"x".repeat(2000)}`]) {
 			const { below, events, text } = await connect();
 			inPieces(below, nonsense, 10);
@@ -129,7 +129,7 @@ describe("the socket below a WebSocket", () => {
 		}
 	});
 
-	test("tells a refusal whose connection ends in the middle of its head", async () => {
+	test("reports a refusal whose connection ends in the middle of its head", async () => {
 		const { below, events } = await connect();
 		below.receive("HTTP/1.1 503 Service Unavailable\r\nRetry-Af");
 		assert.deepEqual(events, []);
@@ -137,14 +137,14 @@ describe("the socket below a WebSocket", () => {
 		assert.deepEqual(events, [["refused", 503, undefined], "error"]);
 	});
 
-	test("tells an error without a refusal where no answer came", async () => {
+	test("reports an error without a refusal if there was no response", async () => {
 		const { below, events } = await connect();
 		below.receive("HTTP/1.1 4");
 		below.options.onError();
 		assert.deepEqual(events, ["error"]);
 	});
 
-	test("gives a refusal up whose head never ends", async () => {
+	test("stops reading a refusal whose head never ends", async () => {
 		const { below, events } = await connect();
 		below.receive("HTTP/1.1 401 Unauthorized\r\n");
 		let sentBytes = 0;
@@ -161,7 +161,7 @@ describe("the head of a response", () => {
 		return head;
 	}
 
-	test("has its status as soon as its first line is over, with a reason or without, with CR or without", () => {
+	test("has its status after its first line, with or without a reason and CR", () => {
 		assert.equal(read("HTTP/1.1 401 Unauthorized").status, undefined);
 		for (const line of ["HTTP/1.1 401 Unauthorized\r\n", "HTTP/1.0 401\r\n", "HTTP/1.1 401 \n"])
 			assert.equal(read(line).status, 401, line);
@@ -175,12 +175,12 @@ describe("the head of a response", () => {
 			assert.equal(read(line).status, 0, line);
 	});
 
-	test("is over at its empty line, not before", () => {
+	test("ends at its empty line, not before", () => {
 		assert.equal(read("HTTP/1.1 503 x\r\na: b\r\n").isOver, false);
 		assert.equal(read("HTTP/1.1 503 x\r\na: b\r\n\r\n").isOver, true);
 	});
 
-	test("has Retry-After where that is seconds: in whatever case, and nothing else", () => {
+	test("has Retry-After in seconds, with any case of its name, and nothing else", () => {
 		const after = (field: string) => read(`HTTP/1.1 503 x\r\n${field}\r\n\r\n`).retryAfterSeconds;
 		assert.equal(after("Retry-After: 120"), 120);
 		assert.equal(after("retry-after:0 "), 0);

@@ -27,14 +27,14 @@ function hear(...messages: readonly number[][]): ServerFlight {
 }
 
 describe("a server's handshake", () => {
-	test("is whole with hello, certificate, signed key and done", () => {
+	test("is complete with hello, certificate, signed key and done", () => {
 		assert.equal(hear(serverHello, certificate, keyExchange()).isWhole, false);
 		const flight = hear(serverHello, certificate, keyExchange(), done);
 		assert.equal(flight.isWhole, true);
 		flight.check(changeCipherSpec, true);
 	});
 
-	test("may come in one record, and ask for a certificate", () => {
+	test("may be in one record, and request a certificate", () => {
 		const all = [serverHello, certificate, keyExchange(4, 1), certificateRequest, done].flat();
 		assert.equal(hear(all).isWhole, true);
 	});
@@ -75,7 +75,7 @@ describe("a server's handshake", () => {
 		assert.throws(() => hear(serverHello, certificate, message(12)), /it has to be SHA-256/);
 	});
 
-	test("whose key has a signature of ECDSA that is none is refused; the SDK would never end at a zero", () => {
+	test("whose key has an invalid ECDSA signature is refused; the SDK would loop forever at a zero", () => {
 		for (const none of [
 			[0x30, 6, 2, 1, 7, 2, 1, 0],
 			[0x30, 6, 2, 1, 0, 2, 1, 8],
@@ -108,7 +108,7 @@ describe("a server's handshake", () => {
 			);
 	});
 
-	test("with data in the clear is refused", () => {
+	test("with unencrypted data is refused", () => {
 		for (const flight of [hear(), hear(serverHello, certificate, keyExchange(), done)])
 			assert.throws(() => flight.check(record(23, 1), true), /record of type 23/);
 	});

@@ -38,8 +38,8 @@ function problemsOf(...words: string[]): string {
 	return "";
 }
 
-describe("what npm run qemu is told", () => {
-	test("becomes the device's settings, however it is written", () => {
+describe("the arguments of npm run qemu", () => {
+	test("are the device's settings, with or without dashes", () => {
 		const url = "ws://192.168.1.20:8080/device";
 		const expected = { ssid: "qemu", gateway: url, token: "t0p-s3cret" };
 		for (const words of [
@@ -54,13 +54,13 @@ describe("what npm run qemu is told", () => {
 		}
 	});
 
-	test("takes the token that is found where none is given", () => {
+	test("default to the token that is found", () => {
 		const words = ["--gateway", "ws://192.168.1.20:8080/device"];
 		assert.equal(readArguments({ words, findToken: () => "found" }).settings?.token, "found");
 		assert.match(problemsOf(...words), /token=… is missing: start the gateway once/);
 	});
 
-	test("means this computer by 127.0.0.1, and says what that is inside", () => {
+	test("mean this computer by 127.0.0.1, which is another address inside", () => {
 		for (const host of ["127.0.0.1", "localhost", "0.0.0.0"]) {
 			const { settings, remarks } = read("--gateway", `ws://${host}:8080/device`, "token=t");
 			assert.equal(settings?.gateway, "ws://10.0.2.2:8080/device");
@@ -70,14 +70,14 @@ describe("what npm run qemu is told", () => {
 		assert.equal(settings?.sntp, "10.0.2.2");
 	});
 
-	test("wants a certificate authority for wss, and says for which name the certificate must be", () => {
+	test("need a certificate authority for wss, and the error names what the certificate must be for", () => {
 		assert.match(problemsOf("--gateway", "wss://127.0.0.1:8443/device", "token=t"), /wss needs ca=/);
 		const file = join(work, "no.pem");
 		writeFileSync(file, "no certificate");
 		assert.match(problemsOf("--gateway", "wss://10.0.0.9/device", "token=t", `ca=${file}`), /cannot be read/);
 	});
 
-	test("says everything that is wrong at once, and repeats no word that may be half of a token", () => {
+	test("are checked together, without repeating what may be half of a token", () => {
 		const said = problemsOf("s3cret", "--tokn", "gateway=http://10.0.0.9", "sntp=");
 		assert.match(said, /Word 1 is not understood/);
 		assert.match(said, /Word 2 is not understood/);
@@ -88,7 +88,7 @@ describe("what npm run qemu is told", () => {
 		assert.match(problemsOf(), /The gateway is missing/);
 	});
 
-	test("keep goes on with what is there, or with other settings; half of them is no start", () => {
+	test("keep continues with the present settings or with other ones, but not with half of them", () => {
 		const { mode, settings } = read("--keep");
 		assert.deepEqual([mode, settings], ["keep", undefined]);
 		const changed = read("keep", "--gateway", "ws://127.0.0.1:9090/device", "token=t");
@@ -102,7 +102,7 @@ describe("what npm run qemu is told", () => {
 		assert.match(problemsOf("keep", "version=1.1.0"), /keep does not build/);
 	});
 
-	test("build makes an update, which finds its settings on the device and has none", () => {
+	test("build makes an update, which has no settings of its own", () => {
 		const { mode, version, settings } = read("build", "version=1.1.0");
 		assert.deepEqual([mode, version, settings], ["build", "1.1.0", undefined]);
 		assert.match(problemsOf("build", "token=t"), /An image has no settings/);
@@ -121,12 +121,12 @@ function pretendQemu(folder: string, machines: string): string {
 describe("QEMU", { skip: process.platform === "win32" ? "needs a shell" : undefined }, () => {
 	const none = join(work, "nothing");
 
-	test("that is not there: how to install it", () => {
+	test("that is missing: how to install it", () => {
 		const environment = { PATH: none, IDF_TOOLS_PATH: none };
 		assert.throws(() => findQemu(environment), /was not found.*idf_tools\.py install qemu-xtensa/);
 	});
 
-	test("of a distribution knows no ESP32, and that is said", () => {
+	test("of a distribution has no ESP32, and the error says so", () => {
 		const folder = join(work, "debian");
 		pretendQemu(folder, "Supported machines are:\\nkc705  kc705 EVB\\nsim  sim machine\\n");
 		assert.throws(
@@ -135,7 +135,7 @@ describe("QEMU", { skip: process.platform === "win32" ? "needs a shell" : undefi
 		);
 	});
 
-	test("of Espressif is found on the PATH behind another, and where ESP-IDF installs it", () => {
+	test("of Espressif is found on the PATH after another one, and where ESP-IDF installs it", () => {
 		const machines = "Supported machines are:\\nesp32  Espressif ESP32 machine\\n";
 		const debian = join(work, "debian");
 		const path = pretendQemu(join(work, "espressif"), machines);
@@ -186,7 +186,7 @@ describe("the flash", () => {
 	});
 	const settings = settingsPartition(partitionsFile, { ssid: "qemu", token: "t0p-s3cret" });
 
-	test("has each part at its place, and is erased around them", () => {
+	test("has each part at its offset, and is erased around them", () => {
 		const flash = makeFlashImage(build(), settings, flashBytes);
 		assert.equal(flash.byteLength, flashBytes);
 		for (const [offset, value] of [
@@ -209,7 +209,7 @@ describe("the flash", () => {
 		);
 	});
 
-	test("that was in use gets other settings without anything else changing", () => {
+	test("in use gets other settings without any other change", () => {
 		const firmware = build();
 		const used = makeFlashImage(firmware, settings, flashBytes);
 		used.fill(5, 0x200000, 0x210000);
@@ -220,14 +220,14 @@ describe("the flash", () => {
 		assert.deepEqual(changed.subarray(0x20000), used.subarray(0x20000));
 	});
 
-	test("of another layout is left alone: settings would be written over something else", () => {
+	test("of another layout is refused: settings would overwrite other data", () => {
 		const firmware = build();
 		const used = makeFlashImage(firmware, settings, flashBytes);
 		used[0x8004] = 0;
 		assert.throws(() => withSettings(used, firmware, settings), /other partitions .* without keep/);
 	});
 
-	test("is not made of what does not fit, or is not there", () => {
+	test("is not made of parts that do not fit or are missing", () => {
 		const [slot] = readPartitions("ota_0, app, ota_0, 0x20000, 0x1e0000");
 		assert.equal(slot?.size, 0x1e0000);
 		assert.throws(
@@ -245,7 +245,7 @@ describe("the flash", () => {
 		assert.throws(() => settingsPartition(partitionsFile, { token: "t".repeat(4000) }), /token/);
 	});
 
-	test("comes from where the build of this host puts it, with this host's sdkconfig", () => {
+	test("is taken from this host's build, with this host's sdkconfig", () => {
 		assert.match(
 			binFolder("/out", "qemu").replaceAll("\\", "/"),
 			/^\/out\/bin\/esp32\/qemu\/release\/device$/,
@@ -256,7 +256,7 @@ describe("the flash", () => {
 	});
 });
 
-test("the script says what is missing in one go, and shows no token", () => {
+test("the script names all that is missing in one message, and shows no token", () => {
 	const words = ["--gateway", "ws://127.0.0.1:8080/device", "token=t0p-s3cret"];
 	const { status, stdout, stderr } = spawnSync(
 		process.execPath,

@@ -24,7 +24,7 @@ function change(bench: Bench, property: string): void {
 }
 
 describe("the device in QEMU", () => {
-	test("is a DEV-1 with an ESP32, and touches nothing while its modules load", async () => {
+	test("is a DEV-1 with an ESP32, and uses no hardware while its modules load", async () => {
 		const { bench, device } = await qemu();
 		assert.deepEqual(bench.calls, []);
 		assert.equal(device.model, "DEV-1");
@@ -65,7 +65,7 @@ describe("the device in QEMU", () => {
 	});
 });
 
-describe("the wire in the place of Wi-Fi", () => {
+describe("Ethernet in place of Wi-Fi", () => {
 	async function connecting() {
 		const { bench, device } = await qemu();
 		const heard: string[] = [];
@@ -73,13 +73,13 @@ describe("the wire in the place of Wi-Fi", () => {
 		return { bench, wifi, heard };
 	}
 
-	test("is down, and nothing is begun, before somebody connects", async () => {
+	test("is down until connect() is called", async () => {
 		const { bench, wifi } = await connecting();
 		assert.equal(wifi.connection, 200);
 		assert.deepEqual(bench.calls, []);
 	});
 
-	test("is usable with an address, under a name and a strength that are made up", async () => {
+	test("is usable with an address, with an invented SSID and RSSI", async () => {
 		const { bench, wifi, heard } = await connecting();
 		wifi.connect({ SSID: "home", password: "correct horse" });
 		assert.deepEqual(bench.calls, [`${ethernet} new {}`, `${ethernet} connect`]);
@@ -90,7 +90,7 @@ describe("the wire in the place of Wi-Fi", () => {
 		assert.deepEqual([wifi.connection, wifi.address, wifi.SSID, wifi.RSSI], [500, "10.0.2.15", "qemu", -1]);
 	});
 
-	test("tells a DHCP server the host name, each time that it is made", async () => {
+	test("sends its host name to the DHCP server, each time that it is constructed", async () => {
 		const { bench, device } = await qemu();
 		const wifi = new device.network.wifi({ onChanged: () => {} });
 		wifi.configure({ hostname: "dev-1-a1b2c3" });
@@ -102,13 +102,13 @@ describe("the wire in the place of Wi-Fi", () => {
 		assert.equal(told.length, 2);
 	});
 
-	test("refuses a second attempt beside the first", async () => {
+	test("refuses a second attempt during the first", async () => {
 		const { wifi } = await connecting();
 		wifi.connect({ SSID: "qemu" });
 		assert.throws(() => wifi.connect({ SSID: "qemu" }), /already connecting/);
 	});
 
-	test("is made anew after it was given up, and silent in between", async () => {
+	test("can be constructed again after close(), and does not call back in between", async () => {
 		const { bench, wifi } = await connecting();
 		wifi.connect({ SSID: "qemu" });
 		bench.forget();
@@ -119,7 +119,7 @@ describe("the wire in the place of Wi-Fi", () => {
 		assert.deepEqual(bench.calls, [`${ethernet} close`, `${ethernet} new {}`, `${ethernet} connect`]);
 	});
 
-	test("that still has its address says so in a later turn: the SDK says nothing then", async () => {
+	test("that still has its address reports it in a later turn, which the SDK does not", async () => {
 		const { bench, wifi, heard } = await connecting();
 		bench.answers.set(`${ethernet} connection`, 500);
 		wifi.connect({ SSID: "qemu" });
@@ -129,7 +129,7 @@ describe("the wire in the place of Wi-Fi", () => {
 		assert.deepEqual(heard, ["connection"]);
 	});
 
-	test("given up in that very turn is silent", async () => {
+	test("closed in that very turn does not call back", async () => {
 		const { bench, wifi, heard } = await connecting();
 		bench.answers.set(`${ethernet} connection`, 500);
 		wifi.connect({ SSID: "qemu" });

@@ -18,7 +18,7 @@ import { temporaryDirectory } from "../../gateway/running.js";
 const script = "scripts/device.ts";
 const token = "device-token-of-the-tests";
 
-test("npm run device connects, is worked by JSON lines, and says what is wrong with others", async (t) => {
+test("npm run device connects, is controlled by JSON lines, and refuses others with a reason", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	const DATA_DIR = await temporaryDirectory(t);
 	const device = runCommand(t, script, ["--model", "proto-1", "--gateway", gateway.url], {
@@ -78,7 +78,7 @@ test("two devices of one model on one computer have different ids, and each keep
 	assert.equal(second.process.exitCode, null);
 });
 
-test("a device keeps its settings in a folder of its own, and finds them at its next start", async (t) => {
+test("a device stores its settings in its own folder, and finds them at its next start", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	const DATA_DIR = await temporaryDirectory(t);
 	const folder = join(DATA_DIR, "virtual", "dev-1-a1b2c3");
@@ -97,7 +97,7 @@ test("a device keeps its settings in a folder of its own, and finds them at its 
 	assert.deepEqual(await readdir(folder), ["flash.bin"], "and it holds no lock");
 });
 
-test("a flash of another layout is flashed again, settings and all", async (t) => {
+test("a flash of another layout is flashed again, with its settings", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	const DATA_DIR = await temporaryDirectory(t);
 	const folder = join(DATA_DIR, "virtual", "dev-1-a1b2c3");
@@ -117,7 +117,7 @@ test("a flash of another layout is flashed again, settings and all", async (t) =
 	assert.equal(await device.exitCode, 0);
 });
 
-test("what a person gets wrong is told in a sentence", async (t) => {
+test("a wrong argument is refused with a sentence", async (t) => {
 	const DATA_DIR = await temporaryDirectory(t);
 	for (const [args, sentence, code] of [
 		[[], /--model must be dev-1 or proto-1/, 1],
@@ -134,7 +134,7 @@ test("what a person gets wrong is told in a sentence", async (t) => {
 	}
 });
 
-test("a device that its machine's program ends tells why, where, and by which exit code", async (t) => {
+test("a device whose firmware ends prints why and where, and sets the exit code", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	const DATA_DIR = await temporaryDirectory(t);
 	const device = runCommand(t, script, ["--model", "dev-1", "--gateway", gateway.url], {

@@ -42,7 +42,7 @@ async function lineOf(name: string, text: string): Promise<number> {
 	return 1 + lines.findIndex((line) => line.includes(text));
 }
 
-describe("what is made while modules load is in ROM", () => {
+describe("objects created while modules load are in ROM", () => {
 	const results = new Map<string, unknown>();
 
 	before(async () => {
@@ -114,20 +114,20 @@ describe("a program that cannot be preloaded ends with the name of its module", 
 		assert.match(exit.message, /module culprit keeps a regular expression/);
 	});
 
-	test("the module that is named is the one that does it, not one that imports it", async () => {
+	test("the named module is the one at fault, not one that imports it", async () => {
 		const importer = `${fixtures}/bad/importer.ts`;
 		const culprit = `${fixtures}/bad/pattern.ts`;
 		const exit = await end({ main: importer, culprit, later: importer });
 		assert.match(exit.message, /module culprit keeps/);
 	});
 
-	test("a generator that is not at its end", async () => {
+	test("an unfinished generator", async () => {
 		const exit = await withCulprit("generator");
 		assert.equal(exit.kind, "bad_program");
 		assert.match(exit.message, /module culprit keeps a generator/);
 	});
 
-	test("a promise that waits for its jobs", async () => {
+	test("a promise with pending jobs", async () => {
 		const exit = await withCulprit("promise");
 		assert.equal(exit.kind, "bad_program");
 		assert.match(exit.message, /module culprit keeps a promise/);
@@ -166,7 +166,7 @@ describe("a program that cannot be preloaded ends with the name of its module", 
 		assert.match(exit.message, /module main has no function/);
 	});
 
-	test("a file that is no program, is cut short or is not there", async () => {
+	test("a file that is no program, is truncated or missing", async () => {
 		const folder = await mkdtemp(path.join(tmpdir(), "machine-"));
 		const program = await fixture("channels");
 		const file = path.join(folder, "program");
@@ -192,7 +192,7 @@ describe("a program that cannot be preloaded ends with the name of its module", 
 	});
 });
 
-test("without a compiler the error says which packages bring one", async () => {
+test("without a compiler the error names packages with one", async () => {
 	const path = process.env.PATH;
 	process.env.PATH = "";
 	try {
@@ -203,7 +203,7 @@ test("without a compiler the error says which packages bring one", async () => {
 });
 
 describe("modules", () => {
-	test("are found by name, and beside and above the one that imports them", async () => {
+	test("are found by name, and by relative paths", async () => {
 		const { named, ...files } = await modulesOf(`${fixtures}/names`);
 		let traced = "";
 		const machine = start(
@@ -277,7 +277,7 @@ describe("a process ends and says why", () => {
 		assert.equal((await end("rejection that is handled in time")).kind, "quit");
 	});
 
-	test("thrown text has a place, although it has no stack", async () => {
+	test("a thrown string has a place, although it has no stack", async () => {
 		const exit = await end("thrown text");
 		assert.equal(exit.kind, "exception");
 		assert.equal(exit.message, "only text");
@@ -339,7 +339,7 @@ describe("a process ends and says why", () => {
 		assert.equal(statuses.get("quit"), 0);
 	});
 
-	test("close() is silent and answers quit", async () => {
+	test("close() calls no callback and resolves with quit", async () => {
 		let wasCalled = false;
 		const machine = start(await fixture("ending"), {
 			onExit: () => {
@@ -354,7 +354,7 @@ describe("a process ends and says why", () => {
 		await assert.rejects(machine.advance(1));
 	});
 
-	test("what waits for a machine that ends is refused with its reason", async () => {
+	test("promises for a machine that ends are rejected with its reason", async () => {
 		const machine = start(await fixture("ending"), { config: { way: "exception in main" } });
 		await assert.rejects(machine.ready, /told to/);
 		await assert.rejects(machine.statistics(), /told to/);
@@ -496,7 +496,7 @@ describe("channels", () => {
 		await machine.close();
 	});
 
-	test("payloads of any size come through, both ways", async () => {
+	test("payloads of any size arrive, in both directions", async () => {
 		const { channel, next, machine } = await startEcho();
 		for (const length of [0, 1, 13, 16_384, 65_535, 65_536]) {
 			const payload = Buffer.alloc(length, length % 251);
@@ -506,7 +506,7 @@ describe("channels", () => {
 		await machine.close();
 	});
 
-	test("details are what JSON makes of them", async () => {
+	test("details are passed as JSON", async () => {
 		const { channel, next, machine } = await startEcho();
 		for (const detail of [null, 0, -1.5, "", "a\0b", "é😀\u2028", "\ud800", [[]], { "": { é: [true] } }]) {
 			channel.send("detail", detail);
@@ -515,7 +515,7 @@ describe("channels", () => {
 		await machine.close();
 	});
 
-	test("events come in order, each in a turn of its own", async () => {
+	test("events arrive in order, each in its own turn", async () => {
 		const { channel, next, machine } = await startEcho();
 		for (let i = 0; i < 1000; i++) channel.send(String(i));
 		for (let i = 0; i < 1000; i++) assert.equal((await next()).request, String(i));
@@ -563,7 +563,7 @@ describe("channels", () => {
 		await machine.close();
 	});
 
-	test("a closed channel hears and says nothing", async () => {
+	test("a closed channel neither receives nor sends", async () => {
 		const { channel, posts, counts, machine } = await startEcho();
 		channel.send("close");
 		channel.send("late");
@@ -674,7 +674,7 @@ describe("clocks and timers", () => {
 		assert.equal(new Set(first).size, 3);
 	});
 
-	test("between two moments the world gets its turn", async () => {
+	test("between two times Node's event loop runs", async () => {
 		const seen: string[] = [];
 		const machine = start(await fixture("clocks"), {
 			config: { test: "repeat" },
@@ -729,7 +729,7 @@ describe("clocks and timers", () => {
 });
 
 describe("garbage collection", () => {
-	test("moves and frees what is the device's, never what is in ROM", async () => {
+	test("moves and frees the device's objects, never those in ROM", async () => {
 		let traced = "";
 		const machine = start(await fixture("garbage"), {
 			limits: { chunkBytes: 16_384, slots: 600 },

@@ -20,7 +20,7 @@ for (const [name, ms] of [
 	["garbage", 50],
 	["rom", 0],
 ] as const)
-	test(`memory is used as it should be: ${name}`, { skip }, async () => {
+	test(`no memory error under the sanitizers: ${name}`, { skip }, async () => {
 		let exit: Exit | undefined;
 		const { path } = await buildProgram({ modules: { main: `test/hosts/virtual/xs/${name}.ts` } });
 		const machine = new Machine({

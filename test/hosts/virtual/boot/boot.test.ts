@@ -104,7 +104,7 @@ describe("the flash", () => {
 			);
 		});
 
-	test("in a file is the same after it was closed", (t) => {
+	test("in a file is the same after it was reopened", (t) => {
 		const folder = mkdtempSync(join(tmpdir(), "flash-"));
 		t.after(() => rmSync(folder, { recursive: true }));
 		const file = join(folder, "flash.bin");
@@ -120,13 +120,13 @@ describe("the flash", () => {
 });
 
 describe("otadata", () => {
-	test("has the CRC that ESP-IDF's own tools write", () => {
+	test("has the CRC that ESP-IDF's tools write", () => {
 		// esptool's ota_data for sequence numbers 1 and 2, as found on boards.
 		assert.equal(crcOf(1), 0x4743989a);
 		assert.equal(crcOf(2), 0x55f63774);
 	});
 
-	test("lies in two sectors: sequence at 0, state at 24, CRC at 28", () => {
+	test("is in two sectors: sequence at 0, state at 24, CRC at 28", () => {
 		const flash = flashWith();
 		boot(flash);
 		const entry = flash.read(partitions.otadata.offset, 32);
@@ -139,14 +139,14 @@ describe("otadata", () => {
 });
 
 describe("the boot loader", () => {
-	test("starts slot 0 of a device flashed by cable, and notes it as valid", () => {
+	test("starts slot 0 of a factory flash, and marks it as valid", () => {
 		const flash = flashWith();
 		const { slot, image: started } = boot(flash);
 		assert.deepEqual({ slot, version: started.version }, { slot: 0, version: "1.0.0" });
 		assert.deepEqual(states(flash), [imageState.valid, blank]);
 	});
 
-	test("starts a new image once, as pending; unconfirmed, it is aborted and the former one starts", () => {
+	test("starts a new image once, as pending; unconfirmed, it is aborted and the previous one starts", () => {
 		const flash = flashWith();
 		update(flash, "1.1.0");
 		assert.deepEqual(states(flash), [imageState.valid, imageState.new]);
@@ -165,7 +165,7 @@ describe("the boot loader", () => {
 		assert.deepEqual(states(flash), [imageState.valid, imageState.valid]);
 	});
 
-	test("does not start an image that was given up", () => {
+	test("does not start an image that was marked invalid", () => {
 		const flash = flashWith();
 		update(flash, "1.1.0");
 		assert.equal(new EspOta({ flash, running: boot(flash).slot }).markInvalid(), true);
@@ -173,7 +173,7 @@ describe("the boot loader", () => {
 		assert.deepEqual(states(flash), [imageState.valid, imageState.invalid]);
 	});
 
-	test("checks an image whole, and starts the other one where a single bit is wrong", () => {
+	test("checks the whole image, and starts the other one if a single bit is wrong", () => {
 		const { length } = image("1.1.0");
 		for (let at = 0; at < length; at += 7) {
 			const flash = flashWith();
@@ -185,7 +185,7 @@ describe("the boot loader", () => {
 		}
 	});
 
-	test("finds the image's end by its segments, whatever follows it in the slot", () => {
+	test("finds the image's end by its segments, with any data after it in the slot", () => {
 		const content = image("1.1.0");
 		for (const bytes of [content, withoutHash(content)])
 			for (const data of dataBehindImages()) {
@@ -198,7 +198,7 @@ describe("the boot loader", () => {
 			}
 	});
 
-	test("does not see damage behind the image, and sees it in the image's last byte", () => {
+	test("ignores damage after the image, and finds it in the image's last byte", () => {
 		const content = image("1.1.0");
 		for (const [at, expected] of [
 			[content.length - 1, "1.0.0"],
@@ -240,7 +240,7 @@ describe("the boot loader", () => {
 		assert.throws(() => ota.end(), /another chip/);
 	});
 
-	test("says so where nothing can be started", () => {
+	test("throws if no image can be started", () => {
 		assert.throws(
 			() => boot(new Flash({ byteLength: flashBytes })),
 			/nothing can be started: slot 0: no image/,
@@ -288,7 +288,7 @@ describe("ESP-IDF's update functions", () => {
 		assert.deepEqual(erased, [0, 4096, 8192]);
 	});
 
-	test("refuse what does not begin like an image, what does not fit, and what is not whole", () => {
+	test("refuse data that does not begin like an image, does not fit, or is incomplete", () => {
 		const flash = flashWith();
 		const ota = new EspOta({ flash, running: boot(flash).slot });
 		ota.begin();
@@ -304,7 +304,7 @@ describe("ESP-IDF's update functions", () => {
 	});
 });
 
-test("a cable flashes only what it did not flash last", () => {
+test("the factory flash writes only what it did not write last", () => {
 	const flash = flashWith();
 	update(flash, "1.1.0");
 	new EspOta({ flash, running: boot(flash).slot }).markValid();
@@ -315,7 +315,7 @@ test("a cable flashes only what it did not flash last", () => {
 	assert.deepEqual(states(flash), [imageState.valid, blank]);
 });
 
-describe("settings flashed by cable", () => {
+describe("factory settings", () => {
 	const given = { ssid: "network", token: "secret" };
 	const settingsOf = (flash: Flash) => Object.fromEntries([...readSettings(flash)].sort());
 
@@ -343,7 +343,7 @@ describe("settings flashed by cable", () => {
 		assert.ok(flash.read(partition.offset, partition.byteLength).equals(before));
 	});
 
-	test("outlive another image, and not another layout of the flash", () => {
+	test("survive another image, and not another layout of the flash", () => {
 		const flash = flashWith();
 		flashSettings(flash, given);
 		flashFactoryImage(flash, image("1.1.0"));
@@ -356,8 +356,8 @@ describe("settings flashed by cable", () => {
 	});
 });
 
-describe("the update slot, whose writes are not waited for,", () => {
-	test("says at the next request what was wrong with one, and once", () => {
+describe("the update slot, whose writes are asynchronous,", () => {
+	test("reports a failed one at the next request, once", () => {
 		const slot = openSlot(flashWith());
 		slot.write(Buffer.from("no image"));
 		slot.write(image("2.0.0"));
@@ -365,7 +365,7 @@ describe("the update slot, whose writes are not waited for,", () => {
 		assert.deepEqual(slot.call("status"), { detail: { byteLength: slots[1].byteLength } });
 	});
 
-	test("can be closed all the same", () => {
+	test("can be closed nevertheless", () => {
 		const slot = openSlot(flashWith());
 		slot.write(Buffer.from("no image"));
 		slot.call("close");

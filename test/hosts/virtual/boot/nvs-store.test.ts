@@ -72,7 +72,7 @@ function applyTo(values: ReadonlyMap<string, string>, { key, value }: Change): M
 }
 
 describe("settings in flash", () => {
-	test("are the last ones written, at once and after a restart", () => {
+	test("are the last ones written, immediately and after a restart", () => {
 		const bench = new Bench(3);
 		let values = new Map<string, string>();
 		let store = bench.open();
@@ -89,7 +89,7 @@ describe("settings in flash", () => {
 		assert.deepEqual(sorted(readStrings(bench.content, namespace)), sorted(values));
 	});
 
-	test("lie there byte for byte as ESP-IDF's library writes them, through every compaction", () => {
+	test("are byte for byte as ESP-IDF's library writes them, through every compaction", () => {
 		// After the same changes with nvs_flash of ESP-IDF v6.0 (Storage::writeItem, eraseItem), compiled for Linux.
 		for (const [pages, count, expected] of [
 			[3, 250, "35ef6f17082d925ae8d6d5c5235dd39074b5e8ed5e656b488c74fdfc6df5ac9f"],
@@ -103,7 +103,7 @@ describe("settings in flash", () => {
 		}
 	});
 
-	test("are found where a flashed image has them, and a value that is written again costs nothing", () => {
+	test("are found in a flashed image, and an unchanged value writes nothing", () => {
 		const values = { ssid: "network", ca: "x".repeat(3999) };
 		const bench = new Bench(
 			16,
@@ -120,7 +120,7 @@ describe("settings in flash", () => {
 		assert.equal(bench.open().read("ca"), values.ca);
 	});
 
-	test("that do not fit are refused, and what was there stays", () => {
+	test("that do not fit are refused, and the old ones stay", () => {
 		const bench = new Bench(3);
 		const store = bench.open();
 		store.write("a", "x".repeat(3900));
@@ -135,7 +135,7 @@ describe("settings in flash", () => {
 		}
 	});
 
-	test("are set again where the partition holds noise", () => {
+	test("are set again if the partition contains noise", () => {
 		const noise = Buffer.from(Array.from({ length: 3 * sectorBytes }, (_, at) => (at * 89) & 0xff));
 		const store = new Bench(3, noise).open();
 		store.write("volume", "7");
@@ -172,7 +172,7 @@ function operationsOf(flash: Flash, action: () => void): number {
 	return flash.operations - before;
 }
 
-test("power cut before, in the middle of and after each flash operation of random changes loses no setting", (t) => {
+test("a power cut before, in the middle of or after each flash operation of random changes loses no setting", (t) => {
 	const bench = new Bench(3);
 	const store = bench.open();
 	let values = new Map<string, string>();
@@ -194,7 +194,7 @@ test("power cut before, in the middle of and after each flash operation of rando
 	t.diagnostic(`${cuts} power cuts`);
 });
 
-test("power cut again while the store recovers loses no setting either", (t) => {
+test("a second power cut while the store recovers loses no setting either", (t) => {
 	const bench = new Bench(3);
 	const store = bench.open();
 	let values = new Map<string, string>();
