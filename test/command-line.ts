@@ -25,7 +25,7 @@ export function runCommand(
 	args: readonly string[] = [],
 	env: Readonly<Record<string, string>> = {},
 ): CommandLine {
-	// A group of its own, so that whatever it leaves behind can be found.
+	// A group of its own, so that processes that it leaves behind can be found.
 	const child = spawn(process.execPath, ["--import", "tsx", script, ...args], {
 		detached: true,
 		env: { ...process.env, DEVICE_TOKEN: "", MONITOR_TOKEN: "", ...env },

@@ -48,7 +48,7 @@ const views = [
 	["the fleet", "", ".update-state.bad"],
 	["a device", "#/device/proto-1-5c02fe", ".uplot canvas"],
 	["a device that is away", "#/device/dev-1-gone00", ".presence.away"],
-	["a device that nobody knows", "#/device/nobody", ".empty h1"],
+	["an unknown device", "#/device/unknown", ".empty h1"],
 	["firmware", "#/firmware", ".history .rolled_back"],
 ] as const;
 

@@ -1,6 +1,6 @@
 /**
- * A real Chromium at a real gateway, logged in. Whatever a test looks at, its page must ask no other host for anything and
- * have nothing to complain about: that is checked when the test ends.
+ * A real Chromium at a real gateway, logged in. At the end of each test it is checked that the page requested nothing of another
+ * host and logged no error.
  */
 
 import assert from "node:assert/strict";
@@ -8,7 +8,7 @@ import { after, type TestContext } from "node:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { launchChromium, logIn } from "../../scripts/fixtures/chromium.js";
 
-/** So long a test waits for what must come before it says that it did not. */
+/** How long a test waits for an expected state. */
 const patienceMs = 60_000;
 
 /** A gateway goes before the page that is open at it, at the end of a test if not earlier. */

@@ -16,7 +16,7 @@ import { browsing } from "./browsing.js";
 
 const open = browsing();
 
-/** A browser says by itself that a request was refused. */
+/** Chromium logs refused requests itself. */
 const refusedUpload = /status of 4(00|13|22)/;
 
 /** A gateway with a release 1.4.0 for DEV-1, and these devices, which run 1.2.3. */

@@ -253,8 +253,8 @@ describe("without a device", { skip }, () => {
 
 	test("an address without a device says so", async (t) => {
 		const { url } = await runGateway(t, wholeFleetAtOnce);
-		const page = await open(t, url, { view: "#/device/dev-1-nobody" });
-		await page.getByText("No device is called dev-1-nobody").waitFor();
+		const page = await open(t, url, { view: "#/device/dev-1-unknown" });
+		await page.getByText("No device is called dev-1-unknown").waitFor();
 	});
 });
 

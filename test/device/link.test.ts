@@ -66,7 +66,7 @@ test("a report longer than the write window arrives whole, in fragments", async 
 	const gateway = await runScriptedGateway(t);
 	await powerOn(t, gateway);
 	const connection = await gateway.connection();
-	// Twenty answers of about 1 KB at once overrun the window of 5,744 bytes several times.
+	// Twenty answers of about 1 KB in a row overrun the window of 5,744 bytes several times.
 	for (let index = 0; index < 20; index++) connection.send({ command: "x".repeat(64) });
 	for (let index = 0; index < 20; index++)
 		assert.equal((await connection.next("command_error")).command, "x".repeat(64));

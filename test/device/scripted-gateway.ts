@@ -1,4 +1,4 @@
-/** A gateway that does what a test says, right or wrong, and firmware in XS that talks to it. */
+/** A gateway that behaves as a test scripts it, and firmware in XS that connects to it. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -51,7 +51,7 @@ export class Connection {
 		this.socket.send(JSON.stringify(message));
 	}
 
-	/** Asks for a state report; those that came before are forgotten. */
+	/** Requests a state report and drops earlier ones. */
 	query(): Promise<StateReport> {
 		this.#uplinks.length = 0;
 		this.send({ command: "query_state" });
@@ -153,7 +153,7 @@ export async function powerOn(
 		model,
 		serial: "a1b2c3",
 		settings: { gateway: gateway.url, token: "device-token-of-the-tests" },
-		// Not thrown from here: whoever waits for the machine has to be told first.
+		// Not thrown from here: promises for the machine have to be rejected first.
 		onExit: (exit) => exits.push(exit),
 		...options,
 	});

@@ -11,7 +11,7 @@ export interface TimedDevice {
 	readonly device: VirtualDevice;
 	readonly gateway: ScriptedGateway;
 	readonly connection: Connection;
-	/** Lets so many milliseconds pass on the device's clock. */
+	/** Advances the device's clock by milliseconds. */
 	pass(ms: number): Promise<void>;
 	/** Sends a command. @returns the first report that shows what is meant */
 	command(
@@ -50,8 +50,8 @@ export function pass(device: VirtualDevice, ms: number): Promise<void> {
 }
 
 /**
- * Moves a device's clock on until something has come to pass, over its restarts. Real sockets get a few milliseconds of
- * real time for each 250 ms of the device's, so that what it counts as silence is silence.
+ * Advances a device's clock, over its restarts, until a promise settles. Real sockets get a few milliseconds of real time for each
+ * 250 ms of the device's, so that only real silence counts as silence.
  */
 export async function passUntil<T>(device: VirtualDevice, awaited: Promise<T>): Promise<T> {
 	let isOver = false;

@@ -49,8 +49,8 @@ async function readAll(socket: Socket): Promise<string> {
 	return text;
 }
 
-/** A server that answers when it is told to. */
-async function patientServer(t: TestContext, isTls: boolean) {
+/** A server that answers when the test lets it. */
+async function runHeldServer(t: TestContext, isTls: boolean) {
 	const connections = new Connections({ maxUnauthenticated: 100, monotonic: () => performance.now() });
 	const paths: string[] = [];
 	const answers: (() => void)[] = [];
@@ -78,7 +78,7 @@ for (const isTls of [false, true])
 			const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 
 			test("are handled a few at a time: the others are parsed when those are answered", async (t) => {
-				const { url, paths, answers } = await patientServer(t, isTls);
+				const { url, paths, answers } = await runHeldServer(t, isTls);
 				const socket = dial(t, url);
 				const sent = Array.from({ length: 1000 }, (_, i) => `/${i}`);
 				socket.write(sent.map(request).join(""));
@@ -111,7 +111,7 @@ for (const isTls of [false, true])
 				const sockets = Array.from({ length: 4 }, () => dial(t, gateway.url).pause());
 				for (const socket of sockets) socket.write(request(path).repeat(1000));
 				await gateway.device();
-				// A client that does not read is not told that it was cut off, but it cannot send any more.
+				// A client that does not read does not see the end of its connection, but it cannot send any more.
 				for (const socket of sockets) {
 					const closed = closing(socket);
 					const sending = setInterval(() => socket.write(request(path)), 50);
@@ -129,7 +129,7 @@ for (const isTls of [false, true])
 				const before: Record<string, number> = {};
 				const binaries: FirmwareService["binaries"] = ({ url }, response) => {
 					if (url === "/api/devices") return false;
-					if (url === "/stranger") answered += 1;
+					if (url === "/tokenless") answered += 1;
 					else before[url ?? ""] = answered;
 					response.end();
 					return true;
@@ -144,7 +144,7 @@ for (const isTls of [false, true])
 				await Promise.all([late, ...sockets].map((socket) => once(socket, "connect")));
 				// Node may accept one a turn.
 				for (let turn = 0; turn < 200; turn += 1) await new Promise(setImmediate);
-				for (const socket of sockets) socket.write(request("/stranger").repeat(10));
+				for (const socket of sockets) socket.write(request("/tokenless").repeat(10));
 				while (answered < 500) {
 					const answeredBefore = answered;
 					await new Promise(setImmediate);

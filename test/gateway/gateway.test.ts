@@ -8,7 +8,7 @@ import { StartError } from "../../gateway/start-error.js";
 import { createLog } from "../../gateway/telemetry/log.js";
 import { bearer, Client, deviceToken, monitorToken, temporaryDirectory, withoutFirmware } from "./running.js";
 
-/** A gateway that has its port and still reads what it knows, and somebody who came early, over HTTP and as a device. */
+/** A gateway that listens and still reads its records, with a client that connected early, over HTTP and as a device. */
 async function starting(t: TestContext) {
 	const dataDir = await temporaryDirectory(t);
 	const port = await freePort();
@@ -38,7 +38,7 @@ async function starting(t: TestContext) {
 	const device = new Client(`ws://127.0.0.1:${port}/device`, { headers: bearer(deviceToken) });
 	device.socket.on("open", noteAnswer);
 	t.after(() => device.socket.terminate());
-	// Long enough for both to be answered, if somebody would.
+	// Long enough for an answer to both.
 	for (let time = 0; time < 20; time += 1) assert.ok(await isOpen(port));
 	assert.equal(state.answers, 0);
 	assert.ok(settle);

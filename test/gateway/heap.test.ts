@@ -6,10 +6,10 @@ import { sampleReport } from "../../scripts/fixtures/sample-report.js";
 import { printed, startProcess } from "./process.js";
 import { bearer, deviceToken, monitorToken, temporaryDirectory } from "./running.js";
 
-/** Enough for V8 to learn from how long what they leave behind lives. */
+/** Enough for V8 to adapt to how long their garbage lives. */
 const deviceCount = 600;
 const reportsEach = 100;
-/** From one address alone so many are not let in at once, and other systems have but one loopback address. */
+/** One address alone cannot open so many connections in a row, and other systems have only one loopback address. */
 const skip = process.platform === "linux" ? false : "needs 127.0.0.2 and those after it";
 
 test("relayed reports never cause a full garbage collection", { skip }, async (t) => {
@@ -48,7 +48,7 @@ test("relayed reports never cause a full garbage collection", { skip }, async (t
 	assert.ok(marked <= 1, `${marked} times during ${deviceCount * reportsEach} reports`);
 });
 
-/** A device that reports as soon as it is let in; one that is told to come back does. */
+/** A device that reports as soon as it is accepted, and retries after a Retry-After. */
 async function connect(url: string, report: string, index: number): Promise<WebSocket> {
 	for (;;) {
 		const socket = new WebSocket(url, {

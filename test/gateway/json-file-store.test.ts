@@ -20,7 +20,7 @@ async function makeFolder(t: TestContext, disk: Disk = fs, problems?: string[]) 
 	return { directory, folder, contentOf };
 }
 
-/** A disk that tells of each file that is begun to be written, and waits until that is allowed. */
+/** A disk that reports the start of each write, and delays it. */
 function slowDisk(onWrite: (path: string) => void | Promise<void>): Disk {
 	const open: Disk["open"] = async (path, flags, mode) => {
 		if (flags === "wx") await onWrite(String(path));
@@ -134,7 +134,7 @@ describe("one damaged file costs only that record", () => {
 
 describe("a write that failed", () => {
 	/** A disk on which no file can be begun as long as there is an error code. */
-	function sickDisk() {
+	function failingDisk() {
 		const state = { code: "" as string, tries: 0 };
 		const open: Disk["open"] = async (path, flags, mode) => {
 			if (flags === "wx") state.tries += 1;
@@ -150,7 +150,7 @@ describe("a write that failed", () => {
 	for (const code of ["ENOSPC", "EMFILE", "EROFS"])
 		test(`(${code}) is tried again every second until it succeeds, and is meanwhile a readiness problem`, async (t) => {
 			t.mock.timers.enable({ apis: ["setTimeout"] });
-			const { state, disk } = sickDisk();
+			const { state, disk } = failingDisk();
 			const problems: string[] = [];
 			const { directory, folder, contentOf } = await makeFolder(t, disk, problems);
 			state.code = code;
@@ -174,7 +174,7 @@ describe("a write that failed", () => {
 
 	test("does not overwrite a later one", async (t) => {
 		t.mock.timers.enable({ apis: ["setTimeout"] });
-		const { state, disk } = sickDisk();
+		const { state, disk } = failingDisk();
 		const { folder, contentOf } = await makeFolder(t, disk, []);
 		state.code = "ENOSPC";
 		await folder.save("a", { value: 1 });
@@ -189,7 +189,7 @@ describe("a write that failed", () => {
 	for (const later of [{ value: 2 }, undefined])
 		test(`does not overwrite ${later ? "a later one" : "a removal"} that is under way`, async (t) => {
 			t.mock.timers.enable({ apis: ["setTimeout"] });
-			const { state, disk } = sickDisk();
+			const { state, disk } = failingDisk();
 			let release = () => {};
 			const held = new Promise<void>((resolve) => {
 				release = resolve;
@@ -224,7 +224,7 @@ describe("a write that failed", () => {
 
 	test("of thousands is tried a few at a time, in order", async (t) => {
 		t.mock.timers.enable({ apis: ["setTimeout"] });
-		const { state, disk } = sickDisk();
+		const { state, disk } = failingDisk();
 		const { directory, folder } = await makeFolder(t, disk, []);
 		state.code = "ENOSPC";
 		await Promise.all(Array.from({ length: 100 }, (_, id) => folder.save(`a${id}`, { value: id })));
@@ -242,7 +242,7 @@ describe("a write that failed", () => {
 	});
 
 	test("is tried once more when the gateway stops", async (t) => {
-		const { state, disk } = sickDisk();
+		const { state, disk } = failingDisk();
 		const { folder, contentOf } = await makeFolder(t, disk, []);
 		state.code = "ENOSPC";
 		await folder.save("a", { value: 1 });

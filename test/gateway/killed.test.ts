@@ -20,7 +20,7 @@ const kills = 50;
 const deviceIds = ["dev-1-000001", "dev-1-000002", "dev-1-000003"];
 const seed = Number(process.env.KILL_SEED ?? Date.now() % 1_000_000);
 
-/** What really happened, as against what the gateway says. */
+/** What really happened, to be compared with what the gateway reports. */
 interface Truth {
 	/** Versions that each device has run, by its id. */
 	readonly ran: Map<string, Set<string>>;
@@ -81,7 +81,7 @@ class Life {
 		return this.#options;
 	}
 
-	/** Holds what the gateway says after its start against what is true. */
+	/** Compares what the gateway reports after its start with the truth. */
 	async check(dataDir: string, before: readonly string[]): Promise<void> {
 		const { truth } = this.#options;
 		for (const folder of ["devices", "updates", "firmware"])

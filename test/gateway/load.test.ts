@@ -1,4 +1,4 @@
-/** What the gateway does where there is more than it can take at once, and how many say so. */
+/** The gateway under more load than it accepts, and how much of that it logs. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -13,7 +13,7 @@ import { createLog } from "../../gateway/telemetry/log.js";
 import { temporaryDirectory } from "../cleanup.js";
 import { bearer, deviceToken, monitorToken, runGateway, upgradeRequest } from "./running.js";
 
-/** A gateway that says when it has done a piece of work. @param work its line in the log */
+/** A gateway that counts finished pieces of work. @param work its line in the log */
 async function counted(t: TestContext, options: GatewayOptions, work: RegExp) {
 	let [done, closed] = [0, 0];
 	const write = (line: string) => {
@@ -23,7 +23,7 @@ async function counted(t: TestContext, options: GatewayOptions, work: RegExp) {
 	};
 	const gateway = await runGateway(t, { ...options, log: createLog("debug", { write }) });
 	const { hostname, port } = new URL(gateway.url);
-	const crowd = async (length: number) => {
+	const connectMany = async (length: number) => {
 		const sockets = Array.from({ length }, () => connect(Number(port), hostname));
 		await Promise.all(sockets.map((socket) => once(socket, "connect")));
 		// Node may accept one a turn, and what they send would come one a turn by itself.
@@ -43,7 +43,7 @@ async function counted(t: TestContext, options: GatewayOptions, work: RegExp) {
 		}
 		return most;
 	};
-	return { gateway, crowd, all };
+	return { gateway, connectMany, all };
 }
 
 describe("devices that reconnect at the same time", () => {
@@ -73,8 +73,8 @@ describe("devices that reconnect at the same time", () => {
 		["in the data folder", { deviceToken: undefined, monitorToken: undefined }],
 	] as const) {
 		test(`connect and disconnect one per turn of the event loop, with tokens ${where}: others' reports pass between`, async (t) => {
-			const { gateway, crowd, all } = await counted(t, given, /^device: (dis)?connected$/);
-			const sockets = await crowd(20);
+			const { gateway, connectMany, all } = await counted(t, given, /^device: (dis)?connected$/);
+			const sockets = await connectMany(20);
 			const request = upgradeRequest("/device", gateway.gateway.tokens.device);
 			await all(sockets, (socket) => socket.write(request));
 			// These Node hands over in one go, however they are taken.
@@ -84,10 +84,10 @@ describe("devices that reconnect at the same time", () => {
 		});
 
 		test(`are refused one per turn too, with tokens ${where}`, async (t) => {
-			const { crowd, all } = await counted(t, given, /^upgrade refused$/);
-			// After ten wrong tokens an address is told when to try again, which is not logged.
+			const { connectMany, all } = await counted(t, given, /^upgrade refused$/);
+			// After ten wrong tokens an address gets Retry-After, which is not logged.
 			for (const path of ["/nothing", "/device"])
-				await all(await crowd(8), (socket) => socket.write(upgradeRequest(path, "wrong")));
+				await all(await connectMany(8), (socket) => socket.write(upgradeRequest(path, "wrong")));
 		});
 	}
 
@@ -206,7 +206,7 @@ describe("/metrics", () => {
 		const { device, session } = await gateway.namedDevice(monitor);
 		await gateway.device({ "Device-Id": "dev-1-000002" }).then(({ socket }) => socket.close());
 		await monitor.change("disconnected");
-		await monitor.ask({ type: "boot_device", targetId: "nobody" });
+		await monitor.ask({ type: "boot_device", targetId: "unknown" });
 		const payload = { command: "query_state" };
 		await monitor.ask({ type: "control_device", targetId: session.sessionId, payload });
 		await gateway.refused("/device", bearer("wrong"));

@@ -44,7 +44,7 @@ function withOther(good: fc.Arbitrary<string>): fc.Arbitrary<string> {
 	});
 }
 
-/** As a device says it; undefined where the model that it names has other fields. */
+/** As sent by a device; undefined if the model that it names has other fields. */
 function asUplink(value: unknown): Uplink | undefined {
 	const checked = checkUplink(JSON.parse(JSON.stringify(value)));
 	return checked.problem === undefined ? checked.uplink : undefined;
@@ -86,7 +86,7 @@ const device = fc
 		return made;
 	});
 
-/** As monitors are told of it. */
+/** As monitors see it. */
 const told = (each: Device) => {
 	const { connected: _, ...head } = sessionHead(each.session);
 	return {

@@ -200,7 +200,7 @@ export async function runGateway(
 	};
 }
 
-/** A request to upgrade, as bytes: many can be written in one turn, and no client answers a goodbye. */
+/** An upgrade request as bytes: many can be written in one turn, and no client answers a close frame. */
 export function upgradeRequest(path: string, token: string): string {
 	const lines = [`GET ${path} HTTP/1.1`, "Host: x", `Authorization: Bearer ${token}`, "Connection: Upgrade"];
 	lines.push(

@@ -67,7 +67,7 @@ test("a damaged NVS has only values that were written, also after further writes
 				assert.ok(text === undefined || content.includes(Buffer.from(`${text}\0`).toString("latin1")), name);
 			}
 			store.write("fresh", "7");
-			// A bit that was lost in a blank entry stays 0, and the CRC tells; ESP-IDF looks at the next free entry alone.
+			// A bit that was lost in a blank entry stays 0, and the CRC shows it; ESP-IDF checks only the next free entry.
 			assert.ok(["7", undefined].includes(store.read("fresh")));
 		}),
 		{ numRuns: 500 },

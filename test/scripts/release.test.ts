@@ -21,7 +21,7 @@ const release = (version: string, given: Partial<NewRelease> = {}): NewRelease =
 	...given,
 });
 
-/** No board is built in a test, whatever this computer has. */
+/** No board is built in a test. */
 const withoutSdk = { MODDABLE: "/nowhere" };
 
 function runRelease(t: TestContext, releasesDir: string, ...args: readonly string[]) {
@@ -132,8 +132,8 @@ describe("a release", () => {
 	});
 });
 
-/** An SDK whose mcconfig takes each image from a folder, by the host that it is told to build for. */
-async function pretendSdk(t: TestContext): Promise<{ sdk: ModdableSdk; imagesFolder: string }> {
+/** An SDK whose mcconfig takes each image from a folder, by the host to build for. */
+async function fakeSdk(t: TestContext): Promise<{ sdk: ModdableSdk; imagesFolder: string }> {
 	const folder = await temporaryDirectory(t);
 	const script = `#!/bin/sh
 while [ $# -gt 0 ]; do
@@ -151,7 +151,7 @@ cp "${folder}/$host.bin" "$out/bin/esp32/$host/release/device/xs_esp32.bin"
 test("the images of a release that an SDK builds are those of both boards and of QEMU's DEV-1", {
 	skip: process.platform === "win32" ? "needs a shell" : undefined,
 }, async (t) => {
-	const { sdk, imagesFolder } = await pretendSdk(t);
+	const { sdk, imagesFolder } = await fakeSdk(t);
 	const buildFolder = await temporaryDirectory(t);
 	const version = "1.4.0";
 	for (const [host, image] of [

@@ -1,6 +1,6 @@
 /**
- * Builds of the firmware for the simulator, for tests. They are kept under .cache by what they are made of, and put in place
- * by renaming, so that several test files can build at once; all but the first then find what they need.
+ * Builds of the firmware for the simulator, for tests. They are cached under .cache by a hash of their inputs and put in place by
+ * renaming, so that several test files can build at the same time.
  */
 
 import { createHash } from "node:crypto";
@@ -45,7 +45,7 @@ export async function builds(sdk: ModdableSdk, model: Model): Promise<Builds> {
 	};
 }
 
-/** From nothing, so that the linker says all that it has to say. */
+/** From nothing, so that the linker prints all of its warnings. */
 async function buildInto(folder: string, sdk: ModdableSdk, model: Model): Promise<void> {
 	const outputFolder = `${folder}.${process.pid}`;
 	mkdirSync(outputFolder, { recursive: true });

@@ -1,6 +1,6 @@
 /**
- * A TLS 1.2 server that has a genuine server's public certificates but no private key, and does what can be done with that: it
- * names its own ECDHE key, with whatever for a signature, and completes the handshake (RFC 5246, RFC 5288).
+ * A TLS 1.2 server that has a genuine server's public certificates but no private key: it sends its own ECDHE key with an arbitrary
+ * signature, and completes the handshake (RFC 5246, RFC 5288).
  */
 
 import {
@@ -41,7 +41,7 @@ export interface ForgedServerOptions {
 	readonly chain: readonly Uint8Array[];
 	/** Of its key: hash, kind, length and bytes. */
 	readonly signature: readonly number[];
-	/** Hears what the client says under encryption; undefined: it closed the connection. */
+	/** @param heard what the client sent under encryption; undefined: it closed the connection */
 	readonly onOutcome: (heard: string | undefined) => void;
 }
 

@@ -23,7 +23,7 @@ export interface Found {
 export function findSimulator(): Found {
 	try {
 		const sdk = findModdableSdk();
-		if (process.platform !== "linux") return { reason: "windows that nobody sees need Xvfb, on Linux" };
+		if (process.platform !== "linux") return { reason: "invisible windows need Xvfb, on Linux" };
 		if (!isInstalled("Xvfb")) return { reason: "Xvfb is not installed (Debian: apt-get install xvfb)" };
 		return { sdk };
 	} catch (error) {

@@ -20,7 +20,7 @@ const skipMouse = isInstalled("xdotool")
 	? skip
 	: "xdotool is not installed (Debian: apt-get install xdotool)";
 
-/** Where things are in a window of 900 by 810, the panel in its middle. */
+/** Positions in a window of 900 by 810, with the panel in its middle. */
 const places = Object.freeze({
 	wifiSwitch: ["145", "67"],
 	play: ["652", "619"],

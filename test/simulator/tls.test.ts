@@ -1,4 +1,4 @@
-/** The SDK's TLS under the firmware, in the simulator: genuine servers are spoken to, forged ones are told nothing. */
+/** The SDK's TLS under the firmware, in the simulator: genuine servers are accepted, forged ones get no data. */
 
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
@@ -113,7 +113,7 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 		assert.equal(gateway.server.clients.size, 0);
 	});
 
-	/** The device is told to fetch an update there, and which authority to trust. */
+	/** Commands the device to fetch an update there, with the authority to trust. */
 	async function fetchFrom(t: TestContext, port: number, cert_pem: string): Promise<SimulatedDevice> {
 		const gateway = await runScriptedGateway(t);
 		const device = await start(t, gateway.url);
@@ -175,7 +175,7 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 	});
 
 	for (const [what, kind, signature, refusal] of [
-		["with a key that nobody signed", "rsa", [0, 0, 0, 1, 0], /signed with hash 0 and signature 0/],
+		["with an unsigned key", "rsa", [0, 0, 0, 1, 0], /signed with hash 0 and signature 0/],
 		[
 			"with zeros for a signature",
 			"ec",

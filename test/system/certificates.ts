@@ -1,4 +1,4 @@
-/** Certificates for tests, made by openssl: an authority, and server certificates that are right or wrong in one thing. */
+/** Certificates for tests, made by openssl: an authority, and server certificates that are valid or have one fault. */
 
 import { execFileSync } from "node:child_process";
 import { X509Certificate } from "node:crypto";
@@ -37,7 +37,7 @@ export class Authority {
 		return new X509Certificate(this.certificate).raw.toString("base64");
 	}
 
-	/** What somebody with that certificate issues, who is no authority. */
+	/** A certificate issued by the holder of `issuer`, which is no authority. */
 	issueBelow(issuer: Certificate, names: string): Certificate {
 		const base = join(this.#folder, "below");
 		writeFileSync(`${base}.ext`, `subjectAltName=${names}\n`);

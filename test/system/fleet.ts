@@ -29,7 +29,7 @@ export interface Fleet extends Running {
 	readonly monitorClient: Client;
 	/** Powers a device on. */
 	powerOn(model: Model, options?: Partial<VirtualDeviceOptions>): Promise<FleetDevice>;
-	/** Makes releases of images, each by the version that it carries; the gateway hands them out at once. */
+	/** Makes releases of images, each by its version; the gateway serves them immediately. */
 	release(version: string, ...images: readonly Uint8Array[]): Promise<void>;
 	/** How the update of a device stands once it has ended. */
 	updateEnd(deviceId: string): Promise<UpdateStanding>;

@@ -1,4 +1,4 @@
-/** The gateway behind nginx as Debian ships it, at a path of its own, with and without TLS, beside devices that come directly. */
+/** The gateway behind nginx as Debian ships it, under a path, with and without TLS, beside devices that connect directly. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";

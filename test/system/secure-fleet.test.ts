@@ -33,7 +33,7 @@ test(`a wss fleet with its own authority installs ${releases} releases in a row,
 	const holds = (bytes: Buffer) => Object.entries(own).filter(([, text]) => bytes.includes(text));
 
 	let version = "1.0.0";
-	/** Rejects when a boot loader starts anything but the version that the device was told to take. */
+	/** Rejects when a boot loader starts any version but the requested one. */
 	let onRollBack = (_error: Error) => {};
 	const rolledBack = new Promise<never>((_, reject) => {
 		onRollBack = reject;

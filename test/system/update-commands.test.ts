@@ -5,7 +5,7 @@ import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { powerOn, runScriptedGateway } from "../device/scripted-gateway.js";
 
-/** A server that sends the first so many bytes, and then nothing until it is told to. */
+/** A server that sends the first `byteCount` bytes, and the rest when the test lets it. */
 async function runSlowServer(t: TestContext, image: Buffer, byteCount: number) {
 	const authorizations: (string | undefined)[] = [];
 	let release = () => {};

@@ -86,7 +86,7 @@ test("a power cut in an update of the firmware in XS leaves a device that runs a
 		const came = await update(gateway, device, urlOf("2.0.0"));
 		assert.ok(["1.0.0", "2.0.0"].includes(came), `${moment} ${operation}`);
 		await device.close();
-		// What it runs is what the boot loader finds, and the next update comes to run.
+		// The boot loader finds the running image, and the next update succeeds.
 		flash.powerOn();
 		assert.ok(["1.0.0", "2.0.0"].includes(boot(flash).image.version));
 		const again = await start(flash);

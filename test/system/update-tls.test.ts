@@ -48,7 +48,7 @@ test("an update over https", { skip }, async (t) => {
 			other.issue("DNS:localhost"),
 			authority.certificate,
 		],
-		["whose authority nobody named is refused", authority.issue("DNS:localhost"), undefined],
+		["whose authority was not given is refused", authority.issue("DNS:localhost"), undefined],
 	] as const)
 		await t.test(`by a server ${name}`, async (t) => {
 			const gateway = await runScriptedGateway(t);

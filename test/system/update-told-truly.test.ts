@@ -1,4 +1,4 @@
-/** Updates that end otherwise than they seem to, with the whole firmware on a virtual device: the gateway tells what happened. */
+/** Updates with an unexpected end, with the whole firmware on a virtual device: the gateway reports the actual result. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -37,7 +37,7 @@ test("a power loss between 100 % and ota_complete is no roll-back: the new firmw
 	await report();
 	isArmed = true;
 	await fleet.monitorClient.ask({ type: "trigger_ota", targetId: deviceId });
-	// A download that is over within a second could not be told from one that had not begun.
+	// A download of less than a second looks like one that has not begun.
 	skipped = 60_000;
 	const { otaStatus, otaReason } = await fleet.updateEnd(deviceId);
 	assert.equal(device.started.version, "1.0.0");

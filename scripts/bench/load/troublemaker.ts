@@ -5,11 +5,11 @@ import { WebSocket } from "ws";
 import { serve } from "../child.js";
 import type { Target } from "./connect.js";
 
-/** No JSON, JSON that is no message, and a message for nobody. */
+/** No JSON, JSON that is no message, and a message for an unknown target. */
 const garbage = [
 	"}{",
 	"[1,2,3]",
-	'{"type":"boot_device","targetId":"nobody"}',
+	'{"type":"boot_device","targetId":"unknown"}',
 	`{"type":"${"x".repeat(200)}"}`,
 ];
 /** As much as is handed to the socket before it has sent some of it, in bytes. */

@@ -63,7 +63,7 @@ describe("a gateway that closes in order", () => {
 			current.socket.close(1000);
 			await current.closed;
 			current = await passUntil(device, gateway.connection());
-			// The SDK tells a close after 1 s.
+			// The SDK reports a close after 1 s.
 			const pauseMs = device.machine.now - closedAt - 1000;
 			if (close <= 5) assert.ok(pauseMs <= 2000, `close ${close}: ${pauseMs} ms`);
 			else assert.ok(pauseMs >= 7000 && pauseMs <= 17_000, `close ${close}: ${pauseMs} ms`);
@@ -140,7 +140,7 @@ async function runRefusingGateway(t: TestContext, answer: string) {
 	return { url: `ws://127.0.0.1:${port}/device`, count: () => count };
 }
 
-/** Powers a device on that is refused so; each refusal reaches it before its clock goes on. */
+/** Powers a device on that is refused so; each refusal reaches it before its clock advances. */
 async function refuse(t: TestContext, status: string, ...fields: string[]) {
 	const head = [`HTTP/1.1 ${status}`, ...fields, "content-length: 0", "connection: close", "", ""];
 	const gateway = await runRefusingGateway(t, head.join("\r\n"));

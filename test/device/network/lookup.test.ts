@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import type { ResolveOptions } from "../../../device/host.js";
 import { LookupTicket } from "../../../device/network/lookup.js";
 
-/** A resolver that answers when the test says so. */
+/** A resolver that answers when the test lets it. */
 function heldResolver() {
 	const asked: ResolveOptions[] = [];
 	class Resolver {

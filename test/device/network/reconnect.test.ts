@@ -7,13 +7,13 @@ import { onEnd } from "../../cleanup.js";
 import { type Connection, powerOn, runScriptedGateway } from "../scripted-gateway.js";
 import { pass, powerOnInVirtualTime } from "../virtual-time.js";
 
-/** A TCP server that counts who knocks, and does with each what a test says. */
-async function runKnockCounter(t: TestContext, onKnock: (socket: Socket) => void) {
+/** A TCP server that counts its connections, and passes each to the test. */
+async function runCountingServer(t: TestContext, onConnection: (socket: Socket) => void) {
 	const sockets: Socket[] = [];
 	const server = createServer((socket) => {
 		sockets.push(socket);
 		socket.on("error", () => {});
-		onKnock(socket);
+		onConnection(socket);
 	});
 	server.listen(0, "127.0.0.1");
 	await once(server, "listening");
@@ -23,7 +23,7 @@ async function runKnockCounter(t: TestContext, onKnock: (socket: Socket) => void
 	});
 	const address = server.address();
 	const port = typeof address === "object" && address ? address.port : 0;
-	return { url: `ws://127.0.0.1:${port}/device`, knocks: () => sockets.length };
+	return { url: `ws://127.0.0.1:${port}/device`, connections: () => sockets.length };
 }
 
 const red = "2f0000".repeat(12);
@@ -34,17 +34,17 @@ const ring = (device: { readonly board: { readonly pixels: Uint8Array } }) =>
 
 describe("a gateway that is down", () => {
 	test("is tried five more times within 31 s, then again after a minute; the ring shows it", async (t) => {
-		const gateway = await runKnockCounter(t, (socket) => socket.destroy());
+		const gateway = await runCountingServer(t, (socket) => socket.destroy());
 		const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
 		await pass(device, 0);
-		await settled(() => gateway.knocks() === 1);
+		await settled(() => gateway.connections() === 1);
 		const triesAt: number[] = [];
 		for (let second = 1; second <= 32; second++) {
-			const before = gateway.knocks();
+			const before = gateway.connections();
 			await pass(device, 1000);
-			if (gateway.knocks() > before) triesAt.push(second);
+			if (gateway.connections() > before) triesAt.push(second);
 		}
-		assert.equal(gateway.knocks(), 6, "one, and five retries");
+		assert.equal(gateway.connections(), 6, "one, and five retries");
 		assert.equal(ring(device), orange, "solid, however long one looks");
 		// Each delay is drawn from the upper half of 1, 2, 4, 8, 16 s.
 		let earliest = 0;
@@ -55,28 +55,28 @@ describe("a gateway that is down", () => {
 			assert.ok(at >= earliest && at <= latest + 1, `retry ${index + 1} in second ${at}`);
 		}
 		await pass(device, 60_000);
-		assert.ok(gateway.knocks() > 6, "a new round");
+		assert.ok(gateway.connections() > 6, "a new round");
 	});
 
 	test("is tried immediately when a button is pressed", async (t) => {
-		const gateway = await runKnockCounter(t, (socket) => socket.destroy());
+		const gateway = await runCountingServer(t, (socket) => socket.destroy());
 		const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
-		await settled(() => gateway.knocks() === 1);
+		await settled(() => gateway.connections() === 1);
 		await pass(device, 32_000);
-		assert.equal(gateway.knocks(), 6);
+		assert.equal(gateway.connections(), 6);
 		device.board.setButton("volumeUp", true);
 		await pass(device, 20);
-		assert.equal(gateway.knocks(), 7);
+		assert.equal(gateway.connections(), 7);
 	});
 
 	test("that accepts and does not answer is given up after 20 s", async (t) => {
-		const gateway = await runKnockCounter(t, () => {});
+		const gateway = await runCountingServer(t, () => {});
 		const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
-		await settled(() => gateway.knocks() === 1);
+		await settled(() => gateway.connections() === 1);
 		await pass(device, 19_999);
-		assert.equal(gateway.knocks(), 1);
+		assert.equal(gateway.connections(), 1);
 		await pass(device, 1001);
-		assert.equal(gateway.knocks(), 2);
+		assert.equal(gateway.connections(), 2);
 	});
 
 	test("that answers with garbage, or refuses, is a failed attempt", async (t) => {
@@ -87,25 +87,25 @@ describe("a gateway that is down", () => {
 			"hello\r\n\r\n",
 			"\0\0\0\0",
 		]) {
-			const gateway = await runKnockCounter(t, (socket) => socket.on("data", () => socket.end(answer)));
+			const gateway = await runCountingServer(t, (socket) => socket.on("data", () => socket.end(answer)));
 			const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
-			await settled(() => gateway.knocks() === 1);
-			while (gateway.knocks() === 1) await pass(device, 1000);
-			assert.equal(gateway.knocks(), 2, answer);
+			await settled(() => gateway.connections() === 1);
+			while (gateway.connections() === 1) await pass(device, 1000);
+			assert.equal(gateway.connections(), 2, answer);
 			await device.close();
 		}
 	});
 });
 
 test("devices that lose their gateway together do not reconnect in step", async (t) => {
-	const gateway = await runKnockCounter(t, (socket) => socket.destroy());
+	const gateway = await runCountingServer(t, (socket) => socket.destroy());
 	const delays: number[] = [];
 	for (let seed = 1; seed <= 5; seed++) {
-		const before = gateway.knocks();
+		const before = gateway.connections();
 		const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual", seed });
-		await settled(() => gateway.knocks() === before + 1);
+		await settled(() => gateway.connections() === before + 1);
 		let ms = 0;
-		for (; gateway.knocks() === before + 1; ms += 10) await pass(device, 10);
+		for (; gateway.connections() === before + 1; ms += 10) await pass(device, 10);
 		assert.ok(ms >= 500 && ms <= 1010, `${ms}`);
 		delays.push(ms);
 		await device.close();
@@ -116,10 +116,10 @@ test("devices that lose their gateway together do not reconnect in step", async 
 describe("a gateway that stays connected", () => {
 	/** Seven connections one after the other, each lost after `heldMs`. @returns after how many the device was back soon */
 	async function loseSeveral(t: TestContext, heldMs: number): Promise<number> {
-		const { device, gateway, connection, pass: let_ } = await powerOnInVirtualTime(t, "DEV-1");
+		const { device, gateway, connection, pass: advance } = await powerOnInVirtualTime(t, "DEV-1");
 		let current = connection;
 		for (let loss = 1; loss <= 7; loss++) {
-			await let_(heldMs);
+			await advance(heldMs);
 			current.socket.terminate();
 			await current.closed;
 			let next: Connection | undefined;
@@ -128,7 +128,7 @@ describe("a gateway that stays connected", () => {
 			});
 			// The longest delay of a round is 16 s; between two rounds there are 30 s at least.
 			for (let step = 0; step < 80 && !next; step++) {
-				await let_(250);
+				await advance(250);
 				// Real time for real sockets: to connect is quick, and no silence.
 				await setTimeout(10);
 			}
@@ -182,9 +182,9 @@ describe("an access point that comes and goes", () => {
 	});
 
 	test("stops attempts to reach the gateway while it is away", async (t) => {
-		const gateway = await runKnockCounter(t, (socket) => socket.destroy());
+		const gateway = await runCountingServer(t, (socket) => socket.destroy());
 		const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
-		await settled(() => gateway.knocks() === 1);
+		await settled(() => gateway.connections() === 1);
 		// All retries are used up, and the next round is planned.
 		await pass(device, 32_000);
 		device.board.accessPoint = undefined;
@@ -192,7 +192,7 @@ describe("an access point that comes and goes", () => {
 			await pass(device, 1000);
 			assert.ok([red, dark].includes(ring(device)), `no Wi-Fi, in second ${look}`);
 		}
-		assert.equal(gateway.knocks(), 6);
+		assert.equal(gateway.connections(), 6);
 	});
 
 	test("of another name is not joined", async (t) => {
@@ -209,29 +209,29 @@ describe("an access point that comes and goes", () => {
 
 describe("the heartbeat", () => {
 	test("sends a ping after 15 s without a frame, and ends the connection after 45 s", async (t) => {
-		const { device, gateway, connection, pass: let_ } = await powerOnInVirtualTime(t, "DEV-1");
+		const { device, gateway, connection, pass: advance } = await powerOnInVirtualTime(t, "DEV-1");
 		// From now on it reads and answers nothing, not even a ping.
 		connection.socket.pause();
-		await let_(44_900);
+		await advance(44_900);
 		assert.notEqual(ring(device), orange, "connected, for all that it knows");
-		await let_(100);
+		await advance(100);
 		assert.equal(ring(device), orange, "connecting");
 		let isBack = false;
 		const next = gateway.connection().then((again: Connection) => {
 			isBack = true;
 			return again;
 		});
-		while (!isBack) await let_(1000);
+		while (!isBack) await advance(1000);
 		await (await next).next("state_report");
 	});
 
 	test("keeps a connection on which only pongs arrive", async (t) => {
-		const { connection, pass: let_ } = await powerOnInVirtualTime(t, "DEV-1");
+		const { connection, pass: advance } = await powerOnInVirtualTime(t, "DEV-1");
 		let pings = 0;
 		connection.socket.on("ping", () => {
 			pings += 1;
 		});
-		await let_(10 * 60_000);
+		await advance(10 * 60_000);
 		assert.equal(connection.socket.readyState, connection.socket.OPEN);
 		assert.ok(pings >= 39 && pings <= 40, `${pings} pings in ten minutes`);
 	});

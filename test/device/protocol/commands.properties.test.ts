@@ -73,7 +73,7 @@ function deeds(value: Readonly<Record<string, unknown>>): unknown[][] {
 	];
 }
 
-/** -0 is 0 to a device, and a lone surrogate is told as it is in JSON. */
+/** -0 is 0 to a device, and a lone surrogate is escaped as in JSON. */
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 test("device and gateway judge each command as the specification does, and the device executes it", async (t) => {

@@ -114,7 +114,7 @@ test("an image that the gateway accepts is accepted by its device; anything else
 		maxLength: 3,
 	});
 	const altered = fc.tuple(small, headBytes).map(([image, changes]) =>
-		// The segment table stays as it is: with it the digest could not be made anew.
+		// The segment table stays as it is: the digest could not be recomputed without it.
 		changes.reduce(
 			(file, [at, byte]) =>
 				at === 1 || (at >= 24 && at < 32) || at === 23 ? file : rewritten(file, at, [byte]),

@@ -1,4 +1,4 @@
-/** Uplinks: what a device says is what the gateway takes, and nothing else is. */
+/** Uplinks: the gateway accepts what a device sends, and nothing else. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

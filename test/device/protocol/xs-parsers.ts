@@ -92,7 +92,7 @@ export async function startXsParsers(t: TestContext) {
 		return Promise.race([answered, ended]);
 	};
 	return {
-		/** A text frame comes in, in pieces of so many bytes. */
+		/** Receives a text frame in pieces of `pieceBytes`. */
 		async hear(model: Model, text: string, pieceBytes = 1440): Promise<Heard> {
 			await ask(model, pieceBytes, Buffer.from(text));
 			return heard;

@@ -364,7 +364,7 @@ describe("bytes that change in transit", () => {
 				for (let at = start + kinds.indexOf(kind); at < end; at += kinds.length) {
 					const { rig, reason } = run({ file, faults: [{ at, kind }] });
 					rig.restart();
-					// What the first answer says of the firmware's length and tag, nothing else can correct.
+					// Nothing can correct the firmware's length and tag of the first response.
 					const isUpdated = reason === undefined || index > 0;
 					assert.equal(rig.boot.image.version, isUpdated ? "2.0.0" : "1.0.0", `${kind} at ${at}: ${reason}`);
 				}

@@ -42,7 +42,7 @@ test("an address is parsed into the parts that it was built from", () => {
 	);
 });
 
-/** What a parser makes of a text in this engine, as xs-parsers.ts tells of the other. */
+/** The result of a parser in this engine, as xs-parsers.ts gives that of the other. */
 function outcomeOf(read: () => unknown): object {
 	try {
 		return { value: read() };
@@ -121,7 +121,7 @@ test("a certificate in PEM is read with any line length; anything but base64 is 
 			assert.deepEqual(await xs.read("authority", text), outcome);
 			if ("refusal" in outcome)
 				assert.match(String(outcome.refusal), /^Error: cert_pem must be a certificate in PEM/);
-			// As Uint8Array.fromBase64 takes it, with which boards go on.
+			// As Uint8Array.fromBase64 accepts it, by which boards decode it.
 			else
 				assert.match(
 					readAuthority(text),

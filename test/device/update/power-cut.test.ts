@@ -27,13 +27,13 @@ const second = makeFirmware("2.0.0", 36_000);
 /** What the server has of it: with a signature, so that power is cut behind the image's own end too. */
 const secondFile = Buffer.concat([second, Buffer.alloc(4096 - (second.length % 4096) + 4096, "signature")]);
 const third = makeFirmware("3.0.0", 33_000);
-/** What a device may be found with; anything else is a brick. */
+/** The images that a device may run; any other end is a brick. */
 const whole = [first, second, third];
 
 /** Everything that happens to the flash from `start_ota` to a confirmed new firmware, the boot loader's part included. */
 function updateAndConfirm(rig: Rig, file: Buffer): void {
 	const reason = rig.update(new MemoryServer({ file }));
-	// Once power is gone, an error that the firmware would report is nobody's.
+	// Without power no error of the firmware counts.
 	if (!rig.flash.isPowered) throw new PowerCut();
 	assert.equal(reason, undefined);
 	rig.restart();
@@ -170,7 +170,7 @@ test("a power cut in the very first start leaves a device that starts", () => {
 		}
 });
 
-/** Chooses the slot for the next start whatever is in it: where ESP-IDF's own function would refuse. */
+/** Selects the slot for the next start without verification, which ESP-IDF's own function does. */
 function chooseUnverified(flash: Flash): void {
 	const entries = readEntries(flash);
 	const active = activeEntry(entries);

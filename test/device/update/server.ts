@@ -1,6 +1,6 @@
 /**
- * A server of firmware that exists in memory, byte for byte as HTTP/1.1, and does wrong what a test says: the connection
- * may break, stall, lose, double or flip a byte at any byte of all that it ever sends, and any answer may be another.
+ * A firmware server in memory, byte for byte as HTTP/1.1, with faults that a test chooses: the connection may break, stall, lose,
+ * double or flip a byte at any byte that it sends, and any response may be another one.
  */
 
 import { createHash } from "node:crypto";
@@ -26,7 +26,7 @@ export interface RawAnswer {
 
 export interface ServerOptions {
 	readonly file: Buffer;
-	/** false: it sends the whole, whatever is asked for. */
+	/** false: it sends the whole file for each request. */
 	readonly hasRanges?: boolean;
 	readonly hasDigests?: boolean;
 	readonly hasETags?: boolean;
@@ -54,7 +54,7 @@ const segmentBytes = 1440;
 
 export class MemoryServer {
 	file: Buffer;
-	/** No connection comes to be. */
+	/** Connections fail. */
 	isDown = false;
 	connections = 0;
 	readonly requests: AskedFor[] = [];
@@ -100,7 +100,7 @@ export class MemoryServer {
 		};
 	}
 
-	/** @returns what goes over the wire, and what becomes of the connection then */
+	/** @returns the bytes sent, and how the connection ends */
 	answer(text: string): { readonly bytes: Buffer; readonly ending: RawAnswer["ending"] } {
 		const request = parseRequest(text);
 		const index = this.requests.length;
@@ -136,7 +136,7 @@ export class MemoryServer {
 		return { head: head(isPart ? 206 : 200, fields), body };
 	}
 
-	/** The next fault within so many bytes. */
+	/** The next fault within `byteCount` bytes. */
 	takeFault(byteCount: number): Fault | undefined {
 		const [next] = this.#faults;
 		if (!next || next.at >= this.sentBytes + byteCount) return undefined;

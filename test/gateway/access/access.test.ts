@@ -420,8 +420,8 @@ test("no token is ever logged", async (t) => {
 	await fetch(gateway.loginUrl, manual);
 	await fetch(gateway.loginUrl, manual);
 	await logIn(gateway.url, monitorToken);
-	await logIn(gateway.url, "a-wrong-token-of-somebody");
-	await gateway.refused("/device", bearer("a-wrong-token-of-somebody"));
+	await logIn(gateway.url, "another-persons-token");
+	await gateway.refused("/device", bearer("another-persons-token"));
 	const monitor = await gateway.monitor();
 	const { device } = await gateway.namedDevice(monitor);
 	device.send({ type: "nonsense", token: deviceToken });
@@ -451,6 +451,6 @@ test("no token is ever logged", async (t) => {
 	for (const event of ["device: disconnected", "uplink dropped", "upgrade refused", "wrong token"])
 		assert.ok(log.includes(event), event);
 	const code = new URL(gateway.loginUrl).searchParams.get("code") ?? "";
-	for (const secret of [deviceToken, monitorToken, code, "a-wrong-token-of-somebody", signature])
+	for (const secret of [deviceToken, monitorToken, code, "another-persons-token", signature])
 		assert.ok(!log.includes(secret), log);
 });

@@ -21,7 +21,7 @@ function report(changes: Readonly<Record<string, Json>> = {}): StateReport {
 	return message;
 }
 
-/** Attempts whose gateway answers, and whose time passes, when the test says so. */
+/** Attempts with an answer and a clock that the test controls. */
 function setUp() {
 	const sent: Ask[] = [];
 	const answers: ((answer: Answer) => void)[] = [];

@@ -131,7 +131,7 @@ describe("what a device can be updated to", () => {
 		assert.equal(outdated({ version: "1.10.0-rc.1" }), true);
 		assert.equal(outdated({ version: "1.10.0" }), false);
 		assert.equal(outdated({ version: "2.0.0" }), false);
-		assert.equal(outdated({ version: "nightly" }), false, "nobody can say which is newer");
+		assert.equal(outdated({ version: "nightly" }), false, "neither is known to be newer");
 		assert.equal(outdated({ version: "1.9.0", model: "PROTO-1" }), false);
 		assert.equal(fits({ ...firmware, models: [] }, entry("x", { model: "PROTO-1" }).session), true);
 	});

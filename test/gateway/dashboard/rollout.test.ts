@@ -117,7 +117,7 @@ describe("a roll-out", () => {
 		assert.equal(heard(rollout, "c", stands("failed")), rollout, "waiting");
 		assert.equal(heard(rollout, "x", stands("failed")), rollout, "no part of it");
 		const done = heard(begun(rollout, "a"), "a", stands("updated"));
-		assert.equal(heard(done, "a", stands("downloading", 3)), done, "an update that somebody else began");
+		assert.equal(heard(done, "a", stands("downloading", 3)), done, "an update by another monitor");
 	});
 
 	test("shows no progress that goes backward", () => {

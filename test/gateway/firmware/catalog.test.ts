@@ -53,7 +53,7 @@ describe("a catalog", () => {
 		["another chip", withImage({ chip: "esp8266" }), /chip must be one of/],
 		["a size of nothing", withImage({ size: 0 }), /size must be/],
 		["a short digest", withImage({ sha256: "abc" }), /sha256 must be/],
-		["a path elsewhere", withImage({ path: "/etc/firmware-v1.4.0.bin" }), /path must be/],
+		["a path outside of the folder", withImage({ path: "/etc/firmware-v1.4.0.bin" }), /path must be/],
 		["a path upwards", withImage({ path: "/releases/../firmware-v1.4.0.bin" }), /path must be/],
 		["an address", withImage({ path: "http://x/releases/firmware-v1.4.0.bin" }), /path must be/],
 		["a file of another kind", withImage({ path: "/releases/firmware-v1.4.0.exe" }), /path must be/],

@@ -1,4 +1,4 @@
-/** Firmware images for tests, whole ones and ones with a single thing wrong. */
+/** Firmware images for tests, valid ones and ones with a single fault. */
 
 import { createHash } from "node:crypto";
 import { encodeImage, type ImageContent } from "../../../hosts/virtual/node/boot/encode-image.js";

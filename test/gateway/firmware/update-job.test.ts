@@ -10,7 +10,7 @@ const complete = uplink({ type: "ota_complete" });
 
 type Step = Uplink | "reconnects" | "falls silent" | "5 minutes pass";
 
-/** What becomes of an update from 1.3.0 to `version` when the device does this, a second after each other. */
+/** The result of an update from 1.3.0 to `version` after these steps of the device, one second apart. */
 function after(version: string | null, steps: readonly Step[], runs: string | null = "1.3.0"): UpdateJob {
 	let job = beginJob({ now: start, runs }, version);
 	let now = start;

@@ -1,4 +1,4 @@
-/** What a device says in the course of an update. */
+/** A device's uplinks during an update. */
 
 import { checkUplink, type Uplink } from "../../../device/protocol/messages.js";
 import { altered, sampleReport } from "../../../scripts/fixtures/sample-report.js";

@@ -27,7 +27,7 @@ function sha256(bytes: Uint8Array): string {
 	return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** Nothing but the binary that counts, and the file that says so. */
+/** Only the current binary, and its description. */
 async function assertStored(serving: Serving, expected: Uint8Array): Promise<void> {
 	assert.deepEqual(
 		(await readdir(serving.uploadsDir)).sort(),
@@ -188,7 +188,7 @@ const bad: readonly BadUpload[] = [
 	["a flipped bit", 422, /checksum/, (to) => to.upload(damaged(image, 50_000, [0]))],
 	["a wrong SHA-256", 422, /SHA-256/, (to) => to.upload(damaged(image, image.length - 9, [1, 2]))],
 	["no descriptor", 422, /0xabcd5432/, (to) => to.upload(rewritten(image, 0x20, [0]))],
-	["somebody else's firmware", 422, /DAG1/, (to) => to.upload(rewritten(image, 0x120, [0]))],
+	["another project's firmware", 422, /DAG1/, (to) => to.upload(rewritten(image, 0x120, [0]))],
 	["an unknown model", 422, /DEV-9/, (to) => to.upload(rewritten(image, 0x12c, "9"))],
 	["two versions", 422, /two versions/, (to) => to.upload(rewritten(image, 0x138, "9"))],
 	["an empty file", 400, /empty/, (to) => to.upload(Buffer.alloc(0))],
@@ -332,11 +332,11 @@ describe("concurrent uploads", () => {
 		const serving = await serveFirmware(t);
 		for (let count = 0; count < 4; count += 1) beginUpload(serving, image.subarray(0, 10_000));
 		await untilFiles(serving, 4);
-		const elsewhere = request({
+		const fromOther = request({
 			...{ port: serving.port, host: "127.0.0.1", localAddress: "127.0.0.2" },
 			...{ path: "/ota/upload", method: "POST", headers: formHeaders },
 		}).end(form(filePart(image)));
-		const [response] = await once(elsewhere, "response");
+		const [response] = await once(fromOther, "response");
 		response.resume();
 		assert.equal(response.statusCode, 201);
 	});

@@ -167,7 +167,7 @@ describe("a device that was connected", () => {
 				for (const name of names) await rm(join(directory, name));
 				return names.length;
 			};
-			/** A second, after some minutes that nobody looked at. */
+			/** One second, after some minutes. */
 			const pass = (minutes = 0) => {
 				now += minutes * 60_000 + 1000;
 				t.mock.timers.tick(1000);
@@ -315,8 +315,8 @@ describe("/api/devices", () => {
 		assert.deepEqual(json, { devices: [listed] });
 		const one = await ask(gateway, "/dev-1-a1b2c3");
 		assert.deepEqual(one.json, { ...listed, versions: [], resets: [], updates: [], state });
-		const nobody = await ask(gateway, "/nobody");
-		assert.deepEqual([nobody.status, nobody.json.status], [404, 404]);
+		const unknown = await ask(gateway, "/unknown");
+		assert.deepEqual([unknown.status, unknown.json.status], [404, 404]);
 	});
 
 	test("forgets a disconnected device, and monitors get a new snapshot", async (t) => {

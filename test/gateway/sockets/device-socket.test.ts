@@ -17,7 +17,7 @@ import {
 
 const named = { "Device-Id": "dev-1-a1b2c3" };
 
-/** Connects without a WebSocket client, which would answer each goodbye. */
+/** Connects without a WebSocket client, which would answer each close frame. */
 async function openByHand({ url }: Running, path: string, token: string): Promise<Socket> {
 	const socket = connect(Number(new URL(url).port), "127.0.0.1");
 	socket.on("error", () => {});
@@ -104,7 +104,7 @@ describe("a device's frames", () => {
 			"[".repeat(60_000),
 			reportWithVolume(101),
 			altered(sampleReport("DEV-1"), "system", undefined),
-			altered(sampleReport("DEV-1"), "deviceId", "somebody-else"),
+			altered(sampleReport("DEV-1"), "deviceId", "another-device"),
 		];
 		for (const message of bad) device.send(message);
 		device.send(reportWithVolume(7));
@@ -180,7 +180,7 @@ describe("a device's connection", () => {
 		t.after(() => socket.destroy());
 		const { sessionId: targetId } = await monitor.change("connected");
 		const said = once(socket, "data");
-		// The goodbye of 1000; it is answered, and the connection stays.
+		// A close frame of 1000; it is answered, and the connection stays.
 		socket.write(Buffer.from("88820000000003e8", "hex"));
 		await said;
 		for (const message of [

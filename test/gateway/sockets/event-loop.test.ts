@@ -22,7 +22,7 @@ test("each piece of work has a turn of the event loop, first come, first served"
 	}
 });
 
-/** A stream whose end is to be heard by two, and has come. */
+/** An ended stream with two listeners. */
 async function ended() {
 	const stream = new PassThrough({ autoDestroy: false });
 	const heard: string[] = [];

@@ -6,7 +6,7 @@ import { type Peer, startHeartbeat } from "../../../gateway/sockets/heartbeat.js
 
 const intervalMs = 15_000;
 
-/** A socket that notes when it is asked, and answers at once or never. */
+/** A socket that records pings, and answers immediately or never. */
 class Device extends EventEmitter implements Peer {
 	readonly OPEN = WebSocket.OPEN;
 	readonly readyState = WebSocket.OPEN;

@@ -167,7 +167,7 @@ describe("a socket that is closing", () => {
 		device.send(reportWithVolume(99));
 		device.socket.resume();
 		await device.closed;
-		monitor.send({ type: "boot_device", targetId: "nobody" });
+		monitor.send({ type: "boot_device", targetId: "unknown" });
 		assert.equal((await monitor.next()).code, "unknown_target");
 	});
 
@@ -280,7 +280,7 @@ describe("a monitor's message", () => {
 		device.socket.close();
 		await monitor.change("disconnected");
 		const { sessionId } = session;
-		const target = { targetId: "nobody", requestId: "q" };
+		const target = { targetId: "unknown", requestId: "q" };
 		for (const [message, code, requestId] of [
 			["{", "invalid_json", undefined],
 			["", "invalid_json", undefined],
@@ -327,7 +327,7 @@ describe("a monitor's message", () => {
 		const gateway = await runGateway(t, { monotonic: () => now });
 		const monitor = await gateway.monitor();
 		const codes = async (count: number) => {
-			for (let i = 0; i < count; i += 1) monitor.send({ type: "boot_device", targetId: "nobody" });
+			for (let i = 0; i < count; i += 1) monitor.send({ type: "boot_device", targetId: "unknown" });
 			const answers: Record<string, number> = {};
 			for (let i = 0; i < count; i += 1) {
 				const { code } = await monitor.next();
@@ -339,7 +339,7 @@ describe("a monitor's message", () => {
 		now += 1000;
 		assert.deepEqual(await codes(60), { unknown_target: 50, rate_limited: 10 });
 		const other = await gateway.monitor();
-		assert.equal((await other.ask({ type: "boot_device", targetId: "nobody" })).code, "unknown_target");
+		assert.equal((await other.ask({ type: "boot_device", targetId: "unknown" })).code, "unknown_target");
 	});
 });
 
@@ -461,12 +461,12 @@ describe("a monitor that reads too slowly", () => {
 		device.send(reportWithVolume(77));
 		device.socket.close();
 		await fast.change("disconnected");
-		slow.send({ type: "boot_device", targetId: "nobody", requestId: "still here" });
+		slow.send({ type: "boot_device", targetId: "unknown", requestId: "still here" });
 		slow.socket.resume();
 		const { state } = await slow.change("disconnected");
 		assert.deepEqual(state, reportWithVolume(77));
 		assert.equal((await slow.next()).requestId, "still here");
-		slow.send({ type: "boot_device", targetId: "nobody", requestId: "next" });
+		slow.send({ type: "boot_device", targetId: "unknown", requestId: "next" });
 		assert.equal((await slow.next()).requestId, "next");
 	});
 

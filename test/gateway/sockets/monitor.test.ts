@@ -40,7 +40,7 @@ async function connected(t: TestContext, held?: Duplex) {
 test("any amount of messages in one turn of the event loop does not count as slow reading", async (t) => {
 	const { monitor, client } = await connected(t);
 	const frame = Buffer.alloc(16 * 1024, "x");
-	// Two thirds of what a socket's buffer on Linux takes at once.
+	// Two thirds of a socket's buffer on Linux.
 	const count = Math.ceil((1.5 * socketLimits.slowMonitorBytes) / frame.length);
 	const received = new Promise<void>((resolve) => {
 		let frames = 0;

@@ -10,7 +10,7 @@ function stage(t: TestContext) {
 	return { calls, socket };
 }
 
-/** Ten at once, ten a second. */
+/** Bursts of ten, ten a second. */
 function throttle(t: TestContext) {
 	const { calls, socket } = stage(t);
 	const taken: string[] = [];

@@ -1,4 +1,4 @@
-/** Frames over real sockets: each message of a monitor has one answer, and what a device says reaches monitors or is dropped. */
+/** Frames over real sockets: each message of a monitor has one answer, and uplinks reach monitors or are dropped. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

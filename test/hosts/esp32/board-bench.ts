@@ -28,7 +28,7 @@ export class Bench {
 	readonly stored = new Map<string, string | number>();
 	/** What HTTP requests were made with. */
 	readonly requests: object[] = [];
-	/** Bytes that a socket has received and nobody has read. */
+	/** Unread bytes of a socket. */
 	readonly incoming: number[] = [];
 	/** Timers that were set. */
 	readonly timers: (() => void)[] = [];

@@ -173,8 +173,8 @@ describe("what flashing needs", () => {
 	});
 });
 
-/** An SDK whose mcconfig only writes down how it was called, and an image where it is told to. */
-function pretendSdk(image: string | undefined): { sdk: ModdableSdk; calls: () => string } {
+/** An SDK whose mcconfig only records its arguments and writes an image. */
+function fakeSdk(image: string | undefined): { sdk: ModdableSdk; calls: () => string } {
 	const folder = mkdtempSync(join(work, "sdk-"));
 	const log = join(folder, "calls");
 	const program = join(folder, "mcconfig");
@@ -210,7 +210,7 @@ describe("building for a board", posix, () => {
 	const onOutput = () => {};
 
 	test("passes a sdkconfig of that version to mcconfig", async () => {
-		const { sdk, calls } = pretendSdk(imageOf("DEV-1", "1.2.3"));
+		const { sdk, calls } = fakeSdk(imageOf("DEV-1", "1.2.3"));
 		const options = { sdk, model: "DEV-1", version: "1.2.3", outputFolder, onOutput } as const;
 		const image = await buildBoard(options);
 		assert.ok(existsSync(image));
@@ -223,7 +223,7 @@ describe("building for a board", posix, () => {
 	});
 
 	test("does not take a previous image for a new one", async () => {
-		const { sdk } = pretendSdk(undefined);
+		const { sdk } = fakeSdk(undefined);
 		const options = { sdk, model: "DEV-1", version: "1.2.3", outputFolder, onOutput } as const;
 		await assert.rejects(buildBoard(options), /produced no image/);
 	});
@@ -232,20 +232,20 @@ describe("building for a board", posix, () => {
 		const folder = join(outputFolder, "tmp", "esp32", "dev-1", "release", "device");
 		mkdirSync(folder, { recursive: true });
 		writeFileSync(join(folder, "board-descriptor.c.o"), "of 1.2.2");
-		const { sdk } = pretendSdk(imageOf("DEV-1", "1.2.3"));
+		const { sdk } = fakeSdk(imageOf("DEV-1", "1.2.3"));
 		await buildBoard({ sdk, model: "DEV-1", version: "1.2.3", outputFolder, onOutput });
 		assert.ok(!existsSync(join(folder, "board-descriptor.c.o")));
 	});
 
 	test("does not take an image of another model or version, or a merged one", async () => {
 		for (const image of [imageOf("PROTO-1", "1.2.3"), imageOf("DEV-1", "1.2.2")]) {
-			const { sdk } = pretendSdk(image);
+			const { sdk } = fakeSdk(image);
 			const options = { sdk, model: "DEV-1", version: "1.2.3", outputFolder, onOutput } as const;
 			await assert.rejects(buildBoard(options), /not of DEV-1 1\.2\.3/);
 		}
 		const merged = join(work, "merged.bin");
 		writeFileSync(merged, Buffer.alloc(8192, 0xff));
-		const { sdk } = pretendSdk(merged);
+		const { sdk } = fakeSdk(merged);
 		const options = { sdk, model: "DEV-1", version: "1.2.3", outputFolder, onOutput } as const;
 		await assert.rejects(buildBoard(options), /lacks the firmware's descriptor/);
 	});

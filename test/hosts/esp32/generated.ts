@@ -106,7 +106,7 @@ function filesOf(tsconfig: string): readonly string[] {
  * @throws Error with all that make said
  */
 export function linkIntoRom(sdk: ModdableSdk, { folder }: Generated, subclass: string): readonly string[] {
-	const idf = pretendIdf();
+	const idf = fakeIdf();
 	// ESP-IDF would write this; as an old file it makes nothing out of date.
 	const header = join(folder, `xsProj-${subclass}`, "build", "config", "sdkconfig.h");
 	mkdirSync(join(header, ".."), { recursive: true });
@@ -137,7 +137,7 @@ export function lastSettings(sdkconfig: string): ReadonlyMap<string, string> {
 }
 
 /** A folder that the SDK's makefile takes for ESP-IDF as long as nothing is compiled. */
-function pretendIdf(): string {
+function fakeIdf(): string {
 	const folder = mkdtempSync(join(tmpdir(), "idf-"));
 	const git = (...words: string[]) => execFileSync("git", ["-C", folder, ...words], { stdio: "ignore" });
 	git("init", "-q");

@@ -25,7 +25,7 @@ after(() => rmSync(work, { recursive: true, force: true }));
 const warnings = ["-std=c11", "-Wall", "-Wextra", "-Werror"];
 const compiler = ["cc", "gcc", "clang"].find((name) => spawnSync(name, ["--version"]).status === 0);
 
-/** As far as these files and the headers that they include ask. ESP-IDF generates it when it builds. */
+/** As far as these files and the headers that they include need it. ESP-IDF generates it when it builds. */
 const chips = {
 	esp32s3: `
 #define CONFIG_IDF_TARGET "esp32s3"
@@ -66,7 +66,7 @@ for (const [subclass, settings] of Object.entries(chips)) {
 	mkdirSync(join(work, subclass));
 	writeFileSync(join(work, subclass, "sdkconfig.h"), settings + common);
 }
-// Of the chip's own C library, as far as lwIP's types ask; a computer's has it elsewhere.
+// From the chip's own C library, as far as lwIP's types need it.
 mkdirSync(join(work, "machine"));
 writeFileSync(
 	join(work, "machine", "endian.h"),
@@ -90,7 +90,7 @@ function compile(subclass: Subclass, ...words: string[]): string {
 describe("the descriptor", { skip: compiler ? undefined : "no C compiler" }, () => {
 	const builtAt = Date.UTC(2026, 0, 1) / 1000;
 
-	/** Its 64 bytes, as a compiler lays them out, and what the firmware says of itself. */
+	/** Its 64 bytes as compiled, and what the firmware reports. */
 	function descriptor({ version = "1.20.3-rc.1", buildTime = builtAt } = {}): Buffer {
 		const folder = mkdtempSync(join(work, "descriptor-"));
 		writeFileSync(join(folder, "sdkconfig.h"), `#define CONFIG_APP_PROJECT_VER "${version}"\n`);

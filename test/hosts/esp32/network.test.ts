@@ -17,7 +17,7 @@ async function board(): Promise<{ bench: Bench; device: Host }> {
 	return { bench, device: await loadBoard("dev-1", bench) };
 }
 
-/** A method or callback in something whose type says nothing of it. */
+/** A method or callback of an object without a type for it. */
 function call(target: unknown, name: string, ...values: unknown[]): unknown {
 	const method: unknown = Reflect.get(Object(target), name);
 	assert.ok(typeof method === "function", `no ${name}`);
@@ -297,7 +297,7 @@ describe("a TLS session", () => {
 		return { bench, session: Reflect.construct(Session, [{}]) };
 	}
 
-	/** All that a server says until it waits for the client's part of the key, one record each. */
+	/** All that a server sends until it waits for the client's key, one record each. */
 	function hearServer(bench: Bench, made: object): void {
 		const signed = [3, 0, 23, 1, 4, 4, 1, 0, 1, 9];
 		for (const [type, ...body] of [[2], [11], [12, ...signed], [14]]) {

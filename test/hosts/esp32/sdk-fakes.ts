@@ -14,7 +14,7 @@ function recorder(module: string, methods: readonly string[], statics = ""): str
 }`;
 }
 
-/** A socket reads what the bench says has come in, a byte at a time. */
+/** A socket reads the bench's incoming bytes, one at a time. */
 const socketStatics = 'format = "buffer"; read() { return bench.incoming.shift(); }';
 
 export const sdkFakes: ReadonlyMap<string, string> = new Map([

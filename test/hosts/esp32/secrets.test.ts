@@ -110,10 +110,10 @@ interface Bench {
 }
 
 /**
- * An SDK whose mcconfig puts all that it is told, words and environment, into the image; and an esptool that writes to a
- * folder, and refuses a file that others may read.
+ * An SDK whose mcconfig puts its arguments and environment into the image, and an esptool that writes to a folder, and refuses a
+ * file that others may read.
  */
-function pretendTools(esptoolStatus = 0): Bench {
+function fakeTools(esptoolStatus = 0): Bench {
 	const folder = mkdtempSync(join(work, "tools-"));
 	const script = (path: string, text: string) => {
 		mkdirSync(join(path, ".."), { recursive: true });
@@ -179,7 +179,7 @@ describe("flashing a board", posix, () => {
 
 	test("puts the settings into their partition, and nothing of them into the image", async () => {
 		const bench = await withTokens(async () => {
-			const tools = pretendTools();
+			const tools = fakeTools();
 			await flash(tools, given);
 			return tools;
 		});
@@ -198,7 +198,7 @@ describe("flashing a board", posix, () => {
 
 	test("passes them neither to mcconfig nor to esptool, by arguments or environment", async () => {
 		const bench = await withTokens(async () => {
-			const tools = pretendTools();
+			const tools = fakeTools();
 			await flash(tools, given);
 			return tools;
 		});
@@ -214,7 +214,7 @@ describe("flashing a board", posix, () => {
 
 	test("leaves no file with the settings behind, even if it fails", async () => {
 		for (const status of [0, 2]) {
-			const bench = pretendTools(status);
+			const bench = fakeTools(status);
 			const flashed = flash(bench, given);
 			await (status === 0 ? flashed : assert.rejects(flashed, /not fully written/));
 			assert.ok(existsSync(join(bench.outputFolder, "bin")));
@@ -223,13 +223,13 @@ describe("flashing a board", posix, () => {
 	});
 
 	test("without settings writes the firmware alone", async () => {
-		const bench = pretendTools();
+		const bench = fakeTools();
 		await flash(bench, undefined);
 		assert.deepEqual([...bench.written().keys()].sort(), ["0x0", "0x20000", "0x8000", "0x9000"]);
 	});
 
 	test("begins only with settings that fit: a build takes minutes", async () => {
-		const bench = pretendTools();
+		const bench = fakeTools();
 		const settings = { ...given, token: "t".repeat(4000) };
 		await assert.rejects(flash(bench, settings), /token/);
 		assert.ok(!existsSync(join(bench.outputFolder, "bin")));

@@ -88,7 +88,7 @@ async function connect() {
 	return { socket, below, events, text: () => text };
 }
 
-/** Sends a text in pieces of so many bytes. */
+/** Sends a text in pieces of `length`. */
 function inPieces(socket: FakeSocket, text: string, length: number): void {
 	for (let at = 0; at < text.length && !socket.isClosed; at += length)
 		socket.receive(text.slice(at, at + length));

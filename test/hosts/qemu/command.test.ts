@@ -109,8 +109,8 @@ describe("the arguments of npm run qemu", () => {
 	});
 });
 
-/** A QEMU that lists machines, and else says what it was told. */
-function pretendQemu(folder: string, machines: string): string {
+/** A QEMU that lists machines, and otherwise prints its arguments. */
+function fakeQemu(folder: string, machines: string): string {
 	mkdirSync(folder, { recursive: true });
 	const path = join(folder, "qemu-system-xtensa");
 	writeFileSync(path, `#!/bin/sh\nif [ "$1" = -machine ]; then printf '${machines}'; else echo "$@"; fi\n`);
@@ -128,7 +128,7 @@ describe("QEMU", { skip: process.platform === "win32" ? "needs a shell" : undefi
 
 	test("of a distribution has no ESP32, and the error says so", () => {
 		const folder = join(work, "debian");
-		pretendQemu(folder, "Supported machines are:\\nkc705  kc705 EVB\\nsim  sim machine\\n");
+		fakeQemu(folder, "Supported machines are:\\nkc705  kc705 EVB\\nsim  sim machine\\n");
 		assert.throws(
 			() => findQemu({ PATH: folder, IDF_TOOLS_PATH: none }),
 			/has no machine esp32: it is not Espressif's/,
@@ -138,10 +138,10 @@ describe("QEMU", { skip: process.platform === "win32" ? "needs a shell" : undefi
 	test("of Espressif is found on the PATH after another one, and where ESP-IDF installs it", () => {
 		const machines = "Supported machines are:\\nesp32  Espressif ESP32 machine\\n";
 		const debian = join(work, "debian");
-		const path = pretendQemu(join(work, "espressif"), machines);
+		const path = fakeQemu(join(work, "espressif"), machines);
 		assert.equal(findQemu({ PATH: `${debian}:${join(work, "espressif")}`, IDF_TOOLS_PATH: none }), path);
 		const tools = join(work, "tools-path");
-		const installed = pretendQemu(join(tools, "tools", "qemu-xtensa", "esp_9", "qemu", "bin"), machines);
+		const installed = fakeQemu(join(tools, "tools", "qemu-xtensa", "esp_9", "qemu", "bin"), machines);
 		assert.equal(findQemu({ PATH: none, IDF_TOOLS_PATH: tools }), installed);
 	});
 

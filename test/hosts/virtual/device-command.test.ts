@@ -102,7 +102,7 @@ test("a flash of another layout is flashed again, with its settings", async (t) 
 	const DATA_DIR = await temporaryDirectory(t);
 	const folder = join(DATA_DIR, "virtual", "dev-1-a1b2c3");
 	await mkdir(folder, { recursive: true });
-	// As versions had it whose slots lay elsewhere: the digest of what came by cable, boot state, an image at 0x10000.
+	// As earlier versions with another layout: the digest of the factory flash, boot state, an image at 0x10000.
 	const old = Buffer.alloc(0x410_000, 0xff);
 	const { version } = JSON.parse(await readFile("package.json", "utf8"));
 	const image = makeVirtualImage((await buildFirmware()).bytes, "DEV-1", version);

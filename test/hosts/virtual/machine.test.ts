@@ -24,7 +24,7 @@ after(async () => {
 	await Promise.all([...machines].map((machine) => machine.close()));
 });
 
-/** A machine that is closed at the end of the tests, whatever becomes of it. */
+/** A machine that is closed at the end of the tests. */
 function start(program: Program, options: Partial<MachineOptions> = {}): Machine {
 	const machine = new Machine({ executable, program: program.path, clock: "virtual", ...options });
 	machines.add(machine);

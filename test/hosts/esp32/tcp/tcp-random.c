@@ -1,6 +1,6 @@
 /*
- * Drives TCP connections (hosts/esp32/tcp) with random steps over 127.0.0.1, and checks after each what must always hold. This
- * thread is the script's task and the servers at once; the watcher's task is the second thread.
+ * Drives TCP connections (hosts/esp32/tcp) with random steps over 127.0.0.1, and checks invariants after each. This thread is the
+ * script's task and the servers; the watcher's task is the second thread.
  *
  * Usage: tcp-random STEPS [SEED]
  */
@@ -447,7 +447,7 @@ static void deliver_for(uint32_t milliseconds)
 	}
 }
 
-/** A script that reads nothing holds the sender back, is not told twice of the same bytes, and loses none. */
+/** A script that does not read stops the sender, gets one event for the same bytes, and loses none. */
 static void check_flow_control(void)
 {
 	mode = READS_NOTHING;

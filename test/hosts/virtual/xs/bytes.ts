@@ -1,4 +1,4 @@
-/** Tells what the functions in C make of bytes; collections in between move the buffers. */
+/** Reports what the C functions read from and write to buffers; collections in between move the buffers. */
 
 import Channel, { copyInto, textOf } from "virtual/channel";
 

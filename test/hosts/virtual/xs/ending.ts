@@ -1,4 +1,4 @@
-/** Ends in the way that the configuration says. */
+/** Ends in the configured way. */
 
 import config from "mc/config";
 import Timer from "timer";

@@ -1,6 +1,6 @@
 /**
- * The device's own readers of what comes from outside, in XS: each text that Node sends goes through a connection to the
- * gateway and the commands, and what became of it is told.
+ * The device's parsers of received data, in XS: each text that Node sends passes through a connection to the gateway and the
+ * commands, and the result is sent back.
  */
 
 import Channel from "virtual/channel";
@@ -89,7 +89,7 @@ class Wire {
 		this.#options?.onWritable(5000);
 	}
 
-	/** A text frame in pieces of so many bytes. */
+	/** A text frame in pieces of `pieceBytes`. */
 	hear(bytes: ArrayBuffer, pieceBytes: number): void {
 		let at = 0;
 		do {

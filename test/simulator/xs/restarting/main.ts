@@ -1,4 +1,4 @@
-/** Firmware that restarts once: an update would ask for it, but the simulator cannot be updated. */
+/** Firmware that restarts once, as after an update, which the simulator does not support. */
 
 import type { Host } from "../../../../device/host.js";
 

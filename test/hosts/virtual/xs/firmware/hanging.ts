@@ -1,4 +1,4 @@
-/** A firmware that never comes to rest. */
+/** A firmware with an endless loop. */
 export default function main(): void {
 	for (;;);
 }

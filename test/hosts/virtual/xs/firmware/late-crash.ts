@@ -1,4 +1,4 @@
-/** A firmware that starts as it should, connects to nobody, and crashes a second later. */
+/** A firmware that starts, does not connect, and crashes a second later. */
 
 import Timer from "timer";
 
