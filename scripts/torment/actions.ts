@@ -1,10 +1,10 @@
-/** Carries out what the schedule says, but for restarts, and writes down what the gateway promises meanwhile. */
+/** Carries out the schedule's actions except restarts, and records what the gateway has acknowledged. */
 
 import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { breakOffUpload, sayMalformed, sendInvalid, sendWithoutToken } from "./abusive-clients.js";
 import { Images } from "./images.js";
-import { babble, breakOffUpload, sayMalformed, visit } from "./nuisances.js";
 import { type Action, stepMs } from "./schedule.js";
 import type { Place, World } from "./world.js";
 
@@ -12,7 +12,7 @@ type Of<N extends Action["do"]> = Extract<Action, { do: N }>;
 
 export class Actions {
 	readonly #world: World;
-	/** Faults that are there now: each ends its own alone. */
+	/** The current fault; each action ends only its own. */
 	#diskFault: object | undefined;
 	#brightness = 0;
 	#isUploading = false;
@@ -21,7 +21,7 @@ export class Actions {
 		this.#world = world;
 	}
 
-	/** Begins it; what takes time goes on beside the next steps. */
+	/** Begins an action; one that takes time continues beside the next steps. */
 	async perform(action: Exclude<Action, Of<"restart">>): Promise<void> {
 		const world = this.#world;
 		switch (action.do) {
@@ -44,8 +44,8 @@ export class Actions {
 				return;
 			case "power":
 				return world.hold(world.place(action.device), () => this.#switchOff(action));
-			case "twin":
-				return world.place(action.device).device.twin();
+			case "second connection":
+				return world.place(action.device).device.connectAgain();
 			case "malformed":
 				return sayMalformed(world, action);
 			case "flood":
@@ -73,10 +73,10 @@ export class Actions {
 			}
 			case "drop monitor":
 				return world.monitor(action.monitor).drop();
-			case "babble":
-				return world.start(() => babble(world, action));
-			case "stranger":
-				return world.start(() => visit(world, action));
+			case "invalid message":
+				return world.start(() => sendInvalid(world, action));
+			case "anonymous client":
+				return world.start(() => sendWithoutToken(world, action));
 		}
 	}
 
@@ -146,7 +146,7 @@ export class Actions {
 			if (how === "whole") ledger.uploads.push(version);
 			const { status } = await gateway.upload(sent, version);
 			journal.note(`upload of ${version} (${how}): ${status}`);
-			if (status === 201 && how === "bad") journal.break("a damaged upload was taken");
+			if (status === 201 && how === "bad") journal.break("a damaged upload was accepted");
 			if (status === 201) {
 				ledger.uploadsKept = ledger.uploads.length;
 				ledger.isUploadLost = false;
@@ -176,7 +176,7 @@ export class Actions {
 	async #onForgotten({ truth }: Place, address: string, status: number): Promise<void> {
 		const { gateway, journal } = this.#world;
 		if (status === 404 || status === 409) return;
-		// Where it was not done, or that is not known, one part of it may have been.
+		// If it failed, or its result is unknown, a part of it may have been done.
 		truth.isKept = false;
 		truth.accepted = [];
 		if (status !== 204) return;
@@ -187,9 +187,10 @@ export class Actions {
 				() => true,
 				() => false,
 			);
-			if (isThere) journal.break(`${truth.deviceId} was forgotten, and ${path} is there`);
+			if (isThere) journal.break(`${truth.deviceId} was forgotten, but ${path} exists`);
 		}
 		const after = await gateway.request(address);
-		if (after.status === 200) journal.break(`${truth.deviceId} was forgotten, and the gateway tells of it`);
+		if (after.status === 200)
+			journal.break(`${truth.deviceId} was forgotten, but the gateway still reports it`);
 	}
 }

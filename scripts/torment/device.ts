@@ -1,6 +1,6 @@
 /**
- * A device that speaks the protocol truly: it reports, obeys, connects again, and downloads, checks and runs what it is sent,
- * or fails to in one of the ways that a draw says. What it does is written down as the truth.
+ * A device that follows the protocol: it reports, executes commands, reconnects, and downloads, checks and runs firmware, or fails
+ * in one of the ways that a draw selects. What it does is recorded as the truth.
  */
 
 import { setTimeout as pause } from "node:timers/promises";
@@ -21,50 +21,50 @@ export interface TormentedDeviceOptions {
 	readonly draw: Draw;
 	readonly images: Images;
 	readonly journal: Journal;
-	/** Says its name in a header, or in its first report alone. */
+	/** By a header, or only by its first report. */
 	readonly isNamedByHeader: boolean;
 }
 
-/** What the torment asks of a device, scripted or virtual. */
+/** The interface of a tormented device, scripted or virtual. */
 export interface Tormented {
 	readonly truth: DeviceTruth;
-	/** Says nothing unless it is asked. */
+	/** Reports only on request. */
 	isQuiet: boolean;
 	readonly isOn: boolean;
-	/** Whether it is as it will be, without anything being asked of it. */
+	/** Whether its state is final without further actions. */
 	readonly isIdle: boolean;
 	powerOn(): void;
-	/** Closes nothing; its line does. Resolves once it says nothing any more. */
+	/** Closes nothing; its line does. Resolves when it sends nothing any more. */
 	powerOff(): Promise<void>;
-	/** Says something as it is, true or not. */
+	/** Sends a text, valid or not. */
 	say(text: string | Buffer): void;
 	report(): void;
-	/** Connects once more, as after a line that died without a word; the gateway ends the former connection. */
-	twin(): void;
+	/** Connects a second time, as after a lost connection; the gateway closes the previous connection. */
+	connectAgain(): void;
 }
 
-/** How an update goes. */
+/** The result of an update. */
 type Ending =
 	| "runs"
-	/** Reports, and goes back later. */
+	/** Reports, and rolls back later. */
 	| "rolls back"
-	/** Goes back before it has said anything. */
+	/** Rolls back before its first report. */
 	| "crashes"
-	/** Says that it cannot. */
+	/** Sends ota_error. */
 	| "fails"
-	/** Loses power in the middle. */
-	| "dies";
+	/** In the middle. */
+	| "loses power";
 const endings: readonly (readonly [number, Ending])[] = [
 	[6, "runs"],
 	[2, "rolls back"],
 	[2, "crashes"],
 	[1, "fails"],
-	[1, "dies"],
+	[1, "loses power"],
 ];
 
 const lookMs = 1000;
 const reportEvery = 2;
-/** The gateway pings each 1.5 s. */
+/** The gateway pings every 1.5 s. */
 const silenceMs = 6000;
 
 export class TormentedDevice implements Tormented {
@@ -76,10 +76,10 @@ export class TormentedDevice implements Tormented {
 	#heardAt = 0;
 	#looks = 0;
 	#timer: NodeJS.Timeout | undefined;
-	/** Counts its starts: what was going on before the latest is over. */
+	/** Counts its starts: work begun before the latest one is abandoned. */
 	#starts = 0;
 	#startedAt = 0;
-	/** What the boot loader does at the next start, after an update. */
+	/** The boot loader's action at the next start, after an update. */
 	#onBoot: (() => void) | undefined;
 	#isUpdating = false;
 	#isOnProbation = false;
@@ -129,7 +129,7 @@ export class TormentedDevice implements Tormented {
 		this.say(JSON.stringify(this.#report));
 	}
 
-	twin(): void {
+	connectAgain(): void {
 		if (!this.isOn) return;
 		this.#socket = undefined;
 		this.#connect();
@@ -152,15 +152,15 @@ export class TormentedDevice implements Tormented {
 		const socket = new WebSocket(url, { headers, handshakeTimeout: silenceMs, perMessageDeflate: false });
 		this.#socket = socket;
 		const isCurrent = () => this.#socket === socket;
-		const hear = () => {
+		const onFrame = () => {
 			if (isCurrent()) this.#heardAt = performance.now();
 		};
-		hear();
+		onFrame();
 		socket.on("error", () => {});
 		socket.on("open", () => isCurrent() && this.report());
-		socket.on("ping", hear);
+		socket.on("ping", onFrame);
 		socket.on("message", (data) => {
-			hear();
+			onFrame();
 			if (isCurrent()) this.#receive(JSON.parse(data.toString()));
 		});
 		socket.on("close", () => {
@@ -184,8 +184,7 @@ export class TormentedDevice implements Tormented {
 		}
 		if (command.command === "set_brightness") {
 			const value = Number(command.value);
-			if (truth.obeyed.has(value))
-				journal.break(`${truth.deviceId} was told twice to set its brightness to ${value}`);
+			if (truth.obeyed.has(value)) journal.break(`${truth.deviceId} got the same brightness twice: ${value}`);
 			truth.obeyed.add(value);
 			this.#set("peripherals.led_ring.brightness_coef", value);
 		}
@@ -213,25 +212,25 @@ export class TormentedDevice implements Tormented {
 		this.#progress(50);
 		await pause(pauses[1]);
 		if (isOver()) return;
-		if (ending === "dies") return this.powerOn("PANIC_RESET");
+		if (ending === "loses power") return this.powerOn("PANIC_RESET");
 		this.#progress(100);
-		const former = truth.runs;
+		const previous = truth.runs;
 		const isCrash = ending === "crashes" && !truth.ran.has(version);
 		this.#onBoot = isCrash ? () => truth.rolledBack.add(version) : () => truth.boot(version);
 		this.say(JSON.stringify({ type: "ota_complete" }));
 		await pause(50);
 		if (isOver()) return;
 		this.powerOn(isCrash ? "PANIC_RESET" : "SW_RESET");
-		if (ending === "rolls back" && version !== former) await this.#rollBack(former, pauses[2]);
+		if (ending === "rolls back" && version !== previous) await this.#rollBack(previous, pauses[2]);
 	}
 
-	async #rollBack(former: string, afterMs = 0): Promise<void> {
+	async #rollBack(previous: string, afterMs = 0): Promise<void> {
 		const { truth } = this.#options;
 		this.#isOnProbation = true;
 		await pause(afterMs);
 		this.#isOnProbation = false;
 		truth.rolledBack.add(truth.runs);
-		truth.boot(former);
+		truth.boot(previous);
 		if (this.isOn) this.powerOn("PANIC_RESET");
 	}
 

@@ -1,4 +1,4 @@
-/** How a scripted device gets an image: from the address that it was sent, with its token, and not without looking at it. */
+/** A scripted device's download of an image: from the address that it was sent, with its token, verified. */
 
 import { createHash } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
@@ -18,7 +18,7 @@ export interface DownloadOptions {
 	readonly isOver: () => boolean;
 }
 
-/** @returns the version of what it got; undefined: it got nothing, or no image for it */
+/** @returns the version of the image; undefined: no image, or none for this device */
 export async function download(
 	url: string,
 	{ deviceId, model }: DeviceTruth,
@@ -39,7 +39,7 @@ export async function download(
 	return undefined;
 }
 
-/** @returns undefined where that is worth another try */
+/** @returns undefined if it may be retried */
 async function get(url: string) {
 	try {
 		const signal = AbortSignal.timeout(downloadMs);

@@ -1,4 +1,4 @@
-/** The gateway as a process of its own that can be killed, with a disk and a clock that fail as the parent says. */
+/** The gateway as a process that can be killed, with a disk and a clock that fail as the parent process says. */
 
 import v8 from "node:v8";
 import { WebSocket } from "ws";
@@ -9,9 +9,9 @@ import { createLog } from "../../gateway/telemetry/log.js";
 import { serve } from "../bench/child.js";
 import { usage } from "../bench/servers/usage.js";
 import { deviceToken, monitorToken } from "../fixtures/gateway.js";
-import { type DiskFault, SickDisk } from "./sick-disk.js";
+import { type DiskFault, FailingDisk } from "./failing-disk.js";
 
-const sick = new SickDisk();
+const sick = new FailingDisk();
 let clockOffsetMs = 0;
 let aheadMs = 0;
 setClock();
@@ -37,7 +37,7 @@ const handlers = {
 			disk: sick.disk,
 			now: () => Date.now(),
 			monotonic: () => performance.now() + aheadMs,
-			// A line that stands still is noticed within the run; one address stands for all.
+			// A stalled line is noticed within the run; one address stands for all.
 			limits: { pingIntervalMs: 1500, upgradesInTwoSeconds: 100_000, closeTimeoutMs: 2000 },
 		});
 		try {
@@ -50,15 +50,15 @@ const handlers = {
 	disk: ({ fault }: { readonly fault: DiskFault | null }) => {
 		sick.fault = fault ?? undefined;
 	},
-	/** Sets the clock on the wall, relative to this computer's. */
+	/** Sets the wall clock, relative to this computer's. */
 	clock: ({ offsetMs }: { readonly offsetMs: number }) => {
 		clockOffsetMs = offsetMs;
 	},
-	/** Time passes, for whoever counts it on the monotonic clock. */
+	/** Advances the monotonic clock. */
 	pass: ({ ms }: { readonly ms: number }) => {
 		aheadMs += ms;
 	},
-	/** What is in use, once garbage is gone: bytes, WebSockets and sessions, as V8 finds them. */
+	/** After a garbage collection: bytes, WebSockets and sessions, as V8 counts them. */
 	inUse: () => {
 		const { heap } = usage(true);
 		const count = (of: new (...parameters: never[]) => object) => v8.queryObjects(of, { format: "count" });
@@ -75,7 +75,7 @@ export interface ListenOptions {
 	readonly offsetMs: number;
 }
 
-/** Has `Date` tell the time of a clock that is set. */
+/** Replaces `Date` by that of the set clock. */
 function setClock(): void {
 	const RealDate = Date;
 	const now = () => RealDate.now() + clockOffsetMs;

@@ -1,4 +1,4 @@
-/** The gateway that is tormented: a process on a real folder that is killed and started again. */
+/** The tormented gateway: a process on a real folder that is killed and started again. */
 
 import { execFileSync } from "node:child_process";
 import { closeSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
@@ -6,13 +6,13 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Child } from "../bench/child.js";
 import { bearer, monitorToken } from "../fixtures/gateway.js";
+import type { DiskFault } from "./failing-disk.js";
 import type { GatewayChild } from "./gateway-child.js";
 import type { Journal } from "./journal.js";
-import type { DiskFault } from "./sick-disk.js";
 
 const answerMs = 20_000;
 
-/** What it answered; `status` 0: the connection ended before it did. */
+/** `status` 0: the connection ended before the response. */
 export interface Answer {
 	readonly status: number;
 	readonly text: string;
@@ -36,7 +36,7 @@ export class GatewayProcess {
 		this.#journal = journal;
 	}
 
-	/** Where it listens; undefined while it is away. */
+	/** Undefined while it is down. */
 	get port(): number | undefined {
 		return this.#port;
 	}
@@ -55,12 +55,12 @@ export class GatewayProcess {
 		this.#port = started.port;
 	}
 
-	/** As a power cut ends it. */
+	/** Kills it, as a power cut. */
 	async kill(): Promise<void> {
 		await this.#leave()?.kill();
 	}
 
-	/** As a person ends it. */
+	/** Stops it, as a person does. */
 	async stop(): Promise<void> {
 		const child = this.#leave();
 		child?.signal("SIGCONT");
@@ -68,7 +68,7 @@ export class GatewayProcess {
 		await child?.close();
 	}
 
-	/** Stands still, or goes on. */
+	/** Stops or continues the process. */
 	freeze(isFrozen: boolean): void {
 		this.#child?.signal(isFrozen ? "SIGSTOP" : "SIGCONT");
 	}
@@ -77,13 +77,13 @@ export class GatewayProcess {
 		await this.#unlessKilled(this.#child?.ask("disk", { fault: fault ?? null }));
 	}
 
-	/** Sets its clock on the wall; it stays so over restarts. */
+	/** Sets its wall clock, also for later starts. */
 	async setClock(byMs: number): Promise<void> {
 		this.#clockOffsetMs += byMs;
 		await this.#unlessKilled(this.#child?.ask("clock", { offsetMs: this.#clockOffsetMs }));
 	}
 
-	/** Has it believe that time has passed. */
+	/** Advances its monotonic clock. */
 	async pass(ms: number): Promise<void> {
 		await this.#child?.ask("pass", { ms });
 	}
@@ -93,9 +93,9 @@ export class GatewayProcess {
 	}
 
 	/**
-	 * Lets it open only so many files more than it has open; undefined: as many as it may.
+	 * Limits how many more files it may open; undefined: no limit.
 	 *
-	 * @returns false where this computer cannot do that
+	 * @returns false if this computer cannot do that
 	 */
 	limitFiles(spare: number | undefined): boolean {
 		const pid = this.#child?.pid;
@@ -111,12 +111,12 @@ export class GatewayProcess {
 		}
 	}
 
-	/** @throws {NodeJS.ErrnoException} where there is no /proc */
+	/** @throws {NodeJS.ErrnoException} without /proc */
 	openFiles(): number {
 		return readdirSync(`/proc/${this.#child?.pid}/fd`).length;
 	}
 
-	/** What it has logged since this was last asked for. */
+	/** Lines logged since the last call. */
 	newLog(): string {
 		const file = openSync(this.#logFile, "r");
 		const chunk = Buffer.alloc(1 << 20);
@@ -131,7 +131,7 @@ export class GatewayProcess {
 		return text;
 	}
 
-	/** Asks it over HTTP, as a monitor. The promise never fails. */
+	/** An HTTP request as a monitor. Never rejects. */
 	async request(path: string, options: RequestInit = {}): Promise<Answer> {
 		if (this.#port === undefined) return { status: 0, text: "" };
 		try {
@@ -146,14 +146,14 @@ export class GatewayProcess {
 		}
 	}
 
-	/** Uploads firmware as a browser does. The promise never fails. */
+	/** Uploads firmware as a browser does. Never rejects. */
 	upload(bytes: Buffer, version: string): Promise<Answer> {
 		const body = new FormData();
 		body.set("firmware", new Blob([new Uint8Array(bytes)]), `${version}.bin`);
 		return this.request("/ota/upload", { method: "POST", body });
 	}
 
-	/** @throws Error where it does not answer with JSON, asked several times */
+	/** @throws Error without a JSON response after several attempts */
 	async get<T>(path: string): Promise<T> {
 		for (let attempt = 0; attempt < 5; attempt += 1) {
 			const { status, text } = await this.request(path);
@@ -164,7 +164,7 @@ export class GatewayProcess {
 		throw new Error(`${path}: no answer`);
 	}
 
-	/** From here on nothing more is asked of it. */
+	/** No requests are sent to it from here on. */
 	#leave(): Child<GatewayChild> | undefined {
 		const child = this.#child;
 		this.#child = undefined;

@@ -1,4 +1,4 @@
-/** The firmware of the torment: releases and uploads, each known by its digest, so that bytes that no one made are noticed. */
+/** The firmware of a run: releases and uploads, each known by its digest, so that any other bytes are noticed. */
 
 import { createHash } from "node:crypto";
 import { type Model, models } from "../../device/protocol/schema.js";
@@ -7,7 +7,7 @@ import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js
 import { addRelease } from "../release/folder.js";
 
 export const firstVersion = "1.0.0";
-/** With which the versions of uploads begin, and of nothing else. */
+/** Major version of uploads only. */
 export const uploadsMajor = "7.";
 const imageBytes = 24_000;
 
@@ -26,7 +26,7 @@ export class Images {
 		return `1.${number}.0`;
 	}
 
-	/** Writes releases for both models, and for virtual devices, which run that program. */
+	/** Writes releases for both models, and for virtual devices, which run `program`. */
 	async release(releasesDir: string, count: number, program: Uint8Array): Promise<void> {
 		for (let number = 1; number <= count; number += 1) {
 			const version = Images.release(number);
@@ -38,13 +38,13 @@ export class Images {
 		}
 	}
 
-	/** An image of a version that no other has. */
+	/** An image with a unique version. */
 	upload(model: Model): Image {
 		this.#uploads += 1;
 		return this.make(`${uploadsMajor}${this.#uploads}.0`, model);
 	}
 
-	/** What these bytes are; undefined where they were not made here. */
+	/** Undefined if the bytes are not one of these images. */
 	find(bytes: Uint8Array): Image | undefined {
 		return this.#bySha256.get(digestOf(bytes));
 	}

@@ -1,8 +1,8 @@
-/** What the torment did, line by line, and the first invariant that was found broken. */
+/** The log of a run, and the first broken invariant. */
 
 import { appendFileSync } from "node:fs";
 
-/** What is promised does not hold. */
+/** A guarantee does not hold. */
 export class BrokenInvariant extends Error {
 	override readonly name = "BrokenInvariant";
 }
@@ -28,29 +28,29 @@ export class Journal {
 		appendFileSync(this.#file, `${seconds} ${line}\n`);
 	}
 
-	/** Counts what happened, for the summary. */
+	/** Counts an event for the summary. */
 	count(what: string): void {
 		this.#counts.set(what, (this.#counts.get(what) ?? 0) + 1);
 	}
 
-	/** What happened how often. */
+	/** The counts of all events. */
 	get summary(): string {
 		return [...this.#counts].map(([what, count]) => `${what}: ${count}`).join(", ");
 	}
 
-	/** To be called from wherever it is seen; the first one counts. */
+	/** To be called where a broken invariant is seen; the first one counts. */
 	break(sentence: string): void {
 		if (this.#broken) return;
 		this.note(`BROKEN: ${sentence}`);
 		this.#broken = new BrokenInvariant(sentence);
 	}
 
-	/** @throws BrokenInvariant where one was found so far */
+	/** @throws BrokenInvariant */
 	check(): void {
 		if (this.#broken) throw this.#broken;
 	}
 
-	/** The last of what was done. */
+	/** The last lines of the log. */
 	get lastLines(): string {
 		return this.#lines.join("\n");
 	}

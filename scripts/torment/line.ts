@@ -1,26 +1,26 @@
 /**
- * The network between one client and the gateway: a TCP proxy that loses connections, bytes and time. TCP itself loses
- * nothing in between: what is dropped here is dropped up to the end of its connection.
+ * The network between one client and the gateway: a TCP proxy with faults. TCP itself loses nothing: what is dropped is dropped up
+ * to the end of its connection.
  */
 
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 
 /**
- * "stalled": nothing gets through, until it is well again. "deaf": the gateway hears nothing, and is heard. "mute": the
- * other way round. "torn": half of the next bytes get through, then the connection ends. "slow": a few bytes at a time.
+ * "stalled": nothing passes until the fault ends. "upstream lost": nothing reaches the gateway. "downstream lost": nothing reaches
+ * the client. "torn": half of the next bytes pass, then the connection ends. "slow": a few bytes at a time.
  */
-export type LineFault = "stalled" | "deaf" | "mute" | "torn" | "slow";
+export type LineFault = "stalled" | "upstream lost" | "downstream lost" | "torn" | "slow";
 
 const sliceBytes = 61;
 
 export class Line {
-	/** The gateway's port; undefined: no one is let through. */
+	/** The gateway's port; undefined: connections are refused. */
 	target: number | undefined;
 	readonly #server: Server;
 	readonly #sockets = new Set<Socket>();
 	#fault: LineFault | undefined;
-	/** What waits for a line that stands still. */
+	/** Writes that wait for the end of a stall. */
 	#waiting: (() => void)[] = [];
 
 	private constructor(server: Server) {
@@ -41,13 +41,13 @@ export class Line {
 	}
 
 	set fault(fault: LineFault | undefined) {
-		// Bytes are missing in the connections that were there: they can only end.
-		if (this.#fault === "deaf" || this.#fault === "mute") this.cut();
+		// Bytes are missing in the existing connections: they can only end.
+		if (this.#fault === "upstream lost" || this.#fault === "downstream lost") this.cut();
 		this.#fault = fault;
-		for (const goOn of this.#waiting.splice(0)) goOn();
+		for (const resume of this.#waiting.splice(0)) resume();
 	}
 
-	/** Ends every connection at once, without a goodbye. */
+	/** Resets every connection. */
 	cut(): void {
 		for (const socket of this.#sockets) socket.resetAndDestroy();
 	}
@@ -62,8 +62,8 @@ export class Line {
 		const gateway = connect({ port: this.target, host: "127.0.0.1", allowHalfOpen: true, noDelay: true });
 		client.setNoDelay(true);
 		for (const [from, to, lost] of [
-			[client, gateway, "deaf"],
-			[gateway, client, "mute"],
+			[client, gateway, "upstream lost"],
+			[gateway, client, "downstream lost"],
 		] as const) {
 			this.#sockets.add(from);
 			from.on("error", () => {});
@@ -82,7 +82,7 @@ export class Line {
 			while (this.#fault === "stalled") await this.#change();
 			to.end();
 		} catch {
-			// It was cut.
+			// The connection was reset.
 		}
 	}
 

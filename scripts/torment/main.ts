@@ -1,6 +1,6 @@
 /**
- * `npm run torment -- --seed 7 --minutes 3`: chaos over one gateway and 50 devices, and what is promised checked throughout.
- * The same seed draws the same faults in the same steps; how they meet what goes on is up to the computer.
+ * `npm run torment -- --seed 7 --minutes 3`: faults over one gateway and 50 devices, with all invariants checked throughout. The
+ * same seed draws the same faults in the same steps; their timing depends on the computer.
  */
 
 import { mkdtemp, rm } from "node:fs/promises";

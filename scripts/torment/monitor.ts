@@ -1,4 +1,4 @@
-/** A monitor that believes what it is told, as the dashboard does, and counts the answers to what it asks for. */
+/** A monitor with the dashboard's own state, which counts the answers to its requests. */
 
 import { WebSocket } from "ws";
 import { Fleet } from "../../gateway/dashboard/page/model/fleet.js";
@@ -7,7 +7,7 @@ import { bearer, monitorToken } from "../fixtures/gateway.js";
 import type { Journal } from "./journal.js";
 import type { Ledger } from "./ledger.js";
 
-/** What became of a request: `code` is "ack", an error's code, or "lost" where the connection ended before the answer. */
+/** The result of a request: `code` is "ack", an error's code, or "lost" if the connection ended before the answer. */
 export interface Outcome {
 	readonly code: string;
 	readonly message: string;
@@ -15,9 +15,9 @@ export interface Outcome {
 
 export interface MonitorOptions {
 	readonly name: string;
-	/** Of the gateway; undefined while it is away. */
+	/** Of the gateway; undefined while it is down. */
 	readonly port: () => number | undefined;
-	/** Milliseconds for which frames are gathered; undefined: each comes on its own. */
+	/** Milliseconds over which frames are batched; undefined: each is sent on its own. */
 	readonly batchMs?: number | undefined;
 	readonly ledger: Ledger;
 	readonly journal: Journal;
@@ -25,13 +25,13 @@ export interface MonitorOptions {
 
 interface Request {
 	readonly text: string;
-	/** Looks that it may still go without an answer. */
+	/** Checks that may still pass without an answer. */
 	patience: number;
 	resolve(outcome: Outcome): void;
 }
 
 const retryMs = 200;
-/** Looks; a slow disk and a busy computer are no reason for none. */
+/** Checks; long enough for a slow disk and a busy computer. */
 const patience = 60;
 
 export class Monitor {
@@ -43,7 +43,7 @@ export class Monitor {
 	#hasSnapshot = false;
 	#isClosed = false;
 	#count = 0;
-	/** Of the present connection, by their ids; what was garbage has none, and is known by its number. */
+	/** Of the current connection, by id; invalid messages have none, and are kept by number. */
 	#requests = new Map<string, Request>();
 
 	constructor(options: MonitorOptions) {
@@ -52,7 +52,7 @@ export class Monitor {
 		this.#connect();
 	}
 
-	/** Whether it is told of changes, and has been told of all that was before. */
+	/** Whether it is connected and has the whole snapshot. */
 	get isLive(): boolean {
 		return this.#hasSnapshot && this.#socket?.readyState === WebSocket.OPEN && !this.#socket.isPaused;
 	}
@@ -61,26 +61,25 @@ export class Monitor {
 		return this.#requests.size;
 	}
 
-	/** Sends a request. The promise never fails. */
+	/** Never rejects. */
 	ask(message: object): Promise<Outcome> {
 		this.#count += 1;
 		const requestId = `${this.name}-${this.#count}`;
 		return this.#send(requestId, JSON.stringify({ ...message, requestId }));
 	}
 
-	/** Sends what is no request. */
-	babble(text: string): Promise<Outcome> {
+	/** Sends a message that is no request. */
+	sendInvalid(text: string): Promise<Outcome> {
 		this.#count += 1;
 		return this.#send(`garbage ${this.#count}`, text);
 	}
 
-	/** Reads nothing any more, or reads again. */
 	set isReading(isReading: boolean) {
 		if (isReading) this.#socket?.resume();
 		else this.#socket?.pause();
 	}
 
-	/** Loses its connection, and makes a new one. */
+	/** Loses its connection, and reconnects. */
 	drop(): void {
 		this.#socket?.terminate();
 	}
@@ -90,7 +89,7 @@ export class Monitor {
 		this.drop();
 	}
 
-	/** To be called regularly while the gateway is there: a request that gets no answer for long is a broken invariant. */
+	/** To be called regularly while the gateway is up: a request without an answer for long is a broken invariant. */
 	look(): void {
 		if (!this.isLive) return;
 		for (const request of this.#requests.values()) {
@@ -119,8 +118,8 @@ export class Monitor {
 		this.#hasSnapshot = false;
 		socket.on("error", () => {});
 		socket.on("message", (data) => {
-			const told: MonitorFrame | readonly MonitorFrame[] = JSON.parse(data.toString());
-			for (const frame of Array.isArray(told) ? told : [told]) this.#take(frame);
+			const reported: MonitorFrame | readonly MonitorFrame[] = JSON.parse(data.toString());
+			for (const frame of Array.isArray(reported) ? reported : [reported]) this.#take(frame);
 		});
 		socket.on("close", () => {
 			const requests = this.#requests;
@@ -145,7 +144,7 @@ export class Monitor {
 	}
 
 	#answer(requestId: string | undefined, outcome: Outcome): void {
-		// Garbage is answered without an id: which of it does not matter.
+		// Invalid messages are answered without an id, so any of them matches.
 		const id = requestId ?? [...this.#requests.keys()].find((each) => each.startsWith("garbage"));
 		const request = this.#requests.get(id ?? "");
 		if (!request)

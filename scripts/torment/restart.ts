@@ -1,19 +1,19 @@
-/** The gateway goes and comes back: what it had promised must be there, but for what was damaged meanwhile. */
+/** Restarts the gateway: all that it had acknowledged must still be there, except what was damaged meanwhile. */
 
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { SessionRecord } from "../../gateway/dashboard/page/model/messages.js";
-import type { ToldUpdate } from "./ledger.js";
+import type { ReportedUpdate } from "./ledger.js";
 import { type Action, type Damage, type Damaged, stepMs } from "./schedule.js";
 import type { Place, World } from "./world.js";
 
-/** What `/api/devices/<id>` says. */
-export type ToldDevice = SessionRecord & { readonly updates: readonly ToldUpdate[] };
+/** A device in `/api/devices/<id>`. */
+export type ReportedDevice = SessionRecord & { readonly updates: readonly ReportedUpdate[] };
 
 type Restart = Extract<Action, { do: "restart" }>;
 
-/** @throws BrokenInvariant where something else is lost than what was damaged */
+/** @throws BrokenInvariant if anything but the damaged file is lost */
 export function restart(world: World, action: Restart): Promise<void> {
 	const checked = goAndComeBack(world, action);
 	world.whenChecked = checked.catch(() => {});
@@ -37,13 +37,13 @@ async function goAndComeBack(world: World, action: Restart): Promise<void> {
 	world.connectLines(gateway.port);
 }
 
-/** Brings the gateway up for the first time. */
+/** Starts the gateway for the first time. */
 export async function start(world: World): Promise<void> {
 	await world.gateway.start();
 	world.connectLines(world.gateway.port);
 }
 
-/** @returns the file; undefined where there is none */
+/** @returns the file; undefined if there is none */
 async function damage(world: World, damaged: Damaged): Promise<string | undefined> {
 	const { gateway, ledger } = world;
 	const folder = join(gateway.dataDir, damaged.what === "upload" ? "firmware" : damaged.what);
@@ -61,7 +61,7 @@ async function damage(world: World, damaged: Damaged): Promise<string | undefine
 	return path;
 }
 
-/** One of the two that count: others may have been left by uploads that failed. */
+/** One of the current two: failed uploads may have left others. */
 async function uploadFile(folder: string, at: number): Promise<string> {
 	const description = "upload.json";
 	const content = await readFile(join(folder, description), "utf8").catch(() => "");
@@ -80,7 +80,7 @@ function spoil(content: Buffer, how: Damage, at: number): Buffer {
 		case "zeroed":
 			return Buffer.alloc(content.length);
 		case "a bit flipped": {
-			// Where it is noticed: in a text another letter would be as good.
+			// Where it is noticed: in a string another letter would be valid.
 			const copy = Buffer.from(content);
 			copy[0] = (copy[0] ?? 0) ^ 0x04;
 			return copy;
@@ -88,32 +88,32 @@ function spoil(content: Buffer, how: Damage, at: number): Buffer {
 	}
 }
 
-/** Its log must name what was damaged, now or before and not written since, and nothing else. */
+/** The log must name what was damaged, now or earlier and not written since, and nothing else. */
 function checkLog({ gateway, journal, damaged }: World, damagedPath: string | undefined): void {
 	const lines = gateway.newLog().split("\n");
 	const lost = lines.filter((line) => / is damaged; |cannot be read|firmware is lost/.test(line));
 	for (const path of damaged) if (!lost.some((line) => line.includes(path))) damaged.delete(path);
 	const other = lost.find((line) => ![...damaged].some((path) => line.includes(path)));
-	if (other !== undefined) journal.break(`something was lost that was not damaged: ${other}`);
+	if (other !== undefined) journal.break(`an undamaged file was lost: ${other}`);
 	if (damagedPath !== undefined && !damaged.has(damagedPath))
-		journal.break(`${damagedPath} was damaged, and the log does not say so`);
+		journal.break(`${damagedPath} was damaged, but the log does not say so`);
 }
 
-/** Before any device is back: what the gateway knows comes from its disk. */
+/** Before any device has reconnected: the gateway's state comes from its disk. */
 async function checkKept(world: World): Promise<void> {
 	const { gateway, ledger, journal } = world;
 	const { devices } = await gateway.get<{ devices: readonly SessionRecord[] }>("/api/devices");
 	const known = new Set(devices.map(({ deviceId }) => deviceId));
 	for (const session of devices) {
 		ledger.checkSession(session);
-		if (session.connected) journal.break(`${session.deviceId} is said to be connected, and cannot be`);
+		if (session.connected) journal.break(`${session.deviceId} is reported as connected before it could be`);
 	}
 	for (const place of world.places) await checkDevice(world, place, known.has(place.truth.deviceId));
 	const { version } = await gateway.get<{ version: string | null }>("/ota/status");
 	const { uploads, uploadsKept, isUploadLost } = ledger;
 	const isPossible = version === null ? uploadsKept === 0 || isUploadLost : isRecent(version);
 	if (!isPossible)
-		journal.break(`the upload is ${version}, and ${uploads[uploadsKept - 1]} was acknowledged`);
+		journal.break(`the upload is ${version}, but ${uploads[uploadsKept - 1]} was acknowledged`);
 
 	function isRecent(version: string): boolean {
 		return uploads.slice(Math.max(0, uploadsKept - 1)).includes(version);
@@ -122,9 +122,9 @@ async function checkKept(world: World): Promise<void> {
 
 async function checkDevice({ gateway, ledger, journal }: World, { truth }: Place, isKnown: boolean) {
 	const { deviceId } = truth;
-	if (truth.isKept && !isKnown) journal.break(`${deviceId} is not known any more`);
-	if (truth.isForgotten && isKnown) journal.break(`${deviceId} was forgotten, and is known again`);
+	if (truth.isKept && !isKnown) journal.break(`${deviceId} is unknown after the restart`);
+	if (truth.isForgotten && isKnown) journal.break(`${deviceId} was forgotten, but is known again`);
 	truth.isKept = isKnown;
 	if (isKnown)
-		ledger.checkHistory(truth, (await gateway.get<ToldDevice>(`/api/devices/${deviceId}`)).updates);
+		ledger.checkHistory(truth, (await gateway.get<ReportedDevice>(`/api/devices/${deviceId}`)).updates);
 }

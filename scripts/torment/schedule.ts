@@ -1,13 +1,13 @@
-/** What is done to the gateway and around it, and in which step: drawn from a seed alone, before anything runs. */
+/** The actions of each step, drawn from a seed before anything runs. */
 
 import type { Draw } from "../fixtures/draw.js";
+import type { DiskFault } from "./failing-disk.js";
 import type { LineFault } from "./line.js";
-import type { DiskFault } from "./sick-disk.js";
 
 export const stepMs = 500;
 
 export type Damage = "cut short" | "emptied" | "zeroed" | "a bit flipped";
-/** What is damaged while the gateway is away: the record of a device or of its updates, or the upload. */
+/** Damaged while the gateway is down: the record of a device or of its updates, or the upload. */
 export interface Damaged {
 	readonly what: "devices" | "updates" | "upload";
 	readonly device: number;
@@ -32,7 +32,7 @@ export type Action =
 	| { readonly do: "cut"; readonly device: number }
 	| { readonly do: "cut all" }
 	| { readonly do: "power"; readonly device: number; readonly steps: number }
-	| { readonly do: "twin"; readonly device: number }
+	| { readonly do: "second connection"; readonly device: number }
 	| { readonly do: "malformed"; readonly device: number; readonly frames: number; readonly kind: number }
 	| { readonly do: "flood"; readonly device: number; readonly frames: number }
 	| { readonly do: "control"; readonly monitor: number; readonly device: number; readonly kind: number }
@@ -42,8 +42,8 @@ export type Action =
 	| { readonly do: "forget"; readonly device: number; readonly steps: number }
 	| { readonly do: "stop reading"; readonly monitor: number; readonly steps: number }
 	| { readonly do: "drop monitor"; readonly monitor: number }
-	| { readonly do: "babble"; readonly monitor: number; readonly kind: number }
-	| { readonly do: "stranger"; readonly kind: number };
+	| { readonly do: "invalid message"; readonly monitor: number; readonly kind: number }
+	| { readonly do: "anonymous client"; readonly kind: number };
 
 export interface ScheduleOptions {
 	readonly steps: number;
@@ -51,7 +51,7 @@ export interface ScheduleOptions {
 	readonly monitors: number;
 }
 
-/** After these parts of the time the gateway is not restarted any more, so that what grows has time to. */
+/** The last restart comes early enough that growth of memory shows after it. */
 const restartsUntil = 0.66;
 const stepsBetweenRestarts = 18;
 const hourMs = 3_600_000;
@@ -61,7 +61,7 @@ export function drawSchedule(draw: Draw, options: ScheduleOptions) {
 	const { steps, devices, monitors } = options;
 	const device = () => draw.between(0, devices - 1);
 	const monitor = () => draw.between(0, monitors - 1);
-	/** Updates asked for, by device. */
+	/** Requested updates by device. */
 	const updates = new Map<number, number>();
 	let releases = 0;
 	const update = (): Action => {
@@ -73,7 +73,7 @@ export function drawSchedule(draw: Draw, options: ScheduleOptions) {
 		return { do: "update", monitor: monitor(), device: of, version: String(number) };
 	};
 	const line = (): Action => {
-		const fault = draw.of<LineFault>(["stalled", "deaf", "mute", "torn", "slow"]);
+		const fault = draw.of<LineFault>(["stalled", "upstream lost", "downstream lost", "torn", "slow"]);
 		return { do: "line", device: device(), fault, steps: draw.between(2, 20) };
 	};
 	const upload = (): Action => ({
@@ -95,7 +95,7 @@ export function drawSchedule(draw: Draw, options: ScheduleOptions) {
 		[6, () => ({ do: "cut", device: device() })],
 		[0.5, () => ({ do: "cut all" })],
 		[5, () => ({ do: "power", device: device(), steps: draw.between(1, 10) })],
-		[2, () => ({ do: "twin", device: device() })],
+		[2, () => ({ do: "second connection", device: device() })],
 		[3, () => ({ do: "malformed", device: device(), frames: draw.between(1, 25), kind: draw.between(0, 5) })],
 		[1, () => ({ do: "flood", device: device(), frames: draw.between(150, 400) })],
 		[2, () => ({ do: "clock", byMs: draw.of([-1, 1]) * draw.of([0.01, 1, 30, 24 * 400]) * hourMs })],
@@ -104,15 +104,15 @@ export function drawSchedule(draw: Draw, options: ScheduleOptions) {
 		[0.7, () => ({ do: "freeze", steps: draw.between(1, 4) })],
 		[1.5, () => ({ do: "stop reading", monitor: monitor(), steps: draw.between(2, 12) })],
 		[2, () => ({ do: "drop monitor", monitor: monitor() })],
-		[2, () => ({ do: "babble", monitor: monitor(), kind: draw.between(0, 4) })],
-		[2, () => ({ do: "stranger", kind: draw.between(0, 3) })],
+		[2, () => ({ do: "invalid message", monitor: monitor(), kind: draw.between(0, 4) })],
+		[2, () => ({ do: "anonymous client", kind: draw.between(0, 3) })],
 	];
 	const schedule: Action[][] = [];
 	let nextRestart = draw.between(8, stepsBetweenRestarts);
 	for (let step = 0; step < steps; step += 1) {
 		const drawn = Array.from({ length: draw.between(2, 5) }, () => draw.byWeight(actions)());
 		const isRestarted = nextRestart < steps * restartsUntil;
-		// What is promised while the disk is ill, just before the end, is what is lost most easily.
+		// What is acknowledged while the disk fails, just before a restart, is the most likely to be lost.
 		if (isRestarted && step === nextRestart - 2 && draw.chance(0.7))
 			drawn.push({ do: "disk", fault: drawDiskFault(draw), steps: 6 });
 		if (isRestarted && step === nextRestart - 1) drawn.push(update(), update(), update());

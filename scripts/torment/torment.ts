@@ -1,4 +1,4 @@
-/** One torment: bounded chaos that a seed repeats, over one gateway and many devices. */
+/** One run: random faults from a seed, over one gateway and many devices. */
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { buildMachine } from "../../hosts/virtual/node/build.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { Draw } from "../fixtures/draw.js";
 import { Actions } from "./actions.js";
-import { checkCalm } from "./calm.js";
+import { checkFinalState } from "./final-check.js";
 import type { Journal } from "./journal.js";
 import { restart, start } from "./restart.js";
 import { type Action, drawSchedule, stepMs } from "./schedule.js";
@@ -15,7 +15,7 @@ import { monitorCount, World } from "./world.js";
 
 export interface TormentOptions {
 	readonly seed: number;
-	/** Half a minute at least. */
+	/** At least half a minute. */
 	readonly minutes: number;
 	/** Of this run alone. */
 	readonly folder: string;
@@ -23,9 +23,9 @@ export interface TormentOptions {
 	readonly devices: number;
 }
 
-/** What a restart and the end take is on top of the steps. */
+/** Leaves time for the restarts and the final check. */
 const stepsAMinute = 90;
-/** After a restart, until what it brings along is there. */
+/** After a restart, until all clients have reconnected. */
 const settleSteps = 12;
 
 /** @throws BrokenInvariant */
@@ -40,7 +40,7 @@ export async function torment(options: TormentOptions): Promise<void> {
 	});
 	await mkdir(join(folder, "data"), { recursive: true });
 	const program = await buildFirmware();
-	// Once, before several devices want it at the same time.
+	// Once, before several devices need it at the same time.
 	await buildMachine();
 	const world = await World.make(folder, devices, draw, journal, program);
 	try {
@@ -48,14 +48,14 @@ export async function torment(options: TormentOptions): Promise<void> {
 		await start(world);
 		for (const { device } of world.places) device.powerOn();
 		const heapBefore = await play(world, schedule);
-		journal.note("calm");
-		await checkCalm(world, heapBefore);
+		journal.note("final check");
+		await checkFinalState(world, heapBefore);
 	} finally {
 		await world.close();
 	}
 }
 
-/** @returns bytes that were in use when the gateway's last life had begun */
+/** @returns bytes in use after the gateway's last start */
 async function play(world: World, schedule: readonly (readonly Action[])[]): Promise<number | undefined> {
 	const actions = new Actions(world);
 	const lastRestart = schedule.findLastIndex((drawn) => drawn.some((action) => action.do === "restart"));

@@ -1,4 +1,4 @@
-/** A virtual device under torment: the firmware itself, in XS, which nobody has to tell what is true. */
+/** A virtual device for a run: the firmware itself, in XS. */
 
 import { Flash } from "../../hosts/virtual/node/boot/flash.js";
 import { flashBytes } from "../../hosts/virtual/node/boot/partitions.js";
@@ -19,19 +19,19 @@ export interface TormentedVirtualDeviceOptions {
 	readonly journal: Journal;
 }
 
-/** An update of which nothing was said for so long is over: the firmware says how far it is four times a second. */
+/** An update without progress for this time has ended: the firmware reports progress four times a second. */
 const silentMs = 10_000;
 
 export class TormentedVirtualDevice implements Tormented {
 	readonly truth: DeviceTruth;
 	isQuiet = false;
 	readonly #options: TormentedVirtualDeviceOptions;
-	/** Kept while it is switched off. */
+	/** Survives being switched off. */
 	readonly #flash = new Flash({ byteLength: flashBytes });
 	#isOn = false;
 	#device: VirtualDevice | undefined;
 	#started: Started | undefined;
-	/** It is switched on and off one after the other. */
+	/** Power is switched in order. */
 	#turn: Promise<void> = Promise.resolve();
 
 	constructor(options: TormentedVirtualDeviceOptions) {
@@ -75,12 +75,12 @@ export class TormentedVirtualDevice implements Tormented {
 		});
 	}
 
-	/** It says what it wants. */
+	/** The firmware decides what it sends. */
 	say(): void {}
 
 	report(): void {}
 
-	twin(): void {}
+	connectAgain(): void {}
 
 	#then(task: () => Promise<void>): Promise<void> {
 		const { truth, journal } = this.#options;
@@ -92,10 +92,11 @@ export class TormentedVirtualDevice implements Tormented {
 
 	#onBoot(started: Started): void {
 		const { truth } = this.#options;
-		const former = this.#started;
+		const previous = this.#started;
 		this.#started = started;
 		truth.isForgotten = false;
-		if (former?.isPendingVerify && former.version !== started.version) truth.rolledBack.add(former.version);
+		if (previous?.isPendingVerify && previous.version !== started.version)
+			truth.rolledBack.add(previous.version);
 		truth.boot(started.version);
 	}
 }

@@ -1,4 +1,4 @@
-/** Everything that stands around the gateway: devices behind their lines, monitors, firmware, and the truth about them. */
+/** Everything around the gateway: devices behind their lines, monitors, firmware, and the truth about them. */
 
 import { setTimeout as pause } from "node:timers/promises";
 import { type Model, models } from "../../device/protocol/schema.js";
@@ -13,17 +13,17 @@ import { Line } from "./line.js";
 import { Monitor } from "./monitor.js";
 import { TormentedVirtualDevice } from "./virtual.js";
 
-/** One device and what is between it and the gateway. */
+/** One device and its line to the gateway. */
 export interface Place {
 	readonly truth: DeviceTruth;
 	readonly device: Tormented;
 	readonly line: Line;
-	/** Something has it switched off, or its line in hand, and will give it back. */
+	/** An action has switched it off or changed its line, and will restore it. */
 	isHeld: boolean;
 }
 
 const batchesMs = [undefined, 100, undefined, 20];
-/** Of the devices, the first ones: one of each model. */
+/** The first ones: one of each model. */
 const virtualDevices = models.length;
 export const monitorCount = batchesMs.length;
 const pollMs = 100;
@@ -35,9 +35,9 @@ export class World {
 	readonly ledger: Ledger;
 	readonly places: readonly Place[];
 	readonly monitors: readonly Monitor[];
-	/** Files that were damaged while the gateway was away, and that it has not written since. */
+	/** Files that were damaged while the gateway was down, and that it has not written since. */
 	readonly damaged = new Set<string>();
-	/** Settles once the gateway is there and what it has kept was looked at: until then nothing may change that. */
+	/** Settles once the gateway is up and its records were checked: until then nothing may change them. */
 	whenChecked: Promise<void> = Promise.resolve();
 	readonly #tasks = new Set<Promise<void>>();
 
@@ -57,7 +57,7 @@ export class World {
 		);
 	}
 
-	/** @param program what virtual devices run */
+	/** @param program for virtual devices */
 	static async make(
 		folder: string,
 		devices: number,
@@ -83,21 +83,21 @@ export class World {
 		return new World(folder, journal, images, places);
 	}
 
-	/** @throws RangeError where there is none of that number */
+	/** @throws RangeError if there is no such device */
 	place(number: number): Place {
 		const place = this.places[number];
 		if (!place) throw new RangeError(`there is no device ${number}`);
 		return place;
 	}
 
-	/** @throws RangeError where there is none of that number */
+	/** @throws RangeError if there is no such monitor */
 	monitor(number: number): Monitor {
 		const monitor = this.monitors[number];
 		if (!monitor) throw new RangeError(`there is no monitor ${number}`);
 		return monitor;
 	}
 
-	/** Lets devices through to the gateway as it is now, or no one. */
+	/** Connects devices to the gateway's current port, or to none. */
 	connectLines(port: number | undefined): void {
 		for (const { line } of this.places) {
 			line.target = port;
@@ -105,7 +105,7 @@ export class World {
 		}
 	}
 
-	/** Does something beside the steps. What it throws is a defect of the torment. */
+	/** Runs a task beside the steps. An exception is a defect of the torment. */
 	start(task: () => Promise<void>): void {
 		const running = task().catch((error: unknown) =>
 			this.journal.break(`the torment itself failed: ${error instanceof Error ? error.stack : error}`),
@@ -114,7 +114,7 @@ export class World {
 		void running.finally(() => this.#tasks.delete(running));
 	}
 
-	/** Takes hold of a device, does something, and gives it back; nothing happens where another has it. */
+	/** Runs a task on a device that no other task holds; otherwise does nothing. */
 	hold(place: Place, task: () => Promise<void>): void {
 		if (place.isHeld) return;
 		place.isHeld = true;
@@ -124,16 +124,16 @@ export class World {
 		});
 	}
 
-	/** Resolves when all that was started has ended. */
+	/** Resolves when all tasks have ended. */
 	async settle(): Promise<void> {
 		while (this.#tasks.size > 0) await Promise.all(this.#tasks);
 	}
 
 	/**
-	 * Waits until nothing is amiss.
+	 * Waits until there is no problem.
 	 *
 	 * @param findProblem gives a sentence, or undefined
-	 * @throws BrokenInvariant where it still does after so long; milliseconds
+	 * @throws BrokenInvariant if there is one after `ms` milliseconds
 	 */
 	async until(
 		findProblem: () => Promise<string | undefined> | string | undefined,

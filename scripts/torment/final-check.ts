@@ -1,32 +1,32 @@
-/** The end: everything is well again, and what is known on all sides has to become the same, and no more than is needed. */
+/** The final check: all faults end, and then gateway, devices, monitors and disk must agree, and nothing may be left over. */
 
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { SessionRecord } from "../../gateway/dashboard/page/model/messages.js";
 import { silenceMs } from "./ledger.js";
-import { restart, type ToldDevice } from "./restart.js";
+import { type ReportedDevice, restart } from "./restart.js";
 import type { World } from "./world.js";
 
 const active = ["pending", "downloading", "rebooting"];
-/** Firmware that has tried in vain for long tries again after a minute. */
+/** Firmware that failed to connect for long retries after a minute. */
 const backMs = 90_000;
 const agreeMs = 20_000;
-/** There may have been as many in this minute as one address may send. */
+/** The uploads of this minute may have reached the limit of one address. */
 const uploadMs = 70_000;
-/** Connections that HTTP keeps open for a moment, the log, the lock, Node's own. */
+/** HTTP connections in keep-alive, the log, the lock, Node's own. */
 const otherFiles = 40;
 const heapGrowthBytes = 12 * 2 ** 20;
 
 /** @throws BrokenInvariant */
-export async function checkCalm(world: World, heapBefore: number | undefined): Promise<void> {
+export async function checkFinalState(world: World, heapBefore: number | undefined): Promise<void> {
 	const { gateway, places, monitors, ledger } = world;
 	await heal(world);
 	await world.until(async () => {
 		const waiting = places.filter(({ device }) => !device.isIdle).map(({ truth }) => truth.deviceId);
 		if (waiting.length > 0) return `${waiting} have not ended their updates`;
-		const blind = monitors.filter(({ isLive }) => !isLive).map(({ name }) => name);
-		if (blind.length > 0) return `${blind} have not been told how things stand`;
+		const stale = monitors.filter(({ isLive }) => !isLive).map(({ name }) => name);
+		if (stale.length > 0) return `${stale} have no snapshot yet`;
 		return findProblem(await devicesOf(world), world);
 	}, backMs);
 	await world.until(() => {
@@ -38,7 +38,7 @@ export async function checkCalm(world: World, heapBefore: number | undefined): P
 	await world.until(async () => {
 		const { devices } = await devicesOf(world);
 		const left = devices.filter(({ metadata }) => active.includes(metadata.otaStatus));
-		return left.length > 0 ? `${left[0]?.deviceId} is being updated for ever` : undefined;
+		return left.length > 0 ? `${left[0]?.deviceId} is still being updated` : undefined;
 	}, agreeMs);
 	await agree(world);
 	const { status, text } = await gateway.request("/readyz");
@@ -65,18 +65,19 @@ function devicesOf({ gateway }: World): Promise<Devices> {
 	return gateway.get<Devices>("/api/devices");
 }
 
-/** Every device is there, and runs what it truly runs. */
+/** Every device is connected, and its version is the one that it runs. */
 function findProblem({ devices }: Devices, { places }: World): string | undefined {
 	for (const { truth } of places) {
 		const { deviceId, runs } = truth;
-		const told = devices.find((device) => device.deviceId === deviceId);
-		if (!told?.connected) return `${deviceId} is not connected`;
-		if (told.firmwareVersion !== runs) return `${deviceId} runs ${runs}, and not ${told.firmwareVersion}`;
+		const reported = devices.find((device) => device.deviceId === deviceId);
+		if (!reported?.connected) return `${deviceId} is not connected`;
+		if (reported.firmwareVersion !== runs)
+			return `${deviceId} runs ${runs}, but is reported with ${reported.firmwareVersion}`;
 	}
 	return devices.length > places.length ? "there are devices that do not exist" : undefined;
 }
 
-/** All monitors show what the gateway says, to the last report. */
+/** All monitors show the gateway's state, up to the last report. */
 async function agree(world: World): Promise<void> {
 	const { gateway, places, monitors, ledger } = world;
 	for (const { device } of places) {
@@ -85,13 +86,14 @@ async function agree(world: World): Promise<void> {
 	}
 	await world.until(async () => {
 		for (const { truth } of places) {
-			const told = await gateway.get<ToldDevice>(`/api/devices/${truth.deviceId}`);
-			ledger.checkHistory(truth, told.updates);
+			const reported = await gateway.get<ReportedDevice>(`/api/devices/${truth.deviceId}`);
+			ledger.checkHistory(truth, reported.updates);
 			for (const { name, fleet } of monitors) {
 				const shown = fleet.get(truth.deviceId);
-				const problem = shown ? findDifference(shown.session, told) : "nothing at all";
-				if (problem) return `${name} shows of ${truth.deviceId} ${problem}`;
-				if (!isDeepStrictEqual(shown?.state, told.state)) return `${name} shows an old ${truth.deviceId}`;
+				const problem = shown ? findDifference(shown.session, reported) : "no session";
+				if (problem) return `${name} shows ${truth.deviceId} with ${problem}`;
+				if (!isDeepStrictEqual(shown?.state, reported.state))
+					return `${name} shows an old state of ${truth.deviceId}`;
 			}
 		}
 		const surplus = monitors.find(({ fleet }) => fleet.size !== places.length);
@@ -101,12 +103,12 @@ async function agree(world: World): Promise<void> {
 
 const compared = ["sessionId", "model", "connected", "connectedAt", "firmwareVersion", "metadata"] as const;
 
-function findDifference(shown: SessionRecord, told: SessionRecord): string | undefined {
-	const field = compared.find((name) => !isDeepStrictEqual(shown[name], told[name]));
-	return field && `${field} ${JSON.stringify(shown[field])} instead of ${JSON.stringify(told[field])}`;
+function findDifference(shown: SessionRecord, reported: SessionRecord): string | undefined {
+	const field = compared.find((name) => !isDeepStrictEqual(shown[name], reported[name]));
+	return field && `${field} ${JSON.stringify(shown[field])} instead of ${JSON.stringify(reported[field])}`;
 }
 
-/** What uploads have left that failed on a sick disk goes with the next one. */
+/** The next upload removes what uploads have left that failed on a failing disk. */
 async function replaceUpload(world: World): Promise<void> {
 	const { gateway, images, ledger, journal } = world;
 	const { bytes, version } = images.upload("DEV-1");
@@ -119,34 +121,34 @@ async function replaceUpload(world: World): Promise<void> {
 	ledger.uploadsKept = ledger.uploads.length;
 }
 
-/** What is on disk is what is said, and nothing besides. */
+/** The disk has what the gateway reports, and nothing else. */
 async function findDiskProblem({ gateway, places, damaged }: World): Promise<string | undefined> {
 	const list = (folder: string) => readdir(join(gateway.dataDir, folder)).catch(() => []);
 	const files = (await Promise.all(["devices", "updates", "firmware"].map(list))).flat();
 	const left = files.filter((name) => name.endsWith(".tmp"));
-	if (left.length > 0) return `temporary files stay: ${left}`;
+	if (left.length > 0) return `temporary files are left: ${left}`;
 	const binaries = files.filter((name) => name.endsWith(".bin"));
-	if (binaries.length > 1) return `firmware that is not needed stays: ${binaries}`;
+	if (binaries.length > 1) return `unused firmware is left: ${binaries}`;
 	for (const { truth } of places) {
 		const { deviceId } = truth;
-		const told = await gateway.get<ToldDevice>(`/api/devices/${deviceId}`);
+		const reported = await gateway.get<ReportedDevice>(`/api/devices/${deviceId}`);
 		const pathOf = (folder: string) => join(gateway.dataDir, folder, `${deviceId}.json`);
 		const read = (folder: string) => readFile(pathOf(folder), "utf8");
 		const { firmwareVersion } = JSON.parse(await read("devices"));
-		if (firmwareVersion !== told.firmwareVersion)
+		if (firmwareVersion !== reported.firmwareVersion)
 			return `the record of ${deviceId} is old: ${firmwareVersion}`;
-		// A damaged file stays as it is until there is something to be written.
-		if (told.updates.length === 0 && damaged.has(pathOf("updates"))) continue;
+		// A damaged file stays until there is something to be written.
+		if (reported.updates.length === 0 && damaged.has(pathOf("updates"))) continue;
 		const content = await read("updates").catch(() => '{"jobs":[]}');
 		const { jobs }: { jobs: readonly { status: string }[] } = JSON.parse(content);
 		const statuses = (list: readonly { status: string }[]) => list.map(({ status }) => status).join();
-		if (statuses(jobs) !== statuses(told.updates))
-			return `the updates of ${deviceId} are ${statuses(jobs)} on disk, and said to be ${statuses(told.updates)}`;
+		if (statuses(jobs) !== statuses(reported.updates))
+			return `the updates of ${deviceId} are ${statuses(jobs)} on disk, but reported as ${statuses(reported.updates)}`;
 	}
 	return undefined;
 }
 
-/** Nothing is left of clients that have gone. */
+/** No memory, socket or file is left of clients that have disconnected. */
 async function checkGrowth(world: World, heapBefore: number | undefined): Promise<void> {
 	const { gateway, places, monitors, journal } = world;
 	const expected = places.length + monitors.length;
@@ -162,12 +164,12 @@ async function checkGrowth(world: World, heapBefore: number | undefined): Promis
 		if (sessions > places.length) return `${sessions} sessions are in memory, of ${places.length}`;
 		if (tcp > expected + otherFiles) return `${tcp} sockets are open, of ${expected}`;
 		if (openFiles(world) > expected + otherFiles) return `${openFiles(world)} files are open`;
-		if (growth > heapGrowthBytes) return `${growth} bytes more are in use than before`;
+		if (growth > heapGrowthBytes) return `${growth} more bytes are in use than before`;
 		return undefined;
 	}, agreeMs);
 }
 
-/** 0 where that cannot be known. */
+/** 0 without /proc. */
 function openFiles({ gateway }: World): number {
 	try {
 		return gateway.openFiles();
@@ -176,27 +178,27 @@ function openFiles({ gateway }: World): number {
 	}
 }
 
-/** What was there is there after one more kill. */
+/** Nothing is lost by one more kill. */
 async function checkRestart(world: World): Promise<void> {
 	const { gateway, places, journal } = world;
 	const tell = async () => {
-		const told = new Map<string, string>();
+		const reported = new Map<string, string>();
 		for (const { truth } of places) {
-			const { model, firmwareVersion, metadata, updates } = await gateway.get<ToldDevice>(
+			const { model, firmwareVersion, metadata, updates } = await gateway.get<ReportedDevice>(
 				`/api/devices/${truth.deviceId}`,
 			);
-			told.set(truth.deviceId, JSON.stringify({ model, firmwareVersion, metadata, updates }));
+			reported.set(truth.deviceId, JSON.stringify({ model, firmwareVersion, metadata, updates }));
 		}
-		return told;
+		return reported;
 	};
 	await Promise.all(places.map(({ device }) => device.powerOff()));
 	const before = await tell();
 	await restart(world, { do: "restart", how: "kill", away: 0 });
 	const after = await tell();
 	for (const [deviceId, was] of before)
-		if (after.get(deviceId) !== was) journal.break(`${deviceId} was ${was}, and is ${after.get(deviceId)}`);
+		if (after.get(deviceId) !== was) journal.break(`${deviceId} was ${was}, but is ${after.get(deviceId)}`);
 	await gateway.stop();
 	const left = (await readdir(gateway.dataDir)).filter((name) => name === "gateway.lock");
-	if (left.length > 0) journal.break("the gateway has ended, and its lock is still there");
+	if (left.length > 0) journal.break("the gateway has ended, but its lock is still there");
 	journal.check();
 }

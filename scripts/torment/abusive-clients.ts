@@ -1,4 +1,4 @@
-/** What clients say that no one should: malformed frames, garbage, half of an upload, wrong tokens. */
+/** Abusive clients: malformed frames, garbage, broken-off uploads, wrong tokens. */
 
 import { connect } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
@@ -10,9 +10,9 @@ import type { World } from "./world.js";
 
 type Of<N extends Action["do"]> = Extract<Action, { do: N }>;
 
-const visitMs = 4 * stepMs;
+const holdMs = 4 * stepMs;
 
-/** A device says so many malformed things. */
+/** A device sends malformed frames. */
 export function sayMalformed(world: World, { device: number, frames, kind }: Of<"malformed">): void {
 	const { device, truth } = world.place(number);
 	const report = { ...sampleReport(truth.model), deviceId: truth.deviceId };
@@ -27,8 +27,8 @@ export function sayMalformed(world: World, { device: number, frames, kind }: Of<
 	for (let frame = 0; frame < frames; frame += 1) device.say(malformed[kind] ?? "");
 }
 
-/** A monitor says what is no request; that is to be answered like one, but not carried out. */
-export async function babble(world: World, { monitor, kind }: Of<"babble">): Promise<void> {
+/** A monitor sends an invalid message, which must be answered with an error. */
+export async function sendInvalid(world: World, { monitor, kind }: Of<"invalid message">): Promise<void> {
 	const garbage = [
 		"{",
 		"[]",
@@ -36,11 +36,11 @@ export async function babble(world: World, { monitor, kind }: Of<"babble">): Pro
 		'{"type":"control_device"}',
 		'{"type":"boot_device","targetId":5}',
 	];
-	const { code } = await world.monitor(monitor).babble(garbage[kind] ?? "");
+	const { code } = await world.monitor(monitor).sendInvalid(garbage[kind] ?? "");
 	if (code === "ack") world.journal.break(`${garbage[kind]} was carried out`);
 }
 
-/** Half of an upload, and then nothing more. */
+/** Half of an upload, without the rest. */
 export async function breakOffUpload(world: World, bytes: Buffer): Promise<void> {
 	const head = [
 		"POST /ota/upload HTTP/1.1",
@@ -61,27 +61,27 @@ export async function breakOffUpload(world: World, bytes: Buffer): Promise<void>
 	);
 }
 
-/** Someone without a token comes by. */
-export async function visit(world: World, { kind }: Of<"stranger">): Promise<void> {
+/** A client without a token. */
+export async function sendWithoutToken(world: World, { kind }: Of<"anonymous client">): Promise<void> {
 	if (kind === 0) return showWrongToken(world);
 	const said = [
 		"\x16\x03\x01garbage\r\n\r\n",
 		"GET / HTTP/1.1\r\nHost: x\r\n",
 		"GET /api/devices HTTP/1.1\r\n\r\n",
 	];
-	await say(world, said[kind - 1] ?? "", visitMs);
+	await say(world, said[kind - 1] ?? "", holdMs);
 }
 
 async function showWrongToken({ gateway, journal }: World): Promise<void> {
 	if (gateway.port === undefined) return;
 	const options = { headers: bearer("a-token-that-is-wrong") };
 	const socket = new WebSocket(`ws://127.0.0.1:${gateway.port}/device`, options).on("error", () => {});
-	socket.on("open", () => journal.break("a wrong token was let in"));
-	await pause(visitMs);
+	socket.on("open", () => journal.break("a wrong token was accepted"));
+	await pause(holdMs);
 	socket.terminate();
 }
 
-/** Connects, says that, waits, and leaves without a word. */
+/** Connects, sends, waits, and disconnects. */
 async function say({ gateway }: World, what: string | Buffer, ms: number): Promise<void> {
 	if (gateway.port === undefined) return;
 	const socket = connect(gateway.port, "127.0.0.1").on("error", () => {});

@@ -1,6 +1,6 @@
 /**
- * A disk that is full, read-only, broken, slow, or for which the process may open no more files, while it is told to be.
- * Nothing but the errors is made up: what succeeds has happened on the real disk.
+ * A disk that can be full, read-only, broken, slow, or out of file descriptors. Only the errors are simulated: what succeeds is
+ * done on the real disk.
  */
 
 import fs, { type FileHandle } from "node:fs/promises";
@@ -9,15 +9,15 @@ import { type Disk, isTemporary } from "../../gateway/atomic-file.js";
 
 export interface DiskFault {
 	readonly kind: "full" | "read-only" | "too many files" | "broken" | "slow";
-	/** Each such one of the operations fails; 1: all of them. */
+	/** Every n-th such operation fails; 1: all of them. */
 	readonly every: number;
-	/** Of "slow": what each step of writing takes, in milliseconds. */
+	/** Of "slow": milliseconds for each write. */
 	readonly delayMs: number;
 }
 
 const codes = { full: "ENOSPC", "read-only": "EROFS", "too many files": "EMFILE", broken: "EIO" } as const;
 type Operation = "create" | "read" | "write" | "sync" | "rename" | "remove";
-/** What a fault keeps from succeeding. */
+/** The operations that a fault makes fail. */
 const fails: Readonly<Record<DiskFault["kind"], readonly Operation[]>> = {
 	full: ["write"],
 	"read-only": ["create", "rename", "remove"],
@@ -26,12 +26,12 @@ const fails: Readonly<Record<DiskFault["kind"], readonly Operation[]>> = {
 	slow: [],
 };
 
-export class SickDisk {
-	/** Undefined: it is well. */
+export class FailingDisk {
+	/** Undefined: none. */
 	fault: DiskFault | undefined;
 	#count = 0;
 
-	/** To be handed to a gateway. */
+	/** For a gateway. */
 	readonly disk: Disk = {
 		...fs,
 		open: async (path, flags, mode) => {
@@ -57,7 +57,7 @@ export class SickDisk {
 		});
 	}
 
-	/** A file that was opened for writing before the disk fell ill is ill with it. */
+	/** A file that is already open for writing fails too. */
 	#watch(handle: FileHandle): FileHandle {
 		const writeFile = async (content: string | Uint8Array) => {
 			const bytes = Buffer.from(content);
@@ -80,7 +80,7 @@ export class SickDisk {
 		});
 	}
 
-	/** @throws {NodeJS.ErrnoException} where the fault is such that this step fails */
+	/** @throws {NodeJS.ErrnoException} if the current fault makes this step fail */
 	async #step(operation: Operation, path?: unknown): Promise<void> {
 		const { fault } = this;
 		if (!fault) return;
@@ -88,10 +88,10 @@ export class SickDisk {
 			if (operation !== "read") await pause(fault.delayMs);
 			return;
 		}
-		// What was created can be finished and removed: the gateway could do nothing about a file that stays for that.
+		// A temporary file can be renamed and removed: the gateway could not prevent a leftover otherwise.
 		const isDraft = isTemporary(String(path ?? ""));
 		if (isDraft && (operation === "rename" || operation === "remove")) return;
-		// Of the process and the system, not on the disk.
+		// Not on the disk.
 		if (String(path).startsWith("/proc/") || !fails[fault.kind].includes(operation)) return;
 		this.#count += 1;
 		if (this.#count % fault.every !== 0) return;
