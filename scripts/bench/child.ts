@@ -1,13 +1,13 @@
 /**
- * A process of a benchmark: a server whose processor time counts, or a load that must not be counted with it. The parent
- * asks, the child answers, over Node's IPC in JSON. A child ends with its parent, however that ends.
+ * A child process: a server whose processor time is measured, or a load that must not be measured with it. The parent
+ * asks, the child answers, over Node's IPC in JSON. A child ends with its parent.
  */
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
-/** What a child can be asked for: one argument and one answer each, both JSON. */
+/** A child's functions: one argument and one answer each, both JSON. */
 export type Handlers = Readonly<Record<string, (argument: never) => unknown>>;
 
 interface Question {
@@ -27,20 +27,20 @@ export interface ChildOptions {
 	/** For Node and V8, before the file. */
 	readonly nodeOptions?: readonly string[];
 	/**
-	 * In life it is on another computer: whoever is measured must not wait for a processor that it has. With all of its
-	 * threads it gets what others leave (SCHED_IDLE, sched(7)); a mere low priority holds a processor for a tick of 4 ms.
+	 * For clients that would run on other computers: the measured processes must not wait for their processor. By
+	 * SCHED_IDLE (sched(7)) for all threads; a high nice value would still hold a processor for a tick of 4 ms.
 	 */
-	readonly isElsewhere?: boolean;
-	/** An open file where its standard error goes. */
+	readonly hasLowPriority?: boolean;
+	/** An open file for its standard error. */
 	readonly stderr?: number;
-	/** It has ended, and neither `close` nor `kill` was called. */
+	/** It ended without `close` or `kill`. */
 	readonly onEnd?: (why: string) => void;
 }
 
-/** No question of a benchmark takes so long; one that does has hung. */
+/** Longer than any question takes. */
 const answerMs = 180_000;
 
-/** The parent's end. `H` is the type of the handlers that the child serves. */
+/** The parent's side. `H` is the type of the child's handlers. */
 export class Child<H extends Handlers> {
 	readonly #process: ChildProcess;
 	readonly #waiting = new Map<number, { resolve(json: string): void; reject(error: Error): void }>();
@@ -49,10 +49,10 @@ export class Child<H extends Handlers> {
 
 	/** @param file TypeScript, relative to this folder */
 	constructor(file: string, options: ChildOptions = {}) {
-		const { nodeOptions = [], isElsewhere = false, onEnd } = options;
+		const { nodeOptions = [], hasLowPriority = false, onEnd } = options;
 		const given = process.env.BENCH_NODE_OPTIONS?.split(" ") ?? [];
 		const command = [process.execPath, ...nodeOptions, "--import", "tsx", "--expose-gc", ...given];
-		if (isElsewhere && process.platform === "linux") command.unshift("chrt", "--idle", "0");
+		if (hasLowPriority && process.platform === "linux") command.unshift("chrt", "--idle", "0");
 		const [execPath, ...execArgv] = command;
 		this.#process = fork(fileURLToPath(new URL(file, import.meta.url)), {
 			execPath,
@@ -79,7 +79,7 @@ export class Child<H extends Handlers> {
 			if (code !== 0) process.exitCode = 1;
 			onEnd?.(String(signal ?? code));
 		});
-		// Such as a question to a process that has just been killed, which gets no answer.
+		// E.g. a question to a process that has just been killed.
 		this.#process.on("error", () => {});
 	}
 
@@ -109,7 +109,7 @@ export class Child<H extends Handlers> {
 		});
 	}
 
-	/** Ends it at once, as a power cut would: nothing of it is asked. */
+	/** Kills it with SIGKILL, as a power cut would. */
 	async kill(): Promise<void> {
 		this.#isClosed = true;
 		if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
@@ -118,7 +118,7 @@ export class Child<H extends Handlers> {
 		await ended;
 	}
 
-	/** "SIGSTOP" has it stand still, "SIGCONT" go on. */
+	/** "SIGSTOP" stops it, "SIGCONT" continues it. */
 	signal(signal: "SIGSTOP" | "SIGCONT"): void {
 		this.#process.kill(signal);
 	}
@@ -134,7 +134,7 @@ export class Child<H extends Handlers> {
 	}
 }
 
-/** The child's end. */
+/** The child's side. */
 export function serve(handlers: Handlers): void {
 	process.on("message", async (text) => {
 		const { id, name, argument }: Question = JSON.parse(String(text));

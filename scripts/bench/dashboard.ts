@@ -1,6 +1,6 @@
 /**
- * What the dashboard costs in a real Chromium: its script, its first paint, and the time to the first device, each at a
- * gateway with a thousand devices beside one with a single device.
+ * The cost of the dashboard in a real Chromium: its script, its first paint, and the time to the first device, at a gateway with a
+ * thousand devices and at one with a single device.
  */
 
 import { mkdtemp, rm } from "node:fs/promises";
@@ -99,7 +99,7 @@ async function startFleet(size: number): Promise<Fleet> {
 	};
 }
 
-/** Opens the page anew, with nothing in any cache. */
+/** Opens the page without caches. */
 async function load(browser: Browser, url: string): Promise<Times> {
 	const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
 	await logIn(context.request, url);

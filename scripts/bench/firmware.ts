@@ -1,4 +1,4 @@
-/** A firmware image of a given size, and the gateway that holds it: what the benchmarks of binaries begin with. */
+/** Firmware images and uploads for the benchmarks of binaries. */
 
 import { encodeImage } from "../../hosts/virtual/node/boot/encode-image.js";
 
@@ -7,7 +7,7 @@ const segmentBytes = 4 << 20;
 /** Beside the segments: header, descriptors, the segments' headers, checksum, SHA-256. */
 const overheadBytes = 1024;
 
-/** An image for a DEV-1 that the gateway's check takes, of nearly `bytes` bytes and not more. */
+/** A valid image for a DEV-1 of at most `bytes` bytes, and nearly as many. */
 export function makeImage(bytes: number): Buffer {
 	const content = pseudoRandom(bytes - overheadBytes);
 	const segments: Buffer[] = [];
@@ -23,7 +23,7 @@ export function makeImage(bytes: number): Buffer {
 	});
 }
 
-/** As hard to guess for whoever looks for a boundary in it as a real one, and the same each time. */
+/** Incompressible, as a real image is for a search for the form's boundary, and the same each time. */
 function pseudoRandom(length: number): Buffer {
 	const bytes = Buffer.alloc(length);
 	for (let at = 0, state = 1; at + 4 <= length; at += 4) {
@@ -44,7 +44,7 @@ export function asForm(image: Buffer): { readonly type: string; readonly body: B
 	};
 }
 
-/** @throws Error with what the server answered, unless it took it */
+/** @throws Error with the server's response, unless it accepted the form */
 export async function post(url: string, token: string, form: ReturnType<typeof asForm>): Promise<void> {
 	const response = await fetch(url, {
 		method: "POST",

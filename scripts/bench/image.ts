@@ -10,9 +10,9 @@ import { hasNginx, howToInstall, Nginx } from "./servers/nginx.js";
 import { startGateway } from "./servers/start-gateway.js";
 
 const benchmark = "image";
-/** As large as the firmware of an ESP32-S3 is. */
+/** The size of an ESP32-S3's firmware. */
 const imageBytes = 1 << 20;
-/** What a device fetches at a time (device/update/download.ts). */
+/** As a device's (device/update/download.ts). */
 const blockBytes = 16 * 1024;
 
 export async function run(): Promise<readonly Row[]> {
@@ -37,7 +37,7 @@ export async function run(): Promise<readonly Row[]> {
 			reference: { ...reading, url: `${nginx.url}/firmware.bin`, token: "" },
 		};
 		const rows: Row[] = [];
-		// So that the compiler has seen all of it, which takes a few thousand connections as well as as many requests.
+		// So that all code is compiled, which takes a few thousand connections as well as requests.
 		for (const side of [servers.ours, servers.reference])
 			for (let time = 0; time < 40; time++)
 				await readers.ask("read", { ...side, readers: 100, block: time < 3 ? blockBytes : image.length });
@@ -59,7 +59,7 @@ interface Servers {
 
 async function compareReaders(servers: Servers, count: number, block: number): Promise<Row> {
 	const { readers, nginx, gateway, ours, reference } = servers;
-	// One time is over too soon to be measured.
+	// A single one is too short to be measured.
 	const times = count === 1 ? 20 : 4;
 	const used = (side: Reading, cpu: () => number | Promise<number>) => async () => {
 		const before = await cpu();

@@ -1,75 +1,101 @@
 /**
- * Whether clients without a token are felt by the others: the latency of a small fleet's reports, the gateway's memory,
- * and whether devices with the right token are let in from the same address meanwhile.
+ * Whether abusive clients delay the others: the latency of a small fleet's reports with them and without, and for most of
+ * them the gateway's memory, and whether devices with the right token are accepted from the same address meanwhile.
  */
 
 import { setInterval } from "node:timers";
-import { compareWithQuiet, type Disturbance, usualLoad } from "./beside-quiet.js";
+import { setTimeout } from "node:timers/promises";
 import { Child } from "./child.js";
+import type { AbusiveHttp } from "./load/abusive-http.js";
+import type { AbusiveSockets } from "./load/abusive-sockets.js";
+import type { Devices } from "./load/devices.js";
 import type { Newcomers } from "./load/newcomers.js";
-import type { StrangersLoad } from "./load/strangers.js";
-import type { Troublemaker } from "./load/troublemaker.js";
-import { measure, type Row } from "./row.js";
-import { Side } from "./sides.js";
+import { alternate, pick } from "./rounds.js";
+import { compare, measure, type Row } from "./row.js";
+import { type Load, Side } from "./sides.js";
 
 const benchmark = "isolation";
 const devices = 200;
 const monitors = 5;
+const reconnecting = 1000;
+/** Long enough that its slowest hundredth is more than one garbage collection. */
+const usualLoad: Load = { count: 10_000, perSecond: 1000 };
+/** Lasts until all devices have reconnected, at the rate at which they are accepted. */
+const reconnectLoad: Load = { count: 20_000, perSecond: 1000 };
+/** For what an abuse leaves behind, such as connections that are being closed. */
+const settleMs = 1500;
 const newcomersASecond = 10;
 const memoryAtMostMB = 150;
 const sampleMs = 250;
 
+/** `begin` starts it and returns what ends it. */
+interface Abuse {
+	readonly what: string;
+	begin(): Promise<() => Promise<unknown>>;
+}
+
 export async function run(): Promise<readonly Row[]> {
-	// With the limits that it has by default: these are what is measured.
+	// With the default limits: these are what is measured.
 	const side = await Side.gateway({});
-	const trouble = new Child<Troublemaker>("load/troublemaker.ts", { isElsewhere: true });
-	const strangers = new Child<StrangersLoad>("load/strangers.ts", { isElsewhere: true });
+	const sockets = new Child<AbusiveSockets>("load/abusive-sockets.ts", { hasLowPriority: true });
+	const http = new Child<AbusiveHttp>("load/abusive-http.ts", { hasLowPriority: true });
+	const fleet = new Child<Devices>("load/devices.ts", { hasLowPriority: true });
 	const newcomers = new Child<Newcomers>("load/newcomers.ts");
 	try {
 		await side.connectDevices(devices);
 		await side.setMonitors(monitors);
 		await side.relay(usualLoad);
-		const target = side.device;
-		const disturbances: Readonly<Record<string, Disturbance["begin"]>> = {
-			"100 connections send requests and read no answer": async () => {
-				await strangers.ask("unread", { target, connections: 100 });
-				return () => strangers.ask("stop");
-			},
-			"100 connections send bodies without end": async () => {
-				await strangers.ask("bodies", { target, connections: 100 });
-				return () => strangers.ask("stop");
-			},
-			"300 refused upgrades a second": async () => {
-				await trouble.ask("wrongTokens", { target, perSecond: 300 });
-				return () => trouble.ask("stop");
-			},
-			"one device sends pongs at full speed": async () => {
-				await trouble.ask("pongs", { target, count: 1, withGarbage: false });
-				return () => trouble.ask("stop");
-			},
-			"5 devices send pongs and garbage at full speed": async () => {
-				await trouble.ask("pongs", { target, count: 5, withGarbage: true });
-				return () => trouble.ask("stop");
-			},
-			"20 connections send wrong login codes at full speed": async () => {
-				await strangers.ask("loginCodes", { target, connections: 20 });
-				return () => strangers.ask("stop");
+		const rows: Row[] = [];
+		for (const abuse of abusesOf(side, sockets, http)) rows.push(...(await isolate(side, newcomers, abuse)));
+		await fleet.ask("connect", { target: side.device, count: reconnecting, first: 100_000 });
+		const reconnect: Abuse = {
+			what: `${reconnecting} devices reconnect in one moment`,
+			begin: async () => {
+				const reconnected = fleet.ask("reconnect", { target: side.device });
+				return () => reconnected;
 			},
 		};
-		const rows: Row[] = [];
-		for (const [what, begin] of Object.entries(disturbances))
-			rows.push(...(await isolate(side, newcomers, { what, begin })));
-		return rows;
+		return [...rows, ...(await compareWithQuiet(side, reconnect, reconnectLoad))];
 	} finally {
-		await Promise.all([side.close(), trouble.close(), strangers.close(), newcomers.close()]);
+		await Promise.all([side.close(), sockets.close(), http.close(), fleet.close(), newcomers.close()]);
 	}
 }
 
-async function isolate(
-	side: Side,
-	newcomers: Child<Newcomers>,
-	{ what, begin }: Disturbance,
-): Promise<Row[]> {
+function abusesOf(
+	{ device: target, monitor }: Side,
+	sockets: Child<AbusiveSockets>,
+	http: Child<AbusiveHttp>,
+): readonly Abuse[] {
+	const bySockets = (what: string, start: () => Promise<unknown>): Abuse => ({
+		what,
+		begin: async () => {
+			await start();
+			return () => sockets.ask("stop");
+		},
+	});
+	const byHttp = (what: string, name: Exclude<keyof AbusiveHttp, "stop">, connections: number): Abuse => ({
+		what: `${connections} connections ${what}`,
+		begin: async () => {
+			await http.ask(name, { target, connections });
+			return () => http.ask("stop");
+		},
+	});
+	return [
+		bySockets("one monitor never reads", () => sockets.ask("unread", { target: monitor })),
+		byHttp("send requests and read no response", "unread", 100),
+		byHttp("send bodies without end", "bodies", 100),
+		bySockets("300 refused upgrades a second", () => sockets.ask("wrongTokens", { target, perSecond: 300 })),
+		bySockets("one device sends pongs at full speed", () =>
+			sockets.ask("pongs", { target, count: 1, withGarbage: false }),
+		),
+		bySockets("5 devices send pongs and garbage at full speed", () =>
+			sockets.ask("pongs", { target, count: 5, withGarbage: true }),
+		),
+		byHttp("send wrong login codes at full speed", "loginCodes", 20),
+	];
+}
+
+async function isolate(side: Side, newcomers: Child<Newcomers>, { what, begin }: Abuse): Promise<Row[]> {
 	const before = (await side.usage(true)).rss;
 	let most = before;
 	let [tried, refused] = [0, 0];
@@ -80,14 +106,14 @@ async function isolate(
 		}, sampleMs);
 		await newcomers.ask("begin", { target: side.device, perSecond: newcomersASecond });
 		return async () => {
-			const visits = await newcomers.ask("stop");
+			const attempts = await newcomers.ask("stop");
 			clearInterval(sampling);
-			tried += visits.tried;
-			refused += visits.refused;
+			tried += attempts.tried;
+			refused += attempts.refused;
 			await end();
 		};
 	};
-	const latency = await compareWithQuiet(side, benchmark, { what, begin: beginWithNewcomers });
+	const latency = await compareWithQuiet(side, { what, begin: beginWithNewcomers }, usualLoad);
 	return [
 		...latency,
 		measure(
@@ -102,6 +128,39 @@ async function isolate(
 				target: { of: "ours", atMost: 0 },
 			},
 			[refused],
+		),
+	];
+}
+
+/** @param load what the fleet sends meanwhile, and without the abuse */
+async function compareWithQuiet(side: Side, { what, begin }: Abuse, load: Load): Promise<Row[]> {
+	const abused = async () => {
+		const end = await begin();
+		const relayed = await side.relay(load);
+		await end();
+		await setTimeout(settleMs);
+		return relayed;
+	};
+	// A gateway has run for days when it is abused: its code has been compiled.
+	await abused();
+	const rounds = await alternate(abused, () => side.relay(load));
+	return [
+		compare(
+			{
+				benchmark,
+				what: `${what}: the others' latency p99, beside a quiet gateway`,
+				unit: "µs",
+				target: { of: "ratio", atMost: 2 },
+			},
+			pick(rounds, ({ p99Micros }) => p99Micros),
+		),
+		compare(
+			{ benchmark, what: `${what}: the others' longest latency, beside a quiet gateway`, unit: "µs" },
+			pick(rounds, ({ longestMicros }) => longestMicros),
+		),
+		measure(
+			{ benchmark, what: `${what}: the others' reports lost`, unit: "", target: { of: "ours", atMost: 0 } },
+			[Math.max(...rounds.map((round) => round.ours.lost))],
 		),
 	];
 }

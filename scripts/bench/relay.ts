@@ -7,9 +7,9 @@ import { socketsAtMost } from "./sockets.js";
 
 const fleets = [100, 1000, 10_000];
 const monitorCounts = [0, 1, 10, 20];
-/** As many as 10,000 devices send at one report each 5 s, whatever the fleet: what differs is the fleet alone. */
+/** The rate of 10,000 devices at one report each 5 s, for each fleet: only the number of connections differs. */
 const load: Load = { count: 3000, perSecond: 2000 };
-/** Before anything is measured, so that the compiler has seen all of it. */
+/** Before measuring, so that all code is compiled. */
 const warmUp: Load = { count: 4000, perSecond: 4000 };
 
 const benchmark = "relay";
@@ -41,7 +41,7 @@ function runFleet(wanted: number): Promise<readonly Row[]> {
 	});
 }
 
-/** A hundred connections are too few to tell them from the noise of a heap. */
+/** The memory of a hundred connections is lost in the noise of the heap. */
 function memoryRows(fleet: number, wanted: number, memory: Sides<{ rss: number; heap: number }>): Row[] {
 	if (fleet < 1000) return [];
 	const kilobytes = (bytes: number) => bytes / 1024;
@@ -57,6 +57,15 @@ function memoryRows(fleet: number, wanted: number, memory: Sides<{ rss: number; 
 			pick([memory], (side) => kilobytes(figureOf(side))),
 		);
 	return [row("resident", ({ rss }) => rss), row("heap and buffers", ({ heap }) => heap)];
+}
+
+/** The load is that of 10,000 devices at one report each 5 s. */
+function shareRow(fleet: number, rounds: readonly Sides<Relayed>[]): Row {
+	const target: Target = { of: "ours", atMost: 0.5 };
+	return compare(
+		{ benchmark, what: `${fleet} devices, 20 monitors: share of a core`, unit: "", target },
+		pick(rounds, ({ share }) => share),
+	);
 }
 
 async function runRounds(fleet: number, monitors: number, ours: Side, reference: Side): Promise<Row[]> {
@@ -79,6 +88,7 @@ async function runRounds(fleet: number, monitors: number, ours: Side, reference:
 		figure("CPU a report", ({ cpuMicros }) => cpuMicros, monitors === 10 ? relayTarget : undefined),
 		figure("latency p50", ({ p50Micros }) => p50Micros),
 		figure("latency p99", ({ p99Micros }) => p99Micros),
+		...(fleet >= 1000 && monitors === 20 ? [shareRow(fleet, rounds)] : []),
 		measure(
 			{
 				benchmark,

@@ -1,11 +1,11 @@
-/** Rounds of a comparison: each side in turn, and the one that begins changes, so that neither always comes second. */
+/** Rounds of a comparison: the two sides alternate, and so does the one that begins. */
 
 import type { Round } from "./row.js";
 
-/** BENCH_ROUNDS; 5 or more make a median worth its name. */
+/** BENCH_ROUNDS; a useful median needs 5 or more. */
 export const roundCount = Math.max(1, Number(process.env.BENCH_ROUNDS) || 5);
 
-/** What both sides gave. */
+/** The results of both sides. */
 export interface Sides<T> {
 	readonly ours: T;
 	readonly reference: T;
@@ -29,7 +29,7 @@ export async function alternate<T>(
 	return results;
 }
 
-/** One figure out of each round. */
+/** One figure of each round. */
 export function pick<T>(rounds: readonly Sides<T>[], figureOf: (side: T) => number): readonly Round[] {
 	return rounds.map(({ ours, reference }) => ({ ours: figureOf(ours), reference: figureOf(reference) }));
 }

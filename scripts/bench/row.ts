@@ -1,9 +1,9 @@
 /**
- * What a benchmark says: rows of ours beside a reference that did the same in the same run. A figure alone would say more
- * about the machine than about the gateway.
+ * The result of a benchmark: rows with our figure and that of a reference in the same run. A figure alone would say more about the
+ * machine than about the gateway.
  */
 
-/** The most that is wanted: of the ratio, or of our own figure. */
+/** The upper limit of the ratio, or of our own figure. */
 export interface Target {
 	readonly of: "ratio" | "ours";
 	readonly atMost: number;
@@ -15,15 +15,15 @@ export interface Row {
 	readonly unit: string;
 	/** Median over the rounds, as is `reference`. */
 	readonly ours: number;
-	/** Null where there is nothing to hold it against but the target. */
+	/** Null without a reference. */
 	readonly reference: number | null;
-	/** Median of the rounds' ratios: a load that comes and goes hits both halves of a round. */
+	/** Median of the rounds' ratios: a change of the machine's load affects both sides of a round. */
 	readonly ratio: number | null;
 	readonly target?: Target;
 	readonly note?: string;
 }
 
-/** One round: both sides, one right after the other. */
+/** Both sides, one right after the other. */
 export interface Round {
 	readonly ours: number;
 	readonly reference: number;
@@ -40,7 +40,7 @@ export function compare(description: Description, rounds: readonly Round[]): Row
 	};
 }
 
-/** A figure that is held against its target alone. */
+/** A figure without a reference. */
 export function measure(description: Description, values: readonly number[]): Row {
 	return { ...description, ours: median(values), reference: null, ratio: null };
 }
@@ -56,7 +56,7 @@ export function percentile(values: readonly number[], rank: number): number {
 	return sorted[Math.max(0, index)] ?? Number.NaN;
 }
 
-/** Undefined where nothing was wanted. */
+/** Undefined without a target. */
 export function isMet({ target, ratio, ours }: Row): boolean | undefined {
 	if (!target) return undefined;
 	return (target.of === "ratio" ? (ratio ?? Number.POSITIVE_INFINITY) : ours) <= target.atMost;
@@ -97,7 +97,7 @@ function verdict(row: Row): string {
 	return met === undefined ? "" : met ? "met" : "MISSED";
 }
 
-/** Three digits that count. */
+/** Three significant digits. */
 function figure(value: number): string {
 	return Math.abs(value) >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3)));
 }

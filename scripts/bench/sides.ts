@@ -12,14 +12,14 @@ import { startGateway } from "./servers/start-gateway.js";
 import type { Usage } from "./servers/usage.js";
 
 export interface Relayed {
-	/** Processor time of the server for each report that a device sent, in microseconds. */
+	/** Processor time of the server for each report, in microseconds. */
 	readonly cpuMicros: number;
-	/** The server's share of one core while reports came. */
+	/** Of one core, while reports were sent. */
 	readonly share: number;
 	readonly p50Micros: number;
 	readonly p99Micros: number;
 	readonly longestMicros: number;
-	/** Reports that a monitor should have got and did not, over all monitors. */
+	/** Reports that did not arrive, over all monitors. */
 	readonly lost: number;
 }
 
@@ -31,7 +31,7 @@ export interface Load {
 
 const settleMs = 500;
 const settleTries = 120;
-/** Of a core: a fleet's heartbeats go on. */
+/** Of a core: a fleet's heartbeats continue. */
 const idleShare = 0.06;
 
 export class Side {
@@ -67,7 +67,7 @@ export class Side {
 		return new Side(server, { url: `${base}/device`, token: "" }, { url: `${base}/monitor`, token: "" });
 	}
 
-	/** @returns what each connection of a device costs the server, in bytes */
+	/** @returns the server's memory for each connection, in bytes */
 	async connectDevices(count: number): Promise<{ rss: number; heap: number }> {
 		await this.#warmUp();
 		const before = await this.usage(true);
@@ -78,7 +78,7 @@ export class Side {
 		return { rss: (after.rss - before.rss) / count, heap: (after.heap - before.heap) / count };
 	}
 
-	/** Others come and go first: what a first connection costs once, such as compiled code, is no connection's. */
+	/** Connects other devices first: compiled code and the like is no cost of a connection. */
 	async #warmUp(): Promise<void> {
 		const others = new Child<Devices>("load/devices.ts");
 		try {
@@ -90,7 +90,7 @@ export class Side {
 		await setTimeout(500);
 	}
 
-	/** Waits until what the server does for new devices, such as writing down that they exist, is done. */
+	/** Waits until the server's work for new devices is done, such as writing their records. */
 	async #settle(): Promise<void> {
 		for (let left = settleTries; left > 0; left -= 1) {
 			const { cpuMicros } = await this.usage();
@@ -99,7 +99,7 @@ export class Side {
 		}
 	}
 
-	/** Connects more monitors until there are so many. */
+	/** Connects more monitors, up to `count`. */
 	async setMonitors(count: number): Promise<void> {
 		if (count > this.#monitorCount)
 			await this.monitors.ask("connect", { target: this.monitor, count: count - this.#monitorCount });
@@ -117,7 +117,7 @@ export class Side {
 		const { sent } = await this.devices.ask("send", load);
 		const seconds = (performance.now() - began) / 1000;
 		const { lost, ...latency } = await this.monitors.ask("finish", { expected: sent });
-		// Without a monitor nothing says when the server has read the last report.
+		// Only a monitor would show when the server has read the last report.
 		if (this.#monitorCount === 0) await setTimeout(100);
 		const { cpuMicros } = await this.usage();
 		const used = cpuMicros - before.cpuMicros;
@@ -134,7 +134,7 @@ export class Side {
 	}
 }
 
-/** Runs with both sides, and ends them however that ends. */
+/** Closes both sides afterwards. */
 export async function withSides<T>(use: (ours: Side, reference: Side) => Promise<T>): Promise<T> {
 	const [ours, reference] = await Promise.all([Side.gateway(), Side.bare()]);
 	try {

@@ -1,12 +1,12 @@
-/** How many sockets one process may have open here. */
+/** How many sockets one process may open. */
 
 import { readFileSync } from "node:fs";
 
 const fallback = 10_000;
-/** What a process has open beside the sockets in question. */
+/** Other open files of a process. */
 const reserve = 200;
 
-/** Node raises its own limit as far as it may; this is how far that is (`ulimit -Hn`). */
+/** Node raises its own limit to the hard limit (`ulimit -Hn`). */
 export function socketsAtMost(): number {
 	try {
 		const [, limit] = /^Max open files +\d+ +(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8")) ?? [];

@@ -1,6 +1,6 @@
 /**
- * An update of the virtual device, from its first block to a proven image in the other slot, beside curl fetching the same
- * bytes from the same gateway. Runs where the firmware can update itself (device/update).
+ * An update of the virtual device, from its first block to a verified image in the other slot, and curl downloading the same bytes
+ * from the same gateway.
  */
 
 import { execFile } from "node:child_process";
@@ -16,14 +16,14 @@ import { alternate, pick } from "./rounds.js";
 import { compare, median, type Row } from "./row.js";
 import { startGateway } from "./servers/start-gateway.js";
 
-/** Bytes added to the image that virtual devices get: none, and so many that it is about as large as a board's. */
+/** Bytes added to the image of virtual devices: none, and enough to make it as large as a board's. */
 const ballasts = [0, 1_400_000];
 const benchmark = "update";
 const updateMs = 60_000;
-/** Before each size is measured, so that the compiler has seen all of it, the gateway's part too. */
+/** For each size, so that all code is compiled, the gateway's too. */
 const warmUps = 25;
 const timesARound = 5;
-/** A twentieth of curl's speed, at least: so of curl's time, at most. */
+/** At least a twentieth of curl's speed. */
 const target = { of: "ratio", atMost: 20 } as const;
 
 export async function run(): Promise<readonly Row[]> {
@@ -69,7 +69,7 @@ export async function run(): Promise<readonly Row[]> {
 	}
 }
 
-/** Of a few in a row: one fetch of two milliseconds says little. */
+/** The median of a few in a row: one download takes two milliseconds. */
 async function typical(measure: () => Promise<UpdateTime>): Promise<UpdateTime> {
 	const times: UpdateTime[] = [];
 	while (times.length < timesARound) times.push(await measure());
@@ -86,7 +86,7 @@ async function timeCurl(url: string, token: string): Promise<UpdateTime> {
 	return { transfer: time, whole: time };
 }
 
-/** Each image carries another version, so that no update is one to what runs already. */
+/** Each image has another version, so that no update is one to the running version. */
 class Versions {
 	#count = 0;
 
@@ -113,7 +113,7 @@ interface UpdateTime {
 	readonly whole: number;
 }
 
-/** A new device each time, which runs this checkout's firmware. */
+/** A new device each time, with this checkout's firmware. */
 async function timeUpdate(url: string, tokens: { device: string; monitor: string }): Promise<UpdateTime> {
 	const base = url.replace("http", "ws");
 	const monitor = new WebSocket(`${base}/monitor`, {
@@ -141,7 +141,7 @@ async function timeUpdate(url: string, tokens: { device: string; monitor: string
 	}
 }
 
-/** Waits for an uplink of that type, with that text in it. @throws Error with what the device or the gateway complained about */
+/** Waits for an uplink of that type with that text in it. @throws Error with an error of the device or the gateway */
 function heard(monitor: WebSocket, type: string, part = ""): Promise<void> {
 	return new Promise((resolve, reject) => {
 		const timer = setTimeout(() => reject(new Error(`no ${type} came`)), updateMs);

@@ -1,4 +1,4 @@
-/** A firmware of 16 MB, checked and safe on disk, beside the same bytes written to disk and synced by a bare server. */
+/** A firmware of 16 MB, checked and synced to disk, and the same bytes written and synced by a bare server. */
 
 import { Child } from "./child.js";
 import { asForm, makeImage, post } from "./firmware.js";

@@ -1,4 +1,4 @@
-/** A silent audio output with the queue of an ESP32. The panel shows what would be heard. */
+/** A silent audio output with the queue of an ESP32. The panel shows what would be played. */
 
 import Resource from "Resource";
 import type { Panel } from "simulator/panel";

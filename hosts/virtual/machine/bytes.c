@@ -1,6 +1,6 @@
 /*
- * What a board's sockets and flash do with bytes in C: copy them into a buffer of the firmware's, and take a line of
- * them for a text. XS's own ways go through a property access for each byte.
+ * What a board's sockets and flash do in C: copy bytes into a buffer of the firmware, and convert bytes to a string. XS's own
+ * functions access a property for each byte.
  */
 #include "machine.h"
 
@@ -28,7 +28,7 @@ void native_copy_bytes(txMachine* the)
 	memmove(target + to, source + from, length);
 }
 
-/** latin1(buffer, offset, length) → text with one character a byte, whatever the bytes are */
+/** latin1(buffer, offset, length) → string with one character a byte */
 void native_latin1(txMachine* the)
 {
 	check_arguments(the, 3);

@@ -1,8 +1,8 @@
 /*
- * Frames between the machine and Node over one duplex stream, and the natives of `virtual/channel` on top of them.
- * A frame is: u32 length of what follows, u8 kind, u32 channel, u32 length of the header, header, payload; integers
- * little-endian. Headers are JSON that only JavaScript reads; payloads are raw, so that 16 KB blocks of an update
- * cost a copy and nothing else. A machine that outlives Node would be an orphan: every end of the stream ends it.
+ * Frames between the machine and Node over one duplex stream, and the natives of `virtual/channel` on top of them. A frame is: u32
+ * length of what follows, u8 kind, u32 channel, u32 length of the header, header, payload; integers little-endian. Headers are JSON
+ * that only JavaScript reads; payloads are raw, so that 16 KB blocks of an update cost only a copy. The machine ends with the
+ * stream, so that none is left when Node ends.
  */
 #include "machine.h"
 #include <poll.h>
@@ -34,7 +34,7 @@ static uint8_t* input = NULL;
 static size_t input_capacity = 0;
 static size_t input_start = 0;
 static size_t input_end = 0;
-/** Frames that go out together: before the machine waits, and when there is no room for another. */
+/** Frames that are sent together: before the machine waits, or when the buffer is full. */
 static uint8_t output[WRITE_LENGTH];
 static size_t output_length = 0;
 static struct postponed* first_postponed = NULL;
@@ -140,7 +140,7 @@ static void make_room(size_t needed)
 		input_end = waiting;
 	}
 	size_t wanted = needed > READ_LENGTH ? needed : READ_LENGTH;
-	/* A large frame may have passed: its room goes back, since a hundred devices share this computer. */
+	/* After a large frame its memory is freed, since a hundred devices share this computer. */
 	if (wanted > input_capacity || (wanted == READ_LENGTH && input_capacity > READ_LENGTH && waiting <= READ_LENGTH)) {
 		uint8_t* bytes = realloc(input, wanted);
 		if (!bytes)
@@ -232,7 +232,7 @@ void channel_send(enum frame_kind kind, uint32_t channel, const char* header, si
 	}
 	/* Last: a signal may end the machine in between, and its last frame must not follow half of another. */
 	output_length += total;
-	/* The last words of a machine that crashes say why. */
+	/* The last traces of a machine that crashes say why. */
 	if (kind == FRAME_TRACE)
 		channel_flush();
 }
@@ -323,7 +323,7 @@ void native_post(txMachine* the)
 	send_arguments(the, FRAME_POST);
 }
 
-/** call(…) → { text, payload? } or { failure }. Other frames wait for their turn. */
+/** call(…) → { text, payload? } or { failure }. Other frames are postponed. */
 void native_call(txMachine* the)
 {
 	struct frame frame;
@@ -348,7 +348,7 @@ void native_call(txMachine* the)
 	mxPullSlot(mxResult);
 }
 
-/** close(channel): nothing is delivered to it from here on. */
+/** close(channel): no event is delivered to it from here on. */
 void native_close(txMachine* the)
 {
 	check_arguments(the, 1);

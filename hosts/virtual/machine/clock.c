@@ -1,7 +1,6 @@
 /*
- * The device's clocks: milliseconds since start, and the wall clock, which is 1970 until someone sets it. Either
- * they follow the computer's clock, or only Node moves them (virtual time). Without one owner of time, Timer, Time
- * and Date could disagree, and no test could move them together.
+ * The device's clocks: milliseconds since start, and the wall clock, which is 1970 until it is set. Either they follow the
+ * computer's clock, or only Node advances them (virtual time), so that Timer, Time and Date always agree.
  */
 #include "machine.h"
 

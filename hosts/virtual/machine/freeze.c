@@ -252,7 +252,7 @@ static void pin_values(txMachine* the, txSlot* slot, void* context)
 	}
 }
 
-/** XS 13.3 forgets to look at the flag here, unlike in all of Date's other methods. */
+/** XS 13.3 does not check the flag here, unlike in all of Date's other methods. */
 void native_date_set_time(txMachine* the)
 {
 	txSlot* internal = mxThis->kind == XS_REFERENCE_KIND ? mxThis->value.reference->next : NULL;

@@ -1,7 +1,7 @@
 /*
- * The two XS machines of a device. The root has room to grow: it loads all modules, then its heap is frozen and
- * shared, which is what the SDK's linker puts into flash. The clone is the device: it starts with the board's sizes
- * and has nothing but them. Counting modules into the clone's heap would make a program look too big for its board.
+ * The two XS machines of a device. The root has room to grow: it loads all modules, then its heap is frozen and shared, as the
+ * SDK's linker puts it into flash. The clone is the device, with the board's sizes. Modules in the clone's heap would make a
+ * program look too big for its board.
  */
 #include "machine.h"
 
@@ -45,7 +45,7 @@ static txMachine* create_root(void)
 	return root;
 }
 
-/** Built-ins that are ours. */
+/** This project's built-ins. */
 static void install_builtins(txMachine* the)
 {
 	fxNewHostFunction(the, native_trace, 1, mxID(_trace), XS_NO_ID);
@@ -100,8 +100,8 @@ static void load_module(txMachine* the, const char* name)
 }
 
 /**
- * Says which module left something that cannot live in ROM: the one that does it with the fewest others. Each is
- * loaded in a machine of its own, which is slow, but the program is wrong anyway.
+ * Names the module that left something that cannot be in ROM: the one that does it with the fewest others. Each is loaded in a
+ * machine of its own, which is slow, but the program is wrong anyway.
  */
 static NO_RETURN void blame_module(const char* what)
 {

@@ -1,7 +1,6 @@
 /*
- * The parts of the machine and what each offers the others. One process is one device, so each part keeps its own
- * state in its own file; nothing here may be used by two XS machines at once, except that the root machine (which
- * loads the modules) always ends its work before its clone (which is the device) begins.
+ * The parts of the machine and their interfaces. One process is one device, so each part keeps its state in its own file. No two XS
+ * machines run at the same time: the root machine (which loads the modules) ends its work before its clone (the device) begins.
  */
 #ifndef VIRTUAL_MACHINE_H
 #define VIRTUAL_MACHINE_H
@@ -32,18 +31,18 @@ struct frame {
 };
 
 extern void channel_start(int descriptor);
-/** Takes the next frame. Waits up to `timeout_ms` (negative: for ever) for one; false if none came in time. */
+/** Waits up to `timeout_ms` (negative: for ever) for the next frame; false if there was none. */
 extern bool channel_receive(struct frame* frame, double timeout_ms);
 /** Sends a frame, at the latest when the machine waits for the next one. */
 extern void channel_send(enum frame_kind kind, uint32_t channel, const char* header, size_t header_length,
 	const void* payload, size_t payload_length);
-/** Sends what was to go out together. */
+/** Sends the frames that were collected. */
 extern void channel_flush(void);
-/** Says that nothing follows, and waits a moment for Node to have read it all. */
+/** Ends the output, and waits shortly for Node to have read it all. */
 extern void channel_end(void);
-/** Ends the process if Node is gone. */
+/** Ends the process if Node has ended. */
 extern void channel_check_host(void);
-/** Gives an event to the callback of its channel; an event for a closed channel is dropped. */
+/** Passes an event to its channel's callback; an event for a closed channel is dropped. */
 extern void channel_dispatch(txMachine* the, const struct frame* frame);
 extern void native_open(txMachine* the);
 extern void native_post(txMachine* the);
@@ -70,7 +69,7 @@ extern void native_latin1(txMachine* the);
 /* timers.c: Moddable's Timer. */
 /** When the next timer is due, in clock_now()'s milliseconds; INFINITY if none is. */
 extern double timers_next(void);
-/** Runs each timer that is due now once, in order of creation; timers made meanwhile wait for the next round. */
+/** Runs each due timer once, in order of creation; timers made meanwhile wait for the next round. */
 extern void timers_run(txMachine* the);
 extern void native_timer_set(txMachine* the);
 extern void native_timer_schedule(txMachine* the);
@@ -78,7 +77,7 @@ extern void native_timer_clear(txMachine* the);
 
 /* modules.c: the program and its modules. */
 extern void modules_open(const char* path);
-/** Gives the program's memory back; only names can be looked up from here on. */
+/** Frees the program's memory; only names can be looked up from here on. */
 extern void modules_close(void);
 extern size_t modules_count(void);
 /** The name of a module of the program; the first is main. */
@@ -104,14 +103,14 @@ extern void native_trace(txMachine* the);
 struct builtins { txSlot** instances; size_t count; };
 /** Notes the instances that exist before the first module is loaded: they will be frozen whole. */
 extern void freeze_note_builtins(txMachine* root, struct builtins* builtins);
-/** Looks for what cannot live in ROM; answers what it is, or NULL. */
+/** Finds what cannot be in ROM; returns what it is, or NULL. */
 extern const char* freeze_refusal(txMachine* root);
 extern void native_date_set_time(txMachine* the);
 /** Shares the root's heap, frozen as the SDK's linker freezes it. No XS call may use the root afterwards. */
 extern void freeze_share(txMachine* root, const struct builtins* builtins);
 /**
- * Gives preloaded instances with private fields their aliases at once. XS (13.3 and 17) makes them at the first write
- * to such a field without having saved its stack, so that a collection at that moment frees what is in use.
+ * Gives preloaded instances with private fields their aliases. XS (13.3 and 17) makes them at the first write to such a field
+ * without having saved its stack, so that a collection at that moment frees what is in use.
  */
 extern void freeze_wake(txMachine* the, txMachine* root);
 
@@ -129,7 +128,7 @@ enum reason {
 };
 extern NO_RETURN void report_end(txMachine* the, enum reason reason, const char* pool, const char* format, ...)
 	PRINTF_LIKE(4, 5);
-/** Ends with the value that was thrown: its message, its stack and the place it comes from. */
+/** Ends with the thrown value: its message, its stack and its place. */
 extern NO_RETURN void report_thrown(txMachine* the, enum reason reason, txSlot* thrown);
 /** Whether a function that runs has a file and a line. */
 extern bool report_has_place(txMachine* the);

@@ -54,7 +54,7 @@ int main(int argc, char* argv[])
 		fprintf(stderr, "usage: %s <program>, with a stream to its host on descriptor %d\n", argv[0], STREAM);
 		return 64;
 	}
-	setenv("TZ", "UTC0", 1); /* a board has no time zone until it is told one */
+	setenv("TZ", "UTC0", 1); /* a board has no time zone until one is set */
 	tzset();
 	channel_start(STREAM);
 	modules_open(argv[1]);

@@ -1,8 +1,7 @@
 /*
- * The program: one file that holds every module's JavaScript and source map, and how XS finds modules in it. Names
- * are resolved as Moddable does: relative ones against the importer's name, ".js" dropped, all others as they are.
- * XS is told the TypeScript file and lines of a module by its map, or every error would point into JavaScript that
- * no one wrote. hosts/virtual/node/build.ts writes the file.
+ * The program: one file with every module's JavaScript and source map, written by hosts/virtual/node/build.ts. Names are resolved
+ * as by Moddable: relative ones against the importer's name, ".js" dropped, all others unchanged. XS gets TypeScript files and
+ * lines from the map.
  */
 #include "machine.h"
 #include <fcntl.h>
@@ -24,7 +23,7 @@ static char* config_source = NULL;
 static const char* program = NULL;
 static size_t program_length = 0;
 
-/* What TypeScript cannot say: functions in C. XS's own syntax for them, compiled like any other module. */
+/* Functions in C, in XS's own syntax, compiled like any other module. */
 #define NATIVES_NAME "virtual/natives"
 
 static const struct { const char* name; const char* parameters; txCallback callback; } natives[] = {
@@ -60,7 +59,7 @@ static uint32_t read_u32(const char* bytes)
 	return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
 }
 
-/** Maps the file instead of reading it: its pages are shared by all devices, and given back once loaded. */
+/** Maps the file instead of reading it: its pages are shared by all devices, and unmapped once loaded. */
 static const char* map_file(const char* path, size_t* length)
 {
 	struct stat status;
@@ -168,7 +167,7 @@ static void write_natives_source(void)
 			"export function %s(%s) @ \"%s\";\n", natives[i].name, natives[i].parameters, natives[i].name);
 }
 
-/** Called by XS with the module of the natives: answers their functions, in the order of its text. */
+/** Called by XS with the module of the natives: returns their functions, in the order of its text. */
 static void build_natives(txMachine* the)
 {
 	txHostFunctionBuilder builders[NATIVE_COUNT];

@@ -1,7 +1,6 @@
 /*
- * What the XS engine needs to know of the computer it runs on: any POSIX system (Linux, macOS).
- * XS includes this file everywhere (XSPLATFORM). The clock and the random numbers are ours, so that a test can
- * own both; all else is the C library's.
+ * What the XS engine needs of any POSIX system (Linux, macOS). XS includes this file everywhere (XSPLATFORM). The clock and the
+ * random numbers are this project's, so that a test controls both; all else is the C library's.
  */
 #ifndef VIRTUAL_PLATFORM_H
 #define VIRTUAL_PLATFORM_H
@@ -52,7 +51,7 @@
 	#define mx32bitID 1
 #endif
 
-/* Date asks for the device's wall clock, which is 1970 at start and moves only as the device's own clock does. */
+/* Date uses the device's wall clock. */
 typedef struct timeval c_timeval;
 struct c_timezone;
 extern int virtual_gettimeofday(c_timeval* tp, struct c_timezone* tzp);

@@ -1,7 +1,6 @@
 /*
- * How the process ends: one last frame that says why, with the TypeScript file and line, and an exit status. Nothing
- * here may allocate in the XS heap, which is what has just run out in the worst case. XS's own ways out (fxAbort)
- * all lead here.
+ * How the process ends: one last frame that says why, with the TypeScript file and line, and an exit status. Nothing here may
+ * allocate in the XS heap, which may be full. All of XS's exits (fxAbort) lead here.
  */
 #include "machine.h"
 
@@ -197,13 +196,13 @@ void native_exit(txMachine* the)
 	report_end(NULL, restart ? REASON_RESTART : REASON_QUIT, NULL, "%s", restart ? "restart" : "quit");
 }
 
-/* What XS calls when it cannot go on. */
+/* Called by XS when it cannot continue. */
 
 void fxAbort(txMachine* the, int status)
 {
 	switch (status) {
 	case XS_NOT_ENOUGH_MEMORY_EXIT:
-		/* XS says no more than this; a chunk that did not fit leaves free slots. */
+		/* XS gives no other detail; a chunk that did not fit leaves free slots. */
 		if (the->freeHeap)
 			report_end(the, REASON_OUT_OF_MEMORY, "chunk", "no chunk memory is left: %d of %d bytes are in use",
 				(int)the->currentChunksSize, (int)the->maximumChunksSize);
@@ -224,11 +223,11 @@ void fxAbort(txMachine* the, int status)
 	}
 }
 
-/* XS keeps lines only in its debug build, which wants a debugger's connection: there is none. */
+/* XS keeps lines only in its debug build, which expects a debugger: there is none. */
 
 txBoolean fxIsConnected(txMachine* the)
 {
-	/* XS asks on each throw whether a debugger wants to know; that is our chance to note the place. */
+	/* XS asks at each throw whether a debugger is interested; that is used to record the place. */
 	for (txSlot* frame = the->frame; frame; frame = frame->next) {
 		txSlot* environment = mxFrameToEnvironment(frame);
 		if (environment->ID != XS_NO_ID) {

@@ -1,6 +1,6 @@
 /*
- * Where the stack of this thread ends. XS asks at every regular expression that it compiles, and glibc reads
- * /proc/self/maps for the answer, which never changes.
+ * The end of this thread's stack. XS asks for it at every regular expression that it compiles, and glibc reads /proc/self/maps for
+ * the answer, which never changes.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -8,7 +8,7 @@
 #ifdef __linux__
 extern int virtual_stack_attributes(pthread_t thread, pthread_attr_t* attributes);
 
-/** pthread_getattr_np, of the address and size of the stack alone, for the one thread that runs XS. */
+/** pthread_getattr_np, with only the stack's address and size, for the one thread that runs XS. */
 int virtual_stack_attributes(pthread_t thread, pthread_attr_t* attributes)
 {
 	static void* address = NULL;

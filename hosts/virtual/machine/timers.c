@@ -108,7 +108,7 @@ void timers_run(txMachine* the)
 		timer->running = false;
 		if (timer->cleared || timer->repeat == 0)
 			timer_remove(the, timer);
-		/* The callback may have changed the list anywhere; the flags tell what is left to do. */
+		/* The callback may have changed the list anywhere; the flags say what is left to do. */
 		timer = first_timer;
 	}
 }

@@ -1,6 +1,6 @@
 /*
- * A turn that does not end. On a board the task watchdog restarts the chip after 10 s; here the process ends and says
- * in which line it was. Measured in processor time, so that a busy computer does not kill a healthy device.
+ * Ends a turn that does not end. On a board the task watchdog restarts the chip after 10 s; here the process ends and names the
+ * line. Measured in processor time, so that a busy computer does not end a healthy device.
  */
 #include "machine.h"
 #include <signal.h>
@@ -36,11 +36,11 @@ static txBoolean on_instructions(txMachine* the, txU4 index)
 	double over = now - turn_started + delayed - limit;
 	if (limit <= 0 || !in_turn || over <= 0)
 		return 1;
-	/* A function that has just been entered has no line yet: the next look will find one. */
+	/* A function that has just been entered has no line yet: the next check will find one. */
 	return !report_has_place(the) && over < BUILTIN_GRACE_MS;
 }
 
-/** Comes with processor time only: an idle device is never woken. */
+/** Signalled by processor time only: an idle device is never interrupted. */
 static void on_processor_time(int signal_number)
 {
 	(void)signal_number;

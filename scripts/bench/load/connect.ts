@@ -1,4 +1,4 @@
-/** Connects many sockets to one server, a few at a time; where the server asks to wait, it is waited for. */
+/** Connects many sockets to one server, a few at a time, and follows Retry-After. */
 
 import { setTimeout } from "node:timers/promises";
 import { type ClientOptions, WebSocket } from "ws";
@@ -7,13 +7,13 @@ const atOnce = 64;
 const tries = 100;
 
 export interface Target {
-	/** Such as `ws://127.0.0.1:8080/device`. */
+	/** E.g. `ws://127.0.0.1:8080/device`. */
 	readonly url: string;
-	/** Empty: none is shown. */
+	/** Empty: none. */
 	readonly token: string;
 }
 
-/** @param onSocket is handed each socket before it opens, so that no frame is missed */
+/** @param onSocket gets each socket before it opens, so that no frame is missed */
 export async function connectAll(
 	target: Target,
 	count: number,
@@ -38,7 +38,7 @@ async function connect(target: Target, onSocket: (socket: WebSocket) => void): P
 		const outcome = await open(target, onSocket);
 		if (outcome instanceof WebSocket) return outcome;
 		if (attempt === tries) throw new Error(`${target.url} refuses: ${outcome.why}`);
-		// Not before that, and not all in the same moment again.
+		// With jitter.
 		await setTimeout(outcome.waitMs * (1 + Math.random() / 2));
 	}
 }

@@ -26,7 +26,7 @@ const handlers = {
 		return { connected: sockets.length };
 	},
 
-	/** Each device once, at that pace: now the server knows them all. */
+	/** One report of each device, after which the server knows them all. */
 	introduce: async ({ perSecond }: { perSecond: number }) => {
 		turn = 0;
 		return send(sockets.length, perSecond);
@@ -34,18 +34,18 @@ const handlers = {
 
 	send: ({ count, perSecond }: { count: number; perSecond: number }) => send(count, perSecond),
 
-	/** All connections break at the same moment, and all devices come back at once and report, as firmware does. */
+	/** All connections break in one moment, and all devices reconnect and report, as firmware does. */
 	reconnect: async ({ target }: { target: Target }) => {
 		for (const socket of sockets) socket.terminate();
 		const report = (socket: WebSocket, index: number) =>
-			// Without a moment: how long these take is not what is measured.
+			// Without a time stamp: the latency of these is not measured.
 			socket.once("open", () => socket.send(`${heads[index]}"}`));
 		sockets = await connectAll(target, sockets.length, report, sockets.length);
 		return { connected: sockets.length };
 	},
 };
 
-/** @returns how many went out; a socket that is gone sends nothing */
+/** @returns how many were sent; a closed socket sends nothing */
 async function send(count: number, perSecond: number): Promise<{ sent: number; late: number }> {
 	const began = performance.now();
 	let [sent, tried] = [0, 0];

@@ -1,4 +1,4 @@
-/** Monitors as one process, which keep up: they count what is relayed and note how long it took. */
+/** Monitors as one process, which read fast: they count relayed reports and record their latency. */
 
 import { setTimeout } from "node:timers/promises";
 import { serve } from "../child.js";
@@ -6,7 +6,7 @@ import { percentile } from "../row.js";
 import { connectAll, type Target } from "./connect.js";
 import { now, sentAt } from "./reports.js";
 
-/** Nothing more will come once nothing came for so long. */
+/** After this time without a report no more are expected. */
 const silenceMs = 2000;
 
 const counts: number[] = [];
@@ -30,14 +30,14 @@ const handlers = {
 		return { connected: counts.length };
 	},
 
-	/** From now on: only what is sent after this counts. */
+	/** Only what is sent after this counts. */
 	start: () => {
 		since = now();
 		latencies = [];
 		counts.fill(0);
 	},
 
-	/** Waits until each has got as many, or nothing comes any more. */
+	/** Waits until each monitor has got `expected` reports, or no more arrive. */
 	finish: async ({ expected }: { expected: number }) => {
 		for (let [before, waitedMs] = [-1, 0]; waitedMs < silenceMs; waitedMs += 20) {
 			if (counts.every((count) => count >= expected)) break;

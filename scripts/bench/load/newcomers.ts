@@ -1,11 +1,11 @@
-/** Devices that connect with the right token, one after the other, and leave again: each tries once. */
+/** Devices that connect with the right token, one after the other, and disconnect: each tries once. */
 
 import { setTimeout } from "node:timers/promises";
 import { WebSocket } from "ws";
 import { serve } from "../child.js";
 import { open, type Target } from "./connect.js";
 
-/** A device that is not answered within this time gives up. */
+/** Until a device without an answer gives up. */
 const patienceMs = 10_000;
 
 let isStopped = true;
@@ -24,7 +24,7 @@ const handlers = {
 		})();
 	},
 
-	/** @returns how many tried, and how many of them were not let in */
+	/** @returns how many tried, and how many of them were refused */
 	stop: async () => {
 		isStopped = true;
 		await running;

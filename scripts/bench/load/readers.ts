@@ -1,16 +1,16 @@
-/** Devices that fetch one firmware at the same time, as one process: whole, or block by block on one connection, as they do. */
+/** Devices that download one firmware at the same time, as one process: whole, or block by block on one connection. */
 
 import { Agent, get } from "node:http";
 import { serve } from "../child.js";
 
 export interface Reading {
 	readonly url: string;
-	/** Empty: none is shown. */
+	/** Empty: none. */
 	readonly token: string;
 	readonly readers: number;
 	/** Of the firmware, in bytes. */
 	readonly size: number;
-	/** In bytes; as large as the firmware: it is fetched whole. */
+	/** In bytes; the size of the firmware for a whole download. */
 	readonly block: number;
 }
 
@@ -39,7 +39,7 @@ async function readAll({ url, token, size, block }: Reading): Promise<void> {
 	agent.destroy();
 }
 
-/** @returns how many bytes came, of which version */
+/** @returns the number of bytes, and the version */
 function receive(
 	url: string,
 	agent: Agent,

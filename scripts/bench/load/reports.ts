@@ -1,4 +1,4 @@
-/** What the devices of a benchmark say: whole state reports, each with the moment at which it was sent. */
+/** The reports of benchmarked devices: whole state reports, each with the time at which it was sent. */
 
 import { sampleReport } from "../../fixtures/sample-report.js";
 
@@ -10,11 +10,11 @@ export function now(): number {
 	return Number(process.hrtime.bigint() / 1000n);
 }
 
-export function deviceIdOf(index: number): string {
+function deviceIdOf(index: number): string {
 	return `dev-1-${index.toString(16).padStart(6, "0")}`;
 }
 
-/** The report of one device, but for its last field, the moment: see `stamped`. */
+/** The report of one device without its last field, the time: see `stamped`. */
 export function reportHead(index: number): string {
 	const report = { ...sampleReport("DEV-1"), deviceId: deviceIdOf(index) };
 	return `${JSON.stringify(report).slice(0, -1)},"sent":"`;

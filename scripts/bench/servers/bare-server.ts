@@ -1,6 +1,6 @@
 /**
- * What the gateway is held against: `ws` as its README shows it, doing the same and no more. It parses what a device says,
- * hands it to every monitor in the gateway's envelope, built once, and pings everyone; it checks nothing and keeps nothing.
+ * The gateway's reference: `ws` as in its README, with the same work. It parses a device's messages, sends them to every monitor in
+ * the gateway's envelope, built once, and pings everyone; it checks and stores nothing.
  */
 
 import { randomUUID } from "node:crypto";
@@ -61,7 +61,7 @@ function acceptDevice(socket: WebSocket): void {
 	});
 }
 
-/** In turn: the README's, all at once, would fall into one round of ten and be missing in the others. */
+/** One after the other: pinging all of them together, as in the README, would fall into one round of ten. */
 let pinging = alive.entries();
 setInterval(() => {
 	for (let left = Math.ceil((alive.size * pingTickMs) / pingIntervalMs); left > 0; left -= 1) {

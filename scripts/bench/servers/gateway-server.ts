@@ -1,4 +1,4 @@
-/** The gateway as a process of its own, as `npm start` runs it, in a data folder that is deleted in the end. */
+/** The gateway as a process, as `npm start` runs it, in a data folder that is deleted at the end. */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,13 +15,13 @@ const dataDir = mkdtempSync(join(tmpdir(), "gateway-bench-"));
 process.on("exit", () => rmSync(dataDir, { recursive: true, force: true }));
 
 const handlers = {
-	/** @param limits those that differ from what a gateway has; left out, a whole fleet is let in at once */
+	/** @param limits replace the gateway's; without them a whole fleet is accepted in one moment */
 	listen: async (limits?: Partial<SocketLimits> | null) => {
 		const gateway = createGateway({
 			port: 0,
 			dataDir,
 			releasesDir: join(dataDir, "releases"),
-			// One address stands for a whole fleet here, which has to be there before anything is measured.
+			// One address stands for a whole fleet, which has to be connected before anything is measured.
 			...(limits ? { limits } : wholeFleetAtOnce),
 		});
 		const { url } = await gateway.listen();

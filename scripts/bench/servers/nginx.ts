@@ -1,4 +1,4 @@
-/** nginx as Debian sets it up for files, with one worker, on a free port and in a folder of its own. */
+/** nginx with Debian's settings for files, with one worker, on a free port and in its own folder. */
 
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -38,8 +38,8 @@ export class Nginx {
 	}
 
 	/**
-	 * @param server what stands in its `server` block
-	 * @param files name → content, put into the folder `www`
+	 * @param server the content of its `server` block
+	 * @param files name → content, in the folder `www`
 	 */
 	static async serve(
 		port: number,
@@ -82,14 +82,14 @@ export class Nginx {
 	}
 }
 
-/** First figure of schedstat: nanoseconds on a processor, kernel and all; `stat` counts in steps of 10 ms. */
+/** First figure of schedstat: nanoseconds on a processor, with the kernel's; `stat` counts in steps of 10 ms. */
 function cpuMicrosOf(pid: string): number {
 	return readdirSync(`/proc/${pid}/task`)
 		.map((task) => Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, "utf8").split(" ")[0]) / 1000)
 		.reduce((sum, micros) => sum + micros, 0);
 }
 
-/** Whether something listens there. */
+/** Whether a server listens there. */
 function accepts(port: number): Promise<boolean> {
 	return new Promise((resolve) => {
 		const socket = connect(port, "127.0.0.1", () => resolve(true));

@@ -1,4 +1,4 @@
-/** What an upload is held against: a bare server that writes the bytes of a request to a file and syncs it. */
+/** The reference of an upload: a bare server that writes the bytes of a request to a file and syncs it. */
 
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";

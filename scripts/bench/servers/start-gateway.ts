@@ -1,4 +1,4 @@
-/** Starts the gateway's process with what `npm start` gives Node. */
+/** Starts the gateway's process with the Node options of `npm start`. */
 
 import { readFileSync } from "node:fs";
 import { Child } from "../child.js";

@@ -1,15 +1,15 @@
-/** What a server process has used so far; asked for before and after what is measured. */
+/** What a server process has used so far. */
 
 export interface Usage {
-	/** Processor time of all its threads, in microseconds. */
+	/** Processor time of all threads, in microseconds. */
 	readonly cpuMicros: number;
-	/** In bytes, as the operating system sees it. */
+	/** In bytes. */
 	readonly rss: number;
 	/** JavaScript objects and buffers, in bytes. */
 	readonly heap: number;
 }
 
-/** @param isSettled collects garbage before, so that memory is what is in use */
+/** @param isSettled collects garbage first */
 export function usage(isSettled: boolean): Usage {
 	if (isSettled) for (let pass = 0; pass < 3; pass++) globalThis.gc?.();
 	const { user, system } = process.cpuUsage();

@@ -1,13 +1,12 @@
 /**
- * The panel's end of the wire (../../modules/panel.ts is the app's): what a person does goes to the app, what the app shows is
- * handed to the parts of the mockup. It also plays the power supply: an app that asks for a restart, or that ends with an
- * exception, is started again, as a board would be.
+ * The panel's side of the messages (../../modules/panel.ts is the app's): a person's actions go to the app, its outputs to the
+ * parts of the panel. It also restarts an app that asks for it, or that ended with an exception, as a board would.
  */
 
 import { DeviceBehavior } from "DevicePane";
 import { Kept } from "./kept.js";
 
-/** After an exception a board takes about this long to be back; one that fails at once must not spin. */
+/** About a board's restart time; without a delay an app that fails at its start would spin. */
 const restartDelayMs = 1000;
 
 export class PanelBehavior extends DeviceBehavior {
@@ -28,7 +27,7 @@ export class PanelBehavior extends DeviceBehavior {
 		container.distribute("onOutput", output);
 	}
 
-	/** The app asks what this device has kept; until it hears, the firmware does not start. */
+	/** The app asks for the device's settings, and starts the firmware when it has them. */
 	onReady(container, { model }) {
 		const { isWiFiOn, isTouched, light, resetReason } = this;
 		const pressed = [...this.pressed];

@@ -1,6 +1,6 @@
 /**
- * What a device keeps while it is off: its MAC address and its settings, in a JSON file of its own beside mcsim's preferences.
- * `npm run simulator` writes the gateway's address and token into the same file, so that no rebuild is needed for another one.
+ * What a device stores: its MAC address and its settings, in a JSON file of its own beside mcsim's preferences. `npm run simulator`
+ * writes the gateway's address and token into the same file, so that other ones need no rebuild.
  */
 
 export class Kept {
@@ -17,14 +17,14 @@ export class Kept {
 		try {
 			values = JSON.parse(system.readFileString(this.#path));
 		} catch {
-			// The first time: there is no file yet.
+			// The first time there is no file.
 		}
 		const { macAddress = "", settings = {} } = values;
 		if (macAddress) return { macAddress, settings };
 		return this.#write({ macAddress: localAddress(this.#path), settings });
 	}
 
-	/** @param value a string; null: forget it */
+	/** @param value a string; null: delete it */
 	keep(name, value) {
 		const { macAddress, settings } = this.read();
 		if (value === null) delete settings[name];
@@ -39,8 +39,8 @@ export class Kept {
 }
 
 /**
- * An address of the locally administered kind, which no real card has. mcsim's Math.random gives the same numbers in every
- * run, so it is drawn from the place and the time instead (FNV-1a).
+ * A locally administered address, which no real card has. mcsim's Math.random gives the same numbers in every run, so it is derived
+ * from path and time (FNV-1a).
  */
 function localAddress(seed) {
 	let hash = 0x811c9dc5;

@@ -1,4 +1,4 @@
-/** How the device's two connections stand: to the access point, and through it to the gateway. */
+/** The state of the device's two connections: to the access point, and to the gateway. */
 
 import { colours, plate, styles } from "./look.js";
 

@@ -1,4 +1,4 @@
-/** Colours, fonts and shapes of the panel, in one place. */
+/** Colours, fonts and shapes of the panel. */
 
 const base = import.meta.uri;
 
@@ -31,7 +31,7 @@ export const styles = Object.freeze({
 	value: style("20px", colours.text),
 });
 
-/** Masks made by scripts/assets/panel-sprites.ts, and where each lies in the sheet. */
+/** Masks made by scripts/assets/panel-sprites.ts, with their place in the sheet. */
 const sheet = new Texture({ base, path: "sprites.png" });
 export const sprites = Object.freeze({
 	glow: { x: 0, y: 0, size: 112 },

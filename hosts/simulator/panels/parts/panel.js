@@ -1,4 +1,4 @@
-/** A device as mcsim shows it: the body in the middle, and beside it what surrounds a device: network, light, a finger. */
+/** A device as mcsim shows it: the body in the middle, and beside it its surroundings: network, light, a finger. */
 
 import { ButtonsRow, ControlsColumn, InfoRow, SliderRow, SwitchRow } from "ControlsPane";
 import { DeviceContainer, DeviceScreen } from "DevicePane";
@@ -20,8 +20,8 @@ class NameBehavior extends Behavior {
 }
 
 /**
- * Lays the panel out at each frame, as running content does. Without it Piu on Linux (PiuViewReflow in its lin/piuView.c is
- * empty) lays out only at an event: what a message changes would show once the mouse moves.
+ * Lays the panel out at each frame, as running content does. Piu on Linux lays out only at an event (PiuViewReflow in its
+ * lin/piuView.c is empty), so a change by a message would show once the mouse moves.
  */
 class LayoutBehavior extends Behavior {
 	onDisplaying(content) {

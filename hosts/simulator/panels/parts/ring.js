@@ -9,7 +9,7 @@ const radius = 122;
 
 /** The screen's value for a share of its light, both 0 to 1: IEC 61966-2-1 (sRGB). */
 const screenValue = (light) => (light <= 0.0031308 ? 12.92 * light : 1.055 * light ** (1 / 2.4) - 0.055);
-/** How bright an LED looks that gives this share of its light; a dim LED is still bright beside a screen. */
+/** The apparent brightness of an LED with this share of its light; a dim LED is still bright beside a screen. */
 const visibility = (light) => 0.22 + 0.78 * light ** 0.45;
 
 class RingBehavior extends Behavior {
@@ -26,12 +26,12 @@ class RingBehavior extends Behavior {
 
 	onDraw(port) {
 		const pixels = Array.from({ length: pixelCount }, (_, index) => this.pixel(index));
-		// The glow of all first: none lies on a neighbour.
+		// All glows first, so that none covers a neighbour.
 		for (const pixel of pixels) this.drawGlow(port, pixel);
 		for (const pixel of pixels) this.drawCore(port, pixel);
 	}
 
-	/** Where it is, the colour that it has at full brightness, and how bright it is: 0 to 1. */
+	/** Its position, its colour at full brightness, and its brightness: 0 to 1. */
 	pixel(index) {
 		const angle = (index / pixelCount) * 2 * Math.PI;
 		const hex = this.frame.slice(index * 6, index * 6 + 6);
@@ -52,12 +52,12 @@ class RingBehavior extends Behavior {
 	drawCore(port, { x, y, hue, brightness }) {
 		drawSprite(port, sprites.core, colours.raised, x, y);
 		drawSprite(port, sprites.core, rgba(...hue, brightness), x, y);
-		// The die itself, which is whiter than its light.
+		// The die, which is whiter than its light.
 		drawSprite(port, sprites.spark, rgba(255, 255, 255, 0.8 * brightness), x, y);
 	}
 }
 
-/** In the ring's middle: what the codec is set to, and what is heard. */
+/** In the ring's middle: the codec's volume, and the sound. */
 class VolumeBehavior extends Behavior {
 	onOutput(label, { codec }) {
 		if (codec) label.string = String(codec.volume);
@@ -85,7 +85,7 @@ class SoundBehavior extends Behavior {
 			this.sound = { ...sound, endsAt: Date.now() + sound.lengthMs - sound.fromMs };
 			return;
 		}
-		// Silenced well before its end, a sound can be taken up again.
+		// A sound that was stopped well before its end can continue.
 		const remainingMs = this.sound ? this.sound.endsAt - Date.now() : 0;
 		label.string = remainingMs > 60 ? `${this.sound.name}, held` : "silent";
 		this.sound = null;

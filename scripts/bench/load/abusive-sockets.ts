@@ -1,4 +1,4 @@
-/** Clients that misbehave, as one process; each goes on until `stop`. */
+/** Abusive WebSocket clients with a token, or with a wrong one, as one process; each continues until `stop`. */
 
 import { setTimeout } from "node:timers/promises";
 import { WebSocket } from "ws";
@@ -12,7 +12,7 @@ const garbage = [
 	'{"type":"boot_device","targetId":"unknown"}',
 	`{"type":"${"x".repeat(200)}"}`,
 ];
-/** As much as is handed to the socket before it has sent some of it, in bytes. */
+/** Bytes that a socket may have unsent. */
 const aheadBytes = 1 << 20;
 
 let isStopped = true;
@@ -30,10 +30,7 @@ const handlers = {
 		});
 	},
 
-	/** A monitor that sends garbage as fast as it is taken; sent away, it comes back. */
-	garbage: ({ target }: { target: Target }) => begin(() => flood(target, sendOf(garbage))),
-
-	/** Clients that send pong frames as fast as they are taken, and garbage between them where that is asked for. */
+	/** Devices that send pong frames at full speed, with garbage between them if wanted; they reconnect when disconnected. */
 	pongs: ({ target, count, withGarbage }: { target: Target; count: number; withGarbage: boolean }) =>
 		begin(async () => {
 			const pong = (socket: WebSocket) => socket.pong();
@@ -44,10 +41,6 @@ const handlers = {
 			await Promise.all(clients);
 		}),
 
-	/** A device that sends nothing but valid uplinks, as fast as they are taken. */
-	uplinks: ({ target }: { target: Target }) =>
-		begin(() => flood(target, sendOf(['{"type":"ota_error","reason":"x"}']))),
-
 	/** Devices with a wrong token. */
 	wrongTokens: ({ target, perSecond }: { target: Target; perSecond: number }) =>
 		begin(async () => {
@@ -57,7 +50,7 @@ const handlers = {
 					void open({ ...target, token: "a-token-that-is-not-the-right-one" });
 		}),
 
-	/** @returns how often it tried */
+	/** @returns the number of attempts */
 	stop: async () => {
 		isStopped = true;
 		await running;
@@ -71,15 +64,10 @@ function begin(work: () => Promise<void>): void {
 	running = work();
 }
 
-/** Sends one of these texts after the other. */
-function sendOf(texts: readonly string[]) {
-	return (socket: WebSocket, turn: number) => socket.send(texts[turn % texts.length] ?? "");
-}
-
 async function flood(
 	target: Target,
 	send: (socket: WebSocket, turn: number) => void,
-	deviceId?: string,
+	deviceId: string,
 ): Promise<void> {
 	while (!isStopped) {
 		const socket = await open(target, deviceId);
@@ -104,5 +92,5 @@ async function open({ url, token }: Target, deviceId = "dev-1-ffffff"): Promise<
 	});
 }
 
-export type Troublemaker = typeof handlers;
+export type AbusiveSockets = typeof handlers;
 serve(handlers);

@@ -1,4 +1,4 @@
-/** Clients that have no token and misuse HTTP, as one process; each goes on until `stop`, and comes back when it is cut off. */
+/** Abusive HTTP clients without a token, as one process; each continues until `stop`, and reconnects when disconnected. */
 
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
@@ -6,7 +6,7 @@ import { setTimeout } from "node:timers/promises";
 import { serve } from "../child.js";
 import type { Target } from "./connect.js";
 
-interface Strangers {
+interface Clients {
 	readonly target: Target;
 	readonly connections: number;
 }
@@ -14,7 +14,7 @@ interface Strangers {
 /** What a gigabit link brings to the gateway, for all connections together. */
 const bytesPerMs = 125_000;
 const bodyChunk = Buffer.alloc(64 * 1024, "x");
-/** Requests without end: with a length that is never reached, and in chunks. */
+/** Endless requests: with a length that is never reached, and chunked. */
 const endless = ["/ota/upload", "/login", "/nowhere"].flatMap((path) => [
 	Buffer.from(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000000\r\n\r\n`),
 	Buffer.from(`POST ${path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`),
@@ -29,8 +29,8 @@ let isStopped = true;
 let running: Promise<unknown> = Promise.resolve();
 
 const handlers = {
-	/** Requests one after the other, whose answers are not read. */
-	unread: async ({ target, connections }: Strangers) => {
+	/** Requests one after the other, without reading the responses. */
+	unread: async ({ target, connections }: Clients) => {
 		const page = await (await fetch(new URL("/", httpOf(target)))).text();
 		const [, script = ""] = /src="(.+?)"/.exec(page) ?? [];
 		const requests = ["/healthz", "/", new URL(script, httpOf(target)).pathname].map(requestsFor);
@@ -40,16 +40,16 @@ const handlers = {
 		});
 	},
 
-	/** Bodies without end. */
-	bodies: ({ target, connections }: Strangers) =>
+	/** Endless bodies. */
+	bodies: ({ target, connections }: Clients) =>
 		begin(connections, target, (socket, index) => {
 			socket.resume();
 			const first = endless[index % endless.length] ?? bodyChunk;
 			return { first, again: index % 2 === 0 ? bodyChunk : chunkedBody };
 		}),
 
-	/** Wrong login codes, whose answers are read. */
-	loginCodes: ({ target, connections }: Strangers) =>
+	/** Wrong login codes; the responses are read. */
+	loginCodes: ({ target, connections }: Clients) =>
 		begin(connections, target, (socket) => {
 			socket.resume();
 			return { first: Buffer.alloc(0), again: requestsFor("/login?code=wrong") };
@@ -65,7 +65,7 @@ const handlers = {
 
 let [sentBytes, opened] = [0, 0];
 
-/** @param onSocket says what a new connection sends: something first, and something again and again */
+/** @param onSocket gives what a new connection sends first, and then repeatedly */
 function begin(
 	connections: number,
 	target: Target,
@@ -90,7 +90,7 @@ function begin(
 					socket.write(again);
 					sentBytes += again.length;
 				}
-				// A client that does not read learns that it was cut off by the next thing that it sends.
+				// A client that does not read notices the end of its connection at its next write.
 				await Promise.race([closed, setTimeout(2)]);
 			}
 			socket.destroy();
@@ -100,7 +100,7 @@ function begin(
 	running = Promise.all(Array.from({ length: connections }, (_, index) => client(index)));
 }
 
-/** As many requests as one read may hold. */
+/** As many requests as fit one read. */
 function requestsFor(path: string): Buffer {
 	const request = `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 	return Buffer.from(request.repeat(Math.floor(bodyChunk.length / request.length)));
@@ -110,5 +110,5 @@ function httpOf({ url }: Target): URL {
 	return new URL(url.replace("ws", "http"));
 }
 
-export type StrangersLoad = typeof handlers;
+export type AbusiveHttp = typeof handlers;
 serve(handlers);
