@@ -7,7 +7,7 @@ import { browsing } from "./browsing.js";
 
 const open = browsing();
 describe("a gateway that restarts under the page", { skip }, () => {
-	test("is said to be away, with the age of what is shown, and found again", async (t) => {
+	test("is shown as unreachable, with the age of the state, and reconnected", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const first = await runGateway(t, { dataDir });
 		const { url } = first;

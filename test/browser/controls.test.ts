@@ -71,7 +71,7 @@ for (const model of models)
 			}
 		});
 
-		test("shows what is done to it by hand", async (t) => {
+		test("shows changes by its own buttons and sensors", async (t) => {
 			const { url, powerOn } = await runFleet(t);
 			const { deviceId, device } = await powerOn(model);
 			const page = await open(t, url, { view: `#/device/${deviceId}` });

@@ -232,7 +232,7 @@ describe("the fleet", { skip }, () => {
 });
 
 describe("without a device", { skip }, () => {
-	test("the page tells how to get one, with this gateway's address, and its token only when asked", async (t) => {
+	test("the page explains how to get one, with this gateway's address, and its token only on request", async (t) => {
 		const { url } = await runGateway(t, wholeFleetAtOnce);
 		const page = await open(t, url);
 		const address = `${url.replace("http", "ws")}/device`;

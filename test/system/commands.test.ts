@@ -108,7 +108,7 @@ for (const model of models)
 			assert.deepEqual(steadyParts(await report()), before);
 		});
 
-		test("closes with 1000 at boot_device and comes back as a new session", async (t) => {
+		test("closes with 1000 at boot_device and reconnects as a new session", async (t) => {
 			const { powerOn, monitorClient } = await runFleet(t);
 			const { deviceId, report } = await powerOn(model);
 			await report();

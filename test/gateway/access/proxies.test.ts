@@ -102,7 +102,7 @@ describe("TRUST_PROXY", () => {
 			);
 		});
 
-	test("is refused with AUTH=off, which would accept everyone behind the proxy", async (t) => {
+	test("is refused with AUTH=off, which would accept every client of the proxy", async (t) => {
 		await assert.rejects(
 			runGateway(t, { auth: false, ...trusting("1") }),
 			/AUTH=off is for this machine alone/,

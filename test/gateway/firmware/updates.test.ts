@@ -239,7 +239,7 @@ describe("trigger_ota", () => {
 	});
 });
 
-describe("what monitors are told", () => {
+describe("what monitors receive", () => {
 	test("each change once, in order, up to the new version", async (t) => {
 		const { updates, changes } = await run(t);
 		const device = connect();
@@ -405,7 +405,7 @@ describe("a restart of the gateway", () => {
 });
 
 describe("records on disk", () => {
-	test("the last ten updates of a device are kept, with their reasons", async (t) => {
+	test("the last ten updates of a device are stored, with their reasons", async (t) => {
 		const { updates, directory } = await run(t);
 		const device = connect();
 		for (let round = 0; round < 12; round++) {

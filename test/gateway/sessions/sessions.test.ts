@@ -6,7 +6,7 @@ import { reportWithVolume, runGateway, withoutFirmware } from "../running.js";
 const report = sampleReport("DEV-1");
 const named = { "Device-Id": "dev-1-a1b2c3", "Device-Model": "DEV-1", "Device-Chip": "esp32s3" };
 
-describe("what monitors are told", () => {
+describe("what monitors receive", () => {
 	test("a monitor's first frame is a snapshot of every session", async (t) => {
 		const gateway = await runGateway(t);
 		const first = await gateway.monitor();

@@ -139,7 +139,7 @@ describe("control_device", () => {
 });
 
 describe("boot_device", () => {
-	test("closes the device's socket with 1000 and tells every monitor, once", async (t) => {
+	test("closes the device's socket with 1000, and every monitor gets one announcement", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const other = await gateway.monitor();
@@ -547,7 +547,7 @@ describe("the snapshot of a large fleet", () => {
 	});
 });
 
-describe("what is kept of a report", () => {
+describe("what is stored of a report", () => {
 	const keptBy = async (t: TestContext, report: object) => {
 		const gateway = await runGateway(t);
 		const watching = await gateway.monitor();
