@@ -62,7 +62,7 @@ export class Settings {
 		this.#timer ??= Timer.set(() => this.flush(), writeDelayMs);
 	}
 
-	/** To be called before a restart. */
+	/** Writes all changes; to be called before a restart. */
 	flush(): void {
 		Timer.clear(this.#timer);
 		this.#timer = undefined;

@@ -11,10 +11,10 @@ import type { Model } from "../device/protocol/schema.js";
 import { createGateway } from "../gateway/gateway.js";
 import { createLog } from "../gateway/telemetry/log.js";
 import { encodeImage } from "../hosts/virtual/node/boot/encode-image.js";
+import { launchChromium, logIn } from "../test/support/chromium.js";
+import { bearer, deviceToken, monitorToken } from "../test/support/gateway-settings.js";
+import { ScriptedDevice, type ScriptedDeviceOptions } from "../test/support/scripted-device.js";
 import { refuseWords, runCommand } from "./command-line/command.js";
-import { launchChromium, logIn } from "./fixtures/chromium.js";
-import { bearer, deviceToken, monitorToken } from "./fixtures/gateway.js";
-import { ScriptedDevice, type ScriptedDeviceOptions } from "./fixtures/scripted-device.js";
 import { addRelease } from "./release/folder.js";
 
 const folder = fileURLToPath(new URL("../gateway/dashboard/screenshots/", import.meta.url));

@@ -2,7 +2,7 @@
 
 import Timer from "timer";
 
-/** Of a round. */
+/** Of a round, before each retry. */
 const retryDelaysMs = Object.freeze([1_000, 2_000, 4_000, 8_000, 16_000] as const);
 /** Between two rounds. */
 const roundDelayMs = 60_000;

@@ -1,6 +1,6 @@
 /**
  * The wall clock. A chip without a battery starts in 1970, when no certificate is valid. This clock starts at the image's build
- * time or the last stored time, so that TLS works without a time server, which corrects it.
+ * time or the last stored time, whichever is later, so that TLS works before a time server corrects it.
  */
 
 import Timer from "timer";
@@ -30,7 +30,7 @@ export class Clock {
 	#query: TimeQuery | undefined;
 	#timer: Timer | undefined;
 
-	/** Sets the clock unless it is later already: it survives a software restart. */
+	/** Sets the clock unless it is later already: the chip's clock survives a software restart. */
 	constructor(options: ClockOptions) {
 		this.#options = options;
 		const { system } = options;
@@ -52,7 +52,7 @@ export class Clock {
 		this.#timer = undefined;
 	}
 
-	/** To be called before a restart. */
+	/** Stores the time; to be called before a restart. */
 	store(): void {
 		const seconds = nowSeconds();
 		if (seconds >= earliestSeconds && seconds <= latestSeconds)

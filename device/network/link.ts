@@ -60,7 +60,7 @@ export class Link {
 		this.#setState("offline");
 	}
 
-	/** Only if a retry is planned. */
+	/** No effect unless a retry is planned. */
 	retryNow(): void {
 		if (!this.#backoff.isWaiting) return;
 		this.#backoff.reset();
@@ -68,7 +68,7 @@ export class Link {
 		this.#connect();
 	}
 
-	/** Drops the message if there is no connection. */
+	/** Sends a message; drops it without a connection. */
 	send(message: object): void {
 		this.#socket?.send(JSON.stringify(message));
 	}

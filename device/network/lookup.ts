@@ -8,7 +8,7 @@ import type { ResolveOptions, Resolver, ResolverPart } from "../host.js";
 /** The `dns` option of a client, which gets no answer once `isCancelled` is set. */
 export class LookupTicket {
 	isCancelled = false;
-	/** The clients do not distinguish this from other errors. */
+	/** Whether the name was not found: the clients do not distinguish this from other errors. */
 	hasFailed = false;
 	readonly io = Lookup;
 	readonly dns: ResolverPart;

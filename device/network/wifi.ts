@@ -71,7 +71,7 @@ export class WiFiStation {
 		return this.#state === "connected" ? (this.#wifi.address ?? "") : "";
 	}
 
-	/** Only if a retry is planned. */
+	/** No effect unless a retry is planned. */
 	retryNow(): void {
 		if (!this.#backoff.isWaiting) return;
 		this.#backoff.reset();

@@ -7,7 +7,7 @@ import Timer from "timer";
 import type { HttpClient, HttpRequest, ResolverOption } from "../host.js";
 import type { FirmwareUrl } from "./firmware-url.js";
 
-/** Without a byte before the first response: a TLS handshake takes seconds. */
+/** Limit of silence before the first response: a TLS handshake takes seconds. */
 const firstAnswerMs = 30_000;
 
 /** Implemented in network/lookup.ts. */
@@ -24,7 +24,7 @@ export interface ConnectionOptions {
 	}) => HttpClient;
 	readonly lookup: CancellableLookup;
 	readonly url: FirmwareUrl;
-	/** Without a requested byte after the first response. */
+	/** Limit of silence after the first response. */
 	readonly stallMs: number;
 	readonly onHeaders: (status: number, headers: ReadonlyMap<string, string>) => void;
 	readonly onReadable: (byteCount: number) => void;

@@ -2,7 +2,7 @@
 
 import type { CommandName, CommandOf, UplinkOf, UplinkType } from "../../device/protocol/messages.js";
 import type { MonitorMessageOf, MonitorMessageType } from "../../gateway/sockets/monitor-messages.js";
-import { sampleReport } from "../fixtures/sample-report.js";
+import { sampleReport } from "./sample-report.js";
 
 const report = sampleReport("DEV-1");
 export const { deviceId, timestamp } = report;

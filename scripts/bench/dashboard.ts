@@ -10,9 +10,9 @@ import type { Browser } from "playwright-core";
 import { bundlePage } from "../../gateway/dashboard/bundle.js";
 import { createGateway } from "../../gateway/gateway.js";
 import { createLog } from "../../gateway/telemetry/log.js";
-import { launchChromium, logIn, skip } from "../fixtures/chromium.js";
-import { deviceToken, monitorToken, wholeFleetAtOnce } from "../fixtures/gateway.js";
-import { ScriptedDevice } from "../fixtures/scripted-device.js";
+import { launchChromium, logIn, skip } from "../../test/support/chromium.js";
+import { deviceToken, monitorToken, wholeFleetAtOnce } from "../../test/support/gateway-settings.js";
+import { ScriptedDevice } from "../../test/support/scripted-device.js";
 import { alternate, pick } from "./rounds.js";
 import { compare, measure, type Row } from "./row.js";
 

@@ -6,9 +6,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { WebSocket } from "ws";
 import { isRecord } from "../../device/protocol/schema.js";
-import type { Draw } from "../fixtures/draw.js";
-import { bearer, deviceToken } from "../fixtures/gateway.js";
-import { altered, type Json, sampleReport } from "../fixtures/sample-report.js";
+import { bearer, deviceToken } from "../../test/support/gateway-settings.js";
+import type { Random } from "../../test/support/random.js";
+import { altered, type Json, sampleReport } from "../api/sample-report.js";
 import { download } from "./download.js";
 import type { Images } from "./images.js";
 import type { Journal } from "./journal.js";
@@ -18,7 +18,7 @@ import type { Line } from "./line.js";
 export interface TormentedDeviceOptions {
 	readonly truth: DeviceTruth;
 	readonly line: Line;
-	readonly draw: Draw;
+	readonly draw: Random;
 	readonly images: Images;
 	readonly journal: Journal;
 	/** By a header, or only by its first report. */

@@ -1,6 +1,6 @@
 /** The actions of each step, drawn from a seed before anything runs. */
 
-import type { Draw } from "../fixtures/draw.js";
+import type { Random } from "../../test/support/random.js";
 import type { DiskFault } from "./failing-disk.js";
 import type { LineFault } from "./line.js";
 
@@ -57,7 +57,7 @@ const stepsBetweenRestarts = 18;
 const hourMs = 3_600_000;
 
 /** @returns the actions of each step, and how many releases they name */
-export function drawSchedule(draw: Draw, options: ScheduleOptions) {
+export function drawSchedule(draw: Random, options: ScheduleOptions) {
 	const { steps, devices, monitors } = options;
 	const device = () => draw.between(0, devices - 1);
 	const monitor = () => draw.between(0, monitors - 1);
@@ -125,7 +125,7 @@ export function drawSchedule(draw: Draw, options: ScheduleOptions) {
 	return { schedule, releases };
 }
 
-function drawDiskFault(draw: Draw): DiskFault {
+function drawDiskFault(draw: Random): DiskFault {
 	return {
 		kind: draw.of(["full", "read-only", "too many files", "broken", "slow", "slow"]),
 		every: draw.between(1, 3),
@@ -133,7 +133,7 @@ function drawDiskFault(draw: Draw): DiskFault {
 	};
 }
 
-function drawRestart(draw: Draw, device: () => number): Action {
+function drawRestart(draw: Random, device: () => number): Action {
 	const how = draw.chance(0.75) ? "kill" : "stop";
 	const away = draw.between(0, 6);
 	if (draw.chance(0.4)) return { do: "restart", how, away };

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { buildMachine } from "../../hosts/virtual/node/build.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
-import { Draw } from "../fixtures/draw.js";
+import { Random } from "../../test/support/random.js";
 import { Actions } from "./actions.js";
 import { checkFinalState } from "./final-check.js";
 import type { Journal } from "./journal.js";
@@ -31,7 +31,7 @@ const settleSteps = 12;
 /** @throws BrokenInvariant */
 export async function torment(options: TormentOptions): Promise<void> {
 	const { seed, minutes, folder, journal, devices } = options;
-	const draw = new Draw(seed);
+	const draw = new Random(seed);
 	const steps = Math.round(minutes * stepsAMinute);
 	const { schedule, releases } = drawSchedule(draw.fork("schedule"), {
 		steps,

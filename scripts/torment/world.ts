@@ -3,7 +3,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { type Model, models } from "../../device/protocol/schema.js";
 import type { Program } from "../../hosts/virtual/node/build.js";
-import type { Draw } from "../fixtures/draw.js";
+import type { Random } from "../../test/support/random.js";
 import { type Tormented, TormentedDevice } from "./device.js";
 import { GatewayProcess } from "./gateway-process.js";
 import { Images } from "./images.js";
@@ -61,7 +61,7 @@ export class World {
 	static async make(
 		folder: string,
 		devices: number,
-		draw: Draw,
+		draw: Random,
 		journal: Journal,
 		program: Program,
 	): Promise<World> {

@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import type { AxeResults } from "axe-core";
 import type { Page } from "playwright-core";
-import { skip } from "../../scripts/fixtures/chromium.js";
-import { ScriptedDevice } from "../../scripts/fixtures/scripted-device.js";
-import { writeReleases } from "../gateway/firmware/releases.js";
-import { runGateway, temporaryDirectory } from "../gateway/running.js";
+import { skip } from "../support/chromium.js";
+import { writeReleases } from "../support/releases.js";
+import { runGateway, temporaryDirectory } from "../support/running.js";
+import { ScriptedDevice } from "../support/scripted-device.js";
 import { browsing } from "./browsing.js";
 
 const open = browsing();

@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { after, type TestContext } from "node:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { launchChromium, logIn } from "../../scripts/fixtures/chromium.js";
+import { launchChromium, logIn } from "../support/chromium.js";
 
 /** How long a test waits for an expected state. */
 const patienceMs = 60_000;

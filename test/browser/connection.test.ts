@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { skip } from "../../scripts/fixtures/chromium.js";
-import { ScriptedDevice } from "../../scripts/fixtures/scripted-device.js";
-import { runGateway, temporaryDirectory } from "../gateway/running.js";
+import { skip } from "../support/chromium.js";
+import { runGateway, temporaryDirectory } from "../support/running.js";
+import { ScriptedDevice } from "../support/scripted-device.js";
 import { browsing } from "./browsing.js";
 
 const open = browsing();

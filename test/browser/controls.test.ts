@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Locator, Page } from "playwright-core";
 import { models } from "../../device/protocol/schema.js";
-import { skip } from "../../scripts/fixtures/chromium.js";
-import { ScriptedDevice, type ScriptedDeviceOptions } from "../../scripts/fixtures/scripted-device.js";
-import { runGateway } from "../gateway/running.js";
-import { runFleet } from "../system/fleet.js";
+import { skip } from "../support/chromium.js";
+import { runFleet } from "../support/fleet.js";
+import { runGateway } from "../support/running.js";
+import { ScriptedDevice, type ScriptedDeviceOptions } from "../support/scripted-device.js";
 import { browsing } from "./browsing.js";
 
 const open = browsing();

@@ -3,15 +3,11 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
-import { skip } from "../../scripts/fixtures/chromium.js";
-import {
-	type Ending,
-	ScriptedDevice,
-	type ScriptedDeviceOptions,
-} from "../../scripts/fixtures/scripted-device.js";
-import { damaged, makeImage } from "../gateway/firmware/images.js";
-import { writeReleases } from "../gateway/firmware/releases.js";
-import { bearer, monitorToken, runGateway, temporaryDirectory } from "../gateway/running.js";
+import { skip } from "../support/chromium.js";
+import { damaged, makeImage } from "../support/images.js";
+import { writeReleases } from "../support/releases.js";
+import { bearer, monitorToken, runGateway, temporaryDirectory } from "../support/running.js";
+import { type Ending, ScriptedDevice, type ScriptedDeviceOptions } from "../support/scripted-device.js";
 import { browsing } from "./browsing.js";
 
 const open = browsing();

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Page } from "playwright-core";
-import { skip } from "../../scripts/fixtures/chromium.js";
-import { ScriptedDevice, type ScriptedDeviceOptions } from "../../scripts/fixtures/scripted-device.js";
-import { bearer, deviceToken, monitorToken, runGateway, wholeFleetAtOnce } from "../gateway/running.js";
-import { runFleet } from "../system/fleet.js";
+import { skip } from "../support/chromium.js";
+import { runFleet } from "../support/fleet.js";
+import { bearer, deviceToken, monitorToken, runGateway, wholeFleetAtOnce } from "../support/running.js";
+import { ScriptedDevice, type ScriptedDeviceOptions } from "../support/scripted-device.js";
 import { browsing } from "./browsing.js";
 
 const open = browsing();

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
-import { skip } from "../../scripts/fixtures/chromium.js";
-import { runFleet } from "../system/fleet.js";
+import { skip } from "../support/chromium.js";
+import { runFleet } from "../support/fleet.js";
 import { browsing } from "./browsing.js";
 
 const open = browsing();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { powerOn, runScriptedGateway } from "./scripted-gateway.js";
-import { powerOnInVirtualTime } from "./virtual-time.js";
+import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
+import { powerOnInVirtualTime } from "../support/virtual-time.js";
 
 test("a device checks each command, refuses a wrong one and changes nothing", async (t) => {
 	const gateway = await runScriptedGateway(t);

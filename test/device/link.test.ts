@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { powerOn, runScriptedGateway } from "./scripted-gateway.js";
-import { powerOnInVirtualTime } from "./virtual-time.js";
+import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
+import { powerOnInVirtualTime } from "../support/virtual-time.js";
 
 test("a device sends its id, its firmware and the gateway's address when it connects", async (t) => {
 	const gateway = await runScriptedGateway(t);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
-import { powerOn, runScriptedGateway } from "./scripted-gateway.js";
+import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
 
 test("the scripted gateway reports each uplink that the gateway would drop", async (t) => {
 	const gateway = await runScriptedGateway(t);

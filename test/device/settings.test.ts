@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Flash } from "../../hosts/virtual/node/boot/flash.js";
 import { flashBytes } from "../../hosts/virtual/node/boot/partitions.js";
-import { powerOn, runScriptedGateway } from "./scripted-gateway.js";
-import { pass, passUntil } from "./virtual-time.js";
+import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
+import { pass, passUntil } from "../support/virtual-time.js";
 
 test("compiled-in settings are stored, for an image that was built without them", async (t) => {
 	const gateway = await runScriptedGateway(t);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { VirtualDevice } from "../../hosts/virtual/node/virtual-device.js";
+import { powerOnInVirtualTime } from "../support/virtual-time.js";
 import { usedBytes } from "./heap-use.js";
-import { powerOnInVirtualTime } from "./virtual-time.js";
 
 const hourMs = 3_600_000;
 const reportPeriodMs = 5_000;

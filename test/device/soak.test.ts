@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { powerOnInVirtualTime } from "../support/virtual-time.js";
 import { usedBytes } from "./heap-use.js";
-import { powerOnInVirtualTime } from "./virtual-time.js";
 
 const hourMs = 3_600_000;
 

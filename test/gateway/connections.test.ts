@@ -13,8 +13,15 @@ import { connect as connectTls } from "node:tls";
 import { Connections } from "../../gateway/connections.js";
 import type { FirmwareService } from "../../gateway/firmware/service.js";
 import type { GatewayOptions } from "../../gateway/gateway.js";
-import { Authority } from "../system/certificates.js";
-import { bearer, deviceToken, monitorToken, runGateway, upgradeRequest, withoutFirmware } from "./running.js";
+import { Authority } from "../support/certificates.js";
+import {
+	bearer,
+	deviceToken,
+	monitorToken,
+	runGateway,
+	upgradeRequest,
+	withoutFirmware,
+} from "../support/running.js";
 
 const folder = mkdtempSync(join(tmpdir(), "connections-"));
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));

@@ -8,7 +8,7 @@ import { describe, type TestContext, test } from "node:test";
 import type { Disk } from "../../gateway/atomic-file.js";
 import { FolderLock } from "../../gateway/folder-lock.js";
 import { StartError } from "../../gateway/start-error.js";
-import { onEnd, temporaryDirectory } from "../cleanup.js";
+import { onEnd, temporaryDirectory } from "../support/cleanup.js";
 import { printed, startProcess } from "./process.js";
 
 async function makeLocks(t: TestContext) {

@@ -6,7 +6,14 @@ import { describe, type TestContext, test } from "node:test";
 import { createGateway } from "../../gateway/gateway.js";
 import { StartError } from "../../gateway/start-error.js";
 import { createLog } from "../../gateway/telemetry/log.js";
-import { bearer, Client, deviceToken, monitorToken, temporaryDirectory, withoutFirmware } from "./running.js";
+import {
+	bearer,
+	Client,
+	deviceToken,
+	monitorToken,
+	temporaryDirectory,
+	withoutFirmware,
+} from "../support/running.js";
 
 /** A gateway that listens and still reads its records, with a client that connected early, over HTTP and as a device. */
 async function starting(t: TestContext) {

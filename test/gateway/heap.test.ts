@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { WebSocket } from "ws";
-import { sampleReport } from "../../scripts/fixtures/sample-report.js";
+import { sampleReport } from "../../scripts/api/sample-report.js";
+import { bearer, deviceToken, monitorToken, temporaryDirectory } from "../support/running.js";
 import { printed, startProcess } from "./process.js";
-import { bearer, deviceToken, monitorToken, temporaryDirectory } from "./running.js";
 
 /** Enough for V8 to adapt to how long their garbage lives. */
 const deviceCount = 600;

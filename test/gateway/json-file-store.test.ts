@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import type { Disk } from "../../gateway/atomic-file.js";
 import { JsonFileStore } from "../../gateway/json-file-store.js";
-import { temporaryDirectory } from "../cleanup.js";
+import { temporaryDirectory } from "../support/cleanup.js";
 
 async function makeFolder(t: TestContext, disk: Disk = fs, problems?: string[]) {
 	const directory = await temporaryDirectory(t);

@@ -9,12 +9,12 @@ import { cp, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { build } from "esbuild";
-import { Draw } from "../../scripts/fixtures/draw.js";
-import { altered, sampleReport } from "../../scripts/fixtures/sample-report.js";
-import { temporaryDirectory } from "../cleanup.js";
-import { makeImage } from "./firmware/images.js";
+import { altered, sampleReport } from "../../scripts/api/sample-report.js";
+import { temporaryDirectory } from "../support/cleanup.js";
+import { makeImage } from "../support/images.js";
+import { Random } from "../support/random.js";
+import { bearer, Client } from "../support/running.js";
 import { printed, startProcess } from "./process.js";
-import { bearer, Client } from "./running.js";
 
 const kills = 50;
 const deviceIds = ["dev-1-000001", "dev-1-000002", "dev-1-000003"];
@@ -34,7 +34,7 @@ interface Truth {
 
 test("a gateway that is killed at any moment loses no record and leaves none half written", async (t) => {
 	t.diagnostic(`KILL_SEED=${seed}`);
-	const draw = new Draw(seed);
+	const draw = new Random(seed);
 	const random = () => draw.next();
 	const program = await bundle(t);
 	const dataDir = await temporaryDirectory(t);

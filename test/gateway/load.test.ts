@@ -10,8 +10,8 @@ import { setImmediate } from "node:timers/promises";
 import type { GatewayOptions } from "../../gateway/gateway.js";
 import { socketLimits } from "../../gateway/sockets/limits.js";
 import { createLog } from "../../gateway/telemetry/log.js";
-import { temporaryDirectory } from "../cleanup.js";
-import { bearer, deviceToken, monitorToken, runGateway, upgradeRequest } from "./running.js";
+import { temporaryDirectory } from "../support/cleanup.js";
+import { bearer, deviceToken, monitorToken, runGateway, upgradeRequest } from "../support/running.js";
 
 /** A gateway that counts finished pieces of work. @param work its line in the log */
 async function counted(t: TestContext, options: GatewayOptions, work: RegExp) {

@@ -8,8 +8,15 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, test } from "node:test";
 import { WebSocket } from "ws";
+import {
+	bearer,
+	Client,
+	deviceToken,
+	monitorToken,
+	runGateway,
+	temporaryDirectory,
+} from "../support/running.js";
 import { fullPipe, printed, startProcess } from "./process.js";
-import { bearer, Client, deviceToken, monitorToken, runGateway, temporaryDirectory } from "./running.js";
 
 async function ended(child: ChildProcess): Promise<{ code: number | null; said: string }> {
 	let said = "";

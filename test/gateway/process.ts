@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { constants, openSync, writeSync } from "node:fs";
 import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
-import { onEnd } from "../cleanup.js";
+import { onEnd } from "../support/cleanup.js";
 
 type Environment = Readonly<Record<string, string>>;
 

@@ -26,8 +26,8 @@ import { Device, Session } from "../../gateway/sessions/device.js";
 import { deviceFile } from "../../gateway/sessions/device-store.js";
 import { sessionHead, textWithState } from "../../gateway/sessions/view.js";
 import { StartError } from "../../gateway/start-error.js";
-import { anyJson, jsonText, nearText, oddValue, valid } from "../arbitraries.js";
-import { temporaryDirectory } from "../cleanup.js";
+import { anyJson, jsonText, nearText, oddValue, valid } from "../support/arbitraries.js";
+import { temporaryDirectory } from "../support/cleanup.js";
 
 const maxTimeMs = 8.64e15;
 const time = fc.integer({ min: 0, max: 2 ** 42 });

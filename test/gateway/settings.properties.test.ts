@@ -16,7 +16,7 @@ import {
 } from "../../gateway/access/origin.js";
 import { readSettings } from "../../gateway/settings.js";
 import { StartError } from "../../gateway/start-error.js";
-import { nearText, oddText } from "../arbitraries.js";
+import { nearText, oddText } from "../support/arbitraries.js";
 
 /** @returns undefined where it is refused, in a sentence that names the variable */
 function read(name: string, text: string): ReturnType<typeof readSettings> | undefined {

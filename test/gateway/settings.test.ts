@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { describe, test } from "node:test";
 import { defaultSettings, readSettings } from "../../gateway/settings.js";
-import { temporaryDirectory } from "./running.js";
+import { temporaryDirectory } from "../support/running.js";
 
 test("nothing set, or set to nothing, gives the defaults", () => {
 	assert.deepEqual(defaultSettings, {

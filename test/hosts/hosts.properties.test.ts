@@ -16,7 +16,15 @@ import { isWritten, makeEntry, readEntries, writeEntry } from "../../hosts/virtu
 import { flashBytes, partitions } from "../../hosts/virtual/node/boot/partitions.js";
 import { encodeFrame, type Frame, FrameDecoder } from "../../hosts/virtual/node/frames.js";
 import { applyInput } from "../../hosts/virtual/node/input.js";
-import { anyJson, damaged, inPieces, jsonText, nearText, oddText, pieceSizes } from "../arbitraries.js";
+import {
+	anyJson,
+	damaged,
+	inPieces,
+	jsonText,
+	nearText,
+	oddText,
+	pieceSizes,
+} from "../support/arbitraries.js";
 import { readStrings } from "./esp32/nvs/reader.js";
 
 const namespace = "settings";

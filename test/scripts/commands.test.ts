@@ -4,8 +4,8 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { isRecord } from "../../device/protocol/schema.js";
-import { temporaryDirectory } from "../cleanup.js";
-import { runCommand } from "../command-line.js";
+import { temporaryDirectory } from "../support/cleanup.js";
+import { runCommand } from "../support/command-line.js";
 
 /** These run tools that have their own --help. */
 const others = ["check", "format"];

@@ -8,9 +8,9 @@ import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js
 import type { ModdableSdk } from "../../scripts/moddable/sdk.js";
 import { addRelease, type NewRelease, ReleaseRefused, readCatalog } from "../../scripts/release/folder.js";
 import { buildReleaseImages } from "../../scripts/release/images.js";
-import { runCommand } from "../command-line.js";
-import { damaged, makeImage } from "../gateway/firmware/images.js";
-import { Client, temporaryDirectory } from "../gateway/running.js";
+import { runCommand } from "../support/command-line.js";
+import { damaged, makeImage } from "../support/images.js";
+import { Client, temporaryDirectory } from "../support/running.js";
 
 const virtual = (version: string) => makeVirtualImage(Buffer.from("a program"), "DEV-1", version);
 const release = (version: string, given: Partial<NewRelease> = {}): NewRelease => ({

@@ -8,9 +8,9 @@ import { before, describe, type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { type Model, models } from "../../device/protocol/schema.js";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
-import { runScriptedGateway } from "../device/scripted-gateway.js";
-import { runGateway } from "../gateway/running.js";
-import { failOnDroppedUplinks } from "../system/fleet.js";
+import { failOnDroppedUplinks } from "../support/fleet.js";
+import { runGateway } from "../support/running.js";
+import { runScriptedGateway } from "../support/scripted-gateway.js";
 import { type Builds, builds } from "./builds.js";
 import { findSimulator, isInstalled, SimulatedDevice, testToken } from "./simulated.js";
 

@@ -3,8 +3,8 @@ import { describe, test } from "node:test";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import type { Started } from "../../hosts/virtual/node/virtual-device.js";
-import { passUntil } from "../device/virtual-time.js";
-import { runFleet } from "./fleet.js";
+import { runFleet } from "../support/fleet.js";
+import { passUntil } from "../support/virtual-time.js";
 
 const faulty = "test/hosts/virtual/xs/firmware";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { StateReport } from "../../device/protocol/messages.js";
 import { models } from "../../device/protocol/schema.js";
-import { runFleet } from "./fleet.js";
+import { runFleet } from "../support/fleet.js";
 
 /** A report's parts that no command but its own may change. */
 function steadyParts({ system, network, peripherals }: StateReport) {

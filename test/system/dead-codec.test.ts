@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
-import { pass, passUntil } from "../device/virtual-time.js";
-import { runFleet } from "./fleet.js";
+import { runFleet } from "../support/fleet.js";
+import { pass, passUntil } from "../support/virtual-time.js";
 
 for (const [name, answeredBefore] of [
 	["whose codec has died since its last start", true],

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { WebSocket } from "ws";
-import { runCommand } from "../command-line.js";
-import { Client, temporaryDirectory } from "../gateway/running.js";
+import { runCommand } from "../support/command-line.js";
+import { Client, temporaryDirectory } from "../support/running.js";
 
 test("the demo starts a device of each model, and ends cleanly at one or more Ctrl-C", async (t) => {
 	const dataDir = await temporaryDirectory(t);

@@ -9,11 +9,11 @@ import { type TestContext, test } from "node:test";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { freePort, hasNginx, howToInstall, Nginx } from "../../scripts/bench/servers/nginx.js";
-import { onEnd } from "../cleanup.js";
-import { filePart, form, formHeaders } from "../gateway/firmware/serving.js";
-import { bearer, Client, deviceToken, monitorToken, temporaryDirectory } from "../gateway/running.js";
-import { Authority, whyNoCertificates } from "./certificates.js";
-import { type Fleet, runFleet } from "./fleet.js";
+import { Authority, whyNoCertificates } from "../support/certificates.js";
+import { onEnd } from "../support/cleanup.js";
+import { type Fleet, runFleet } from "../support/fleet.js";
+import { bearer, Client, deviceToken, monitorToken, temporaryDirectory } from "../support/running.js";
+import { filePart, form, formHeaders } from "../support/serving.js";
 
 const skip = hasNginx() ? whyNoCertificates() : howToInstall;
 

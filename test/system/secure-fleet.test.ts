@@ -11,9 +11,9 @@ import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js
 import type { Flash } from "../../hosts/virtual/node/boot/flash.js";
 import { partitions, slots } from "../../hosts/virtual/node/boot/partitions.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
-import { deviceToken, temporaryDirectory } from "../gateway/running.js";
-import { Authority, whyNoCertificates } from "./certificates.js";
-import { runFleet } from "./fleet.js";
+import { Authority, whyNoCertificates } from "../support/certificates.js";
+import { runFleet } from "../support/fleet.js";
+import { deviceToken, temporaryDirectory } from "../support/running.js";
 
 const releases = 10;
 const devices: readonly (readonly [Model, serial: string])[] = [

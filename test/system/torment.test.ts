@@ -4,9 +4,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Draw } from "../../scripts/fixtures/draw.js";
 import { drawSchedule } from "../../scripts/torment/schedule.js";
-import { runCommand } from "../command-line.js";
+import { runCommand } from "../support/command-line.js";
+import { Random } from "../support/random.js";
 
 const seed = process.env.TORMENT_SEED || String(Date.now() % 1_000_000);
 const minutes = process.env.TORMENT_MINUTES || "3";
@@ -21,7 +21,7 @@ test("all guarantees hold through minutes of random faults", async (t) => {
 
 test("the same seed gives the same schedule, and another seed another one", () => {
 	const draw = (seed: number) =>
-		drawSchedule(new Draw(seed).fork("schedule"), { steps: 200, devices: 50, monitors: 4 });
+		drawSchedule(new Random(seed).fork("schedule"), { steps: 200, devices: 50, monitors: 4 });
 	assert.deepEqual(draw(7), draw(7));
 	assert.notDeepEqual(draw(7), draw(8));
 });

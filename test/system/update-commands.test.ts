@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { type TestContext, test } from "node:test";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
-import { powerOn, runScriptedGateway } from "../device/scripted-gateway.js";
+import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
 
 /** A server that sends the first `byteCount` bytes, and the rest when the test lets it. */
 async function runSlowServer(t: TestContext, image: Buffer, byteCount: number) {

@@ -5,9 +5,9 @@ import { test } from "node:test";
 import { WebSocketServer } from "ws";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
-import { onEnd } from "../cleanup.js";
-import { powerOn, ScriptedGateway } from "../device/scripted-gateway.js";
-import { pass, passUntil } from "../device/virtual-time.js";
+import { onEnd } from "../support/cleanup.js";
+import { powerOn, ScriptedGateway } from "../support/scripted-gateway.js";
+import { pass, passUntil } from "../support/virtual-time.js";
 
 for (const seconds of [45, 300])
 	test(`an update continues after the gateway was away for ${seconds} s in the middle of it`, async (t) => {

@@ -13,8 +13,8 @@ import { cutMoments, Flash, type FlashOperation } from "../../hosts/virtual/node
 import { flashBytes, partitions } from "../../hosts/virtual/node/boot/partitions.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import type { VirtualDevice } from "../../hosts/virtual/node/virtual-device.js";
-import { powerOn, runScriptedGateway, type ScriptedGateway } from "../device/scripted-gateway.js";
-import { passUntil } from "../device/virtual-time.js";
+import { powerOn, runScriptedGateway, type ScriptedGateway } from "../support/scripted-gateway.js";
+import { passUntil } from "../support/virtual-time.js";
 
 const every = Number(process.env.CUT_EVERY || 70);
 

@@ -5,10 +5,10 @@ import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js
 import { Flash } from "../../hosts/virtual/node/boot/flash.js";
 import { flashBytes, slots } from "../../hosts/virtual/node/boot/partitions.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
-import { powerOn, runScriptedGateway } from "../device/scripted-gateway.js";
-import { passUntil } from "../device/virtual-time.js";
-import { temporaryDirectory } from "../gateway/running.js";
-import { Authority, type Certificate, whyNoCertificates } from "./certificates.js";
+import { Authority, type Certificate, whyNoCertificates } from "../support/certificates.js";
+import { temporaryDirectory } from "../support/running.js";
+import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
+import { passUntil } from "../support/virtual-time.js";
 
 const skip = whyNoCertificates();
 

@@ -7,9 +7,9 @@ import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js
 import { Flash } from "../../hosts/virtual/node/boot/flash.js";
 import { flashBytes, partitions } from "../../hosts/virtual/node/boot/partitions.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
-import { passUntil } from "../device/virtual-time.js";
-import { bearer, monitorToken } from "../gateway/running.js";
-import { type Fleet, runFleet } from "./fleet.js";
+import { type Fleet, runFleet } from "../support/fleet.js";
+import { bearer, monitorToken } from "../support/running.js";
+import { passUntil } from "../support/virtual-time.js";
 
 async function upload({ url }: Fleet, image: Uint8Array): Promise<void> {
 	const body = new FormData();

@@ -5,11 +5,11 @@ import { models } from "../../device/protocol/schema.js";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { slots } from "../../hosts/virtual/node/boot/partitions.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
-import { randomNumbers } from "../device/random.js";
-import { withoutHash } from "../gateway/firmware/images.js";
-import { filePart, form, formHeaders } from "../gateway/firmware/serving.js";
-import { bearer, monitorToken } from "../gateway/running.js";
-import { runFleet } from "./fleet.js";
+import { runFleet } from "../support/fleet.js";
+import { withoutHash } from "../support/images.js";
+import { Random } from "../support/random.js";
+import { bearer, monitorToken } from "../support/running.js";
+import { filePart, form, formHeaders } from "../support/serving.js";
 
 const updatesInARow = 20;
 
@@ -34,8 +34,9 @@ test("a device in XS installs uploads and releases with other data after the ima
 	const program = await buildFirmware();
 	const { device, deviceId, report } = await fleet.powerOn("DEV-1", { version: "1.0.0" });
 	await report();
-	const random = randomNumbers(11);
-	const following = () => Buffer.from(Array.from({ length: 1 + random(5000) }, () => random(256)));
+	const random = new Random(11);
+	const following = () =>
+		Buffer.from(Array.from({ length: random.between(1, 5000) }, () => random.between(0, 255)));
 	const image = (version: string) => makeVirtualImage(program.bytes, "DEV-1", version);
 	const files: readonly (readonly [version: string, image: Buffer, data: Buffer])[] = [
 		["1.1.0", image("1.1.0"), following()],

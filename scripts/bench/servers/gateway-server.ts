@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createGateway } from "../../../gateway/gateway.js";
 import { disablePretenuring } from "../../../gateway/heap.js";
 import type { SocketLimits } from "../../../gateway/sockets/limits.js";
-import { wholeFleetAtOnce } from "../../fixtures/gateway.js";
+import { wholeFleetAtOnce } from "../../../test/support/gateway-settings.js";
 import { serve } from "../child.js";
 import { usage } from "./usage.js";
 

@@ -5,9 +5,9 @@ import { flashSettings, makeVirtualImage } from "../../../hosts/virtual/node/boo
 import { NvsStore } from "../../../hosts/virtual/node/boot/nvs-store.js";
 import { buildFirmware } from "../../../hosts/virtual/node/firmware.js";
 import type { VirtualDeviceOptions } from "../../../hosts/virtual/node/virtual-device.js";
-import { runFleet } from "../../system/fleet.js";
-import { type Connection, powerOn, runScriptedGateway } from "../scripted-gateway.js";
-import { pass } from "../virtual-time.js";
+import { runFleet } from "../../support/fleet.js";
+import { type Connection, powerOn, runScriptedGateway } from "../../support/scripted-gateway.js";
+import { pass } from "../../support/virtual-time.js";
 
 const hour = 3_600_000;
 const built = Date.UTC(2026, 2, 1);

@@ -5,9 +5,9 @@ import { describe, type TestContext, test } from "node:test";
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { endOfClose, endOfRefusal } from "../../../device/network/connection-end.js";
 import type { VirtualDevice } from "../../../hosts/virtual/node/virtual-device.js";
-import { onEnd } from "../../cleanup.js";
-import { powerOn, runScriptedGateway } from "../scripted-gateway.js";
-import { pass, passUntil, powerOnInVirtualTime } from "../virtual-time.js";
+import { onEnd } from "../../support/cleanup.js";
+import { powerOn, runScriptedGateway } from "../../support/scripted-gateway.js";
+import { pass, passUntil, powerOnInVirtualTime } from "../../support/virtual-time.js";
 
 const orange = "2f1200".repeat(12);
 const ring = (device: VirtualDevice) => Buffer.from(device.board.pixels).toString("hex");

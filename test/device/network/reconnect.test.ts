@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import { setImmediate, setTimeout } from "node:timers/promises";
-import { onEnd } from "../../cleanup.js";
-import { type Connection, powerOn, runScriptedGateway } from "../scripted-gateway.js";
-import { pass, powerOnInVirtualTime } from "../virtual-time.js";
+import { onEnd } from "../../support/cleanup.js";
+import { type Connection, powerOn, runScriptedGateway } from "../../support/scripted-gateway.js";
+import { pass, powerOnInVirtualTime } from "../../support/virtual-time.js";
 
 /** A TCP server that counts its connections, and passes each to the test. */
 async function runCountingServer(t: TestContext, onConnection: (socket: Socket) => void) {

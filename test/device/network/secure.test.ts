@@ -9,10 +9,10 @@ import { setImmediate } from "node:timers/promises";
 import { WebSocketServer } from "ws";
 import { Flash } from "../../../hosts/virtual/node/boot/flash.js";
 import { flashBytes } from "../../../hosts/virtual/node/boot/partitions.js";
-import { onEnd } from "../../cleanup.js";
-import { temporaryDirectory } from "../../gateway/running.js";
-import { powerOn, ScriptedGateway } from "../scripted-gateway.js";
-import { pass, passUntil } from "../virtual-time.js";
+import { onEnd } from "../../support/cleanup.js";
+import { temporaryDirectory } from "../../support/running.js";
+import { powerOn, ScriptedGateway } from "../../support/scripted-gateway.js";
+import { pass, passUntil } from "../../support/virtual-time.js";
 
 const skip = spawnSync("openssl", ["version"]).status === 0 ? false : "openssl makes the certificates";
 

@@ -3,8 +3,8 @@ import { describe, type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import type { AccessPoint } from "../../../hosts/virtual/node/board.js";
 import type { VirtualDevice } from "../../../hosts/virtual/node/virtual-device.js";
-import { powerOn, runScriptedGateway } from "../scripted-gateway.js";
-import { pass, passUntil } from "../virtual-time.js";
+import { powerOn, runScriptedGateway } from "../../support/scripted-gateway.js";
+import { pass, passUntil } from "../../support/virtual-time.js";
 
 const red = "2f0000".repeat(12);
 const dark = "00".repeat(36);

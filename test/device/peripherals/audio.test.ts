@@ -12,7 +12,7 @@ import { Flash } from "../../../hosts/virtual/node/boot/flash.js";
 import { flashBytes } from "../../../hosts/virtual/node/boot/partitions.js";
 import { buildFirmware } from "../../../hosts/virtual/node/firmware.js";
 import { chimePath, makeChime } from "../../../scripts/assets/chimes.js";
-import { powerOnInVirtualTime } from "../virtual-time.js";
+import { powerOnInVirtualTime } from "../../support/virtual-time.js";
 
 /** Register 0x32, DAC_VOLUME: 0xbf is 0 dB, each step 0.5 dB, 0 mutes (ES8311 data sheet). */
 const codecGain = (board: Board) => board.codec.registers[0x32];

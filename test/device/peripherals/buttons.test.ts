@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import type { ButtonName } from "../../../device/host.js";
-import { powerOnInVirtualTime } from "../virtual-time.js";
+import { powerOnInVirtualTime } from "../../support/virtual-time.js";
 
 test("a bouncing contact is one press, reported after 20 ms of a stable level", async (t) => {
 	const { device, connection, pass } = await powerOnInVirtualTime(t, "DEV-1");

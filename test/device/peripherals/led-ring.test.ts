@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { powerOnInVirtualTime } from "../virtual-time.js";
+import { powerOnInVirtualTime } from "../../support/virtual-time.js";
 
 const dark = Buffer.alloc(36).toString("hex");
 const all = (rgb: string) => rgb.repeat(12);

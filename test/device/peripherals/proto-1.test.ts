@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { powerOnInVirtualTime } from "../virtual-time.js";
+import { powerOnInVirtualTime } from "../../support/virtual-time.js";
 
 describe("haptics", () => {
 	test("drive the motor off, or above the power at which it turns", async (t) => {

@@ -15,7 +15,7 @@ import { Device, Session } from "../../../gateway/sessions/device.js";
 import { parseJson } from "../../../gateway/sockets/device-sockets.js";
 import { monitorCommands } from "../../../gateway/sockets/monitor-commands.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
-import { anyJson, jsonText, near, nearText, oddText, valid } from "../../arbitraries.js";
+import { anyJson, jsonText, near, nearText, oddText, valid } from "../../support/arbitraries.js";
 import { startXsParsers } from "./xs-parsers.js";
 
 const model = fc.constantFrom(...models);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { ImageScanner } from "../../../device/protocol/image-scanner.js";
-import { makeImage, withoutHash } from "../../gateway/firmware/images.js";
+import { makeImage, withoutHash } from "../../support/images.js";
 
 describe("where an image ends", () => {
 	const image = makeImage({ segments: [Buffer.alloc(1000), Buffer.alloc(0), Buffer.alloc(500)] });

@@ -11,8 +11,8 @@ import { ImageError, type ImageInfo, parseImage } from "../../../gateway/firmwar
 import { encodeImage } from "../../../hosts/virtual/node/boot/encode-image.js";
 import { Flash } from "../../../hosts/virtual/node/boot/flash.js";
 import { verifyImage } from "../../../hosts/virtual/node/boot/image.js";
-import { damaged, inPieces, pieceSizes } from "../../arbitraries.js";
-import { rewritten, withoutHash } from "../../gateway/firmware/images.js";
+import { damaged, inPieces, pieceSizes } from "../../support/arbitraries.js";
+import { rewritten, withoutHash } from "../../support/images.js";
 
 const number = fc.nat(99).map(String);
 const version = fc

@@ -8,9 +8,9 @@ import { findProblem, isRecord, models } from "../../../device/protocol/schema.j
 import { keptReport } from "../../../gateway/sessions/device.js";
 import { parseJson } from "../../../gateway/sockets/device-sockets.js";
 import { checkMonitorMessage, monitorMessages } from "../../../gateway/sockets/monitor-messages.js";
-import { anyJson, jsonText, near, nearText, valid } from "../../arbitraries.js";
-import { powerOn, runScriptedGateway } from "../scripted-gateway.js";
-import { pass } from "../virtual-time.js";
+import { anyJson, jsonText, near, nearText, valid } from "../../support/arbitraries.js";
+import { powerOn, runScriptedGateway } from "../../support/scripted-gateway.js";
+import { pass } from "../../support/virtual-time.js";
 
 const model = fc.constantFrom(...models);
 const schemas = Object.values(uplinks);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { checkUplink, uplinks } from "../../../device/protocol/messages.js";
-import { altered, type Json, sampleReport } from "../../../scripts/fixtures/sample-report.js";
+import { altered, type Json, sampleReport } from "../../../scripts/api/sample-report.js";
 
 interface FieldCase {
 	readonly path: string;

@@ -5,7 +5,7 @@ import type { Model } from "../../../device/protocol/schema.js";
 import { buildMachine, buildProgram } from "../../../hosts/virtual/node/build.js";
 import type { Channel } from "../../../hosts/virtual/node/channel.js";
 import { Machine } from "../../../hosts/virtual/node/machine.js";
-import { onEnd } from "../../cleanup.js";
+import { onEnd } from "../../support/cleanup.js";
 
 /** What a device did about a frame. */
 export interface Heard {

@@ -15,7 +15,7 @@ import {
 	readContentRange,
 	readSha256,
 } from "../../../device/update/http-fields.js";
-import { damaged, nearText, oddText } from "../../arbitraries.js";
+import { damaged, nearText, oddText } from "../../support/arbitraries.js";
 import { startXsParsers } from "../protocol/xs-parsers.js";
 import { clock } from "./timer.js";
 

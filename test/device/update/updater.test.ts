@@ -1,13 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { slots } from "../../../hosts/virtual/node/boot/partitions.js";
-import {
-	damaged,
-	dataBehindImages,
-	makeImage,
-	rewritten,
-	withoutHash,
-} from "../../gateway/firmware/images.js";
+import { damaged, dataBehindImages, makeImage, rewritten, withoutHash } from "../../support/images.js";
 import { FlashSlot, makeFirmware, Rig } from "./rig.js";
 import { MemoryServer } from "./server.js";
 import { clock } from "./timer.js";

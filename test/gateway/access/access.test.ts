@@ -17,7 +17,7 @@ import {
 	runGateway,
 	temporaryDirectory,
 	upgradeRequest,
-} from "../running.js";
+} from "../../support/running.js";
 
 /** What comes first on a connection that sends these bytes. */
 async function answerTo(url: string, request: string): Promise<string> {

@@ -3,7 +3,7 @@ import disk from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { EndedLogins } from "../../../gateway/access/ended-logins.js";
-import { temporaryDirectory } from "../running.js";
+import { temporaryDirectory } from "../../support/running.js";
 
 const year = 365 * 24 * 60 * 60 * 1000;
 

@@ -8,10 +8,17 @@ import { describe, type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { deviceTokenOf } from "../../../gateway/access/secrets.js";
 import { tokenPath, writeTokenFile } from "../../../gateway/access/token-file.js";
-import { sampleReport } from "../../../scripts/fixtures/sample-report.js";
+import { sampleReport } from "../../../scripts/api/sample-report.js";
 import { retire, rotate } from "../../../scripts/token/rotation.js";
-import { temporaryDirectory } from "../../cleanup.js";
-import { bearer, deviceToken, monitorToken, type Running, reportWithVolume, runGateway } from "../running.js";
+import { temporaryDirectory } from "../../support/cleanup.js";
+import {
+	bearer,
+	deviceToken,
+	monitorToken,
+	type Running,
+	reportWithVolume,
+	runGateway,
+} from "../../support/running.js";
 
 const made = { deviceToken: undefined, monitorToken: undefined };
 const own = bearer(deviceTokenOf(deviceToken, "dev-1-a1b2c3"));

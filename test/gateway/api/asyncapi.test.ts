@@ -9,8 +9,8 @@ import { models } from "../../../device/protocol/schema.js";
 import { checkMonitorMessage, monitorMessages } from "../../../gateway/sockets/monitor-messages.js";
 import { asyncApiDocument } from "../../../scripts/api/asyncapi.js";
 import { commandExamples, monitorExamples, uplinkExamples } from "../../../scripts/api/examples.js";
-import { altered, type Json, sampleReport } from "../../../scripts/fixtures/sample-report.js";
-import { type Client, type Frame, runGateway } from "../running.js";
+import { altered, type Json, sampleReport } from "../../../scripts/api/sample-report.js";
+import { type Client, type Frame, runGateway } from "../../support/running.js";
 import { ApiDocument } from "./schemas.js";
 
 const document = new ApiDocument("asyncapi.yaml");

@@ -3,10 +3,10 @@
  * Where the test cannot bring a status about, the entry names the test that does.
  */
 
-import { makeImage } from "../firmware/images.js";
-import { pathOf } from "../firmware/releases.js";
-import { filePart, form, formHeaders, textPart } from "../firmware/serving.js";
-import { bearer, deviceToken, monitorToken } from "../running.js";
+import { makeImage } from "../../support/images.js";
+import { pathOf } from "../../support/releases.js";
+import { bearer, deviceToken, monitorToken } from "../../support/running.js";
+import { filePart, form, formHeaders, textPart } from "../../support/serving.js";
 import type { Asked } from "./server.js";
 
 export type Probe = Asked | { readonly testedIn: string };

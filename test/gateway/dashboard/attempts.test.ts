@@ -8,7 +8,7 @@ import {
 	Attempts,
 	isConfirmedBy,
 } from "../../../gateway/dashboard/page/model/attempts.js";
-import { altered, type Json, sampleReport } from "../../../scripts/fixtures/sample-report.js";
+import { altered, type Json, sampleReport } from "../../../scripts/api/sample-report.js";
 
 const deviceId = "proto-1-a1b2c3";
 

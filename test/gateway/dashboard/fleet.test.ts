@@ -10,7 +10,7 @@ import type {
 	StatusUpdate,
 } from "../../../gateway/dashboard/page/model/messages.js";
 import type { OtaStatus as GatewaysOtaStatus } from "../../../gateway/sessions/device.js";
-import { altered, sampleReport } from "../../../scripts/fixtures/sample-report.js";
+import { altered, sampleReport } from "../../../scripts/api/sample-report.js";
 
 type Same<A, B> = [A, B] extends [B, A] ? true : false;
 /** The page must not import the gateway's own type, which brings Node along; it must be the same one all the same. */

@@ -9,7 +9,7 @@ import { firmwareOf, fits, isOutdated } from "../../../gateway/dashboard/page/mo
 import { Series } from "../../../gateway/dashboard/page/model/series.js";
 import { UplinkLog } from "../../../gateway/dashboard/page/model/uplink-log.js";
 import { age, bytes, duration, signalBars } from "../../../gateway/dashboard/page/model/words.js";
-import { altered, sampleReport } from "../../../scripts/fixtures/sample-report.js";
+import { altered, sampleReport } from "../../../scripts/api/sample-report.js";
 
 interface Like {
 	readonly model?: "DEV-1" | "PROTO-1";

@@ -3,7 +3,7 @@ import { request } from "node:http";
 import { describe, test } from "node:test";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { createDashboard } from "../../../gateway/dashboard/routes.js";
-import { bearer, deviceToken, monitorToken, runGateway } from "../running.js";
+import { bearer, deviceToken, monitorToken, runGateway } from "../../support/running.js";
 
 /** By node:http, as fetch would decode the answer. */
 function get(url: string, headers: Record<string, string> = {}) {

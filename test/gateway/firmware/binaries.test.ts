@@ -5,10 +5,10 @@ import { rm, symlink, writeFile } from "node:fs/promises";
 import { Agent, get } from "node:http";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
+import { makeImage } from "../../support/images.js";
+import { entryOf, pathOf, writeCatalog, writeReleases } from "../../support/releases.js";
+import { type Serving, serveFirmware } from "../../support/serving.js";
 import { countingDisk } from "./counting-disk.js";
-import { makeImage } from "./images.js";
-import { entryOf, pathOf, writeCatalog, writeReleases } from "./releases.js";
-import { type Serving, serveFirmware } from "./serving.js";
 
 const image = makeImage();
 const size = image.length;

@@ -3,8 +3,8 @@ import fs, { rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { parseCatalog } from "../../../gateway/firmware/catalog.js";
-import { writeCatalog, writeReleases } from "./releases.js";
-import { serveFirmware } from "./serving.js";
+import { writeCatalog, writeReleases } from "../../support/releases.js";
+import { serveFirmware } from "../../support/serving.js";
 
 const image = {
 	model: "DEV-1",

@@ -7,9 +7,9 @@ import fc from "fast-check";
 import { judge } from "../../../device/update/answer.js";
 import { isBase64Of } from "../../../device/update/http-fields.js";
 import { cleanFilename } from "../../../gateway/firmware/upload.js";
-import { nearText, oddText } from "../../arbitraries.js";
-import { makeImage } from "./images.js";
-import { filePart, form, formHeaders, serveFirmware, textPart } from "./serving.js";
+import { nearText, oddText } from "../../support/arbitraries.js";
+import { makeImage } from "../../support/images.js";
+import { filePart, form, formHeaders, serveFirmware, textPart } from "../../support/serving.js";
 
 const image = makeImage();
 const size = image.length;

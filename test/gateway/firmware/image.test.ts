@@ -9,7 +9,7 @@ import {
 	makeMergedFlash,
 	rewritten,
 	withoutHash,
-} from "./images.js";
+} from "../../support/images.js";
 
 /** The text as the descriptors hold it: NUL padded to `size`. */
 function field(text: string, size = 32): string {

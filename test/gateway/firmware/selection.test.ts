@@ -3,9 +3,9 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import type { Fit } from "../../../gateway/firmware/image.js";
-import { makeImage } from "./images.js";
-import { pathOf, writeReleases } from "./releases.js";
-import { type Serving, serveFirmware } from "./serving.js";
+import { makeImage } from "../../support/images.js";
+import { pathOf, writeReleases } from "../../support/releases.js";
+import { type Serving, serveFirmware } from "../../support/serving.js";
 
 const s3 = { model: "DEV-1", chip: "esp32s3" } as const;
 const esp32 = { model: "DEV-1", chip: "esp32" } as const;

@@ -8,10 +8,10 @@ import { describe, test } from "node:test";
 import { createGateway } from "../../../gateway/gateway.js";
 import { StartError } from "../../../gateway/start-error.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
-import { altered, sampleReport } from "../../../scripts/fixtures/sample-report.js";
-import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../running.js";
-import { makeImage } from "./images.js";
-import { writeReleases } from "./releases.js";
+import { altered, sampleReport } from "../../../scripts/api/sample-report.js";
+import { makeImage } from "../../support/images.js";
+import { writeReleases } from "../../support/releases.js";
+import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
 
 const image = makeImage({ chip: "virtual" });
 const virtualDevice = { "Device-Id": "dev-1-a1b2c3", "Device-Model": "DEV-1", "Device-Chip": "virtual" };

@@ -4,7 +4,7 @@ import fs from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { StoredImage } from "../../../gateway/firmware/stored-image.js";
-import { temporaryDirectory } from "../../cleanup.js";
+import { temporaryDirectory } from "../../support/cleanup.js";
 
 function sha256(bytes: Uint8Array): Buffer {
 	return createHash("sha256").update(bytes).digest();

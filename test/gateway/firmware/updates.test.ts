@@ -8,7 +8,7 @@ import { jobsFile } from "../../../gateway/firmware/update-job.js";
 import { Updates } from "../../../gateway/firmware/updates.js";
 import { JsonFileStore } from "../../../gateway/json-file-store.js";
 import { Device, type OtaMetadata, Session } from "../../../gateway/sessions/device.js";
-import { onEnd, temporaryDirectory } from "../../cleanup.js";
+import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
 import { progress, report, uplink } from "./uplinks.js";
 
 const complete = uplink({ type: "ota_complete" });

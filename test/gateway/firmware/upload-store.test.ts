@@ -7,10 +7,10 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { UploadStore } from "../../../gateway/firmware/upload-store.js";
-import { temporaryDirectory } from "../../cleanup.js";
+import { temporaryDirectory } from "../../support/cleanup.js";
+import { makeImage } from "../../support/images.js";
+import { serveFirmware } from "../../support/serving.js";
 import { countingDisk } from "./counting-disk.js";
-import { makeImage } from "./images.js";
-import { serveFirmware } from "./serving.js";
 
 const previous = makeImage();
 const next = makeImage({ version: "1.5.0" });

@@ -7,7 +7,14 @@ import { connect } from "node:net";
 import { describe, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { cleanFilename } from "../../../gateway/firmware/upload.js";
-import { damaged, makeBootLoader, makeImage, makeMergedFlash, rewritten, withoutHash } from "./images.js";
+import {
+	damaged,
+	makeBootLoader,
+	makeImage,
+	makeMergedFlash,
+	rewritten,
+	withoutHash,
+} from "../../support/images.js";
 import {
 	filePart,
 	form,
@@ -16,7 +23,7 @@ import {
 	type Serving,
 	serveFirmware,
 	textPart,
-} from "./serving.js";
+} from "../../support/serving.js";
 
 const image = makeImage();
 const other = makeImage({ version: "1.5.0", chip: "esp32", model: "PROTO-1" });

@@ -7,9 +7,16 @@ import { JsonFileStore } from "../../../gateway/json-file-store.js";
 import { Device, Session } from "../../../gateway/sessions/device.js";
 import { DeviceStore, deviceFile } from "../../../gateway/sessions/device-store.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
-import { altered, sampleReport } from "../../../scripts/fixtures/sample-report.js";
-import { temporaryDirectory } from "../../cleanup.js";
-import { bearer, deviceToken, monitorToken, type Running, reportWithVolume, runGateway } from "../running.js";
+import { altered, sampleReport } from "../../../scripts/api/sample-report.js";
+import { temporaryDirectory } from "../../support/cleanup.js";
+import {
+	bearer,
+	deviceToken,
+	monitorToken,
+	type Running,
+	reportWithVolume,
+	runGateway,
+} from "../../support/running.js";
 
 const named = { "Device-Id": "dev-1-a1b2c3", "Device-Model": "DEV-1", "Device-Chip": "esp32s3" };
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { StateReport } from "../../../device/protocol/messages.js";
 import { Device, Session } from "../../../gateway/sessions/device.js";
-import { sampleReport } from "../../../scripts/fixtures/sample-report.js";
+import { sampleReport } from "../../../scripts/api/sample-report.js";
 
 const startedAt = Date.parse("2026-11-20T12:00:00Z");
 

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import { createLog } from "../../../gateway/telemetry/log.js";
-import { altered, sampleReport } from "../../../scripts/fixtures/sample-report.js";
+import { altered, sampleReport } from "../../../scripts/api/sample-report.js";
 import {
 	bearer,
 	type Client,
@@ -13,7 +13,7 @@ import {
 	reportWithVolume,
 	runGateway,
 	upgradeRequest,
-} from "../running.js";
+} from "../../support/running.js";
 
 const named = { "Device-Id": "dev-1-a1b2c3" };
 

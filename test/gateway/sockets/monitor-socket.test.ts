@@ -3,7 +3,7 @@ import { describe, type TestContext, test } from "node:test";
 import type { CreateFirmwareService, FirmwareService } from "../../../gateway/firmware/service.js";
 import { socketLimits } from "../../../gateway/sockets/limits.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
-import { sampleReport } from "../../../scripts/fixtures/sample-report.js";
+import { sampleReport } from "../../../scripts/api/sample-report.js";
 import {
 	bearer,
 	type Client,
@@ -13,7 +13,7 @@ import {
 	runGateway,
 	wholeFleetAtOnce,
 	withoutFirmware,
-} from "../running.js";
+} from "../../support/running.js";
 
 /** A firmware service whose updates are these, and nothing else. */
 function firmwareWith(updates: Partial<FirmwareService["updates"]>): CreateFirmwareService {

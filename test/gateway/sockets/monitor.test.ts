@@ -8,7 +8,7 @@ import { WebSocket, WebSocketServer } from "ws";
 import { createYield } from "../../../gateway/sockets/event-loop.js";
 import { socketLimits } from "../../../gateway/sockets/limits.js";
 import { createMonitor, type Monitor } from "../../../gateway/sockets/monitor.js";
-import { onEnd } from "../../cleanup.js";
+import { onEnd } from "../../support/cleanup.js";
 
 /**
  * A monitor as the gateway has it, and the client's end of its socket.

@@ -10,8 +10,8 @@ import {
 	monitorMessages,
 	requestIdOf,
 } from "../../../gateway/sockets/monitor-messages.js";
-import { anyJson, jsonText, near, nearText, valid } from "../../arbitraries.js";
-import { runGateway } from "../running.js";
+import { anyJson, jsonText, near, nearText, valid } from "../../support/arbitraries.js";
+import { runGateway } from "../../support/running.js";
 
 /** Not what these properties are about. */
 const limits = { commandBurst: 1e6, uplinkBurst: 1e6, invalidUplinksAMinute: 1e6 };

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, test } from "node:test";
 import { createLog, linesAMinute } from "../../../gateway/telemetry/log.js";
-import { temporaryDirectory } from "../../cleanup.js";
+import { temporaryDirectory } from "../../support/cleanup.js";
 import { fullPipe, startProcess } from "../process.js";
 
 function recordingLog() {

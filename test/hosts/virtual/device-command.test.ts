@@ -11,9 +11,9 @@ import {
 import { Flash } from "../../../hosts/virtual/node/boot/flash.js";
 import { flashBytes } from "../../../hosts/virtual/node/boot/partitions.js";
 import { buildFirmware } from "../../../hosts/virtual/node/firmware.js";
-import { runCommand } from "../../command-line.js";
-import { runScriptedGateway } from "../../device/scripted-gateway.js";
-import { temporaryDirectory } from "../../gateway/running.js";
+import { runCommand } from "../../support/command-line.js";
+import { temporaryDirectory } from "../../support/running.js";
+import { runScriptedGateway } from "../../support/scripted-gateway.js";
 
 const script = "scripts/device.ts";
 const token = "device-token-of-the-tests";

@@ -17,7 +17,7 @@ import { NvsStore } from "../../../../hosts/virtual/node/boot/nvs-store.js";
 import { crcOf, imageState, readEntries } from "../../../../hosts/virtual/node/boot/ota-data.js";
 import { flashBytes, partitions, slots } from "../../../../hosts/virtual/node/boot/partitions.js";
 import { UpdateSlot } from "../../../../hosts/virtual/node/simulated/update.js";
-import { dataBehindImages, makeImage, withoutHash } from "../../../gateway/firmware/images.js";
+import { dataBehindImages, makeImage, withoutHash } from "../../../support/images.js";
 
 const image = (version: string, program = `program of ${version}`) =>
 	makeVirtualImage(Buffer.from(program), "DEV-1", version);

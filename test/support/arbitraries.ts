@@ -4,7 +4,7 @@
  */
 
 import fc from "fast-check";
-import type { Model, NumberSchema, Schema, StringSchema } from "../device/protocol/schema.js";
+import type { Model, NumberSchema, Schema, StringSchema } from "../../device/protocol/schema.js";
 
 // What failed, and not only for which values.
 fc.configureGlobal({ includeErrorInReport: true });

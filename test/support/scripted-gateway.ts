@@ -16,7 +16,7 @@ import {
 import type { Model } from "../../device/protocol/schema.js";
 import type { Exit } from "../../hosts/virtual/node/exit.js";
 import { VirtualDevice, type VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
-import { onEnd } from "../cleanup.js";
+import { onEnd } from "./cleanup.js";
 
 /** A device's connection, as its gateway sees it. */
 export class Connection {

@@ -13,7 +13,8 @@ import type { GatewayOptions } from "../../gateway/gateway.js";
 import type { Exit } from "../../hosts/virtual/node/exit.js";
 import { VirtualDevice, type VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
 import { addRelease } from "../../scripts/release/folder.js";
-import { onEnd, temporaryDirectory } from "../cleanup.js";
+import type { Authority } from "./certificates.js";
+import { onEnd, temporaryDirectory } from "./cleanup.js";
 import {
 	bearer,
 	type Client,
@@ -22,8 +23,7 @@ import {
 	monitorToken,
 	type Running,
 	runGateway,
-} from "../gateway/running.js";
-import type { Authority } from "./certificates.js";
+} from "./running.js";
 
 export interface Fleet extends Running {
 	readonly monitorClient: Client;

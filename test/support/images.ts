@@ -1,8 +1,8 @@
 /** Firmware images for tests, valid ones and ones with a single fault. */
 
 import { createHash } from "node:crypto";
-import { encodeImage, type ImageContent } from "../../../hosts/virtual/node/boot/encode-image.js";
-import { randomNumbers } from "../../device/random.js";
+import { encodeImage, type ImageContent } from "../../hosts/virtual/node/boot/encode-image.js";
+import { Random } from "./random.js";
 
 const content: ImageContent = {
 	chip: "esp32s3",
@@ -45,11 +45,11 @@ export function withoutHash(image: Buffer): Buffer {
 	return damaged(image, 23, [0]).subarray(0, -32);
 }
 
-/** What may follow an image in its file: as long as what a wrong reader would look for there, and of random lengths. */
+/** Data that may follow an image in its file: of the lengths that a wrong parser would expect, and of random ones. */
 export function dataBehindImages(): readonly Buffer[] {
-	const random = randomNumbers(3);
-	const lengths = [1, 15, 16, 32, 48, 64, 4096, ...Array.from({ length: 8 }, () => 1 + random(5000))];
-	const noise = lengths.map((length) => Buffer.from(Array.from({ length }, () => random(256))));
+	const random = new Random(3);
+	const lengths = [1, 15, 16, 32, 48, 64, 4096, ...Array.from({ length: 8 }, () => random.between(1, 5000))];
+	const noise = lengths.map((length) => Buffer.from(Array.from({ length }, () => random.between(0, 255))));
 	// Another image, erased flash, zeros.
 	return [...noise, makeImage().subarray(0, 5000), Buffer.alloc(4096, 0xff), Buffer.alloc(32)];
 }

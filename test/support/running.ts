@@ -12,9 +12,9 @@ import type { Model } from "../../device/protocol/schema.js";
 import type { FirmwareService } from "../../gateway/firmware/service.js";
 import { createGateway, type Gateway, type GatewayOptions } from "../../gateway/gateway.js";
 import { createLog } from "../../gateway/telemetry/log.js";
-import { bearer, deviceToken, monitorToken, wholeFleetAtOnce } from "../../scripts/fixtures/gateway.js";
-import { altered, sampleReport } from "../../scripts/fixtures/sample-report.js";
-import { onEnd, temporaryDirectory } from "../cleanup.js";
+import { altered, sampleReport } from "../../scripts/api/sample-report.js";
+import { onEnd, temporaryDirectory } from "./cleanup.js";
+import { bearer, deviceToken, monitorToken, wholeFleetAtOnce } from "./gateway-settings.js";
 
 export { bearer, deviceToken, monitorToken, temporaryDirectory, wholeFleetAtOnce };
 

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { ImageContent } from "../../../hosts/virtual/node/boot/encode-image.js";
+import type { ImageContent } from "../../hosts/virtual/node/boot/encode-image.js";
 import { makeImage } from "./images.js";
 
 type ReleaseContent = Pick<ImageContent, "version" | "model" | "chip">;
