@@ -11,7 +11,7 @@ import { serve } from "../bench/child.js";
 import { usage } from "../bench/servers/usage.js";
 import { type DiskFault, FailingDisk } from "./failing-disk.js";
 
-const sick = new FailingDisk();
+const failing = new FailingDisk();
 let clockOffsetMs = 0;
 let aheadMs = 0;
 setClock();
@@ -34,7 +34,7 @@ const handlers = {
 			deviceToken,
 			monitorToken,
 			log,
-			disk: sick.disk,
+			disk: failing.disk,
 			now: () => Date.now(),
 			monotonic: () => performance.now() + aheadMs,
 			// A stalled line is noticed within the run; one address stands for all.
@@ -48,7 +48,7 @@ const handlers = {
 		}
 	},
 	disk: ({ fault }: { readonly fault: DiskFault | null }) => {
-		sick.fault = fault ?? undefined;
+		failing.fault = fault ?? undefined;
 	},
 	/** Sets the wall clock, relative to this computer's. */
 	clock: ({ offsetMs }: { readonly offsetMs: number }) => {
