@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type Infer, integer, matches, object, string } from "../device/protocol/schema.js";
 import { type Disk, ifThere, makeFolder } from "./atomic-file.js";
-import { errorCode, StartError } from "./start-error.js";
+import { errorCode, StartError } from "./problem.js";
 
 const holder = object({
 	id: string(36),

@@ -10,7 +10,7 @@ import { hostOf } from "./access/origin.js";
 import { createGateway } from "./gateway.js";
 import { disablePretenuring } from "./heap.js";
 import { readSettings, type Settings } from "./settings.js";
-import { refuseArguments, StartError } from "./start-error.js";
+import { refuseArguments, StartError } from "./problem.js";
 import { createLog } from "./telemetry/log.js";
 
 const usage = `Usage: npm start

@@ -6,7 +6,7 @@ import { createServer as createTlsServer } from "node:https";
 import type { Duplex } from "node:stream";
 import { hostOf, targetOf } from "./access/origin.js";
 import type { Settings } from "./settings.js";
-import { errorCode, StartError } from "./start-error.js";
+import { errorCode, StartError } from "./problem.js";
 
 /**
  * @param headersMs limit for the TLS handshake, and for the headers of a request

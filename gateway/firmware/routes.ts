@@ -2,7 +2,7 @@
 
 import { type RequestHandler, Router } from "express";
 import type { Access } from "../access/access.js";
-import type { AddressLimit } from "../access/address-limit.js";
+import type { AddressLimit } from "../rates.js";
 import { networkOf, remoteAddressOf } from "../access/origin.js";
 import { HttpProblem, refuseMethod } from "../problem.js";
 import type { CatalogFile } from "./catalog.js";

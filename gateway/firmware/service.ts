@@ -6,7 +6,7 @@ import type { Router } from "express";
 import type { Logger } from "pino";
 import { commands } from "../../device/protocol/messages.js";
 import type { Access } from "../access/access.js";
-import { AddressLimit } from "../access/address-limit.js";
+import { AddressLimit } from "../rates.js";
 import { trimmed } from "../access/origin.js";
 import type { Disk } from "../atomic-file.js";
 import { JsonFileStore } from "../json-file-store.js";

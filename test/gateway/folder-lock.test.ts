@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import type { Disk } from "../../gateway/atomic-file.js";
 import { FolderLock } from "../../gateway/folder-lock.js";
-import { StartError } from "../../gateway/start-error.js";
+import { StartError } from "../../gateway/problem.js";
 import { onEnd, temporaryDirectory } from "../cleanup.js";
 import { printed, startProcess } from "./process.js";
 

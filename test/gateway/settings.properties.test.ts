@@ -15,7 +15,7 @@ import {
 	trimmed,
 } from "../../gateway/access/origin.js";
 import { readSettings } from "../../gateway/settings.js";
-import { StartError } from "../../gateway/start-error.js";
+import { StartError } from "../../gateway/problem.js";
 import { nearText, oddText } from "../arbitraries.js";
 
 /** @returns undefined where it is refused, in a sentence that names the variable */

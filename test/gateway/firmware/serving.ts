@@ -9,7 +9,7 @@ import { createServer, request as httpRequest, type IncomingHttpHeaders, type Se
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import express, { type ErrorRequestHandler, type RequestHandler } from "express";
-import { AddressLimit } from "../../../gateway/access/address-limit.js";
+import { AddressLimit } from "../../../gateway/rates.js";
 import type { Disk } from "../../../gateway/atomic-file.js";
 import { createBinaries } from "../../../gateway/firmware/binaries.js";
 import { CatalogFile } from "../../../gateway/firmware/catalog.js";
