@@ -8,8 +8,7 @@ import { AddressLimit } from "../rates.js";
 import type { EndedLogins } from "./ended-logins.js";
 import { baseUrlOf, isLoopback, isSameOrigin, reachedAt, remoteAddressOf } from "./origin.js";
 import { deviceOf, equalSecrets, isAmong, makeSecret, sign } from "./secrets.js";
-import type { Role } from "./tokens.js";
-import type { Tokens } from "./tokens.js";
+import type { Role, Tokens } from "./tokens.js";
 
 export interface AccessOptions {
 	readonly tokens: Tokens;

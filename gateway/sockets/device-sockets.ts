@@ -5,8 +5,6 @@
 
 import type { WebSocket } from "ws";
 import { checkUplink } from "../../device/protocol/messages.js";
-import type { Handshake, Session } from "../sessions/device.js";
-import { closeCodes, type SocketsOptions } from "./limits.js";
 import {
 	createMinuteCounter,
 	limitMessagesAfterClose,
@@ -14,6 +12,8 @@ import {
 	Throttle,
 	watchControlFrames,
 } from "../rates.js";
+import type { Handshake, Session } from "../sessions/device.js";
+import { closeCodes, type SocketsOptions } from "./limits.js";
 
 export class DeviceSockets {
 	readonly #options: SocketsOptions;

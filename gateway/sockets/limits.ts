@@ -3,7 +3,6 @@
 import type { Logger } from "pino";
 import type { Sessions } from "../sessions/sessions.js";
 import type { Metrics } from "../telemetry/metrics.js";
-import type { SocketLimits } from "./limits.js";
 
 export const socketLimits = Object.freeze({
 	/** For a TLS handshake, and for a request's headers. */

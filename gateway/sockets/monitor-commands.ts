@@ -6,10 +6,6 @@
 
 import type { Logger } from "pino";
 import { checkCommand, commands, featureOf, longestCommandBytes } from "../../device/protocol/messages.js";
-import type { Updates } from "../firmware/updates.js";
-import type { Session } from "../sessions/device.js";
-import type { Sessions } from "../sessions/sessions.js";
-import { closeCodes } from "./limits.js";
 import {
 	describeProblem,
 	findProblem,
@@ -22,6 +18,10 @@ import {
 	string,
 } from "../../device/protocol/schema.js";
 import type { UpdateRefusal } from "../firmware/selection.js";
+import type { Updates } from "../firmware/updates.js";
+import type { Session } from "../sessions/device.js";
+import type { Sessions } from "../sessions/sessions.js";
+import { closeCodes } from "./limits.js";
 
 /** A session's id, or a device's for its latest session. */
 const targetId = string(64);

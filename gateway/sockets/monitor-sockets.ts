@@ -5,15 +5,15 @@
 
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
+import { limitMessagesAfterClose, TokenBucket, watchControlFrames } from "../rates.js";
 import type { Session } from "../sessions/device.js";
 import { type ChangeReason, deviceMessageText, snapshotTexts, statusUpdateText } from "../sessions/view.js";
 import { parseJson } from "./device-sockets.js";
+import type { SocketsOptions } from "./limits.js";
 import { closeCodes } from "./limits.js";
 import { Monitor } from "./monitor.js";
 import type { Outcome } from "./monitor-commands.js";
 import { refuse, requestIdOf } from "./monitor-commands.js";
-import type { SocketsOptions } from "./limits.js";
-import { limitMessagesAfterClose, TokenBucket, watchControlFrames } from "../rates.js";
 
 export interface MonitorSocketsOptions extends SocketsOptions {
 	/** Executes a parsed message; undefined stands for invalid JSON. */

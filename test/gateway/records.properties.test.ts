@@ -22,10 +22,10 @@ import {
 	updateJob,
 } from "../../gateway/firmware/update-job.js";
 import { UploadStore } from "../../gateway/firmware/upload-store.js";
+import { StartError } from "../../gateway/problem.js";
 import { Device, Session } from "../../gateway/sessions/device.js";
 import { deviceFile } from "../../gateway/sessions/device-store.js";
 import { sessionHead, textWithState } from "../../gateway/sessions/view.js";
-import { StartError } from "../../gateway/problem.js";
 import { anyJson, jsonText, nearText, oddValue, valid } from "../arbitraries.js";
 import { temporaryDirectory } from "../cleanup.js";
 

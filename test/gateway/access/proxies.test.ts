@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { readSettings } from "../../../gateway/settings.js";
 import { StartError } from "../../../gateway/problem.js";
+import { readSettings } from "../../../gateway/settings.js";
 import { bearer, monitorToken, type Running, runGateway } from "../running.js";
 
 const wrong = bearer("a-wrong-token-of-someone");
