@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import type * as fs from "node:fs/promises";
 import { dirname } from "node:path";
-import { errorCode } from "./start-error.js";
+import { errorCode } from "./problem.js";
 
 /** The used part of `node:fs/promises`. */
 export type Disk = Pick<

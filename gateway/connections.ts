@@ -7,8 +7,8 @@ import { readFileSync } from "node:fs";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { networkOf } from "./access/origin.js";
+import { TokenBucket } from "./rates.js";
 import { createYield } from "./sockets/event-loop.js";
-import { TokenBucket } from "./sockets/rates.js";
 
 /** Parsed in one step: at most a few requests without headers. */
 const pieceBytes = 256;

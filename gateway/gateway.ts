@@ -1,6 +1,6 @@
 /** The composition root: makes, connects, starts and stops the gateway's parts. */
 
-import fs, { constants } from "node:fs/promises";
+import fs from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import type { Logger } from "pino";
@@ -8,18 +8,18 @@ import { Registry } from "prom-client";
 import { Access } from "./access/access.js";
 import { EndedLogins } from "./access/ended-logins.js";
 import { isLoopback, readForwarded, trimmed } from "./access/origin.js";
-import type { Role } from "./access/token-file.js";
+import type { Role } from "./access/tokens.js";
 import { Tokens } from "./access/tokens.js";
 import type { Disk } from "./atomic-file.js";
 import { Connections, maxUnauthenticatedOf } from "./connections.js";
+import { FolderLock, findDiskProblem, usable } from "./data-folder.js";
 import { deviceRoutes } from "./device-routes.js";
 import { type CreateFirmwareService, createFirmwareService } from "./firmware/service.js";
-import { FolderLock } from "./folder-lock.js";
 import { createHttp } from "./http.js";
 import { JsonFileStore } from "./json-file-store.js";
-import { createAnswerError } from "./problem.js";
+import { createAnswerError, StartError } from "./problem.js";
 import { createHttpServer, end, ignoreUpgrade, isForWebSocket, limitBody, listen } from "./server.js";
-import type { Device, OtaMetadata } from "./sessions/device.js";
+import type { Device } from "./sessions/device.js";
 import { DeviceStore, deviceFile } from "./sessions/device-store.js";
 import { Sessions } from "./sessions/sessions.js";
 import { defaultSettings, type Settings } from "./settings.js";
@@ -30,7 +30,6 @@ import { type SocketLimits, socketLimits } from "./sockets/limits.js";
 import { monitorCommands } from "./sockets/monitor-commands.js";
 import { MonitorSockets } from "./sockets/monitor-sockets.js";
 import { createUpgrades } from "./sockets/upgrades.js";
-import { errorCode, StartError } from "./start-error.js";
 import { createLog } from "./telemetry/log.js";
 import { createMetrics } from "./telemetry/metrics.js";
 import { telemetryRoutes } from "./telemetry/routes.js";
@@ -156,10 +155,8 @@ export function createGateway(options: GatewayOptions = {}) {
 		log,
 		now,
 		monotonic,
-		setOta: (device, metadata) => {
-			if (isOutcome(device, metadata)) metrics.updates.inc({ outcome: metadata.otaStatus });
-			sessions.setOta(device, metadata);
-		},
+		setOta: (device, metadata) => sessions.setOta(device, metadata),
+		onEnded: (outcome) => metrics.updates.inc({ outcome }),
 		keepDevice: (device) => deviceStore.keep(device),
 		answerError,
 		disk,
@@ -286,35 +283,4 @@ export function createGateway(options: GatewayOptions = {}) {
 		/** Closes sockets with 1001, writes all data, and cuts off the rest after 10 s. */
 		close: (): Promise<void> => stop(),
 	};
-}
-
-/** @throws {StartError} if the folder is the cause */
-async function usable(dataDir: string, work: Promise<void>): Promise<void> {
-	try {
-		await work;
-	} catch (error) {
-		const code = errorCode(error);
-		if (code === undefined) throw error;
-		throw new StartError(
-			`DATA_DIR is "${dataDir}", which cannot be used (${code}); set it to a folder of its own.`,
-		);
-	}
-}
-
-/** @returns why the data folder cannot be written */
-async function findDiskProblem(disk: Disk, dataDir: string): Promise<string | undefined> {
-	try {
-		await disk.access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
-		const { bavail } = await disk.statfs(dataDir);
-		return bavail > 0 ? undefined : "The data folder's disk is full.";
-	} catch (error) {
-		return `The data folder cannot be used (${errorCode(error)}).`;
-	}
-}
-
-/** Not if it is only loaded after a restart of the gateway. */
-function isOutcome(device: Device, { otaStatus }: OtaMetadata): boolean {
-	const isNews = device.metadata.otaStatus !== otaStatus;
-	const wasKnown = device.session.connected || device.metadata.otaStatus !== "idle";
-	return isNews && wasKnown && ["updated", "rolled_back", "failed"].includes(otaStatus);
 }

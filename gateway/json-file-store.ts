@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { deviceId as deviceIdSchema } from "../device/protocol/messages.js";
 import { integer, matches } from "../device/protocol/schema.js";
 import { type Disk, isTemporary, makeFolder, removeFile, writeFileAtomic } from "./atomic-file.js";
-import { errorCode } from "./start-error.js";
+import { errorCode } from "./problem.js";
 
 /** ECMA-262, 21.4.1.1: the range of a Date. */
 const maxTimeMs = 8.64e15;

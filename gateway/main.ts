@@ -9,8 +9,8 @@ import { collectDefaultMetrics, Registry } from "prom-client";
 import { hostOf } from "./access/origin.js";
 import { createGateway } from "./gateway.js";
 import { disablePretenuring } from "./heap.js";
+import { refuseArguments, StartError } from "./problem.js";
 import { readSettings, type Settings } from "./settings.js";
-import { refuseArguments, StartError } from "./start-error.js";
 import { createLog } from "./telemetry/log.js";
 
 const usage = `Usage: npm start

@@ -1,7 +1,24 @@
-/** HTTP refusals as application/problem+json (RFC 9457), for Express and for refused upgrades. */
+/** Refusals for a person: at the start, and over HTTP as application/problem+json (RFC 9457). */
 
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
-import { errorCode } from "./start-error.js";
+
+/** Why the gateway cannot start, for a person: printed without a stack trace. Any other error is a defect. */
+export class StartError extends Error {
+	override readonly name = "StartError";
+}
+
+/** An option such as `--port` would be ignored unnoticed otherwise. @throws {StartError} if there is any */
+export function refuseArguments([word]: readonly string[]): void {
+	if (word === undefined) return;
+	throw new StartError(
+		`"${word}" is not understood here: settings come from the environment, such as PORT=8090 npm start; see the README.`,
+	);
+}
+
+/** A system error's code, such as EADDRINUSE; undefined for other values. */
+export function errorCode(error: unknown): string | undefined {
+	return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
+}
 
 export interface HttpRefusal {
 	/** HTTP status, 400 to 599. */

@@ -5,8 +5,8 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import { createServer as createTlsServer } from "node:https";
 import type { Duplex } from "node:stream";
 import { hostOf, targetOf } from "./access/origin.js";
+import { errorCode, StartError } from "./problem.js";
 import type { Settings } from "./settings.js";
-import { errorCode, StartError } from "./start-error.js";
 
 /**
  * @param headersMs limit for the TLS handshake, and for the headers of a request

@@ -8,8 +8,8 @@ import { resolve } from "node:path";
 import proxyAddress from "proxy-addr";
 import { matches } from "../device/protocol/schema.js";
 import { parseUrl, type TrustProxy } from "./access/origin.js";
-import { token } from "./access/token-file.js";
-import { errorCode, StartError } from "./start-error.js";
+import { token } from "./access/tokens.js";
+import { errorCode, StartError } from "./problem.js";
 import { type LogLevel, logLevels } from "./telemetry/log.js";
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -2,8 +2,8 @@
 
 import { type Model, models } from "../device/protocol/schema.js";
 import { createGateway } from "../gateway/gateway.js";
+import { refuseArguments } from "../gateway/problem.js";
 import { readSettings } from "../gateway/settings.js";
-import { refuseArguments } from "../gateway/start-error.js";
 import { describeExit } from "../hosts/virtual/node/exit.js";
 import { Identity } from "../hosts/virtual/node/identity.js";
 import { VirtualDevice } from "../hosts/virtual/node/virtual-device.js";

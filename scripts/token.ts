@@ -5,8 +5,14 @@ import { parseArgs } from "node:util";
 import { deviceId } from "../device/protocol/messages.js";
 import { matches } from "../device/protocol/schema.js";
 import { deviceTokenOf } from "../gateway/access/secrets.js";
-import { type Role, readTokenFile, roles, tokenPath, writeTokenFile } from "../gateway/access/token-file.js";
-import { Tokens } from "../gateway/access/tokens.js";
+import {
+	type Role,
+	readTokenFile,
+	roles,
+	Tokens,
+	tokenPath,
+	writeTokenFile,
+} from "../gateway/access/tokens.js";
 import { readSettings } from "../gateway/settings.js";
 import { runCommand, UsageError } from "./command-line/command.js";
 import { retire, rotate } from "./token/rotation.js";

@@ -4,12 +4,11 @@ import type { IncomingMessage } from "node:http";
 import type { RequestHandler, Response } from "express";
 import type { Logger } from "pino";
 import { type HttpRefusal, sendProblem } from "../problem.js";
-import { AddressLimit } from "./address-limit.js";
+import { AddressLimit } from "../rates.js";
 import type { EndedLogins } from "./ended-logins.js";
 import { baseUrlOf, isLoopback, isSameOrigin, reachedAt, remoteAddressOf } from "./origin.js";
 import { deviceOf, equalSecrets, isAmong, makeSecret, sign } from "./secrets.js";
-import type { Role } from "./token-file.js";
-import type { Tokens } from "./tokens.js";
+import type { Role, Tokens } from "./tokens.js";
 
 export interface AccessOptions {
 	readonly tokens: Tokens;

@@ -1,19 +1,61 @@
 /**
- * The valid tokens: from the environment, else from a file, which is made at the first start. The file is read again
- * when it changes, so that tokens can be replaced and revoked while the gateway runs.
+ * The valid tokens: from the environment, else from `tokens.json`, which is made at the first start. The file is read
+ * again when it changes, so that tokens can be replaced and revoked while the gateway runs.
  */
 
-import { dirname } from "node:path";
-import { type Disk, makeFolder, stateOf } from "../atomic-file.js";
-import { errorCode, StartError } from "../start-error.js";
-import {
-	makeTokens,
-	type Role,
-	readTokenFile,
-	type TokenFile,
-	tokenPath,
-	writeTokenFile,
-} from "./token-file.js";
+import { dirname, join } from "node:path";
+import { type Infer, matches, object, optional, pattern } from "../../device/protocol/schema.js";
+import { type Disk, makeFolder, stateOf, writeFileAtomic } from "../atomic-file.js";
+import { errorCode, StartError } from "../problem.js";
+import { makeSecret } from "./secrets.js";
+
+export const roles = Object.freeze(["device", "monitor"] as const);
+export type Role = (typeof roles)[number];
+
+/** Long enough not to be guessed, valid in a header, without the comma that separates two. */
+export const token = pattern(
+	512,
+	"^[\\x21-\\x2b\\x2d-\\x7e]{16,}$",
+	"16 or more letters, digits or signs without space and comma,",
+);
+const content = object({
+	device: token,
+	monitor: token,
+	/** During a rotation (scripts/token/rotation.ts), so that devices without the new token are not locked out. */
+	former: optional(object({ device: optional(token), monitor: optional(token) })),
+});
+export type TokenFile = Infer<typeof content>;
+
+export function tokenPath(dataDir: string): string {
+	return join(dataDir, "tokens.json");
+}
+
+export function makeTokens(): TokenFile {
+	return { device: makeSecret(), monitor: makeSecret() };
+}
+
+/**
+ * @returns undefined if there is no file
+ * @throws {StartError} if it is invalid
+ * @throws {NodeJS.ErrnoException}
+ */
+export async function readTokenFile(disk: Disk, path: string): Promise<TokenFile | undefined> {
+	try {
+		const value: unknown = JSON.parse(await disk.readFile(path, "utf8"));
+		if (matches(content, value)) return value;
+	} catch (error) {
+		if (errorCode(error) === "ENOENT") return undefined;
+		if (!(error instanceof SyntaxError)) throw error;
+	}
+	throw new StartError(
+		`${path} does not hold the tokens "device" and "monitor"; delete it to have new ones made.`,
+	);
+}
+
+/** Readable for this user alone. @throws {NodeJS.ErrnoException} */
+export async function writeTokenFile(disk: Disk, path: string, file: TokenFile): Promise<void> {
+	await writeFileAtomic(disk, path, `${JSON.stringify(file, undefined, "\t")}\n`);
+}
 
 export interface TokensOptions {
 	readonly dataDir: string;

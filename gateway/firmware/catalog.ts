@@ -20,7 +20,7 @@ import {
 	string,
 } from "../../device/protocol/schema.js";
 import { type Disk, ifThere, stateOf } from "../atomic-file.js";
-import { errorCode } from "../start-error.js";
+import { errorCode } from "../problem.js";
 import { isVersion } from "./image.js";
 
 const releaseImage = object({

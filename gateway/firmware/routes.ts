@@ -2,9 +2,9 @@
 
 import { type RequestHandler, Router } from "express";
 import type { Access } from "../access/access.js";
-import type { AddressLimit } from "../access/address-limit.js";
 import { networkOf, remoteAddressOf } from "../access/origin.js";
 import { HttpProblem, refuseMethod } from "../problem.js";
+import type { AddressLimit } from "../rates.js";
 import type { CatalogFile } from "./catalog.js";
 import { receiveUpload, type UploadOptions } from "./upload.js";
 import type { Upload } from "./upload-store.js";

@@ -6,12 +6,12 @@ import type { Router } from "express";
 import type { Logger } from "pino";
 import { commands } from "../../device/protocol/messages.js";
 import type { Access } from "../access/access.js";
-import { AddressLimit } from "../access/address-limit.js";
 import { trimmed } from "../access/origin.js";
 import type { Disk } from "../atomic-file.js";
 import { JsonFileStore } from "../json-file-store.js";
 import type { AnswerError } from "../problem.js";
-import type { Device, OtaMetadata } from "../sessions/device.js";
+import { AddressLimit } from "../rates.js";
+import type { Device, OtaMetadata, OtaStatus } from "../sessions/device.js";
 import type { Settings } from "../settings.js";
 import { type Binaries, createBinaries } from "./binaries.js";
 import { CatalogFile } from "./catalog.js";
@@ -32,6 +32,8 @@ export interface FirmwareServiceOptions {
 	readonly monotonic: () => number;
 	/** Sets the state of a device's update and tells monitors. */
 	readonly setOta: (device: Device, metadata: OtaMetadata) => void;
+	/** Called once for each update that has ended. */
+	readonly onEnded: (outcome: OtaStatus) => void;
 	/** Writes a device's record. @returns whether it is on disk */
 	readonly keepDevice: (device: Device) => Promise<boolean>;
 	readonly answerError: AnswerError;
@@ -58,7 +60,7 @@ const recheckMs = 1000;
 export type CreateFirmwareService = (options: FirmwareServiceOptions) => FirmwareService;
 
 export const createFirmwareService: CreateFirmwareService = (options) => {
-	const { settings, access, log, now, monotonic, setOta, keepDevice, answerError, disk } = options;
+	const { settings, access, log, now, monotonic, setOta, onEnded, keepDevice, answerError, disk } = options;
 	const { dataDir, releasesDir, imageCheck: checkImages, maxUploadBytes: maxBytes } = settings;
 	const onProblem = (sentence: string) => log.warn({ problem: sentence }, "firmware");
 	const uploads = new UploadStore({ directory: join(dataDir, "firmware"), disk, now, onProblem });
@@ -75,6 +77,7 @@ export const createFirmwareService: CreateFirmwareService = (options) => {
 		monotonic,
 		upload: () => uploads.current,
 		setOta,
+		onEnded,
 		keepDevice,
 		certPemFor: (baseUrl) => (baseUrl.startsWith("https:") && baseUrl !== publicBase ? authority : undefined),
 	});

@@ -6,7 +6,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { CommandOf, Uplink } from "../../device/protocol/messages.js";
 import type { JsonFileStore } from "../json-file-store.js";
-import type { Device, OtaMetadata } from "../sessions/device.js";
+import type { Device, OtaMetadata, OtaStatus } from "../sessions/device.js";
 import type { Choice, Selection, UpdateRefusal } from "./selection.js";
 import {
 	beginJob,
@@ -32,6 +32,8 @@ export interface UpdatesOptions {
 	readonly keepDevice: (device: Device) => Promise<boolean>;
 	/** Called when the state of an update changes. */
 	readonly setOta: (device: Device, metadata: OtaMetadata) => void;
+	/** Called once for each update that has ended. */
+	readonly onEnded: (outcome: OtaStatus) => void;
 	/** CA certificate in PEM for an https base URL; undefined: a public one. */
 	readonly certPemFor?: (baseUrl: string) => string | undefined;
 }
@@ -262,6 +264,8 @@ export class Updates {
 		this.#entries.set(deviceId, { ...entry, jobs });
 		if (entry.device) this.#options.setOta(entry.device, metadataOf(latest));
 		const isStep = previous?.status === "downloading" && latest?.status === "downloading";
+		const status = latest?.status;
+		if (status && status !== previous?.status && !isActive(latest)) this.#options.onEnded(status);
 		if (!isStep) void this.#options.records.save(deviceId, jobs);
 	}
 }

@@ -29,7 +29,7 @@ import {
 	openDraft,
 	writeFileAtomic,
 } from "../atomic-file.js";
-import { errorCode } from "../start-error.js";
+import { errorCode } from "../problem.js";
 
 const record = object({
 	filename: string(255),

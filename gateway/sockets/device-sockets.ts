@@ -5,16 +5,15 @@
 
 import type { WebSocket } from "ws";
 import { checkUplink } from "../../device/protocol/messages.js";
-import type { Handshake, Session } from "../sessions/device.js";
-import { closeCodes } from "./limits.js";
-import type { SocketsOptions } from "./options.js";
 import {
 	createMinuteCounter,
 	limitMessagesAfterClose,
 	type Rate,
 	Throttle,
 	watchControlFrames,
-} from "./rates.js";
+} from "../rates.js";
+import type { Handshake, Session } from "../sessions/device.js";
+import { closeCodes, type SocketsOptions } from "./limits.js";
 
 export class DeviceSockets {
 	readonly #options: SocketsOptions;
@@ -27,11 +26,8 @@ export class DeviceSockets {
 		this.#options = options;
 		const { limits, monotonic, metrics } = options;
 		this.#rate = { perSecond: limits.uplinksASecond, burst: limits.uplinkBurst, monotonic };
-		this.#controlRate = {
-			perSecond: limits.controlFramesASecond,
-			burst: limits.controlFrameBurst,
-			monotonic,
-		};
+		const { controlFramesASecond, controlFrameBurst } = limits;
+		this.#controlRate = { perSecond: controlFramesASecond, burst: controlFrameBurst, monotonic };
 		const unread = () =>
 			[...this.#sockets.keys()].reduce((bytes, socket) => bytes + socket.bufferedAmount, 0);
 		metrics.watch("gateway_sessions", "Devices that are connected", () => this.#sockets.size);

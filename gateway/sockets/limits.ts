@@ -1,5 +1,9 @@
 /** Every limit of connections and sockets; gateway/api/asyncapi.yaml describes them for clients. */
 
+import type { Logger } from "pino";
+import type { Sessions } from "../sessions/sessions.js";
+import type { Metrics } from "../telemetry/metrics.js";
+
 export const socketLimits = Object.freeze({
 	/** For a TLS handshake, and for a request's headers. */
 	requestHeadersMs: 10_000,
@@ -60,3 +64,17 @@ export const closeCodes = Object.freeze({
 	policyViolation: 1008,
 	tryAgainLater: 1013,
 });
+
+/** What both ends of WebSockets need. */
+export interface SocketsOptions {
+	readonly sessions: Sessions;
+	readonly limits: SocketLimits;
+	readonly metrics: Metrics;
+	readonly log: Logger;
+	/** Awaited before work that many clients may cause at once: see event-loop.ts. */
+	readonly yieldToLoop: () => Promise<void>;
+	/** Milliseconds since 1970. */
+	readonly now: () => number;
+	/** Monotonic clock, in milliseconds. */
+	readonly monotonic: () => number;
+}

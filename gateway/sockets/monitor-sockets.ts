@@ -5,15 +5,15 @@
 
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
+import { limitMessagesAfterClose, TokenBucket, watchControlFrames } from "../rates.js";
 import type { Session } from "../sessions/device.js";
 import { type ChangeReason, deviceMessageText, snapshotTexts, statusUpdateText } from "../sessions/view.js";
 import { parseJson } from "./device-sockets.js";
+import type { SocketsOptions } from "./limits.js";
 import { closeCodes } from "./limits.js";
-import { createMonitor, type Monitor } from "./monitor.js";
+import { Monitor } from "./monitor.js";
 import type { Outcome } from "./monitor-commands.js";
-import { refuse, requestIdOf } from "./monitor-messages.js";
-import type { SocketsOptions } from "./options.js";
-import { limitMessagesAfterClose, TokenBucket, watchControlFrames } from "./rates.js";
+import { refuse, requestIdOf } from "./monitor-commands.js";
 
 export interface MonitorSocketsOptions extends SocketsOptions {
 	/** Executes a parsed message; undefined stands for invalid JSON. */
@@ -45,7 +45,7 @@ export class MonitorSockets {
 		const bucket = new TokenBucket({ perSecond: commandsASecond, burst: commandBurst, monotonic });
 		const refusals = new TokenBucket({ perSecond: refusalsASecond, burst: refusalBurst, monotonic });
 		const onMessageAfterClose = limitMessagesAfterClose(socket, limits.messagesAfterClose);
-		const monitor = createMonitor({ socket, stream, limits, yieldToLoop });
+		const monitor = new Monitor({ socket, stream, limits, yieldToLoop });
 		this.#monitors.add(monitor);
 		log.info({ remoteAddress, monitors: this.#monitors.size }, "monitor connected");
 		socket.on("message", (data, isBinary) => {

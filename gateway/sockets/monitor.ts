@@ -7,8 +7,6 @@ import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
 import { closeCodes, type SocketLimits } from "./limits.js";
 
-export type Monitor = ReturnType<typeof createMonitor>;
-
 export interface MonitorOptions {
 	readonly socket: WebSocket;
 	/** The connection under the socket. */
@@ -18,91 +16,103 @@ export interface MonitorOptions {
 	readonly yieldToLoop: () => Promise<void>;
 }
 
-export function createMonitor({ socket, stream, limits, yieldToLoop }: MonitorOptions) {
+export class Monitor {
+	readonly #options: MonitorOptions;
 	/** By session id: reports that the monitor was too slow for. */
-	const waiting = new Map<string, Buffer>();
+	readonly #waiting = new Map<string, Buffer>();
 	/** The rest of the snapshot. */
-	let snapshot: Iterator<string> | undefined;
-	let isSnapshotPlanned = false;
-	const monitor = {
-		/** In bytes. */
-		get unread(): number {
-			return socket.bufferedAmount;
-		},
+	#snapshot: Iterator<string> | undefined;
+	#isSnapshotPlanned = false;
 
-		/** Collects what is sent, for one system call. */
-		cork: (): void => stream.cork(),
-
-		uncork: (): void => stream.uncork(),
-
-		/** Sends all sessions' records, each further frame once the monitor has read most of the previous ones. */
-		sendSnapshot(frames: Iterator<string>): void {
-			waiting.clear();
-			snapshot = frames;
-			sendNextOfSnapshot();
-		},
-
-		/** For frames that must not be dropped. */
-		send(frame: Buffer): void {
-			if (socket.readyState !== socket.OPEN) return;
-			socket.send(frame, { binary: false }, sendWaiting);
-			if (!hasMoreThan(limits.stuckMonitorBytes)) return;
-			waiting.clear();
-			socket.close(closeCodes.tryAgainLater, "reads too slowly");
-		},
-
-		/** The record includes the newest state, so it replaces a waiting report. */
-		sendChange(sessionId: string, frame: Buffer): void {
-			waiting.delete(sessionId);
-			monitor.send(frame);
-		},
-
-		/** To a slow monitor, only each session's newest state report is sent, later. */
-		relay(sessionId: string, frame: Buffer, isStateReport: boolean): void {
-			if (!hasMoreThan(limits.slowMonitorBytes)) monitor.sendChange(sessionId, frame);
-			else if (isStateReport) waiting.set(sessionId, frame);
-		},
-
-		close: (code: number, reason: string): void => socket.close(code, reason),
-	};
-	return monitor;
-
-	/** Called after a write: the monitor may have caught up. */
-	function sendWaiting(): void {
-		for (const [sessionId, frame] of waiting) {
-			if (hasMoreThan(limits.slowMonitorBytes)) return;
-			monitor.sendChange(sessionId, frame);
-		}
-		void continueSnapshot();
+	constructor(options: MonitorOptions) {
+		this.#options = options;
 	}
 
-	async function continueSnapshot(): Promise<void> {
-		if (!snapshot || isSnapshotPlanned || !mayTakeSnapshot()) return;
-		isSnapshotPlanned = true;
-		await yieldToLoop();
-		isSnapshotPlanned = false;
+	/** In bytes. */
+	get unread(): number {
+		return this.#options.socket.bufferedAmount;
+	}
+
+	/** Collects what is sent, for one system call. */
+	cork(): void {
+		this.#options.stream.cork();
+	}
+
+	uncork(): void {
+		this.#options.stream.uncork();
+	}
+
+	/** Sends all sessions' records, each further frame once the monitor has read most of the previous ones. */
+	sendSnapshot(frames: Iterator<string>): void {
+		this.#waiting.clear();
+		this.#snapshot = frames;
+		this.#sendNextOfSnapshot();
+	}
+
+	/** For frames that must not be dropped. */
+	send(frame: Buffer): void {
+		const { socket, limits } = this.#options;
+		if (socket.readyState !== socket.OPEN) return;
+		socket.send(frame, { binary: false }, this.#onSent);
+		if (!this.#hasMoreThan(limits.stuckMonitorBytes)) return;
+		this.#waiting.clear();
+		socket.close(closeCodes.tryAgainLater, "reads too slowly");
+	}
+
+	/** The record includes the newest state, so it replaces a waiting report. */
+	sendChange(sessionId: string, frame: Buffer): void {
+		this.#waiting.delete(sessionId);
+		this.send(frame);
+	}
+
+	/** To a slow monitor, only each session's newest state report is sent, later. */
+	relay(sessionId: string, frame: Buffer, isStateReport: boolean): void {
+		if (!this.#hasMoreThan(this.#options.limits.slowMonitorBytes)) this.sendChange(sessionId, frame);
+		else if (isStateReport) this.#waiting.set(sessionId, frame);
+	}
+
+	close(code: number, reason: string): void {
+		this.#options.socket.close(code, reason);
+	}
+
+	/** The monitor may have caught up. */
+	readonly #onSent = (): void => {
+		for (const [sessionId, frame] of this.#waiting) {
+			if (this.#hasMoreThan(this.#options.limits.slowMonitorBytes)) return;
+			this.sendChange(sessionId, frame);
+		}
+		if (this.#snapshot) void this.#continueSnapshot();
+	};
+
+	async #continueSnapshot(): Promise<void> {
+		if (this.#isSnapshotPlanned || !this.#mayTakeSnapshot()) return;
+		this.#isSnapshotPlanned = true;
+		await this.#options.yieldToLoop();
+		this.#isSnapshotPlanned = false;
 		// Otherwise the write of the rest calls this again.
-		if (mayTakeSnapshot()) sendNextOfSnapshot();
+		if (this.#mayTakeSnapshot()) this.#sendNextOfSnapshot();
 	}
 
 	/** A snapshot must not make a monitor slow, and no waiting report may be older than it. */
-	function mayTakeSnapshot(): boolean {
-		return waiting.size === 0 && monitor.unread <= limits.slowMonitorBytes / 2;
+	#mayTakeSnapshot(): boolean {
+		return this.#waiting.size === 0 && this.unread <= this.#options.limits.slowMonitorBytes / 2;
 	}
 
-	function sendNextOfSnapshot(): void {
-		const next = socket.readyState === socket.OPEN ? snapshot?.next() : undefined;
-		if (next && !next.done) monitor.send(Buffer.from(next.value));
-		else snapshot = undefined;
+	#sendNextOfSnapshot(): void {
+		const { socket } = this.#options;
+		const next = socket.readyState === socket.OPEN ? this.#snapshot?.next() : undefined;
+		if (next && !next.done) this.send(Buffer.from(next.value));
+		else this.#snapshot = undefined;
 	}
 
 	/** Whether more bytes are unread; what is corked in this turn does not count. */
-	function hasMoreThan(limit: number): boolean {
-		if (monitor.unread <= limit) return false;
+	#hasMoreThan(limit: number): boolean {
+		const { stream } = this.#options;
+		if (this.unread <= limit) return false;
 		if (stream.writableCorked > 0) {
 			stream.uncork();
 			stream.cork();
 		}
-		return monitor.unread > limit;
+		return this.unread > limit;
 	}
 }

@@ -17,16 +17,15 @@ import {
 	optional,
 } from "../../device/protocol/schema.js";
 import type { Access, Admission } from "../access/access.js";
-import { AddressLimit } from "../access/address-limit.js";
 import { baseUrlOf, remoteAddressOf, targetOf } from "../access/origin.js";
 import { type HttpRefusal, problemOf } from "../problem.js";
+import { AddressLimit, TokenBucket } from "../rates.js";
 import type { Handshake } from "../sessions/device.js";
 import type { DeviceSockets } from "./device-sockets.js";
 import { delayEnd, readInPieces } from "./event-loop.js";
 import type { Heartbeat } from "./heartbeat.js";
+import type { SocketsOptions } from "./limits.js";
 import type { MonitorSockets } from "./monitor-sockets.js";
-import type { SocketsOptions } from "./options.js";
-import { TokenBucket } from "./rates.js";
 
 /** An unknown chip is not refused. */
 export const deviceHeaders = object({

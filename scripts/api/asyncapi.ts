@@ -2,7 +2,7 @@
 
 import { stringify } from "yaml";
 import { chips, commands, features, uplinks } from "../../device/protocol/messages.js";
-import { monitorMessages } from "../../gateway/sockets/monitor-messages.js";
+import { monitorMessages } from "../../gateway/sockets/monitor-commands.js";
 import { deviceHeaders } from "../../gateway/sockets/upgrades.js";
 import {
 	commandDescriptions,

@@ -2,7 +2,7 @@
 
 import type { CommandErrorCode, CommandName, UplinkType } from "../../device/protocol/messages.js";
 import type { ChangeReason } from "../../gateway/sessions/view.js";
-import type { MonitorErrorCode, MonitorMessageType } from "../../gateway/sockets/monitor-messages.js";
+import type { MonitorErrorCode, MonitorMessageType } from "../../gateway/sockets/monitor-commands.js";
 
 export const commandDescriptions: Readonly<Record<CommandName, string>> = {
 	set_volume: "Sets the codec's output gain, from 0 (silent) to 100.",

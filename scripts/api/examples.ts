@@ -1,7 +1,7 @@
 /** One example of each message, by type; the tests send each of them to a running gateway. */
 
 import type { CommandName, CommandOf, UplinkOf, UplinkType } from "../../device/protocol/messages.js";
-import type { MonitorMessageOf, MonitorMessageType } from "../../gateway/sockets/monitor-messages.js";
+import type { MonitorMessageOf, MonitorMessageType } from "../../gateway/sockets/monitor-commands.js";
 import { sampleReport } from "./sample-report.js";
 
 const report = sampleReport("DEV-1");

@@ -2,7 +2,7 @@
 
 import { models } from "../../device/protocol/schema.js";
 import { otaStatuses } from "../../gateway/sessions/device.js";
-import { monitorMessages } from "../../gateway/sockets/monitor-messages.js";
+import { monitorMessages } from "../../gateway/sockets/monitor-commands.js";
 import { listOf, monitorErrorDescriptions, reasonDescriptions } from "./descriptions.js";
 import { deviceId, sessionId, timestamp, uplinkExamples } from "./examples.js";
 import type { Json, JsonObject } from "./json-schema.js";

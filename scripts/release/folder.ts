@@ -15,7 +15,7 @@ import {
 	type ReleaseImage,
 } from "../../gateway/firmware/catalog.js";
 import { type ImageInfo, parseImage } from "../../gateway/firmware/image.js";
-import { errorCode } from "../../gateway/start-error.js";
+import { errorCode } from "../../gateway/problem.js";
 import { messageOf } from "../command-line/command.js";
 
 /** Readable by a gateway that runs as another user. */

@@ -1,7 +1,7 @@
 /** Replaces tokens in two steps: the previous one stays valid until it is retired. */
 
-import { makeTokens, type Role, type TokenFile } from "../../gateway/access/token-file.js";
-import { StartError } from "../../gateway/start-error.js";
+import { makeTokens, type Role, type TokenFile } from "../../gateway/access/tokens.js";
+import { StartError } from "../../gateway/problem.js";
 
 /** @throws StartError where the previous rotation is not finished */
 export function rotate(file: TokenFile, which: readonly Role[]): TokenFile {

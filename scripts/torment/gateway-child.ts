@@ -3,8 +3,8 @@
 import v8 from "node:v8";
 import { WebSocket } from "ws";
 import { createGateway } from "../../gateway/gateway.js";
+import { StartError } from "../../gateway/problem.js";
 import { Session } from "../../gateway/sessions/device.js";
-import { StartError } from "../../gateway/start-error.js";
 import { createLog } from "../../gateway/telemetry/log.js";
 import { deviceToken, monitorToken } from "../../test/support/gateway-settings.js";
 import { serve } from "../bench/child.js";

@@ -4,7 +4,7 @@ import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { createGateway } from "../../gateway/gateway.js";
-import { StartError } from "../../gateway/start-error.js";
+import { StartError } from "../../gateway/problem.js";
 import { createLog } from "../../gateway/telemetry/log.js";
 import {
 	bearer,

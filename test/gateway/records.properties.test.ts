@@ -9,7 +9,7 @@ import fc from "fast-check";
 import { checkUplink, chips, deviceId, type Uplink, uplinks } from "../../device/protocol/messages.js";
 import { isRecord, matches, models, type Schema } from "../../device/protocol/schema.js";
 import { EndedLogins } from "../../gateway/access/ended-logins.js";
-import { makeTokens, readTokenFile, writeTokenFile } from "../../gateway/access/token-file.js";
+import { makeTokens, readTokenFile, writeTokenFile } from "../../gateway/access/tokens.js";
 import { parseCatalog } from "../../gateway/firmware/catalog.js";
 import { isVersion } from "../../gateway/firmware/image.js";
 import {
@@ -22,10 +22,10 @@ import {
 	updateJob,
 } from "../../gateway/firmware/update-job.js";
 import { UploadStore } from "../../gateway/firmware/upload-store.js";
+import { StartError } from "../../gateway/problem.js";
 import { Device, Session } from "../../gateway/sessions/device.js";
 import { deviceFile } from "../../gateway/sessions/device-store.js";
 import { sessionHead, textWithState } from "../../gateway/sessions/view.js";
-import { StartError } from "../../gateway/start-error.js";
 import { anyJson, jsonText, nearText, oddValue, valid } from "../support/arbitraries.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 

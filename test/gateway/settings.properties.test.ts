@@ -14,8 +14,8 @@ import {
 	targetOf,
 	trimmed,
 } from "../../gateway/access/origin.js";
+import { StartError } from "../../gateway/problem.js";
 import { readSettings } from "../../gateway/settings.js";
-import { StartError } from "../../gateway/start-error.js";
 import { nearText, oddText } from "../support/arbitraries.js";
 
 /** @returns undefined where it is refused, in a sentence that names the variable */

@@ -7,7 +7,7 @@ import { checkUplink, uplinks } from "../../../device/protocol/messages.js";
 import { findProblem, isRecord, models } from "../../../device/protocol/schema.js";
 import { keptReport } from "../../../gateway/sessions/device.js";
 import { parseJson } from "../../../gateway/sockets/device-sockets.js";
-import { checkMonitorMessage, monitorMessages } from "../../../gateway/sockets/monitor-messages.js";
+import { checkMonitorMessage, monitorMessages } from "../../../gateway/sockets/monitor-commands.js";
 import { anyJson, jsonText, near, nearText, valid } from "../../support/arbitraries.js";
 import { powerOn, runScriptedGateway } from "../../support/scripted-gateway.js";
 import { pass } from "../../support/virtual-time.js";

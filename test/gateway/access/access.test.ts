@@ -6,7 +6,7 @@ import { connect } from "node:net";
 import { PassThrough } from "node:stream";
 import { describe, test } from "node:test";
 import { deviceTokenOf } from "../../../gateway/access/secrets.js";
-import { makeTokens, tokenPath, writeTokenFile } from "../../../gateway/access/token-file.js";
+import { makeTokens, tokenPath, writeTokenFile } from "../../../gateway/access/tokens.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import {
 	bearer,

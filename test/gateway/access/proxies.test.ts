@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { StartError } from "../../../gateway/problem.js";
 import { readSettings } from "../../../gateway/settings.js";
-import { StartError } from "../../../gateway/start-error.js";
 import { bearer, monitorToken, type Running, runGateway } from "../../support/running.js";
 
 const wrong = bearer("a-wrong-token-of-someone");

@@ -7,7 +7,7 @@ import { text } from "node:stream/consumers";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { deviceTokenOf } from "../../../gateway/access/secrets.js";
-import { tokenPath, writeTokenFile } from "../../../gateway/access/token-file.js";
+import { tokenPath, writeTokenFile } from "../../../gateway/access/tokens.js";
 import { sampleReport } from "../../../scripts/api/sample-report.js";
 import { retire, rotate } from "../../../scripts/token/rotation.js";
 import { temporaryDirectory } from "../../support/cleanup.js";

@@ -6,7 +6,7 @@ import { Ajv } from "ajv";
 import formats from "ajv-formats";
 import { checkCommand, checkUplink, commands, features, uplinks } from "../../../device/protocol/messages.js";
 import { models } from "../../../device/protocol/schema.js";
-import { checkMonitorMessage, monitorMessages } from "../../../gateway/sockets/monitor-messages.js";
+import { checkMonitorMessage, monitorMessages } from "../../../gateway/sockets/monitor-commands.js";
 import { asyncApiDocument } from "../../../scripts/api/asyncapi.js";
 import { commandExamples, monitorExamples, uplinkExamples } from "../../../scripts/api/examples.js";
 import { altered, type Json, sampleReport } from "../../../scripts/api/sample-report.js";

@@ -6,7 +6,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { createGateway } from "../../../gateway/gateway.js";
-import { StartError } from "../../../gateway/start-error.js";
+import { StartError } from "../../../gateway/problem.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { altered, sampleReport } from "../../../scripts/api/sample-report.js";
 import { makeImage } from "../../support/images.js";

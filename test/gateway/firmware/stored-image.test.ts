@@ -3,7 +3,7 @@ import { createHash, randomBytes } from "node:crypto";
 import fs from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { StoredImage } from "../../../gateway/firmware/stored-image.js";
+import { StoredImage } from "../../../gateway/firmware/repository.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 
 function sha256(bytes: Uint8Array): Buffer {

@@ -63,6 +63,7 @@ async function run(t: TestContext, { disk = fs, certPem, at = 1_000_000, ...opti
 			device.metadata = metadata;
 			changes.push(metadata);
 		},
+		onEnded: () => {},
 		upload: () => shelf.upload,
 		keepDevice: options.keepDevice ?? (async () => true),
 		certPemFor: () => certPem,

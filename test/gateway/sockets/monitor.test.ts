@@ -7,7 +7,7 @@ import { setImmediate } from "node:timers/promises";
 import { WebSocket, WebSocketServer } from "ws";
 import { createYield } from "../../../gateway/sockets/event-loop.js";
 import { socketLimits } from "../../../gateway/sockets/limits.js";
-import { createMonitor, type Monitor } from "../../../gateway/sockets/monitor.js";
+import { Monitor } from "../../../gateway/sockets/monitor.js";
 import { onEnd } from "../../support/cleanup.js";
 
 /**
@@ -31,7 +31,7 @@ async function connected(t: TestContext, held?: Duplex) {
 	const stream = held ?? connection;
 	const monitor = await new Promise<Monitor>((resolve) =>
 		sockets.handleUpgrade(request, stream, head, (socket) =>
-			resolve(createMonitor({ socket, stream, limits: socketLimits, yieldToLoop: createYield() })),
+			resolve(new Monitor({ socket, stream, limits: socketLimits, yieldToLoop: createYield() })),
 		),
 	);
 	return { monitor, client };

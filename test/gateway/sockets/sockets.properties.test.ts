@@ -9,7 +9,7 @@ import {
 	checkMonitorMessage,
 	monitorMessages,
 	requestIdOf,
-} from "../../../gateway/sockets/monitor-messages.js";
+} from "../../../gateway/sockets/monitor-commands.js";
 import { anyJson, jsonText, near, nearText, valid } from "../../support/arbitraries.js";
 import { runGateway } from "../../support/running.js";
 

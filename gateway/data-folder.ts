@@ -1,5 +1,5 @@
 /**
- * A lock on the data folder: two gateways would overwrite each other's files.
+ * The data folder: its problems, and its lock, as two gateways would overwrite each other's files.
  *
  * Node has no flock, so the lock is a file that names its process. In the same boot and process id namespace, /proc
  * shows whether that process runs. Otherwise (another container or machine) the holder is alive if it changes the
@@ -7,12 +7,13 @@
  */
 
 import { randomUUID } from "node:crypto";
+import { constants } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type Infer, integer, matches, object, string } from "../device/protocol/schema.js";
 import { type Disk, ifThere, makeFolder } from "./atomic-file.js";
-import { errorCode, StartError } from "./start-error.js";
+import { errorCode, StartError } from "./problem.js";
 
 const holder = object({
 	id: string(36),
@@ -179,4 +180,28 @@ async function startTimeOf(disk: Disk, pid: number): Promise<string | undefined>
 	// proc(5): the name, field 2, may hold spaces and brackets; field 3 is the state, 22 the start time.
 	const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ") ?? [];
 	return ["Z", "X"].includes(fields[0] ?? "") ? undefined : fields[19];
+}
+
+/** Awaits the work on the data folder. @throws {StartError} if the folder is the cause */
+export async function usable(dataDir: string, work: Promise<void>): Promise<void> {
+	try {
+		await work;
+	} catch (error) {
+		const code = errorCode(error);
+		if (code === undefined) throw error;
+		throw new StartError(
+			`DATA_DIR is "${dataDir}", which cannot be used (${code}); set it to a folder of its own.`,
+		);
+	}
+}
+
+/** @returns why the data folder cannot be written; undefined if it can */
+export async function findDiskProblem(disk: Disk, dataDir: string): Promise<string | undefined> {
+	try {
+		await disk.access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
+		const { bavail } = await disk.statfs(dataDir);
+		return bavail > 0 ? undefined : "The data folder's disk is full.";
+	} catch (error) {
+		return `The data folder cannot be used (${errorCode(error)}).`;
+	}
 }

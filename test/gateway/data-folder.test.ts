@@ -6,8 +6,8 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import type { Disk } from "../../gateway/atomic-file.js";
-import { FolderLock } from "../../gateway/folder-lock.js";
-import { StartError } from "../../gateway/start-error.js";
+import { FolderLock } from "../../gateway/data-folder.js";
+import { StartError } from "../../gateway/problem.js";
 import { onEnd, temporaryDirectory } from "../support/cleanup.js";
 import { printed, startProcess } from "./process.js";
 
