@@ -32,6 +32,7 @@ import { MonitorSockets } from "./sockets/monitor-sockets.js";
 import { createUpgrades } from "./sockets/upgrades.js";
 import { createLog } from "./telemetry/log.js";
 import { createMetrics } from "./telemetry/metrics.js";
+import { Refusals } from "./telemetry/refusals.js";
 import { telemetryRoutes } from "./telemetry/routes.js";
 
 export interface GatewayOptions extends Partial<Settings> {
@@ -165,7 +166,8 @@ export function createGateway(options: GatewayOptions = {}) {
 	const heartbeat = startHeartbeat(limits.pingIntervalMs, limits.unansweredPings);
 	const execute = monitorCommands(sessions, firmware.updates, log);
 	const yieldToLoop = createYield();
-	const parts = { sessions, limits, metrics, log, yieldToLoop, now, monotonic };
+	const refusals = new Refusals(now);
+	const parts = { sessions, limits, metrics, refusals, log, yieldToLoop, now, monotonic };
 	const devices = new DeviceSockets(parts);
 	const monitors = new MonitorSockets({ ...parts, execute });
 	const upgrades = createUpgrades({ ...parts, access, devices, monitors, heartbeat, publicUrl });
@@ -190,7 +192,7 @@ export function createGateway(options: GatewayOptions = {}) {
 		isTls: tls !== undefined,
 		deviceToken: () => tokens.current("device"),
 		routers: [
-			telemetryRoutes(metrics, requireMonitor, findReadinessProblem),
+			telemetryRoutes(metrics, refusals, requireMonitor, findReadinessProblem),
 			firmware.router,
 			deviceRoutes({
 				sessions,

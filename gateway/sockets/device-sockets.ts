@@ -90,10 +90,17 @@ export class DeviceSockets {
 
 	#take(session: Session, text: string, countInvalid: (now: number) => number): void {
 		if (!session.connected) return;
-		const { limits, metrics, log, monotonic } = this.#options;
+		const { limits, metrics, refusals, log, monotonic } = this.#options;
 		const problem = this.#receive(session, text);
 		if (problem === undefined) return;
 		metrics.droppedUplinks.inc();
+		const deviceId = session.device?.deviceId;
+		refusals.add({
+			what: "report",
+			deviceId,
+			remoteAddress: session.handshake.remoteAddress,
+			reason: problem,
+		});
 		log.warn({ ...namesOf(session), problem }, "uplink dropped");
 		if (countInvalid(monotonic()) >= limits.invalidUplinksAMinute)
 			this.#end(session, closeCodes.policyViolation, "too many invalid uplinks");

@@ -3,6 +3,7 @@
 import type { Logger } from "pino";
 import type { Sessions } from "../sessions/sessions.js";
 import type { Metrics } from "../telemetry/metrics.js";
+import type { Refusals } from "../telemetry/refusals.js";
 
 export const socketLimits = Object.freeze({
 	/** For a TLS handshake, and for a request's headers. */
@@ -70,6 +71,7 @@ export interface SocketsOptions {
 	readonly sessions: Sessions;
 	readonly limits: SocketLimits;
 	readonly metrics: Metrics;
+	readonly refusals: Refusals;
 	readonly log: Logger;
 	/** Awaited before work that many clients may cause at once: see event-loop.ts. */
 	readonly yieldToLoop: () => Promise<void>;

@@ -49,8 +49,19 @@ type Accept = (socket: WebSocket) => void;
 export type Upgrades = ReturnType<typeof createUpgrades>;
 
 export function createUpgrades(options: UpgradesOptions) {
-	const { access, devices, monitors, heartbeat, limits, publicUrl, metrics, log, yieldToLoop, monotonic } =
-		options;
+	const {
+		access,
+		devices,
+		monitors,
+		heartbeat,
+		limits,
+		publicUrl,
+		metrics,
+		refusals,
+		log,
+		yieldToLoop,
+		monotonic,
+	} = options;
 	const { upgradesInTwoSeconds: points, devicesASecond: perSecond, deviceBurst: burst } = limits;
 	const addresses = new AddressLimit({ points, seconds: 2, what: "connections" });
 	const returns = new AddressLimit({ points: limits.returnsInTenSeconds, seconds: 10, what: "connections" });
@@ -101,6 +112,12 @@ export function createUpgrades(options: UpgradesOptions) {
 		return "status" in handshake ? handshake : (socket) => devices.accept(socket, handshake);
 	}
 
+	function report(request: IncomingMessage, reason: string): void {
+		const named = request.headers["device-id"];
+		const id = matches(deviceId, named) ? named : undefined;
+		refusals.add({ what: "connection", deviceId: id, remoteAddress: remoteAddressOf(request), reason });
+	}
+
 	return {
 		/** For each `upgrade` event of the HTTP server. @param opening awaited first @throws the error of `opening` */
 		async handle(
@@ -121,6 +138,7 @@ export function createUpgrades(options: UpgradesOptions) {
 				// Other paths may hold a token that a person pasted.
 				const path = knownPaths.find((known) => known === url?.pathname) ?? "(unknown path)";
 				const event = { remoteAddress: remoteAddressOf(request), path, status, problem };
+				if (path !== "(unknown path)") report(request, status === 401 ? "It shows no valid token." : problem);
 				// A device cannot show why it is refused; but many attempts would fill the log.
 				if (headers?.["Retry-After"] === undefined) log.warn(event, "upgrade refused");
 				return refuse(stream, admission);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Page } from "playwright-core";
+import { WebSocket } from "ws";
 import { skip } from "../support/chromium.js";
 import { runFleet } from "../support/fleet.js";
 import { bearer, deviceToken, monitorToken, runGateway, wholeFleetAtOnce } from "../support/running.js";
@@ -35,6 +36,17 @@ describe("the fleet", { skip }, () => {
 		await card.getByRole("link").click();
 		await page.getByRole("heading", { name: "dev-1-a1b2c3" }).waitFor();
 		assert.equal(await page.getByRole("slider").first().isDisabled(), true);
+	});
+
+	test("shows which devices were refused, and why, while there is none", async (t) => {
+		const { url } = await runGateway(t);
+		const socket = new WebSocket(`${url.replace("http", "ws")}/device`, {
+			headers: { "Device-Id": "dev-1-0000aa", ...bearer("a-token-that-is-not-the-right-one") },
+		});
+		await new Promise((resolve) => socket.once("error", resolve));
+		const page = await open(t, url);
+		await page.getByText("Refused lately: 1 cause").click();
+		await page.getByRole("row", { name: /dev-1-0000aa unknown 127.0.0.1 It shows no valid token/ }).waitFor();
 	});
 
 	test("draws the ring as the device shows it", async (t) => {

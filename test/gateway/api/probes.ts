@@ -43,6 +43,7 @@ export const probes: Readonly<Record<string, Probe>> = {
 	"GET /readyz 200": { path: "/readyz" },
 	"GET /readyz 503": { testedIn: "test/gateway/load.test.ts" },
 	"GET /metrics 200": { path: "/metrics", headers: monitor },
+	"GET /api/refusals 200": { path: "/api/refusals", headers: monitor },
 	"GET /api/devices 200": { path: "/api/devices", headers: monitor },
 	"GET /api/devices/{deviceId} 200": { path: "/api/devices/dev-1-a1b2c3", headers: monitor },
 	"GET /api/devices/{deviceId} 404": { path: "/api/devices/unknown", headers: monitor },

@@ -11,6 +11,7 @@ import { Grid } from "../parts/grid.js";
 import { Presence, Signal, UpdateState } from "../parts/presence.js";
 import { Ring } from "../parts/ring.js";
 import { GettingStarted } from "./getting-started.js";
+import { Refusals } from "./refusals.js";
 
 const card = { height: 132, minWidth: 296, gap: 14 };
 
@@ -21,7 +22,15 @@ export function FleetView() {
 	const { fleet, query, linkState } = useApp();
 	const entries = fleet.all();
 	const keys = select(entries, query).map(({ key }) => key);
-	if (entries.length === 0) return linkState.name === "live" ? <GettingStarted /> : <Waiting />;
+	if (entries.length === 0)
+		return linkState.name === "live" ? (
+			<>
+				<GettingStarted />
+				<Refusals />
+			</>
+		) : (
+			<Waiting />
+		);
 	return (
 		<>
 			<h1 class="visually-hidden">Fleet</h1>
@@ -33,6 +42,7 @@ export function FleetView() {
 					{(key) => <Card deviceKey={key} />}
 				</Grid>
 			)}
+			<Refusals />
 		</>
 	);
 }
