@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
-import { skip } from "../../scripts/fixtures/chromium.js";
-import { ScriptedDevice, type ScriptedDeviceOptions } from "../../scripts/fixtures/scripted-device.js";
-import { runGateway } from "../gateway/running.js";
+import { skip } from "../support/chromium.js";
+import { runGateway } from "../support/running.js";
+import { ScriptedDevice, type ScriptedDeviceOptions } from "../support/scripted-device.js";
 import { browsing } from "./browsing.js";
 
 const open = browsing();

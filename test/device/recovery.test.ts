@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import type { ButtonName } from "../../device/host.js";
-import { powerOn } from "./scripted-gateway.js";
-import { pass, passUntil, powerOnInVirtualTime, type TimedDevice } from "./virtual-time.js";
+import { powerOn } from "../support/scripted-gateway.js";
+import { pass, passUntil, powerOnInVirtualTime, type TimedDevice } from "../support/virtual-time.js";
 
 const both: readonly ButtonName[] = ["mute", "play"];
 

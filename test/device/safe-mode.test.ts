@@ -7,9 +7,9 @@ import { Flash, type FlashOperation } from "../../hosts/virtual/node/boot/flash.
 import { flashBytes, partitions } from "../../hosts/virtual/node/boot/partitions.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { VirtualDevice, type VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
-import { onEnd } from "../cleanup.js";
-import { powerOn, runScriptedGateway } from "./scripted-gateway.js";
-import { pass, passUntil } from "./virtual-time.js";
+import { onEnd } from "../support/cleanup.js";
+import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
+import { pass, passUntil } from "../support/virtual-time.js";
 
 /** A gateway that is not there. */
 const nowhere = "ws://127.0.0.1:1/device";

@@ -6,9 +6,9 @@ import { type ChangedSettings, checkUplink } from "../../device/protocol/message
 import { Flash, type FlashOperation } from "../../hosts/virtual/node/boot/flash.js";
 import { flashBytes, partitions } from "../../hosts/virtual/node/boot/partitions.js";
 import type { VirtualDevice, VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
-import { onEnd } from "../cleanup.js";
-import { powerOn, runScriptedGateway, type ScriptedGateway } from "./scripted-gateway.js";
-import { passUntil } from "./virtual-time.js";
+import { onEnd } from "../support/cleanup.js";
+import { powerOn, runScriptedGateway, type ScriptedGateway } from "../support/scripted-gateway.js";
+import { passUntil } from "../support/virtual-time.js";
 
 const setSettings = (value: ChangedSettings) => ({ command: "set_settings", value });
 

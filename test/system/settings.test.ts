@@ -6,8 +6,8 @@ import { matches } from "../../device/protocol/schema.js";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import type { VirtualDevice } from "../../hosts/virtual/node/virtual-device.js";
-import type { Client } from "../gateway/running.js";
-import { runFleet } from "./fleet.js";
+import { runFleet } from "../support/fleet.js";
+import type { Client } from "../support/running.js";
 
 const devices = 50;
 const updates = 100;
