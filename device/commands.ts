@@ -4,6 +4,7 @@ import type { Audio } from "./peripherals/audio.js";
 import type { Haptics } from "./peripherals/haptics.js";
 import type { LedRing } from "./peripherals/led-ring.js";
 import {
+	type ChangedSettings,
 	type Command,
 	type CommandError,
 	type CommandErrorCode,
@@ -12,11 +13,19 @@ import {
 } from "./protocol/messages.js";
 import { isRecord, type Model } from "./protocol/schema.js";
 
+/** Why a command that is valid by its schema is refused. */
+export interface Objection {
+	readonly code: "busy" | "invalid_value";
+	/** One sentence that says what to change. */
+	readonly message: string;
+}
+
 export interface CommandsOptions {
 	readonly deviceId: string;
 	readonly model: Model;
 	readonly peripherals: {
-		readonly audio: Pick<Audio, "volume" | "play">;
+		/** Undefined in safe mode. */
+		readonly audio: Pick<Audio, "volume" | "play"> | undefined;
 		readonly ring: Pick<LedRing, "isUpdating" | "preset" | "brightness" | "identify">;
 		readonly haptics: Pick<Haptics, "intensity"> | undefined;
 	};
@@ -24,6 +33,8 @@ export interface CommandsOptions {
 	readonly onQuery: () => void;
 	/** An update is requested. @returns a sentence that says why not now; undefined: it starts */
 	readonly onUpdate: (command: CommandOf<"start_ota">) => string | undefined;
+	/** New settings are to be tried. @returns why not; undefined: the device restarts with them */
+	readonly onSettings: (changed: ChangedSettings) => Objection | undefined;
 	readonly send: (error: CommandError) => void;
 }
 
@@ -49,10 +60,11 @@ export class Commands {
 	}
 
 	#execute(command: Command): void {
-		const { onQuery, onUpdate } = this.#options;
+		const { onQuery, onUpdate, onSettings } = this.#options;
 		const { audio, ring, haptics } = this.#options.peripherals;
 		switch (command.command) {
 			case "set_volume":
+				if (!audio) return this.#refuseInSafeMode(command.command);
 				audio.volume = command.value;
 				return;
 			case "query_state":
@@ -64,24 +76,40 @@ export class Commands {
 			case "play_audio":
 				if (ring.isUpdating)
 					return this.#refuse(command.command, "busy", "the device is being updated; try again after it");
+				if (!audio) return this.#refuseInSafeMode(command.command);
 				return audio.play(command.value);
 			case "identify":
 				if (ring.isUpdating)
 					return this.#refuse(command.command, "busy", "the ring shows the update; try again after it");
 				ring.identify();
-				return audio.play("startup");
+				return audio?.play("startup");
 			case "set_brightness":
 				ring.brightness = command.value;
 				return;
 			case "set_haptics":
-				if (haptics) haptics.intensity = command.value;
+				// In safe mode; the check has refused a model without a motor.
+				if (!haptics) return this.#refuseInSafeMode(command.command);
+				haptics.intensity = command.value;
 				return;
 			case "start_ota": {
 				const busy = onUpdate(command);
 				if (busy !== undefined) this.#refuse(command.command, "busy", busy);
 				return;
 			}
+			case "set_settings": {
+				const objection = onSettings(command.value);
+				if (objection) this.#refuse(command.command, objection.code, objection.message);
+				return;
+			}
 		}
+	}
+
+	#refuseInSafeMode(command: string): void {
+		this.#refuse(
+			command,
+			"busy",
+			"the device is in safe mode, without sound and motor: update or restart it",
+		);
 	}
 
 	#refuse(command: string, code: CommandErrorCode, message: string): void {

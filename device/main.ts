@@ -3,6 +3,7 @@
  * module level, since modules are preloaded into ROM.
  */
 
+import Timer from "timer";
 import { Commands } from "./commands.js";
 import type { Host } from "./host.js";
 import { Clock } from "./network/clock.js";
@@ -13,13 +14,18 @@ import { type WiFiState, WiFiStation } from "./network/wifi.js";
 import { ledState } from "./peripherals/led-patterns.js";
 import { createPeripherals } from "./peripherals/peripherals.js";
 import { features } from "./protocol/messages.js";
+import { Recovery } from "./recovery.js";
 import { onButton, showLink, showWiFi } from "./rules.js";
-import { Settings } from "./settings.js";
+import { Settings, storeBuiltInSettings } from "./settings.js";
+import { eraseSettings, SettingsTrial } from "./settings-trial.js";
+import { StartCount } from "./start-count.js";
 import { readState } from "./state-report.js";
 import { StateReporter } from "./state-reporter.js";
 import type { FirmwareUrl } from "./update/firmware-url.js";
 import { Probation } from "./update/probation.js";
 import { type UpdateMessage, Updater } from "./update/updater.js";
+
+const restartDelayMs = 500;
 
 /** Set by the host. The SDK's typing of it knows only pins and buses. */
 declare const device: Host;
@@ -36,36 +42,65 @@ export default function main(): void {
 	};
 	// First: whatever fails below, an unconfirmed image is rolled back.
 	const probation = new Probation({ boot: new device.update.boot({}), restart });
-	const settings = new Settings({ part: storage.settings });
+	const store = new storage.settings({});
+	// And a confirmed one that fails is started in safe mode.
+	const startCount = new StartCount(store, probation.isOn);
+	const { isSafeMode } = startCount;
+	storeBuiltInSettings(store, system.buildTime);
+	const trial = new SettingsTrial({
+		store,
+		findObstacle: () => findObstacle(wifi, link),
+		restart,
+		log: (text) => trace(`settings: ${text}\n`),
+		send: (result) => link.send({ type: "settings_result", deviceId, ...result }),
+	});
+	const settings = new Settings({ store, onTrial: (name) => trial.value(name) });
 	const server = settings.text("sntp") || undefined;
 	const clock = new Clock({ part: network.time, system, server, settings });
 	const reporter = new StateReporter({
-		read: () => readState({ deviceId, model, system, wifi, link, peripherals }),
+		read: () => readState({ deviceId, model, system, wifi, link, peripherals, isSafeMode }),
 		canSend: () => link.isDrained,
 		send: (report) => {
 			link.send(report);
-			confirmImage();
+			onDrained();
 		},
 	});
 	let retryNow = () => {};
+	let undoPress: (() => void) | undefined;
 	const peripherals = createPeripherals({
 		parts: device.peripheral,
 		settings,
+		isSafeMode,
 		now,
-		// Someone is waiting.
 		onPressed: (name) => {
+			// Someone is waiting.
 			retryNow();
-			onButton(name, peripherals);
+			const isRecovery = recovery.onPressed(name);
+			if (isRecovery) undoPress?.();
+			undoPress = isRecovery ? undefined : onButton(name, peripherals);
 		},
+		onButtons: () => recovery.onChanged(peripherals.buttons.report),
 		onChanged: () => reporter.changed(),
 	});
 	const { ring, audio } = peripherals;
+	const recovery = new Recovery({
+		ring,
+		onErase: () => {
+			trace("play and mute were held: all settings are erased\n");
+			eraseSettings(store);
+			system.restart();
+		},
+	});
 
 	const ssid = settings.text("ssid");
-	const url = gatewayUrl(settings.text("gateway"));
-	if (ssid === "" || url === undefined) {
+	const gateway = settings.text("gateway");
+	if (ssid === "" || gateway === "") {
 		trace("this device has no settings: flash it with ssid, password, gateway and token\n");
-		ring.connection = ssid === "" ? ledState.wifiFailed : ledState.serverFailed;
+		return ring.showUnprovisioned();
+	}
+	const url = gatewayUrl(gateway);
+	if (url === undefined) {
+		ring.connection = ledState.serverFailed;
 		return;
 	}
 	const certificate = settings.text("ca") || undefined;
@@ -93,7 +128,7 @@ export default function main(): void {
 		onMessage: (message) => commands.receive(message),
 		onDrained: () => {
 			reporter.flush();
-			confirmImage();
+			onDrained();
 		},
 	});
 	/** The end of an update while there was no connection. */
@@ -117,7 +152,7 @@ export default function main(): void {
 		},
 		log: (text) => system.print(text),
 		onRunning: (isRunning) => {
-			if (isRunning) audio.stop();
+			if (isRunning) audio?.stop();
 			ring.isUpdating = isRunning;
 		},
 		restart,
@@ -128,9 +163,19 @@ export default function main(): void {
 		peripherals,
 		onQuery: () => reporter.changed(),
 		onUpdate: (command) => {
-			if (updater.isRunning) return "an update is under way; wait until it has ended";
-			if (probation.isOn) return "the firmware is new and not confirmed yet; try again in a minute";
+			const busy = findWork();
+			if (busy !== undefined) return busy;
 			updater.start(command);
+			return undefined;
+		},
+		onSettings: (changed) => {
+			const busy = findWork();
+			if (busy !== undefined) return { code: "busy", message: busy };
+			const problem = trial.begin(changed);
+			if (problem !== undefined) return { code: "invalid_value", message: `set_settings: ${problem}` };
+			// The close frame gets out before the restart.
+			link.stop();
+			Timer.set(restart, restartDelayMs);
 			return undefined;
 		},
 		send: (error) => link.send(error),
@@ -157,15 +202,30 @@ export default function main(): void {
 	function onLink(state: LinkState): void {
 		trace(`gateway ${state}\n`);
 		showLink(state, ring);
-		if (state !== "connected") return reporter.stop();
+		if (state !== "connected") {
+			trial.onLost();
+			return reporter.stop();
+		}
+		startCount.onProven();
 		if (unsent) link.send(unsent);
 		unsent = undefined;
 		reporter.start();
 		updater.resume();
 	}
 
-	function confirmImage(): void {
-		if (reporter.hasReported && link.isDrained) probation.onReported(audio.isReady, settings);
+	/** @returns why neither an update nor a trial of settings can start now */
+	function findWork(): string | undefined {
+		if (updater.isRunning) return "an update is under way; wait until it has ended";
+		if (probation.isOn) return "the firmware is new and not confirmed yet; try again in a minute";
+		if (trial.isOn) return "new settings are being tried; wait until that has ended, at most two minutes";
+		return undefined;
+	}
+
+	/** All messages are sent. */
+	function onDrained(): void {
+		if (!reporter.hasReported || !link.isDrained) return;
+		if (audio) probation.onReported(audio.isReady, settings);
+		trial.onDrained();
 	}
 }
 
@@ -176,6 +236,12 @@ function gatewayUrl(text: string): GatewayUrl | undefined {
 		trace(`${error}\n`);
 		return undefined;
 	}
+}
+
+function findObstacle(wifi: WiFiStation, link: Link): string {
+	if (wifi.state !== "connected") return wifi.problem ?? "no connection to the access point";
+	if (link.state !== "connected") return link.problem ?? "the gateway did not answer";
+	return "the gateway took no report";
 }
 
 function isSameServer(firmware: FirmwareUrl, gateway: GatewayUrl): boolean {

@@ -21,16 +21,31 @@ export function showLink(state: LinkState, ring: LedRing): void {
 	if (state === "failed") ring.connection = ledState.serverFailed;
 }
 
-export function onButton(name: ButtonName, { ring, audio }: Pick<Peripherals, "ring" | "audio">): void {
+/**
+ * Handles a press of a button.
+ *
+ * @returns a function that takes it back, where play or mute turns out to be held for the recovery (recovery.ts)
+ */
+export function onButton(
+	name: ButtonName,
+	{ ring, audio }: Pick<Peripherals, "ring" | "audio">,
+): (() => void) | undefined {
 	switch (name) {
-		case "play":
-			if (!ring.isUpdating) audio.toggle();
-			return;
+		case "play": {
+			if (ring.isUpdating || !audio) return undefined;
+			const { isActive } = audio;
+			audio.toggle();
+			// A chime that has just begun ends by itself.
+			return isActive ? () => audio.toggle() : undefined;
+		}
 		case "mute":
-			return audio.toggleMute();
+			audio?.toggleMute();
+			return () => audio?.toggleMute();
 		case "volumeUp":
-			return audio.changeVolume(volumeStep);
+			audio?.changeVolume(volumeStep);
+			return undefined;
 		case "volumeDown":
-			return audio.changeVolume(-volumeStep);
+			audio?.changeVolume(-volumeStep);
+			return undefined;
 	}
 }

@@ -1,63 +1,83 @@
 /**
- * Persistent settings: those given when flashing, and remembered values. Values from the command line of `mcconfig` take
- * precedence. Flash wears, so changes are written at most once in 5 s.
+ * Persistent settings: those of the installation (network, gateway, token), and remembered values (volume, brightness, clock).
+ * Flash wears, so changes of the latter are written at most once in 5 s.
  */
 
 import config from "mc/config";
 import Timer from "timer";
-import type { Host, KeyValueStore } from "./host.js";
+import type { KeyValueStore } from "./host.js";
+import { type InstalledSetting, installedSettings } from "./settings-trial.js";
 
 const writeDelayMs = 5_000;
 
+type RememberedSetting = "volume" | "audible" | "brightness" | "codec" | "clock";
 /** At most 15 characters (NVS). */
-export type SettingName = GivenSetting | "volume" | "audible" | "brightness" | "codec" | "clock";
-type GivenSetting = "ssid" | "password" | "gateway" | "token" | "ca" | "sntp";
+export type SettingName = InstalledSetting | RememberedSetting;
 
-const givenSettings: readonly GivenSetting[] = Object.freeze([
-	"ssid",
-	"password",
-	"gateway",
-	"token",
-	"ca",
-	"sntp",
-]);
+/** The marker of the values of mcconfig's command line that were stored last. */
+const builtInMark = "built_in";
+
+/**
+ * Stores the values of mcconfig's command line, once for each image: the image of the next update does not contain them, and what
+ * set_settings changes later is stronger. To be called before anything reads the store.
+ *
+ * @param buildTime of the image
+ */
+export function storeBuiltInSettings(store: KeyValueStore, buildTime: number): void {
+	const values: [InstalledSetting, string][] = [];
+	for (const name of installedSettings) {
+		const value: unknown = config[name];
+		if (value !== undefined && value !== "") values.push([name, String(value)]);
+	}
+	if (values.length === 0) return;
+	const mark = fingerprint(`${buildTime} ${JSON.stringify(values)}`);
+	try {
+		if (store.read(builtInMark) === mark) return;
+		for (const [name, value] of values) store.write(name, value);
+		// Last: after a power cut all are written again.
+		store.write(builtInMark, mark);
+	} catch (error) {
+		trace(`settings: those of the build could not be stored: ${error}\n`);
+	}
+}
 
 export interface SettingsOptions {
-	readonly part: Host["storage"]["settings"];
+	readonly store: KeyValueStore;
+	/** The value on trial; undefined: the stored one counts. */
+	readonly onTrial: (name: InstalledSetting) => string | undefined;
 }
 
 export class Settings {
 	readonly #store: KeyValueStore;
-	readonly #changed = new Map<SettingName, string>();
+	readonly #onTrial: SettingsOptions["onTrial"];
+	readonly #changed = new Map<RememberedSetting, string>();
 	/** So that an unchanged value costs no read of flash, for which both cores wait. */
-	readonly #remembered = new Map<SettingName, number>();
+	readonly #remembered = new Map<RememberedSetting, number>();
 	#timer: Timer | undefined;
 
 	constructor(options: SettingsOptions) {
-		this.#store = new options.part({});
-		for (const name of givenSettings) this.#keep(name);
+		this.#store = options.store;
+		this.#onTrial = options.onTrial;
 	}
 
 	/** Empty if not set. */
-	text(name: SettingName): string {
-		const given: unknown = config[name];
-		if (given !== undefined && given !== "") return String(given);
-		return this.#changed.get(name) ?? this.#store.read(name) ?? "";
+	text(name: InstalledSetting): string {
+		return this.#onTrial(name) ?? this.#store.read(name) ?? "";
 	}
 
 	/** @returns `otherwise` if no number from `minimum` to `maximum` is stored */
-	number(name: SettingName, minimum: number, maximum: number, otherwise: number): number {
-		const text = this.text(name);
+	number(name: RememberedSetting, minimum: number, maximum: number, otherwise: number): number {
+		const text = this.#remembrance(name);
 		const value = Number(text);
 		return text !== "" && value >= minimum && value <= maximum ? value : otherwise;
 	}
 
 	/** Stores a number, within 5 s. */
-	remember(name: SettingName, value: number): void {
+	remember(name: RememberedSetting, value: number): void {
 		if (this.#remembered.get(name) === value) return;
 		this.#remembered.set(name, value);
 		const text = String(value);
-		if (this.text(name) === text) return;
+		if (this.#remembrance(name) === text) return;
 		this.#changed.set(name, text);
 		this.#timer ??= Timer.set(() => this.flush(), writeDelayMs);
 	}
@@ -70,14 +90,11 @@ export class Settings {
 		this.#changed.clear();
 	}
 
-	/** Stores a value of the command line: the next image does not contain it. */
-	#keep(name: SettingName): void {
-		const given = this.text(name);
-		if (given === "" || this.#store.read(name) === given) return;
-		this.#write(name, given);
+	#remembrance(name: RememberedSetting): string {
+		return this.#changed.get(name) ?? this.#store.read(name) ?? "";
 	}
 
-	#write(name: SettingName, text: string): void {
+	#write(name: RememberedSetting, text: string): void {
 		try {
 			this.#store.write(name, text);
 		} catch (error) {
@@ -86,4 +103,12 @@ export class Settings {
 			this.#remembered.delete(name);
 		}
 	}
+}
+
+/** FNV-1a, 32 bits. */
+function fingerprint(text: string): string {
+	let hash = 0x811c9dc5;
+	for (const byte of new Uint8Array(ArrayBuffer.fromString(text)))
+		hash = Math.imul(hash ^ byte, 0x0100_0193) >>> 0;
+	return hash.toString(16);
 }

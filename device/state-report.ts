@@ -14,10 +14,12 @@ export interface ReportedParts {
 	readonly wifi: WiFiStation;
 	readonly link: Link;
 	readonly peripherals: Peripherals;
+	readonly isSafeMode: boolean;
 }
 
-export function readState({ deviceId, model, system, wifi, link, peripherals }: ReportedParts): StateReport {
-	const { audio, ring, buttons, haptics, light, touch } = peripherals;
+export function readState(parts: ReportedParts): StateReport {
+	const { deviceId, model, system, wifi, link, isSafeMode } = parts;
+	const { audio, ring, buttons, haptics, light, touch } = parts.peripherals;
 	return {
 		type: "state_report",
 		deviceId,
@@ -36,6 +38,7 @@ export function readState({ deviceId, model, system, wifi, link, peripherals }: 
 			free_heap_bytes: system.freeHeapBytes,
 			min_free_heap_bytes: system.minFreeHeapBytes,
 			reset_reason: system.resetReason,
+			...(isSafeMode && { safe_mode: true }),
 		},
 		network: {
 			wifi_connected: wifi.state === "connected",
@@ -45,9 +48,12 @@ export function readState({ deviceId, model, system, wifi, link, peripherals }: 
 			websocket_connected: link.state === "connected",
 		},
 		peripherals: {
-			audio: audio.report,
+			// Made each time: XS's JSON.stringify refuses an object in ROM.
+			audio: audio?.report ?? { volume: 0, player_state: "idle", current_track: "none" },
 			led_ring: ring.report,
 			buttons: buttons.report,
+			...(isSafeMode &&
+				model === "PROTO-1" && { haptic_intensity: 0, ambient_light: 0, touch_active: false }),
 			...(haptics && { haptic_intensity: haptics.intensity }),
 			...(light && { ambient_light: light.level }),
 			...(touch && { touch_active: touch.isActive }),

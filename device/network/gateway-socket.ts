@@ -211,9 +211,11 @@ export class GatewaySocket {
 	}
 
 	#likelyReason(): string {
-		const { host, port } = this.#options.url;
+		const { host, port, isSecure } = this.#options.url;
 		if (this.#ticket.hasFailed) return `the name ${host} was not found`;
-		return this.#isOpen ? "the connection was lost" : `no connection to ${host}:${port}`;
+		if (this.#isOpen) return "the connection was lost";
+		// The SDK's client does not tell the two apart.
+		return `no connection to ${host}:${port}${isSecure ? ", or its certificate is not trusted" : ""}`;
 	}
 
 	#release(): void {

@@ -30,6 +30,7 @@ export class Link {
 	#socket: GatewaySocket | undefined;
 	#state: LinkState = "offline";
 	#provenTimer: Timer | undefined;
+	#problem: string | undefined;
 
 	constructor(options: LinkOptions) {
 		this.#options = options;
@@ -41,6 +42,11 @@ export class Link {
 
 	get state(): LinkState {
 		return this.#state;
+	}
+
+	/** Why the last connection ended, or could not be made. */
+	get problem(): string | undefined {
+		return this.#problem;
 	}
 
 	/** Whether a message would be sent immediately. */
@@ -99,6 +105,7 @@ export class Link {
 	}
 
 	#lost(end: ConnectionEnd): void {
+		this.#problem = end.reason;
 		trace(`gateway: ${end.reason}\n`);
 		this.#drop();
 		this.#setState(end.kind === "refused" ? "failed" : "connecting");

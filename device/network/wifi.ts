@@ -27,6 +27,7 @@ export class WiFiStation {
 	readonly #backoff: Backoff;
 	#state: WiFiState = "connecting";
 	#hasConnected = false;
+	#problem: string | undefined;
 	#attemptTimer: Timer | undefined;
 	#provenTimer: Timer | undefined;
 
@@ -53,6 +54,11 @@ export class WiFiStation {
 
 	get state(): WiFiState {
 		return this.#state;
+	}
+
+	/** Why the last attempt failed. */
+	get problem(): string | undefined {
+		return this.#problem;
 	}
 
 	/** Empty while there is no access point. */
@@ -106,7 +112,8 @@ export class WiFiStation {
 
 	#onAttemptFailed(): void {
 		const { reason } = this.#wifi;
-		trace(`Wi-Fi: ${this.#describe(reason)}\n`);
+		this.#problem = this.#describe(reason);
+		trace(`Wi-Fi: ${this.#problem}\n`);
 		this.#clearTimers();
 		this.#wifi.disconnect();
 		// A weak signal looks like a wrong password: a password that was right before is retried as usual.

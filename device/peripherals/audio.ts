@@ -81,6 +81,11 @@ export class Audio {
 		return this.#codec.isReady;
 	}
 
+	/** Whether a chime plays or is paused. */
+	get isActive(): boolean {
+		return this.#state === "playing" || this.#state === "paused";
+	}
+
 	/** 0 (mute) to 100 (max). */
 	get volume(): number {
 		return this.#volume;
@@ -133,7 +138,7 @@ export class Audio {
 	/** Stops for an update, and checks whether the codec answers, for the confirmation of the new image (update/probation.ts). */
 	stop(): void {
 		this.#codec.check();
-		if (this.#state !== "playing" && this.#state !== "paused") return;
+		if (!this.isActive) return;
 		this.#fadeOut();
 		this.#chime = undefined;
 		this.#setState("stopped");

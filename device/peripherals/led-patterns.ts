@@ -41,9 +41,10 @@ const rainbowPeriodMs = 2000;
 const breathPeriodMs = 3000;
 const identifyPeriodMs = 500;
 /** Visible in daylight, with less current than a full ring. */
-const identifyBrightness = 0.5;
-export const identifyFrameMs = identifyPeriodMs / 2;
+const overlayBrightness = 0.5;
 const smoothFrameMs = 33;
+/** Of a whole turn of the pixel that shows a device without settings. */
+const unprovisionedPeriodMs = 3000;
 
 /** In milliseconds; 0: the pattern is static. */
 export function frameIntervalMs(state: LedState): number {
@@ -83,14 +84,45 @@ export function paint(strip: PixelStrip, state: LedState, timeMs: number, bright
 }
 
 /**
- * White flashes that identify a device, at a brightness of their own: the set one may be 0.
- *
- * @param timeMs since the first flash
+ * A pattern that covers the state without changing it, so that the reported state is one of the specification's. It ignores the set
+ * brightness, which may be 0.
  */
-export function paintIdentify(strip: PixelStrip, timeMs: number): void {
-	const isLit = timeMs % identifyPeriodMs < identifyPeriodMs / 2;
-	fill(strip, 255, 255, 255, isLit ? identifyBrightness : 0);
+export interface Overlay {
+	/** Milliseconds from one frame to the next. */
+	readonly frameMs: number;
+	/** Paints one frame, without showing it. @param timeMs since the overlay began @param lengthMs of the overlay */
+	readonly paint: (strip: PixelStrip, timeMs: number, lengthMs: number) => void;
 }
+
+/** White flashes that identify a device. */
+export const identifyOverlay: Overlay = Object.freeze({
+	frameMs: identifyPeriodMs / 2,
+	paint(strip: PixelStrip, timeMs: number): void {
+		const isLit = timeMs % identifyPeriodMs < identifyPeriodMs / 2;
+		fill(strip, 255, 255, 255, isLit ? overlayBrightness : 0);
+	},
+});
+
+/** A magenta ring that goes out pixel by pixel: the time that is left until the settings are erased. */
+export const countdownOverlay: Overlay = Object.freeze({
+	frameMs: 100,
+	paint(strip: PixelStrip, timeMs: number, lengthMs: number): void {
+		const lit = Math.ceil(strip.length * Math.max(0, 1 - timeMs / lengthMs));
+		fill(strip, 0, 0, 0, 0);
+		const colour = colourOf(strip, 255, 0, 255, overlayBrightness);
+		for (let index = 0; index < lit; index++) strip.setPixel(index, colour);
+	},
+});
+
+/** One white pixel that goes round: the device has no settings, and waits to be installed. */
+export const unprovisionedOverlay: Overlay = Object.freeze({
+	frameMs: unprovisionedPeriodMs / 12,
+	paint(strip: PixelStrip, timeMs: number): void {
+		fill(strip, 0, 0, 0, 0);
+		const index = Math.floor(((timeMs % unprovisionedPeriodMs) / unprovisionedPeriodMs) * strip.length);
+		strip.setPixel(index, colourOf(strip, 255, 255, 255, overlayBrightness));
+	},
+});
 
 /** From perceived brightness to light output, both 0 to 1: CIE 1931 lightness. */
 export function lightFor(brightness: number): number {
@@ -107,9 +139,13 @@ function breath(phase: number): number {
 }
 
 function fill(strip: PixelStrip, red: number, green: number, blue: number, brightness: number): void {
-	const light = lightFor(brightness);
-	const colour = strip.makeRGB(channel(red, light), channel(green, light), channel(blue, light));
+	const colour = colourOf(strip, red, green, blue, brightness);
 	for (let index = 0; index < strip.length; index++) strip.setPixel(index, colour);
+}
+
+function colourOf(strip: PixelStrip, red: number, green: number, blue: number, brightness: number): number {
+	const light = lightFor(brightness);
+	return strip.makeRGB(channel(red, light), channel(green, light), channel(blue, light));
 }
 
 function paintRainbow(strip: PixelStrip, phase: number, brightness: number): void {

@@ -1,21 +1,23 @@
 /**
  * The LED ring: selects the state to show, and animates it. An update has priority over a command, and a command over the
- * connection's state until that state next changes. While the ring identifies the device it flashes white, and reports the state
- * that it returns to.
+ * connection's state until that state next changes. An overlay (white flashes that identify the device, the countdown of the
+ * recovery, a device without settings) covers the state, which is reported nevertheless.
  */
 
 import Timer from "timer";
 import type { Host, PixelStrip } from "../host.js";
 import type { LedPreset, StateReport } from "../protocol/messages.js";
 import {
+	countdownOverlay,
 	frameIntervalMs,
-	identifyFrameMs,
+	identifyOverlay,
 	type LedState,
 	ledState,
+	type Overlay,
 	paint,
-	paintIdentify,
 	presetOfState,
 	stateOfPreset,
+	unprovisionedOverlay,
 } from "./led-patterns.js";
 
 const identifyMs = 3_000;
@@ -42,9 +44,12 @@ export class LedRing {
 	#shown: LedState = ledState.wifiConnecting;
 	#shownSinceMs: number;
 	#frameTimer: Timer | undefined;
-	/** Runs while the ring identifies the device. */
-	#identifyTimer: Timer | undefined;
-	#identifiesSinceMs = 0;
+	#overlay: Overlay | undefined;
+	#overlaySinceMs = 0;
+	#overlayMs = 0;
+	/** Ends an overlay that is not the countdown's. */
+	#overlayTimer: Timer | undefined;
+	#isProvisioned = true;
 
 	constructor(options: LedRingOptions) {
 		this.#strip = new options.part({});
@@ -86,7 +91,7 @@ export class LedRing {
 	/** Whether the ring shows an update. */
 	set isUpdating(isUpdating: boolean) {
 		this.#isUpdating = isUpdating;
-		if (isUpdating) this.#endIdentify();
+		if (isUpdating && this.#overlay === identifyOverlay) this.#endOverlay();
 		this.#choose();
 	}
 
@@ -104,18 +109,40 @@ export class LedRing {
 		this.#onChanged();
 	}
 
-	/** Flashes white for 3 s. */
+	/** Flashes white for 3 s. The countdown goes on. */
 	identify(): void {
-		Timer.clear(this.#identifyTimer);
-		this.#identifyTimer = Timer.set(() => this.#endIdentify(), identifyMs);
-		this.#identifiesSinceMs = this.#now();
+		if (this.#overlay === countdownOverlay) return;
+		this.#cover(identifyOverlay, identifyMs);
+		this.#overlayTimer = Timer.set(() => this.#endOverlay(), identifyMs);
+	}
+
+	/** Shows that the device has no settings, for good. */
+	showUnprovisioned(): void {
+		this.#isProvisioned = false;
+		this.connection = ledState.off;
+		this.#endOverlay();
+	}
+
+	/** Shows how much is left of `ms`, above everything else, until endCountdown(). */
+	countDown(ms: number): void {
+		this.#cover(countdownOverlay, ms);
+	}
+
+	endCountdown(): void {
+		if (this.#overlay === countdownOverlay) this.#endOverlay();
+	}
+
+	#cover(overlay: Overlay | undefined, ms: number): void {
+		Timer.clear(this.#overlayTimer);
+		this.#overlayTimer = undefined;
+		this.#overlay = overlay;
+		this.#overlaySinceMs = this.#now();
+		this.#overlayMs = ms;
 		this.#show();
 	}
 
-	#endIdentify(): void {
-		Timer.clear(this.#identifyTimer);
-		this.#identifyTimer = undefined;
-		this.#show();
+	#endOverlay(): void {
+		this.#cover(this.#isProvisioned ? undefined : unprovisionedOverlay, 0);
 	}
 
 	#choose(): void {
@@ -130,13 +157,13 @@ export class LedRing {
 	#show(): void {
 		Timer.clear(this.#frameTimer);
 		this.#frameTimer = undefined;
-		const intervalMs = this.#identifyTimer ? identifyFrameMs : frameIntervalMs(this.#shown);
+		const intervalMs = this.#overlay?.frameMs ?? frameIntervalMs(this.#shown);
 		if (intervalMs > 0) this.#frameTimer = Timer.repeat(() => this.#paintFrame(), intervalMs);
 		this.#paintFrame();
 	}
 
 	#paintFrame(): void {
-		if (this.#identifyTimer) paintIdentify(this.#strip, this.#now() - this.#identifiesSinceMs);
+		if (this.#overlay) this.#overlay.paint(this.#strip, this.#now() - this.#overlaySinceMs, this.#overlayMs);
 		else paint(this.#strip, this.#shown, this.#now() - this.#shownSinceMs, this.#brightness);
 		this.#strip.update();
 	}

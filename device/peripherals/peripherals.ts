@@ -1,4 +1,4 @@
-/** Constructs the peripherals of this model, with their stored settings. */
+/** Constructs the peripherals of this model, with their stored settings; in safe mode the ring and the buttons alone. */
 
 import type { ButtonName, Host } from "../host.js";
 import type { Settings } from "../settings.js";
@@ -11,8 +11,9 @@ import { Touch } from "./touch.js";
 
 export interface Peripherals {
 	readonly ring: LedRing;
-	readonly audio: Audio;
 	readonly buttons: Buttons;
+	/** Undefined in safe mode, as are all that follow. */
+	readonly audio: Audio | undefined;
 	/** PROTO-1 only, as are the next two. */
 	readonly haptics: Haptics | undefined;
 	readonly light: AmbientLight | undefined;
@@ -22,15 +23,18 @@ export interface Peripherals {
 export interface PeripheralsOptions {
 	readonly parts: Host["peripheral"];
 	readonly settings: Settings;
+	readonly isSafeMode: boolean;
 	/** Monotonic milliseconds. */
 	readonly now: () => number;
 	readonly onPressed: (name: ButtonName) => void;
+	/** A button was pressed or released. */
+	readonly onButtons: () => void;
 	/** Something that a state report contains has changed. */
 	readonly onChanged: () => void;
 }
 
 export function createPeripherals(options: PeripheralsOptions): Peripherals {
-	const { parts, settings, now, onPressed, onChanged } = options;
+	const { parts, settings, now, isSafeMode, onPressed, onButtons, onChanged } = options;
 	const ring = new LedRing({
 		part: parts.ledRing,
 		now,
@@ -40,6 +44,16 @@ export function createPeripherals(options: PeripheralsOptions): Peripherals {
 			onChanged();
 		},
 	});
+	const buttons = new Buttons({
+		parts: parts.button,
+		onPressed,
+		onChanged() {
+			onButtons();
+			onChanged();
+		},
+	});
+	if (isSafeMode)
+		return { ring, buttons, audio: undefined, haptics: undefined, light: undefined, touch: undefined };
 	const audio = new Audio({
 		output: parts.audioOutput,
 		codec: parts.codec,
@@ -56,6 +70,7 @@ export function createPeripherals(options: PeripheralsOptions): Peripherals {
 	const haptics = parts.haptics && new Haptics({ part: parts.haptics, onChanged });
 	return {
 		ring,
+		buttons,
 		audio,
 		haptics,
 		light: parts.ambientLight && new AmbientLight({ part: parts.ambientLight }),
@@ -68,6 +83,5 @@ export function createPeripherals(options: PeripheralsOptions): Peripherals {
 					onChanged();
 				},
 			}),
-		buttons: new Buttons({ parts: parts.button, onPressed, onChanged }),
 	};
 }

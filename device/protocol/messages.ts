@@ -5,6 +5,7 @@
 
 import {
 	boolean,
+	changeOf,
 	describeProblem,
 	findProblem,
 	float,
@@ -44,6 +45,22 @@ export type PlayerState = Infer<typeof playerState>;
 
 export const hapticIntensity = modelOnly("PROTO-1", percent);
 
+/** Room for a certificate of 3 KB in DER. */
+const certificateInPem = string(4352);
+
+/** What set_settings changes; an empty text removes a setting that a device can do without. */
+const changedSettings = changeOf({
+	ssid: optional(pattern(32, "^[^\\x00-\\x1f]+$", "the name of a Wi-Fi network")),
+	password: optional(pattern(63, "^([ -~]{8,63})?$", "empty, or a WPA password of 8 or more characters,")),
+	gateway: optional(
+		pattern(256, "^wss?://[A-Za-z0-9.-]+(:\\d{1,5})?(/[!-~]*)?$", "an address like ws://host:port/device"),
+	),
+	token: optional(pattern(256, "^[!-~]+$", "a token without spaces")),
+	ca: optional(certificateInPem),
+	sntp: optional(pattern(253, "^[A-Za-z0-9.-]*$", "empty, or the name of a time server,")),
+});
+export type ChangedSettings = Infer<typeof changedSettings>;
+
 /** Gateway to device, by the value of `command`. */
 export const commands = Object.freeze({
 	set_volume: object({ command: oneOf("set_volume"), value: percent }),
@@ -56,9 +73,10 @@ export const commands = Object.freeze({
 	start_ota: object({
 		command: oneOf("start_ota"),
 		url: pattern(2048, "^https?://[^\\s/]\\S*$", "an http or https address"),
-		/** Room for a certificate of 3 KB in DER. */
-		cert_pem: optional(string(4352)),
+		cert_pem: optional(certificateInPem),
 	}),
+	/** Secrets: the gateway hands them to the device and keeps no copy. */
+	set_settings: object({ command: oneOf("set_settings"), value: changedSettings }),
 });
 /**
  * Of a command's JSON in UTF-8: the longest `start_ota`. A device closes a connection on which more comes; its heap of 77 KB holds
@@ -68,11 +86,12 @@ export const longestCommandBytes = 6656;
 export type CommandName = keyof typeof commands;
 
 /** Commands beyond those of the first version, named in `Device-Features`. */
-export const features = Object.freeze(["identify"] as const);
+export const features = Object.freeze(["identify", "settings"] as const);
 export type Feature = (typeof features)[number];
 /** Sent only to devices that name the feature: an older firmware would refuse the command. */
 export const featureOf: Readonly<Partial<Record<CommandName, Feature>>> = Object.freeze({
 	identify: "identify",
+	set_settings: "settings",
 });
 export type CommandOf<N extends CommandName> = Infer<(typeof commands)[N]>;
 export type Command = { [N in CommandName]: CommandOf<N> }[CommandName];
@@ -109,6 +128,8 @@ export const uplinks = Object.freeze({
 			free_heap_bytes: uint32,
 			min_free_heap_bytes: uint32,
 			reset_reason: string(64),
+			/** Only where it is true: after three starts that failed, with neither sound, motor nor sensors. */
+			safe_mode: optional(boolean()),
 		}),
 		network: object({
 			wifi_connected: boolean(),
@@ -147,6 +168,14 @@ export const uplinks = Object.freeze({
 	}),
 	ota_complete: object({ type: oneOf("ota_complete") }),
 	ota_error: object({ type: oneOf("ota_error"), reason: string(1024) }),
+	/** How a trial of new settings ended; sent on the connection that then stands. */
+	settings_result: object({
+		type: oneOf("settings_result"),
+		deviceId,
+		outcome: oneOf("kept", "returned"),
+		/** Why the device returned to its previous settings; without secrets. */
+		reason: optional(string(512)),
+	}),
 	command_error: object({
 		type: oneOf("command_error"),
 		deviceId,
@@ -161,6 +190,7 @@ export type UplinkOf<T extends UplinkType> = Infer<(typeof uplinks)[T]>;
 export type Uplink = { [T in UplinkType]: UplinkOf<T> }[UplinkType];
 export type StateReport = UplinkOf<"state_report">;
 export type CommandError = UplinkOf<"command_error">;
+export type SettingsResult = UplinkOf<"settings_result">;
 
 export interface Refusal {
 	readonly code: Exclude<CommandErrorCode, "busy">;

@@ -33,6 +33,8 @@ export type BooleanSchema = Presence & { readonly type: "boolean" };
 export type ObjectSchema = Presence & {
 	readonly type: "object";
 	readonly fields: Readonly<Record<string, Schema>>;
+	/** At least one field, and none but these. */
+	readonly isChange?: true;
 };
 export type Schema = StringSchema | NumberSchema | BooleanSchema | ObjectSchema;
 
@@ -89,6 +91,16 @@ export function object<const F extends Readonly<Record<string, Schema>>>(fields:
 	return Object.freeze({ type: "object", fields: Object.freeze(fields) } as const);
 }
 
+/**
+ * A change of some of these values: an object with at least one of the fields and no other. A misspelt name must not pass for a
+ * change of nothing.
+ */
+export function changeOf<const F extends Readonly<Record<string, Schema & { readonly optional: true }>>>(
+	fields: F,
+) {
+	return Object.freeze({ type: "object", fields: Object.freeze(fields), isChange: true } as const);
+}
+
 export function optional<S extends Schema>(schema: S) {
 	const present: S & { readonly optional: true } = { ...schema, optional: true };
 	return Object.freeze(present);
@@ -129,7 +141,8 @@ export function findProblem(schema: Schema, value: unknown, model?: Model): Prob
 		case "boolean":
 			return typeof value === "boolean" ? undefined : expected(schema);
 		case "object":
-			return isRecord(value) ? findProblemInFields(schema.fields, value, model) : expected(schema);
+			if (!isRecord(value) || (schema.isChange && !isChangeOf(schema.fields, value))) return expected(schema);
+			return findProblemInFields(schema.fields, value, model);
 	}
 }
 
@@ -160,6 +173,15 @@ function findProblemInFields(
 		if (problem) return { path: problem.path ? `${name}.${problem.path}` : name, expected: problem.expected };
 	}
 	return undefined;
+}
+
+function isChangeOf(fields: ObjectSchema["fields"], value: Readonly<Record<string, unknown>>): boolean {
+	let count = 0;
+	for (const name in value) {
+		if (!Object.hasOwn(fields, name)) return false;
+		count += 1;
+	}
+	return count > 0;
 }
 
 function isAllowedText(schema: StringSchema, value: string): boolean {
@@ -197,6 +219,8 @@ function describeSchema(schema: Schema): string {
 		case "boolean":
 			return "true or false";
 		case "object":
-			return "an object";
+			return schema.isChange
+				? `an object with at least one of ${Object.keys(schema.fields).join(", ")}, and nothing else`
+				: "an object";
 	}
 }

@@ -3,14 +3,15 @@ const end = "-----END CERTIFICATE-----";
 
 /**
  * @param pem RFC 7468; only the first certificate is used
+ * @param name of the field, for the error
  * @returns DER in base64
  * @throws Error whose message says what to change
  */
-export function readAuthority(pem: string): string {
+export function readAuthority(pem: string, name = "cert_pem"): string {
 	const start = pem.indexOf(begin);
 	const stop = pem.indexOf(end, start);
 	const base64 = start < 0 || stop < 0 ? "" : pem.slice(start + begin.length, stop).replace(/\s/g, "");
 	if (base64.length % 4 !== 0 || !/^[A-Za-z\d+/]+={0,2}$/.test(base64))
-		throw new Error(`cert_pem must be a certificate in PEM: ${begin}, its base64, ${end}.`);
+		throw new Error(`${name} must be a certificate in PEM: ${begin}, its base64, ${end}.`);
 	return base64;
 }

@@ -169,6 +169,8 @@ function transition(job: UpdateJob, uplink: Uplink, heard: Heard): UpdateJob {
 			return fail(job, heard, `The device refused it (${uplink.code}): ${uplink.message}`);
 		case "state_report":
 			return evaluate(job, uplink, heard);
+		case "settings_result":
+			return job;
 	}
 }
 

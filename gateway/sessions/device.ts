@@ -136,7 +136,8 @@ export function keptReport(report: StateReport, text: string): string {
 	return size - Buffer.byteLength(checked) <= otherFieldsBytes ? text : checked;
 }
 
-function pick(schema: Schema, value: unknown): unknown {
+/** @returns the value without fields that are not in the schema */
+export function pick(schema: Schema, value: unknown): unknown {
 	if (schema.type !== "object" || !isRecord(value)) return value;
 	const fields = Object.entries(schema.fields);
 	return Object.fromEntries(fields.map(([name, field]) => [name, pick(field, value[name])]));

@@ -81,6 +81,7 @@ export function sessionHead(session: Session) {
 		lastSeenAt: isoTime(session.lastSeenAt),
 		remoteAddress: handshake.remoteAddress,
 		firmwareVersion: device?.firmwareVersion ?? null,
+		features: handshake.features,
 		metadata: device?.metadata ?? noUpdate,
 	};
 }

@@ -19,7 +19,7 @@ import {
 } from "../../device/protocol/schema.js";
 import type { UpdateRefusal } from "../firmware/selection.js";
 import type { Updates } from "../firmware/updates.js";
-import type { Session } from "../sessions/device.js";
+import { pick, type Session } from "../sessions/device.js";
 import type { Sessions } from "../sessions/sessions.js";
 import { closeCodes } from "./limits.js";
 
@@ -158,7 +158,7 @@ function control(session: Session, payload: unknown): Refused | undefined {
 	if (feature && !session.handshake.features.includes(feature))
 		return refuse("unsupported_command", `the device's firmware does not know ${feature}; update it`);
 	// Only the fields of the schema: additional ones must not reach a device's small heap.
-	const text = JSON.stringify(command, Object.keys(commands[command.command].fields));
+	const text = JSON.stringify(pick(commands[command.command], command));
 	if (Buffer.byteLength(text) > longestCommandBytes)
 		return refuse(
 			"invalid_command",

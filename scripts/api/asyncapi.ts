@@ -1,7 +1,14 @@
 /** Generates gateway/api/asyncapi.yaml, the AsyncAPI 3.0 document of the WebSockets, from the protocol table. */
 
 import { stringify } from "yaml";
-import { chips, commands, features, uplinks } from "../../device/protocol/messages.js";
+import {
+	type CommandName,
+	chips,
+	commands,
+	features,
+	type UplinkType,
+	uplinks,
+} from "../../device/protocol/messages.js";
 import { monitorMessages } from "../../gateway/sockets/monitor-commands.js";
 import { deviceHeaders } from "../../gateway/sockets/upgrades.js";
 import {
@@ -164,14 +171,15 @@ function commandOperations(): JsonObject {
 	for (const name of keysOf(commands))
 		all[name] = {
 			...operation("send", "device", name),
-			description: `${commandDescriptions[name]} The device answers with state_report, or with command_error:\n${codes}`,
-			reply: reply(
-				"device",
-				name === "start_ota" ? ["ota_progress", "ota_error"] : ["state_report"],
-				"command_error",
-			),
+			description: `${commandDescriptions[name]} The device answers with ${answersOf(name).join(" or ")}, or with command_error:\n${codes}`,
+			reply: reply("device", answersOf(name), "command_error"),
 		};
 	return all;
+}
+
+function answersOf(command: CommandName): readonly UplinkType[] {
+	if (command === "start_ota") return ["ota_progress", "ota_error"];
+	return [command === "set_settings" ? "settings_result" : "state_report"];
 }
 
 function uplinkOperations(): JsonObject {

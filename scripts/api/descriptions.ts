@@ -13,6 +13,8 @@ export const commandDescriptions: Readonly<Record<CommandName, string>> = {
 		"Makes the device easy to find: its LED ring flashes white for 3 s, and it plays the startup chime.",
 	set_brightness: "Sets the LED ring's brightness.",
 	set_haptics: "Sets the haptic motor's intensity. PROTO-1 only.",
+	set_settings:
+		"Tries new settings: the device restarts with them, keeps them once it has reached a gateway within 120 s, and otherwise returns to its previous ones; settings_result says which. An empty password, ca or sntp is removed. The values are secrets, which the gateway neither keeps nor relays.",
 	start_ota: "Downloads and installs a firmware image; ota_progress reports the progress.",
 };
 
@@ -21,6 +23,8 @@ export const uplinkDescriptions: Readonly<Record<UplinkType, string>> = {
 	ota_progress: "The progress of an update, at most four times a second.",
 	ota_complete: "The new firmware is verified; the device restarts into it in about 500 ms.",
 	ota_error: "An update has failed; the previous firmware continues to run.",
+	settings_result:
+		"How a trial of new settings ended, on the connection that then stands: kept, or returned to the previous ones for a reason.",
 	command_error: "A command was refused; the state is unchanged.",
 };
 
@@ -28,7 +32,7 @@ export const commandErrorDescriptions: Readonly<Record<CommandErrorCode, string>
 	unknown_command: "there is no such command",
 	invalid_value: "a value is missing or out of range",
 	unsupported: "this model does not have the command",
-	busy: "an update is running, or the new firmware is not confirmed yet",
+	busy: "an update or a trial of settings is running, the new firmware is not confirmed yet, or the device is in safe mode",
 };
 
 export const monitorDescriptions: Readonly<Record<MonitorMessageType, string>> = {

@@ -16,6 +16,10 @@ export const commandExamples: { readonly [N in CommandName]: CommandOf<N> } = {
 	identify: { command: "identify" },
 	set_brightness: { command: "set_brightness", value: 0.25 },
 	set_haptics: { command: "set_haptics", value: 60 },
+	set_settings: {
+		command: "set_settings",
+		value: { ssid: "workshop", password: "correct horse", gateway: "wss://gateway.example/device" },
+	},
 	start_ota: {
 		command: "start_ota",
 		url: "http://192.168.1.10:8080/releases/dev-1/firmware-v1.4.0.bin",
@@ -27,6 +31,12 @@ export const uplinkExamples: { readonly [T in UplinkType]: UplinkOf<T> } = {
 	ota_progress: { type: "ota_progress", percent: 25, bytes_written: 262_144, bytes_total: 1_048_576 },
 	ota_complete: { type: "ota_complete" },
 	ota_error: { type: "ota_error", reason: "the server answered 404" },
+	settings_result: {
+		type: "settings_result",
+		deviceId,
+		outcome: "returned",
+		reason: "the gateway refused the token (401)",
+	},
 	command_error: {
 		type: "command_error",
 		deviceId,

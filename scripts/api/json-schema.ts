@@ -5,7 +5,7 @@ import { type Model, models, type ObjectSchema, type Schema } from "../../device
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
 export type JsonObject = { readonly [name: string]: Json };
 
-/** A field of one model is optional. Additional fields are allowed, as in the protocol's own check. */
+/** A field of one model is optional. Additional fields are allowed, except in a change, as in the protocol's own check. */
 export function jsonSchemaOf(schema: Schema): JsonObject {
 	switch (schema.type) {
 		case "string":
@@ -25,7 +25,13 @@ export function jsonSchemaOf(schema: Schema): JsonObject {
 		case "boolean":
 			return { type: "boolean" };
 		case "object":
-			return { type: "object", ...requiredOf(schema), properties: propertiesOf(schema) };
+			return {
+				type: "object",
+				...requiredOf(schema),
+				...(schema.isChange && { minProperties: 1 }),
+				properties: propertiesOf(schema),
+				...(schema.isChange && { additionalProperties: false }),
+			};
 	}
 }
 

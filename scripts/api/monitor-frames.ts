@@ -1,5 +1,6 @@
 /** The frames that the gateway sends to monitors, as JSON Schema with an example each. */
 
+import { features } from "../../device/protocol/messages.js";
 import { models } from "../../device/protocol/schema.js";
 import { otaStatuses } from "../../gateway/sessions/device.js";
 import { monitorMessages } from "../../gateway/sockets/monitor-commands.js";
@@ -31,6 +32,11 @@ export const sessionSchema: JsonObject = closed({
 	lastSeenAt: dateTime,
 	remoteAddress: string,
 	firmwareVersion: { ...stringOrNull, description: "null before the first state_report" },
+	features: {
+		type: "array",
+		items: { enum: [...features] },
+		description: "the device's Device-Features, as far as this gateway knows them",
+	},
 	metadata: closed({
 		otaStatus: {
 			enum: [...otaStatuses],
@@ -81,6 +87,7 @@ export const monitorFrames: Readonly<Record<string, Frame>> = {
 					lastSeenAt: timestamp,
 					remoteAddress: "192.168.1.20",
 					firmwareVersion: uplinkExamples.state_report.system.firmware_version,
+					features: [...features],
 					metadata: { otaStatus: "idle", otaPercent: null, otaVersion: null, otaReason: null },
 					state: uplinkExamples.state_report,
 				},

@@ -27,6 +27,7 @@ async function everyState(t: TestContext): Promise<string> {
 		return device;
 	};
 	await connect({ deviceId: "proto-1-5c02fe", model: "PROTO-1", isObedient: false });
+	await connect({ deviceId: "dev-1-unsafe", report: { "health.safe_mode": true } });
 	await connect({ deviceId: "dev-1-waits0", ending: "waits" });
 	await connect({ deviceId: "dev-1-failed", ending: "fails" });
 	await connect({ deviceId: "dev-1-backed", ending: "rolls back" });
@@ -49,7 +50,9 @@ const views = [
 	["a device", "#/device/proto-1-5c02fe", ".uplot canvas"],
 	["a device that is away", "#/device/dev-1-gone00", ".presence.away"],
 	["an unknown device", "#/device/unknown", ".empty h1"],
+	["a device in safe mode", "#/device/dev-1-unsafe", ".safe-mode"],
 	["firmware", "#/firmware", ".history .rolled_back"],
+	["settings of all devices", "#/settings", ".fleet-settings .field"],
 ] as const;
 
 describe("axe finds nothing at", { skip }, () => {

@@ -70,18 +70,36 @@ test("a power cut while a setting is written leaves the old value or the new one
 	);
 });
 
-test("a device without a network or a gateway in its settings shows that on its ring and keeps running", async (t) => {
-	for (const [settings, colour] of [
-		[{ gateway: "ws://127.0.0.1:1/device", token: "t", ssid: "" }, "2f0000"],
-		[{ gateway: "", token: "t" }, "2f1200"],
-		[{ gateway: "http://127.0.0.1", token: "t" }, "2f1200"],
-	] as const) {
-		const device = await powerOn(t, { url: "" }, "DEV-1", { settings, clock: "virtual" });
-		await pass(device, 60_000);
-		assert.equal(Buffer.from(device.board.pixels).toString("hex"), colour.repeat(12));
-		device.board.setButton("play", true);
-		await pass(device, 20);
-		assert.ok(device.board.isSounding, "its buttons work without a network");
-		await device.close();
-	}
+test("a device whose gateway's address is none says so by its ring and lives on", async (t) => {
+	const settings = { gateway: "http://127.0.0.1", token: "t" };
+	const device = await powerOn(t, { url: "" }, "DEV-1", { settings, clock: "virtual" });
+	await pass(device, 60_000);
+	assert.equal(Buffer.from(device.board.pixels).toString("hex"), "2f1200".repeat(12));
+	device.board.setButton("play", true);
+	await pass(device, 20);
+	assert.ok(device.board.isSounding, "its buttons work without a network");
+});
+
+test("what is compiled into an image is stored once; what the device is given later is stronger, until the next image", async (t) => {
+	const gateway = await runScriptedGateway(t);
+	const flash = new Flash({ byteLength: flashBytes });
+	const start = async (token: string, buildTime: number) => {
+		const config = { gateway: gateway.url, token };
+		const device = await powerOn(t, gateway, "DEV-1", { flash, config, buildTime, settings: {} });
+		const connection = await gateway.connection();
+		await connection.next("state_report");
+		return { device, connection, shown: connection.headers.authorization };
+	};
+	const first = await start("built-in-token", 1);
+	assert.equal(first.shown, "Bearer built-in-token");
+	first.connection.send({ command: "set_settings", value: { token: "later-token" } });
+	const tried = await gateway.connection();
+	assert.equal(tried.headers.authorization, "Bearer later-token");
+	await tried.next("settings_result");
+	await first.device.close();
+	const again = await start("built-in-token", 1);
+	assert.equal(again.shown, "Bearer later-token");
+	await again.device.close();
+	const rebuilt = await start("built-in-token", 2);
+	assert.equal(rebuilt.shown, "Bearer built-in-token");
 });

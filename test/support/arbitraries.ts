@@ -93,7 +93,8 @@ export function valid(schema: Schema, model?: Model): fc.Arbitrary<unknown> {
 				!optional && (!modelOnly || modelOnly === model);
 			const requiredKeys = fields.filter(isRequired).map(([name]) => name);
 			const arbitraries = fields.map(([name, field]) => [name, valid(field, model)] as const);
-			return fc.record(Object.fromEntries(arbitraries), { requiredKeys, noNullPrototype: true });
+			const record = fc.record(Object.fromEntries(arbitraries), { requiredKeys, noNullPrototype: true });
+			return schema.isChange ? record.filter((fields) => Object.keys(fields).length > 0) : record;
 		}
 	}
 }

@@ -10,13 +10,7 @@ import { settingsNamespace } from "../../esp32/nvs-image.js";
 import { type AccessPoint, Board } from "./board.js";
 import { boot } from "./boot/boot-loader.js";
 import { EspOta } from "./boot/esp-ota.js";
-import {
-	engineVersion,
-	flashFactoryImage,
-	flashSettings,
-	makeVirtualImage,
-	readSettings,
-} from "./boot/factory-flash.js";
+import { engineVersion, flashFactoryImage, flashSettings, makeVirtualImage } from "./boot/factory-flash.js";
 import { Flash, PowerCut } from "./boot/flash.js";
 import { NvsStore } from "./boot/nvs-store.js";
 import { imageState } from "./boot/ota-data.js";
@@ -35,10 +29,12 @@ export interface VirtualDeviceOptions {
 	/** The last three bytes of the MAC, in hex: makes the device's id. */
 	readonly serial: string;
 	/**
-	 * As for `npm run flash`: `ssid` (default "virtual"), `password`, `gateway`, `token`, `ca` (DER in base64), `sntp`. An empty one
-	 * is removed; others in the flash stay.
+	 * Flashed as by `npm run flash`, unless the same were given last time: `ssid` (default "virtual"), `password`, `gateway`,
+	 * `token`, `ca` (DER in base64), `sntp`. An empty one is removed; others in the flash stay.
 	 */
 	readonly settings: Readonly<Record<string, string>>;
+	/** Compiled into the firmware, as mcconfig's command line does. */
+	readonly config?: Readonly<Record<string, string>>;
 	/** Default: in memory. */
 	readonly flashFile?: string;
 	/** Closed by the caller. */
@@ -111,7 +107,7 @@ export class VirtualDevice {
 		this.flash =
 			options.flash ?? new Flash({ byteLength: flashBytes, ...(flashFile && { file: flashFile }) });
 		flashFactoryImage(this.flash, makeVirtualImage(program.bytes, model, version, buildTime));
-		flashSettings(this.flash, { ssid: readSettings(this.flash).get("ssid") ?? "virtual", ...settings });
+		flashSettings(this.flash, settings, { ssid: "virtual" });
 		const { machine, ota, nvs, started } = this.#powerOn("POWERON_RESET");
 		this.#machine = machine;
 		this.#ota = ota;
@@ -154,7 +150,7 @@ export class VirtualDevice {
 
 	/** @throws Error if the flash has no bootable image */
 	#powerOn(resetReason: string) {
-		const { model, clock, limits, seed, watchdogMs, onTrace, onBoot } = this.#options;
+		const { model, config, clock, limits, seed, watchdogMs, onTrace, onBoot } = this.#options;
 		const { slot, image, nvs } = this.#boot();
 		const ota = new EspOta({ flash: this.flash, running: slot });
 		const { version, buildTime } = image;
@@ -164,7 +160,7 @@ export class VirtualDevice {
 		const machine = new Machine({
 			executable: this.#executable,
 			program: programFile(image.program),
-			config: { model },
+			config: { ...config, model },
 			...(clock && { clock }),
 			...(limits && { limits }),
 			...(seed !== undefined && { seed }),

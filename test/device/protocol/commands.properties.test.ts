@@ -58,9 +58,37 @@ function isSpecified(value: unknown, of: Model): boolean {
 				!/\s/.test(value.url) &&
 				(value.cert_pem === undefined || isText(value.cert_pem, 4352))
 			);
+		case "set_settings":
+			return isChange(value.value);
 		default:
 			return false;
 	}
+}
+
+function isChange(value: unknown): boolean {
+	if (!isRecord(value)) return false;
+	const { ssid, password, gateway, token, ca, sntp, ...others } = value;
+	const isGiven = (given: unknown, isRight: (text: unknown) => boolean) =>
+		given === undefined || isRight(given);
+	return (
+		Object.keys(others).length === 0 &&
+		Object.keys(value).length > 0 &&
+		isGiven(ssid, (text) => isText(text, 32) && text !== "" && [...text].every((one) => one >= " ")) &&
+		isGiven(
+			password,
+			(text) => text === "" || (isText(text, 63) && text.length >= 8 && /^[\x20-\x7e]*$/.test(text)),
+		) &&
+		isGiven(
+			gateway,
+			(text) =>
+				isText(text, 256) &&
+				/^wss?:\/\/[\w.-]+(:\d{1,5})?(\/[!-~]*)?$/.test(text) &&
+				!/^[^/]+\/\/[^/:]*_/.test(text),
+		) &&
+		isGiven(token, (text) => isText(text, 256) && /^[\x21-\x7e]+$/.test(text)) &&
+		isGiven(ca, (text) => isText(text, 4352)) &&
+		isGiven(sntp, (text) => isText(text, 253) && /^[A-Za-z0-9.-]*$/.test(text))
+	);
 }
 
 /** What a device does that obeys. */

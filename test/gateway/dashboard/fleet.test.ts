@@ -29,6 +29,7 @@ function session(change: Partial<SessionRecord> = {}): SessionRecord {
 		lastSeenAt: "2026-11-20T11:59:57Z",
 		remoteAddress: "192.168.1.20",
 		firmwareVersion: "1.2.3",
+		features: [],
 		metadata: { otaStatus: "idle", otaPercent: null, otaVersion: null, otaReason: null },
 		state: null,
 		...change,

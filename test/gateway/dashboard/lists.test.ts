@@ -38,6 +38,7 @@ function entry(
 		lastSeenAt: "",
 		remoteAddress: "10.0.0.1",
 		firmwareVersion: version,
+		features: [],
 		metadata: { otaStatus: status, otaPercent: null, otaVersion: null, otaReason: null },
 		state: null,
 	};

@@ -37,6 +37,7 @@ describe("what monitors receive", () => {
 			lastSeenAt: "2026-11-20T12:00:00.000Z",
 			remoteAddress: "127.0.0.1",
 			firmwareVersion: null,
+			features: [],
 			metadata: { otaStatus: "idle", otaPercent: null, otaVersion: null, otaReason: null },
 			state: null,
 		};

@@ -123,6 +123,56 @@ describe("control_device", () => {
 		}
 	});
 
+	test("hands new settings to their device whole, and to no one else", async (t) => {
+		const lines: string[] = [];
+		const gateway = await runGateway(t, {
+			log: createLog("debug", { write: (line) => void lines.push(line) }),
+		});
+		const monitor = await gateway.monitor();
+		const other = await gateway.monitor();
+		const headers = { "Device-Id": "dev-1-000001", "Device-Features": "settings" };
+		const device = await gateway.device(headers);
+		await monitor.change("connected");
+		const value = { ssid: "workshop", password: "secret one", token: "secret-two" };
+		const control = (payload: object) =>
+			monitor.ask({ type: "control_device", targetId: "dev-1-000001", payload });
+		const answer = await control({ command: "set_settings", value, x: 1 });
+		assert.equal(answer.type, "ack");
+		assert.deepEqual(await device.next(), { command: "set_settings", value });
+		const refused = await control({ command: "set_settings", value: { ...value, tokn: "secret-three" } });
+		assert.equal(refused.code, "invalid_command");
+		assert.match(
+			String(refused.message),
+			/at least one of ssid, password, gateway, token, ca, sntp, and nothing/,
+		);
+		const without = await control({ command: "set_settings", value: { ...value, password: "short" } });
+		assert.equal(without.code, "invalid_command");
+
+		const result = { type: "settings_result", deviceId: "dev-1-000001", outcome: "kept" };
+		device.send(result);
+		for (const watcher of [monitor, other]) {
+			let text = "";
+			while (!text.includes("settings_result")) {
+				text = await watcher.nextText();
+				assert.doesNotMatch(text, /secret/);
+			}
+		}
+		assert.doesNotMatch(`${JSON.stringify([answer, refused, without])} ${lines.join("")}`, /secret/);
+		assert.ok(lines.length > 0);
+	});
+
+	test("does not send new settings to firmware that does not name them", async (t) => {
+		const gateway = await runGateway(t);
+		const monitor = await gateway.monitor();
+		const { session } = await gateway.namedDevice(monitor);
+		assert.deepEqual(session.features, []);
+		const payload = { command: "set_settings", value: { token: "t" } };
+		const answer = await monitor.ask({ type: "control_device", targetId: session.sessionId, payload });
+		assert.equal(answer.code, "unsupported_command");
+		await gateway.device({ "Device-Id": "dev-1-000002", "Device-Features": "settings,identify,other" });
+		assert.deepEqual((await monitor.change("connected")).features, ["identify", "settings"]);
+	});
+
 	test("keeps the order of commands", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();

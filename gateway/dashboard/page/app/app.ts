@@ -6,7 +6,9 @@
 import { Attempts } from "../model/attempts.js";
 import { noQuery, type Query } from "../model/filter.js";
 import { Fleet } from "../model/fleet.js";
+import { FleetChange } from "../model/fleet-change.js";
 import type { DeviceMessage, MonitorFrame, StatusUpdate } from "../model/messages.js";
+import { type SettingsChange, SettingsChanges } from "../model/settings-changes.js";
 import { isUpdating } from "../model/words.js";
 import { FirmwareStore } from "./firmware.js";
 import { Link, type LinkState } from "./link.js";
@@ -24,6 +26,7 @@ export const topics = {
 	record: (key: string) => `record ${key}`,
 	firmware: "firmware",
 	rollout: "rollout",
+	fleetChange: "fleet change",
 	query: "query",
 };
 
@@ -43,12 +46,20 @@ export class App {
 					? { type: "boot_device", targetId: deviceId }
 					: { type: "control_device", targetId: deviceId, payload: ask },
 			),
-		later: (action, delayMs) => {
-			const timer = setTimeout(action, delayMs);
-			return () => clearTimeout(timer);
-		},
+		later,
 		onChanged: (deviceId) => this.painter.mark(topics.device(deviceId)),
 	});
+	readonly settings = new SettingsChanges({
+		send: (deviceId, value) =>
+			this.#link.request({
+				type: "control_device",
+				targetId: deviceId,
+				payload: { command: "set_settings", value },
+			}),
+		later,
+		onChanged: (deviceId) => this.painter.mark(topics.device(deviceId)),
+	});
+	readonly fleetChange = new FleetChange({ onChanged: () => this.painter.mark(topics.fleetChange) });
 	readonly rollouts = new Rollouts({
 		trigger: (key, selector) => this.#link.request({ type: "trigger_ota", targetId: key, version: selector }),
 		metadataOf: (key) => this.fleet.get(key)?.session.metadata,
@@ -82,6 +93,11 @@ export class App {
 		void this.#link.retryNow();
 	}
 
+	/** Has the gateway make a token for a device, and the device try it. */
+	replaceToken(deviceId: string): Promise<SettingsChange> {
+		return this.settings.change(deviceId, async () => ({ token: await makeToken(deviceId) }));
+	}
+
 	#receive(frame: MonitorFrame, text: string): void {
 		const now = Date.now();
 		this.heardAt = now;
@@ -112,9 +128,28 @@ export class App {
 		if (key === undefined) return;
 		const { message } = frame;
 		if (message.type === "state_report") this.attempts.onReport(key, message);
-		else if (message.type === "command_error") this.attempts.onCommandError(key, message);
+		else if (message.type === "settings_result") this.settings.onResult(key, message);
+		else if (message.type === "command_error") {
+			this.attempts.onCommandError(key, message);
+			this.settings.onCommandError(key, message);
+		}
 		// The names before it can hold no quotation mark, so the first one is the field itself.
 		const uplink = text.slice(text.indexOf(`"message":`) + `"message":`.length, -1);
 		if (this.recorder.take(key, message, uplink, now)) this.painter.mark(topics.record(key));
 	}
+}
+
+function later(action: () => void, delayMs: number): () => void {
+	const timer = setTimeout(action, delayMs);
+	return () => clearTimeout(timer);
+}
+
+/** @throws Error that says why there is none */
+async function makeToken(deviceId: string): Promise<string> {
+	const headers = { "Content-Type": "application/json" };
+	const body = JSON.stringify({ deviceId });
+	const response = await fetch("api/device-tokens", { method: "POST", headers, body });
+	if (!response.ok) throw new Error(`The gateway made no token (${response.status}).`);
+	const { token }: { token: string } = await response.json();
+	return token;
 }

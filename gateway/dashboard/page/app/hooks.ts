@@ -43,6 +43,16 @@ export function useNow(intervalMs: number): number {
 	return now;
 }
 
+/** What has not begun is begun by this page: anyone who closes it should know. */
+export function useLeaveWarning(isOn: boolean): void {
+	useEffect(() => {
+		if (!isOn) return;
+		const onLeave = (event: Event) => event.preventDefault();
+		addEventListener("beforeunload", onLeave);
+		return () => removeEventListener("beforeunload", onLeave);
+	}, [isOn]);
+}
+
 /** Whether a media query holds. */
 export function useMedia(query: string): boolean {
 	const [holds, setHolds] = useState(() => matchMedia(query).matches);
@@ -58,7 +68,8 @@ export function useMedia(query: string): boolean {
 export type Route =
 	| { readonly view: "fleet" }
 	| { readonly view: "device"; readonly key: string }
-	| { readonly view: "firmware" };
+	| { readonly view: "firmware" }
+	| { readonly view: "settings" };
 
 /** The view that the address names, by its fragment: so it works below any path, and no request is made for it. */
 export function useRoute(): Route {
@@ -68,8 +79,8 @@ export function useRoute(): Route {
 		addEventListener("hashchange", onChange);
 		return () => removeEventListener("hashchange", onChange);
 	}, []);
-	const [, view, key] = /^#\/(device|firmware)(?:\/(.+))?$/.exec(hash) ?? [];
-	if (view === "firmware") return { view };
+	const [, view, key] = /^#\/(device|firmware|settings)(?:\/(.+))?$/.exec(hash) ?? [];
+	if (view === "firmware" || view === "settings") return { view };
 	return view === "device" && key ? { view, key: decode(key) } : { view: "fleet" };
 }
 

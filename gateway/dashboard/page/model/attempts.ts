@@ -10,9 +10,12 @@ import type {
 	CommandName,
 	StateReport,
 } from "../../../../device/protocol/messages.js";
+import { sentence } from "./words.js";
 
 /** What a control can be asked to do; `boot_device` is the restart of the connection. */
-export type Ask = Exclude<Command, { command: "start_ota" }> | { readonly command: "boot_device" };
+export type Ask =
+	| Exclude<Command, { command: "start_ota" | "set_settings" }>
+	| { readonly command: "boot_device" };
 export type AskName = Ask["command"];
 
 export interface Attempt {
@@ -177,9 +180,4 @@ function unconfirmed({ command }: Ask): string {
 
 function slotName(deviceId: string, name: CommandName | "boot_device"): string {
 	return `${deviceId} ${name}`;
-}
-
-/** The gateway and the device begin their reasons in lower case. */
-function sentence(text: string): string {
-	return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
 }

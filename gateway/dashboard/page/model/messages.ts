@@ -3,7 +3,7 @@
  * does not check it a second time.
  */
 
-import type { StateReport, Uplink } from "../../../../device/protocol/messages.js";
+import type { Feature, StateReport, Uplink } from "../../../../device/protocol/messages.js";
 import type { Model } from "../../../../device/protocol/schema.js";
 
 export type OtaStatus =
@@ -36,6 +36,8 @@ export interface SessionRecord {
 	readonly lastSeenAt: string;
 	readonly remoteAddress: string;
 	readonly firmwareVersion: string | null;
+	/** What its firmware knows besides the first version's commands. */
+	readonly features: readonly Feature[];
 	readonly metadata: OtaMetadata;
 	readonly state: StateReport | null;
 }

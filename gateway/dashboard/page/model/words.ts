@@ -64,3 +64,8 @@ export function isUpdating({ otaStatus }: OtaMetadata): boolean {
 export function hasFailed({ otaStatus }: OtaMetadata): boolean {
 	return otaStatus === "failed" || otaStatus === "rolled_back";
 }
+
+/** The gateway and the device begin their reasons in lower case. */
+export function sentence(text: string): string {
+	return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
+}

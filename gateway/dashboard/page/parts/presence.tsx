@@ -44,6 +44,18 @@ export function Signal({ entry }: { entry: Entry }) {
 	);
 }
 
+/** That a device runs in safe mode; nothing where it does not. */
+export function SafeMode({ entry, withHelp }: { entry: Entry; withHelp?: boolean }) {
+	if (!entry.state?.health.safe_mode) return null;
+	if (!withHelp) return <span class="tag warn">safe mode</span>;
+	return (
+		<p class="safe-mode">
+			<span class="tag warn">safe mode</span> Its last three starts failed, so it runs without sound, motor
+			and sensors. Update it, or restart it to try again.
+		</p>
+	);
+}
+
 /** How a device's update stands; nothing where there was none. */
 export function UpdateState({ metadata, withReason }: { metadata: OtaMetadata; withReason?: boolean }) {
 	if (metadata.otaStatus === "idle") return null;

@@ -4,12 +4,13 @@ import { topics } from "../app/app.js";
 import { useApp, useDevice, useTopic } from "../app/hooks.js";
 import type { Entry } from "../model/fleet.js";
 import { Action, Outcome } from "../parts/controls.js";
-import { Presence, Signal } from "../parts/presence.js";
+import { Presence, SafeMode, Signal } from "../parts/presence.js";
 import { Ring, ringText } from "../parts/ring.js";
 import { DeviceControls, Inputs } from "./device-controls.js";
 import { Facts } from "./device-facts.js";
 import { DeviceLog } from "./device-log.js";
 import { DevicePlots } from "./device-plots.js";
+import { DeviceSettings } from "./device-settings.js";
 import { DeviceUpdate } from "./device-update.js";
 
 export function DeviceView({ deviceKey }: { deviceKey: string }) {
@@ -25,6 +26,7 @@ export function DeviceView({ deviceKey }: { deviceKey: string }) {
 					<Inputs state={entry.state} />
 					<DevicePlots entry={entry} />
 					<DeviceUpdate entry={entry} />
+					{entry.session.features.includes("settings") && <DeviceSettings entry={entry} />}
 					<Facts entry={entry} state={entry.state} />
 				</>
 			) : (
@@ -62,6 +64,7 @@ function Head({ entry }: { entry: Entry }) {
 					<Presence entry={entry} />
 				</p>
 				<p class="hint">Ring: {ringText(entry)}</p>
+				<SafeMode entry={entry} withHelp />
 				<div class="actions">
 					<Action deviceKey={key} name="identify" toAsk={() => ({ command: "identify" })}>
 						Identify

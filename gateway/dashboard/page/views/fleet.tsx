@@ -8,7 +8,7 @@ import { noQuery, type Query, select, sorts, states, versionsOf } from "../model
 import type { Entry } from "../model/fleet.js";
 import { hasFailed, isUpdating, plural } from "../model/words.js";
 import { Grid } from "../parts/grid.js";
-import { Presence, Signal, UpdateState } from "../parts/presence.js";
+import { Presence, SafeMode, Signal, UpdateState } from "../parts/presence.js";
 import { Ring } from "../parts/ring.js";
 import { GettingStarted } from "./getting-started.js";
 import { Refusals } from "./refusals.js";
@@ -65,6 +65,7 @@ function Card({ deviceKey }: { deviceKey: string }) {
 				<p class="facts">
 					<span>{session.model ?? "Model not known"}</span>
 					{session.firmwareVersion !== null && <span>{session.firmwareVersion}</span>}
+					<SafeMode entry={entry} />
 				</p>
 				<p>
 					<Presence entry={entry} />

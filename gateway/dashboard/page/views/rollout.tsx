@@ -1,8 +1,8 @@
 /** Brings firmware to devices: one, the selected or all outdated ones, a few at a time. */
 
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { topics } from "../app/app.js";
-import { useApp, useIsLive, useTopic } from "../app/hooks.js";
+import { useApp, useIsLive, useLeaveWarning, useTopic } from "../app/hooks.js";
 import { noQuery, select } from "../model/filter.js";
 import { fits, isOutdated } from "../model/outdated.js";
 import { isUpdating, plural } from "../model/words.js";
@@ -98,14 +98,4 @@ export function RolloutPanel() {
 			/>
 		</section>
 	);
-}
-
-/** What has not begun is begun by this page: whoever closes it should know. */
-function useLeaveWarning(isOn: boolean): void {
-	useEffect(() => {
-		if (!isOn) return;
-		const onLeave = (event: Event) => event.preventDefault();
-		addEventListener("beforeunload", onLeave);
-		return () => removeEventListener("beforeunload", onLeave);
-	}, [isOn]);
 }

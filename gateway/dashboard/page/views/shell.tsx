@@ -7,6 +7,7 @@ import { age, duration } from "../model/words.js";
 import { DeviceView } from "./device.js";
 import { FirmwareView } from "./firmware.js";
 import { FleetView } from "./fleet.js";
+import { SettingsView } from "./settings.js";
 
 export function Shell() {
 	const route = useRoute();
@@ -31,11 +32,14 @@ export function Shell() {
 					<span>Device gateway</span>
 				</a>
 				<nav aria-label="Views">
-					<a href="#/" aria-current={route.view === "firmware" ? undefined : "page"}>
+					<a href="#/" aria-current={route.view === "fleet" || route.view === "device" ? "page" : undefined}>
 						Fleet
 					</a>
 					<a href="#/firmware" aria-current={route.view === "firmware" ? "page" : undefined}>
 						Firmware
+					</a>
+					<a href="#/settings" aria-current={route.view === "settings" ? "page" : undefined}>
+						Settings
 					</a>
 				</nav>
 				<LinkState />
@@ -61,12 +65,14 @@ function View({ route }: { route: Route }) {
 			return <DeviceView key={route.key} deviceKey={route.key} />;
 		case "firmware":
 			return <FirmwareView />;
+		case "settings":
+			return <SettingsView />;
 	}
 }
 
 function titleOf(route: Route): string {
 	if (route.view === "device") return route.key;
-	return route.view === "firmware" ? "Firmware" : "Fleet";
+	return { fleet: "Fleet", firmware: "Firmware", settings: "Settings" }[route.view];
 }
 
 function LinkState() {

@@ -30,9 +30,10 @@ export function makeVirtualImage(program: Uint8Array, model: Model, version: str
 	});
 }
 
-/** In place of the boot loader: digests of the partition layout and of the last factory image. */
+/** In place of the boot loader: digests of the partition layout, of the last factory image, and of the settings given last. */
 const marksOffset = 0;
 const digestBytes = 32;
+const givenMarkOffset = marksOffset + 2 * digestBytes;
 const layoutMark = sha256(JSON.stringify(partitions));
 
 /** Does nothing for the image flashed last. Settings stay, unless the partition layout has changed. */
@@ -43,20 +44,33 @@ export function flashFactoryImage(flash: Flash, image: Buffer): void {
 	if (found.equals(marks)) return;
 	const { offset, byteLength } = partitions.nvs;
 	const isSameLayout = found.subarray(0, digestBytes).equals(layoutMark);
-	const nvs = isSameLayout ? flash.read(offset, byteLength) : undefined;
+	const kept = [offset, givenMarkOffset].map((at) => ({
+		at,
+		bytes: flash.read(at, at === offset ? byteLength : digestBytes),
+	}));
 	flash.wipe();
-	if (nvs) flash.load(offset, nvs);
+	if (isSameLayout) for (const { at, bytes } of kept) flash.load(at, bytes);
 	flash.load(slots[0].offset, image);
 	flash.load(marksOffset, marks);
 }
 
 /**
+ * Does nothing for the settings given last: the device may have got others since (set_settings).
+ *
  * @param given an empty value removes a setting, an absent one leaves it
+ * @param defaults for what is neither given nor stored
  * @throws {RangeError} if a value does not fit NVS
  */
-export function flashSettings(flash: Flash, given: Readonly<Record<string, string>>): void {
+export function flashSettings(
+	flash: Flash,
+	given: Readonly<Record<string, string>>,
+	defaults: Readonly<Record<string, string>> = {},
+): void {
 	const stored = readSettings(flash);
-	const values = new Map(stored);
+	const mark = sha256(JSON.stringify(given));
+	if (stored.has("gateway") && flash.read(givenMarkOffset, digestBytes).equals(mark)) return;
+	flash.load(givenMarkOffset, mark);
+	const values = new Map([...Object.entries(defaults), ...stored]);
 	for (const [name, value] of Object.entries(given)) {
 		if (value === "") values.delete(name);
 		else values.set(name, value);

@@ -84,6 +84,10 @@ class Wire {
 				tell("did", ["start_ota", { url, cert_pem }]);
 				return undefined;
 			},
+			onSettings: (changed) => {
+				tell("did", ["set_settings", changed]);
+				return undefined;
+			},
 			send: (error) => this.socket.send(JSON.stringify(error)),
 		});
 		this.#options?.onWritable(5000);

@@ -1,0 +1,246 @@
+/**
+ * Tries new settings, and keeps them only once the device has reached the gateway with them. Power may fail at any moment: NVS
+ * writes each value whole, but not several together, so one marker decides which settings count.
+ *
+ * The new values are stored beside the present ones, then the marker, then the device restarts with them. When it has reported,
+ * the marker becomes `kept`, and the values replace the previous ones one by one, which a start repeats where it was
+ * interrupted. Otherwise the marker becomes `returned`, and they are deleted. The marker is deleted when the result is sent.
+ */
+
+import Timer from "timer";
+import type { KeyValueStore } from "./host.js";
+import { parseGatewayUrl } from "./network/gateway-url.js";
+import type { ChangedSettings, SettingsResult } from "./protocol/messages.js";
+import { readAuthority } from "./update/authority.js";
+
+/** What set_settings changes. */
+export type InstalledSetting = keyof ChangedSettings;
+export const installedSettings: readonly InstalledSetting[] = Object.freeze([
+	"ssid",
+	"password",
+	"gateway",
+	"token",
+	"ca",
+	"sntp",
+]);
+
+/** Of uptime, in each start of a trial. */
+const limitMs = 120_000;
+/**
+ * A trial that a power cut ended is repeated once, since that says nothing about the settings. Settings that make the firmware
+ * crash look the same, so it is not repeated again.
+ */
+const starts = 2;
+
+const marker = "trial";
+/** Values of the marker; during a trial it is the number of starts that are left. */
+const kept = "kept";
+const returned = "returned ";
+const longestReason = 400;
+
+/** IEEE 802.11. */
+const longestSsidBytes = 32;
+/** NVS holds 3999 bytes, of which the candidate's mark takes one. */
+const longestAuthority = 3996;
+
+type Store = Pick<KeyValueStore, "read" | "write" | "delete">;
+
+export interface SettingsTrialOptions {
+	readonly store: Store;
+	/** Why the gateway is not reached. */
+	readonly findObstacle: () => string;
+	/** Returns to the previous settings. */
+	readonly restart: () => void;
+	readonly log: (text: string) => void;
+	/** Sends the result; onDrained() has to follow. */
+	readonly send: (result: Pick<SettingsResult, "outcome" | "reason">) => void;
+}
+
+export class SettingsTrial {
+	readonly #options: SettingsTrialOptions;
+	#timer: Timer | undefined;
+	/** Whether the values on trial count; those that have been kept are stored as the others are. */
+	#isInForce = false;
+	#hasBegun = false;
+	#result: Pick<SettingsResult, "outcome" | "reason"> | undefined;
+	#isSending = false;
+
+	/** Continues what an earlier start has begun. */
+	constructor(options: SettingsTrialOptions) {
+		this.#options = options;
+		const state = options.store.read(marker) ?? "";
+		// Where it fails, this start has the previous settings or the kept ones, and the next start tries again.
+		this.#attempt(() => this.#continue(state));
+	}
+
+	/** Whether a trial runs, or its result is not sent yet: neither another one nor an update must start then. */
+	get isOn(): boolean {
+		return this.#hasBegun || this.#timer !== undefined || this.#result !== undefined || this.#isInForce;
+	}
+
+	/** @returns the value on trial; undefined: the stored one counts */
+	value(name: InstalledSetting): string | undefined {
+		return this.#isInForce ? this.#options.store.read(candidate(name))?.slice(1) : undefined;
+	}
+
+	/**
+	 * Stores new settings for a trial in the next start. Not to be called while isOn.
+	 *
+	 * @returns a sentence that says what to change; undefined: they are stored, and the device has to restart
+	 */
+	begin(changed: ChangedSettings): string | undefined {
+		const problem = findProblem(changed);
+		if (problem !== undefined) return problem;
+		const { store } = this.#options;
+		try {
+			store.delete(marker);
+			for (const name of installedSettings) {
+				const value = changed[name];
+				if (value === undefined) store.delete(candidate(name));
+				// With a mark, since an empty text removes the setting.
+				else store.write(candidate(name), `=${name === "ca" ? authority(value) : value}`);
+			}
+			// From here on they count.
+			store.write(marker, String(starts));
+		} catch (error) {
+			this.#discard();
+			return `the new settings could not be stored: ${error}`;
+		}
+		this.#hasBegun = true;
+		return undefined;
+	}
+
+	/** The gateway has accepted the device, and all messages are sent, a report among them. */
+	onDrained(): void {
+		if (this.#timer && !this.#keep()) return;
+		if (!this.#result) return;
+		if (!this.#isSending) {
+			this.#isSending = true;
+			// Calls back once it is sent, perhaps at once.
+			this.#options.send(this.#result);
+			return;
+		}
+		this.#result = undefined;
+		// What could not be kept yet is kept in the next start.
+		if (!this.#isInForce) this.#attempt(() => this.#options.store.delete(marker));
+	}
+
+	/** The connection is lost: the result is sent on the next one. */
+	onLost(): void {
+		this.#isSending = false;
+	}
+
+	#continue(state: string): void {
+		if (state === "") return;
+		if (state === kept) return this.#complete();
+		if (state.startsWith(returned)) {
+			this.#result = { outcome: "returned", reason: state.slice(returned.length) };
+			return this.#discard();
+		}
+		const left = Number(state);
+		if (!(left > 0))
+			return this.#return("the device restarted in the middle of the trial, and again when it was repeated");
+		this.#options.store.write(marker, String(left - 1));
+		this.#isInForce = true;
+		this.#timer = Timer.set(() => this.#onTimeout(), limitMs);
+	}
+
+	/** @returns false where that could not be written: the next report tries again */
+	#keep(): boolean {
+		// The settings change here, all at once.
+		if (!this.#attempt(() => this.#options.store.write(marker, kept))) return false;
+		Timer.clear(this.#timer);
+		this.#timer = undefined;
+		this.#attempt(() => this.#complete());
+		return true;
+	}
+
+	/** Replaces the previous values. Each step can be repeated. */
+	#complete(): void {
+		const { store } = this.#options;
+		this.#result = { outcome: "kept" };
+		this.#isInForce = true;
+		for (const name of installedSettings) {
+			const value = this.value(name);
+			if (value === undefined) continue;
+			if (value === "") store.delete(name);
+			else store.write(name, value);
+			store.delete(candidate(name));
+		}
+		this.#isInForce = false;
+	}
+
+	#onTimeout(): void {
+		this.#timer = undefined;
+		this.#attempt(() => this.#return(this.#options.findObstacle()));
+		this.#options.restart();
+	}
+
+	#return(reason: string): void {
+		this.#result = { outcome: "returned", reason: reason.slice(0, longestReason) };
+		this.#options.store.write(marker, `${returned}${this.#result.reason}`);
+		this.#discard();
+	}
+
+	#discard(): void {
+		this.#attempt(() => {
+			for (const name of installedSettings) this.#options.store.delete(candidate(name));
+		});
+	}
+
+	/** @returns whether flash did what was asked */
+	#attempt(action: () => void): boolean {
+		try {
+			action();
+			return true;
+		} catch (error) {
+			this.#options.log(`${error}`);
+			return false;
+		}
+	}
+}
+
+/** Deletes everything that was installed or is set by people; what the device knows of itself stays. */
+export function eraseSettings(store: Pick<Store, "delete">): void {
+	// First: what is on trial, or half kept, must not come back.
+	store.delete(marker);
+	for (const name of installedSettings) {
+		store.delete(name);
+		store.delete(candidate(name));
+	}
+	for (const name of ["volume", "audible", "brightness"]) store.delete(name);
+}
+
+/** The key of a value on trial. */
+function candidate(name: InstalledSetting): string {
+	return `new_${name}`;
+}
+
+/** What the schema cannot say. */
+function findProblem({ ssid, gateway, ca }: ChangedSettings): string | undefined {
+	if (ssid !== undefined && bytesOf(ssid) > longestSsidBytes)
+		return `ssid must be at most ${longestSsidBytes} bytes long`;
+	try {
+		if (gateway !== undefined) parseGatewayUrl(gateway);
+		if (ca !== undefined && authority(ca).length > longestAuthority)
+			return "ca must be a certificate of at most 2997 bytes in DER";
+	} catch (error) {
+		return error instanceof Error ? error.message : String(error);
+	}
+	return undefined;
+}
+
+/** In UTF-8. */
+function bytesOf(text: string): number {
+	let count = 0;
+	for (const character of text) {
+		const code = character.codePointAt(0) ?? 0;
+		count += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x1_0000 ? 3 : 4;
+	}
+	return count;
+}
+
+/** @returns DER in base64; empty: none @throws Error */
+function authority(pem: string): string {
+	return pem === "" ? "" : readAuthority(pem, "ca");
+}

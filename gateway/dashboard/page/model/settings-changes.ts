@@ -1,0 +1,123 @@
+/**
+ * Changes of devices' settings. A device restarts to try new ones, and says when it is back whether it keeps them: that takes two
+ * minutes where they are wrong. Nothing is kept here of what was sent, which may be a secret.
+ */
+
+import type { ChangedSettings, CommandError, SettingsResult } from "../../../../device/protocol/messages.js";
+import type { Answer } from "./attempts.js";
+import { sentence } from "./words.js";
+
+export type ChangeStatus =
+	/** The gateway has not answered yet. */
+	| "asked"
+	/** The device tries them. */
+	| "trying"
+	| "kept"
+	/** It has the previous settings. */
+	| "failed"
+	/** It has not said how it ended. */
+	| "unknown";
+
+export interface SettingsChange {
+	readonly status: ChangeStatus;
+	/** Why it is not kept; null otherwise. */
+	readonly reason: string | null;
+}
+
+export interface SettingsChangesOptions {
+	/** Sends them to the gateway; the promise never fails. */
+	readonly send: (deviceId: string, value: ChangedSettings) => Promise<Answer>;
+	/** Calls `action` once, later. @returns a function that takes that back */
+	readonly later: (action: () => void, delayMs: number) => () => void;
+	readonly onChanged: (deviceId: string) => void;
+}
+
+/** Two trials of two minutes, where the power fails in one, and the way back with a wait of a minute before it. */
+export const silenceMs = 6 * 60_000;
+
+interface Pending {
+	readonly end: (change: SettingsChange) => void;
+}
+
+export class SettingsChanges {
+	readonly #options: SettingsChangesOptions;
+	readonly #changes = new Map<string, SettingsChange>();
+	readonly #pending = new Map<string, Pending>();
+
+	constructor(options: SettingsChangesOptions) {
+		this.#options = options;
+	}
+
+	/** The latest change of a device; undefined: there was none. */
+	get(deviceId: string): SettingsChange | undefined {
+		return this.#changes.get(deviceId);
+	}
+
+	isPending(deviceId: string): boolean {
+		return this.#pending.has(deviceId);
+	}
+
+	/**
+	 * Sends a device new settings.
+	 *
+	 * @param make makes them; may fail with a sentence
+	 * @returns how it ended
+	 */
+	async change(deviceId: string, make: () => Promise<ChangedSettings>): Promise<SettingsChange> {
+		if (this.isPending(deviceId)) return { status: "failed", reason: "Other settings are being tried." };
+		const ended = new Promise<SettingsChange>((resolve) => {
+			const stopWaiting = this.#options.later(
+				() => this.#end(deviceId, { status: "unknown", reason: silence }),
+				silenceMs,
+			);
+			const end = (change: SettingsChange) => {
+				stopWaiting();
+				resolve(change);
+			};
+			this.#pending.set(deviceId, { end });
+		});
+		this.#set(deviceId, { status: "asked", reason: null });
+		const problem = await this.#send(deviceId, make);
+		if (problem !== undefined) this.#end(deviceId, { status: "failed", reason: sentence(problem) });
+		else if (this.#changes.get(deviceId)?.status === "asked")
+			this.#set(deviceId, { status: "trying", reason: null });
+		return ended;
+	}
+
+	/** A device has tried settings. */
+	onResult(deviceId: string, { outcome, reason }: SettingsResult): void {
+		if (outcome === "kept") this.#end(deviceId, { status: "kept", reason: null });
+		else this.#end(deviceId, { status: "failed", reason: sentence(reason ?? "it did not say why") });
+	}
+
+	/** A device would not try them. */
+	onCommandError(deviceId: string, { command, message }: CommandError): void {
+		if (command === "set_settings") this.#end(deviceId, { status: "failed", reason: sentence(message) });
+	}
+
+	/** @returns why they were not sent */
+	async #send(deviceId: string, make: () => Promise<ChangedSettings>): Promise<string | undefined> {
+		try {
+			const answer = await this.#options.send(deviceId, await make());
+			return answer.isTaken ? undefined : answer.message;
+		} catch (error) {
+			return error instanceof Error ? error.message : String(error);
+		}
+	}
+
+	#end(deviceId: string, change: SettingsChange): void {
+		const pending = this.#pending.get(deviceId);
+		if (!pending) return;
+		this.#pending.delete(deviceId);
+		this.#set(deviceId, change);
+		pending.end(change);
+	}
+
+	#set(deviceId: string, change: SettingsChange): void {
+		this.#changes.set(deviceId, change);
+		this.#options.onChanged(deviceId);
+	}
+}
+
+const silence =
+	"It has not said how it ended. If it was sent to another gateway, look there; otherwise look at its ring.";

@@ -1,0 +1,129 @@
+/** The settings of one device: what is filled in is sent, and the device says whether it keeps it. */
+
+import { useId } from "preact/hooks";
+import type { ChangedSettings } from "../../../../device/protocol/messages.js";
+import { useApp, useIsLive } from "../app/hooks.js";
+import type { Entry } from "../model/fleet.js";
+import type { SettingsChange } from "../model/settings-changes.js";
+
+export function DeviceSettings({ entry }: { entry: Entry }) {
+	const app = useApp();
+	const isLive = useIsLive();
+	const { key, session } = entry;
+	const isPending = app.settings.isPending(key);
+	const isOff = !isLive || !session.connected || isPending;
+	const onSubmit = (event: SubmitEvent) => {
+		event.preventDefault();
+		if (!(event.currentTarget instanceof HTMLFormElement)) return;
+		const value = changedIn(new FormData(event.currentTarget));
+		// Secrets do not stay on the page.
+		event.currentTarget.reset();
+		if (Object.keys(value).length > 0) void app.settings.change(key, async () => value);
+	};
+	return (
+		<section class="panel settings" aria-label="Settings">
+			<h2>Settings</h2>
+			<p class="hint">
+				Only what is filled in is sent. The device restarts to try it, and returns to its previous settings if
+				it does not reach a gateway within 120 s.
+			</p>
+			<form autocomplete="off" onSubmit={onSubmit}>
+				<fieldset class="fields" disabled={isOff} aria-label="New settings">
+					<Field name="ssid" label="Wi-Fi name" maxLength={32} />
+					<Field name="password" label="Wi-Fi password" isSecret maxLength={63} removal="Open network" />
+					<Field name="gateway" label="Gateway's address" placeholder="wss://gateway.example/device" />
+					<Field name="token" label="Token" isSecret />
+					<Field name="sntp" label="Time server" removal="The default one" />
+					<Field name="ca" label="Certificate authority (PEM)" isLong removal="None" />
+				</fieldset>
+				<div class="actions">
+					<button type="submit" class="primary" disabled={isOff}>
+						Try these settings
+					</button>
+					<button type="button" disabled={isOff} onClick={() => void app.replaceToken(key)}>
+						Replace its token
+					</button>
+				</div>
+			</form>
+			<ChangeState change={app.settings.get(key)} />
+		</section>
+	);
+}
+
+interface FieldProps {
+	readonly name: keyof ChangedSettings;
+	readonly label: string;
+	readonly placeholder?: string;
+	readonly maxLength?: number;
+	readonly isSecret?: boolean;
+	readonly isLong?: boolean;
+	/** What the device has without it; absent: it cannot be removed. */
+	readonly removal?: string;
+}
+
+export function Field({ name, label, placeholder, maxLength, isSecret, isLong, removal }: FieldProps) {
+	const id = useId();
+	const common = {
+		id,
+		name,
+		placeholder,
+		maxLength,
+		autocomplete: isSecret ? "new-password" : "off",
+		spellcheck: false,
+	};
+	return (
+		<div class={`field ${isLong ? "long" : ""}`}>
+			<label for={id}>{label}</label>
+			{isLong && <textarea {...common} rows={3} />}
+			{isSecret && <input {...common} type="password" />}
+			{!isLong && !isSecret && <input {...common} type="text" />}
+			{removal !== undefined && (
+				<label class="check">
+					<input type="checkbox" name={removed(name)} />
+					<span>
+						{removal} <span class="visually-hidden">({label})</span>
+					</span>
+				</label>
+			)}
+		</div>
+	);
+}
+
+/** How the latest change stands. */
+export function ChangeState({ change }: { change: SettingsChange | undefined }) {
+	const isPending = change?.status === "asked" || change?.status === "trying";
+	return (
+		<div class="change-state">
+			<span role="status" class={isPending ? "sending" : "good"}>
+				{change?.status === "asked" && "sending"}
+				{change?.status === "trying" && "trying, up to 120 s"}
+				{change?.status === "kept" && "The device keeps the new settings."}
+			</span>
+			<span role="alert" class="problem">
+				{change?.status === "failed" && `The device has its previous settings. ${change.reason}`}
+				{change?.status === "unknown" && change.reason}
+			</span>
+		</div>
+	);
+}
+
+/** What is filled in or to be removed. */
+function changedIn(form: FormData): ChangedSettings {
+	const of = (name: keyof ChangedSettings) => {
+		const value = form.get(name);
+		if (form.has(removed(name))) return { [name]: "" };
+		return typeof value === "string" && value !== "" ? { [name]: value } : {};
+	};
+	return {
+		...of("ssid"),
+		...of("password"),
+		...of("gateway"),
+		...of("token"),
+		...of("ca"),
+		...of("sntp"),
+	};
+}
+
+function removed(name: keyof ChangedSettings): string {
+	return `without-${name}`;
+}

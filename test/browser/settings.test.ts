@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import { describe, type TestContext, test } from "node:test";
+import { skip } from "../support/chromium.js";
+import { runGateway } from "../support/running.js";
+import { ScriptedDevice, type ScriptedDeviceOptions } from "../support/scripted-device.js";
+import { browsing } from "./browsing.js";
+
+const open = browsing();
+
+async function setUp(t: TestContext, options: Partial<ScriptedDeviceOptions> = {}) {
+	const { url } = await runGateway(t);
+	const device = await new ScriptedDevice({ url, deviceId: "dev-1-a1b2c3", ...options }).connect();
+	t.after(() => device.close());
+	const page = await open(t, url, { view: "#/device/dev-1-a1b2c3" });
+	const panel = page.getByRole("region", { name: "Settings", exact: true });
+	return { url, device, page, panel };
+}
+
+describe("the settings of a device", { skip }, () => {
+	test("are sent where they are filled in, tried, and kept; the page forgets them", async (t) => {
+		const { device, panel } = await setUp(t, { isObedient: false });
+		await panel.getByLabel("Wi-Fi name").fill("workshop");
+		await panel.getByLabel("Wi-Fi password").fill("correct horse");
+		await panel.getByLabel("The default one").check();
+		await panel.getByRole("button", { name: "Try these settings" }).click();
+		await panel.getByRole("status").getByText("trying, up to 120 s").waitFor();
+		assert.deepEqual(device.commands.at(-1), {
+			command: "set_settings",
+			value: { ssid: "workshop", password: "correct horse", sntp: "" },
+		});
+		assert.equal(await panel.getByLabel("Wi-Fi password").inputValue(), "");
+		assert.equal(await panel.getByRole("button", { name: "Try these settings" }).isDisabled(), true);
+		device.close();
+		await device.connect();
+		device.endTrial();
+		await panel.getByText("The device keeps the new settings.").waitFor();
+		await panel.getByRole("button", { name: "Try these settings" }).click();
+		await panel.getByText("The device keeps the new settings.").waitFor();
+		assert.equal(device.commands.length, 1, "nothing filled in, nothing sent");
+	});
+
+	test("that it does not keep are told with the reason", async (t) => {
+		const { panel } = await setUp(t, { settingsProblem: "the gateway refused the token (401)" });
+		await panel.getByLabel("Token").fill("wrong-token");
+		await panel.getByRole("button", { name: "Try these settings" }).click();
+		await panel
+			.getByRole("alert")
+			.getByText("The device has its previous settings. The gateway refused the token (401).")
+			.waitFor();
+	});
+
+	test("that are not valid are refused by the gateway in a sentence", async (t) => {
+		const { device, panel } = await setUp(t);
+		await panel.getByLabel("Gateway's address").fill("http://gateway");
+		await panel.getByRole("button", { name: "Try these settings" }).click();
+		await panel.getByRole("alert").getByText("value.gateway must be an address like ws").waitFor();
+		assert.deepEqual(device.commands, []);
+	});
+
+	test("are given up by the page when nothing is heard", async (t) => {
+		const { page, panel } = await setUp(t, { isObedient: false });
+		await page.clock.install();
+		await panel.getByLabel("Time server").fill("time.example");
+		await panel.getByRole("button", { name: "Try these settings" }).click();
+		await panel.getByText("trying, up to 120 s").waitFor();
+		await page.clock.fastForward(6 * 60_000);
+		await panel.getByRole("alert").getByText("It has not said how it ended.").waitFor();
+	});
+
+	test("are not offered where the firmware does not know them", async (t) => {
+		const { page, panel } = await setUp(t, { features: ["identify"] });
+		await page.getByRole("region", { name: "Firmware" }).waitFor();
+		assert.equal(await panel.count(), 0);
+	});
+
+	test("have a token made for the device alone", async (t) => {
+		const { device, panel } = await setUp(t);
+		await panel.getByRole("button", { name: "Replace its token" }).click();
+		await panel.getByText("The device keeps the new settings.").waitFor();
+		const { command, value } = device.commands.at(-1) ?? {};
+		assert.equal(command, "set_settings");
+		assert.match(JSON.stringify(value), /^\{"token":"dev-1-a1b2c3\.[\w-]+"\}$/);
+	});
+});
+
+test("a device in safe mode is told on its card and on its page", { skip }, async (t) => {
+	const { page } = await setUp(t, { report: { "health.safe_mode": true } });
+	await page.getByText("Its last three starts failed").waitFor();
+	await page.goto(page.url().replace(/#.*/, "#/"));
+	await page.locator(".card").getByText("safe mode").waitFor();
+});
+
+describe("one setting of all devices", { skip }, () => {
+	async function fleet(t: TestContext, problems: readonly (string | undefined)[]) {
+		const { url } = await runGateway(t);
+		const devices: ScriptedDevice[] = [];
+		for (const [index, settingsProblem] of problems.entries()) {
+			const deviceId = `dev-1-00000${index}`;
+			const device = new ScriptedDevice({ url, deviceId, ...(settingsProblem && { settingsProblem }) });
+			devices.push(await device.connect());
+			t.after(() => device.close());
+		}
+		const old = await new ScriptedDevice({ url, deviceId: "dev-1-older0", features: [] }).connect();
+		t.after(() => old.close());
+		const page = await open(t, url, { view: "#/settings" });
+		await page.getByText(`${problems.length} devices of ${problems.length + 1} can take`).waitFor();
+		return { devices, old, page, progress: page.getByRole("region", { name: "Progress" }) };
+	}
+
+	test("gives each a token of its own, a few at a time", async (t) => {
+		const { devices, old, page, progress } = await fleet(
+			t,
+			Array.from({ length: 7 }, () => undefined),
+		);
+		await page.getByLabel("At a time").selectOption("2");
+		await page.getByRole("button", { name: "Replace the tokens of 7 devices" }).click();
+		await progress.getByText("7 done").waitFor();
+		const tokens = devices.map(({ commands }) => JSON.stringify(commands));
+		assert.equal(new Set(tokens).size, 7);
+		for (const [index, text] of tokens.entries()) assert.match(text, new RegExp(`dev-1-00000${index}\\.`));
+		assert.deepEqual(old.commands, []);
+	});
+
+	test("ends with the first failure, and shows who is done", async (t) => {
+		const { devices, page, progress } = await fleet(t, [
+			undefined,
+			"the gateway refused the token (401)",
+			undefined,
+			undefined,
+		]);
+		await page.getByLabel("At a time").selectOption("1");
+		await page.getByLabel("New address").fill("wss://moved.example/device");
+		await page.getByRole("button", { name: "Move 4 devices" }).click();
+		await progress.getByText("1 done, 1 failed, 2 not begun").waitFor();
+		await progress.getByText("failed: The gateway refused the token (401).").waitFor();
+		assert.deepEqual(
+			devices.map(({ commands }) => commands.length),
+			[1, 1, 0, 0],
+		);
+	});
+});

@@ -1,0 +1,151 @@
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { type TestContext, test } from "node:test";
+import type { Model } from "../../device/protocol/schema.js";
+import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
+import { Flash, type FlashOperation } from "../../hosts/virtual/node/boot/flash.js";
+import { flashBytes, partitions } from "../../hosts/virtual/node/boot/partitions.js";
+import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
+import { VirtualDevice, type VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
+import { onEnd } from "../support/cleanup.js";
+import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
+import { pass, passUntil } from "../support/virtual-time.js";
+
+/** A gateway that is not there. */
+const nowhere = "ws://127.0.0.1:1/device";
+
+test("a confirmed image that crashes at each start comes back in safe mode, and is replaced from there", async (t) => {
+	const gateway = await runScriptedGateway(t);
+	const program = await buildFirmware({
+		"peripherals/haptics": "test/hosts/virtual/xs/firmware/crashing-motor.ts",
+	});
+	const good = makeVirtualImage((await buildFirmware()).bytes, "PROTO-1", "2.0.0");
+	const url = await serve(t, good);
+	const starts: string[] = [];
+	const device = await VirtualDevice.start({
+		model: "PROTO-1",
+		serial: "a1b2c3",
+		clock: "virtual",
+		program,
+		version: "1.0.0",
+		settings: { gateway: gateway.url, token: "t" },
+		// It crashes before it is connected, however fast this computer is.
+		accessPoint: undefined,
+		onBoot: ({ version }) => starts.push(version),
+		// A board would restart by itself.
+		onExit: () => void device.powerCycle(),
+	});
+	onEnd(t, () => device.close());
+
+	while (starts.length < 4) await pass(device, 1000).catch(() => {});
+	device.board.accessPoint = { ssid: "virtual", rssi: -50 };
+	const connection = await passUntil(device, gateway.connection());
+	const report = await connection.next("state_report");
+	assert.equal(starts.length, 4, "three crashes before it");
+	assert.equal(report.health.safe_mode, true);
+	const { audio, haptic_intensity, touch_active } = report.peripherals;
+	assert.deepEqual([audio.player_state, haptic_intensity, touch_active], ["idle", 0, false]);
+	for (const command of [
+		{ command: "set_volume", value: 20 },
+		{ command: "play_audio", value: "startup" },
+		{ command: "set_haptics", value: 20 },
+	]) {
+		connection.send(command);
+		const { code, message } = await connection.next("command_error");
+		assert.equal(code, "busy");
+		assert.match(message, /safe mode/);
+	}
+	connection.send({ command: "start_ota", url });
+	const again = await passUntil(device, gateway.connection());
+	const { system, health } = await again.next("state_report");
+	assert.deepEqual([system.firmware_version, health.safe_mode], ["2.0.0", undefined]);
+	assert.equal(device.board.sound.length, 0);
+});
+
+async function serve(t: TestContext, image: Buffer): Promise<string> {
+	const server = createServer((_request, response) =>
+		response.writeHead(200, { "Content-Length": image.length }).end(image),
+	);
+	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+	onEnd(t, () => {
+		server.closeAllConnections();
+		server.close();
+	});
+	const address = server.address();
+	if (typeof address !== "object" || !address) throw new Error("the server does not listen");
+	return `http://127.0.0.1:${address.port}/firmware.bin`;
+}
+
+/** A device whose power goes after each of these times, without a gateway. @returns whether it then starts in safe mode */
+async function isSafeAfter(t: TestContext, lives: readonly number[]): Promise<boolean> {
+	const device = await startAlone(t, "DEV-1");
+	for (const ms of lives) {
+		await pass(device, ms);
+		await device.powerCycle();
+	}
+	await pass(device, 1000);
+	device.board.setButton("play", true);
+	await pass(device, 20);
+	const isSafe = !device.board.isSounding;
+	await device.close();
+	return isSafe;
+}
+
+async function startAlone(t: TestContext, model: Model, options: Partial<VirtualDeviceOptions> = {}) {
+	return powerOn(t, { url: nowhere }, model, { clock: "virtual", ...options });
+}
+
+test("three starts in a row that end within 60 s are needed", async (t) => {
+	for (const [lives, isSafe] of [
+		[[59_000, 59_000, 59_000], true],
+		[[59_000, 59_000], false],
+		[[59_000, 60_000, 59_000, 59_000], false],
+		[[59_000, 60_000, 59_000, 59_000, 59_000], true],
+		[[10, 10, 10, 60_000], false],
+		[[10, 10, 10, 10], true],
+	] as const)
+		assert.equal(await isSafeAfter(t, lives), isSafe, `${lives}`);
+});
+
+test("a start that reaches the gateway is none of them, however short", async (t) => {
+	const gateway = await runScriptedGateway(t);
+	const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
+	for (let start = 0; start < 6; start++) {
+		const { health } = await (await gateway.connection()).next("state_report");
+		assert.equal(health.safe_mode, undefined);
+		await device.powerCycle();
+	}
+});
+
+test("flash wears by two writes a start at most, and by none in a safe mode that lasts", async (t) => {
+	const writes: FlashOperation[] = [];
+	const flash = new Flash({
+		byteLength: flashBytes,
+		onOperation: (operation) => {
+			const { offset, byteLength } = partitions.nvs;
+			if (operation.offset >= offset && operation.offset < offset + byteLength) writes.push(operation);
+		},
+	});
+	const device = await startAlone(t, "DEV-1", { flash });
+	const countOf = async (ms: number) => {
+		await pass(device, ms);
+		const values = device.setting("starts");
+		const count = writes.length;
+		writes.length = 0;
+		return { values, count };
+	};
+	const short = await countOf(59_000);
+	assert.equal(short.values, "1");
+	const long = await countOf(1000);
+	assert.equal(long.values, undefined);
+	assert.ok(long.count > 0);
+	assert.equal((await countOf(600_000)).count, 0);
+	for (let start = 0; start < 4; start++) {
+		await device.powerCycle();
+		await pass(device, 100);
+	}
+	writes.length = 0;
+	await device.powerCycle();
+	assert.deepEqual(await countOf(59_000), { values: "3", count: 0 });
+	await device.close();
+});

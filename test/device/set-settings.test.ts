@@ -1,0 +1,220 @@
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { describe, type TestContext, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { type ChangedSettings, checkUplink } from "../../device/protocol/messages.js";
+import { Flash, type FlashOperation } from "../../hosts/virtual/node/boot/flash.js";
+import { flashBytes, partitions } from "../../hosts/virtual/node/boot/partitions.js";
+import type { VirtualDevice, VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
+import { onEnd } from "../support/cleanup.js";
+import { powerOn, runScriptedGateway, type ScriptedGateway } from "../support/scripted-gateway.js";
+import { passUntil } from "../support/virtual-time.js";
+
+const setSettings = (value: ChangedSettings) => ({ command: "set_settings", value });
+
+/** A connected device, whose clock only the test moves. */
+async function start(t: TestContext, options: Partial<VirtualDeviceOptions> = {}) {
+	const gateway = await runScriptedGateway(t);
+	const device = await powerOn(t, gateway, "DEV-1", {
+		clock: "virtual",
+		...options,
+		settings: { gateway: gateway.url, token: "previous-token", ...options.settings },
+	});
+	return { gateway, device, connection: await connected(device, gateway) };
+}
+
+/** The next connection of a device, over its restarts, and its first report. */
+async function connected(device: VirtualDevice, gateway: ScriptedGateway) {
+	const connection = await passUntil(device, gateway.connection());
+	await connection.next("state_report");
+	return connection;
+}
+
+test("a gateway that has moved takes its device along, and the device stays there", async (t) => {
+	const traced: string[] = [];
+	const { device, connection } = await start(t, { onTrace: (text) => traced.push(text) });
+	const moved = await runScriptedGateway(t);
+	connection.send(setSettings({ gateway: moved.url, token: "next-token" }));
+	const closed = await passUntil(device, connection.closed);
+	assert.equal(closed, 1000, "in order, before it restarts");
+	const there = await connected(device, moved);
+	assert.equal(there.headers.authorization, "Bearer next-token");
+	const { outcome, reason } = await there.next("settings_result");
+	assert.deepEqual([outcome, reason], ["kept", undefined]);
+	await device.powerCycle();
+	const again = await connected(device, moved);
+	assert.equal(again.headers.authorization, "Bearer next-token");
+	again.send({ command: "start_ota", url: "http://127.0.0.1:1/firmware.bin" });
+	await passUntil(device, again.next("ota_error"));
+	assert.ok(traced.length > 0);
+	assert.doesNotMatch(traced.join(""), /previous-token|next-token/);
+});
+
+/** The address of a server that refuses each token. */
+async function runRefusing(t: TestContext): Promise<string> {
+	const server = createServer();
+	server.on("upgrade", (_request, socket) => socket.end("HTTP/1.1 401 Unauthorized\r\n\r\n"));
+	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+	onEnd(t, () => server.close());
+	const address = server.address();
+	if (typeof address !== "object" || !address) throw new Error("the server does not listen");
+	return `ws://127.0.0.1:${address.port}/device`;
+}
+
+describe("wrong settings are given up after 120 s, and the device says why:", () => {
+	const wrong: readonly [string, (t: TestContext) => ChangedSettings | Promise<ChangedSettings>, string][] = [
+		[
+			"another network",
+			() => ({ ssid: "elsewhere", password: "" }),
+			'there is no access point "elsewhere" in reach',
+		],
+		[
+			"a wrong password",
+			() => ({ password: "wrong password" }),
+			'the access point "virtual" refused the password',
+		],
+		["no gateway there", () => ({ gateway: "ws://127.0.0.1:1/device" }), "no connection to 127.0.0.1:1"],
+		[
+			"no TLS there",
+			() => ({ gateway: "wss://127.0.0.1:1/device" }),
+			"no connection to 127.0.0.1:1, or its certificate is not trusted",
+		],
+		[
+			"a name that is not found",
+			() => ({ gateway: "ws://nowhere.invalid/device" }),
+			"the name nowhere.invalid was not found",
+		],
+		[
+			"a refused token",
+			async (t) => ({ gateway: await runRefusing(t) }),
+			"the gateway refused the token (401)",
+		],
+	];
+	for (const [name, change, reason] of wrong)
+		test(name, async (t) => {
+			const password = "right password";
+			const { device, gateway, connection } = await start(t, {
+				accessPoint: { ssid: "virtual", rssi: -50, password },
+				settings: { password },
+			});
+			connection.send(setSettings({ token: "next-token", ...(await change(t)) }));
+			const back = await connected(device, gateway);
+			assert.equal(back.headers.authorization, "Bearer previous-token");
+			const result = await back.next("settings_result");
+			assert.deepEqual([result.outcome, result.reason], ["returned", reason]);
+			const { health } = await back.query();
+			assert.equal(health.reset_reason, "SW_RESET");
+			assert.ok(health.uptime_seconds < 120, "of the start after the trial");
+		});
+});
+
+test("new settings are refused while an update runs", async (t) => {
+	const { connection } = await start(t);
+	connection.send({ command: "start_ota", url: "http://127.0.0.1:1/firmware.bin" });
+	connection.send(setSettings({ token: "next-token" }));
+	const { command, code, message } = await connection.next("command_error");
+	assert.deepEqual([command, code], ["set_settings", "busy"]);
+	assert.match(message, /update is under way/);
+});
+
+test("what no device can use is refused at once, and nothing restarts", async (t) => {
+	const { connection } = await start(t);
+	for (const [value, sentence] of [
+		[
+			{},
+			/value must be an object with at least one of ssid, password, gateway, token, ca, sntp, and nothing else/,
+		],
+		[{ token: "t", tokn: "t" }, /and nothing else/],
+		[{ ssid: "" }, /value\.ssid must be the name of a Wi-Fi network/],
+		[{ gateway: "http://a" }, /value\.gateway must be an address like ws/],
+		[{ gateway: "ws://a:99999" }, /port must be from 1 to 65535/],
+		[{ token: "" }, /value\.token must be a token without spaces/],
+		[{ password: "short" }, /value\.password must be empty, or a WPA password/],
+		[{ ca: "none" }, /ca must be a certificate in PEM/],
+	] as const) {
+		connection.send({ command: "set_settings", value });
+		const { command, code, message } = await connection.next("command_error");
+		assert.deepEqual([command, code], ["set_settings", "invalid_value"]);
+		assert.match(message, sentence);
+	}
+	await connection.query();
+});
+
+test("the longest settings fit the heap, beside an update's buffer", async (t) => {
+	const { connection, device, gateway } = await start(t, { limits: { chunkBytes: 70_000 } });
+	connection.send({ command: "start_ota", url: "http://127.0.0.1:1/firmware.bin" });
+	await passUntil(device, connection.next("ota_error"));
+	const base64 = "A".repeat(3996).replace(/.{64}/g, "$&\n");
+	const ca = `-----BEGIN CERTIFICATE-----\n${base64}\n-----END CERTIFICATE-----\n`;
+	connection.send(
+		setSettings({
+			ca,
+			token: "t".repeat(256),
+			sntp: "s".repeat(253),
+			ssid: "virtual",
+			password: "\\".repeat(63),
+		}),
+	);
+	const again = await connected(device, gateway);
+	assert.equal((await again.next("settings_result")).outcome, "kept");
+	assert.equal(device.setting("ca"), "A".repeat(3996));
+});
+
+/** Every flash operation of a trial is cut in test/device/settings-trial.test.ts; here, with the whole firmware, each fourth. */
+const every = Number(process.env.CUT_EVERY || 4);
+
+test("power cut in a trial, with the whole firmware in XS, leaves whole settings, and a result that is true", async (t) => {
+	const operations: FlashOperation[] = [];
+	/** 20 s of the device's clock, with time for real sockets. */
+	const passSome = async (device: VirtualDevice) => {
+		for (let step = 0; step < 80; step++) {
+			await setTimeout(2);
+			await device.machine.advance(250).catch(() => {});
+		}
+	};
+	/** A trial of right settings. @param operation at which power is cut */
+	const tryIn = async (flash: Flash, operation?: number) => {
+		const gateway = await runScriptedGateway(t);
+		/** Of the last connection. */
+		let token: string | undefined;
+		const outcomes: string[] = [];
+		gateway.server.on("connection", (socket, { headers }) => {
+			token = headers.authorization;
+			socket.on("message", (text) => {
+				const checked = checkUplink(JSON.parse(text.toString()));
+				if (checked.problem === undefined && checked.uplink.type === "settings_result")
+					outcomes.push(checked.uplink.outcome);
+			});
+		});
+		const settings = { gateway: gateway.url, token: "previous-token" };
+		const device = await powerOn(t, gateway, "DEV-1", { flash, settings, clock: "virtual" });
+		const connection = await connected(device, gateway);
+		operations.length = 0;
+		if (operation !== undefined) flash.cutAt(operation, "middle");
+		connection.send(setSettings({ token: "next-token", sntp: "127.0.0.1" }));
+		await passSome(device);
+		assert.equal(device.setting("trial"), undefined);
+		await device.powerCycle();
+		await passSome(device);
+		const isNew = token === "Bearer next-token";
+		assert.ok(isNew || token === "Bearer previous-token");
+		assert.equal(device.setting("sntp"), isNew ? "127.0.0.1" : undefined, "whole");
+		await device.close();
+		return { isNew, outcomes };
+	};
+
+	const rehearsal = new Flash({ byteLength: flashBytes, onOperation: (one) => operations.push(one) });
+	assert.deepEqual(await tryIn(rehearsal), { isNew: true, outcomes: ["kept"] });
+	const { offset, byteLength } = partitions.nvs;
+	const cuts = operations
+		.map((operation, index) => ({ number: index + 1, at: operation.offset }))
+		.filter(({ at, number }) => at >= offset && at < offset + byteLength && number % every === 0);
+	let returned = 0;
+	for (const { number } of cuts) {
+		const { isNew, outcomes } = await tryIn(new Flash({ byteLength: flashBytes }), number);
+		if (!isNew) returned += 1;
+		assert.deepEqual([...new Set(outcomes)], isNew ? ["kept"] : [], `cut at ${number}`);
+	}
+	assert.ok(returned > 0 && returned < cuts.length, "some cuts come before the settings count");
+	t.diagnostic(`${cuts.length} power cuts, ${returned} of them before the new settings counted`);
+});

@@ -1,0 +1,15 @@
+/** In place of peripherals/haptics: a motor whose driver crashes a second after the start. */
+
+import Timer from "timer";
+
+export class Haptics {
+	readonly intensity = 0;
+
+	constructor() {
+		Timer.set(() => {
+			throw new Error("the motor's driver crashes");
+		}, 1_000);
+	}
+
+	pulse(): void {}
+}
