@@ -18,7 +18,8 @@ export function showWiFi(state: WiFiState, ring: LedRing): void {
 export function showLink(state: LinkState, ring: LedRing): void {
 	if (state === "connecting") ring.connection = ledState.serverConnecting;
 	if (state === "connected") ring.connection = ledState.connected;
-	if (state === "failed") ring.connection = ledState.serverFailed;
+	if (state === "failed" || state === "refused") ring.connection = ledState.serverFailed;
+	ring.isRefused = state === "refused";
 }
 
 /**

@@ -10,8 +10,8 @@ import type { GatewayUrl } from "./gateway-url.js";
 /** A connection of this age resets the backoff. */
 const provenAfterMs = 30_000;
 
-/** `failed`: a round of retries failed, or the gateway refused the token; another retry is planned. */
-export type LinkState = "offline" | "connecting" | "connected" | "failed";
+/** `failed`: a round of retries failed. `refused`: the gateway refused the token. Another retry is planned after both. */
+export type LinkState = "offline" | "connecting" | "connected" | "failed" | "refused";
 
 export interface LinkOptions {
 	readonly network: Host["network"];
@@ -81,8 +81,8 @@ export class Link {
 
 	#connect(): void {
 		const { network, url, certificate, headers, onMessage, onDrained } = this.#options;
-		// `failed` is shown until an attempt succeeds.
-		if (this.#state !== "failed") this.#setState("connecting");
+		// `failed` and `refused` are shown until an attempt succeeds.
+		if (this.#state !== "failed" && this.#state !== "refused") this.#setState("connecting");
 		try {
 			this.#socket = new GatewaySocket({
 				part: url.isSecure ? network.wss : network.ws,
@@ -108,7 +108,7 @@ export class Link {
 		this.#problem = end.reason;
 		trace(`gateway: ${end.reason}\n`);
 		this.#drop();
-		this.#setState(end.kind === "refused" ? "failed" : "connecting");
+		this.#setState(end.kind === "refused" ? "refused" : "connecting");
 		switch (end.kind) {
 			case "failed":
 				return this.#backoff.failed();

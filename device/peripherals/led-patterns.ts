@@ -114,6 +114,14 @@ export const countdownOverlay: Overlay = Object.freeze({
 	},
 });
 
+/** Orange and red in turns: the gateway refuses the token, so a person has to change it. */
+export const refusedOverlay: Overlay = Object.freeze({
+	frameMs: flashPeriodMs / 2,
+	paint(strip: PixelStrip, timeMs: number): void {
+		fill(strip, 255, isLit(timeMs) ? 96 : 0, 0, overlayBrightness);
+	},
+});
+
 /** One white pixel that goes round: the device has no settings, and waits to be installed. */
 export const unprovisionedOverlay: Overlay = Object.freeze({
 	frameMs: unprovisionedPeriodMs / 12,

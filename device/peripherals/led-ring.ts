@@ -1,7 +1,7 @@
 /**
  * The LED ring: selects the state to show, and animates it. An update has priority over a command, and a command over the
  * connection's state until that state next changes. An overlay (white flashes that identify the device, the countdown of the
- * recovery, a device without settings) covers the state, which is reported nevertheless.
+ * recovery, a device without settings, a refused token) covers the state, which is reported nevertheless.
  */
 
 import Timer from "timer";
@@ -16,6 +16,7 @@ import {
 	type Overlay,
 	paint,
 	presetOfState,
+	refusedOverlay,
 	stateOfPreset,
 	unprovisionedOverlay,
 } from "./led-patterns.js";
@@ -49,7 +50,8 @@ export class LedRing {
 	#overlayMs = 0;
 	/** Ends an overlay that is not the countdown's. */
 	#overlayTimer: Timer | undefined;
-	#isProvisioned = true;
+	/** Covers the state while there is no other overlay, nor an update. */
+	#standing: Overlay | undefined;
 
 	constructor(options: LedRingOptions) {
 		this.#strip = new options.part({});
@@ -91,7 +93,7 @@ export class LedRing {
 	/** Whether the ring shows an update. */
 	set isUpdating(isUpdating: boolean) {
 		this.#isUpdating = isUpdating;
-		if (isUpdating && this.#overlay === identifyOverlay) this.#endOverlay();
+		if (this.#overlay !== countdownOverlay) this.#endOverlay();
 		this.#choose();
 	}
 
@@ -118,9 +120,13 @@ export class LedRing {
 
 	/** Shows that the device has no settings, for good. */
 	showUnprovisioned(): void {
-		this.#isProvisioned = false;
 		this.connection = ledState.off;
-		this.#endOverlay();
+		this.#stand(unprovisionedOverlay);
+	}
+
+	/** Whether the gateway refuses the token. */
+	set isRefused(isRefused: boolean) {
+		this.#stand(isRefused ? refusedOverlay : undefined);
 	}
 
 	/** Shows how much is left of `ms`, above everything else, until endCountdown(). */
@@ -142,7 +148,14 @@ export class LedRing {
 	}
 
 	#endOverlay(): void {
-		this.#cover(this.#isProvisioned ? undefined : unprovisionedOverlay, 0);
+		this.#cover(this.#isUpdating ? undefined : this.#standing, 0);
+	}
+
+	#stand(overlay: Overlay | undefined): void {
+		if (this.#standing === overlay) return;
+		const previous = this.#standing;
+		this.#standing = overlay;
+		if (this.#overlay === previous) this.#endOverlay();
 	}
 
 	#choose(): void {

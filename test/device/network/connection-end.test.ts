@@ -10,6 +10,7 @@ import { powerOn, runScriptedGateway } from "../../support/scripted-gateway.js";
 import { pass, passUntil, powerOnInVirtualTime } from "../../support/virtual-time.js";
 
 const orange = "2f1200".repeat(12);
+const red = "2f0000".repeat(12);
 const ring = (device: VirtualDevice) => Buffer.from(device.board.pixels).toString("hex");
 
 describe("the end of a connection", () => {
@@ -178,16 +179,22 @@ async function refuse(t: TestContext, status: string, ...fields: string[]) {
 
 describe("a gateway that refuses the upgrade", () => {
 	for (const status of ["401 Unauthorized", "403 Forbidden"])
-		test(`with ${status}: the ring shows failed throughout, and the token is tried once a minute`, async (t) => {
+		test(`with ${status}: the ring shows orange and red in turns, not that there is no gateway, and the token is tried once a minute`, async (t) => {
 			const { device, gateway, said, states, letPass } = await refuse(t, status);
 			assert.match(said.join(""), new RegExp(`refused the token \\(${status.slice(0, 3)}\\)`));
+			const looks = new Map<string, number>();
 			for (let look = 0; look < 480; look++) {
-				assert.equal(ring(device), orange, `look ${look}`);
+				looks.set(ring(device), (looks.get(ring(device)) ?? 0) + 1);
 				await letPass(250);
 			}
+			assert.deepEqual([...looks.keys()].sort(), [red, orange].sort());
+			assert.ok(
+				[...looks.values()].every((count) => count >= 200),
+				"both as often",
+			);
 			const count = gateway.count();
 			assert.ok(count >= 3 && count <= 5, `${count} in two minutes`);
-			assert.deepEqual(states, ["connecting", "failed"]);
+			assert.deepEqual(states, ["connecting", "refused"]);
 		});
 
 	test("with 401 is tried immediately when a button is pressed", async (t) => {
