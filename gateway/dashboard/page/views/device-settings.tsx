@@ -30,11 +30,17 @@ export function DeviceSettings({ entry }: { entry: Entry }) {
 			<form autocomplete="off" onSubmit={onSubmit}>
 				<fieldset class="fields" disabled={isOff} aria-label="New settings">
 					<Field name="ssid" label="Wi-Fi name" maxLength={32} />
-					<Field name="password" label="Wi-Fi password" isSecret maxLength={63} removal="Open network" />
+					<Field
+						name="password"
+						label="Wi-Fi password"
+						isSecret
+						maxLength={63}
+						removal="None: an open network"
+					/>
 					<Field name="gateway" label="Gateway's address" placeholder="wss://gateway.example/device" />
 					<Field name="token" label="Token" isSecret />
-					<Field name="sntp" label="Time server" removal="The default one" />
-					<Field name="ca" label="Certificate authority (PEM)" isLong removal="None" />
+					<Field name="sntp" label="Time server" removal="Its default one" />
+					<Field name="ca" label="Certificate authority (PEM)" isLong removal="No authority" />
 				</fieldset>
 				<div class="actions">
 					<button type="submit" class="primary" disabled={isOff}>
@@ -57,7 +63,7 @@ interface FieldProps {
 	readonly maxLength?: number;
 	readonly isSecret?: boolean;
 	readonly isLong?: boolean;
-	/** What the device has without it; absent: it cannot be removed. */
+	/** What the device has without it; absent: it cannot do without. */
 	readonly removal?: string;
 }
 
@@ -80,9 +86,7 @@ export function Field({ name, label, placeholder, maxLength, isSecret, isLong, r
 			{removal !== undefined && (
 				<label class="check">
 					<input type="checkbox" name={removed(name)} />
-					<span>
-						{removal} <span class="visually-hidden">({label})</span>
-					</span>
+					<span>{removal}</span>
 				</label>
 			)}
 		</div>
