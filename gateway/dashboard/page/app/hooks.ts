@@ -43,16 +43,6 @@ export function useNow(intervalMs: number): number {
 	return now;
 }
 
-/** What has not begun is begun by this page: anyone who closes it should know. */
-export function useLeaveWarning(isOn: boolean): void {
-	useEffect(() => {
-		if (!isOn) return;
-		const onLeave = (event: Event) => event.preventDefault();
-		addEventListener("beforeunload", onLeave);
-		return () => removeEventListener("beforeunload", onLeave);
-	}, [isOn]);
-}
-
 /** Whether a media query holds. */
 export function useMedia(query: string): boolean {
 	const [holds, setHolds] = useState(() => matchMedia(query).matches);
@@ -63,6 +53,16 @@ export function useMedia(query: string): boolean {
 		return () => list.removeEventListener("change", onChange);
 	}, [query]);
 	return holds;
+}
+
+/** Asks before the page is left: what it has begun would stop. */
+export function useLeaveWarning(isOn: boolean): void {
+	useEffect(() => {
+		if (!isOn) return;
+		const onLeave = (event: Event) => event.preventDefault();
+		addEventListener("beforeunload", onLeave);
+		return () => removeEventListener("beforeunload", onLeave);
+	}, [isOn]);
 }
 
 export type Route =

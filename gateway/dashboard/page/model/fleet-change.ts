@@ -53,7 +53,7 @@ export class FleetChange {
 	}
 
 	/** Calls off what has not begun. */
-	cancel(reason = "Cancelled before it began."): void {
+	cancel(reason = "Cancelled."): void {
 		this.#set(
 			this.#items.map((item) =>
 				item.status === "waiting" ? { ...item, status: "not_begun", reason } : item,
@@ -69,7 +69,7 @@ export class FleetChange {
 			this.#put({ key, status: "running", reason: null });
 			const { status, reason } = await change(key);
 			this.#put({ key, status: status === "kept" ? "kept" : "failed", reason });
-			if (status !== "kept") this.cancel(`Not begun, since ${key} did not keep them.`);
+			if (status !== "kept") this.cancel(`${key} did not keep them.`);
 		}
 	}
 

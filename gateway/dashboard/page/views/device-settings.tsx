@@ -25,7 +25,7 @@ export function DeviceSettings({ entry }: { entry: Entry }) {
 			<h2>Settings</h2>
 			<p class="hint">
 				Only what is filled in is sent. The device restarts to try it, and returns to its previous settings if
-				it does not reach a gateway within 120 s.
+				it does not reach a gateway within 120 s. <a href="#/settings">Settings of all devices</a>
 			</p>
 			<form autocomplete="off" onSubmit={onSubmit}>
 				<fieldset class="fields" disabled={isOff} aria-label="New settings">

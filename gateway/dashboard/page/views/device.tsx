@@ -26,8 +26,8 @@ export function DeviceView({ deviceKey }: { deviceKey: string }) {
 					<Inputs state={entry.state} />
 					<DevicePlots entry={entry} />
 					<DeviceUpdate entry={entry} />
-					{entry.session.features.includes("settings") && <DeviceSettings entry={entry} />}
 					<Facts entry={entry} state={entry.state} />
+					{entry.session.features.includes("settings") && <DeviceSettings entry={entry} />}
 				</>
 			) : (
 				<p class="empty">It has not reported yet; a device does so within seconds of connecting.</p>

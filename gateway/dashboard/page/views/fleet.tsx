@@ -141,6 +141,9 @@ function Toolbar({ entries, shown }: { entries: readonly Entry[]; shown: number 
 					: `${shown} of ${plural(entries.length, "device")}`}
 				{`, ${connected.toLocaleString("en")} connected`}
 			</p>
+			<a class="all-settings" href="#/settings">
+				Settings of all
+			</a>
 		</search>
 	);
 }

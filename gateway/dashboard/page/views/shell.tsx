@@ -32,14 +32,11 @@ export function Shell() {
 					<span>Device gateway</span>
 				</a>
 				<nav aria-label="Views">
-					<a href="#/" aria-current={route.view === "fleet" || route.view === "device" ? "page" : undefined}>
+					<a href="#/" aria-current={route.view === "firmware" ? undefined : "page"}>
 						Fleet
 					</a>
 					<a href="#/firmware" aria-current={route.view === "firmware" ? "page" : undefined}>
 						Firmware
-					</a>
-					<a href="#/settings" aria-current={route.view === "settings" ? "page" : undefined}>
-						Settings
 					</a>
 				</nav>
 				<LinkState />
