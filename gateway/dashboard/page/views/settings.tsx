@@ -49,9 +49,9 @@ export function SettingsView() {
 			<section class="panel" aria-label="Settings of all devices">
 				<h2>Settings of all devices</h2>
 				<p class="hint">
-					{plural(keys.length, "device")} of {named.length} can take new settings: the others are away, or
-					their firmware is older. Each restarts to try them. After the first that does not keep them, no
-					other begins.
+					{plural(keys.length, "device")} of {named.length} can take new settings
+					{keys.length < named.length && ": the others are away, or their firmware is older"}. Each restarts
+					to try them. After the first that does not keep them, no other begins.
 				</p>
 				<div class="toolbar">
 					<Choice
