@@ -44,7 +44,7 @@ export function Shell() {
 						Settings
 					</a>
 					<a href="#/add" aria-current={route.view === "add" ? "page" : undefined}>
-						Add<span class="wide"> device</span>
+						Add device
 					</a>
 				</nav>
 				<LinkState />
