@@ -8,13 +8,15 @@ import { Registry } from "prom-client";
 import { Access } from "./access/access.js";
 import { EndedLogins } from "./access/ended-logins.js";
 import { isLoopback, readForwarded, trimmed } from "./access/origin.js";
+import { deviceTokenOf } from "./access/secrets.js";
 import type { Role } from "./access/tokens.js";
 import { Tokens } from "./access/tokens.js";
 import type { Disk } from "./atomic-file.js";
 import { Connections, maxUnauthenticatedOf } from "./connections.js";
 import { FolderLock, findDiskProblem, usable } from "./data-folder.js";
 import { deviceRoutes } from "./device-routes.js";
-import { type CreateFirmwareService, createFirmwareService } from "./firmware/service.js";
+import { deviceAddresses, deviceSetupRoutes } from "./device-setup.js";
+import { type CreateFirmwareService, createFirmwareService, findAuthority } from "./firmware/service.js";
 import { createHttp } from "./http.js";
 import { JsonFileStore } from "./json-file-store.js";
 import { createAnswerError, StartError } from "./problem.js";
@@ -78,6 +80,7 @@ export function createGateway(options: GatewayOptions = {}) {
 		);
 	/** Requests wait for the data. */
 	let opening: Promise<void> | undefined;
+	let listeningPort = settings.port;
 	let closing: Promise<void> | undefined;
 
 	const lock = new FolderLock({
@@ -201,6 +204,12 @@ export function createGateway(options: GatewayOptions = {}) {
 				erase,
 				onForgotten: () => monitors.announceAll(),
 			}),
+			deviceSetupRoutes({
+				requireMonitor,
+				tokenOf: (deviceId) => deviceTokenOf(tokens.current("device"), deviceId),
+				addresses: () => deviceAddresses(host, listeningPort, tls !== undefined),
+				authority: findAuthority(tls?.cert),
+			}),
 		],
 		answerError,
 	});
@@ -276,6 +285,7 @@ export function createGateway(options: GatewayOptions = {}) {
 				throw error;
 			}
 			const { url, port } = listening;
+			listeningPort = port;
 			if (!auth) log.warn("AUTH=off: every program on this machine may control and update the devices");
 			log.info({ url }, "listening");
 			const base = publicUrl ? trimmed(publicUrl) : url;

@@ -3,10 +3,9 @@
  * stack trace.
  */
 
-import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { collectDefaultMetrics, Registry } from "prom-client";
-import { hostOf } from "./access/origin.js";
+import { deviceAddresses } from "./device-setup.js";
 import { createGateway } from "./gateway.js";
 import { disablePretenuring } from "./heap.js";
 import { refuseArguments, StartError } from "./problem.js";
@@ -60,8 +59,8 @@ async function start(): Promise<void> {
 	console.log(
 		settings.auth ? `Dashboard  ${loginUrl}  (logs in once, within an hour)` : `Dashboard  ${url}/`,
 	);
-	for (const host of deviceHosts(settings.host))
-		console.log(`Devices    ${settings.tls ? "wss" : "ws"}://${hostOf(host)}:${port}/device`);
+	for (const address of deviceAddresses(settings.host, port, settings.tls !== undefined))
+		console.log(`Devices    ${address}`);
 	if (settings.auth) console.log(`Tokens     ${whereTokensAre(settings)}`);
 
 	let firstSignalAt: number | undefined;
@@ -72,15 +71,6 @@ async function start(): Promise<void> {
 	};
 	process.on("SIGINT", stop);
 	process.on("SIGTERM", stop);
-}
-
-/** For a wildcard address, those of the network interfaces. */
-function deviceHosts(host: string): readonly string[] {
-	if (host !== "0.0.0.0" && host !== "::") return [host];
-	const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
-	return addresses
-		.filter(({ internal, family }) => !internal && family === "IPv4")
-		.map(({ address }) => address);
 }
 
 function whereTokensAre({ deviceToken, monitorToken, dataDir }: Settings): string {

@@ -8,6 +8,9 @@ import { describeExit } from "../hosts/virtual/node/exit.js";
 import { Identity } from "../hosts/virtual/node/identity.js";
 import { VirtualDevice } from "../hosts/virtual/node/virtual-device.js";
 import { runCommand } from "./command-line/command.js";
+import { packageVersion } from "./command-line/project.js";
+import { addRelease, readCatalog } from "./release/folder.js";
+import { makeVirtualImages } from "./release/images.js";
 
 const usage = `Usage: npm run demo
 
@@ -38,6 +41,7 @@ async function run(words: readonly string[]): Promise<void> {
 
 	const gatewayUrl = `${settings.tls ? "wss" : "ws"}://127.0.0.1:${port}/device`;
 	try {
+		await offerFirmware(settings.releasesDir);
 		for (const model of models)
 			devices.push(
 				await startDevice(model, settings.dataDir, { gateway: gatewayUrl, token: gateway.tokens.device }),
@@ -49,6 +53,17 @@ async function run(words: readonly string[]): Promise<void> {
 	console.log(`Devices    ${devices.map((device) => device.deviceId).join(", ")}`);
 	console.log(`Dashboard  ${settings.auth ? loginUrl : url}`);
 	console.log("Ctrl-C ends all of it.");
+}
+
+/** A pre-release of this checkout where the folder has no release, so that the dashboard can install it on a new device. */
+async function offerFirmware(releasesDir: string): Promise<void> {
+	const { releases } = await readCatalog(releasesDir);
+	if (releases.length > 0) return;
+	const now = new Date();
+	const version = `${packageVersion()}-demo`;
+	const images = await makeVirtualImages(version, Math.floor(now.getTime() / 1000));
+	const notes = "Of this checkout, made by npm run demo.";
+	await addRelease(releasesDir, { version, date: now.toISOString().slice(0, 10), notes, images });
 }
 
 function startDevice(

@@ -3,15 +3,18 @@
 import { execFileSync } from "node:child_process";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { models } from "../device/protocol/schema.js";
-import { makeVirtualImage } from "../hosts/virtual/node/boot/factory-flash.js";
-import { buildFirmware } from "../hosts/virtual/node/firmware.js";
 import { missingIdf } from "./boards/tools.js";
 import { runCommand, UsageError } from "./command-line/command.js";
 import { projectFolder } from "./command-line/project.js";
 import { findModdableSdk, MissingTool, type ModdableSdk } from "./moddable/sdk.js";
-import { addRelease, ReleaseRefused, readCatalog, requireNewVersion } from "./release/folder.js";
-import { buildReleaseImages } from "./release/images.js";
+import {
+	addRelease,
+	type InstallableImage,
+	ReleaseRefused,
+	readCatalog,
+	requireNewVersion,
+} from "./release/folder.js";
+import { buildReleaseImages, makeVirtualImages } from "./release/images.js";
 
 const usage = `Usage: npm run release -- <version> [--notes "what is new"] [--allow-dirty]
 
@@ -38,9 +41,8 @@ async function run(words: readonly string[]): Promise<void> {
 	if (!allowDirty) requireCleanTree();
 
 	const now = new Date();
-	const { bytes } = await buildFirmware();
 	const buildTime = Math.floor(now.getTime() / 1000);
-	const images = models.map((model) => makeVirtualImage(bytes, model, version, buildTime));
+	const images: (Uint8Array | InstallableImage)[] = [...(await makeVirtualImages(version, buildTime))];
 	const sdk = findBoardTools();
 	if (typeof sdk === "string") console.log(`Without images for boards and QEMU: ${sdk}`);
 	else {

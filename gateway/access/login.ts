@@ -5,6 +5,7 @@
 
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import { type HttpRefusal, refuseMethod, sendProblem } from "../problem.js";
+import { readBody } from "../request-body.js";
 import type { Access } from "./access.js";
 
 /**
@@ -70,28 +71,13 @@ export function loginRouter(access: Access, page: () => Promise<string>): Router
 	return router;
 }
 
-const maxFormBytes = 4096;
-const formMs = 10_000;
 const badForm: HttpRefusal = {
 	status: 400,
 	detail: "Send the token as a form of at most 4 KiB, within 10 s.",
 };
 
-/** body-parser would read a body that is too large to its end. @returns undefined if it is too large or too slow */
-function readForm(request: Request): Promise<URLSearchParams | undefined> {
-	return new Promise((resolve) => {
-		const chunks: Buffer[] = [];
-		let size = 0;
-		const timer = setTimeout(() => resolve(undefined), formMs).unref();
-		request.on("data", (chunk: Buffer) => {
-			size += chunk.length;
-			if (size > maxFormBytes) resolve(undefined);
-			else chunks.push(chunk);
-		});
-		request.once("end", () => resolve(new URLSearchParams(Buffer.concat(chunks).toString())));
-		request.once("close", () => {
-			clearTimeout(timer);
-			resolve(undefined);
-		});
-	});
+/** @returns undefined if it is too large or too slow */
+async function readForm(request: Request): Promise<URLSearchParams | undefined> {
+	const body = await readBody(request);
+	return body === undefined ? undefined : new URLSearchParams(body);
 }

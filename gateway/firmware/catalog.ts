@@ -23,6 +23,7 @@ import { type Disk, ifThere, stateOf } from "../atomic-file.js";
 import { errorCode } from "../problem.js";
 import { isVersion } from "./image.js";
 
+const sha256 = pattern(64, "^[0-9a-f]{64}$", "a SHA-256 in hex");
 const releaseImage = object({
 	model: oneOf(...models),
 	path: pattern(
@@ -32,12 +33,24 @@ const releaseImage = object({
 	),
 	/** In bytes. */
 	size: integer(1, Number.MAX_SAFE_INTEGER),
-	sha256: pattern(64, "^[0-9a-f]{64}$", "a SHA-256 in hex"),
+	sha256,
 	chip: oneOf(...chips),
 	idf_version: string(64),
 });
-/** One file of a release; `path` is that of its URL. */
-export type ReleaseImage = Infer<typeof releaseImage>;
+const releaseFile = object({
+	path: pattern(
+		255,
+		"^/releases/([A-Za-z0-9][A-Za-z0-9_-]*/)*flash-v[0-9A-Za-z.+-]+/[a-z][a-z_-]*\\.(bin|json)$",
+		"/releases/<folder>/flash-v<version>/<name>.bin",
+	),
+	/** In bytes. */
+	size: integer(1, Number.MAX_SAFE_INTEGER),
+	sha256,
+});
+/** A file for installing a release on a new board; `path` is that of its URL. */
+export type ReleaseFile = Infer<typeof releaseFile>;
+/** An image of a release; `path` is that of its URL. `flash`: what a new board needs beside it, and flash.json, which says where. */
+export type ReleaseImage = Infer<typeof releaseImage> & { readonly flash?: readonly ReleaseFile[] };
 
 const releaseHead = object({ version: string(64), date: string(64), notes: string(65_536) });
 export type Release = Infer<typeof releaseHead> & { readonly images: readonly ReleaseImage[] };
@@ -97,10 +110,10 @@ export class CatalogFile {
 	}
 
 	/** Path on disk, symbolic links resolved. @returns undefined if it is missing or outside the folder */
-	async locate(image: ReleaseImage): Promise<string | undefined> {
+	async locate({ path }: Pick<ReleaseImage, "path">): Promise<string | undefined> {
 		const { disk, directory } = this.#options;
 		const folder = await ifThere(disk.realpath(directory));
-		const file = await ifThere(disk.realpath(join(directory, image.path.slice("/releases/".length))));
+		const file = await ifThere(disk.realpath(join(directory, path.slice("/releases/".length))));
 		return folder !== undefined && file?.startsWith(folder + sep) ? file : undefined;
 	}
 }
@@ -112,6 +125,9 @@ export function parseCatalog(content: string): Catalog {
 	const releases = parseList(value.releases, "releases", parseRelease);
 	requireUnique(releases.map(({ version }) => version));
 	requireUnique(releases.flatMap(({ images }) => images.map(({ path }) => path)));
+	requireUnique(
+		releases.flatMap(({ images }) => images.flatMap(({ flash = [] }) => flash.map(({ path }) => path))),
+	);
 	const { latest } = value;
 	if (latest !== null && typeof latest !== "string") throw new Error("latest must be a version or null");
 	if (latest !== null && !releases.some(({ version }) => version === latest))
@@ -123,10 +139,17 @@ function parseRelease(value: unknown, where: string): Release {
 	const head = requireMatch(releaseHead, value, where);
 	if (!isVersion(head.version)) throw new Error(`${where}.version must be a semantic version such as 1.4.0`);
 	const list = isRecord(value) ? value.images : undefined;
-	const images = parseList(list, `${where}.images`, (image, at) => requireMatch(releaseImage, image, at));
+	const images = parseList(list, `${where}.images`, parseImage);
 	const stray = images.find(({ path }) => !path.endsWith(`/firmware-v${head.version}.bin`));
 	if (stray) throw new Error(`${where}: ${stray.path} is not named for version ${head.version}`);
 	return { ...head, images };
+}
+
+function parseImage(value: unknown, where: string): ReleaseImage {
+	const image = requireMatch(releaseImage, value, where);
+	if (!isRecord(value) || value.flash === undefined) return image;
+	const flash = parseList(value.flash, `${where}.flash`, (file, at) => requireMatch(releaseFile, file, at));
+	return { ...image, flash };
 }
 
 function parseList<T>(value: unknown, where: string, parse: (item: unknown, where: string) => T): T[] {

@@ -8,7 +8,7 @@ import { constants } from "node:fs";
 import { basename } from "node:path/posix";
 import { type Disk, ifThere, stateOf } from "../atomic-file.js";
 import { errorCode, HttpProblem } from "../problem.js";
-import type { CatalogFile, Release, ReleaseImage } from "./catalog.js";
+import type { CatalogFile, Release, ReleaseFile, ReleaseImage } from "./catalog.js";
 import { describeFit, ImageError, type ImageInfo, parseImage } from "./image.js";
 import type { UploadStore } from "./upload-store.js";
 
@@ -143,14 +143,8 @@ export class FirmwareRepository {
 	}
 
 	/** @throws {HttpProblem} 503 if the file is missing or differs from the catalog */
-	async openImage(release: Release, image: ReleaseImage): Promise<StoredImage> {
-		const path = await this.#options.catalog.locate(image);
-		const file = path === undefined ? undefined : await ifThere(this.#load(path));
-		const problem = file ? this.#findProblem(file, release, image) : "is missing";
-		if (file && !problem) return file;
-		const detail = `The file ${image.path} ${problem}; make release ${release.version} again.`;
-		// The release may just be being written.
-		throw new HttpProblem(503, detail, { "Retry-After": "10" });
+	openImage(release: Release, image: ReleaseImage): Promise<StoredImage> {
+		return this.#openFile(release, image, (file) => this.#findProblem(file, release, image));
 	}
 
 	async #openUpload(): Promise<Binary> {
@@ -172,13 +166,36 @@ export class FirmwareRepository {
 
 	async #openRelease(path: string): Promise<Binary> {
 		const { releases } = await this.#options.catalog.read();
-		const isIt = (image: ReleaseImage) => image.path === path;
-		const release = releases.find(({ images }) => images.some(isIt));
-		const entry = release?.images.find(isIt);
-		if (!release || !entry) throw new HttpProblem(404, "The catalog names no such file; see /ota/catalog.");
-		const image = await this.openImage(release, entry);
+		const image = await this.#openNamed(releases, path);
+		if (!image) throw new HttpProblem(404, "The catalog names no such file; see /ota/catalog.");
 		const lastModified = image.modifiedAt.toUTCString();
 		return { image, filename: basename(path), lastModified, caching: `max-age=${yearInSeconds}, immutable` };
+	}
+
+	/** @returns undefined if no release names it */
+	async #openNamed(releases: readonly Release[], path: string): Promise<StoredImage | undefined> {
+		for (const release of releases)
+			for (const image of release.images) {
+				if (image.path === path) return this.openImage(release, image);
+				const file = image.flash?.find((each) => each.path === path);
+				if (file) return this.#openFile(release, file, ({ sha256 }) => differsFrom(file, sha256));
+			}
+		return undefined;
+	}
+
+	/** @throws {HttpProblem} 503 if the file is missing or `findProblem` finds one */
+	async #openFile(
+		{ version }: Release,
+		entry: ReleaseFile,
+		findProblem: (file: StoredImage) => string | undefined,
+	): Promise<StoredImage> {
+		const path = await this.#options.catalog.locate(entry);
+		const file = path === undefined ? undefined : await ifThere(this.#load(path));
+		const problem = file ? findProblem(file) : "is missing";
+		if (file && !problem) return file;
+		const detail = `The file ${entry.path} ${problem}; make release ${version} again.`;
+		// The release may just be being written.
+		throw new HttpProblem(503, detail, { "Retry-After": "10" });
 	}
 
 	/** @throws {NodeJS.ErrnoException} ENOENT if the file is missing */
@@ -204,11 +221,16 @@ export class FirmwareRepository {
 	}
 
 	#findProblem({ sha256, info }: StoredImage, release: Release, image: ReleaseImage): string | undefined {
-		if (sha256 !== image.sha256) return "is not the one in the catalog";
+		const difference = differsFrom(image, sha256);
+		if (difference) return difference;
 		if (!this.#options.checkImages) return undefined;
 		if (info instanceof ImageError) return `is not a valid image (${info.message})`;
 		if (info.model === image.model && info.chip === image.chip && info.version === release.version)
 			return undefined;
 		return `is ${info.version} for ${describeFit(info)}, which differs from the catalog`;
 	}
+}
+
+function differsFrom(entry: ReleaseFile, sha256: string): string | undefined {
+	return sha256 === entry.sha256 ? undefined : "is not the one in the catalog";
 }

@@ -109,7 +109,7 @@ const longestAuthority = commands.start_ota.fields.cert_pem.maxLength;
  * The CA certificate with which a device can check ours: the last of the chain, if it is self-signed. Devices have
  * the public ones.
  */
-function findAuthority(chain: Buffer | undefined): string | undefined {
+export function findAuthority(chain: Buffer | undefined): string | undefined {
 	const pem = chain
 		?.toString()
 		.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g)

@@ -1,12 +1,12 @@
 /** Parses and checks the command line of `npm run flash`. */
 
 import type { Model } from "../../device/protocol/schema.js";
+import { isThisComputer, passwordProblem, ssidProblem } from "../../hosts/esp32/nvs-settings.js";
 import { UsageError } from "../command-line/command.js";
 import {
 	type ArgumentsOptions,
 	type DeviceSettings,
 	findModel,
-	isThisComputer,
 	modelProblem,
 	parseGateway,
 	readAuthority,
@@ -71,12 +71,10 @@ function readSettings(values: Values, problems: Problems, findToken: () => strin
 
 function checkNetwork({ ssid, password }: Values, problems: Problems): void {
 	if (!ssid) problems.add("ssid=… is missing: the name of the Wi-Fi network.");
-	else if (Buffer.byteLength(ssid) > 32)
-		problems.add("ssid is longer than 32 bytes, the longest name of a Wi-Fi network.");
+	else problems.add(ssidProblem(ssid));
 	if (password === undefined)
 		problems.add("password=… is missing; for an open network write password= with nothing after it.");
-	else if (password !== "" && (password.length < 8 || password.length > 63))
-		problems.add("password must have 8 to 63 characters, like every WPA password.");
+	else problems.add(passwordProblem(password));
 }
 
 /** @returns the gateway's certificate authority, if there is one */

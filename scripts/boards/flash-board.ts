@@ -7,14 +7,16 @@ import type { DeviceSettings } from "../command-line/device-settings.js";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Model } from "../../device/protocol/schema.js";
-import { projectFolder } from "../command-line/project.js";
 import type { ModdableSdk } from "../moddable/sdk.js";
 import { binFolder, boardOf, buildBoard } from "./build.js";
 import { writeToBoard } from "./esptool.js";
-import { type FlashFile, firmwareFiles, settingsPartition } from "./flash-image.js";
-
-const chip = "esp32s3";
-const partitionsFile = join(projectFolder, "hosts", "esp32", "sdkconfig", "partitions.csv");
+import {
+	boardChip as chip,
+	type FlashFile,
+	firmwareFiles,
+	partitionsFile,
+	settingsPartition,
+} from "./flash-image.js";
 
 export interface BoardFlashOptions {
 	readonly sdk: ModdableSdk;

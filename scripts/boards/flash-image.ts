@@ -4,15 +4,17 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Chip } from "../../device/protocol/messages.js";
 import { makeNvsImage, settingsNamespace } from "../../hosts/esp32/nvs-image.js";
+import { partitionTableBytes, partitionTableOffset } from "../../hosts/esp32/partition-table.js";
 import type { DeviceSettings } from "../command-line/device-settings.js";
+import { projectFolder } from "../command-line/project.js";
 
 /** Where the chip's ROM loads it from. */
 const bootLoaderOffsets = Object.freeze({ esp32: 0x1000, esp32s3: 0 });
 export type BoardChip = keyof typeof bootLoaderOffsets & Chip;
 
-/** ESP-IDF's default. */
-const partitionTableOffset = 0x8000;
-const partitionTableBytes = 0x1000;
+/** Of the boards, DEV-1 and PROTO-1. */
+export const boardChip: BoardChip = "esp32s3";
+export const partitionsFile = join(projectFolder, "hosts", "esp32", "sdkconfig", "partitions.csv");
 
 export interface Partition {
 	readonly name: string;

@@ -4,6 +4,7 @@ import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { parseGatewayUrl } from "../../device/network/gateway-url.js";
 import { type Model, models } from "../../device/protocol/schema.js";
+import { longestAuthority } from "../../hosts/esp32/nvs-settings.js";
 import { findDeviceToken } from "../../hosts/virtual/node/device-token.js";
 import { messageOf } from "./command.js";
 
@@ -44,21 +45,14 @@ export function parseGateway(gateway: string): ReturnType<typeof parseGatewayUrl
 	}
 }
 
-export function isThisComputer(host: string): boolean {
-	return /^(localhost|127(\.\d+){3}|0\.0\.0\.0)$/i.test(host);
-}
-
 export const authorityMissing =
 	"wss needs ca=…: the PEM file of the certificate authority that signed the gateway's certificate.";
-
-/** In base64; the longest value in ESP-IDF's NVS. */
-const maxAuthorityLength = 3996;
 
 /** @param file a certificate in PEM or DER. @returns its DER in base64. @throws Error */
 export function readAuthority(file: string | undefined): string {
 	if (!file) throw new Error(authorityMissing);
 	const base64 = readCertificate(file).raw.toString("base64");
-	if (base64.length > maxAuthorityLength)
+	if (base64.length > longestAuthority)
 		throw new Error(`${file} is too long: a device has room for a certificate of 2997 bytes in DER.`);
 	return base64;
 }

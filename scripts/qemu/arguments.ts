@@ -1,11 +1,11 @@
 /** Parses and checks the command line of `npm run qemu`. */
 
+import { isThisComputer } from "../../hosts/esp32/nvs-settings.js";
 import { UsageError } from "../command-line/command.js";
 import {
 	type ArgumentsOptions,
 	authorityMissing,
 	type DeviceSettings,
-	isThisComputer,
 	parseGateway,
 	readAuthority,
 	settingsOf,

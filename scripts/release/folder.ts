@@ -12,6 +12,7 @@ import {
 	type Catalog,
 	parseCatalog,
 	type Release,
+	type ReleaseFile,
 	type ReleaseImage,
 } from "../../gateway/firmware/catalog.js";
 import { type ImageInfo, parseImage } from "../../gateway/firmware/image.js";
@@ -32,28 +33,46 @@ export interface NewRelease {
 	/** Such as 2026-11-20. */
 	readonly date: string;
 	readonly notes: string;
-	readonly images: readonly Uint8Array[];
+	readonly images: readonly (Uint8Array | InstallableImage)[];
 }
+
+/** An image with everything else that a new board needs. */
+export interface InstallableImage {
+	readonly image: Uint8Array;
+	/** Of the image's partition, in bytes. */
+	readonly offset: number;
+	/** Without the image and the settings. */
+	readonly parts: readonly { readonly name: string; readonly offset: number; readonly bytes: Uint8Array }[];
+}
+
+/** As ESP Web Tools names the chips. A virtual device's name is one that no other tool takes. */
+const chipFamilies: Readonly<Record<ReleaseImage["chip"], string>> = {
+	esp32: "ESP32",
+	esp32s3: "ESP32-S3",
+	virtual: "virtual",
+};
 
 /** @returns the new catalog. @throws ReleaseRefused; the folder is then unchanged */
 export async function addRelease(releasesDir: string, release: NewRelease): Promise<Catalog> {
 	const catalog = await readCatalog(releasesDir);
 	requireNewVersion(catalog, release.version);
-	const entries = release.images.map((image) => ({ image, entry: describeImage(image, release.version) }));
-	const paths = entries.map(({ entry }) => entry.path);
+	const made = release.images.map((image) => describeFiles(image, release.version));
+	const entries = made.map(({ entry }) => entry);
+	const files = made.flatMap((each) => each.files);
+	const paths = files.map(({ path }) => path);
 	const twice = paths.find((path, index) => paths.indexOf(path) !== index);
 	if (twice) throw new ReleaseRefused(`two images of this release would both be ${twice}`);
 	const written: string[] = [];
 	try {
-		for (const { image, entry } of entries) {
-			const file = join(releasesDir, entry.path.slice("/releases/".length));
+		for (const { path, bytes } of files) {
+			const file = join(releasesDir, path.slice("/releases/".length));
 			await disk.mkdir(dirname(file), { recursive: true });
 			// Replaces what a failed release may have left.
-			await writeFileAtomic(disk, file, image, publicMode);
+			await writeFileAtomic(disk, file, bytes, publicMode);
 			written.push(file);
 		}
 		const { version, date, notes } = release;
-		const added: Release = { version, date, notes, images: entries.map(({ entry }) => entry) };
+		const added: Release = { version, date, notes, images: entries };
 		const next = withRelease(catalog, added);
 		await writeFileAtomic(
 			disk,
@@ -87,18 +106,55 @@ export function requireNewVersion(catalog: Catalog, version: string): void {
 		throw new ReleaseRefused(`release ${version} exists already; use a new version`);
 }
 
-function describeImage(image: Uint8Array, version: string): ReleaseImage {
+interface NewFile {
+	/** Of its URL. */
+	readonly path: string;
+	readonly bytes: Uint8Array;
+}
+
+/** @returns an image's entry in the catalog, and all files that it names */
+function describeFiles(given: Uint8Array | InstallableImage, version: string) {
+	const image = given instanceof Uint8Array ? given : given.image;
 	const info = inspect(image);
 	if (info.version !== version)
 		throw new ReleaseRefused(`the image for ${info.model} is of version ${info.version}, not ${version}`);
-	return {
+	const imageFile = { path: `/releases/${folderOf(info)}/firmware-v${version}.bin`, bytes: image };
+	const flash = given instanceof Uint8Array ? [] : describeFlash(given, info);
+	const entry: ReleaseImage = {
+		...describeFile(imageFile),
 		model: info.model,
-		path: `/releases/${folderOf(info)}/firmware-v${version}.bin`,
-		size: image.byteLength,
-		sha256: createHash("sha256").update(image).digest("hex"),
 		chip: info.chip,
 		idf_version: info.idfVersion,
+		...(flash.length > 0 && { flash: flash.map(describeFile) }),
 	};
+	return { entry, files: [imageFile, ...flash] };
+}
+
+/** The parts, and a manifest in the form of ESP Web Tools, whose paths are relative to it. */
+function describeFlash({ offset, parts }: InstallableImage, info: ImageInfo): readonly NewFile[] {
+	const folder = `/releases/${folderOf(info)}/flash-v${info.version}`;
+	const manifest = {
+		name: info.model,
+		version: info.version,
+		new_install_prompt_erase: true,
+		builds: [
+			{
+				chipFamily: chipFamilies[info.chip],
+				parts: [
+					...parts.map((part) => ({ path: part.name, offset: part.offset })),
+					{ path: `../firmware-v${info.version}.bin`, offset },
+				],
+			},
+		],
+	};
+	return [
+		{ path: `${folder}/flash.json`, bytes: Buffer.from(`${JSON.stringify(manifest, null, "\t")}\n`) },
+		...parts.map(({ name, bytes }) => ({ path: `${folder}/${name}`, bytes })),
+	];
+}
+
+function describeFile({ path, bytes }: NewFile): ReleaseFile {
+	return { path, size: bytes.byteLength, sha256: createHash("sha256").update(bytes).digest("hex") };
 }
 
 /** A folder for each model; for images that are not for a board, below the chip's name. */

@@ -1,10 +1,18 @@
-/** Builds the images of a release for the boards and for QEMU, with the Moddable SDK and ESP-IDF. */
+/** Builds the images of a release: for virtual devices, and with the Moddable SDK and ESP-IDF for the boards and QEMU. */
 
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { type Model, models } from "../../device/protocol/schema.js";
-import { boardOf, buildBoard } from "../boards/build.js";
+import {
+	type FlashPart,
+	factoryParts,
+	makeVirtualImage,
+} from "../../hosts/virtual/node/boot/factory-flash.js";
+import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
+import { binFolder, boardOf, buildBoard } from "../boards/build.js";
+import { boardChip, firmwareFiles, partitionsFile } from "../boards/flash-image.js";
 import type { ModdableSdk } from "../moddable/sdk.js";
+import type { InstallableImage } from "./folder.js";
 
 interface ReleaseHost {
 	readonly model: Model;
@@ -26,14 +34,46 @@ export interface ReleaseBuild {
 	readonly onOutput: (text: string) => void;
 }
 
-/** Builds one after another, as each build uses all processors. @throws Error where a build fails */
-export async function buildReleaseImages(options: ReleaseBuild): Promise<readonly Buffer[]> {
+/**
+ * Builds one after another, as each build uses all processors. Those for boards can be installed on a new one; `npm run qemu` makes
+ * its flash itself.
+ * @throws Error where a build fails
+ */
+export async function buildReleaseImages(
+	options: ReleaseBuild,
+): Promise<readonly (Buffer | InstallableImage)[]> {
 	const { sdk, version, buildFolder, onOutput } = options;
-	const images: Buffer[] = [];
+	const images: (Buffer | InstallableImage)[] = [];
 	for (const { model, host, output } of releaseHosts) {
 		onOutput(`Building ${model} ${version} for ${host}; the first time takes several minutes.\n`);
 		const outputFolder = join(buildFolder, output);
-		images.push(readFileSync(await buildBoard({ sdk, model, host, version, outputFolder, onOutput })));
+		const image = await buildBoard({ sdk, model, host, version, outputFolder, onOutput });
+		const isBoard = host === boardOf(model);
+		images.push(isBoard ? readParts(binFolder(outputFolder, host)) : readFileSync(image));
 	}
 	return images;
+}
+
+/** The same files as `npm run flash` writes. */
+function readParts(folder: string): InstallableImage {
+	const files = firmwareFiles({ chip: boardChip, folder, partitionsFile });
+	return installable(
+		files.map(({ file, offset }) => ({ name: basename(file), offset, bytes: readFileSync(file) })),
+	);
+}
+
+/** @param buildTime seconds since 1970 */
+export async function makeVirtualImages(
+	version: string,
+	buildTime: number,
+): Promise<readonly InstallableImage[]> {
+	const { bytes } = await buildFirmware();
+	return models.map((model) => installable(factoryParts(makeVirtualImage(bytes, model, version, buildTime))));
+}
+
+/** @param files of which the last one is the image */
+function installable(files: readonly FlashPart[]): InstallableImage {
+	const app = files.at(-1);
+	if (!app) throw new Error("there is no image among the parts");
+	return { image: app.bytes, offset: app.offset, parts: files.slice(0, -1) };
 }

@@ -5,11 +5,15 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import type { AxeResults } from "axe-core";
 import type { Page } from "playwright-core";
+import { makeVirtualImages } from "../../scripts/release/images.js";
 import { skip } from "../support/chromium.js";
+import { runFleet } from "../support/fleet.js";
 import { writeReleases } from "../support/releases.js";
 import { runGateway, temporaryDirectory } from "../support/running.js";
 import { ScriptedDevice } from "../support/scripted-device.js";
 import { browsing } from "./browsing.js";
+import { withoutSerialPort, withSerialPort } from "./serial/serial-port.js";
+import { UsbBoard } from "./serial/usb-board.js";
 
 const open = browsing();
 const axePath = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
@@ -53,6 +57,7 @@ const views = [
 	["a device in safe mode", "#/device/dev-1-unsafe", ".safe-mode"],
 	["firmware", "#/firmware", ".history .rolled_back"],
 	["settings of all devices", "#/settings", ".fleet-settings .field"],
+	["adding a device", "#/add", ".install form"],
 ] as const;
 
 describe("axe finds nothing at", { skip }, () => {
@@ -79,6 +84,39 @@ describe("axe finds nothing at", { skip }, () => {
 			await page.getByRole("slider").nth(1).fill("80");
 			await page.getByText("sending").waitFor();
 			await page.clock.resume();
+			assert.deepEqual(await violations(page), []);
+		});
+
+		test(`an installation, from a form with mistakes to a board that is waited for, ${colorScheme}`, async (t) => {
+			const { url, release } = await runFleet(t);
+			await release("1.1.0", ...(await makeVirtualImages("1.1.0", 0)));
+			const board = new UsbBoard({ serial: "c0ffee", hasNoResetLines: true });
+			let chosen: UsbBoard | undefined;
+			const prepare = withSerialPort(() => chosen);
+			const page = await open(t, url, { view: "#/add", colorScheme, reducedMotion: "reduce", prepare });
+			await page.getByLabel("Address of the gateway").fill("wss://192.168.1.10/device");
+			await page.getByRole("button", { name: "Install" }).click();
+			await page.getByText("For wss the device needs").waitFor();
+			assert.deepEqual(await violations(page), []);
+			await page.getByLabel("Address of the gateway").fill("ws://127.0.0.1:1/device");
+			await page.getByLabel("Wi-Fi name").fill("home");
+			await page.getByText("A board cannot reach this address").waitFor();
+			assert.deepEqual(await violations(page), []);
+			await page.getByRole("button", { name: "Install" }).click();
+			await page.getByText("No port was chosen.").waitFor();
+			assert.deepEqual(await violations(page), []);
+			chosen = board;
+			await board.pressBootAndReset();
+			await page.getByRole("button", { name: "Install" }).click();
+			await page.getByText("Its ring stays dark:").waitFor();
+			assert.deepEqual(await violations(page), []);
+		});
+
+		test(`adding a device without Web Serial, ${colorScheme}`, async (t) => {
+			const { url } = await runGateway(t);
+			const prepare = withoutSerialPort(true);
+			const page = await open(t, url, { view: "#/add", colorScheme, prepare });
+			await page.getByText("This browser has no Web Serial").waitFor();
 			assert.deepEqual(await violations(page), []);
 		});
 
@@ -122,18 +160,19 @@ test("the keyboard reaches everything in its order, and a new view from its top"
 			"document.activeElement.getAttribute('aria-label') || document.activeElement.textContent || document.activeElement.type",
 		);
 	const order: string[] = [];
-	for (let press = 0; press < 7; press++) {
+	for (let press = 0; press < 8; press++) {
 		await page.keyboard.press("Tab");
 		order.push((await focused()).trim());
 	}
-	assert.deepEqual(order.slice(0, 5), [
+	assert.deepEqual(order.slice(0, 6), [
 		"Skip to the content",
 		"Device gateway",
 		"Fleet",
 		"Firmware",
-		"Log out",
+		"Settings",
+		"Add device",
 	]);
-	assert.equal(order[5], "search");
+	assert.deepEqual(order.slice(6, 8), ["Log out", "search"]);
 	await page.getByRole("link", { name: "proto-1-5c02fe" }).focus();
 	await page.keyboard.press("Enter");
 	await page.getByRole("heading", { name: "proto-1-5c02fe" }).waitFor();

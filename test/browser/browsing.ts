@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import { after, type TestContext } from "node:test";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { launchChromium, logIn } from "../support/chromium.js";
 
 /** How long a test waits for an expected state. */
@@ -19,6 +19,8 @@ export interface OpenOptions extends BrowserContextOptions {
 	readonly view?: string;
 	/** Something that the page is expected to complain about, such as a connection that is refused. */
 	readonly expected?: RegExp;
+	/** Called before a page is opened. */
+	readonly prepare?: (context: BrowserContext) => Promise<void>;
 }
 
 /** For one test file: a browser that starts with its first test and ends with its last. */
@@ -29,7 +31,7 @@ export function browsing() {
 	/** A new window that is logged in at the gateway at `url`. */
 	return async (t: TestContext, url: string, options: OpenOptions = {}): Promise<Page> => {
 		browser ??= launchChromium();
-		const { view = "", expected, ...contextOptions } = options;
+		const { view = "", expected, prepare, ...contextOptions } = options;
 		const context = await (await browser).newContext({
 			viewport: { width: 1280, height: 900 },
 			...contextOptions,
@@ -53,6 +55,7 @@ export function browsing() {
 			);
 		});
 		await logIn(context.request, url);
+		await prepare?.(context);
 		const page = await context.newPage();
 		await page.goto(`${url}/${view}`);
 		return page;

@@ -1,13 +1,16 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
+import { boot } from "../../hosts/virtual/node/boot/boot-loader.js";
+import { flashFactoryImage, makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
+import { Flash } from "../../hosts/virtual/node/boot/flash.js";
+import { flashBytes } from "../../hosts/virtual/node/boot/partitions.js";
 import type { ModdableSdk } from "../../scripts/moddable/sdk.js";
 import { addRelease, type NewRelease, ReleaseRefused, readCatalog } from "../../scripts/release/folder.js";
-import { buildReleaseImages } from "../../scripts/release/images.js";
+import { buildReleaseImages, makeVirtualImages } from "../../scripts/release/images.js";
 import { runCommand } from "../support/command-line.js";
 import { damaged, makeImage } from "../support/images.js";
 import { Client, temporaryDirectory } from "../support/running.js";
@@ -65,6 +68,32 @@ describe("a release", () => {
 		const [image] = releases[0]?.images ?? [];
 		assert.equal(image?.size, signed.length);
 		assert.equal(image?.sha256, createHash("sha256").update(signed).digest("hex"));
+	});
+
+	test("of a virtual device can be installed on an empty one, part by part", async (t) => {
+		const folder = await temporaryDirectory(t);
+		const images = await makeVirtualImages("1.4.0", 0);
+		const { releases } = await addRelease(folder, release("1.4.0", { images }));
+		const [image] = releases[0]?.images ?? [];
+		for (const { path, size, sha256 } of image?.flash ?? []) {
+			const bytes = await readFile(join(folder, path.slice("/releases/".length)));
+			assert.deepEqual(
+				[bytes.length, createHash("sha256").update(bytes).digest("hex")],
+				[size, sha256],
+				path,
+			);
+		}
+		const manifest = JSON.parse(
+			await readFile(join(folder, "virtual/dev-1/flash-v1.4.0/flash.json"), "utf8"),
+		);
+		assert.equal(manifest.builds[0].chipFamily, "virtual", "no other tool installs it on a board");
+		const installed = new Flash({ byteLength: flashBytes });
+		for (const { path, offset } of manifest.builds[0].parts)
+			installed.load(offset, await readFile(join(folder, "virtual/dev-1/flash-v1.4.0", path)));
+		const flashed = new Flash({ byteLength: flashBytes });
+		flashFactoryImage(flashed, Buffer.from(images[0]?.image ?? []));
+		assert.ok(installed.read(0, flashBytes).equals(flashed.read(0, flashBytes)));
+		assert.equal(boot(installed).image.version, "1.4.0");
 	});
 
 	test("is readable for a gateway that runs as another user", async (t) => {
@@ -132,6 +161,13 @@ describe("a release", () => {
 	});
 });
 
+/** What ESP-IDF's build makes beside an image. */
+const boardParts = {
+	"bootloader.bin": "the boot loader",
+	"partition-table.bin": "the partition table",
+	"ota_data_initial.bin": "the boot state",
+};
+
 /** An SDK whose mcconfig takes each image from a folder, by the host to build for. */
 async function fakeSdk(t: TestContext): Promise<{ sdk: ModdableSdk; imagesFolder: string }> {
 	const folder = await temporaryDirectory(t);
@@ -142,8 +178,12 @@ while [ $# -gt 0 ]; do
 done
 mkdir -p "$out/bin/esp32/$host/release/device"
 cp "${folder}/$host.bin" "$out/bin/esp32/$host/release/device/xs_esp32.bin"
+cp "${folder}"/parts/*.bin "$out/bin/esp32/$host/release/device/"
 `;
 	await writeFile(join(folder, "mcconfig"), script, { mode: 0o755 });
+	await mkdir(join(folder, "parts"));
+	for (const [name, content] of Object.entries(boardParts))
+		await writeFile(join(folder, "parts", name), content);
 	const sdk: ModdableSdk = { folder, desktop: "lin", tools: folder, environment: { PATH: process.env.PATH } };
 	return { sdk, imagesFolder: folder };
 }
@@ -165,7 +205,8 @@ test("the images of a release that an SDK builds are those of both boards and of
 		printed += text;
 	};
 	const images = await buildReleaseImages({ sdk, version, buildFolder, onOutput });
-	const { releases } = await addRelease(await temporaryDirectory(t), release(version, { images }));
+	const releasesDir = await temporaryDirectory(t);
+	const { releases } = await addRelease(releasesDir, release(version, { images }));
 	assert.deepEqual(
 		releases[0]?.images.map(({ model, chip, path }) => `${model} ${chip} ${path}`),
 		[
@@ -174,6 +215,27 @@ test("the images of a release that an SDK builds are those of both boards and of
 			"DEV-1 esp32 /releases/esp32/dev-1/firmware-v1.4.0.bin",
 		],
 	);
+	const flashes = releases[0]?.images.map(({ flash }) => flash?.length ?? 0);
+	assert.deepEqual(flashes, [4, 4, 0], "QEMU's image has no board to be installed on");
+	const manifest = JSON.parse(await readFile(join(releasesDir, "proto-1/flash-v1.4.0/flash.json"), "utf8"));
+	assert.deepEqual(manifest, {
+		name: "PROTO-1",
+		version,
+		new_install_prompt_erase: true,
+		builds: [
+			{
+				chipFamily: "ESP32-S3",
+				parts: [
+					{ path: "bootloader.bin", offset: 0 },
+					{ path: "partition-table.bin", offset: 0x8000 },
+					{ path: "ota_data_initial.bin", offset: 0x9000 },
+					{ path: "../firmware-v1.4.0.bin", offset: 0x20000 },
+				],
+			},
+		],
+	});
+	for (const [name, content] of Object.entries(boardParts))
+		assert.equal(await readFile(join(releasesDir, "proto-1/flash-v1.4.0", name), "utf8"), content);
 	assert.match(printed, /^Building DEV-1 1\.4\.0 for qemu;/m);
 	const sdkconfig = join(buildFolder, "qemu", "sdkconfig", "sdkconfig.defaults");
 	assert.match(await readFile(sdkconfig, "utf8"), /^CONFIG_APP_PROJECT_VER="1\.4\.0"$/m);

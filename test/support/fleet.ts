@@ -12,7 +12,7 @@ import { type Model, matches } from "../../device/protocol/schema.js";
 import type { GatewayOptions } from "../../gateway/gateway.js";
 import type { Exit } from "../../hosts/virtual/node/exit.js";
 import { VirtualDevice, type VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
-import { addRelease } from "../../scripts/release/folder.js";
+import { addRelease, type NewRelease } from "../../scripts/release/folder.js";
 import type { Authority } from "./certificates.js";
 import { onEnd, temporaryDirectory } from "./cleanup.js";
 import {
@@ -30,7 +30,7 @@ export interface Fleet extends Running {
 	/** Powers a device on. */
 	powerOn(model: Model, options?: Partial<VirtualDeviceOptions>): Promise<FleetDevice>;
 	/** Makes releases of images, each by its version; the gateway serves them immediately. */
-	release(version: string, ...images: readonly Uint8Array[]): Promise<void>;
+	release(version: string, ...images: NewRelease["images"]): Promise<void>;
 	/** How the update of a device stands once it has ended. */
 	updateEnd(deviceId: string): Promise<UpdateStanding>;
 	/** The same of several devices, in their order. */

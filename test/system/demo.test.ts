@@ -7,9 +7,13 @@ import { WebSocket } from "ws";
 import { runCommand } from "../support/command-line.js";
 import { Client, temporaryDirectory } from "../support/running.js";
 
+function folders(folder: string) {
+	return { DATA_DIR: folder, RELEASES_DIR: join(folder, "releases") };
+}
+
 test("the demo starts a device of each model, and ends cleanly at one or more Ctrl-C", async (t) => {
 	const dataDir = await temporaryDirectory(t);
-	const demo = runCommand(t, "scripts/demo.ts", [], { PORT: "0", DATA_DIR: dataDir });
+	const demo = runCommand(t, "scripts/demo.ts", [], { PORT: "0", ...folders(dataDir) });
 	await demo.printed(/Ctrl-C ends all of it/);
 	const url = /Dashboard\s+(\S+)\/login/.exec(demo.output())?.[1] ?? "";
 	const login = await fetch(/Dashboard\s+(\S+)/.exec(demo.output())?.[1] ?? "", { redirect: "manual" });
@@ -50,18 +54,18 @@ test("the demo starts a device of each model, and ends cleanly at one or more Ct
 });
 
 test("the demo refuses options", async (t) => {
-	const demo = runCommand(t, "scripts/demo.ts", ["--port", "1"], { DATA_DIR: await temporaryDirectory(t) });
+	const demo = runCommand(t, "scripts/demo.ts", ["--port", "1"], folders(await temporaryDirectory(t)));
 	assert.equal(await demo.exitCode, 1);
 	assert.match(demo.output(), /"--port" is not understood here/);
 });
 
 test("the demo says what to change if its port is in use", async (t) => {
 	const dataDir = await temporaryDirectory(t);
-	const first = runCommand(t, "scripts/demo.ts", [], { PORT: "0", DATA_DIR: dataDir });
+	const first = runCommand(t, "scripts/demo.ts", [], { PORT: "0", ...folders(dataDir) });
 	await first.printed(/Ctrl-C/);
 	const port = /:(\d+)\/login/.exec(first.output())?.[1] ?? "";
 	const other = await temporaryDirectory(t);
-	const second = runCommand(t, "scripts/demo.ts", [], { PORT: port, DATA_DIR: other });
+	const second = runCommand(t, "scripts/demo.ts", [], { PORT: port, ...folders(other) });
 	assert.equal(await second.exitCode, 1);
 	assert.match(second.output(), /is in use by another program; stop that, or set PORT/);
 	await second.processesGone();

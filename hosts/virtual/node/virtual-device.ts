@@ -30,9 +30,10 @@ export interface VirtualDeviceOptions {
 	readonly serial: string;
 	/**
 	 * Flashed as by `npm run flash`, unless the same were given last time: `ssid` (default "virtual"), `password`, `gateway`,
-	 * `token`, `ca` (DER in base64), `sntp`. An empty one is removed; others in the flash stay.
+	 * `token`, `ca` (DER in base64), `sntp`. An empty one is removed; others in the flash stay. Absent: the flash starts as it
+	 * is, as another installer has written it.
 	 */
-	readonly settings: Readonly<Record<string, string>>;
+	readonly settings?: Readonly<Record<string, string>>;
 	/** Compiled into the firmware, as mcconfig's command line does. */
 	readonly config?: Readonly<Record<string, string>>;
 	/** Default: in memory. */
@@ -92,22 +93,27 @@ export class VirtualDevice {
 
 	/** @throws Error if the machine or the firmware cannot be built, or main fails */
 	static async start(options: VirtualDeviceOptions): Promise<VirtualDevice> {
-		const [executable, program] = await Promise.all([buildMachine(), options.program ?? buildFirmware()]);
+		const isFlashed = options.settings !== undefined;
+		const building = isFlashed ? (options.program ?? buildFirmware()) : undefined;
+		const [executable, program] = await Promise.all([buildMachine(), building]);
 		const device = new VirtualDevice(options, executable, program);
 		await device.#machine.ready;
 		return device;
 	}
 
-	private constructor(options: VirtualDeviceOptions, executable: string, program: Program) {
-		const { flashFile, model, settings, version = checkoutVersion, buildTime = program.changedAt } = options;
+	private constructor(options: VirtualDeviceOptions, executable: string, program: Program | undefined) {
+		const { flashFile, model, settings, version = checkoutVersion } = options;
 		this.#options = options;
 		if ("wallClock" in options) this.board.wallClock = options.wallClock;
 		if ("accessPoint" in options) this.board.accessPoint = options.accessPoint;
 		this.#executable = executable;
 		this.flash =
 			options.flash ?? new Flash({ byteLength: flashBytes, ...(flashFile && { file: flashFile }) });
-		flashFactoryImage(this.flash, makeVirtualImage(program.bytes, model, version, buildTime));
-		flashSettings(this.flash, settings, { ssid: "virtual" });
+		if (program) {
+			const { buildTime = program.changedAt } = options;
+			flashFactoryImage(this.flash, makeVirtualImage(program.bytes, model, version, buildTime));
+			flashSettings(this.flash, settings ?? {}, { ssid: "virtual" });
+		}
 		const { machine, ota, nvs, started } = this.#powerOn("POWERON_RESET");
 		this.#machine = machine;
 		this.#ota = ota;

@@ -352,6 +352,8 @@ describe("other requests", () => {
 			"/api/devices": "GET, HEAD",
 			"/api/devices/dev-1-a1b2c3": "GET, HEAD, DELETE",
 			"/api/device-token": "GET, HEAD",
+			"/api/device-tokens": "POST",
+			"/api/device-setup": "GET, HEAD",
 			"/device": "GET, HEAD",
 			"/monitor": "GET, HEAD",
 			"/login": "GET, HEAD, POST",

@@ -19,6 +19,7 @@ const device = bearer(deviceToken);
 const monitor = bearer(monitorToken);
 const formType = { "Content-Type": "application/x-www-form-urlencoded" };
 const otherSite = { Origin: "http://evil.example" };
+const tokenRequest = (body: string): Asked => ({ path: "/api/device-tokens", headers: monitor, body });
 const upload = (body: Buffer): Asked => ({
 	path: "/ota/upload",
 	headers: { ...monitor, ...formHeaders },
@@ -52,6 +53,10 @@ export const probes: Readonly<Record<string, Probe>> = {
 	"DELETE /api/devices/{deviceId} 204": { testedIn: "test/gateway/sessions/device-store.test.ts" },
 	"DELETE /api/devices/{deviceId} 507": { testedIn: "test/gateway/sessions/device-store.test.ts" },
 	"GET /api/device-token 200": { path: "/api/device-token", headers: monitor },
+	"POST /api/device-tokens 201": tokenRequest('{"deviceId":"dev-1-a1b2c3"}'),
+	"POST /api/device-tokens 400": tokenRequest("no JSON"),
+	"POST /api/device-tokens 422": tokenRequest('{"deviceId":"dev 1"}'),
+	"GET /api/device-setup 200": { path: "/api/device-setup", headers: monitor },
 	"GET /device 426": { path: "/device" },
 	"GET /monitor 426": { path: "/monitor" },
 	"GET /ota/firmware.bin 404": { path: "/ota/firmware.bin", headers: device },

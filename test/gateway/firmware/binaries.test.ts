@@ -5,6 +5,7 @@ import { rm, symlink, writeFile } from "node:fs/promises";
 import { Agent, get } from "node:http";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
+import { addRelease } from "../../../scripts/release/folder.js";
 import { makeImage } from "../../support/images.js";
 import { entryOf, pathOf, writeCatalog, writeReleases } from "../../support/releases.js";
 import { type Serving, serveFirmware } from "../../support/serving.js";
@@ -263,6 +264,7 @@ function uploadOf({ store }: Serving) {
 
 describe("a release", () => {
 	const content = { version: "1.4.0", model: "DEV-1", chip: "virtual" } as const;
+	const parts = [{ name: "bootloader.bin", offset: 0, bytes: Buffer.from("the boot loader") }];
 
 	test("is served under its path, with a long cache lifetime", async (t) => {
 		const { ask, releasesDir } = await serveFirmware(t);
@@ -333,6 +335,21 @@ describe("a release", () => {
 		}
 		await writeFile(file, bytes);
 		assert.equal((await serving.ask(pathOf(content))).status, 200);
+	});
+	test("has its files for a new board served as well, unless they were changed", async (t) => {
+		const { ask, releasesDir } = await serveFirmware(t);
+		const installable = { image: makeImage(content), offset: 0x20000, parts };
+		await addRelease(releasesDir, { version: "1.4.0", date: "2026-01-02", notes: "", images: [installable] });
+		const folder = "/releases/virtual/dev-1/flash-v1.4.0";
+		const { status, body } = await ask(`${folder}/bootloader.bin`);
+		assert.deepEqual([status, body.toString()], [200, "the boot loader"]);
+		const { builds } = JSON.parse((await ask(`${folder}/flash.json`)).body.toString());
+		for (const { path } of builds[0].parts)
+			assert.equal((await ask(new URL(path, `http://gateway${folder}/`).pathname)).status, 200, path);
+		await writeFile(join(releasesDir, "virtual/dev-1/flash-v1.4.0/bootloader.bin"), "another one");
+		const changed = await ask(`${folder}/bootloader.bin`);
+		assert.equal(changed.status, 503);
+		assert.match(String(changed.json.detail), /is not the one in the catalog; make release 1\.4\.0 again/);
 	});
 	test("that differs from the catalog is not served", async (t) => {
 		const serving = await serveFirmware(t);

@@ -14,6 +14,7 @@ const image = {
 	chip: "esp32s3",
 	idf_version: "v6.0",
 };
+const file = { path: "/releases/flash-v1.4.0/bootloader.bin", size: 5, sha256: "0".repeat(64) };
 const release = { version: "1.4.0", date: "2026-01-02", notes: "", images: [image] };
 const good = { schema: 1, latest: "1.4.0", releases: [release] };
 
@@ -51,6 +52,18 @@ describe("a catalog", () => {
 		["no images", { ...good, releases: [{ ...release, images: {} }] }, /images must be a list/],
 		["another model", withImage({ model: "DEV-2" }), /images\[0\]: model must be one of DEV-1, PROTO-1/],
 		["another chip", withImage({ chip: "esp8266" }), /chip must be one of/],
+		["no list of files for a new board", withImage({ flash: {} }), /images\[0\]\.flash must be a list/],
+		[
+			"a file for a new board elsewhere",
+			withImage({ flash: [{ ...file, path: "/etc/x.bin" }] }),
+			/path must be/,
+		],
+		[
+			"a file for a new board upwards",
+			withImage({ flash: [{ ...file, path: "/releases/../flash-v1/x.bin" }] }),
+			/path must be/,
+		],
+		["a file for a new board twice", withImage({ flash: [file, file] }), /bootloader\.bin is there twice/],
 		["a size of nothing", withImage({ size: 0 }), /size must be/],
 		["a short digest", withImage({ sha256: "abc" }), /sha256 must be/],
 		["a path outside of the folder", withImage({ path: "/etc/firmware-v1.4.0.bin" }), /path must be/],

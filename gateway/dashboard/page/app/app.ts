@@ -3,6 +3,7 @@
  * read from here and listen by topic; nothing here knows a view.
  */
 
+import type { Installer } from "../install/installer.js";
 import { Attempts } from "../model/attempts.js";
 import { noQuery, type Query } from "../model/filter.js";
 import { Fleet } from "../model/fleet.js";
@@ -28,6 +29,7 @@ export const topics = {
 	rollout: "rollout",
 	fleetChange: "fleet change",
 	query: "query",
+	install: "install",
 };
 
 export class App {
@@ -65,6 +67,8 @@ export class App {
 		metadataOf: (key) => this.fleet.get(key)?.session.metadata,
 		onChanged: () => this.painter.mark(topics.rollout),
 	});
+	/** Made by the view that installs, whose script is loaded when it is opened; it outlives that view. */
+	installer: Installer | undefined;
 	linkState: LinkState = { name: "connecting" };
 	/** When anything was last heard from the gateway, in milliseconds of this page's clock. */
 	heardAt: number | undefined;

@@ -69,7 +69,8 @@ export type Route =
 	| { readonly view: "fleet" }
 	| { readonly view: "device"; readonly key: string }
 	| { readonly view: "firmware" }
-	| { readonly view: "settings" };
+	| { readonly view: "settings" }
+	| { readonly view: "add" };
 
 /** The view that the address names, by its fragment: so it works below any path, and no request is made for it. */
 export function useRoute(): Route {
@@ -79,8 +80,8 @@ export function useRoute(): Route {
 		addEventListener("hashchange", onChange);
 		return () => removeEventListener("hashchange", onChange);
 	}, []);
-	const [, view, key] = /^#\/(device|firmware|settings)(?:\/(.+))?$/.exec(hash) ?? [];
-	if (view === "firmware" || view === "settings") return { view };
+	const [, view, key] = /^#\/(device|firmware|settings|add)(?:\/(.+))?$/.exec(hash) ?? [];
+	if (view === "firmware" || view === "settings" || view === "add") return { view };
 	return view === "device" && key ? { view, key: decode(key) } : { view: "fleet" };
 }
 

@@ -94,6 +94,8 @@ export interface ReleaseImage {
 	readonly sha256: string;
 	readonly chip: string;
 	readonly idf_version: string;
+	/** What a new board needs beside it, and flash.json, which says where. */
+	readonly flash?: readonly { readonly path: string }[];
 }
 
 export interface Release {

@@ -1,14 +1,15 @@
 /** What to do while there is no device: the commands that start one, as they are to be typed, with this gateway's address. */
 
 import { useState } from "preact/hooks";
-import { CopyButton } from "../parts/copy-button.js";
+import { isLoopback, ownDeviceAddress } from "../model/own-address.js";
+import { Command } from "../parts/command.js";
 
 const placeholder = "<device token>";
 
 export function GettingStarted() {
 	const [token, setToken] = useState<string>();
 	const [problem, setProblem] = useState("");
-	const address = deviceAddress();
+	const address = ownDeviceAddress();
 	const shown = token ?? placeholder;
 	const show = async () => {
 		try {
@@ -30,8 +31,9 @@ export function GettingStarted() {
 			<section aria-labelledby="board">
 				<h2 id="board">A board</h2>
 				<p>
-					Connect it by USB and put your Wi-Fi's name and password in; <code>dev-1</code> or{" "}
-					<code>proto-1</code> comes first:
+					Connect it by USB to this computer, and <a href="#/add">install the firmware from this page</a>. Or
+					build and install it in the project's folder, with your Wi-Fi's name and password;{" "}
+					<code>dev-1</code> or <code>proto-1</code> comes first:
 				</p>
 				<Command
 					text={`npm run flash -- dev-1 ssid=<name> password=<password> gateway=${address} token=${shown}`}
@@ -62,25 +64,6 @@ export function GettingStarted() {
 			</p>
 		</div>
 	);
-}
-
-function Command({ text }: { text: string }) {
-	return (
-		<div class="command">
-			<code>{text}</code>
-			<CopyButton text={() => text} />
-		</div>
-	);
-}
-
-/** Where devices reach the gateway that this page came from. */
-function deviceAddress(): string {
-	const address = new URL("device", document.baseURI);
-	return `${address.protocol.replace("http", "ws")}//${address.host}${address.pathname}`;
-}
-
-function isLoopback(hostname: string): boolean {
-	return hostname === "localhost" || hostname === "[::1]" || hostname.startsWith("127.");
 }
 
 async function readToken(): Promise<string> {

@@ -4,6 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { topics } from "../app/app.js";
 import { type Route, useApp, useNow, useRoute, useTopic } from "../app/hooks.js";
 import { age, duration } from "../model/words.js";
+import { AddDeviceView } from "./add-device.js";
 import { DeviceView } from "./device.js";
 import { FirmwareView } from "./firmware.js";
 import { FleetView } from "./fleet.js";
@@ -11,6 +12,7 @@ import { SettingsView } from "./settings.js";
 
 export function Shell() {
 	const route = useRoute();
+	const isOfFleet = route.view !== "firmware" && route.view !== "add";
 	const main = useRef<HTMLElement>(null);
 	const where = route.view === "device" ? route.key : route.view;
 	const former = useRef(where);
@@ -32,11 +34,14 @@ export function Shell() {
 					<span>Device gateway</span>
 				</a>
 				<nav aria-label="Views">
-					<a href="#/" aria-current={route.view === "firmware" ? undefined : "page"}>
+					<a href="#/" aria-current={isOfFleet ? "page" : undefined}>
 						Fleet
 					</a>
 					<a href="#/firmware" aria-current={route.view === "firmware" ? "page" : undefined}>
 						Firmware
+					</a>
+					<a href="#/add" aria-current={route.view === "add" ? "page" : undefined}>
+						Add device
 					</a>
 				</nav>
 				<LinkState />
@@ -64,12 +69,14 @@ function View({ route }: { route: Route }) {
 			return <FirmwareView />;
 		case "settings":
 			return <SettingsView />;
+		case "add":
+			return <AddDeviceView />;
 	}
 }
 
 function titleOf(route: Route): string {
 	if (route.view === "device") return route.key;
-	return { fleet: "Fleet", firmware: "Firmware", settings: "Settings" }[route.view];
+	return { fleet: "Fleet", firmware: "Firmware", settings: "Settings", add: "Add device" }[route.view];
 }
 
 function LinkState() {

@@ -6,9 +6,10 @@
 import { createHash } from "node:crypto";
 import type { Model } from "../../../../device/protocol/schema.js";
 import { makeNvsImage, readNvs, settingsNamespace } from "../../../esp32/nvs-image.js";
+import { partitionTableOffset } from "../../../esp32/partition-table.js";
 import { encodeImage } from "./encode-image.js";
 import { type Flash, sectorBytes } from "./flash.js";
-import { partitions, slots } from "./partitions.js";
+import { makePartitionTable, partitions } from "./partitions.js";
 
 /** In place of ESP-IDF's version. */
 export const engineVersion = "XS 13.3 (virtual)";
@@ -30,17 +31,39 @@ export function makeVirtualImage(program: Uint8Array, model: Model, version: str
 	});
 }
 
-/** In place of the boot loader: digests of the partition layout, of the last factory image, and of the settings given last. */
-const marksOffset = 0;
+/** A file and where it lies in the flash, in bytes. */
+export interface FlashPart {
+	readonly name: string;
+	readonly offset: number;
+	readonly bytes: Buffer;
+}
+
 const digestBytes = 32;
-const givenMarkOffset = marksOffset + 2 * digestBytes;
+/** Behind the two digests in place of the boot loader: that of the settings given last. */
+const givenMarkOffset = 2 * digestBytes;
 const layoutMark = sha256(JSON.stringify(partitions));
 
-/** Does nothing for the image flashed last. Settings stay, unless the partition layout has changed. */
+/**
+ * Everything that a new device needs except its settings, named and placed as ESP-IDF's build does for a board. The boot loader
+ * itself is boot-loader.ts; in its place are two digests, of the partition layout and of the image.
+ */
+export function factoryParts(image: Buffer): readonly FlashPart[] {
+	const { otadata, ota_0: slot } = partitions;
+	if (image.length > slot.byteLength) throw new Error("the firmware is longer than its slot");
+	const name = "ota_data_initial.bin";
+	return [
+		{ name: "bootloader.bin", offset: 0, bytes: Buffer.concat([layoutMark, sha256(image)]) },
+		{ name: "partition-table.bin", offset: partitionTableOffset, bytes: makePartitionTable() },
+		{ name, offset: otadata.offset, bytes: Buffer.alloc(otadata.byteLength, 0xff) },
+		{ name: "firmware.bin", offset: slot.offset, bytes: image },
+	];
+}
+
+/** Flashes the image, unless it was the last one flashed. Settings stay, unless the partition layout has changed. */
 export function flashFactoryImage(flash: Flash, image: Buffer): void {
-	if (image.length > slots[0].byteLength) throw new Error("the firmware is longer than its slot");
-	const marks = Buffer.concat([layoutMark, sha256(image)]);
-	const found = flash.read(marksOffset, marks.length);
+	const parts = factoryParts(image);
+	const marks = parts[0]?.bytes ?? Buffer.alloc(0);
+	const found = flash.read(0, marks.length);
 	if (found.equals(marks)) return;
 	const { offset, byteLength } = partitions.nvs;
 	const isSameLayout = found.subarray(0, digestBytes).equals(layoutMark);
@@ -50,8 +73,7 @@ export function flashFactoryImage(flash: Flash, image: Buffer): void {
 	}));
 	flash.wipe();
 	if (isSameLayout) for (const { at, bytes } of kept) flash.load(at, bytes);
-	flash.load(slots[0].offset, image);
-	flash.load(marksOffset, marks);
+	for (const part of parts) flash.load(part.offset, part.bytes);
 }
 
 /**

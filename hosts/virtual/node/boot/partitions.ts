@@ -1,5 +1,8 @@
 /** Partitions of a virtual device's flash: those of the boards in the same order, with smaller slots. */
 
+import { createHash } from "node:crypto";
+import { partitionEntry } from "../../../esp32/partition-table.js";
+
 export interface Partition {
 	readonly offset: number;
 	/** A multiple of a sector. */
@@ -27,3 +30,40 @@ export const slots: readonly [Partition, Partition] = Object.freeze([partitions.
 export type SlotIndex = 0 | 1;
 
 export const flashBytes = 0x480_000;
+
+/** Type and subtype, as in esp_partition.h. */
+const kinds: Readonly<Record<keyof typeof partitions, readonly [type: number, subtype: number]>> = {
+	otadata: [1, 0x00],
+	phy_init: [1, 0x01],
+	nvs: [1, 0x02],
+	ota_0: [0, 0x10],
+	ota_1: [0, 0x11],
+	coredump: [1, 0x03],
+	nvs_keys: [1, 0x04],
+	nvs_secure: [1, 0x02],
+	sounds: [1, 0x83],
+};
+
+/** The partition table as a board has it in its flash, with the MD5 that gen_esp32part.py appends. */
+export function makePartitionTable(): Buffer {
+	const { byteLength, magic, typeOffset, subtypeOffset, startOffset, sizeOffset, nameOffset } =
+		partitionEntry;
+	const entries = Object.entries(kinds).map(([name, [type, subtype]]) => {
+		const entry = Buffer.alloc(byteLength);
+		const place = new Map<string, Partition>(Object.entries(partitions)).get(name);
+		entry.writeUInt16LE(magic);
+		entry.writeUInt8(type, typeOffset);
+		entry.writeUInt8(subtype, subtypeOffset);
+		entry.writeUInt32LE(place?.offset ?? 0, startOffset);
+		entry.writeUInt32LE(place?.byteLength ?? 0, sizeOffset);
+		entry.write(name, nameOffset, "latin1");
+		return entry;
+	});
+	const content = Buffer.concat(entries);
+	const mark = Buffer.alloc(16, 0xff).fill(0xeb, 0, 2);
+	const table = Buffer.concat([content, mark, createHash("md5").update(content).digest()]);
+	return Buffer.concat([table, Buffer.alloc(tableBytes - table.length, 0xff)]);
+}
+
+/** Length of the file that gen_esp32part.py writes. */
+const tableBytes = 0xc00;

@@ -1,0 +1,173 @@
+/**
+ * A board on a USB port: esptool-js, with errors that say which step failed, and a reset at the end that esptool-js leaves out.
+ */
+
+import {
+	ESPLoader,
+	ESPRESSIF_VID,
+	HardReset,
+	Transport,
+	UnexpectedChipIdError,
+	UnexpectedChipMagicError,
+} from "esptool-js";
+import {
+	type PartitionPlace,
+	partitionTableOffset,
+	readPartitionTable,
+} from "../../../../hosts/esp32/partition-table.js";
+import { InstallError } from "./problems.js";
+
+/** esptool's default for a converter; the chip's own USB port ignores it. */
+const bitsPerSecond = 460_800;
+/** ESP32-S3: strapping pins, of which bit 3 is GPIO0, the BOOT button. */
+const strapRegister = 0x6000_4038;
+const gpio0 = 0x8;
+const closeMs = 2_000;
+
+export interface FlashFile {
+	/** Bytes from the start of the flash. */
+	readonly address: number;
+	readonly data: Uint8Array;
+}
+
+export class Board {
+	/** As ESP Web Tools names chips, or "virtual". */
+	readonly chipFamily: string;
+	/** Such as 02:00:00:a1:b2:c3. */
+	readonly macAddress: string;
+	readonly #port: SerialPort;
+	readonly #loader: ESPLoader;
+	readonly #lost: Promise<never>;
+
+	private constructor(port: SerialPort, loader: ESPLoader, macAddress: string, lost: Promise<never>) {
+		this.#port = port;
+		this.#loader = loader;
+		this.#lost = lost;
+		this.macAddress = macAddress;
+		// A virtual device speaks as an ESP32-S3; its MAC is one that no real board has (IEEE 802, section 8.4).
+		this.chipFamily = macAddress.startsWith("02:00:00:") ? "virtual" : loader.chip.CHIP_NAME;
+	}
+
+	/** Starts the chip's loader. @throws InstallError */
+	static async connect(port: SerialPort): Promise<Board> {
+		const lost = new Promise<never>((_resolve, reject) => {
+			port.addEventListener("disconnect", () => reject(new InstallError("lost")), { once: true });
+		});
+		lost.catch(() => {});
+		const transport = new BoardTransport(port);
+		const loader = new ESPLoader({
+			transport,
+			baudrate: bitsPerSecond,
+			terminal: silent,
+			resetConstructors: { hardReset: (each) => new WholeReset(each) },
+		});
+		try {
+			await Promise.race([loader.main(), lost]);
+			const macAddress = await Promise.race([loader.chip.readMac(loader), lost]);
+			return new Board(port, loader, macAddress, lost);
+		} catch (error) {
+			await close(transport);
+			throw asInstallError(error, "no_answer");
+		}
+	}
+
+	/** @throws InstallError */
+	async readPartitions(byteLength: number): Promise<ReadonlyMap<string, PartitionPlace>> {
+		return readPartitionTable(await this.#do(this.#loader.readFlash(partitionTableOffset, byteLength)));
+	}
+
+	/** @param onProgress 0 to 1 @throws InstallError */
+	async write(files: readonly FlashFile[], onProgress: (part: number) => void): Promise<void> {
+		const total = files.reduce((sum, { data }) => sum + data.byteLength, 0);
+		const before = files.map((_, index) =>
+			files.slice(0, index).reduce((sum, { data }) => sum + data.byteLength, 0),
+		);
+		const writing = this.#loader.writeFlash({
+			fileArray: [...files],
+			flashMode: "keep",
+			flashFreq: "keep",
+			flashSize: "keep",
+			eraseAll: false,
+			compress: true,
+			reportProgress: (index, written, ofFile) => {
+				const length = files[index]?.data.byteLength ?? 0;
+				onProgress(((before[index] ?? 0) + (written / ofFile) * length) / total);
+			},
+		});
+		await this.#do(writing);
+	}
+
+	/**
+	 * Starts the firmware.
+	 * @returns false where the chip was brought into download mode by its BOOT button: a reset over its own USB port then brings
+	 * it there again, and a person must press the reset button
+	 */
+	async restart(): Promise<boolean> {
+		const isStuck = await this.#isStuck().catch(() => false);
+		// The port may be gone while the board restarts, which is as it should be.
+		await this.#loader.after("hard_reset").catch(() => {});
+		return !isStuck;
+	}
+
+	/** Frees the port for other programs. */
+	close(): Promise<void> {
+		return close(this.#loader.transport);
+	}
+
+	async #isStuck(): Promise<boolean> {
+		// The chip's own USB port, without a converter.
+		const isNative = this.#port.getInfo().usbVendorId === ESPRESSIF_VID;
+		if (!isNative || this.#loader.chip.CHIP_NAME !== "ESP32-S3") return false;
+		return ((await this.#do(this.#loader.readReg(strapRegister))) & gpio0) === 0;
+	}
+
+	async #do<T>(work: Promise<T>): Promise<T> {
+		try {
+			return await Promise.race([work, this.#lost]);
+		} catch (error) {
+			throw asInstallError(error, "write_failed");
+		}
+	}
+}
+
+/** Tells a port that cannot be opened from a board that does not answer. */
+class BoardTransport extends Transport {
+	override async connect(...options: Parameters<Transport["connect"]>): Promise<void> {
+		try {
+			await super.connect(...options);
+		} catch (error) {
+			throw new InstallError("port_busy", messageOf(error));
+		}
+	}
+}
+
+/** EN low, then high, with GPIO0 high. esptool-js's own only sets it high. */
+class WholeReset extends HardReset {
+	override async reset(): Promise<void> {
+		await this.transport.setDTR(false);
+		await this.transport.setRTS(true);
+		await new Promise((resolve) => setTimeout(resolve, 200));
+		await this.transport.setRTS(false);
+	}
+}
+
+const silent = { clean() {}, write() {}, writeLine() {} };
+
+/** esptool-js waits without end for a stream that is gone. */
+async function close(transport: Transport): Promise<void> {
+	const late = new Promise((resolve) => setTimeout(resolve, closeMs));
+	await Promise.race([transport.disconnect().catch(() => {}), late]);
+}
+
+function asInstallError(error: unknown, otherwise: "no_answer" | "write_failed"): InstallError {
+	if (error instanceof InstallError) return error;
+	const message = messageOf(error);
+	if (error instanceof UnexpectedChipIdError || error instanceof UnexpectedChipMagicError)
+		return new InstallError("wrong_chip");
+	if (/has been lost/.test(message)) return new InstallError("lost", message);
+	return new InstallError(otherwise, message);
+}
+
+function messageOf(error: unknown): string {
+	return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,156 @@
+/** Installs firmware on a board that is connected by USB, and waits until it has joined the fleet. */
+
+import type { Model } from "../../../../device/protocol/schema.js";
+import { makeNvsImage, settingsNamespace } from "../../../../hosts/esp32/nvs-image.js";
+import { partitionTableOffset, readPartitionTable } from "../../../../hosts/esp32/partition-table.js";
+import type { Release, SessionRecord } from "../model/messages.js";
+import { Board, type FlashFile } from "./board.js";
+import { describeProblem, InstallError, type Problem } from "./problems.js";
+import { loadFiles } from "./release.js";
+import { type GivenSettings, storedSettings } from "./settings.js";
+
+export interface Installation {
+	readonly release: Release;
+	readonly model: Model;
+	/** Undefined: the board keeps those that it has. */
+	readonly settings: GivenSettings | undefined;
+}
+
+export type InstallState =
+	| { readonly name: "idle" }
+	| { readonly name: "connecting" }
+	| { readonly name: "writing"; readonly deviceId: string; readonly percent: number }
+	/** @param isStuck it starts only once its reset button is pressed */
+	| { readonly name: "waiting"; readonly deviceId: string; readonly isStuck: boolean }
+	| { readonly name: "done"; readonly deviceId: string }
+	| { readonly name: "failed"; readonly problem: Problem };
+
+export interface InstallerOptions {
+	readonly serial: Serial;
+	/** Undefined if no device has that name. */
+	readonly sessionOf: (deviceId: string) => SessionRecord | undefined;
+	/** @returns a function that ends the listening */
+	readonly onDevice: (deviceId: string, listener: () => void) => () => void;
+	readonly onChanged: () => void;
+}
+
+export class Installer {
+	readonly #options: InstallerOptions;
+	#state: InstallState = { name: "idle" };
+	#stopWaiting = () => {};
+
+	constructor(options: InstallerOptions) {
+		this.#options = options;
+	}
+
+	get state(): InstallState {
+		return this.#state;
+	}
+
+	/** Whether a board is being written, so that leaving the page would break it. */
+	get isBusy(): boolean {
+		return this.#state.name === "connecting" || this.#state.name === "writing";
+	}
+
+	/** Back to the form. */
+	reset(): void {
+		this.#stopWaiting();
+		this.#set({ name: "idle" });
+	}
+
+	/** To be called in answer to a click: browsers offer ports only then. */
+	async install(installation: Installation): Promise<void> {
+		this.reset();
+		try {
+			const port = await this.#choosePort();
+			this.#set({ name: "connecting" });
+			const board = await Board.connect(port);
+			try {
+				await this.#write(board, installation);
+			} finally {
+				await board.close();
+			}
+		} catch (error) {
+			if (!(error instanceof InstallError)) throw error;
+			this.#set({ name: "failed", problem: describeProblem(error) });
+		}
+	}
+
+	async #choosePort(): Promise<SerialPort> {
+		try {
+			return await this.#options.serial.requestPort();
+		} catch (error) {
+			throw new InstallError("no_port", String(error));
+		}
+	}
+
+	async #write(board: Board, { release, model, settings }: Installation): Promise<void> {
+		const deviceId = `${model}-${board.macAddress.slice(-8).replaceAll(":", "")}`.toLowerCase();
+		const files = await loadFiles(release, model, board.chipFamily);
+		const table = files.find(({ address }) => address === partitionTableOffset)?.data ?? new Uint8Array();
+		if (settings) files.push(settingsFile(table, storedSettings(settings, await readToken(deviceId))));
+		else await requireSamePartitions(board, table);
+		const before = this.#options.sessionOf(deviceId)?.sessionId;
+		this.#set({ name: "writing", deviceId, percent: 0 });
+		await board.write(files, (part) =>
+			this.#set({ name: "writing", deviceId, percent: Math.floor(100 * part) }),
+		);
+		const isStarted = await board.restart();
+		this.#waitFor(deviceId, before, !isStarted);
+	}
+
+	/** @param before its session before it was written, if it had one */
+	#waitFor(deviceId: string, before: string | undefined, isStuck: boolean): void {
+		this.#set({ name: "waiting", deviceId, isStuck });
+		const check = () => {
+			const session = this.#options.sessionOf(deviceId);
+			if (!session?.connected || session.sessionId === before) return;
+			this.#stopWaiting();
+			this.#set({ name: "done", deviceId });
+		};
+		const stop = this.#options.onDevice(deviceId, check);
+		this.#stopWaiting = () => {
+			stop();
+			this.#stopWaiting = () => {};
+		};
+		check();
+	}
+
+	#set(state: InstallState): void {
+		this.#state = state;
+		this.#options.onChanged();
+	}
+}
+
+/** @throws InstallError where a setting does not fit */
+function settingsFile(table: Uint8Array, values: Readonly<Record<string, string>>): FlashFile {
+	const partition = readPartitionTable(table).get("nvs");
+	if (!partition) throw new InstallError("no_download", "This release has no partition for settings.");
+	const { offset: address, byteLength } = partition;
+	try {
+		return { address, data: makeNvsImage({ byteLength, namespace: settingsNamespace, values }) };
+	} catch (error) {
+		throw new InstallError("setting", `${error instanceof Error ? error.message : error}.`);
+	}
+}
+
+/** Settings are kept only where the firmware finds them again. @throws InstallError */
+async function requireSamePartitions(board: Board, table: Uint8Array): Promise<void> {
+	const expected = readPartitionTable(table).get("nvs");
+	const found = (await board.readPartitions(table.byteLength)).get("nvs");
+	if (!found || found.offset !== expected?.offset || found.byteLength !== expected.byteLength)
+		throw new InstallError("other_partitions");
+}
+
+/** The token of this device alone, made now. @throws InstallError */
+async function readToken(deviceId: string): Promise<string> {
+	const headers = { "Content-Type": "application/json" };
+	const body = JSON.stringify({ deviceId });
+	const response = await fetch("api/device-tokens", { method: "POST", headers, body }).catch(() => undefined);
+	if (response?.status !== 201) {
+		const why = response ? `it answered ${response.status}` : "it cannot be reached";
+		throw new InstallError("no_download", `The gateway did not make a token for ${deviceId}: ${why}.`);
+	}
+	const { token }: { token: string } = await response.json();
+	return token;
+}

@@ -1,0 +1,63 @@
+/** The releases that can be installed on a new board, and their files from the gateway. */
+
+import type { Model } from "../../../../device/protocol/schema.js";
+import type { Catalog, Release } from "../model/messages.js";
+import type { FlashFile } from "./board.js";
+import { InstallError } from "./problems.js";
+
+/** A manifest in the form of ESP Web Tools. */
+interface Manifest {
+	readonly builds: readonly {
+		readonly chipFamily: string;
+		/** Paths are relative to the manifest; offsets in bytes. */
+		readonly parts: readonly { readonly path: string; readonly offset: number }[];
+	}[];
+}
+
+/** The latest release with everything that a new board of that model needs; a pre-release only if there is no other. */
+export function installableRelease(catalog: Catalog | undefined, model: Model): Release | undefined {
+	const fitting = (catalog?.releases ?? []).filter((release) => manifestsOf(release, model).length > 0);
+	return fitting.find(({ version }) => !version.includes("-")) ?? fitting[0];
+}
+
+/**
+ * @param chipFamily of the board
+ * @returns the files and where they lie @throws InstallError
+ */
+export async function loadFiles(release: Release, model: Model, chipFamily: string): Promise<FlashFile[]> {
+	const families: string[] = [];
+	for (const path of manifestsOf(release, model)) {
+		// Below the page's own path, which a proxy may have put a prefix before.
+		const address = new URL(path.slice(1), document.baseURI);
+		const manifest: Manifest = await (await load(address)).json();
+		const build = manifest.builds.find((each) => each.chipFamily === chipFamily);
+		if (build)
+			return Promise.all(
+				build.parts.map(async (part) => ({
+					address: part.offset,
+					data: new Uint8Array(await (await load(new URL(part.path, address))).arrayBuffer()),
+				})),
+			);
+		families.push(...manifest.builds.map((each) => each.chipFamily));
+	}
+	throw new InstallError(
+		"wrong_chip",
+		`This board's chip is ${chipFamily}, but the firmware for ${model} is for ${families.join(" and ")}; nothing was written.`,
+	);
+}
+
+/** In order of the release. */
+function manifestsOf({ images }: Release, model: Model): readonly string[] {
+	return images
+		.filter((image) => image.model === model)
+		.flatMap(({ flash = [] }) => flash.map(({ path }) => path))
+		.filter((path) => path.endsWith("/flash.json"));
+}
+
+async function load(address: URL): Promise<Response> {
+	// Another release of the same version may have been made since.
+	const response = await fetch(address, { cache: "no-cache" }).catch(() => undefined);
+	if (response?.ok) return response;
+	const why = response ? `it answered ${response.status}` : "it cannot be reached";
+	throw new InstallError("no_download", `The gateway did not give the firmware: ${why}.`);
+}

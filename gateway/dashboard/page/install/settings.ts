@@ -1,0 +1,62 @@
+/** The form's settings: what is wrong with them, and as a device stores them. */
+
+import { parseGatewayUrl } from "../../../../device/network/gateway-url.js";
+import {
+	gatewayProblem,
+	isThisComputer,
+	longestAuthority,
+	passwordProblem,
+	ssidProblem,
+} from "../../../../hosts/esp32/nvs-settings.js";
+
+export interface GivenSettings {
+	readonly ssid: string;
+	/** Empty for an open network. */
+	readonly password: string;
+	readonly gateway: string;
+	/** PEM; used for wss alone. */
+	readonly authority: string;
+}
+
+/** A sentence for each field that must be changed. */
+export function settingsProblems(given: GivenSettings): Partial<Record<keyof GivenSettings, string>> {
+	const problems = {
+		ssid: ssidProblem(given.ssid),
+		password: passwordProblem(given.password),
+		gateway: gatewayProblem(given.gateway),
+		authority: isSecure(given.gateway) ? authorityProblem(given.authority) : undefined,
+	};
+	return Object.fromEntries(Object.entries(problems).filter(([, problem]) => problem !== undefined));
+}
+
+/** @param token for this device */
+export function storedSettings(given: GivenSettings, token: string): Readonly<Record<string, string>> {
+	const { ssid, password, gateway } = given;
+	const ca = isSecure(gateway) ? derOf(given.authority) : "";
+	const values = { ssid, password, gateway, token, ca };
+	return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ""));
+}
+
+export function isSecure(gateway: string): boolean {
+	return gatewayProblem(gateway) === undefined && parseGatewayUrl(gateway).isSecure;
+}
+
+/** Whether a board would look for the gateway in itself. */
+export function isForThisComputer(gateway: string): boolean {
+	return gatewayProblem(gateway) === undefined && isThisComputer(parseGatewayUrl(gateway).host);
+}
+
+function authorityProblem(pem: string): string | undefined {
+	const der = derOf(pem);
+	if (der === "")
+		return "For wss the device needs the certificate of the authority that signed the gateway's, in PEM.";
+	if (der.length > longestAuthority)
+		return "This certificate is too long: a device has room for one of 2997 bytes in DER.";
+	return undefined;
+}
+
+/** @returns the first certificate, in base64; empty if there is none */
+function derOf(pem: string): string {
+	const body = /-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----/.exec(pem)?.[1] ?? "";
+	return body.replace(/\s/g, "");
+}

@@ -1,0 +1,40 @@
+/** Says why this browser cannot install, and how to do it by command line. */
+
+import { ownDeviceAddress } from "../model/own-address.js";
+import { Command } from "../parts/command.js";
+
+export function WithoutSerial() {
+	return (
+		<>
+			<section class="panel">
+				<h2>This page cannot reach USB ports here</h2>
+				{isSecureContext ? (
+					<p>
+						This browser has no Web Serial. Chrome, Edge and Opera on a computer have it; open this page in
+						one of them.
+					</p>
+				) : (
+					<p>
+						Browsers give USB ports only to pages that came by https, or from the computer itself. Open this
+						page by https, or, on the computer that the gateway runs on, by{" "}
+						<code>http://localhost:{location.port || 80}</code>.
+					</p>
+				)}
+			</section>
+			<section class="panel">
+				<h2>By command line</h2>
+				<p>
+					In the project's folder, with the board connected; <code>dev-1</code> or <code>proto-1</code> comes
+					first:
+				</p>
+				<Command
+					text={`npm run flash -- dev-1 ssid=<name> password=<password> gateway=${ownDeviceAddress()} token=<device token>`}
+				/>
+				<p class="hint">
+					On the gateway's computer leave out <code>token=</code>: it is found there.{" "}
+					<code>npm run token -- &lt;device id&gt;</code> makes one for a single device.
+				</p>
+			</section>
+		</>
+	);
+}

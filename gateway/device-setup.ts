@@ -1,0 +1,75 @@
+/**
+ * What a device needs to connect for the first time: its token, an address of this gateway, and the authority that signed the
+ * gateway's certificate. The page that installs firmware on a board asks for it.
+ */
+
+import { networkInterfaces } from "node:os";
+import { type RequestHandler, Router } from "express";
+import { deviceId } from "../device/protocol/messages.js";
+import { describeProblem, findProblem, matches, object } from "../device/protocol/schema.js";
+import { hostOf } from "./access/origin.js";
+import { HttpProblem, refuseMethod } from "./problem.js";
+import { readBody } from "./request-body.js";
+
+export interface DeviceSetupOptions {
+	readonly requireMonitor: RequestHandler;
+	/** The token that is only valid for this device. */
+	readonly tokenOf: (deviceId: string) => string;
+	/** As `deviceAddresses`. */
+	readonly addresses: () => readonly string[];
+	/** PEM; undefined: devices need none, or must be given another one. */
+	readonly authority: string | undefined;
+}
+
+const tokenRequest = object({ deviceId });
+
+export function deviceSetupRoutes(options: DeviceSetupOptions): Router {
+	const { requireMonitor, tokenOf, addresses, authority } = options;
+	const router = Router({ caseSensitive: true, strict: true });
+	router
+		.route("/api/device-tokens")
+		.post(requireMonitor, async (request, response) => {
+			const asked = parseJson(await readBody(request));
+			if (asked === undefined)
+				throw new HttpProblem(400, 'Send JSON of at most 4 KiB, such as {"deviceId":"dev-1-a1b2c3"}.');
+			if (!matches(tokenRequest, asked))
+				throw new HttpProblem(422, `${describeProblem(findProblem(tokenRequest, asked))}.`);
+			response
+				.status(201)
+				.set("Cache-Control", "no-store")
+				.json({ token: tokenOf(asked.deviceId) });
+		})
+		.all(refuseMethod("POST"));
+	router
+		.route("/api/device-setup")
+		.get(requireMonitor, (_request, response) => {
+			response
+				.set("Cache-Control", "no-store")
+				.json({ addresses: addresses(), authority: authority ?? null });
+		})
+		.all(refuseMethod("GET, HEAD"));
+	return router;
+}
+
+/**
+ * The addresses at which devices reach a gateway that listens on `host`: for a wildcard address, one for each network interface.
+ */
+export function deviceAddresses(host: string, port: number, isTls: boolean): readonly string[] {
+	return hostsOf(host).map((each) => `${isTls ? "wss" : "ws"}://${hostOf(each)}:${port}/device`);
+}
+
+function hostsOf(host: string): readonly string[] {
+	if (host !== "0.0.0.0" && host !== "::") return [host];
+	const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+	return addresses
+		.filter(({ internal, family }) => !internal && family === "IPv4")
+		.map(({ address }) => address);
+}
+
+function parseJson(text: string | undefined): unknown {
+	try {
+		return JSON.parse(text ?? "");
+	} catch {
+		return undefined;
+	}
+}

@@ -1,0 +1,316 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import type { Page } from "playwright-core";
+import { deviceTokenOf } from "../../gateway/access/secrets.js";
+import { settingsNamespace } from "../../hosts/esp32/nvs-image.js";
+import { makeVirtualImage, readSettings } from "../../hosts/virtual/node/boot/factory-flash.js";
+import { partitions } from "../../hosts/virtual/node/boot/partitions.js";
+import { addRelease } from "../../scripts/release/folder.js";
+import { makeVirtualImages } from "../../scripts/release/images.js";
+import { readStrings } from "../hosts/esp32/nvs/reader.js";
+import { Authority, whyNoCertificates } from "../support/certificates.js";
+import { skip } from "../support/chromium.js";
+import { runCommand } from "../support/command-line.js";
+import { runFleet } from "../support/fleet.js";
+import { deviceToken, monitorToken, runGateway, temporaryDirectory } from "../support/running.js";
+import { browsing } from "./browsing.js";
+import { withoutSerialPort, withSerialPort } from "./serial/serial-port.js";
+import { UsbBoard, type UsbBoardOptions } from "./serial/usb-board.js";
+
+const open = browsing();
+const network = { ssid: "home", rssi: -50, password: "correct horse" };
+const deviceId = "dev-1-c0ffee";
+
+function plugIn(t: TestContext, options: Partial<UsbBoardOptions> = {}): UsbBoard {
+	const board = new UsbBoard({ serial: "c0ffee", accessPoint: network, ...options });
+	t.after(() => board.powerOff());
+	return board;
+}
+
+/** The view at a gateway with a release, and the board that a person chooses in the browser's list. */
+async function openView(t: TestContext, board: UsbBoard | undefined, expected?: RegExp) {
+	const fleet = await runFleet(t);
+	await fleet.release("1.1.0", ...(await makeVirtualImages("1.1.0", 0)));
+	let chosen = board;
+	const prepare = withSerialPort(() => chosen);
+	const page = await open(t, fleet.url, { view: "#/add", prepare, ...(expected && { expected }) });
+	const choose = (other: UsbBoard) => {
+		chosen = other;
+	};
+	return { ...fleet, page, choose };
+}
+
+async function fillIn(page: Page, { ssid, password } = network): Promise<void> {
+	await page.getByLabel("Wi-Fi name").fill(ssid);
+	await page.getByLabel("Wi-Fi password").fill(password);
+}
+
+function install(page: Page): Promise<void> {
+	return page.getByRole("button", { name: "Install" }).click();
+}
+
+async function joined(page: Page): Promise<void> {
+	await page.getByText(`${deviceId} is installed and has joined the fleet.`).waitFor();
+}
+
+/** What the view says about a failure. */
+async function failure(page: Page): Promise<string> {
+	const panel = page.getByRole("region", { name: "What went wrong" });
+	await panel.waitFor();
+	return panel.innerText();
+}
+
+describe("installing from the dashboard", { skip }, () => {
+	test("brings a board with an empty flash into the fleet of the demo, from an empty folder", async (t) => {
+		const folder = await temporaryDirectory(t);
+		const demo = runCommand(t, "scripts/demo.ts", [], {
+			PORT: "0",
+			DATA_DIR: join(folder, "data"),
+			RELEASES_DIR: join(folder, "releases"),
+			MONITOR_TOKEN: monitorToken,
+		});
+		await demo.printed(/Ctrl-C/);
+		const url = /Dashboard\s+(\S+)\/login/.exec(demo.output())?.[1] ?? "";
+		const board = plugIn(t);
+		const page = await open(t, url, { prepare: withSerialPort(() => board) });
+		await page.getByText("2 devices, 2 connected").waitFor();
+		await page.getByRole("link", { name: "Add device" }).click();
+		await fillIn(page);
+		await page.getByText("A board cannot reach this address").waitFor();
+		await install(page);
+		await joined(page);
+		await page.getByRole("link", { name: `Open ${deviceId}` }).click();
+		await page.getByRole("heading", { name: deviceId }).waitFor();
+		await page.getByText("1.0.0-demo").first().waitFor();
+	});
+
+	test("gives the device its settings and a token that is for it alone", async (t) => {
+		const board = plugIn(t);
+		const { page, url } = await openView(t, board);
+		await fillIn(page);
+		await install(page);
+		await joined(page);
+		const { offset, byteLength } = partitions.nvs;
+		const stored = readStrings(board.flash.read(offset, byteLength), settingsNamespace);
+		assert.deepEqual(Object.fromEntries([...stored].filter(([name]) => name !== "clock")), {
+			ssid: "home",
+			password: "correct horse",
+			gateway: `${url.replace("http", "ws")}/device`,
+			token: deviceTokenOf(deviceToken, deviceId),
+		});
+		assert.equal(board.startedFrom?.slot, 0);
+		assert.equal(board.startedFrom?.version, "1.1.0");
+	});
+
+	test("fills in the authority where the gateway's own signed its certificate", {
+		skip: whyNoCertificates(),
+	}, async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const releasesDir = join(dataDir, "releases");
+		const authority = new Authority(dataDir, "test");
+		const { cert, key } = authority.issue("IP:127.0.0.1");
+		const tls = { cert: Buffer.from(`${cert}${authority.certificate}`), key: Buffer.from(key) };
+		const { url } = await runGateway(t, { dataDir, releasesDir, tls, authority: authority.certificate });
+		const images = await makeVirtualImages("1.1.0", 0);
+		await addRelease(releasesDir, { version: "1.1.0", date: "2026-01-02", notes: "", images });
+		const board = plugIn(t);
+		const prepare = withSerialPort(() => board);
+		const page = await open(t, url, { view: "#/add", prepare, ignoreHTTPSErrors: true });
+		await fillIn(page);
+		await install(page);
+		await joined(page);
+		assert.equal(readSettings(board.flash).get("ca"), authority.base64);
+	});
+
+	test("again leaves the settings where a person keeps them, and erases them where not", async (t) => {
+		const board = plugIn(t);
+		const { page, release, monitorClient } = await openView(t, board);
+		await fillIn(page);
+		await install(page);
+		await joined(page);
+		await monitorClient.ask({
+			type: "control_device",
+			targetId: deviceId,
+			payload: { command: "set_volume", value: 33 },
+		});
+		while (readSettings(board.flash).get("volume") !== "33") await board.written();
+		const before = readSettings(board.flash).get("token");
+
+		await release("1.2.0", ...(await makeVirtualImages("1.2.0", 0)));
+		await page.getByRole("button", { name: "Add another device" }).click();
+		await page.reload();
+		await page.getByText("Firmware 1.2.0").waitFor();
+		await page.getByLabel("Keep those on the board").check();
+		assert.equal(await page.getByLabel("Wi-Fi name").count(), 0);
+		await install(page);
+		await joined(page);
+		assert.equal(board.startedFrom?.version, "1.2.0");
+		assert.equal(readSettings(board.flash).get("volume"), "33");
+		assert.equal(readSettings(board.flash).get("token"), before);
+
+		await page.getByRole("button", { name: "Add another device" }).click();
+		await page.getByLabel("New ones").check();
+		await fillIn(page);
+		await install(page);
+		await joined(page);
+		assert.equal(readSettings(board.flash).get("volume"), undefined);
+	});
+
+	test("says what to change in the form, and connects to nothing before that", async (t) => {
+		const { page, url } = await openView(t, plugIn(t));
+		await page.getByLabel("Address of the gateway").fill("http://192.168.1.10");
+		await page.getByLabel("Wi-Fi password").fill("short");
+		await install(page);
+		await page.getByText("The name of the Wi-Fi network is missing.").waitFor();
+		await page.getByText("The password must have 8 to 63 characters").waitFor();
+		await page.getByText(/^gateway must be ws:/).waitFor();
+		await page.getByLabel("Address of the gateway").fill("wss://gateway.example/device");
+		await page.getByText("For wss the device needs the certificate").waitFor();
+		await page.getByLabel("Address of the gateway").fill(`${url.replace("http", "ws")}/device`);
+		await fillIn(page);
+		await install(page);
+		await joined(page);
+	});
+});
+
+describe("an installation that fails says why, and what to do:", { skip }, () => {
+	test("no port is chosen, or none is in the list because the cable has no data lines", async (t) => {
+		const { page, choose } = await openView(t, undefined);
+		await fillIn(page);
+		await install(page);
+		const said = await failure(page);
+		assert.match(said, /No port was chosen\./);
+		assert.match(said, /use a USB cable that carries data/);
+		choose(plugIn(t));
+		await install(page);
+		await joined(page);
+	});
+
+	test("the port is in use by another program", async (t) => {
+		const board = plugIn(t);
+		board.faults.isBusy = true;
+		const { page } = await openView(t, board);
+		await fillIn(page);
+		await install(page);
+		assert.match(await failure(page), /The port cannot be opened\.\s+Close what else uses it/);
+		board.faults.isBusy = false;
+		await install(page);
+		await joined(page);
+	});
+
+	test("the board is not in download mode, and is brought there by its buttons", async (t) => {
+		const board = plugIn(t, { hasNoResetLines: true });
+		const { page } = await openView(t, board);
+		await fillIn(page);
+		await install(page);
+		assert.match(
+			await failure(page),
+			/The board does not answer\.\s+Bring it into download mode by hand: hold its BOOT/,
+		);
+		await board.pressBootAndReset();
+		await install(page);
+		await page.getByText("Its ring stays dark:").waitFor();
+		await board.pressReset();
+		await joined(page);
+	});
+
+	test("an ESP32-S3 that its BOOT button brought into download mode does not restart by itself", async (t) => {
+		const board = plugIn(t, { isNative: true });
+		const { page } = await openView(t, board);
+		await board.pressBootAndReset();
+		await fillIn(page);
+		await install(page);
+		await page.getByText(`${deviceId} is installed. Press its reset button (EN or RST) now`).waitFor();
+		assert.equal(board.startedFrom, undefined);
+		await board.pressReset();
+		await joined(page);
+	});
+
+	test("the board has another chip", async (t) => {
+		const board = plugIn(t, { chip: "ESP32-C6", vendor: "f0f5bd" });
+		const { page } = await openView(t, board);
+		await fillIn(page);
+		await install(page);
+		const said = await failure(page);
+		assert.match(said, /chip is ESP32-C6, but the firmware for DEV-1 is for virtual; nothing was written\./);
+		assert.ok(board.isFlashEmpty);
+	});
+
+	test("the board has a chip that is not known", async (t) => {
+		const { page } = await openView(t, plugIn(t, { chip: "not known yet" }));
+		await fillIn(page);
+		await install(page);
+		assert.match(
+			await failure(page),
+			/This board has another chip than the firmware is for; nothing was written\./,
+		);
+	});
+
+	test("a real board never gets the firmware of a virtual device", async (t) => {
+		const board = plugIn(t, { vendor: "f0f5bd" });
+		const { page } = await openView(t, board);
+		await fillIn(page);
+		await install(page);
+		assert.match(await failure(page), /chip is ESP32-S3, but the firmware for DEV-1 is for virtual/);
+		assert.ok(board.isFlashEmpty);
+	});
+
+	test("the board is unplugged in the middle, and is repaired by installing again", async (t) => {
+		const board = plugIn(t);
+		board.faults.lostAfterBlocks = 2;
+		const { page } = await openView(t, board);
+		await fillIn(page);
+		await install(page);
+		assert.match(await failure(page), /The board was unplugged.*\s+Plug it in and install again/);
+		await install(page);
+		await joined(page);
+	});
+
+	test("settings are to be kept on a board that has none of ours", async (t) => {
+		const board = plugIn(t);
+		const { page } = await openView(t, board);
+		await page.getByLabel("Keep those on the board").check();
+		await install(page);
+		assert.match(await failure(page), /other partitions than the firmware, so its settings cannot be kept/);
+		assert.ok(board.isFlashEmpty);
+	});
+
+	test("the gateway does not give the firmware", async (t) => {
+		const board = plugIn(t);
+		const { page } = await openView(t, board, /503/);
+		await page.route("**/flash.json", (route) => route.fulfill({ status: 503 }));
+		await fillIn(page);
+		await install(page);
+		assert.match(await failure(page), /The gateway did not give the firmware: it answered 503\./);
+		assert.ok(board.isFlashEmpty);
+	});
+});
+
+describe("without Web Serial the view says why, and shows the command line:", { skip }, () => {
+	for (const [name, isSecure, reason] of [
+		["in a browser that lacks it", true, "This browser has no Web Serial."],
+		[
+			"on plain http from another computer",
+			false,
+			"Browsers give USB ports only to pages that came by https",
+		],
+	] as const)
+		test(name, async (t) => {
+			const { url } = await runFleet(t);
+			const page = await open(t, url, { view: "#/add", prepare: withoutSerialPort(isSecure) });
+			await page.getByText(reason).waitFor();
+			const gateway = `${url.replace("http", "ws")}/device`;
+			await page
+				.getByText(`npm run flash -- dev-1 ssid=<name> password=<password> gateway=${gateway}`)
+				.waitFor();
+		});
+
+	test("nor is there an installation without a release that has all parts, which it says how to make", async (t) => {
+		const { url, release } = await runFleet(t);
+		await release("1.1.0", makeVirtualImage(Buffer.from("a program"), "DEV-1", "1.1.0"));
+		const page = await open(t, url, { view: "#/add", prepare: withSerialPort(() => undefined) });
+		await page.getByText("No release for DEV-1 can be installed yet.").waitFor();
+		assert.equal(await page.getByRole("button", { name: "Install" }).isDisabled(), true);
+	});
+});

@@ -1,0 +1,199 @@
+/**
+ * A stand-in for the serial loader of an ESP32-S3: the ROM's commands, and those of the stub that esptool-js uploads. It writes to a
+ * virtual device's flash. (Espressif: "Serial Protocol" in esptool's documentation.)
+ */
+
+import { createHash } from "node:crypto";
+import { inflateSync } from "node:zlib";
+import { type Flash, sectorBytes } from "../../../hosts/virtual/node/boot/flash.js";
+import { SlipDecoder, slipEncode } from "./slip.js";
+
+const operations = Object.freeze({
+	memoryBegin: 0x05,
+	memoryEnd: 0x06,
+	memoryData: 0x07,
+	sync: 0x08,
+	writeRegister: 0x09,
+	readRegister: 0x0a,
+	attachFlash: 0x0d,
+	changeBaudRate: 0x0f,
+	deflateBegin: 0x10,
+	deflateData: 0x11,
+	deflateEnd: 0x12,
+	securityInfo: 0x14,
+	readFlash: 0xd2,
+});
+const failures = Object.freeze({ none: 0, unknownCommand: 5, wrongChecksum: 7, broken: 0xc1 });
+
+const registers = Object.freeze({
+	/** The low 32 bits of the MAC; the others follow. */
+	mac: 0x6000_7044,
+	strap: 0x6000_4038,
+	flashCommand: 0x6000_2000,
+	flashWord: 0x6000_2058,
+});
+/** Of 16 MB. */
+const flashId = 0x18_40_20;
+const readBytes = 0x1000;
+
+export interface RomLoaderOptions {
+	readonly flash: Flash;
+	/** Six bytes. */
+	readonly mac: Uint8Array;
+	/** As in an image's header. */
+	readonly chipId: number;
+	/** Whether the BOOT button was held at the last reset. */
+	readonly isBootHeld: () => boolean;
+	/** Bytes per second on the line. */
+	readonly onBaudRate: (bitsPerSecond: number) => void;
+}
+
+interface Writing {
+	readonly offset: number;
+	readonly byteLength: number;
+	readonly blocks: number;
+	readonly received: Buffer[];
+}
+
+export class RomLoader {
+	readonly #options: RomLoaderOptions;
+	readonly #slip = new SlipDecoder();
+	#isStub = false;
+	#writing: Writing | undefined;
+	#reading: { readonly offset: number; readonly byteLength: number } | undefined;
+	#blocks = 0;
+
+	constructor(options: RomLoaderOptions) {
+		this.#options = options;
+	}
+
+	/** Number of blocks that were written. */
+	get blocks(): number {
+		return this.#blocks;
+	}
+
+	/** @returns the answer on the line */
+	write(bytes: Uint8Array): Buffer {
+		return Buffer.concat(this.#slip.decode(bytes).map((packet) => this.#execute(packet)));
+	}
+
+	#execute(packet: Buffer): Buffer {
+		if (this.#reading && packet.length === 4) return this.#continueReading(packet.readUInt32LE());
+		if (packet.length < 8 || packet[0] !== 0) return Buffer.alloc(0);
+		const operation = packet.readUInt8(1);
+		const data = packet.subarray(8, 8 + packet.readUInt16LE(2));
+		switch (operation) {
+			case operations.sync:
+				// The ROM answers eight times, with a value that the stub does not have.
+				return Buffer.concat(Array.from({ length: 8 }, () => this.#answer(operation, this.#isStub ? 0 : 7)));
+			case operations.readRegister:
+				return this.#answer(operation, this.#register(data.readUInt32LE()));
+			case operations.writeRegister:
+			case operations.securityInfo:
+				return this.#answer(operation, 0, failures.none, this.#securityInfo());
+			case operations.attachFlash:
+			case operations.memoryBegin:
+			case operations.deflateEnd:
+				return this.#answer(operation);
+			case operations.memoryData:
+				return this.#answer(operation, 0, checksumFailure(packet));
+			case operations.memoryEnd: {
+				const answer = this.#answer(operation);
+				this.#isStub = true;
+				return Buffer.concat([answer, slipEncode(Buffer.from("OHAI"))]);
+			}
+			case operations.changeBaudRate:
+				this.#options.onBaudRate(data.readUInt32LE());
+				return this.#answer(operation);
+			case operations.deflateBegin:
+				return this.#begin(operation, data);
+			case operations.deflateData:
+				return this.#answer(operation, 0, checksumFailure(packet) || this.#take(data));
+			case operations.readFlash:
+				return this.#read(operation, data);
+			default:
+				return this.#answer(operation, 0, failures.unknownCommand);
+		}
+	}
+
+	/** The ROM's status has four bytes, the stub's two. */
+	#answer(
+		operation: number,
+		value = 0,
+		failure: number = failures.none,
+		data: Uint8Array = new Uint8Array(),
+	): Buffer {
+		const status = Buffer.alloc(this.#isStub ? 2 : 4);
+		status.writeUInt8(failure ? 1 : 0, 0);
+		status.writeUInt8(failure, 1);
+		const head = Buffer.alloc(8);
+		head.writeUInt8(1, 0);
+		head.writeUInt8(operation, 1);
+		head.writeUInt16LE(data.length + status.length, 2);
+		head.writeUInt32LE(value >>> 0, 4);
+		return slipEncode(Buffer.concat([head, data, status]));
+	}
+
+	/** No security feature is on. */
+	#securityInfo(): Buffer {
+		const info = Buffer.alloc(20);
+		info.writeUInt32LE(this.#options.chipId, 12);
+		return info;
+	}
+
+	#register(address: number): number {
+		const { mac, isBootHeld } = this.#options;
+		const bytes = Buffer.from(mac);
+		if (address === registers.mac) return bytes.readUInt32BE(2);
+		if (address === registers.mac + 4) return bytes.readUInt16BE(0);
+		if (address === registers.strap) return isBootHeld() ? 0 : 0x8;
+		if (address === registers.flashWord) return flashId;
+		return 0;
+	}
+
+	#begin(operation: number, data: Buffer): Buffer {
+		const [byteLength, blocks] = [data.readUInt32LE(0), data.readUInt32LE(4)];
+		this.#writing = { offset: data.readUInt32LE(12), byteLength, blocks, received: [] };
+		return this.#answer(operation, 0, this.#isStub ? failures.none : failures.unknownCommand);
+	}
+
+	/** @returns a failure */
+	#take(data: Buffer): number {
+		const writing = this.#writing;
+		if (!writing || data.readUInt32LE(4) !== writing.received.length) return failures.broken;
+		writing.received.push(data.subarray(16, 16 + data.readUInt32LE(0)));
+		this.#blocks += 1;
+		if (writing.received.length < writing.blocks) return failures.none;
+		this.#writing = undefined;
+		const bytes = inflateSync(Buffer.concat(writing.received));
+		if (bytes.length !== writing.byteLength) return failures.broken;
+		// Whole sectors are erased.
+		const end = Math.ceil((writing.offset + bytes.length) / sectorBytes) * sectorBytes;
+		const padding = Buffer.alloc(end - writing.offset - bytes.length, 0xff);
+		this.#options.flash.load(writing.offset, Buffer.concat([bytes, padding]));
+		return failures.none;
+	}
+
+	#read(operation: number, data: Buffer): Buffer {
+		this.#reading = { offset: data.readUInt32LE(0), byteLength: data.readUInt32LE(4) };
+		return Buffer.concat([this.#answer(operation), this.#continueReading(0)]);
+	}
+
+	/** @param done bytes that have arrived */
+	#continueReading(done: number): Buffer {
+		if (!this.#reading) return Buffer.alloc(0);
+		const { offset, byteLength } = this.#reading;
+		const { flash } = this.#options;
+		if (done < byteLength)
+			return slipEncode(flash.read(offset + done, Math.min(readBytes, byteLength - done)));
+		this.#reading = undefined;
+		return slipEncode(createHash("md5").update(flash.read(offset, byteLength)).digest());
+	}
+}
+
+/** Of a packet with data: 16 bytes about it come before it. */
+function checksumFailure(packet: Buffer): number {
+	let checksum = 0xef;
+	for (const byte of packet.subarray(8 + 16)) checksum ^= byte;
+	return checksum === packet.readUInt32LE(4) ? failures.none : failures.wrongChecksum;
+}

@@ -1,0 +1,179 @@
+/**
+ * A board on a USB port, for a page in Chromium: its reset lines, its serial loader, and a virtual device that starts from the flash
+ * that the loader has written.
+ */
+
+import { EventEmitter, once } from "node:events";
+import { Flash } from "../../../hosts/virtual/node/boot/flash.js";
+import { flashBytes } from "../../../hosts/virtual/node/boot/partitions.js";
+import {
+	type Started,
+	VirtualDevice,
+	type VirtualDeviceOptions,
+} from "../../../hosts/virtual/node/virtual-device.js";
+import { RomLoader } from "./rom-loader.js";
+
+/** As in an image's header. */
+const chipIds = Object.freeze({ "ESP32-S3": 9, "ESP32-C6": 13, "not known yet": 99 });
+
+export interface UsbBoardOptions {
+	/** The last three bytes of the MAC, in hex. */
+	readonly serial: string;
+	readonly model?: VirtualDeviceOptions["model"];
+	readonly accessPoint?: VirtualDeviceOptions["accessPoint"];
+	/** Default: ESP32-S3. */
+	readonly chip?: keyof typeof chipIds;
+	/** The MAC's first three bytes. Default: those of virtual devices. */
+	readonly vendor?: string;
+	/** Whether the port is the chip's own, without a converter. Default false. */
+	readonly isNative?: boolean;
+	/** The reset lines are not connected: it stays as it is until its buttons are pressed. */
+	readonly hasNoResetLines?: boolean;
+}
+
+/** What the page is told about a write. */
+export interface WriteResult {
+	readonly reply: readonly number[];
+	readonly isLost: boolean;
+}
+
+export class UsbBoard {
+	/** What goes wrong; a test may change it. */
+	readonly faults: {
+		/** Another program has the port open. */
+		isBusy?: boolean;
+		/** It is unplugged once its loader has written so many blocks. */
+		lostAfterBlocks?: number;
+	} = {};
+	readonly #events = new EventEmitter();
+	readonly flash = new Flash({
+		byteLength: flashBytes,
+		onOperation: () => this.#events.emit("operation"),
+	});
+	readonly #options: UsbBoardOptions;
+	#device: VirtualDevice | undefined;
+	#loader: RomLoader | undefined;
+	#isOpen = false;
+	#isBootHeld = false;
+	/** Of the open port, and of the loader, in bits per second. */
+	#rates = { port: 0, loader: 115_200 };
+	#lines = { dtr: false, rts: false };
+	/** The chip's own port: DTR before a reset asks for download mode. */
+	#isDownloadAsked = false;
+
+	constructor(options: UsbBoardOptions) {
+		this.#options = options;
+	}
+
+	/** Undefined while no firmware runs. */
+	get startedFrom(): Started | undefined {
+		return this.#device?.started;
+	}
+
+	get isFlashEmpty(): boolean {
+		return this.flash.read(0, flashBytes).every((byte) => byte === 0xff);
+	}
+
+	/** Resolves when the firmware next writes to the flash. */
+	async written(): Promise<void> {
+		await once(this.#events, "operation");
+	}
+
+	get usbIds() {
+		return this.#options.isNative
+			? { usbVendorId: 0x303a, usbProductId: 0x1001 }
+			: { usbVendorId: 0x10c4, usbProductId: 0xea60 };
+	}
+
+	/** @returns why the port cannot be opened; empty if it is open */
+	open(bitsPerSecond: number): string {
+		if (this.faults.isBusy) return "Failed to open serial port.";
+		this.#isOpen = true;
+		this.#rates.port = bitsPerSecond;
+		return "";
+	}
+
+	closePort(): void {
+		this.#isOpen = false;
+	}
+
+	async write(bytes: Uint8Array): Promise<WriteResult> {
+		const isHeard = this.#isOpen && this.#rates.port === this.#rates.loader;
+		const reply = isHeard ? this.#loader?.write(bytes) : undefined;
+		const { lostAfterBlocks = Number.POSITIVE_INFINITY } = this.faults;
+		if ((this.#loader?.blocks ?? 0) >= lostAfterBlocks) {
+			delete this.faults.lostAfterBlocks;
+			this.#isOpen = false;
+			await this.powerOff();
+			return { reply: [], isLost: true };
+		}
+		return { reply: [...(reply ?? [])], isLost: false };
+	}
+
+	async setLines(lines: { readonly dtr?: boolean; readonly rts?: boolean }): Promise<void> {
+		const before = this.#lines;
+		this.#lines = { ...before, ...lines };
+		if (this.#options.hasNoResetLines) return;
+		if (this.#lines.dtr && !this.#lines.rts) this.#isDownloadAsked = true;
+		if (before.rts && !this.#lines.rts) {
+			const isDownload = this.#options.isNative ? this.#isDownloadAsked : this.#lines.dtr;
+			this.#isDownloadAsked = false;
+			// A reset over the chip's own port leaves what the BOOT button has chosen.
+			await this.#reset(isDownload || (this.#options.isNative === true && this.#isBootHeld));
+		}
+	}
+
+	/** Holds BOOT while it presses the reset button. */
+	async pressBootAndReset(): Promise<void> {
+		this.#isBootHeld = true;
+		await this.#reset(true);
+	}
+
+	async pressReset(): Promise<void> {
+		this.#isBootHeld = false;
+		await this.#reset(false);
+	}
+
+	async powerOff(): Promise<void> {
+		this.#loader = undefined;
+		const device = this.#device;
+		this.#device = undefined;
+		await device?.close();
+	}
+
+	async #reset(isDownload: boolean): Promise<void> {
+		await this.powerOff();
+		if (isDownload) this.#startLoader();
+		else await this.#startFirmware();
+	}
+
+	#startLoader(): void {
+		const { chip = "ESP32-S3", vendor = "020000", serial } = this.#options;
+		this.#rates.loader = 115_200;
+		this.#loader = new RomLoader({
+			flash: this.flash,
+			mac: Buffer.from(`${vendor}${serial}`, "hex"),
+			chipId: chipIds[chip],
+			isBootHeld: () => this.#isBootHeld,
+			onBaudRate: (bitsPerSecond) => {
+				this.#rates.loader = bitsPerSecond;
+			},
+		});
+	}
+
+	async #startFirmware(): Promise<void> {
+		const { model = "DEV-1", serial, accessPoint } = this.#options;
+		this.flash.powerOn();
+		try {
+			this.#device = await VirtualDevice.start({
+				model,
+				serial,
+				flash: this.flash,
+				...(accessPoint && { accessPoint }),
+			});
+		} catch (error) {
+			// As a board without firmware does: it starts again and again.
+			if (!(error instanceof Error && error.message.startsWith("nothing can be started"))) throw error;
+		}
+	}
+}
