@@ -25,7 +25,6 @@ const seen = "proto-1-5c02fe";
 const views = [
 	{ name: "fleet", view: "", ready: ".card" },
 	{ name: "device", view: `#/device/${seen}`, ready: ".uplot canvas" },
-	{ name: "add", view: "#/add", ready: "form" },
 	{ name: "firmware", view: "#/firmware", ready: ".row" },
 ] as const;
 

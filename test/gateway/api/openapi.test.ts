@@ -71,7 +71,12 @@ test("openapi.yaml names the tokens that each route of the running gateway takes
 			["monitorToken", monitorToken],
 		] as const) {
 			const { status } = await ask(url, method, { path: examplePath(path), headers: bearer(token) });
-			assert.equal(status !== 401, schemes.includes(scheme), `${method} ${path} with the ${scheme}`);
+			// After ten wrong ones 429; a right one always passes.
+			assert.equal(
+				status !== 401 && status !== 429,
+				schemes.includes(scheme),
+				`${method} ${path} with the ${scheme}`,
+			);
 		}
 		assert.ok(schemes.includes("login"), `${method} ${path}: the login cookie stands for the monitor token`);
 	}
