@@ -1,29 +1,19 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
-import type { Locator, Page } from "playwright-core";
-import { deviceTokenOf } from "../../gateway/access/secrets.js";
+import type { Locator } from "playwright-core";
 import { skip } from "../support/chromium.js";
-import { deviceToken, runGateway } from "../support/running.js";
+import { runGateway } from "../support/running.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../support/scripted-device.js";
 import { browsing } from "./browsing.js";
 
 const open = browsing();
 const field = (panel: Locator, label: string) => panel.getByLabel(label, { exact: true });
 
-/** In place of the gateway's own route, until it is there. */
-async function makeTokens(page: Page): Promise<void> {
-	await page.route("**/api/device-tokens", (route) => {
-		const { deviceId }: { deviceId: string } = route.request().postDataJSON();
-		return route.fulfill({ status: 201, json: { token: deviceTokenOf(deviceToken, deviceId) } });
-	});
-}
-
 async function setUp(t: TestContext, options: Partial<ScriptedDeviceOptions> = {}) {
 	const { url } = await runGateway(t);
 	const device = await new ScriptedDevice({ url, deviceId: "dev-1-a1b2c3", ...options }).connect();
 	t.after(() => device.close());
 	const page = await open(t, url, { view: "#/device/dev-1-a1b2c3" });
-	await makeTokens(page);
 	const panel = page.getByRole("region", { name: "Settings", exact: true });
 	return { url, device, page, panel };
 }
@@ -115,7 +105,6 @@ describe("one setting of all devices", { skip }, () => {
 		const old = await new ScriptedDevice({ url, deviceId: "dev-1-older0", features: [] }).connect();
 		t.after(() => old.close());
 		const page = await open(t, url, { view: "#/settings" });
-		await makeTokens(page);
 		await page.getByText(`${problems.length} devices of ${problems.length + 1} can take`).waitFor();
 		return { devices, old, page, progress: page.getByRole("region", { name: "Progress" }) };
 	}
