@@ -4,8 +4,8 @@ import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { parseGatewayUrl } from "../../device/network/gateway-url.js";
 import { type Model, models } from "../../device/protocol/schema.js";
-import { findDeviceToken } from "../../hosts/virtual/node/device-token.js";
 import { messageOf } from "./command.js";
+import { findGatewayToken } from "./gateway-token.js";
 
 /** For device/settings.ts. */
 export type DeviceSettings = Readonly<Record<string, string>>;
@@ -73,7 +73,7 @@ function readCertificate(file: string): X509Certificate {
 
 /** The token of the gateway on this computer. @throws Error that says how to get one */
 export function findToken(): string {
-	return findDeviceToken(process.env.DATA_DIR || "data");
+	return findGatewayToken("device");
 }
 
 /** @throws Error that says how to give a token */
