@@ -1,5 +1,6 @@
 /** Executes commands. A command that cannot be executed changes nothing and is answered with `command_error`. */
 
+import type { Diagnostics } from "./diagnostics.js";
 import type { Audio } from "./peripherals/audio.js";
 import type { Haptics } from "./peripherals/haptics.js";
 import type { LedRing } from "./peripherals/led-ring.js";
@@ -31,6 +32,7 @@ export interface CommandsOptions {
 	};
 	/** A state report is requested. */
 	readonly onQuery: () => void;
+	readonly diagnostics: Pick<Diagnostics, "reportCrash" | "clearCrash" | "setLog">;
 	/** An update is requested. @returns a sentence that says why not now; undefined: it starts */
 	readonly onUpdate: (command: CommandOf<"start_ota">) => string | undefined;
 	/** New settings are to be tried. @returns why not; undefined: the device restarts with them */
@@ -60,7 +62,7 @@ export class Commands {
 	}
 
 	#execute(command: Command): void {
-		const { onQuery, onUpdate, onSettings } = this.#options;
+		const { onQuery, onUpdate, onSettings, diagnostics } = this.#options;
 		const { audio, ring, haptics } = this.#options.peripherals;
 		switch (command.command) {
 			case "set_volume":
@@ -101,6 +103,12 @@ export class Commands {
 				if (objection) this.#refuse(command.command, objection.code, objection.message);
 				return;
 			}
+			case "query_crash":
+				return diagnostics.reportCrash();
+			case "clear_crash":
+				return diagnostics.clearCrash(command.id);
+			case "set_log":
+				return diagnostics.setLog(command);
 		}
 	}
 

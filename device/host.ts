@@ -266,6 +266,21 @@ export interface System {
 	setTime(seconds: number): void;
 }
 
+/** The last crash, in memory that survives a restart: an end of the firmware that it did not ask for by System.restart(). */
+export interface CrashMemory {
+	/** As `crash` of messages.ts, unless the memory is damaged; undefined: none, or it was cleared. */
+	read(): unknown;
+	clear(): void;
+}
+
+/** What was traced last: 2,000 bytes of ASCII, allocated once. */
+export interface TraceMemory {
+	/** How many complete lines have been traced since the start. */
+	readonly lineCount: number;
+	/** @returns the newest `count` complete lines, or as many of them as are kept; each ends with a line feed */
+	read(count: number): string;
+}
+
 /** The global `device`. */
 export interface Host {
 	readonly model: Model;
@@ -285,6 +300,8 @@ export interface Host {
 		readonly slot: Part<object, UpdateSlot>;
 		readonly boot: Part<object, BootState>;
 	};
+	readonly crash: Part<object, CrashMemory>;
+	readonly trace: Part<object, TraceMemory>;
 	readonly digest: { readonly sha256: Part<object, Digest> };
 	readonly storage: { readonly settings: Part<object, KeyValueStore> };
 	readonly peripheral: {

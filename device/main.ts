@@ -5,6 +5,7 @@
 
 import Timer from "timer";
 import { Commands } from "./commands.js";
+import { Diagnostics } from "./diagnostics.js";
 import type { Host } from "./host.js";
 import { Clock } from "./network/clock.js";
 import { type GatewayUrl, parseGatewayUrl } from "./network/gateway-url.js";
@@ -157,10 +158,20 @@ export default function main(): void {
 		},
 		restart,
 	});
+	const diagnostics = new Diagnostics({
+		deviceId,
+		crash: new device.crash({}),
+		trace: new device.trace({}),
+		secrets: [settings.text("token"), settings.text("password"), certificate ?? ""],
+		now,
+		canSend: () => link.isDrained,
+		send: (message) => link.send(message),
+	});
 	const commands = new Commands({
 		deviceId,
 		model,
 		peripherals,
+		diagnostics,
 		onQuery: () => reporter.changed(),
 		onUpdate: (command) => {
 			const busy = findWork();
@@ -203,6 +214,7 @@ export default function main(): void {
 		trace(`gateway ${state}\n`);
 		showLink(state, ring);
 		if (state !== "connected") {
+			diagnostics.stopLog();
 			trial.onLost();
 			return reporter.stop();
 		}

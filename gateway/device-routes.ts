@@ -4,6 +4,7 @@ import { type RequestHandler, type Response, Router } from "express";
 import type { UpdateJob } from "./firmware/update-job.js";
 import type { Updates } from "./firmware/updates.js";
 import { refuseMethod, sendProblem } from "./problem.js";
+import type { CrashStore, StoredCrash } from "./sessions/crash-store.js";
 import type { Device } from "./sessions/device.js";
 import type { Sessions } from "./sessions/sessions.js";
 import { isoTime, sessionHead, textWithState } from "./sessions/view.js";
@@ -11,6 +12,7 @@ import { isoTime, sessionHead, textWithState } from "./sessions/view.js";
 export interface DeviceRoutesOptions {
 	readonly sessions: Sessions;
 	readonly updates: Pick<Updates, "historyOf">;
+	readonly crashes: Pick<CrashStore, "of">;
 	readonly requireMonitor: RequestHandler;
 	/** Removes a device from disk. Resolves to false if that failed and all of it stays. */
 	readonly erase: (device: Device) => Promise<boolean>;
@@ -19,7 +21,7 @@ export interface DeviceRoutesOptions {
 }
 
 export function deviceRoutes(options: DeviceRoutesOptions): Router {
-	const { sessions, updates, requireMonitor, erase, onForgotten } = options;
+	const { sessions, updates, crashes, requireMonitor, erase, onForgotten } = options;
 	const router = Router({ caseSensitive: true, strict: true });
 
 	router
@@ -32,14 +34,16 @@ export function deviceRoutes(options: DeviceRoutesOptions): Router {
 
 	router
 		.route("/api/devices/:deviceId")
-		.get(requireMonitor, ({ params: { deviceId } }, response) => {
+		.get(requireMonitor, async ({ params: { deviceId } }, response) => {
 			const device = sessions.devices.get(deviceId);
 			if (!device) return sendUnknown(response, deviceId);
+			const stored = await crashes.of(device);
 			const details = {
 				...describe(device),
 				versions: device.versions.map(withTime),
 				resets: device.resets.map(withTime),
 				updates: updates.historyOf(deviceId).map(describeUpdate),
+				crashes: stored.map(describeCrash),
 			};
 			response.set("Cache-Control", "no-store").type("json").send(textWithState(details, device));
 		})
@@ -76,6 +80,22 @@ function describeUpdate({ status, percent, version, from, reason, startedAt, end
 		reason: reason ?? null,
 		startedAt: isoTime(startedAt),
 		endedAt: endedAt === undefined ? null : isoTime(endedAt),
+	};
+}
+
+function describeCrash(crash: StoredCrash) {
+	const { id, kind, message, file, line, stack, firmware_version, uptime_seconds, trace, at } = crash;
+	return {
+		id,
+		kind,
+		message,
+		file: file ?? null,
+		line: line ?? null,
+		stack,
+		version: firmware_version || null,
+		uptimeSeconds: uptime_seconds,
+		trace,
+		at: isoTime(at),
 	};
 }
 

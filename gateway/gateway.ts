@@ -21,6 +21,7 @@ import { createHttp } from "./http.js";
 import { JsonFileStore } from "./json-file-store.js";
 import { createAnswerError, StartError } from "./problem.js";
 import { createHttpServer, end, ignoreUpgrade, isForWebSocket, limitBody, listen } from "./server.js";
+import { CrashStore, crashesFile } from "./sessions/crash-store.js";
 import type { Device } from "./sessions/device.js";
 import { DeviceStore, deviceFile } from "./sessions/device-store.js";
 import { Sessions } from "./sessions/sessions.js";
@@ -128,6 +129,21 @@ export function createGateway(options: GatewayOptions = {}) {
 		...deviceFile,
 	});
 	const deviceStore = new DeviceStore(records, monotonic);
+	const crashRecords = new JsonFileStore({
+		directory: join(dataDir, "crashes"),
+		disk,
+		onProblem: (problem) => log.warn({ problem }, "crashes"),
+		...crashesFile,
+	});
+	const crashes = new CrashStore({
+		records: crashRecords,
+		now,
+		onStored: (device, { kind, message, file, line, firmware_version: version }) => {
+			log.warn({ deviceId: device.deviceId, kind, version, message, file, line }, "device: crashed");
+			metrics.countCrash(kind, version);
+			sessions.announceCrash(device);
+		},
+	});
 	const sessions = new Sessions({
 		now,
 		monotonic,
@@ -139,17 +155,22 @@ export function createGateway(options: GatewayOptions = {}) {
 			monitors.announce(session, reason);
 			if (device && reason !== "ota") deviceStore.onSeen(device);
 		},
-		onNamed: (device) => firmware.updates.onConnected(device),
+		onNamed: (device) => {
+			firmware.updates.onConnected(device);
+			crashes.ask(device.session);
+		},
 		onUplink: (session, uplink, text) => {
 			const isStateReport = uplink.type === "state_report";
 			monitors.relay(session, text, isStateReport);
 			if (!session.device) return;
 			if (isStateReport) deviceStore.onSeen(session.device);
 			firmware.updates.onUplink(session.device, uplink);
+			if (uplink.type === "crash_report") void crashes.onReport(session, uplink);
 		},
 		onForgotten: (device) => {
 			log.info({ deviceId: device.deviceId }, "device: forgotten");
 			void deviceStore.forget(device);
+			void crashes.forget(device);
 			void firmware.updates.forget(device.deviceId);
 		},
 	});
@@ -180,11 +201,17 @@ export function createGateway(options: GatewayOptions = {}) {
 	const findReadinessProblem = async () => {
 		if (closing) return "The gateway is stopping.";
 		return (
-			records.readinessProblem ?? firmware.updates.readinessProblem ?? (await findDiskProblem(disk, dataDir))
+			records.readinessProblem ??
+			crashRecords.readinessProblem ??
+			firmware.updates.readinessProblem ??
+			(await findDiskProblem(disk, dataDir))
 		);
 	};
 	const erase = async (device: Device) => {
-		const isGone = (await deviceStore.forget(device)) && (await firmware.updates.forget(device.deviceId));
+		const isGone =
+			(await deviceStore.forget(device)) &&
+			(await firmware.updates.forget(device.deviceId)) &&
+			(await crashes.forget(device));
 		// It may have connected meanwhile.
 		if (!isGone || device.session.connected) void deviceStore.keep(device);
 		return isGone;
@@ -200,6 +227,7 @@ export function createGateway(options: GatewayOptions = {}) {
 			deviceRoutes({
 				sessions,
 				updates: firmware.updates,
+				crashes,
 				requireMonitor,
 				erase,
 				onForgotten: () => monitors.announceAll(),
@@ -241,6 +269,7 @@ export function createGateway(options: GatewayOptions = {}) {
 		await endedLogins.open();
 		await firmware.open();
 		sessions.restore(await deviceStore.open());
+		await crashes.open(sessions.devices);
 		for (const device of sessions.devices.values()) firmware.updates.onConnected(device);
 	};
 	const close = async () => {
@@ -253,6 +282,7 @@ export function createGateway(options: GatewayOptions = {}) {
 		heartbeat.close();
 		await firmware.close();
 		await deviceStore.close();
+		await crashes.close();
 		await lock.release();
 		log.info("stopped");
 	};

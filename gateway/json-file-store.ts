@@ -60,9 +60,15 @@ export class JsonFileStore<T> {
 	 * @throws {NodeJS.ErrnoException} if the folder cannot be used
 	 */
 	async load(): Promise<Map<string, T>> {
+		const records = new Map<string, T>();
+		await this.each((deviceId, record) => records.set(deviceId, record));
+		return records;
+	}
+
+	/** Like `load`, one record after the other, for records that together need too much memory. */
+	async each(onRecord: (deviceId: string, record: T) => void): Promise<void> {
 		const { directory, disk, what, onProblem } = this.#options;
 		await makeFolder(disk, directory);
-		const records = new Map<string, T>();
 		for (const entry of await disk.readdir(directory, { withFileTypes: true })) {
 			const path = join(directory, entry.name);
 			const [, deviceId] = /^(.+)\.json$/.exec(entry.name) ?? [];
@@ -75,14 +81,20 @@ export class JsonFileStore<T> {
 				if (isTemporary(entry.name)) await disk.rm(path, { force: true });
 				else if (isRecord) {
 					const record = this.#parse(await disk.readFile(path, "utf8"), deviceId);
-					if (record !== undefined) records.set(deviceId, record);
+					if (record !== undefined) onRecord(deviceId, record);
 					else onProblem(`${path} is damaged; the ${what} of this device are lost.`);
 				}
 			} catch (error) {
 				onProblem(`${path} cannot be read or removed (${errorCode(error) ?? error}); it is left out.`);
 			}
 		}
-		return records;
+	}
+
+	/** @returns the record on disk; undefined if there is none, or it is damaged or cannot be read */
+	async read(deviceId: string): Promise<T | undefined> {
+		const { directory, disk } = this.#options;
+		const content = await disk.readFile(join(directory, `${deviceId}.json`), "utf8").catch(() => undefined);
+		return content === undefined ? undefined : this.#parse(content, deviceId);
 	}
 
 	/** @returns whether this record, or a later one, is on disk; if not, it is tried again every second */

@@ -14,15 +14,16 @@ import { VirtualDevice } from "../hosts/virtual/node/virtual-device.js";
 import { messageOf, runCommand, UsageError } from "./command-line/command.js";
 import { findModel, findToken, modelNames } from "./command-line/device-settings.js";
 
-const usage = `Usage: npm run device -- --model dev-1|proto-1 [--gateway ws://127.0.0.1:8080/device] [--serial a1b2c3]
+const usage = `Usage: npm run device -- --model dev-1|proto-1 [--gateway ws://127.0.0.1:8080/device] [--serial a1b2c3] [--restart]
 
-Runs a virtual device, which reads JSON lines such as ${inputExamples}
+Runs a virtual device, with --restart also after a crash, which reads JSON lines such as ${inputExamples}
 The device token is DEVICE_TOKEN, or that in the data folder (DATA_DIR, or data) of the gateway on this computer.`;
 
 const options = {
 	model: { type: "string" },
 	gateway: { type: "string", default: "ws://127.0.0.1:8080/device" },
 	serial: { type: "string" },
+	restart: { type: "boolean", default: false },
 } as const;
 
 await runCommand({ name: "device", usage, options: Object.keys(options), run });
@@ -41,9 +42,11 @@ interface DeviceArguments {
 	readonly model: Model;
 	readonly gateway: string;
 	readonly serial: string | undefined;
+	/** After a crash. */
+	readonly restart: boolean;
 }
 
-async function start({ model, gateway, serial }: DeviceArguments): Promise<void> {
+async function start({ model, gateway, serial, restart }: DeviceArguments): Promise<void> {
 	const token = findToken();
 	const identity = Identity.claim({ dataDir: process.env.DATA_DIR || "data", model, serial });
 	process.on("exit", () => identity.close());
@@ -52,6 +55,7 @@ async function start({ model, gateway, serial }: DeviceArguments): Promise<void>
 		serial: identity.serial,
 		flashFile: identity.flashFile,
 		settings: { gateway, token },
+		restartsAfterCrash: restart,
 		onTrace: (text) => process.stdout.write(text),
 		onBoot: ({ version, slot, resetReason }) =>
 			console.log(`the boot loader starts ${version} from slot ${slot} (${resetReason})`),
@@ -78,7 +82,7 @@ async function start({ model, gateway, serial }: DeviceArguments): Promise<void>
 /** @throws UsageError */
 function readArguments(words: readonly string[]): DeviceArguments {
 	const { values } = parseArgs({ args: [...words], options });
-	const { gateway, serial } = values;
+	const { gateway, serial, restart } = values;
 	const model = findModel(values.model);
 	if (!model) throw new UsageError(`--model must be ${modelNames.join(" or ")}`);
 	if (serial !== undefined && !/^[0-9a-f]{6}$/i.test(serial))
@@ -88,5 +92,5 @@ function readArguments(words: readonly string[]): DeviceArguments {
 	} catch (error) {
 		throw new UsageError(messageOf(error));
 	}
-	return { model, gateway, serial };
+	return { model, gateway, serial, restart };
 }

@@ -14,6 +14,7 @@ import { encodeImage } from "../hosts/virtual/node/boot/encode-image.js";
 import { launchChromium, logIn } from "../test/support/chromium.js";
 import { bearer, deviceToken, monitorToken } from "../test/support/gateway-settings.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../test/support/scripted-device.js";
+import { uplinkExamples } from "./api/examples.js";
 import { refuseWords, runCommand } from "./command-line/command.js";
 import { addRelease } from "./release/folder.js";
 
@@ -22,15 +23,23 @@ const desktop = { width: 1280, height: 800 };
 const phone = { width: 390, height: 844 };
 
 const seen = "proto-1-5c02fe";
+const crashed = "dev-1-0a4d19";
 const views = [
 	{ name: "fleet", view: "", ready: ".card" },
 	{ name: "device", view: `#/device/${seen}`, ready: ".uplot canvas" },
+	{ name: "diagnostics", view: `#/device/${crashed}`, ready: ".crashes li" },
 	{ name: "firmware", view: "#/firmware", ready: ".row" },
 ] as const;
 
 const busy = { "peripherals.led_ring.state_id": 6, "peripherals.led_ring.state_name": "updating" };
 const devices: readonly Omit<ScriptedDeviceOptions, "url">[] = [
-	{ deviceId: "dev-1-0a4d19", version: "1.4.0", report: { "network.wifi_rssi": -47 } },
+	{
+		deviceId: crashed,
+		version: "1.4.0",
+		report: { "network.wifi_rssi": -47 },
+		crash: uplinkExamples.crash_report.crash,
+		logLines: "Wi-Fi connecting\nWi-Fi connected\ngateway connecting\ngateway connected\n",
+	},
 	{
 		deviceId: "dev-1-2b90e7",
 		version: "1.3.2",
@@ -171,10 +180,19 @@ async function shoot(
 	await page.goto(`${url}/${view}`);
 	await page.locator(ready).first().waitFor();
 	if (device && view.includes(device.deviceId)) await reportForAnHour(page, device);
+	if (view.includes(crashed)) await showDiagnostics(page);
 	await page.waitForTimeout(700);
 	const kind = options.viewport === phone ? "phone" : options.colorScheme;
 	await page.screenshot({ path: join(folder, `${name}-${kind}.png`) });
 	await context.close();
+}
+
+/** The crash with its last lines, and the live log below it. */
+async function showDiagnostics(page: Page): Promise<void> {
+	await page.getByText("Stack and last lines").click();
+	await page.getByRole("button", { name: "Start", exact: true }).click();
+	await page.locator(".trace-line").first().waitFor();
+	await page.evaluate("document.querySelector('.crashes').scrollIntoView()");
 }
 
 /** Reports of one hour, which passes only on the page's clock. */

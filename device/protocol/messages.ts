@@ -1,6 +1,6 @@
 /**
  * Every message between a device and the gateway, each defined once: interface specification, sections 2.1, 2.2, 2.4, 4.1 and
- * 4.2, and `command_error`.
+ * 4.2, and our own: `command_error`, crash reports and the live log.
  */
 
 import {
@@ -43,6 +43,39 @@ export type Chime = Infer<typeof chime>;
 const playerState = oneOf("idle", "playing", "paused", "stopped");
 export type PlayerState = Infer<typeof playerState>;
 
+export const crashKinds = Object.freeze([
+	"exception",
+	"rejection",
+	"out_of_memory",
+	"watchdog",
+	"panic",
+	"brown_out",
+	"unknown",
+] as const);
+export type CrashKind = (typeof crashKinds)[number];
+
+/** An end of the firmware that it did not ask for. */
+export const crash = object({
+	/** Tells a crash from the next one of the same kind. */
+	id: pattern(32, "^[0-9a-f]+$", "hexadecimal digits"),
+	kind: oneOf(...crashKinds),
+	message: string(512),
+	/** Of the source, relative to the project, where the host knows it. */
+	file: optional(string(128)),
+	line: optional(integer(1, 1_000_000)),
+	/** Lines of `at function (file:line)` or program counters, innermost first; may be empty. */
+	stack: string(1024),
+	/** Of the firmware that ended; empty if unknown. */
+	firmware_version: string(32),
+	uptime_seconds: uint32,
+	/** The last lines that were traced. */
+	trace: string(2048),
+});
+export type Crash = Infer<typeof crash>;
+
+/** How long a live log lasts at most, in seconds. */
+export const longestLogSeconds = 600;
+
 export const hapticIntensity = modelOnly("PROTO-1", percent);
 
 /** Room for a certificate of 3 KB in DER. */
@@ -77,6 +110,14 @@ export const commands = Object.freeze({
 	}),
 	/** Secrets: the gateway hands them to the device and keeps no copy. */
 	set_settings: object({ command: oneOf("set_settings"), value: changedSettings }),
+	query_crash: object({ command: oneOf("query_crash") }),
+	clear_crash: object({ command: oneOf("clear_crash"), id: crash.fields.id }),
+	set_log: object({
+		command: oneOf("set_log"),
+		level: oneOf("off", "info"),
+		/** Until it ends by itself. */
+		seconds: integer(0, longestLogSeconds),
+	}),
 });
 /**
  * Of a command's JSON in UTF-8: the longest `start_ota`. A device closes a connection on which more comes; its heap of 77 KB holds
@@ -86,12 +127,15 @@ export const longestCommandBytes = 6656;
 export type CommandName = keyof typeof commands;
 
 /** Commands beyond those of the first version, named in `Device-Features`. */
-export const features = Object.freeze(["identify", "settings"] as const);
+export const features = Object.freeze(["identify", "settings", "crash", "log"] as const);
 export type Feature = (typeof features)[number];
 /** Sent only to devices that name the feature: an older firmware would refuse the command. */
 export const featureOf: Readonly<Partial<Record<CommandName, Feature>>> = Object.freeze({
 	identify: "identify",
 	set_settings: "settings",
+	query_crash: "crash",
+	clear_crash: "crash",
+	set_log: "log",
 });
 export type CommandOf<N extends CommandName> = Infer<(typeof commands)[N]>;
 export type Command = { [N in CommandName]: CommandOf<N> }[CommandName];
@@ -184,6 +228,24 @@ export const uplinks = Object.freeze({
 		code: oneOf(...commandErrorCodes),
 		message: string(1024),
 	}),
+	/** Answers `query_crash`. */
+	crash_report: object({
+		type: oneOf("crash_report"),
+		deviceId,
+		/** Absent: nothing to report. */
+		crash: optional(crash),
+	}),
+	/** While `set_log` lasts: at most one a second, of at most 4 KB. */
+	log: object({
+		type: oneOf("log"),
+		deviceId,
+		/** 0 for the first after `set_log`. */
+		seq: uint32,
+		/** Lines between this message and the previous one that did not fit. */
+		dropped: uint32,
+		/** Each ends with a line feed. */
+		lines: string(2048),
+	}),
 });
 export type UplinkType = keyof typeof uplinks;
 export type UplinkOf<T extends UplinkType> = Infer<(typeof uplinks)[T]>;
@@ -191,6 +253,8 @@ export type Uplink = { [T in UplinkType]: UplinkOf<T> }[UplinkType];
 export type StateReport = UplinkOf<"state_report">;
 export type CommandError = UplinkOf<"command_error">;
 export type SettingsResult = UplinkOf<"settings_result">;
+export type CrashReport = UplinkOf<"crash_report">;
+export type LogMessage = UplinkOf<"log">;
 
 export interface Refusal {
 	readonly code: Exclude<CommandErrorCode, "busy">;

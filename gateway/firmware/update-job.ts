@@ -170,6 +170,8 @@ function transition(job: UpdateJob, uplink: Uplink, heard: Heard): UpdateJob {
 		case "state_report":
 			return evaluate(job, uplink, heard);
 		case "settings_result":
+		case "crash_report":
+		case "log":
 			return job;
 	}
 }

@@ -4,7 +4,13 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { type Chip, type Feature, type StateReport, uplinks } from "../../device/protocol/messages.js";
+import {
+	type Chip,
+	type CrashKind,
+	type Feature,
+	type StateReport,
+	uplinks,
+} from "../../device/protocol/messages.js";
 import { isRecord, type Model, type Schema } from "../../device/protocol/schema.js";
 import { OffHeapText } from "./off-heap-text.js";
 
@@ -51,6 +57,14 @@ export interface Handshake {
 	readonly baseUrl: string;
 }
 
+export interface CrashHead {
+	readonly id: string;
+	readonly kind: CrashKind;
+	/** Of the firmware that ended; empty if unknown. */
+	readonly version: string;
+	readonly at: number;
+}
+
 const listedAtMost = 10;
 /** For a report's fields that are not in the schema, as of newer firmware. */
 const otherFieldsBytes = 4096;
@@ -76,6 +90,8 @@ export class Device {
 	versions: readonly { readonly version: string; readonly at: number }[] = [];
 	/** Restarts, the latest last, at most 10. */
 	resets: readonly { readonly reason: string; readonly at: number }[] = [];
+	/** The latest last, at most 20; CrashStore has the rest of them. */
+	crashes: readonly CrashHead[] = [];
 	session: Session;
 	/** Of the latest report since the gateway's start, on the monotonic clock. */
 	#reportedIn: Session | undefined;

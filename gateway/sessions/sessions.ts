@@ -17,7 +17,7 @@ export interface SessionsOptions {
 	readonly monotonic: () => number;
 	/** Beyond it, those longest away are forgotten. */
 	readonly maxDevices: number;
-	/** A session was opened, named or ended, or its device's update changed. */
+	/** A session was opened, named or ended, its device's update changed, or a crash of it was stored. */
 	readonly onChanged: (session: Session, reason: ChangeReason) => void;
 	/** Once per session of a named device. */
 	readonly onNamed: (device: Device) => void;
@@ -111,6 +111,11 @@ export class Sessions {
 	setOta(device: Device, metadata: OtaMetadata): void {
 		device.metadata = metadata;
 		this.#options.onChanged(device.session, "ota");
+	}
+
+	/** Tells monitors of a crash that was stored: `crash`. */
+	announceCrash(device: Device): void {
+		this.#options.onChanged(device.session, "crash");
 	}
 
 	#report(session: Session, report: StateReport, text: string): void {

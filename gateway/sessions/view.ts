@@ -8,7 +8,7 @@ import type { Sessions } from "./sessions.js";
 
 export type EndReason = "disconnected" | "replaced" | "boot";
 /** Why monitors get a session. */
-export type ChangeReason = "snapshot" | "connected" | "identified" | EndReason | "ota";
+export type ChangeReason = "snapshot" | "connected" | "identified" | EndReason | "ota" | "crash";
 
 /** @param now milliseconds since 1970 */
 export function statusUpdateText(reason: ChangeReason, session: Session, now: number): string {
@@ -83,7 +83,14 @@ export function sessionHead(session: Session) {
 		firmwareVersion: device?.firmwareVersion ?? null,
 		features: handshake.features,
 		metadata: device?.metadata ?? noUpdate,
+		...(device && crashCountOf(device)),
 	};
+}
+
+/** Of the crashes that are kept, those of the firmware that runs; undefined: none. */
+function crashCountOf({ crashes, firmwareVersion }: Device): { readonly crashCount: number } | undefined {
+	const crashCount = crashes.filter(({ version }) => version === firmwareVersion).length;
+	return crashCount > 0 ? { crashCount } : undefined;
 }
 
 function sessionText(session: Session): string {

@@ -4,6 +4,8 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
+const crashedVersionsAtMost = 100;
+
 export function createMetrics(registry: Registry) {
 	const registers = [registry];
 	const counter = <L extends string>(name: string, help: string, ...labelNames: readonly L[]) =>
@@ -19,8 +21,15 @@ export function createMetrics(registry: Registry) {
 			for (const [type, count] of uplinks) this.inc({ type }, count);
 		},
 	});
+	const crashes = counter("gateway_crashes_total", "Crashes that devices told of", "kind", "version");
+	const versions = new Set<string>();
 	return {
 		registry,
+		/** A device's version may be any text: beyond so many they count as "other". */
+		countCrash: (kind: string, version: string): void => {
+			if (versions.size < crashedVersionsAtMost) versions.add(version);
+			crashes.inc({ kind, version: versions.has(version) ? version : "other" });
+		},
 		/** Called for each uplink, so labels are built only when metrics are read. */
 		countUplink: (type: string): void => void uplinks.set(type, (uplinks.get(type) ?? 0) + 1),
 		droppedUplinks: counter("gateway_dropped_uplinks_total", "Uplinks that were not valid"),

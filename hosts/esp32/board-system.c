@@ -27,8 +27,13 @@ void board_read_mac(uint8_t *mac)
 			mac[i] = 0;
 }
 
+/* board-crash.c */
+extern void board_crash_tick(void);
+
+/** Milliseconds since the start. The firmware asks for it in each turn that matters. */
 double board_uptime_ms(void)
 {
+	board_crash_tick();
 	return (double)(esp_timer_get_time() / 1000);
 }
 

@@ -1,5 +1,6 @@
 /** The parts of the host that every ESP32 has. */
 
+import { CrashMemory, TraceMemory } from "board/crash";
 import { SntpQuery, SystemResolver } from "board/network";
 import { PlainHttp, PlainWebSocket, SecureHttp, SecureWebSocket } from "board/sockets";
 import { SettingsStore } from "board/storage";
@@ -10,7 +11,7 @@ import type { Host, WiFiPart } from "../../device/host.js";
 
 export function createServices(
 	wifi: WiFiPart,
-): Pick<Host, "system" | "network" | "update" | "digest" | "storage"> {
+): Pick<Host, "system" | "network" | "update" | "crash" | "trace" | "digest" | "storage"> {
 	return {
 		system: SystemFacts,
 		network: {
@@ -23,6 +24,8 @@ export function createServices(
 			time: SntpQuery,
 		},
 		update: { slot: UpdateSlot, boot: BootState },
+		crash: CrashMemory,
+		trace: TraceMemory,
 		digest: { sha256: Sha256 },
 		storage: { settings: SettingsStore },
 	};

@@ -49,11 +49,13 @@ export class SystemFacts implements System {
 	}
 
 	restart(): void {
+		this.#ffi.board_crash_expect_restart();
 		this.#ffi.esp_restart();
 	}
 
 	print(text: string): void {
 		this.#ffi.board_print(text);
+		this.#ffi.board_trace(text);
 	}
 
 	setTime(seconds: number): void {

@@ -69,6 +69,7 @@ export class BootState implements BootStateInterface {
 
 	/** Returns only if there is no previous image. */
 	rollBack(): void {
+		this.#ffi.board_crash_expect_restart();
 		this.#ffi.esp_ota_mark_app_invalid_rollback_and_reboot();
 	}
 }

@@ -17,6 +17,13 @@ declare function Native(destructor: string): new () => object;
 /** Foreign functions, as the "ffi" sections of the manifests under hosts/esp32 declare them. */
 declare module "mc/ffi" {
 	export default class FFI {
+		board_crash_clear(): void;
+		board_crash_expect_restart(): void;
+		board_crash_note(kind: string, message: string, stack: string): void;
+		board_crash_start(): void;
+		/** @param field 0 id, 1 kind, 2 message, 3 stack, 4 version, 5 trace */
+		board_crash_text(field: number): string;
+		board_crash_uptime(): number;
 		board_drain_console(): void;
 		board_firmware_build_time(): number;
 		board_firmware_model(): string;
@@ -30,6 +37,9 @@ declare module "mc/ffi" {
 		board_touch_close(): void;
 		board_touch_open(pin: number): number;
 		board_touch_read(): number;
+		board_trace(text: string): void;
+		board_trace_line_count(): number;
+		board_trace_read(count: number): string;
 		board_uptime_ms(): number;
 		board_wifi_forget_reason(): void;
 		board_wifi_reason(): number;

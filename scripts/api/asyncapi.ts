@@ -171,15 +171,23 @@ function commandOperations(): JsonObject {
 	for (const name of keysOf(commands))
 		all[name] = {
 			...operation("send", "device", name),
-			description: `${commandDescriptions[name]} The device answers with ${answersOf(name).join(" or ")}, or with command_error:\n${codes}`,
+			description: `${commandDescriptions[name]} The device answers with ${answersOf(name).join(" or ") || "nothing"}, or with command_error:\n${codes}`,
 			reply: reply("device", answersOf(name), "command_error"),
 		};
 	return all;
 }
 
+/** What the device answers to a command, if not with a state_report. */
+const answers: Readonly<Partial<Record<CommandName, readonly UplinkType[]>>> = {
+	start_ota: ["ota_progress", "ota_error"],
+	set_settings: ["settings_result"],
+	query_crash: ["crash_report"],
+	clear_crash: [],
+	set_log: ["log"],
+};
+
 function answersOf(command: CommandName): readonly UplinkType[] {
-	if (command === "start_ota") return ["ota_progress", "ota_error"];
-	return [command === "set_settings" ? "settings_result" : "state_report"];
+	return answers[command] ?? ["state_report"];
 }
 
 function uplinkOperations(): JsonObject {

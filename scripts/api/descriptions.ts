@@ -15,6 +15,12 @@ export const commandDescriptions: Readonly<Record<CommandName, string>> = {
 	set_haptics: "Sets the haptic motor's intensity. PROTO-1 only.",
 	set_settings:
 		"Tries new settings: the device restarts with them, keeps them once it has reached a gateway within 120 s, and otherwise returns to its previous ones; settings_result says which. An empty password, ca or sntp is removed. The values are secrets, which the gateway neither keeps nor relays.",
+	query_crash:
+		"Requests a crash_report. The gateway sends it itself to each device that names the feature, once per connection.",
+	clear_crash:
+		"Ends the report of the crash with this id: it is stored. The gateway sends it itself, after it has written the crash to disk.",
+	set_log:
+		"Starts the live log for so many seconds, with the lines that the device has kept, or switches it off. It ends by itself, also with the connection.",
 	start_ota: "Downloads and installs a firmware image; ota_progress reports the progress.",
 };
 
@@ -26,6 +32,9 @@ export const uplinkDescriptions: Readonly<Record<UplinkType, string>> = {
 	settings_result:
 		"How a trial of new settings ended, on the connection that then stands: kept, or returned to the previous ones for a reason.",
 	command_error: "A command was refused; the state is unchanged.",
+	crash_report:
+		"Answers query_crash: the last end of the firmware that it did not ask for, if it was not cleared. Secret settings are masked.",
+	log: "While the live log is on, at most once a second: what was traced since the previous one. Secret settings are masked.",
 };
 
 export const commandErrorDescriptions: Readonly<Record<CommandErrorCode, string>> = {
@@ -86,6 +95,7 @@ export const reasonDescriptions: Readonly<Record<ChangeReason, string>> = {
 	replaced: "the same device connected again",
 	boot: "a monitor had the connection closed",
 	ota: "the device's update progressed",
+	crash: "the device told of a crash, which is stored now",
 };
 
 /** A Markdown list of names with their descriptions. */

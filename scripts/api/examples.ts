@@ -20,13 +20,16 @@ export const commandExamples: { readonly [N in CommandName]: CommandOf<N> } = {
 		command: "set_settings",
 		value: { ssid: "workshop", password: "correct horse", gateway: "wss://gateway.example/device" },
 	},
+	query_crash: { command: "query_crash" },
+	clear_crash: { command: "clear_crash", id: "5f0c21b7" },
+	set_log: { command: "set_log", level: "info", seconds: 60 },
 	start_ota: {
 		command: "start_ota",
 		url: "http://192.168.1.10:8080/releases/dev-1/firmware-v1.4.0.bin",
 	},
 };
 
-export const uplinkExamples: { readonly [T in UplinkType]: UplinkOf<T> } = {
+export const uplinkExamples = {
 	state_report: report,
 	ota_progress: { type: "ota_progress", percent: 25, bytes_written: 262_144, bytes_total: 1_048_576 },
 	ota_complete: { type: "ota_complete" },
@@ -44,7 +47,23 @@ export const uplinkExamples: { readonly [T in UplinkType]: UplinkOf<T> } = {
 		code: "invalid_value",
 		message: "set_volume: value must be an integer from 0 to 100",
 	},
-};
+	crash_report: {
+		type: "crash_report",
+		deviceId,
+		crash: {
+			id: "5f0c21b7",
+			kind: "exception",
+			message: "TypeError: undefined: cannot read property play",
+			file: "device/rules.ts",
+			line: 31,
+			stack: "at onButton (device/rules.ts:31)\nat settle (device/peripherals/buttons.ts:54)",
+			firmware_version: "1.4.0",
+			uptime_seconds: 86_400,
+			trace: "Wi-Fi connected\ngateway connected\n",
+		},
+	},
+	log: { type: "log", deviceId, seq: 1, dropped: 0, lines: "gateway connected\n" },
+} as const satisfies { readonly [T in UplinkType]: UplinkOf<T> };
 
 export const monitorExamples: { readonly [T in MonitorMessageType]: MonitorMessageOf<T> } = {
 	boot_device: { type: "boot_device", targetId: deviceId, requestId: "1" },

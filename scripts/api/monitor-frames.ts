@@ -23,31 +23,41 @@ export function schemaRef(name: string): JsonObject {
 	return { $ref: `#/components/schemas/${name}` };
 }
 
-export const sessionSchema: JsonObject = closed({
-	sessionId: { ...string, format: "uuid" },
-	deviceId: { ...stringOrNull, description: "null until the device is identified" },
-	model: { enum: [...models, null] },
-	connected: { type: "boolean" },
-	connectedAt: dateTime,
-	lastSeenAt: dateTime,
-	remoteAddress: string,
-	firmwareVersion: { ...stringOrNull, description: "null before the first state_report" },
-	features: {
-		type: "array",
-		items: { enum: [...features] },
-		description: "the device's Device-Features, as far as this gateway knows them",
-	},
-	metadata: closed({
-		otaStatus: {
-			enum: [...otaStatuses],
-			description: "updated may still become rolled_back for 5 minutes, until the new firmware is confirmed",
+export const sessionSchema: JsonObject = closed(
+	{
+		sessionId: { ...string, format: "uuid" },
+		deviceId: { ...stringOrNull, description: "null until the device is identified" },
+		model: { enum: [...models, null] },
+		connected: { type: "boolean" },
+		connectedAt: dateTime,
+		lastSeenAt: dateTime,
+		remoteAddress: string,
+		firmwareVersion: { ...stringOrNull, description: "null before the first state_report" },
+		features: {
+			type: "array",
+			items: { enum: [...features] },
+			description: "the device's Device-Features, as far as this gateway knows them",
 		},
-		otaPercent: { type: ["integer", "null"], minimum: 0, maximum: 100 },
-		otaVersion: stringOrNull,
-		otaReason: { ...stringOrNull, description: "why it failed or was rolled back" },
-	}),
-	state: { anyOf: [schemaRef("state_report"), { type: "null" }] },
-});
+		metadata: closed({
+			otaStatus: {
+				enum: [...otaStatuses],
+				description:
+					"updated may still become rolled_back for 5 minutes, until the new firmware is confirmed",
+			},
+			otaPercent: { type: ["integer", "null"], minimum: 0, maximum: 100 },
+			otaVersion: stringOrNull,
+			otaReason: { ...stringOrNull, description: "why it failed or was rolled back" },
+		}),
+		crashCount: {
+			type: "integer",
+			minimum: 1,
+			maximum: 20,
+			description: "of the last 20 crashes, those of the firmware version that runs; absent: none",
+		},
+		state: { anyOf: [schemaRef("state_report"), { type: "null" }] },
+	},
+	["crashCount"],
+);
 
 const requestId = {
 	type: "string",

@@ -91,6 +91,7 @@ function abusesOf(
 		bySockets("5 devices send pongs and garbage at full speed", () =>
 			sockets.ask("pongs", { target, count: 5, withGarbage: true }),
 		),
+		bySockets("one device sends its live log at full speed", () => sockets.ask("logs", { target })),
 		byHttp("send wrong login codes at full speed", "loginCodes", 20),
 	];
 }

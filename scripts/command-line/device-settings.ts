@@ -5,8 +5,8 @@ import { readFileSync } from "node:fs";
 import { parseGatewayUrl } from "../../device/network/gateway-url.js";
 import { type Model, models } from "../../device/protocol/schema.js";
 import { longestAuthority } from "../../hosts/esp32/nvs-settings.js";
-import { findDeviceToken } from "../../hosts/virtual/node/device-token.js";
 import { messageOf } from "./command.js";
+import { findGatewayToken } from "./gateway-token.js";
 
 /** For device/settings.ts. */
 export type DeviceSettings = Readonly<Record<string, string>>;
@@ -67,7 +67,7 @@ function readCertificate(file: string): X509Certificate {
 
 /** The token of the gateway on this computer. @throws Error that says how to get one */
 export function findToken(): string {
-	return findDeviceToken(process.env.DATA_DIR || "data");
+	return findGatewayToken("device");
 }
 
 /** @throws Error that says how to give a token */

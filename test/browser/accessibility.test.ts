@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import type { AxeResults } from "axe-core";
 import type { Page } from "playwright-core";
+import { uplinkExamples } from "../../scripts/api/examples.js";
 import { makeVirtualImages } from "../../scripts/release/images.js";
 import { skip } from "../support/chromium.js";
 import { runFleet } from "../support/fleet.js";
@@ -32,6 +33,11 @@ async function everyState(t: TestContext): Promise<string> {
 	};
 	await connect({ deviceId: "proto-1-5c02fe", model: "PROTO-1", isObedient: false });
 	await connect({ deviceId: "dev-1-unsafe", report: { "health.safe_mode": true } });
+	await connect({
+		deviceId: "dev-1-crashd",
+		crash: uplinkExamples.crash_report.crash,
+		logLines: "one\ntwo\n",
+	});
 	await connect({ deviceId: "dev-1-waits0", ending: "waits" });
 	await connect({ deviceId: "dev-1-failed", ending: "fails" });
 	await connect({ deviceId: "dev-1-backed", ending: "rolls back" });
@@ -52,6 +58,7 @@ async function violations(page: Page): Promise<readonly string[]> {
 const views = [
 	["the fleet", "", ".update-state.bad"],
 	["a device", "#/device/proto-1-5c02fe", ".uplot canvas"],
+	["a device that crashed", "#/device/dev-1-crashd", ".crashes li"],
 	["a device that is away", "#/device/dev-1-gone00", ".presence.away"],
 	["an unknown device", "#/device/unknown", ".empty h1"],
 	["a device in safe mode", "#/device/dev-1-unsafe", ".safe-mode"],
@@ -117,6 +124,18 @@ describe("axe finds nothing at", { skip }, () => {
 			const prepare = withoutSerialPort(true);
 			const page = await open(t, url, { view: "#/add", colorScheme, prepare });
 			await page.getByText("This browser has no Web Serial").waitFor();
+			assert.deepEqual(await violations(page), []);
+		});
+
+		test(`a live log that runs and a crash that is read, ${colorScheme}`, async (t) => {
+			const page = await open(t, await everyState(t), {
+				view: "#/device/dev-1-crashd",
+				colorScheme,
+				reducedMotion: "reduce",
+			});
+			await page.getByText("Stack and last lines").click();
+			await page.getByRole("button", { name: "Start", exact: true }).click();
+			await page.getByText("2 lines").waitFor();
 			assert.deepEqual(await violations(page), []);
 		});
 

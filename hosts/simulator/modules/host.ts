@@ -7,7 +7,7 @@ import { createNetwork } from "simulator/network";
 import { HapticMotor, Ring } from "simulator/outputs";
 import type { Boot, Panel } from "simulator/panel";
 import { SettingsStore } from "simulator/settings";
-import { SimulatedSystem } from "simulator/system";
+import { NoCrashMemory, NoTraceMemory, SimulatedSystem } from "simulator/system";
 import { AlwaysConfirmed, NoSlot } from "simulator/update";
 import type { ButtonName, ButtonPart, Host } from "../../../device/host.js";
 import type { Model } from "../../../device/protocol/schema.js";
@@ -36,6 +36,8 @@ export function createHost({ model, panel, boot }: HostOptions): Host {
 		},
 		network: createNetwork({ panel, boot }),
 		update: { slot: NoSlot, boot: AlwaysConfirmed },
+		crash: NoCrashMemory,
+		trace: NoTraceMemory,
 		digest: { sha256: Sha256 },
 		storage: {
 			settings: class extends SettingsStore {

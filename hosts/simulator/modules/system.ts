@@ -3,7 +3,7 @@
 import config from "mc/config";
 import type { Boot, Panel } from "simulator/panel";
 import Time from "time";
-import type { System } from "../../../device/host.js";
+import type { CrashMemory, System, TraceMemory } from "../../../device/host.js";
 
 export interface SystemOptions {
 	readonly panel: Panel;
@@ -81,4 +81,24 @@ export class SimulatedSystem implements System {
 
 	/** The desktop's clock is set already. */
 	setTime(_seconds: number): void {}
+}
+
+/** The simulator keeps no crash: mcsim shows it, and stops. */
+export class NoCrashMemory implements CrashMemory {
+	read(): undefined {
+		return undefined;
+	}
+
+	clear(): void {}
+}
+
+/** The simulator keeps no trace: mcsim's console has it. */
+export class NoTraceMemory implements TraceMemory {
+	get lineCount(): number {
+		return 0;
+	}
+
+	read(): string {
+		return "";
+	}
 }

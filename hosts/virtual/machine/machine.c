@@ -175,6 +175,7 @@ txMachine* machine_start(const struct frame* start)
 		report_end(NULL, REASON_OUT_OF_MEMORY, "host", "this computer has no memory for a machine");
 	freeze_wake(the, root);
 	watchdog_start(the, watchdog_ms);
+	panic_start(the);
 #if mxStress
 	gxStress = 1;
 #endif

@@ -124,7 +124,7 @@ extern void watchdog_add(double ms);
 /* report.c: how the process ends. The exit status is the reason's place in the list. */
 enum reason {
 	REASON_QUIT = 0, REASON_EXCEPTION = 10, REASON_REJECTION, REASON_OUT_OF_MEMORY, REASON_WATCHDOG, REASON_RESTART,
-	REASON_BAD_PROGRAM, REASON_HOST_GONE
+	REASON_BAD_PROGRAM, REASON_HOST_GONE, REASON_PANIC
 };
 extern NO_RETURN void report_end(txMachine* the, enum reason reason, const char* pool, const char* format, ...)
 	PRINTF_LIKE(4, 5);
@@ -135,5 +135,9 @@ extern bool report_has_place(txMachine* the);
 /** The name of the module that is being loaded, from the frames of the machine; never NULL. */
 extern const char* report_loading_module(txMachine* the);
 extern void native_exit(txMachine* the);
+
+/* panic.c: a fault in C. */
+/** From here on a fault ends the process with its program counters, and the line of TypeScript that called into C. */
+extern void panic_start(txMachine* the);
 
 #endif

@@ -14,6 +14,7 @@ static const struct { enum reason reason; const char* name; } reason_names[] = {
 	{ REASON_WATCHDOG, "watchdog" },
 	{ REASON_RESTART, "restart" },
 	{ REASON_BAD_PROGRAM, "bad_program" },
+	{ REASON_PANIC, "panic" },
 };
 
 /** Text that grows up to a limit; what is beyond is cut. */

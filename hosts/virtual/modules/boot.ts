@@ -18,6 +18,7 @@ import {
 	VolumeDownButton,
 	VolumeUpButton,
 } from "./peripherals.js";
+import { CrashMemory, TraceMemory } from "./rtc.js";
 import { KeyValueStore } from "./storage.js";
 import { System } from "./system.js";
 import { TcpSocket } from "./tcp.js";
@@ -45,6 +46,8 @@ function createHost(model: Model): Host {
 			time: TimeQuery,
 		},
 		update: { slot: UpdateSlot, boot: BootState },
+		crash: CrashMemory,
+		trace: TraceMemory,
 		digest: { sha256: Sha256 },
 		storage: { settings: KeyValueStore },
 		peripheral: {

@@ -9,13 +9,14 @@ const exitStatus = {
 	watchdog: 13,
 	restart: 14,
 	bad_program: 15,
+	panic: 17,
 } as const;
 
 export interface Exit {
 	/**
 	 * quit: switched off, also by close(). restart: by the firmware. exception: uncaught. rejection: unhandled at the end of the
-	 * turn. out_of_memory: see pool. watchdog: a turn did not end. bad_program: it cannot be loaded. killed: without a report, see
-	 * message.
+	 * turn. out_of_memory: see pool. watchdog: a turn did not end. bad_program: it cannot be loaded. panic: a fault in C, see
+	 * message. killed: without a report, see message.
 	 */
 	kind: keyof typeof exitStatus | "killed";
 	message: string;

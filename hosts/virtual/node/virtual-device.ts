@@ -1,7 +1,7 @@
 /**
  * A virtual device: the firmware in a real XS machine, and the simulated board. It starts the image that the boot loader selects,
- * and restarts as a board does. If a confirmed firmware ends by an exception or a full heap, onExit is called instead, since a
- * board would restart again and again.
+ * and restarts as a board does. If a confirmed firmware ends by an exception or a full heap, onExit is called instead, unless it is
+ * to restart then too.
  */
 
 import { readFileSync } from "node:fs";
@@ -21,6 +21,7 @@ import { describeExit, type Exit, noPlace } from "./exit.js";
 import { buildFirmware } from "./firmware.js";
 import { deviceIdOf } from "./identity.js";
 import { type Limits, Machine } from "./machine.js";
+import { type EndedRun, RtcMemory } from "./rtc-memory.js";
 import type { Hardware } from "./simulated/hardware.js";
 import { openPeripheral } from "./simulated/open.js";
 
@@ -59,6 +60,8 @@ export interface VirtualDeviceOptions {
 	readonly onTrace?: (text: string) => void;
 	/** At power-on and at each restart. */
 	readonly onBoot?: (started: Started) => void;
+	/** Whether it restarts after a crash; default: false, it stays off. */
+	readonly restartsAfterCrash?: boolean;
 	/** The machine ended without a restart. Not called after close(). */
 	readonly onExit?: (exit: Exit) => void;
 }
@@ -76,6 +79,7 @@ export interface Started {
 /** For others, and exceptions, SW_RESET. */
 const resetReasons: Readonly<Partial<Record<Exit["kind"], string>>> = {
 	watchdog: "TASK_WDT_RESET",
+	panic: "PANIC_RESET",
 	killed: "PANIC_RESET",
 	bad_program: "PANIC_RESET",
 };
@@ -89,6 +93,8 @@ export class VirtualDevice {
 	#ota: EspOta;
 	#nvs: NvsStore;
 	#started: Started;
+	#startedAt = 0;
+	#rtc = new RtcMemory();
 	#isClosed = false;
 
 	/** @throws Error if the machine or the firmware cannot be built, or main fails */
@@ -134,6 +140,11 @@ export class VirtualDevice {
 		return this.#started;
 	}
 
+	/** What survives a restart; another one after a power cut. */
+	get rtc(): RtcMemory {
+		return this.#rtc;
+	}
+
 	/** Undefined if not set. */
 	setting(name: string): string | undefined {
 		return this.#nvs.read(name);
@@ -151,7 +162,15 @@ export class VirtualDevice {
 
 	async powerCycle(): Promise<void> {
 		await this.#machine.close();
+		this.#rtc = new RtcMemory();
 		if (!this.#isClosed) this.#restart("POWERON_RESET");
+	}
+
+	/** The supply voltage falls for a moment. */
+	async brownOut(): Promise<void> {
+		await this.#machine.close();
+		this.#rtc.onBrownOut(this.#run);
+		if (!this.#isClosed) this.#restart("BROWNOUT_RESET");
 	}
 
 	/** @throws Error if the flash has no bootable image */
@@ -162,6 +181,7 @@ export class VirtualDevice {
 		const { version, buildTime } = image;
 		const isPendingVerify = ota.state === imageState.pendingVerify;
 		const started = { version, buildTime, slot, resetReason, isPendingVerify };
+		this.#startedAt = performance.now();
 		onBoot?.(started);
 		const machine = new Machine({
 			executable: this.#executable,
@@ -171,7 +191,10 @@ export class VirtualDevice {
 			...(limits && { limits }),
 			...(seed !== undefined && { seed }),
 			...(watchdogMs !== undefined && { watchdogMs }),
-			...(onTrace && { onTrace }),
+			onTrace: (text) => {
+				this.#rtc.write(text);
+				onTrace?.(text);
+			},
 			onOpen: (channel) => openPeripheral({ channel, hardware: this.#hardware }),
 			onExit: (exit) => this.#onExit(exit),
 		});
@@ -211,9 +234,19 @@ export class VirtualDevice {
 
 	#onExit(exit: Exit): void {
 		if (this.#isClosed) return;
-		if (exit.kind !== "restart" && !this.isPendingVerify) return this.#options.onExit?.(exit);
+		const { restartsAfterCrash = false } = this.#options;
+		if (exit.kind !== "restart" && !this.isPendingVerify && !restartsAfterCrash)
+			return this.#options.onExit?.(exit);
+		this.#rtc.onEnd(exit, this.#run);
 		this.#options.onTrace?.(`${describeExit(exit)}; the device restarts\n`);
 		this.#restart(resetReasons[exit.kind] ?? "SW_RESET");
+	}
+
+	/** What runs now. */
+	get #run(): EndedRun {
+		const isVirtual = this.#options.clock === "virtual";
+		const uptimeMs = isVirtual ? this.#machine.now : performance.now() - this.#startedAt;
+		return { version: this.#started.version, uptimeMs };
 	}
 
 	get #hardware(): Hardware {
@@ -224,6 +257,7 @@ export class VirtualDevice {
 			flash: this.flash,
 			ota: this.#ota,
 			nvs: this.#nvs,
+			rtc: this.#rtc,
 			facts: {
 				// 02: a locally administered address (IEEE 802, 8.4).
 				macAddress: `02:00:00:${serial.match(/../g)?.join(":")}`,

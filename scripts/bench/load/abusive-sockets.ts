@@ -12,6 +12,13 @@ const garbage = [
 	'{"type":"boot_device","targetId":"unknown"}',
 	`{"type":"${"x".repeat(200)}"}`,
 ];
+const longestLog = JSON.stringify({
+	type: "log",
+	deviceId: "dev-1-ffffff",
+	seq: 1,
+	dropped: 0,
+	lines: `${"x".repeat(1999)}\n`,
+});
 /** Bytes that a socket may have unsent. */
 const aheadBytes = 1 << 20;
 
@@ -40,6 +47,10 @@ const handlers = {
 			const clients = Array.from({ length: count }, (_, index) => flood(target, send, `dev-1-fffff${index}`));
 			await Promise.all(clients);
 		}),
+
+	/** A device that sends its live log at full speed, in the longest messages. */
+	logs: ({ target }: { target: Target }) =>
+		begin(() => flood(target, (socket) => socket.send(longestLog), "dev-1-ffffff")),
 
 	/** Devices with a wrong token. */
 	wrongTokens: ({ target, perSecond }: { target: Target; perSecond: number }) =>

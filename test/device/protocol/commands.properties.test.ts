@@ -42,7 +42,12 @@ function isSpecified(value: unknown, of: Model): boolean {
 			return isInteger(value.value, 0, 100);
 		case "query_state":
 		case "identify":
+		case "query_crash":
 			return true;
+		case "clear_crash":
+			return isText(value.id, 32) && /^[0-9a-f]+$/.test(value.id);
+		case "set_log":
+			return isOneOf(value.level, "off", "info") && isInteger(value.seconds, 0, 600);
 		case "set_led":
 			return isOneOf(value.value, "rainbow", "connecting", "failed", "idle", "updating");
 		case "play_audio":
@@ -93,8 +98,10 @@ function isChange(value: unknown): boolean {
 
 /** What a device does that obeys. */
 function deeds(value: Readonly<Record<string, unknown>>): unknown[][] {
-	const { command, url, cert_pem } = value;
-	if (command === "query_state") return [[command]];
+	const { command, url, cert_pem, id, level, seconds } = value;
+	if (command === "query_state" || command === "query_crash") return [[command]];
+	if (command === "clear_crash") return [[command, id]];
+	if (command === "set_log") return [[command, { level, seconds }]];
 	if (command === "identify") return [[command], ["play_audio", "startup"]];
 	return [
 		[command, command === "start_ota" ? { url, ...(cert_pem !== undefined && { cert_pem }) } : value.value],

@@ -176,7 +176,62 @@ const otherMessages: readonly { message: { [name: string]: Json }; fields: reado
 			{ path: "message", ...text(1024) },
 		],
 	},
+	{
+		message: {
+			type: "crash_report",
+			deviceId: "dev-1-a1b2c3",
+			crash: {
+				id: "5f0c21b7",
+				kind: "exception",
+				message: "",
+				stack: "",
+				firmware_version: "",
+				uptime_seconds: 0,
+				trace: "",
+			},
+		},
+		fields: [
+			{ path: "deviceId", accepted: ["a"], refused: ["", "a b", 1, null] },
+			{ path: "crash.id", accepted: ["0", "f".repeat(32)], refused: ["", "x", "F", "0".repeat(33), 1, null] },
+			{
+				path: "crash.kind",
+				accepted: ["exception", "rejection", "out_of_memory", "watchdog", "panic", "brown_out", "unknown"],
+				refused: ["other", "", 1, null],
+			},
+			{ path: "crash.message", ...text(512) },
+			{ path: "crash.stack", ...text(1024) },
+			{ path: "crash.firmware_version", ...text(32) },
+			{ path: "crash.uptime_seconds", ...uint32 },
+			{ path: "crash.trace", ...text(2048) },
+		],
+	},
+	{
+		message: { type: "log", deviceId: "dev-1-a1b2c3", seq: 0, dropped: 0, lines: "" },
+		fields: [
+			{ path: "seq", ...uint32 },
+			{ path: "dropped", ...uint32 },
+			{ path: "lines", ...text(2048) },
+		],
+	},
 ];
+
+test("a crash report may have no crash, and a crash no place", () => {
+	const report = { type: "crash_report", deviceId: "dev-1-a1b2c3" };
+	assert.equal(problemOf(report), undefined);
+	const crash = {
+		id: "1a",
+		kind: "panic",
+		message: "",
+		stack: "",
+		firmware_version: "",
+		uptime_seconds: 0,
+		trace: "",
+	};
+	assert.equal(problemOf({ ...report, crash: { ...crash, file: "device/main.ts", line: 1 } }), undefined);
+	assert.match(problemOf({ ...report, crash: { ...crash, line: 0 } }) ?? "", /crash\.line/);
+	assert.match(problemOf({ ...report, crash: { ...crash, file: "x".repeat(129) } }) ?? "", /crash\.file/);
+	assert.match(problemOf({ ...report, crash: {} }) ?? "", /crash\.id is missing/);
+});
 
 for (const { message, fields } of otherMessages)
 	describe(`${message.type}`, () => {

@@ -130,6 +130,7 @@ test("a command reaches the device as the schemas describe it", async (t) => {
 		"Device-Features": features.join(","),
 	});
 	await monitor.change("connected");
+	assert.equal((await device.next()).command, "query_crash", "by the gateway itself");
 	for (const payload of Object.values(commandExamples)) {
 		const answer = await monitor.ask({ type: "control_device", targetId: "proto-1-a1b2c3", payload });
 		assert.equal(answer.type, "ack", payload.command);

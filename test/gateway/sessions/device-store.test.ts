@@ -321,7 +321,7 @@ describe("/api/devices", () => {
 		const listed = { ...head, chip: "esp32s3", firstSeenAt: connected.connectedAt };
 		assert.deepEqual(json, { devices: [listed] });
 		const one = await ask(gateway, "/dev-1-a1b2c3");
-		assert.deepEqual(one.json, { ...listed, versions: [], resets: [], updates: [], state });
+		assert.deepEqual(one.json, { ...listed, versions: [], resets: [], updates: [], crashes: [], state });
 		const unknown = await ask(gateway, "/unknown");
 		assert.deepEqual([unknown.status, unknown.json.status], [404, 404]);
 	});

@@ -6,8 +6,12 @@ import { Bench, load } from "./board-bench.js";
 async function setUp() {
 	const bench = new Bench();
 	const printed: string[] = [];
+	const noted: string[][] = [];
+	const kept: string[] = [];
 	let drains = 0;
 	Object.assign(bench.natives, {
+		board_crash_note: (...texts: string[]) => noted.push(texts),
+		board_trace: (text: string) => kept.push(text),
 		board_print: (text: string) => printed.push(text),
 		board_drain_console: () => {
 			drains += 1;
@@ -21,13 +25,17 @@ async function setUp() {
 	assert.ok(typeof abort === "function");
 	return {
 		printed: () => printed.join(""),
+		noted: () => noted,
+		kept,
 		drains: () => drains,
 		abort: (...values: unknown[]): unknown => Reflect.apply(abort, undefined, values),
 	};
 }
 
 describe("the end of a board's firmware", () => {
-	afterEach(() => Reflect.deleteProperty(globalThis, "abort"));
+	afterEach(() => {
+		for (const name of ["abort", "trace"]) Reflect.deleteProperty(globalThis, name);
+	});
 
 	test("prints nothing at the start", async () => {
 		const { printed } = await setUp();
@@ -35,7 +43,7 @@ describe("the end of a board's firmware", () => {
 	});
 
 	test("is one line with its kind, the exception and where that was thrown, and the restart follows", async () => {
-		const { abort, printed, drains } = await setUp();
+		const { abort, printed, noted, drains } = await setUp();
 		const error = new TypeError("no volume");
 		error.stack = "TypeError: no volume\n at toggle ()\n at onPressed ()";
 		assert.equal(abort("unhandled exception", error), undefined);
@@ -44,6 +52,31 @@ describe("the end of a board's firmware", () => {
 			"\nXS abort: unhandled exception: TypeError: no volume, at toggle (), at onPressed ()\n",
 		);
 		assert.equal(drains(), 1);
+		assert.deepEqual(noted(), [
+			["exception", "unhandled exception", ""],
+			["exception", "TypeError: no volume", "at toggle ()\nat onPressed ()"],
+		]);
+	});
+
+	test("keeps its kind: XS has names of its own for them", async () => {
+		for (const [name, kind] of [
+			["memory full", "out_of_memory"],
+			["not enough keys", "out_of_memory"],
+			["unhandled rejection", "rejection"],
+			["dead strip", "exception"],
+		] as const) {
+			const { abort, noted } = await setUp();
+			abort(name, undefined);
+			assert.deepEqual(noted(), [[kind, name, ""]]);
+		}
+	});
+
+	test("comes after what was traced by then, which is kept", async () => {
+		const { kept } = await setUp();
+		const trace: unknown = Reflect.get(globalThis, "trace");
+		assert.ok(typeof trace === "function");
+		trace("one ", 2, "\n");
+		assert.ok(kept.join("").endsWith("one 2\n"));
 	});
 
 	test("is reported for values that are no Error too, and without an exception", async () => {
@@ -56,7 +89,7 @@ describe("the end of a board's firmware", () => {
 	});
 
 	test("is reported even if the exception cannot be described, and only once if describing it aborts too", async () => {
-		const { abort, printed, drains } = await setUp();
+		const { abort, printed, noted, drains } = await setUp();
 		const error = new Error();
 		Object.defineProperty(error, "stack", {
 			get() {
@@ -66,6 +99,7 @@ describe("the end of a board's firmware", () => {
 		});
 		assert.throws(() => abort("unhandled exception", error), /no memory/);
 		assert.equal(printed(), "\nXS abort: unhandled exception\n");
+		assert.deepEqual(noted(), [["exception", "unhandled exception", ""]]);
 		assert.equal(drains(), 1);
 	});
 });

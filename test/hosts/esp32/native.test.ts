@@ -60,6 +60,8 @@ const common = `
 #define CONFIG_LWIP_SO_RCVBUF 1
 #define CONFIG_LWIP_TCP_OVERSIZE_MSS 1
 #define CONFIG_APP_RETRIEVE_LEN_ELF_SHA 16
+#define CONFIG_ESP_COREDUMP_ENABLE_TO_FLASH 1
+#define CONFIG_SOC_RTC_SLOW_MEM_SUPPORTED 1
 #define CONFIG_APP_PROJECT_VER "1.20.3-rc.1"
 `;
 for (const [subclass, settings] of Object.entries(chips)) {

@@ -125,7 +125,7 @@ test("a wrong argument is refused with a sentence", async (t) => {
 		[["--model", "dev-1", "--serial", "xyz"], /--serial must be six hex digits/, 1],
 		[["--model", "dev-1", "--gateway", "http://a"], /gateway must be ws:\/\//, 1],
 		[["--colour", "red"], /--colour/, 1],
-		[["--model", "dev-1"], /there is no token for the device: set DEVICE_TOKEN/, 2],
+		[["--model", "dev-1"], /there is no device token: set DEVICE_TOKEN/, 2],
 	] as const) {
 		const device = runCommand(t, script, args, { DATA_DIR });
 		assert.equal(await device.exitCode, code, args.join(" "));

@@ -3,14 +3,16 @@
  * read from here and listen by topic; nothing here knows a view.
  */
 
+import type { CommandOf } from "../../../../device/protocol/messages.js";
 import type { Installer } from "../install/installer.js";
-import { Attempts } from "../model/attempts.js";
+import { type Answer, Attempts } from "../model/attempts.js";
 import { noQuery, type Query } from "../model/filter.js";
 import { Fleet } from "../model/fleet.js";
 import { FleetChange } from "../model/fleet-change.js";
 import type { DeviceMessage, MonitorFrame, StatusUpdate } from "../model/messages.js";
 import { type SettingsChange, SettingsChanges } from "../model/settings-changes.js";
 import { isUpdating } from "../model/words.js";
+import { Crashes } from "./crashes.js";
 import { FirmwareStore } from "./firmware.js";
 import { Link, type LinkState } from "./link.js";
 import { Painter } from "./painter.js";
@@ -37,6 +39,7 @@ export class App {
 	readonly recorder = new Recorder();
 	readonly rings = new Rings();
 	readonly firmware = new FirmwareStore(() => this.painter.mark(topics.firmware));
+	readonly crashes = new Crashes((deviceId) => this.painter.mark(topics.device(deviceId)));
 	readonly fleet = new Fleet((key, isListed) => {
 		this.painter.mark(topics.device(key));
 		if (isListed) this.painter.mark(topics.list);
@@ -92,6 +95,12 @@ export class App {
 		this.painter.mark(topics.query);
 	}
 
+	/** Starts the live log of a device for so many seconds, or ends it. */
+	setLog(deviceId: string, level: CommandOf<"set_log">["level"], seconds: number): Promise<Answer> {
+		const payload: CommandOf<"set_log"> = { command: "set_log", level, seconds };
+		return this.#link.request({ type: "control_device", targetId: deviceId, payload });
+	}
+
 	/** Connects, where that is not under way. */
 	connect(): void {
 		void this.#link.retryNow();
@@ -116,6 +125,7 @@ export class App {
 			if (frame.reason === "connected") this.attempts.onConnected(deviceId);
 			else if (!connected) this.attempts.onGone(deviceId);
 			else if (state) this.attempts.onReport(deviceId, state);
+			if (frame.reason === "crash") this.crashes.onCrash(deviceId);
 			if (frame.reason === "ota") {
 				this.rollouts.onDevice(deviceId);
 				if (!isUpdating(metadata) && this.firmware.catalog) void this.firmware.refresh();

@@ -2,11 +2,14 @@
 
 import type { Uplink } from "../../../../device/protocol/messages.js";
 import { Series } from "../model/series.js";
+import { newLines } from "../model/trace-lines.js";
 import { UplinkLog } from "../model/uplink-log.js";
 
 export interface Record {
 	readonly series: Series;
 	readonly log: UplinkLog;
+	/** The live log, line by line. */
+	readonly trace: UplinkLog;
 }
 
 /** Devices whose records are kept; that of the one looked at longest ago makes room. */
@@ -17,7 +20,11 @@ export class Recorder {
 
 	/** Begins or goes on to record a device. */
 	watch(key: string): Record {
-		const record = this.#records.get(key) ?? { series: new Series(), log: new UplinkLog() };
+		const record = this.#records.get(key) ?? {
+			series: new Series(),
+			log: new UplinkLog(),
+			trace: new UplinkLog(),
+		};
 		this.#records.delete(key);
 		this.#records.set(key, record);
 		const [longestAgo] = this.#records.keys();
@@ -31,6 +38,8 @@ export class Recorder {
 		if (!record) return false;
 		record.log.add(uplink.type, text, now);
 		if (uplink.type === "state_report") record.series.add(uplink, now);
+		if (uplink.type === "log")
+			for (const line of newLines(record.trace, uplink)) record.trace.add("log", line, now);
 		return true;
 	}
 }

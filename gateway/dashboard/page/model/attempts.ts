@@ -14,7 +14,7 @@ import { sentence } from "./words.js";
 
 /** What a control can be asked to do; `boot_device` is the restart of the connection. */
 export type Ask =
-	| Exclude<Command, { command: "start_ota" | "set_settings" }>
+	| Exclude<Command, { command: "start_ota" | "set_settings" | "query_crash" | "clear_crash" | "set_log" }>
 	| { readonly command: "boot_device" };
 export type AskName = Ask["command"];
 

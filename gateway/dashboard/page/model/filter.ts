@@ -5,7 +5,7 @@ import valid from "semver/functions/valid.js";
 import type { Entry } from "./fleet.js";
 import { hasFailed, isUpdating, signalBars } from "./words.js";
 
-export const states = ["connected", "away", "updating", "failed"] as const;
+export const states = ["connected", "away", "updating", "failed", "crashed"] as const;
 export type State = (typeof states)[number];
 export const sorts = ["name", "state", "version", "signal"] as const;
 export type Sort = (typeof sorts)[number];
@@ -57,6 +57,8 @@ function isMeant({ session }: Entry, { model, version, state }: Query): boolean 
 			return isUpdating(session.metadata);
 		case "failed":
 			return hasFailed(session.metadata);
+		case "crashed":
+			return session.crashCount !== undefined;
 	}
 }
 
@@ -81,7 +83,8 @@ function byName(a: Entry, b: Entry): number {
 function urgency({ session }: Entry): number {
 	if (hasFailed(session.metadata)) return 0;
 	if (isUpdating(session.metadata)) return 1;
-	return session.connected ? 3 : 2;
+	if (session.crashCount !== undefined) return 2;
+	return session.connected ? 4 : 3;
 }
 
 function barsOf({ session, state }: Entry): number {

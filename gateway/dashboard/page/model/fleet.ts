@@ -104,8 +104,8 @@ export class Fleet {
 /** What lists are filtered and sorted by; as long as it stays the same, no list needs to be made anew. */
 function listedBy({ session, state }: Entry): string {
 	const bars = state ? signalBars(state.network.wifi_rssi) : 0;
-	const { model, connected, firmwareVersion, metadata } = session;
-	return `${model} ${connected} ${firmwareVersion} ${metadata.otaStatus} ${bars}`;
+	const { model, connected, firmwareVersion, metadata, crashCount } = session;
+	return `${model} ${connected} ${firmwareVersion} ${metadata.otaStatus} ${crashCount} ${bars}`;
 }
 
 function ringSince(known: Entry | undefined, state: StateReport | null, now: number): number {

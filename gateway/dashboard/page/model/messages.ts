@@ -3,7 +3,7 @@
  * does not check it a second time.
  */
 
-import type { Feature, StateReport, Uplink } from "../../../../device/protocol/messages.js";
+import type { CrashKind, Feature, StateReport, Uplink } from "../../../../device/protocol/messages.js";
 import type { Model } from "../../../../device/protocol/schema.js";
 
 export type OtaStatus =
@@ -39,12 +39,22 @@ export interface SessionRecord {
 	/** What its firmware knows besides the first version's commands. */
 	readonly features: readonly Feature[];
 	readonly metadata: OtaMetadata;
+	/** Of its last 20 crashes, those of the firmware that runs; undefined: none. */
+	readonly crashCount?: number;
 	readonly state: StateReport | null;
 }
 
 export interface StatusUpdate {
 	readonly type: "status_update";
-	readonly reason: "snapshot" | "connected" | "identified" | "disconnected" | "replaced" | "boot" | "ota";
+	readonly reason:
+		| "snapshot"
+		| "connected"
+		| "identified"
+		| "disconnected"
+		| "replaced"
+		| "boot"
+		| "ota"
+		| "crash";
 	readonly timestamp: string;
 	/** Sessions of a snapshot that further frames tell of; undefined in a snapshot of one frame, and in any other change. */
 	readonly remaining?: number;
@@ -109,6 +119,25 @@ export interface Release {
 export interface Catalog {
 	readonly latest: string | null;
 	readonly releases: readonly Release[];
+}
+
+/** `GET /api/devices/<id>`: one crash of that device. */
+export interface PastCrash {
+	readonly id: string;
+	readonly kind: CrashKind;
+	readonly message: string;
+	/** Of the source, relative to the project; null if unknown. */
+	readonly file: string | null;
+	readonly line: number | null;
+	/** Lines of functions or program counters; may be empty. */
+	readonly stack: string;
+	/** Of the firmware that crashed; null if unknown. */
+	readonly version: string | null;
+	readonly uptimeSeconds: number;
+	/** The last lines that it traced. */
+	readonly trace: string;
+	/** When the gateway learnt of it: ISO 8601. */
+	readonly at: string;
 }
 
 /** `GET /ota/history`: one update of one device. */

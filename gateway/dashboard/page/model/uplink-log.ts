@@ -23,6 +23,10 @@ export class UplinkLog {
 		this.#lines = [...this.#lines.slice(1 - linesKept), { number: this.#heard, at, type, text }];
 	}
 
+	get last(): Line | undefined {
+		return this.#lines.at(-1);
+	}
+
 	get isPaused(): boolean {
 		return this.#paused !== undefined;
 	}

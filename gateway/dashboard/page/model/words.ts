@@ -55,6 +55,12 @@ export function otaText({ otaStatus, otaPercent, otaVersion }: OtaMetadata): str
 	return words;
 }
 
+/** "3 crashes on 1.4.0" */
+export function crashText(count: number, version: string | null): string {
+	const crashes = count === 1 ? "1 crash" : `${count} crashes`;
+	return version === null ? crashes : `${crashes} on ${version}`;
+}
+
 /** Whether the device is busy with an update. */
 export function isUpdating({ otaStatus }: OtaMetadata): boolean {
 	return otaStatus === "pending" || otaStatus === "downloading" || otaStatus === "rebooting";

@@ -7,10 +7,12 @@ import { Action, Outcome } from "../parts/controls.js";
 import { Presence, SafeMode, Signal } from "../parts/presence.js";
 import { Ring, ringText } from "../parts/ring.js";
 import { DeviceControls, Inputs } from "./device-controls.js";
+import { DeviceCrashes } from "./device-crashes.js";
 import { Facts } from "./device-facts.js";
 import { DeviceLog } from "./device-log.js";
 import { DevicePlots } from "./device-plots.js";
 import { DeviceSettings } from "./device-settings.js";
+import { DeviceTrace } from "./device-trace.js";
 import { DeviceUpdate } from "./device-update.js";
 
 export function DeviceView({ deviceKey }: { deviceKey: string }) {
@@ -28,6 +30,8 @@ export function DeviceView({ deviceKey }: { deviceKey: string }) {
 					<DeviceUpdate entry={entry} />
 					<Facts entry={entry} state={entry.state} />
 					{entry.session.features.includes("settings") && <DeviceSettings entry={entry} />}
+					<DeviceCrashes deviceKey={deviceKey} />
+					<DeviceTrace entry={entry} />
 				</>
 			) : (
 				<p class="empty">It has not reported yet; a device does so within seconds of connecting.</p>

@@ -6,7 +6,7 @@ import { topics } from "../app/app.js";
 import { deviceAddress, useApp, useDevice, useTopic } from "../app/hooks.js";
 import { noQuery, type Query, select, sorts, states, versionsOf } from "../model/filter.js";
 import type { Entry } from "../model/fleet.js";
-import { hasFailed, isUpdating, plural } from "../model/words.js";
+import { crashText, hasFailed, isUpdating, plural } from "../model/words.js";
 import { Grid } from "../parts/grid.js";
 import { Presence, SafeMode, Signal, UpdateState } from "../parts/presence.js";
 import { Ring } from "../parts/ring.js";
@@ -75,7 +75,11 @@ function Card({ deviceKey }: { deviceKey: string }) {
 				) : (
 					<p class="facts">
 						<Signal entry={entry} />
-						{session.connected && state && <span>Volume {state.peripherals.audio.volume}</span>}
+						{session.crashCount !== undefined ? (
+							<span class="crashed">{crashText(session.crashCount, session.firmwareVersion)}</span>
+						) : (
+							session.connected && state && <span>Volume {state.peripherals.audio.volume}</span>
+						)}
 					</p>
 				)}
 			</div>
@@ -83,7 +87,13 @@ function Card({ deviceKey }: { deviceKey: string }) {
 	);
 }
 
-const stateWords = { connected: "Connected", away: "Away", updating: "Updating", failed: "Update failed" };
+const stateWords = {
+	connected: "Connected",
+	away: "Away",
+	updating: "Updating",
+	failed: "Update failed",
+	crashed: "Crashed",
+};
 const sortWords = {
 	name: "Name",
 	state: "Needs a person first",

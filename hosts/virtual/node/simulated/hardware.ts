@@ -4,6 +4,7 @@ import type { EspOta } from "../boot/esp-ota.js";
 import { type Flash, PowerCut } from "../boot/flash.js";
 import type { NvsStore } from "../boot/nvs-store.js";
 import type { Channel, ChannelHandler } from "../channel.js";
+import type { RtcMemory } from "../rtc-memory.js";
 
 /** The device that a peripheral belongs to. */
 export interface Hardware {
@@ -11,6 +12,7 @@ export interface Hardware {
 	readonly flash: Flash;
 	readonly ota: EspOta;
 	readonly nvs: NvsStore;
+	readonly rtc: RtcMemory;
 	/** Named as in System of device/host.ts. */
 	readonly facts: Readonly<Record<string, string | number>>;
 	onPowerCut(): void;

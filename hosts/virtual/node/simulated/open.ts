@@ -12,6 +12,7 @@ import {
 	PixelStrip,
 	SMBus,
 } from "./peripherals.js";
+import { Rtc } from "./rtc.js";
 import { KeyValueStore, Resource } from "./storage.js";
 import { System } from "./system.js";
 import { TcpSocket } from "./tcp.js";
@@ -29,6 +30,7 @@ const peripherals: Readonly<Record<string, Peripheral>> = {
 	light: LightSensor,
 	pixels: PixelStrip,
 	resource: Resource,
+	rtc: Rtc,
 	sha256: Sha256,
 	smbus: SMBus,
 	system: System,

@@ -79,6 +79,11 @@ class Wire {
 					},
 				},
 			},
+			diagnostics: {
+				reportCrash: () => tell("did", ["query_crash"]),
+				clearCrash: (id) => tell("did", ["clear_crash", id]),
+				setLog: ({ level, seconds }) => tell("did", ["set_log", { level, seconds }]),
+			},
 			onQuery: () => tell("did", ["query_state"]),
 			onUpdate: ({ url, cert_pem }) => {
 				tell("did", ["start_ota", { url, cert_pem }]);

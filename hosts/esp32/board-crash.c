@@ -1,0 +1,339 @@
+/*
+ * What survives a restart in RTC memory: how the last run of the firmware ended, if it did not ask for it, and the last lines that
+ * were traced. After a panic or a watchdog, ESP-IDF's core dump in flash adds the program counters. Called from crash.ts,
+ * setup-target.ts, system.ts and update.ts. Without a partition for core dumps, all but the counters is there.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "esp_attr.h"
+#include "esp_partition.h"
+#include "esp_random.h"
+#include "esp_rom_crc.h"
+#include "esp_system.h"
+#include "esp_timer.h"
+#include "sdkconfig.h"
+
+#if CONFIG_ESP_COREDUMP_ENABLE_TO_FLASH
+#include "espcoredump/include/esp_core_dump.h"
+#endif
+
+/* board-descriptor.c */
+extern const char *board_firmware_version(void);
+
+/** Changes with the layout below: the memory may have been written by another firmware. */
+#define MAGIC 0x43524331
+#define TRACE_BYTES 2000
+
+/** One run of the firmware. */
+struct run {
+	uint32_t id;
+	char version[32];
+	/** How it ended, if XS ended it; else empty. */
+	char kind[16];
+	/** 1: it asked for the restart. */
+	uint32_t is_restart;
+	char message[256];
+	char stack[512];
+	/* From here on it changes too often for a checksum. */
+	uint32_t uptime_seconds;
+	/** Bytes that were ever traced; they lie in `trace` in a circle. */
+	uint32_t traced;
+	uint32_t line_count;
+	char trace[TRACE_BYTES];
+};
+
+struct checked_run {
+	uint32_t crc;
+	struct run run;
+};
+
+static RTC_NOINIT_ATTR struct {
+	uint32_t magic;
+	struct checked_run current;
+	/** The last crash, until the gateway has stored it. */
+	struct checked_run crash;
+	/** MAGIC while a core dump is read: if that is what crashed, it is not read again. */
+	uint32_t reading_dump;
+} memory;
+
+static bool has_started = false;
+
+static uint32_t crc_of(const struct run *run)
+{
+	return esp_rom_crc32_le(MAGIC, (const uint8_t *)run, offsetof(struct run, uptime_seconds));
+}
+
+static bool is_valid(const struct checked_run *checked)
+{
+	return (MAGIC == memory.magic) && (checked->crc == crc_of(&checked->run));
+}
+
+static void seal(struct checked_run *checked)
+{
+	checked->crc = crc_of(&checked->run);
+}
+
+/** Copies as printable ASCII with line feeds. What does not fit into `size` bytes, the final 0 included, is cut. */
+static void copy_text(char *target, size_t size, const char *source)
+{
+	size_t i = 0;
+	for (; source[i] && (i + 1 < size); i++)
+		target[i] = ('\n' == source[i]) || ((source[i] >= ' ') && (source[i] <= '~')) ? source[i] : '?';
+	target[i] = 0;
+}
+
+#if CONFIG_ESP_COREDUMP_ENABLE_TO_FLASH
+static const char *name_of_cause(uint32_t cause)
+{
+	switch (cause) {
+	case 0: return "IllegalInstruction";
+	case 6: return "IntegerDivideByZero";
+	case 20: return "InstrFetchProhibited";
+	case 28: return "LoadProhibited";
+	case 29: return "StoreProhibited";
+	default: return "exception";
+	}
+}
+
+/** Adds what the core dump says: the reason, the task, and program counters for addr2line. */
+static void describe_dump(struct run *crash)
+{
+	esp_core_dump_summary_t *summary = calloc(1, sizeof(*summary));
+	if (!summary || (ESP_OK != esp_core_dump_image_check()) || (ESP_OK != esp_core_dump_get_summary(summary))) {
+		free(summary);
+		return;
+	}
+	if (ESP_OK != esp_core_dump_get_panic_reason(crash->message, sizeof(crash->message)))
+		snprintf(crash->message, sizeof(crash->message), "%s (cause %u) at 0x%08x of address 0x%08x, task %.16s",
+			name_of_cause(summary->ex_info.exc_cause), (unsigned)summary->ex_info.exc_cause, (unsigned)summary->exc_pc,
+			(unsigned)summary->ex_info.exc_vaddr, summary->exc_task);
+	size_t length = 0;
+	for (uint32_t i = 0; (i < summary->exc_bt_info.depth) && (i < 16) && (length < sizeof(crash->stack)); i++)
+		length += (size_t)snprintf(crash->stack + length, sizeof(crash->stack) - length, "at 0x%08x\n",
+			(unsigned)summary->exc_bt_info.bt[i]);
+	free(summary);
+}
+
+/** The same for a dump whatever else was lost: its checksum; 0: there is none. */
+static uint32_t id_of_dump(void)
+{
+	size_t address = 0, size = 0;
+	uint32_t id = 0;
+	const esp_partition_t *partition =
+		esp_partition_find_first(ESP_PARTITION_TYPE_DATA, ESP_PARTITION_SUBTYPE_DATA_COREDUMP, NULL);
+	if (!partition || (ESP_OK != esp_core_dump_image_get(&address, &size)))
+		return 0;
+	if (ESP_OK != esp_partition_read(partition, size - sizeof(id), &id, sizeof(id)))
+		return 0;
+	return id;
+}
+
+static void erase_dump(void)
+{
+	esp_core_dump_image_erase();
+}
+#else
+static void describe_dump(struct run *crash) { (void)crash; }
+static uint32_t id_of_dump(void) { return 0; }
+static void erase_dump(void) { }
+#endif
+
+/** Why the chip restarted, if the firmware did not ask for it; else NULL. @param last the run that ended; NULL: unknown */
+static const char *crash_kind(const struct run *last)
+{
+	switch (esp_reset_reason()) {
+	case ESP_RST_SW:
+		/* XS calls no hook when a stack overflows. */
+		return !last || last->is_restart ? NULL : "unknown";
+	case ESP_RST_PANIC:
+	case ESP_RST_CPU_LOCKUP:
+		return "panic";
+	case ESP_RST_INT_WDT:
+	case ESP_RST_TASK_WDT:
+	case ESP_RST_WDT:
+		return "watchdog";
+	case ESP_RST_BROWNOUT:
+	case ESP_RST_PWR_GLITCH:
+		return "brown_out";
+	default:
+		return NULL;
+	}
+}
+
+/** What is told of a kind where nothing else is known. */
+static const char *usual_message(const char *kind)
+{
+	if (!strcmp(kind, "unknown"))
+		return "XS ended without a word, as it does when a stack overflows";
+	if (!strcmp(kind, "watchdog"))
+		return "a task did not come to rest";
+	if (!strcmp(kind, "brown_out"))
+		return "the supply voltage was too low";
+	return "a fault in C, without a core dump";
+}
+
+/** Keeps the last run if it crashed, and begins the record of this one. To be called once, before anything is traced. */
+void board_crash_start(void)
+{
+	bool is_known = is_valid(&memory.current);
+	const char *kind = crash_kind(is_known ? &memory.current.run : NULL);
+	uint32_t dump = id_of_dump();
+	if ((MAGIC == memory.magic) && (MAGIC == memory.reading_dump)) {
+		erase_dump();
+		dump = 0;
+	}
+	/* A dump of which only the flash knows: the power was cut before it was reported. */
+	if (!kind && dump && !is_valid(&memory.crash)) {
+		kind = "panic";
+		is_known = false;
+	}
+	if (kind) {
+		struct run *crash = &memory.crash.run;
+		if (is_known)
+			*crash = memory.current.run;
+		else {
+			memset(crash, 0, sizeof(*crash));
+			crash->id = esp_random();
+		}
+		bool is_told = crash->kind[0];
+		if (!is_told)
+			copy_text(crash->kind, sizeof(crash->kind), kind);
+		if (dump && (!strcmp(crash->kind, "panic") || !strcmp(crash->kind, "watchdog"))) {
+			crash->id = dump;
+			memory.magic = MAGIC;
+			memory.reading_dump = MAGIC;
+			describe_dump(crash);
+		}
+		if (!crash->message[0])
+			copy_text(crash->message, sizeof(crash->message), usual_message(crash->kind));
+		seal(&memory.crash);
+	}
+	else if (!is_valid(&memory.crash))
+		memset(&memory.crash, 0, sizeof(memory.crash));
+	memset(&memory.current, 0, sizeof(memory.current));
+	memory.current.run.id = esp_random();
+	copy_text(memory.current.run.version, sizeof(memory.current.run.version), board_firmware_version());
+	seal(&memory.current);
+	memory.magic = MAGIC;
+	memory.reading_dump = 0;
+	has_started = true;
+}
+
+/** Notes that the firmware still runs. */
+void board_crash_tick(void)
+{
+	memory.current.run.uptime_seconds = (uint32_t)(esp_timer_get_time() / 1000000);
+}
+
+/** XS ends the firmware. What needs no memory comes first, so the same end may be noted twice. */
+void board_crash_note(const char *kind, const char *message, const char *stack)
+{
+	struct run *run = &memory.current.run;
+	copy_text(run->kind, sizeof(run->kind), kind);
+	copy_text(run->message, sizeof(run->message), message);
+	copy_text(run->stack, sizeof(run->stack), stack);
+	board_crash_tick();
+	seal(&memory.current);
+}
+
+/** The firmware is about to restart as it wants to. */
+void board_crash_expect_restart(void)
+{
+	memory.current.run.is_restart = 1;
+	seal(&memory.current);
+}
+
+static bool has_crash(void)
+{
+	return is_valid(&memory.crash) && memory.crash.run.kind[0];
+}
+
+/** The newest `count` complete lines that are kept, at the start of `text`, which has TRACE_BYTES + 1 bytes. */
+static void read_lines(const struct run *run, uint32_t count, char *text)
+{
+	uint32_t kept = run->traced < TRACE_BYTES ? run->traced : TRACE_BYTES;
+	for (uint32_t i = 0; i < kept; i++)
+		text[i] = run->trace[(run->traced - kept + i) % TRACE_BYTES];
+	while (kept && ('\n' != text[kept - 1]))
+		kept--;
+	text[kept] = 0;
+	uint32_t start = 0;
+	/* The beginning of the first line may be overwritten. */
+	if (run->traced > TRACE_BYTES) {
+		const char *end = memchr(text, '\n', kept);
+		start = end ? (uint32_t)(end - text) + 1 : kept;
+	}
+	uint32_t lines = 0;
+	uint32_t from = kept;
+	while ((from > start) && ((lines < count) || ('\n' != text[from - 1]))) {
+		from--;
+		if ('\n' == text[from])
+			lines++;
+	}
+	memmove(text, text + from, kept - from + 1);
+	/* RTC memory may be damaged. */
+	copy_text(text, TRACE_BYTES + 1, text);
+}
+
+/** Text of the last crash, which the caller frees: 0 id, 1 kind, 2 message, 3 stack, 4 version, 5 trace; "" if there is none. */
+char *board_crash_text(uint32_t field)
+{
+	char *text = calloc(1, TRACE_BYTES + 1);
+	const struct run *crash = &memory.crash.run;
+	if (!text || !has_crash())
+		return text;
+	if (0 == field)
+		snprintf(text, 9, "%08x", (unsigned)crash->id);
+	else if (5 == field)
+		read_lines(crash, UINT32_MAX, text);
+	else
+		copy_text(text, TRACE_BYTES, 1 == field ? crash->kind : 2 == field ? crash->message : 3 == field ? crash->stack : crash->version);
+	return text;
+}
+
+/** How long the crashed firmware had run, as far as was noted. */
+uint32_t board_crash_uptime(void)
+{
+	return memory.crash.run.uptime_seconds;
+}
+
+void board_crash_clear(void)
+{
+	memset(&memory.crash, 0, sizeof(memory.crash));
+	erase_dump();
+}
+
+/** Appends to the trace. */
+void board_trace(const char *text)
+{
+	struct run *run = &memory.current.run;
+	if (!has_started)
+		return;
+	for (; *text; text++) {
+		run->trace[run->traced++ % TRACE_BYTES] = ('\n' == *text) || ((*text >= ' ') && (*text <= '~')) ? *text : '?';
+		if ('\n' == *text)
+			run->line_count++;
+	}
+	board_crash_tick();
+}
+
+/** Complete lines since the start. */
+uint32_t board_trace_line_count(void)
+{
+	return memory.current.run.line_count;
+}
+
+/** The newest `count` complete lines that are kept. The caller frees it. */
+char *board_trace_read(uint32_t count)
+{
+	char *text = calloc(1, TRACE_BYTES + 1);
+	if (text)
+		read_lines(&memory.current.run, count, text);
+	return text;
+}

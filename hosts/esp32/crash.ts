@@ -1,0 +1,51 @@
+/** The last crash and the last traced lines, in RTC memory (board-crash.c). */
+
+import FFI from "mc/ffi";
+import type { CrashMemory as CrashInterface, TraceMemory as TraceInterface } from "../../device/host.js";
+
+/** Of board_crash_text(). */
+const field = Object.freeze({ id: 0, kind: 1, message: 2, stack: 3, version: 4, trace: 5 });
+const longestFile = 128;
+
+export class CrashMemory implements CrashInterface {
+	readonly #ffi = new FFI();
+
+	read(): unknown {
+		const ffi = this.#ffi;
+		const id = ffi.board_crash_text(field.id);
+		if (id === "") return undefined;
+		const stack = ffi.board_crash_text(field.stack);
+		return {
+			id,
+			kind: ffi.board_crash_text(field.kind),
+			message: ffi.board_crash_text(field.message),
+			...placeIn(stack),
+			stack,
+			firmware_version: ffi.board_crash_text(field.version),
+			uptime_seconds: ffi.board_crash_uptime(),
+			trace: ffi.board_crash_text(field.trace),
+		};
+	}
+
+	clear(): void {
+		this.#ffi.board_crash_clear();
+	}
+}
+
+export class TraceMemory implements TraceInterface {
+	readonly #ffi = new FFI();
+
+	get lineCount(): number {
+		return this.#ffi.board_trace_line_count();
+	}
+
+	read(count: number): string {
+		return this.#ffi.board_trace_read(count);
+	}
+}
+
+/** Only XS's debug build knows files and lines: in a release build a stack has names of functions. */
+function placeIn(stack: string): { file: string; line: number } | undefined {
+	const [, file, line] = /\(([^()\n]+):(\d+)\)/.exec(stack) ?? [];
+	return file === undefined ? undefined : { file: file.slice(-longestFile), line: Number(line) };
+}

@@ -1,0 +1,24 @@
+/** Finds a token of the gateway: in the environment, else that of the gateway on this computer. */
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { isRecord } from "../../device/protocol/schema.js";
+
+/** @throws Error that says how to get one */
+export function findGatewayToken(role: "device" | "monitor"): string {
+	const variable = `${role.toUpperCase()}_TOKEN`;
+	// During a token rotation there are two, the new one first.
+	const given = process.env[variable]?.split(",")[0];
+	if (given) return given;
+	const file = join(process.env.DATA_DIR || "data", "tokens.json");
+	try {
+		const tokens: unknown = JSON.parse(readFileSync(file, "utf8"));
+		const token = isRecord(tokens) ? tokens[role] : undefined;
+		if (typeof token === "string") return token;
+	} catch {
+		// No gateway has run here with this data folder.
+	}
+	throw new Error(
+		`there is no ${role} token: set ${variable}, or start the gateway once (npm start), which makes ${file}`,
+	);
+}

@@ -1,0 +1,16 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { newLines } from "../../../gateway/dashboard/page/model/trace-lines.js";
+
+test("a message of the live log gives its lines, those that are shown already left out, and what was lost", () => {
+	const shown = (text?: string) => ({ last: text === undefined ? undefined : { text } });
+	assert.deepEqual(newLines(shown(), { seq: 0, dropped: 0, lines: "a\nb\n" }), ["a", "b"]);
+	assert.deepEqual(newLines(shown("a"), { seq: 0, dropped: 0, lines: "a\nb\n" }), ["b"]);
+	assert.deepEqual(newLines(shown("b"), { seq: 0, dropped: 0, lines: "a\nb\n" }), []);
+	assert.deepEqual(newLines(shown("c"), { seq: 0, dropped: 0, lines: "a\nb\n" }), ["a", "b"]);
+	assert.deepEqual(newLines(shown("a"), { seq: 1, dropped: 7, lines: "a\n" }), [
+		"(7 lines did not fit)",
+		"a",
+	]);
+	assert.deepEqual(newLines(shown("a"), { seq: 0, dropped: 0, lines: "" }), []);
+});

@@ -1,0 +1,241 @@
+import assert from "node:assert/strict";
+import fs, { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import type { Crash } from "../../../device/protocol/messages.js";
+import type { Disk } from "../../../gateway/atomic-file.js";
+import type { GatewayOptions } from "../../../gateway/gateway.js";
+import { altered, sampleReport } from "../../../scripts/api/sample-report.js";
+import { temporaryDirectory } from "../../support/cleanup.js";
+import {
+	bearer,
+	type Client,
+	monitorToken,
+	type Running,
+	runGateway,
+	wholeFleetAtOnce,
+} from "../../support/running.js";
+
+const deviceId = "dev-1-a1b2c3";
+
+function crashOf(id: string, changes: Partial<Crash> = {}): Crash {
+	return {
+		id,
+		kind: "exception",
+		message: "TypeError: no volume",
+		file: "device/rules.ts",
+		line: 31,
+		stack: "at onButton (device/rules.ts:31)",
+		firmware_version: "1.4.0",
+		uptime_seconds: 61,
+		trace: "gateway connected\n",
+		...changes,
+	};
+}
+
+const report = altered({ ...sampleReport("DEV-1"), deviceId }, "system.firmware_version", "1.4.0");
+
+/** A connected device that knows `features`; it answers nothing by itself. */
+async function connect(gateway: Running, features = "crash"): Promise<Client> {
+	const device = await gateway.device({ "Device-Id": deviceId, "Device-Features": features });
+	device.send(report);
+	return device;
+}
+
+/** Answers the gateway's question. @returns what it sends then */
+async function tell(device: Client, crash?: Crash) {
+	assert.equal((await device.next()).command, "query_crash");
+	device.send({ type: "crash_report", deviceId, ...(crash && { crash }) });
+	return device.next();
+}
+
+async function details({ url }: Running) {
+	const response = await fetch(`${url}/api/devices/${deviceId}`, { headers: bearer(monitorToken) });
+	const body: { crashCount?: number; crashes: Record<string, unknown>[] } = JSON.parse(await response.text());
+	return { crashCount: body.crashCount, crashes: body.crashes };
+}
+
+async function metrics({ url }: Running): Promise<readonly string[]> {
+	const response = await fetch(`${url}/metrics`, { headers: bearer(monitorToken) });
+	return (await response.text()).split("\n").filter((line) => line.startsWith("gateway_crashes_total"));
+}
+
+async function run(t: TestContext, options: GatewayOptions = {}) {
+	const dataDir = await temporaryDirectory(t);
+	const start = (more: GatewayOptions = {}) => runGateway(t, { dataDir, ...options, ...more });
+	return { dataDir, file: join(dataDir, "crashes", `${deviceId}.json`), start };
+}
+
+describe("a crash", () => {
+	test("is on disk before the device is told to clear it, counted, and shown", async (t) => {
+		const { file, start } = await run(t);
+		const gateway = await start();
+		const monitor = await gateway.monitor();
+		const device = await connect(gateway);
+		assert.deepEqual(await tell(device, crashOf("1a")), { command: "clear_crash", id: "1a" });
+		const stored: { crashes: { id: string; at: number }[] } = JSON.parse(await readFile(file, "utf8"));
+		assert.deepEqual(
+			stored.crashes.map(({ at, ...crash }) => ({ ...crash, isTime: at > 0 })),
+			[{ ...crashOf("1a"), isTime: true }],
+		);
+		const session = await monitor.change("crash");
+		assert.equal(session.crashCount, 1);
+		assert.deepEqual(await metrics(gateway), ['gateway_crashes_total{kind="exception",version="1.4.0"} 1']);
+		const { crashCount, crashes } = await details(gateway);
+		assert.equal(crashCount, 1);
+		const { at, ...shown } = crashes[0] ?? {};
+		assert.ok(Date.parse(String(at)) > 0);
+		assert.deepEqual(shown, {
+			id: "1a",
+			kind: "exception",
+			message: "TypeError: no volume",
+			file: "device/rules.ts",
+			line: 31,
+			stack: "at onButton (device/rules.ts:31)",
+			version: "1.4.0",
+			uptimeSeconds: 61,
+			trace: "gateway connected\n",
+		});
+	});
+
+	test("is counted once, also where the gateway ended before the device heard of it", async (t) => {
+		const { start } = await run(t);
+		const first = await start();
+		const device = await connect(first);
+		await tell(device, crashOf("1a"));
+		const known = await details(first);
+		await first.gateway.close();
+
+		const second = await start();
+		const back = await connect(second);
+		assert.deepEqual(await tell(back, crashOf("1a")), { command: "clear_crash", id: "1a" });
+		assert.deepEqual(await metrics(second), []);
+		assert.deepEqual(await details(second), known);
+	});
+
+	test("that cannot be written is not cleared, and is told again at the next connection", async (t) => {
+		let isFull = true;
+		const open: Disk["open"] = (path, flags, mode) => {
+			if (isFull && flags === "wx" && String(path).includes("/crashes/"))
+				throw Object.assign(new Error("full"), { code: "ENOSPC" });
+			return fs.open(path, flags, mode);
+		};
+		const { start } = await run(t, { disk: { ...fs, open } });
+		const gateway = await start();
+		const monitor = await gateway.monitor();
+		const device = await connect(gateway);
+		assert.equal((await device.next()).command, "query_crash");
+		device.send({ type: "crash_report", deviceId, crash: crashOf("1a") });
+		let status = 200;
+		while (status === 200) ({ status } = await fetch(`${gateway.url}/readyz`));
+		assert.equal(status, 503);
+		assert.deepEqual(await metrics(gateway), []);
+		await monitor.ask({ type: "control_device", targetId: deviceId, payload: { command: "query_state" } });
+		assert.equal((await device.next()).command, "query_state", "it was told to clear");
+		isFull = false;
+		const again = await connect(gateway);
+		assert.deepEqual(await tell(again, crashOf("1a")), { command: "clear_crash", id: "1a" });
+		assert.equal((await details(gateway)).crashes.length, 1);
+	});
+
+	test("of the last twenty is kept; those of the firmware that runs are counted", async (t) => {
+		const { start } = await run(t, wholeFleetAtOnce);
+		const gateway = await start();
+		for (let index = 0; index < 22; index++) {
+			const device = await connect(gateway);
+			await tell(device, crashOf(`a${index}`, { firmware_version: index < 20 ? "1.3.0" : "1.4.0" }));
+		}
+		const { crashCount, crashes } = await details(gateway);
+		assert.equal(crashCount, 2);
+		assert.deepEqual(
+			crashes.map(({ id }) => id),
+			Array.from({ length: 20 }, (_, index) => `a${index + 2}`),
+		);
+		assert.equal((await metrics(gateway)).length, 2);
+	});
+
+	test("is taken once for each time that the gateway asked, and without fields that it does not know", async (t) => {
+		const { file, start } = await run(t);
+		const gateway = await start();
+		const device = await connect(gateway);
+		await tell(device, { ...crashOf("1a"), ...{ more: "x".repeat(10_000) } });
+		const monitor = await gateway.monitor();
+		device.send({ type: "crash_report", deviceId, crash: crashOf("1b") });
+		device.send(report);
+		const isReport = ({ message }: { message: unknown }) => JSON.stringify(message)?.includes("state_report");
+		await monitor.until((frame) => isReport(frame) ?? false);
+		// A device's records are written one after the other.
+		await tell(await connect(gateway), crashOf("1c"));
+		const { crashes } = await details(gateway);
+		assert.deepEqual(
+			crashes.map(({ id }) => id),
+			["1a", "1c"],
+		);
+		assert.ok(!(await readFile(file, "utf8")).includes("xxx"));
+	});
+
+	test("goes with its device", async (t) => {
+		const { file, start } = await run(t);
+		const gateway = await start();
+		const monitor = await gateway.monitor();
+		const device = await connect(gateway);
+		await tell(device, crashOf("1a"));
+		device.socket.close();
+		await monitor.change("disconnected");
+		const { url } = gateway;
+		const removed = await fetch(`${url}/api/devices/${deviceId}`, {
+			method: "DELETE",
+			headers: bearer(monitorToken),
+		});
+		assert.equal(removed.status, 204);
+		await assert.rejects(readFile(file), /ENOENT/);
+	});
+
+	test("in a damaged file costs that file alone", async (t) => {
+		const { file, start } = await run(t);
+		const first = await start();
+		const device = await connect(first);
+		await tell(device, crashOf("1a"));
+		await first.gateway.close();
+		await writeFile(file, "{");
+		const second = await start();
+		assert.deepEqual(await details(second), { crashCount: undefined, crashes: [] });
+		const back = await connect(second);
+		await tell(back, crashOf("1b"));
+		assert.equal((await details(second)).crashes.length, 1);
+	});
+});
+
+describe("the gateway asks", () => {
+	test("only devices that name the feature, once per connection", async (t) => {
+		const { start } = await run(t);
+		const gateway = await start();
+		const monitor = await gateway.monitor();
+		for (const [features, expected] of [
+			["", []],
+			["identify", []],
+			["identify,crash", ["query_crash"]],
+		] as const) {
+			const device = await connect(gateway, features);
+			device.send(report);
+			await monitor.until(({ type }) => type === "device_message");
+			await monitor.until(({ type }) => type === "device_message");
+			await monitor.ask({ type: "control_device", targetId: deviceId, payload: { command: "query_state" } });
+			const commands: string[] = [];
+			for (;;) {
+				const { command } = await device.next();
+				if (command === "query_state") break;
+				commands.push(command);
+			}
+			assert.deepEqual(commands, expected);
+		}
+	});
+
+	test("a device without a name after its first report", async (t) => {
+		const { start } = await run(t);
+		const gateway = await start();
+		const device = await gateway.device({ "Device-Features": "crash" });
+		device.send(report);
+		assert.deepEqual(await tell(device, crashOf("1a")), { command: "clear_crash", id: "1a" });
+	});
+});

@@ -1,0 +1,216 @@
+/** What a board keeps over a restart: its C, compiled for this computer, and how the firmware reads it. */
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { crash as crashSchema } from "../../../device/protocol/messages.js";
+import { describeProblem, findProblem } from "../../../device/protocol/schema.js";
+import { projectFolder } from "../../../scripts/command-line/project.js";
+import { Bench, loadBoard } from "./board-bench.js";
+
+/** esp_reset_reason_t. */
+const reset = { powerOn: 1, software: 3, panic: 4, taskWatchdog: 6, brownOut: 9, usb: 11 };
+const field = { id: 0, kind: 1, message: 2, stack: 3, version: 4, trace: 5 };
+
+const work = mkdtempSync(join(tmpdir(), "board-crash-"));
+after(() => rmSync(work, { recursive: true, force: true }));
+const compiler = ["cc", "gcc", "clang"].find((name) => spawnSync(name, ["--version"]).status === 0);
+
+/** Of ESP-IDF v6.0's headers, what the file needs; the harness defines the functions. */
+const headers: Readonly<Record<string, string>> = {
+	"esp_attr.h": "#define RTC_NOINIT_ATTR\n",
+	"esp_partition.h": "",
+	"esp_random.h": "#include <stdint.h>\nuint32_t esp_random(void);\n",
+	"esp_rom_crc.h": "#include <stdint.h>\nuint32_t esp_rom_crc32_le(uint32_t, const uint8_t *, uint32_t);\n",
+	"esp_system.h": `#pragma once
+typedef enum { ESP_RST_UNKNOWN, ESP_RST_POWERON, ESP_RST_EXT, ESP_RST_SW, ESP_RST_PANIC, ESP_RST_INT_WDT, ESP_RST_TASK_WDT,
+	ESP_RST_WDT, ESP_RST_DEEPSLEEP, ESP_RST_BROWNOUT, ESP_RST_SDIO, ESP_RST_USB, ESP_RST_JTAG, ESP_RST_EFUSE,
+	ESP_RST_PWR_GLITCH, ESP_RST_CPU_LOCKUP } esp_reset_reason_t;
+esp_reset_reason_t esp_reset_reason(void);
+`,
+	"esp_timer.h": "#include <stdint.h>\nint64_t esp_timer_get_time(void);\n",
+	"sdkconfig.h": "",
+};
+
+let program: string | undefined;
+
+function compiled(): string {
+	if (program !== undefined) return program;
+	for (const [name, text] of Object.entries(headers)) writeFileSync(join(work, name), text);
+	const output = join(work, "crash");
+	const harness = join(projectFolder, "test", "hosts", "esp32", "crash-harness.c");
+	const own = ["-I", work, "-I", join(projectFolder, "hosts", "esp32")];
+	const checks = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined"];
+	const made = spawnSync(compiler ?? "cc", [...checks, ...own, "-o", output, harness], { encoding: "utf8" });
+	assert.equal(made.stderr, "");
+	program = output;
+	return output;
+}
+
+/** @returns what each command answered */
+function run(...commands: readonly string[]): readonly string[] {
+	const { stdout, stderr } = spawnSync(compiled(), { input: `${commands.join("\n")}\n`, encoding: "utf8" });
+	assert.equal(stderr, "");
+	return stdout.split("\u001e").slice(0, -1);
+}
+
+const crashFields = Object.values(field).map((index) => `crash ${index}`);
+
+/** The last answers are those of `crashFields`. */
+function crashAfter(...commands: readonly string[]) {
+	const [id = "", kind, message, stack, version, trace] = run(...commands, ...crashFields).slice(
+		-crashFields.length,
+	);
+	return { id, kind, message, stack, version, trace };
+}
+
+describe("the RTC memory of a board", { skip: compiler ? undefined : "no C compiler" }, () => {
+	const begin = ["power 165", `start ${reset.powerOn}`, "trace one", "trace two"];
+
+	test("a first start is no crash, nor is one after a power cut, a USB reset or a restart that was wanted", () => {
+		for (const commands of [
+			begin,
+			[...begin, "power 0", `start ${reset.powerOn}`],
+			[...begin, `start ${reset.usb}`],
+			[...begin, "want", `start ${reset.software}`],
+			// By a firmware that had no such memory.
+			["power 0", `start ${reset.software}`],
+		])
+			assert.equal(crashAfter(...commands).id, "", commands.join());
+	});
+
+	test("what XS told before it restarted the chip is the crash", () => {
+		const { id, ...crash } = crashAfter(...begin, "time 61", "note exception", `start ${reset.software}`);
+		assert.match(id, /^[0-9a-f]{8}$/);
+		assert.deepEqual(crash, {
+			kind: "exception",
+			message: "Error: nobody waits",
+			stack: "at f ()\nat g ()",
+			version: "1.4.0",
+			trace: "one\ntwo\n",
+		});
+		assert.equal(run(...begin, "time 61", `start ${reset.panic}`, "uptime").at(-1), "61");
+	});
+
+	test("the chip's own reason is told where XS told none", () => {
+		for (const [reason, kind] of [
+			[reset.software, "unknown"],
+			[reset.panic, "panic"],
+			[reset.taskWatchdog, "watchdog"],
+			[reset.brownOut, "brown_out"],
+		] as const) {
+			const crash = crashAfter(...begin, `start ${reason}`);
+			assert.equal(crash.kind, kind);
+			assert.notEqual(crash.message, "");
+			assert.equal(crash.trace, "one\ntwo\n");
+		}
+	});
+
+	test("memory that does not hold together tells the kind alone", () => {
+		const crash = crashAfter(...begin, "damage 5", `start ${reset.brownOut}`);
+		assert.deepEqual(
+			{ ...crash, id: "", message: "" },
+			{
+				id: "",
+				kind: "brown_out",
+				message: "",
+				stack: "",
+				version: "",
+				trace: "",
+			},
+		);
+	});
+
+	test("a crash stays over restarts, also of another version, until it is cleared or there is a later one", () => {
+		const crashed = [...begin, "note exception", "version 1.3.0", `start ${reset.software}`];
+		const first = crashAfter(...crashed);
+		assert.equal(first.version, "1.4.0");
+		assert.deepEqual(crashAfter(...crashed, "trace three", "want", `start ${reset.software}`), first);
+		assert.equal(crashAfter(...crashed, "clear").id, "");
+		assert.equal(crashAfter(...crashed, "clear", "want", `start ${reset.software}`).id, "");
+		const later = crashAfter(...crashed, "trace three", `start ${reset.panic}`);
+		assert.deepEqual(
+			{ ...later, id: "", message: "" },
+			{
+				id: "",
+				kind: "panic",
+				message: "",
+				stack: "",
+				version: "1.3.0",
+				trace: "three\n",
+			},
+		);
+		assert.notEqual(later.id, first.id);
+	});
+
+	test("the trace is of whole lines in ASCII, the newest 2,000 bytes", () => {
+		const lines = Array.from({ length: 500 }, (_, index) => `trace line ${index}`);
+		const [all = "", two, none, count] = run(
+			...begin,
+			...lines,
+			"part half",
+			"read 9999",
+			"read 2",
+			"read 0",
+			"lines",
+		).slice(-4);
+		assert.ok(all.length > 1950 && all.length <= 2000, `${all.length} bytes`);
+		assert.match(all, /^line \d+\n/);
+		assert.ok(all.endsWith("line 498\nline 499\n"));
+		assert.equal(two, "line 498\nline 499\n");
+		assert.equal(none, "");
+		assert.equal(count, "502");
+		assert.equal(run(...begin, "trace \té", "read 1").at(-1), "???\n");
+		assert.equal(run(...begin, `trace ${"x".repeat(3000)}`, "read 9").at(-1), "");
+	});
+});
+
+describe("the firmware reads it", () => {
+	test("as a crash report has it, with the place where XS knows one", async () => {
+		const bench = new Bench();
+		const device = await loadBoard("dev-1", bench);
+		const memory = new device.crash({});
+		const texts = [
+			"1a2b3c4d",
+			"exception",
+			"Error: nobody waits",
+			"at f (/src/device/main.ts:12)",
+			"1.4.0",
+			"one\n",
+		];
+		bench.natives.board_crash_text = (index: number) => texts[index];
+		bench.natives.board_crash_uptime = 61;
+		const crash = memory.read();
+		assert.equal(describeProblem(findProblem(crashSchema, crash)), "nothing is wrong");
+		assert.deepEqual(crash, {
+			id: "1a2b3c4d",
+			kind: "exception",
+			message: "Error: nobody waits",
+			file: "/src/device/main.ts",
+			line: 12,
+			stack: "at f (/src/device/main.ts:12)",
+			firmware_version: "1.4.0",
+			uptime_seconds: 61,
+			trace: "one\n",
+		});
+		memory.clear();
+		assert.equal(bench.calls.at(-1), "mc/ffi board_crash_clear");
+		texts[0] = "";
+		assert.equal(memory.read(), undefined);
+	});
+
+	test("line by line", async () => {
+		const bench = new Bench();
+		const device = await loadBoard("dev-1", bench);
+		const trace = new device.trace({});
+		Object.assign(bench.natives, {
+			board_trace_line_count: 7,
+			board_trace_read: (count: number) => `${count}\n`,
+		});
+		assert.equal(trace.lineCount, 7);
+		assert.equal(trace.read(3), "3\n");
+	});
+});

@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { noPlace } from "../../../hosts/virtual/node/exit.js";
+import { RtcMemory } from "../../../hosts/virtual/node/rtc-memory.js";
+
+const run = { version: "1.4.0", uptimeMs: 61_999 };
+
+describe("the trace in RTC memory", () => {
+	test("keeps the newest whole lines of 2,000 bytes", () => {
+		const memory = new RtcMemory();
+		for (let line = 0; line < 1000; line++) memory.write(`${String(line).padStart(9, "0")}\n`);
+		assert.equal(memory.lineCount, 1000);
+		assert.equal(memory.read(1000).length, 2000);
+		assert.ok(memory.read(1000).startsWith("000000800\n"));
+		assert.equal(memory.read(2), "000000998\n000000999\n");
+		assert.equal(memory.read(0), "");
+		memory.write("x");
+		assert.ok(memory.read(1000).startsWith("000000800\n"));
+		memory.write("12345678\n");
+		assert.equal(memory.read(1000).length, 2000);
+	});
+
+	test("leaves out a first line that is cut, and one that is longer than the memory", () => {
+		const memory = new RtcMemory();
+		memory.write(`${"a".repeat(1500)}\n${"b".repeat(1500)}\n`);
+		assert.equal(memory.read(2), `${"b".repeat(1500)}\n`);
+		memory.write(`${"c".repeat(3000)}\n`);
+		assert.equal(memory.read(3), "");
+		memory.write("d\n");
+		assert.equal(memory.read(4), "d\n");
+		assert.equal(memory.lineCount, 4);
+	});
+
+	test("is plain ASCII", () => {
+		const memory = new RtcMemory();
+		memory.write("a\tb\u0000c\u00e9\n");
+		assert.equal(memory.read(1), "a?b?c?\n");
+	});
+
+	test("goes into the record of a crash, and starts afresh", () => {
+		const memory = new RtcMemory();
+		memory.write("before\nhalf");
+		memory.onEnd(
+			{ ...noPlace, kind: "exception", message: "x".repeat(600), file: "device/main.ts", line: 7 },
+			run,
+		);
+		const { crash } = memory;
+		assert.ok(crash);
+		assert.deepEqual(
+			{ ...crash, id: "", message: crash.message.length },
+			{
+				id: "",
+				kind: "exception",
+				message: 255,
+				file: "device/main.ts",
+				line: 7,
+				stack: "",
+				firmware_version: "1.4.0",
+				uptime_seconds: 61,
+				trace: "before\n",
+			},
+		);
+		assert.equal(memory.lineCount, 0);
+		memory.write("ha\n");
+		assert.equal(memory.read(9), "ha\n");
+	});
+
+	test("a wanted restart keeps the crash before it, and is none", () => {
+		const memory = new RtcMemory();
+		memory.onEnd({ ...noPlace, kind: "restart", message: "restart" }, run);
+		const { crash: none } = memory;
+		assert.equal(none, undefined);
+		memory.onEnd({ ...noPlace, kind: "killed", message: "gone" }, run);
+		const { crash } = memory;
+		assert.equal(crash?.kind, "panic");
+		memory.onEnd({ ...noPlace, kind: "restart", message: "restart" }, run);
+		assert.deepEqual(memory.crash, crash);
+	});
+});

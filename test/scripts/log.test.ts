@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { runCommand } from "../support/command-line.js";
+import { monitorToken, runGateway } from "../support/running.js";
+import { ScriptedDevice } from "../support/scripted-device.js";
+
+const deviceId = "dev-1-a1b2c3";
+
+describe("npm run log", () => {
+	test("prints what a device traces, also after it has connected again, until its time is over", async (t) => {
+		const { url } = await runGateway(t);
+		const device = await new ScriptedDevice({ url, deviceId, logLines: "one\ntwo\n" }).connect();
+		t.after(() => device.close());
+		const words = [deviceId, "--gateway", url, "--seconds", "600"];
+		const log = runCommand(t, "scripts/log.ts", words, { MONITOR_TOKEN: monitorToken });
+		await log.printed(/^one\ntwo\n$/);
+		device.log("three\n", 1, 2);
+		await log.printed(/two\n\(2 lines did not fit\)\nthree\n$/);
+		device.close();
+		const back = await new ScriptedDevice({ url, deviceId, logLines: "three\nfour\n" }).connect();
+		t.after(() => back.close());
+		await log.printed(/three\nfour\n$/);
+		log.process.kill("SIGINT");
+		assert.equal(await log.exitCode, 0);
+		const asked = [...device.commands, ...back.commands];
+		assert.deepEqual(
+			asked.map(({ command, level }) => `${command} ${level}`),
+			["set_log info", "set_log info", "set_log off"],
+		);
+	});
+
+	test("ends by itself", async (t) => {
+		const { url } = await runGateway(t);
+		const device = await new ScriptedDevice({ url, deviceId }).connect();
+		t.after(() => device.close());
+		const words = [deviceId, "--gateway", url, "--seconds", "1"];
+		assert.equal(await runCommand(t, "scripts/log.ts", words, { MONITOR_TOKEN: monitorToken }).exitCode, 0);
+	});
+
+	for (const [what, words, env, message] of [
+		["no device", [], {}, /The device id is missing/],
+		["two devices", [deviceId, "dev-1-000000"], {}, /One device at a time/],
+		["what is no device id", ["a b"], {}, /"a b" is not a device id/],
+		["too long a time", [deviceId, "--seconds", "601"], {}, /--seconds must be a whole number from 1 to 600/],
+		["what is no address", [deviceId, "--gateway", "here"], {}, /--gateway must be an address/],
+		["no token", [deviceId], { DATA_DIR: "/no/such/folder" }, /there is no monitor token: set MONITOR_TOKEN/],
+	] as const)
+		test(`refuses ${what}`, async (t) => {
+			const log = runCommand(t, "scripts/log.ts", words, env);
+			assert.equal(await log.exitCode, 1);
+			assert.match(log.output(), message);
+		});
+
+	test("says that the gateway does not know the device", async (t) => {
+		const { url } = await runGateway(t);
+		const log = runCommand(t, "scripts/log.ts", [deviceId, "--gateway", url], {
+			MONITOR_TOKEN: monitorToken,
+		});
+		assert.equal(await log.exitCode, 1);
+		assert.match(log.output(), /no session or device is called dev-1-a1b2c3/);
+	});
+});
