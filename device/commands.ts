@@ -109,6 +109,9 @@ export class Commands {
 				return diagnostics.clearCrash(command.id);
 			case "set_log":
 				return diagnostics.setLog(command);
+			default:
+				// The compiler reports a command without a case.
+				return command satisfies never;
 		}
 	}
 
