@@ -179,19 +179,12 @@ test("the keyboard reaches everything in its order, and a new view from its top"
 			"document.activeElement.getAttribute('aria-label') || document.activeElement.textContent || document.activeElement.type",
 		);
 	const order: string[] = [];
-	for (let press = 0; press < 8; press++) {
+	for (let press = 0; press < 7; press++) {
 		await page.keyboard.press("Tab");
 		order.push((await focused()).trim());
 	}
-	assert.deepEqual(order.slice(0, 6), [
-		"Skip to the content",
-		"Device gateway",
-		"Fleet",
-		"Firmware",
-		"Settings",
-		"Add device",
-	]);
-	assert.deepEqual(order.slice(6, 8), ["Log out", "search"]);
+	const header = ["Skip to the content", "Device gateway", "Fleet", "Firmware", "Add device", "Log out"];
+	assert.deepEqual(order, [...header, "search"]);
 	await page.getByRole("link", { name: "proto-1-5c02fe" }).focus();
 	await page.keyboard.press("Enter");
 	await page.getByRole("heading", { name: "proto-1-5c02fe" }).waitFor();
