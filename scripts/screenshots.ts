@@ -29,6 +29,8 @@ const views = [
 	{ name: "device", view: `#/device/${seen}`, ready: ".uplot canvas" },
 	{ name: "diagnostics", view: `#/device/${crashed}`, ready: ".crashes li" },
 	{ name: "firmware", view: "#/firmware", ready: ".row" },
+	{ name: "add", view: "#/add", ready: "form button" },
+	{ name: "settings", view: "#/settings", ready: "main button" },
 ] as const;
 
 const busy = { "peripherals.led_ring.state_id": 6, "peripherals.led_ring.state_name": "updating" };
