@@ -131,6 +131,21 @@ for (const isTls of [false, true])
 				assert.ok(grown < 150 * 1024 * 1024, `${grown} bytes`);
 			});
 
+			test("of many connections are parsed one connection per turn of the event loop", async (t) => {
+				const { url, paths, answers } = await patientServer(t, isTls);
+				const sockets = Array.from({ length: 50 }, () => dial(t, url));
+				await Promise.all(sockets.map((socket) => once(socket, isTls ? "secureConnect" : "connect")));
+				for (const socket of sockets) socket.write(request("/"));
+				let most = 0;
+				while (paths.length < sockets.length) {
+					const parsed = paths.length;
+					await new Promise(setImmediate);
+					most = Math.max(most, paths.length - parsed);
+					for (const answer of answers.splice(0)) answer();
+				}
+				assert.ok(most <= 3, `${most} in one turn`);
+			});
+
 			test("of clients without a token are answered one at a time over all connections, others' immediately", async (t) => {
 				let answered = 0;
 				const before: Record<string, number> = {};
