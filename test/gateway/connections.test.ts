@@ -132,7 +132,7 @@ for (const isTls of [false, true])
 			});
 
 			test("of many connections are parsed one connection per turn of the event loop", async (t) => {
-				const { url, paths, answers } = await patientServer(t, isTls);
+				const { url, paths, answers } = await runHeldServer(t, isTls);
 				const sockets = Array.from({ length: 50 }, () => dial(t, url));
 				await Promise.all(sockets.map((socket) => once(socket, isTls ? "secureConnect" : "connect")));
 				for (const socket of sockets) socket.write(request("/"));
