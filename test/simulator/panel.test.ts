@@ -19,7 +19,7 @@ const skip =
 
 /** Of a DEV-1, in a window of 900 by 810. */
 const playKey = ["652", "619"] as const;
-const resetKey = ["160", "97"] as const;
+const resetKey = ["160", "127"] as const;
 /** How long the panel may take to show what it should, before a test fails. */
 const patienceMs = 30_000;
 /** What anti-aliasing and the light of the die change in a channel. */

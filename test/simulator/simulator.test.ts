@@ -23,9 +23,10 @@ const skipMouse = isInstalled("xdotool")
 /** Positions in a window of 900 by 810, with the panel in its middle. */
 const places = Object.freeze({
 	wifiSwitch: ["145", "67"],
+	gatewaySwitch: ["145", "97"],
 	play: ["652", "619"],
 	touchPad: ["727", "690"],
-	lightSliderEnd: ["265", "97"],
+	lightSliderEnd: ["265", "127"],
 });
 
 describe("the firmware in the Moddable simulator", { skip, timeout: 560_000 }, () => {
@@ -260,5 +261,24 @@ describe("the firmware in the Moddable simulator", { skip, timeout: 560_000 }, (
 		const back = await (await gateway.connection()).next("state_report");
 		assert.equal(back.network.wifi_connected, true);
 		assert.ok(device.trace.includes("Wi-Fi connecting"), device.trace.join("\n"));
+	});
+
+	test("while the gateway is cut off the device tries again, with Wi-Fi connected", {
+		skip: skipMouse,
+	}, async (t) => {
+		const gateway = await runScriptedGateway(t);
+		const device = await start(t, "DEV-1", gateway.url);
+		const connection = await gateway.connection();
+		await connection.next("state_report");
+		const beforeCut = device.trace.length;
+		device.screen.input("mousemove", ...places.gatewaySwitch, "click", "1");
+		await connection.closed;
+		await device.traced(/^gateway: no connection to 127\.0\.0\.1/);
+		device.screen.input("click", "1");
+		const back = await (await gateway.connection()).next("state_report");
+		assert.equal(back.network.websocket_connected, true);
+		const since = device.trace.slice(beforeCut);
+		assert.ok(since.includes("gateway: the connection was lost"), since.join("\n"));
+		assert.ok(!since.some((line) => line.startsWith("Wi-Fi")), since.join("\n"));
 	});
 });

@@ -2,24 +2,21 @@
 
 import TCP, { type Options as TCPOptions } from "embedded:io/socket/tcp";
 import TLSSocket from "embedded:io/socket/tcp/tls";
-import WebSocketClient from "embedded:network/websocket/client";
-import { FormatRestoringSocket, type Socket, type SocketOptions } from "moddable/format-restoring-socket";
+import type { SocketOptions } from "moddable/format-restoring-socket";
 import { UnchunkedHttpClient } from "moddable/unchunked-http-client";
 import Net from "net";
 import type { Boot, Panel } from "simulator/panel";
+import { GatewayPath, webSocketOver } from "simulator/web-socket";
 import { Radio, SimulatedWiFi } from "simulator/wifi";
 import Timer from "timer";
 import type {
 	Host,
 	HttpClientOptions,
-	WebSocketClient as Interface,
-	Part,
 	ResolveOptions,
 	Resolver,
 	TimeQuery,
 	TimeQueryOptions,
 	TrustOptions,
-	WebSocketClientOptions,
 } from "../../../device/host.js";
 
 export interface NetworkOptions {
@@ -29,6 +26,7 @@ export interface NetworkOptions {
 
 export function createNetwork({ panel, boot }: NetworkOptions): Host["network"] {
 	const radio = new Radio({ panel, boot });
+	const path = new GatewayPath({ panel, boot });
 	const tcp = (options: SocketOptions) => new RadioTCP({ ...options, radio });
 	const tls = (options: SocketOptions, certificate: string | undefined) =>
 		new TLSSocket({ ...options, radio, secure: trusting(certificate), TCP: { io: RadioTCP } });
@@ -43,8 +41,8 @@ export function createNetwork({ panel, boot }: NetworkOptions): Host["network"] 
 				super({ radio });
 			}
 		},
-		ws: webSocketOver(panel, tcp),
-		wss: webSocketOver(panel, tls),
+		ws: webSocketOver({ panel, path, below: tcp }),
+		wss: webSocketOver({ panel, path, below: tls }),
 		http: class extends UnchunkedHttpClient {
 			constructor(options: HttpClientOptions) {
 				super({ ...options, socket: { io: RadioTCP, radio } });
@@ -64,46 +62,6 @@ export function createNetwork({ panel, boot }: NetworkOptions): Host["network"] 
 function trusting(certificate: string | undefined) {
 	if (certificate === undefined) return { cache: false };
 	return { certificate: Uint8Array.fromBase64(certificate), cache: false };
-}
-
-/** The SDK's WebSocket client; the panel shows its state. */
-function webSocketOver(
-	panel: Panel,
-	below: (options: SocketOptions, certificate: string | undefined) => Socket,
-): Part<WebSocketClientOptions & Partial<TrustOptions>, Interface> {
-	return class extends WebSocketClient {
-		constructor({ certificate, ...options }: WebSocketClientOptions & Partial<TrustOptions>) {
-			const { onWritable, onRefused, onClose, onError } = options;
-			const socket = {
-				io: FormatRestoringSocket,
-				below: (socketOptions: SocketOptions) => below(socketOptions, certificate),
-				onRefused,
-			};
-			super({
-				...options,
-				headers: new Map(options.headers),
-				socket,
-				onWritable(byteCount) {
-					panel.post({ gateway: "connected" });
-					onWritable(byteCount);
-				},
-				onClose() {
-					panel.post({ gateway: "offline" });
-					onClose();
-				},
-				onError() {
-					panel.post({ gateway: "offline" });
-					onError();
-				},
-			});
-			panel.post({ gateway: "connecting" });
-		}
-
-		override close(): void {
-			panel.post({ gateway: "offline" });
-			super.close();
-		}
-	};
 }
 
 type RadioTCPOptions = TCPOptions & { readonly radio: Radio };

@@ -10,6 +10,8 @@ export interface Boot {
 	readonly resetReason: string;
 	readonly settings: Readonly<Record<string, string>>;
 	readonly isWiFiOn: boolean;
+	/** Whether connections to the gateway fail. */
+	readonly isGatewayCut: boolean;
 	/** 0 to 4095. */
 	readonly light: number;
 	readonly isTouched: boolean;
@@ -23,6 +25,7 @@ export interface PanelInput {
 	readonly light?: number;
 	readonly isTouched?: boolean;
 	readonly isWiFiOn?: boolean;
+	readonly isGatewayCut?: boolean;
 }
 
 /** To the panel; one field per message. */

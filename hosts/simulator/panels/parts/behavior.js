@@ -15,6 +15,7 @@ export class PanelBehavior extends DeviceBehavior {
 		this.kept = new Kept(device.model.toLowerCase());
 		this.resetReason = "POWERON_RESET";
 		this.isWiFiOn = true;
+		this.isGatewayCut = false;
 		this.light = 1500;
 		this.isTouched = false;
 		this.pressed = new Set();
@@ -29,10 +30,11 @@ export class PanelBehavior extends DeviceBehavior {
 
 	/** The app asks for the device's settings, and starts the firmware when it has them. */
 	onReady(container, { model }) {
-		const { isWiFiOn, isTouched, light, resetReason } = this;
+		const { isWiFiOn, isGatewayCut, isTouched, light, resetReason } = this;
 		const pressed = [...this.pressed];
 		const { macAddress, settings } = this.kept.read();
-		const boot = { macAddress, settings, resetReason, isWiFiOn, isTouched, light, pressed };
+		const controls = { isWiFiOn, isGatewayCut, isTouched, light, pressed };
+		const boot = { macAddress, settings, resetReason, ...controls };
 		this.postJSON(container, { boot });
 		this.show("gatewayLabel", settings.gateway || "not set");
 		this.show("resetLabel", resetReason);
@@ -88,6 +90,11 @@ export class PanelBehavior extends DeviceBehavior {
 	onWiFiSwitched(container, { value }) {
 		this.isWiFiOn = value;
 		this.postJSON(container, { isWiFiOn: value });
+	}
+
+	onGatewaySwitched(container, { value }) {
+		this.isGatewayCut = !value;
+		this.postJSON(container, { isGatewayCut: !value });
 	}
 
 	onLightChanged(container, { value }) {

@@ -44,6 +44,13 @@ export function createPanel({ model, platform }) {
 		ControlsTemplate: ControlsColumn.template(() => ({
 			contents: [
 				SwitchRow({ event: "onWiFiSwitched", label: "Wi-Fi", on: "On", off: "Off", value: true }),
+				SwitchRow({
+					event: "onGatewaySwitched",
+					label: "Way to gateway",
+					on: "Open",
+					off: "Cut",
+					value: true,
+				}),
 				...(hasSensors
 					? [
 							SliderRow({
