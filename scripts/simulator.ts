@@ -17,20 +17,23 @@ import { projectFolder } from "./command-line/project.js";
 import { parseSettingWords } from "./command-line/setting-words.js";
 import { findModdableSdk } from "./moddable/sdk.js";
 import { buildForSimulator, startSimulator } from "./simulator/app.js";
+import { findDebugger, startDebugger } from "./simulator/debugger.js";
 
-const usage = `Usage: npm run simulator -- dev-1|proto-1 [gateway=ws://127.0.0.1:8080/device] [token=…] [ssid=Simulated]
+const usage = `Usage: npm run simulator -- dev-1|proto-1 [gateway=ws://127.0.0.1:8080/device] [token=…] [ssid=Simulated] [--debug]
 
 Runs the firmware in the Moddable simulator. Without token=, the device token is DEVICE_TOKEN, or that in the data folder
 (DATA_DIR, or data) of the gateway on this computer.
 
   ca=ca.pem           for wss, and for updates by https: the authority that signed the server's certificate
-  sntp=pool.ntp.org   the time server`;
+  sntp=pool.ntp.org   the time server
+  --debug             starts xsbug, which then shows what the firmware traces, and connects the firmware to it`;
 const names = ["gateway", "token", "ssid", "ca", "sntp"] as const;
+const debugFlag = "debug";
 
-await runCommand({ name: "simulator", usage, options: names, run });
+await runCommand({ name: "simulator", usage, options: [...names, debugFlag], run });
 
 async function run(words: readonly string[]): Promise<void> {
-	const { model, given } = readArguments(words);
+	const { model, given, isDebugged } = readArguments(words);
 	const settings = {
 		ssid: "Simulated",
 		gateway: "ws://127.0.0.1:8080/device",
@@ -40,6 +43,7 @@ async function run(words: readonly string[]): Promise<void> {
 	};
 	parseGateway(settings.gateway);
 	const sdk = findModdableSdk();
+	if (isDebugged) findDebugger(sdk);
 	if (sdk.desktop === "lin" && !process.env.DISPLAY && !process.env.WAYLAND_DISPLAY)
 		throw new Error("The simulator needs a desktop for its window: DISPLAY is not set.");
 
@@ -57,6 +61,7 @@ async function run(words: readonly string[]): Promise<void> {
 		throw error;
 	});
 
+	const xsbug = isDebugged ? await startDebugger(sdk) : undefined;
 	const simulator = startSimulator({
 		sdk,
 		model,
@@ -70,15 +75,22 @@ async function run(words: readonly string[]): Promise<void> {
 	process.once("SIGINT", stop);
 	process.once("SIGTERM", stop);
 	const code = await exitCodeOf(simulator);
+	xsbug?.kill();
 	if (code) throw new Error(`mcsim ended with ${code}`);
 }
 
+interface Arguments {
+	readonly model: Model;
+	readonly given: DeviceSettings;
+	readonly isDebugged: boolean;
+}
+
 /** @throws UsageError */
-function readArguments([name, ...words]: readonly string[]): { model: Model; given: DeviceSettings } {
+function readArguments([name, ...words]: readonly string[]): Arguments {
 	const problems = new Problems();
 	const model = findModel(name);
 	if (!model) problems.add(modelProblem(name));
-	const { values } = parseSettingWords({ words, names, flags: [], position: 2 }, problems);
+	const { values, flags } = parseSettingWords({ words, names, flags: [debugFlag], position: 2 }, problems);
 	if (problems.areFound || !model) throw new UsageError(problems.asError().message);
-	return { model, given: { ...values } };
+	return { model, given: { ...values }, isDebugged: flags.includes(debugFlag) };
 }
