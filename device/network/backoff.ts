@@ -22,6 +22,7 @@ export class Backoff {
 	#retries = 0;
 	#returns = 0;
 	#timer: Timer | undefined;
+	#delayMs = 0;
 
 	constructor(options: BackoffOptions) {
 		this.#onRetry = options.onRetry;
@@ -65,6 +66,11 @@ export class Backoff {
 		return this.#timer !== undefined;
 	}
 
+	/** Of the retry that was planned last. */
+	get delayMs(): number {
+		return this.#delayMs;
+	}
+
 	/** Cancels a planned retry too. */
 	reset(): void {
 		this.#retries = 0;
@@ -74,10 +80,10 @@ export class Backoff {
 	}
 
 	#plan(earliestMs: number, latestMs: number): void {
-		const delayMs = earliestMs + Math.random() * (latestMs - earliestMs);
+		this.#delayMs = Math.round(earliestMs + Math.random() * (latestMs - earliestMs));
 		this.#timer = Timer.set(() => {
 			this.#timer = undefined;
 			this.#onRetry();
-		}, Math.round(delayMs));
+		}, this.#delayMs);
 	}
 }

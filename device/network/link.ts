@@ -109,6 +109,11 @@ export class Link {
 		trace(`gateway: ${end.reason}\n`);
 		this.#drop();
 		this.#setState(end.kind === "refused" ? "refused" : "connecting");
+		this.#planRetry(end);
+		trace(`next attempt to reach the gateway in ${(this.#backoff.delayMs / 1000).toFixed(1)} s\n`);
+	}
+
+	#planRetry(end: ConnectionEnd): void {
 		switch (end.kind) {
 			case "failed":
 				return this.#backoff.failed();

@@ -11,7 +11,22 @@ const belowDie = 10;
 const bar = Object.freeze({ dx: -48, dy: 18, width: 96 });
 const pillDot = Object.freeze({ wifi: { dx: -154, dy: 196 }, gateway: { dx: 22, dy: 196 } });
 
+interface Area {
+	readonly x: number;
+	readonly y: number;
+	readonly width: number;
+	readonly height: number;
+}
+
+/** Below the volume. */
+const muteSign = Object.freeze({ dx: -16, dy: 50, width: 32, height: 32 });
+/** In the window, below the controls of a DEV-1. */
+const log: Area = Object.freeze({ x: 0, y: 233, width: 310, height: 547 });
+
 const accent: Colour = [0x4f, 0x9c, 0xf9];
+const bad: Colour = [0xf0, 0x52, 0x4f];
+/** panels/parts/log.js */
+const logColours = Object.freeze({ command: accent, problem: bad });
 const pillColours: Readonly<Record<string, string>> = Object.freeze({
 	"62 207 142": "good",
 	"245 166 35": "waiting",
@@ -48,6 +63,23 @@ export class PanelView {
 		const { dx, dy } = pillDot[kind];
 		const colour = this.#colourAt(dx, dy).join(" ");
 		return pillColours[colour] ?? colour;
+	}
+
+	get hasMuteSign(): boolean {
+		const { dx, dy, ...size } = muteSign;
+		return this.#has(bad, { x: ringMiddle.x + dx, y: ringMiddle.y + dy, ...size });
+	}
+
+	/** Whether the log has a line of that kind. */
+	hasLogged(kind: "command" | "problem"): boolean {
+		return this.#has(logColours[kind], log);
+	}
+
+	#has(colour: Colour, { x: left, y: top, width, height }: Area): boolean {
+		for (let y = top; y < top + height; y++)
+			for (let x = left; x < left + width; x++)
+				if (distance(this.#picture.colourAt(x, y), colour) < 20) return true;
+		return false;
 	}
 
 	#colourAt(dx: number, dy: number): Colour {

@@ -172,6 +172,30 @@ describe("the panel in the Moddable simulator", { skip, timeout: 560_000, concur
 		await shows(device, pillsOf, (pills) => pills === "good good");
 	});
 
+	test("the mute sign shows while the volume is 0, without an event", async (t) => {
+		const { device, connection } = await connected(t);
+		await pressKey(device, connection);
+		for (const volume of [40, 0, 60]) {
+			connection.send({ command: "set_volume", value: volume });
+			await shows(
+				device,
+				({ hasMuteSign, volumeBar }) => ({ hasMuteSign, length: volumeBar }),
+				({ hasMuteSign, length }) => hasMuteSign === (volume === 0) && Math.abs(length - 0.96 * volume) <= 5,
+			);
+		}
+	});
+
+	test("the log shows a command, and that the connection was lost, without an event", async (t) => {
+		const { device, connection } = await connected(t);
+		await pressKey(device, connection);
+		const logged = (view: PanelView) => [view.hasLogged("command"), view.hasLogged("problem")].join();
+		await shows(device, logged, (kinds) => kinds === "false,false");
+		connection.send({ command: "set_volume", value: 40 });
+		await shows(device, logged, (kinds) => kinds === "true,false");
+		connection.socket.terminate();
+		await shows(device, logged, (kinds) => kinds === "true,true");
+	});
+
 	test("the Reset key restarts the firmware", { timeout: 60_000 }, async (t) => {
 		const { gateway, device, connection } = await connected(t);
 		const { health } = await connection.next("state_report", ({ health }) => health.uptime_seconds >= 5);

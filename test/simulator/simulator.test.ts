@@ -275,6 +275,7 @@ describe("the firmware in the Moddable simulator", { skip, timeout: 560_000 }, (
 		await connection.closed;
 		await device.traced(/^gateway: no connection to 127\.0\.0\.1/);
 		device.screen.input("click", "1");
+		await device.traced(/^next attempt to reach the gateway in \d+\.\d s$/);
 		const back = await (await gateway.connection()).next("state_report");
 		assert.equal(back.network.websocket_connected, true);
 		const since = device.trace.slice(beforeCut);

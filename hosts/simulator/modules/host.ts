@@ -3,6 +3,7 @@
 import { Sha256 } from "moddable/sha256";
 import { AudioCodec, AudioOut } from "simulator/audio";
 import { Button, LightSensor, TouchSensor } from "simulator/inputs";
+import type { Log } from "simulator/log";
 import { createNetwork } from "simulator/network";
 import { HapticMotor, Ring } from "simulator/outputs";
 import type { Boot, Panel } from "simulator/panel";
@@ -17,9 +18,10 @@ export interface HostOptions {
 	readonly panel: Panel;
 	/** What the panel kept for this device. */
 	readonly boot: Boot;
+	readonly log: Log;
 }
 
-export function createHost({ model, panel, boot }: HostOptions): Host {
+export function createHost({ model, panel, boot, log }: HostOptions): Host {
 	const button = (name: ButtonName): ButtonPart =>
 		class extends Button {
 			constructor(options: { onReadable: () => void }) {
@@ -34,7 +36,7 @@ export function createHost({ model, panel, boot }: HostOptions): Host {
 				super({ panel, boot });
 			}
 		},
-		network: createNetwork({ panel, boot }),
+		network: createNetwork({ panel, boot, log }),
 		update: { slot: NoSlot, boot: AlwaysConfirmed },
 		crash: NoCrashMemory,
 		trace: NoTraceMemory,

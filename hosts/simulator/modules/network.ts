@@ -5,6 +5,7 @@ import TLSSocket from "embedded:io/socket/tcp/tls";
 import type { SocketOptions } from "moddable/format-restoring-socket";
 import { UnchunkedHttpClient } from "moddable/unchunked-http-client";
 import Net from "net";
+import type { Log } from "simulator/log";
 import type { Boot, Panel } from "simulator/panel";
 import { GatewayPath, webSocketOver } from "simulator/web-socket";
 import { Radio, SimulatedWiFi } from "simulator/wifi";
@@ -22,9 +23,10 @@ import type {
 export interface NetworkOptions {
 	readonly panel: Panel;
 	readonly boot: Boot;
+	readonly log: Log;
 }
 
-export function createNetwork({ panel, boot }: NetworkOptions): Host["network"] {
+export function createNetwork({ panel, boot, log }: NetworkOptions): Host["network"] {
 	const radio = new Radio({ panel, boot });
 	const path = new GatewayPath({ panel, boot });
 	const tcp = (options: SocketOptions) => new RadioTCP({ ...options, radio });
@@ -41,8 +43,8 @@ export function createNetwork({ panel, boot }: NetworkOptions): Host["network"] 
 				super({ radio });
 			}
 		},
-		ws: webSocketOver({ panel, path, below: tcp }),
-		wss: webSocketOver({ panel, path, below: tls }),
+		ws: webSocketOver({ panel, log, path, below: tcp }),
+		wss: webSocketOver({ panel, log, path, below: tls }),
 		http: class extends UnchunkedHttpClient {
 			constructor(options: HttpClientOptions) {
 				super({ ...options, socket: { io: RadioTCP, radio } });

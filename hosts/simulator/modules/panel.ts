@@ -1,5 +1,6 @@
 /** JSON messages between the simulated hardware and the panel. */
 
+import type { LogLine } from "simulator/log";
 import type { ButtonName } from "../../../device/host.js";
 import type { Model } from "../../../device/protocol/schema.js";
 
@@ -43,6 +44,7 @@ export interface PanelOutput {
 	readonly gateway?: "offline" | "connecting" | "connected";
 	/** To be stored; null: to be deleted. */
 	readonly setting?: { readonly name: string; readonly value: string | null };
+	readonly log?: LogLine;
 	readonly restart?: true;
 }
 

@@ -1,7 +1,8 @@
-/** The SDK's WebSocket client, whose state the panel shows. The panel can cut the gateway off while Wi-Fi stays. */
+/** The SDK's WebSocket client, whose state and messages the panel shows. The panel can cut the gateway off while Wi-Fi stays. */
 
 import WebSocketClient from "embedded:network/websocket/client";
 import { FormatRestoringSocket, type Socket, type SocketOptions } from "moddable/format-restoring-socket";
+import type { Log } from "simulator/log";
 import type { Boot, Panel } from "simulator/panel";
 import Timer from "timer";
 import type {
@@ -15,6 +16,7 @@ import type {
 
 export interface WebSocketOptions {
 	readonly panel: Panel;
+	readonly log: Log;
 	readonly path: GatewayPath;
 	/** Makes the socket that the client uses. */
 	readonly below: (options: SocketOptions, certificate: string | undefined) => Socket;
@@ -37,14 +39,19 @@ export class GatewayPath {
 
 export function webSocketOver({
 	panel,
+	log,
 	path,
 	below,
 }: WebSocketOptions): Part<WebSocketClientOptions & Partial<TrustOptions>, Interface> {
 	return class implements Interface {
 		readonly #client: WebSocketClient;
+		readonly #incoming = new Fragments();
+		readonly #outgoing = new Fragments();
+		/** Whether another fragment follows the one that is read next. */
+		#hasMore = false;
 
 		constructor({ certificate, ...options }: WebSocketClientOptions & Partial<TrustOptions>) {
-			const { onWritable, onRefused, onClose, onError } = options;
+			const { onReadable, onWritable, onRefused, onClose, onError } = options;
 			const fail = () => {
 				panel.post({ gateway: "offline" });
 				onError();
@@ -59,6 +66,10 @@ export function webSocketOver({
 				headers: new Map(options.headers),
 				dns: path.isCut ? { io: NoRoute } : options.dns,
 				socket,
+				onReadable: (byteCount, fragment) => {
+					this.#hasMore = fragment.more;
+					onReadable(byteCount, fragment);
+				},
 				onWritable(byteCount) {
 					panel.post({ gateway: "connected" });
 					onWritable(byteCount);
@@ -74,11 +85,19 @@ export function webSocketOver({
 		}
 
 		read(byteCount: number): ArrayBuffer {
-			return this.#client.read(byteCount);
+			const bytes = this.#client.read(byteCount);
+			const text = this.#incoming.add(new Uint8Array(bytes), this.#hasMore);
+			if (text !== undefined) log.received(text);
+			return bytes;
 		}
 
 		write(...[payload, options]: Parameters<Interface["write"]>): number {
-			return this.#client.write(payload, options);
+			const writable = this.#client.write(payload, options);
+			if (options.opcode === undefined) {
+				const text = this.#outgoing.add(new Uint8Array(payload), options.more ?? false);
+				if (text !== undefined) log.sent(text);
+			}
+			return writable;
 		}
 
 		close(): void {
@@ -87,6 +106,24 @@ export function webSocketOver({
 			this.#client.close();
 		}
 	};
+}
+
+/** Joins the fragments of a text message. */
+class Fragments {
+	#bytes: number[] = [];
+
+	/** @returns the message, with its last fragment */
+	add(bytes: Uint8Array, hasMore: boolean): string | undefined {
+		for (const byte of bytes) this.#bytes.push(byte);
+		if (hasMore) return undefined;
+		const whole = Uint8Array.from(this.#bytes);
+		this.#bytes = [];
+		try {
+			return String.fromArrayBuffer(whole.buffer);
+		} catch {
+			return "(not UTF-8)";
+		}
+	}
 }
 
 /** Fails as a refused connection does. The SDK's client cannot be told not to connect. */

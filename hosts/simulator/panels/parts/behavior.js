@@ -5,6 +5,7 @@
 
 import { DeviceBehavior } from "DevicePane";
 import { Kept } from "./kept.js";
+import { Log } from "./log.js";
 
 /** About a board's restart time; without a delay an app that fails at its start would spin. */
 const restartDelayMs = 1000;
@@ -13,6 +14,7 @@ export class PanelBehavior extends DeviceBehavior {
 	onCreate(container, device) {
 		super.onCreate(container, device);
 		this.kept = new Kept(device.model.toLowerCase());
+		this.log = new Log();
 		this.resetReason = "POWERON_RESET";
 		this.isWiFiOn = true;
 		this.isGatewayCut = false;
@@ -23,6 +25,7 @@ export class PanelBehavior extends DeviceBehavior {
 
 	onJSON(container, output) {
 		if (output.ready) this.onReady(container, output.ready);
+		if (output.log) this.addToLog(output.log);
 		if (output.setting) this.kept.keep(output.setting.name, output.setting.value);
 		if (output.restart) this.restart(container, "SW_RESET", 0);
 		container.distribute("onOutput", output);
@@ -48,7 +51,13 @@ export class PanelBehavior extends DeviceBehavior {
 		if (this[name]) this[name].string = text;
 	}
 
+	/** The pane follows its heading; a content of the controls can be found by the name of a row alone. */
+	addToLog(line) {
+		this.log.add(line, this.logLabel?.container?.next);
+	}
+
 	onAbort(container, _status, reason) {
+		this.addToLog({ kind: "problem", text: `the firmware ended: ${reason}`, isReplacing: false });
 		container.distribute("onOutput", { aborted: reason });
 		this.restart(container, "SW_RESET", restartDelayMs);
 		return true;

@@ -5,6 +5,7 @@ import { DeviceContainer, DeviceScreen } from "DevicePane";
 import { PanelBehavior } from "./behavior.js";
 import { Keys, keyWidth } from "./keys.js";
 import { LinkPill } from "./links.js";
+import { LogPane } from "./log.js";
 import { colours, plate, styles } from "./look.js";
 import { Ring } from "./ring.js";
 import { Sensors } from "./sensors.js";
@@ -74,6 +75,8 @@ export function createPanel({ model, platform }) {
 				ButtonsRow({ label: "Power", buttons: [{ event: "onReset", label: "Reset" }] }),
 				InfoRow({ label: "Gateway", name: "gatewayLabel", value: "" }),
 				InfoRow({ label: "Last reset", name: "resetLabel", value: "" }),
+				InfoRow({ label: "Log", name: "logLabel", value: "newest first" }),
+				LogPane(),
 			],
 		})),
 		DeviceTemplates: {

@@ -64,6 +64,18 @@ class VolumeBehavior extends Behavior {
 	}
 }
 
+/** Volume 0 is what the firmware makes of mute; the codec's mute bit is also set while nothing plays. */
+class MuteBehavior extends Behavior {
+	onOutput(port, { codec, ready }) {
+		if (ready) port.visible = false;
+		if (codec) port.visible = codec.volume === 0;
+	}
+
+	onDraw(port) {
+		drawSprite(port, sprites.mute, colours.bad, port.width / 2, port.height / 2);
+	}
+}
+
 const barWidth = 96;
 
 class VolumeBarBehavior extends Behavior {
@@ -158,6 +170,14 @@ export function Ring($, { left, top }) {
 				style: styles.sound,
 				string: "silent",
 				Behavior: SoundBehavior,
+			}),
+			Port($, {
+				left: middle - 16,
+				top: middle + 50,
+				width: 32,
+				height: 32,
+				visible: false,
+				Behavior: MuteBehavior,
 			}),
 		],
 	});

@@ -1,0 +1,138 @@
+/** The lines of the panel's log: commands received, messages sent, and what the firmware traces. It shows no secrets. */
+
+export interface LogLine {
+	readonly kind: "command" | "message" | "update" | "problem" | "trace";
+	readonly text: string;
+	/** Whether the line takes the place of the previous one. */
+	readonly isReplacing: boolean;
+}
+
+/** Of a state report: they differ in each one. */
+const unshown: readonly string[] = Object.freeze([
+	"timestamp",
+	"health.uptime_seconds",
+	"health.free_heap_bytes",
+	"health.min_free_heap_bytes",
+]);
+const longestText = 300;
+
+export class Log {
+	readonly #onLine: (line: LogLine) => void;
+	#report: ReadonlyMap<string, string> | undefined;
+	/** Unchanged reports in a row. */
+	#unchanged = 0;
+	/** What the last line is about; only a line of the same topic replaces it. */
+	#topic: string | undefined;
+	#unfinished = "";
+
+	constructor({ onLine }: { readonly onLine: (line: LogLine) => void }) {
+		this.#onLine = onLine;
+	}
+
+	/** @param text a command from the gateway, in JSON */
+	received(text: string): void {
+		this.#add("command", `< ${read(text, describeCommand)}`);
+	}
+
+	/** @param text a message to the gateway, in JSON */
+	sent(text: string): void {
+		const type = read(text, (fields) => String(fields.get("type")));
+		const tell = (describe: (fields: Fields) => string) => `> ${read(text, describe)}`;
+		switch (type) {
+			case "state_report":
+				return this.#addReport(text);
+			case "ota_progress":
+				return this.#add("update", tell(describeProgress), type);
+			case "ota_complete":
+				return this.#add("update", "> update complete");
+			case "ota_error":
+				return this.#add(
+					"problem",
+					tell((fields) => `update failed: ${fields.get("reason")}`),
+				);
+			case "command_error":
+				return this.#add(
+					"problem",
+					tell((fields) => `${fields.get("command")} refused: ${fields.get("message")}`),
+				);
+			case "settings_result":
+				return this.#add(
+					"message",
+					tell((fields) => `settings ${fields.get("outcome")}. ${fields.get("reason") ?? ""}`),
+				);
+			default:
+				return this.#add("message", `> ${type}`);
+		}
+	}
+
+	/** @param text of any length: a line is shown when it is complete */
+	traced(text: string): void {
+		const lines = (this.#unfinished + text).split("\n");
+		this.#unfinished = lines.pop() ?? "";
+		for (const line of lines) {
+			// The message itself is shown.
+			if (line === "" || line === "update: ota_progress") continue;
+			const isProblem = /^(gateway: |Wi-Fi: |next attempt)/.test(line);
+			this.#add(isProblem ? "problem" : "trace", line);
+		}
+	}
+
+	#addReport(text: string): void {
+		const report = flatten(JSON.parse(text));
+		const previous = this.#report;
+		this.#report = report;
+		if (!previous) return this.#add("message", "> state_report, the first");
+		const changes = [...report]
+			.filter(([path, value]) => !unshown.includes(path) && previous.get(path) !== value)
+			.map(([path, value]) => `${path.replace("peripherals.", "")} ${value}`);
+		if (changes.length > 0) return this.#add("message", `> state_report: ${changes.join(", ")}`);
+		this.#unchanged = this.#topic === "unchanged" ? this.#unchanged + 1 : 1;
+		const count = this.#unchanged > 1 ? ` (${this.#unchanged} times)` : "";
+		this.#add("message", `> state_report, unchanged${count}`, "unchanged");
+	}
+
+	#add(kind: LogLine["kind"], text: string, topic?: string): void {
+		const isReplacing = topic !== undefined && topic === this.#topic;
+		this.#topic = topic;
+		const shown = text.length > longestText ? `${text.slice(0, longestText)}…` : text;
+		this.#onLine({ kind, text: shown, isReplacing });
+	}
+}
+
+type Fields = ReadonlyMap<string, unknown>;
+
+function read(text: string, describe: (fields: Fields) => string): string {
+	try {
+		return describe(new Map(Object.entries(JSON.parse(text))));
+	} catch {
+		return `not a message: ${text}`;
+	}
+}
+
+function describeCommand(fields: Fields): string {
+	const name = fields.get("command");
+	const value = fields.get("value");
+	switch (name) {
+		case "set_settings":
+			return `set_settings ${Object.keys(Object(value)).join(", ")}`;
+		case "start_ota":
+			// The query may hold a password.
+			return `start_ota ${String(fields.get("url")).split("?")[0]}`;
+		default:
+			return value === undefined ? String(name) : `${name} ${JSON.stringify(value)}`;
+	}
+}
+
+function describeProgress(fields: Fields): string {
+	return `update ${fields.get("percent")} %, ${fields.get("bytes_written")} of ${fields.get("bytes_total")} bytes`;
+}
+
+/** The values of an object and of those in it, by their paths. */
+function flatten(value: object, path = ""): Map<string, string> {
+	const found = new Map<string, string>();
+	for (const [name, field] of Object.entries(value))
+		if (typeof field === "object" && field !== null)
+			for (const [inner, text] of flatten(field, `${path}${name}.`)) found.set(inner, text);
+		else found.set(path + name, String(field));
+	return found;
+}
