@@ -17,24 +17,38 @@ const lineStyles = Object.freeze({
 
 /** Its lines stay while the pane is closed, and when the firmware restarts. */
 export class Log {
+	/** The newest first. */
 	#lines = [];
+	/** The pane that has these lines. */
+	#pane;
 
 	/** @param line of ../../modules/log.ts @param pane undefined: it is closed */
 	add({ kind, text, isReplacing }, pane) {
-		if (isReplacing) this.#lines.shift();
 		const time = new Date().toTimeString().slice(0, 8);
-		this.#lines.unshift({ style: lineStyles[kind], spans: `${time} ${text}` });
+		const line = { style: lineStyles[kind], string: `${time} ${text}` };
+		if (isReplacing) this.#lines.shift();
+		this.#lines.unshift(line);
 		if (this.#lines.length > mostLines) this.#lines.pop();
-		if (pane) pane.first.blocks = this.#lines;
+		if (!pane) return;
+		if (pane !== this.#pane) return this.#fill(pane);
+		if (isReplacing) pane.remove(pane.first);
+		if (pane.first) pane.insert(contentOf(line), pane.first);
+		else pane.add(contentOf(line));
+		if (pane.length > mostLines) pane.remove(pane.last);
+	}
+
+	#fill(pane) {
+		this.#pane = pane;
+		pane.empty();
+		for (const line of this.#lines) pane.add(contentOf(line));
 	}
 }
 
+/** A text each: mcsim was seen to end when the blocks of one text were replaced often. */
+function contentOf({ style, string }) {
+	return new Text(null, { left: 0, width, style, string });
+}
+
 export function LogPane() {
-	return new Column(null, {
-		left: 0,
-		right: 0,
-		top: 0,
-		skin: new Skin({ fill: colours.well }),
-		contents: [new Text(null, { left: 4, top: 4, width, string: "" })],
-	});
+	return new Column(null, { left: 0, right: 0, top: 0, skin: new Skin({ fill: colours.well }) });
 }
