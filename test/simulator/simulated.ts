@@ -99,6 +99,10 @@ export class SimulatedDevice {
 	/** The settings and the MAC address that the device has kept. */
 	get kept(): { readonly macAddress: string; readonly settings: Readonly<Record<string, string>> } {
 		const file = join(this.#folder, "tech.moddable.mcsim", `${this.#model.toLowerCase()}.json`);
-		return JSON.parse(readFileSync(file, "utf8"));
+		for (;;) {
+			const text = readFileSync(file, "utf8");
+			// The simulator empties the file before it writes.
+			if (text.trimEnd().endsWith("}")) return JSON.parse(text);
+		}
 	}
 }

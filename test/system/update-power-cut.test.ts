@@ -41,8 +41,12 @@ async function serveVersions(t: TestContext, program: Uint8Array) {
 /** Updates until the device has reported that version and is confirmed, or has come back with the previous one. */
 async function update(gateway: ScriptedGateway, device: VirtualDevice, url: string): Promise<string> {
 	const connected = async () => {
-		const connection = await gateway.connection();
-		return { connection, report: await connection.next("state_report") };
+		for (;;) {
+			const connection = await gateway.connection();
+			// Power may be cut before the report: then the device connects again.
+			const report = await connection.next("state_report").catch(() => undefined);
+			if (report) return { connection, report };
+		}
 	};
 	const { connection } = await passUntil(device, connected());
 	connection.send({ command: "start_ota", url });
