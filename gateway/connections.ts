@@ -80,10 +80,7 @@ export class Connections {
 
 	/** The client has shown a token: its connection is not closed for a newer one. */
 	admit(socket: Socket): void {
-		const reader = this.#readers.get(socket);
-		if (reader?.isAdmitted) return;
-		if (reader) reader.isAdmitted = true;
-		this.#remove(endpointOf(socket));
+		if (this.#readers.get(socket)?.admit() !== false) this.#remove(endpointOf(socket));
 	}
 
 	#add(socket: Socket): void {
@@ -121,8 +118,10 @@ export class Connections {
 
 /** Feeds Node's parser in pieces, the next one once all responses to the previous one are sent. */
 class RequestReader {
-	/** The client has shown a token. */
-	isAdmitted = false;
+	/** A client of this connection has shown a token. */
+	#isAdmitted = false;
+	/** Whether the latest request showed one: a proxy sends requests of others on the same connection. */
+	#isLatestAdmitted = false;
 	readonly #socket: Socket;
 	readonly #yieldToParse: () => Promise<void>;
 	/** Node's own, which parse. */
@@ -145,7 +144,15 @@ class RequestReader {
 		socket.on("resume", this.#onResume);
 	}
 
-	/** @param yieldToLoop awaited by one request at a time, until the client has shown a token */
+	/** The request being handled has shown a token. @returns whether it is the first of this connection */
+	admit(): boolean {
+		const isFirst = !this.#isAdmitted;
+		this.#isAdmitted = true;
+		this.#isLatestAdmitted = true;
+		return isFirst;
+	}
+
+	/** @param yieldToLoop awaited by one request at a time, unless the one before has shown a token */
 	take(
 		request: IncomingMessage,
 		response: ServerResponse,
@@ -158,7 +165,9 @@ class RequestReader {
 			if (request.complete) this.#feed();
 			else this.#linger();
 		});
-		if (this.isAdmitted) return undefined;
+		const isTrusted = this.#isLatestAdmitted;
+		this.#isLatestAdmitted = false;
+		if (isTrusted) return undefined;
 		this.#latestTurn = this.#latestTurn ? this.#latestTurn.then(yieldToLoop) : yieldToLoop();
 		return this.#latestTurn;
 	}
@@ -174,7 +183,7 @@ class RequestReader {
 
 	readonly #onData = (bytes: Buffer): void => {
 		this.#waiting.push(bytes);
-		if (this.isAdmitted) return this.#feed();
+		if (this.#isAdmitted) return this.#feed();
 		this.#socket.pause();
 		void this.#yieldToParse().then(() => this.#feed());
 	};
@@ -210,8 +219,8 @@ class RequestReader {
 		const bytes = this.#waiting.shift();
 		if (!bytes) return undefined;
 		const isBody = this.#latest?.complete === false;
-		if (isBody && this.isAdmitted) return bytes;
-		const length = isBody ? bodyPieceBytes : this.isAdmitted ? admittedPieceBytes : pieceBytes;
+		if (isBody && this.#isAdmitted) return bytes;
+		const length = isBody ? bodyPieceBytes : this.#isAdmitted ? admittedPieceBytes : pieceBytes;
 		if (bytes.length > length) this.#waiting.unshift(bytes.subarray(length));
 		return bytes.subarray(0, length);
 	}

@@ -25,7 +25,7 @@ export function createMetrics(registry: Registry) {
 	const versions = new Set<string>();
 	return {
 		registry,
-		/** A device's version may be any text: beyond so many they count as "other". */
+		/** A device's version may be any text, so only the first versions have a label; the rest counts as "other". */
 		countCrash: (kind: string, version: string): void => {
 			if (versions.size < crashedVersionsAtMost) versions.add(version);
 			crashes.inc({ kind, version: versions.has(version) ? version : "other" });

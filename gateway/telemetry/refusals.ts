@@ -5,7 +5,7 @@
 
 export interface Refusal {
 	readonly what: "connection" | "report";
-	/** As the client names it, which nobody has checked; undefined if it names none. */
+	/** From the `Device-Id` header, unverified; undefined if absent. */
 	readonly deviceId: string | undefined;
 	readonly remoteAddress: string;
 	/** One sentence. */

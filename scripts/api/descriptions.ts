@@ -20,7 +20,7 @@ export const commandDescriptions: Readonly<Record<CommandName, string>> = {
 	clear_crash:
 		"Ends the report of the crash with this id: it is stored. The gateway sends it itself, after it has written the crash to disk.",
 	set_log:
-		"Starts the live log for so many seconds, with the lines that the device has kept, or switches it off. It ends by itself, also with the connection.",
+		"Starts the live log for `seconds`, with the lines that the device has kept, or switches it off. It ends by itself, also with the connection.",
 	start_ota: "Downloads and installs a firmware image; ota_progress reports the progress.",
 };
 

@@ -46,7 +46,7 @@ async function lineOf(text: string): Promise<number> {
 describe("a crash is told after the restart", () => {
 	for (const [button, kind, message, line] of [
 		["play", "exception", /^TypeError: no volume for \*+$/, "throw new TypeError"],
-		["mute", "rejection", /^Error: nobody waits$/, "throw new Error"],
+		["mute", "rejection", /^Error: not handled$/, "throw new Error"],
 		["volumeUp", "out_of_memory", /is left/, "let link"],
 		["volumeDown", "watchdog", /does not end/, "for (;;);"],
 	] as const)

@@ -75,7 +75,7 @@ describe("play and mute held for 10 s", () => {
 		assert.notEqual(device.setting("gateway"), undefined);
 		set(timed, ["mute"], true);
 		await pass(9990);
-		assert.equal(litOf(timed), 1, "counted anew");
+		assert.equal(litOf(timed), 1, "counted from the start");
 		set(timed, ["play"], false);
 		await pass(60_000);
 		assert.notEqual(device.setting("gateway"), undefined);

@@ -60,9 +60,11 @@ async function readAll(socket: Socket): Promise<string> {
 async function runHeldServer(t: TestContext, isTls: boolean) {
 	const connections = new Connections({ maxUnauthenticated: 100, monotonic: () => performance.now() });
 	const paths: string[] = [];
+	const delayed: string[] = [];
 	const answers: (() => void)[] = [];
 	const answerLater: RequestListener = (request, response) => {
-		void connections.take(request, response);
+		if (connections.take(request, response)) delayed.push(request.url ?? "");
+		if (request.url === "/admitted") connections.admit(request.socket);
 		paths.push(request.url ?? "");
 		answers.push(() => response.end(request.url));
 	};
@@ -73,7 +75,7 @@ async function runHeldServer(t: TestContext, isTls: boolean) {
 	t.after(() => server.close());
 	const address = server.address();
 	const url = `${isTls ? "https" : "http"}://127.0.0.1:${typeof address === "object" ? address?.port : 0}`;
-	return { url, paths, answers };
+	return { url, paths, delayed, answers };
 }
 
 for (const isTls of [false, true])
@@ -129,6 +131,19 @@ for (const isTls of [false, true])
 				}
 				const grown = process.memoryUsage().rss - before;
 				assert.ok(grown < 150 * 1024 * 1024, `${grown} bytes`);
+			});
+
+			test("are delayed unless the one before showed a token: a proxy sends others' on the same connection", async (t) => {
+				const { url, paths, delayed, answers } = await runHeldServer(t, isTls);
+				const socket = dial(t, url).resume();
+				const sent = ["/first", "/admitted", "/admitted", "/second", "/third"];
+				for (const path of sent) {
+					socket.write(request(path));
+					while (answers.length === 0) await new Promise(setImmediate);
+					for (const answer of answers.splice(0)) answer();
+				}
+				assert.deepEqual(paths, sent);
+				assert.deepEqual(delayed, ["/first", "/admitted", "/third"]);
 			});
 
 			test("of many connections are parsed one connection per turn of the event loop", async (t) => {

@@ -42,7 +42,7 @@ export class UsbBoard {
 	readonly faults: {
 		/** Another program has the port open. */
 		isBusy?: boolean;
-		/** It is unplugged once its loader has written so many blocks. */
+		/** It is unplugged after its loader has written this number of blocks. */
 		lostAfterBlocks?: number;
 	} = {};
 	readonly #events = new EventEmitter();

@@ -87,7 +87,7 @@ describe("the RTC memory of a board", { skip: compiler ? undefined : "no C compi
 		assert.match(id, /^[0-9a-f]{8}$/);
 		assert.deepEqual(crash, {
 			kind: "exception",
-			message: "Error: nobody waits",
+			message: "Error: not handled",
 			stack: "at f ()\nat g ()",
 			version: "1.4.0",
 			trace: "one\ntwo\n",
@@ -176,7 +176,7 @@ describe("the firmware reads it", () => {
 		const texts = [
 			"1a2b3c4d",
 			"exception",
-			"Error: nobody waits",
+			"Error: not handled",
 			"at f (/src/device/main.ts:12)",
 			"1.4.0",
 			"one\n",
@@ -188,7 +188,7 @@ describe("the firmware reads it", () => {
 		assert.deepEqual(crash, {
 			id: "1a2b3c4d",
 			kind: "exception",
-			message: "Error: nobody waits",
+			message: "Error: not handled",
 			file: "/src/device/main.ts",
 			line: 12,
 			stack: "at f (/src/device/main.ts:12)",

@@ -95,7 +95,7 @@ export class App {
 		this.painter.mark(topics.query);
 	}
 
-	/** Starts the live log of a device for so many seconds, or ends it. */
+	/** Starts the live log of a device, or ends it. @param seconds 0: ends it */
 	setLog(deviceId: string, level: CommandOf<"set_log">["level"], seconds: number): Promise<Answer> {
 		const payload: CommandOf<"set_log"> = { command: "set_log", level, seconds };
 		return this.#link.request({ type: "control_device", targetId: deviceId, payload });

@@ -37,7 +37,7 @@ export class FirmwareStore {
 		return this.choices.find(({ selector }) => selector === latest);
 	}
 
-	/** Asks the gateway anew. */
+	/** Reads everything from the gateway again. */
 	async refresh(): Promise<void> {
 		try {
 			const [catalog, status, history] = await Promise.all([

@@ -62,7 +62,7 @@ export class Rollouts {
 		this.#askNext();
 	}
 
-	/** All devices are known anew: what was asked for when the connection was lost is settled, and so is who was forgotten. */
+	/** A new snapshot is complete: it decides what was requested when the connection was lost, and which devices were forgotten. */
 	onSnapshot(): void {
 		for (const key of this.#unanswered)
 			if (this.#current) this.#set(unanswered(this.#current, key, this.#options.metadataOf(key)));

@@ -77,7 +77,7 @@ const texts: Readonly<Record<ProblemCode, Omit<Problem, "code">>> = {
 		sentence: "The board was unplugged, and does not start if it was being written.",
 		ways: [
 			"Plug it in and install again, which repairs it.",
-			"If nobody touched it: the cable or its plug has a loose contact; use another one.",
+			"If you did not unplug it: the cable or its plug has a loose contact; use another one.",
 		],
 	},
 };

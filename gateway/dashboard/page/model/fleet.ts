@@ -101,7 +101,7 @@ export class Fleet {
 	}
 }
 
-/** What lists are filtered and sorted by; as long as it stays the same, no list needs to be made anew. */
+/** What lists are filtered and sorted by; while it is unchanged, lists are reused. */
 function listedBy({ session, state }: Entry): string {
 	const bars = state ? signalBars(state.network.wifi_rssi) : 0;
 	const { model, connected, firmwareVersion, metadata, crashCount } = session;

@@ -100,7 +100,7 @@ function Plot({ deviceKey, kind }: { deviceKey: string; kind: PlotKind }) {
 			</figcaption>
 			<div ref={box} class="plot" aria-hidden="true" />
 			{isMissing && (
-				<p class="hint">It could not be loaded while the gateway was away; load the page anew.</p>
+				<p class="hint">It could not be loaded while the gateway was away; load the page again.</p>
 			)}
 		</figure>
 	);

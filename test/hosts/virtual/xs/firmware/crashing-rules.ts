@@ -25,7 +25,7 @@ export function onButton(name: ButtonName): void {
 }
 
 async function reject(): Promise<void> {
-	throw new Error("nobody waits");
+	throw new Error("not handled");
 }
 
 function fill(chain: unknown[]): void {
