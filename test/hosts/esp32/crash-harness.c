@@ -63,7 +63,7 @@ int main(void)
 			board_crash_tick();
 		}
 		else if (!strcmp(word, "note"))
-			board_crash_note(text, "Error: nobody waits", "at f ()\nat g ()");
+			board_crash_note(text, "Error: not handled", "at f ()\nat g ()");
 		else if (!strcmp(word, "want"))
 			board_crash_expect_restart();
 		else if (!strcmp(word, "trace")) {
