@@ -73,7 +73,6 @@ export async function openDraft(disk: Disk, path: string, mode = 0o600) {
 	const handle = await disk.open(temporary, "wx", mode);
 	return {
 		write: (content: string | Uint8Array): Promise<void> => handle.writeFile(content),
-		read: (): Promise<Buffer> => disk.readFile(temporary),
 		/** Renames it, in the same folder. A reader sees the old file or this one, even after a power cut. */
 		moveTo: async (final: string): Promise<void> => {
 			await handle.sync();

@@ -66,9 +66,14 @@ export class Connections {
 		);
 	}
 
-	/** To be called for each request. @returns to be awaited before the response, if anything */
-	take(request: IncomingMessage, response: ServerResponse): Promise<void> | undefined {
-		return this.#readers.get(request.socket)?.take(request, response, this.#yieldToLoop);
+	/**
+	 * To be called for each request. @param isKnown whether it shows a valid token: then it does not wait
+	 * @returns to be awaited before the response, if anything
+	 */
+	take(request: IncomingMessage, response: ServerResponse, isKnown: boolean): Promise<void> | undefined {
+		return this.#readers
+			.get(request.socket)
+			?.take(request, response, isKnown ? undefined : this.#yieldToLoop);
 	}
 
 	/** To be called for an upgrade. @returns all bytes after the request */
@@ -80,7 +85,8 @@ export class Connections {
 
 	/** The client has shown a token: its connection is not closed for a newer one. */
 	admit(socket: Socket): void {
-		if (this.#readers.get(socket)?.admit() !== false) this.#remove(endpointOf(socket));
+		if (this.#readers.get(socket)?.admit() === false) return;
+		this.#remove(endpointOf(socket));
 	}
 
 	#add(socket: Socket): void {
@@ -120,8 +126,6 @@ export class Connections {
 class RequestReader {
 	/** A client of this connection has shown a token. */
 	#isAdmitted = false;
-	/** Whether the latest request showed one: a proxy sends requests of others on the same connection. */
-	#isLatestAdmitted = false;
 	readonly #socket: Socket;
 	readonly #yieldToParse: () => Promise<void>;
 	/** Node's own, which parse. */
@@ -144,19 +148,18 @@ class RequestReader {
 		socket.on("resume", this.#onResume);
 	}
 
-	/** The request being handled has shown a token. @returns whether it is the first of this connection */
+	/** @returns whether it is the first of this connection */
 	admit(): boolean {
 		const isFirst = !this.#isAdmitted;
 		this.#isAdmitted = true;
-		this.#isLatestAdmitted = true;
 		return isFirst;
 	}
 
-	/** @param yieldToLoop awaited by one request at a time, unless the one before has shown a token */
+	/** @param yieldToLoop awaited by one request at a time, if any */
 	take(
 		request: IncomingMessage,
 		response: ServerResponse,
-		yieldToLoop: () => Promise<void>,
+		yieldToLoop: (() => Promise<void>) | undefined,
 	): Promise<void> | undefined {
 		this.#latest = request;
 		this.#unanswered += 1;
@@ -165,9 +168,7 @@ class RequestReader {
 			if (request.complete) this.#feed();
 			else this.#linger();
 		});
-		const isTrusted = this.#isLatestAdmitted;
-		this.#isLatestAdmitted = false;
-		if (isTrusted) return undefined;
+		if (!yieldToLoop) return undefined;
 		this.#latestTurn = this.#latestTurn ? this.#latestTurn.then(yieldToLoop) : yieldToLoop();
 		return this.#latestTurn;
 	}

@@ -246,7 +246,7 @@ export function createGateway(options: GatewayOptions = {}) {
 		limits.requestHeadersMs,
 		limits.stalledMs,
 		async (request, response) => {
-			const ready = connections.take(request, response);
+			const ready = connections.take(request, response, access.isKnown(request));
 			if (trustProxy) readForwarded(request, trustProxy);
 			limitBody(request, limits.requestBodyMs);
 			if (opening) await opening.catch(() => response.destroy());

@@ -40,6 +40,8 @@ interface Login {
 const dayMs = 24 * 60 * 60 * 1000;
 const cookieAgeMs = 30 * dayMs;
 const loginCodeAgeMs = 60 * 60 * 1000;
+/** Of one name, which a browser sends for different paths; each takes time to verify. */
+const mostCookies = 4;
 
 export class Access {
 	readonly #options: AccessOptions;
@@ -59,7 +61,7 @@ export class Access {
 
 	async #check(request: IncomingMessage, roles: readonly Role[], maxAgeMs: number): Promise<Admission> {
 		if (this.#options.isOff) return this.#checkHost(request);
-		const shown = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? "")?.[1];
+		const shown = bearerOf(request);
 		if (shown !== undefined) return this.checkToken(request, shown, roles, maxAgeMs);
 		await this.#options.tokens.refresh();
 		return roles.includes("monitor") && this.#loginsOf(request).length > 0 ? {} : { refusal: unauthorized };
@@ -83,6 +85,13 @@ export class Access {
 		// It may just have been made.
 		if (!isMonitor && maxAgeMs > 0) return this.checkToken(request, shown, roles);
 		return isMonitor ? {} : { refusal: await this.countFailure(request, roles.join()) };
+	}
+
+	/** Whether it shows a token or login that was valid at the last look at the disk; decides on limits alone. */
+	isKnown(request: IncomingMessage): boolean {
+		const shown = bearerOf(request);
+		if (shown === undefined) return this.#loginsOf(request).length > 0;
+		return this.#deviceAdmission(shown) !== undefined || isAmong(shown, this.#options.tokens.of("monitor"));
 	}
 
 	#deviceAdmission(shown: string): Admission | undefined {
@@ -164,7 +173,8 @@ export class Access {
 		const { tokens, endedLogins, now } = this.#options;
 		return tokens.of("monitor").flatMap((token) => {
 			const form = new RegExp(`(?:^|; *)${cookieName(token)}=(\\d{1,16})\\.([\\w-]+)`, "g");
-			return [...(headers.cookie ?? "").matchAll(form)].flatMap(([, text = "", signature = ""]) => {
+			const cookies = [...(headers.cookie ?? "").matchAll(form)].slice(0, mostCookies);
+			return cookies.flatMap(([, text = "", signature = ""]) => {
 				const expires = Number(text);
 				const isValid = equalSecrets(signature, signCookie(token, text)) && expires > now();
 				return isValid && !endedLogins.has(signature, expires) ? [{ signature, expires }] : [];
@@ -178,6 +188,10 @@ export class Access {
 		const detail = "With AUTH=off this gateway answers to localhost and 127.0.0.1 only.";
 		return { refusal: { status: 403, detail } };
 	}
+}
+
+function bearerOf({ headers }: IncomingMessage): string | undefined {
+	return /^Bearer +(\S+)$/i.exec(headers.authorization ?? "")?.[1];
 }
 
 const fromElsewhere: HttpRefusal = {

@@ -69,35 +69,98 @@ const otherChips: ReadonlyMap<number, string> = new Map([
 /** First byte of a boot loader's descriptor, at the place of an application's. */
 const bootLoaderMagic = 0x50;
 
-/**
- * Validates an image. Bytes after its end (a signature, padding to a sector) are ignored.
- * @param bytes the whole file
- * @throws {ImageError}
- */
+/** @param bytes the whole file @throws {ImageError} */
 export function parseImage(bytes: Buffer): ImageInfo {
-	const [first] = bytes;
+	const parser = new ImageParser();
+	parser.write(bytes);
+	const { info } = parser.end();
+	if (info instanceof ImageError) throw info;
+	return info;
+}
+
+/**
+ * Validates a file while it is read, and computes its SHA-256 in the same pass. Bytes after the image's end (a
+ * signature, padding to a sector) are ignored.
+ */
+export class ImageParser {
+	readonly #scanner = new ImageScanner({ verifiesChecksum: true });
+	readonly #hash = createHash("sha256");
+	/** Enough to recognize other formats; scanned once it is complete. */
+	readonly #head = Buffer.alloc(partitionTable.offset + partitionTable.magic.length);
+	#headBytes = 0;
+	/** Scanned and hashed so far. */
+	#size = 0;
+	/** Of the scanner. */
+	#problem: string | undefined;
+	#contentDigest: Buffer | undefined;
+	/** The SHA-256 that follows the content. */
+	readonly #appended = Buffer.alloc(imageLayout.digestBytes);
+
+	write(bytes: Uint8Array): void {
+		const free = this.#head.length - this.#headBytes;
+		if (free === 0) return this.#scan(bytes);
+		this.#head.set(bytes.subarray(0, free), this.#headBytes);
+		this.#headBytes += Math.min(free, bytes.length);
+		if (free > bytes.length) return;
+		this.#scan(this.#head);
+		this.#scan(bytes.subarray(free));
+	}
+
+	/** To be called once, at the end of the file. */
+	end(): { readonly sha256: Buffer; readonly info: ImageInfo | ImageError } {
+		if (this.#size === 0) this.#scan(this.#head.subarray(0, this.#headBytes));
+		return { sha256: this.#hash.digest(), info: this.#evaluate() };
+	}
+
+	#scan(bytes: Uint8Array): void {
+		this.#problem = this.#scanner.write(bytes);
+		const { contentBytes = Number.POSITIVE_INFINITY } = this.#scanner;
+		const content = bytes.subarray(0, Math.max(0, contentBytes - this.#size));
+		const others = bytes.subarray(content.length);
+		this.#hash.update(content);
+		this.#size += content.length;
+		if (this.#size === contentBytes) this.#contentDigest = this.#hash.copy().digest();
+		this.#hash.update(others);
+		const at = this.#size - contentBytes;
+		if (at >= 0 && at < imageLayout.digestBytes)
+			this.#appended.set(others.subarray(0, imageLayout.digestBytes - at), at);
+		this.#size += others.length;
+	}
+
+	#evaluate(): ImageInfo | ImageError {
+		try {
+			const info = parseHead(this.#head.subarray(0, this.#headBytes));
+			const { contentBytes, hasDigest, minimumBytes } = this.#scanner;
+			if (this.#problem !== undefined) return new ImageError(this.#problem);
+			if (contentBytes === undefined || this.#size < minimumBytes)
+				return new ImageError(this.#scanner.describeCut(this.#size));
+			if (hasDigest && !this.#contentDigest?.equals(this.#appended))
+				return new ImageError("The image is damaged: its SHA-256 does not match its content.");
+			return info;
+		} catch (error) {
+			if (error instanceof ImageError) return error;
+			throw error;
+		}
+	}
+}
+
+/** @throws {ImageError} */
+function parseHead(head: Buffer): ImageInfo {
+	const [first] = head;
 	if (first === undefined) throw new ImageError("The file is empty.");
 	if (first !== imageLayout.magic) {
 		const hex = first.toString(16).padStart(2, "0");
 		throw describe(
-			bytes,
+			head,
 			otherFormats.get(first),
 			`This is no firmware image: it begins with 0x${hex}, not with 0xe9.`,
 		);
 	}
-	const scanner = new ImageScanner({ verifiesChecksum: true });
-	scan(scanner, bytes, 0, imageLayout.headerBytes);
-	const chip = readChip(bytes);
-	scan(scanner, bytes, imageLayout.headerBytes, appDescriptor.offset);
-	const description = readDescriptors(bytes);
-	scan(scanner, bytes, appDescriptor.offset, bytes.length);
-	const { contentBytes, hasDigest, minimumBytes } = scanner;
-	if (contentBytes === undefined || bytes.length < minimumBytes)
-		throw new ImageError(scanner.describeCut(bytes.length));
-	const digest = createHash("sha256").update(bytes.subarray(0, contentBytes)).digest();
-	if (hasDigest && !digest.equals(bytes.subarray(contentBytes, minimumBytes)))
-		throw new ImageError("The image is damaged: its SHA-256 does not match its content.");
-	return { chip, ...description };
+	const scanner = new ImageScanner();
+	scan(scanner, head, 0, imageLayout.headerBytes);
+	const chip = readChip(head);
+	scan(scanner, head, imageLayout.headerBytes, appDescriptor.offset);
+	return { chip, ...readDescriptors(head) };
 }
 
 export function isVersion(text: string): boolean {

@@ -9,14 +9,14 @@ import { basename } from "node:path/posix";
 import { type Disk, ifThere, stateOf } from "../atomic-file.js";
 import { errorCode, HttpProblem } from "../problem.js";
 import type { CatalogFile, Release, ReleaseFile, ReleaseImage } from "./catalog.js";
-import { describeFit, ImageError, type ImageInfo, parseImage } from "./image.js";
+import { describeFit, ImageError, type ImageInfo, ImageParser } from "./image.js";
 import type { UploadStore } from "./upload-store.js";
 
 /** Only digests of aligned parts are cached, so that odd ranges cannot fill the memory. */
 const alignment = 4096;
 /** Devices ask for 16 KiB; hashing longer parts would delay other clients. */
 const longestPartBytes = 64 * 1024;
-/** Read and hashed in one step; other requests are answered in between. */
+/** Read and checked in one step; other requests are answered in between. */
 const readBytes = 1 << 20;
 
 /** A firmware file in memory, with the digests of its blocks, which are computed once for all devices. */
@@ -31,12 +31,12 @@ export class StoredImage {
 	/** By "first-last". */
 	readonly #digests = new Map<string, Buffer>();
 
-	private constructor(bytes: Buffer, whole: Buffer, modifiedAt: Date) {
+	private constructor(bytes: Buffer, { sha256, info }: ReturnType<ImageParser["end"]>, modifiedAt: Date) {
 		this.bytes = bytes;
 		this.modifiedAt = modifiedAt;
-		this.#whole = whole;
-		this.sha256 = whole.toString("hex");
-		this.info = tryParse(bytes);
+		this.#whole = sha256;
+		this.sha256 = sha256.toString("hex");
+		this.info = info;
 	}
 
 	/** @throws {NodeJS.ErrnoException} ENOENT if the file is missing */
@@ -45,14 +45,14 @@ export class StoredImage {
 		try {
 			const { size, mtime } = await handle.stat();
 			const bytes = Buffer.allocUnsafeSlow(size);
-			const hash = createHash("sha256");
+			const parser = new ImageParser();
 			for (let offset = 0; offset < size; ) {
 				const { bytesRead } = await handle.read(bytes, offset, Math.min(readBytes, size - offset), offset);
 				if (bytesRead === 0) throw new Error(`${path} was cut while it was read`);
-				hash.update(bytes.subarray(offset, offset + bytesRead));
+				parser.write(bytes.subarray(offset, offset + bytesRead));
 				offset += bytesRead;
 			}
-			return new StoredImage(bytes, hash.digest(), mtime);
+			return new StoredImage(bytes, parser.end(), mtime);
 		} finally {
 			await handle.close();
 		}
@@ -71,15 +71,6 @@ export class StoredImage {
 		const isBlock = first % alignment === 0 && (end % alignment === 0 || end === length);
 		if (isBlock && this.#digests.size < length / alignment) this.#digests.set(key, digest);
 		return digest;
-	}
-}
-
-function tryParse(bytes: Buffer): ImageInfo | ImageError {
-	try {
-		return parseImage(bytes);
-	} catch (error) {
-		if (error instanceof ImageError) return error;
-		throw error;
 	}
 }
 

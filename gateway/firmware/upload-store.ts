@@ -104,7 +104,6 @@ export class UploadStore {
 				size += chunk.length;
 				return draft.write(chunk);
 			},
-			read: draft.read,
 			/** Makes it the current upload. */
 			keep: (description: Omit<Upload, "size" | "upload_time">): Promise<Upload> => {
 				const kept = this.#turn.then(() => this.#replace(draft, { ...description, size }));

@@ -3,12 +3,11 @@
  * firmware.
  */
 
-import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { Busboy, type BusboyInstance } from "@fastify/busboy";
 import { HttpProblem } from "../problem.js";
-import { ImageError, type ImageInfo, parseImage } from "./image.js";
+import { ImageError, ImageParser } from "./image.js";
 import type { Upload, UploadStore } from "./upload-store.js";
 
 /** What the rest of the form may add, in bytes. */
@@ -36,23 +35,27 @@ export async function receiveUpload(request: IncomingMessage, options: UploadOpt
 	const { store, maxBytes, checkImages, progressMs = 30_000 } = options;
 	const form = openForm(request, maxBytes);
 	const draft = await store.begin();
-	const hash = createHash("sha256");
+	const parser = new ImageParser();
 	let size = 0;
 	try {
 		const filename = await readForm(request, form, { maxBytes, progressMs }, async (chunk) => {
 			size += chunk.length;
 			if (size > maxBytes) throw tooLarge(maxBytes);
-			// Hashed during the write, to save time.
+			// Checked during the write, to save time.
 			const written = draft.write(chunk);
-			hash.update(chunk);
+			parser.write(chunk);
 			await written;
 		});
 		if (size === 0) throw new HttpProblem(400, "The file is empty.");
-		const { idfVersion: _, ...info }: Partial<ImageInfo> = checkImages ? parseImage(await draft.read()) : {};
-		return await draft.keep({ filename: cleanFilename(filename), sha256: hash.digest("hex"), ...info });
+		const { sha256, info } = parser.end();
+		const file = { filename: cleanFilename(filename), sha256: sha256.toString("hex") };
+		if (!checkImages) return await draft.keep(file);
+		if (info instanceof ImageError) throw new HttpProblem(422, info.message);
+		const { version, model, chip } = info;
+		return await draft.keep({ ...file, version, model, chip });
 	} catch (error) {
 		await draft.discard();
-		throw error instanceof ImageError ? new HttpProblem(422, error.message) : error;
+		throw error;
 	}
 }
 
