@@ -1,6 +1,7 @@
 /**
- * Whether abusive clients delay the others: the latency of a small fleet's reports with them and without, and for most of
- * them the gateway's memory, and whether devices with the right token are accepted from the same address meanwhile.
+ * Whether abusive clients delay the others: the latency of a small fleet's reports with them, without, and while they abuse
+ * another gateway on this computer (the load alone also takes time from those that measure); and for most of them the
+ * gateway's memory, and whether devices with the right token are accepted from the same address meanwhile.
  */
 
 import { setInterval } from "node:timers";
@@ -28,15 +29,16 @@ const newcomersASecond = 10;
 const memoryAtMostMB = 150;
 const sampleMs = 250;
 
-/** `begin` starts it and returns what ends it. */
 interface Abuse {
 	readonly what: string;
-	begin(): Promise<() => Promise<unknown>>;
+	/** Starts it. @returns what ends it */
+	begin(gateway: Side): Promise<() => Promise<unknown>>;
 }
 
 export async function run(): Promise<readonly Row[]> {
 	// With the default limits: these are what is measured.
 	const side = await Side.gateway({});
+	const other = await Side.gateway({});
 	const sockets = new Child<AbusiveSockets>("load/abusive-sockets.ts", { hasLowPriority: true });
 	const http = new Child<AbusiveHttp>("load/abusive-http.ts", { hasLowPriority: true });
 	const fleet = new Child<Devices>("load/devices.ts", { hasLowPriority: true });
@@ -46,7 +48,8 @@ export async function run(): Promise<readonly Row[]> {
 		await side.setMonitors(monitors);
 		await side.relay(usualLoad);
 		const rows: Row[] = [];
-		for (const abuse of abusesOf(side, sockets, http)) rows.push(...(await isolate(side, newcomers, abuse)));
+		for (const abuse of abusesOf(sockets, http))
+			rows.push(...(await isolate({ side, other }, newcomers, abuse)));
 		await fleet.ask("connect", { target: side.device, count: reconnecting, first: 100_000 });
 		const reconnect: Abuse = {
 			what: `${reconnecting} devices reconnect in one moment`,
@@ -55,66 +58,84 @@ export async function run(): Promise<readonly Row[]> {
 				return () => reconnected;
 			},
 		};
-		return [...rows, ...(await compareWithQuiet(side, reconnect, reconnectLoad))];
+		return [...rows, ...(await compareWithQuiet({ side }, reconnect, reconnectLoad))];
 	} finally {
-		await Promise.all([side.close(), sockets.close(), http.close(), fleet.close(), newcomers.close()]);
+		await Promise.all([
+			side.close(),
+			other.close(),
+			sockets.close(),
+			http.close(),
+			fleet.close(),
+			newcomers.close(),
+		]);
 	}
 }
 
-function abusesOf(
-	{ device: target, monitor }: Side,
-	sockets: Child<AbusiveSockets>,
-	http: Child<AbusiveHttp>,
-): readonly Abuse[] {
-	const bySockets = (what: string, start: () => Promise<unknown>): Abuse => ({
+function abusesOf(sockets: Child<AbusiveSockets>, http: Child<AbusiveHttp>): readonly Abuse[] {
+	const bySockets = (what: string, start: (gateway: Side) => Promise<unknown>): Abuse => ({
 		what,
-		begin: async () => {
-			await start();
+		begin: async (gateway) => {
+			await start(gateway);
 			return () => sockets.ask("stop");
 		},
 	});
 	const byHttp = (what: string, name: Exclude<keyof AbusiveHttp, "stop">, connections: number): Abuse => ({
 		what: `${connections} connections ${what}`,
-		begin: async () => {
+		begin: async ({ device: target }) => {
 			await http.ask(name, { target, connections });
 			return () => http.ask("stop");
 		},
 	});
 	return [
-		bySockets("one monitor never reads", () => sockets.ask("unread", { target: monitor })),
+		bySockets("one monitor never reads", ({ monitor: target }) => sockets.ask("unread", { target })),
 		byHttp("send requests and read no response", "unread", 100),
 		byHttp("send bodies without end", "bodies", 100),
-		bySockets("300 refused upgrades a second", () => sockets.ask("wrongTokens", { target, perSecond: 300 })),
-		bySockets("one device sends pongs at full speed", () =>
+		bySockets("300 refused upgrades a second", ({ device: target }) =>
+			sockets.ask("wrongTokens", { target, perSecond: 300 }),
+		),
+		bySockets("one device sends pongs at full speed", ({ device: target }) =>
 			sockets.ask("pongs", { target, count: 1, withGarbage: false }),
 		),
-		bySockets("5 devices send pongs and garbage at full speed", () =>
+		bySockets("5 devices send pongs and garbage at full speed", ({ device: target }) =>
 			sockets.ask("pongs", { target, count: 5, withGarbage: true }),
 		),
-		bySockets("one device sends its live log at full speed", () => sockets.ask("logs", { target })),
+		bySockets("one device sends its live log at full speed", ({ device: target }) =>
+			sockets.ask("logs", { target }),
+		),
 		byHttp("send wrong login codes at full speed", "loginCodes", 20),
 	];
 }
 
-async function isolate(side: Side, newcomers: Child<Newcomers>, { what, begin }: Abuse): Promise<Row[]> {
+interface Gateways {
+	readonly side: Side;
+	/** Abused for comparison. */
+	readonly other?: Side;
+}
+
+async function isolate(
+	gateways: Gateways,
+	newcomers: Child<Newcomers>,
+	{ what, begin }: Abuse,
+): Promise<Row[]> {
+	const { side } = gateways;
 	const before = (await side.usage(true)).rss;
 	let most = before;
 	let [tried, refused] = [0, 0];
-	const beginWithNewcomers = async () => {
-		const end = await begin();
+	const beginWithNewcomers = async (gateway: Side) => {
+		const end = await begin(gateway);
 		const sampling = setInterval(async () => {
-			most = Math.max(most, (await side.usage()).rss);
+			if (gateway === side) most = Math.max(most, (await side.usage()).rss);
 		}, sampleMs);
-		await newcomers.ask("begin", { target: side.device, perSecond: newcomersASecond });
+		await newcomers.ask("begin", { target: gateway.device, perSecond: newcomersASecond });
 		return async () => {
 			const attempts = await newcomers.ask("stop");
 			clearInterval(sampling);
-			tried += attempts.tried;
-			refused += attempts.refused;
+			if (gateway === side) tried += attempts.tried;
+			if (gateway === side) refused += attempts.refused;
 			await end();
 		};
 	};
-	const latency = await compareWithQuiet(side, { what, begin: beginWithNewcomers }, usualLoad);
+	const latency = await compareWithQuiet(gateways, { what, begin: beginWithNewcomers }, usualLoad);
 	return [
 		...latency,
 		measure(
@@ -134,34 +155,49 @@ async function isolate(side: Side, newcomers: Child<Newcomers>, { what, begin }:
 }
 
 /** @param load what the fleet sends meanwhile, and without the abuse */
-async function compareWithQuiet(side: Side, { what, begin }: Abuse, load: Load): Promise<Row[]> {
-	const abused = async () => {
-		const end = await begin();
+async function compareWithQuiet(
+	{ side, other }: Gateways,
+	{ what, begin }: Abuse,
+	load: Load,
+): Promise<Row[]> {
+	const during = (gateway: Side) => async () => {
+		const end = await begin(gateway);
 		const relayed = await side.relay(load);
 		await end();
 		await setTimeout(settleMs);
 		return relayed;
 	};
+	const abused = during(side);
 	// A gateway has run for days when it is abused: its code has been compiled.
 	await abused();
 	const rounds = await alternate(abused, () => side.relay(load));
+	const besideOther = other ? await alternate(abused, during(other)) : [];
+	const ofOthers = `${what}: the others'`;
+	const target = { of: "ratio", atMost: 2 } as const;
 	return [
 		compare(
-			{
-				benchmark,
-				what: `${what}: the others' latency p99, beside a quiet gateway`,
-				unit: "µs",
-				target: { of: "ratio", atMost: 2 },
-			},
+			{ benchmark, what: `${ofOthers} latency p99, beside a quiet gateway`, unit: "µs", target },
 			pick(rounds, ({ p99Micros }) => p99Micros),
 		),
+		...(other
+			? [
+					compare(
+						{
+							benchmark,
+							what: `${ofOthers} latency p99, beside the same on another gateway`,
+							unit: "µs",
+							target,
+						},
+						pick(besideOther, ({ p99Micros }) => p99Micros),
+					),
+				]
+			: []),
 		compare(
-			{ benchmark, what: `${what}: the others' longest latency, beside a quiet gateway`, unit: "µs" },
+			{ benchmark, what: `${ofOthers} longest latency, beside a quiet gateway`, unit: "µs" },
 			pick(rounds, ({ longestMicros }) => longestMicros),
 		),
-		measure(
-			{ benchmark, what: `${what}: the others' reports lost`, unit: "", target: { of: "ours", atMost: 0 } },
-			[Math.max(...rounds.map((round) => round.ours.lost))],
-		),
+		measure({ benchmark, what: `${ofOthers} reports lost`, unit: "", target: { of: "ours", atMost: 0 } }, [
+			Math.max(...[...rounds, ...besideOther].map((round) => round.ours.lost)),
+		]),
 	];
 }
