@@ -65,7 +65,7 @@ export const uplinkExamples = {
 	log: { type: "log", deviceId, seq: 1, dropped: 0, lines: "gateway connected\n" },
 } as const satisfies { readonly [T in UplinkType]: UplinkOf<T> };
 
-export const monitorExamples: { readonly [T in MonitorMessageType]: MonitorMessageOf<T> } = {
+export const monitorExamples = {
 	boot_device: { type: "boot_device", targetId: deviceId, requestId: "1" },
 	control_device: {
 		type: "control_device",
@@ -74,4 +74,5 @@ export const monitorExamples: { readonly [T in MonitorMessageType]: MonitorMessa
 		requestId: "2",
 	},
 	trigger_ota: { type: "trigger_ota", targetId: deviceId, version: "latest", requestId: "3" },
-};
+	subscribe: { type: "subscribe", summary: true, devices: [deviceId], requestId: "4" },
+} as const satisfies { readonly [T in MonitorMessageType]: MonitorMessageOf<T> };
