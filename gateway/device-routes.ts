@@ -114,9 +114,7 @@ export function deviceRoutes(options: DeviceRoutesOptions): Router {
 				.filter(({ at }) => at >= now() - historyMs)
 				.sort((a, b) => a.at - b.at)
 				.map(withTime);
-			response
-				.set("Cache-Control", "no-store")
-				.json({ from: isoTime(now() - ageMs), ...columns, marks });
+			response.set("Cache-Control", "no-store").json({ from: isoTime(now() - ageMs), ...columns, marks });
 		})
 		.all(refuseMethod("GET, HEAD"));
 
@@ -126,7 +124,12 @@ export function deviceRoutes(options: DeviceRoutesOptions): Router {
 function marksOf({ resets, crashes }: Device, jobs: readonly UpdateJob[]) {
 	return [
 		...resets.map(({ at, reason }) => ({ at, kind: "restart", reason, version: null })),
-		...crashes.map(({ at, kind, version }) => ({ at, kind: "crash", reason: kind, version: version || null })),
+		...crashes.map(({ at, kind, version }) => ({
+			at,
+			kind: "crash",
+			reason: kind,
+			version: version || null,
+		})),
 		...jobs.map(({ startedAt, endedAt = startedAt, status, version = null }) => ({
 			at: endedAt,
 			kind: "update",

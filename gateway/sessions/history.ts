@@ -58,14 +58,16 @@ export class History {
 		this.#advance(latest);
 		const bytes = this.#bytes;
 		const steps = Array.from({ length: stepCount }, (_, index) => latest - stepCount + 1 + index);
-		const column = (valueOf: (bytes: Buffer, from: number) => number) =>
+		const column = (read: (bytes: Buffer, from: number) => number) =>
 			steps.map((step) => {
 				const from = offsetOf(step);
-				return bytes?.readUInt8(from + heard) ? valueOf(bytes, from) : null;
+				return bytes?.readUInt8(from + heard) ? read(bytes, from) : null;
 			});
 		const byte = (field: number, factor: number) =>
 			column((bytes, from) => 0 + factor * bytes.readUInt8(from + field));
-		const hasLight = column((bytes, from) => bytes.readUInt8(from + lightMax) - bytes.readUInt8(from + lightMin));
+		const hasLight = column(
+			(bytes, from) => bytes.readUInt8(from + lightMax) - bytes.readUInt8(from + lightMin),
+		);
 		return {
 			/** From the first step's begin to now. */
 			ageMs: monotonic - (latest - stepCount + 1) * stepMs,
@@ -99,7 +101,7 @@ function offsetOf(step: number): number {
 }
 
 function partOf(monotonic: number): number {
-	return Math.floor((monotonic / stepMs) % 1 * partCount);
+	return Math.floor(((monotonic / stepMs) % 1) * partCount);
 }
 
 function bitsIn(byte: number): number {

@@ -149,10 +149,11 @@ export class MonitorSockets {
 	}
 
 	#openSummary(): Summary {
-		const { sessions, now } = this.#options;
+		const { sessions, now, limits } = this.#options;
 		this.#summary ??= new Summary({
 			devices: sessions.devices,
 			now,
+			pauseMs: limits.summaryPauseMs,
 			onFrame: (frame) => {
 				this.#cork();
 				for (const monitor of this.#monitors) if (monitor.summary) monitor.sendSummary(frame);

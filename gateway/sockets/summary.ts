@@ -6,14 +6,13 @@
 import type { Device } from "../sessions/device.js";
 import { frameCharacters, isoTime, summaryText } from "../sessions/view.js";
 
-/** Between two frames. */
-const pauseMs = 250;
-
 export interface SummaryOptions {
 	/** By device id. */
 	readonly devices: ReadonlyMap<string, Device>;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
+	/** Between two frames of changes. */
+	readonly pauseMs: number;
 	/** Called with each frame of changes. */
 	readonly onFrame: (frame: Buffer) => void;
 }
@@ -67,7 +66,7 @@ export class Summary {
 			this.#refresh();
 			if (this.#unsent.size > 0) this.#options.onFrame(Buffer.from(this.#nextFrame()));
 			if (this.#unsent.size > 0) this.#timer = this.#plan();
-		}, pauseMs).unref();
+		}, this.#options.pauseMs).unref();
 	}
 
 	#nextFrame(): string {
