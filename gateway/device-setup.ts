@@ -6,10 +6,10 @@
 import { networkInterfaces } from "node:os";
 import { type RequestHandler, Router } from "express";
 import { deviceId } from "../device/protocol/messages.js";
-import { describeProblem, findProblem, matches, object } from "../device/protocol/schema.js";
+import { object } from "../device/protocol/schema.js";
 import { hostOf } from "./access/origin.js";
-import { HttpProblem, refuseMethod } from "./problem.js";
-import { readBody } from "./request-body.js";
+import { refuseMethod } from "./problem.js";
+import { readJson } from "./request-body.js";
 
 export interface DeviceSetupOptions {
 	readonly requireMonitor: RequestHandler;
@@ -29,11 +29,7 @@ export function deviceSetupRoutes(options: DeviceSetupOptions): Router {
 	router
 		.route("/api/device-tokens")
 		.post(requireMonitor, async (request, response) => {
-			const asked = parseJson(await readBody(request));
-			if (asked === undefined)
-				throw new HttpProblem(400, 'Send JSON of at most 4 KiB, such as {"deviceId":"dev-1-a1b2c3"}.');
-			if (!matches(tokenRequest, asked))
-				throw new HttpProblem(422, `${describeProblem(findProblem(tokenRequest, asked))}.`);
+			const asked = await readJson(request, tokenRequest, '{"deviceId":"dev-1-a1b2c3"}');
 			response
 				.status(201)
 				.set("Cache-Control", "no-store")
@@ -64,12 +60,4 @@ function hostsOf(host: string): readonly string[] {
 	return addresses
 		.filter(({ internal, family }) => !internal && family === "IPv4")
 		.map(({ address }) => address);
-}
-
-function parseJson(text: string | undefined): unknown {
-	try {
-		return JSON.parse(text ?? "");
-	} catch {
-		return undefined;
-	}
 }

@@ -169,6 +169,7 @@ export function createGateway(options: GatewayOptions = {}) {
 		},
 		onForgotten: (device) => {
 			log.info({ deviceId: device.deviceId }, "device: forgotten");
+			monitors.touch(device);
 			void deviceStore.forget(device);
 			void crashes.forget(device);
 			void firmware.updates.forget(device.deviceId);
@@ -229,8 +230,11 @@ export function createGateway(options: GatewayOptions = {}) {
 				updates: firmware.updates,
 				crashes,
 				requireMonitor,
+				keep: (device) => deviceStore.keep(device),
 				erase,
 				onForgotten: () => monitors.announceAll(),
+				now,
+				monotonic,
 			}),
 			deviceSetupRoutes({
 				requireMonitor,

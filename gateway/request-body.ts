@@ -1,6 +1,8 @@
 /** Reads a small request body; body-parser would read one that is too large to its end. */
 
 import type { IncomingMessage } from "node:http";
+import { describeProblem, findProblem, type Infer, matches, type Schema } from "../device/protocol/schema.js";
+import { HttpProblem } from "./problem.js";
 
 export const maxBodyBytes = 4096;
 const bodyMs = 10_000;
@@ -22,4 +24,27 @@ export function readBody(request: IncomingMessage): Promise<string | undefined> 
 			resolve(undefined);
 		});
 	});
+}
+
+/**
+ * @param example for the refusal
+ * @throws {HttpProblem} if the body is not JSON, or does not match
+ */
+export async function readJson<S extends Schema>(
+	request: IncomingMessage,
+	schema: S,
+	example: string,
+): Promise<Infer<S>> {
+	const value = parse((await readBody(request)) ?? "");
+	if (value === undefined) throw new HttpProblem(400, `Send JSON of at most 4 KiB, such as ${example}.`);
+	if (!matches(schema, value)) throw new HttpProblem(422, `${describeProblem(findProblem(schema, value))}.`);
+	return value;
+}
+
+function parse(text: string): unknown {
+	try {
+		return JSON.parse(text);
+	} catch {
+		return undefined;
+	}
 }

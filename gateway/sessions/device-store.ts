@@ -17,7 +17,7 @@ import {
 	string,
 } from "../../device/protocol/schema.js";
 import { type JsonFileStore, time } from "../json-file-store.js";
-import { Device, keptReport, Session } from "./device.js";
+import { Device, keptReport, label, labelOf, Session, vitalsOf } from "./device.js";
 
 const changesSaveMs = 1_000;
 /** Upper limit; random, so that a fleet that connects at once is not written at once. */
@@ -106,6 +106,7 @@ const record = object({
 	connectedAt: time,
 	lastSeenAt: time,
 	lastReportAt: time,
+	...label.fields,
 	/** The latest state report as received: a JSON object. */
 	report: optional(string(65_536)),
 });
@@ -124,7 +125,7 @@ export const deviceFile = Object.freeze({
 		const { remoteAddress } = handshake;
 		const what = { sessionId, model, chip, firmwareVersion, remoteAddress };
 		const when = { firstSeenAt, connectedAt, lastSeenAt, lastReportAt };
-		return `${JSON.stringify({ ...what, ...when, report, versions, resets }, undefined, "\t")}\n`;
+		return `${JSON.stringify({ ...what, ...when, ...device.label, report, versions, resets }, undefined, "\t")}\n`;
 	},
 	parse: (content: string, deviceId: string): Device | undefined => {
 		const value: unknown = JSON.parse(content);
@@ -136,9 +137,12 @@ export const deviceFile = Object.freeze({
 		device.model = value.model;
 		device.chip = value.chip;
 		device.firmwareVersion = value.firmwareVersion ?? null;
-		if (value.report !== undefined && matches(uplinks.state_report, report))
+		if (value.report !== undefined && matches(uplinks.state_report, report)) {
 			device.state.set(keptReport(report, value.report));
+			device.vitals = vitalsOf(report);
+		}
 		if (matches(reportHead, report)) device.uptimeSeconds = report.health.uptime_seconds;
+		device.label = labelOf(value);
 		device.firstSeenAt = value.firstSeenAt;
 		device.lastReportAt = value.lastReportAt;
 		device.versions = listOf(version, lists.versions);

@@ -11,7 +11,16 @@ import {
 	type StateReport,
 	uplinks,
 } from "../../device/protocol/messages.js";
-import { isRecord, type Model, type Schema } from "../../device/protocol/schema.js";
+import {
+	changeOf,
+	type Infer,
+	isRecord,
+	type Model,
+	optional,
+	type Schema,
+	string,
+} from "../../device/protocol/schema.js";
+import { History } from "./history.js";
 import { OffHeapText } from "./off-heap-text.js";
 
 const underWay = ["pending", "downloading", "rebooting"] as const;
@@ -65,6 +74,26 @@ export interface CrashHead {
 	readonly at: number;
 }
 
+/** What people call a device, and where it is. */
+export const label = changeOf({
+	name: optional(string(64)),
+	room: optional(string(64)),
+	note: optional(string(500)),
+});
+
+export type Label = Infer<typeof label>;
+
+/** Of the latest report, as far as lists of devices show it. */
+export interface Vitals {
+	/** dBm, within 4 of the report: a list would change with each report otherwise. */
+	readonly rssi: number | null;
+	readonly ssid: string | null;
+	readonly volume: number | null;
+	readonly safeMode?: true;
+}
+const rssiStep = 5;
+const noVitals: Vitals = Object.freeze({ rssi: null, ssid: null, volume: null });
+
 const listedAtMost = 10;
 /** For a report's fields that are not in the schema, as of newer firmware. */
 const otherFieldsBytes = 4096;
@@ -92,6 +121,9 @@ export class Device {
 	resets: readonly { readonly reason: string; readonly at: number }[] = [];
 	/** The latest last, at most 20; CrashStore has the rest of them. */
 	crashes: readonly CrashHead[] = [];
+	label: Label = {};
+	vitals = noVitals;
+	readonly history = new History();
 	session: Session;
 	/** Of the latest report since the gateway's start, on the monotonic clock. */
 	#reportedIn: Session | undefined;
@@ -127,6 +159,8 @@ export class Device {
 			this.firmwareVersion = version;
 		}
 		this.state.set(keptReport(report, text));
+		this.vitals = vitalsOf(report, this.vitals);
+		this.history.add(report, monotonic);
 		this.lastReportAt = now;
 		return isNews;
 	}
@@ -142,6 +176,23 @@ export class Device {
 		const isYounger = passedSeconds > uptimeSeconds && before + passedSeconds > uptimeSeconds + 1;
 		return uptimeSeconds < before || isYounger;
 	}
+}
+
+/** @param previous of the report before this one */
+export function vitalsOf({ health, network, peripherals }: StateReport, previous = noVitals): Vitals {
+	const { wifi_rssi: heard, wifi_ssid: ssid } = network;
+	const isNear = previous.rssi !== null && Math.abs(heard - previous.rssi) < rssiStep;
+	const rssi = isNear ? previous.rssi : heard;
+	const { volume } = peripherals.audio;
+	const { safe_mode: safeMode = false } = health;
+	const isSame = rssi === previous.rssi && ssid === previous.ssid && volume === previous.volume;
+	if (isSame && safeMode === (previous.safeMode ?? false)) return previous;
+	return { rssi, ssid, volume, ...(safeMode && { safeMode }) };
+}
+
+/** @returns the label without empty texts */
+export function labelOf({ name, room, note }: Label): Label {
+	return { ...(name && { name }), ...(room && { room }), ...(note && { note }) };
 }
 
 /** @returns the report, or only the schema's fields if the others take more than 4 KB and could fill the memory */

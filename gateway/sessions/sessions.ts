@@ -4,7 +4,15 @@
  */
 
 import type { StateReport, Uplink } from "../../device/protocol/messages.js";
-import { Device, type DeviceLink, type Handshake, type OtaMetadata, Session } from "./device.js";
+import {
+	Device,
+	type DeviceLink,
+	type Handshake,
+	type Label,
+	labelOf,
+	type OtaMetadata,
+	Session,
+} from "./device.js";
 import type { ChangeReason, EndReason } from "./view.js";
 
 /** The device has connected again. */
@@ -17,7 +25,7 @@ export interface SessionsOptions {
 	readonly monotonic: () => number;
 	/** Beyond it, those longest away are forgotten. */
 	readonly maxDevices: number;
-	/** A session was opened, named or ended, its device's update changed, or a crash of it was stored. */
+	/** A session was opened, named or ended, its device's update or label changed, or a crash of it was stored. */
 	readonly onChanged: (session: Session, reason: ChangeReason) => void;
 	/** Once per session of a named device. */
 	readonly onNamed: (device: Device) => void;
@@ -116,6 +124,12 @@ export class Sessions {
 	/** Tells monitors of a crash that was stored: `crash`. */
 	announceCrash(device: Device): void {
 		this.#options.onChanged(device.session, "crash");
+	}
+
+	/** Tells monitors too: `labelled`. An empty text removes it. */
+	setLabel(device: Device, change: Label): void {
+		device.label = labelOf({ ...device.label, ...change });
+		this.#options.onChanged(device.session, "labelled");
 	}
 
 	#report(session: Session, report: StateReport, text: string): void {

@@ -8,7 +8,7 @@ import type { Sessions } from "./sessions.js";
 
 export type EndReason = "disconnected" | "replaced" | "boot";
 /** Why monitors get a session. */
-export type ChangeReason = "snapshot" | "connected" | "identified" | EndReason | "ota" | "crash";
+export type ChangeReason = "snapshot" | "connected" | "identified" | EndReason | "ota" | "crash" | "labelled";
 
 /** @param now milliseconds since 1970 */
 export function statusUpdateText(reason: ChangeReason, session: Session, now: number): string {
@@ -16,7 +16,7 @@ export function statusUpdateText(reason: ChangeReason, session: Session, now: nu
 }
 
 /** With 3 bytes each, still below a slow monitor's limit. */
-const frameCharacters = 256 * 1024;
+export const frameCharacters = 256 * 1024;
 
 /**
  * All sessions, in frames, as one would exceed V8's longest string in a large fleet. The first has the reason
@@ -84,7 +84,20 @@ export function sessionHead(session: Session) {
 		features: handshake.features,
 		metadata: device?.metadata ?? noUpdate,
 		...(device && crashCountOf(device)),
+		...device?.label,
 	};
+}
+
+/** A known device without its state. */
+export function deviceHead(device: Device) {
+	const { session, chip, firstSeenAt, vitals } = device;
+	return { ...sessionHead(session), chip: chip ?? null, firstSeenAt: isoTime(firstSeenAt), ...vitals };
+}
+
+/** The same, without what changes with each report. */
+export function summaryText(device: Device): string {
+	const lastSeenAt = device.session.connected ? undefined : isoTime(device.session.lastSeenAt);
+	return JSON.stringify({ ...deviceHead(device), lastSeenAt });
 }
 
 /** Of the crashes that are kept, those of the firmware that runs; undefined: none. */

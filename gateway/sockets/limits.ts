@@ -32,6 +32,8 @@ export const socketLimits = Object.freeze({
 	stuckMonitorBytes: 8 * 1024 * 1024,
 	/** Delay of a snapshot, to include further forgotten devices. */
 	snapshotPauseMs: 200,
+	/** Between two frames of changes of the summary. */
+	summaryPauseMs: 250,
 	/** Of one monitor. */
 	commandsASecond: 50,
 	commandBurst: 100,

@@ -7,6 +7,7 @@
 import type { Logger } from "pino";
 import { checkCommand, commands, featureOf, longestCommandBytes } from "../../device/protocol/messages.js";
 import {
+	boolean,
 	describeProblem,
 	findProblem,
 	type Infer,
@@ -36,7 +37,11 @@ export const monitorMessages = Object.freeze({
 	boot_device: object({ type: oneOf("boot_device"), targetId, requestId }),
 	control_device: object({ type: oneOf("control_device"), targetId, payload, requestId }),
 	trigger_ota: object({ type: oneOf("trigger_ota"), targetId, version, requestId }),
+	/** And `devices`, which `devicesOf` checks: the schemas have no lists. */
+	subscribe: object({ type: oneOf("subscribe"), summary: boolean(), requestId }),
 });
+/** Of one subscription: more than the rows that fit on a large screen. */
+export const subscribedDevicesAtMost = 200;
 export type MonitorMessageType = keyof typeof monitorMessages;
 export type MonitorMessageOf<T extends MonitorMessageType> = Infer<(typeof monitorMessages)[T]>;
 export type MonitorMessage = { [T in MonitorMessageType]: MonitorMessageOf<T> }[MonitorMessageType];
@@ -68,6 +73,11 @@ export function checkMonitorMessage(
 	if (!isMonitorMessageType(type))
 		return refuse("unknown_type", `type must be one of ${Object.keys(monitorMessages).join(", ")}`);
 	const schema = monitorMessages[type];
+	if (type === "subscribe" && !devicesOf(value))
+		return refuse(
+			"invalid_message",
+			`subscribe: devices must be a list of at most ${subscribedDevicesAtMost} device ids`,
+		);
 	if (matches(schema, value)) return { message: value };
 	return refuse("invalid_message", `${type}: ${describeProblem(findProblem(schema, value))}`);
 }
@@ -76,6 +86,12 @@ export function checkMonitorMessage(
 export function requestIdOf(value: unknown): string | undefined {
 	const id = isRecord(value) ? value.requestId : undefined;
 	return matches(requestId, id) ? id : undefined;
+}
+
+/** The device ids of a subscription; undefined if they are not valid. */
+function devicesOf({ devices = [] }: Readonly<Record<string, unknown>>): readonly string[] | undefined {
+	if (!Array.isArray(devices) || devices.length > subscribedDevicesAtMost) return undefined;
+	return devices.every((each): each is string => matches(targetId, each)) ? devices : undefined;
 }
 
 function isMonitorMessageType(type: string): type is MonitorMessageType {
@@ -89,8 +105,11 @@ export function refuse(code: MonitorErrorCode, message: string): Refused {
 
 /** The session that gets the command, or why none does. */
 export type Outcome =
-	| { readonly command: MonitorMessage["type"]; readonly sessionId: string; readonly refusal?: undefined }
+	| { readonly command: MonitorMessageType; readonly sessionId?: string; readonly refusal?: undefined }
 	| Refused;
+
+/** Called with what the monitor asks for from now on. */
+export type Subscribe = (summary: boolean, devices: readonly string[]) => void;
 
 /**
  * @returns a function that executes a parsed message; undefined stands for invalid JSON. All but `trigger_ota` is
@@ -101,10 +120,14 @@ export function monitorCommands(
 	updates: Pick<Updates, "trigger">,
 	log: Pick<Logger, "info" | "error">,
 ) {
-	return async (value: unknown): Promise<Outcome> => {
+	return async (value: unknown, subscribe: Subscribe): Promise<Outcome> => {
 		const checked = checkMonitorMessage(value);
 		if (checked.refusal) return checked;
 		const { message } = checked;
+		if (message.type === "subscribe") {
+			subscribe(message.summary, devicesOf(message) ?? []);
+			return { command: message.type };
+		}
 		const { targetId } = message;
 		const session = sessions.find(targetId);
 		if (!session)
@@ -118,7 +141,7 @@ export function monitorCommands(
 		return refused ?? { command: message.type, sessionId: session.sessionId };
 	};
 
-	function carryOut(message: MonitorMessage, session: Session) {
+	function carryOut(message: Exclude<MonitorMessage, { type: "subscribe" }>, session: Session) {
 		switch (message.type) {
 			case "boot_device":
 				return sessions.end(session, "boot", { code: closeCodes.normal, reason: "boot" });

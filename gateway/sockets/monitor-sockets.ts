@@ -1,28 +1,31 @@
 /**
- * The gateway's end of `/monitor`: every monitor gets every change and uplink, and one answer to each message. A
- * frame is built once for all.
+ * The gateway's end of `/monitor`: every monitor gets every change and uplink, or what it subscribed to, and one answer
+ * to each message. A frame is built once for all.
  */
 
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
 import { limitMessagesAfterClose, TokenBucket, watchControlFrames } from "../rates.js";
-import type { Session } from "../sessions/device.js";
+import type { Device, Session } from "../sessions/device.js";
 import { type ChangeReason, deviceMessageText, snapshotTexts, statusUpdateText } from "../sessions/view.js";
 import { parseJson } from "./device-sockets.js";
 import type { SocketsOptions } from "./limits.js";
 import { closeCodes } from "./limits.js";
 import { Monitor } from "./monitor.js";
-import type { Outcome } from "./monitor-commands.js";
+import type { Outcome, Subscribe } from "./monitor-commands.js";
 import { refuse, requestIdOf } from "./monitor-commands.js";
+import { Summary } from "./summary.js";
 
 export interface MonitorSocketsOptions extends SocketsOptions {
 	/** Executes a parsed message; undefined stands for invalid JSON. */
-	readonly execute: (value: unknown) => Promise<Outcome>;
+	readonly execute: (value: unknown, subscribe: Subscribe) => Promise<Outcome>;
 }
 
 export class MonitorSockets {
 	readonly #options: MonitorSocketsOptions;
 	readonly #monitors = new Set<Monitor>();
+	/** Undefined while no monitor subscribes to it: then it costs nothing. */
+	#summary: Summary | undefined;
 	#announcing: NodeJS.Timeout | undefined;
 	#isCorked = false;
 
@@ -55,7 +58,7 @@ export class MonitorSockets {
 			if (isTooMuch && !refusals.take())
 				return monitor.close(closeCodes.policyViolation, "too many messages");
 			this.#cork();
-			this.#answer(data.toString(), isTooMuch)
+			this.#answer(monitor, data.toString(), isTooMuch)
 				.then((text) => monitor.send(Buffer.from(text)))
 				.catch((error) => log.error({ err: error }, "a monitor's message could not be carried out"));
 		});
@@ -69,41 +72,101 @@ export class MonitorSockets {
 		);
 		socket.on("close", (code) => {
 			this.#monitors.delete(monitor);
+			this.#dropSummary();
 			log.info({ remoteAddress, code, monitors: this.#monitors.size }, "monitor disconnected");
 		});
 		monitor.sendSnapshot(this.#snapshot());
 	}
 
-	/** Sends every monitor a snapshot, as no message reports a forgotten device. */
+	/** Sends monitors a snapshot, as no message reports a forgotten device; the summary does. */
 	announceAll(): void {
 		const { limits, yieldToLoop } = this.#options;
 		this.#announcing ??= setTimeout(async () => {
 			this.#announcing = undefined;
 			for (const monitor of [...this.#monitors]) {
 				await yieldToLoop();
-				monitor.sendSnapshot(this.#snapshot());
+				if (!monitor.devices) monitor.sendSnapshot(this.#snapshot());
 			}
 		}, limits.snapshotPauseMs).unref();
 	}
 
 	announce(session: Session, reason: ChangeReason): void {
-		if (this.#monitors.size === 0) return;
-		this.#cork();
-		const frame = Buffer.from(statusUpdateText(reason, session, this.#options.now()));
-		for (const monitor of this.#monitors) monitor.sendChange(session.sessionId, frame);
+		this.touch(session.device);
+		this.#sendAbout(
+			session,
+			() => statusUpdateText(reason, session, this.#options.now()),
+			(monitor, frame) => monitor.sendChange(session.sessionId, frame),
+		);
 	}
 
 	relay(session: Session, text: string, isStateReport: boolean): void {
-		if (this.#monitors.size === 0) return;
-		this.#cork();
-		const frame = Buffer.from(deviceMessageText(session, text));
-		for (const monitor of this.#monitors) monitor.relay(session.sessionId, frame, isStateReport);
+		this.touch(session.device);
+		this.#sendAbout(
+			session,
+			() => deviceMessageText(session, text),
+			(monitor, frame) => monitor.relay(session.sessionId, frame, isStateReport),
+		);
+	}
+
+	/** The summary of a device may have changed, or the device was forgotten. */
+	touch(device: Device | undefined): void {
+		if (device) this.#summary?.touch(device.deviceId);
 	}
 
 	/** Closes every socket with 1001. */
 	close(): void {
 		clearTimeout(this.#announcing);
+		this.#summary?.close();
 		for (const monitor of this.#monitors) monitor.close(closeCodes.goingAway, "the gateway stops");
+	}
+
+	#sendAbout(session: Session, format: () => string, send: (monitor: Monitor, frame: Buffer) => void): void {
+		let frame: Buffer | undefined;
+		for (const monitor of this.#monitors) {
+			if (!monitor.wants(session)) continue;
+			this.#cork();
+			frame ??= Buffer.from(format());
+			send(monitor, frame);
+		}
+	}
+
+	#subscribe(monitor: Monitor, hasSummary: boolean, ids: readonly string[]): void {
+		const { sessions, now } = this.#options;
+		const previous = monitor.devices;
+		const isOther = previous === undefined || hasSummary !== (monitor.summary !== undefined);
+		monitor.devices = new Set(ids);
+		if (isOther) {
+			monitor.summary = hasSummary ? this.#openSummary() : undefined;
+			this.#dropSummary();
+			// In place of what is left of the previous one.
+			monitor.sendSnapshot(monitor.summary?.snapshot() ?? [].values());
+		}
+		for (const id of monitor.devices) {
+			const session = sessions.devices.get(id)?.session;
+			if (!session || (!isOther && previous.has(id))) continue;
+			monitor.sendChange(session.sessionId, Buffer.from(statusUpdateText("identified", session, now())));
+		}
+	}
+
+	#openSummary(): Summary {
+		const { sessions, now, limits } = this.#options;
+		this.#summary ??= new Summary({
+			devices: sessions.devices,
+			now,
+			pauseMs: limits.summaryPauseMs,
+			onFrame: (frame) => {
+				this.#cork();
+				for (const monitor of this.#monitors) if (monitor.summary) monitor.sendSummary(frame);
+			},
+		});
+		return this.#summary;
+	}
+
+	/** Once no one subscribes to it any more. */
+	#dropSummary(): void {
+		for (const { summary } of this.#monitors) if (summary) return;
+		this.#summary?.close();
+		this.#summary = undefined;
 	}
 
 	#snapshot(): Generator<string> {
@@ -124,12 +187,12 @@ export class MonitorSockets {
 		});
 	}
 
-	async #answer(text: string, isTooMuch: boolean): Promise<string> {
+	async #answer(monitor: Monitor, text: string, isTooMuch: boolean): Promise<string> {
 		const { limits, metrics, execute } = this.#options;
 		const value = parseJson(text);
 		const outcome: Outcome = isTooMuch
 			? refuse("rate_limited", `send at most ${limits.commandsASecond} messages a second`)
-			: await execute(value);
+			: await execute(value, (summary, devices) => this.#subscribe(monitor, summary, devices));
 		const requestId = requestIdOf(value);
 		if (outcome.refusal) {
 			metrics.refusedCommands.inc({ code: outcome.refusal.code });

@@ -5,7 +5,9 @@
 
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
+import type { Session } from "../sessions/device.js";
 import { closeCodes, type SocketLimits } from "./limits.js";
+import type { Summary } from "./summary.js";
 
 export interface MonitorOptions {
 	readonly socket: WebSocket;
@@ -17,12 +19,18 @@ export interface MonitorOptions {
 }
 
 export class Monitor {
+	/** Ids of the devices of which it gets changes and uplinks; undefined: of all, named or not. */
+	devices: ReadonlySet<string> | undefined;
+	/** Undefined: it has not subscribed to it. */
+	summary: Summary | undefined;
 	readonly #options: MonitorOptions;
 	/** By session id: reports that the monitor was too slow for. */
 	readonly #waiting = new Map<string, Buffer>();
 	/** The rest of the snapshot. */
 	#snapshot: Iterator<string> | undefined;
 	#isSnapshotPlanned = false;
+	/** It was too slow for a change of the summary, and gets the whole one again. */
+	#isBehind = false;
 
 	constructor(options: MonitorOptions) {
 		this.#options = options;
@@ -42,9 +50,14 @@ export class Monitor {
 		this.#options.stream.uncork();
 	}
 
-	/** Sends all sessions' records, each further frame once the monitor has read most of the previous ones. */
+	wants({ device }: Session): boolean {
+		return this.devices === undefined || (device !== undefined && this.devices.has(device.deviceId));
+	}
+
+	/** Sends all sessions' records or the whole summary, each further frame once the monitor has read most of the previous ones. */
 	sendSnapshot(frames: Iterator<string>): void {
 		this.#waiting.clear();
+		this.#isBehind = false;
 		this.#snapshot = frames;
 		this.#sendNextOfSnapshot();
 	}
@@ -71,6 +84,12 @@ export class Monitor {
 		else if (isStateReport) this.#waiting.set(sessionId, frame);
 	}
 
+	/** A change of the summary. */
+	sendSummary(frame: Buffer): void {
+		if (this.#hasMoreThan(this.#options.limits.slowMonitorBytes)) this.#isBehind = true;
+		else this.send(frame);
+	}
+
 	close(code: number, reason: string): void {
 		this.#options.socket.close(code, reason);
 	}
@@ -81,7 +100,7 @@ export class Monitor {
 			if (this.#hasMoreThan(this.#options.limits.slowMonitorBytes)) return;
 			this.sendChange(sessionId, frame);
 		}
-		if (this.#snapshot) void this.#continueSnapshot();
+		if (this.#snapshot || this.#isBehind) void this.#continueSnapshot();
 	};
 
 	async #continueSnapshot(): Promise<void> {
@@ -90,7 +109,9 @@ export class Monitor {
 		await this.#options.yieldToLoop();
 		this.#isSnapshotPlanned = false;
 		// Otherwise the write of the rest calls this again.
-		if (this.#mayTakeSnapshot()) this.#sendNextOfSnapshot();
+		if (!this.#mayTakeSnapshot()) return;
+		if (this.#isBehind && this.summary) this.sendSnapshot(this.summary.snapshot());
+		else this.#sendNextOfSnapshot();
 	}
 
 	/** A snapshot must not make a monitor slow, and no waiting report may be older than it. */

@@ -9,7 +9,7 @@ import {
 	type UplinkType,
 	uplinks,
 } from "../../device/protocol/messages.js";
-import { monitorMessages } from "../../gateway/sockets/monitor-commands.js";
+import { monitorMessages, subscribedDevicesAtMost } from "../../gateway/sockets/monitor-commands.js";
 import { deviceHeaders } from "../../gateway/sockets/upgrades.js";
 import {
 	commandDescriptions,
@@ -22,7 +22,7 @@ import {
 } from "./descriptions.js";
 import { commandExamples, monitorExamples, uplinkExamples } from "./examples.js";
 import { type Json, type JsonObject, jsonSchemaByModel, jsonSchemaOf, propertiesOf } from "./json-schema.js";
-import { keysOf, monitorFrames, schemaRef, sessionSchema } from "./monitor-frames.js";
+import { keysOf, monitorFrames, schemaRef, sessionSchema, summarySchema } from "./monitor-frames.js";
 
 type Document = Record<string, Json>;
 
@@ -109,14 +109,14 @@ function monitorChannel(): JsonObject {
 	return {
 		address: "/monitor",
 		description:
-			"The first frame is a snapshot of all sessions. A snapshot of more than about 256 KB is split: its first frame has the field remaining, the other sessions follow in status_update frames with the same field, as fast as the monitor reads, and changes may come between them. When a monitor reads too slowly, it gets only the newest state_report of each session while more than 1 MiB waits, and is closed with 1013 above 8 MiB. A monitor is closed with 1008 when it continues to send after rate_limited (400 times at once, or 10 times per second), or sends more than 100 ping and pong frames at once or 20 per second. After a device is removed, a new snapshot is sent, which replaces everything before it.",
+			"The first frame is a snapshot of all sessions. A snapshot of more than about 256 KB is split: its first frame has the field remaining, the other sessions follow in status_update frames with the same field, as fast as the monitor reads, and changes may come between them. When a monitor reads too slowly, it gets only the newest state_report of each session while more than 1 MiB waits, and is closed with 1013 above 8 MiB. A monitor is closed with 1008 when it continues to send after rate_limited (400 times at once, or 10 times per second), or sends more than 100 ping and pong frames at once or 20 per second. After a device is removed, a new snapshot is sent, which replaces everything before it. A monitor that sends subscribe gets summaries instead: at most four frames per second, of at most about 256 KB; after it read too slowly, a whole one again.",
 		messages: refs([...Object.keys(monitorMessages), ...Object.keys(monitorFrames)]),
 		bindings: { ws: { method: "GET", bindingVersion: "0.1.0" } },
 	};
 }
 
 function schemas(): JsonObject {
-	const all: Document = { session: sessionSchema };
+	const all: Document = { session: sessionSchema, device_summary: summarySchema };
 	for (const name of keysOf(commands)) all[name] = jsonSchemaOf(commands[name]);
 	for (const name of keysOf(uplinks))
 		all[name] =
@@ -134,6 +134,14 @@ function schemas(): JsonObject {
 			{ properties: { payload: { oneOf: keysOf(commands).map(schemaRef) } } },
 		],
 	};
+	// Nor for a list.
+	const devices = {
+		type: "array",
+		maxItems: subscribedDevicesAtMost,
+		items: { type: "string", maxLength: 64 },
+		description: "device ids, known or not; absent: none",
+	};
+	all.subscribe = { allOf: [all.subscribe ?? {}, { properties: { devices } }] };
 	return all;
 }
 
@@ -207,7 +215,7 @@ function monitorOperations(): JsonObject {
 
 function frameOperations(): JsonObject {
 	return Object.fromEntries(
-		["status_update", "device_message"].map((name) => [name, operation("send", "monitor", name)]),
+		["status_update", "device_message", "summary"].map((name) => [name, operation("send", "monitor", name)]),
 	);
 }
 

@@ -49,6 +49,8 @@ export const monitorDescriptions: Readonly<Record<MonitorMessageType, string>> =
 	control_device: "Forwards a command to the device, if its model supports it.",
 	trigger_ota:
 		"Starts an update to `latest`, `custom` (the upload) or a version; without a version, to latest, or to custom where no release fits the model.",
+	subscribe:
+		"From now on this monitor gets, instead of every change and uplink, those of the named devices, and with `summary` a summary of all devices. The answer is one status_update (identified) for each newly named device that is known, and with `summary`, if there was none before, the whole summary; the rest of a status_update snapshot is not sent. It can be sent again at any time, and replaces the previous one.",
 };
 
 const anyMessage = ["invalid_json", "invalid_message", "unknown_type", "rate_limited"] as const;
@@ -67,6 +69,7 @@ export const monitorErrors: Readonly<Record<MonitorMessageType, readonly Monitor
 		"ota_in_progress",
 		"storage_failed",
 	],
+	subscribe: anyMessage,
 };
 
 export const monitorErrorDescriptions: Readonly<Record<MonitorErrorCode, string>> = {
@@ -90,12 +93,13 @@ export const reasonDescriptions: Readonly<Record<ChangeReason, string>> = {
 		"the first frame, and again after a device was removed: all sessions, or with `remaining` the first of them",
 	connected: "a device connected; with `remaining`: further sessions of a snapshot, not identified yet",
 	identified:
-		"a device's first report, or its model or version changed; with `remaining`: further identified sessions of a snapshot",
+		"a device's first report, or its model or version changed; with `remaining`: further identified sessions of a snapshot; or the monitor subscribed to this device",
 	disconnected: "the connection ended",
 	replaced: "the same device connected again",
 	boot: "a monitor had the connection closed",
 	ota: "the device's update progressed",
 	crash: "the device told of a crash, which is stored now",
+	labelled: "a person changed the device's name, room or note",
 };
 
 /** A Markdown list of names with their descriptions. */

@@ -23,40 +23,70 @@ export function schemaRef(name: string): JsonObject {
 	return { $ref: `#/components/schemas/${name}` };
 }
 
-export const sessionSchema: JsonObject = closed(
-	{
-		sessionId: { ...string, format: "uuid" },
-		deviceId: { ...stringOrNull, description: "null until the device is identified" },
-		model: { enum: [...models, null] },
-		connected: { type: "boolean" },
-		connectedAt: dateTime,
-		lastSeenAt: dateTime,
-		remoteAddress: string,
-		firmwareVersion: { ...stringOrNull, description: "null before the first state_report" },
-		features: {
-			type: "array",
-			items: { enum: [...features] },
-			description: "the device's Device-Features, as far as this gateway knows them",
-		},
-		metadata: closed({
-			otaStatus: {
-				enum: [...otaStatuses],
-				description:
-					"updated may still become rolled_back for 5 minutes, until the new firmware is confirmed",
-			},
-			otaPercent: { type: ["integer", "null"], minimum: 0, maximum: 100 },
-			otaVersion: stringOrNull,
-			otaReason: { ...stringOrNull, description: "why it failed or was rolled back" },
-		}),
-		crashCount: {
-			type: "integer",
-			minimum: 1,
-			maximum: 20,
-			description: "of the last 20 crashes, those of the firmware version that runs; absent: none",
-		},
-		state: { anyOf: [schemaRef("state_report"), { type: "null" }] },
+const label = (maxLength: number) => ({
+	type: "string",
+	maxLength,
+	description: "given by a person (PATCH /api/devices/{deviceId}); absent: none",
+});
+
+/** What a session and a summary have in common. */
+const head = {
+	sessionId: { ...string, format: "uuid" },
+	deviceId: { ...stringOrNull, description: "null until the device is identified" },
+	model: { enum: [...models, null] },
+	connected: { type: "boolean" },
+	connectedAt: dateTime,
+	lastSeenAt: dateTime,
+	remoteAddress: string,
+	firmwareVersion: { ...stringOrNull, description: "null before the first state_report" },
+	features: {
+		type: "array",
+		items: { enum: [...features] },
+		description: "the device's Device-Features, as far as this gateway knows them",
 	},
-	["crashCount"],
+	metadata: closed({
+		otaStatus: {
+			enum: [...otaStatuses],
+			description: "updated may still become rolled_back for 5 minutes, until the new firmware is confirmed",
+		},
+		otaPercent: { type: ["integer", "null"], minimum: 0, maximum: 100 },
+		otaVersion: stringOrNull,
+		otaReason: { ...stringOrNull, description: "why it failed or was rolled back" },
+	}),
+	crashCount: {
+		type: "integer",
+		minimum: 1,
+		maximum: 20,
+		description: "of the last 20 crashes, those of the firmware version that runs; absent: none",
+	},
+	name: label(64),
+	room: label(64),
+	note: label(500),
+};
+const sometimes = ["crashCount", "name", "room", "note"];
+
+export const sessionSchema: JsonObject = closed(
+	{ ...head, state: { anyOf: [schemaRef("state_report"), { type: "null" }] } },
+	sometimes,
+);
+
+/** Of a device: what `GET /api/devices` lists. */
+export const summarySchema: JsonObject = closed(
+	{
+		...head,
+		deviceId: string,
+		lastSeenAt: { ...dateTime, description: "absent while it is connected" },
+		chip: stringOrNull,
+		firstSeenAt: dateTime,
+		rssi: {
+			type: ["integer", "null"],
+			description: "dBm, within 4 of the latest report; null before it, as are ssid and volume",
+		},
+		ssid: stringOrNull,
+		volume: { type: ["integer", "null"], minimum: 0, maximum: 100 },
+		safeMode: { const: true, description: "absent where it does not run in safe mode" },
+	},
+	[...sometimes, "lastSeenAt", "safeMode"],
 );
 
 const requestId = {
@@ -114,16 +144,64 @@ export const monitorFrames: Readonly<Record<string, Frame>> = {
 		}),
 		example: { type: "device_message", sessionId, deviceId, message: uplinkExamples.ota_progress },
 	},
+	summary: {
+		description:
+			"Devices without their state, for a monitor that subscribed to the summary: all of them, then those in which anything has changed. A snapshot has `remaining` in each frame, and the reason snapshot in its first one, before which everything is forgotten; frames without `remaining` may come between.",
+		schema: closed(
+			{
+				type: { const: "summary" },
+				reason: { enum: ["snapshot", "changed"] },
+				timestamp: dateTime,
+				remaining: {
+					type: "integer",
+					minimum: 0,
+					description: "number of devices of the snapshot that follow in other frames, 0 in the last of them",
+				},
+				devices: { type: "array", items: schemaRef("device_summary") },
+				removed: {
+					type: "array",
+					items: string,
+					description: "ids of devices that were removed; absent: none",
+				},
+			},
+			["remaining", "removed"],
+		),
+		example: {
+			type: "summary",
+			reason: "changed",
+			timestamp,
+			devices: [
+				{
+					sessionId,
+					deviceId,
+					model: "DEV-1",
+					connected: true,
+					connectedAt: timestamp,
+					remoteAddress: "192.168.1.20",
+					firmwareVersion: uplinkExamples.state_report.system.firmware_version,
+					features: [...features],
+					metadata: { otaStatus: "idle", otaPercent: null, otaVersion: null, otaReason: null },
+					name: "Lobby speaker",
+					chip: "esp32s3",
+					firstSeenAt: timestamp,
+					rssi: -61,
+					ssid: "workshop",
+					volume: 40,
+				},
+			],
+			removed: ["dev-1-a1b2c4"],
+		},
+	},
 	ack: {
-		description: "The command was accepted and is being sent to the device.",
+		description: "The command was accepted and is being sent to the device, if it is for one.",
 		schema: closed(
 			{
 				type: { const: "ack" },
 				requestId,
 				command: { enum: Object.keys(monitorMessages) },
-				sessionId: { ...string, format: "uuid" },
+				sessionId: { ...string, format: "uuid", description: "absent after subscribe" },
 			},
-			["requestId"],
+			["requestId", "sessionId"],
 		),
 		example: { type: "ack", requestId: "2", command: "control_device", sessionId },
 	},

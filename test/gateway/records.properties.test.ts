@@ -23,7 +23,7 @@ import {
 } from "../../gateway/firmware/update-job.js";
 import { UploadStore } from "../../gateway/firmware/upload-store.js";
 import { StartError } from "../../gateway/problem.js";
-import { Device, Session } from "../../gateway/sessions/device.js";
+import { Device, label, labelOf, Session } from "../../gateway/sessions/device.js";
 import { deviceFile } from "../../gateway/sessions/device-store.js";
 import { sessionHead, textWithState } from "../../gateway/sessions/view.js";
 import { anyJson, jsonText, nearText, oddValue, valid } from "../support/arbitraries.js";
@@ -65,10 +65,11 @@ const device = fc
 			chip: fc.constantFrom(undefined, ...chips),
 			connectedAt: time,
 			reports: fc.array(report, { maxLength: 3 }),
+			label: valid(label),
 		},
 		{ noNullPrototype: true },
 	)
-	.map(({ name, address: remoteAddress, chip, connectedAt, reports }) => {
+	.map(({ name, address: remoteAddress, chip, connectedAt, reports, label: given }) => {
 		const link = { send: () => {}, isOpen: () => false, close: () => {} };
 		const handshake = {
 			deviceId: name,
@@ -81,6 +82,7 @@ const device = fc
 		};
 		const made = new Device(name, new Session(handshake, link, connectedAt));
 		made.chip = chip;
+		if (matches(label, given)) made.label = labelOf(given);
 		for (const [index, each] of reports.entries())
 			made.report(each, JSON.stringify(each), connectedAt + index, index * 1000);
 		return made;

@@ -20,6 +20,11 @@ const monitor = bearer(monitorToken);
 const formType = { "Content-Type": "application/x-www-form-urlencoded" };
 const otherSite = { Origin: "http://evil.example" };
 const tokenRequest = (body: string): Asked => ({ path: "/api/device-tokens", headers: monitor, body });
+const labelling = (deviceId: string, body: string): Asked => ({
+	path: `/api/devices/${deviceId}`,
+	headers: monitor,
+	body,
+});
 const upload = (body: Buffer): Asked => ({
 	path: "/ota/upload",
 	headers: { ...monitor, ...formHeaders },
@@ -46,8 +51,17 @@ export const probes: Readonly<Record<string, Probe>> = {
 	"GET /metrics 200": { path: "/metrics", headers: monitor },
 	"GET /api/refusals 200": { path: "/api/refusals", headers: monitor },
 	"GET /api/devices 200": { path: "/api/devices", headers: monitor },
+	"DELETE /api/devices 200": { path: "/api/devices?awayDays=1", headers: monitor },
+	"DELETE /api/devices 422": { path: "/api/devices?awayDays=0", headers: monitor },
 	"GET /api/devices/{deviceId} 200": { path: "/api/devices/dev-1-a1b2c3", headers: monitor },
 	"GET /api/devices/{deviceId} 404": { path: "/api/devices/unknown", headers: monitor },
+	"GET /api/devices/{deviceId}/history 200": { path: "/api/devices/dev-1-a1b2c3/history", headers: monitor },
+	"GET /api/devices/{deviceId}/history 404": { path: "/api/devices/unknown/history", headers: monitor },
+	"PATCH /api/devices/{deviceId} 200": labelling("dev-1-a1b2c3", '{"name":"Lobby speaker","note":""}'),
+	"PATCH /api/devices/{deviceId} 400": labelling("dev-1-a1b2c3", "no JSON"),
+	"PATCH /api/devices/{deviceId} 404": labelling("unknown", '{"name":"Lobby speaker"}'),
+	"PATCH /api/devices/{deviceId} 422": labelling("dev-1-a1b2c3", '{"nam":"Lobby speaker"}'),
+	"PATCH /api/devices/{deviceId} 507": { testedIn: "test/gateway/sessions/label.test.ts" },
 	"DELETE /api/devices/{deviceId} 409": { path: "/api/devices/dev-1-a1b2c3", headers: monitor },
 	"DELETE /api/devices/{deviceId} 404": { path: "/api/devices/unknown", headers: monitor },
 	"DELETE /api/devices/{deviceId} 204": { testedIn: "test/gateway/sessions/device-store.test.ts" },

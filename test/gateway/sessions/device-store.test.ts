@@ -318,7 +318,8 @@ describe("/api/devices", () => {
 		const connected = await monitor.change("connected");
 		const { json } = await ask(gateway, "");
 		const { state, ...head } = connected;
-		const listed = { ...head, chip: "esp32s3", firstSeenAt: connected.connectedAt };
+		const unreported = { rssi: null, ssid: null, volume: null };
+		const listed = { ...head, chip: "esp32s3", firstSeenAt: connected.connectedAt, ...unreported };
 		assert.deepEqual(json, { devices: [listed] });
 		const one = await ask(gateway, "/dev-1-a1b2c3");
 		assert.deepEqual(one.json, { ...listed, versions: [], resets: [], updates: [], crashes: [], state });

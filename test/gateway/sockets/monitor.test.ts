@@ -5,9 +5,11 @@ import { Duplex } from "node:stream";
 import { type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { WebSocket, WebSocketServer } from "ws";
+import type { Device } from "../../../gateway/sessions/device.js";
 import { createYield } from "../../../gateway/sockets/event-loop.js";
 import { socketLimits } from "../../../gateway/sockets/limits.js";
 import { Monitor } from "../../../gateway/sockets/monitor.js";
+import { Summary } from "../../../gateway/sockets/summary.js";
 import { onEnd } from "../../support/cleanup.js";
 
 /**
@@ -83,6 +85,45 @@ test("a snapshot is sent only as fast as it is read", { timeout: 30_000 }, async
 		texts,
 		Array.from({ length: count }, (_, index) => index),
 	);
+});
+
+test("a monitor that was too slow for a change of the summary gets the whole one again, once it has caught up", async (t) => {
+	const written: { readonly text: string; readonly done: () => void }[] = [];
+	const stream = new Duplex({
+		read() {},
+		write: (bytes, _encoding, done) => void written.push({ text: bytes.toString(), done }),
+	});
+	const { monitor } = await connected(t, stream);
+	const devices = new Map<string, Device>();
+	const summary = new Summary({ devices, now: () => 0, pauseMs: 1, onFrame: () => {} });
+	onEnd(t, () => summary.close());
+	monitor.summary = summary;
+	monitor.devices = new Set();
+	const texts: string[] = [];
+	/** Reads until nothing more is written. */
+	const read = async () => {
+		for (let idle = 0; idle < 20; idle += 1) {
+			for (let each = written.shift(); each; each = written.shift()) {
+				idle = 0;
+				texts.push(each.text);
+				each.done();
+			}
+			await setImmediate();
+		}
+	};
+	monitor.sendSummary(Buffer.from("in time"));
+	await read();
+	while (monitor.unread <= socketLimits.slowMonitorBytes) monitor.send(Buffer.alloc(64 * 1024, "x"));
+	const unread = monitor.unread;
+	for (let count = 0; count < 100; count += 1) monitor.sendSummary(Buffer.alloc(64 * 1024, "late "));
+	assert.equal(monitor.unread, unread, "nothing waits for it");
+	await read();
+	monitor.sendSummary(Buffer.from("in time again"));
+	await read();
+	const all = texts.join("");
+	assert.equal(all.match(/"reason":"snapshot"/g)?.length, 1);
+	assert.doesNotMatch(all, /late/);
+	assert.match(all, /in time.*"reason":"snapshot".*in time again/s);
 });
 
 test("a snapshot pauses while much is unread: it would make the monitor slow", async (t) => {

@@ -41,7 +41,39 @@ export interface SessionRecord {
 	readonly metadata: OtaMetadata;
 	/** Of its last 20 crashes, those of the firmware that runs; undefined: none. */
 	readonly crashCount?: number;
+	/** Given by a person; undefined: none. */
+	readonly name?: string;
+	readonly room?: string;
+	readonly note?: string;
 	readonly state: StateReport | null;
+}
+
+/** A device without its state: `GET /api/devices`, and `summary`, which leaves out `lastSeenAt` while it is connected. */
+export interface DeviceSummary extends Omit<SessionRecord, "deviceId" | "lastSeenAt" | "state"> {
+	readonly deviceId: string;
+	readonly lastSeenAt?: string;
+	readonly chip: string | null;
+	readonly firstSeenAt: string;
+	/** dBm, within 4 of the latest report; null before the first report, as are ssid and volume. */
+	readonly rssi: number | null;
+	readonly ssid: string | null;
+	/** 0 (mute) to 100. */
+	readonly volume: number | null;
+	/** Absent where it does not run in safe mode. */
+	readonly safeMode?: true;
+}
+
+/** To a monitor that has sent `subscribe` with `summary`: at most 4 a second. */
+export interface Summary {
+	readonly type: "summary";
+	/** `snapshot` begins a new picture: devices that are in no frame from it to the one with `remaining` 0 are gone. */
+	readonly reason: "snapshot" | "changed";
+	readonly timestamp: string;
+	/** In each frame of a snapshot: how many of its devices are in later ones. */
+	readonly remaining?: number;
+	readonly devices: readonly DeviceSummary[];
+	/** Ids of devices that were forgotten. */
+	readonly removed?: readonly string[];
 }
 
 export interface StatusUpdate {
@@ -54,7 +86,8 @@ export interface StatusUpdate {
 		| "replaced"
 		| "boot"
 		| "ota"
-		| "crash";
+		| "crash"
+		| "labelled";
 	readonly timestamp: string;
 	/** Sessions of a snapshot that further frames tell of; undefined in a snapshot of one frame, and in any other change. */
 	readonly remaining?: number;
@@ -71,7 +104,8 @@ export interface DeviceMessage {
 export interface Ack {
 	readonly type: "ack";
 	readonly requestId?: string;
-	readonly sessionId: string;
+	/** Absent in the answer to `subscribe`. */
+	readonly sessionId?: string;
 }
 
 export interface Refused {
@@ -150,4 +184,35 @@ export interface PastUpdate {
 	/** Milliseconds since 1970, by the gateway's clock; so is endedAt. */
 	readonly startedAt: number;
 	readonly endedAt?: number;
+}
+
+/** The least and the most of each step; null where nothing was reported. */
+export interface Extremes {
+	readonly min: readonly (number | null)[];
+	readonly max: readonly (number | null)[];
+}
+
+/** `GET /api/devices/<id>/history`: the last 24 hours in 288 steps, the latest last. */
+export interface Past {
+	/** When the first step begins: ISO 8601. */
+	readonly from: string;
+	readonly stepSeconds: number;
+	/** dBm. */
+	readonly rssi: Extremes;
+	/** The least of each step, in bytes. */
+	readonly heap: readonly (number | null)[];
+	/** 0 to 4095; null for a model without a sensor. */
+	readonly light: Extremes | null;
+	/** In which share of the step it reported, 0 to 1; null before the gateway's start. */
+	readonly presence: readonly (number | null)[];
+	/** The latest last. */
+	readonly marks: readonly PastMark[];
+}
+
+export interface PastMark {
+	readonly at: string;
+	readonly kind: "restart" | "crash" | "update";
+	/** The reset reason, the kind of the crash, or the status of the update. */
+	readonly reason: string;
+	readonly version: string | null;
 }

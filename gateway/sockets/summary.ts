@@ -1,0 +1,111 @@
+/**
+ * The summary of all devices, for monitors that subscribed to it: all once, then what has changed, at most four times a
+ * second in a frame that is made once for all. A page of 5,000 devices would otherwise get 1,000 reports a second.
+ */
+
+import type { Device } from "../sessions/device.js";
+import { frameCharacters, isoTime, summaryText } from "../sessions/view.js";
+
+export interface SummaryOptions {
+	/** By device id. */
+	readonly devices: ReadonlyMap<string, Device>;
+	/** Milliseconds since 1970. */
+	readonly now: () => number;
+	/** Between two frames of changes. */
+	readonly pauseMs: number;
+	/** Called with each frame of changes. */
+	readonly onFrame: (frame: Buffer) => void;
+}
+
+export class Summary {
+	readonly #options: SummaryOptions;
+	/** By device id: what subscribers are told. A snapshot is made of these too, or it could miss a change. */
+	readonly #texts = new Map<string, string>();
+	/** Ids of devices that may differ from `#texts`. */
+	readonly #touched = new Set<string>();
+	/** Ids of devices that differ from the frames sent. */
+	readonly #unsent = new Set<string>();
+	#timer: NodeJS.Timeout | undefined;
+
+	constructor(options: SummaryOptions) {
+		this.#options = options;
+	}
+
+	/** To be called when a device has changed, reported or was forgotten. */
+	touch(deviceId: string): void {
+		this.#touched.add(deviceId);
+		this.#timer ??= this.#plan();
+	}
+
+	/** All devices, in frames; `remaining` counts those to come. */
+	*snapshot(): Generator<string> {
+		const ids = [...this.#options.devices.keys()];
+		let reason = "snapshot";
+		let next = 0;
+		do {
+			this.#refresh();
+			const texts: string[] = [];
+			for (let size = 0; size < frameCharacters && next < ids.length; next++) {
+				const text = this.#textOf(ids[next] ?? "");
+				if (text === undefined) continue;
+				texts.push(text);
+				size += text.length;
+			}
+			yield this.#frame({ reason, remaining: ids.length - next }, texts);
+			reason = "changed";
+		} while (next < ids.length);
+	}
+
+	close(): void {
+		clearTimeout(this.#timer);
+	}
+
+	#plan(): NodeJS.Timeout {
+		return setTimeout(() => {
+			this.#timer = undefined;
+			this.#refresh();
+			if (this.#unsent.size > 0) this.#options.onFrame(Buffer.from(this.#nextFrame()));
+			if (this.#unsent.size > 0) this.#timer = this.#plan();
+		}, this.#options.pauseMs).unref();
+	}
+
+	#nextFrame(): string {
+		const texts: string[] = [];
+		const removed: string[] = [];
+		let size = 0;
+		for (const id of this.#unsent) {
+			if (size >= frameCharacters) break;
+			this.#unsent.delete(id);
+			const text = this.#texts.get(id);
+			if (text === undefined) removed.push(id);
+			else texts.push(text);
+			size += (text ?? id).length;
+		}
+		return this.#frame({ reason: "changed", removed: removed.length > 0 ? removed : undefined }, texts);
+	}
+
+	#refresh(): void {
+		for (const id of this.#touched) {
+			const device = this.#options.devices.get(id);
+			const text = device && summaryText(device);
+			if (text === this.#texts.get(id)) continue;
+			if (text === undefined) this.#texts.delete(id);
+			else this.#texts.set(id, text);
+			this.#unsent.add(id);
+		}
+		this.#touched.clear();
+	}
+
+	/** Made when it is first asked for: all at once would keep reports waiting. */
+	#textOf(id: string): string | undefined {
+		const device = this.#options.devices.get(id);
+		const text = this.#texts.get(id) ?? (device && summaryText(device));
+		if (text !== undefined) this.#texts.set(id, text);
+		return text;
+	}
+
+	#frame(fields: object, texts: readonly string[]): string {
+		const head = { type: "summary", timestamp: isoTime(this.#options.now()), ...fields };
+		return `${JSON.stringify(head).slice(0, -1)},"devices":[${texts.join(",")}]}`;
+	}
+}

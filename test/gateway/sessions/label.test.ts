@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import disk from "node:fs/promises";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { temporaryDirectory } from "../../support/cleanup.js";
+import { bearer, monitorToken, type Running, reportWithVolume, runGateway } from "../../support/running.js";
+
+const id = "dev-1-a1b2c3";
+
+async function ask({ url }: Running, method: string, path: string, body?: unknown) {
+	const response = await fetch(`${url}/api/devices${path}`, {
+		method,
+		headers: bearer(monitorToken),
+		...(body !== undefined && { body: JSON.stringify(body) }),
+	});
+	const text = await response.text();
+	return { status: response.status, json: text === "" ? undefined : JSON.parse(text) };
+}
+
+describe("a device's name, room and note", () => {
+	test("are told to every monitor, listed, and found again after a restart", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const gateway = await runGateway(t, { dataDir });
+		const monitors = [await gateway.monitor(), await gateway.monitor()];
+		const [monitor] = monitors;
+		assert.ok(monitor);
+		await gateway.namedDevice(monitor);
+		const label = { name: "Lobby \u{1f50a}", room: "Lobby", note: "behind the plant\nsince May" };
+		const { status, json } = await ask(gateway, "PATCH", `/${id}`, label);
+		assert.deepEqual([status, json.name, json.deviceId], [200, label.name, id]);
+		for (const each of monitors) {
+			const { name, room, note } = await each.change("labelled");
+			assert.deepEqual({ name, room, note }, label);
+		}
+		assert.deepEqual((await ask(gateway, "GET", "")).json.devices, [json]);
+		await gateway.gateway.close();
+		const again = await runGateway(t, { dataDir });
+		const { name, room, note } = (await ask(again, "GET", `/${id}`)).json;
+		assert.deepEqual({ name, room, note }, label);
+	});
+
+	test("are changed one by one, and removed by an empty text", async (t) => {
+		const gateway = await runGateway(t);
+		await gateway.namedDevice(await gateway.monitor());
+		const patched = async (change: object) => {
+			const { name, room, note } = (await ask(gateway, "PATCH", `/${id}`, change)).json;
+			return [name, room, note];
+		};
+		assert.deepEqual(await patched({ name: "a", room: "b" }), ["a", "b", undefined]);
+		assert.deepEqual(await patched({ note: "c" }), ["a", "b", "c"]);
+		assert.deepEqual(await patched({ name: "", room: "d" }), [undefined, "d", "c"]);
+	});
+
+	test("are bounded in characters, and a misspelt field is refused", async (t) => {
+		const gateway = await runGateway(t);
+		await gateway.namedDevice(await gateway.monitor());
+		const statusOf = async (change: unknown) => (await ask(gateway, "PATCH", `/${id}`, change)).status;
+		const smile = "\u{1f642}";
+		assert.equal(
+			await statusOf({ name: smile.repeat(64), room: "x".repeat(64), note: "x".repeat(500) }),
+			200,
+		);
+		for (const change of [
+			{ name: smile.repeat(65) },
+			{ room: "x".repeat(65) },
+			{ note: "x".repeat(501) },
+			{ name: "a", nmae: "b" },
+			{ name: null },
+			{},
+			[],
+		])
+			assert.equal(await statusOf(change), 422, JSON.stringify(change));
+		assert.equal((await ask(gateway, "GET", `/${id}`)).json.name, smile.repeat(64));
+	});
+
+	test("that are not on disk yet are answered 507, and written once the disk can be", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		let isFull = false;
+		const open: typeof disk.open = async (path, flags, mode) => {
+			if (isFull && flags === "wx") throw Object.assign(new Error("full"), { code: "ENOSPC" });
+			return disk.open(path, flags, mode);
+		};
+		const gateway = await runGateway(t, { dataDir, disk: { ...disk, open } });
+		const monitor = await gateway.monitor();
+		await gateway.namedDevice(monitor);
+		isFull = true;
+		const refused = await ask(gateway, "PATCH", `/${id}`, { name: "Lobby" });
+		assert.deepEqual([refused.status, /tried again/.test(refused.json.detail)], [507, true]);
+		assert.equal((await monitor.change("labelled")).name, "Lobby");
+		isFull = false;
+		await gateway.gateway.close();
+		const content = await disk.readFile(join(dataDir, "devices", `${id}.json`), "utf8");
+		assert.equal(JSON.parse(content).name, "Lobby");
+	});
+});
+
+describe("DELETE /api/devices?awayDays", () => {
+	test("forgets those that are away for longer, with their files, and never a connected one", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const day = 86_400_000;
+		let now = Date.parse("2026-01-01T00:00:00Z");
+		const gateway = await runGateway(t, { dataDir, now: () => now, limits: { snapshotPauseMs: 10 } });
+		const monitor = await gateway.monitor();
+		const seen = async (deviceId: string) => {
+			const device = await gateway.device({ "Device-Id": deviceId });
+			device.send(reportWithVolume(1, deviceId));
+			await monitor.change("identified");
+			return device;
+		};
+		await seen("silent-but-connected");
+		for (const deviceId of ["away-40", "away-31", "away-30"]) {
+			(await seen(deviceId)).socket.close();
+			await monitor.change("disconnected");
+			now += deviceId === "away-40" ? 9 * day : day;
+		}
+		now += 29 * day;
+		for (const days of [
+			"",
+			"?awayDays=0",
+			"?awayDays=x",
+			"?awayDays=1.5",
+			"?awayDays=3651",
+			"?awayDays=1&awayDays=2",
+		])
+			assert.equal((await ask(gateway, "DELETE", days)).status, 422, days);
+		assert.deepEqual((await ask(gateway, "DELETE", "?awayDays=30")).json, { forgotten: 2, kept: 0 });
+		const left = ["away-30", "silent-but-connected"];
+		const { sessions } = await monitor.until(({ reason }) => reason === "snapshot");
+		assert.deepEqual(sessions.map(({ deviceId }) => deviceId).sort(), left);
+		assert.deepEqual((await ask(gateway, "DELETE", "?awayDays=30")).json, { forgotten: 0, kept: 0 });
+		assert.deepEqual(
+			(await disk.readdir(join(dataDir, "devices"))).sort(),
+			left.map((each) => `${each}.json`),
+		);
+	});
+
+	test("keeps what cannot be removed from disk, and says how many", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		let now = 0;
+		const rm: typeof disk.rm = async (path, options) => {
+			if (String(path).endsWith("stuck.json")) throw Object.assign(new Error("stuck"), { code: "EROFS" });
+			await disk.rm(path, options);
+		};
+		const gateway = await runGateway(t, { dataDir, now: () => now, disk: { ...disk, rm } });
+		const monitor = await gateway.monitor();
+		for (const deviceId of ["stuck", "free"]) {
+			(await gateway.device({ "Device-Id": deviceId })).socket.close();
+			await monitor.change("disconnected");
+		}
+		now += 10 * 86_400_000;
+		assert.deepEqual((await ask(gateway, "DELETE", "?awayDays=9")).json, { forgotten: 1, kept: 1 });
+		const { devices } = (await ask(gateway, "GET", "")).json;
+		assert.deepEqual(
+			devices.map(({ deviceId }: { deviceId: string }) => deviceId),
+			["stuck"],
+		);
+	});
+});

@@ -1,0 +1,92 @@
+/** What a subscribed monitor makes of what it is told, as a page would. */
+
+import {
+	bearer,
+	type Client,
+	type Frame,
+	monitorToken,
+	type Running,
+	type SessionRecord,
+} from "./running.js";
+
+export type Listed = Readonly<Record<string, unknown>> & { readonly deviceId: string };
+
+export interface SummaryFrame extends Frame {
+	readonly devices: readonly Listed[];
+	readonly removed?: readonly string[];
+}
+
+export class Picture {
+	/** Every frame since the subscription was asked for. */
+	readonly told: SummaryFrame[] = [];
+	/** By device id. */
+	readonly devices = new Map<string, Listed>();
+	/** Latest state of each device of which a record came, by device id. */
+	readonly states = new Map<string, unknown>();
+	/** Ids in the frames since a snapshot began; undefined once it is whole. */
+	#listed: Set<string> | undefined;
+	isWhole = false;
+	readonly #client: Pick<Client, "nextText">;
+
+	constructor(client: Pick<Client, "nextText">) {
+		this.#client = client;
+	}
+
+	/** Takes in frames up to the first that is meant. */
+	async until(isMeant: (frame: SummaryFrame) => boolean): Promise<SummaryFrame> {
+		for (;;) {
+			const frame: SummaryFrame = JSON.parse(await this.#client.nextText());
+			this.told.push(frame);
+			this.take(frame);
+			if (isMeant(frame)) return frame;
+		}
+	}
+
+	take(frame: SummaryFrame): void {
+		if (frame.type === "status_update") for (const each of frame.sessions) this.#note(each);
+		if (frame.type === "device_message" && isReport(frame.message) && frame.deviceId)
+			this.states.set(frame.deviceId, frame.message);
+		if (frame.type !== "summary") return;
+		if (frame.reason === "snapshot") {
+			this.#listed = new Set();
+			this.isWhole = false;
+		}
+		for (const id of frame.removed ?? []) this.devices.delete(id);
+		for (const device of frame.devices) {
+			this.devices.set(device.deviceId, device);
+			this.#listed?.add(device.deviceId);
+		}
+		if (frame.remaining !== 0) return;
+		for (const id of [...this.devices.keys()]) if (this.#listed?.has(id) === false) this.devices.delete(id);
+		this.#listed = undefined;
+		this.isWhole = true;
+	}
+
+	/** In the order of their ids. */
+	listed(): readonly Listed[] {
+		return sorted([...this.devices.values()]);
+	}
+
+	/** What `/api/devices` says, as a summary says it. */
+	async expected({ url }: Running): Promise<readonly Listed[]> {
+		const response = await fetch(`${url}/api/devices`, { headers: bearer(monitorToken) });
+		const { devices }: { devices: Listed[] } = JSON.parse(await response.text());
+		return sorted(
+			devices.map(({ lastSeenAt, ...rest }) => (rest.connected ? rest : { ...rest, lastSeenAt })),
+		);
+	}
+
+	#note({ deviceId, state }: SessionRecord): void {
+		if (deviceId !== null) this.states.set(deviceId, state);
+	}
+}
+
+function sorted(devices: readonly Listed[]): readonly Listed[] {
+	return [...devices].sort((a, b) => (a.deviceId < b.deviceId ? -1 : 1));
+}
+
+function isReport(message: unknown): boolean {
+	return (
+		typeof message === "object" && message !== null && "type" in message && message.type === "state_report"
+	);
+}
