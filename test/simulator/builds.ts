@@ -33,10 +33,13 @@ export interface Builds {
 	readonly output: string;
 }
 
-/** @throws Error with what mcconfig printed, where it failed */
-export async function builds(sdk: ModdableSdk, model: Model): Promise<Builds> {
-	const folder = join(cache, `${model.toLowerCase()}-${keyOf(sdk)}`);
-	if (!existsSync(folder)) await buildInto(folder, sdk, model);
+/**
+ * @param releaseKeys compiled into the firmware
+ * @throws Error with what mcconfig printed, where it failed
+ */
+export async function builds(sdk: ModdableSdk, model: Model, releaseKeys = ""): Promise<Builds> {
+	const folder = join(cache, `${model.toLowerCase()}-${keyOf(sdk, releaseKeys)}`);
+	if (!existsSync(folder)) await buildInto(folder, sdk, model, releaseKeys);
 	const app = (name: string) => join(folder, "bin", sdk.desktop, model.toLowerCase(), "debug", name, "mc.so");
 	return {
 		firmware: app("device"),
@@ -46,7 +49,7 @@ export async function builds(sdk: ModdableSdk, model: Model): Promise<Builds> {
 }
 
 /** From nothing, so that the linker prints all of its warnings. */
-async function buildInto(folder: string, sdk: ModdableSdk, model: Model): Promise<void> {
+async function buildInto(folder: string, sdk: ModdableSdk, model: Model, releaseKeys: string): Promise<void> {
 	const outputFolder = `${folder}.${process.pid}`;
 	mkdirSync(outputFolder, { recursive: true });
 	let output = "";
@@ -56,8 +59,9 @@ async function buildInto(folder: string, sdk: ModdableSdk, model: Model): Promis
 	const platform = `${sdk.desktop}/${model.toLowerCase()}`;
 	const manifest = join(restarting, "manifest.json");
 	try {
-		await buildForSimulator({ sdk, model, outputFolder, onOutput });
-		if (model === "DEV-1") await build({ sdk, platform, manifest, outputFolder, isDebug: true, onOutput });
+		await buildForSimulator({ sdk, model, releaseKeys, outputFolder, onOutput });
+		if (model === "DEV-1" && releaseKeys === "")
+			await build({ sdk, platform, manifest, outputFolder, isDebug: true, onOutput });
 		writeFileSync(join(outputFolder, "output.txt"), output);
 		rmSync(join(outputFolder, "tmp"), { recursive: true });
 		putInPlace(outputFolder, folder);
@@ -78,8 +82,10 @@ function putInPlace(outputFolder: string, folder: string): void {
 }
 
 /** A name for what is built of these sources with this SDK, whose tools are newer where it is. */
-function keyOf(sdk: ModdableSdk): string {
-	const hash = createHash("sha256").update(`${sdk.folder} ${statSync(join(sdk.tools, "xsc")).mtimeMs}`);
+function keyOf(sdk: ModdableSdk, releaseKeys: string): string {
+	const hash = createHash("sha256").update(
+		`${sdk.folder} ${statSync(join(sdk.tools, "xsc")).mtimeMs}${releaseKeys}`,
+	);
 	for (const file of sources.flatMap(filesIn))
 		hash.update(`\n${relative(projectFolder, file)}\n`).update(readFileSync(file));
 	return hash.digest("hex").slice(0, 32);
