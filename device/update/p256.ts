@@ -15,12 +15,14 @@ export interface Signature {
 	readonly s: bigint;
 }
 
-/** Jacobian coordinates: x = X / Z², y = Y / Z³. Z = 0: the point at infinity. */
+/** Jacobian coordinates: x = X / Z², y = Y / Z³. */
 interface Point {
 	readonly x: bigint;
 	readonly y: bigint;
 	readonly z: bigint;
 }
+/** The neutral point. No constant with z = 0n: in ROM it would equal no computed 0n (XS, xsRun.c, XS_CODE_STRICT_EQUAL). */
+type Neutral = undefined;
 
 /** The field's prime. */
 const p = 0xffffffff_00000001_00000000_00000000_00000000_ffffffff_ffffffff_ffffffffn;
@@ -31,7 +33,6 @@ const base: Point = Object.freeze({
 	y: 0x4fe342e2_fe1a7f9b_8ee7eb4a_7c0f9e16_2bce3357_6b315ece_cbb64068_37bf51f5n,
 	z: 1n,
 });
-const infinity: Point = Object.freeze({ x: 1n, y: 1n, z: 0n });
 
 /** FIPS 186-5, 6.4.2, step 1: r and s must be such numbers. @param curveOrder of another curve */
 export function isScalar(value: bigint, curveOrder = order): boolean {
@@ -57,7 +58,7 @@ export function isSignedBy({ x, y }: PublicKey, sha256: ArrayBuffer, { r, s }: S
 		y,
 		z: 1n,
 	});
-	if (point.z === 0n) return false;
+	if (point === undefined) return false;
 	const zz = (point.z * point.z) % p;
 	// The affine x modulo the order is r: x is r, or r + order, without a division.
 	return (r * zz - point.x) % p === 0n || (r + order < p && ((r + order) * zz - point.x) % p === 0n);
@@ -76,13 +77,13 @@ function invert(value: bigint): bigint {
 }
 
 /** u1 · base + u2 · key, both at once (Shamir's trick). */
-function sumOfMultiples(u1: bigint, u2: bigint, key: Point): Point {
+function sumOfMultiples(u1: bigint, u2: bigint, key: Point): Point | Neutral {
 	const both = add(base, key);
 	const bits1 = bitsOf(u1);
 	const bits2 = bitsOf(u2);
-	let sum = infinity;
+	let sum: Point | Neutral;
 	for (let index = 0; index < 256; index++) {
-		sum = double(sum);
+		if (sum) sum = double(sum);
 		const isFirst = bits1[index] === "1";
 		const isSecond = bits2[index] === "1";
 		if (isFirst && isSecond) sum = add(sum, both);
@@ -96,9 +97,8 @@ function bitsOf(value: bigint): string {
 	return value.toString(2).padStart(256, "0");
 }
 
-/** "dbl-2001-b" of the Explicit-Formulas Database, for a = -3. */
+/** "dbl-2001-b" of the Explicit-Formulas Database, for a = -3. No point of this curve has y = 0. */
 function double({ x, y, z }: Point): Point {
-	if (z === 0n) return infinity;
 	const delta = (z * z) % p;
 	const gamma = (y * y) % p;
 	const beta = (x * gamma) % p;
@@ -112,16 +112,16 @@ function double({ x, y, z }: Point): Point {
 }
 
 /** "add-1998-cmo-2" of the same database. */
-function add(a: Point, b: Point): Point {
-	if (a.z === 0n) return b;
-	if (b.z === 0n) return a;
+function add(a: Point | Neutral, b: Point | Neutral): Point | Neutral {
+	if (!a) return b;
+	if (!b) return a;
 	const zz1 = (a.z * a.z) % p;
 	const zz2 = (b.z * b.z) % p;
 	const u1 = (a.x * zz2) % p;
 	const s1 = (((a.y * b.z) % p) * zz2) % p;
 	const h = modulo(b.x * zz1 - u1, p);
 	const r = modulo(((b.y * a.z) % p) * zz1 - s1, p);
-	if (h === 0n) return r === 0n ? double(a) : infinity;
+	if (h === 0n) return r === 0n ? double(a) : undefined;
 	const hh = (h * h) % p;
 	const hhh = (h * hh) % p;
 	const v = (u1 * hh) % p;

@@ -28,7 +28,9 @@ export function releaseKeyOf(key: KeyObject): PublicKey {
 	const { crv, x = "", y = "" } = key.export({ format: "jwk" });
 	if (crv !== "P-256")
 		throw new Error("it holds a key that is not one of ECDSA P-256; make one by npm run keygen");
-	const [first, second] = [x, y].map((number) => BigInt(`0x${Buffer.from(number, "base64url").toString("hex")}`));
+	const [first, second] = [x, y].map((number) =>
+		BigInt(`0x${Buffer.from(number, "base64url").toString("hex")}`),
+	);
 	return { x: first ?? 0n, y: second ?? 0n };
 }
 

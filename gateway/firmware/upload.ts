@@ -114,7 +114,7 @@ function readForm(
 	const takeAll = async (stream: AsyncIterable<Buffer>) => {
 		for await (const chunk of stream) await take(chunk);
 	};
-	const read = new Promise<Form>((resolve, reject) => {
+	const read = new Promise<string>((resolve, reject) => {
 		const stalled = new HttpProblem(408, "The upload has stalled; send it again.");
 		const refuse = (detail: string) => reject(new HttpProblem(400, detail));
 		let received: Promise<string> | undefined;
@@ -140,9 +140,7 @@ function readForm(
 		});
 		form.once("error", () => refuse("The form is malformed or breaks off."));
 		form.once("finish", () =>
-			received
-				? resolve(received.then((filename) => ({ filename, signature: signature?.trim() || undefined })))
-				: refuse(`The form has no file field named "${fieldName}".`),
+			received ? resolve(received) : refuse(`The form has no file field named "${fieldName}".`),
 		);
 		const leave = () => refuse("The client closed the connection.");
 		if (request.destroyed) leave();
@@ -158,7 +156,8 @@ function readForm(
 		}, progressMs).unref();
 		request.pipe(form);
 	});
-	return read.finally(() => {
+	const all = read.then((filename) => ({ filename, signature: signature?.trim() || undefined }));
+	return all.finally(() => {
 		clearInterval(timer);
 		request.unpipe(form);
 		file?.destroy();

@@ -62,6 +62,7 @@ test("every variable is read", async (t) => {
 		maxUploadBytes: 4 * 1024 * 1024,
 		logLevel: "silent",
 		auth: false,
+		releaseKeys: [],
 		imageCheck: false,
 	});
 });

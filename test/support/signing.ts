@@ -42,7 +42,10 @@ function keyFrom(seed: string): { readonly publicKey: KeyObject; readonly privat
 	const point = curve.getPublicKey();
 	const [x, y, d] = [point.subarray(1, 33), point.subarray(33), curve.getPrivateKey()];
 	const encode = (number: Buffer = Buffer.alloc(0)) => number.toString("base64url");
-	const privateKey = createPrivateKey({ format: "jwk", key: { kty: "EC", crv: "P-256", x: encode(x), y: encode(y), d: encode(d) } });
+	const privateKey = createPrivateKey({
+		format: "jwk",
+		key: { kty: "EC", crv: "P-256", x: encode(x), y: encode(y), d: encode(d) },
+	});
 	return { privateKey, publicKey: createPublicKey(privateKey) };
 }
 

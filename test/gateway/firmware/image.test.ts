@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { describe, test } from "node:test";
 import { parseImage } from "../../../gateway/firmware/image.js";
 import {
@@ -22,9 +23,16 @@ function withVersion(version: string): Buffer {
 }
 
 describe("a valid image", () => {
-	test("names chip, model, version and framework", () => {
-		const info = { chip: "esp32s3", model: "DEV-1", version: "1.4.0", idfVersion: "v6.0" };
-		assert.deepEqual(parseImage(makeImage()), info);
+	test("names chip, model, versions and framework, and its length and SHA-256 without what follows it", () => {
+		const names = { chip: "esp32s3", model: "DEV-1", version: "1.4.0", idfVersion: "v6.0" };
+		for (const image of [makeImage({ securityVersion: 7 }), withoutHash(makeImage({ securityVersion: 7 }))])
+			for (const data of [Buffer.alloc(0), ...dataBehindImages()])
+				assert.deepEqual(parseImage(Buffer.concat([image, data])), {
+					...names,
+					securityVersion: 7,
+					byteLength: image.length,
+					sha256: createHash("sha256").update(image).digest("hex"),
+				});
 	});
 	test("may be for each chip and model, with a pre-release version and with the most segments", () => {
 		for (const chip of ["esp32", "esp32s3", "virtual"] as const)
