@@ -1,10 +1,10 @@
-import { isScalar, order, toBigInt } from "update/p256";
+import { isScalar, orderOfP256, toBigInt } from "update/p256";
 
-/** Of the SDK's curves: secp256r1 and secp384r1 (SEC 2, 2.4.2 and 2.5.1). */
-const orders = Object.freeze([
-	order,
+/** Of the SDK's curves, secp256r1 and secp384r1 (SEC 2, 2.4.2 and 2.5.1). A function, since XS damages BigInts at module level. */
+const orders = () => [
+	orderOfP256(),
 	0xffffffff_ffffffff_ffffffff_ffffffff_ffffffff_ffffffff_c7634d81_f4372ddf_581a0db2_48b0a77a_ecec196a_ccc52973n,
-]);
+];
 
 /**
  * `SEQUENCE { INTEGER r, INTEGER s }` (RFC 3279, 2.2.3), both above 0 and below the curve's order (FIPS 186-5, 6.4.2). For an s that
@@ -29,5 +29,5 @@ function isInRange(integer: Uint8Array, curveOrder: bigint | undefined): boolean
 	if (tag !== 2 || first >= 0x80) return false;
 	const value = toBigInt(integer.subarray(2));
 	if (curveOrder !== undefined) return isScalar(value, curveOrder);
-	return orders.some((each) => isScalar(value, each)) && orders.every((each) => value % each !== 0n);
+	return orders().some((each) => isScalar(value, each)) && orders().every((each) => value % each !== 0n);
 }
