@@ -21,14 +21,25 @@ import { build, type ModdableSdk } from "../../scripts/moddable/sdk.js";
 import { buildForSimulator } from "../../scripts/simulator/app.js";
 
 const cache = join(projectFolder, ".cache", "simulator-tests");
-const restarting = "test/simulator/xs/restarting";
-const sources = ["manifest.json", "package.json", "device", "hosts/moddable", "hosts/simulator", restarting];
+const apps = "test/simulator/xs";
+const vectors = "test/device/update/wycheproof";
+const sources = [
+	"manifest.json",
+	"package.json",
+	"device",
+	"hosts/moddable",
+	"hosts/simulator",
+	apps,
+	vectors,
+];
 
 export interface Builds {
 	/** The firmware, as an app for mcsim. */
 	readonly firmware: string;
-	/** The app of xs/restarting; there is one for the DEV-1. */
+	/** The app of xs/restarting; there is one for the DEV-1 without release keys. */
 	readonly restarting: string;
+	/** The app of xs/vectors; there is one for the DEV-1 with release keys. */
+	readonly vectors: string;
 	/** What mcconfig printed. */
 	readonly output: string;
 }
@@ -44,6 +55,7 @@ export async function builds(sdk: ModdableSdk, model: Model, releaseKeys = ""): 
 	return {
 		firmware: app("device"),
 		restarting: app("restarting"),
+		vectors: app("vectors"),
 		output: readFileSync(join(folder, "output.txt"), "utf8"),
 	};
 }
@@ -57,11 +69,10 @@ async function buildInto(folder: string, sdk: ModdableSdk, model: Model, release
 		output += text;
 	};
 	const platform = `${sdk.desktop}/${model.toLowerCase()}`;
-	const manifest = join(restarting, "manifest.json");
+	const manifest = join(apps, releaseKeys === "" ? "restarting" : "vectors", "manifest.json");
 	try {
 		await buildForSimulator({ sdk, model, releaseKeys, outputFolder, onOutput });
-		if (model === "DEV-1" && releaseKeys === "")
-			await build({ sdk, platform, manifest, outputFolder, isDebug: true, onOutput });
+		if (model === "DEV-1") await build({ sdk, platform, manifest, outputFolder, isDebug: true, onOutput });
 		writeFileSync(join(outputFolder, "output.txt"), output);
 		rmSync(join(outputFolder, "tmp"), { recursive: true });
 		putInPlace(outputFolder, folder);

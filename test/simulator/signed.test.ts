@@ -8,7 +8,7 @@ import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js
 import { rewritten } from "../support/images.js";
 import { runScriptedGateway } from "../support/scripted-gateway.js";
 import { badSignatures, makeReleaseKey } from "../support/signing.js";
-import { builds } from "./builds.js";
+import { type Builds, builds } from "./builds.js";
 import { findSimulator, SimulatedDevice } from "./simulated.js";
 
 const { sdk, reason } = findSimulator();
@@ -33,15 +33,31 @@ async function serve(t: TestContext): Promise<string> {
 }
 
 describe("signed firmware in the Moddable simulator", { skip: reason ?? false, timeout: 560_000 }, () => {
-	let app = "";
+	let built: Builds | undefined;
 	before(async () => {
-		if (sdk) app = (await builds(sdk, "DEV-1", key.text)).firmware;
+		if (sdk) built = await builds(sdk, "DEV-1", key.text);
+	});
+
+	test("the vectors of Project Wycheproof are taken and refused as they should be", async (t) => {
+		if (!sdk || !built) return;
+		const device = await SimulatedDevice.start(t, { sdk, model: "DEV-1", app: built.vectors, settings: {} });
+		await device.traced(/^262 vectors in \d+ ms/);
+		assert.deepEqual(
+			device.trace.filter((line) => line.startsWith("wrong")),
+			[],
+		);
+		t.diagnostic(device.trace.find((line) => line.startsWith("262")) ?? "");
 	});
 
 	test("what its maker has not signed is refused, and the firmware runs on", async (t) => {
-		if (!sdk) return;
+		if (!sdk || !built) return;
 		const gateway = await runScriptedGateway(t);
-		await SimulatedDevice.start(t, { sdk, model: "DEV-1", app, settings: { gateway: gateway.url } });
+		await SimulatedDevice.start(t, {
+			sdk,
+			model: "DEV-1",
+			app: built.firmware,
+			settings: { gateway: gateway.url },
+		});
 		const connection = await gateway.connection();
 		const { system } = await connection.next("state_report");
 		const url = await serve(t);
