@@ -152,6 +152,14 @@ describe("the text of a signature", () => {
 		);
 	});
 
+	test("has no other letters before its end, which would stand for the same bytes", () => {
+		const text = encodeSignature(1n, 4n);
+		for (const letter of "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/") {
+			const isPlain = "AQgw".includes(letter);
+			assert.equal(readSignature(`${text.slice(0, 85)}${letter}==`) !== undefined, isPlain, letter);
+		}
+	});
+
 	test("has one form: every text is either that of its numbers, or refused", () => {
 		const letters = fc.constantFrom(..."ABgwQx09+/=- \n");
 		const text = fc.oneof(

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { describe, test } from "node:test";
-import { parseImage } from "../../../gateway/firmware/image.js";
+import { ImageError, ImageParser, parseImage } from "../../../gateway/firmware/image.js";
 import {
 	damaged,
 	dataBehindImages,
@@ -33,6 +33,17 @@ describe("a valid image", () => {
 					byteLength: image.length,
 					sha256: createHash("sha256").update(image).digest("hex"),
 				});
+	});
+	test("has the same SHA-256 in pieces of any size", () => {
+		const image = makeImage();
+		const file = Buffer.concat([image, Buffer.alloc(3000, "x")]);
+		for (const pieceBytes of [1000, 16_384, image.length, image.length - 32]) {
+			const parser = new ImageParser();
+			for (let at = 0; at < file.length; at += pieceBytes) parser.write(file.subarray(at, at + pieceBytes));
+			const { info } = parser.end();
+			assert.ok(!(info instanceof ImageError));
+			assert.equal(info.sha256, createHash("sha256").update(image).digest("hex"));
+		}
 	});
 	test("may be for each chip and model, with a pre-release version and with the most segments", () => {
 		for (const chip of ["esp32", "esp32s3", "virtual"] as const)
