@@ -248,6 +248,8 @@ export interface System {
 	readonly macAddress: string;
 	readonly idfVersion: string;
 	readonly firmwareVersion: string;
+	/** Of the running image, 0 to 65,535. */
+	readonly securityVersion: number;
 	/** Of the running image: seconds since 1970; 0: unknown. */
 	readonly buildTime: number;
 	readonly cpuFrequencyMHz: number;

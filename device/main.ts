@@ -3,6 +3,7 @@
  * module level, since modules are preloaded into ROM.
  */
 
+import config from "mc/config";
 import Timer from "timer";
 import { Commands } from "./commands.js";
 import { Diagnostics } from "./diagnostics.js";
@@ -142,6 +143,8 @@ export default function main(): void {
 		sha256: device.digest.sha256,
 		chip,
 		model,
+		securityVersion: system.securityVersion,
+		releaseKeys: String(config.release_keys ?? ""),
 		now,
 		isOnline: () => link.state === "connected",
 		// The token is for the gateway only.

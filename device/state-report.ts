@@ -28,6 +28,7 @@ export function readState(parts: ReportedParts): StateReport {
 			mac_address: system.macAddress,
 			model,
 			firmware_version: system.firmwareVersion,
+			...(system.securityVersion > 0 && { security_version: system.securityVersion }),
 			idf_version: system.idfVersion,
 			cpu_freq_mhz: system.cpuFrequencyMHz,
 			flash_size_mb: system.flashSizeMB,

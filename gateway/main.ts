@@ -21,6 +21,7 @@ Runs the gateway. Settings come from the environment, such as PORT=8090 npm star
   DATA_DIR, RELEASES_DIR        folders; default: data and releases
   DEVICE_TOKEN, MONITOR_TOKEN   default: those in the data folder, made at the first start
   PUBLIC_URL, TRUST_PROXY       behind a proxy
+  RELEASE_KEYS                  PEM file of the public keys by one of which firmware must be signed
   MAX_UPLOAD, LOG_LEVEL, AUTH, IMAGE_CHECK
 
 gateway/README.md describes each of them.`;
@@ -62,6 +63,7 @@ async function start(): Promise<void> {
 	for (const address of deviceAddresses(settings.host, port, settings.tls !== undefined))
 		console.log(`Devices    ${address}`);
 	if (settings.auth) console.log(`Tokens     ${whereTokensAre(settings)}`);
+	console.log(`Firmware   ${describeSigning(settings)}`);
 
 	let firstSignalAt: number | undefined;
 	const stop = () => {
@@ -71,6 +73,12 @@ async function start(): Promise<void> {
 	};
 	process.on("SIGINT", stop);
 	process.on("SIGTERM", stop);
+}
+
+function describeSigning({ releaseKeys }: Settings): string {
+	return releaseKeys.length > 0
+		? "must be signed by a key in RELEASE_KEYS"
+		: "need not be signed: anyone with the monitor token can put any on every device (RELEASE_KEYS is not set)";
 }
 
 function whereTokensAre({ deviceToken, monitorToken, dataDir }: Settings): string {

@@ -9,6 +9,7 @@ import proxyAddress from "proxy-addr";
 import { matches } from "../device/protocol/schema.js";
 import { parseUrl, type TrustProxy } from "./access/origin.js";
 import { token } from "./access/tokens.js";
+import { parseReleaseKeys, type ReleaseKeys } from "./firmware/release-keys.js";
 import { errorCode, StartError } from "./problem.js";
 import { type LogLevel, logLevels } from "./telemetry/log.js";
 
@@ -48,6 +49,8 @@ export function readSettings(environment: Environment) {
 		logLevel: read("LOG_LEVEL", "info", parseLogLevel, `one of ${logLevels.join(", ")}`),
 		/** false: AUTH=off, on loopback alone. */
 		auth: read("AUTH", "on", parseSwitch, "on or off"),
+		/** By one of which firmware is signed; none: signatures are not checked. */
+		releaseKeys: readReleaseKeys(given("RELEASE_KEYS")),
 		/** false: any upload is stored. */
 		imageCheck: read("IMAGE_CHECK", "on", parseSwitch, "on or off"),
 	};
@@ -88,6 +91,17 @@ function readPem(name: string, path: string): Buffer {
 		throw new StartError(
 			`${name} is "${path}", which cannot be read (${errorCode(error)}); set it to a PEM file.`,
 		);
+	}
+}
+
+function readReleaseKeys(path: string | undefined): ReleaseKeys {
+	if (path === undefined) return [];
+	const pem = readPem("RELEASE_KEYS", path);
+	try {
+		return parseReleaseKeys(pem.toString());
+	} catch (error) {
+		const why = error instanceof Error ? error.message : String(error);
+		throw new StartError(`RELEASE_KEYS is "${path}", which cannot be used: ${why}.`);
 	}
 }
 

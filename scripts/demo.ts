@@ -9,6 +9,7 @@ import { Identity } from "../hosts/virtual/node/identity.js";
 import { VirtualDevice } from "../hosts/virtual/node/virtual-device.js";
 import { runCommand } from "./command-line/command.js";
 import { packageVersion } from "./command-line/project.js";
+import { builtInReleaseKeys } from "./command-line/release-keys.js";
 import { addRelease, readCatalog } from "./release/folder.js";
 import { makeVirtualImages } from "./release/images.js";
 
@@ -61,7 +62,7 @@ async function offerFirmware(releasesDir: string): Promise<void> {
 	if (releases.length > 0) return;
 	const now = new Date();
 	const version = `${packageVersion()}-demo`;
-	const images = await makeVirtualImages(version, Math.floor(now.getTime() / 1000));
+	const images = await makeVirtualImages(version, Math.floor(now.getTime() / 1000), builtInReleaseKeys());
 	const notes = "Of this checkout, made by npm run demo.";
 	await addRelease(releasesDir, { version, date: now.toISOString().slice(0, 10), notes, images });
 }
@@ -79,6 +80,7 @@ function startDevice(
 		serial,
 		flashFile,
 		settings,
+		builtIn: { releaseKeys: builtInReleaseKeys() },
 		onBoot: ({ version, isPendingVerify }) => {
 			if (isPendingVerify) console.log(`${deviceId} starts ${version} for the first time`);
 		},

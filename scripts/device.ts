@@ -13,6 +13,7 @@ import { applyInput, inputExamples } from "../hosts/virtual/node/input.js";
 import { VirtualDevice } from "../hosts/virtual/node/virtual-device.js";
 import { messageOf, runCommand, UsageError } from "./command-line/command.js";
 import { findModel, findToken, modelNames } from "./command-line/device-settings.js";
+import { builtInReleaseKeys } from "./command-line/release-keys.js";
 
 const usage = `Usage: npm run device -- --model dev-1|proto-1 [--gateway ws://127.0.0.1:8080/device] [--serial a1b2c3] [--restart]
 
@@ -55,6 +56,7 @@ async function start({ model, gateway, serial, restart }: DeviceArguments): Prom
 		serial: identity.serial,
 		flashFile: identity.flashFile,
 		settings: { gateway, token },
+		builtIn: { releaseKeys: builtInReleaseKeys() },
 		restartsAfterCrash: restart,
 		onTrace: (text) => process.stdout.write(text),
 		onBoot: ({ version, slot, resetReason }) =>

@@ -8,6 +8,7 @@ import { runCommand } from "./command-line/command.js";
 import { findToken } from "./command-line/device-settings.js";
 import { Problems } from "./command-line/problems.js";
 import { packageVersion, projectFolder } from "./command-line/project.js";
+import { builtInReleaseKeys } from "./command-line/release-keys.js";
 import { findModdableSdk, type ModdableSdk } from "./moddable/sdk.js";
 
 await runCommand({ name: "flash", usage, options, run });
@@ -21,6 +22,7 @@ async function run(words: readonly string[]): Promise<void> {
 		sdk,
 		model,
 		version,
+		releaseKeys: builtInReleaseKeys(),
 		settings,
 		port,
 		outputFolder: join(projectFolder, ".cache", "esp32"),

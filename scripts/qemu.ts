@@ -11,6 +11,7 @@ import { runCommand } from "./command-line/command.js";
 import { findToken } from "./command-line/device-settings.js";
 import { Problems } from "./command-line/problems.js";
 import { packageVersion, projectFolder } from "./command-line/project.js";
+import { builtInReleaseKeys } from "./command-line/release-keys.js";
 import { findModdableSdk, type ModdableSdk } from "./moddable/sdk.js";
 import { options, type QemuArguments, readArguments, usage } from "./qemu/arguments.js";
 import { findQemu, qemuArguments } from "./qemu/tools.js";
@@ -65,7 +66,15 @@ function prepare(words: readonly string[]): Prepared {
 async function buildImage({ version = packageVersion() }: QemuArguments, sdk: ModdableSdk): Promise<void> {
 	console.log(`Building the firmware ${version} for QEMU; the first time takes several minutes.`);
 	const onOutput = (text: string) => process.stdout.write(text);
-	await buildBoard({ sdk, model: "DEV-1", host, version, outputFolder, onOutput });
+	await buildBoard({
+		sdk,
+		model: "DEV-1",
+		host,
+		version,
+		releaseKeys: builtInReleaseKeys(),
+		outputFolder,
+		onOutput,
+	});
 }
 
 function writeFlash({ mode, settings }: QemuArguments): void {

@@ -6,6 +6,7 @@ import { parseArgs } from "node:util";
 import { missingIdf } from "./boards/tools.js";
 import { runCommand, UsageError } from "./command-line/command.js";
 import { projectFolder } from "./command-line/project.js";
+import { formatReleaseKeys, givenReleaseKeys } from "./command-line/release-keys.js";
 import { findModdableSdk, MissingTool, type ModdableSdk } from "./moddable/sdk.js";
 import {
 	addRelease,
@@ -15,16 +16,20 @@ import {
 	requireNewVersion,
 } from "./release/folder.js";
 import { buildReleaseImages, makeVirtualImages } from "./release/images.js";
+import { prepareSigning } from "./release/signing.js";
 
-const usage = `Usage: npm run release -- <version> [--notes "what is new"] [--allow-dirty]
+const usage = `Usage: npm run release -- <version> [--key release-key.pem] [--notes "what is new"] [--allow-dirty]
 
 Builds the images of a version, such as 1.4.0 or 1.5.0-rc.1, and adds them to RELEASES_DIR, or releases. Images for virtual
 devices are always built, those for boards and QEMU where the Moddable SDK and ESP-IDF are found.
 
+  --key           signs the images; their firmware then takes only what is signed by a key of RELEASE_KEYS, a file with one or
+                  two public keys, by default that of this key alone (npm run keygen makes one)
   --notes         shown with the release
   --allow-dirty   releases although there are changes that are not committed`;
 
 const options = {
+	key: { type: "string" },
 	notes: { type: "string", default: "" },
 	"allow-dirty": { type: "boolean", default: false },
 } as const;
@@ -35,27 +40,36 @@ async function run(words: readonly string[]): Promise<void> {
 	const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
 	const [version] = positionals;
 	if (version === undefined || positionals.length > 1) throw new UsageError("One version is needed.");
-	const { notes, "allow-dirty": allowDirty } = values;
+	const { key, notes, "allow-dirty": allowDirty } = values;
 	const releasesDir = resolve(process.env.RELEASES_DIR || "releases");
 	requireNewVersion(await readCatalog(releasesDir), version);
+	const { sign, ...signing } = prepareSigning(key, givenReleaseKeys());
+	const releaseKeys = formatReleaseKeys(signing.releaseKeys);
 	if (!allowDirty) requireCleanTree();
 
 	const now = new Date();
 	const buildTime = Math.floor(now.getTime() / 1000);
-	const images: (Uint8Array | InstallableImage)[] = [...(await makeVirtualImages(version, buildTime))];
+	const images: (Uint8Array | InstallableImage)[] = [
+		...(await makeVirtualImages(version, buildTime, releaseKeys)),
+	];
 	const sdk = findBoardTools();
 	if (typeof sdk === "string") console.log(`Without images for boards and QEMU: ${sdk}`);
 	else {
 		const buildFolder = join(projectFolder, ".cache");
 		const onOutput = (text: string) => process.stdout.write(text);
-		images.push(...(await buildReleaseImages({ sdk, version, buildFolder, onOutput })));
+		images.push(...(await buildReleaseImages({ sdk, version, releaseKeys, buildFolder, onOutput })));
 	}
 
 	const date = now.toISOString().slice(0, 10);
-	const catalog = await addRelease(releasesDir, { version, date, notes, images });
+	const catalog = await addRelease(releasesDir, { version, date, notes, images, ...(sign && { sign }) });
 	const release = catalog.releases.find((candidate) => candidate.version === version);
 	for (const { model, chip, path, size } of release?.images ?? [])
 		console.log(`${model} (${chip})  ${path}  ${size} bytes`);
+	console.log(
+		sign
+			? `It is signed, and carries ${signing.releaseKeys.length === 1 ? "one public key" : "two public keys"}.`
+			: "It is not signed (--key), and a device that runs it takes any firmware.",
+	);
 	console.log(`Release ${version} is in ${releasesDir}; the latest is ${catalog.latest ?? "none"}.`);
 }
 

@@ -14,6 +14,7 @@ import {
 } from "./command-line/device-settings.js";
 import { Problems } from "./command-line/problems.js";
 import { projectFolder } from "./command-line/project.js";
+import { builtInReleaseKeys } from "./command-line/release-keys.js";
 import { parseSettingWords } from "./command-line/setting-words.js";
 import { findModdableSdk } from "./moddable/sdk.js";
 import { buildForSimulator, startSimulator } from "./simulator/app.js";
@@ -52,6 +53,7 @@ async function run(words: readonly string[]): Promise<void> {
 	const app = await buildForSimulator({
 		sdk,
 		model,
+		releaseKeys: builtInReleaseKeys(),
 		outputFolder: join(projectFolder, ".cache", "simulator"),
 		onOutput: (text) => {
 			output += text;

@@ -56,8 +56,13 @@ export const ownDescriptor = Object.freeze({
 	sizeOffset: 0x124,
 	model: field(0x128, 16),
 	version: field(0x138, 32),
-	/** u32, see `imageFlags`. */
+	/** u16, see `imageFlags`. */
 	flagsOffset: 0x158,
+	/**
+	 * u16, raised by a release that must not be replaced by an earlier one. 0 in images from before it, which took these two bytes
+	 * for flags.
+	 */
+	securityVersionOffset: 0x15a,
 	/** u32, seconds since 1970; 0: unknown. */
 	buildTimeOffset: 0x15c,
 });

@@ -81,6 +81,9 @@ export const hapticIntensity = modelOnly("PROTO-1", percent);
 /** Room for a certificate of 3 KB in DER. */
 const certificateInPem = string(4352);
 
+/** 64 bytes; in the catalog, an upload and `start_ota`. */
+export const signature = pattern(88, "^[A-Za-z0-9+/]{85}[AQgw]==$", "a signature of 64 bytes in base64,");
+
 /** What set_settings changes; an empty text removes a setting that a device can do without. */
 const changedSettings = changeOf({
 	ssid: optional(pattern(32, "^[^\\x00-\\x1f]+$", "the name of a Wi-Fi network")),
@@ -107,6 +110,11 @@ export const commands = Object.freeze({
 		command: oneOf("start_ota"),
 		url: pattern(2048, "^https?://[^\\s/]\\S*$", "an http or https address"),
 		cert_pem: optional(certificateInPem),
+		/**
+		 * ECDSA P-256 over the SHA-256 of the image as it ends by its own header: r and s, 32 bytes each, big-endian (IEEE P1363).
+		 * Firmware with release keys needs it.
+		 */
+		signature: optional(signature),
 	}),
 	/** Secrets: the gateway hands them to the device and keeps no copy. */
 	set_settings: object({ command: oneOf("set_settings"), value: changedSettings }),
@@ -162,6 +170,8 @@ export const uplinks = Object.freeze({
 			mac_address: pattern(17, "^([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}$", "a MAC address"),
 			model: oneOf(...models),
 			firmware_version: string(32),
+			/** Of the firmware; absent: 0. The device takes no firmware with a lower one. */
+			security_version: optional(integer(0, 65_535)),
 			idf_version: string(32),
 			cpu_freq_mhz: integer(0, 10_000),
 			flash_size_mb: integer(0, 65_535),

@@ -18,6 +18,8 @@ import type { Model } from "../protocol/schema.js";
 export interface ImageCheckOptions {
 	readonly chip: Chip;
 	readonly model: Model;
+	/** Of the running firmware. */
+	readonly securityVersion: number;
 }
 
 export class ImageCheck {
@@ -29,9 +31,14 @@ export class ImageCheck {
 		this.#device = device;
 	}
 
-	/** Undefined without a SHA-256, or before all segment headers have arrived. */
-	get digestOffset(): number | undefined {
-		return this.#scanner.hasDigest ? this.#scanner.contentBytes : undefined;
+	/** Bytes up to and including the checksum; undefined before all segment headers have arrived. */
+	get contentBytes(): number | undefined {
+		return this.#scanner.contentBytes;
+	}
+
+	/** Whether a SHA-256 follows the content. */
+	get hasDigest(): boolean {
+		return this.#scanner.hasDigest;
 	}
 
 	/**
@@ -65,4 +72,9 @@ function checkHead(bytes: Uint8Array, device: ImageCheckOptions): void {
 	const model = readText(bytes, ownDescriptor.model);
 	if (model !== device.model)
 		throw new Error(`The firmware is for a ${model}; this device is a ${device.model}.`);
+	const securityVersion = view.getUint16(ownDescriptor.securityVersionOffset, true);
+	if (securityVersion < device.securityVersion)
+		throw new Error(
+			`The firmware has the security version ${securityVersion}; this device runs ${device.securityVersion} and takes none below.`,
+		);
 }

@@ -13,6 +13,7 @@ import { blockBytes, Download } from "./download.js";
 import { type FirmwareUrl, parseFirmwareUrl } from "./firmware-url.js";
 import { ImageCheck } from "./image-check.js";
 import { ReadBack } from "./read-back.js";
+import { SignatureCheck } from "./signature.js";
 
 /** Three in a second and the last one: at most four a second. */
 const progressIntervalMs = 334;
@@ -29,6 +30,10 @@ export interface UpdaterOptions {
 	readonly sha256: Part<object, Digest>;
 	readonly chip: Chip;
 	readonly model: Model;
+	/** Of the running firmware. */
+	readonly securityVersion: number;
+	/** Compiled in; see `readReleaseKeys`. */
+	readonly releaseKeys: string;
 	/** Monotonic, in milliseconds. */
 	readonly now: () => number;
 	/** Whether the connection to the gateway is open. */
@@ -49,6 +54,8 @@ export class Updater {
 	#download: Download | undefined;
 	#slot: UpdateSlot | undefined;
 	#image: ImageCheck | undefined;
+	/** Undefined: any firmware is taken. */
+	#signature: SignatureCheck | undefined;
 	#written = 0;
 	#total = 0;
 	#reportedAtMs: number | undefined;
@@ -65,9 +72,9 @@ export class Updater {
 	}
 
 	/** Does nothing while an update runs. */
-	start({ url, cert_pem }: Pick<CommandOf<"start_ota">, "url" | "cert_pem">): void {
+	start({ url, cert_pem, signature }: Omit<CommandOf<"start_ota">, "command">): void {
 		if (this.#isRunning) return;
-		const { createLookup, sha256, now, isOnline, headersFor, onRunning } = this.#options;
+		const { createLookup, releaseKeys, sha256, now, isOnline, headersFor, onRunning } = this.#options;
 		this.#isRunning = true;
 		onRunning(true);
 		this.#buffer ??= new Uint8Array(blockBytes);
@@ -78,6 +85,7 @@ export class Updater {
 		this.#startedAtMs = now();
 		this.#flashMs = 0;
 		try {
+			this.#signature = SignatureCheck.begin(releaseKeys, signature);
 			const address = parseFirmwareUrl(url);
 			const certificate = cert_pem === undefined ? this.#options.certificate : readAuthority(cert_pem);
 			this.#download = new Download({
@@ -153,22 +161,35 @@ export class Updater {
 	#verify(): void {
 		this.#reportProgress();
 		const { sha256, now } = this.#options;
-		if (!this.#slot || !this.#buffer) return;
+		if (!this.#slot || !this.#buffer || !this.#image) return;
 		const fetchedAtMs = now();
-		const digestOffset = this.#image?.digestOffset;
+		const { contentBytes, hasDigest } = this.#image;
+		const isSigned = this.#signature !== undefined;
 		// An image without a SHA-256 has only ESP-IDF's checksum.
-		if (digestOffset === undefined) return this.#choose(fetchedAtMs, undefined);
+		if (!isSigned && !hasDigest) return this.#choose(fetchedAtMs);
+		if (contentBytes === undefined) return this.#fail("The firmware has no end.");
 		new ReadBack({
 			slot: this.#slot,
 			sha256,
-			digestOffset,
+			contentBytes,
+			hasDigest,
+			isSigned,
 			buffer: this.#buffer,
-			onEnd: (reason) => this.#choose(fetchedAtMs, reason),
+			onEnd: (reason, digest) => {
+				const problem = reason ?? this.#findSignatureProblem(digest);
+				if (problem === undefined) this.#choose(fetchedAtMs);
+				else this.#fail(problem);
+			},
 		});
 	}
 
-	#choose(fetchedAtMs: number, reason: string | undefined): void {
-		if (reason !== undefined) return this.#fail(reason);
+	#findSignatureProblem(sha256: ArrayBuffer | undefined): string | undefined {
+		if (!this.#signature) return undefined;
+		return sha256 ? this.#signature.findProblem(sha256) : "The firmware was not hashed for its signature.";
+	}
+
+	/** Selects the slot for the next boot. To be called once everything is checked. */
+	#choose(fetchedAtMs: number): void {
 		const readAtMs = this.#options.now();
 		try {
 			this.#slot?.complete();

@@ -4,7 +4,7 @@
  */
 
 import { join, sep } from "node:path";
-import { chips } from "../../device/protocol/messages.js";
+import { chips, signature } from "../../device/protocol/messages.js";
 import {
 	describeProblem,
 	findProblem,
@@ -15,6 +15,7 @@ import {
 	models,
 	object,
 	oneOf,
+	optional,
 	pattern,
 	type Schema,
 	string,
@@ -36,6 +37,10 @@ const releaseImage = object({
 	sha256,
 	chip: oneOf(...chips),
 	idf_version: string(64),
+	/** Absent: 0. A device that runs a higher one does not take the image. */
+	security_version: optional(integer(0, 65_535)),
+	/** Absent: devices with release keys do not take the image. */
+	signature: optional(signature),
 });
 const releaseFile = object({
 	path: pattern(

@@ -29,6 +29,12 @@ export interface ImageInfo {
 	/** Semantic version, the same in both descriptors. */
 	readonly version: string;
 	readonly idfVersion: string;
+	/** A device that runs a higher one does not take the image. */
+	readonly securityVersion: number;
+	/** Of the image as it ends by its own header, without what follows it in the file. */
+	readonly byteLength: number;
+	/** Of these bytes, in hex; a signature is of it. */
+	readonly sha256: string;
 }
 
 /** What an image must match; an unknown value matches any. */
@@ -93,6 +99,8 @@ export class ImageParser {
 	/** Of the scanner. */
 	#problem: string | undefined;
 	#contentDigest: Buffer | undefined;
+	/** With the SHA-256 that follows the content. */
+	#imageDigest: Buffer | undefined;
 	/** The SHA-256 that follows the content. */
 	readonly #appended = Buffer.alloc(imageLayout.digestBytes);
 
@@ -114,29 +122,36 @@ export class ImageParser {
 
 	#scan(bytes: Uint8Array): void {
 		this.#problem = this.#scanner.write(bytes);
-		const { contentBytes = Number.POSITIVE_INFINITY } = this.#scanner;
-		const content = bytes.subarray(0, Math.max(0, contentBytes - this.#size));
-		const others = bytes.subarray(content.length);
-		this.#hash.update(content);
-		this.#size += content.length;
+		const { contentBytes = Number.POSITIVE_INFINITY, minimumBytes } = this.#scanner;
+		const others = this.#hashTo(contentBytes, bytes);
 		if (this.#size === contentBytes) this.#contentDigest = this.#hash.copy().digest();
-		this.#hash.update(others);
 		const at = this.#size - contentBytes;
 		if (at >= 0 && at < imageLayout.digestBytes)
 			this.#appended.set(others.subarray(0, imageLayout.digestBytes - at), at);
-		this.#size += others.length;
+		// Before the content's end is known, it is not this image's.
+		const behind = this.#contentDigest ? this.#hashTo(minimumBytes, others) : others;
+		if (this.#contentDigest && this.#size === minimumBytes) this.#imageDigest = this.#hash.copy().digest();
+		this.#hashTo(Number.POSITIVE_INFINITY, behind);
+	}
+
+	/** @param end offset in the file @returns the bytes from there on */
+	#hashTo(end: number, bytes: Uint8Array): Uint8Array {
+		const part = bytes.subarray(0, Math.max(0, end - this.#size));
+		this.#hash.update(part);
+		this.#size += part.length;
+		return bytes.subarray(part.length);
 	}
 
 	#evaluate(): ImageInfo | ImageError {
 		try {
-			const info = parseHead(this.#head.subarray(0, this.#headBytes));
+			const head = parseHead(this.#head.subarray(0, this.#headBytes));
 			const { contentBytes, hasDigest, minimumBytes } = this.#scanner;
 			if (this.#problem !== undefined) return new ImageError(this.#problem);
 			if (contentBytes === undefined || this.#size < minimumBytes)
 				return new ImageError(this.#scanner.describeCut(this.#size));
 			if (hasDigest && !this.#contentDigest?.equals(this.#appended))
 				return new ImageError("The image is damaged: its SHA-256 does not match its content.");
-			return info;
+			return { ...head, byteLength: minimumBytes, sha256: this.#imageDigest?.toString("hex") ?? "" };
 		} catch (error) {
 			if (error instanceof ImageError) return error;
 			throw error;
@@ -145,7 +160,7 @@ export class ImageParser {
 }
 
 /** @throws {ImageError} */
-function parseHead(head: Buffer): ImageInfo {
+function parseHead(head: Buffer): Omit<ImageInfo, "byteLength" | "sha256"> {
 	const [first] = head;
 	if (first === undefined) throw new ImageError("The file is empty.");
 	if (first !== imageLayout.magic) {
@@ -199,7 +214,7 @@ function readChip(header: Buffer): Chip {
 }
 
 /** Both descriptors are at the start of the first segment, which may be too short for them. */
-function readDescriptors(bytes: Buffer): Omit<ImageInfo, "chip"> {
+function readDescriptors(bytes: Buffer): Omit<ImageInfo, "chip" | "byteLength" | "sha256"> {
 	const firstBytes = bytes.readUInt32LE(imageLayout.headerBytes + imageLayout.segmentLengthOffset);
 	const head = Buffer.alloc(headBytes);
 	bytes.copy(head, 0, 0, Math.min(headBytes, appDescriptor.offset + firstBytes));
@@ -227,10 +242,11 @@ function readDescriptors(bytes: Buffer): Omit<ImageInfo, "chip"> {
 		);
 	if (!isVersion(version))
 		throw new ImageError(`The image's version "${version}" is not a semantic version such as 1.4.0.`);
-	if (head.readUInt32LE(flagsOffset) & imageFlags.hasSettings)
+	if (head.readUInt16LE(flagsOffset) & imageFlags.hasSettings)
 		throw new ImageError(
 			"This image was built by mcconfig alone, so the network, gateway or token of one device may be compiled in; " +
 				"build it with npm run release, so that it fits every device.",
 		);
-	return { model, version, idfVersion: readText(head, appDescriptor.idfVersion) };
+	const securityVersion = head.readUInt16LE(ownDescriptor.securityVersionOffset);
+	return { model, version, securityVersion, idfVersion: readText(head, appDescriptor.idfVersion) };
 }

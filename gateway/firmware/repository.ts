@@ -10,6 +10,7 @@ import { type Disk, ifThere, stateOf } from "../atomic-file.js";
 import { errorCode, HttpProblem } from "../problem.js";
 import type { CatalogFile, Release, ReleaseFile, ReleaseImage } from "./catalog.js";
 import { describeFit, ImageError, type ImageInfo, ImageParser } from "./image.js";
+import { findSignatureProblem, type ReleaseKeys } from "./release-keys.js";
 import type { UploadStore } from "./upload-store.js";
 
 /** Only digests of aligned parts are cached, so that odd ranges cannot fill the memory. */
@@ -30,6 +31,7 @@ export class StoredImage {
 	readonly #whole: Buffer;
 	/** By "first-last". */
 	readonly #digests = new Map<string, Buffer>();
+	#checked: { readonly signature: string | undefined; readonly problem: string | undefined } | undefined;
 
 	private constructor(bytes: Buffer, { sha256, info }: ReturnType<ImageParser["end"]>, modifiedAt: Date) {
 		this.bytes = bytes;
@@ -56,6 +58,15 @@ export class StoredImage {
 		} finally {
 			await handle.close();
 		}
+	}
+
+	/** Verified once for each signature. @param keys always the same @returns what is wrong with it, if anything */
+	findSignatureProblem(keys: ReleaseKeys, signature: string | undefined): string | undefined {
+		if (this.#checked && this.#checked.signature === signature) return this.#checked.problem;
+		const { sha256 } = this.info instanceof ImageError ? this : this.info;
+		const problem = findSignatureProblem(keys, sha256, signature);
+		this.#checked = { signature, problem };
+		return problem;
 	}
 
 	/** @returns SHA-256 of a part, both ends included; undefined if it is longer than 64 KiB and not the whole */
@@ -90,8 +101,10 @@ export interface FirmwareRepositoryOptions {
 	readonly catalog: CatalogFile;
 	readonly uploads: UploadStore;
 	readonly disk: Disk;
-	/** false: only the digests of releases are checked. */
+	/** false: only the digests of releases are checked, and signatures. */
 	readonly checkImages: boolean;
+	/** By one of which releases are signed. */
+	readonly releaseKeys: ReleaseKeys;
 	/** How long a result is reused without a look at the disk. Default 0. */
 	readonly recheckMs?: number;
 	/** Size of the cache; the file used last always stays. Default 64 MiB. */
@@ -211,13 +224,15 @@ export class FirmwareRepository {
 		}
 	}
 
-	#findProblem({ sha256, info }: StoredImage, release: Release, image: ReleaseImage): string | undefined {
-		const difference = differsFrom(image, sha256);
-		if (difference) return difference;
-		if (!this.#options.checkImages) return undefined;
+	#findProblem(file: StoredImage, release: Release, image: ReleaseImage): string | undefined {
+		const { sha256, info } = file;
+		const { releaseKeys, checkImages } = this.#options;
+		const problem = differsFrom(image, sha256) ?? file.findSignatureProblem(releaseKeys, image.signature);
+		if (problem) return problem;
+		if (!checkImages) return undefined;
 		if (info instanceof ImageError) return `is not a valid image (${info.message})`;
-		if (info.model === image.model && info.chip === image.chip && info.version === release.version)
-			return undefined;
+		const isSame = info.securityVersion === (image.security_version ?? 0) && info.version === release.version;
+		if (info.model === image.model && info.chip === image.chip && isSame) return undefined;
 		return `is ${info.version} for ${describeFit(info)}, which differs from the catalog`;
 	}
 }

@@ -38,7 +38,7 @@ export function createFirmwareRoutes(options: FirmwareRoutesOptions): Router {
 			.all(refuseMethod("GET, HEAD"));
 
 	router.route("/ota/upload").post(requireMonitor, uploadHandler(options)).all(refuseMethod("POST"));
-	get("/ota/status", requireAny, () => describeUpload(upload.store.current));
+	get("/ota/status", requireAny, () => describeUpload(upload));
 	get("/ota/catalog", requireAny, () => catalog.read());
 	get("/ota/history", requireMonitor, () => ({ updates: latestUpdates(historyLength) }));
 	return router;
@@ -59,7 +59,7 @@ function uploadHandler({ upload, uploadsByAddress, onUploaded }: FirmwareRoutesO
 		try {
 			const stored = await receiveUpload(request, upload);
 			onUploaded(stored);
-			response.status(201).set("Location", "firmware.bin").json(describeUpload(stored));
+			response.status(201).set("Location", "firmware.bin").json(describeUpload(upload, stored));
 		} finally {
 			running.splice(running.indexOf(address), 1);
 		}
@@ -74,9 +74,10 @@ const noUpload = {
 	version: null,
 	model: null,
 	chip: null,
+	signature: null,
 };
 
 /** `GET /ota/status`: every field, null if unknown. */
-function describeUpload(upload: Upload | undefined) {
-	return { ...noUpload, ...upload };
+function describeUpload({ store, releaseKeys }: UploadOptions, upload = store.current) {
+	return { ...noUpload, ...upload, signature_required: releaseKeys.length > 0 };
 }

@@ -6,7 +6,7 @@ import { HttpProblem } from "../problem.js";
 import type { Catalog, CatalogFile, Release } from "./catalog.js";
 import { describeFit, type Fit, fits } from "./image.js";
 import { type FirmwareRepository, uploadPath } from "./repository.js";
-import type { UploadStore } from "./upload-store.js";
+import type { Upload, UploadStore } from "./upload-store.js";
 
 export interface UpdateRefusal {
 	readonly code:
@@ -27,6 +27,8 @@ export interface Choice {
 	readonly version: string | null;
 	/** SHA-256 of the upload; undefined for a release. */
 	readonly upload?: string;
+	/** For `start_ota`; undefined: not signed. */
+	readonly signature?: string | undefined;
 	readonly refusal?: undefined;
 }
 
@@ -34,6 +36,11 @@ export interface SelectionOptions {
 	readonly catalog: CatalogFile;
 	readonly uploads: UploadStore;
 	readonly repository: FirmwareRepository;
+}
+
+/** Of a device; an unknown value excludes nothing. */
+export interface DeviceFit extends Fit {
+	readonly securityVersion?: number | undefined;
 }
 
 export class Selection {
@@ -48,7 +55,7 @@ export class Selection {
 	 * @param version `latest`, `custom` or a semantic version; undefined: the latest release if it has an image for
 	 * this device, else the upload
 	 */
-	async choose(device: Fit, version: string | undefined): Promise<Choice | { refusal: UpdateRefusal }> {
+	async choose(device: DeviceFit, version: string | undefined): Promise<Choice | { refusal: UpdateRefusal }> {
 		const { catalog, uploads } = this.#options;
 		if (version === "custom") return this.#chooseUpload(device);
 		const known = await catalog.read();
@@ -68,16 +75,17 @@ export class Selection {
 		return refuse("unknown_version", `There is no release "${version}"; ${describeReleases(known)}`);
 	}
 
-	#chooseUpload(device: Fit): Choice | { refusal: UpdateRefusal } {
+	#chooseUpload(device: DeviceFit): Choice | { refusal: UpdateRefusal } {
 		const upload = this.#options.uploads.current;
 		if (!upload) return refuse("no_firmware", "No firmware was uploaded yet; POST one to /ota/upload.");
-		if (fits(upload, device))
-			return { path: uploadPath, version: upload.version ?? null, upload: upload.sha256 };
 		const detail = `The uploaded firmware is for ${describeFit(upload)}, the device is ${describeFit(device)}.`;
-		return refuse("incompatible_firmware", detail);
+		if (!fits(upload, device)) return refuse("incompatible_firmware", detail);
+		const { version = null, sha256, signature } = upload;
+		const refusal = refuseDowngrade("The uploaded firmware", upload, device);
+		return refusal ?? { path: uploadPath, version, upload: sha256, signature };
 	}
 
-	async #chooseImage(release: Release, device: Fit): Promise<Choice | { refusal: UpdateRefusal }> {
+	async #chooseImage(release: Release, device: DeviceFit): Promise<Choice | { refusal: UpdateRefusal }> {
 		const images = release.images.filter((image) => fits(image, device));
 		// With an unknown chip, the first of `chips`, which the boards have; a model is never guessed.
 		const image = chips.flatMap((chip) => images.filter((each) => each.chip === chip))[0];
@@ -85,19 +93,32 @@ export class Selection {
 		if (!image) return refuse("incompatible_firmware", none);
 		const unclear = "The device's model is not known yet; wait for its first state_report.";
 		if (images.some(({ model }) => model !== image.model)) return refuse("incompatible_firmware", unclear);
+		const refusal = refuseDowngrade(`Release ${release.version}`, image, device);
+		if (refusal) return refusal;
 		try {
 			await this.#options.repository.openImage(release, image);
 		} catch (error) {
 			if (error instanceof HttpProblem) return refuse("no_firmware", error.message);
 			throw error;
 		}
-		return { path: image.path, version: release.version };
+		return { path: image.path, version: release.version, signature: image.signature };
 	}
 }
 
 function describeReleases({ releases }: Catalog): string {
 	const versions = releases.map(({ version }) => version).sort(rcompare);
 	return versions.length === 0 ? "the catalog is empty." : `there are ${versions.slice(0, 5).join(", ")}.`;
+}
+
+/** A device refuses firmware with a lower security version than it runs. @param what begins the sentence */
+function refuseDowngrade(
+	what: string,
+	{ security_version: offered = 0 }: Pick<Upload, "security_version">,
+	{ securityVersion: least = 0 }: DeviceFit,
+): { refusal: UpdateRefusal } | undefined {
+	if (offered >= least) return undefined;
+	const detail = `${what} has the security version ${offered}; the device runs ${least} and takes none below.`;
+	return refuse("incompatible_firmware", detail);
 }
 
 function refuse(code: UpdateRefusal["code"], message: string): { refusal: UpdateRefusal } {

@@ -61,11 +61,11 @@ export type CreateFirmwareService = (options: FirmwareServiceOptions) => Firmwar
 
 export const createFirmwareService: CreateFirmwareService = (options) => {
 	const { settings, access, log, now, monotonic, setOta, onEnded, keepDevice, answerError, disk } = options;
-	const { dataDir, releasesDir, imageCheck: checkImages, maxUploadBytes: maxBytes } = settings;
+	const { dataDir, releasesDir, imageCheck: checkImages, maxUploadBytes: maxBytes, releaseKeys } = settings;
 	const onProblem = (sentence: string) => log.warn({ problem: sentence }, "firmware");
 	const uploads = new UploadStore({ directory: join(dataDir, "firmware"), disk, now, onProblem });
 	const catalog = new CatalogFile({ directory: releasesDir, disk, onProblem });
-	const repository = new FirmwareRepository({ catalog, uploads, disk, checkImages, recheckMs });
+	const repository = new FirmwareRepository({ catalog, uploads, disk, checkImages, releaseKeys, recheckMs });
 	const selection = new Selection({ catalog, uploads, repository });
 	const records = new JsonFileStore({ directory: join(dataDir, "updates"), disk, onProblem, ...jobsFile });
 	const authority = findAuthority(settings.tls?.cert);
@@ -82,7 +82,7 @@ export const createFirmwareService: CreateFirmwareService = (options) => {
 		certPemFor: (baseUrl) => (baseUrl.startsWith("https:") && baseUrl !== publicBase ? authority : undefined),
 	});
 	const router = createFirmwareRoutes({
-		upload: { store: uploads, maxBytes, checkImages },
+		upload: { store: uploads, maxBytes, checkImages, releaseKeys },
 		catalog,
 		latestUpdates: (count) => updates.latest(count),
 		uploadsByAddress: new AddressLimit({ points: 30, seconds: 60, what: "uploads" }),

@@ -149,6 +149,7 @@ export class Updates {
 			command: "start_ota",
 			url: baseUrl + choice.path,
 			...(certPem && { cert_pem: certPem }),
+			...(choice.signature && { signature: choice.signature }),
 		};
 		device.session.send(JSON.stringify(command));
 		return undefined;

@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { chips } from "../../device/protocol/messages.js";
+import { chips, signature } from "../../device/protocol/messages.js";
 import {
 	describeProblem,
 	findProblem,
@@ -41,6 +41,9 @@ const record = object({
 	version: optional(string(32)),
 	model: optional(oneOf(...models)),
 	chip: optional(oneOf(...chips)),
+	/** Absent: 0. */
+	security_version: optional(integer(0, 65_535)),
+	signature: optional(signature),
 });
 
 /** Version, model and chip are absent if the image was not checked. */

@@ -1,24 +1,33 @@
 /**
- * POST /ota/upload: reads one file from a multipart form to disk and checks it. Only then it replaces the previous
- * firmware.
+ * POST /ota/upload: reads one file from a multipart form to disk, with its signature if there is one, and checks both.
+ * Only then it replaces the previous firmware.
  */
 
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { Busboy, type BusboyInstance } from "@fastify/busboy";
+import { signature as signatureForm } from "../../device/protocol/messages.js";
+import { matches } from "../../device/protocol/schema.js";
 import { HttpProblem } from "../problem.js";
 import { ImageError, ImageParser } from "./image.js";
+import { findSignatureProblem, type ReleaseKeys } from "./release-keys.js";
 import type { Upload, UploadStore } from "./upload-store.js";
 
 /** What the rest of the form may add, in bytes. */
 const formOverhead = 65_536;
 const fieldName = "firmware";
+/** Text, or the content of a .sig file. */
+const signatureName = "signature";
+/** Of a signature with white space around it, in bytes. */
+const longestSignature = 256;
 
 export interface UploadOptions {
 	readonly store: UploadStore;
 	readonly maxBytes: number;
 	/** false: any file is stored. */
 	readonly checkImages: boolean;
+	/** By one of which the firmware must be signed. */
+	readonly releaseKeys: ReleaseKeys;
 	/** Each interval must bring 16 KiB, or the form's end. Default 30 s. */
 	readonly progressMs?: number;
 }
@@ -32,13 +41,13 @@ const progressBytes = 16 * 1024;
  * @throws {NodeJS.ErrnoException} ENOSPC if the disk is full
  */
 export async function receiveUpload(request: IncomingMessage, options: UploadOptions): Promise<Upload> {
-	const { store, maxBytes, checkImages, progressMs = 30_000 } = options;
+	const { store, maxBytes, checkImages, releaseKeys, progressMs = 30_000 } = options;
 	const form = openForm(request, maxBytes);
 	const draft = await store.begin();
 	const parser = new ImageParser();
 	let size = 0;
 	try {
-		const filename = await readForm(request, form, { maxBytes, progressMs }, async (chunk) => {
+		const { filename, signature } = await readForm(request, form, { maxBytes, progressMs }, async (chunk) => {
 			size += chunk.length;
 			if (size > maxBytes) throw tooLarge(maxBytes);
 			// Checked during the write, to save time.
@@ -48,15 +57,28 @@ export async function receiveUpload(request: IncomingMessage, options: UploadOpt
 		});
 		if (size === 0) throw new HttpProblem(400, "The file is empty.");
 		const { sha256, info } = parser.end();
+		const isImage = !(info instanceof ImageError);
+		if (checkImages && !isImage) throw new HttpProblem(422, info.message);
 		const file = { filename: cleanFilename(filename), sha256: sha256.toString("hex") };
-		if (!checkImages) return await draft.keep(file);
-		if (info instanceof ImageError) throw new HttpProblem(422, info.message);
-		const { version, model, chip } = info;
-		return await draft.keep({ ...file, version, model, chip });
+		checkSignature(signature, isImage ? info.sha256 : file.sha256, releaseKeys);
+		const signed = { ...file, ...(signature !== undefined && { signature }) };
+		if (!checkImages || !isImage) return await draft.keep(signed);
+		const { version, model, chip, securityVersion } = info;
+		const security = securityVersion > 0 && { security_version: securityVersion };
+		return await draft.keep({ ...signed, version, model, chip, ...security });
 	} catch (error) {
 		await draft.discard();
 		throw error;
 	}
+}
+
+/** @param sha256 of what is signed, in hex @throws {HttpProblem} 422 */
+function checkSignature(signature: string | undefined, sha256: string, keys: ReleaseKeys): void {
+	if (signature !== undefined && !matches(signatureForm, signature))
+		throw new HttpProblem(422, "The signature is not 64 bytes in base64, as in the .sig file of a release.");
+	const problem = findSignatureProblem(keys, sha256, signature);
+	const advice = `send the signature of npm run release, in the field "${signatureName}"`;
+	if (problem !== undefined) throw new HttpProblem(422, `The image ${problem}; ${advice}.`);
 }
 
 function openForm({ headers }: IncomingMessage, maxBytes: number): BusboyInstance {
@@ -72,13 +94,20 @@ function openForm({ headers }: IncomingMessage, maxBytes: number): BusboyInstanc
 	}
 }
 
-/** @param take gets the file's bytes, piece by piece @returns the file name that the client sent */
+interface Form {
+	/** As the client sent it. */
+	readonly filename: string;
+	readonly signature: string | undefined;
+}
+
+/** @param take gets the file's bytes, piece by piece */
 function readForm(
 	request: IncomingMessage,
 	form: BusboyInstance,
 	{ maxBytes, progressMs }: { readonly maxBytes: number; readonly progressMs: number },
 	take: (chunk: Buffer) => Promise<void>,
-): Promise<string> {
+): Promise<Form> {
+	let signature: string | undefined;
 	let file: Readable | undefined;
 	let size = 0;
 	let timer: NodeJS.Timeout | undefined;
@@ -93,13 +122,20 @@ function readForm(
 		form.on("file", (name, stream, filename: string | undefined) => {
 			// Reported by the form too, but an unhandled "error" event ends the process.
 			stream.once("error", () => refuse("The form breaks off in the middle of a file."));
+			if (name === signatureName) {
+				const add = (chunk: Buffer) => {
+					signature = `${signature ?? ""}${chunk}`.slice(0, longestSignature);
+				};
+				return void stream.on("data", add);
+			}
 			if (name !== fieldName) return void stream.resume();
 			if (file) return refuse(`The form has more than one field "${fieldName}".`);
 			file = stream;
 			received = takeAll(stream).then(() => filename ?? "");
 			received.catch(reject);
 		});
-		form.on("field", (name) => {
+		form.on("field", (name, value) => {
+			if (name === signatureName) signature = String(value);
 			if (name === fieldName) refuse(`The field "${fieldName}" holds text; send a file in it.`);
 		});
 		form.once("error", () => refuse("The form is malformed or breaks off."));
@@ -120,7 +156,8 @@ function readForm(
 		}, progressMs).unref();
 		request.pipe(form);
 	});
-	return read.finally(() => {
+	const all = read.then((filename) => ({ filename, signature: signature?.trim() || undefined }));
+	return all.finally(() => {
 		clearInterval(timer);
 		request.unpipe(form);
 		file?.destroy();

@@ -105,6 +105,8 @@ export class Device {
 	chip: Chip | undefined;
 	/** Null before the first state report. */
 	firmwareVersion: string | null = null;
+	/** Of its firmware; undefined before the first state report since the gateway's start. */
+	securityVersion: number | undefined;
 	/** Set by Sessions.setOta alone, which tells monitors. */
 	metadata = noUpdate;
 	/** The latest report as received; an object would take three times the memory. */
@@ -151,6 +153,7 @@ export class Device {
 			const reset = { reason: health.reset_reason, at: now - health.uptime_seconds * 1000 };
 			this.resets = [...this.resets, reset].slice(-listedAtMost);
 		}
+		this.securityVersion = system.security_version;
 		this.uptimeSeconds = health.uptime_seconds;
 		this.#reportedAt = monotonic;
 		this.#reportedIn = this.session;

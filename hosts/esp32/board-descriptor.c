@@ -11,6 +11,9 @@
 #ifndef MODDEF_FIRMWARE_MODEL
 	#error "the board's manifest must define firmware.model"
 #endif
+#ifndef MODDEF_FIRMWARE_SECURITYVERSION
+	#error "the project's manifest must define firmware.securityVersion"
+#endif
 
 /** Little-endian; strings are padded with at least one NUL. */
 struct firmware_descriptor {
@@ -19,7 +22,9 @@ struct firmware_descriptor {
 	uint32_t size;
 	char model[16];
 	char version[32];
-	uint32_t flags;
+	uint16_t flags;
+	/** A device takes no image with a lower one than it runs. */
+	uint16_t security_version;
 	/** Seconds since 1970. */
 	uint32_t build_time;
 };
@@ -31,6 +36,7 @@ struct firmware_descriptor {
 #define VERSION_BY_HAND "0.0.0-dev"
 
 _Static_assert(64 == sizeof(struct firmware_descriptor), "the descriptor has 64 bytes");
+_Static_assert(MODDEF_FIRMWARE_SECURITYVERSION >= 0 && MODDEF_FIRMWARE_SECURITYVERSION <= 65535, "it has 16 bits");
 _Static_assert(sizeof(MODDEF_FIRMWARE_MODEL) <= 16, "the model has at most 15 characters");
 _Static_assert(sizeof(CONFIG_APP_PROJECT_VER) <= 32, "the version has at most 31 characters");
 
@@ -67,6 +73,7 @@ const __attribute__((section(".rodata_custom_desc"), used)) struct firmware_desc
 	.model = MODDEF_FIRMWARE_MODEL,
 	.version = CONFIG_APP_PROJECT_VER,
 	.flags = 0 == __builtin_strcmp(CONFIG_APP_PROJECT_VER, VERSION_BY_HAND) ? FLAG_HAS_SETTINGS : 0,
+	.security_version = MODDEF_FIRMWARE_SECURITYVERSION,
 	.build_time = (uint32_t)DAYS * 86400u + SECONDS,
 };
 
@@ -78,6 +85,11 @@ const char *board_firmware_model(void)
 const char *board_firmware_version(void)
 {
 	return firmware_descriptor.version;
+}
+
+uint32_t board_firmware_security_version(void)
+{
+	return firmware_descriptor.security_version;
 }
 
 uint32_t board_firmware_build_time(void)

@@ -12,6 +12,7 @@ export class SystemFacts implements System {
 	readonly macAddress: string;
 	readonly idfVersion: string;
 	readonly firmwareVersion: string;
+	readonly securityVersion: number;
 	readonly buildTime: number;
 	readonly cpuFrequencyMHz: number;
 	readonly flashSizeMB: number;
@@ -25,6 +26,7 @@ export class SystemFacts implements System {
 		this.macAddress = Array.from(mac, (byte) => byte.toString(16).padStart(2, "0")).join(":");
 		this.idfVersion = ffi.esp_get_idf_version();
 		this.firmwareVersion = ffi.board_firmware_version();
+		this.securityVersion = ffi.board_firmware_security_version();
 		this.buildTime = ffi.board_firmware_build_time();
 		this.cpuFrequencyMHz = Math.round(ffi.esp_clk_cpu_freq() / 1_000_000);
 		this.flashSizeMB = Math.round(ffi.board_flash_bytes() / bytesPerMB);

@@ -27,6 +27,7 @@ declare module "mc/ffi" {
 		board_drain_console(): void;
 		board_firmware_build_time(): number;
 		board_firmware_model(): string;
+		board_firmware_security_version(): number;
 		board_firmware_version(): string;
 		board_flash_bytes(): number;
 		board_is_pending_verify(): number;

@@ -21,7 +21,8 @@ export const commandDescriptions: Readonly<Record<CommandName, string>> = {
 		"Ends the report of the crash with this id: it is stored. The gateway sends it itself, after it has written the crash to disk.",
 	set_log:
 		"Starts the live log for `seconds`, with the lines that the device has kept, or switches it off. It ends by itself, also with the connection.",
-	start_ota: "Downloads and installs a firmware image; ota_progress reports the progress.",
+	start_ota:
+		"Downloads and installs a firmware image; ota_progress reports the progress. signature is base64 of r and s (IEEE P1363) of ECDSA P-256 over the SHA-256 of the image as it ends by its own header; firmware with release keys needs it.",
 };
 
 export const uplinkDescriptions: Readonly<Record<UplinkType, string>> = {

@@ -1,4 +1,4 @@
-/** Builds the firmware for a board. The version is the only input: settings of a single device are never compiled in. */
+/** Builds the firmware for a board. Its inputs are the version and the release keys: settings of a single device are never compiled in. */
 
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,6 +16,8 @@ export interface BoardBuildOptions {
 	readonly host?: string;
 	/** By semantic versioning, at most 31 characters. */
 	readonly version: string;
+	/** Of `formatReleaseKeys`. */
+	readonly releaseKeys: string;
 	readonly outputFolder: string;
 	readonly onOutput: (text: string) => void;
 }
@@ -35,9 +37,12 @@ export function binFolder(outputFolder: string, host: string): string {
 	return join(outputFolder, "bin", "esp32", host, "release", "device");
 }
 
-/** @returns the image's path. @throws Error where the build fails, or the image is not of this model and version */
+/**
+ * @returns the image's path
+ * @throws Error where the build fails, or the image is not of this model and version, or lacks the release keys
+ */
 export async function buildBoard(options: BoardBuildOptions): Promise<string> {
-	const { sdk, model, host = boardOf(model), version, outputFolder, onOutput } = options;
+	const { sdk, model, host = boardOf(model), version, releaseKeys, outputFolder, onOutput } = options;
 	const image = join(binFolder(outputFolder, host), "xs_esp32.bin");
 	// mcconfig may succeed without replacing it.
 	rmSync(image, { force: true });
@@ -52,12 +57,17 @@ export async function buildBoard(options: BoardBuildOptions): Promise<string> {
 		platform: boardPlatform(host),
 		outputFolder,
 		isDebug: false,
+		settings: releaseKeys === "" ? [] : [`release_keys=${releaseKeys}`],
 		onOutput,
 	});
 	const made = readDescriptor(image);
 	if (made.model !== model || made.version !== version)
 		throw new Error(
 			`the build produced an image of ${made.model} ${made.version}, not of ${model} ${version}`,
+		);
+	if (!readFileSync(image).includes(releaseKeys))
+		throw new Error(
+			"the build produced an image without the release keys; remove its folder, and build again",
 		);
 	return image;
 }

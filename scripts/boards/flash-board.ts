@@ -22,6 +22,8 @@ export interface BoardFlashOptions {
 	readonly sdk: ModdableSdk;
 	readonly model: Model;
 	readonly version: string;
+	/** Of `formatReleaseKeys`. */
+	readonly releaseKeys: string;
 	/** Undefined: the board keeps its own. */
 	readonly settings: DeviceSettings | undefined;
 	/** Serial port. */
@@ -34,9 +36,9 @@ export interface BoardFlashOptions {
 
 /** @throws Error where a setting is too long, the build fails, or the board is not fully written */
 export async function flashBoard(options: BoardFlashOptions): Promise<void> {
-	const { sdk, model, version, settings, port, outputFolder, onOutput, onBuilt } = options;
+	const { sdk, model, version, releaseKeys, settings, port, outputFolder, onOutput, onBuilt } = options;
 	const partition = settings && settingsPartition(partitionsFile, settings);
-	await buildBoard({ sdk, model, version, outputFolder, onOutput });
+	await buildBoard({ sdk, model, version, releaseKeys, outputFolder, onOutput });
 	onBuilt();
 	const folder = binFolder(outputFolder, boardOf(model));
 	const files: FlashFile[] = [...firmwareFiles({ chip, folder, partitionsFile })];

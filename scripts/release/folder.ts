@@ -18,6 +18,7 @@ import {
 import { type ImageInfo, parseImage } from "../../gateway/firmware/image.js";
 import { errorCode } from "../../gateway/problem.js";
 import { messageOf } from "../command-line/command.js";
+import type { Signing } from "./signing.js";
 
 /** Readable by a gateway that runs as another user. */
 const publicMode = 0o644;
@@ -34,6 +35,8 @@ export interface NewRelease {
 	readonly date: string;
 	readonly notes: string;
 	readonly images: readonly (Uint8Array | InstallableImage)[];
+	/** Undefined: unsigned. */
+	readonly sign?: Signing["sign"];
 }
 
 /** An image with everything else that a new board needs. */
@@ -56,7 +59,7 @@ const chipFamilies: Readonly<Record<ReleaseImage["chip"], string>> = {
 export async function addRelease(releasesDir: string, release: NewRelease): Promise<Catalog> {
 	const catalog = await readCatalog(releasesDir);
 	requireNewVersion(catalog, release.version);
-	const made = release.images.map((image) => describeFiles(image, release.version));
+	const made = release.images.map((image) => describeFiles(image, release));
 	const entries = made.map(({ entry }) => entry);
 	const files = made.flatMap((each) => each.files);
 	const paths = files.map(({ path }) => path);
@@ -112,22 +115,27 @@ interface NewFile {
 	readonly bytes: Uint8Array;
 }
 
-/** @returns an image's entry in the catalog, and all files that it names */
-function describeFiles(given: Uint8Array | InstallableImage, version: string) {
+/** @returns an image's entry in the catalog, all files that it names, and the signature's */
+function describeFiles(given: Uint8Array | InstallableImage, { version, sign }: NewRelease) {
 	const image = given instanceof Uint8Array ? given : given.image;
 	const info = inspect(image);
 	if (info.version !== version)
 		throw new ReleaseRefused(`the image for ${info.model} is of version ${info.version}, not ${version}`);
 	const imageFile = { path: `/releases/${folderOf(info)}/firmware-v${version}.bin`, bytes: image };
+	const signature = sign?.(image.subarray(0, info.byteLength));
 	const flash = given instanceof Uint8Array ? [] : describeFlash(given, info);
 	const entry: ReleaseImage = {
 		...describeFile(imageFile),
 		model: info.model,
 		chip: info.chip,
 		idf_version: info.idfVersion,
+		...(info.securityVersion > 0 && { security_version: info.securityVersion }),
+		...(signature !== undefined && { signature }),
 		...(flash.length > 0 && { flash: flash.map(describeFile) }),
 	};
-	return { entry, files: [imageFile, ...flash] };
+	// For an upload by hand.
+	const signatureFile = { path: `${imageFile.path}.sig`, bytes: Buffer.from(`${signature}\n`) };
+	return { entry, files: [imageFile, ...(signature === undefined ? [] : [signatureFile]), ...flash] };
 }
 
 /** The parts, and a manifest in the form of ESP Web Tools, whose paths are relative to it. */

@@ -30,6 +30,8 @@ const releaseHosts: readonly ReleaseHost[] = [
 export interface ReleaseBuild {
 	readonly sdk: ModdableSdk;
 	readonly version: string;
+	/** Of `formatReleaseKeys`. */
+	readonly releaseKeys: string;
 	readonly buildFolder: string;
 	readonly onOutput: (text: string) => void;
 }
@@ -42,12 +44,12 @@ export interface ReleaseBuild {
 export async function buildReleaseImages(
 	options: ReleaseBuild,
 ): Promise<readonly (Buffer | InstallableImage)[]> {
-	const { sdk, version, buildFolder, onOutput } = options;
+	const { sdk, version, releaseKeys, buildFolder, onOutput } = options;
 	const images: (Buffer | InstallableImage)[] = [];
 	for (const { model, host, output } of releaseHosts) {
 		onOutput(`Building ${model} ${version} for ${host}; the first time takes several minutes.\n`);
 		const outputFolder = join(buildFolder, output);
-		const image = await buildBoard({ sdk, model, host, version, outputFolder, onOutput });
+		const image = await buildBoard({ sdk, model, host, version, releaseKeys, outputFolder, onOutput });
 		const isBoard = host === boardOf(model);
 		images.push(isBoard ? readParts(binFolder(outputFolder, host)) : readFileSync(image));
 	}
@@ -62,13 +64,19 @@ function readParts(folder: string): InstallableImage {
 	);
 }
 
-/** @param buildTime seconds since 1970 */
+/**
+ * @param buildTime seconds since 1970
+ * @param releaseKeys of `formatReleaseKeys`; default: none
+ */
 export async function makeVirtualImages(
 	version: string,
 	buildTime: number,
+	releaseKeys = "",
 ): Promise<readonly InstallableImage[]> {
 	const { bytes } = await buildFirmware();
-	return models.map((model) => installable(factoryParts(makeVirtualImage(bytes, model, version, buildTime))));
+	return models.map((model) =>
+		installable(factoryParts(makeVirtualImage(bytes, model, version, buildTime, { releaseKeys }))),
+	);
 }
 
 /** @param files of which the last one is the image */

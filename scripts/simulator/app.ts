@@ -19,13 +19,15 @@ const panels = join(projectFolder, "hosts", "simulator", "panels");
 export interface SimulatorBuildOptions {
 	readonly sdk: ModdableSdk;
 	readonly model: Model;
+	/** Of `formatReleaseKeys`. */
+	readonly releaseKeys: string;
 	readonly outputFolder: string;
 	readonly onOutput: (text: string) => void;
 }
 
 /** @returns the app's path */
 export async function buildForSimulator(options: SimulatorBuildOptions): Promise<string> {
-	const { sdk, model, outputFolder, onOutput } = options;
+	const { sdk, model, releaseKeys, outputFolder, onOutput } = options;
 	const subplatform = model.toLowerCase();
 	const version = packageVersion();
 	await build({
@@ -33,7 +35,7 @@ export async function buildForSimulator(options: SimulatorBuildOptions): Promise
 		platform: `${sdk.desktop}/${subplatform}`,
 		outputFolder,
 		isDebug: true,
-		settings: [`version=${version}`],
+		settings: [`version=${version}`, ...(releaseKeys === "" ? [] : [`release_keys=${releaseKeys}`])],
 		onOutput,
 	});
 	const library = sdk.desktop === "win" ? "mc.dll" : "mc.so";

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { generateKeyPairSync } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { describe, test } from "node:test";
@@ -19,6 +20,7 @@ test("nothing set, or set to nothing, gives the defaults", () => {
 		maxUploadBytes: 16 * 1024 * 1024,
 		logLevel: "info",
 		auth: true,
+		releaseKeys: [],
 		imageCheck: true,
 	});
 	assert.deepEqual(readSettings({}), defaultSettings);
@@ -60,6 +62,7 @@ test("every variable is read", async (t) => {
 		maxUploadBytes: 4 * 1024 * 1024,
 		logLevel: "silent",
 		auth: false,
+		releaseKeys: [],
 		imageCheck: false,
 	});
 });
@@ -74,6 +77,36 @@ test("a size is in bytes, or in K or M", () => {
 		assert.equal(readSettings({ MAX_UPLOAD: text }).maxUploadBytes, bytes);
 });
 
+test("release keys are one or two public keys of ECDSA P-256, and never a private one", async (t) => {
+	const folder = await temporaryDirectory(t);
+	const file = join(folder, "keys.pem");
+	const read = async (pem: string) => {
+		await writeFile(file, pem);
+		return readSettings({ RELEASE_KEYS: file }).releaseKeys;
+	};
+	const make = (namedCurve = "P-256") => {
+		const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve });
+		return {
+			publicPem: publicKey.export({ type: "spki", format: "pem" }).toString(),
+			privatePem: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
+		};
+	};
+	const [first, second, third] = [make(), make(), make()];
+	assert.equal((await read(first.publicPem)).length, 1);
+	const both = await read(`# Ours\n${first.publicPem}${second.publicPem}`);
+	assert.deepEqual(both, [...(await read(first.publicPem)), ...(await read(second.publicPem))]);
+	assert.notDeepEqual(both[0], both[1]);
+	for (const [pem, reason] of [
+		["", /it holds 0 public keys/],
+		[first.publicPem + second.publicPem + third.publicPem, /it holds 3 public keys/],
+		[first.privatePem, /it holds a private key; put only the public half there/],
+		[first.publicPem + first.privatePem, /it holds a private key/],
+		[make("P-384").publicPem, /not one of ECDSA P-256/],
+		["-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n", /which cannot be used/],
+	] as const)
+		await assert.rejects(read(pem), { name: "StartError", message: reason });
+});
+
 describe("a wrong value is named in a sentence that says what to change", () => {
 	for (const [name, values] of Object.entries({
 		PORT: ["x", "-1", "65536", "80.5", "0x50", "1e3", " 80"],
@@ -81,6 +114,7 @@ describe("a wrong value is named in a sentence that says what to change", () => 
 		LOG_LEVEL: ["verbose", "INFO"],
 		AUTH: ["no", "OFF", "0"],
 		IMAGE_CHECK: ["false"],
+		RELEASE_KEYS: ["/nowhere/keys.pem"],
 		PUBLIC_URL: [
 			"gateway.example",
 			"ftp://a",

@@ -204,7 +204,7 @@ test("the images of a release that an SDK builds are those of both boards and of
 	const onOutput = (text: string) => {
 		printed += text;
 	};
-	const images = await buildReleaseImages({ sdk, version, buildFolder, onOutput });
+	const images = await buildReleaseImages({ sdk, version, releaseKeys: "", buildFolder, onOutput });
 	const releasesDir = await temporaryDirectory(t);
 	const { releases } = await addRelease(releasesDir, release(version, { images }));
 	assert.deepEqual(

@@ -21,32 +21,47 @@ import { build, type ModdableSdk } from "../../scripts/moddable/sdk.js";
 import { buildForSimulator } from "../../scripts/simulator/app.js";
 
 const cache = join(projectFolder, ".cache", "simulator-tests");
-const restarting = "test/simulator/xs/restarting";
-const sources = ["manifest.json", "package.json", "device", "hosts/moddable", "hosts/simulator", restarting];
+const apps = "test/simulator/xs";
+const vectors = "test/device/update/wycheproof";
+const sources = [
+	"manifest.json",
+	"package.json",
+	"device",
+	"hosts/moddable",
+	"hosts/simulator",
+	apps,
+	vectors,
+];
 
 export interface Builds {
 	/** The firmware, as an app for mcsim. */
 	readonly firmware: string;
-	/** The app of xs/restarting; there is one for the DEV-1. */
+	/** The app of xs/restarting; there is one for the DEV-1 without release keys. */
 	readonly restarting: string;
+	/** The app of xs/vectors; there is one for the DEV-1 with release keys. */
+	readonly vectors: string;
 	/** What mcconfig printed. */
 	readonly output: string;
 }
 
-/** @throws Error with what mcconfig printed, where it failed */
-export async function builds(sdk: ModdableSdk, model: Model): Promise<Builds> {
-	const folder = join(cache, `${model.toLowerCase()}-${keyOf(sdk)}`);
-	if (!existsSync(folder)) await buildInto(folder, sdk, model);
+/**
+ * @param releaseKeys compiled into the firmware
+ * @throws Error with what mcconfig printed, where it failed
+ */
+export async function builds(sdk: ModdableSdk, model: Model, releaseKeys = ""): Promise<Builds> {
+	const folder = join(cache, `${model.toLowerCase()}-${keyOf(sdk, releaseKeys)}`);
+	if (!existsSync(folder)) await buildInto(folder, sdk, model, releaseKeys);
 	const app = (name: string) => join(folder, "bin", sdk.desktop, model.toLowerCase(), "debug", name, "mc.so");
 	return {
 		firmware: app("device"),
 		restarting: app("restarting"),
+		vectors: app("vectors"),
 		output: readFileSync(join(folder, "output.txt"), "utf8"),
 	};
 }
 
 /** From nothing, so that the linker prints all of its warnings. */
-async function buildInto(folder: string, sdk: ModdableSdk, model: Model): Promise<void> {
+async function buildInto(folder: string, sdk: ModdableSdk, model: Model, releaseKeys: string): Promise<void> {
 	const outputFolder = `${folder}.${process.pid}`;
 	mkdirSync(outputFolder, { recursive: true });
 	let output = "";
@@ -54,9 +69,9 @@ async function buildInto(folder: string, sdk: ModdableSdk, model: Model): Promis
 		output += text;
 	};
 	const platform = `${sdk.desktop}/${model.toLowerCase()}`;
-	const manifest = join(restarting, "manifest.json");
+	const manifest = join(apps, releaseKeys === "" ? "restarting" : "vectors", "manifest.json");
 	try {
-		await buildForSimulator({ sdk, model, outputFolder, onOutput });
+		await buildForSimulator({ sdk, model, releaseKeys, outputFolder, onOutput });
 		if (model === "DEV-1") await build({ sdk, platform, manifest, outputFolder, isDebug: true, onOutput });
 		writeFileSync(join(outputFolder, "output.txt"), output);
 		rmSync(join(outputFolder, "tmp"), { recursive: true });
@@ -78,8 +93,10 @@ function putInPlace(outputFolder: string, folder: string): void {
 }
 
 /** A name for what is built of these sources with this SDK, whose tools are newer where it is. */
-function keyOf(sdk: ModdableSdk): string {
-	const hash = createHash("sha256").update(`${sdk.folder} ${statSync(join(sdk.tools, "xsc")).mtimeMs}`);
+function keyOf(sdk: ModdableSdk, releaseKeys: string): string {
+	const hash = createHash("sha256").update(
+		`${sdk.folder} ${statSync(join(sdk.tools, "xsc")).mtimeMs}${releaseKeys}`,
+	);
 	for (const file of sources.flatMap(filesIn))
 		hash.update(`\n${relative(projectFolder, file)}\n`).update(readFileSync(file));
 	return hash.digest("hex").slice(0, 32);

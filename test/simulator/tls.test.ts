@@ -15,6 +15,7 @@ import { addRelease } from "../../scripts/release/folder.js";
 import { Authority, type Certificate, type KeyKind, whyNoCertificates } from "../support/certificates.js";
 import { bearer, monitorToken, runGateway, temporaryDirectory } from "../support/running.js";
 import { runScriptedGateway, ScriptedGateway } from "../support/scripted-gateway.js";
+import { order } from "../support/signing.js";
 import { builds } from "./builds.js";
 import { forgedServer } from "./forged-server.js";
 import { findSimulator, SimulatedDevice, testToken } from "./simulated.js";
@@ -75,7 +76,7 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 		assert.equal(await asked, "/firmware.bin");
 	});
 
-	test("updates from a gateway over TLS run up to the slot, which a desktop does not have", async (t) => {
+	test("updates from a gateway over TLS run up to the restart, which a desktop does not have", async (t) => {
 		const folder = await temporaryDirectory(t);
 		const authority = new Authority(folder, "authority");
 		const { cert, key } = authority.issue(name);
@@ -98,7 +99,7 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 			);
 			assert.match(
 				JSON.stringify(message),
-				/slot for new firmware cannot be opened: the Moddable simulator runs what it was built with/,
+				/does not accept the firmware: the Moddable simulator runs what it was built with/,
 			);
 		}
 	});
@@ -180,6 +181,12 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 			"with zeros for a signature",
 			"ec",
 			[4, 3, 0, 8, 0x30, 6, 2, 1, 0, 2, 1, 0],
+			/signed with no signature of ECDSA/,
+		],
+		[
+			"with the curve's order in a signature, at which the SDK would loop forever",
+			"ec",
+			[4, 3, 0, 40, 0x30, 38, 2, 1, 7, 2, 33, 0, ...Buffer.from(order.toString(16), "hex")],
 			/signed with no signature of ECDSA/,
 		],
 		["with another signature", "ec", [4, 3, 0, 8, 0x30, 6, 2, 1, 7, 2, 1, 8], /failed to verify signature/],

@@ -27,6 +27,7 @@ import {
 
 export interface Fleet extends Running {
 	readonly monitorClient: Client;
+	readonly releasesDir: string;
 	/** Powers a device on. */
 	powerOn(model: Model, options?: Partial<VirtualDeviceOptions>): Promise<FleetDevice>;
 	/** Makes releases of images, each by its version; the gateway serves them immediately. */
@@ -92,6 +93,7 @@ export async function runFleet(
 	return {
 		...running,
 		monitorClient,
+		releasesDir,
 		async powerOn(model, options = {}) {
 			const serial = options.serial ?? "a1b2c3";
 			const device = await VirtualDevice.start({

@@ -12,6 +12,7 @@ import express, { type ErrorRequestHandler, type RequestHandler } from "express"
 import type { Disk } from "../../gateway/atomic-file.js";
 import { createBinaries } from "../../gateway/firmware/binaries.js";
 import { CatalogFile } from "../../gateway/firmware/catalog.js";
+import type { ReleaseKeys } from "../../gateway/firmware/release-keys.js";
 import { FirmwareRepository } from "../../gateway/firmware/repository.js";
 import { createFirmwareRoutes } from "../../gateway/firmware/routes.js";
 import { Selection } from "../../gateway/firmware/selection.js";
@@ -25,6 +26,7 @@ export interface ServingOptions {
 	readonly disk?: Disk;
 	readonly maxBytes?: number;
 	readonly checkImages?: boolean;
+	readonly releaseKeys?: ReleaseKeys;
 	readonly progressMs?: number;
 	readonly recheckMs?: number;
 	/** How much the repository keeps in memory. */
@@ -65,12 +67,13 @@ export async function serveFirmware(t: TestContext, options: ServingOptions = {}
 	const onProblem = (problem: unknown) => void problems.push(problem);
 	const store = new UploadStore({ directory: uploadsDir, disk, now, onProblem });
 	const catalog = new CatalogFile({ directory: releasesDir, disk, onProblem });
-	const { recheckMs = 0, maxCachedBytes } = options;
+	const { recheckMs = 0, maxCachedBytes, releaseKeys = [] } = options;
 	const repository = new FirmwareRepository({
 		catalog,
 		uploads: store,
 		disk,
 		checkImages,
+		releaseKeys,
 		recheckMs,
 		...(maxCachedBytes !== undefined && { maxBytes: maxCachedBytes }),
 	});
@@ -81,7 +84,7 @@ export async function serveFirmware(t: TestContext, options: ServingOptions = {}
 	const access = { require: () => pass, check: async () => ({}) };
 	const binaries = createBinaries(repository, access, answerError);
 	const routes = createFirmwareRoutes({
-		upload: { store, maxBytes, checkImages, ...(progressMs && { progressMs }) },
+		upload: { store, maxBytes, checkImages, releaseKeys, ...(progressMs && { progressMs }) },
 		catalog,
 		latestUpdates: () => [],
 		uploadsByAddress: new AddressLimit({ points: 1000, seconds: 60, what: "uploads" }),

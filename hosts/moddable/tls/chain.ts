@@ -46,7 +46,7 @@ export class ChainCertificates extends CertificateManager {
 	override _verify(key: PublicKey, certificate: DecodedCertificate): boolean {
 		const hash = ecdsaHashes[certificate.algo.toString()];
 		if (hash === undefined || !key.curve) return super._verify(key, certificate);
-		if (!isEcdsaSignature(certificate.sig)) return false;
+		if (!isEcdsaSignature(certificate.sig, key.curve.n)) return false;
 		const digest = new Digest(hash);
 		digest.write(certificate.tbs);
 		return new ECDSA(key.pub, key.curve).verify(digest.close(), certificate.sig, true);

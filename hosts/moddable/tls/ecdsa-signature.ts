@@ -1,20 +1,33 @@
+import { isScalar, orderOfP256, toBigInt } from "update/p256";
+
+/** Of the SDK's curves, secp256r1 and secp384r1 (SEC 2, 2.4.2 and 2.5.1). A function, since XS damages BigInts at module level. */
+const orders = () => [
+	orderOfP256(),
+	0xffffffff_ffffffff_ffffffff_ffffffff_ffffffff_ffffffff_c7634d81_f4372ddf_581a0db2_48b0a77a_ecec196a_ccc52973n,
+];
+
 /**
- * `SEQUENCE { INTEGER r, INTEGER s }` (RFC 3279, 2.2.3), both above 0. For s = 0 the SDK (modules/crypt/arith/xsBigIntEx.c, mulinv)
- * loops until the watchdog restarts the board.
+ * `SEQUENCE { INTEGER r, INTEGER s }` (RFC 3279, 2.2.3), both above 0 and below the curve's order (FIPS 186-5, 6.4.2). For an s that
+ * is a multiple of the order the SDK (modules/crypt/arith/xsBigIntEx.c, mulinv) loops until the watchdog restarts the board.
+ *
+ * @param curveOrder undefined: the curve is not known
  */
-export function isEcdsaSignature(der: Uint8Array): boolean {
+export function isEcdsaSignature(der: Uint8Array, curveOrder?: bigint): boolean {
 	const s = 4 + (der[3] ?? 0);
 	const end = s + 2 + (der[s + 1] ?? 0);
 	return (
 		der[0] === 0x30 &&
 		der[1] === der.byteLength - 2 &&
 		end === der.byteLength &&
-		isPositive(der.subarray(2, s)) &&
-		isPositive(der.subarray(s))
+		isInRange(der.subarray(2, s), curveOrder) &&
+		isInRange(der.subarray(s), curveOrder)
 	);
 }
 
-function isPositive(integer: Uint8Array): boolean {
+function isInRange(integer: Uint8Array, curveOrder: bigint | undefined): boolean {
 	const [tag, , first = 0x80] = integer;
-	return tag === 2 && first < 0x80 && integer.subarray(2).some((byte) => byte !== 0);
+	if (tag !== 2 || first >= 0x80) return false;
+	const value = toBigInt(integer.subarray(2));
+	if (curveOrder !== undefined) return isScalar(value, curveOrder);
+	return orders().some((each) => isScalar(value, each)) && orders().every((each) => value % each !== 0n);
 }

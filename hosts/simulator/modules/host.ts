@@ -9,7 +9,7 @@ import { HapticMotor, Ring } from "simulator/outputs";
 import type { Boot, Panel } from "simulator/panel";
 import { SettingsStore } from "simulator/settings";
 import { NoCrashMemory, NoTraceMemory, SimulatedSystem } from "simulator/system";
-import { AlwaysConfirmed, NoSlot } from "simulator/update";
+import { AlwaysConfirmed, MemorySlot } from "simulator/update";
 import type { ButtonName, ButtonPart, Host } from "../../../device/host.js";
 import type { Model } from "../../../device/protocol/schema.js";
 
@@ -37,7 +37,7 @@ export function createHost({ model, panel, boot, log }: HostOptions): Host {
 			}
 		},
 		network: createNetwork({ panel, boot, log }),
-		update: { slot: NoSlot, boot: AlwaysConfirmed },
+		update: { slot: MemorySlot, boot: AlwaysConfirmed },
 		crash: NoCrashMemory,
 		trace: NoTraceMemory,
 		digest: { sha256: Sha256 },

@@ -33,6 +33,11 @@ export class SimulatedSystem implements System {
 		return String(config.version ?? "0.0.0");
 	}
 
+	/** Not in a descriptor, as on a board. */
+	get securityVersion(): number {
+		return 0;
+	}
+
 	/** Not needed: the desktop's clock is set. */
 	get buildTime(): number {
 		return 0;

@@ -1,31 +1,52 @@
-/** Update is not supported: it fails after the head of the image. The virtual device (`npm run device`) can be updated. */
+/**
+ * An update up to its last step: the image is received, kept in memory, read back and checked, and then not started. The virtual
+ * device (`npm run device`) can be updated.
+ */
 
 import type { BootState, UpdateSlot } from "../../../device/host.js";
 
-const reason = "the Moddable simulator runs what it was built with; update a virtual device, or a board";
+/** Of the virtual device. */
+const slotBytes = 0x200_000;
 
-export class NoSlot implements UpdateSlot {
+export class MemorySlot implements UpdateSlot {
+	#blocks: Uint8Array[] = [];
+
 	get byteLength(): number {
-		return Number.MAX_SAFE_INTEGER;
+		return slotBytes;
 	}
 
 	open(): void {
-		throw new Error(reason);
+		this.#blocks = [];
 	}
 
-	write(): void {
-		throw new Error(reason);
+	write(bytes: Uint8Array): void {
+		this.#blocks.push(bytes.slice());
 	}
 
-	read(): void {
-		throw new Error(reason);
+	read(buffer: Uint8Array, offset: number): void {
+		let start = -offset;
+		for (const block of this.#blocks) {
+			const end = start + block.byteLength;
+			if (end > 0 && start < buffer.byteLength) {
+				const part = block.subarray(
+					Math.max(0, -start),
+					Math.min(block.byteLength, buffer.byteLength - start),
+				);
+				buffer.set(part, Math.max(0, start));
+			}
+			start = end;
+		}
 	}
 
 	complete(): void {
-		throw new Error(reason);
+		throw new Error(
+			"the Moddable simulator runs what it was built with; update a virtual device, or a board",
+		);
 	}
 
-	close(): void {}
+	close(): void {
+		this.#blocks = [];
+	}
 }
 
 export class AlwaysConfirmed implements BootState {

@@ -16,7 +16,7 @@ interface StringConstructor {
 	fromArrayBuffer(bytes: ArrayBuffer, byteOffset?: number, byteLength?: number): string;
 }
 
-/** Moddable's `mc/config`: values are strings, as `mcconfig key=value` makes them. Here it holds the model alone. */
+/** Moddable's `mc/config`: values are strings, as `mcconfig key=value` makes them. Here it holds the model and the release keys. */
 declare module "mc/config" {
 	const config: Readonly<Record<string, string>>;
 	export default config;

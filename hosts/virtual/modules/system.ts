@@ -9,6 +9,7 @@ export class System implements Interface {
 	readonly macAddress: string;
 	readonly idfVersion: string;
 	readonly firmwareVersion: string;
+	readonly securityVersion: number;
 	readonly buildTime: number;
 	readonly cpuFrequencyMHz: number;
 	readonly flashSizeMB: number;
@@ -23,6 +24,7 @@ export class System implements Interface {
 		this.macAddress = textField(detail, "macAddress");
 		this.idfVersion = textField(detail, "idfVersion");
 		this.firmwareVersion = textField(detail, "firmwareVersion");
+		this.securityVersion = numberField(detail, "securityVersion");
 		this.buildTime = numberField(detail, "buildTime");
 		this.cpuFrequencyMHz = numberField(detail, "cpuFrequencyMHz");
 		this.flashSizeMB = numberField(detail, "flashSizeMB");

@@ -10,7 +10,13 @@ import { settingsNamespace } from "../../esp32/nvs-image.js";
 import { type AccessPoint, Board } from "./board.js";
 import { boot } from "./boot/boot-loader.js";
 import { EspOta } from "./boot/esp-ota.js";
-import { engineVersion, flashFactoryImage, flashSettings, makeVirtualImage } from "./boot/factory-flash.js";
+import {
+	type BuiltIn,
+	engineVersion,
+	flashFactoryImage,
+	flashSettings,
+	makeVirtualImage,
+} from "./boot/factory-flash.js";
 import { Flash, PowerCut } from "./boot/flash.js";
 import { NvsStore } from "./boot/nvs-store.js";
 import { imageState } from "./boot/ota-data.js";
@@ -57,6 +63,8 @@ export interface VirtualDeviceOptions {
 	readonly version?: string;
 	/** Seconds since 1970; 0: unknown. Default: the time of the newest source. */
 	readonly buildTime?: number;
+	/** Compiled into the factory firmware. */
+	readonly builtIn?: BuiltIn;
 	readonly onTrace?: (text: string) => void;
 	/** At power-on and at each restart. */
 	readonly onBoot?: (started: Started) => void;
@@ -68,6 +76,7 @@ export interface VirtualDeviceOptions {
 
 export interface Started {
 	readonly version: string;
+	readonly securityVersion: number;
 	/** Seconds since 1970; 0: unknown. */
 	readonly buildTime: number;
 	readonly slot: SlotIndex;
@@ -116,8 +125,8 @@ export class VirtualDevice {
 		this.flash =
 			options.flash ?? new Flash({ byteLength: flashBytes, ...(flashFile && { file: flashFile }) });
 		if (program) {
-			const { buildTime = program.changedAt } = options;
-			flashFactoryImage(this.flash, makeVirtualImage(program.bytes, model, version, buildTime));
+			const { buildTime = program.changedAt, builtIn } = options;
+			flashFactoryImage(this.flash, makeVirtualImage(program.bytes, model, version, buildTime, builtIn));
 			flashSettings(this.flash, settings ?? {}, { ssid: "virtual" });
 		}
 		const { machine, ota, nvs, started } = this.#powerOn("POWERON_RESET");
@@ -178,15 +187,15 @@ export class VirtualDevice {
 		const { model, config, clock, limits, seed, watchdogMs, onTrace, onBoot } = this.#options;
 		const { slot, image, nvs } = this.#boot();
 		const ota = new EspOta({ flash: this.flash, running: slot });
-		const { version, buildTime } = image;
+		const { version, securityVersion, buildTime, releaseKeys } = image;
 		const isPendingVerify = ota.state === imageState.pendingVerify;
-		const started = { version, buildTime, slot, resetReason, isPendingVerify };
+		const started = { version, securityVersion, buildTime, slot, resetReason, isPendingVerify };
 		this.#startedAt = performance.now();
 		onBoot?.(started);
 		const machine = new Machine({
 			executable: this.#executable,
 			program: programFile(image.program),
-			config: { ...config, model },
+			config: { ...config, ...(releaseKeys && { release_keys: releaseKeys }), model },
 			...(clock && { clock }),
 			...(limits && { limits }),
 			...(seed !== undefined && { seed }),
@@ -251,7 +260,7 @@ export class VirtualDevice {
 
 	get #hardware(): Hardware {
 		const { serial } = this.#options;
-		const { version, buildTime, resetReason } = this.#started;
+		const { version, securityVersion, buildTime, resetReason } = this.#started;
 		return {
 			board: this.board,
 			flash: this.flash,
@@ -263,6 +272,7 @@ export class VirtualDevice {
 				macAddress: `02:00:00:${serial.match(/../g)?.join(":")}`,
 				idfVersion: engineVersion,
 				firmwareVersion: version,
+				securityVersion,
 				buildTime,
 				cpuFrequencyMHz: 240,
 				flashSizeMB: 16,

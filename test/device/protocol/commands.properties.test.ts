@@ -61,13 +61,19 @@ function isSpecified(value: unknown, of: Model): boolean {
 				isText(value.url, 2048) &&
 				/^https?:\/\/[^/]/.test(value.url) &&
 				!/\s/.test(value.url) &&
-				(value.cert_pem === undefined || isText(value.cert_pem, 4352))
+				(value.cert_pem === undefined || isText(value.cert_pem, 4352)) &&
+				(value.signature === undefined || is64Bytes(value.signature))
 			);
 		case "set_settings":
 			return isChange(value.value);
 		default:
 			return false;
 	}
+}
+
+function is64Bytes(value: unknown): boolean {
+	const bytes = Buffer.from(String(value), "base64");
+	return typeof value === "string" && bytes.length === 64 && bytes.toString("base64") === value;
 }
 
 function isChange(value: unknown): boolean {
@@ -98,14 +104,12 @@ function isChange(value: unknown): boolean {
 
 /** What a device does that obeys. */
 function deeds(value: Readonly<Record<string, unknown>>): unknown[][] {
-	const { command, url, cert_pem, id, level, seconds } = value;
+	const { command, url, cert_pem, signature, id, level, seconds } = value;
 	if (command === "query_state" || command === "query_crash") return [[command]];
 	if (command === "clear_crash") return [[command, id]];
 	if (command === "set_log") return [[command, { level, seconds }]];
 	if (command === "identify") return [[command], ["play_audio", "startup"]];
-	return [
-		[command, command === "start_ota" ? { url, ...(cert_pem !== undefined && { cert_pem }) } : value.value],
-	];
+	return [[command, command === "start_ota" ? asJson({ url, cert_pem, signature }) : value.value]];
 }
 
 /** -0 is 0 to a device, and a lone surrogate is escaped as in JSON. */

@@ -37,6 +37,12 @@ export interface RigOptions {
 	readonly onMessage?: (message: UpdateMessage) => void;
 	/** How long the look-ups of the server's name take, in milliseconds, one after the other; then no time. */
 	readonly lookUpMs?: number[];
+	/** Compiled in. */
+	readonly releaseKeys?: string;
+	/** Of start_ota. */
+	readonly signature?: string | undefined;
+	/** Of the firmware that runs. */
+	readonly securityVersion?: number;
 }
 
 export class Rig {
@@ -77,7 +83,7 @@ export class Rig {
 				super(options, io);
 			}
 		};
-		const { onMessage, lookUpMs = [] } = this.#options;
+		const { onMessage, lookUpMs = [], releaseKeys = "", signature, securityVersion = 0 } = this.#options;
 		const { flash, ota, slot: Slot } = this;
 		this.updater = new Updater({
 			network: { http, https: http },
@@ -91,6 +97,8 @@ export class Rig {
 			sha256: NodeSha256,
 			chip: "virtual",
 			model: "DEV-1",
+			securityVersion,
+			releaseKeys,
 			now: () => clock.now,
 			isOnline: () => this.isOnline,
 			headersFor: () => [],
@@ -104,7 +112,8 @@ export class Rig {
 				this.restarts += 1;
 			},
 		});
-		this.updater.start({ url: this.#options.url ?? "http://gateway.lan:8080/releases/firmware-v2.0.0.bin" });
+		const { url = "http://gateway.lan:8080/releases/firmware-v2.0.0.bin" } = this.#options;
+		this.updater.start({ url, ...(signature !== undefined && { signature }) });
 		return this.updater;
 	}
 

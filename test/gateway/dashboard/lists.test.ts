@@ -114,6 +114,7 @@ describe("what a device can be updated to", () => {
 		version: null,
 		model: null,
 		chip: null,
+		signature_required: false,
 	};
 
 	test("are the releases, and the upload if there is one", () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { describe, test } from "node:test";
-import { parseImage } from "../../../gateway/firmware/image.js";
+import { ImageError, ImageParser, parseImage } from "../../../gateway/firmware/image.js";
 import {
 	damaged,
 	dataBehindImages,
@@ -22,9 +23,27 @@ function withVersion(version: string): Buffer {
 }
 
 describe("a valid image", () => {
-	test("names chip, model, version and framework", () => {
-		const info = { chip: "esp32s3", model: "DEV-1", version: "1.4.0", idfVersion: "v6.0" };
-		assert.deepEqual(parseImage(makeImage()), info);
+	test("names chip, model, versions and framework, and its length and SHA-256 without what follows it", () => {
+		const names = { chip: "esp32s3", model: "DEV-1", version: "1.4.0", idfVersion: "v6.0" };
+		for (const image of [makeImage({ securityVersion: 7 }), withoutHash(makeImage({ securityVersion: 7 }))])
+			for (const data of [Buffer.alloc(0), ...dataBehindImages()])
+				assert.deepEqual(parseImage(Buffer.concat([image, data])), {
+					...names,
+					securityVersion: 7,
+					byteLength: image.length,
+					sha256: createHash("sha256").update(image).digest("hex"),
+				});
+	});
+	test("has the same SHA-256 in pieces of any size", () => {
+		const image = makeImage();
+		const file = Buffer.concat([image, Buffer.alloc(3000, "x")]);
+		for (const pieceBytes of [1000, 16_384, image.length, image.length - 32]) {
+			const parser = new ImageParser();
+			for (let at = 0; at < file.length; at += pieceBytes) parser.write(file.subarray(at, at + pieceBytes));
+			const { info } = parser.end();
+			assert.ok(!(info instanceof ImageError));
+			assert.equal(info.sha256, createHash("sha256").update(image).digest("hex"));
+		}
 	});
 	test("may be for each chip and model, with a pre-release version and with the most segments", () => {
 		for (const chip of ["esp32", "esp32s3", "virtual"] as const)

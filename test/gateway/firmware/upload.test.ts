@@ -63,6 +63,8 @@ describe("before the first upload", () => {
 			version: null,
 			model: null,
 			chip: null,
+			signature: null,
+			signature_required: false,
 		});
 		const binary = await ask("/ota/firmware.bin");
 		assert.equal(binary.status, 404);
@@ -90,6 +92,8 @@ describe("an upload", () => {
 			version: "1.4.0",
 			model: "DEV-1",
 			chip: "esp32s3",
+			signature: null,
+			signature_required: false,
 		});
 		assert.deepEqual((await serving.ask("/ota/status")).json, json);
 		await assertStored(serving, image);

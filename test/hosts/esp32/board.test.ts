@@ -132,6 +132,7 @@ describe("a board's system facts", () => {
 			esp_get_idf_version: "v6.0",
 			board_firmware_version: "1.4.0",
 			board_firmware_build_time: 1_767_225_600,
+			board_firmware_security_version: 3,
 			esp_clk_cpu_freq: 240_000_000,
 			board_flash_bytes: 16 * 1024 * 1024,
 			board_psram_bytes: 8 * 1024 * 1024,
@@ -145,6 +146,7 @@ describe("a board's system facts", () => {
 		assert.equal(system.idfVersion, "v6.0");
 		assert.equal(system.firmwareVersion, "1.4.0");
 		assert.equal(system.buildTime, 1_767_225_600);
+		assert.equal(system.securityVersion, 3);
 		assert.equal(system.cpuFrequencyMHz, 240);
 		assert.equal(system.flashSizeMB, 16);
 		assert.equal(system.psramSizeMB, 8);

@@ -42,8 +42,11 @@ function buildTests({ host, model, subclass, configuration }: Built): void {
 		assert.equal(generated.status, 0);
 	});
 
-	test("model and version are in the image", () => {
+	test("model, version and security version are in the image", () => {
 		assert.match(generated.read("mc.defines.h"), new RegExp(`#define MODDEF_FIRMWARE_MODEL "${model}"`));
+		const { defines } = JSON.parse(readFileSync(join(projectFolder, "manifest.json"), "utf8"));
+		const securityVersion = `#define MODDEF_FIRMWARE_SECURITYVERSION (${defines.firmware.securityVersion})`;
+		assert.ok(generated.read("mc.defines.h").includes(securityVersion));
 		const sdkconfig = generated.read(join(`xsProj-${subclass}`, "sdkconfig.mc"));
 		const versions = sdkconfig.match(/^CONFIG_APP_PROJECT_VER=.*$/gm);
 		assert.equal(versions?.at(-1), `CONFIG_APP_PROJECT_VER="${version}"`);

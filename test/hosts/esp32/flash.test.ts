@@ -211,7 +211,14 @@ describe("building for a board", posix, () => {
 
 	test("passes a sdkconfig of that version to mcconfig", async () => {
 		const { sdk, calls } = fakeSdk(imageOf("DEV-1", "1.2.3"));
-		const options = { sdk, model: "DEV-1", version: "1.2.3", outputFolder, onOutput } as const;
+		const options = {
+			sdk,
+			model: "DEV-1",
+			version: "1.2.3",
+			releaseKeys: "",
+			outputFolder,
+			onOutput,
+		} as const;
 		const image = await buildBoard(options);
 		assert.ok(existsSync(image));
 		assert.match(
@@ -222,9 +229,29 @@ describe("building for a board", posix, () => {
 		assert.deepEqual(sdkconfig.match(/^CONFIG_APP_PROJECT_VER=.*$/gm), ['CONFIG_APP_PROJECT_VER="1.2.3"']);
 	});
 
+	test("compiles the release keys in, and takes no image without them", async () => {
+		const [releaseKeys, others] = ["ab".repeat(64), "cd".repeat(64)];
+		const image = imageOf("DEV-1", "1.2.4");
+		const plain = readFileSync(image);
+		plain.write(releaseKeys, 0x400, "latin1");
+		writeFileSync(image, plain);
+		const { sdk, calls } = fakeSdk(image);
+		const options = { sdk, model: "DEV-1", version: "1.2.4", outputFolder, onOutput } as const;
+		await buildBoard({ ...options, releaseKeys });
+		assert.match(calls(), new RegExp(` manifest\\.json release_keys=${releaseKeys} SDKCONFIGPATH`));
+		await assert.rejects(buildBoard({ ...options, releaseKeys: others }), /without the release keys/);
+	});
+
 	test("does not take a previous image for a new one", async () => {
 		const { sdk } = fakeSdk(undefined);
-		const options = { sdk, model: "DEV-1", version: "1.2.3", outputFolder, onOutput } as const;
+		const options = {
+			sdk,
+			model: "DEV-1",
+			version: "1.2.3",
+			releaseKeys: "",
+			outputFolder,
+			onOutput,
+		} as const;
 		await assert.rejects(buildBoard(options), /produced no image/);
 	});
 
@@ -233,20 +260,34 @@ describe("building for a board", posix, () => {
 		mkdirSync(folder, { recursive: true });
 		writeFileSync(join(folder, "board-descriptor.c.o"), "of 1.2.2");
 		const { sdk } = fakeSdk(imageOf("DEV-1", "1.2.3"));
-		await buildBoard({ sdk, model: "DEV-1", version: "1.2.3", outputFolder, onOutput });
+		await buildBoard({ sdk, model: "DEV-1", version: "1.2.3", releaseKeys: "", outputFolder, onOutput });
 		assert.ok(!existsSync(join(folder, "board-descriptor.c.o")));
 	});
 
 	test("does not take an image of another model or version, or a merged one", async () => {
 		for (const image of [imageOf("PROTO-1", "1.2.3"), imageOf("DEV-1", "1.2.2")]) {
 			const { sdk } = fakeSdk(image);
-			const options = { sdk, model: "DEV-1", version: "1.2.3", outputFolder, onOutput } as const;
+			const options = {
+				sdk,
+				model: "DEV-1",
+				version: "1.2.3",
+				releaseKeys: "",
+				outputFolder,
+				onOutput,
+			} as const;
 			await assert.rejects(buildBoard(options), /not of DEV-1 1\.2\.3/);
 		}
 		const merged = join(work, "merged.bin");
 		writeFileSync(merged, Buffer.alloc(8192, 0xff));
 		const { sdk } = fakeSdk(merged);
-		const options = { sdk, model: "DEV-1", version: "1.2.3", outputFolder, onOutput } as const;
+		const options = {
+			sdk,
+			model: "DEV-1",
+			version: "1.2.3",
+			releaseKeys: "",
+			outputFolder,
+			onOutput,
+		} as const;
 		await assert.rejects(buildBoard(options), /lacks the firmware's descriptor/);
 	});
 });

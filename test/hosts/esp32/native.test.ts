@@ -81,7 +81,10 @@ writeFileSync(
 		"",
 	].join("\n"),
 );
-writeFileSync(join(work, "mc.defines.h"), '#define MODDEF_FIRMWARE_MODEL "PROTO-1"\n');
+writeFileSync(
+	join(work, "mc.defines.h"),
+	'#define MODDEF_FIRMWARE_MODEL "PROTO-1"\n#define MODDEF_FIRMWARE_SECURITYVERSION (0x102)\n',
+);
 
 function compile(subclass: Subclass, ...words: string[]): string {
 	const own = ["-I", work, "-I", join(work, subclass)];
@@ -106,7 +109,7 @@ int main(void)
 	fwrite(&firmware_descriptor, sizeof firmware_descriptor, 1, stdout);
 	fputs(board_firmware_model(), stdout);
 	fputs(board_firmware_version(), stdout);
-	printf("%lu", (unsigned long)board_firmware_build_time());
+	printf("%lu %lu", (unsigned long)board_firmware_build_time(), (unsigned long)board_firmware_security_version());
 	return 0;
 }
 `,
@@ -117,19 +120,19 @@ int main(void)
 		return spawnSync(program).stdout;
 	}
 
-	test("is 64 bytes: DAG1, its size, model, version, no flag, and when it was built", () => {
+	test("is 64 bytes: DAG1, its size, model, version, no flag, the security version, and when it was built", () => {
 		const bytes = descriptor().subarray(0, 64);
 		assert.equal(bytes.readUInt32LE(0), 0x31474144);
 		assert.equal(bytes.readUInt32LE(4), 64);
 		assert.equal(bytes.toString("latin1", 8, 24), "PROTO-1".padEnd(16, "\0"));
 		assert.equal(bytes.toString("latin1", 24, 56), "1.20.3-rc.1".padEnd(32, "\0"));
-		assert.deepEqual(bytes.subarray(56, 60), Buffer.alloc(4));
+		assert.deepEqual(bytes.subarray(56, 60), Buffer.of(0, 0, 2, 1));
 		assert.equal(bytes.readUInt32LE(60), builtAt);
 	});
 
 	test("is what the firmware reports, and what the build reads back from an image", () => {
 		const bytes = descriptor();
-		assert.equal(bytes.toString("latin1", 64), `PROTO-11.20.3-rc.1${builtAt}`);
+		assert.equal(bytes.toString("latin1", 64), `PROTO-11.20.3-rc.1${builtAt} 258`);
 		const image = join(work, "image.bin");
 		writeFileSync(image, Buffer.concat([Buffer.alloc(0x120), bytes.subarray(0, 64), Buffer.alloc(4096)]));
 		assert.deepEqual(readDescriptor(image), { model: "PROTO-1", version: "1.20.3-rc.1" });
@@ -149,8 +152,8 @@ int main(void)
 	test("of a build by mcconfig alone has the flag for compiled-in settings; the project's commands never set it", () => {
 		const committed = readFileSync(join(source, "sdkconfig", "sdkconfig.defaults"), "utf8");
 		const [, byHand = ""] = /^CONFIG_APP_PROJECT_VER="(.*)"$/m.exec(committed) ?? [];
-		assert.equal(descriptor({ version: byHand }).readUInt32LE(56), 1);
-		assert.equal(descriptor({ version: packageVersion() }).readUInt32LE(56), 0);
+		assert.equal(descriptor({ version: byHand }).readUInt16LE(56), 1);
+		assert.equal(descriptor({ version: packageVersion() }).readUInt16LE(56), 0);
 	});
 
 	test("refuses to compile with a version that does not fit", () => {

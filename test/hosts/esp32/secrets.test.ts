@@ -173,7 +173,13 @@ exit ${esptoolStatus}
 const posix = { skip: process.platform === "win32" ? "needs a shell" : undefined };
 
 describe("flashing a board", posix, () => {
-	const options = { model: "DEV-1", version: "1.2.3", port: "/dev/ttyACM9", onOutput: () => {} } as const;
+	const options = {
+		model: "DEV-1",
+		version: "1.2.3",
+		releaseKeys: "",
+		port: "/dev/ttyACM9",
+		onOutput: () => {},
+	} as const;
 	const flash = (bench: Bench, settings: typeof given | undefined) =>
 		flashBoard({ ...options, ...bench, settings, onBuilt: () => {} });
 
@@ -252,6 +258,7 @@ test("an image that ESP-IDF builds contains no secret of the computer", {
 			sdk: findModdableSdk(),
 			model: "DEV-1",
 			version: "1.2.3",
+			releaseKeys: "",
 			outputFolder: join(projectFolder, ".cache", "esp32"),
 			onOutput: () => {},
 		}),

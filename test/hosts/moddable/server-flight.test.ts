@@ -75,7 +75,21 @@ describe("a server's handshake", () => {
 		assert.throws(() => hear(serverHello, certificate, message(12)), /it has to be SHA-256/);
 	});
 
-	test("whose key has an invalid ECDSA signature is refused; the SDK would loop forever at a zero", () => {
+	test("whose key has an invalid ECDSA signature is refused; the SDK would loop forever where s is a multiple of the order", () => {
+		const [p256, p384] = [
+			"ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551",
+			"ffffffffffffffffffffffffffffffffffffffffffffffffc7634d81f4372ddf581a0db248b0a77aecec196accc52973",
+		].map((hex) => [0, ...Buffer.from(hex, "hex")]);
+		assert.ok(p256 && p384);
+		for (const number of [p256, p384, [...p256, 0], [1, ...p384.slice(1), 0]])
+			for (const content of [
+				[2, number.length, ...number, 2, 1, 8],
+				[2, 1, 7, 2, number.length, ...number],
+			])
+				assert.throws(
+					() => hear(serverHello, certificate, keyExchange(4, 3, [0x30, content.length, ...content])),
+					/no signature of ECDSA/,
+				);
 		for (const none of [
 			[0x30, 6, 2, 1, 7, 2, 1, 0],
 			[0x30, 6, 2, 1, 0, 2, 1, 8],

@@ -55,13 +55,14 @@ export class FirmwareStore {
 		this.#onChanged();
 	}
 
-	/** Uploads a file; XMLHttpRequest, since fetch does not tell how much has been sent. */
-	send(file: File): void {
+	/** Uploads a file, with its signature; XMLHttpRequest, since fetch does not tell how much has been sent. */
+	send(file: File, signature: File | undefined): void {
 		this.#sending?.abort();
 		const { name: filename } = file;
 		const request = new XMLHttpRequest();
 		const form = new FormData();
 		form.append("firmware", file);
+		if (signature) form.append("signature", signature);
 		const show = (upload: Upload) => {
 			if (this.#sending !== request) return;
 			this.upload = upload;

@@ -128,6 +128,8 @@ export interface UploadStatus {
 	readonly version: string | null;
 	readonly model: Model | null;
 	readonly chip: string | null;
+	/** Whether firmware must be signed. */
+	readonly signature_required: boolean;
 }
 
 export interface ReleaseImage {

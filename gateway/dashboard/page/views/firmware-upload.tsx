@@ -14,8 +14,10 @@ export function UploadPanel() {
 	const isLive = useIsLive();
 	const [isOver, setIsOver] = useState(false);
 	const take = (files: FileList | null | undefined) => {
-		const file = files?.[0];
-		if (file && isLive) firmware.send(file);
+		const isSignature = ({ name }: File) => name.endsWith(".sig");
+		const given = [...(files ?? [])];
+		const file = given.find((each) => !isSignature(each));
+		if (file && isLive) firmware.send(file, given.find(isSignature));
 	};
 	const onDrop = (event: DragEvent) => {
 		event.preventDefault();
@@ -38,7 +40,8 @@ export function UploadPanel() {
 				<input
 					class="visually-hidden"
 					type="file"
-					accept=".bin"
+					accept=".bin,.sig"
+					multiple
 					disabled={!isLive}
 					onChange={({ currentTarget }) => {
 						take(currentTarget.files);
@@ -49,10 +52,17 @@ export function UploadPanel() {
 					Drop a <b>.bin</b> here, or <u>choose a file</u>
 				</span>
 			</label>
+			{firmware.status && <p class="hint">{describeSigning(firmware.status)}</p>}
 			<Sending upload={firmware.upload} />
 			{firmware.status?.filename && <Uploaded status={firmware.status} />}
 		</section>
 	);
+}
+
+function describeSigning({ signature_required }: UploadStatus): string {
+	return signature_required
+		? "Firmware must be signed: choose the .bin and its .sig together."
+		: "Firmware need not be signed here: anyone who can log in can put any on every device (RELEASE_KEYS).";
 }
 
 function Sending({ upload }: { upload: Upload }) {

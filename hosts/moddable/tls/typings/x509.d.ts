@@ -4,7 +4,7 @@ declare module "x509" {
 	export interface PublicKey {
 		/** Undefined: RSA. */
 		readonly pub?: object;
-		readonly curve?: object;
+		readonly curve?: { readonly n: bigint };
 	}
 
 	export interface DecodedCertificate {

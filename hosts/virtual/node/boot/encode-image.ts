@@ -21,6 +21,8 @@ export interface ImageContent {
 	/** At most 31 characters, as is `idfVersion`. */
 	readonly project: string;
 	readonly idfVersion: string;
+	/** Default: 0. */
+	readonly securityVersion?: number;
 	/** Seconds since 1970. Default: 0, unknown. */
 	readonly buildTime?: number;
 	/**
@@ -70,7 +72,8 @@ function encodeHead(content: ImageContent): Buffer {
 	head.writeUInt32LE(ownDescriptor.byteLength, ownDescriptor.sizeOffset);
 	writeText(head, ownDescriptor.model, content.model);
 	writeText(head, ownDescriptor.version, content.version);
-	head.writeUInt32LE(content.hasSettings ? imageFlags.hasSettings : 0, ownDescriptor.flagsOffset);
+	head.writeUInt16LE(content.hasSettings ? imageFlags.hasSettings : 0, ownDescriptor.flagsOffset);
+	head.writeUInt16LE(content.securityVersion ?? 0, ownDescriptor.securityVersionOffset);
 	head.writeUInt32LE(content.buildTime ?? 0, ownDescriptor.buildTimeOffset);
 	return head;
 }

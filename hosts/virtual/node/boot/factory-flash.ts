@@ -4,6 +4,7 @@
  */
 
 import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import type { Model } from "../../../../device/protocol/schema.js";
 import { makeNvsImage, readNvs, settingsNamespace } from "../../../esp32/nvs-image.js";
 import { partitionTableOffset } from "../../../esp32/partition-table.js";
@@ -14,20 +15,35 @@ import { makePartitionTable, partitions } from "./partitions.js";
 /** In place of ESP-IDF's version. */
 export const engineVersion = "XS 13.3 (virtual)";
 
+/** What a build puts into the image beside the program. */
+export interface BuiltIn {
+	/** Public, as `readReleaseKeys` of device/update/signature.ts takes them. Default: none. */
+	readonly releaseKeys?: string | undefined;
+	/** Default: this checkout's. */
+	readonly securityVersion?: number | undefined;
+}
+
 /**
  * The same content gives the same bytes.
  *
  * @param buildTime seconds since 1970; 0: unknown
  */
-export function makeVirtualImage(program: Uint8Array, model: Model, version: string, buildTime = 0): Buffer {
+export function makeVirtualImage(
+	program: Uint8Array,
+	model: Model,
+	version: string,
+	buildTime = 0,
+	{ releaseKeys = "", securityVersion = checkoutSecurityVersion }: BuiltIn = {},
+): Buffer {
 	return encodeImage({
 		chip: "virtual",
 		model,
 		version,
 		project: "device-gateway",
 		idfVersion: engineVersion,
+		securityVersion,
 		buildTime,
-		segments: [program],
+		segments: releaseKeys === "" ? [program] : [program, Buffer.from(releaseKeys)],
 	});
 }
 
@@ -114,6 +130,11 @@ export function readSettings(flash: Flash): Map<string, string> {
 	const { offset, byteLength } = partitions.nvs;
 	return readNvs(flash.read(offset, byteLength), settingsNamespace);
 }
+
+const { defines }: { readonly defines: { readonly firmware: { readonly securityVersion: number } } } =
+	JSON.parse(readFileSync(new URL("../../../../manifest.json", import.meta.url), "utf8"));
+/** Boards have the same define (hosts/esp32/board-descriptor.c). */
+const checkoutSecurityVersion = defines.firmware.securityVersion;
 
 function sha256(data: string | Buffer): Buffer {
 	return createHash("sha256").update(data).digest();

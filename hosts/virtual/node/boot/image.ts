@@ -21,8 +21,12 @@ export interface VerifiedImage {
 	readonly version: string;
 	/** Seconds since 1970, from our descriptor; 0: unknown. */
 	readonly buildTime: number;
+	/** From our descriptor. */
+	readonly securityVersion: number;
 	/** The second segment: a virtual device's program. */
 	readonly program: Buffer;
+	/** The third segment, which may be missing: release keys, as `readReleaseKeys` takes them; empty: none. */
+	readonly releaseKeys: string;
 	/** The image with its SHA-256. */
 	readonly bytes: Buffer;
 }
@@ -40,15 +44,23 @@ export function verifyImage(flash: Flash, slot: Partition): VerifiedImage {
 	const descriptorBytes = segmentBytes(bytes, imageLayout.headerBytes);
 	if (segmentCount < 2 || descriptorBytes < headBytes - appDescriptor.offset)
 		throw new Error("an image without a program");
-	const programOffset = appDescriptor.offset + descriptorBytes;
-	const programStart = programOffset + imageLayout.segmentHeaderBytes;
-	const program = bytes.subarray(programStart, programStart + segmentBytes(bytes, programOffset));
+	const program = segmentAt(bytes, appDescriptor.offset + descriptorBytes);
+	const keysOffset = appDescriptor.offset + descriptorBytes + imageLayout.segmentHeaderBytes + program.length;
+	const releaseKeys = segmentCount > 2 ? segmentAt(bytes, keysOffset).toString("latin1").trimEnd() : "";
 	return {
 		version: readText(bytes, appDescriptor.version),
 		buildTime: bytes.readUInt32LE(ownDescriptor.buildTimeOffset),
+		securityVersion: bytes.readUInt16LE(ownDescriptor.securityVersionOffset),
 		program,
+		releaseKeys,
 		bytes,
 	};
+}
+
+/** @param offset of the segment's header */
+function segmentAt(image: Buffer, offset: number): Buffer {
+	const start = offset + imageLayout.segmentHeaderBytes;
+	return image.subarray(start, start + segmentBytes(image, offset));
 }
 
 /** @param offset of the segment's header */

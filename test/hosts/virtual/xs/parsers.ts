@@ -85,8 +85,8 @@ class Wire {
 				setLog: ({ level, seconds }) => tell("did", ["set_log", { level, seconds }]),
 			},
 			onQuery: () => tell("did", ["query_state"]),
-			onUpdate: ({ url, cert_pem }) => {
-				tell("did", ["start_ota", { url, cert_pem }]);
+			onUpdate: ({ url, cert_pem, signature }) => {
+				tell("did", ["start_ota", { url, cert_pem, signature }]);
 				return undefined;
 			},
 			onSettings: (changed) => {

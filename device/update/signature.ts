@@ -1,0 +1,79 @@
+/**
+ * The check of a firmware's signature: ECDSA P-256 over the SHA-256 of the image, by one of the public keys that are compiled in. So
+ * neither the gateway nor anyone who has its tokens can put other firmware on the device.
+ */
+
+import { isScalar, isSignedBy, type PublicKey, type Signature } from "./p256.js";
+
+/** Base64 (RFC 4648, 4). */
+const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/**
+ * @param base64 of 64 bytes: r and s, big-endian (IEEE P1363)
+ * @returns undefined if it has another form, or r or s are not above 0 and below the order
+ */
+export function readSignature(base64: string): Signature | undefined {
+	if (!/^[A-Za-z\d+/]{85}[AQgw]==$/.test(base64)) return undefined;
+	let bits = 0n;
+	for (const letter of base64.slice(0, 86)) bits = (bits << 6n) | BigInt(alphabet.indexOf(letter));
+	// 86 letters have 516 bits.
+	const bytes = bits >> 4n;
+	const r = bytes >> 256n;
+	const s = bytes - (r << 256n);
+	return isScalar(r) && isScalar(s) ? { r, s } : undefined;
+}
+
+/**
+ * @param text one or two keys, with a comma between: x and y, 64 hex digits each; empty: none
+ * @throws Error that says how it must be built
+ */
+export function readReleaseKeys(text: string): readonly PublicKey[] {
+	if (text === "") return [];
+	const keys = text.split(",");
+	if (keys.length > 2 || keys.some((key) => !/^[\da-f]{128}$/.test(key)))
+		throw new Error(
+			"The firmware that runs has damaged release keys compiled in; build it again by npm run flash.",
+		);
+	return keys.map((key) => ({ x: BigInt(`0x${key.slice(0, 64)}`), y: BigInt(`0x${key.slice(64)}`) }));
+}
+
+/** The signature of one update, checked at its start for its form, and at its end against the image. */
+export class SignatureCheck {
+	readonly #keys: readonly PublicKey[];
+	readonly #signature: Signature;
+
+	private constructor(keys: readonly PublicKey[], signature: Signature) {
+		this.#keys = keys;
+		this.#signature = signature;
+	}
+
+	/**
+	 * @param releaseKeys as `readReleaseKeys` takes them
+	 * @param signature of `start_ota`
+	 * @returns undefined if no key is compiled in: any firmware is taken
+	 * @throws Error whose message is the reason of `ota_error`
+	 */
+	static begin(releaseKeys: string, signature: string | undefined): SignatureCheck | undefined {
+		const keys = readReleaseKeys(releaseKeys);
+		if (keys.length === 0) return undefined;
+		if (signature === undefined)
+			throw new Error(
+				"The firmware is not signed, and this device takes only what the maker's key has signed; release it with --key, or upload it with its signature.",
+			);
+		const numbers = readSignature(signature);
+		if (!numbers)
+			throw new Error(
+				"The firmware's signature is not one of ECDSA P-256: base64 of r and s, each above 0 and below the curve's order.",
+			);
+		return new SignatureCheck(keys, numbers);
+	}
+
+	/**
+	 * @param sha256 of the image in flash, up to its end by its own header
+	 * @returns the reason of `ota_error`; undefined: one of the keys has signed it
+	 */
+	findProblem(sha256: ArrayBuffer): string | undefined {
+		if (this.#keys.some((key) => isSignedBy(key, sha256, this.#signature))) return undefined;
+		return "The firmware's signature is wrong: it was made with a key that this device does not know, or for another image.";
+	}
+}

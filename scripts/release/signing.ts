@@ -1,0 +1,59 @@
+/** Signing a release: which public keys its firmware carries, and the signature of each image. */
+
+import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { findSignatureProblem, type ReleaseKeys, releaseKeyOf } from "../../gateway/firmware/release-keys.js";
+import { errorCode } from "../../gateway/problem.js";
+import { ReleaseRefused } from "./folder.js";
+
+export interface Signing {
+	/** What the release's firmware carries; none: it takes any firmware. */
+	readonly releaseKeys: ReleaseKeys;
+	/** @param image up to its end by its own header @returns base64 of r and s, 32 bytes each (IEEE P1363) */
+	readonly sign?: (image: Uint8Array) => string;
+}
+
+/**
+ * @param keyFile PEM of a private key of ECDSA P-256; undefined: unsigned
+ * @param given the public keys of RELEASE_KEYS; none: that of `keyFile` alone
+ * @throws ReleaseRefused where devices would not take the release
+ */
+export function prepareSigning(keyFile: string | undefined, given: ReleaseKeys): Signing {
+	if (keyFile === undefined) {
+		if (given.length === 0) return { releaseKeys: [] };
+		throw new ReleaseRefused(
+			"RELEASE_KEYS is set, so devices take only signed firmware; give --key with the private key, or unset RELEASE_KEYS",
+		);
+	}
+	const key = readPrivateKey(keyFile);
+	const signed = (image: Uint8Array) =>
+		sign("sha256", image, { key, dsaEncoding: "ieee-p1363" }).toString("base64");
+	const releaseKeys = given.length > 0 ? given : [releaseKeyOf(createPublicKey(key))];
+	const sample = Buffer.from("a sample");
+	const sha256 = createHash("sha256").update(sample).digest("hex");
+	if (findSignatureProblem(releaseKeys, sha256, signed(sample)))
+		throw new ReleaseRefused(
+			`the public half of ${keyFile} is not in RELEASE_KEYS; while a key is replaced, both are there, and the old one signs`,
+		);
+	return { releaseKeys, sign: signed };
+}
+
+function readPrivateKey(file: string): KeyObject {
+	let pem: string;
+	try {
+		pem = readFileSync(file, "utf8");
+	} catch (error) {
+		throw new ReleaseRefused(`${file} cannot be read (${errorCode(error)}); npm run keygen makes a key`);
+	}
+	let key: KeyObject;
+	try {
+		key = createPrivateKey(pem);
+	} catch {
+		throw new ReleaseRefused(
+			`${file} is not a private key in PEM without a password; npm run keygen makes one`,
+		);
+	}
+	if (key.asymmetricKeyDetails?.namedCurve !== "prime256v1")
+		throw new ReleaseRefused(`${file} is not a key of ECDSA P-256; npm run keygen makes one`);
+	return key;
+}

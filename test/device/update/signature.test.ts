@@ -1,0 +1,215 @@
+/** The device's check of signatures: by the vectors of Project Wycheproof in XS, and beside OpenSSL in Node. */
+
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import { isScalar, isSignedBy } from "../../../device/update/p256.js";
+import { readReleaseKeys, readSignature, SignatureCheck } from "../../../device/update/signature.js";
+import { buildMachine, buildProgram } from "../../../hosts/virtual/node/build.js";
+import type { Channel } from "../../../hosts/virtual/node/channel.js";
+import { Machine } from "../../../hosts/virtual/node/machine.js";
+import {
+	badSignatures,
+	decodeSignature,
+	encodeSignature,
+	makeReleaseKey,
+	order,
+} from "../../support/signing.js";
+
+interface Vectors {
+	readonly numberOfTests: number;
+	readonly testGroups: readonly {
+		/** Hex: 4, x and y. */
+		readonly key: string;
+		readonly tests: readonly {
+			readonly tcId: number;
+			readonly comment: string;
+			/** Hex, as is `sig`. */
+			readonly msg: string;
+			readonly sig: string;
+			readonly result: "valid" | "invalid";
+		}[];
+	}[];
+}
+
+const vectors: Vectors = JSON.parse(
+	readFileSync(new URL("wycheproof/ecdsa_secp256r1_sha256_p1363_test.json", import.meta.url), "utf8"),
+);
+
+function sha256(data: Uint8Array): ArrayBuffer {
+	return Uint8Array.from(createHash("sha256").update(data).digest()).buffer;
+}
+
+describe("in XS, with a board's heap", () => {
+	test("the vectors of Project Wycheproof for P-256 with SHA-256 are taken and refused as they should be", async (t) => {
+		const main = "test/hosts/virtual/xs/signatures";
+		const names = [main, "device/update/signature", "device/update/p256"];
+		const { path: program } = await buildProgram({
+			main,
+			modules: Object.fromEntries(names.map((name) => [name, `${name}.ts`])),
+		});
+		let channel: Channel | undefined;
+		let answer: (detail: { readonly problem: string | null; readonly microseconds: number }) => void =
+			() => {};
+		const machine = new Machine({
+			executable: await buildMachine(),
+			program,
+			onOpen: (opened) => {
+				channel = opened;
+				return { onPost: (_request, detail) => answer(JSON.parse(JSON.stringify(detail))) };
+			},
+		});
+		t.after(() => machine.close());
+		await machine.ready;
+		const ended = machine.exited.then((exit): never => {
+			throw new Error(`the machine ended: ${JSON.stringify(exit)}`);
+		});
+		const wrong: string[] = [];
+		const times: number[] = [];
+		let count = 0;
+		for (const { key, tests } of vectors.testGroups)
+			for (const { tcId, comment, msg, sig, result } of tests) {
+				const answered = new Promise<Parameters<typeof answer>[0]>((resolve) => {
+					answer = resolve;
+				});
+				const signature = Buffer.from(sig, "hex").toString("base64");
+				channel?.send(
+					"check",
+					`${key.slice(2)} ${signature}`,
+					new Uint8Array(sha256(Buffer.from(msg, "hex"))),
+				);
+				const { problem, microseconds } = await Promise.race([answered, ended]);
+				count += 1;
+				if (result === "valid") times.push(microseconds);
+				if ((problem === null) !== (result === "valid")) wrong.push(`${tcId} (${comment}): ${problem}`);
+			}
+		assert.deepEqual(wrong, []);
+		assert.equal(count, vectors.numberOfTests);
+		const median = times.sort((a, b) => a - b)[times.length >> 1] ?? 0;
+		t.diagnostic(`${count} vectors; a verification in XS took ${(median / 1000).toFixed(1)} ms (median)`);
+	});
+});
+
+describe("beside OpenSSL", () => {
+	const key = makeReleaseKey();
+	const other = makeReleaseKey();
+	const [publicKey] = readReleaseKeys(key.text);
+	assert.ok(publicKey);
+
+	test("what it signs is taken, by either of two keys", () => {
+		fc.assert(
+			fc.property(fc.uint8Array({ maxLength: 100 }), (data) => {
+				for (const keys of [key.text, `${key.text},${other.text}`, `${other.text},${key.text}`])
+					assert.equal(SignatureCheck.begin(keys, key.sign(data))?.findProblem(sha256(data)), undefined);
+			}),
+			{ numRuns: 20 },
+		);
+	});
+
+	test("a signature with another bit, or for other data, is not", () => {
+		fc.assert(
+			fc.property(fc.uint8Array(), fc.nat(511), fc.boolean(), (data, bit, isOfData) => {
+				const bytes = Buffer.from(key.sign(data), "base64");
+				const hash = Buffer.from(sha256(data));
+				const target = isOfData ? hash : bytes;
+				const at = bit % (target.length * 8);
+				target[at >> 3] = (target[at >> 3] ?? 0) ^ (1 << (at & 7));
+				const [r, s] = decodeSignature(bytes.toString("base64"));
+				assert.equal(isSignedBy(publicKey, Uint8Array.from(hash).buffer, { r, s }), false);
+			}),
+			{ numRuns: 40 },
+		);
+	});
+
+	test("r and s have to be above 0 and below the order", () => {
+		const [r, s] = decodeSignature(key.sign(Buffer.from("data")));
+		const hash = sha256(Buffer.from("data"));
+		assert.equal(isSignedBy(publicKey, hash, { r, s }), true);
+		// s + order is the same number modulo the order.
+		for (const [wrongR, wrongS] of [
+			[r + order, s],
+			[r, s + order],
+			[r, s - order],
+			[0n, s],
+			[r, 0n],
+			[r, order],
+			[order, s],
+		] as const)
+			assert.equal(isSignedBy(publicKey, hash, { r: wrongR, s: wrongS }), false);
+		for (const value of [0n, -1n, order, order + 1n]) assert.equal(isScalar(value), false);
+		for (const value of [1n, order - 1n]) assert.equal(isScalar(value), true);
+	});
+});
+
+describe("the text of a signature", () => {
+	const scalar = fc.bigInt({ min: 1n, max: order - 1n });
+
+	test("is read as r and s", () => {
+		fc.assert(
+			fc.property(scalar, scalar, (r, s) => assert.deepEqual(readSignature(encodeSignature(r, s)), { r, s })),
+		);
+	});
+
+	test("has no other letters before its end, which would stand for the same bytes", () => {
+		const text = encodeSignature(1n, 4n);
+		for (const letter of "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/") {
+			const isPlain = "AQgw".includes(letter);
+			assert.equal(readSignature(`${text.slice(0, 85)}${letter}==`) !== undefined, isPlain, letter);
+		}
+	});
+
+	test("has one form: every text is either that of its numbers, or refused", () => {
+		const letters = fc.constantFrom(..."ABgwQx09+/=- \n");
+		const text = fc.oneof(
+			fc.string(),
+			fc.string({ unit: letters, minLength: 86, maxLength: 90 }),
+			fc
+				.tuple(fc.uint8Array({ minLength: 60, maxLength: 68 }), fc.nat(87), letters)
+				.map(([bytes, at, letter]) => {
+					const base64 = Buffer.from(bytes).toString("base64");
+					return base64.slice(0, at) + letter + base64.slice(at + 1);
+				}),
+		);
+		fc.assert(
+			fc.property(text, (given) => {
+				const numbers = readSignature(given);
+				if (numbers) assert.equal(encodeSignature(numbers.r, numbers.s), given);
+			}),
+			{ numRuns: 2000 },
+		);
+	});
+});
+
+describe("a device", () => {
+	const image = Buffer.from("an image");
+	const key = makeReleaseKey();
+
+	test("without keys takes everything, signed or not", () => {
+		assert.equal(SignatureCheck.begin("", undefined), undefined);
+		assert.equal(SignatureCheck.begin("", "no signature"), undefined);
+	});
+
+	for (const [fault, signature] of Object.entries(badSignatures(key, image, Buffer.from("another"))))
+		test(`refuses a signature ${fault}`, () => {
+			let problem: string | undefined;
+			try {
+				problem = SignatureCheck.begin(key.text, signature)?.findProblem(sha256(image));
+			} catch (error) {
+				problem = String(error);
+			}
+			assert.match(problem ?? "it was taken", /is not signed|is not one of ECDSA P-256|signature is wrong/);
+		});
+
+	test("whose keys are damaged takes nothing, and says so", () => {
+		for (const text of [
+			"0",
+			`${key.text},`,
+			`${key.text}0`,
+			`${key.text},${key.text},${key.text}`,
+			key.text.toUpperCase(),
+		])
+			assert.throws(() => SignatureCheck.begin(text, key.sign(image)), /damaged release keys/);
+	});
+});

@@ -1,0 +1,184 @@
+/** Updates of a device that has release keys, and of one with a security version. */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { makeVirtualImage } from "../../../hosts/virtual/node/boot/factory-flash.js";
+import { damaged, dataBehindImages, rewritten, withoutHash } from "../../support/images.js";
+import { badSignatures, makeReleaseKey } from "../../support/signing.js";
+import { FlashSlot, makeFirmware, Rig } from "./rig.js";
+import { MemoryServer } from "./server.js";
+import { clock } from "./timer.js";
+
+const oldFirmware = makeFirmware("1.0.0", 40_000);
+const newFirmware = makeFirmware("2.0.0", 100_000);
+const key = makeReleaseKey();
+const newKey = makeReleaseKey();
+
+interface SignedRig {
+	readonly signature: string | undefined;
+	readonly releaseKeys?: string;
+}
+
+function rigOf({ signature, releaseKeys = key.text }: SignedRig): Rig {
+	clock.clear();
+	return new Rig({ firmware: oldFirmware, releaseKeys, signature });
+}
+
+/** What the boot loader starts next, and that it was never asked to start another. */
+function assertStays(rig: Rig): void {
+	assert.equal(rig.restarts, 0);
+	rig.restart();
+	assert.equal(rig.boot.image.version, "1.0.0");
+}
+
+describe("a device with a release key", () => {
+	test("installs what that key has signed", () => {
+		const rig = rigOf({ signature: key.sign(newFirmware) });
+		assert.equal(rig.update(new MemoryServer({ file: newFirmware })), undefined);
+		rig.restart();
+		assert.equal(rig.boot.image.version, "2.0.0");
+	});
+
+	for (const [name, image] of [
+		["with other data after it", newFirmware],
+		["without a SHA-256, with other data after it", withoutHash(newFirmware)],
+	] as const)
+		test(`installs an image ${name}: the signature is of the image alone`, () => {
+			for (const data of dataBehindImages().slice(0, 4)) {
+				const file = Buffer.concat([image, data]);
+				assert.equal(rigOf({ signature: key.sign(image) }).update(new MemoryServer({ file })), undefined);
+				assert.match(
+					rigOf({ signature: key.sign(file) }).update(new MemoryServer({ file })) ?? "",
+					/signature is wrong/,
+				);
+			}
+		});
+
+	for (const [fault, signature] of Object.entries(badSignatures(key, newFirmware, oldFirmware)))
+		test(`refuses a signature ${fault}, and runs on`, () => {
+			const rig = rigOf({ signature });
+			const { operations } = rig.flash;
+			const reason = rig.update(new MemoryServer({ file: newFirmware })) ?? "";
+			assert.match(reason, /is not signed|is not one of ECDSA P-256|signature is wrong/);
+			if (!reason.includes("wrong"))
+				assert.equal(rig.flash.operations, operations, "the flash was not touched");
+			assertStays(rig);
+		});
+
+	test("refuses an image of which a byte was changed, with the checksum and SHA-256 that go with it", () => {
+		const signature = key.sign(newFirmware);
+		for (const at of [0x130, 0x15c, 0x200, newFirmware.length - 100]) {
+			const file = rewritten(newFirmware, at, [(newFirmware[at] ?? 0) ^ 1]);
+			const rig = rigOf({ signature });
+			assert.match(rig.update(new MemoryServer({ file })) ?? "", /signature is wrong/, `at ${at}`);
+			assertStays(rig);
+		}
+	});
+
+	test("refuses an image whose appended SHA-256 was changed, or that lost it", () => {
+		const last = newFirmware.length - 1;
+		const signature = key.sign(newFirmware);
+		for (const [file, reason] of [
+			[damaged(newFirmware, last, [(newFirmware[last] ?? 0) ^ 1]), /is damaged/],
+			[withoutHash(newFirmware), /signature is wrong/],
+		] as const)
+			assert.match(rigOf({ signature }).update(new MemoryServer({ file })) ?? "", reason);
+	});
+
+	test("checks what is in flash, not what was received", () => {
+		const image = withoutHash(newFirmware);
+		const rig = rigOf({ signature: key.sign(image) });
+		let written = 0;
+		rig.slot = class extends FlashSlot {
+			/** Exchanges two bytes, which keeps ESP-IDF's checksum. */
+			override write(bytes: Uint8Array): void {
+				const changed = Uint8Array.from(bytes);
+				if (written === 0) [changed[0x400], changed[0x401]] = [bytes[0x401] ?? 0, bytes[0x400] ?? 0];
+				written += bytes.length;
+				super.write(changed);
+			}
+		};
+		assert.match(rig.update(new MemoryServer({ file: image })) ?? "", /signature is wrong/);
+		assertStays(rig);
+	});
+
+	test("selects the slot only after the signature was checked", () => {
+		const steps: string[] = [];
+		for (const signature of [key.sign(newFirmware), newKey.sign(newFirmware)]) {
+			const rig = rigOf({ signature });
+			rig.slot = class extends FlashSlot {
+				override read(buffer: Uint8Array, offset: number): void {
+					if (steps.at(-1) !== "read") steps.push("read");
+					super.read(buffer, offset);
+				}
+				override complete(): void {
+					steps.push("complete");
+					super.complete();
+				}
+				override close(): void {
+					steps.push("close");
+					super.close();
+				}
+			};
+			rig.update(new MemoryServer({ file: newFirmware }));
+		}
+		assert.deepEqual(steps, ["read", "complete", "read", "close"]);
+	});
+
+	test("has none of an earlier update's signature", () => {
+		const rig = rigOf({ signature: key.sign(newFirmware) });
+		rig.slot = class extends FlashSlot {
+			override complete(): void {
+				throw new Error("not yet");
+			}
+		};
+		assert.match(rig.update(new MemoryServer({ file: newFirmware })) ?? "", /not yet/);
+		const told = rig.messages.length;
+		rig.updater?.start({ url: "http://gateway.lan:8080/firmware.bin" });
+		clock.pass(60_000);
+		assert.match(JSON.stringify(rig.messages.slice(told)), /is not signed/);
+		assert.equal(rig.restarts, 0);
+	});
+});
+
+test("a device with two release keys takes what either has signed", () => {
+	for (const signature of [key.sign(newFirmware), newKey.sign(newFirmware)]) {
+		const rig = rigOf({ signature, releaseKeys: `${key.text},${newKey.text}` });
+		assert.equal(rig.update(new MemoryServer({ file: newFirmware })), undefined);
+	}
+});
+
+test("a device without release keys takes any firmware, with any signature", () => {
+	for (const signature of [undefined, key.sign(oldFirmware)]) {
+		const rig = rigOf({ signature, releaseKeys: "" });
+		assert.equal(rig.update(new MemoryServer({ file: newFirmware })), undefined);
+	}
+});
+
+test("a lower security version than the running one is refused before anything is erased", () => {
+	const program = Buffer.alloc(20_000, "program");
+	for (const [offered, isTaken] of [
+		[0, false],
+		[2, false],
+		[3, true],
+		[65_535, true],
+	] as const) {
+		clock.clear();
+		const rig = new Rig({ firmware: oldFirmware, securityVersion: 3 });
+		const { operations } = rig.flash;
+		const file = makeVirtualImage(program, "DEV-1", "2.0.0", 0, { securityVersion: offered });
+		const reason = rig.update(new MemoryServer({ file }));
+		if (isTaken) {
+			assert.equal(reason, undefined);
+			rig.restart();
+			assert.equal(rig.boot.image.securityVersion, offered);
+		} else {
+			assert.match(
+				reason ?? "",
+				new RegExp(`security version ${offered}; this device runs 3 and takes none below`),
+			);
+			assert.equal(rig.flash.operations, operations, "the flash was not touched");
+			assertStays(rig);
+		}
+	}
+});

@@ -1,0 +1,168 @@
+/** Signatures and security versions on the gateway: uploads, the catalog, and what is chosen for a device. */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { DeviceFit } from "../../../gateway/firmware/selection.js";
+import { addRelease } from "../../../scripts/release/folder.js";
+import { makeImage, withoutHash } from "../../support/images.js";
+import { filePart, form, type Serving, serveFirmware, textPart } from "../../support/serving.js";
+import { badSignatures, makeReleaseKey } from "../../support/signing.js";
+
+const image = makeImage();
+const key = makeReleaseKey();
+const other = makeReleaseKey();
+const signature = key.sign(image);
+const releaseKeys = [key.publicKey];
+const device: DeviceFit = { model: "DEV-1", chip: "esp32s3" };
+
+describe("an upload to a gateway with release keys", () => {
+	const forms = {
+		"as text, before the image": form(textPart("signature", signature), filePart(image)),
+		"as text, after it": form(filePart(image), textPart("signature", signature)),
+		"as a .sig file": form(filePart(image), filePart(Buffer.from(`${signature}\n`), "a.sig", "signature")),
+		"as a .sig file, before the image": form(
+			filePart(Buffer.from(`${signature}\r\n`), "a.sig", "signature"),
+			filePart(image),
+		),
+	};
+	for (const [where, body] of Object.entries(forms))
+		test(`is stored with its signature ${where}, and sent with it`, async (t) => {
+			const serving = await serveFirmware(t, { releaseKeys });
+			const { status, json } = await serving.post(body);
+			assert.equal(status, 201, JSON.stringify(json));
+			assert.equal(json.signature, signature);
+			assert.equal(json.signature_required, true);
+			assert.equal((await chosen(serving, "custom")).signature, signature);
+			const next = await serveFirmware(t, { releaseKeys, directory: serving.directory });
+			assert.equal((await chosen(next, "custom")).signature, signature, "in the next run, too");
+		});
+
+	test("may have other data after the image, which the signature does not cover", async (t) => {
+		const serving = await serveFirmware(t, { releaseKeys: [other.publicKey, key.publicKey] });
+		for (const signed of [image, withoutHash(image)]) {
+			const file = Buffer.concat([signed, Buffer.alloc(5000, "x")]);
+			const right = form(filePart(file), textPart("signature", key.sign(signed)));
+			assert.equal((await serving.post(right)).status, 201);
+			const wrong = form(filePart(file), textPart("signature", key.sign(file)));
+			assert.equal((await serving.post(wrong)).status, 422);
+		}
+	});
+
+	for (const [fault, wrong] of Object.entries(badSignatures(key, image, makeImage({ version: "1.5.0" }))))
+		test(`is refused with a signature ${fault}, and the previous one stays`, async (t) => {
+			const serving = await serveFirmware(t, { releaseKeys });
+			await serving.post(form(filePart(image, "good.bin"), textPart("signature", signature)));
+			const parts = wrong === undefined ? [] : [textPart("signature", wrong)];
+			const { status, json } = await serving.post(form(filePart(image), ...parts));
+			assert.equal(status, 422);
+			assert.match(
+				String(json.detail),
+				wrong === undefined
+					? /^The image is not signed; send the signature/
+					: /^The image has a signature that is not of/,
+			);
+			assert.equal(serving.store.current?.filename, "good.bin");
+		});
+
+	for (const text of [
+		"",
+		"  ",
+		"signature",
+		Buffer.alloc(63).toString("base64"),
+		"A".repeat(88),
+		"A".repeat(5000),
+	])
+		test(`is refused with the text "${text.slice(0, 20)}" of ${text.length} letters for a signature`, async (t) => {
+			const serving = await serveFirmware(t, { releaseKeys });
+			for (const part of [textPart("signature", text), filePart(Buffer.from(text), "a.sig", "signature")]) {
+				const { status } = await serving.post(form(filePart(image), part));
+				assert.equal(status, 422);
+			}
+			assert.equal(serving.store.current, undefined);
+		});
+});
+
+describe("a gateway without release keys", () => {
+	test("takes an upload without a signature, and one with any, which goes to the device", async (t) => {
+		const serving = await serveFirmware(t);
+		assert.equal((await serving.upload(image)).status, 201);
+		assert.equal((await chosen(serving, "custom")).signature, undefined);
+		const ofOther = other.sign(image);
+		assert.equal((await serving.post(form(filePart(image), textPart("signature", ofOther)))).status, 201);
+		assert.equal((await chosen(serving, "custom")).signature, ofOther);
+		const { status } = await serving.post(form(filePart(image), textPart("signature", "nonsense")));
+		assert.equal(status, 422);
+	});
+
+	test("sends a release's signature as the catalog has it", async (t) => {
+		const serving = await serveFirmware(t);
+		await addTo(serving, "1.4.0", other.sign);
+		assert.equal((await chosen(serving, "1.4.0")).signature?.length, 88);
+	});
+});
+
+test("a release is available only if one of the release keys has signed it", async (t) => {
+	const serving = await serveFirmware(t, { releaseKeys });
+	await addTo(serving, "1.4.0", key.sign);
+	await addTo(serving, "1.5.0", other.sign);
+	await addTo(serving, "1.6.0");
+	assert.ok((await chosen(serving, "1.4.0")).signature);
+	for (const [version, reason] of [
+		[
+			"1.5.0",
+			/firmware-v1\.5\.0\.bin has a signature that is not of this image by one of the keys in RELEASE_KEYS/,
+		],
+		["1.6.0", /firmware-v1\.6\.0\.bin is not signed/],
+	] as const) {
+		const { refusal } = await serving.selection.choose(device, version);
+		assert.equal(refusal?.code, "no_firmware");
+		assert.match(refusal.message, reason);
+		const { status, json } = await serving.ask(`/releases/dev-1/firmware-v${version}.bin`);
+		assert.equal(status, 503);
+		assert.match(String(json.detail), reason);
+	}
+	assert.equal((await serving.ask("/releases/dev-1/firmware-v1.4.0.bin")).status, 200);
+});
+
+test("a security version below the device's is not offered: neither a release nor the upload", async (t) => {
+	const serving = await serveFirmware(t);
+	for (const [version, securityVersion] of [
+		["1.4.0", 0],
+		["1.5.0", 2],
+	] as const) {
+		const images = [makeImage({ version, securityVersion })];
+		await addRelease(serving.releasesDir, { version, date: "2026-01-02", notes: "", images });
+	}
+	await serving.upload(makeImage({ version: "1.6.0", securityVersion: 1 }));
+	for (const [version, least, isOffered] of [
+		["1.4.0", undefined, true],
+		["1.4.0", 0, true],
+		["1.4.0", 1, false],
+		["1.5.0", 2, true],
+		["latest", 3, false],
+		[undefined, 3, false],
+		["custom", 1, true],
+		["custom", 2, false],
+	] as const) {
+		const { refusal } = await serving.selection.choose({ ...device, securityVersion: least }, version);
+		assert.equal(refusal === undefined, isOffered, `${version} for ${least}: ${refusal?.message}`);
+		if (refusal) assert.match(refusal.message, new RegExp(`the device runs ${least} and takes none below`));
+	}
+	const [, release] = (await serving.catalog.read()).releases;
+	assert.equal(release?.images[0]?.security_version, undefined, "0 is not written");
+});
+
+async function addTo(
+	{ releasesDir }: Serving,
+	version: string,
+	sign?: (image: Uint8Array) => string,
+): Promise<void> {
+	const images = [makeImage({ version })];
+	await addRelease(releasesDir, { version, date: "2026-01-02", notes: "", images, ...(sign && { sign }) });
+}
+
+async function chosen({ selection }: Serving, version: string) {
+	const choice = await selection.choose(device, version);
+	if (choice.refusal) throw new Error(choice.refusal.message);
+	return choice;
+}

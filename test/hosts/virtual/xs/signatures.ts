@@ -1,0 +1,23 @@
+/** The device's check of signatures, in XS: each one that Node sends is answered with what the device says of it, and how long it took. */
+
+import Time from "time";
+import Channel from "virtual/channel";
+import { SignatureCheck } from "../../../../device/update/signature.js";
+
+export default function main(): void {
+	/** @param request keys and signature, with a space between @param payload the SHA-256 */
+	const channel = new Channel("signatures", {}, (_request, detail, payload) => {
+		const [keys = "", signature] = String(detail).split(" ");
+		const start = Time.microseconds;
+		const problem = check(keys, signature, payload ?? new ArrayBuffer(0));
+		channel.post("checked", { problem: problem ?? null, microseconds: Time.microseconds - start });
+	});
+}
+
+function check(keys: string, signature: string | undefined, sha256: ArrayBuffer): string | undefined {
+	try {
+		return SignatureCheck.begin(keys, signature)?.findProblem(sha256);
+	} catch (error) {
+		return error instanceof Error ? error.message : String(error);
+	}
+}

@@ -1,0 +1,173 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { findSignatureProblem, parseReleaseKeys } from "../../gateway/firmware/release-keys.js";
+import { readSettings } from "../../gateway/settings.js";
+import { boot } from "../../hosts/virtual/node/boot/boot-loader.js";
+import { flashFactoryImage } from "../../hosts/virtual/node/boot/factory-flash.js";
+import { Flash } from "../../hosts/virtual/node/boot/flash.js";
+import { flashBytes } from "../../hosts/virtual/node/boot/partitions.js";
+import { projectFolder } from "../../scripts/command-line/project.js";
+import { formatReleaseKeys } from "../../scripts/command-line/release-keys.js";
+import { ReleaseRefused, readCatalog } from "../../scripts/release/folder.js";
+import { prepareSigning } from "../../scripts/release/signing.js";
+import { runCommand } from "../support/command-line.js";
+import { temporaryDirectory } from "../support/running.js";
+
+function sha256(data: Uint8Array): string {
+	return createHash("sha256").update(data).digest("hex");
+}
+
+async function keygen(t: TestContext, ...args: readonly string[]) {
+	const command = runCommand(t, "scripts/keygen.ts", args);
+	const code = await command.exitCode;
+	return { code, output: command.output() };
+}
+
+/** @returns the files of a key */
+async function makeKey(t: TestContext, name: string) {
+	const folder = await temporaryDirectory(t);
+	const file = join(folder, `${name}.pem`);
+	const { code, output } = await keygen(t, file);
+	assert.equal(code, 0, output);
+	return { folder, file, publicFile: join(folder, `${name}.public.pem`), output };
+}
+
+describe("npm run keygen", () => {
+	test("makes a key that only its owner can read, and prints its public half alone", async (t) => {
+		const umask = process.umask(0);
+		t.after(() => process.umask(umask));
+		const { file, publicFile, output } = await makeKey(t, "release-key");
+		assert.equal((await stat(file)).mode & 0o777, 0o600);
+		const publicPem = await readFile(publicFile, "utf8");
+		assert.ok(output.includes(publicPem));
+		assert.ok(output.includes(`RELEASE_KEYS=${publicFile}`));
+		assert.doesNotMatch(output, /BEGIN PRIVATE KEY/);
+		const { sign, releaseKeys } = prepareSigning(file, parseReleaseKeys(publicPem));
+		const image = Buffer.from("an image");
+		assert.equal(findSignatureProblem(releaseKeys, sha256(image), sign?.(image)), undefined);
+	});
+
+	test("never overwrites a file", async (t) => {
+		const { folder, file, publicFile } = await makeKey(t, "release-key");
+		const before = await Promise.all([file, publicFile].map((path) => readFile(path)));
+		for (const removed of [undefined, publicFile]) {
+			if (removed) await rm(removed);
+			const { code, output } = await keygen(t, file);
+			assert.equal(code, 1);
+			assert.match(output, /exists; it is left as it is/);
+			assert.deepEqual(await readFile(file), before[0]);
+		}
+		await rm(file);
+		assert.deepEqual(await readdir(folder), []);
+	});
+
+	test("leaves no private key without the place for its public half", async (t) => {
+		const { folder, file, publicFile } = await makeKey(t, "release-key");
+		await rm(file);
+		const { code, output } = await keygen(t, file);
+		assert.equal(code, 1);
+		assert.match(output, new RegExp(`${publicFile} exists`));
+		assert.deepEqual(await readdir(folder), ["release-key.public.pem"]);
+	});
+
+	test("refuses a place in the repository, also by way of a symbolic link", async (t) => {
+		const folder = await temporaryDirectory(t);
+		await symlink(join(projectFolder, "scripts"), join(folder, "link"));
+		const inside = ["release-key.pem", join(projectFolder, "test", "k.pem"), join(folder, "link", "k.pem")];
+		for (const file of inside) {
+			const { code, output } = await keygen(t, file);
+			assert.equal(code, 1);
+			assert.match(output, /is in the repository/);
+			assert.equal(existsSync(file), false);
+		}
+	});
+
+	test("asks for a file, in a folder that exists", async (t) => {
+		assert.match((await keygen(t)).output, /The file of the key is missing\.\n\nUsage:/);
+		assert.match((await keygen(t, "/nowhere/key.pem")).output, /The folder \/nowhere is missing/);
+	});
+});
+
+describe("a signed release", () => {
+	const release = async (
+		t: TestContext,
+		releasesDir: string,
+		args: readonly string[],
+		env: Readonly<Record<string, string>> = {},
+	) => {
+		const command = runCommand(t, "scripts/release.ts", ["--allow-dirty", ...args], {
+			MODDABLE: "/nowhere",
+			RELEASE_KEYS: "",
+			RELEASES_DIR: releasesDir,
+			...env,
+		});
+		return { code: await command.exitCode, output: command.output() };
+	};
+
+	/** @returns the catalog's entry of the DEV-1's image, the image, and the keys that it carries */
+	async function inspect(releasesDir: string, version: string) {
+		const catalog = await readCatalog(releasesDir);
+		const entry = catalog.releases
+			.find((each) => each.version === version)
+			?.images.find(({ model }) => model === "DEV-1");
+		assert.ok(entry);
+		const file = join(releasesDir, entry.path.slice("/releases/".length));
+		const image = await readFile(file);
+		const flash = new Flash({ byteLength: flashBytes });
+		flashFactoryImage(flash, image);
+		const { releaseKeys } = boot(flash).image;
+		return { entry, file, image, releaseKeys };
+	}
+
+	test("carries the public half of its key, and its signature stands in the catalog and in a .sig file", async (t) => {
+		const releasesDir = await temporaryDirectory(t);
+		const { file: key, publicFile } = await makeKey(t, "release-key");
+		const { code, output } = await release(t, releasesDir, ["1.4.0", "--key", key]);
+		assert.equal(code, 0, output);
+		assert.match(output, /It is signed, and carries one public key\./);
+		const keys = parseReleaseKeys(await readFile(publicFile, "utf8"));
+		const { entry, file, image, releaseKeys } = await inspect(releasesDir, "1.4.0");
+		assert.equal(findSignatureProblem(keys, sha256(image), entry.signature), undefined);
+		assert.equal(await readFile(`${file}.sig`, "utf8"), `${entry.signature}\n`);
+		assert.equal(releaseKeys, formatReleaseKeys(keys));
+	});
+
+	test("carries both keys while one is replaced, signed by either", async (t) => {
+		const releasesDir = await temporaryDirectory(t);
+		const [first, second] = [await makeKey(t, "old"), await makeKey(t, "new")];
+		const both = join(releasesDir, "both.pem");
+		const publicPems = await Promise.all([first, second].map(({ publicFile }) => readFile(publicFile)));
+		await writeFile(both, Buffer.concat(publicPems));
+		const { code, output } = await release(t, releasesDir, ["1.4.0", "--key", first.file], {
+			RELEASE_KEYS: both,
+		});
+		assert.equal(code, 0, output);
+		assert.match(output, /carries two public keys/);
+		const { releaseKeys } = await inspect(releasesDir, "1.4.0");
+		assert.equal(releaseKeys, formatReleaseKeys(readSettings({ RELEASE_KEYS: both }).releaseKeys));
+	});
+
+	test("without a key is as it was, and says what that means", async (t) => {
+		const releasesDir = await temporaryDirectory(t);
+		const { code, output } = await release(t, releasesDir, ["1.4.0"]);
+		assert.equal(code, 0, output);
+		assert.match(output, /It is not signed \(--key\), and a device that runs it takes any firmware\./);
+		const { entry, releaseKeys } = await inspect(releasesDir, "1.4.0");
+		assert.equal(entry.signature, undefined);
+		assert.equal(releaseKeys, "");
+	});
+
+	test("is not made where devices would refuse it", async (t) => {
+		const [first, second] = [await makeKey(t, "first"), await makeKey(t, "second")];
+		const keys = readSettings({ RELEASE_KEYS: first.publicFile }).releaseKeys;
+		assert.throws(() => prepareSigning(undefined, keys), ReleaseRefused);
+		assert.throws(() => prepareSigning(second.file, keys), /is not in RELEASE_KEYS/);
+		assert.throws(() => prepareSigning(first.publicFile, []), /is not a private key in PEM/);
+		assert.throws(() => prepareSigning("/nowhere/key.pem", []), /cannot be read \(ENOENT\)/);
+		assert.deepEqual(prepareSigning(undefined, []), { releaseKeys: [] });
+	});
+});

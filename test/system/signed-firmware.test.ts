@@ -1,0 +1,179 @@
+/** Signed firmware on virtual devices: what is refused whatever the gateway says, and how keys are replaced over the air. */
+
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { before, describe, type TestContext, test } from "node:test";
+import { isRecord } from "../../device/protocol/schema.js";
+import { type BuiltIn, makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
+import type { Program } from "../../hosts/virtual/node/build.js";
+import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
+import { addRelease } from "../../scripts/release/folder.js";
+import { onEnd } from "../support/cleanup.js";
+import { type Fleet, type FleetDevice, runFleet } from "../support/fleet.js";
+import { rewritten } from "../support/images.js";
+import { badSignatures, makeReleaseKey, type ReleaseKey } from "../support/signing.js";
+
+let program: Program;
+
+before(async () => {
+	program = await buildFirmware();
+});
+
+function image(version: string, builtIn: BuiltIn): Buffer {
+	return makeVirtualImage(program.bytes, "DEV-1", version, 0, builtIn);
+}
+
+/** Serves it under any path. @returns its address */
+async function serve(t: TestContext, file: Buffer): Promise<string> {
+	const server = createServer((_request, response) => {
+		response.writeHead(200, { "Content-Length": file.length }).end(file);
+	});
+	server.listen(0, "127.0.0.1");
+	await once(server, "listening");
+	onEnd(t, () => {
+		server.closeAllConnections();
+		server.close();
+	});
+	const address = server.address();
+	return `http://127.0.0.1:${typeof address === "object" && address ? address.port : 0}/firmware.bin`;
+}
+
+/** As a gateway would that is in other hands: the command is forwarded as it is. @returns the reason of its `ota_error` */
+async function startOta(
+	{ monitorClient }: Fleet,
+	{ control, deviceId }: FleetDevice,
+	url: string,
+	signature: string | undefined,
+): Promise<string> {
+	const { type } = await control({
+		command: "start_ota",
+		url,
+		...(signature !== undefined && { signature }),
+	});
+	assert.equal(type, "ack");
+	const { message } = await monitorClient.until(
+		(frame) => frame.deviceId === deviceId && isRecord(frame.message) && frame.message.type === "ota_error",
+	);
+	return isRecord(message) ? String(message.reason) : "";
+}
+
+describe("a device with a release key", () => {
+	test("refuses what its maker has not signed, and its previous firmware still runs", async (t) => {
+		const key = makeReleaseKey();
+		const fleet = await runFleet(t);
+		const boots: string[] = [];
+		const device = await fleet.powerOn("DEV-1", {
+			version: "1.0.0",
+			builtIn: { releaseKeys: key.text },
+			onBoot: ({ version }) => boots.push(version),
+		});
+		await device.report();
+		const good = image("2.0.0", { releaseKeys: key.text });
+		const altered = rewritten(good, good.length - 5000, [(good[good.length - 5000] ?? 0) ^ 1]);
+		const url = await serve(t, good);
+		const reasons: string[] = [];
+		for (const [fault, signature] of Object.entries(badSignatures(key, good, image("2.1.0", {})))) {
+			const reason = await startOta(fleet, device, url, signature);
+			assert.match(reason, /is not signed|is not one of ECDSA P-256|signature is wrong/, fault);
+			reasons.push(`${fault}: ${reason}`);
+		}
+		const ofAltered = await startOta(fleet, device, await serve(t, altered), key.sign(good));
+		assert.match(ofAltered, /signature is wrong/);
+		const { system } = await device.report();
+		assert.equal(system.firmware_version, "1.0.0");
+		await device.device.powerCycle();
+		const { system: after } = await device.report(({ health }) => health.reset_reason === "POWERON_RESET");
+		assert.equal(after.firmware_version, "1.0.0");
+		assert.deepEqual(boots, ["1.0.0", "1.0.0"]);
+		for (const reason of reasons) t.diagnostic(reason);
+	});
+
+	test("gets a release with its signature from the catalog, and one that is not signed not at all", async (t) => {
+		const key = makeReleaseKey();
+		const fleet = await runFleet(t, undefined, { releaseKeys: [key.publicKey] });
+		const device = await fleet.powerOn("DEV-1", { version: "1.0.0", builtIn: { releaseKeys: key.text } });
+		await device.report();
+		await release(fleet, "2.0.0", {});
+		assert.match((await trigger(fleet, device, "2.0.0")).reason, /is not signed/);
+		await release(fleet, "3.0.0", { by: makeReleaseKey() });
+		assert.match((await trigger(fleet, device, "3.0.0")).reason, /not of this image by one of the keys/);
+		await release(fleet, "4.0.0", { by: key, releaseKeys: key.text });
+		assert.deepEqual(await trigger(fleet, device, "4.0.0"), { otaStatus: "updated", reason: "" });
+	});
+});
+
+interface Made extends BuiltIn {
+	readonly by?: ReleaseKey;
+}
+
+async function release({ releasesDir }: Fleet, version: string, { by, ...builtIn }: Made): Promise<void> {
+	const images = [image(version, builtIn)];
+	await addRelease(releasesDir, {
+		version,
+		date: "2026-01-02",
+		notes: "",
+		images,
+		...(by && { sign: by.sign }),
+	});
+}
+
+/** Updates over the air. @returns how it ended, or why the gateway refused it */
+async function trigger(fleet: Fleet, { deviceId }: FleetDevice, version: string) {
+	const { monitorClient } = fleet;
+	const answer = await monitorClient.ask({ type: "trigger_ota", targetId: deviceId, version });
+	if (answer.type === "error") return { otaStatus: answer.code, reason: String(answer.message) };
+	const { otaStatus, otaReason } = await fleet.updateEnd(deviceId);
+	return { otaStatus, reason: otaReason ?? "" };
+}
+
+test("keys are replaced over the air: old, both, new; then nothing of the old key is taken", async (t) => {
+	const [oldKey, newKey] = [makeReleaseKey(), makeReleaseKey()];
+	const fleet = await runFleet(t, undefined, { releaseKeys: [oldKey.publicKey, newKey.publicKey] });
+	const device = await fleet.powerOn("DEV-1", { version: "1.0.0", builtIn: { releaseKeys: oldKey.text } });
+	await device.report();
+	const update = async (version: string, made: Made) => {
+		await release(fleet, version, made);
+		const ended = await trigger(fleet, device, version);
+		if (ended.otaStatus === "updated") {
+			await device.report(({ system }) => system.firmware_version === version);
+			// Confirmed: the next update may begin.
+			await untilConfirmed(device);
+		}
+		return ended;
+	};
+	const updated = { otaStatus: "updated", reason: "" };
+	const both = `${oldKey.text},${newKey.text}`;
+	assert.match(
+		(await update("2.0.0", { by: newKey, releaseKeys: newKey.text })).reason,
+		/signature is wrong/,
+	);
+	assert.deepEqual(await update("2.1.0", { by: oldKey, releaseKeys: both }), updated);
+	assert.deepEqual(await update("3.0.0", { by: newKey, releaseKeys: newKey.text }), updated);
+	assert.match(
+		(await update("4.0.0", { by: oldKey, releaseKeys: oldKey.text })).reason,
+		/signature is wrong/,
+	);
+	assert.deepEqual(await update("5.0.0", { by: newKey, releaseKeys: newKey.text }), updated);
+});
+
+async function untilConfirmed({ device, report }: FleetDevice): Promise<void> {
+	while (device.isPendingVerify) await report();
+}
+
+test("a lower security version is not offered, and refused if it is sent all the same", async (t) => {
+	const fleet = await runFleet(t);
+	const device = await fleet.powerOn("DEV-1", { version: "2.0.0", builtIn: { securityVersion: 2 } });
+	const { system } = await device.report();
+	assert.equal(system.security_version, 2);
+	await release(fleet, "2.1.0", { securityVersion: 1 });
+	const { otaStatus, reason } = await trigger(fleet, device, "2.1.0");
+	assert.equal(otaStatus, "incompatible_firmware");
+	assert.match(reason, /Release 2\.1\.0 has the security version 1; the device runs 2 and takes none below/);
+	const url = await serve(t, image("2.1.0", { securityVersion: 1 }));
+	assert.match(await startOta(fleet, device, url, undefined), /security version 1; this device runs 2/);
+	await release(fleet, "2.2.0", { securityVersion: 3 });
+	assert.deepEqual(await trigger(fleet, device, "2.2.0"), { otaStatus: "updated", reason: "" });
+	const { system: after } = await device.report(({ system }) => system.firmware_version === "2.2.0");
+	assert.equal(after.security_version, 3);
+});
