@@ -62,8 +62,8 @@ async function start(): Promise<void> {
 	);
 	for (const address of deviceAddresses(settings.host, port, settings.tls !== undefined))
 		console.log(`Devices    ${address}`);
-	if (settings.auth) console.log(`Tokens     ${whereTokensAre(settings)}`);
 	console.log(`Firmware   ${describeSigning(settings)}`);
+	if (settings.auth) console.log(`Tokens     ${whereTokensAre(settings)}`);
 
 	let firstSignalAt: number | undefined;
 	const stop = () => {

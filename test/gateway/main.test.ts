@@ -56,13 +56,14 @@ function withDefect(fault: string): readonly string[] {
 const noFullDisk = existsSync("/dev/full") ? false : "needs /dev/full";
 
 describe("npm start", () => {
-	test("prints a valid login, the devices' address and where the tokens are", async (t) => {
+	test("prints a valid login, the devices' address and where the tokens are, and what unsigned firmware means", async (t) => {
 		const dataDir = join(await temporaryDirectory(t), "made", "here");
 		const lines = await printed(startProcess(t, { DATA_DIR: dataDir }));
 		const loginUrl = lines.Dashboard ?? "";
 		assert.match(loginUrl, /^http:\/\/127\.0\.0\.1:\d+\/login\?code=[\w-]{43}$/);
 		assert.equal((await fetch(loginUrl, { redirect: "manual" })).status, 303);
 		assert.equal(lines.Tokens, join(dataDir, "tokens.json"));
+		assert.match(lines.Firmware ?? "", /^need not be signed: anyone with the monitor token can put any/);
 		const tokens = JSON.parse(await readFile(join(dataDir, "tokens.json"), "utf8"));
 		const device = new WebSocket(lines.Devices ?? "", { headers: bearer(tokens.device) });
 		await once(device, "open");

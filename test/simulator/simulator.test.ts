@@ -170,9 +170,15 @@ describe("the firmware in the Moddable simulator", { skip, timeout: 560_000 }, (
 		]);
 		const server = createServer((socket) => {
 			socket.on("error", () => {});
-			socket.on("data", (request) => {
-				const [, start] = /bytes=(\d+)/.exec(request.toString()) ?? [];
-				answers.get(request.toString().split(" ")[1] ?? "")?.(socket, Number(start ?? 0));
+			let request = "";
+			socket.on("data", (bytes) => {
+				request += bytes;
+				// The SDK sends a request line by line.
+				if (!request.endsWith("\r\n\r\n")) return;
+				const [, path = ""] = request.split(" ");
+				const [, start = 0] = /bytes=(\d+)/.exec(request) ?? [];
+				request = "";
+				answers.get(path)?.(socket, Number(start));
 			});
 		});
 		server.listen(0, "127.0.0.1");
