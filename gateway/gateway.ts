@@ -20,6 +20,9 @@ import { type CreateFirmwareService, createFirmwareService, findAuthority } from
 import { createHttp } from "./http.js";
 import { JsonFileStore } from "./json-file-store.js";
 import { createAnswerError, StartError } from "./problem.js";
+import { frameOf, Rollouts } from "./rollouts/rollouts.js";
+import { rolloutRoutes } from "./rollouts/routes.js";
+import { RolloutStore } from "./rollouts/store.js";
 import { createHttpServer, end, ignoreUpgrade, isForWebSocket, limitBody, listen } from "./server.js";
 import { CrashStore, crashesFile } from "./sessions/crash-store.js";
 import type { Device } from "./sessions/device.js";
@@ -188,16 +191,36 @@ export function createGateway(options: GatewayOptions = {}) {
 		disk,
 	});
 
+	const rollouts = new Rollouts({
+		store: new RolloutStore({
+			directory: join(dataDir, "rollouts"),
+			disk,
+			onProblem: (problem) => log.warn({ problem }, "roll-outs"),
+		}),
+		selection: firmware.selection,
+		updates: firmware.updates,
+		devices: sessions.devices,
+		now,
+		monotonic,
+		announce: (frame) => monitors.announceRollout(frame),
+		log,
+	});
+
 	const heartbeat = startHeartbeat(limits.pingIntervalMs, limits.unansweredPings);
-	const execute = monitorCommands(sessions, firmware.updates, log);
+	const execute = monitorCommands(sessions, rollouts, log);
 	const yieldToLoop = createYield();
 	const refusals = new Refusals(now);
 	const parts = { sessions, limits, metrics, refusals, log, yieldToLoop, now, monotonic };
 	const devices = new DeviceSockets(parts);
-	const monitors = new MonitorSockets({ ...parts, execute });
+	const monitors = new MonitorSockets({
+		...parts,
+		execute,
+		rollouts: () => rollouts.active().map((rollout) => frameOf(rollout)),
+	});
 	const upgrades = createUpgrades({ ...parts, access, devices, monitors, heartbeat, publicUrl });
 	const knownHelp = "Devices that are known, connected or not";
 	metrics.watch("gateway_known_devices", knownHelp, () => sessions.devices.size);
+	metrics.watch("gateway_rollouts", "Roll-outs that are not over", () => rollouts.active().length);
 
 	const findReadinessProblem = async () => {
 		if (closing) return "The gateway is stopping.";
@@ -205,6 +228,7 @@ export function createGateway(options: GatewayOptions = {}) {
 			records.readinessProblem ??
 			crashRecords.readinessProblem ??
 			firmware.updates.readinessProblem ??
+			rollouts.readinessProblem ??
 			(await findDiskProblem(disk, dataDir))
 		);
 	};
@@ -236,6 +260,7 @@ export function createGateway(options: GatewayOptions = {}) {
 				now,
 				monotonic,
 			}),
+			rolloutRoutes(rollouts, requireMonitor),
 			deviceSetupRoutes({
 				requireMonitor,
 				tokenOf: (deviceId) => deviceTokenOf(tokens.current("device"), deviceId),
@@ -275,6 +300,7 @@ export function createGateway(options: GatewayOptions = {}) {
 		sessions.restore(await deviceStore.open());
 		await crashes.open(sessions.devices);
 		for (const device of sessions.devices.values()) firmware.updates.onConnected(device);
+		await rollouts.open();
 	};
 	const close = async () => {
 		upgrades.close();
@@ -284,6 +310,7 @@ export function createGateway(options: GatewayOptions = {}) {
 		await Promise.all([deviceStore.settle(), end(server, limits.closeTimeoutMs)]);
 		devices.settle();
 		heartbeat.close();
+		await rollouts.close();
 		await firmware.close();
 		await deviceStore.close();
 		await crashes.close();

@@ -25,11 +25,19 @@ export interface Choice {
 	readonly path: string;
 	/** Null if the upload was not checked. */
 	readonly version: string | null;
+	readonly sha256: string;
 	/** SHA-256 of the upload; undefined for a release. */
 	readonly upload?: string;
 	/** For `start_ota`; undefined: not signed. */
 	readonly signature?: string | undefined;
 	readonly refusal?: undefined;
+}
+
+/** Part of a roll-out's plan. */
+export interface Pinned {
+	readonly version: string;
+	readonly source: "release" | "upload";
+	readonly images: readonly Pick<Upload, "model" | "chip" | "sha256">[];
 }
 
 export interface SelectionOptions {
@@ -69,20 +77,38 @@ export class Selection {
 			if (latest) return this.#chooseImage(latest, device);
 			return refuse("no_firmware", "The catalog has no latest release; make a release, or upload firmware.");
 		}
-		const asked = parse(version);
-		const release = known.releases.find((each) => asked && compareBuild(each.version, asked) === 0);
-		if (release) return this.#chooseImage(release, device);
-		return refuse("unknown_version", `There is no release "${version}"; ${describeReleases(known)}`);
+		const release = findRelease(known, version);
+		return "refusal" in release ? release : this.#chooseImage(release, device);
+	}
+
+	/** The images of a version that devices may get. @param version `latest`, `custom` or a semantic version */
+	async pin(version: string): Promise<Pinned | { refusal: UpdateRefusal }> {
+		const { catalog, uploads } = this.#options;
+		if (version === "custom") {
+			if (!uploads.current) return noUpload;
+			const { version: named, model, chip, sha256 } = uploads.current;
+			if (named === undefined) return refuse("unknown_version", "The upload does not say its version.");
+			return {
+				version: named,
+				source: "upload",
+				images: [{ ...(model && { model }), ...(chip && { chip }), sha256 }],
+			};
+		}
+		const known = await catalog.read();
+		const release = findRelease(known, version === "latest" ? (known.latest ?? version) : version);
+		if ("refusal" in release) return release;
+		const images = release.images.map(({ model, chip, sha256 }) => ({ model, chip, sha256 }));
+		return { version: release.version, source: "release", images };
 	}
 
 	#chooseUpload(device: DeviceFit): Choice | { refusal: UpdateRefusal } {
 		const upload = this.#options.uploads.current;
-		if (!upload) return refuse("no_firmware", "No firmware was uploaded yet; POST one to /ota/upload.");
+		if (!upload) return noUpload;
 		const detail = `The uploaded firmware is for ${describeFit(upload)}, the device is ${describeFit(device)}.`;
 		if (!fits(upload, device)) return refuse("incompatible_firmware", detail);
 		const { version = null, sha256, signature } = upload;
 		const refusal = refuseDowngrade("The uploaded firmware", upload, device);
-		return refusal ?? { path: uploadPath, version, upload: sha256, signature };
+		return refusal ?? { path: uploadPath, version, sha256, upload: sha256, signature };
 	}
 
 	async #chooseImage(release: Release, device: DeviceFit): Promise<Choice | { refusal: UpdateRefusal }> {
@@ -101,8 +127,14 @@ export class Selection {
 			if (error instanceof HttpProblem) return refuse("no_firmware", error.message);
 			throw error;
 		}
-		return { path: image.path, version: release.version, signature: image.signature };
+		return { path: image.path, version: release.version, sha256: image.sha256, signature: image.signature };
 	}
+}
+
+function findRelease(known: Catalog, version: string): Release | { refusal: UpdateRefusal } {
+	const asked = parse(version);
+	const release = known.releases.find((each) => asked && compareBuild(each.version, asked) === 0);
+	return release ?? refuse("unknown_version", `There is no release "${version}"; ${describeReleases(known)}`);
 }
 
 function describeReleases({ releases }: Catalog): string {
@@ -124,3 +156,5 @@ function refuseDowngrade(
 function refuse(code: UpdateRefusal["code"], message: string): { refusal: UpdateRefusal } {
 	return { refusal: { code, message } };
 }
+
+const noUpload = refuse("no_firmware", "No firmware was uploaded yet; POST one to /ota/upload.");

@@ -49,6 +49,7 @@ export interface FirmwareService {
 		Updates,
 		"trigger" | "onConnected" | "onUplink" | "historyOf" | "forget" | "readinessProblem"
 	>;
+	readonly selection: Pick<Selection, "pin">;
 	/** To be called before the gateway listens. @throws {NodeJS.ErrnoException} if its folder cannot be used */
 	open(): Promise<void>;
 	close(): Promise<void>;
@@ -93,6 +94,7 @@ export const createFirmwareService: CreateFirmwareService = (options) => {
 		binaries: createBinaries(repository, access, answerError),
 		router,
 		updates,
+		selection,
 		open: async () => {
 			await uploads.open();
 			await updates.open();

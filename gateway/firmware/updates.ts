@@ -60,6 +60,10 @@ const hasGone: UpdateRefusal = Object.freeze({
 	code: "target_offline",
 	message: "The device has gone; wait until it is connected again.",
 });
+const isReplaced: UpdateRefusal = Object.freeze({
+	code: "unknown_version",
+	message: "The firmware was replaced by another one of the same name after the roll-out had begun.",
+});
 const notKept: UpdateRefusal = Object.freeze({
 	code: "storage_failed",
 	message: "The update could not be written to the gateway's disk and was not started; see /readyz.",
@@ -122,12 +126,17 @@ export class Updates {
 	/**
 	 * Selects the image, stores the update, and sends `start_ota`.
 	 * @param version `latest`, `custom` or a semantic version; undefined: see Selection.choose
+	 * @param pinned SHA-256 of the images that it may be; undefined: any
 	 * @returns undefined once update and device are on disk and the command is sent
 	 */
-	async trigger(device: Device, version: string | undefined): Promise<UpdateRefusal | undefined> {
+	async trigger(
+		device: Device,
+		version: string | undefined,
+		pinned?: readonly string[],
+	): Promise<UpdateRefusal | undefined> {
 		const { deviceId } = device;
 		if (this.#beginning.has(deviceId) || isActive(this.historyOf(deviceId).at(-1))) return inProgress;
-		const begun = this.#choose(device, version);
+		const begun = this.#choose(device, version, pinned);
 		this.#beginning.set(deviceId, begun);
 		try {
 			return await begun;
@@ -136,10 +145,15 @@ export class Updates {
 		}
 	}
 
-	async #choose(device: Device, version: string | undefined): Promise<UpdateRefusal | undefined> {
+	async #choose(
+		device: Device,
+		version: string | undefined,
+		pinned: readonly string[] | undefined,
+	): Promise<UpdateRefusal | undefined> {
 		const { selection, certPemFor } = this.#options;
 		const choice = await selection.choose(device, version);
 		if (choice.refusal) return choice.refusal;
+		if (pinned && !pinned.includes(choice.sha256)) return isReplaced;
 		if (!device.session.isReachable) return hasGone;
 		const refusal = await this.#begin(device, choice);
 		if (refusal) return refusal;

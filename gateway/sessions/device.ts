@@ -138,6 +138,11 @@ export class Device {
 		this.firstSeenAt = session.connectedAt;
 	}
 
+	/** Whether it has reported on its latest connection; before that `firmwareVersion` may be outdated. */
+	get hasReported(): boolean {
+		return this.#reportedIn === this.session;
+	}
+
 	/**
 	 * @param now milliseconds since 1970
 	 * @param monotonic monotonic clock, in milliseconds

@@ -19,6 +19,8 @@ import { Summary } from "./summary.js";
 export interface MonitorSocketsOptions extends SocketsOptions {
 	/** Executes a parsed message; undefined stands for invalid JSON. */
 	readonly execute: (value: unknown, subscribe: Subscribe) => Promise<Outcome>;
+	/** A frame for each active roll-out. */
+	readonly rollouts: () => readonly string[];
 }
 
 export class MonitorSockets {
@@ -26,6 +28,8 @@ export class MonitorSockets {
 	readonly #monitors = new Set<Monitor>();
 	/** Undefined while no monitor subscribes to it: then it costs nothing. */
 	#summary: Summary | undefined;
+	/** Those that asked for roll-outs: others may not know `rollout_update`. */
+	readonly #rolloutMonitors = new Set<Monitor>();
 	#announcing: NodeJS.Timeout | undefined;
 	#isCorked = false;
 
@@ -40,8 +44,9 @@ export class MonitorSockets {
 	/**
 	 * Adds a socket after its upgrade was checked, and sends it the snapshot.
 	 * @param stream the connection under the socket
+	 * @param wantsRollouts it also gets `rollout_update`
 	 */
-	accept(socket: WebSocket, stream: Duplex, remoteAddress: string): void {
+	accept(socket: WebSocket, stream: Duplex, remoteAddress: string, wantsRollouts: boolean): void {
 		const { limits, log, monotonic, yieldToLoop } = this.#options;
 		const { commandsASecond, commandBurst, refusalsASecond, refusalBurst } = limits;
 		const { controlFramesASecond, controlFrameBurst } = limits;
@@ -73,9 +78,18 @@ export class MonitorSockets {
 		socket.on("close", (code) => {
 			this.#monitors.delete(monitor);
 			this.#dropSummary();
+			this.#rolloutMonitors.delete(monitor);
 			log.info({ remoteAddress, code, monitors: this.#monitors.size }, "monitor disconnected");
 		});
 		monitor.sendSnapshot(this.#snapshot());
+		if (!wantsRollouts) return;
+		this.#rolloutMonitors.add(monitor);
+		for (const text of this.#options.rollouts()) monitor.send(Buffer.from(text));
+	}
+
+	announceRollout(text: string): void {
+		const frame = Buffer.from(text);
+		for (const monitor of this.#rolloutMonitors) monitor.send(frame);
 	}
 
 	/** Sends monitors a snapshot, as no message reports a forgotten device; the summary does. */

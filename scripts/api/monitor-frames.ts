@@ -2,6 +2,7 @@
 
 import { features } from "../../device/protocol/messages.js";
 import { models } from "../../device/protocol/schema.js";
+import { noCounts, pauseReasons, rolloutStatuses } from "../../gateway/rollouts/rollout.js";
 import { otaStatuses } from "../../gateway/sessions/device.js";
 import { monitorMessages } from "../../gateway/sockets/monitor-commands.js";
 import { listOf, monitorErrorDescriptions, reasonDescriptions } from "./descriptions.js";
@@ -190,6 +191,31 @@ export const monitorFrames: Readonly<Record<string, Frame>> = {
 				},
 			],
 			removed: ["dev-1-a1b2c4"],
+		},
+	},
+	rollout_update: {
+		description:
+			"How a roll-out stands, at most once a second each; only to a monitor that connects to /monitor?rollouts, which also gets each active one after its snapshot. Counts are devices by status.",
+		schema: closed({
+			type: { const: "rollout_update" },
+			id: string,
+			status: {
+				enum: [...rolloutStatuses, "deleted"],
+				description: "deleted: it was removed from the gateway",
+			},
+			pausedBecause: { enum: [...pauseReasons, null] },
+			counts: closed(
+				Object.fromEntries(Object.keys(noCounts).map((name) => [name, { type: "integer", minimum: 0 }])),
+			),
+			revision: { type: "integer", minimum: 1 },
+		}),
+		example: {
+			type: "rollout_update",
+			id: "autumn",
+			status: "running",
+			pausedBecause: null,
+			counts: { ...noCounts, queued: 228, downloading: 4, soaking: 1, succeeded: 7, already_installed: 3 },
+			revision: 2,
 		},
 	},
 	ack: {

@@ -229,6 +229,7 @@ export function withoutFirmware(): FirmwareService {
 			forget: async () => true,
 			readinessProblem: undefined,
 		},
+		selection: { pin: async () => ({ refusal: { code: "no_firmware", message: "there is none" } }) },
 		open: async () => {},
 		close: async () => {},
 	};

@@ -25,6 +25,29 @@ const labelling = (deviceId: string, body: string): Asked => ({
 	headers: monitor,
 	body,
 });
+const plan = { firmware: { version: "1.4.0" }, target: { model: "DEV-1" }, startsAt: "2100-01-01T00:00:00Z" };
+const rolloutPath = "/api/rollouts/autumn";
+const rollout = (path: string, body: object | string = plan): Asked => ({
+	path: `/api/rollouts/${path}`,
+	headers: monitor,
+	body: typeof body === "string" ? body : JSON.stringify(body),
+});
+const command = (name: string, headers = {}, path = rolloutPath): Asked => ({
+	path: `${path}/${name}`,
+	headers: { ...monitor, ...headers },
+});
+const rolloutTests = { testedIn: "test/gateway/rollouts/http.test.ts" };
+
+/** The answers that each command to a roll-out gives. */
+function rolloutCommand(name: string): Readonly<Record<string, Probe>> {
+	const operation = `POST /api/rollouts/{id}/${name}`;
+	return {
+		[`${operation} 404`]: command(name, {}, "/api/rollouts/unknown"),
+		[`${operation} 412`]: command(name, { "If-Match": '"99"' }),
+		[`${operation} 507`]: rolloutTests,
+	};
+}
+
 const upload = (body: Buffer): Asked => ({
 	path: "/ota/upload",
 	headers: { ...monitor, ...formHeaders },
@@ -71,6 +94,39 @@ export const probes: Readonly<Record<string, Probe>> = {
 	"POST /api/device-tokens 400": tokenRequest("no JSON"),
 	"POST /api/device-tokens 422": tokenRequest('{"deviceId":"dev 1"}'),
 	"GET /api/device-setup 200": { path: "/api/device-setup", headers: monitor },
+	"GET /api/rollouts 200": { path: "/api/rollouts", headers: monitor },
+	"POST /api/rollouts/preview 200": rollout("preview"),
+	"POST /api/rollouts/preview 400": rollout("preview", "no JSON"),
+	"POST /api/rollouts/preview 422": rollout("preview", { ...plan, maxAttempts: 0 }),
+	"PUT /api/rollouts/{id} 201": rollout("autumn"),
+	"PUT /api/rollouts/{id} 200": rollout("autumn"),
+	"PUT /api/rollouts/{id} 400": rollout("autumn", "no JSON"),
+	"PUT /api/rollouts/{id} 409": rollout("winter"),
+	"PUT /api/rollouts/{id} 422": rollout("winter", { ...plan, maxAttempts: 0 }),
+	"PUT /api/rollouts/{id} 507": rolloutTests,
+	"GET /api/rollouts/{id} 200": { path: rolloutPath, headers: monitor },
+	"GET /api/rollouts/{id} 404": { path: "/api/rollouts/unknown", headers: monitor },
+	"GET /api/rollouts/{id}/devices 200": { path: `${rolloutPath}/devices`, headers: monitor },
+	"GET /api/rollouts/{id}/devices 404": { path: "/api/rollouts/unknown/devices", headers: monitor },
+	...rolloutCommand("pause"),
+	...rolloutCommand("resume"),
+	...rolloutCommand("approve"),
+	...rolloutCommand("cancel"),
+	...rolloutCommand("retry"),
+	"POST /api/rollouts/{id}/pause 200": command("pause"),
+	"POST /api/rollouts/{id}/resume 200": command("resume"),
+	"POST /api/rollouts/{id}/approve 200": rolloutTests,
+	"POST /api/rollouts/{id}/approve 409": command("approve"),
+	"POST /api/rollouts/{id}/retry 200": command("retry"),
+	"DELETE /api/rollouts/{id} 409": { path: rolloutPath, headers: monitor },
+	"POST /api/rollouts/{id}/cancel 200": command("cancel"),
+	"POST /api/rollouts/{id}/cancel 409": rolloutTests,
+	"POST /api/rollouts/{id}/pause 409": command("pause"),
+	"POST /api/rollouts/{id}/resume 409": command("resume"),
+	"POST /api/rollouts/{id}/retry 409": command("retry"),
+	"DELETE /api/rollouts/{id} 507": rolloutTests,
+	"DELETE /api/rollouts/{id} 204": { path: rolloutPath, headers: monitor },
+	"DELETE /api/rollouts/{id} 404": { path: "/api/rollouts/unknown", headers: monitor },
 	"GET /device 426": { path: "/device" },
 	"GET /monitor 426": { path: "/monitor" },
 	"GET /ota/firmware.bin 404": { path: "/ota/firmware.bin", headers: device },
@@ -99,7 +155,7 @@ export const probes: Readonly<Record<string, Probe>> = {
 
 /** A path as openapi.yaml writes it, with names in place of its parameters. */
 export function examplePath(path: string): string {
-	return path.replace("{path}", "none.bin").replace("{deviceId}", "unknown");
+	return path.replace("{path}", "none.bin").replace("{deviceId}", "unknown").replace("{id}", "unknown");
 }
 
 /** A request without a token, or from a page of another web site. */

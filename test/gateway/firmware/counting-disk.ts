@@ -20,7 +20,7 @@ export function countingDisk(before: (number: number, operation: Operation) => v
 		};
 	const open: Disk["open"] = async (...parameters) => {
 		if (parameters[1] === "r") return watch(await fs.open(...parameters));
-		if (parameters[1] !== "wx") return fs.open(...parameters);
+		if (parameters[1] !== "wx" && parameters[1] !== "a") return fs.open(...parameters);
 		step("open");
 		return watch(await fs.open(...parameters));
 	};

@@ -33,7 +33,7 @@ interface RunOptions {
 
 async function run(t: TestContext, { disk = fs, certPem, at = 1_000_000, ...options }: RunOptions = {}) {
 	const directory = options.directory ?? (await temporaryDirectory(t));
-	const shelf: Shelf = { choice: { path: "/releases/firmware-v1.4.0.bin", version: "1.4.0" } };
+	const shelf: Shelf = { choice: { path: "/releases/firmware-v1.4.0.bin", version: "1.4.0", sha256: "a" } };
 	const clock = {
 		now: at,
 		monotonic: 0,
@@ -537,7 +537,7 @@ describe("an upload that is replaced after the update was asked for", () => {
 	async function replaced(t: TestContext) {
 		const running = await run(t);
 		const { updates, shelf } = running;
-		shelf.choice = { path: "/ota/firmware.bin", version: "1.4.0", upload: "a" };
+		shelf.choice = { path: "/ota/firmware.bin", version: "1.4.0", sha256: "a", upload: "a" };
 		shelf.upload = { sha256: "a", version: "1.4.0" };
 		const device = connect();
 		await updates.trigger(device, "custom");
@@ -582,7 +582,7 @@ describe("an update that is requested while the previous one is on probation", (
 		updates.onUplink(device, complete);
 		device.firmwareVersion = "1.4.0";
 		updates.onUplink(reconnect(device), report("1.4.0", 3));
-		shelf.choice = { path: "/releases/x.bin", version };
+		shelf.choice = { path: "/releases/x.bin", version, sha256: "a" };
 		await updates.trigger(device, version);
 		const fallBack = () => {
 			device.firmwareVersion = "1.3.0";

@@ -1,0 +1,100 @@
+/** The attempts of roll-outs to update devices: starts them, and tells what is known of each device. */
+
+import type { Logger } from "pino";
+import type { UpdateRefusal } from "../firmware/selection.js";
+import type { Updates } from "../firmware/updates.js";
+import type { Device } from "../sessions/device.js";
+import type { Seen } from "./device-step.js";
+import type { Rollout } from "./rollout.js";
+
+export interface AttemptsOptions {
+	readonly updates: Pick<Updates, "trigger" | "historyOf">;
+	/** By id. */
+	readonly devices: ReadonlyMap<string, Device>;
+	/** Milliseconds since 1970. */
+	readonly now: () => number;
+	/** Monotonic clock, in milliseconds. */
+	readonly monotonic: () => number;
+	/** From 0 to less than 1; default: Math.random. */
+	readonly random?: () => number;
+	readonly log: Pick<Logger, "info" | "error">;
+}
+
+/** A device that returns begins after a time of at most this, drawn: a crowd must not begin at once. */
+const returnMs = 10_000;
+/** Before the next attempt; drawn from the upper half. */
+const retryMs = 60_000;
+
+export class Attempts {
+	readonly #options: AttemptsOptions;
+	readonly #beginning = new Set<string>();
+	/** By device: why its latest attempt was not started. */
+	readonly #refusals = new Map<string, UpdateRefusal>();
+	/** By device, on the monotonic clock: when it may begin; infinity while it is away. */
+	readonly #readyAt = new Map<string, number>();
+	readonly #openedAt: number;
+
+	constructor(options: AttemptsOptions) {
+		this.#options = options;
+		this.#openedAt = options.now();
+	}
+
+	/** Starts the update of a device; `look` tells how that goes. */
+	async begin({ id, plan }: Rollout, deviceId: string): Promise<void> {
+		const { devices, updates, log } = this.#options;
+		const { version, source, images } = plan.firmware;
+		const device = devices.get(deviceId);
+		if (!device) return;
+		this.#beginning.add(deviceId);
+		try {
+			const pinned = images.map(({ sha256 }) => sha256);
+			const refusal = await updates.trigger(device, source === "upload" ? "custom" : version, pinned);
+			if (refusal) this.#refusals.set(deviceId, refusal);
+			log.info({ rollout: id, deviceId, version, refused: refusal?.code }, "roll-out: update offered");
+		} catch (error) {
+			log.error({ rollout: id, deviceId, err: error }, "roll-out: update could not be started");
+			this.#refusals.set(deviceId, { code: "no_firmware", message: "The firmware could not be read." });
+		} finally {
+			this.#beginning.delete(deviceId);
+		}
+	}
+
+	/** To be called when an attempt has ended. @param again the next one follows later */
+	end(deviceId: string, again: boolean): void {
+		const { monotonic } = this.#options;
+		this.#refusals.delete(deviceId);
+		if (again) this.#readyAt.set(deviceId, monotonic() + retryMs * (0.5 + this.#draw() / 2));
+	}
+
+	/** @returns undefined if the gateway does not know the device */
+	look(deviceId: string): Seen | undefined {
+		const { devices, updates, monotonic } = this.#options;
+		const device = devices.get(deviceId);
+		if (!device) {
+			this.#readyAt.delete(deviceId);
+			return undefined;
+		}
+		const { model, chip, firmwareVersion: version, session } = device;
+		const isConnected = session.isReachable && device.hasReported;
+		let readyAt = this.#readyAt.get(deviceId) ?? Number.NEGATIVE_INFINITY;
+		if (!isConnected) readyAt = Number.POSITIVE_INFINITY;
+		else if (readyAt === Number.POSITIVE_INFINITY) readyAt = monotonic() + returnMs * this.#draw();
+		this.#readyAt.set(deviceId, readyAt);
+		const job = updates.historyOf(deviceId).at(-1);
+		return {
+			model,
+			chip,
+			version,
+			isConnected,
+			isAvailable: monotonic() >= readyAt,
+			isBeginning: this.#beginning.has(deviceId),
+			refusal: this.#refusals.get(deviceId),
+			job,
+			isInherited: job !== undefined && job.startedAt <= this.#openedAt,
+		};
+	}
+
+	#draw(): number {
+		return (this.#options.random ?? Math.random)();
+	}
+}

@@ -1,0 +1,58 @@
+/** What a person does to a roll-out, as a pure function. */
+
+import { type Moment, move, queued } from "./device-step.js";
+import { type Change, resultsOf, turn } from "./machine.js";
+import { failureStatuses, isOneOf, isOver, type Rollout } from "./rollout.js";
+
+export const rolloutCommands = ["pause", "resume", "approve", "cancel", "retry"] as const;
+export type RolloutCommand = (typeof rolloutCommands)[number];
+
+/** @returns what changes, nothing if it was done before, or a sentence that says why it cannot be done */
+export function obey(rollout: Rollout, command: RolloutCommand, { now, isLate }: Moment): Change | string {
+	const { head } = rollout;
+	const { status, pausedBecause, group, approved } = head;
+	const nothing: Change = { devices: [] };
+	const resumed = head.startedAt === undefined ? "scheduled" : "running";
+	switch (command) {
+		case "pause":
+			if (isOver(head)) return `The roll-out is ${status}.`;
+			return status === "paused"
+				? nothing
+				: { head: turn(head, { status: "paused", pausedBecause: "operator" }), devices: [] };
+		case "resume": {
+			if (isOver(head)) return `The roll-out is ${status}.`;
+			if (pausedBecause === "approval") return "The roll-out waits for an approval; approve it.";
+			if (status !== "paused") return nothing;
+			const { executed, failures } = resultsOf(rollout);
+			const forgiven = { forgivenExecuted: executed, forgivenFailures: failures };
+			return {
+				head: turn(head, { status: resumed, ...(pausedBecause === "failures" && forgiven) }),
+				devices: [],
+			};
+		}
+		case "approve":
+			if (pausedBecause === "approval")
+				return { head: turn(head, { status: "running", approved: group }), devices: [] };
+			return approved === group ? nothing : "Nothing waits for an approval.";
+		case "cancel": {
+			if (status === "finished") return "The roll-out is finished.";
+			if (status === "cancelled") return nothing;
+			const waiting = [...rollout.devices.values()].filter((step) => step.status === "queued");
+			const devices = waiting.map((step) => move(step, "cancelled", now));
+			return { head: turn(head, { status: "cancelled", endedAt: now }), devices };
+		}
+		case "retry": {
+			if (status === "cancelled") return "The roll-out is cancelled.";
+			if (isLate) return "The deadline of the roll-out has passed.";
+			const failed = [...rollout.devices.values()].filter((step) => isOneOf(failureStatuses, step.status));
+			if (failed.length === 0) return nothing;
+			const devices = failed.map(({ deviceId }) => queued(deviceId, now));
+			const { endedAt: _endedAt, ...rest } = head;
+			const next = {
+				status: status === "finished" ? resumed : status,
+				...(pausedBecause && { pausedBecause }),
+			};
+			return { head: turn(rest, { ...next, forgivenExecuted: 0, forgivenFailures: 0 }), devices };
+		}
+	}
+}

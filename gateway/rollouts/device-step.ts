@@ -1,0 +1,142 @@
+/**
+ * The step of one device in a roll-out, as pure functions: what the gateway knows of the device decides, so it is the
+ * same after a restart.
+ */
+
+import { compare, valid } from "semver";
+import { type Fit, fits } from "../firmware/image.js";
+import type { UpdateRefusal } from "../firmware/selection.js";
+import { silenceMs, type UpdateJob } from "../firmware/update-job.js";
+import { type DeviceStep, isOneOf, isOver, type Plan, type Rollout, slotStatuses } from "./rollout.js";
+
+/** What the gateway knows of a device now. */
+export interface Seen extends Fit {
+	readonly version: string | null;
+	/** And it has reported, so `version` is up to date. */
+	readonly isConnected: boolean;
+	/** It is connected, and nothing delays its next attempt. */
+	readonly isAvailable: boolean;
+	/** The update is being started: the answer is to come. */
+	readonly isBeginning: boolean;
+	/** Why the latest attempt was not started. */
+	readonly refusal?: UpdateRefusal | undefined;
+	/** Its latest update. */
+	readonly job?: UpdateJob | undefined;
+	/** That began before the gateway's latest start, so messages about it may be lost. */
+	readonly isInherited: boolean;
+}
+
+export interface Moment {
+	/** Milliseconds since 1970, by a clock that is never set. */
+	readonly now: number;
+	/** `startsAt` has come; updates may begin; `deadline` has come. */
+	readonly isDue: boolean;
+	readonly isOpen: boolean;
+	readonly isLate: boolean;
+}
+
+export type Look = (deviceId: string) => Seen | undefined;
+
+export function queued(deviceId: string, at: number): DeviceStep {
+	return { deviceId, status: "queued", at, attempts: 0 };
+}
+
+export function holdsSlot({ status }: DeviceStep): boolean {
+	return isOneOf(slotStatuses, status);
+}
+
+/** Why a device is not to be offered the update; undefined: it is. */
+export function findObstacle(plan: Plan, { version, model, chip }: Seen) {
+	const target = plan.firmware.version;
+	if (!plan.firmware.images.some((image) => fits(image, { model, chip })))
+		return { kind: "doNotFit", reason: `${target} has no image for this device.` } as const;
+	if (version === target) return { kind: "alreadyInstalled" } as const;
+	if (isNewer(version, target) && !plan.allowDowngrade)
+		return {
+			kind: "downgrades",
+			reason: `It runs ${version}, which is newer; a downgrade needs allowDowngrade.`,
+		} as const;
+	return undefined;
+}
+
+function isNewer(version: string | null, target: string): boolean {
+	return valid(version) !== null && valid(target) !== null && compare(version ?? "", target) > 0;
+}
+
+/** @param at milliseconds since 1970 */
+export function move(
+	step: DeviceStep,
+	status: DeviceStep["status"],
+	at: number,
+	reason?: string,
+): DeviceStep {
+	const { reason: _reason, ...rest } = step;
+	return { ...rest, status, at, ...(reason !== undefined && { reason }) };
+}
+
+/** What becomes of a device by itself. @returns the same object if nothing changes */
+export function observe(rollout: Rollout, step: DeviceStep, look: Look, moment: Moment): DeviceStep {
+	const isQueued = step.status === "queued";
+	if (!isQueued && !holdsSlot(step)) return step;
+	const { now, isDue, isLate } = moment;
+	const seen = look(step.deviceId);
+	if (!seen) return move(step, "removed", now, "The gateway has forgotten this device.");
+	if (!isQueued) return follow(rollout, step, seen, moment);
+	if (!isDue) return step;
+	const obstacle = step.attempts === 0 ? findObstacle(rollout.plan, seen) : undefined;
+	if (obstacle?.kind === "alreadyInstalled") return move(step, "already_installed", now);
+	if (obstacle) return move(step, "rejected", now, obstacle.reason);
+	return isLate ? move(step, "timed_out", now, "The deadline passed before it could begin.") : step;
+}
+
+/** A device that holds a slot: its own report, and the update that the gateway has on record, decide. */
+function follow(rollout: Rollout, step: DeviceStep, seen: Seen, moment: Moment): DeviceStep {
+	const { now } = moment;
+	const job = seen.job?.startedAt === step.previousJob ? undefined : seen.job;
+	if (step.status === "offered" && (seen.refusal || !job))
+		return seen.isBeginning ? step : giveBack(rollout, step, seen, now);
+	if (!job) {
+		if (seen.version === rollout.plan.firmware.version) return soak(rollout, step, seen, now);
+		const isSilent = now - step.at >= silenceMs;
+		return isSilent ? move(step, "timed_out", now, "Nothing was heard of the update for 5 minutes.") : step;
+	}
+	switch (job.status) {
+		case "updated":
+			return soak(rollout, step, seen, now);
+		case "rolled_back":
+			return move(step, "rolled_back", now, job.reason);
+		case "failed": {
+			const isSilent = job.silent === true && !(seen.isInherited && seen.isConnected);
+			const mayTryAgain = step.attempts < rollout.plan.maxAttempts && !isOver(rollout.head);
+			if (!isSilent && mayTryAgain && !moment.isLate) return move(step, "queued", now, job.reason);
+			return move(step, isSilent ? "timed_out" : "failed", now, job.reason);
+		}
+		case "downloading":
+		case "rebooting":
+			return step.status === job.status ? step : move(step, job.status, now);
+		default:
+			return step;
+	}
+}
+
+/** The update was not sent: that is no attempt. */
+function giveBack({ head }: Rollout, step: DeviceStep, { refusal }: Seen, now: number): DeviceStep {
+	const { group, ...rest } = step;
+	const attempts = step.attempts - 1;
+	const before = { ...rest, attempts, ...(attempts > 0 && group !== undefined && { group }) };
+	const isFinal = refusal && ["unknown_version", "incompatible_firmware"].includes(refusal.code);
+	const waits = isOver(head) ? "cancelled" : "queued";
+	return move(before, isFinal ? "rejected" : waits, now, refusal?.message);
+}
+
+/** It runs the new firmware, which may still fail and go back. */
+function soak({ plan }: Rollout, step: DeviceStep, { version, isConnected }: Seen, now: number): DeviceStep {
+	if (isConnected && version !== plan.firmware.version)
+		return move(step, "rolled_back", now, `It runs ${version} again.`);
+	if (step.status !== "soaking") return move(step, "soaking", now);
+	const soakSeconds = plan.groups[step.group ?? 0]?.soakSeconds ?? 0;
+	const overdueMs = now - step.at - soakSeconds * 1000;
+	if (overdueMs >= 0 && isConnected) return move(step, "succeeded", now);
+	const reason = "It runs the new firmware, but was not connected in the 5 minutes after its soak time.";
+	return overdueMs >= silenceMs ? move(step, "timed_out", now, reason) : step;
+}

@@ -1,0 +1,158 @@
+/**
+ * The state machine of a roll-out, as pure functions: from what is stored and what the devices show follows what to
+ * store next. A device that is newly `offered` is to be sent the update once that is stored.
+ */
+
+import { holdsSlot, type Look, type Moment, move, observe } from "./device-step.js";
+import {
+	type DeviceStep,
+	failureStatuses,
+	type Group,
+	type Head,
+	isOneOf,
+	isOver,
+	type Rollout,
+} from "./rollout.js";
+
+/** To be stored, then applied. */
+export interface Change {
+	readonly head?: Head;
+	readonly devices: readonly DeviceStep[];
+}
+
+export const firstHead: Head = Object.freeze({
+	status: "scheduled",
+	group: 0,
+	approved: -1,
+	forgivenExecuted: 0,
+	forgivenFailures: 0,
+	revision: 1,
+});
+
+export function apply(rollout: Rollout, { head = rollout.head, devices }: Change): Rollout {
+	const steps = devices.map((step) => [step.deviceId, step] as const);
+	return {
+		...rollout,
+		head,
+		devices: steps.length > 0 ? new Map([...rollout.devices, ...steps]) : rollout.devices,
+	};
+}
+
+/** Whether devices of it may still move. */
+export function isActive({ head, devices }: Rollout): boolean {
+	return !isOver(head) || [...devices.values()].some(holdsSlot);
+}
+
+/** What changes by itself. */
+export function advance(rollout: Rollout, look: Look, moment: Moment): Change {
+	const observed = [...rollout.devices.values()].flatMap((step) => {
+		const next = observe(rollout, step, look, moment);
+		return next === step ? [] : [next];
+	});
+	const head = moveHead(apply(rollout, { devices: observed }), look, moment);
+	const moved = apply(rollout, { head, devices: observed });
+	// What has just failed waits until the next time.
+	const isSettled = (step: DeviceStep) => rollout.devices.get(step.deviceId) === step;
+	const begun = offers(moved, isSettled, look, moment);
+	return { ...(head !== rollout.head && { head }), devices: [...observed, ...begun] };
+}
+
+/** Sets values; `pausedBecause` only if it is given. */
+export function turn(head: Head, values: Pick<Head, "status"> & Partial<Head>): Head {
+	const { pausedBecause: _pausedBecause, ...rest } = head;
+	const { pausedBecause, ...others } = values;
+	return { ...rest, ...others, ...(pausedBecause && { pausedBecause }), revision: head.revision + 1 };
+}
+
+/** Goes from status to status and from group to group as far as it can. */
+function moveHead(rollout: Rollout, look: Look, moment: Moment): Head {
+	const head = moveOnce(rollout, look, moment);
+	return head === rollout.head ? head : moveHead({ ...rollout, head }, look, moment);
+}
+
+/** @returns the same object if nothing changes */
+function moveOnce(rollout: Rollout, look: Look, { now, isDue, isLate }: Moment): Head {
+	const { head, plan, devices } = rollout;
+	if (isOver(head) || !isDue) return head;
+	if (head.status === "scheduled") return turn(head, { status: "running", startedAt: now });
+	const steps = [...devices.values()];
+	const waiting = steps.filter(({ status }) => status === "queued");
+	const isBusy = steps.some(holdsSlot);
+	const mayGrow = "model" in plan.target && plan.target.joinLater && !isLate;
+	if (waiting.length === 0 && !isBusy && !mayGrow) return turn(head, { status: "finished", endedAt: now });
+	const group = plan.groups[head.group];
+	if (head.status !== "running" || waiting.length === 0 || !group) return head;
+	if (isTripped(rollout, group)) return turn(head, { status: "paused", pausedBecause: "failures" });
+	if (group.approval && head.approved < head.group)
+		return turn(head, { status: "paused", pausedBecause: "approval" });
+	const isLast = head.group === plan.groups.length - 1;
+	const mayTryAgain = waiting.some((step) => step.group === head.group && look(step.deviceId)?.isConnected);
+	const isFull =
+		begunIn(steps, head.group) >= sizeOf(group, steps) || waiting.every((step) => step.group !== undefined);
+	if (isLast || isBusy || mayTryAgain || !isFull) return head;
+	return turn(head, { status: "running", group: head.group + 1, forgivenExecuted: 0, forgivenFailures: 0 });
+}
+
+/** Devices that begin now. */
+function offers(
+	{ head, plan, devices }: Rollout,
+	isSettled: (step: DeviceStep) => boolean,
+	look: Look,
+	{ now, isOpen, isLate }: Moment,
+): DeviceStep[] {
+	const group = plan.groups[head.group];
+	if (head.status !== "running" || !group || !isOpen || isLate) return [];
+	const steps = [...devices.values()];
+	let slots = group.concurrency - steps.filter(holdsSlot).length;
+	let places = sizeOf(group, steps) - begunIn(steps, head.group);
+	const begun: DeviceStep[] = [];
+	for (const step of steps) {
+		if (slots <= 0) break;
+		const mayBegin = step.status === "queued" && isSettled(step) && (step.group !== undefined || places > 0);
+		const seen = mayBegin ? look(step.deviceId) : undefined;
+		if (!seen?.isAvailable) continue;
+		slots -= 1;
+		if (step.group === undefined) places -= 1;
+		const { previousJob: _previousJob, ...rest } = step;
+		const previous = seen.job && { previousJob: seen.job.startedAt };
+		const next = { ...rest, ...previous, group: head.group };
+		// An attempt that seemed to have failed may have succeeded since.
+		if (seen.version === plan.firmware.version) begun.push(move(next, "soaking", now));
+		else begun.push({ ...move(next, "offered", now), attempts: step.attempts + 1 });
+	}
+	return begun;
+}
+
+/** Number of devices of a group. */
+export function sizeOf({ size }: Pick<Group, "size">, steps: readonly DeviceStep[]): number {
+	if (typeof size === "number") return size;
+	if (size === "rest") return Number.POSITIVE_INFINITY;
+	const updated = steps.filter((step) => step.group !== undefined || step.status === "queued");
+	return Math.ceil((updated.length * Number.parseInt(size, 10)) / 100);
+}
+
+function begunIn(steps: readonly DeviceStep[], group: number): number {
+	return steps.filter((step) => step.group === group).length;
+}
+
+/** Whether too many of the current group have failed. A group that is smaller than the threshold has a lower one. */
+function isTripped(rollout: Rollout, { errorThreshold, size }: Group): boolean {
+	const { head, devices } = rollout;
+	const { count, percent, minExecuted } = errorThreshold;
+	const results = resultsOf(rollout);
+	const failures = results.failures - head.forgivenFailures;
+	const executed = results.executed - head.forgivenExecuted;
+	const most = sizeOf({ size }, [...devices.values()]);
+	if (failures <= 0) return false;
+	if (count !== undefined && failures >= Math.min(count, most)) return true;
+	return (
+		percent !== undefined && executed >= Math.min(minExecuted, most) && failures * 100 >= percent * executed
+	);
+}
+
+/** Of the current group: devices that have ended, and those of them that have failed. */
+export function resultsOf({ head, devices }: Rollout) {
+	const steps = [...devices.values()].filter((step) => step.group === head.group);
+	const failures = steps.filter(({ status }) => isOneOf(failureStatuses, status)).length;
+	return { failures, executed: failures + steps.filter(({ status }) => status === "succeeded").length };
+}

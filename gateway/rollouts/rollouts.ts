@@ -1,0 +1,315 @@
+/**
+ * Carries roll-outs out: compares each active one with its devices twice a second, stores what follows, and then
+ * starts updates and tells monitors.
+ */
+
+import { isDeepStrictEqual } from "node:util";
+import type { Selection, UpdateRefusal } from "../firmware/selection.js";
+import { HttpProblem } from "../problem.js";
+import type { Device } from "../sessions/device.js";
+import { Attempts, type AttemptsOptions } from "./attempts.js";
+import { obey, type RolloutCommand } from "./commands.js";
+import { findObstacle, holdsSlot, type Moment, queued } from "./device-step.js";
+import { advance, apply, type Change, firstHead, isActive } from "./machine.js";
+import { parsePlan } from "./plan.js";
+import { countsOf, type DeviceStep, noCounts, type Plan, type Rollout } from "./rollout.js";
+import type { RolloutStore } from "./store.js";
+import { isInWindow } from "./window.js";
+
+export interface RolloutsOptions extends AttemptsOptions {
+	readonly store: RolloutStore;
+	readonly selection: Pick<Selection, "pin">;
+	/** Sends a frame to the monitors that asked for roll-outs. */
+	readonly announce: (frame: string) => void;
+}
+
+const intervalMs = 500;
+const announceMs = 1_000;
+const keptAtMost = 20;
+
+export class Rollouts {
+	readonly #options: RolloutsOptions;
+	readonly #rollouts = new Map<string, Rollout>();
+	/** Of the latest work; all changes are made one after the other. */
+	#turn: Promise<unknown> = Promise.resolve();
+	/** By roll-out, on the monotonic clock. */
+	readonly #announcedAt = new Map<string, number>();
+	readonly #changed = new Set<string>();
+	/** Milliseconds since 1970 at 0 of the monotonic clock. */
+	readonly #origin: number;
+	readonly #attempts: Attempts;
+	#timer: NodeJS.Timeout | undefined;
+
+	constructor(options: RolloutsOptions) {
+		this.#options = options;
+		this.#origin = options.now() - options.monotonic();
+		this.#attempts = new Attempts(options);
+	}
+
+	/** Loads and continues what the last run stored. @throws {NodeJS.ErrnoException} */
+	async open(): Promise<void> {
+		for (const rollout of await this.#options.store.load()) this.#rollouts.set(rollout.id, rollout);
+		this.#timer = setInterval(() => void this.advance(), intervalMs).unref();
+	}
+
+	async close(): Promise<void> {
+		clearInterval(this.#timer);
+		await this.#turn;
+	}
+
+	/** Why steps cannot be stored; undefined if they can. */
+	get readinessProblem(): string | undefined {
+		return this.#options.store.readinessProblem;
+	}
+
+	/** The newest first. */
+	list(): readonly Rollout[] {
+		return [...this.#rollouts.values()].sort((a, b) => b.createdAt - a.createdAt);
+	}
+
+	/** Those whose devices may still move. */
+	active(): readonly Rollout[] {
+		return this.list().filter(isActive);
+	}
+
+	/** @throws {HttpProblem} 404 */
+	find(id: string): Rollout {
+		const rollout = this.#rollouts.get(id);
+		if (rollout) return rollout;
+		throw new HttpProblem(404, `No roll-out is called ${id}; see /api/rollouts.`);
+	}
+
+	/**
+	 * Starts a roll-out, or finds the one that has this id and the same plan.
+	 * @throws {HttpProblem} 409, 422, 507
+	 */
+	put(id: string, asked: unknown): Promise<{ readonly rollout: Rollout; readonly isNew: boolean }> {
+		return this.#inTurn(async () => {
+			const known = this.#rollouts.get(id);
+			if (known && (isDeepStrictEqual(known.asked, asked) || isDeepStrictEqual(known.plan, asked)))
+				return { rollout: known, isNew: false };
+			if (known) throw new HttpProblem(409, `The roll-out ${id} has another plan; choose another id.`);
+			const plan = await this.#complete(asked);
+			const ids = this.#targetsOf(plan);
+			if (ids.length === 0 && !mayGrow(plan))
+				throw new HttpProblem(422, "target names no device that this gateway knows.");
+			this.#refuseBusy(ids);
+			await this.#makeRoom();
+			const at = this.#steady();
+			const devices = new Map(ids.map((deviceId) => [deviceId, queued(deviceId, at)]));
+			const rollout: Rollout = { id, createdAt: this.#options.now(), asked, plan, head: firstHead, devices };
+			if (!(await this.#options.store.create(rollout))) throw notStored();
+			this.#rollouts.set(id, rollout);
+			this.#changed.add(id);
+			await this.#step(rollout);
+			return { rollout: this.find(id), isNew: true };
+		});
+	}
+
+	/** What a plan would meet now. @throws {HttpProblem} 422 */
+	async preview(asked: unknown) {
+		const plan = await this.#complete(asked);
+		const ids = this.#targetsOf(plan);
+		const held = this.#held();
+		const seen = ids.flatMap((id) => this.#attempts.look(id) ?? []);
+		const kinds = seen.map((device) => findObstacle({ ...plan, allowDowngrade: false }, device)?.kind);
+		const count = (kind: string) => kinds.filter((each) => each === kind).length;
+		return {
+			total: ids.length,
+			away: seen.filter(({ isConnected }) => !isConnected).length,
+			alreadyInstalled: count("alreadyInstalled"),
+			downgrades: count("downgrades"),
+			doNotFit: count("doNotFit"),
+			busy: ids.filter((id) => held.has(id)).length,
+			plan,
+		};
+	}
+
+	/**
+	 * @param revision that the client has seen; undefined: any
+	 * @throws {HttpProblem} 404, 409, 412, 507
+	 */
+	obey(id: string, command: RolloutCommand, revision: number | undefined): Promise<Rollout> {
+		return this.#inTurn(async () => {
+			const rollout = this.find(id);
+			const detail = `The roll-out has revision ${rollout.head.revision}; read it again.`;
+			if (revision !== undefined && revision !== rollout.head.revision) throw new HttpProblem(412, detail);
+			const change = obey(rollout, command, this.#momentOf(rollout));
+			if (typeof change === "string") throw new HttpProblem(409, change);
+			if (command === "retry")
+				this.#refuseBusy(
+					change.devices.map(({ deviceId }) => deviceId),
+					id,
+				);
+			if (!(await this.#commit(rollout, change))) throw notStored();
+			await this.#step(this.find(id));
+			return this.find(id);
+		});
+	}
+
+	/** @throws {HttpProblem} 404, 409, 507 */
+	remove(id: string): Promise<void> {
+		return this.#inTurn(async () => {
+			if (isActive(this.find(id))) throw new HttpProblem(409, "The roll-out is not over; cancel it first.");
+			await this.#remove(this.find(id));
+		});
+	}
+
+	/** Starts an update that a person asks for; refused while a roll-out updates the device. */
+	async trigger(device: Device, version: string | undefined): Promise<UpdateRefusal | undefined> {
+		const holder = this.#held().get(device.deviceId);
+		const step = holder?.devices.get(device.deviceId);
+		if (!holder || !step || !holdsSlot(step)) return this.#options.updates.trigger(device, version);
+		const message = `The roll-out ${holder.id} is updating this device; wait until it has ended there.`;
+		return { code: "ota_in_progress", message };
+	}
+
+	/** Takes every active roll-out as far as it goes now. */
+	advance(): Promise<void> {
+		return this.#inTurn(async () => {
+			for (const rollout of this.list())
+				if (isActive(rollout) || this.#options.store.hasFailed(rollout.id)) await this.#step(rollout);
+			this.#announce();
+		});
+	}
+
+	async #step(rollout: Rollout): Promise<void> {
+		const joined = mayGrow(rollout.plan) ? this.#join(rollout) : [];
+		const grown = apply(rollout, { devices: joined });
+		const { head, devices } = advance(grown, (id) => this.#attempts.look(id), this.#momentOf(rollout));
+		await this.#commit(rollout, { ...(head && { head }), devices: [...joined, ...devices] });
+	}
+
+	/** @returns whether it is stored; if not, nothing has changed */
+	async #commit(rollout: Rollout, change: Change): Promise<boolean> {
+		if (!change.head && change.devices.length === 0 && !this.#options.store.hasFailed(rollout.id))
+			return true;
+		const next = apply(rollout, change);
+		if (!(await this.#options.store.append(next, change))) return false;
+		this.#rollouts.set(rollout.id, next);
+		this.#changed.add(rollout.id);
+		const { head } = change;
+		if (head) this.#options.log.info({ rollout: rollout.id, ...head }, `roll-out: ${head.status}`);
+		for (const { deviceId, status, reason } of change.devices) {
+			this.#attempts.end(deviceId, status === "queued" && reason !== undefined);
+			if (status === "offered") void this.#attempts.begin(next, deviceId);
+		}
+		return true;
+	}
+
+	/** Devices that have become known since. */
+	#join(rollout: Rollout): readonly DeviceStep[] {
+		const ids = this.#targetsOf(rollout.plan).filter((id) => !rollout.devices.has(id));
+		const held = ids.length > 0 ? this.#held() : undefined;
+		return ids.filter((id) => !held?.has(id)).map((id) => queued(id, this.#steady()));
+	}
+
+	/** @throws {HttpProblem} 422 */
+	async #complete(asked: unknown): Promise<Plan> {
+		const { selection, now } = this.#options;
+		const plan = parsePlan(asked, (target) => this.#targetsOf({ target }).length, now());
+		const pinned = await selection.pin(plan.firmware.version);
+		if ("refusal" in pinned) throw new HttpProblem(422, `firmware.version: ${pinned.refusal.message}`);
+		const { source = pinned.source, images = pinned.images } = plan.firmware;
+		if (source !== pinned.source || !isDeepStrictEqual(images, pinned.images))
+			throw new HttpProblem(422, "firmware.images must be those that this gateway has; leave them out.");
+		const { target } = plan;
+		const unknown = "devices" in target && target.devices.find((id) => !this.#options.devices.has(id));
+		if (unknown)
+			throw new HttpProblem(422, `target.devices names ${unknown}, which this gateway does not know.`);
+		return { ...plan, firmware: pinned };
+	}
+
+	#targetsOf({ target }: Pick<Plan, "target">): readonly string[] {
+		if ("devices" in target) return target.devices;
+		const all = [...this.#options.devices.values()];
+		return all.filter(({ model }) => model === target.model).map(({ deviceId }) => deviceId);
+	}
+
+	/** By device: the active roll-out in which it has not ended. */
+	#held(): ReadonlyMap<string, Rollout> {
+		const held = new Map<string, Rollout>();
+		for (const rollout of this.active())
+			for (const step of rollout.devices.values())
+				if (step.status === "queued" || holdsSlot(step)) held.set(step.deviceId, rollout);
+		return held;
+	}
+
+	/** @throws {HttpProblem} 409 if a device is in another active roll-out */
+	#refuseBusy(deviceIds: readonly string[], except?: string): void {
+		const held = this.#held();
+		for (const deviceId of deviceIds) {
+			const holder = held.get(deviceId);
+			if (holder && holder.id !== except)
+				throw new HttpProblem(
+					409,
+					`${deviceId} is in the roll-out ${holder.id}; wait for that, or cancel it.`,
+				);
+		}
+	}
+
+	/** @throws {HttpProblem} 409, 507 */
+	async #makeRoom(): Promise<void> {
+		if (this.#rollouts.size < keptAtMost) return;
+		const oldest = this.list().findLast((rollout) => !isActive(rollout));
+		if (!oldest) throw new HttpProblem(409, `${keptAtMost} roll-outs are active; cancel one first.`);
+		await this.#remove(oldest);
+	}
+
+	async #remove(rollout: Rollout): Promise<void> {
+		const { store, announce } = this.#options;
+		if (!(await store.remove(rollout.id))) throw notStored();
+		this.#rollouts.delete(rollout.id);
+		this.#changed.delete(rollout.id);
+		this.#announcedAt.delete(rollout.id);
+		announce(frameOf(rollout, true));
+	}
+
+	#announce(): void {
+		const { announce, monotonic } = this.#options;
+		for (const id of this.#changed) {
+			const rollout = this.#rollouts.get(id);
+			if (monotonic() - (this.#announcedAt.get(id) ?? Number.NEGATIVE_INFINITY) < announceMs) continue;
+			this.#changed.delete(id);
+			this.#announcedAt.set(id, monotonic());
+			if (rollout) announce(frameOf(rollout));
+		}
+	}
+
+	#momentOf({ plan: { startsAt, deadline, window } }: Rollout): Moment {
+		const wall = this.#options.now();
+		return {
+			now: this.#steady(),
+			isDue: wall >= Date.parse(startsAt),
+			isOpen: !window || isInWindow(window, wall),
+			isLate: wall >= Date.parse(deadline),
+		};
+	}
+
+	/** In milliseconds since 1970, whole; not changed when the clock is set. */
+	#steady(): number {
+		return Math.round(this.#origin + this.#options.monotonic());
+	}
+
+	#inTurn<T>(work: () => Promise<T>): Promise<T> {
+		const done = this.#turn.then(work);
+		this.#turn = done.catch(() => {});
+		return done;
+	}
+}
+
+/** `rollout_update`, as monitors get it. */
+export function frameOf({ id, head, devices }: Rollout, isDeleted = false): string {
+	const { status, pausedBecause = null, revision } = head;
+	const counts = isDeleted ? noCounts : countsOf(devices.values());
+	const shown = isDeleted ? "deleted" : status;
+	return JSON.stringify({ type: "rollout_update", id, status: shown, pausedBecause, counts, revision });
+}
+
+function mayGrow({ target }: Plan): boolean {
+	return "model" in target && target.joinLater;
+}
+
+function notStored(): HttpProblem {
+	return new HttpProblem(507, "The roll-out could not be written to the gateway's disk; see /readyz.");
+}

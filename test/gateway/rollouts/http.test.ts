@@ -1,0 +1,376 @@
+import assert from "node:assert/strict";
+import fs from "node:fs/promises";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import type { Disk } from "../../../gateway/atomic-file.js";
+import { altered, sampleReport } from "../../../scripts/api/sample-report.js";
+import { makeImage } from "../../support/images.js";
+import { writeReleases } from "../../support/releases.js";
+import {
+	bearer,
+	type Client,
+	monitorToken,
+	type RunOptions,
+	runGateway,
+	temporaryDirectory,
+} from "../../support/running.js";
+import { filePart, form, formHeaders } from "../../support/serving.js";
+
+const deviceId = "dev-1-a1b2c3";
+const smallest = { firmware: { version: "1.4.0" }, target: { model: "DEV-1" } };
+const quick = { ...smallest, groups: [{ size: "rest", soakSeconds: 0 }] };
+
+/** A gateway with releases 1.4.0 and 1.1.0 for the DEV-1, and one device that runs 1.2.3. */
+async function run(t: TestContext, options: RunOptions = {}) {
+	const dataDir = options.dataDir ?? (await temporaryDirectory(t));
+	const releasesDir = join(dataDir, "releases");
+	const versions = ["1.4.0", "1.1.0"];
+	await writeReleases(
+		releasesDir,
+		versions.map((version) => ({ version, model: "DEV-1", chip: "esp32s3" })),
+	);
+	const gateway = await runGateway(t, { ...options, dataDir, releasesDir });
+	const monitor = await gateway.monitor();
+	const { device } = await gateway.namedDevice(monitor);
+	const call = async (method: string, path: string, body?: unknown, headers = {}) => {
+		const response = await fetch(`${gateway.url}/api/rollouts${path}`, {
+			method,
+			headers: { ...bearer(monitorToken), ...headers },
+			...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+		});
+		const text = await response.text();
+		return {
+			status: response.status,
+			headers: response.headers,
+			body: text === "" ? undefined : JSON.parse(text),
+		};
+	};
+	const watcher = await gateway.open("/monitor?rollouts", { headers: bearer(monitorToken) });
+	/** The next rollout_update that shows this. */
+	const until = async (status: string, id = "autumn"): Promise<Readonly<Record<string, unknown>>> => {
+		for (;;) {
+			const frame = JSON.parse(await watcher.nextText());
+			if (frame.type === "rollout_update" && frame.id === id && frame.status === status) return frame;
+		}
+	};
+	return { ...gateway, monitor, first: device, call, watcher, until };
+}
+
+/** Carries out the update that a device was sent. @returns its next connection */
+async function update(gateway: Awaited<ReturnType<typeof run>>, device: Client, version = "1.4.0") {
+	const { command, url } = JSON.parse(await device.nextText());
+	assert.equal(command, "start_ota");
+	device.send({ type: "ota_progress", percent: 50, bytes_written: 1, bytes_total: 2 });
+	device.send({ type: "ota_complete" });
+	device.socket.close();
+	await device.closed;
+	const next = await gateway.device({ "Device-Id": deviceId });
+	next.send(reportOf(version));
+	return { next, url };
+}
+
+function reportOf(version: string) {
+	const report = altered(sampleReport("DEV-1"), "system.firmware_version", version);
+	return altered(report, "health.uptime_seconds", 0);
+}
+
+describe("PUT /api/rollouts/<id>", () => {
+	test("updates the devices of a plan, and monitors that ask for it are told", async (t) => {
+		const gateway = await run(t);
+		const { status, body, headers } = await gateway.call("PUT", "/autumn", quick);
+		assert.equal(status, 201);
+		assert.equal(body.status, "running");
+		assert.equal(headers.get("etag"), `"${body.revision}"`);
+		assert.equal(body.plan.firmware.version, "1.4.0");
+		assert.match(body.plan.firmware.images[0].sha256, /^[0-9a-f]{64}$/);
+		const { next, url } = await update(gateway, gateway.first);
+		assert.match(url, /\/releases\/dev-1\/firmware-v1\.4\.0\.bin$/);
+		const frame = await gateway.until("finished");
+		const { body: over } = await gateway.call("GET", "/autumn");
+		assert.deepEqual(frame.counts, over.counts);
+		assert.equal(frame.revision, over.revision);
+		assert.equal(over.counts.succeeded, 1);
+		assert.equal((await gateway.call("POST", "/autumn/cancel")).status, 409);
+		const { body: listed } = await gateway.call("GET", "/autumn/devices?status=succeeded");
+		assert.deepEqual(
+			listed.devices.map(({ at: _at, ...device }: { at: string }) => device),
+			[{ deviceId, status: "succeeded", attempts: 1, group: 0, reason: null }],
+		);
+		assert.deepEqual((await gateway.call("GET", "/autumn/devices?status=failed")).body.devices, []);
+		next.socket.close();
+	});
+
+	test("with the same plan again changes nothing, with another is refused", async (t) => {
+		const gateway = await run(t);
+		const { body } = await gateway.call("PUT", "/autumn", smallest);
+		const again = await gateway.call("PUT", "/autumn", smallest);
+		assert.equal(again.status, 200);
+		assert.equal(again.body.createdAt, body.createdAt);
+		assert.equal(
+			(await gateway.call("PUT", "/autumn", body.plan)).status,
+			200,
+			"as the gateway completed it",
+		);
+		const other = await gateway.call("PUT", "/autumn", { ...smallest, maxAttempts: 1 });
+		assert.equal(other.status, 409);
+		const second = await gateway.call("PUT", "/winter", smallest);
+		assert.equal(second.status, 409);
+		assert.match(second.body.detail, /dev-1-a1b2c3 is in the roll-out autumn/);
+		assert.equal((await gateway.call("GET", "")).body.rollouts.length, 1);
+	});
+
+	test("fills in what a careful operator would choose", async (t) => {
+		const gateway = await run(t);
+		const { plan } = (await gateway.call("PUT", "/autumn", smallest)).body;
+		const common = { approval: false, soakSeconds: 180 };
+		assert.deepEqual(plan.groups, [
+			{ size: 5, concurrency: 5, errorThreshold: { count: 2, minExecuted: 10 }, ...common },
+			{ size: "rest", concurrency: 20, errorThreshold: { percent: 10, minExecuted: 10 }, ...common },
+		]);
+		assert.equal(plan.maxAttempts, 2);
+		assert.equal(Date.parse(plan.deadline) - Date.parse(plan.startsAt), 30 * 86_400_000);
+	});
+
+	test("names the field that is wrong", async (t) => {
+		const { call } = await run(t);
+		for (const [path, plan] of [
+			["firmware", { target: { model: "DEV-1" } }],
+			["firmware.version", { ...smallest, firmware: { version: "9.9.9" } }],
+			[
+				"firmware.images",
+				{ ...smallest, firmware: { version: "1.4.0", images: [{ sha256: "0".repeat(64) }] } },
+			],
+			["target", { ...smallest, target: {} }],
+			["target.model", { ...smallest, target: { model: "DEV-2" } }],
+			["target.devices", { ...smallest, target: { devices: ["dev-1-nobody"] } }],
+			["target.devices.1", { ...smallest, target: { devices: [deviceId, 7] } }],
+			["groups.0.concurency", { ...smallest, groups: [{ size: "rest", concurency: 5 }] }],
+			["groups.0.size", { ...smallest, groups: [{ size: 5 }] }],
+			["groups.0.size", { ...smallest, groups: [{ size: "0%" }, { size: "rest" }] }],
+			[
+				"groups.1.errorThreshold",
+				{ ...smallest, groups: [{ size: 5 }, { size: "rest", errorThreshold: {} }] },
+			],
+			["maxAttempts", { ...smallest, maxAttempts: 0 }],
+			["startsAt", { ...smallest, startsAt: "tomorrow" }],
+			["deadline", { ...smallest, deadline: "2020-01-01T00:00:00Z" }],
+			["window.timeZone", { ...smallest, window: { from: "22:00", to: "05:00", timeZone: "Mars/Base" } }],
+			["window.from", { ...smallest, window: { from: "25:00", to: "05:00" } }],
+			["window.days.0", { ...smallest, window: { from: "22:00", to: "05:00", days: ["monday"] } }],
+			["it", []],
+		] as const) {
+			const { status, body } = await call("PUT", "/autumn", plan);
+			assert.equal(status, 422, JSON.stringify(plan));
+			assert.ok(body.detail.startsWith(`${path} `) || body.detail.startsWith(`${path}:`), body.detail);
+		}
+		assert.deepEqual((await call("GET", "")).body.rollouts, []);
+	});
+
+	test("refuses what is no JSON or too long, an id that is none, and requests without a token", async (t) => {
+		const { call, url } = await run(t);
+		assert.equal((await call("PUT", "/autumn", "{")).status, 400);
+		assert.equal((await call("PUT", "/autumn", " ".repeat(1 << 21))).status, 400);
+		assert.equal((await call("PUT", "/Autumn", smallest)).status, 422);
+		assert.equal((await call("PUT", "/preview", smallest)).status, 405);
+		assert.equal((await fetch(`${url}/api/rollouts`)).status, 401);
+		const foreign = { Origin: "http://evil.example" };
+		assert.equal((await call("PUT", "/autumn", smallest, foreign)).status, 403);
+		assert.equal((await call("PATCH", "/autumn", smallest)).status, 405);
+		assert.equal((await call("GET", "/autumn")).status, 404);
+	});
+});
+
+describe("a running roll-out", () => {
+	test("is steered by commands, which hold for the revision that was seen", async (t) => {
+		const { call } = await run(t);
+		const plan = { ...smallest, startsAt: "2100-01-01T00:00:00Z" };
+		const { body } = await call("PUT", "/autumn", plan);
+		assert.equal(body.status, "scheduled");
+		const seen = { "If-Match": `"${body.revision}"` };
+		const paused = await call("POST", "/autumn/pause", undefined, seen);
+		assert.deepEqual(
+			[paused.status, paused.body.status, paused.body.pausedBecause],
+			[200, "paused", "operator"],
+		);
+		assert.equal((await call("POST", "/autumn/resume", undefined, seen)).status, 412);
+		const again = await call("POST", "/autumn/pause");
+		assert.deepEqual([again.status, again.body.revision], [200, paused.body.revision]);
+		const now = { "If-Match": paused.headers.get("etag") };
+		assert.equal((await call("POST", "/autumn/resume", undefined, now)).body.status, "scheduled");
+		assert.equal((await call("POST", "/autumn/approve")).status, 409);
+		assert.equal((await call("DELETE", "/autumn")).status, 409);
+		const cancelled = await call("POST", "/autumn/cancel");
+		assert.deepEqual([cancelled.body.status, cancelled.body.counts.cancelled], ["cancelled", 1]);
+		assert.equal((await call("POST", "/autumn/cancel")).status, 200);
+		assert.equal((await call("POST", "/autumn/resume")).status, 409);
+		assert.equal((await call("POST", "/autumn/retry")).status, 409);
+		assert.equal((await call("DELETE", "/autumn")).status, 204);
+		assert.equal((await call("DELETE", "/autumn")).status, 404);
+		assert.equal((await call("POST", "/autumn/explode")).status, 404);
+	});
+
+	test("waits for an approval", async (t) => {
+		const gateway = await run(t);
+		const groups = [{ size: "rest", soakSeconds: 0, approval: true }];
+		const { body } = await gateway.call("PUT", "/autumn", { ...smallest, groups });
+		assert.deepEqual([body.status, body.pausedBecause], ["paused", "approval"]);
+		assert.equal((await gateway.call("POST", "/autumn/resume")).status, 409);
+		const approved = await gateway.call("POST", "/autumn/approve");
+		assert.deepEqual([approved.status, approved.body.status], [200, "running"]);
+		assert.equal((await gateway.call("POST", "/autumn/approve")).status, 200);
+		await update(gateway, gateway.first);
+		await gateway.until("finished");
+	});
+
+	test("retries the failed when it is told to", async (t) => {
+		const gateway = await run(t);
+		await gateway.call("PUT", "/autumn", { ...quick, maxAttempts: 1 });
+		assert.equal(JSON.parse(await gateway.first.nextText()).command, "start_ota");
+		gateway.first.send({ type: "ota_error", reason: "The image is damaged." });
+		const { counts } = await gateway.until("finished");
+		assert.equal(JSON.stringify(counts).includes('"failed":1'), true);
+		const { body } = await gateway.call("GET", "/autumn/devices");
+		assert.equal(body.devices[0].reason, "The image is damaged.");
+		assert.equal((await gateway.call("POST", "/autumn/retry")).body.status, "running");
+		await update(gateway, gateway.first);
+		assert.equal(JSON.stringify((await gateway.until("finished")).counts).includes('"succeeded":1'), true);
+	});
+
+	test("keeps a person from updating a device that it updates", async (t) => {
+		const gateway = await run(t);
+		await gateway.call("PUT", "/autumn", smallest);
+		assert.equal(JSON.parse(await gateway.first.nextText()).command, "start_ota");
+		const answer = await gateway.monitor.ask({ type: "trigger_ota", targetId: deviceId });
+		assert.equal(answer.code, "ota_in_progress");
+		assert.match(String(answer.message), /roll-out autumn/);
+	});
+
+	test("is known to a monitor that asks, after its snapshot, and to no other", async (t) => {
+		const gateway = await run(t);
+		await gateway.call("PUT", "/autumn", smallest);
+		await gateway.until("running");
+		const late = await gateway.open("/monitor?rollouts", { headers: bearer(monitorToken) });
+		assert.equal((await late.next()).reason, "snapshot");
+		const { type, id, status } = JSON.parse(await late.nextText());
+		assert.deepEqual([type, id, status], ["rollout_update", "autumn", "running"]);
+		await gateway.call("POST", "/autumn/cancel");
+		await gateway.until("cancelled");
+		gateway.monitor.send({ type: "no" });
+		for (let type = ""; type !== "error"; ) {
+			type = (await gateway.monitor.next()).type;
+			assert.notEqual(type, "rollout_update");
+		}
+	});
+
+	test("gives devices the image of its plan only, although the upload was replaced", async (t) => {
+		const gateway = await run(t);
+		const upload = async (buildTime: number) => {
+			const body = form(filePart(makeImage({ version: "1.5.0", buildTime })));
+			const response = await fetch(`${gateway.url}/ota/upload`, {
+				method: "POST",
+				headers: { ...bearer(monitorToken), ...formHeaders },
+				body,
+			});
+			assert.equal(response.status, 201);
+		};
+		await upload(1);
+		const groups = [{ size: "rest", approval: true }];
+		const plan = { firmware: { version: "custom" }, target: { devices: [deviceId] }, groups };
+		const { body } = await gateway.call("PUT", "/autumn", plan);
+		assert.deepEqual([body.version, body.plan.firmware.source], ["1.5.0", "upload"]);
+		await upload(2);
+		await gateway.call("POST", "/autumn/approve");
+		const sent = gateway.first.nextText();
+		assert.equal(
+			typeof (await Promise.race([sent, gateway.until("finished")])),
+			"object",
+			"it was sent an update",
+		);
+		sent.catch(() => {});
+		const [device] = (await gateway.call("GET", "/autumn/devices")).body.devices;
+		assert.equal(device.status, "rejected");
+		assert.match(device.reason, /replaced/);
+	});
+});
+
+test("what cannot be stored is refused, and nothing has changed", async (t) => {
+	let isBroken = false;
+	const open: Disk["open"] = async (path, flags, mode) => {
+		const isStep = String(path).includes("rollouts") && flags !== "r";
+		if (isBroken && isStep) throw Object.assign(new Error("full"), { code: "ENOSPC" });
+		return fs.open(path, flags, mode);
+	};
+	const rm: Disk["rm"] = async (path, options) => {
+		if (isBroken) throw Object.assign(new Error("read-only"), { code: "EROFS" });
+		return fs.rm(path, options);
+	};
+	const gateway = await run(t, { disk: { ...fs, open, rm } });
+	const { call } = gateway;
+	isBroken = true;
+	assert.equal((await call("PUT", "/winter", smallest)).status, 507);
+	assert.deepEqual((await call("GET", "")).body.rollouts, []);
+	isBroken = false;
+	const later = { ...quick, startsAt: "2100-01-01T00:00:00Z" };
+	await call("PUT", "/autumn", later);
+	isBroken = true;
+	for (const command of ["pause", "cancel"]) {
+		assert.equal((await call("POST", `/autumn/${command}`)).status, 507);
+		assert.equal((await call("GET", "/autumn")).body.status, "scheduled");
+	}
+	const ready = await fetch(`${gateway.url}/readyz`);
+	assert.equal(ready.status, 503);
+	assert.match(await ready.text(), /rollouts cannot be written \(ENOSPC\)/);
+	isBroken = false;
+	await call("POST", "/autumn/cancel");
+	isBroken = true;
+	assert.equal((await call("DELETE", "/autumn")).status, 507);
+	assert.equal((await call("GET", "/autumn")).body.status, "cancelled");
+	isBroken = false;
+	assert.equal((await fetch(`${gateway.url}/readyz`)).status, 200);
+});
+
+describe("POST /api/rollouts/preview", () => {
+	test("counts what a plan would meet, and starts nothing", async (t) => {
+		const gateway = await run(t);
+		const connect = async (id: string, version: string, chip = "esp32s3") => {
+			const device = await gateway.device({ "Device-Id": id, "Device-Chip": chip });
+			device.send(altered(reportOf(version), "deviceId", id));
+			await gateway.monitor.change("identified");
+			return device;
+		};
+		await connect("dev-1-000001", "1.4.0");
+		await connect("dev-1-000002", "2.0.0");
+		await connect("dev-1-000003", "1.0.0", "esp32");
+		const away = await connect("dev-1-000004", "1.0.0");
+		away.socket.close();
+		await gateway.monitor.change("disconnected");
+		const { status, body } = await gateway.call("POST", "/preview", smallest);
+		assert.equal(status, 200);
+		const { plan, ...counts } = body;
+		assert.deepEqual(counts, { total: 5, away: 1, alreadyInstalled: 1, downgrades: 1, doNotFit: 1, busy: 0 });
+		assert.equal(plan.groups.length, 2);
+		assert.deepEqual((await gateway.call("GET", "")).body.rollouts, []);
+		const { body: rollout } = await gateway.call("PUT", "/autumn", smallest);
+		const { already_installed, rejected, queued, offered } = rollout.counts;
+		assert.deepEqual(
+			{ already_installed, rejected, queued, offered },
+			{ already_installed: 1, rejected: 2, queued: 1, offered: 1 },
+		);
+		assert.equal((await gateway.call("POST", "/preview", smallest)).body.busy, 2);
+		const downgrade = { ...smallest, firmware: { version: "1.1.0" }, allowDowngrade: true };
+		assert.equal((await gateway.call("POST", "/preview", downgrade)).body.downgrades, 3);
+		assert.equal((await gateway.call("POST", "/preview", { ...smallest, maxAttempts: 99 })).status, 422);
+	});
+});
+
+test("20 roll-outs are kept; then the oldest that is over gives way", async (t) => {
+	const { call } = await run(t);
+	const later = { ...smallest, startsAt: "2100-01-01T00:00:00Z" };
+	for (let index = 0; index <= 20; index++) {
+		assert.equal((await call("PUT", `/r${index}`, later)).status, 201);
+		assert.equal((await call("POST", `/r${index}/cancel`)).status, 200);
+	}
+	const { rollouts } = (await call("GET", "")).body;
+	assert.equal(rollouts.length, 20);
+	assert.equal((await call("GET", "/r0")).status, 404);
+});

@@ -1,0 +1,300 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import { silenceMs, type UpdateJob } from "../../../gateway/firmware/update-job.js";
+import { obey, rolloutCommands } from "../../../gateway/rollouts/commands.js";
+import { holdsSlot, type Moment, queued, type Seen } from "../../../gateway/rollouts/device-step.js";
+import { advance, apply, firstHead, isActive, sizeOf } from "../../../gateway/rollouts/machine.js";
+import {
+	countsOf,
+	type DeviceStep,
+	failureStatuses,
+	type Group,
+	isOneOf,
+	type Plan,
+	type Rollout,
+} from "../../../gateway/rollouts/rollout.js";
+
+const target = "2.0.0";
+
+/** What happens to a device, whatever it is doing. */
+const happenings = [
+	"leaves",
+	"returns",
+	"progresses",
+	"completes",
+	"updates",
+	"fails",
+	"falls silent",
+	"goes back",
+	"is forgotten",
+	"is updated by a person",
+] as const;
+type Happening = (typeof happenings)[number];
+
+const group: fc.Arbitrary<Omit<Group, "size">> = fc.record({
+	concurrency: fc.integer({ min: 1, max: 4 }),
+	errorThreshold: fc.oneof(
+		fc.record({ count: fc.integer({ min: 1, max: 4 }), minExecuted: fc.constant(10) }),
+		fc.record({ percent: fc.integer({ min: 1, max: 100 }), minExecuted: fc.integer({ min: 1, max: 4 }) }),
+	),
+	approval: fc.boolean(),
+	soakSeconds: fc.constantFrom(0, 60, 180),
+});
+const size = fc.oneof(
+	fc.integer({ min: 1, max: 4 }),
+	fc.integer({ min: 1, max: 100 }).map((part) => `${part}%`),
+);
+const plan: fc.Arbitrary<Plan> = fc
+	.record({
+		first: fc.array(fc.tuple(group, size), { maxLength: 2 }),
+		last: group,
+		maxAttempts: fc.integer({ min: 1, max: 3 }),
+		allowDowngrade: fc.boolean(),
+	})
+	.map(({ first, last, maxAttempts, allowDowngrade }) => ({
+		firmware: {
+			version: target,
+			source: "release",
+			images: [{ model: "DEV-1", chip: "esp32s3", sha256: "0".repeat(64) }],
+		},
+		target: { devices: ["unused"] },
+		groups: [...first.map(([fields, each]) => ({ ...fields, size: each })), { ...last, size: "rest" }],
+		maxAttempts,
+		allowDowngrade,
+		startsAt: new Date(0).toISOString(),
+		deadline: new Date(1e12).toISOString(),
+	}));
+const fleet = fc.array(
+	fc.record({
+		version: fc.constantFrom("1.0.0", "1.0.0", "1.0.0", target, "3.0.0", null),
+		model: fc.constantFrom("DEV-1" as const, "DEV-1" as const, "DEV-1" as const, "PROTO-1" as const),
+		isConnected: fc.boolean(),
+	}),
+	{ minLength: 1, maxLength: 12 },
+);
+const actions = fc.array(
+	fc.oneof(
+		{ weight: 6, arbitrary: fc.tuple(fc.constantFrom(...happenings), fc.nat(11)) },
+		{ weight: 4, arbitrary: fc.constantFrom(1, 30, 181, silenceMs / 1000) },
+		{ weight: 2, arbitrary: fc.constantFrom(...rolloutCommands) },
+		{ weight: 1, arbitrary: fc.constant("closes or opens the window") },
+	),
+	{ maxLength: 80 },
+);
+
+/** A few devices, whose updates a test moves at will, and the invariants of a roll-out of them. */
+class World {
+	rollout: Rollout;
+	readonly devices = new Map<string, { seen: Seen; from: string | null }>();
+	/** Since it was queued by a person. */
+	readonly offers = new Map<string, number>();
+	now = 1000;
+	isOpen = true;
+	#jobs = 0;
+
+	constructor(plan: Plan, fleet: readonly Pick<Seen, "version" | "model" | "isConnected">[]) {
+		const ids = fleet.map((_, index) => `dev-1-${index}`);
+		for (const [index, device] of fleet.entries()) {
+			const isAvailable = device.isConnected && device.version !== null;
+			const seen: Seen = { ...device, chip: undefined, isAvailable, isBeginning: false, isInherited: false };
+			this.devices.set(ids[index] ?? "", { seen, from: device.version });
+		}
+		const devices = new Map(ids.map((id) => [id, queued(id, this.now)]));
+		this.rollout = { id: "x", createdAt: 0, asked: undefined, plan, head: firstHead, devices };
+	}
+
+	get moment(): Moment {
+		return { now: this.now, isDue: true, isOpen: this.isOpen, isLate: false };
+	}
+
+	get steps(): readonly DeviceStep[] {
+		return [...this.rollout.devices.values()];
+	}
+
+	/** @param answer what becomes of an offer: the command is sent, lost with a kill, or refused */
+	advance(answer: (offer: number) => "sent" | "lost" | "refused" = () => "sent"): void {
+		const change = advance(this.rollout, (id) => this.devices.get(id)?.seen, this.moment);
+		const before = this.rollout;
+		this.rollout = apply(before, change);
+		const moved = change.devices.map(({ deviceId }) => deviceId);
+		assert.equal(new Set(moved).size, moved.length, "two steps at once");
+		const offered = change.devices.filter(
+			({ deviceId, status, attempts }) =>
+				status === "offered" && attempts > (before.devices.get(deviceId)?.attempts ?? 0),
+		);
+		if (before.head.status !== "running" && this.rollout.head.status !== "running")
+			assert.deepEqual(offered, [], "offered while it is not running");
+		if (!this.isOpen) assert.deepEqual(offered, [], "offered outside the window");
+		for (const [index, { deviceId }] of offered.entries()) {
+			const device = this.devices.get(deviceId);
+			assert.ok(device?.seen.isAvailable, "offered to a device that is away");
+			const outcome = answer(index);
+			if (outcome === "refused")
+				device.seen = { ...device.seen, refusal: { code: "target_offline", message: "It has gone." } };
+			if (outcome !== "sent") continue;
+			this.offers.set(deviceId, (this.offers.get(deviceId) ?? 0) + 1);
+			this.#setJob(deviceId, { status: "pending" });
+		}
+		for (const { deviceId, status } of change.devices) {
+			const device = this.devices.get(deviceId);
+			if (device && status !== "offered") device.seen = { ...device.seen, refusal: undefined };
+		}
+		this.check(before);
+	}
+
+	command(command: (typeof rolloutCommands)[number]): void {
+		const change = obey(this.rollout, command, this.moment);
+		if (typeof change === "string") return;
+		const before = this.rollout;
+		this.rollout = apply(before, change);
+		if (command === "retry") for (const { deviceId } of change.devices) this.offers.delete(deviceId);
+		else this.check(before);
+		const again = obey(this.rollout, command, this.moment);
+		if (typeof again !== "string") assert.deepEqual(again, { devices: [] }, `${command} twice`);
+		if (command === "pause") assert.notEqual(this.rollout.head.status, "running");
+	}
+
+	happen(what: Happening, index: number): void {
+		const id = [...this.devices.keys()][index % Math.max(1, this.devices.size)];
+		if (id !== undefined) this.happenTo(id, what);
+	}
+
+	happenTo(id: string, what: Happening): void {
+		const device = this.devices.get(id);
+		if (!device) return;
+		const { seen, from } = device;
+		const isUpdating = ["pending", "downloading", "rebooting"].includes(seen.job?.status ?? "");
+		const connected = { isConnected: true, isAvailable: seen.version !== null };
+		switch (what) {
+			case "leaves":
+				device.seen = { ...seen, isConnected: false, isAvailable: false };
+				break;
+			case "returns":
+				device.seen = { ...seen, ...connected };
+				break;
+			case "progresses":
+				if (isUpdating) this.#setJob(id, { ...seen.job, status: "downloading", percent: 50 });
+				break;
+			case "completes":
+				if (isUpdating) this.#setJob(id, { ...seen.job, status: "rebooting", percent: 100 });
+				break;
+			case "updates":
+				if (isUpdating) this.#setJob(id, { ...seen.job, status: "updated" });
+				if (isUpdating) device.seen = { ...device.seen, ...connected, version: target };
+				break;
+			case "fails":
+				if (isUpdating) this.#setJob(id, { ...seen.job, status: "failed", reason: "It failed." });
+				break;
+			case "falls silent":
+				if (isUpdating)
+					this.#setJob(id, { ...seen.job, status: "failed", reason: "It is silent.", silent: true });
+				break;
+			case "goes back":
+				if (seen.job?.status !== "updated") break;
+				this.#setJob(id, { ...seen.job, status: "rolled_back", reason: "It went back." });
+				device.seen = { ...device.seen, version: from };
+				break;
+			case "is forgotten":
+				this.devices.delete(id);
+				break;
+			case "is updated by a person":
+				// The gateway refuses that while the device holds a slot.
+				if (!holdsSlot(this.rollout.devices.get(id) ?? queued(id, 0)) && !isUpdating)
+					device.seen = { ...seen, version: target };
+		}
+	}
+
+	check(before: Rollout): void {
+		const { head, plan, devices } = this.rollout;
+		const held = this.steps.filter(holdsSlot);
+		const limit = plan.groups[head.group]?.concurrency ?? 0;
+		assert.ok(held.length <= limit, `${held.length} slots of ${limit} are held`);
+		for (const [deviceId, offers] of this.offers)
+			assert.ok(offers <= plan.maxAttempts, `${deviceId} was offered it ${offers} times`);
+		for (const { deviceId, attempts } of this.steps)
+			assert.ok(attempts <= plan.maxAttempts, `${deviceId} has had ${attempts} attempts`);
+		const counts = countsOf(devices.values());
+		assert.equal(
+			Object.values(counts).reduce((sum, count) => sum + count, 0),
+			before.devices.size,
+		);
+		for (const [index, each] of plan.groups.entries()) {
+			const begun = this.steps.filter((step) => step.group === index && step.attempts <= 1);
+			const first = begun.filter(({ deviceId }) => before.devices.get(deviceId)?.group === undefined);
+			if (first.length > 0)
+				assert.ok(first.length <= sizeOf(each, this.steps), `group ${index} is too large`);
+		}
+		for (const [deviceId, step] of before.devices)
+			if (step.status !== "queued" && !holdsSlot(step))
+				assert.deepEqual(devices.get(deviceId), step, "an end has changed");
+		if (before.head.status === "cancelled") assert.equal(head.status, "cancelled");
+		assert.ok(head === before.head || head.revision > before.head.revision, "the revision");
+	}
+
+	#setJob(id: string, values: Partial<UpdateJob>): void {
+		const device = this.devices.get(id);
+		if (!device) return;
+		const isNew = values.status === "pending";
+		const startedAt = isNew ? ++this.#jobs : (device.seen.job?.startedAt ?? 0);
+		const job: UpdateJob = { status: "pending", ...values, startedAt };
+		device.seen = { ...device.seen, job };
+	}
+}
+
+describe("a roll-out, whatever happens to its devices", () => {
+	test("keeps to its plan, and no command undoes an end", () => {
+		const answers = fc.array(
+			fc.constantFrom("sent" as const, "sent" as const, "lost" as const, "refused" as const),
+			{
+				minLength: 1,
+				maxLength: 5,
+			},
+		);
+		fc.assert(
+			fc.property(plan, fleet, actions, answers, (drawn, devices, happened, answered) => {
+				const world = new World(drawn, devices);
+				for (const action of happened) {
+					if (typeof action === "number") world.now += action * 1000;
+					else if (action === "closes or opens the window") world.isOpen = !world.isOpen;
+					else if (typeof action === "string") world.command(action);
+					else world.happen(action[0], action[1]);
+					world.advance((index) => answered[index % answered.length] ?? "sent");
+				}
+			}),
+			{ numRuns: 2000 },
+		);
+	});
+
+	test("finishes once its devices can be updated, and a person resumes and approves", () => {
+		fc.assert(
+			fc.property(plan, fleet, actions, (drawn, devices, happened) => {
+				const world = new World(drawn, devices);
+				for (const action of happened) {
+					if (typeof action === "object") world.happen(action[0], action[1]);
+					world.advance();
+				}
+				for (let round = 0; round < 400 && isActive(world.rollout); round++) {
+					world.command("approve");
+					world.command("resume");
+					for (const [id, { seen }] of [...world.devices]) {
+						if (seen.version === null) world.happenTo(id, "is forgotten");
+						world.happenTo(id, "returns");
+						world.happenTo(id, "updates");
+					}
+					world.now += 200_000;
+					world.advance();
+				}
+				assert.equal(world.rollout.head.status, "finished");
+				for (const { deviceId, status } of world.steps) {
+					const device = world.devices.get(deviceId);
+					if (!device || status === "removed") continue;
+					if (status === "succeeded" || status === "already_installed")
+						assert.equal(device.seen.version, target);
+					else assert.ok(status === "rejected" || isOneOf(failureStatuses, status), status);
+				}
+			}),
+			{ numRuns: 500 },
+		);
+	});
+});

@@ -1,0 +1,214 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { countsOf } from "../../../gateway/rollouts/rollout.js";
+import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
+import { Random } from "../../support/random.js";
+import {
+	type Fate,
+	newVersion,
+	SimulatedDevice,
+	SimulatedGateway,
+	startedAt,
+	Timeline,
+} from "./simulated-fleet.js";
+
+const smallest = { firmware: { version: newVersion }, target: { model: "DEV-1" } };
+const inOneGroup = { ...smallest, groups: [{ size: "rest" }] };
+const second = 1000;
+const minute = 60 * second;
+
+/** A gateway in virtual time, and devices that run 1.0.0 and are connected to it. */
+async function run(t: TestContext, ...fates: readonly Fate[]) {
+	t.mock.timers.enable({ apis: ["setInterval", "setTimeout"] });
+	const time = new Timeline();
+	const problems: string[] = [];
+	const random = new Random(1);
+	const dataDir = await temporaryDirectory(t);
+	const gateway = new SimulatedGateway({ dataDir, time, random, problems, onDisk: () => false });
+	await gateway.open();
+	onEnd(t, () => gateway.settle());
+	const devices: SimulatedDevice[] = [];
+	const addDevice = (fate: Fate) => {
+		const device = new SimulatedDevice(time, `dev-1-${devices.length}`, fate, "1.0.0", true);
+		device.connect(gateway);
+		devices.push(device);
+		return device;
+	};
+	for (const fate of fates) addDevice(fate);
+	await gateway.settle();
+	const pass = async (ms: number, stepMs = second) => {
+		for (let passed = 0; passed < ms; passed += stepMs) await gateway.pass(stepMs);
+	};
+	const statuses = (id = "x") => [...gateway.rollouts.find(id).devices.values()].map(({ status }) => status);
+	const headOf = (id = "x") => gateway.rollouts.find(id).head;
+	return { gateway, devices, time, addDevice, pass, statuses, headOf };
+}
+
+const at = (ms: number) => new Date(startedAt + ms).toISOString();
+
+test("a device counts as succeeded after its soak time, not before", async (t) => {
+	const { gateway, pass, statuses, headOf } = await run(t, "fine");
+	await gateway.rollouts.put("x", inOneGroup);
+	await pass(20 * second);
+	assert.deepEqual(statuses(), ["soaking"]);
+	await pass(170 * second);
+	assert.deepEqual(statuses(), ["soaking"]);
+	await pass(15 * second);
+	assert.deepEqual([statuses(), headOf().status], [["succeeded"], "finished"]);
+});
+
+test("a device that goes back while it soaks is no success, and is not tried again", async (t) => {
+	const { gateway, devices, pass, statuses } = await run(t, "goes back");
+	await gateway.rollouts.put("x", inOneGroup);
+	await pass(20 * minute);
+	assert.deepEqual([statuses(), devices[0]?.offers], [["rolled_back"], 1]);
+});
+
+test("failures in the canary pause the roll-out, and resume lets it go on", async (t) => {
+	const { gateway, pass, statuses, headOf } = await run(t, "goes back", "goes back", "fine", "fine");
+	const plan = { ...smallest, groups: [{ size: 2 }, { size: "rest" }] };
+	await gateway.rollouts.put("x", plan);
+	await pass(10 * minute);
+	assert.deepEqual(statuses(), ["rolled_back", "rolled_back", "queued", "queued"]);
+	assert.deepEqual([headOf().status, headOf().pausedBecause], ["paused", "failures"]);
+	await gateway.rollouts.obey("x", "resume", headOf().revision);
+	await pass(10 * minute);
+	assert.deepEqual([statuses().slice(2), headOf().status], [["succeeded", "succeeded"], "finished"]);
+});
+
+test("an update that fails is tried again after 30 to 60 s, and one that is silent times out", async (t) => {
+	const { gateway, devices, pass, statuses } = await run(t, "restarts once", "never succeeds", "is silent");
+	await gateway.rollouts.put("x", {
+		...inOneGroup,
+		groups: [{ size: "rest", errorThreshold: { count: 9 } }],
+	});
+	await pass(35 * second);
+	assert.deepEqual(
+		devices.map(({ offers }) => offers),
+		[1, 1, 1],
+		"none again before 30 s",
+	);
+	await pass(35 * second);
+	assert.deepEqual(
+		devices.map(({ offers }) => offers),
+		[2, 2, 1],
+	);
+	await pass(10 * minute);
+	assert.deepEqual(statuses(), ["succeeded", "failed", "timed_out"]);
+	const reasons = [...gateway.rollouts.find("x").devices.values()].map(({ reason }) => reason ?? "");
+	assert.equal(reasons[1], "The image is damaged.");
+	assert.match(reasons[2] ?? "", /nothing was heard/);
+	await gateway.rollouts.obey("x", "retry", undefined);
+	assert.deepEqual(statuses().slice(1), ["offered", "queued"]);
+});
+
+test("a device that is away holds up no other, and begins within 10 s of its return", async (t) => {
+	const { gateway, devices, pass, statuses } = await run(t, "fine", "fine", "fine");
+	const [away] = devices;
+	away?.leave();
+	const groups = [
+		{ size: 1, soakSeconds: 0 },
+		{ size: "rest", soakSeconds: 0 },
+	];
+	await gateway.rollouts.put("x", { ...smallest, groups });
+	await pass(5 * minute);
+	assert.deepEqual(statuses().sort(), ["queued", "succeeded", "succeeded"]);
+	const { devices: steps } = gateway.rollouts.find("x");
+	assert.equal(steps.get("dev-1-0")?.status, "queued");
+	assert.equal(steps.get("dev-1-1")?.group, 0, "the canary is one that is there");
+	away?.turnOn(gateway);
+	await pass(11 * second);
+	assert.equal(away?.offers, 1);
+	await pass(minute);
+	assert.deepEqual(statuses(), ["succeeded", "succeeded", "succeeded"]);
+});
+
+test("nothing begins before the start, outside the window or after the deadline", async (t) => {
+	const { gateway, devices, pass, statuses, headOf } = await run(t, "fine", "fine");
+	devices[1]?.leave();
+	// The timeline begins on 14 November 2023 at 22:13 UTC.
+	const window = { from: "23:00", to: "23:30", timeZone: "UTC" };
+	await gateway.rollouts.put("x", {
+		...inOneGroup,
+		startsAt: at(10 * minute),
+		deadline: at(120 * minute),
+		window,
+	});
+	assert.equal(headOf().status, "scheduled");
+	await pass(10 * minute);
+	assert.equal(headOf().status, "running");
+	await pass(36 * minute, 10 * second);
+	assert.deepEqual(statuses(), ["queued", "queued"]);
+	await pass(10 * minute, 10 * second);
+	assert.deepEqual(statuses(), ["succeeded", "queued"]);
+	await pass(30 * minute, 10 * second);
+	devices[1]?.turnOn(gateway);
+	await pass(minute);
+	assert.equal(devices[1]?.offers, 0, "the window is closed");
+	await pass(40 * minute, 10 * second);
+	assert.deepEqual([statuses(), headOf().status], [["succeeded", "timed_out"], "finished"]);
+	assert.equal(
+		await gateway.rollouts.obey("x", "retry", undefined).catch(({ message }) => message),
+		"The deadline of the roll-out has passed.",
+	);
+});
+
+test("devices that connect for the first time take part where the plan says so", async (t) => {
+	const { gateway, addDevice, pass, statuses, headOf } = await run(t, "fine");
+	const target = { model: "DEV-1", joinLater: true };
+	await gateway.rollouts.put("x", { ...inOneGroup, target, deadline: at(60 * minute) });
+	await pass(5 * minute);
+	assert.deepEqual([statuses(), headOf().status], [["succeeded"], "running"]);
+	addDevice("fine");
+	await pass(5 * minute);
+	assert.deepEqual(statuses(), ["succeeded", "succeeded"]);
+	await pass(60 * minute, 10 * second);
+	assert.equal(headOf().status, "finished");
+});
+
+test("a cancelled roll-out begins nothing, and follows what has begun to its end", async (t) => {
+	const { gateway, pass, statuses, headOf } = await run(t, "fine", "restarts once", "fine");
+	await gateway.rollouts.put("x", { ...smallest, groups: [{ size: "rest", concurrency: 2 }] });
+	await gateway.rollouts.obey("x", "cancel", undefined);
+	await assert.rejects(gateway.rollouts.put("y", inOneGroup), /dev-1-0 is in the roll-out x/);
+	await pass(10 * minute);
+	assert.deepEqual([statuses(), headOf().status], [["succeeded", "failed", "cancelled"], "cancelled"]);
+	const { isNew } = await gateway.rollouts.put("y", inOneGroup);
+	assert.ok(isNew, "its devices are free again");
+});
+
+test("a device that the gateway forgets is removed from it", async (t) => {
+	const { gateway, devices, pass, statuses } = await run(t, "fine", "fine");
+	devices[1]?.leave();
+	await gateway.rollouts.put("x", inOneGroup);
+	const device = gateway.sessions.devices.get("dev-1-1");
+	assert.ok(device && gateway.sessions.forget(device));
+	await pass(5 * minute);
+	assert.deepEqual(statuses(), ["succeeded", "removed"]);
+});
+
+test("monitors are told of each change, at most once a second", async (t) => {
+	const { gateway, pass } = await run(
+		t,
+		..."x"
+			.repeat(30)
+			.split("")
+			.map(() => "fine" as const),
+	);
+	await gateway.rollouts.put("x", {
+		...smallest,
+		groups: [{ size: "rest", concurrency: 3, soakSeconds: 1 }],
+	});
+	for (let round = 0; round < 30; round++) {
+		await gateway.rollouts.obey("x", round % 2 === 0 ? "pause" : "resume", undefined);
+		await pass(100, 100);
+	}
+	await pass(5 * minute, 100);
+	const { frames } = gateway;
+	const gaps = frames.slice(1).map((frame, index) => frame.at - (frames[index]?.at ?? 0));
+	assert.ok(frames.length > 30, `${frames.length} frames`);
+	assert.ok(Math.min(...gaps) >= second, `${Math.min(...gaps)} ms between two frames`);
+	const { devices } = gateway.rollouts.find("x");
+	assert.deepEqual(frames.at(-1)?.counts, countsOf(devices.values()));
+	assert.equal(frames.at(-1)?.counts.succeeded, 30);
+});

@@ -1,0 +1,313 @@
+/**
+ * Many devices in virtual time, on the gateway's own Sessions, Updates and Rollouts over a real folder, which can be
+ * killed at any step of the disk. Devices speak the protocol; only the sockets are left out.
+ */
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { checkUplink } from "../../../device/protocol/messages.js";
+import type { Disk } from "../../../gateway/atomic-file.js";
+import type { Selection } from "../../../gateway/firmware/selection.js";
+import { jobsFile } from "../../../gateway/firmware/update-job.js";
+import { Updates } from "../../../gateway/firmware/updates.js";
+import { JsonFileStore } from "../../../gateway/json-file-store.js";
+import type { Counts } from "../../../gateway/rollouts/rollout.js";
+import { Rollouts } from "../../../gateway/rollouts/rollouts.js";
+import { RolloutStore } from "../../../gateway/rollouts/store.js";
+import type { Session } from "../../../gateway/sessions/device.js";
+import { DeviceStore, deviceFile } from "../../../gateway/sessions/device-store.js";
+import { Sessions } from "../../../gateway/sessions/sessions.js";
+import { altered, sampleReport } from "../../../scripts/api/sample-report.js";
+import type { Random } from "../../support/random.js";
+import { countingDisk } from "../firmware/counting-disk.js";
+
+export const newVersion = "2.0.0";
+export const sha256 = "1".repeat(64);
+
+/** How the updates of a device end; the first one, and those after it. */
+export const fates = {
+	fine: ["updates", "updates"],
+	"restarts once": ["restarts", "updates"],
+	"never succeeds": ["fails", "fails"],
+	"goes back": ["goes back", "goes back"],
+	"is silent": ["hangs", "hangs"],
+} as const;
+export type Fate = keyof typeof fates;
+
+/** Milliseconds since 1970. */
+export const startedAt = 1_700_000_000_000;
+const bootMs = 5_000;
+/** How long the new firmware tries before it goes back. */
+const probationMs = 120_000;
+
+/** Virtual time, and what is to happen at which moment of it. */
+export class Timeline {
+	now = 0;
+	readonly #planned: { readonly at: number; readonly run: () => void }[] = [];
+
+	in(ms: number, run: () => void): void {
+		this.#planned.push({ at: this.now + ms, run });
+	}
+
+	/** Runs what is due after `ms` more. */
+	pass(ms: number): void {
+		this.now += ms;
+		const due = this.#planned.filter(({ at }) => at <= this.now).sort((a, b) => a.at - b.at);
+		const later = this.#planned.filter(({ at }) => at > this.now);
+		this.#planned.splice(0, this.#planned.length, ...later);
+		for (const { run } of due) run();
+	}
+}
+
+export class SimulatedDevice {
+	readonly id: string;
+	readonly fate: Fate;
+	version: string;
+	isOn: boolean;
+	/** `start_ota` that it got. */
+	offers = 0;
+	isUpdating = false;
+	readonly #time: Timeline;
+	#bootedAt = 0;
+	#resetReason = "POWERON_RESET";
+	#session: Session | undefined;
+	#gateway: SimulatedGateway | undefined;
+
+	constructor(time: Timeline, id: string, fate: Fate, version: string, isOn: boolean) {
+		this.#time = time;
+		this.id = id;
+		this.fate = fate;
+		this.version = version;
+		this.isOn = isOn;
+	}
+
+	get isConnected(): boolean {
+		return this.#session?.connected === true && this.#gateway?.isRunning === true;
+	}
+
+	/** Without effect while it is off. */
+	connect(gateway: SimulatedGateway): void {
+		if (!this.isOn || this.isConnected) return;
+		this.#gateway = gateway;
+		const handshake = {
+			deviceId: this.id,
+			isBound: false,
+			features: [],
+			model: "DEV-1",
+			chip: "esp32s3",
+			remoteAddress: "10.0.0.2",
+			baseUrl: "http://gateway.lan:8080",
+		} as const;
+		const session: Session = gateway.sessions.open(handshake, {
+			send: (text) => {
+				if (gateway.isRunning && this.#session === session) this.#obey(text);
+			},
+			isOpen: () => gateway.isRunning && session.connected,
+			close: () => {},
+		});
+		this.#session = session;
+		this.#report();
+	}
+
+	turnOn(gateway: SimulatedGateway): void {
+		this.isOn = true;
+		this.connect(gateway.latest);
+	}
+
+	#report(): void {
+		const report = altered(sampleReport("DEV-1"), "deviceId", this.id);
+		const uptime = Math.floor((this.#time.now - this.#bootedAt) / 1000);
+		const versioned = altered(report, "system.firmware_version", this.version);
+		const aged = altered(versioned, "health.uptime_seconds", uptime);
+		this.#send(altered(aged, "health.reset_reason", this.#resetReason));
+	}
+
+	#send(message: object): void {
+		const checked = checkUplink(JSON.parse(JSON.stringify(message)));
+		assert.equal(checked.problem, undefined);
+		if (checked.uplink && this.#session && this.isConnected)
+			this.#gateway?.sessions.receive(this.#session, checked.uplink, JSON.stringify(message));
+	}
+
+	#obey(text: string): void {
+		const { command, url } = JSON.parse(text);
+		assert.equal(command, "start_ota");
+		assert.match(url, /firmware-v2\.0\.0\.bin$/);
+		assert.equal(this.isUpdating, false, `${this.id} was sent an update while it updates`);
+		this.offers += 1;
+		this.isUpdating = true;
+		const [first, later] = fates[this.fate];
+		const outcome = this.offers === 1 ? first : later;
+		const progress = (percent: number) => () =>
+			this.#send({ type: "ota_progress", percent, bytes_written: percent, bytes_total: 100 });
+		this.#online(2_000, progress(10));
+		this.#online(4_000, () => {
+			progress(60)();
+			if (outcome === "hangs") this.leave();
+			if (outcome === "restarts") this.#restart(this.version, "BROWNOUT_RESET");
+			if (outcome !== "fails") return;
+			this.isUpdating = false;
+			this.#send({ type: "ota_error", reason: "The image is damaged." });
+		});
+		if (outcome !== "updates" && outcome !== "goes back") return;
+		this.#online(8_000, () => {
+			progress(100)();
+			this.#send({ type: "ota_complete" });
+			const previous = this.version;
+			this.#restart(newVersion, "SW_RESET");
+			if (outcome === "goes back") this.#time.in(probationMs, () => this.#restart(previous, "SW_RESET"));
+		});
+	}
+
+	/** A device waits for its gateway while it downloads. */
+	#online(ms: number, work: () => void): void {
+		this.#time.in(ms, () => {
+			if (this.isConnected) work();
+			else this.#online(500, work);
+		});
+	}
+
+	leave(): void {
+		this.isOn = false;
+		if (this.#session && this.#gateway?.isRunning) this.#gateway.sessions.end(this.#session, "disconnected");
+	}
+
+	#restart(version: string, reason: string): void {
+		this.leave();
+		this.version = version;
+		this.#resetReason = reason;
+		this.#time.in(bootMs, () => {
+			this.isOn = true;
+			this.isUpdating = false;
+			this.#bootedAt = this.#time.now;
+			const gateway = this.#gateway?.latest;
+			if (gateway) this.connect(gateway);
+		});
+	}
+}
+
+interface GatewayOptions {
+	readonly dataDir: string;
+	readonly time: Timeline;
+	readonly random: Random;
+	/** Counts the steps of the disk; what it throws is the gateway's end. */
+	readonly onDisk: () => boolean;
+	readonly problems: string[];
+}
+
+/** One run of the gateway, from its start to its end. */
+export class SimulatedGateway {
+	readonly sessions: Sessions;
+	readonly updates: Updates;
+	readonly rollouts: Rollouts;
+	/** What monitors are told, and when. */
+	readonly frames: { readonly counts: Counts; readonly at: number }[] = [];
+	isRunning = true;
+	/** The run that followed this one. */
+	next: SimulatedGateway | undefined;
+	readonly #options: GatewayOptions;
+	readonly #deviceStore: DeviceStore;
+	readonly #work: Promise<unknown>[] = [];
+
+	constructor(options: GatewayOptions) {
+		const { dataDir, time, random, onDisk, problems } = options;
+		this.#options = options;
+		const clock = { now: () => startedAt + time.now, monotonic: () => time.now };
+		const disk: Disk = countingDisk(() => {
+			if (this.isRunning && onDisk()) this.isRunning = false;
+			if (!this.isRunning) throw Object.assign(new Error("killed"), { code: "EIO" });
+		});
+		const onProblem = (problem: string) => {
+			if (this.isRunning) problems.push(problem);
+		};
+		const devices = new JsonFileStore({
+			directory: join(dataDir, "devices"),
+			disk,
+			onProblem,
+			...deviceFile,
+		});
+		const jobs = new JsonFileStore({ directory: join(dataDir, "updates"), disk, onProblem, ...jobsFile });
+		this.settle = async () => {
+			// A step may lead to the next.
+			for (let length = -1; length !== this.#work.length; ) {
+				length = this.#work.length;
+				await Promise.all(this.#work);
+				await Promise.all([devices.settle(), jobs.settle()]);
+			}
+			this.#work.splice(0);
+		};
+		this.#deviceStore = new DeviceStore(devices, clock.monotonic);
+		this.sessions = new Sessions({
+			...clock,
+			maxDevices: 10_000,
+			onChanged: (_session, reason) => {
+				if (_session.device && reason !== "ota") this.#deviceStore.onSeen(_session.device);
+			},
+			onNamed: (device) => this.updates.onConnected(device),
+			onUplink: ({ device }, uplink) => {
+				if (!device) return;
+				this.#deviceStore.onSeen(device);
+				this.updates.onUplink(device, uplink);
+			},
+			onForgotten: () => {},
+		});
+		const selection: Pick<Selection, "choose" | "pin"> = {
+			choose: async () => ({ path: "/releases/firmware-v2.0.0.bin", version: newVersion, sha256 }),
+			pin: async () => ({
+				version: newVersion,
+				source: "release",
+				images: [{ model: "DEV-1", chip: "esp32s3", sha256 }],
+			}),
+		};
+		this.updates = new Updates({
+			selection,
+			records: jobs,
+			...clock,
+			upload: () => undefined,
+			keepDevice: (device) => this.#deviceStore.keep(device),
+			setOta: (device, metadata) => this.sessions.setOta(device, metadata),
+			onEnded: () => {},
+		});
+		this.rollouts = new Rollouts({
+			store: new RolloutStore({ directory: join(dataDir, "rollouts"), disk, onProblem }),
+			selection,
+			updates: {
+				trigger: (...parameters) => {
+					const begun = this.updates.trigger(...parameters);
+					this.#work.push(begun);
+					return begun;
+				},
+				historyOf: (deviceId) => this.updates.historyOf(deviceId),
+			},
+			devices: this.sessions.devices,
+			...clock,
+			random: () => random.next(),
+			announce: (frame) => void this.frames.push({ ...JSON.parse(frame), at: time.now }),
+			log: { info: () => {}, error: (problem: unknown) => void problems.push(JSON.stringify(problem)) },
+		});
+	}
+
+	/** Resolves once all is written that was begun. */
+	readonly settle: () => Promise<void>;
+
+	get latest(): SimulatedGateway {
+		return this.next?.latest ?? this;
+	}
+
+	/** As gateway.ts does it. */
+	async open(): Promise<void> {
+		await this.updates.open();
+		this.sessions.restore(await this.#deviceStore.open());
+		for (const device of this.sessions.devices.values()) this.updates.onConnected(device);
+		await this.rollouts.open();
+	}
+
+	/** What happens in this time. */
+	async pass(ms: number): Promise<void> {
+		this.#options.time.pass(ms);
+		await this.settle();
+		await this.rollouts.advance();
+		await this.settle();
+		if (this.#options.time.now % 2000 === 0) this.updates.expire();
+	}
+}

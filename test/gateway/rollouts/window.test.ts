@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { days } from "../../../gateway/rollouts/rollout.js";
+import { isInWindow } from "../../../gateway/rollouts/window.js";
+
+const night = { days: ["fri"], from: "22:00", to: "05:30", timeZone: "Europe/Berlin" } as const;
+
+for (const [time, isOpen] of [
+	// 20 November 2026 is a Friday; Berlin is an hour ahead of UTC then.
+	["2026-11-20T20:59:59Z", false],
+	["2026-11-20T21:00:00Z", true],
+	["2026-11-21T04:29:59Z", true],
+	["2026-11-21T04:30:00Z", false],
+	["2026-11-21T21:00:00Z", false],
+	["2026-11-20T04:00:00Z", false],
+	// Two hours ahead in summer: 3 July is a Friday.
+	["2026-07-03T19:59:00Z", false],
+	["2026-07-03T20:00:00Z", true],
+] as const)
+	test(`a window of Friday night in Berlin is ${isOpen ? "open" : "closed"} at ${time}`, () => {
+		assert.equal(isInWindow(night, Date.parse(time)), isOpen);
+	});
+
+test("a window of all days is open as long as its clock times say", () => {
+	const clock = fc.nat(1439);
+	const text = (minute: number) =>
+		`${String(Math.floor(minute / 60)).padStart(2, "0")}:${String(minute % 60).padStart(2, "0")}`;
+	fc.assert(
+		fc.property(clock, clock, fc.nat(525_599), (from, to, minute) => {
+			const window = { days, from: text(from), to: text(to), timeZone: "UTC" };
+			const at = minute % 1440;
+			const length = (to - from + 1440) % 1440 || 1440;
+			const isOpen = (at - from + 1440) % 1440 < length;
+			assert.equal(isInWindow(window, Date.UTC(2026, 0, 1) + minute * 60_000), isOpen);
+		}),
+	);
+});
