@@ -191,7 +191,9 @@ class World {
 					this.#setJob(id, { ...seen.job, status: "failed", reason: "It is silent.", silent: true });
 				break;
 			case "goes back":
-				if (seen.job?.status !== "updated") break;
+				// After its soak time that is no concern of the roll-out.
+				if (seen.job?.status !== "updated" || !holdsSlot(this.rollout.devices.get(id) ?? queued(id, 0)))
+					break;
 				this.#setJob(id, { ...seen.job, status: "rolled_back", reason: "It went back." });
 				device.seen = { ...device.seen, version: from };
 				break;
