@@ -28,7 +28,7 @@ const views = [
 	{ name: "fleet", view: "", ready: ".card" },
 	{ name: "device", view: `#/device/${seen}`, ready: ".uplot canvas" },
 	{ name: "diagnostics", view: `#/device/${crashed}`, ready: ".crashes li" },
-	{ name: "firmware", view: "#/firmware", ready: ".row" },
+	{ name: "firmware", view: "#/firmware", ready: ".rollout .problems li" },
 	{ name: "add", view: "#/add", ready: "form button" },
 	{ name: "settings", view: "#/settings", ready: "main button" },
 ] as const;
@@ -50,7 +50,8 @@ const devices: readonly Omit<ScriptedDeviceOptions, "url">[] = [
 	},
 	{
 		deviceId: "dev-1-77c1a0",
-		version: "1.4.0",
+		version: "1.3.2",
+		ending: "updates",
 		report: {
 			"peripherals.led_ring.state_id": 3,
 			"peripherals.led_ring.state_name": "connecting",
@@ -142,16 +143,30 @@ async function addReleases(releasesDir: string): Promise<void> {
 	}
 }
 
-/** Leaves one update running, one rolled back, and one device disconnected. */
+/** A roll-out that goes on while the pictures are taken: one device updated, one rolled back, one downloading, one away. */
 async function updateSome(url: string, fleet: readonly ScriptedDevice[]): Promise<void> {
+	fleet.at(-1)?.close();
 	const monitor = new WebSocket(`${url.replace("http", "ws")}/monitor`, { headers: bearer(monitorToken) });
 	await once(monitor, "open");
-	for (const { deviceId } of fleet.filter(({ ending }) => ending))
-		monitor.send(JSON.stringify({ type: "trigger_ota", targetId: deviceId, version: "latest" }));
-	for await (const [data] of on(monitor, "message"))
-		if (String(data).includes('"otaStatus":"rolled_back"')) break;
-	fleet.find(({ ending }) => ending === "waits")?.progress(63);
-	fleet.at(-1)?.close();
+	const isUpdated = (text: string) => text.includes('"otaStatus":"updated"');
+	const isRolledBack = (text: string) => text.includes('"otaStatus":"rolled_back"');
+	const seen: string[] = [];
+	const running = fleet.find(({ ending }) => ending === "waits");
+	const [done, back] = fleet.filter(({ ending }) => ending && ending !== "waits");
+	const devices = [done, back, running, fleet[0], fleet.at(-1)].map((device) => device?.deviceId);
+	const body = JSON.stringify({
+		firmware: { version: "latest" },
+		target: { devices },
+		groups: [{ size: 2, soakSeconds: 0 }, { size: "rest" }],
+	});
+	const headers = { ...bearer(monitorToken), "Content-Type": "application/json" };
+	await fetch(`${url}/api/rollouts/1.4.0-3fa9c1`, { method: "PUT", headers, body });
+	for await (const [data] of on(monitor, "message")) {
+		seen.push(String(data));
+		if (seen.some(isUpdated) && seen.some(isRolledBack)) break;
+	}
+	await running?.offered;
+	running?.progress(63);
 	monitor.close();
 }
 

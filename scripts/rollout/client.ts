@@ -41,8 +41,10 @@ export class RolloutClient {
 		return (await this.#ask<{ devices: readonly RolloutDevice[] }>(path)).devices;
 	}
 
-	act(id: string, action: RolloutAction): Promise<Rollout> {
-		return this.#ask(`/${encodeURIComponent(id)}/${action}`, { method: "POST" });
+	/** Retried devices also begin where failures have stopped it. */
+	async act(id: string, action: RolloutAction): Promise<Rollout> {
+		const next = await this.#ask<Rollout>(`/${encodeURIComponent(id)}/${action}`, { method: "POST" });
+		return action === "retry" && next.pausedBecause === "failures" ? this.act(id, "resume") : next;
 	}
 
 	remove(id: string): Promise<void> {

@@ -19,7 +19,7 @@ export class Refusal extends Error {
 	}
 }
 
-/** @param path or address. @returns the body; undefined where there is none. @throws Refusal */
+/** @param path or address. @returns the body; null where there is none. @throws Refusal */
 export async function ask<T>(path: string, request: GatewayRequest = {}): Promise<T> {
 	const { method = "GET", body, revision } = request;
 	const headers = {
@@ -33,7 +33,7 @@ export async function ask<T>(path: string, request: GatewayRequest = {}): Promis
 	if (!response) throw new Refusal(0, "The gateway cannot be reached.");
 	const text = await response.text();
 	if (!response.ok) throw new Refusal(response.status, problemDetail(response.status, text));
-	return text === "" ? undefined : JSON.parse(text);
+	return JSON.parse(text || "null");
 }
 
 /** The `detail` of problem+json (RFC 9457). */

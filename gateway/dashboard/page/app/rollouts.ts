@@ -72,17 +72,23 @@ export class Rollouts {
 
 	/** Repeated with the same id and plan, it changes nothing. @returns why it was refused */
 	start(id: string, plan: AskedPlan): Promise<string | undefined> {
-		return this.#change(pathOf(id), { method: "PUT", body: plan });
+		return this.#change(() => ask(pathOf(id), { method: "PUT", body: plan }));
 	}
 
 	/** @returns why it was refused */
 	act({ id, revision }: RolloutHead, action: RolloutAction): Promise<string | undefined> {
-		return this.#change(`${pathOf(id)}/${action}`, { method: "POST", revision });
+		return this.#change(async () => {
+			const path = (name: RolloutAction) => `${pathOf(id)}/${name}`;
+			const next = await ask<Rollout>(path(action), { method: "POST", revision });
+			// Retried devices would only be queued where failures have stopped it.
+			if (action === "retry" && next.pausedBecause === "failures")
+				await ask(path("resume"), { method: "POST", revision: next.revision });
+		});
 	}
 
 	/** @returns why it was refused */
 	remove({ id }: RolloutHead): Promise<string | undefined> {
-		return this.#change(pathOf(id), { method: "DELETE" });
+		return this.#change(() => ask(pathOf(id), { method: "DELETE" }));
 	}
 
 	/** @throws Refusal */
@@ -106,9 +112,9 @@ export class Rollouts {
 		this.#reading.delete(path);
 	}
 
-	async #change(path: string, request: Parameters<typeof ask>[1]): Promise<string | undefined> {
+	async #change(request: () => Promise<unknown>): Promise<string | undefined> {
 		try {
-			await ask(path, request);
+			await request();
 			return undefined;
 		} catch (error) {
 			if (error instanceof Refusal && error.status === 412)

@@ -74,13 +74,21 @@ interface ProgressProps {
 	readonly label: string;
 	/** It will not go on by itself. */
 	readonly isStopped?: boolean;
+	/** Of what is done, 0 to 100. */
+	readonly failedPercent?: number;
 }
 
-export function Progress({ percent, label, isStopped = false }: ProgressProps) {
+export function Progress({ percent, label, isStopped = false, failedPercent = 0 }: ProgressProps) {
 	return percent === null ? (
 		<progress aria-label={label} />
 	) : (
-		<progress aria-label={label} max={100} value={percent} class={isStopped ? "stopped" : ""} />
+		<progress
+			aria-label={label}
+			max={100}
+			value={percent}
+			class={isStopped ? "stopped" : ""}
+			style={{ "--good": `${100 - failedPercent}%` }}
+		/>
 	);
 }
 

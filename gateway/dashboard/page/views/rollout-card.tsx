@@ -139,6 +139,7 @@ function Groups({ head, rollout }: { head: RolloutHead; rollout: Rollout }) {
 				const name = `Group ${index + 1}`;
 				const percent = percentOf(counts, size);
 				const isStopped = head.status !== "running" && percent < 100;
+				const failedPercent = (100 * sum(counts, problems)) / Math.max(1, endedOf(counts));
 				const group = plan.groups[index];
 				return (
 					<li key={name} aria-current={index === current && !isOver(head) ? "step" : undefined}>
@@ -148,7 +149,7 @@ function Groups({ head, rollout }: { head: RolloutHead; rollout: Rollout }) {
 						<span class="numbers">
 							{endedOf(counts).toLocaleString("en")} of {size.toLocaleString("en")}
 						</span>
-						<Progress percent={percent} label={name} isStopped={isStopped} />
+						<Progress percent={percent} label={name} isStopped={isStopped} failedPercent={failedPercent} />
 						<span class="hint">{countWords(counts)}</span>
 					</li>
 				);

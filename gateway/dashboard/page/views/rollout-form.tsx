@@ -6,7 +6,7 @@ import { topics } from "../app/app.js";
 import { useApp, useIsLive, useNow, useTopic } from "../app/hooks.js";
 import { noQuery, select } from "../model/filter.js";
 import type { Firmware } from "../model/outdated.js";
-import { beginsOf, type Preview, planWords, previewWords } from "../model/rollout.js";
+import { beginsOf, isOver, type Preview, planWords, previewWords } from "../model/rollout.js";
 import { type AskedPlan, defaultOptions, makePlan, makeRolloutId } from "../model/rollout-plan.js";
 import { plural } from "../model/words.js";
 import { Confirm } from "../parts/confirm.js";
@@ -146,6 +146,7 @@ function Start({ firmware, plan, onStarted }: StartProps) {
 	};
 	const count = preview ? beginsOf(preview) : 0;
 	const joinsLater = "joinLater" in plan.target && plan.target.joinLater;
+	const isReady = isCurrent && preview?.busy === 0 && (count > 0 || joinsLater);
 	const words = preview && previewWords(preview);
 	const planned = preview && planWords(preview.plan, Date.now());
 	return (
@@ -159,7 +160,7 @@ function Start({ firmware, plan, onStarted }: StartProps) {
 					title={`Update ${plural(count, "device")} to ${firmwareText(firmware)}?`}
 					isPrimary
 					asks={count > fewDevices}
-					disabled={!isLive || isSending || !isCurrent || problem !== "" || (count === 0 && !joinsLater)}
+					disabled={!isLive || isSending || !isReady}
 					onConfirm={start}
 				>
 					<p>{words}</p>
@@ -184,11 +185,13 @@ interface PlanPreview {
 	readonly isCurrent: boolean;
 }
 
-/** What the gateway says of a plan: again when it changes, and every few seconds, since devices come and go. */
+/** What the gateway says of a plan: again when it or a roll-out changes, and every few seconds, since devices come and go. */
 function usePreview(plan: AskedPlan, text: string): PlanPreview {
 	const { rollouts } = useApp();
+	useTopic(topics.rollouts);
 	const isLive = useIsLive();
 	const tick = useNow(ageMs);
+	const active = rollouts.all.filter((head) => !isOver(head)).length;
 	const [answer, setAnswer] = useState<{ text: string; preview?: Preview; problem: string }>();
 	const isCurrent = answer?.text === text;
 	useEffect(() => {
@@ -207,6 +210,6 @@ function usePreview(plan: AskedPlan, text: string): PlanPreview {
 			isMeant = false;
 			clearTimeout(timer);
 		};
-	}, [rollouts, text, isLive, tick]);
+	}, [rollouts, text, isLive, tick, active]);
 	return { problem: "", ...answer, isCurrent };
 }

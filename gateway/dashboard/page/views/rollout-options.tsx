@@ -55,7 +55,7 @@ export function RolloutOptions({ options, onChange, isOfModel }: OptionsProps) {
 			</fieldset>
 			<fieldset class="fields">
 				<legend>Devices</legend>
-				{isOfModel && <Check label="Also those that join later" {...flag("later")} />}
+				{isOfModel && <Check label="Also those that join later" {...flag("joinLater")} />}
 				<Check label="Allow downgrades" {...flag("allowDowngrade")} />
 			</fieldset>
 		</div>
@@ -72,16 +72,16 @@ interface TextProps {
 
 function Text({ label, hint, type = "text", value, onInput }: TextProps) {
 	const id = useId();
+	const common = {
+		id,
+		value,
+		...(hint && { "aria-describedby": `${id}-hint` }),
+		onInput: ({ currentTarget }: { currentTarget: HTMLInputElement }) => onInput(currentTarget.value),
+	};
 	return (
 		<div class="field">
 			<label for={id}>{label}</label>
-			<input
-				id={id}
-				type={type}
-				value={value}
-				aria-describedby={hint && `${id}-hint`}
-				onInput={({ currentTarget }) => onInput(currentTarget.value)}
-			/>
+			{type === "text" ? <input type="text" {...common} /> : <input type={type} {...common} />}
 			{hint && (
 				<span id={`${id}-hint`} class="hint">
 					{hint}
