@@ -51,7 +51,11 @@ describe("npm run rollout", () => {
 		assert.equal(await command.exitCode, 1);
 		for (const device of ["dev-1-000000", "dev-1-000001"])
 			assert.equal(
-				command.output().split(`${device} rolled back: The new firmware ended with PANIC_RESET.\n`).length,
+				command
+					.output()
+					.split(
+						`${device} rolled back: The device went back to 1.2.3; the new firmware ended with PANIC_RESET.\n`,
+					).length,
 				2,
 				command.output(),
 			);
@@ -140,7 +144,7 @@ describe("npm run rollout", () => {
 		const { url, rollout } = await setUp(t, some(1, "waits"));
 		for (const [words, message] of [
 			[["9.9.9", ...quick], /9\.9\.9/],
-			[["1.4.0", ...quick, "--concurrency", "many"], /^groups\.1\.concurrency must be/],
+			[["1.4.0", ...quick, "--concurrency", "many"], /^groups\.0\.concurrency must be/],
 			[["1.4.0", ...quick, "--deadline", "soon"], /^deadline must be a time/],
 			[["1.4.0", ...quick, "--window", "22-05"], /^window\.from must be a time of day/],
 			[["--watch", "unknown"], /unknown/],

@@ -29,7 +29,7 @@ export function FirmwareView() {
 			<div class="column">
 				<UploadPanel />
 				<Releases />
-				<section class="panel" aria-label="History">
+				<section class="panel late" aria-label="History">
 					<h2>History</h2>
 					<History updates={firmware.history.slice(0, historyShown)} withDevice />
 				</section>

@@ -133,12 +133,12 @@ function Explanation({ head, rollout }: { head: RolloutHead; rollout: Rollout })
 
 function Groups({ head, rollout }: { head: RolloutHead; rollout: Rollout }) {
 	const { groups, plan, group: current } = rollout;
+	const isStopped = head.status !== "running" && head.status !== "finished";
 	return (
 		<ol class="groups">
 			{groups.map(({ size, counts }, index) => {
 				const name = `Group ${index + 1}`;
 				const percent = percentOf(counts, size);
-				const isStopped = head.status !== "running" && percent < 100;
 				const failedPercent = (100 * sum(counts, problems)) / Math.max(1, endedOf(counts));
 				const group = plan.groups[index];
 				return (
@@ -150,7 +150,7 @@ function Groups({ head, rollout }: { head: RolloutHead; rollout: Rollout }) {
 							{endedOf(counts).toLocaleString("en")} of {size.toLocaleString("en")}
 						</span>
 						<Progress percent={percent} label={name} isStopped={isStopped} failedPercent={failedPercent} />
-						<span class="hint">{countWords(counts)}</span>
+						{groups.length > 1 && <span class="hint">{countWords(counts)}</span>}
 					</li>
 				);
 			})}
@@ -199,5 +199,5 @@ function targetWords({ target }: Plan): string {
 function toneOf({ status, pausedBecause, counts }: RolloutHead): string {
 	if (status === "paused") return pausedBecause === "failures" ? "bad" : "warn";
 	if (status === "cancelled") return "off";
-	return status === "finished" && sum(counts, problems) > 0 ? "bad" : "";
+	return status === "finished" && sum(counts, failures) > 0 ? "bad" : "";
 }

@@ -167,12 +167,14 @@ function Start({ firmware, plan, onStarted }: StartProps) {
 					<p class="hint">{planned}</p>
 				</Confirm>
 				<p class="problem" role="alert">
-					{refusal || problem}
+					{refusal || problem || (preview && preview.busy > 0 && busyWords)}
 				</p>
 			</div>
 		</div>
 	);
 }
+
+const busyWords = "A device can be in one roll-out at a time: wait for the other one, or cancel it.";
 
 const typingMs = 250;
 const ageMs = 5_000;

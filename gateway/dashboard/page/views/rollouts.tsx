@@ -13,7 +13,7 @@ export function ActiveRollouts() {
 	const active = rollouts.all.filter((head) => !isOver(head));
 	if (active.length === 0) return null;
 	return (
-		<section class="panel rollouts" aria-label="Roll-outs">
+		<section class="panel" aria-label="Roll-outs">
 			<h2>{active.length === 1 ? "Roll-out" : `${active.length} roll-outs`}</h2>
 			{active.map((head) => (
 				<RolloutCard key={head.id} head={head} />
@@ -28,7 +28,7 @@ export function PastRollouts() {
 	const past = rollouts.all.filter(isOver);
 	if (past.length === 0) return null;
 	return (
-		<section class="panel rollouts" aria-label="Past roll-outs">
+		<section class="panel late" aria-label="Past roll-outs">
 			<h2>Past roll-outs</h2>
 			{past.map((head, index) => (
 				<PastRollout key={head.id} head={head} isFresh={index === 0 && isFresh(head)} />
@@ -52,7 +52,7 @@ function PastRollout({ head, isFresh }: { head: RolloutHead; isFresh: boolean })
 
 const freshMs = 600_000;
 
-/** Anyone who watched it to its end still sees it. */
+/** Anyone who watched it to its end still sees it. While its end is not read yet, it has just been told. */
 function isFresh({ endedAt }: RolloutHead): boolean {
-	return endedAt !== null && Date.now() - Date.parse(endedAt) < freshMs;
+	return endedAt === null || Date.now() - Date.parse(endedAt) < freshMs;
 }
