@@ -101,7 +101,8 @@ describe("npm run rollout", () => {
 	test("leaves the roll-out running at Ctrl-C, and is steered and watched again by other calls", async (t) => {
 		const { url, fleet, rollout } = await setUp(t, some(2, "waits"));
 		const command = rollout("1.4.0", ...quick, "--canary", "1", "--approval");
-		await command.printed(/1 downloading/);
+		await command.printed(/Running, group 1 of 2/);
+		await fleet[0]?.offered;
 		command.process.kill("SIGINT");
 		assert.equal(await command.exitCode, 130);
 		const [id = ""] = await rolloutIds(url);
@@ -112,13 +113,14 @@ describe("npm run rollout", () => {
 			assert.equal(await exitCode, 0);
 			return output();
 		};
-		assert.match(await steer("--pause"), /Paused: 1 downloading, 1 queued/);
+		assert.match(await steer("--pause"), /Paused: 1 queued, 1 (offered|downloading)/);
 		assert.match(await steer("--resume"), /Running: /);
 		const watching = rollout("--watch", id);
 		await fleet[0]?.finish("updates");
 		await watching.printed(new RegExp(`Group 2 waits for npm run rollout -- --approve ${id}`));
 		await steer("--approve");
-		await watching.printed(/1 downloading, 1 updated/);
+		await watching.printed(/Running, group 2 of 2/);
+		await fleet[1]?.offered;
 		await fleet[1]?.finish("updates");
 		assert.equal(await watching.exitCode, 0);
 		assert.match(await rolloutList(rollout), new RegExp(`^${id}  1\\.4\\.0  Done: 2 updated\\n$`));
@@ -130,7 +132,8 @@ describe("npm run rollout", () => {
 		const { url, fleet, stopGateway, rollout } = await setUp(t, some(1, "waits"));
 		await putRollout(url, "autumn");
 		const watching = rollout("--watch", "autumn");
-		await watching.printed(/1 downloading/);
+		await watching.printed(/Running/);
+		await fleet[0]?.offered;
 		const startAgain = await stopGateway();
 		await watching.printed(/The gateway cannot be reached; trying again\./);
 		await startAgain();
