@@ -4,6 +4,7 @@ import { on, once } from "node:events";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { WebSocket } from "ws";
@@ -145,22 +146,25 @@ async function addReleases(releasesDir: string): Promise<void> {
 
 /** A roll-out that goes on while the pictures are taken: one device updated, one rolled back, one downloading, one away. */
 async function updateSome(url: string, fleet: readonly ScriptedDevice[]): Promise<void> {
-	fleet.at(-1)?.close();
-	const monitor = new WebSocket(`${url.replace("http", "ws")}/monitor`, { headers: bearer(monitorToken) });
+	const away = fleet.at(-1);
+	const headers = bearer(monitorToken);
+	while (!(await fetch(`${url}/api/devices/${away?.deviceId}`, { headers })).ok) await setTimeout(50);
+	away?.close();
+	const monitor = new WebSocket(`${url.replace("http", "ws")}/monitor`, { headers });
 	await once(monitor, "open");
 	const isUpdated = (text: string) => text.includes('"otaStatus":"updated"');
 	const isRolledBack = (text: string) => text.includes('"otaStatus":"rolled_back"');
 	const seen: string[] = [];
 	const running = fleet.find(({ ending }) => ending === "waits");
 	const [done, back] = fleet.filter(({ ending }) => ending && ending !== "waits");
-	const devices = [done, back, running, fleet[0], fleet.at(-1)].map((device) => device?.deviceId);
+	const devices = [done, back, running, fleet[0], away].map((device) => device?.deviceId);
 	const body = JSON.stringify({
 		firmware: { version: "latest" },
 		target: { devices },
 		groups: [{ size: 2, soakSeconds: 0 }, { size: "rest" }],
 	});
-	const headers = { ...bearer(monitorToken), "Content-Type": "application/json" };
-	await fetch(`${url}/api/rollouts/1.4.0-3fa9c1`, { method: "PUT", headers, body });
+	const response = await fetch(`${url}/api/rollouts/1.4.0-3fa9c1`, { method: "PUT", headers, body });
+	if (!response.ok) throw new Error(await response.text());
 	for await (const [data] of on(monitor, "message")) {
 		seen.push(String(data));
 		if (seen.some(isUpdated) && seen.some(isRolledBack)) break;

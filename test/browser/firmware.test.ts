@@ -36,7 +36,7 @@ describe("an upload", { skip }, () => {
 		await upload.getByText("device.bin is in place.").waitFor();
 		await upload.getByText(/1\.2\.3 · DEV-1 · esp32s3/).waitFor();
 		const form = page.getByRole("region", { name: "New roll-out" });
-		await form.getByText("1 device, 1 already has it").waitFor();
+		await form.getByRole("status").filter({ hasText: "1 device, 1 already has it" }).waitFor();
 		assert.equal(await form.getByRole("combobox", { name: "Firmware" }).inputValue(), "custom");
 		assert.equal(await form.getByRole("button", { name: "Update 0 devices" }).isDisabled(), true);
 	});
