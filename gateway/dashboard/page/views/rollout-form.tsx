@@ -167,8 +167,9 @@ function Start({ firmware, plan, onStarted }: StartProps) {
 					<p class="hint">{planned}</p>
 				</Confirm>
 				<p class="problem" role="alert">
-					{refusal || problem || (preview && preview.busy > 0 && busyWords)}
+					{refusal || problem}
 				</p>
+				{preview && preview.busy > 0 && <p class="hint">{busyWords}</p>}
 			</div>
 		</div>
 	);
