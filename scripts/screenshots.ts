@@ -4,6 +4,7 @@ import { on, once } from "node:events";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { WebSocket } from "ws";
@@ -28,7 +29,7 @@ const views = [
 	{ name: "fleet", view: "", ready: ".card" },
 	{ name: "device", view: `#/device/${seen}`, ready: ".uplot canvas" },
 	{ name: "diagnostics", view: `#/device/${crashed}`, ready: ".crashes li" },
-	{ name: "firmware", view: "#/firmware", ready: ".row" },
+	{ name: "firmware", view: "#/firmware", ready: ".rollout .problems li" },
 	{ name: "add", view: "#/add", ready: "form button" },
 	{ name: "settings", view: "#/settings", ready: "main button" },
 ] as const;
@@ -50,7 +51,8 @@ const devices: readonly Omit<ScriptedDeviceOptions, "url">[] = [
 	},
 	{
 		deviceId: "dev-1-77c1a0",
-		version: "1.4.0",
+		version: "1.3.2",
+		ending: "updates",
 		report: {
 			"peripherals.led_ring.state_id": 3,
 			"peripherals.led_ring.state_name": "connecting",
@@ -142,16 +144,33 @@ async function addReleases(releasesDir: string): Promise<void> {
 	}
 }
 
-/** Leaves one update running, one rolled back, and one device disconnected. */
+/** A roll-out that goes on while the pictures are taken: one device updated, one rolled back, one downloading, one away. */
 async function updateSome(url: string, fleet: readonly ScriptedDevice[]): Promise<void> {
-	const monitor = new WebSocket(`${url.replace("http", "ws")}/monitor`, { headers: bearer(monitorToken) });
+	const away = fleet.at(-1);
+	const headers = bearer(monitorToken);
+	while (!(await fetch(`${url}/api/devices/${away?.deviceId}`, { headers })).ok) await setTimeout(50);
+	away?.close();
+	const monitor = new WebSocket(`${url.replace("http", "ws")}/monitor`, { headers });
 	await once(monitor, "open");
-	for (const { deviceId } of fleet.filter(({ ending }) => ending))
-		monitor.send(JSON.stringify({ type: "trigger_ota", targetId: deviceId, version: "latest" }));
-	for await (const [data] of on(monitor, "message"))
-		if (String(data).includes('"otaStatus":"rolled_back"')) break;
-	fleet.find(({ ending }) => ending === "waits")?.progress(63);
-	fleet.at(-1)?.close();
+	const isUpdated = (text: string) => text.includes('"otaStatus":"updated"');
+	const isRolledBack = (text: string) => text.includes('"otaStatus":"rolled_back"');
+	const seen: string[] = [];
+	const running = fleet.find(({ ending }) => ending === "waits");
+	const [done, back] = fleet.filter(({ ending }) => ending && ending !== "waits");
+	const devices = [done, back, running, fleet[0], away].map((device) => device?.deviceId);
+	const body = JSON.stringify({
+		firmware: { version: "latest" },
+		target: { devices },
+		groups: [{ size: 2, soakSeconds: 0 }, { size: "rest" }],
+	});
+	const response = await fetch(`${url}/api/rollouts/1.4.0-3fa9c1`, { method: "PUT", headers, body });
+	if (!response.ok) throw new Error(await response.text());
+	for await (const [data] of on(monitor, "message")) {
+		seen.push(String(data));
+		if (seen.some(isUpdated) && seen.some(isRolledBack)) break;
+	}
+	await running?.offered;
+	running?.progress(63);
 	monitor.close();
 }
 

@@ -1,7 +1,7 @@
 /** Runs an npm command: prints its usage for --help, and its errors as sentences. */
 
 /** npm defines these itself, and may read them from an .npmrc. */
-const npmOptions: readonly string[] = ["ca", "json", "password", "token", "version"];
+const npmOptions: readonly string[] = ["ca", "json", "password", "token", "version", "yes"];
 
 /** The command line is wrong; the message says how. */
 export class UsageError extends Error {

@@ -137,7 +137,7 @@ export class Monitor {
 		} else if (frame.type === "device_message") {
 			ledger.checkMessage(frame);
 			this.fleet.receive(frame, 0);
-		} else {
+		} else if (frame.type === "ack" || frame.type === "error") {
 			const answer = { code: frame.type === "ack" ? "ack" : frame.code, message: JSON.stringify(frame) };
 			this.#answer(frame.requestId, answer);
 		}

@@ -9,6 +9,7 @@ import { uplinkExamples } from "../../scripts/api/examples.js";
 import { makeVirtualImages } from "../../scripts/release/images.js";
 import { skip } from "../support/chromium.js";
 import { runFleet } from "../support/fleet.js";
+import { putRollout, quickPlan, runReleasedFleet } from "../support/released-fleet.js";
 import { writeReleases } from "../support/releases.js";
 import { runGateway, temporaryDirectory } from "../support/running.js";
 import { ScriptedDevice } from "../support/scripted-device.js";
@@ -42,6 +43,14 @@ async function everyState(t: TestContext): Promise<string> {
 	await connect({ deviceId: "dev-1-failed", ending: "fails" });
 	await connect({ deviceId: "dev-1-backed", ending: "rolls back" });
 	(await connect({ deviceId: "dev-1-gone00" })).close();
+	const devices = ["dev-1-roll00", "dev-1-roll01", "dev-1-gone00"];
+	for (const deviceId of devices.slice(0, 2)) await connect({ deviceId, ending: "rolls back" });
+	const groups = [
+		{ size: 1, soakSeconds: 0 },
+		{ size: "rest", soakSeconds: 0 },
+	];
+	await putRollout(url, "stopped", quickPlan({ target: { devices }, groups }));
+	await putRollout(url, "over", quickPlan({ target: { devices: ["dev-1-crashd"] } }));
 	for (const targetId of ["dev-1-waits0", "dev-1-failed", "dev-1-backed"])
 		await watcher.ask({ type: "trigger_ota", targetId, version: "latest" });
 	return url;
@@ -62,7 +71,7 @@ const views = [
 	["a device that is away", "#/device/dev-1-gone00", ".presence.away"],
 	["an unknown device", "#/device/unknown", ".empty h1"],
 	["a device in safe mode", "#/device/dev-1-unsafe", ".safe-mode"],
-	["firmware", "#/firmware", ".history .rolled_back"],
+	["firmware", "#/firmware", ".rollout.bad .problems li"],
 	["settings of all devices", "#/settings", ".fleet-settings .field"],
 	["adding a device", "#/add", ".install form"],
 ] as const;
@@ -91,6 +100,23 @@ describe("axe finds nothing at", { skip }, () => {
 			await page.getByRole("slider").nth(1).fill("80");
 			await page.getByText("sending").waitFor();
 			await page.clock.resume();
+			assert.deepEqual(await violations(page), []);
+		});
+
+		test(`a new roll-out, with options, devices to choose and a question, ${colorScheme}`, async (t) => {
+			const { url } = await runReleasedFleet(
+				t,
+				Array.from({ length: 21 }, () => ({})),
+			);
+			const page = await open(t, url, { view: "#/firmware", colorScheme, reducedMotion: "reduce" });
+			await page.getByText("Options", { exact: true }).click();
+			await page.getByRole("button", { name: "Update 21 devices" }).click();
+			await page.getByRole("dialog").waitFor();
+			assert.deepEqual(await violations(page), []);
+			await page.getByRole("button", { name: "Not now" }).click();
+			await page.getByRole("combobox", { name: "For" }).selectOption("Chosen devices");
+			await page.getByLabel("All 21 that can be updated").check();
+			await page.getByRole("button", { name: "Update 21 devices" }).waitFor();
 			assert.deepEqual(await violations(page), []);
 		});
 

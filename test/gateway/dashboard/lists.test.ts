@@ -5,7 +5,7 @@ import { matches } from "../../../device/protocol/schema.js";
 import { noQuery, type Query, select, versionsOf } from "../../../gateway/dashboard/page/model/filter.js";
 import type { Entry } from "../../../gateway/dashboard/page/model/fleet.js";
 import type { OtaStatus, SessionRecord } from "../../../gateway/dashboard/page/model/messages.js";
-import { firmwareOf, fits, isOutdated } from "../../../gateway/dashboard/page/model/outdated.js";
+import { effectOn, firmwareOf, fits } from "../../../gateway/dashboard/page/model/outdated.js";
 import { Series } from "../../../gateway/dashboard/page/model/series.js";
 import { UplinkLog } from "../../../gateway/dashboard/page/model/uplink-log.js";
 import { age, bytes, duration, signalBars } from "../../../gateway/dashboard/page/model/words.js";
@@ -125,16 +125,16 @@ describe("what a device can be updated to", () => {
 		assert.equal(firmwareOf(undefined, { ...upload, filename: "a.bin" })[0]?.selector, "custom");
 	});
 
-	test("makes it outdated if it is newer and for its model", () => {
+	test("say what an update would do", () => {
 		const [firmware] = firmwareOf(catalog, undefined);
 		assert.ok(firmware);
-		const outdated = (like: Like) => isOutdated(entry("x", like).session, firmware);
-		assert.equal(outdated({ version: "1.9.0" }), true);
-		assert.equal(outdated({ version: "1.10.0-rc.1" }), true);
-		assert.equal(outdated({ version: "1.10.0" }), false);
-		assert.equal(outdated({ version: "2.0.0" }), false);
-		assert.equal(outdated({ version: "nightly" }), false, "neither is known to be newer");
-		assert.equal(outdated({ version: "1.9.0", model: "PROTO-1" }), false);
+		const effect = (like: Like) => effectOn(entry("x", like).session, firmware);
+		assert.equal(effect({ version: "1.9.0" }), "update");
+		assert.equal(effect({ version: "1.10.0-rc.1" }), "update");
+		assert.equal(effect({ version: "1.10.0" }), "none");
+		assert.equal(effect({ version: "2.0.0" }), "downgrade");
+		assert.equal(effect({ version: "nightly" }), "unknown");
+		assert.equal(effect({ version: "1.9.0", model: "PROTO-1" }), "unfit");
 		assert.equal(fits({ ...firmware, models: [] }, entry("x", { model: "PROTO-1" }).session), true);
 	});
 });

@@ -28,7 +28,7 @@ export const topics = {
 	device: (key: string) => `device ${key}`,
 	record: (key: string) => `record ${key}`,
 	firmware: "firmware",
-	rollout: "rollout",
+	rollouts: "rollouts",
 	fleetChange: "fleet change",
 	query: "query",
 	install: "install",
@@ -65,11 +65,7 @@ export class App {
 		onChanged: (deviceId) => this.painter.mark(topics.device(deviceId)),
 	});
 	readonly fleetChange = new FleetChange({ onChanged: () => this.painter.mark(topics.fleetChange) });
-	readonly rollouts = new Rollouts({
-		trigger: (key, selector) => this.#link.request({ type: "trigger_ota", targetId: key, version: selector }),
-		metadataOf: (key) => this.fleet.get(key)?.session.metadata,
-		onChanged: () => this.painter.mark(topics.rollout),
-	});
+	readonly rollouts = new Rollouts(() => this.painter.mark(topics.rollouts));
 	/** Made by the view that installs, whose script is loaded when it is opened; it outlives that view. */
 	installer: Installer | undefined;
 	linkState: LinkState = { name: "connecting" };
@@ -101,6 +97,11 @@ export class App {
 		return this.#link.request({ type: "control_device", targetId: deviceId, payload });
 	}
 
+	/** Begins the update of one device. @param selector `latest`, `custom` or a version */
+	update(deviceId: string, selector: string): Promise<Answer> {
+		return this.#link.request({ type: "trigger_ota", targetId: deviceId, version: selector });
+	}
+
 	/** Connects, where that is not under way. */
 	connect(): void {
 		void this.#link.retryNow();
@@ -116,6 +117,7 @@ export class App {
 		this.heardAt = now;
 		if (frame.type === "status_update") this.#update(frame, now);
 		else if (frame.type === "device_message") this.#hear(frame, text, now);
+		else if (frame.type === "rollout_update") this.rollouts.onUpdate(frame);
 	}
 
 	#update(frame: StatusUpdate, now: number): void {
@@ -126,13 +128,11 @@ export class App {
 			else if (!connected) this.attempts.onGone(deviceId);
 			else if (state) this.attempts.onReport(deviceId, state);
 			if (frame.reason === "crash") this.crashes.onCrash(deviceId);
-			if (frame.reason === "ota") {
-				this.rollouts.onDevice(deviceId);
-				if (!isUpdating(metadata) && this.firmware.catalog) void this.firmware.refresh();
-			}
+			if (frame.reason === "ota" && !isUpdating(metadata) && this.firmware.catalog)
+				void this.firmware.refresh();
 		}
 		if (isSnapshotComplete) {
-			this.rollouts.onSnapshot();
+			void this.rollouts.refresh();
 			if (this.firmware.catalog) void this.firmware.refresh();
 		}
 	}

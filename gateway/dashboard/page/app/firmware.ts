@@ -2,6 +2,7 @@
 
 import type { Catalog, PastUpdate, UploadStatus } from "../model/messages.js";
 import { type Firmware, firmwareOf } from "../model/outdated.js";
+import { ask, problemDetail } from "./gateway.js";
 
 export type Upload =
 	| { readonly name: "none" }
@@ -41,9 +42,9 @@ export class FirmwareStore {
 	async refresh(): Promise<void> {
 		try {
 			const [catalog, status, history] = await Promise.all([
-				read<Catalog>("ota/catalog"),
-				read<UploadStatus>("ota/status"),
-				read<{ updates: readonly PastUpdate[] }>("ota/history"),
+				ask<Catalog>("ota/catalog"),
+				ask<UploadStatus>("ota/status"),
+				ask<{ updates: readonly PastUpdate[] }>("ota/history"),
 			]);
 			this.catalog = catalog;
 			this.status = status;
@@ -74,7 +75,7 @@ export class FirmwareStore {
 		request.upload.addEventListener("load", () => show({ name: "checking", filename }));
 		request.addEventListener("load", () => {
 			if (request.status === 201) show({ name: "taken", filename });
-			else show({ name: "refused", filename, reason: reasonOf(request) });
+			else show({ name: "refused", filename, reason: problemDetail(request.status, request.responseText) });
 			void this.refresh();
 		});
 		request.addEventListener("error", () => {
@@ -85,21 +86,4 @@ export class FirmwareStore {
 		request.open("POST", "ota/upload");
 		request.send(form);
 	}
-}
-
-async function read<T>(path: string): Promise<T> {
-	const response = await fetch(path);
-	if (!response.ok) throw new Error(`The gateway did not tell its firmware (${response.status}).`);
-	return response.json();
-}
-
-/** The `detail` of problem+json (RFC 9457). */
-function reasonOf({ status, responseText }: XMLHttpRequest): string {
-	try {
-		const problem: { detail?: string } = JSON.parse(responseText);
-		if (problem.detail) return problem.detail;
-	} catch {
-		// A proxy's own page, perhaps: the status says enough.
-	}
-	return `The gateway refused it (${status}).`;
 }

@@ -33,6 +33,20 @@ export function useIsLive(): boolean {
 	return useApp().linkState.name === "live";
 }
 
+const firmwareAgeMs = 10_000;
+
+/** Reads what the gateway has to update with, again and again: a new release comes without a message. */
+export function useFirmware(): void {
+	const app = useApp();
+	useEffect(() => {
+		void app.firmware.refresh();
+		const timer = setInterval(() => {
+			if (app.linkState.name === "live" && !document.hidden) void app.firmware.refresh();
+		}, firmwareAgeMs);
+		return () => clearInterval(timer);
+	}, [app]);
+}
+
 /** This page's clock, which ticks once in `intervalMs`. */
 export function useNow(intervalMs: number): number {
 	const [now, setNow] = useState(Date.now);

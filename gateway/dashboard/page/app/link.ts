@@ -87,7 +87,7 @@ export class Link {
 	}
 
 	#connect(): void {
-		const address = new URL("monitor", document.baseURI);
+		const address = new URL("monitor?rollouts", document.baseURI);
 		address.protocol = address.protocol.replace("http", "ws");
 		address.hash = "";
 		const socket = new WebSocket(address);

@@ -1,99 +1,133 @@
-/** Carries a roll-out through: asks the gateway for the next devices, and tells model/rollout.ts what came of it. */
+/** The roll-outs that the gateway keeps, as last told, and what a person asks of them. */
 
-import type { Answer } from "../model/attempts.js";
-import type { OtaMetadata } from "../model/messages.js";
 import {
-	asked,
-	begun,
-	cancel,
-	heard,
 	isOver,
-	nextKeys,
-	planRollout,
+	type Preview,
+	problems,
 	type Rollout,
-	type RolloutPlan,
-	refused,
-	unanswered,
+	type RolloutAction,
+	type RolloutDevice,
+	type RolloutHead,
+	type RolloutUpdate,
 } from "../model/rollout.js";
-
-export interface RolloutsOptions {
-	/** Asks for a device's update; the promise never fails. */
-	readonly trigger: (key: string, selector: string) => Promise<Answer>;
-	readonly metadataOf: (key: string) => OtaMetadata | undefined;
-	readonly onChanged: () => void;
-}
+import type { AskedPlan } from "../model/rollout-plan.js";
+import { ask, Refusal } from "./gateway.js";
 
 export class Rollouts {
-	readonly #options: RolloutsOptions;
-	#current: Rollout | undefined;
-	/** Devices whose request got no answer, since the connection was lost. */
-	readonly #unanswered = new Set<string>();
+	readonly #onChanged: () => void;
+	#heads: readonly RolloutHead[] = [];
+	readonly #details = new Map<string, Rollout>();
+	/** Paths that are being read, and whether something has changed meanwhile. */
+	readonly #reading = new Map<string, boolean>();
 
-	constructor(options: RolloutsOptions) {
-		this.#options = options;
+	constructor(onChanged: () => void) {
+		this.#onChanged = onChanged;
 	}
 
-	/** The one that runs, or ran last; undefined before the first. */
-	get current(): Rollout | undefined {
-		return this.#current;
+	/** The newest first. */
+	get all(): readonly RolloutHead[] {
+		return this.#heads;
 	}
 
-	get isRunning(): boolean {
-		return this.#current !== undefined && !isOver(this.#current);
+	/** With plan and groups; undefined until `read` has read it. */
+	get(id: string): Rollout | undefined {
+		return this.#details.get(id);
 	}
 
-	/** Begins one; only where none is running. */
-	start(plan: RolloutPlan): void {
-		if (this.isRunning) return;
-		this.#unanswered.clear();
-		this.#set(planRollout(plan));
-		this.#askNext();
+	/** Reads the list again, and those that someone looks at. What cannot be read stays as it was. */
+	async refresh(): Promise<void> {
+		for (const id of this.#details.keys()) void this.read(id);
+		await this.#read<{ rollouts: readonly RolloutHead[] }>(listPath, ({ rollouts }) => {
+			this.#heads = rollouts;
+		});
 	}
 
-	/** Calls off what has not begun. */
-	cancel(): void {
-		if (this.#current) this.#set(cancel(this.#current));
+	/** Reads one with its plan and groups. */
+	async read(id: string): Promise<void> {
+		await this.#read<Rollout>(pathOf(id), (rollout) => this.#details.set(id, rollout));
 	}
 
-	/** A device's update stands differently, perhaps. */
-	onDevice(key: string): void {
-		if (!this.#current) return;
-		this.#set(heard(this.#current, key, this.#options.metadataOf(key)));
-		this.#askNext();
+	/** The gateway told how one stands. */
+	onUpdate({ type: _, status, ...change }: RolloutUpdate): void {
+		const { id } = change;
+		const head = this.#heads.find((one) => one.id === id);
+		if (!head) return void this.refresh();
+		if (status === "deleted") {
+			this.#details.delete(id);
+			this.#heads = this.#heads.filter((one) => one !== head);
+		} else {
+			const next = { ...head, ...change, status };
+			this.#heads = this.#heads.map((one) => (one === head ? next : one));
+			// A list that is on its way may be older than this.
+			if (isOver(next) !== isOver(head) || this.#reading.has(listPath)) void this.refresh();
+			else if (this.#details.has(id)) void this.read(id);
+		}
+		this.#onChanged();
 	}
 
-	/** A new snapshot is complete: it decides what was requested when the connection was lost, and which devices were forgotten. */
-	onSnapshot(): void {
-		for (const key of this.#unanswered)
-			if (this.#current) this.#set(unanswered(this.#current, key, this.#options.metadataOf(key)));
-		this.#unanswered.clear();
-		for (const { key } of this.#current?.items ?? []) this.onDevice(key);
-		this.#askNext();
+	/** What a plan would meet. @throws Refusal that names a wrong field */
+	preview(plan: AskedPlan): Promise<Preview> {
+		return ask(`${listPath}/preview`, { method: "POST", body: plan });
 	}
 
-	#askNext(): void {
-		if (!this.#current || this.#unanswered.size > 0) return;
-		for (const key of nextKeys(this.#current)) {
-			this.#set(asked(this.#current, key));
-			void this.#ask(key, this.#current);
+	/** Repeated with the same id and plan, it changes nothing. @returns why it was refused */
+	start(id: string, plan: AskedPlan): Promise<string | undefined> {
+		return this.#change(() => ask(pathOf(id), { method: "PUT", body: plan }));
+	}
+
+	/** @returns why it was refused */
+	act({ id, revision }: RolloutHead, action: RolloutAction): Promise<string | undefined> {
+		return this.#change(async () => {
+			const path = (name: RolloutAction) => `${pathOf(id)}/${name}`;
+			const next = await ask<Rollout>(path(action), { method: "POST", revision });
+			// Retried devices would only be queued where failures have stopped it.
+			if (action === "retry" && next.pausedBecause === "failures")
+				await ask(path("resume"), { method: "POST", revision: next.revision });
+		});
+	}
+
+	/** @returns why it was refused */
+	remove({ id }: RolloutHead): Promise<string | undefined> {
+		return this.#change(() => ask(pathOf(id), { method: "DELETE" }));
+	}
+
+	/** @throws Refusal */
+	async devices(id: string, statuses: readonly string[] = problems): Promise<readonly RolloutDevice[]> {
+		const path = `${pathOf(id)}/devices?status=${statuses.join(",")}`;
+		return (await ask<{ devices: readonly RolloutDevice[] }>(path)).devices;
+	}
+
+	/** At most one request for a path runs; where it is wanted again meanwhile, it is repeated. */
+	async #read<T>(path: string, take: (answer: T) => void): Promise<void> {
+		if (this.#reading.has(path)) return void this.#reading.set(path, true);
+		do {
+			this.#reading.set(path, false);
+			try {
+				take(await ask<T>(path));
+			} catch {
+				// The gateway is away, or it was deleted: the next snapshot or message says so.
+			}
+			this.#onChanged();
+		} while (this.#reading.get(path));
+		this.#reading.delete(path);
+	}
+
+	async #change(request: () => Promise<unknown>): Promise<string | undefined> {
+		try {
+			await request();
+			return undefined;
+		} catch (error) {
+			if (error instanceof Refusal && error.status === 412)
+				return "It has changed at the same moment, perhaps by another person. Look again.";
+			return error instanceof Error ? error.message : String(error);
+		} finally {
+			await this.refresh();
 		}
 	}
+}
 
-	async #ask(key: string, { selector }: Rollout): Promise<void> {
-		const answer = await this.#options.trigger(key, selector);
-		if (!this.#current) return;
-		if (!answer.isTaken && answer.code === "lost") {
-			this.#unanswered.add(key);
-			return;
-		}
-		this.#set(answer.isTaken ? begun(this.#current, key) : refused(this.#current, key, answer.message));
-		this.onDevice(key);
-		this.#askNext();
-	}
+const listPath = "api/rollouts";
 
-	#set(rollout: Rollout): void {
-		if (rollout === this.#current) return;
-		this.#current = rollout;
-		this.#options.onChanged();
-	}
+function pathOf(id: string): string {
+	return `${listPath}/${encodeURIComponent(id)}`;
 }

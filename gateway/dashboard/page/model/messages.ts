@@ -5,6 +5,7 @@
 
 import type { CrashKind, Feature, StateReport, Uplink } from "../../../../device/protocol/messages.js";
 import type { Model } from "../../../../device/protocol/schema.js";
+import type { RolloutUpdate } from "./rollout.js";
 
 export type OtaStatus =
 	| "idle"
@@ -116,7 +117,7 @@ export interface Refused {
 	readonly message: string;
 }
 
-export type MonitorFrame = StatusUpdate | DeviceMessage | Ack | Refused;
+export type MonitorFrame = StatusUpdate | DeviceMessage | RolloutUpdate | Ack | Refused;
 
 /** `GET /ota/status`. */
 export interface UploadStatus {

@@ -1,6 +1,6 @@
-/** Which firmware a device could run instead of its own: what "outdated" means, in one place. */
+/** Which firmware a device could run instead of its own: what an update to it would do, in one place. */
 
-import lt from "semver/functions/lt.js";
+import compare from "semver/functions/compare.js";
 import valid from "semver/functions/valid.js";
 import type { Catalog, SessionRecord, UploadStatus } from "./messages.js";
 
@@ -30,13 +30,29 @@ export function firmwareOf(
 }
 
 /** Whether the firmware has an image for that model, as far as is known. */
-export function fits({ models }: Firmware, { model }: SessionRecord): boolean {
+export function fits({ models }: Firmware, { model }: Pick<SessionRecord, "model">): boolean {
 	return models.length === 0 || model === null || models.includes(model);
 }
 
-/** Whether a device that could run this firmware runs an older one. */
-export function isOutdated(session: SessionRecord, firmware: Firmware): boolean {
+/** What an update to a firmware would do to a device. */
+export type Effect =
+	| "update"
+	| "downgrade"
+	/** One of the two versions is not known, or is no semantic version. */
+	| "unknown"
+	/** It runs that version already. */
+	| "none"
+	/** The firmware has no image for it. */
+	| "unfit";
+
+export function effectOn(
+	session: Pick<SessionRecord, "model" | "firmwareVersion">,
+	firmware: Firmware,
+): Effect {
+	if (!fits(firmware, session)) return "unfit";
 	const runs = valid(session.firmwareVersion);
 	const offered = valid(firmware.version);
-	return fits(firmware, session) && runs !== null && offered !== null && lt(runs, offered);
+	if (runs === null || offered === null) return "unknown";
+	const order = compare(runs, offered);
+	return order < 0 ? "update" : order > 0 ? "downgrade" : "none";
 }

@@ -1,154 +1,243 @@
-/**
- * An update of many devices, as a function from what was known and what was heard to what is known now: a few at a time,
- * no new one after too many have failed, and what has not begun can be called off. It asks no socket and no clock.
- */
+/** Roll-outs as the gateway tells them, and how people read them: for the page and the terminal. */
 
-import type { OtaMetadata } from "./messages.js";
-import { isUpdating } from "./words.js";
+import { plural, when } from "./words.js";
 
-export type ItemStatus =
-	/** Not begun. */
-	| "waiting"
-	/** The gateway was asked and has not answered. */
-	| "asked"
-	/** The device is on it. */
-	| "running"
-	| "updated"
+export type RolloutStatus = "scheduled" | "running" | "paused" | "finished" | "cancelled";
+
+export type DeviceStatus =
+	| "queued"
+	| "offered"
+	| "downloading"
+	| "rebooting"
+	| "soaking"
+	| "succeeded"
 	| "failed"
 	| "rolled_back"
-	/** The gateway would not begin it. */
-	| "refused"
-	/** Called off before it began. */
+	| "timed_out"
+	| "rejected"
+	| "already_installed"
+	| "removed"
 	| "cancelled";
 
-export interface Item {
-	readonly key: string;
-	readonly status: ItemStatus;
-	/** 0 to 100; it only ever grows. */
-	readonly percent: number;
-	/** Why it did not become `updated`; null otherwise. */
+/** Devices by status. */
+export type Counts = Readonly<Record<DeviceStatus, number>>;
+
+export interface Group {
+	/** A number of devices, "10%" or "rest". */
+	readonly size: number | string;
+	/** Devices at a time. */
+	readonly concurrency: number;
+	readonly errorThreshold: {
+		readonly count?: number;
+		readonly percent?: number;
+		readonly minExecuted: number;
+	};
+	/** Whether it waits for a person. */
+	readonly approval: boolean;
+	readonly soakSeconds: number;
+}
+
+export interface Window {
+	readonly days: readonly string[];
+	/** Such as "22:00". */
+	readonly from: string;
+	readonly to: string;
+	/** IANA name. */
+	readonly timeZone: string;
+}
+
+/** With all defaults. */
+export interface Plan {
+	readonly firmware: { readonly version: string };
+	readonly target:
+		| { readonly devices: readonly string[] }
+		| { readonly model: string; readonly joinLater: boolean };
+	readonly groups: readonly Group[];
+	readonly maxAttempts: number;
+	readonly allowDowngrade: boolean;
+	/** ISO 8601; so is `deadline`. */
+	readonly startsAt: string;
+	readonly deadline: string;
+	readonly window?: Window;
+}
+
+/** One of `GET /api/rollouts`. Times in ISO 8601. */
+export interface RolloutHead {
+	readonly id: string;
+	readonly status: RolloutStatus;
+	readonly pausedBecause: "operator" | "failures" | "approval" | null;
+	readonly version: string;
+	readonly counts: Counts;
+	/** Counts the changes of status and group. */
+	readonly revision: number;
+	readonly createdAt: string;
+	readonly startedAt: string | null;
+	readonly endedAt: string | null;
+}
+
+/** `GET /api/rollouts/{id}`. */
+export interface Rollout extends RolloutHead {
+	readonly plan: Plan;
+	/** Index of the current group. */
+	readonly group: number;
+	readonly groups: readonly { readonly size: number; readonly counts: Counts }[];
+}
+
+/** `GET /api/rollouts/{id}/devices`. */
+export interface RolloutDevice {
+	readonly deviceId: string;
+	readonly status: DeviceStatus;
+	readonly attempts: number;
+	/** Why it failed or waits. */
 	readonly reason: string | null;
 }
 
-export interface Rollout {
-	/** What `trigger_ota` is asked for. */
-	readonly selector: string;
-	readonly atATime: number;
-	/** After so many failed or rolled back no other begins. */
-	readonly stopAfter: number;
-	readonly items: readonly Item[];
+/** Numbers of devices. `POST /api/rollouts/preview`. */
+export interface Preview {
+	readonly total: number;
+	readonly away: number;
+	readonly alreadyInstalled: number;
+	readonly downgrades: number;
+	readonly doNotFit: number;
+	/** In another active roll-out. */
+	readonly busy: number;
+	/** With all defaults. */
+	readonly plan: Plan;
 }
 
-export interface RolloutPlan {
-	readonly selector: string;
-	readonly keys: readonly string[];
-	readonly atATime: number;
-	readonly stopAfter: number;
+/** To a monitor that connects to /monitor?rollouts. */
+export interface RolloutUpdate extends Pick<RolloutHead, "id" | "pausedBecause" | "counts" | "revision"> {
+	readonly type: "rollout_update";
+	readonly status: RolloutStatus | "deleted";
 }
 
-export function planRollout({ selector, keys, atATime, stopAfter }: RolloutPlan): Rollout {
-	const items = [...new Set(keys)].map(
-		(key) => ({ key, status: "waiting", percent: 0, reason: null }) as const,
-	);
-	return { selector, atATime, stopAfter, items };
+export type RolloutAction = "pause" | "resume" | "approve" | "cancel" | "retry";
+
+/** In the order in which people read them. */
+export const deviceStatuses = [
+	["failed", "failed"],
+	["rolled_back", "rolled back"],
+	["timed_out", "timed out"],
+	["rejected", "rejected"],
+	["queued", "queued"],
+	["offered", "offered"],
+	["downloading", "downloading"],
+	["rebooting", "restarting"],
+	["soaking", "being watched"],
+	["succeeded", "updated"],
+	["already_installed", "had it already"],
+	["removed", "forgotten"],
+	["cancelled", "not begun"],
+] as const satisfies readonly (readonly [DeviceStatus, string])[];
+
+export function statusText(status: DeviceStatus): string {
+	return deviceStatuses.find(([one]) => one === status)?.[1] ?? status;
 }
 
-/** Which devices to ask for now: mark each with `asked`. */
-export function nextKeys(rollout: Rollout): readonly string[] {
-	const free = rollout.atATime - count(rollout, "asked", "running");
-	const waiting = rollout.items.filter(({ status }) => status === "waiting");
-	return waiting.slice(0, Math.max(0, free)).map(({ key }) => key);
+export const failures = ["failed", "rolled_back", "timed_out"] as const satisfies readonly DeviceStatus[];
+/** A person should read why. */
+export const problems = [...failures, "rejected"] as const;
+const active = ["offered", "downloading", "rebooting", "soaking"] as const satisfies readonly DeviceStatus[];
+
+export function sum(counts: Counts, statuses: readonly DeviceStatus[]): number {
+	return statuses.reduce((total, status) => total + counts[status], 0);
 }
 
-export function asked(rollout: Rollout, key: string): Rollout {
-	return change(rollout, key, ["waiting"], () => ({ status: "asked" }));
+export function totalOf(counts: Counts): number {
+	return Object.values(counts).reduce((total, count) => total + count, 0);
 }
 
-/** The gateway took it on. */
-export function begun(rollout: Rollout, key: string): Rollout {
-	return change(rollout, key, ["asked"], () => ({ status: "running" }));
+/** Devices whose update has ended, in any way. */
+export function endedOf(counts: Counts): number {
+	return totalOf(counts) - sum(counts, ["queued", ...active]);
 }
 
-/** The gateway would not begin it; that is no failure of the firmware, so it does not count as one. */
-export function refused(rollout: Rollout, key: string, reason: string): Rollout {
-	return change(rollout, key, ["asked"], () => ({ status: "refused", reason }));
+/** 0 to 100: devices that have ended, however they did. @param total of devices; a group's counts are without those to come */
+export function percentOf(counts: Counts, total = totalOf(counts)): number {
+	return total === 0 ? 0 : Math.min(100, Math.floor((100 * endedOf(counts)) / total));
 }
 
-/** The connection was lost before the gateway answered; what the device is at, the next snapshot says. */
-export function unanswered(rollout: Rollout, key: string, metadata: OtaMetadata | undefined): Rollout {
-	const status = metadata && isUpdating(metadata) ? "running" : "waiting";
-	return change(rollout, key, ["asked"], () => ({ status }));
+export function isOver({ status }: Pick<RolloutHead, "status">): boolean {
+	return status === "finished" || status === "cancelled";
 }
 
-/** Takes in how a device's update stands. @param metadata undefined: the gateway does not know the device any more */
-export function heard(rollout: Rollout, key: string, metadata: OtaMetadata | undefined): Rollout {
-	const next = change(rollout, key, ["running"], ({ percent }) => advance(percent, metadata));
-	return isStopped(next) ? callOff(next, stoppedReason(next)) : next;
+/** "2 failed, 20 downloading, 139 queued"; without those of which there is none */
+export function countWords(counts: Counts): string {
+	const told = deviceStatuses.filter(([status]) => counts[status] > 0);
+	return told.map(([status, words]) => `${counts[status].toLocaleString("en")} ${words}`).join(", ");
 }
 
-/** Calls off what has not begun. */
-export function cancel(rollout: Rollout): Rollout {
-	return callOff(rollout, "Cancelled before it began.");
-}
-
-/** Whether so many have failed that no other begins. */
-export function isStopped(rollout: Rollout): boolean {
-	return count(rollout, "failed", "rolled_back") >= rollout.stopAfter;
-}
-
-/** Whether nothing of it is under way or to come. */
-export function isOver(rollout: Rollout): boolean {
-	return count(rollout, "waiting", "asked", "running") === 0;
-}
-
-/** How many devices stand at one of these. */
-export function count({ items }: Rollout, ...statuses: readonly ItemStatus[]): number {
-	return items.filter(({ status }) => statuses.includes(status)).length;
-}
-
-/** 0 to 100, over all devices: one that has ended counts in full, however it ended. */
-export function overallPercent({ items }: Rollout): number {
-	const done = items.map(({ status, percent }) =>
-		status === "waiting" || status === "asked" ? 0 : status === "running" ? percent : 100,
-	);
-	return items.length === 0 ? 100 : Math.floor(done.reduce((sum, part) => sum + part, 0) / items.length);
-}
-
-function advance(percent: number, metadata: OtaMetadata | undefined): Partial<Item> {
-	if (!metadata) return { status: "failed", reason: "The device was forgotten while it was away." };
-	const { otaStatus, otaPercent, otaReason } = metadata;
-	switch (otaStatus) {
-		case "updated":
-			return { status: "updated", percent: 100 };
-		case "failed":
-		case "rolled_back":
-			return { status: otaStatus, reason: otaReason };
-		default:
-			return { percent: Math.max(percent, otaPercent ?? 0) };
+/** "Paused: too many failures" */
+export function stateText({ status, pausedBecause, counts }: Omit<RolloutUpdate, "type">): string {
+	const failed = sum(counts, problems);
+	switch (status) {
+		case "scheduled":
+			return "Scheduled";
+		case "running":
+			return "Running";
+		case "paused":
+			if (pausedBecause === "failures") return "Stopped by failures";
+			return pausedBecause === "approval" ? "Waits for approval" : "Paused";
+		case "finished":
+			return failed === 0 ? "Done" : `Done, except for ${plural(failed, "device")}`;
+		case "cancelled":
+			return "Cancelled";
+		case "deleted":
+			return "Deleted";
 	}
 }
 
-function callOff(rollout: Rollout, reason: string): Rollout {
-	if (count(rollout, "waiting") === 0) return rollout;
-	const items = rollout.items.map((item) =>
-		item.status === "waiting" ? ({ ...item, status: "cancelled", reason } as const) : item,
-	);
-	return { ...rollout, items };
+/** How many devices a plan would update, now or when they are back. */
+export function beginsOf({ total, alreadyInstalled, downgrades, doNotFit, plan }: Preview): number {
+	return total - alreadyInstalled - doNotFit - (plan.allowDowngrade ? 0 : downgrades);
 }
 
-function stoppedReason(rollout: Rollout): string {
-	const failures = count(rollout, "failed", "rolled_back");
-	return `Not begun, since ${failures === 1 ? "an update" : `${failures} updates`} failed.`;
+/** "243 devices, 12 away, 3 already have it, 2 would be downgraded" */
+export function previewWords({ plan, ...preview }: Preview): string {
+	const { total, away, alreadyInstalled, downgrades, doNotFit, busy } = preview;
+	const parts = [
+		[away, "away", "away"],
+		[alreadyInstalled, "already has it", "already have it"],
+		plan.allowDowngrade
+			? ([downgrades, "would be downgraded", "would be downgraded"] as const)
+			: ([downgrades, "left at its newer version", "left at their newer version"] as const),
+		[doNotFit, "without an image", "without an image"],
+		[busy, "in another roll-out", "in another roll-out"],
+	] as const;
+	const told = parts.filter(([count]) => count > 0);
+	return [
+		plural(total, "device"),
+		...told.map(([count, one, many]) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`),
+	].join(", ");
 }
 
-function change(
-	rollout: Rollout,
-	key: string,
-	from: readonly ItemStatus[],
-	to: (item: Item) => Partial<Item>,
-): Rollout {
-	const item = rollout.items.find((one) => one.key === key);
-	if (!item || !from.includes(item.status)) return rollout;
-	const changed = { ...item, ...to(item) };
-	return { ...rollout, items: rollout.items.map((one) => (one === item ? changed : one)) };
+/** "first 5 devices, 5 at a time; then the rest, 20 at a time" */
+export function planWords({ groups, startsAt, window }: Plan, now: number): string {
+	const told = groups.map((group, index) => {
+		const place = groups.length === 1 ? "" : index === 0 ? "first " : "then ";
+		return `${place}${groupWords(group)}${group.approval ? ", once approved" : ""}`;
+	});
+	if (Date.parse(startsAt) > now) told.push(`from ${when(startsAt)}`);
+	if (window) told.push(windowWords(window));
+	return told.join("; ");
+}
+
+/** "the rest, 20 at a time, stopped by 10 % of failures" */
+export function groupWords({ size, concurrency, errorThreshold: { count, percent } }: Group): string {
+	const who =
+		size === "rest"
+			? "the rest"
+			: typeof size === "number"
+				? plural(size, "device")
+				: `${size.replace("%", " %")} of the devices`;
+	const limits = [
+		...(count === undefined ? [] : [plural(count, "failure")]),
+		...(percent === undefined ? [] : [`${percent} % of failures`]),
+	];
+	return `${who}, ${concurrency.toLocaleString("en")} at a time, stopped by ${limits.join(" or ")}`;
+}
+
+function windowWords({ days, from, to, timeZone }: Window): string {
+	const which = days.length === 7 ? "daily" : days.join(", ");
+	return `${which} from ${from} to ${to} (${timeZone})`;
 }

@@ -75,3 +75,8 @@ export function hasFailed({ otaStatus }: OtaMetadata): boolean {
 export function sentence(text: string): string {
 	return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
 }
+
+/** "22 Nov 2026, 14:05", in local time */
+export function when(time: string | number): string {
+	return new Date(time).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
+}

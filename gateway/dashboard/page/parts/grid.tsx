@@ -94,10 +94,11 @@ function useFrame(list: { readonly current: HTMLElement | null }): Frame {
 			isAsked.current = true;
 			requestAnimationFrame(measure);
 		};
-		addEventListener("scroll", ask, { passive: true });
+		// Captured: the list may lie in a box that scrolls.
+		addEventListener("scroll", ask, { passive: true, capture: true });
 		addEventListener("resize", ask);
 		return () => {
-			removeEventListener("scroll", ask);
+			removeEventListener("scroll", ask, { capture: true });
 			removeEventListener("resize", ask);
 		};
 	}, []);

@@ -68,12 +68,27 @@ export function UpdateState({ metadata, withReason }: { metadata: OtaMetadata; w
 	);
 }
 
-/** @param percent 0 to 100; null: not known */
-export function Progress({ percent, label }: { percent: number | null; label: string }) {
+interface ProgressProps {
+	/** 0 to 100; null: not known */
+	readonly percent: number | null;
+	readonly label: string;
+	/** It will not go on by itself. */
+	readonly isStopped?: boolean;
+	/** Of what is done, 0 to 100. */
+	readonly failedPercent?: number;
+}
+
+export function Progress({ percent, label, isStopped = false, failedPercent = 0 }: ProgressProps) {
 	return percent === null ? (
 		<progress aria-label={label} />
 	) : (
-		<progress aria-label={label} max={100} value={percent} />
+		<progress
+			aria-label={label}
+			max={100}
+			value={percent}
+			class={isStopped ? "stopped" : ""}
+			style={{ "--good": `${100 - failedPercent}%` }}
+		/>
 	);
 }
 

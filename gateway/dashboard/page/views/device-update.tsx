@@ -1,57 +1,60 @@
 /** The firmware of one device: what it could run, the update of it, and how the former ones ended. */
 
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { topics } from "../app/app.js";
-import { useApp, useIsLive, useTopic } from "../app/hooks.js";
+import { useApp, useFirmware, useIsLive, useTopic } from "../app/hooks.js";
 import type { Entry } from "../model/fleet.js";
-import { fits } from "../model/outdated.js";
-import { isUpdating } from "../model/words.js";
+import { effectOn, type Firmware, fits } from "../model/outdated.js";
+import { isUpdating, sentence } from "../model/words.js";
 import { UpdateState } from "../parts/presence.js";
 import { Choice } from "./fleet.js";
 import { History } from "./update-history.js";
 
 export function DeviceUpdate({ entry }: { entry: Entry }) {
-	const { firmware, rollouts } = useApp();
+	const app = useApp();
+	const { firmware } = app;
 	useTopic(topics.firmware);
-	useTopic(topics.rollout);
 	const isLive = useIsLive();
 	const { key, session } = entry;
 	const [chosen, setChosen] = useState<string>();
-	useEffect(() => void firmware.refresh(), [firmware]);
+	const [refusal, setRefusal] = useState("");
+	useFirmware();
 	const choices = firmware.choices.filter((one) => fits(one, session));
 	const best = choices.find(({ selector }) => selector === firmware.latest?.selector) ?? choices[0];
-	const selector = choices.some((one) => one.selector === chosen) ? chosen : best?.selector;
-	const item = rollouts.current?.items.find((one) => one.key === key);
-	const refusal = item?.status === "refused" ? item.reason : undefined;
-	const update = () => {
-		if (selector) rollouts.start({ selector, keys: [key], atATime: 1, stopAfter: 1 });
+	const choice = choices.find(({ selector }) => selector === chosen) ?? best;
+	const update = async () => {
+		setRefusal("");
+		const answer = choice && (await app.update(key, choice.selector));
+		if (answer?.isTaken === false) setRefusal(sentence(answer.message));
 	};
-	const isBusy = isUpdating(session.metadata) || rollouts.isRunning;
+	const effect = choice && effectOn(session, choice);
+	// An upload may be another one of the same version.
+	const isOffered = effect !== "none" || choice?.selector === "custom";
 	return (
 		<section class="panel update" aria-label="Firmware">
 			<h2>Firmware</h2>
 			<UpdateState metadata={session.metadata} withReason />
-			{choices.length === 0 ? (
-				<p class="hint">
-					There is no firmware for it at this gateway. <a href="#/firmware">Upload one</a>
-				</p>
-			) : (
+			{choice ? (
 				<div class="actions">
 					<Choice
 						label="Update to"
-						value={selector ?? ""}
+						value={choice.selector}
 						onChange={setChosen}
-						options={choices.map((one) => [one.selector, firmwareText(one.selector, one.version)])}
+						options={choices.map((one) => [one.selector, firmwareText(one)])}
 					/>
 					<button
 						type="button"
 						class="primary"
-						disabled={!isLive || !session.connected || isBusy}
+						disabled={!isLive || !session.connected || isUpdating(session.metadata) || !isOffered}
 						onClick={update}
 					>
-						Update
+						{isOffered ? words[effect ?? "unknown"] : "Runs it already"}
 					</button>
 				</div>
+			) : (
+				<p class="hint">
+					There is no firmware for it at this gateway. <a href="#/firmware">Upload one</a>
+				</p>
 			)}
 			<p class="problem" role="alert">
 				{refusal}
@@ -61,7 +64,15 @@ export function DeviceUpdate({ entry }: { entry: Entry }) {
 	);
 }
 
+const words = {
+	update: "Update",
+	unknown: "Update",
+	unfit: "Update",
+	downgrade: "Downgrade",
+	none: "Install again",
+} as const;
+
 /** "1.4.0", "The upload (1.5.0-rc.1)" */
-export function firmwareText(selector: string, version: string | null): string {
+export function firmwareText({ selector, version }: Firmware): string {
 	return selector === "custom" ? `The upload (${version ?? "version not known"})` : selector;
 }

@@ -1,12 +1,12 @@
 /** Firmware: how it comes in, what there is, and how it gets to the devices. */
 
-import { useEffect } from "preact/hooks";
 import { topics } from "../app/app.js";
-import { useApp, useTopic } from "../app/hooks.js";
+import { useApp, useFirmware, useTopic } from "../app/hooks.js";
 import type { Release } from "../model/messages.js";
 import { bytes } from "../model/words.js";
 import { UploadPanel } from "./firmware-upload.js";
-import { RolloutPanel } from "./rollout.js";
+import { RolloutForm } from "./rollout-form.js";
+import { ActiveRollouts, PastRollouts } from "./rollouts.js";
 import { History } from "./update-history.js";
 
 const historyShown = 30;
@@ -14,18 +14,22 @@ const historyShown = 30;
 export function FirmwareView() {
 	const { firmware } = useApp();
 	useTopic(topics.firmware);
-	useEffect(() => void firmware.refresh(), [firmware]);
+	useFirmware();
 	return (
 		<div class="firmware">
 			<h1 class="visually-hidden">Firmware</h1>
 			<p class="problem" role="alert">
 				{firmware.problem}
 			</p>
-			<RolloutPanel />
+			<div class="column">
+				<ActiveRollouts />
+				<RolloutForm />
+				<PastRollouts />
+			</div>
 			<div class="column">
 				<UploadPanel />
 				<Releases />
-				<section class="panel" aria-label="History">
+				<section class="panel late" aria-label="History">
 					<h2>History</h2>
 					<History updates={firmware.history.slice(0, historyShown)} withDevice />
 				</section>

@@ -2,6 +2,7 @@
 
 import { deviceAddress } from "../app/hooks.js";
 import type { OtaStatus, PastUpdate } from "../model/messages.js";
+import { when } from "../model/words.js";
 
 const words: Readonly<Record<OtaStatus, string>> = {
 	idle: "",
@@ -29,8 +30,4 @@ export function History({ updates, withDevice }: { updates: readonly PastUpdate[
 			))}
 		</ol>
 	);
-}
-
-function when(milliseconds: number): string {
-	return new Date(milliseconds).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
 }

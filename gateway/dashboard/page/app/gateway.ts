@@ -1,0 +1,48 @@
+/** Requests to the gateway over HTTP, with its refusals as sentences. */
+
+export interface GatewayRequest {
+	readonly method?: "GET" | "PUT" | "POST" | "DELETE";
+	readonly body?: object;
+	/** Sent as If-Match: the request counts only while the resource is as it was read. */
+	readonly revision?: number;
+	readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** The gateway refused it; the message says what to change. */
+export class Refusal extends Error {
+	/** HTTP status; 0: there was no response. */
+	readonly status: number;
+
+	constructor(status: number, message: string) {
+		super(message);
+		this.status = status;
+	}
+}
+
+/** @param path or address. @returns the body; null where there is none. @throws Refusal */
+export async function ask<T>(path: string, request: GatewayRequest = {}): Promise<T> {
+	const { method = "GET", body, revision } = request;
+	const headers = {
+		...request.headers,
+		...(body && { "Content-Type": "application/json" }),
+		...(revision !== undefined && { "If-Match": `"${revision}"` }),
+	};
+	const response = await fetch(path, { method, headers, ...(body && { body: JSON.stringify(body) }) }).catch(
+		() => undefined,
+	);
+	if (!response) throw new Refusal(0, "The gateway cannot be reached.");
+	const text = await response.text();
+	if (!response.ok) throw new Refusal(response.status, problemDetail(response.status, text));
+	return JSON.parse(text || "null");
+}
+
+/** The `detail` of problem+json (RFC 9457). */
+export function problemDetail(status: number, text: string): string {
+	try {
+		const problem: { detail?: string } = JSON.parse(text);
+		if (problem.detail) return problem.detail;
+	} catch {
+		// A proxy's own page, perhaps: the status says enough.
+	}
+	return `The gateway refused it (${status}).`;
+}

@@ -1,0 +1,124 @@
+/** What a person chooses, as a plan for `PUT /api/rollouts/{id}`: for the page and the terminal. */
+
+import type { Group, Plan, Window } from "./rollout.js";
+
+type Partly<T> = { readonly [K in keyof T]?: T[K] };
+
+interface AskedGroup extends Partly<Omit<Group, "size" | "errorThreshold">> {
+	readonly size: Group["size"];
+	readonly errorThreshold?: Partly<Group["errorThreshold"]>;
+}
+
+/** What is left out, the gateway chooses. */
+export interface AskedPlan extends Partly<Omit<Plan, "firmware" | "target" | "groups" | "window">> {
+	readonly firmware: { readonly version: string };
+	readonly target:
+		| { readonly devices: readonly string[] }
+		| { readonly model: string; readonly joinLater?: boolean };
+	readonly groups?: readonly AskedGroup[];
+	readonly window?: Omit<Window, "days"> & { readonly days?: readonly string[] };
+}
+
+/** As a person types them; the gateway checks them. An empty one leaves the choice to the gateway. */
+export interface PlanOptions {
+	/** Devices in the first group: "5" or "5%"; "0": there is no such group. */
+	readonly canary: string;
+	/** Failures that stop the first group, such as "2" or "10%"; `maxFailures`: the rest. */
+	readonly canaryFailures: string;
+	readonly maxFailures: string;
+	/** Devices at a time. */
+	readonly concurrency: string;
+	/** Whether the rest waits for a person after the first group. */
+	readonly approval: boolean;
+	readonly soakSeconds: string;
+	readonly attempts: string;
+	/** ISO 8601, or local time without a zone; so is `deadline`. */
+	readonly startsAt: string;
+	readonly deadline: string;
+	/** Such as "22:00", in this computer's time zone; both, or none. */
+	readonly from: string;
+	readonly to: string;
+	/** None: every day. */
+	readonly days: readonly string[];
+	readonly allowDowngrade: boolean;
+	/** Whether devices of the model that join later are updated too. */
+	readonly joinLater: boolean;
+}
+
+export const defaultOptions: PlanOptions = {
+	canary: "",
+	canaryFailures: "",
+	maxFailures: "",
+	concurrency: "",
+	approval: false,
+	soakSeconds: "",
+	attempts: "",
+	startsAt: "",
+	deadline: "",
+	from: "",
+	to: "",
+	days: [],
+	allowDowngrade: false,
+	joinLater: false,
+};
+
+export const weekdays = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as const;
+
+/** Of the first group, where it is not said. */
+const canarySize = 5;
+
+/** @param version as for `trigger_ota` */
+export function makePlan(version: string, target: AskedPlan["target"], options: PlanOptions): AskedPlan {
+	const { attempts, allowDowngrade, startsAt, deadline, from, to, days, joinLater } = options;
+	const groups = groupsOf(options);
+	const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
+	return {
+		firmware: { version },
+		target: "model" in target && joinLater ? { ...target, joinLater } : target,
+		...(groups && { groups }),
+		...(attempts !== "" && { maxAttempts: Number(attempts) }),
+		...(allowDowngrade && { allowDowngrade }),
+		...(startsAt !== "" && { startsAt: isoTime(startsAt) }),
+		...(deadline !== "" && { deadline: isoTime(deadline) }),
+		...((from !== "" || to !== "" || days.length > 0) && {
+			window: { from, to, timeZone, ...(days.length > 0 && { days }) },
+		}),
+	};
+}
+
+/** @returns undefined where the gateway chooses all of it */
+function groupsOf(options: PlanOptions): AskedPlan["groups"] {
+	const { canary, canaryFailures, maxFailures, concurrency, soakSeconds, approval } = options;
+	const typed = [canary, canaryFailures, maxFailures, concurrency, soakSeconds];
+	if (typed.every((text) => text === "") && !approval) return undefined;
+	const soak = soakSeconds === "" ? {} : { soakSeconds: Number(soakSeconds) };
+	const atATime = concurrency === "" ? {} : { concurrency: Number(concurrency) };
+	const rest: AskedGroup = { size: "rest", ...soak, ...atATime, ...thresholdOf(maxFailures) };
+	if (canary === "0") return [rest];
+	const first: AskedGroup = {
+		size: canary.endsWith("%") ? canary : Number(canary || canarySize),
+		...soak,
+		concurrency: Math.min(canarySize, atATime.concurrency ?? canarySize),
+		...thresholdOf(canaryFailures),
+	};
+	return [first, { ...rest, approval }];
+}
+
+function thresholdOf(text: string): Pick<AskedGroup, "errorThreshold"> {
+	if (text === "") return {};
+	const isPart = text.endsWith("%");
+	return { errorThreshold: isPart ? { percent: Number.parseInt(text, 10) } : { count: Number(text) } };
+}
+
+/** What cannot be read goes to the gateway as it is, which names the field. */
+function isoTime(text: string): string {
+	const time = new Date(text);
+	return Number.isNaN(time.getTime()) ? text : time.toISOString();
+}
+
+/** An id for a new roll-out that a person can type, such as "1.4.0-3fa9c1". */
+export function makeRolloutId(version: string): string {
+	const bytes = crypto.getRandomValues(new Uint8Array(3));
+	const random = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+	return `${version.toLowerCase().replace(/[^a-z0-9._-]/g, "-")}-${random}`;
+}

@@ -1,0 +1,123 @@
+/** Devices to choose from for a roll-out: each says what it would get, or why it cannot be chosen. */
+
+import { deviceAddress, useDevice } from "../app/hooks.js";
+import type { Entry } from "../model/fleet.js";
+import { effectOn, type Firmware } from "../model/outdated.js";
+import { Grid } from "../parts/grid.js";
+
+interface PickerProps {
+	/** Those that the search finds. */
+	readonly entries: readonly Entry[];
+	readonly firmware: Firmware;
+	readonly allowDowngrade: boolean;
+	readonly selected: ReadonlySet<string>;
+	readonly onSelected: (selected: ReadonlySet<string>) => void;
+	readonly search: string;
+	readonly onSearch: (search: string) => void;
+}
+
+export function DevicePicker({ entries, selected, onSelected, search, onSearch, ...row }: PickerProps) {
+	const able = entries
+		.filter((entry) => !obstacle(entry, row.firmware, row.allowDowngrade))
+		.map(({ key }) => key);
+	const isAll = able.length > 0 && able.every((key) => selected.has(key));
+	const change = (keys: readonly string[], isIn: boolean) => {
+		const next = new Set(selected);
+		for (const key of keys) isIn ? next.add(key) : next.delete(key);
+		onSelected(next);
+	};
+	return (
+		<div class="picker">
+			<div class="toolbar">
+				<label class="find">
+					<span class="visually-hidden">Search devices</span>
+					<input
+						type="search"
+						placeholder="Search devices…"
+						value={search}
+						onInput={({ currentTarget }) => onSearch(currentTarget.value)}
+					/>
+				</label>
+				<label class="check">
+					<input
+						type="checkbox"
+						checked={isAll}
+						disabled={able.length === 0}
+						onChange={() => change(able, !isAll)}
+					/>
+					<span>
+						All {able.length.toLocaleString("en")} that {search ? "are found and " : ""}can be updated
+					</span>
+				</label>
+			</div>
+			{entries.length === 0 ? (
+				<p class="empty">{search ? "No device is like that." : "No device yet."}</p>
+			) : (
+				<div class="picker-list">
+					<Grid label="Devices to update" keys={entries.map(({ key }) => key)} height={52} gap={0}>
+						{(key) => (
+							<Row
+								{...row}
+								deviceKey={key}
+								isPicked={selected.has(key)}
+								onToggle={() => change([key], !selected.has(key))}
+							/>
+						)}
+					</Grid>
+				</div>
+			)}
+		</div>
+	);
+}
+
+interface RowProps extends Pick<PickerProps, "firmware" | "allowDowngrade"> {
+	readonly deviceKey: string;
+	readonly isPicked: boolean;
+	readonly onToggle: () => void;
+}
+
+function Row({ deviceKey, isPicked, onToggle, ...row }: RowProps) {
+	const entry = useDevice(deviceKey);
+	if (!entry) return null;
+	const { session } = entry;
+	const reason = obstacle(entry, row.firmware, row.allowDowngrade);
+	const effect = effectOn(session, row.firmware);
+	return (
+		<div class="row">
+			<input
+				type="checkbox"
+				aria-label={`Select ${deviceKey}`}
+				checked={isPicked && !reason}
+				disabled={reason !== undefined}
+				onChange={onToggle}
+			/>
+			<a href={deviceAddress(deviceKey)}>{deviceKey}</a>
+			<span class="facts">
+				<span>{session.firmwareVersion ?? "version not known"}</span>
+				{!reason && effect === "update" && <span class="tag warn">outdated</span>}
+				{!reason && effect === "downgrade" && <span class="tag bad">downgrade</span>}
+				{reason && <span>{reason}</span>}
+				{!reason && !session.connected && <span>away</span>}
+			</span>
+		</div>
+	);
+}
+
+/** Why a device cannot be chosen, for a person; undefined where it can. */
+export function obstacle(
+	{ session }: Entry,
+	firmware: Firmware,
+	allowDowngrade: boolean,
+): string | undefined {
+	switch (effectOn(session, firmware)) {
+		case "none":
+			return "runs it already";
+		case "unfit":
+			return `no image for ${session.model}`;
+		case "downgrade":
+			return allowDowngrade ? undefined : "newer: see Options";
+		case "update":
+		case "unknown":
+			return undefined;
+	}
+}

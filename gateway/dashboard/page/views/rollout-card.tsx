@@ -1,0 +1,203 @@
+/** How one roll-out goes, group by group, why updates failed, and what a person can do about it. */
+
+import { useEffect, useState } from "preact/hooks";
+import { topics } from "../app/app.js";
+import { deviceAddress, useApp, useIsLive, useTopic } from "../app/hooks.js";
+import {
+	countWords,
+	endedOf,
+	failures,
+	groupWords,
+	isOver,
+	type Plan,
+	percentOf,
+	problems,
+	type Rollout,
+	type RolloutAction,
+	type RolloutDevice,
+	type RolloutHead,
+	stateText,
+	statusText,
+	sum,
+	totalOf,
+} from "../model/rollout.js";
+import { plural, sentence, when } from "../model/words.js";
+import { Confirm } from "../parts/confirm.js";
+import { Progress } from "../parts/presence.js";
+import { DevicesByStatus } from "./rollout-devices.js";
+
+const problemsShown = 10;
+
+export function RolloutCard({ head }: { head: RolloutHead }) {
+	const { rollouts } = useApp();
+	useTopic(topics.rollouts);
+	const rollout = rollouts.get(head.id);
+	useEffect(() => void rollouts.read(head.id), [rollouts, head.id]);
+	return (
+		<article class={`rollout ${toneOf(head)}`} aria-label={`Roll-out ${head.id}`}>
+			<div class="rollout-head">
+				<h3>
+					{head.version} {rollout && <span>to {targetWords(rollout.plan)}</span>}
+				</h3>
+				<p class="state" role="status">
+					<b>{stateText(head)}</b> {endedOf(head.counts).toLocaleString("en")} of{" "}
+					{plural(totalOf(head.counts), "device")}
+				</p>
+				<Actions head={head} />
+			</div>
+			{rollout && (
+				<>
+					<Explanation head={head} rollout={rollout} />
+					<Groups head={head} rollout={rollout} />
+				</>
+			)}
+			<Problems head={head} />
+			<DevicesByStatus head={head} />
+			<p class="hint small">
+				Begun {when(head.createdAt)}
+				{head.endedAt !== null && `, ended ${when(head.endedAt)}`} · <code>{head.id}</code>
+			</p>
+		</article>
+	);
+}
+
+function Actions({ head }: { head: RolloutHead }) {
+	const { rollouts } = useApp();
+	const isLive = useIsLive();
+	const [refusal, setRefusal] = useState("");
+	const [isAsking, setIsAsking] = useState(false);
+	const { status, pausedBecause, counts } = head;
+	const failed = sum(counts, failures);
+	const run = async (request: Promise<string | undefined>) => {
+		setIsAsking(true);
+		setRefusal((await request) ?? "");
+		setIsAsking(false);
+	};
+	const isOff = !isLive || isAsking;
+	const button = (action: RolloutAction, label: string, look = "") => (
+		<button type="button" class={look} disabled={isOff} onClick={() => run(rollouts.act(head, action))}>
+			{label}
+		</button>
+	);
+	const isPaused = status === "paused";
+	return (
+		<div class="actions">
+			{(status === "running" || status === "scheduled") && button("pause", "Pause")}
+			{isPaused && pausedBecause === "approval" && button("approve", "Approve the next group", "primary")}
+			{isPaused && pausedBecause !== "approval" && button("resume", "Resume")}
+			{failed > 0 && status !== "cancelled" && button("retry", `Retry the ${failed} failed`)}
+			{isOver(head) ? (
+				<Confirm
+					label="Delete"
+					title={`Delete the record of ${head.id}?`}
+					disabled={isOff}
+					onConfirm={() => run(rollouts.remove(head))}
+				>
+					<p>No device changes.</p>
+				</Confirm>
+			) : (
+				<Confirm
+					label="Cancel"
+					title={`Cancel the roll-out of ${head.version}?`}
+					disabled={isOff}
+					onConfirm={() => run(rollouts.act(head, "cancel"))}
+				>
+					<p>
+						{plural(counts.queued, "device")} will not be updated. Updates that have begun are not
+						interrupted.
+					</p>
+				</Confirm>
+			)}
+			<p class="problem" role="alert">
+				{refusal}
+			</p>
+		</div>
+	);
+}
+
+/** Why it does not go on, and what a person can do. */
+function Explanation({ head, rollout }: { head: RolloutHead; rollout: Rollout }) {
+	const { status, pausedBecause } = head;
+	const { plan, group } = rollout;
+	if (status === "scheduled") return <p>Begins {when(plan.startsAt)}.</p>;
+	if (status !== "paused") return null;
+	if (pausedBecause === "approval") return <p>Group {group + 1} begins once it is approved.</p>;
+	if (pausedBecause === "operator") return <p>No other update begins. Those that have begun go on.</p>;
+	return (
+		<p>
+			Too many updates failed, so no other begins. Resume continues without counting these failures; Retry
+			updates the failed devices again.
+		</p>
+	);
+}
+
+function Groups({ head, rollout }: { head: RolloutHead; rollout: Rollout }) {
+	const { groups, plan, group: current } = rollout;
+	const isStopped = head.status !== "running" && head.status !== "finished";
+	return (
+		<ol class="groups">
+			{groups.map(({ size, counts }, index) => {
+				const name = `Group ${index + 1}`;
+				const percent = percentOf(counts, size);
+				const failedPercent = (100 * sum(counts, problems)) / Math.max(1, endedOf(counts));
+				const group = plan.groups[index];
+				return (
+					<li key={name} aria-current={index === current && !isOver(head) ? "step" : undefined}>
+						<span>
+							<b>{name}</b> <span class="hint">{group && groupWords(group)}</span>
+						</span>
+						<span class="numbers">
+							{endedOf(counts).toLocaleString("en")} of {size.toLocaleString("en")}
+						</span>
+						<Progress percent={percent} label={name} isStopped={isStopped} failedPercent={failedPercent} />
+						{groups.length > 1 && <span class="hint">{countWords(counts)}</span>}
+					</li>
+				);
+			})}
+		</ol>
+	);
+}
+
+function Problems({ head }: { head: RolloutHead }) {
+	const { rollouts } = useApp();
+	const [devices, setDevices] = useState<readonly RolloutDevice[]>([]);
+	const { id } = head;
+	const count = sum(head.counts, problems);
+	useEffect(() => {
+		if (count === 0) return setDevices([]);
+		let isShown = true;
+		rollouts.devices(id, problems).then(
+			(found) => isShown && setDevices(found),
+			() => {},
+		);
+		return () => {
+			isShown = false;
+		};
+	}, [rollouts, id, count]);
+	if (devices.length === 0) return null;
+	return (
+		<ul class="problems" aria-label="What went wrong">
+			{devices.slice(0, problemsShown).map(({ deviceId, status, reason }) => (
+				<li key={deviceId}>
+					<a href={deviceAddress(deviceId)}>{deviceId}</a> <b>{statusText(status)}</b>
+					{reason && `: ${sentence(reason)}`}
+				</li>
+			))}
+			{devices.length > problemsShown && (
+				<li class="hint">And {plural(devices.length - problemsShown, "other device")}.</li>
+			)}
+		</ul>
+	);
+}
+
+function targetWords({ target }: Plan): string {
+	if ("devices" in target) return plural(target.devices.length, "device");
+	return `all ${target.model}${target.joinLater ? ", also those that join later" : ""}`;
+}
+
+/** What its colours say. */
+function toneOf({ status, pausedBecause, counts }: RolloutHead): string {
+	if (status === "paused") return pausedBecause === "failures" ? "bad" : "warn";
+	if (status === "cancelled") return "off";
+	return status === "finished" && sum(counts, failures) > 0 ? "bad" : "";
+}

@@ -1,0 +1,218 @@
+/** A new roll-out: which firmware, for which devices, what that would do, and a confirmation where it is for many. */
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { models } from "../../../../device/protocol/schema.js";
+import { topics } from "../app/app.js";
+import { useApp, useIsLive, useNow, useTopic } from "../app/hooks.js";
+import { noQuery, select } from "../model/filter.js";
+import type { Firmware } from "../model/outdated.js";
+import { beginsOf, isOver, type Preview, planWords, previewWords } from "../model/rollout.js";
+import { type AskedPlan, defaultOptions, makePlan, makeRolloutId } from "../model/rollout-plan.js";
+import { plural } from "../model/words.js";
+import { Confirm } from "../parts/confirm.js";
+import { DevicePicker, obstacle } from "./device-picker.js";
+import { firmwareText } from "./device-update.js";
+import { Choice } from "./fleet.js";
+import { RolloutOptions } from "./rollout-options.js";
+
+/** For more than these a person is asked again. */
+const fewDevices = 20;
+const chosenDevices = "devices";
+
+export function RolloutForm() {
+	const { firmware } = useApp();
+	useTopic(topics.firmware);
+	const [chosen, setChosen] = useState<string>();
+	const { upload } = firmware;
+	useEffect(() => {
+		if (upload.name === "taken") setChosen("custom");
+	}, [upload.name]);
+	const choice =
+		firmware.choices.find(({ selector }) => selector === chosen) ?? firmware.latest ?? firmware.choices[0];
+	return (
+		<section class="panel" aria-label="New roll-out">
+			<h2>New roll-out</h2>
+			{choice ? (
+				<Form firmware={choice} onFirmware={setChosen} />
+			) : (
+				<p class="hint">There is no firmware to update to yet: upload one, or make a release.</p>
+			)}
+		</section>
+	);
+}
+
+interface FormProps {
+	readonly firmware: Firmware;
+	readonly onFirmware: (selector: string) => void;
+}
+
+function Form({ firmware, onFirmware }: FormProps) {
+	const app = useApp();
+	useTopic(topics.list);
+	const [target, setTarget] = useState<string>();
+	const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+	const [search, setSearch] = useState("");
+	const [options, setOptions] = useState(defaultOptions);
+
+	const entries = app.fleet.all().filter(({ session }) => session.deviceId !== null);
+	const fitting = models.filter((model) => firmware.models.length === 0 || firmware.models.includes(model));
+	const sizeOf = (model: string) => entries.filter(({ session }) => session.model === model).length;
+	const [largest] = [...fitting].sort((a, b) => sizeOf(b) - sizeOf(a));
+	const model = target === chosenDevices ? undefined : (fitting.find((one) => one === target) ?? largest);
+	const { allowDowngrade } = options;
+	const picked = entries.filter((one) => selected.has(one.key) && !obstacle(one, firmware, allowDowngrade));
+	const devices = picked.map(({ key }) => key);
+	const plan = makePlan(firmware.selector, model ? { model } : { devices }, options);
+	const reset = () => {
+		setSelected(new Set());
+		setOptions(defaultOptions);
+	};
+	return (
+		<>
+			<div class="toolbar">
+				<Choice
+					label="Firmware"
+					value={firmware.selector}
+					onChange={onFirmware}
+					options={app.firmware.choices.map((one) => [
+						one.selector,
+						firmwareText(one) + (one.selector === app.firmware.catalog?.latest ? ", latest" : ""),
+					])}
+				/>
+				<Choice
+					label="For"
+					value={model ?? chosenDevices}
+					onChange={setTarget}
+					options={[
+						...fitting.map((one) => [one, `All ${one} (${sizeOf(one).toLocaleString("en")})`] as const),
+						[chosenDevices, "Chosen devices"],
+					]}
+				/>
+			</div>
+			{model === undefined && (
+				<DevicePicker
+					entries={select(entries, { ...noQuery, search })}
+					firmware={firmware}
+					allowDowngrade={allowDowngrade}
+					selected={selected}
+					onSelected={setSelected}
+					search={search}
+					onSearch={setSearch}
+				/>
+			)}
+			<details class="more">
+				<summary>Options</summary>
+				<RolloutOptions
+					options={options}
+					onChange={(change) => setOptions((before) => ({ ...before, ...change }))}
+					isOfModel={model !== undefined}
+				/>
+			</details>
+			{model === undefined && devices.length === 0 ? (
+				<p class="hint">No device is chosen.</p>
+			) : (
+				<Start firmware={firmware} plan={plan} onStarted={reset} />
+			)}
+		</>
+	);
+}
+
+interface StartProps {
+	readonly firmware: Firmware;
+	readonly plan: AskedPlan;
+	readonly onStarted: () => void;
+}
+
+/** What the gateway says that the plan would do, and the button that starts it. */
+function Start({ firmware, plan, onStarted }: StartProps) {
+	const { rollouts } = useApp();
+	const isLive = useIsLive();
+	const [refusal, setRefusal] = useState("");
+	const [isSending, setIsSending] = useState(false);
+	/** The same plan keeps its id, so that it is not begun twice where an answer was lost. */
+	const sent = useRef({ text: "", id: "" });
+	const text = JSON.stringify(plan);
+	const { preview, problem, isCurrent } = usePreview(plan, text);
+	useEffect(() => setRefusal(""), [text]);
+	const start = async () => {
+		if (sent.current.text !== text) sent.current = { text, id: makeRolloutId(firmware.version ?? "upload") };
+		setIsSending(true);
+		const reason = await rollouts.start(sent.current.id, plan);
+		setIsSending(false);
+		setRefusal(reason ?? "");
+		if (reason !== undefined) return;
+		sent.current = { text: "", id: "" };
+		onStarted();
+	};
+	const count = preview ? beginsOf(preview) : 0;
+	const joinsLater = "joinLater" in plan.target && plan.target.joinLater;
+	const isReady = isCurrent && preview?.busy === 0 && (count > 0 || joinsLater);
+	const words = preview && previewWords(preview);
+	const planned = preview && planWords(preview.plan, Date.now());
+	return (
+		<div class="start-rollout">
+			<p role="status">
+				{words} <span class="hint">{planned}</span>
+			</p>
+			<div class="actions">
+				<Confirm
+					label={`Update ${plural(count, "device")}`}
+					title={`Update ${plural(count, "device")} to ${firmwareText(firmware)}?`}
+					isPrimary
+					asks={count > fewDevices}
+					disabled={!isLive || isSending || !isReady}
+					onConfirm={start}
+				>
+					<p>{words}</p>
+					<p class="hint">{planned}</p>
+				</Confirm>
+				<p class="problem" role="alert">
+					{refusal || problem}
+				</p>
+				{preview && preview.busy > 0 && <p class="hint">{busyWords}</p>}
+			</div>
+		</div>
+	);
+}
+
+const busyWords = "A device can be in one roll-out at a time: wait for the other one, or cancel it.";
+
+const typingMs = 250;
+const ageMs = 5_000;
+
+interface PlanPreview {
+	/** The latest; it may be of an earlier plan. */
+	readonly preview?: Preview;
+	/** Why the plan is refused. */
+	readonly problem: string;
+	readonly isCurrent: boolean;
+}
+
+/** What the gateway says of a plan: again when it or a roll-out changes, and every few seconds, since devices come and go. */
+function usePreview(plan: AskedPlan, text: string): PlanPreview {
+	const { rollouts } = useApp();
+	useTopic(topics.rollouts);
+	const isLive = useIsLive();
+	const tick = useNow(ageMs);
+	const active = rollouts.all.filter((head) => !isOver(head)).length;
+	const [answer, setAnswer] = useState<{ text: string; preview?: Preview; problem: string }>();
+	const isCurrent = answer?.text === text;
+	useEffect(() => {
+		if (!isLive) return;
+		let isMeant = true;
+		const read = async () => {
+			try {
+				const preview = await rollouts.preview(plan);
+				if (isMeant) setAnswer({ text, preview, problem: "" });
+			} catch (error) {
+				if (isMeant) setAnswer({ text, problem: error instanceof Error ? error.message : String(error) });
+			}
+		};
+		const timer = setTimeout(read, isCurrent ? 0 : typingMs);
+		return () => {
+			isMeant = false;
+			clearTimeout(timer);
+		};
+	}, [rollouts, text, isLive, tick, active]);
+	return { problem: "", ...answer, isCurrent };
+}

@@ -1,0 +1,58 @@
+/** The roll-outs that the gateway keeps: those that are not over in full, the past ones by their outcome. */
+
+import { useState } from "preact/hooks";
+import { topics } from "../app/app.js";
+import { useApp, useTopic } from "../app/hooks.js";
+import { isOver, type RolloutHead, stateText, totalOf } from "../model/rollout.js";
+import { plural, when } from "../model/words.js";
+import { RolloutCard } from "./rollout-card.js";
+
+export function ActiveRollouts() {
+	const { rollouts } = useApp();
+	useTopic(topics.rollouts);
+	const active = rollouts.all.filter((head) => !isOver(head));
+	if (active.length === 0) return null;
+	return (
+		<section class="panel" aria-label="Roll-outs">
+			<h2>{active.length === 1 ? "Roll-out" : `${active.length} roll-outs`}</h2>
+			{active.map((head) => (
+				<RolloutCard key={head.id} head={head} />
+			))}
+		</section>
+	);
+}
+
+export function PastRollouts() {
+	const { rollouts } = useApp();
+	useTopic(topics.rollouts);
+	const past = rollouts.all.filter(isOver);
+	if (past.length === 0) return null;
+	return (
+		<section class="panel late" aria-label="Past roll-outs">
+			<h2>Past roll-outs</h2>
+			{past.map((head, index) => (
+				<PastRollout key={head.id} head={head} isFresh={index === 0 && isFresh(head)} />
+			))}
+		</section>
+	);
+}
+
+function PastRollout({ head, isFresh }: { head: RolloutHead; isFresh: boolean }) {
+	const [isOpen, setIsOpen] = useState(isFresh);
+	return (
+		<details class="past" open={isOpen} onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
+			<summary>
+				<b>{head.version}</b> {plural(totalOf(head.counts), "device")}: {stateText(head)}{" "}
+				<time dateTime={head.createdAt}>{when(head.endedAt ?? head.createdAt)}</time>
+			</summary>
+			{isOpen && <RolloutCard head={head} />}
+		</details>
+	);
+}
+
+const freshMs = 600_000;
+
+/** Anyone who watched it to its end still sees it. While its end is not read yet, it has just been told. */
+function isFresh({ endedAt }: RolloutHead): boolean {
+	return endedAt === null || Date.now() - Date.parse(endedAt) < freshMs;
+}

@@ -1,0 +1,181 @@
+/** `npm run rollout`: updates many devices, a group after the other, and watches how that goes. */
+
+import { once } from "node:events";
+import { createInterface } from "node:readline/promises";
+import { parseArgs } from "node:util";
+import {
+	beginsOf,
+	countWords,
+	type Preview,
+	planWords,
+	previewWords,
+	type Rollout,
+	type RolloutHead,
+	stateText,
+} from "../gateway/dashboard/page/model/rollout.js";
+import {
+	type AskedPlan,
+	makePlan,
+	makeRolloutId,
+	type PlanOptions,
+} from "../gateway/dashboard/page/model/rollout-plan.js";
+import { plural } from "../gateway/dashboard/page/model/words.js";
+import { runCommand, UsageError } from "./command-line/command.js";
+import { findModel, modelNames } from "./command-line/device-settings.js";
+import { findGatewayToken } from "./command-line/gateway-token.js";
+import { RolloutClient } from "./rollout/client.js";
+import { exitCodes, howToComeBack, watch } from "./rollout/watch.js";
+
+const usage = `Usage: npm run rollout -- 1.4.0 --model dev-1 [options]
+       npm run rollout -- 1.4.0 --devices dev-1-a1b2c3,dev-1-00beef [options]
+       npm run rollout -- --watch <id>    (or --pause, --resume, --approve, --cancel, --retry, --delete)
+       npm run rollout -- --list
+
+Updates devices to a release, to latest or to custom (the upload), and watches until that has ended. The gateway carries the
+roll-out: Ctrl-C ends only the watching. What is left out, the gateway chooses: first 5 devices, or 5 % of many, then the rest.
+
+  --canary 5|5%|0           devices in the first group; 0: no such group
+  --canary-failures 2|10%   failures that stop the first group
+  --concurrency 20          devices at a time
+  --max-failures 10%|3      failures that stop the rest
+  --approval                the rest waits for --approve
+  --soak 180                seconds that a device must run the new firmware before it counts as updated
+  --attempts 2              of each device whose connection is lost
+  --starts-at, --deadline   such as 2026-11-22T20:00, in local time
+  --window 22:00-05:30      when updates may begin, in local time; with --days mon,tue only on these
+  --join-later              also devices of the model that join later
+  --allow-downgrade
+  --yes                     begins without a question
+  --gateway                 default http://127.0.0.1:8080
+
+The monitor token is MONITOR_TOKEN, or that in the data folder (DATA_DIR, or data) of the gateway on this computer.
+Exit codes: ${Object.values(exitCodes)
+	.map(([code, words]) => `${code} ${words}`)
+	.join(", ")}.`;
+
+const text = { type: "string", default: "" } as const;
+const flag = { type: "boolean", default: false } as const;
+const actions = ["pause", "resume", "approve", "cancel", "retry", "delete"] as const;
+const options = {
+	model: text,
+	devices: text,
+	canary: text,
+	"canary-failures": text,
+	concurrency: text,
+	"max-failures": text,
+	approval: flag,
+	soak: text,
+	attempts: text,
+	"starts-at": text,
+	deadline: text,
+	window: text,
+	days: text,
+	"join-later": flag,
+	"allow-downgrade": flag,
+	yes: flag,
+	gateway: { type: "string", default: "http://127.0.0.1:8080" },
+	list: flag,
+	watch: text,
+	pause: text,
+	resume: text,
+	approve: text,
+	cancel: text,
+	retry: text,
+	delete: text,
+} as const;
+
+await runCommand({ name: "rollout", usage, options: Object.keys(options), run });
+
+async function run(words: readonly string[]): Promise<void> {
+	const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
+	const [version] = positionals;
+	const action = actions.find((name) => values[name] !== "");
+	const ways = [version !== undefined, action !== undefined, values.watch !== "", values.list];
+	if (positionals.length > 1 || ways.filter(Boolean).length !== 1)
+		throw new UsageError("Give one version, or one of --watch, --list, --pause and the like.");
+	const client = new RolloutClient(addressOf(values.gateway), findGatewayToken("monitor"));
+	if (values.list) return list(client);
+	if (action === "delete") return client.remove(values.delete);
+	if (action) return tell(await client.act(values[action], action));
+	if (values.watch) return watchToEnd(client, values.watch);
+	const plan = planOf(version ?? "", values);
+	const preview = await client.preview(plan);
+	console.log(`${previewWords(preview)}.\nPlan: ${planWords(preview.plan, Date.now())}.`);
+	if (!values.yes && !(await confirm(question(preview)))) return console.log("Nothing was begun.");
+	const { id } = await client.start(makeRolloutId(preview.plan.firmware.version), plan);
+	console.log(`Roll-out ${id} is kept by the gateway. Ctrl-C ends only the watching.`);
+	await watchToEnd(client, id);
+}
+
+type Values = ReturnType<typeof parseArgs<{ options: typeof options }>>["values"];
+
+/** @throws UsageError */
+function planOf(version: string, values: Values): AskedPlan {
+	const model = findModel(values.model);
+	if (values.model !== "" && !model)
+		throw new UsageError(`--model is ${modelNames.join(" or ")}, not "${values.model}".`);
+	if ((values.model === "") === (values.devices === ""))
+		throw new UsageError("Which devices? Give --model or --devices.");
+	const target = model ? { model } : { devices: values.devices.split(",") };
+	const [from = "", to = ""] = values.window.split("-");
+	const chosen: PlanOptions = {
+		canary: values.canary,
+		canaryFailures: values["canary-failures"],
+		maxFailures: values["max-failures"],
+		concurrency: values.concurrency,
+		approval: values.approval,
+		soakSeconds: values.soak,
+		attempts: values.attempts,
+		startsAt: values["starts-at"],
+		deadline: values.deadline,
+		from,
+		to,
+		days: values.days === "" ? [] : values.days.split(","),
+		allowDowngrade: values["allow-downgrade"],
+		joinLater: values["join-later"],
+	};
+	return makePlan(version, target, chosen);
+}
+
+function question(preview: Preview): string {
+	return `Update ${plural(beginsOf(preview), "device")} to ${preview.plan.firmware.version}?`;
+}
+
+/** @throws UsageError where no one can be asked */
+async function confirm(text: string): Promise<boolean> {
+	if (!process.stdin.isTTY) throw new UsageError("There is no terminal to ask at: confirm with --yes.");
+	const lines = createInterface({ input: process.stdin, output: process.stdout });
+	const answer = await Promise.race([lines.question(`${text} [y/N] `), once(lines, "close")]);
+	lines.close();
+	return typeof answer === "string" && /^y(es)?$/i.test(answer.trim());
+}
+
+async function watchToEnd(client: RolloutClient, id: string): Promise<void> {
+	const stop = () => {
+		console.log(`\nThe roll-out goes on without this command. ${howToComeBack(id)}`);
+		process.exit(exitCodes.interrupted[0]);
+	};
+	process.once("SIGINT", stop);
+	process.exitCode = await watch(client, id);
+	process.removeListener("SIGINT", stop);
+}
+
+async function list(client: RolloutClient): Promise<void> {
+	const rollouts = await client.list();
+	if (rollouts.length === 0) console.log("There is no roll-out.");
+	for (const rollout of rollouts) tell(rollout);
+}
+
+function tell(rollout: RolloutHead | Rollout): void {
+	console.log(`${rollout.id}  ${rollout.version}  ${stateText(rollout)}: ${countWords(rollout.counts)}`);
+}
+
+/** @throws UsageError */
+function addressOf(gateway: string): string {
+	const base = URL.canParse(gateway) ? new URL(gateway) : undefined;
+	if (!base || !/^https?:$/.test(base.protocol))
+		throw new UsageError(
+			`--gateway must be an address such as ${options.gateway.default}, not "${gateway}".`,
+		);
+	return base.href.replace(/\/$/, "");
+}

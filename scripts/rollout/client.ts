@@ -1,0 +1,58 @@
+/** Requests about roll-outs to a gateway. Each throws Refusal, with the gateway's sentence. */
+
+import { ask, type GatewayRequest } from "../../gateway/dashboard/page/app/gateway.js";
+import type {
+	Preview,
+	Rollout,
+	RolloutAction,
+	RolloutDevice,
+	RolloutHead,
+} from "../../gateway/dashboard/page/model/rollout.js";
+import type { AskedPlan } from "../../gateway/dashboard/page/model/rollout-plan.js";
+
+export class RolloutClient {
+	readonly #address: string;
+	readonly #token: string;
+
+	/** @param address of the gateway, without a slash at its end */
+	constructor(address: string, token: string) {
+		this.#address = address;
+		this.#token = token;
+	}
+
+	async list(): Promise<readonly RolloutHead[]> {
+		return (await this.#ask<{ rollouts: readonly RolloutHead[] }>("")).rollouts;
+	}
+
+	preview(plan: AskedPlan): Promise<Preview> {
+		return this.#ask("/preview", { method: "POST", body: plan });
+	}
+
+	start(id: string, plan: AskedPlan): Promise<Rollout> {
+		return this.#ask(`/${id}`, { method: "PUT", body: plan });
+	}
+
+	read(id: string): Promise<Rollout> {
+		return this.#ask(`/${encodeURIComponent(id)}`);
+	}
+
+	async devices(id: string, statuses: readonly string[]): Promise<readonly RolloutDevice[]> {
+		const path = `/${encodeURIComponent(id)}/devices?status=${statuses.join(",")}`;
+		return (await this.#ask<{ devices: readonly RolloutDevice[] }>(path)).devices;
+	}
+
+	/** Retried devices also begin where failures have stopped it. */
+	async act(id: string, action: RolloutAction): Promise<Rollout> {
+		const next = await this.#ask<Rollout>(`/${encodeURIComponent(id)}/${action}`, { method: "POST" });
+		return action === "retry" && next.pausedBecause === "failures" ? this.act(id, "resume") : next;
+	}
+
+	remove(id: string): Promise<void> {
+		return this.#ask(`/${encodeURIComponent(id)}`, { method: "DELETE" });
+	}
+
+	#ask<T>(path: string, request: GatewayRequest = {}): Promise<T> {
+		const headers = { Authorization: `Bearer ${this.#token}` };
+		return ask(`${this.#address}/api/rollouts${path}`, { ...request, headers });
+	}
+}

@@ -1,0 +1,138 @@
+/** Prints how a roll-out goes until it has ended: one line that changes on a terminal, elsewhere a line for each step. */
+
+import { setTimeout } from "node:timers/promises";
+import { Refusal } from "../../gateway/dashboard/page/app/gateway.js";
+import {
+	countWords,
+	isOver,
+	percentOf,
+	problems,
+	type Rollout,
+	stateText,
+	statusText,
+	sum,
+} from "../../gateway/dashboard/page/model/rollout.js";
+import { sentence } from "../../gateway/dashboard/page/model/words.js";
+import type { RolloutClient } from "./client.js";
+
+export const exitCodes = {
+	done: [0, "it ended well for all devices"],
+	stopped: [1, "it was stopped by failures, or the command is wrong or the gateway refused it"],
+	partly: [2, "it ended, but not well for all devices"],
+	cancelled: [3, "it was cancelled"],
+	interrupted: [130, "Ctrl-C, and it goes on"],
+} as const;
+
+const intervalMs = 1_000;
+const barLength = 24;
+
+/** @returns the exit code. @throws Refusal where the gateway does not know it, or is away from the start */
+export async function watch(client: RolloutClient, id: string): Promise<number> {
+	const line = new ProgressLine();
+	const told = new Set<string>();
+	let rollout = await client.read(id);
+	for (;;) {
+		for (const note of [...(await problemsOf(client, rollout)), ...approvalOf(rollout)]) {
+			if (!told.has(note)) line.print(note);
+			told.add(note);
+		}
+		line.show(progressOf(rollout), stepOf(rollout));
+		const code = exitCodeOf(rollout);
+		if (code !== undefined) {
+			line.end();
+			if (code === exitCodes.stopped[0]) console.log(howToContinue(id));
+			return code;
+		}
+		rollout = await readAgain(client, id, line);
+	}
+}
+
+/** Such as "dev-1-a1b2c3 failed: HTTP connection failed (-1)." */
+async function problemsOf(client: RolloutClient, { id, counts }: Rollout): Promise<readonly string[]> {
+	if (sum(counts, problems) === 0) return [];
+	const devices = await client.devices(id, problems).catch(() => []);
+	return devices.map(
+		({ deviceId, status, reason }) =>
+			`${deviceId} ${statusText(status)}${reason === null ? "." : `: ${sentence(reason)}`}`,
+	);
+}
+
+function approvalOf({ id, pausedBecause, group }: Rollout): readonly string[] {
+	if (pausedBecause !== "approval") return [];
+	return [`Group ${group + 1} waits for npm run rollout -- --approve ${id}`];
+}
+
+/** Waits for the gateway where it is away: it may be restarting. */
+async function readAgain(client: RolloutClient, id: string, line: ProgressLine): Promise<Rollout> {
+	for (;;) {
+		await setTimeout(intervalMs);
+		try {
+			return await client.read(id);
+		} catch (error) {
+			if (!(error instanceof Refusal && error.status === 0)) throw error;
+			line.show("The gateway cannot be reached; trying again.", "away");
+		}
+	}
+}
+
+/** "Running  [######------]  34 %  81 of 240: 2 failed, 20 downloading, 139 queued" */
+function progressOf(rollout: Rollout): string {
+	const { counts, groups, group } = rollout;
+	const percent = percentOf(counts);
+	const length = Math.round((percent * barLength) / 100);
+	const bar = `[${"#".repeat(length)}${"-".repeat(barLength - length)}]`;
+	const place = groups.length > 1 && !isOver(rollout) ? `, group ${group + 1} of ${groups.length}` : "";
+	return `${stateText(rollout)}${place}  ${bar}  ${percent} %  ${countWords(counts)}`;
+}
+
+/** What a person wants a line for where lines stay: each state, group and tenth. */
+function stepOf({ status, pausedBecause, group, counts }: Rollout): string {
+	return `${status} ${pausedBecause} ${group} ${Math.floor(percentOf(counts) / 10)}`;
+}
+
+/** Undefined while it can go on without a person, or with one's approval. */
+function exitCodeOf({ status, pausedBecause, counts }: Rollout): number | undefined {
+	if (status === "paused" && pausedBecause === "failures") return exitCodes.stopped[0];
+	if (status === "cancelled") return exitCodes.cancelled[0];
+	if (status !== "finished") return undefined;
+	return sum(counts, problems) === 0 ? exitCodes.done[0] : exitCodes.partly[0];
+}
+
+function howToContinue(id: string): string {
+	const command = (option: string) => `npm run rollout -- --${option} ${id}`;
+	return `Too many updates failed, so no other begins. To continue all the same: ${command("resume")}; to update the failed again: ${command("retry")}`;
+}
+
+export function howToComeBack(id: string): string {
+	return `Come back with npm run rollout -- --watch ${id}, or change it with --pause, --resume, --approve, --cancel or --retry.`;
+}
+
+/** The last line, which changes on a terminal; elsewhere a line for each step. */
+class ProgressLine {
+	#line = "";
+	#step = "";
+
+	/** A line that stays, above it. */
+	print(text: string): void {
+		if (!process.stdout.isTTY) return console.log(text);
+		process.stdout.write(`\r\x1b[K${text}\n`);
+		this.#draw();
+	}
+
+	/** @param step where it is the same as before, no further line is printed */
+	show(line: string, step: string): void {
+		this.#line = line;
+		if (process.stdout.isTTY) this.#draw();
+		else if (step !== this.#step) console.log(line);
+		this.#step = step;
+	}
+
+	end(): void {
+		if (process.stdout.isTTY) process.stdout.write(`\r\x1b[K${this.#line}\n`);
+	}
+
+	#draw(): void {
+		const columns = process.stdout.columns || 80;
+		process.stdout.write(`\r\x1b[K${this.#line.slice(0, columns - 1)}`);
+	}
+}

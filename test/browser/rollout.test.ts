@@ -1,0 +1,327 @@
+import assert from "node:assert/strict";
+import { describe, type TestContext, test } from "node:test";
+import type { Page } from "playwright-core";
+import { skip } from "../support/chromium.js";
+import {
+	actOn,
+	putRollout,
+	quickPlan,
+	readRollout,
+	rolloutIds,
+	runReleasedFleet,
+} from "../support/released-fleet.js";
+import type { Ending, ScriptedDeviceOptions } from "../support/scripted-device.js";
+import { browsing } from "./browsing.js";
+
+const open = browsing();
+
+/** Chromium logs refused requests itself. */
+const refused = /status of 4(09|12|22)/;
+
+async function setUp(t: TestContext, devices: readonly Partial<ScriptedDeviceOptions>[]) {
+	const released = await runReleasedFleet(t, devices);
+	const openPage = () => open(t, released.url, { view: "#/firmware", expected: refused });
+	return { ...released, openPage, page: await openPage() };
+}
+
+function some(count: number, ending: Ending) {
+	return Array.from({ length: count }, () => ({ ending }) as const);
+}
+
+const form = (page: Page) => page.getByRole("region", { name: "New roll-out" });
+const preview = (page: Page, words: string) => form(page).getByRole("status").filter({ hasText: words });
+const active = (page: Page) => page.getByRole("region", { name: "Roll-outs", exact: true });
+const past = (page: Page) => page.getByRole("region", { name: "Past roll-outs" });
+const row = (page: Page, index: number) => page.locator(".picker .row", { hasText: `dev-1-00000${index}` });
+
+/** @param place from left to right, 0 to 1 */
+function pixelOf(page: Page, image: Buffer, place: number): Promise<readonly number[]> {
+	return page.evaluate(`(async () => {
+		const image = new Image();
+		image.src = "data:image/png;base64,${image.toString("base64")}";
+		await image.decode();
+		const canvas = document.createElement("canvas");
+		[canvas.width, canvas.height] = [image.width, image.height];
+		const context = canvas.getContext("2d");
+		context.drawImage(image, 0, 0);
+		return [...context.getImageData(image.width * ${place}, image.height / 2, 1, 1).data];
+	})()`);
+}
+
+/** Starts one in the form, of devices that succeed as soon as they are back. */
+async function start(page: Page, button: string): Promise<void> {
+	await form(page).getByText("Options", { exact: true }).click();
+	await form(page).getByLabel("Watch each for").fill("0");
+	await form(page).getByRole("button", { name: button }).click();
+}
+
+describe("a new roll-out", { skip }, () => {
+	test("says what it would meet, and updates all of a model that need it", async (t) => {
+		const { page, fleet } = await setUp(t, [
+			...some(3, "updates"),
+			{ version: "1.4.0" },
+			{ version: "2.0.0" },
+			{ deviceId: "proto-1-000000", model: "PROTO-1" },
+		]);
+		await preview(page, "5 devices, 1 already has it, 1 left at its newer version").waitFor();
+		await start(page, "Update 3 devices");
+		await past(page).getByText("Done, except for 1 device 5 of 5 devices").waitFor();
+		await past(page).getByRole("button", { name: "3 updated" }).waitFor();
+		await past(page).getByRole("button", { name: "1 had it already" }).waitFor();
+		assert.deepEqual(
+			fleet.map(({ commands }) => commands.length),
+			[1, 1, 1, 0, 0, 0],
+		);
+	});
+
+	test("of chosen devices says why others cannot be chosen", async (t) => {
+		const { page, fleet } = await setUp(t, [
+			{},
+			{},
+			{ version: "1.4.0" },
+			{ version: "2.0.0" },
+			{ deviceId: "dev-1-000004", model: "PROTO-1" },
+		]);
+		fleet[1]?.close();
+		await form(page).getByRole("combobox", { name: "For" }).selectOption("Chosen devices");
+		await form(page).getByText("No device is chosen.").waitFor();
+		await row(page, 1).getByText("away").waitFor();
+		await row(page, 2).getByText("runs it already").waitFor();
+		await row(page, 3).getByText("newer: see Options").waitFor();
+		await row(page, 4).getByText("no image for PROTO-1").waitFor();
+		for (const index of [2, 3, 4])
+			assert.equal(await row(page, index).getByRole("checkbox").isDisabled(), true);
+		await form(page).getByLabel("All 2 that can be updated").check();
+		await row(page, 1).getByRole("checkbox").uncheck();
+		await form(page).getByText("Options", { exact: true }).click();
+		await form(page).getByLabel("Allow downgrades").check();
+		await row(page, 3).getByText("downgrade").waitFor();
+		await row(page, 3).getByRole("checkbox").check();
+		await preview(page, "2 devices, 1 would be downgraded").waitFor();
+		await form(page).getByLabel("Watch each for").fill("0");
+		await form(page).getByRole("button", { name: "Update 2 devices" }).click();
+		await past(page).getByText("Done 2 of 2 devices").waitFor();
+		assert.deepEqual(
+			fleet.map(({ commands }) => commands.length),
+			[1, 0, 0, 1, 0],
+		);
+	});
+
+	test("of more than 20 devices asks first", async (t) => {
+		const { page, url } = await setUp(t, some(21, "waits"));
+		await form(page).getByRole("button", { name: "Update 21 devices" }).click();
+		const dialog = page.getByRole("dialog", { name: "Update 21 devices to 1.4.0?" });
+		await dialog.getByText("first 5 devices, 5 at a time, stopped by 2 failures; then the rest").waitFor();
+		await dialog.getByRole("button", { name: "Not now" }).click();
+		await dialog.waitFor({ state: "hidden" });
+		assert.deepEqual(await rolloutIds(url), []);
+		await form(page).getByRole("button", { name: "Update 21 devices" }).click();
+		await dialog.getByRole("button", { name: "Update 21 devices" }).click();
+		await active(page).getByText("Running").waitFor();
+		assert.equal((await rolloutIds(url)).length, 1);
+	});
+
+	test("shows which option the gateway refuses, and begins once it is right", async (t) => {
+		const { page } = await setUp(t, some(1, "waits"));
+		await form(page).getByText("Options", { exact: true }).click();
+		await form(page).getByLabel("Then at a time").fill("0");
+		await form(page)
+			.getByText(/^groups\.0\.concurrency must be/)
+			.waitFor();
+		assert.equal(
+			await form(page)
+				.getByRole("button", { name: /^Update/ })
+				.isDisabled(),
+			true,
+		);
+		await form(page).getByLabel("Then at a time").fill("3");
+		await preview(page, "then the rest, 3 at a time").waitFor();
+		await form(page).getByRole("button", { name: "Update 1 device" }).click();
+		await active(page).getByText("Running").waitFor();
+	});
+
+	test("tells the gateway every option", async (t) => {
+		const { page, url } = await setUp(t, some(1, "waits"));
+		await form(page).getByText("Options", { exact: true }).click();
+		for (const [label, value] of [
+			["First group", "10%"],
+			["Stop it after", "3"],
+			["Then at a time", "7"],
+			["Stop the rest after", "25%"],
+			["Watch each for", "60"],
+			["Attempts", "4"],
+			["Begin at", "2036-11-22T20:00"],
+			["Begin none after", "2036-11-30T20:00"],
+			["Daily from", "22:00"],
+			["Daily to", "05:30"],
+		] as const)
+			await form(page).getByLabel(label, { exact: true }).fill(value);
+		for (const label of [
+			"Wait for an approval after the first group",
+			"Mon",
+			"Sat",
+			"Also those that join later",
+		])
+			await form(page).getByLabel(label).check();
+		await form(page).getByRole("button", { name: "Update 1 device" }).click();
+		await active(page).getByText("Scheduled").waitFor();
+		const [id = ""] = await rolloutIds(url);
+		const { plan } = await readRollout(url, id);
+		const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
+		assert.deepEqual(
+			plan.groups.map(({ size, concurrency, errorThreshold, approval, soakSeconds }) => [
+				size,
+				concurrency,
+				errorThreshold.count ?? `${errorThreshold.percent} %`,
+				approval,
+				soakSeconds,
+			]),
+			[
+				["10%", 5, 3, false, 60],
+				["rest", 7, "25 %", true, 60],
+			],
+		);
+		assert.deepEqual(
+			[plan.maxAttempts, plan.startsAt, plan.deadline],
+			[4, new Date("2036-11-22T20:00").toISOString(), new Date("2036-11-30T20:00").toISOString()],
+		);
+		assert.deepEqual(plan.window, { days: ["mon", "sat"], from: "22:00", to: "05:30", timeZone });
+		assert.deepEqual(plan.target, { model: "DEV-1", joinLater: true });
+	});
+});
+
+describe("a roll-out", { skip }, () => {
+	test("is the same on two pages and after a reload, and goes on with no page open", async (t) => {
+		const { page, url, fleet, openPage } = await setUp(t, some(3, "waits"));
+		const groups = [
+			{ size: 1, soakSeconds: 0 },
+			{ size: "rest", soakSeconds: 0 },
+		];
+		await putRollout(url, "autumn", quickPlan({ groups }));
+		const other = await openPage();
+		for (const each of [page, other]) {
+			await active(each).getByText("Running").waitFor();
+			await active(each).getByRole("button", { name: "1 downloading" }).waitFor();
+			await active(each).getByRole("button", { name: "2 queued" }).waitFor();
+		}
+		await page.reload();
+		await active(page).getByRole("button", { name: "1 downloading" }).waitFor();
+		await active(other).getByRole("button", { name: "Pause" }).click();
+		await active(page).getByText("Paused", { exact: true }).waitFor();
+		await active(page).getByRole("button", { name: "Resume" }).click();
+		await active(other).getByText("Running").waitFor();
+		await page.close();
+		await other.close();
+		for (const device of fleet) {
+			await device.offered;
+			await device.finish("updates");
+		}
+		while ((await readRollout(url, "autumn")).status !== "finished");
+		const later = await openPage();
+		await past(later).getByText("Done 3 of 3 devices").waitFor();
+	});
+
+	test("that failures have stopped says why, without a green bar, and goes on at a click", async (t) => {
+		const { page, url, fleet } = await setUp(t, [...some(1, "updates"), ...some(3, "rolls back")]);
+		const groups = [
+			{ size: 4, concurrency: 1, soakSeconds: 0 },
+			{ size: "rest", soakSeconds: 0 },
+		];
+		await putRollout(url, "autumn", quickPlan({ groups }));
+		await active(page).getByText("Stopped by failures").waitFor();
+		await active(page).getByText("Too many updates failed").waitFor();
+		const reasons = active(page).getByRole("list", { name: "What went wrong" });
+		await reasons
+			.getByText("dev-1-000002 rolled back: The device went back to 1.2.3; the new firmware ended")
+			.waitFor();
+		assert.equal(await reasons.getByRole("listitem").count(), 2);
+		await active(page)
+			.getByRole("progressbar", { name: "Group 1" })
+			.and(page.locator("[value='75']"))
+			.waitFor();
+		const bar = await active(page).getByRole("progressbar", { name: "Group 1" }).screenshot();
+		const [red = 0, green = 255] = await pixelOf(page, bar, 0.1);
+		assert.ok(green - red < 30, `what is done is not green: ${[red, green]}`);
+		const [red2 = 0, green2 = 255] = await pixelOf(page, bar, 0.6);
+		assert.ok(red2 - green2 > 60, `what failed is red: ${[red2, green2]}`);
+		assert.equal(fleet.filter(({ commands }) => commands.length > 0).length, 3);
+		await active(page).getByRole("button", { name: "Retry the 2 failed" }).click();
+		const areRetried = () => fleet.every(({ commands }, index) => commands.length === [1, 2, 2, 0][index]);
+		while ((await readRollout(url, "autumn")).status !== "paused" || !areRetried());
+		await active(page).getByText("Stopped by failures").waitFor();
+	});
+
+	test("waits for an approval, and is cancelled only after a question", async (t) => {
+		const { page, url, fleet } = await setUp(t, some(3, "updates"));
+		const groups = [
+			{ size: 1, soakSeconds: 0 },
+			{ size: 1, soakSeconds: 0, approval: true },
+			{ size: "rest", soakSeconds: 0, approval: true },
+		];
+		await putRollout(url, "autumn", quickPlan({ groups }));
+		await active(page).getByText("Group 2 begins once it is approved.").waitFor();
+		await active(page).getByRole("button", { name: "Approve the next group" }).click();
+		await active(page).getByText("Group 3 begins once it is approved.").waitFor();
+		await active(page).getByRole("button", { name: "Cancel" }).click();
+		const dialog = page.getByRole("dialog", { name: "Cancel the roll-out of 1.4.0?" });
+		await dialog.getByText("1 device will not be updated.").waitFor();
+		await dialog.getByRole("button", { name: "Cancel" }).click();
+		await past(page).getByText("Cancelled 3 of 3 devices").waitFor();
+		await past(page).getByRole("button", { name: "1 not begun" }).click();
+		await past(page).getByRole("list", { name: "Not begun devices" }).getByRole("link").waitFor();
+		assert.equal(fleet.filter(({ commands }) => commands.length > 0).length, 2);
+		await past(page).getByRole("button", { name: "Delete" }).click();
+		await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+		await past(page).waitFor({ state: "detached" });
+		assert.deepEqual(await rolloutIds(url), []);
+	});
+
+	test("that another person has changed at the same moment is not changed", async (t) => {
+		const { page, url } = await setUp(t, some(1, "waits"));
+		await putRollout(url, "autumn");
+		await active(page).getByText("Running").waitFor();
+		await page.route("**/api/rollouts/autumn/pause", async (route) => {
+			await actOn(url, "autumn", "pause");
+			await actOn(url, "autumn", "resume");
+			await route.continue();
+		});
+		await active(page).getByRole("button", { name: "Pause" }).click();
+		await active(page).getByRole("alert").getByText("It has changed at the same moment").waitFor();
+		assert.equal((await readRollout(url, "autumn")).status, "running");
+	});
+
+	test("cannot be changed while the gateway is away, and is up to date when it is back", async (t) => {
+		const { page, url, fleet, stopGateway } = await setUp(t, some(2, "waits"));
+		const groups = [{ size: "rest", concurrency: 1, soakSeconds: 0 }];
+		await putRollout(url, "autumn", quickPlan({ groups }));
+		await active(page).getByRole("button", { name: "1 downloading" }).waitFor();
+		const startAgain = await stopGateway();
+		await page.getByText("The gateway cannot be reached.").waitFor();
+		for (const name of ["Pause", "Cancel"])
+			assert.equal(await active(page).getByRole("button", { name }).isDisabled(), true);
+		await startAgain();
+		for (const device of fleet) await device.connect();
+		await fleet[0]?.finish("updates");
+		await page.getByText("Live").waitFor();
+		await active(page).getByRole("button", { name: "1 updated" }).waitFor();
+		assert.equal(await active(page).getByRole("button", { name: "Pause" }).isEnabled(), true);
+	});
+
+	test("lists its devices by status on demand, and only those that are seen", async (t) => {
+		const { page, url } = await setUp(t, some(300, "waits"));
+		const requests: string[] = [];
+		page.on("request", (request) => requests.push(request.url()));
+		const groups = [{ size: "rest", concurrency: 1, soakSeconds: 0 }];
+		await putRollout(url, "autumn", quickPlan({ groups }));
+		await active(page).getByRole("button", { name: "299 queued" }).click();
+		const list = active(page).getByRole("list", { name: "Queued devices" });
+		await list.getByText("dev-1-000001").waitFor();
+		assert.ok((await list.getByRole("listitem").count()) < 40);
+		assert.deepEqual(
+			[...new Set(requests.filter((address) => address.includes("/devices")))],
+			[`${url}/api/rollouts/autumn/devices?status=queued`],
+		);
+		await page.locator(".picker-list").evaluate((box) => box.scrollTo(0, box.scrollHeight));
+		await list.getByText("dev-1-000299").waitFor();
+	});
+});

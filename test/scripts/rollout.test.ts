@@ -1,0 +1,191 @@
+import assert from "node:assert/strict";
+import { describe, type TestContext, test } from "node:test";
+import { runCommand } from "../support/command-line.js";
+import {
+	actOn,
+	putRollout,
+	quickPlan,
+	readRollout,
+	rolloutIds,
+	runReleasedFleet,
+} from "../support/released-fleet.js";
+import { monitorToken } from "../support/running.js";
+import type { Ending, ScriptedDeviceOptions } from "../support/scripted-device.js";
+
+async function setUp(t: TestContext, devices: readonly Partial<ScriptedDeviceOptions>[]) {
+	const released = await runReleasedFleet(t, devices);
+	const rollout = (...words: readonly string[]) =>
+		runCommand(t, "scripts/rollout.ts", [...words, "--gateway", released.url], {
+			MONITOR_TOKEN: monitorToken,
+		});
+	return { ...released, rollout };
+}
+
+function some(count: number, ending: Ending) {
+	return Array.from({ length: count }, () => ({ ending }) as const);
+}
+
+const quick = ["--model", "dev-1", "--soak", "0", "--yes"];
+
+describe("npm run rollout", () => {
+	test("updates all of a model, group after group, and ends with 0", async (t) => {
+		const { fleet, url, rollout } = await setUp(t, [...some(4, "updates"), { version: "1.4.0" }]);
+		const command = rollout("1.4.0", ...quick, "--canary", "1", "--concurrency", "3");
+		assert.equal(await command.exitCode, 0, command.output());
+		const printed = command.output();
+		assert.match(printed, /^5 devices, 1 already has it\.\nPlan: first 1 device, 3 at a time/);
+		assert.match(printed, /then the rest, 3 at a time, stopped by 10 % of failures\.\n/);
+		assert.match(printed, /Roll-out 1\.4\.0-[0-9a-f]{6} is kept by the gateway\./);
+		assert.match(printed, /\nDone {2}\[#{24}\] {2}100 % {2}4 updated, 1 had it already\n$/);
+		assert.deepEqual(
+			fleet.map(({ commands }) => commands.length),
+			[1, 1, 1, 1, 0],
+		);
+		const [id = ""] = await rolloutIds(url);
+		assert.ok(printed.includes(id));
+	});
+
+	test("ends with 1 where failures stop it, with each reason and how to continue", async (t) => {
+		const { rollout } = await setUp(t, some(5, "rolls back"));
+		const command = rollout("1.4.0", ...quick, "--canary", "2");
+		assert.equal(await command.exitCode, 1);
+		for (const device of ["dev-1-000000", "dev-1-000001"])
+			assert.equal(
+				command
+					.output()
+					.split(
+						`${device} rolled back: The device went back to 1.2.3; the new firmware ended with PANIC_RESET.\n`,
+					).length,
+				2,
+				command.output(),
+			);
+		assert.match(command.output(), /Stopped by failures, group 1 of 2/);
+		assert.match(
+			command.output(),
+			/npm run rollout -- --resume 1\.4\.0-[0-9a-f]{6}; to update the failed again/,
+		);
+	});
+
+	test("ends with 2 where it ended without some devices, and with 3 where it was cancelled", async (t) => {
+		const { url, rollout } = await setUp(t, [
+			{ ending: "rolls back" },
+			{ ending: "updates" },
+			{ ending: "updates" },
+		]);
+		const devices = "dev-1-000000,dev-1-000001,dev-1-000002";
+		const command = rollout(
+			"1.4.0",
+			"--devices",
+			devices,
+			"--soak",
+			"0",
+			"--max-failures",
+			"3",
+			"--canary",
+			"0",
+			"--yes",
+		);
+		assert.equal(await command.exitCode, 2, command.output());
+		assert.match(command.output(), /Done, except for 1 device/);
+		await putRollout(
+			url,
+			"later",
+			quickPlan({ startsAt: "2036-01-01T00:00:00Z", deadline: "2036-02-01T00:00:00Z" }),
+		);
+		const watching = rollout("--watch", "later");
+		await watching.printed(/^Scheduled/);
+		await actOn(url, "later", "cancel");
+		assert.equal(await watching.exitCode, 3);
+	});
+
+	test("leaves the roll-out running at Ctrl-C, and is steered and watched again by other calls", async (t) => {
+		const { url, fleet, rollout } = await setUp(t, some(2, "waits"));
+		const command = rollout("1.4.0", ...quick, "--canary", "1", "--approval");
+		await command.printed(/Running, group 1 of 2/);
+		await fleet[0]?.offered;
+		command.process.kill("SIGINT");
+		assert.equal(await command.exitCode, 130);
+		const [id = ""] = await rolloutIds(url);
+		assert.ok(command.output().includes(`npm run rollout -- --watch ${id}`), command.output());
+
+		const steer = async (option: string) => {
+			const { exitCode, output } = rollout(option, id);
+			assert.equal(await exitCode, 0);
+			return output();
+		};
+		assert.match(await steer("--pause"), /Paused: 1 queued, 1 (offered|downloading)/);
+		assert.match(await steer("--resume"), /Running: /);
+		const watching = rollout("--watch", id);
+		await fleet[0]?.finish("updates");
+		await watching.printed(new RegExp(`Group 2 waits for npm run rollout -- --approve ${id}`));
+		await steer("--approve");
+		await watching.printed(/Running, group 2 of 2/);
+		await fleet[1]?.offered;
+		await fleet[1]?.finish("updates");
+		assert.equal(await watching.exitCode, 0);
+		assert.match(await rolloutList(rollout), new RegExp(`^${id}  1\\.4\\.0  Done: 2 updated\\n$`));
+		await steer("--delete");
+		assert.equal(await rolloutList(rollout), "There is no roll-out.\n");
+	});
+
+	test("waits while the gateway is away, and continues when it is back", async (t) => {
+		const { url, fleet, stopGateway, rollout } = await setUp(t, some(1, "waits"));
+		await putRollout(url, "autumn");
+		const watching = rollout("--watch", "autumn");
+		await watching.printed(/Running/);
+		await fleet[0]?.offered;
+		const startAgain = await stopGateway();
+		await watching.printed(/The gateway cannot be reached; trying again\./);
+		await startAgain();
+		await fleet[0]?.connect();
+		await fleet[0]?.finish("updates");
+		assert.equal(await watching.exitCode, 0);
+		assert.equal((await readRollout(url, "autumn")).status, "finished");
+	});
+
+	test("passes on which option the gateway refuses", async (t) => {
+		const { url, rollout } = await setUp(t, some(1, "waits"));
+		for (const [words, message] of [
+			[["9.9.9", ...quick], /9\.9\.9/],
+			[["1.4.0", ...quick, "--concurrency", "many"], /^groups\.0\.concurrency must be/],
+			[["1.4.0", ...quick, "--deadline", "soon"], /^deadline must be a time/],
+			[["1.4.0", ...quick, "--window", "22-05"], /^window\.from must be a time of day/],
+			[["--watch", "unknown"], /unknown/],
+		] as const) {
+			const command = rollout(...words);
+			assert.equal(await command.exitCode, 1);
+			assert.match(command.output(), message);
+			assert.doesNotMatch(command.output(), /^ +at /m);
+		}
+		assert.deepEqual(await rolloutIds(url), []);
+	});
+
+	test("begins nothing without a confirmation", async (t) => {
+		const { url, rollout } = await setUp(t, some(1, "waits"));
+		const command = rollout("1.4.0", "--model", "dev-1");
+		assert.equal(await command.exitCode, 1);
+		assert.match(command.output(), /There is no terminal to ask at: confirm with --yes\./);
+		assert.deepEqual(await rolloutIds(url), []);
+	});
+
+	for (const [what, words, message] of [
+		["nothing to do", [], /Give one version, or one of/],
+		["two things to do", ["1.4.0", "--list"], /Give one version, or one of/],
+		["a version without devices", ["1.4.0"], /Which devices\? Give --model or --devices\./],
+		["an unknown model", ["1.4.0", "--model", "dev-9"], /--model is dev-1 or proto-1, not "dev-9"/],
+		["what is no address", ["--list", "--gateway", "here"], /--gateway must be an address/],
+	] as const)
+		test(`refuses ${what}`, async (t) => {
+			const command = runCommand(t, "scripts/rollout.ts", words, { MONITOR_TOKEN: monitorToken });
+			assert.equal(await command.exitCode, 1);
+			assert.match(command.output(), message);
+		});
+});
+
+async function rolloutList(
+	rollout: (...words: readonly string[]) => ReturnType<typeof runCommand>,
+): Promise<string> {
+	const list = rollout("--list");
+	assert.equal(await list.exitCode, 0);
+	return list.output();
+}

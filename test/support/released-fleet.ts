@@ -1,0 +1,85 @@
+/** A gateway with a release 1.4.0 for DEV-1, scripted devices, and its roll-outs over HTTP. */
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import type { Rollout } from "../../gateway/dashboard/page/model/rollout.js";
+import type { AskedPlan } from "../../gateway/dashboard/page/model/rollout-plan.js";
+import type { GatewayOptions } from "../../gateway/gateway.js";
+import { writeReleases } from "./releases.js";
+import { bearer, monitorToken, runGateway, temporaryDirectory, wholeFleetAtOnce } from "./running.js";
+import { ScriptedDevice, type ScriptedDeviceOptions } from "./scripted-device.js";
+
+export interface ReleasedFleet {
+	readonly url: string;
+	readonly releasesDir: string;
+	/** `dev-1-000000` and so on; they run 1.2.3. */
+	readonly fleet: readonly ScriptedDevice[];
+	/** Stops the gateway; call what it returns to start it again at the same address. */
+	stopGateway(): Promise<() => Promise<void>>;
+}
+
+export async function runReleasedFleet(
+	t: TestContext,
+	devices: readonly Partial<ScriptedDeviceOptions>[],
+	options: GatewayOptions = {},
+): Promise<ReleasedFleet> {
+	const dataDir = await temporaryDirectory(t);
+	const releasesDir = join(dataDir, "releases");
+	await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
+	const limits = { ...wholeFleetAtOnce.limits, snapshotPauseMs: 10 };
+	const settings = { dataDir, releasesDir, limits, ...options };
+	const { gateway, url } = await runGateway(t, settings);
+	const fleet = await Promise.all(
+		devices.map((device, index) => {
+			const deviceId = `dev-1-${String(index).padStart(6, "0")}`;
+			return new ScriptedDevice({ url, deviceId, ...device }).connect();
+		}),
+	);
+	t.after(() => {
+		for (const device of fleet) device.close();
+	});
+	return {
+		url,
+		releasesDir,
+		fleet,
+		async stopGateway() {
+			await gateway.close();
+			return async () => void (await runGateway(t, { ...settings, port: Number(new URL(url).port) }));
+		},
+	};
+}
+
+/** A plan for all of DEV-1 that does not wait for devices to prove themselves. */
+export function quickPlan(change: Partial<AskedPlan> = {}): AskedPlan {
+	const groups = [{ size: "rest", soakSeconds: 0 }];
+	return { firmware: { version: "1.4.0" }, target: { model: "DEV-1" }, groups, ...change };
+}
+
+export async function putRollout(url: string, id: string, plan = quickPlan()): Promise<void> {
+	await request(url, `/${id}`, "PUT", plan);
+}
+
+export async function actOn(url: string, id: string, action: string): Promise<void> {
+	await request(url, `/${id}/${action}`, "POST");
+}
+
+export async function readRollout(url: string, id: string): Promise<Rollout> {
+	return request(url, `/${id}`);
+}
+
+export async function rolloutIds(url: string): Promise<readonly string[]> {
+	const { rollouts } = await request<{ rollouts: readonly Rollout[] }>(url, "");
+	return rollouts.map(({ id }) => id);
+}
+
+async function request<T>(url: string, path: string, method = "GET", body?: object): Promise<T> {
+	const response = await fetch(`${url}/api/rollouts${path}`, {
+		method,
+		headers: { ...bearer(monitorToken), ...(body && { "Content-Type": "application/json" }) },
+		...(body && { body: JSON.stringify(body) }),
+	});
+	const text = await response.text();
+	assert.ok(response.ok, `${method} ${path}: ${text}`);
+	return JSON.parse(text);
+}
