@@ -321,7 +321,15 @@ describe("a roll-out", { skip }, () => {
 			[...new Set(requests.filter((address) => address.includes("/devices")))],
 			[`${url}/api/rollouts/autumn/devices?status=queued`],
 		);
-		await page.locator(".picker-list").evaluate((box) => box.scrollTo(0, box.scrollHeight));
+		// Nothing renders the list again but its scrolling.
+		await page.clock.install();
+		await page.clock.pauseAt(Date.now() + 60_000);
+		await page.evaluate(`new Promise((done) => {
+			const box = document.querySelector(".picker-list");
+			box.addEventListener("scroll", done, { once: true });
+			box.scrollTo(0, box.scrollHeight);
+		})`);
+		await page.clock.runFor(100);
 		await list.getByText("dev-1-000299").waitFor();
 	});
 });

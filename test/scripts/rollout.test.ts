@@ -67,26 +67,15 @@ describe("npm run rollout", () => {
 	});
 
 	test("ends with 2 where it ended without some devices, and with 3 where it was cancelled", async (t) => {
-		const { url, rollout } = await setUp(t, [
-			{ ending: "rolls back" },
-			{ ending: "updates" },
-			{ ending: "updates" },
-		]);
-		const devices = "dev-1-000000,dev-1-000001,dev-1-000002";
-		const command = rollout(
-			"1.4.0",
-			"--devices",
-			devices,
-			"--soak",
-			"0",
-			"--max-failures",
-			"3",
-			"--canary",
-			"0",
-			"--yes",
-		);
+		const { url, fleet, rollout } = await setUp(t, [{ ending: "rolls back" }, { ending: "waits" }]);
+		const which = ["--devices", "dev-1-000000,dev-1-000001"];
+		const options = ["--soak", "0", "--max-failures", "2", "--canary", "0", "--yes"];
+		const command = rollout("1.4.0", ...which, ...options);
+		await command.printed(/dev-1-000000 rolled back/);
+		await fleet[1]?.finish("updates");
 		assert.equal(await command.exitCode, 2, command.output());
 		assert.match(command.output(), /Done, except for 1 device/);
+		assert.equal(command.output().split("dev-1-000000 rolled back").length, 2, "told once");
 		await putRollout(
 			url,
 			"later",
