@@ -9,10 +9,10 @@ import type { Firmware } from "../model/outdated.js";
 import { beginsOf, isOver, type Preview, planWords, previewWords } from "../model/rollout.js";
 import { type AskedPlan, defaultOptions, makePlan, makeRolloutId } from "../model/rollout-plan.js";
 import { plural } from "../model/words.js";
+import { Choice } from "../parts/choice.js";
 import { Confirm } from "../parts/confirm.js";
 import { DevicePicker, obstacle } from "./device-picker.js";
 import { firmwareText } from "./device-update.js";
-import { Choice } from "./fleet.js";
 import { RolloutOptions } from "./rollout-options.js";
 
 /** For more than these a person is asked again. */
