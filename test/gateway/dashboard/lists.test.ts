@@ -58,7 +58,7 @@ function entry(key: string, like: Like = {}): Entry {
 		...like.label,
 	};
 	const vitals = { rssi, ssid: "home", volume: 50 };
-	return { key, session, state: reportWith(rssi), vitals, isFollowed: true, heardAt, ringSince: 0 };
+	return { key, session, state: reportWith(rssi), vitals, isFollowed: true, heardAt };
 }
 
 const fleet = [

@@ -29,8 +29,6 @@ export interface Entry {
 	readonly isFollowed: boolean;
 	/** When the device was last heard, in milliseconds of this page's clock; may be old where it is connected and not followed. */
 	readonly heardAt: number;
-	/** When its ring was first seen in its state. */
-	readonly ringSince: number;
 }
 
 /**
@@ -80,8 +78,7 @@ export class Fleet {
 	update({ reason, timestamp, sessions, remaining }: StatusUpdate, now: number): boolean {
 		const keys = sessions.map(({ deviceId, sessionId }) => deviceId ?? sessionId);
 		const isListed = this.#list(reason, keys, remaining);
-		for (const session of sessions)
-			this.#take(session, reason, heardAt(session.lastSeenAt, timestamp, now), now);
+		for (const session of sessions) this.#take(session, reason, heardAt(session.lastSeenAt, timestamp, now));
 		return isListed;
 	}
 
@@ -106,8 +103,7 @@ export class Fleet {
 		if (!entry) return undefined;
 		const state = message.type === "state_report" ? message : entry.state;
 		const vitals = message.type === "state_report" ? vitalsOf(message) : entry.vitals;
-		const since = ringSince(entry, state, now);
-		this.#put({ ...entry, state, vitals, isFollowed: true, heardAt: now, ringSince: since });
+		this.#put({ ...entry, state, vitals, isFollowed: true, heardAt: now });
 		return entry.key;
 	}
 
@@ -119,7 +115,7 @@ export class Fleet {
 		return isListed;
 	}
 
-	#take(session: SessionRecord, reason: StatusUpdate["reason"], heardAt: number, now: number): void {
+	#take(session: SessionRecord, reason: StatusUpdate["reason"], heardAt: number): void {
 		const key = session.deviceId ?? session.sessionId;
 		if (session.deviceId !== null) this.#remove(session.sessionId);
 		const known = this.#entries.get(key);
@@ -134,7 +130,6 @@ export class Fleet {
 			vitals: state ? vitalsOf(state) : (known?.vitals ?? noVitals),
 			isFollowed: true,
 			heardAt: Math.max(heardAt, known?.heardAt ?? 0),
-			ringSince: ringSince(known, state, now),
 		});
 	}
 
@@ -153,7 +148,6 @@ export class Fleet {
 				isFollowed && known?.state ? known.vitals : { rssi, ssid, volume, ...(safeMode && { safeMode }) },
 			isFollowed,
 			heardAt: head.connected ? (known?.heardAt ?? now) : heardAt(lastSeenAt, timestamp, now),
-			ringSince: known?.ringSince ?? now,
 		});
 	}
 
@@ -203,11 +197,6 @@ function vitalsOf({ health, network, peripherals }: StateReport): Vitals {
 /** In milliseconds of this page's clock, from two times of the gateway's. */
 function heardAt(lastSeenAt: string, timestamp: string, now: number): number {
 	return now - Math.max(0, Date.parse(timestamp) - Date.parse(lastSeenAt));
-}
-
-function ringSince(known: Entry | undefined, state: StateReport | null, now: number): number {
-	const isSame = known?.state?.peripherals.led_ring.state_id === state?.peripherals.led_ring.state_id;
-	return known && isSame ? known.ringSince : now;
 }
 
 const order = ["pending", "downloading", "rebooting"];
