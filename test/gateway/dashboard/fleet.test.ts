@@ -207,6 +207,21 @@ describe("the fleet, of a summary,", () => {
 		assert.deepEqual([left?.vitals.rssi, left?.isFollowed], [-80, false]);
 	});
 
+	test("goes by the summary where a connection's first snapshot told more than is followed", () => {
+		const { fleet, says } = setUp();
+		fleet.follow(new Set());
+		fleet.update(update("snapshot", session({ state: report("network.wifi_rssi", -50) })), 0);
+		assert.equal(fleet.get("dev-1-a1b2c3")?.vitals.rssi, -50);
+		fleet.summarize(summary("snapshot", { devices: [summarized()], remaining: 0 }), 0);
+		assert.equal(fleet.get("dev-1-a1b2c3")?.vitals.rssi, -70);
+		fleet.follow(new Set(["dev-1-a1b2c3"]));
+		says(report("network.wifi_rssi", -51), 0);
+		assert.deepEqual(
+			[fleet.get("dev-1-a1b2c3")?.vitals.rssi, fleet.get("dev-1-a1b2c3")?.isFollowed],
+			[-51, true],
+		);
+	});
+
 	test("rebuilds lists for a new name, and not for what they do not show", () => {
 		const { fleet, changes } = setUp();
 		fleet.summarize(summary("snapshot", { devices: [summarized()], remaining: 0 }), 0);

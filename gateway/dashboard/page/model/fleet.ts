@@ -49,6 +49,8 @@ export class Fleet {
 	/** What was named since a snapshot began; undefined once it is complete. */
 	#listed: Set<string> | undefined;
 	#listVersion = 0;
+	/** The devices whose reports come; undefined: all. */
+	#followed: ReadonlySet<string> | undefined;
 
 	constructor(onEntry: OnEntry) {
 		this.#onEntry = onEntry;
@@ -93,6 +95,7 @@ export class Fleet {
 
 	/** From now on only these devices' reports come. */
 	follow(keys: ReadonlySet<string>): void {
+		this.#followed = keys;
 		for (const entry of this.#entries.values())
 			if (entry.isFollowed && !keys.has(entry.key)) this.#put({ ...entry, isFollowed: false });
 	}
@@ -103,8 +106,12 @@ export class Fleet {
 		if (!entry) return undefined;
 		const state = message.type === "state_report" ? message : entry.state;
 		const vitals = message.type === "state_report" ? vitalsOf(message) : entry.vitals;
-		this.#put({ ...entry, state, vitals, isFollowed: true, heardAt: now });
+		this.#put({ ...entry, state, vitals, isFollowed: this.#isFollowed(entry.key), heardAt: now });
 		return entry.key;
+	}
+
+	#isFollowed(key: string): boolean {
+		return this.#followed?.has(key) ?? true;
 	}
 
 	#list(reason: string, keys: readonly string[], remaining: number | undefined): boolean {
@@ -128,7 +135,7 @@ export class Fleet {
 			session: { ...session, metadata },
 			state,
 			vitals: state ? vitalsOf(state) : (known?.vitals ?? noVitals),
-			isFollowed: true,
+			isFollowed: this.#isFollowed(key),
 			heardAt: Math.max(heardAt, known?.heardAt ?? 0),
 		});
 	}

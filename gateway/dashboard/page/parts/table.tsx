@@ -67,7 +67,7 @@ export function Table<Id extends string>(props: TableProps<Id>) {
 			Home: 0,
 			End: keys.length - 1,
 		};
-		const isOnRow = target instanceof Element && target.matches("[role=row]");
+		const isOnRow = target instanceof Element && target.matches("tr");
 		const to = moves[key];
 		if (to !== undefined) move(to);
 		else if (!isOnRow) return;
