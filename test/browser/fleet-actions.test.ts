@@ -1,10 +1,12 @@
 /** What is done to devices from the fleet's view: to one, to a selection, and forgetting. */
 
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import type { GatewayOptions } from "../../gateway/gateway.js";
 import { skip } from "../support/chromium.js";
-import { runGateway, wholeFleetAtOnce } from "../support/running.js";
+import { writeReleases } from "../support/releases.js";
+import { runGateway, temporaryDirectory, wholeFleetAtOnce } from "../support/running.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../support/scripted-device.js";
 import { browsing } from "./browsing.js";
 
@@ -101,6 +103,24 @@ describe("a selection", { skip }, () => {
 		await page.getByText("20 done", { exact: true }).waitFor();
 		await bar.getByRole("button", { name: "Clear selection" }).click();
 		assert.equal(await bar.count(), 0);
+	});
+
+	test("leads to a roll-out for these devices", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const releasesDir = join(dataDir, "releases");
+		await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
+		const { url } = await runMany(t, 50, () => ({}), { dataDir, releasesDir });
+		const page = await open(t, url, { view: "#/?view=table" });
+		await page.getByLabel(`Select ${idOf(2)}`).click();
+		await page.getByLabel(`Select ${idOf(4)}`).click({ modifiers: ["Shift"] });
+		await page.getByRole("link", { name: "Update…" }).click();
+		await page.getByRole("button", { name: "Update 3 devices" }).waitFor();
+		assert.equal(await page.getByLabel(`Select ${idOf(3)}`).isChecked(), true);
+		assert.equal(await page.getByLabel(`Select ${idOf(5)}`).isChecked(), false);
+		await page.getByRole("link", { name: "Fleet" }).click();
+		await page.getByRole("button", { name: "Select all 50" }).click();
+		await page.getByRole("link", { name: "Update…" }).click();
+		await page.getByRole("button", { name: "Update 50 devices" }).waitFor();
 	});
 
 	test("is connected again, and the answer is that it came back", async (t) => {

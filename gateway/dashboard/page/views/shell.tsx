@@ -72,7 +72,7 @@ function View({ route }: { route: Route }) {
 		case "device":
 			return <DeviceView key={route.key} deviceKey={route.key} />;
 		case "firmware":
-			return <FirmwareView />;
+			return <FirmwareView devices={route.devices} />;
 		case "settings":
 			return <SettingsView />;
 		case "add":
