@@ -164,7 +164,11 @@ async function connectMore(url: string, count: number): Promise<readonly Scripte
 		while (!(await fetch(`${url}/api/devices/${deviceId}`, { headers })).ok) await setTimeout(20);
 		if (index % 4 === 1) {
 			const label = { name: `Speaker ${index}`, room: rooms[index % 11] };
-			await fetch(`${url}/api/devices/${deviceId}`, { method: "PATCH", headers, body: JSON.stringify(label) });
+			await fetch(`${url}/api/devices/${deviceId}`, {
+				method: "PATCH",
+				headers,
+				body: JSON.stringify(label),
+			});
 		}
 		if (index % 25 === 7) device.close();
 		return device;

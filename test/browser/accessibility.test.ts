@@ -162,7 +162,7 @@ describe("axe finds nothing at", { skip }, () => {
 					colorScheme,
 					reducedMotion: "reduce",
 				});
-				await page.getByRole("button", { name: "Select all 7" }).click();
+				await page.getByRole("button", { name: /^Select all/ }).click();
 				await page.getByRole("button", { name: "Identify", exact: true }).click();
 				await page.getByText(/ asked/).waitFor();
 				assert.deepEqual(await violations(page), []);
