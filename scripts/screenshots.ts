@@ -13,7 +13,7 @@ import { createGateway } from "../gateway/gateway.js";
 import { createLog } from "../gateway/telemetry/log.js";
 import { encodeImage } from "../hosts/virtual/node/boot/encode-image.js";
 import { launchChromium, logIn } from "../test/support/chromium.js";
-import { bearer, deviceToken, monitorToken } from "../test/support/gateway-settings.js";
+import { bearer, deviceToken, monitorToken, wholeFleetAtOnce } from "../test/support/gateway-settings.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../test/support/scripted-device.js";
 import { uplinkExamples } from "./api/examples.js";
 import { refuseWords, runCommand } from "./command-line/command.js";
@@ -33,6 +33,13 @@ const views = [
 	{ name: "add", view: "#/add", ready: "form button" },
 	{ name: "settings", view: "#/settings", ready: "main button" },
 ] as const;
+/** With many more devices. */
+const largeViews = [
+	{ name: "fleet-300", view: "", ready: ".table-body tr" },
+	{ name: "selection-300", view: "#/?search=speaker&sort=room", ready: ".table-body tr" },
+] as const;
+const largeFleet = 300;
+const rooms = ["Kitchen", "Lobby", "Meeting room 2", "Workshop"];
 
 const busy = { "peripherals.led_ring.state_id": 6, "peripherals.led_ring.state_name": "updating" };
 const devices: readonly Omit<ScriptedDeviceOptions, "url">[] = [
@@ -116,7 +123,8 @@ async function run(words: readonly string[]): Promise<void> {
 	const dataDir = await mkdtemp(join(tmpdir(), "gateway-screenshots-"));
 	const releasesDir = join(dataDir, "releases");
 	const log = createLog("silent");
-	const gateway = createGateway({ port: 0, dataDir, releasesDir, deviceToken, monitorToken, log });
+	const settings = { port: 0, dataDir, releasesDir, deviceToken, monitorToken, log, ...wholeFleetAtOnce };
+	const gateway = createGateway(settings);
 	try {
 		const { url } = await gateway.listen();
 		await addReleases(releasesDir);
@@ -126,14 +134,46 @@ async function run(words: readonly string[]): Promise<void> {
 		await updateSome(url, fleet);
 		await shootAll(
 			{ browser, url },
+			views,
 			fleet.find(({ deviceId }) => deviceId === seen),
 		);
+		fleet.push(...(await connectMore(url, largeFleet - fleet.length)));
+		await shootAll({ browser, url }, largeViews);
 		for (const device of fleet) device.close();
 	} finally {
 		await browser.close();
 		await gateway.close();
 		await rm(dataDir, { recursive: true });
 	}
+}
+
+/** Devices of several versions, some with a name and a room, some of them away. */
+async function connectMore(url: string, count: number): Promise<readonly ScriptedDevice[]> {
+	const headers = { ...bearer(monitorToken), "Content-Type": "application/json" };
+	const connect = async (_: unknown, index: number) => {
+		const model: Model = index % 3 === 0 ? "PROTO-1" : "DEV-1";
+		const serial = ((index * 7919 + 0x4003) % 0xffffff).toString(16).padStart(6, "0");
+		const deviceId = `${model.toLowerCase()}-${serial}`;
+		const version = ["1.4.0", "1.4.0", "1.4.0", "1.3.2", "1.5.0-rc.1"][index % 5] ?? "";
+		const report = {
+			"network.wifi_rssi": -46 - ((index * 7) % 40),
+			"peripherals.audio.volume": (index * 13) % 101,
+			"health.safe_mode": index % 97 === 5,
+		};
+		const device = await new ScriptedDevice({ url, deviceId, model, version, report }).connect();
+		while (!(await fetch(`${url}/api/devices/${deviceId}`, { headers })).ok) await setTimeout(20);
+		if (index % 4 === 1) {
+			const label = { name: `Speaker ${index}`, room: rooms[index % 11] };
+			await fetch(`${url}/api/devices/${deviceId}`, {
+				method: "PATCH",
+				headers,
+				body: JSON.stringify(label),
+			});
+		}
+		if (index % 25 === 7) device.close();
+		return device;
+	};
+	return Promise.all(Array.from({ length: count }, connect));
 }
 
 async function addReleases(releasesDir: string): Promise<void> {
@@ -178,9 +218,13 @@ interface Dashboard {
 	readonly browser: Browser;
 	readonly url: string;
 }
-type View = (typeof views)[number];
+type View = (typeof views | typeof largeViews)[number];
 
-async function shootAll(dashboard: Dashboard, device?: ScriptedDevice): Promise<void> {
+async function shootAll(
+	dashboard: Dashboard,
+	views: readonly View[],
+	device?: ScriptedDevice,
+): Promise<void> {
 	await mkdir(folder, { recursive: true });
 	for (const view of views) {
 		await shoot(dashboard, view, { colorScheme: "light", viewport: desktop }, device);
@@ -202,6 +246,7 @@ async function shoot(
 	await page.locator(ready).first().waitFor();
 	if (device && view.includes(device.deviceId)) await reportForAnHour(page, device);
 	if (view.includes(crashed)) await showDiagnostics(page);
+	if (name === "selection-300") await page.getByRole("button", { name: /^Select these/ }).click();
 	await page.waitForTimeout(700);
 	const kind = options.viewport === phone ? "phone" : options.colorScheme;
 	await page.screenshot({ path: join(folder, `${name}-${kind}.png`) });

@@ -66,6 +66,8 @@ async function violations(page: Page): Promise<readonly string[]> {
 
 const views = [
 	["the fleet", "", ".update-state.bad"],
+	["the fleet as a table", "#/?view=table", ".table-body .problem"],
+	["the fleet, of which nothing is found", "#/?search=nowhere", ".empty button"],
 	["a device", "#/device/proto-1-5c02fe", ".uplot canvas"],
 	["a device that crashed", "#/device/dev-1-crashd", ".crashes li"],
 	["a device that is away", "#/device/dev-1-gone00", ".presence.away"],
@@ -153,6 +155,25 @@ describe("axe finds nothing at", { skip }, () => {
 			assert.deepEqual(await violations(page), []);
 		});
 
+		for (const view of ["cards", "table"])
+			test(`a selection and its answers, as ${view}, ${colorScheme}`, async (t) => {
+				const page = await open(t, await everyState(t), {
+					view: `#/?view=${view}`,
+					colorScheme,
+					reducedMotion: "reduce",
+				});
+				await page.getByRole("button", { name: /^Select all/ }).click();
+				await page.getByRole("button", { name: "Identify", exact: true }).click();
+				await page.getByText(/ asked/).waitFor();
+				assert.deepEqual(await violations(page), []);
+				await page
+					.getByRole("button", { name: /^Forget/ })
+					.first()
+					.click();
+				await page.getByRole("dialog").waitFor();
+				assert.deepEqual(await violations(page), []);
+			});
+
 		test(`a live log that runs and a crash that is read, ${colorScheme}`, async (t) => {
 			const page = await open(t, await everyState(t), {
 				view: "#/device/dev-1-crashd",
@@ -183,17 +204,17 @@ describe("axe finds nothing at", { skip }, () => {
 	}
 });
 
-describe("at 360 pixels nothing is wider than the window:", { skip }, () => {
+describe("at 320 pixels nothing is wider than the window:", { skip }, () => {
 	for (const [name, view, ready] of views)
 		test(name, async (t) => {
-			const viewport = { width: 360, height: 740 };
+			const viewport = { width: 320, height: 740 };
 			const page = await open(t, await everyState(t), { view, viewport, hasTouch: true });
 			await page.locator(ready).first().waitFor();
 			const wide: readonly string[] = await page.evaluate(`[...document.querySelectorAll("main *, header *")]
-				.filter((node) => node.getBoundingClientRect().right > 360.5 && !node.closest(".lines, .uplot, .visually-hidden, .grid .facts"))
+				.filter((node) => node.getBoundingClientRect().right > 320.5 && !node.closest(".lines, .uplot, .visually-hidden, .grid .facts"))
 				.map((node) => node.outerHTML.slice(0, 120))`);
 			assert.deepEqual(wide, []);
-			assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 360);
+			assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 320);
 		});
 });
 

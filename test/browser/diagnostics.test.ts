@@ -55,7 +55,7 @@ describe("crashes on the page", { skip }, () => {
 		t.after(() => other.close());
 		await page.getByText("1 crash on 1.2.3").waitFor();
 		await page.getByRole("link", { name: "dev-1-000000" }).waitFor();
-		await page.getByLabel("State").selectOption("crashed");
+		await page.getByRole("button", { name: "Crashed: 1" }).click();
 		await page.getByText("1 of 2 devices").waitFor();
 		assert.equal(await page.locator(".card").count(), 1);
 	});

@@ -16,3 +16,4 @@ if (root)
 		root,
 	);
 app.connect();
+app.startClock();

@@ -4,10 +4,12 @@ import { type StateReport, uplinks } from "../../../device/protocol/messages.js"
 import { matches } from "../../../device/protocol/schema.js";
 import { Fleet, neverBackward } from "../../../gateway/dashboard/page/model/fleet.js";
 import type {
+	DeviceSummary,
 	OtaMetadata,
 	OtaStatus,
 	SessionRecord,
 	StatusUpdate,
+	Summary,
 } from "../../../gateway/dashboard/page/model/messages.js";
 import type { OtaStatus as GatewaysOtaStatus } from "../../../gateway/sessions/device.js";
 import { altered, sampleReport } from "../../../scripts/api/sample-report.js";
@@ -38,6 +40,25 @@ function session(change: Partial<SessionRecord> = {}): SessionRecord {
 
 function update(reason: StatusUpdate["reason"], ...sessions: SessionRecord[]): StatusUpdate {
 	return { type: "status_update", reason, timestamp: new Date(told).toISOString(), sessions };
+}
+
+/** As the gateway's summary tells of it. */
+function summarized(change: Partial<DeviceSummary> = {}): DeviceSummary {
+	const { lastSeenAt: _, state: _state, ...head } = session();
+	return {
+		...head,
+		deviceId: "dev-1-a1b2c3",
+		chip: "esp32s3",
+		firstSeenAt: "2026-11-01T12:00:00Z",
+		rssi: -70,
+		ssid: "home",
+		volume: 50,
+		...change,
+	};
+}
+
+function summary(reason: Summary["reason"], change: Partial<Summary>): Summary {
+	return { type: "summary", reason, timestamp: new Date(told).toISOString(), devices: [], ...change };
 }
 
 function report(path: string, value: number): StateReport {
@@ -139,20 +160,88 @@ describe("the fleet", () => {
 		assert.deepEqual(changes.slice(1), ["dev-1-a1b2c3, listed"], "it has fewer bars now");
 	});
 
-	test("does not restart a ring's pattern for reports that leave it unchanged", () => {
-		const { fleet, says } = setUp();
-		fleet.update(update("connected", session()), 0);
-		says(report("peripherals.led_ring.state_id", 5), 10);
-		says(report("peripherals.audio.volume", 4), 20);
-		assert.equal(fleet.get("dev-1-a1b2c3")?.ringSince, 10);
-		says(report("peripherals.led_ring.state_id", 3), 30);
-		assert.equal(fleet.get("dev-1-a1b2c3")?.ringSince, 30);
-	});
-
 	test("ignores messages for unknown sessions", () => {
 		const { fleet, says, changes } = setUp();
 		assert.equal(says(report("peripherals.audio.volume", 4), 0), undefined);
 		assert.deepEqual([changes, fleet.size], [[], 0]);
+	});
+});
+
+describe("the fleet, of a summary,", () => {
+	test("has every device, and forgets those that are not in a whole one or are removed", () => {
+		const { fleet } = setUp();
+		fleet.update(update("snapshot", session({ deviceId: "dev-1-ffffff" }), session({ deviceId: null })), 0);
+		const [a, b] = [summarized({ deviceId: "dev-1-aaaaaa" }), summarized({ deviceId: "dev-1-bbbbbb" })];
+		const keys = () => fleet.all().map(({ key }) => key);
+		assert.equal(fleet.summarize(summary("snapshot", { devices: [a], remaining: 1 }), 0), false);
+		assert.equal(fleet.summarize(summary("changed", { devices: [b], remaining: 0 }), 0), true);
+		assert.deepEqual(keys(), ["dev-1-aaaaaa", "dev-1-bbbbbb"]);
+		fleet.summarize(summary("changed", { removed: ["dev-1-aaaaaa"] }), 0);
+		assert.deepEqual(keys(), ["dev-1-bbbbbb"]);
+	});
+
+	test("shows what the summary says of a device that it does not follow", () => {
+		const { fleet } = setUp();
+		const now = 5_000_000;
+		fleet.summarize(summary("snapshot", { devices: [summarized({ safeMode: true })], remaining: 0 }), now);
+		const entry = fleet.get("dev-1-a1b2c3");
+		assert.deepEqual(entry?.vitals, { rssi: -70, ssid: "home", volume: 50, safeMode: true });
+		assert.deepEqual([entry?.state, entry?.isFollowed], [null, false]);
+		const lastSeenAt = "2026-11-20T11:58:00Z";
+		fleet.summarize(summary("changed", { devices: [summarized({ connected: false, lastSeenAt })] }), now);
+		assert.equal(fleet.get("dev-1-a1b2c3")?.heardAt, now - 120 * second, "away since then");
+	});
+
+	test("takes a followed device's own reports for newer than the summary, until it is followed no more", () => {
+		const { fleet, says } = setUp();
+		fleet.summarize(summary("snapshot", { devices: [summarized()], remaining: 0 }), 0);
+		says(report("network.wifi_rssi", -66), 10);
+		fleet.summarize(summary("changed", { devices: [summarized({ room: "Hall" })] }), 20);
+		const entry = fleet.get("dev-1-a1b2c3");
+		assert.deepEqual([entry?.vitals.rssi, entry?.isFollowed, entry?.session.room], [-66, true, "Hall"]);
+		assert.equal(entry?.state?.network.wifi_rssi, -66, "its report is kept");
+		assert.equal(entry?.heardAt, 10);
+		fleet.follow(new Set());
+		fleet.summarize(summary("changed", { devices: [summarized({ rssi: -80 })] }), 30);
+		const left = fleet.get("dev-1-a1b2c3");
+		assert.deepEqual([left?.vitals.rssi, left?.isFollowed], [-80, false]);
+	});
+
+	test("goes by the summary where a connection's first snapshot told more than is followed", () => {
+		const { fleet, says } = setUp();
+		fleet.follow(new Set());
+		fleet.update(update("snapshot", session({ state: report("network.wifi_rssi", -50) })), 0);
+		assert.equal(fleet.get("dev-1-a1b2c3")?.vitals.rssi, -50);
+		fleet.summarize(summary("snapshot", { devices: [summarized()], remaining: 0 }), 0);
+		assert.equal(fleet.get("dev-1-a1b2c3")?.vitals.rssi, -70);
+		fleet.follow(new Set(["dev-1-a1b2c3"]));
+		says(report("network.wifi_rssi", -51), 0);
+		assert.deepEqual(
+			[fleet.get("dev-1-a1b2c3")?.vitals.rssi, fleet.get("dev-1-a1b2c3")?.isFollowed],
+			[-51, true],
+		);
+	});
+
+	test("rebuilds lists for a new name, and not for what they do not show", () => {
+		const { fleet, changes } = setUp();
+		fleet.summarize(summary("snapshot", { devices: [summarized()], remaining: 0 }), 0);
+		const before = fleet.listVersion;
+		const metadata: OtaMetadata = {
+			otaStatus: "downloading",
+			otaPercent: 3,
+			otaVersion: "2.0.0",
+			otaReason: null,
+		};
+		fleet.summarize(summary("changed", { devices: [summarized({ metadata })] }), 0);
+		assert.equal(fleet.listVersion, before + 1, "it updates now");
+		changes.length = 0;
+		fleet.summarize(
+			summary("changed", { devices: [summarized({ metadata: { ...metadata, otaPercent: 4 } })] }),
+			0,
+		);
+		assert.deepEqual(changes, ["dev-1-a1b2c3"]);
+		fleet.summarize(summary("changed", { devices: [summarized({ metadata, name: "Lobby" })] }), 0);
+		assert.deepEqual(changes.slice(1), ["dev-1-a1b2c3, listed"]);
 	});
 });
 

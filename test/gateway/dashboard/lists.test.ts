@@ -2,7 +2,14 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { uplinks } from "../../../device/protocol/messages.js";
 import { matches } from "../../../device/protocol/schema.js";
-import { noQuery, type Query, select, versionsOf } from "../../../gateway/dashboard/page/model/filter.js";
+import {
+	noQuery,
+	type Query,
+	queryOf,
+	queryText,
+	select,
+	tally,
+} from "../../../gateway/dashboard/page/model/filter.js";
 import type { Entry } from "../../../gateway/dashboard/page/model/fleet.js";
 import type { OtaStatus, SessionRecord } from "../../../gateway/dashboard/page/model/messages.js";
 import { effectOn, firmwareOf, fits } from "../../../gateway/dashboard/page/model/outdated.js";
@@ -17,6 +24,8 @@ interface Like {
 	readonly connected?: boolean;
 	readonly status?: OtaStatus;
 	readonly rssi?: number;
+	readonly heardAt?: number;
+	readonly label?: Pick<SessionRecord, "name" | "room" | "note">;
 }
 
 function reportWith(rssi: number) {
@@ -25,10 +34,15 @@ function reportWith(rssi: number) {
 	return report;
 }
 
-function entry(
-	key: string,
-	{ model = "DEV-1", version = "1.0.0", connected = true, status = "idle", rssi = -50 }: Like = {},
-): Entry {
+function entry(key: string, like: Like = {}): Entry {
+	const {
+		model = "DEV-1",
+		version = "1.0.0",
+		connected = true,
+		status = "idle",
+		rssi = -50,
+		heardAt = 0,
+	} = like;
 	const session: SessionRecord = {
 		sessionId: `session of ${key}`,
 		deviceId: key,
@@ -41,14 +55,16 @@ function entry(
 		features: [],
 		metadata: { otaStatus: status, otaPercent: null, otaVersion: null, otaReason: null },
 		state: null,
+		...like.label,
 	};
-	return { key, session, state: reportWith(rssi), heardAt: 0, ringSince: 0 };
+	const vitals = { rssi, ssid: "home", volume: 50 };
+	return { key, session, state: reportWith(rssi), vitals, isFollowed: true, heardAt };
 }
 
 const fleet = [
 	entry("c", { version: "1.10.0", rssi: -80 }),
 	entry("a", { model: "PROTO-1", version: "1.9.0", connected: false }),
-	entry("d", { version: "nightly", status: "rolled_back" }),
+	entry("d", { version: "nightly", status: "rolled_back", label: { name: "Lobby speaker", room: "Hall" } }),
 	entry("b", { version: "1.10.0-rc.1", status: "downloading", rssi: -60 }),
 ];
 
@@ -59,8 +75,12 @@ function keys(query: Partial<Query>): string {
 }
 
 describe("a list of devices", () => {
-	test("shows all by name without a filter", () => {
+	test("shows all by the name that people see, without a filter", () => {
 		assert.equal(keys({}), "abcd");
+		assert.equal(keys({ isDescending: true }), "dcba");
+		const named = entry("z", { label: { name: "Aardvark" } });
+		const shown = select([...fleet, named], noQuery).map(({ key }) => key);
+		assert.deepEqual(shown, ["a", "z", "b", "c", "d"]);
 	});
 
 	test("is searched by words, each of which must occur somewhere", () => {
@@ -68,25 +88,68 @@ describe("a list of devices", () => {
 		assert.equal(keys({ search: "1.10 dev-1" }), "bc");
 		assert.equal(keys({ search: "home 10.0.0.1" }), "abcd");
 		assert.equal(keys({ search: "home nowhere" }), "");
+		assert.equal(keys({ search: "lobby" }), "d", "by its name");
+		assert.equal(keys({ search: "hall" }), "d", "by its room");
 	});
 
-	test("is filtered by model, version and state", () => {
+	test("is filtered by model, room, version and state", () => {
 		assert.equal(keys({ model: "DEV-1" }), "bcd");
+		assert.equal(keys({ room: "Hall" }), "d");
 		assert.equal(keys({ version: "1.10.0" }), "c");
 		assert.equal(keys({ state: "connected" }), "bcd");
 		assert.equal(keys({ state: "away" }), "a");
 		assert.equal(keys({ state: "updating" }), "b");
-		assert.equal(keys({ state: "failed" }), "d");
+		assert.equal(keys({ state: "rolled_back" }), "d");
+		assert.equal(keys({ state: "failed" }), "");
 	});
 
-	test("is sorted by urgency, semantic version and signal, then by name", () => {
+	test("is sorted by urgency, semantic version and signal, then by name, and the other way round", () => {
 		assert.equal(keys({ sort: "state" }), "dbac");
 		assert.equal(keys({ sort: "version" }), "dabc");
+		assert.equal(keys({ sort: "version", isDescending: true }), "cbad");
 		assert.equal(keys({ sort: "signal" }), "acbd");
+		assert.equal(keys({ sort: "room" }), "dabc");
+		assert.equal(keys({ sort: "heard" }), "abcd", "the one that is away comes first");
+		assert.equal(keys({ sort: "model", isDescending: true }), "abcd", "by name among equals");
 	});
 
-	test("names its versions, the newest first", () => {
-		assert.deepEqual(versionsOf(fleet), ["1.10.0", "1.10.0-rc.1", "1.9.0", "nightly"]);
+	test("counts its versions, the newest first, and its states", () => {
+		const counted = (query: Partial<Query>) => {
+			const { versions, states } = tally(fleet, { ...noQuery, ...query });
+			return [...versions, ...states].map(({ value, count }) => `${value} ${count}`);
+		};
+		const versions = ["1.10.0 1", "1.10.0-rc.1 1", "1.9.0 1", "nightly 1"];
+		assert.deepEqual(counted({}), [...versions, "connected 3", "away 1", "updating 1", "rolled_back 1"]);
+		assert.deepEqual(
+			counted({ state: "away" }),
+			[
+				"1.10.0 0",
+				"1.10.0-rc.1 0",
+				"1.9.0 1",
+				"nightly 0",
+				"connected 3",
+				"away 1",
+				"updating 1",
+				"rolled_back 1",
+			],
+			"a part counts what the list would show with it",
+		);
+	});
+
+	test("is in the address, where nothing else is taken from", () => {
+		const query: Query = {
+			search: "hall 1 & 2",
+			model: "DEV-1",
+			room: "Hall",
+			version: "1.10.0+7",
+			state: "rolled_back",
+			sort: "heard",
+			isDescending: true,
+			look: "table",
+		};
+		assert.deepEqual(queryOf(queryText(query)), query);
+		assert.equal(queryText(noQuery), "");
+		assert.deepEqual(queryOf("?state=odd&sort=constructor&order=x&view=list&more=1"), noQuery);
 	});
 });
 

@@ -6,10 +6,11 @@
 import type { CommandOf } from "../../../../device/protocol/messages.js";
 import type { Installer } from "../install/installer.js";
 import { type Answer, Attempts } from "../model/attempts.js";
-import { noQuery, type Query } from "../model/filter.js";
-import { Fleet } from "../model/fleet.js";
+import { noQuery, type Query, queryOf, queryText } from "../model/filter.js";
+import { type Entry, Fleet } from "../model/fleet.js";
 import { FleetChange } from "../model/fleet-change.js";
-import type { DeviceMessage, MonitorFrame, StatusUpdate } from "../model/messages.js";
+import type { DeviceMessage, MonitorFrame, OtaMetadata, StatusUpdate } from "../model/messages.js";
+import { Selection } from "../model/selection.js";
 import { type SettingsChange, SettingsChanges } from "../model/settings-changes.js";
 import { isUpdating } from "../model/words.js";
 import { Crashes } from "./crashes.js";
@@ -19,6 +20,7 @@ import { Painter } from "./painter.js";
 import { Recorder } from "./recorder.js";
 import { Rings } from "./rings.js";
 import { Rollouts } from "./rollouts.js";
+import { Subscription } from "./subscription.js";
 
 /** What views listen to. */
 export const topics = {
@@ -31,6 +33,10 @@ export const topics = {
 	rollouts: "rollouts",
 	fleetChange: "fleet change",
 	query: "query",
+	selection: "selection",
+	actions: "actions",
+	/** Once a second. */
+	second: "second",
 	install: "install",
 };
 
@@ -40,29 +46,43 @@ export class App {
 	readonly rings = new Rings();
 	readonly firmware = new FirmwareStore(() => this.painter.mark(topics.firmware));
 	readonly crashes = new Crashes((deviceId) => this.painter.mark(topics.device(deviceId)));
-	readonly fleet = new Fleet((key, isListed) => {
+	readonly fleet = new Fleet((key, isListed, previous, entry) => {
 		this.painter.mark(topics.device(key));
 		if (isListed) this.painter.mark(topics.list);
+		if (!entry) this.selection.drop(key);
+		else if (previous) this.#compare(previous, entry);
+	});
+	readonly selection = new Selection(() => this.painter.mark(topics.selection));
+	/** What was last asked of a selection. */
+	readonly actions = new FleetChange({
+		onChanged: () => {
+			this.painter.mark(topics.actions);
+			this.#subscription.plan();
+		},
 	});
 	readonly attempts = new Attempts({
-		send: (deviceId, ask) =>
-			this.#link.request(
+		send: (deviceId, ask) => {
+			this.#subscription.ensure(deviceId);
+			return this.#link.request(
 				ask.command === "boot_device"
 					? { type: "boot_device", targetId: deviceId }
 					: { type: "control_device", targetId: deviceId, payload: ask },
-			),
+			);
+		},
 		later,
-		onChanged: (deviceId) => this.painter.mark(topics.device(deviceId)),
+		onChanged: (deviceId) => this.#onAsked(deviceId),
 	});
 	readonly settings = new SettingsChanges({
-		send: (deviceId, value) =>
-			this.#link.request({
+		send: (deviceId, value) => {
+			this.#subscription.ensure(deviceId);
+			return this.#link.request({
 				type: "control_device",
 				targetId: deviceId,
 				payload: { command: "set_settings", value },
-			}),
+			});
+		},
 		later,
-		onChanged: (deviceId) => this.painter.mark(topics.device(deviceId)),
+		onChanged: (deviceId) => this.#onAsked(deviceId),
 	});
 	readonly fleetChange = new FleetChange({ onChanged: () => this.painter.mark(topics.fleetChange) });
 	readonly rollouts = new Rollouts(() => this.painter.mark(topics.rollouts));
@@ -71,24 +91,52 @@ export class App {
 	linkState: LinkState = { name: "connecting" };
 	/** When anything was last heard from the gateway, in milliseconds of this page's clock. */
 	heardAt: number | undefined;
+	/** The devices that the fleet's view shows, in its order. */
+	shownKeys: readonly string[] = [];
+	/** Where the fleet was left; undefined: it was not shown yet. */
+	place: Place | undefined;
 	#query: Query = noQuery;
+	readonly #subscription = new Subscription({
+		needed: () => this.#needed(),
+		send: (devices) => this.#link.request({ type: "subscribe", summary: true, devices }),
+		onChanged: (ids) => this.fleet.follow(ids),
+		later,
+	});
 	readonly #link = new Link({
 		onFrame: (frame, text) => this.#receive(frame, text),
+		onOpen: () => this.#subscription.onOpen(),
 		onState: (state) => {
 			this.linkState = state;
+			if (state.name === "lost") this.#subscription.onLost();
 			this.painter.mark(topics.link);
 		},
 		onLoginNeeded: () => location.assign("login"),
 	});
 
-	/** What the fleet is filtered by; it outlives the view. */
+	/** Marks `topics.second`; for as long as the page is open. */
+	startClock(): void {
+		setInterval(() => this.painter.mark(topics.second), 1000);
+	}
+
+	/** What the fleet is filtered by; it outlives the view, and is in the address while that is shown. */
 	get query(): Query {
 		return this.#query;
 	}
 
 	set query(query: Query) {
 		this.#query = query;
+		history.replaceState(null, "", `#/${queryText(query)}`);
 		this.painter.mark(topics.query);
+	}
+
+	/** Takes in the address of the fleet; one without a query stands for the latest. */
+	readQuery(search: string): void {
+		this.query = search === "" ? this.#query : queryOf(search);
+	}
+
+	/** A view shows a device, so its reports are needed. @returns a function that ends it */
+	follow(key: string): () => void {
+		return this.#subscription.show(key);
 	}
 
 	/** Starts the live log of a device, or ends it. @param seconds 0: ends it */
@@ -116,25 +164,46 @@ export class App {
 		const now = Date.now();
 		this.heardAt = now;
 		if (frame.type === "status_update") this.#update(frame, now);
+		else if (frame.type === "summary") this.#onSnapshot(this.fleet.summarize(frame, now));
 		else if (frame.type === "device_message") this.#hear(frame, text, now);
 		else if (frame.type === "rollout_update") this.rollouts.onUpdate(frame);
 	}
 
 	#update(frame: StatusUpdate, now: number): void {
 		const isSnapshotComplete = this.fleet.update(frame, now);
-		for (const { deviceId, connected, metadata, state } of frame.sessions) {
+		for (const { deviceId, connected, state } of frame.sessions) {
 			if (deviceId === null) continue;
-			if (frame.reason === "connected") this.attempts.onConnected(deviceId);
-			else if (!connected) this.attempts.onGone(deviceId);
-			else if (state) this.attempts.onReport(deviceId, state);
 			if (frame.reason === "crash") this.crashes.onCrash(deviceId);
-			if (frame.reason === "ota" && !isUpdating(metadata) && this.firmware.catalog)
-				void this.firmware.refresh();
+			if (connected && state && frame.reason !== "connected") this.attempts.onReport(deviceId, state);
 		}
-		if (isSnapshotComplete) {
-			void this.rollouts.refresh();
-			if (this.firmware.catalog) void this.firmware.refresh();
-		}
+		this.#onSnapshot(isSnapshotComplete);
+	}
+
+	#onSnapshot(isComplete: boolean): void {
+		if (!isComplete) return;
+		void this.rollouts.refresh();
+		if (this.firmware.catalog) void this.firmware.refresh();
+	}
+
+	/** Acts on what a change means, whether the summary or the device's own record told it. */
+	#compare({ session: before }: Entry, { key, session }: Entry): void {
+		if (session.connected && session.sessionId !== before.sessionId) this.attempts.onConnected(key);
+		if (!session.connected && before.connected) this.attempts.onGone(key);
+		if (isSameUpdate(before.metadata, session.metadata)) return;
+		if (!isUpdating(session.metadata) && this.firmware.catalog) void this.firmware.refresh();
+	}
+
+	#onAsked(deviceId: string): void {
+		this.painter.mark(topics.device(deviceId));
+		this.#subscription.plan();
+	}
+
+	/** Ids of devices that must be heard, whether they are shown or not. */
+	*#needed(): Generator<string> {
+		yield* this.attempts.pending();
+		yield* this.settings.pending();
+		yield* this.actions.comingKeys.slice(0, comingHeard);
+		yield* this.recorder.keys();
 	}
 
 	#hear(frame: DeviceMessage, text: string, now: number): void {
@@ -151,6 +220,26 @@ export class App {
 		const uplink = text.slice(text.indexOf(`"message":`) + `"message":`.length, -1);
 		if (this.recorder.take(key, message, uplink, now)) this.painter.mark(topics.record(key));
 	}
+}
+
+/** What the fleet's view returns to. */
+export interface Place {
+	/** CSS pixels. */
+	readonly scrollTop: number;
+	/** The device that was opened from it. */
+	readonly key: string | undefined;
+}
+
+/** Of the devices that a selection's action comes to next: more than are asked between two subscriptions. */
+const comingHeard = 60;
+
+function isSameUpdate(a: OtaMetadata, b: OtaMetadata): boolean {
+	return (
+		a.otaStatus === b.otaStatus &&
+		a.otaPercent === b.otaPercent &&
+		a.otaVersion === b.otaVersion &&
+		a.otaReason === b.otaReason
+	);
 }
 
 function later(action: () => void, delayMs: number): () => void {

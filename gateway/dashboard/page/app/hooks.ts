@@ -1,7 +1,7 @@
 /** How a view follows what it shows. */
 
 import { createContext } from "preact";
-import { useContext, useEffect, useLayoutEffect, useReducer, useState } from "preact/hooks";
+import { useContext, useEffect, useLayoutEffect, useMemo, useReducer, useState } from "preact/hooks";
 import type { Entry } from "../model/fleet.js";
 import { type App, topics } from "./app.js";
 
@@ -25,6 +25,13 @@ export function useTopic(topic: string): void {
 export function useDevice(key: string): Entry | undefined {
 	useTopic(topics.device(key));
 	return useApp().fleet.get(key);
+}
+
+/** The same, of a device that is looked at: each of its reports is asked for. */
+export function useFollowedDevice(key: string): Entry | undefined {
+	const app = useApp();
+	useEffect(() => app.follow(key), [app, key]);
+	return useDevice(key);
 }
 
 /** Whether what is asked of devices reaches the gateway. */
@@ -80,9 +87,11 @@ export function useLeaveWarning(isOn: boolean): void {
 }
 
 export type Route =
-	| { readonly view: "fleet" }
+	/** @param search as in an address: "?state=away", or empty */
+	| { readonly view: "fleet"; readonly search: string }
 	| { readonly view: "device"; readonly key: string }
-	| { readonly view: "firmware" }
+	/** @param devices to be updated: ids, `selected`, or none */
+	| { readonly view: "firmware"; readonly devices: string }
 	| { readonly view: "settings" }
 	| { readonly view: "add" };
 
@@ -94,13 +103,26 @@ export function useRoute(): Route {
 		addEventListener("hashchange", onChange);
 		return () => removeEventListener("hashchange", onChange);
 	}, []);
-	const [, view, key] = /^#\/(device|firmware|settings|add)(?:\/(.+))?$/.exec(hash) ?? [];
-	if (view === "firmware" || view === "settings" || view === "add") return { view };
-	return view === "device" && key ? { view, key: decode(key) } : { view: "fleet" };
+	return useMemo(() => routeOf(hash), [hash]);
+}
+
+function routeOf(hash: string): Route {
+	const [path = "", ...rest] = hash.split("?");
+	const search = rest.length > 0 ? `?${rest.join("?")}` : "";
+	const [, view, key] = /^#\/(device|firmware|settings|add)(?:\/(.+))?$/.exec(path) ?? [];
+	if (view === "settings" || view === "add") return { view };
+	if (view === "firmware") return { view, devices: new URLSearchParams(search).get("devices") ?? "" };
+	return view === "device" && key ? { view, key: decode(key) } : { view: "fleet", search };
 }
 
 export function deviceAddress(key: string): string {
 	return `#/device/${encodeURIComponent(key)}`;
+}
+
+/** Of the view that updates these devices; many are not named in it. */
+export function updateAddress(keys: ReadonlySet<string>): string {
+	const devices = keys.size > 40 ? "selected" : [...keys].join(",");
+	return `#/firmware?${new URLSearchParams({ devices })}`;
 }
 
 function decode(text: string): string {

@@ -15,6 +15,8 @@ export type LinkState =
 export interface LinkOptions {
 	/** @param text the frame as it came */
 	readonly onFrame: (frame: MonitorFrame, text: string) => void;
+	/** Requests can be sent. */
+	readonly onOpen: () => void;
 	readonly onState: (state: LinkState) => void;
 	/** A person must log in. */
 	readonly onLoginNeeded: () => void;
@@ -23,7 +25,8 @@ export interface LinkOptions {
 type Request =
 	| { readonly type: "control_device"; readonly targetId: string; readonly payload: object }
 	| { readonly type: "boot_device"; readonly targetId: string }
-	| { readonly type: "trigger_ota"; readonly targetId: string; readonly version: string };
+	| { readonly type: "trigger_ota"; readonly targetId: string; readonly version: string }
+	| { readonly type: "subscribe"; readonly summary: boolean; readonly devices: readonly string[] };
 
 const firstRetryMs = 1_000;
 const lastRetryMs = 15_000;
@@ -95,6 +98,9 @@ export class Link {
 		socket.addEventListener("message", ({ data }) => {
 			if (this.#socket === socket) this.#receive(String(data));
 		});
+		socket.addEventListener("open", () => {
+			if (this.#socket === socket) this.#options.onOpen();
+		});
 		socket.addEventListener("close", () => this.#drop(socket));
 	}
 
@@ -105,8 +111,8 @@ export class Link {
 		if (frame.type === "error")
 			return this.#answer(frame.requestId, { isTaken: false, code: frame.code, message: frame.message });
 		this.#options.onFrame(frame, text);
-		// The first frame shows how all devices stand; before it, what the page shows is still the old.
-		if (frame.type !== "status_update" || frame.reason !== "snapshot") return;
+		// Before all devices were told, what the page shows is still the old.
+		if (!completesSnapshot(frame)) return;
 		this.#retryMs = firstRetryMs;
 		this.#lostSince = undefined;
 		this.#options.onState({ name: "live" });
@@ -152,6 +158,12 @@ export class Link {
 			return false; // The gateway is away; the socket will say so too, and try again.
 		}
 	}
+}
+
+/** Whether with this frame all devices were told. */
+export function completesSnapshot(frame: MonitorFrame): boolean {
+	if (frame.type !== "status_update" && frame.type !== "summary") return false;
+	return frame.remaining === 0 || (frame.reason === "snapshot" && frame.remaining === undefined);
 }
 
 async function isHealthy(): Promise<boolean> {

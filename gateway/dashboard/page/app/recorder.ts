@@ -32,6 +32,11 @@ export class Recorder {
 		return record;
 	}
 
+	/** The devices that are recorded. */
+	keys(): Iterable<string> {
+		return this.#records.keys();
+	}
+
 	/** @returns whether that device is recorded */
 	take(key: string, uplink: Uplink, text: string, now: number): boolean {
 		const record = this.#records.get(key);

@@ -1,6 +1,7 @@
 /**
  * Draws the LED rings as the devices show them: with the firmware's own patterns, on a canvas in place of LEDs. One clock
- * moves all of them, and only those that are on the screen; none where a person asked for less motion.
+ * moves all of them, so rings that show the same are drawn once and copied; only those that are on the screen, and none
+ * where a person asked for less motion.
  */
 
 import type { PixelStrip } from "../../../../device/host.js";
@@ -16,8 +17,6 @@ export interface Look {
 	readonly state: LedState;
 	/** 0 to 1. */
 	readonly brightness: number;
-	/** Milliseconds of this page's clock: when it was first seen in this state. */
-	readonly since: number;
 }
 
 const pixelCount = 12;
@@ -46,6 +45,7 @@ export class Rings {
 		this.#wake();
 	});
 	#isAwake = false;
+	#timer: number | undefined;
 
 	constructor() {
 		this.#stillness.addEventListener("change", () => {
@@ -72,8 +72,14 @@ export class Rings {
 		this.#wake();
 	}
 
-	#wake(): void {
+	/** @param delayMs until which nothing moves */
+	#wake(delayMs = 0): void {
 		if (this.#isAwake) return;
+		if (delayMs > 0) {
+			clearTimeout(this.#timer);
+			this.#timer = window.setTimeout(() => this.#wake(), delayMs);
+			return;
+		}
 		this.#isAwake = true;
 		requestAnimationFrame(() => this.#draw());
 	}
@@ -81,25 +87,49 @@ export class Rings {
 	#draw(): void {
 		this.#isAwake = false;
 		const now = Date.now();
-		let isMoving = false;
+		const drawn = new Map<string, HTMLCanvasElement>();
+		let nextMs = Number.POSITIVE_INFINITY;
 		for (const [canvas, ring] of this.#rings) {
 			if (!ring.isVisible || !(canvas instanceof HTMLCanvasElement)) continue;
-			const intervalMs = ring.look ? frameIntervalMs(ring.look.state) : 0;
-			const isStill = intervalMs === 0 || this.#stillness.matches;
-			const timeMs = isStill || !ring.look ? stillTimeMs(ring.look) : Math.max(0, now - ring.look.since);
-			const frame = isStill ? 0 : Math.floor(timeMs / intervalMs);
-			isMoving ||= !isStill;
+			const { look } = ring;
+			const intervalMs = look && !this.#stillness.matches ? frameIntervalMs(look.state) : 0;
+			const frame = intervalMs === 0 ? 0 : Math.floor(now / intervalMs);
+			if (intervalMs > 0) nextMs = Math.min(nextMs, (frame + 1) * intervalMs - now);
 			if (frame === ring.frame) continue;
 			ring.frame = frame;
-			this.#strip.draw(canvas, ring.look, timeMs);
+			const size = fit(canvas);
+			const name = `${size} ${look?.state} ${look?.brightness}`;
+			const same = drawn.get(name);
+			if (same) copy(same, canvas);
+			else this.#strip.draw(canvas, look, intervalMs === 0 ? stillTimeMs(look) : now);
+			drawn.set(name, same ?? canvas);
 		}
-		if (isMoving) this.#wake();
+		if (Number.isFinite(nextMs)) this.#wake(Math.max(1, nextMs));
 	}
 }
 
 /** Where nothing moves: the moment at which the pattern is brightest. */
 function stillTimeMs(look: Look | undefined): number {
 	return look?.state === ledState.updating ? 1500 : 0;
+}
+
+/** Gives a canvas the screen's pixels. @returns how many it is wide and high */
+function fit(canvas: HTMLCanvasElement): number {
+	const size = Math.round(canvas.clientWidth * Math.min(devicePixelRatio, 2));
+	if (canvas.width !== size) {
+		canvas.width = size;
+		canvas.height = size;
+	}
+	return size;
+}
+
+function copy(from: HTMLCanvasElement, to: HTMLCanvasElement): void {
+	const context = to.getContext("2d");
+	if (!context || from.width === 0) return;
+	context.resetTransform();
+	context.globalCompositeOperation = "copy";
+	context.drawImage(from, 0, 0);
+	context.globalCompositeOperation = "source-over";
 }
 
 /** Stands in for the strip of LEDs, as any host's does. */
@@ -120,12 +150,7 @@ class DrawnStrip implements PixelStrip {
 	close(): void {}
 
 	draw(canvas: HTMLCanvasElement, look: Look | undefined, timeMs: number): void {
-		const scale = Math.min(devicePixelRatio, 2);
-		const size = Math.round(canvas.clientWidth * scale);
-		if (canvas.width !== size) {
-			canvas.width = size;
-			canvas.height = size;
-		}
+		const size = canvas.width;
 		const context = canvas.getContext("2d");
 		if (!context || size === 0) return;
 		context.setTransform(size, 0, 0, size, 0, 0);

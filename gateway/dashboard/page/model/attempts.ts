@@ -46,6 +46,8 @@ interface Slot {
 	isOnItsWay: boolean;
 	next: Ask | undefined;
 	readonly giveUp: () => void;
+	/** Called once. @param reason why it was not done; null: it was */
+	readonly onEnd: (reason: string | null) => void;
 }
 
 export class Attempts {
@@ -61,20 +63,33 @@ export class Attempts {
 		return this.#slots.get(slotName(deviceId, name))?.attempt;
 	}
 
+	/** Ids of the devices that something is asked of. */
+	pending(): readonly string[] {
+		return [...this.#slots].flatMap(([name, { attempt }]) =>
+			attempt.reason === null ? name.slice(0, name.lastIndexOf(" ")) : [],
+		);
+	}
+
+	/** Asks a device. @returns why it was not done; null: it was */
+	done(deviceId: string, ask: Ask): Promise<string | null> {
+		return new Promise((resolve) => this.ask(deviceId, ask, resolve));
+	}
+
 	/** Asks a device; what was asked before by the same name does not count any more. At most one at a time is sent. */
-	ask(deviceId: string, ask: Ask): void {
+	ask(deviceId: string, ask: Ask, onEnd: (reason: string | null) => void = () => {}): void {
 		const name = slotName(deviceId, ask.command);
 		const former = this.#slots.get(name);
 		former?.giveUp();
+		former?.onEnd("Something else was asked of it.");
 		const giveUp = this.#options.later(
 			() => this.#refuse(deviceId, ask.command, unconfirmed(ask)),
 			confirmationMs,
 		);
 		const attempt = { ask, reason: null };
 		if (former?.isOnItsWay) {
-			this.#slots.set(name, { attempt, isOnItsWay: true, next: ask, giveUp });
+			this.#slots.set(name, { attempt, isOnItsWay: true, next: ask, giveUp, onEnd });
 		} else {
-			this.#slots.set(name, { attempt, isOnItsWay: true, next: undefined, giveUp });
+			this.#slots.set(name, { attempt, isOnItsWay: true, next: undefined, giveUp, onEnd });
 			void this.#send(deviceId, ask);
 		}
 		this.#options.onChanged(deviceId);
@@ -134,13 +149,16 @@ export class Attempts {
 		slot.giveUp();
 		slot.next = undefined;
 		slot.attempt = { ...slot.attempt, reason };
+		slot.onEnd(reason);
 		this.#options.onChanged(deviceId);
 	}
 
 	#drop(deviceId: string, name: AskName): void {
 		const key = slotName(deviceId, name);
-		this.#slots.get(key)?.giveUp();
+		const slot = this.#slots.get(key);
 		this.#slots.delete(key);
+		slot?.giveUp();
+		slot?.onEnd(null);
 		this.#options.onChanged(deviceId);
 	}
 

@@ -1,39 +1,139 @@
-/** Which devices a list shows, and in which order. */
+/** Which devices a list shows, and in which order; it can be written into an address. */
 
 import compare from "semver/functions/compare.js";
 import valid from "semver/functions/valid.js";
 import type { Entry } from "./fleet.js";
 import { hasFailed, isUpdating, signalBars } from "./words.js";
 
-export const states = ["connected", "away", "updating", "failed", "crashed"] as const;
+export const states = [
+	"connected",
+	"away",
+	"updating",
+	"rolled_back",
+	"failed",
+	"crashed",
+	"safe_mode",
+] as const;
 export type State = (typeof states)[number];
-export const sorts = ["name", "state", "version", "signal"] as const;
+export const sorts = ["name", "room", "model", "version", "state", "signal", "volume", "heard"] as const;
 export type Sort = (typeof sorts)[number];
+export const looks = ["cards", "table"] as const;
+export type Look = (typeof looks)[number];
 
 export interface Query {
-	/** Words that must all occur in name, model, version, address or network. */
+	/** Words that must all occur in name, room, note, model, version, address or network. */
 	readonly search: string;
-	/** Empty: any; so are version and state. */
+	/** Empty: any; so are room, version and state. */
 	readonly model: string;
+	readonly room: string;
 	readonly version: string;
 	readonly state: State | "";
 	readonly sort: Sort;
+	readonly isDescending: boolean;
+	/** Empty: by the number of devices. */
+	readonly look: Look | "";
 }
 
-export const noQuery: Query = { search: "", model: "", version: "", state: "", sort: "name" };
+export const noQuery: Query = {
+	search: "",
+	model: "",
+	room: "",
+	version: "",
+	state: "",
+	sort: "name",
+	isDescending: false,
+	look: "",
+};
+
+/** @param search as in an address: "?state=away&sort=version". What is not known is left out. */
+export function queryOf(search: string): Query {
+	const fields = new URLSearchParams(search);
+	const text = (name: string) => fields.get(name) ?? "";
+	return {
+		search: text("search"),
+		model: text("model"),
+		room: text("room"),
+		version: text("version"),
+		state: states.find((state) => state === text("state")) ?? "",
+		sort: sorts.find((sort) => sort === text("sort")) ?? noQuery.sort,
+		isDescending: text("order") === "descending",
+		look: looks.find((look) => look === text("view")) ?? "",
+	};
+}
+
+/** For an address, as `queryOf` reads it; empty where nothing is filtered or sorted. */
+export function queryText({ isDescending, look, sort, ...filters }: Query): string {
+	const fields = new URLSearchParams();
+	for (const [name, value] of Object.entries(filters)) if (value !== "") fields.set(name, value);
+	if (sort !== noQuery.sort) fields.set("sort", sort);
+	if (isDescending) fields.set("order", "descending");
+	if (look !== "") fields.set("view", look);
+	const text = fields.toString();
+	return text && `?${text}`;
+}
+
+/** Whether the query leaves devices out. */
+export function isFiltered({ search, model, room, version, state }: Query): boolean {
+	return [search, model, room, version, state].some((value) => value.trim() !== "");
+}
+
+/** The same order and look, for all devices. */
+export function unfiltered({ sort, isDescending, look }: Query): Query {
+	return { ...noQuery, sort, isDescending, look };
+}
 
 /** @returns the entries that `query` is about, in its order */
 export function select(entries: readonly Entry[], query: Query): readonly Entry[] {
-	const words = query.search.toLowerCase().split(/\s+/).filter(Boolean);
+	const order = orders[query.sort];
+	const sign = query.isDescending ? -1 : 1;
+	const isFound = finder(query.search);
+	const nameSign = query.sort === "name" ? sign : 1;
 	return entries
-		.filter((entry) => isMeant(entry, query) && words.every((word) => textOf(entry).includes(word)))
-		.sort((a, b) => orders[query.sort](a, b) || byName(a, b));
+		.filter((entry) => isMeant(entry, query) && isFound(entry))
+		.map((entry) => ({ entry, name: nameOf(entry).toLowerCase() }))
+		.sort(
+			(a, b) =>
+				sign * order(a.entry, b.entry) ||
+				nameSign * (byText(a.name, b.name) || byText(a.entry.key, b.entry.key)),
+		)
+		.map(({ entry }) => entry);
 }
 
-/** Every version that is there, the newest first. */
-export function versionsOf(entries: readonly Entry[]): readonly string[] {
-	const versions = new Set(entries.flatMap(({ session }) => session.firmwareVersion ?? []));
-	return [...versions].sort((a, b) => compareVersions(b, a));
+export interface Tally<T extends string> {
+	readonly value: T;
+	/** What the list would show with it in place of what is chosen now. */
+	readonly count: number;
+}
+
+/** How many devices there are of each version, the newest first, and in each state. */
+export function tally(entries: readonly Entry[], query: Query) {
+	const isFound = finder(query.search);
+	const versions = new Map<string, number>();
+	const inStates = new Map<State, number>();
+	const count = <T>(counts: Map<T, number>, value: T, isCounted: boolean) =>
+		counts.set(value, (counts.get(value) ?? 0) + Number(isCounted));
+	for (const entry of entries) {
+		const isOfText = isFound(entry);
+		const { firmwareVersion } = entry.session;
+		if (firmwareVersion !== null)
+			count(versions, firmwareVersion, isOfText && isMeant(entry, { ...query, version: "" }));
+		const isCounted = isOfText && isMeant(entry, { ...query, state: "" });
+		for (const state of states) if (isIn(entry, state)) count(inStates, state, isCounted);
+	}
+	return {
+		versions: [...versions]
+			.sort(([a], [b]) => compareVersions(b, a))
+			.map(([value, count]): Tally<string> => ({ value, count })),
+		states: states.flatMap((value): Tally<State>[] => {
+			const count = inStates.get(value);
+			return count === undefined ? [] : [{ value, count }];
+		}),
+	};
+}
+
+/** Every room that is there. */
+export function roomsOf(entries: readonly Entry[]): readonly string[] {
+	return [...new Set(entries.flatMap(({ session }) => session.room ?? []))].sort(byText);
 }
 
 /** By semantic version; what is none comes first, by its letters. */
@@ -43,50 +143,86 @@ export function compareVersions(a: string, b: string): number {
 	return Number(isA) - Number(isB) || a.localeCompare(b);
 }
 
-function isMeant({ session }: Entry, { model, version, state }: Query): boolean {
+function isMeant(entry: Entry, { model, room, version, state }: Query): boolean {
+	const { session } = entry;
 	if (model !== "" && session.model !== model) return false;
+	if (room !== "" && session.room !== room) return false;
 	if (version !== "" && session.firmwareVersion !== version) return false;
+	return state === "" || isIn(entry, state);
+}
+
+function isIn({ session, vitals }: Entry, state: State): boolean {
 	switch (state) {
-		case "":
-			return true;
 		case "connected":
 			return session.connected;
 		case "away":
 			return !session.connected;
 		case "updating":
 			return isUpdating(session.metadata);
+		case "rolled_back":
 		case "failed":
-			return hasFailed(session.metadata);
+			return session.metadata.otaStatus === state;
 		case "crashed":
 			return session.crashCount !== undefined;
+		case "safe_mode":
+			return vitals.safeMode === true;
 	}
 }
 
-function textOf({ key, session, state }: Entry): string {
-	const { model, firmwareVersion, remoteAddress } = session;
-	return `${key} ${model} ${firmwareVersion} ${remoteAddress} ${state?.network.wifi_ssid}`.toLowerCase();
+function finder(search: string): (entry: Entry) => boolean {
+	const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+	if (words.length === 0) return () => true;
+	return (entry) => {
+		const text = textOf(entry);
+		return words.every((word) => text.includes(word));
+	};
+}
+
+function textOf({ key, session, vitals }: Entry): string {
+	const { name, room, note, model, firmwareVersion, remoteAddress } = session;
+	const texts = [key, name, room, note, model, firmwareVersion, remoteAddress, vitals.ssid];
+	return texts.join(" ").toLowerCase();
+}
+
+/** What people call a device: its name, or its id. */
+export function nameOf({ key, session }: Entry): string {
+	return session.name ?? session.deviceId ?? `Not named yet (${key})`;
 }
 
 const orders: Readonly<Record<Sort, (a: Entry, b: Entry) => number>> = {
 	name: () => 0,
+	// Devices without a room come last.
+	room: (a, b) => byText(a.session.room ?? "\uffff", b.session.room ?? "\uffff"),
+	model: (a, b) => byText(a.session.model ?? "", b.session.model ?? ""),
+	version: (a, b) =>
+		a.session.firmwareVersion === b.session.firmwareVersion
+			? 0
+			: compareVersions(a.session.firmwareVersion ?? "", b.session.firmwareVersion ?? ""),
 	state: (a, b) => urgency(a) - urgency(b),
-	version: (a, b) => compareVersions(a.session.firmwareVersion ?? "", b.session.firmwareVersion ?? ""),
 	// By bars and not by dBm, which changes with every report: cards would not stand still.
 	signal: (a, b) => barsOf(a) - barsOf(b),
+	volume: (a, b) => (a.vitals.volume ?? -1) - (b.vitals.volume ?? -1),
+	// Those away longest come first; connected ones are heard all the time.
+	heard: (a, b) => awaySince(a) - awaySince(b),
 };
 
-function byName(a: Entry, b: Entry): number {
-	return a.key < b.key ? -1 : Number(a.key > b.key);
+/** By code units, which is much faster than by a language's rules. */
+function byText(a: string, b: string): number {
+	return a < b ? -1 : Number(a > b);
 }
 
 /** What needs a person comes first. */
-function urgency({ session }: Entry): number {
+function urgency({ session, vitals }: Entry): number {
 	if (hasFailed(session.metadata)) return 0;
 	if (isUpdating(session.metadata)) return 1;
-	if (session.crashCount !== undefined) return 2;
+	if (session.crashCount !== undefined || vitals.safeMode) return 2;
 	return session.connected ? 4 : 3;
 }
 
-function barsOf({ session, state }: Entry): number {
-	return session.connected && state ? signalBars(state.network.wifi_rssi) : 0;
+function barsOf({ session, vitals }: Entry): number {
+	return session.connected && vitals.rssi !== null ? signalBars(vitals.rssi) : 0;
+}
+
+function awaySince({ session, heardAt }: Entry): number {
+	return session.connected ? Number.MAX_SAFE_INTEGER : heardAt;
 }

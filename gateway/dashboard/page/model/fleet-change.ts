@@ -1,4 +1,4 @@
-/** One change of the settings of many devices, a few at a time. After the first failure no other device begins. */
+/** One change of many devices, a few at a time. */
 
 import type { SettingsChange } from "./settings-changes.js";
 
@@ -18,6 +18,8 @@ export interface FleetPlan {
 	readonly title: string;
 	readonly keys: readonly string[];
 	readonly atATime: number;
+	/** After the first failure no other device begins. */
+	readonly stopsAtFailure: boolean;
 	/** Changes one device; the promise never fails. */
 	readonly change: (key: string) => Promise<SettingsChange>;
 }
@@ -45,11 +47,23 @@ export class FleetChange {
 	}
 
 	/** Begins one; only where none is running. */
-	start({ title, keys, atATime, change }: FleetPlan): void {
+	start(plan: FleetPlan): void {
 		if (this.isRunning) return;
+		const { title, keys, atATime } = plan;
 		this.#title = title;
 		this.#set(keys.map((key) => ({ key, status: "waiting", reason: null })));
-		for (let place = 0; place < atATime; place++) void this.#work(change);
+		for (let place = 0; place < atATime; place++) void this.#work(plan);
+	}
+
+	/** Removes what has ended from view. */
+	clear(): void {
+		if (!this.isRunning) this.#set([]);
+	}
+
+	/** Devices that are or will be changed, in this order. */
+	get comingKeys(): readonly string[] {
+		const coming = this.#items.filter(({ status }) => status === "running" || status === "waiting");
+		return coming.map(({ key }) => key);
 	}
 
 	/** Calls off what has not begun. */
@@ -61,7 +75,7 @@ export class FleetChange {
 		);
 	}
 
-	async #work(change: FleetPlan["change"]): Promise<void> {
+	async #work({ change, stopsAtFailure }: FleetPlan): Promise<void> {
 		for (;;) {
 			const next = this.#items.find(({ status }) => status === "waiting");
 			if (!next) return;
@@ -69,7 +83,7 @@ export class FleetChange {
 			this.#put({ key, status: "running", reason: null });
 			const { status, reason } = await change(key);
 			this.#put({ key, status: status === "kept" ? "kept" : "failed", reason });
-			if (status !== "kept") this.cancel(`${key} did not keep them.`);
+			if (status !== "kept" && stopsAtFailure) this.cancel(`${key} did not keep them.`);
 		}
 	}
 

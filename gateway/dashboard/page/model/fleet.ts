@@ -1,31 +1,56 @@
 /**
- * What is known of every device, as told by the gateway. A device goes by its deviceId, or, while it has none, by its
- * session; one that comes back has a new session but keeps its place. Entries are replaced, never changed.
+ * What is known of every device, as told by the gateway: of each the summary, and of those that the page follows every
+ * report. A device goes by its deviceId, or, while it has none, by its session; one that comes back has a new session but
+ * keeps its place. Entries are replaced, never changed.
  */
 
 import type { StateReport } from "../../../../device/protocol/messages.js";
-import type { DeviceMessage, OtaMetadata, SessionRecord, StatusUpdate } from "./messages.js";
+import type {
+	DeviceMessage,
+	DeviceSummary,
+	OtaMetadata,
+	SessionRecord,
+	StatusUpdate,
+	Summary,
+} from "./messages.js";
 import { isUpdating, signalBars } from "./words.js";
+
+/** Of the latest report, as far as lists show it; null before the first. */
+export type Vitals = Pick<DeviceSummary, "rssi" | "ssid" | "volume" | "safeMode">;
 
 export interface Entry {
 	/** The device's id, or its session's. */
 	readonly key: string;
 	readonly session: SessionRecord;
+	/** Its latest report that came here, which may be old where `isFollowed` is false. */
 	readonly state: StateReport | null;
-	/** When the device was last heard, in milliseconds of this page's clock. */
+	readonly vitals: Vitals;
+	/** Whether each of its reports comes here. */
+	readonly isFollowed: boolean;
+	/** When the device was last heard, in milliseconds of this page's clock; may be old where it is connected and not followed. */
 	readonly heardAt: number;
-	/** When its ring was first seen in its state. */
-	readonly ringSince: number;
 }
 
-/** @param isListed whether what lists are filtered or sorted by has changed, or the entry is gone */
-export type OnEntry = (key: string, isListed: boolean) => void;
+/**
+ * @param isListed whether what lists are filtered or sorted by has changed, or the entry is gone
+ * @param previous undefined: it is new
+ * @param entry undefined: it is gone
+ */
+export type OnEntry = (
+	key: string,
+	isListed: boolean,
+	previous: Entry | undefined,
+	entry: Entry | undefined,
+) => void;
 
 export class Fleet {
 	readonly #entries = new Map<string, Entry>();
 	readonly #onEntry: OnEntry;
 	/** What was named since a snapshot began; undefined once it is complete. */
 	#listed: Set<string> | undefined;
+	#listVersion = 0;
+	/** The devices whose reports come; undefined: all. */
+	#followed: ReadonlySet<string> | undefined;
 
 	constructor(onEntry: OnEntry) {
 		this.#onEntry = onEntry;
@@ -33,6 +58,11 @@ export class Fleet {
 
 	get size(): number {
 		return this.#entries.size;
+	}
+
+	/** Changes with what lists are filtered or sorted by. */
+	get listVersion(): number {
+		return this.#listVersion;
 	}
 
 	all(): readonly Entry[] {
@@ -48,15 +78,26 @@ export class Fleet {
 	 * @returns whether a snapshot is complete with it
 	 */
 	update({ reason, timestamp, sessions, remaining }: StatusUpdate, now: number): boolean {
-		if (reason === "snapshot") this.#listed = new Set();
-		for (const { deviceId, sessionId } of sessions) this.#listed?.add(deviceId ?? sessionId);
-		const isListed = remaining === 0 || (reason === "snapshot" && remaining === undefined);
-		if (isListed) this.#dropUnlisted();
-		for (const session of sessions) {
-			const silentMs = Math.max(0, Date.parse(timestamp) - Date.parse(session.lastSeenAt));
-			this.#take(session, reason, now - silentMs, now);
-		}
+		const keys = sessions.map(({ deviceId, sessionId }) => deviceId ?? sessionId);
+		const isListed = this.#list(reason, keys, remaining);
+		for (const session of sessions) this.#take(session, reason, heardAt(session.lastSeenAt, timestamp, now));
 		return isListed;
+	}
+
+	/** @param now as in `update`. @returns whether a snapshot is complete with it */
+	summarize({ reason, timestamp, devices, removed = [], remaining }: Summary, now: number): boolean {
+		for (const key of removed) this.#remove(key);
+		const keys = devices.map(({ deviceId }) => deviceId);
+		const isListed = this.#list(reason, keys, remaining);
+		for (const device of devices) this.#takeSummary(device, timestamp, now);
+		return isListed;
+	}
+
+	/** From now on only these devices' reports come. */
+	follow(keys: ReadonlySet<string>): void {
+		this.#followed = keys;
+		for (const entry of this.#entries.values())
+			if (entry.isFollowed && !keys.has(entry.key)) this.#put({ ...entry, isFollowed: false });
 	}
 
 	/** Takes in an uplink. @returns the key of the device that it came from */
@@ -64,11 +105,24 @@ export class Fleet {
 		const entry = this.#entries.get(deviceId ?? sessionId) ?? this.#entries.get(sessionId);
 		if (!entry) return undefined;
 		const state = message.type === "state_report" ? message : entry.state;
-		this.#put({ ...entry, state, heardAt: now, ringSince: ringSince(entry, state, now) });
+		const vitals = message.type === "state_report" ? vitalsOf(message) : entry.vitals;
+		this.#put({ ...entry, state, vitals, isFollowed: this.#isFollowed(entry.key), heardAt: now });
 		return entry.key;
 	}
 
-	#take(session: SessionRecord, reason: StatusUpdate["reason"], heardAt: number, now: number): void {
+	#isFollowed(key: string): boolean {
+		return this.#followed?.has(key) ?? true;
+	}
+
+	#list(reason: string, keys: readonly string[], remaining: number | undefined): boolean {
+		if (reason === "snapshot") this.#listed = new Set();
+		for (const key of keys) this.#listed?.add(key);
+		const isListed = remaining === 0 || (reason === "snapshot" && remaining === undefined);
+		if (isListed) this.#dropUnlisted();
+		return isListed;
+	}
+
+	#take(session: SessionRecord, reason: StatusUpdate["reason"], heardAt: number): void {
 		const key = session.deviceId ?? session.sessionId;
 		if (session.deviceId !== null) this.#remove(session.sessionId);
 		const known = this.#entries.get(key);
@@ -80,19 +134,44 @@ export class Fleet {
 			key,
 			session: { ...session, metadata },
 			state,
+			vitals: state ? vitalsOf(state) : (known?.vitals ?? noVitals),
+			isFollowed: this.#isFollowed(key),
 			heardAt: Math.max(heardAt, known?.heardAt ?? 0),
-			ringSince: ringSince(known, state, now),
+		});
+	}
+
+	#takeSummary(device: DeviceSummary, timestamp: string, now: number): void {
+		const { deviceId: key, chip: _, firstSeenAt: _first, rssi, ssid, volume, safeMode, ...head } = device;
+		const known = this.#entries.get(key);
+		const metadata = known ? neverBackward(known.session.metadata, head.metadata) : head.metadata;
+		const lastSeenAt = head.lastSeenAt ?? timestamp;
+		const isFollowed = known?.isFollowed ?? false;
+		this.#put({
+			key,
+			session: { ...head, deviceId: key, metadata, lastSeenAt, state: null },
+			state: known?.state ?? null,
+			// Each report comes here, and is newer and finer than the summary.
+			vitals:
+				isFollowed && known?.state ? known.vitals : { rssi, ssid, volume, ...(safeMode && { safeMode }) },
+			isFollowed,
+			heardAt: head.connected ? (known?.heardAt ?? now) : heardAt(lastSeenAt, timestamp, now),
 		});
 	}
 
 	#put(entry: Entry): void {
-		const former = this.#entries.get(entry.key);
+		const previous = this.#entries.get(entry.key);
 		this.#entries.set(entry.key, entry);
-		this.#onEntry(entry.key, !former || listedBy(former) !== listedBy(entry));
+		this.#tell(entry.key, !previous || listedBy(previous) !== listedBy(entry), previous, entry);
 	}
 
 	#remove(key: string): void {
-		if (this.#entries.delete(key)) this.#onEntry(key, true);
+		const previous = this.#entries.get(key);
+		if (this.#entries.delete(key)) this.#tell(key, true, previous, undefined);
+	}
+
+	#tell(key: string, isListed: boolean, previous: Entry | undefined, entry: Entry | undefined): void {
+		if (isListed) this.#listVersion += 1;
+		this.#onEntry(key, isListed, previous, entry);
 	}
 
 	#dropUnlisted(): void {
@@ -102,15 +181,29 @@ export class Fleet {
 }
 
 /** What lists are filtered and sorted by; while it is unchanged, lists are reused. */
-function listedBy({ session, state }: Entry): string {
-	const bars = state ? signalBars(state.network.wifi_rssi) : 0;
-	const { model, connected, firmwareVersion, metadata, crashCount } = session;
-	return `${model} ${connected} ${firmwareVersion} ${metadata.otaStatus} ${crashCount} ${bars}`;
+function listedBy({ session, vitals }: Entry): string {
+	const { model, connected, firmwareVersion, metadata, crashCount, name, room, note, remoteAddress } =
+		session;
+	const bars = vitals.rssi === null ? 0 : signalBars(vitals.rssi);
+	const { ssid, volume, safeMode } = vitals;
+	const label = `${name}\n${room}\n${note}\n${ssid}`;
+	return `${model} ${connected} ${firmwareVersion} ${metadata.otaStatus} ${crashCount} ${bars} ${volume} ${safeMode} ${remoteAddress} ${label}`;
 }
 
-function ringSince(known: Entry | undefined, state: StateReport | null, now: number): number {
-	const isSame = known?.state?.peripherals.led_ring.state_id === state?.peripherals.led_ring.state_id;
-	return known && isSame ? known.ringSince : now;
+const noVitals: Vitals = { rssi: null, ssid: null, volume: null };
+
+function vitalsOf({ health, network, peripherals }: StateReport): Vitals {
+	return {
+		rssi: network.wifi_rssi,
+		ssid: network.wifi_ssid,
+		volume: peripherals.audio.volume,
+		...(health.safe_mode && { safeMode: true }),
+	};
+}
+
+/** In milliseconds of this page's clock, from two times of the gateway's. */
+function heardAt(lastSeenAt: string, timestamp: string, now: number): number {
+	return now - Math.max(0, Date.parse(timestamp) - Date.parse(lastSeenAt));
 }
 
 const order = ["pending", "downloading", "rebooting"];

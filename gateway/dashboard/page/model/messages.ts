@@ -117,7 +117,7 @@ export interface Refused {
 	readonly message: string;
 }
 
-export type MonitorFrame = StatusUpdate | DeviceMessage | RolloutUpdate | Ack | Refused;
+export type MonitorFrame = StatusUpdate | Summary | DeviceMessage | RolloutUpdate | Ack | Refused;
 
 /** `GET /ota/status`. */
 export interface UploadStatus {

@@ -53,6 +53,11 @@ export class SettingsChanges {
 		return this.#changes.get(deviceId);
 	}
 
+	/** Ids of the devices that try settings. */
+	pending(): Iterable<string> {
+		return this.#pending.keys();
+	}
+
 	isPending(deviceId: string): boolean {
 		return this.#pending.has(deviceId);
 	}

@@ -26,7 +26,7 @@ export function useControl(deviceKey: string, name: AskName): Control {
 	return {
 		attempt,
 		isSending: attempt !== undefined && attempt.reason === null,
-		isOff: !isLive || !entry?.session.connected || !entry.state,
+		isOff: !isLive || !entry?.session.connected,
 		ask: (ask) => attempts.ask(deviceKey, ask),
 	};
 }

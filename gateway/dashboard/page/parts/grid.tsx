@@ -3,8 +3,9 @@
  * height; the cell that has the keyboard's focus stays, wherever the page is scrolled to.
  */
 
-import type { ComponentChildren } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { Component, type ComponentChildren } from "preact";
+import { useRef, useState } from "preact/hooks";
+import { useFrame } from "./use-frame.js";
 
 export interface GridProps {
 	readonly label: string;
@@ -14,31 +15,20 @@ export interface GridProps {
 	/** Absent: one column. */
 	readonly minWidth?: number;
 	readonly gap: number;
+	/** Rendered wherever it is, until the focus is in another cell. */
+	readonly initialKey?: string | undefined;
 	readonly children: (key: string, index: number) => ComponentChildren;
 }
 
-interface Frame {
-	readonly width: number;
-	/** How far its top is scrolled out of the window, and how much of it the window could show. */
-	readonly top: number;
-	readonly seen: number;
-}
-
-/** Rows beyond the window on both sides, so that Tab and a quick scroll find something there. */
-const rowsBeyond = 2;
-
-export function Grid({ label, keys, height, minWidth, gap, children }: GridProps) {
+export function Grid({ label, keys, height, minWidth, gap, initialKey, children }: GridProps) {
 	const list = useRef<HTMLUListElement>(null);
-	const frame = useFrame(list);
-	const [focused, setFocused] = useState<string>();
+	const rowHeight = height + gap;
+	const frame = useFrame(list, rowHeight);
+	const [focused, setFocused] = useState(initialKey);
 	const columns = minWidth ? Math.max(1, Math.floor((frame.width + gap) / (minWidth + gap))) : 1;
 	const width = (frame.width - gap * (columns - 1)) / columns;
-	const rowHeight = height + gap;
 	const rows = Math.ceil(keys.length / columns);
-	const first = Math.max(0, Math.floor(frame.top / rowHeight) - rowsBeyond) * columns;
-	const last = (Math.ceil((frame.top + frame.seen) / rowHeight) + rowsBeyond) * columns;
-	const shown = keys.map((key, index) => ({ key, index }));
-	const seen = shown.filter(({ key, index }) => (index >= first && index < last) || key === focused);
+	const seen = windowOf(keys, frame.first * columns, frame.end * columns, focused);
 	return (
 		<ul
 			ref={list}
@@ -61,46 +51,50 @@ export function Grid({ label, keys, height, minWidth, gap, children }: GridProps
 							transform: `translate(${(index % columns) * (width + gap)}px, ${Math.floor(index / columns) * rowHeight}px)`,
 						}}
 					>
-						{children(key, index)}
+						<Cell cellKey={key} flag={index} content={children} />
 					</li>
 				))}
 		</ul>
 	);
 }
 
+interface Seen {
+	readonly key: string;
+	readonly index: number;
+}
+
+/** @param focused is part of it wherever it is */
+export function windowOf(
+	keys: readonly string[],
+	first: number,
+	end: number,
+	focused: string | undefined,
+): readonly Seen[] {
+	const seen = keys.slice(first, end).map((key, place) => ({ key, index: first + place }));
+	const index = focused === undefined ? -1 : keys.indexOf(focused);
+	if (focused === undefined || index < 0 || (index >= first && index < end)) return seen;
+	const kept = { key: focused, index };
+	return index < first ? [kept, ...seen] : [...seen, kept];
+}
+
+interface CellProps<Flag> {
+	readonly cellKey: string;
+	readonly flag: Flag;
+	readonly content: (key: string, flag: Flag) => ComponentChildren;
+}
+
+/** While the list is scrolled, only what comes into it is rendered. */
+export class Cell<Flag> extends Component<CellProps<Flag>> {
+	override shouldComponentUpdate({ cellKey, flag, content }: CellProps<Flag>): boolean {
+		return cellKey !== this.props.cellKey || flag !== this.props.flag || content !== this.props.content;
+	}
+
+	override render({ cellKey, flag, content }: CellProps<Flag>) {
+		return content(cellKey, flag);
+	}
+}
+
 function cellOf(target: EventTarget | null): string | undefined {
 	const cell = target instanceof Element ? target.closest("li[data-key]") : null;
 	return cell instanceof HTMLElement ? cell.dataset.key : undefined;
-}
-
-/** Where an element lies in the window, read at most once a frame. */
-function useFrame(list: { readonly current: HTMLElement | null }): Frame {
-	const [frame, setFrame] = useState<Frame>({ width: 0, top: 0, seen: 0 });
-	const isAsked = useRef(false);
-	const measure = () => {
-		isAsked.current = false;
-		const element = list.current;
-		if (!element) return;
-		const { top, width } = element.getBoundingClientRect();
-		const next = { width, top: Math.max(0, -top), seen: innerHeight - Math.max(0, top) };
-		setFrame((shown) =>
-			shown.width === next.width && shown.top === next.top && shown.seen === next.seen ? shown : next,
-		);
-	};
-	useLayoutEffect(measure);
-	useEffect(() => {
-		const ask = () => {
-			if (isAsked.current) return;
-			isAsked.current = true;
-			requestAnimationFrame(measure);
-		};
-		// Captured: the list may lie in a box that scrolls.
-		addEventListener("scroll", ask, { passive: true, capture: true });
-		addEventListener("resize", ask);
-		return () => {
-			removeEventListener("scroll", ask, { capture: true });
-			removeEventListener("resize", ask);
-		};
-	}, []);
-	return frame;
 }

@@ -1,6 +1,7 @@
 /** Small things that several views say of a device: whether it is there, how well it is heard, how its update stands. */
 
-import { useIsLive, useNow } from "../app/hooks.js";
+import { topics } from "../app/app.js";
+import { useApp, useIsLive, useTopic } from "../app/hooks.js";
 import type { Entry } from "../model/fleet.js";
 import type { OtaMetadata } from "../model/messages.js";
 import { age, hasFailed, isUpdating, otaText, signalBars } from "../model/words.js";
@@ -8,20 +9,19 @@ import { age, hasFailed, isUpdating, otaText, signalBars } from "../model/words.
 /** Whether a device is there, and how old what is shown of it is. */
 export function Presence({ entry }: { entry: Entry }) {
 	const isLive = useIsLive();
-	const now = useNow(1000);
-	const { session, heardAt } = entry;
-	const heard = age(now - heardAt);
+	useTopic(topics.second);
+	const app = useApp();
+	const { session, isFollowed } = entry;
+	const isKnown = isFollowed || !session.connected;
+	const heard = age(Date.now() - (isKnown ? entry.heardAt : (app.heardAt ?? entry.heardAt)));
 	if (!isLive) return <span class="presence stale">As of {heard}</span>;
-	return (
-		<span class={`presence ${session.connected ? "here" : "away"}`}>
-			{session.connected ? `Connected · ${heard}` : `Away · heard ${heard}`}
-		</span>
-	);
+	if (!session.connected) return <span class="presence away">Away · heard {heard}</span>;
+	return <span class="presence here">{isKnown ? `Connected · ${heard}` : "Connected"}</span>;
 }
 
 export function Signal({ entry }: { entry: Entry }) {
-	const rssi = entry.session.connected ? entry.state?.network.wifi_rssi : undefined;
-	if (rssi === undefined) return null;
+	const rssi = entry.session.connected ? entry.vitals.rssi : null;
+	if (rssi === null) return null;
 	const bars = signalBars(rssi);
 	return (
 		<span class="signal">
@@ -46,7 +46,7 @@ export function Signal({ entry }: { entry: Entry }) {
 
 /** That a device runs in safe mode; nothing where it does not. */
 export function SafeMode({ entry, withHelp }: { entry: Entry; withHelp?: boolean }) {
-	if (!entry.state?.health.safe_mode) return null;
+	if (!entry.vitals.safeMode) return null;
 	if (!withHelp) return <span class="tag warn">safe mode</span>;
 	return (
 		<p class="safe-mode">

@@ -35,16 +35,15 @@ export function Ring({
 }) {
 	const { rings } = useApp();
 	const canvas = useRef<HTMLCanvasElement>(null);
-	const { session, state, ringSince } = entry;
+	const { session, state } = entry;
 	const shown = session.connected ? state?.peripherals.led_ring : undefined;
 	const id = stateOf(shown?.state_id);
 	const brightness = shown?.brightness_coef;
 	useEffect(() => (canvas.current ? rings.add(canvas.current) : undefined), [rings]);
 	useEffect(() => {
-		const look =
-			id === undefined || brightness === undefined ? undefined : { state: id, brightness, since: ringSince };
+		const look = id === undefined || brightness === undefined ? undefined : { state: id, brightness };
 		if (canvas.current) rings.show(canvas.current, look);
-	}, [rings, id, brightness, ringSince]);
+	}, [rings, id, brightness]);
 	return (
 		<div class={`ring ${size}`}>
 			<canvas ref={canvas} role="img" aria-label={`LED ring: ${ringText(entry)}`} />

@@ -1,16 +1,9 @@
 /** What a device can be told, and what is done to it by hand. */
 
-import type { Chime, LedPreset, StateReport } from "../../../../device/protocol/messages.js";
+import type { Chime, StateReport } from "../../../../device/protocol/messages.js";
 import type { Entry } from "../model/fleet.js";
+import { presetWords } from "../model/presets.js";
 import { Action, Choices, Outcome, Slider, useControl } from "../parts/controls.js";
-
-const presets: readonly (readonly [LedPreset, string])[] = [
-	["rainbow", "Rainbow"],
-	["connecting", "Connecting"],
-	["failed", "Failed"],
-	["updating", "Updating"],
-	["idle", "Off"],
-];
 
 const chimes: readonly (readonly [Chime, string])[] = [
 	["startup", "Start-up"],
@@ -39,7 +32,7 @@ export function DeviceControls({ entry, state }: { entry: Entry; state: StateRep
 				deviceKey={key}
 				name="set_led"
 				label="LED ring"
-				options={presets}
+				options={presetWords}
 				value={led_ring.state_name}
 				toAsk={(value) => ({ command: "set_led", value })}
 			/>

@@ -4,9 +4,9 @@ import { useState } from "preact/hooks";
 import { uplinks } from "../../../../device/protocol/messages.js";
 import { topics } from "../app/app.js";
 import { useApp, useTopic } from "../app/hooks.js";
+import { Choice } from "../parts/choice.js";
 import { CopyButton } from "../parts/copy-button.js";
 import { LogPane } from "../parts/log-pane.js";
-import { Choice } from "./fleet.js";
 
 export function DeviceLog({ deviceKey }: { deviceKey: string }) {
 	const { recorder } = useApp();

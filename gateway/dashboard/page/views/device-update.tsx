@@ -6,8 +6,8 @@ import { useApp, useFirmware, useIsLive, useTopic } from "../app/hooks.js";
 import type { Entry } from "../model/fleet.js";
 import { effectOn, type Firmware, fits } from "../model/outdated.js";
 import { isUpdating, sentence } from "../model/words.js";
+import { Choice } from "../parts/choice.js";
 import { UpdateState } from "../parts/presence.js";
-import { Choice } from "./fleet.js";
 import { History } from "./update-history.js";
 
 export function DeviceUpdate({ entry }: { entry: Entry }) {

@@ -1,7 +1,7 @@
 /** One device: what it shows, what it can be told, how it fares, and what it said. */
 
 import { topics } from "../app/app.js";
-import { useApp, useDevice, useTopic } from "../app/hooks.js";
+import { useApp, useFollowedDevice, useTopic } from "../app/hooks.js";
 import type { Entry } from "../model/fleet.js";
 import { Action, Outcome } from "../parts/controls.js";
 import { Presence, SafeMode, Signal } from "../parts/presence.js";
@@ -17,7 +17,7 @@ import { DeviceUpdate } from "./device-update.js";
 
 export function DeviceView({ deviceKey }: { deviceKey: string }) {
 	useTopic(topics.link);
-	const entry = useDevice(deviceKey);
+	const entry = useFollowedDevice(deviceKey);
 	if (!entry) return <Unknown deviceKey={deviceKey} />;
 	return (
 		<div class="device">

@@ -11,8 +11,10 @@ import { History } from "./update-history.js";
 
 const historyShown = 30;
 
-export function FirmwareView() {
-	const { firmware } = useApp();
+/** @param devices to be updated: their ids, `selected` for those selected in the fleet, or empty */
+export function FirmwareView({ devices }: { devices: string }) {
+	const { firmware, selection } = useApp();
+	const chosen = devices === "selected" ? selection.keys : new Set(devices.split(",").filter(Boolean));
 	useTopic(topics.firmware);
 	useFirmware();
 	return (
@@ -23,7 +25,7 @@ export function FirmwareView() {
 			</p>
 			<div class="column">
 				<ActiveRollouts />
-				<RolloutForm />
+				<RolloutForm key={devices} devices={chosen} />
 				<PastRollouts />
 			</div>
 			<div class="column">

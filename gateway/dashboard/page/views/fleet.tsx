@@ -1,27 +1,33 @@
-/** All devices at a glance: found, filtered, sorted, and each with its ring as it shows it. */
+/** All devices at a glance: found, filtered, sorted, as cards or as a table, and what is done to several of them. */
 
-import { useMemo } from "preact/hooks";
-import { models } from "../../../../device/protocol/schema.js";
+import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { topics } from "../app/app.js";
-import { deviceAddress, useApp, useDevice, useTopic } from "../app/hooks.js";
-import { noQuery, type Query, select, sorts, states, versionsOf } from "../model/filter.js";
-import type { Entry } from "../model/fleet.js";
-import { crashText, hasFailed, isUpdating, plural } from "../model/words.js";
+import { useApp, useTopic } from "../app/hooks.js";
+import { type Look, select, tally, unfiltered } from "../model/filter.js";
 import { Grid } from "../parts/grid.js";
-import { Presence, SafeMode, Signal, UpdateState } from "../parts/presence.js";
-import { Ring } from "../parts/ring.js";
+import { ActionResults, SelectionBar } from "./fleet-actions.js";
+import { Card } from "./fleet-card.js";
+import { FleetTable } from "./fleet-table.js";
+import { Toolbar } from "./fleet-toolbar.js";
+import { ForgetAway } from "./forget-away.js";
 import { GettingStarted } from "./getting-started.js";
 import { Refusals } from "./refusals.js";
 
-const card = { height: 132, minWidth: 296, gap: 14 };
+const card = { height: 140, minWidth: 300, gap: 14 };
+/** More are shown as a table, unless a person chose otherwise. */
+const cardsAtMost = 50;
 
-export function FleetView() {
-	useTopic(topics.list);
-	useTopic(topics.query);
-	useTopic(topics.link);
-	const { fleet, query, linkState } = useApp();
-	const entries = fleet.all();
-	const keys = select(entries, query).map(({ key }) => key);
+export function FleetView({ search }: { search: string }) {
+	for (const topic of [topics.list, topics.query, topics.link]) useTopic(topic);
+	const app = useApp();
+	const { fleet, query, linkState } = app;
+	useLayoutEffect(() => app.readQuery(search), [app, search]);
+	const { listVersion } = fleet;
+	const entries = useMemo(() => fleet.all(), [fleet, listVersion]);
+	const keys = useMemo(() => select(entries, query).map(({ key }) => key), [entries, query]);
+	app.shownKeys = keys;
+	const tallies = useMemo(() => tally(entries, query), [entries, query]);
+	const initialKey = usePlace();
 	if (entries.length === 0)
 		return linkState.name === "live" ? (
 			<>
@@ -31,165 +37,56 @@ export function FleetView() {
 		) : (
 			<Waiting />
 		);
+	const look: Look = query.look || (entries.length > cardsAtMost ? "table" : "cards");
 	return (
 		<>
 			<h1 class="visually-hidden">Fleet</h1>
-			<Toolbar entries={entries} shown={keys.length} />
-			{keys.length === 0 ? (
-				<NothingFound />
-			) : (
-				<Grid label="Devices" keys={keys} {...card}>
-					{(key) => <Card deviceKey={key} />}
+			<Toolbar entries={entries} keys={keys} tallies={tallies} look={look} />
+			<ActionResults />
+			{keys.length === 0 && <NothingFound />}
+			{keys.length > 0 && look === "cards" && (
+				<Grid label="Devices" keys={keys} initialKey={initialKey} {...card}>
+					{renderCard}
 				</Grid>
 			)}
+			{keys.length > 0 && look === "table" && <FleetTable keys={keys} initialKey={initialKey} />}
+			<SelectionBar keys={keys} />
+			<ForgetAway />
 			<Refusals />
 		</>
 	);
 }
 
-function Card({ deviceKey }: { deviceKey: string }) {
-	const entry = useDevice(deviceKey);
-	if (!entry) return null;
-	const { session, state } = entry;
-	const { metadata } = session;
-	const isNews = isUpdating(metadata) || hasFailed(metadata);
-	return (
-		<article class={`card ${session.connected ? "" : "away"}`}>
-			<Ring entry={entry} size="small">
-				{isUpdating(metadata) && <span>{metadata.otaPercent ?? 0}%</span>}
-			</Ring>
-			<div class="card-text">
-				<h2>
-					<a href={deviceAddress(deviceKey)}>{session.deviceId ?? "Not named yet"}</a>
-				</h2>
-				<p class="facts">
-					<span>{session.model ?? "Model not known"}</span>
-					{session.firmwareVersion !== null && <span>{session.firmwareVersion}</span>}
-					<SafeMode entry={entry} />
-				</p>
-				<p>
-					<Presence entry={entry} />
-				</p>
-				{isNews ? (
-					<UpdateState metadata={metadata} />
-				) : (
-					<p class="facts">
-						<Signal entry={entry} />
-						{session.crashCount !== undefined ? (
-							<span class="crashed">{crashText(session.crashCount, session.firmwareVersion)}</span>
-						) : (
-							session.connected && state && <span>Volume {state.peripherals.audio.volume}</span>
-						)}
-					</p>
-				)}
-			</div>
-		</article>
-	);
+/** One function, so that cards are not rendered again while the list is scrolled. */
+function renderCard(key: string) {
+	return <Card deviceKey={key} />;
 }
 
-const stateWords = {
-	connected: "Connected",
-	away: "Away",
-	updating: "Updating",
-	failed: "Update failed",
-	crashed: "Crashed",
-};
-const sortWords = {
-	name: "Name",
-	state: "Needs a person first",
-	version: "Oldest version first",
-	signal: "Weakest signal first",
-};
-
-function Toolbar({ entries, shown }: { entries: readonly Entry[]; shown: number }) {
+/** Returns to where the fleet was left, and keeps that when it is left. @returns the device that was opened from it */
+function usePlace(): string | undefined {
 	const app = useApp();
-	const { query } = app;
-	const set = (change: Partial<Query>) => {
-		// Not the query of the latest frame: two changes may come within one.
-		app.query = { ...app.query, ...change };
-	};
-	const versions = useMemo(() => versionsOf(entries), [entries]);
-	const connected = entries.filter(({ session }) => session.connected).length;
-	return (
-		<search class="toolbar">
-			<label class="find">
-				<span class="visually-hidden">Search</span>
-				<input
-					type="search"
-					placeholder="Search name, version, network…"
-					value={query.search}
-					onInput={({ currentTarget }) => set({ search: currentTarget.value })}
-				/>
-			</label>
-			<Choice
-				label="Model"
-				value={query.model}
-				onChange={(model) => set({ model })}
-				options={anyOf(models)}
-			/>
-			<Choice
-				label="Version"
-				value={query.version}
-				onChange={(version) => set({ version })}
-				options={anyOf(versions)}
-			/>
-			<Choice
-				label="State"
-				value={query.state}
-				onChange={(value) => set({ state: states.find((state) => state === value) ?? "" })}
-				options={[["", "Any"], ...states.map((state) => [state, stateWords[state]] as const)]}
-			/>
-			<Choice
-				label="Sort by"
-				value={query.sort}
-				onChange={(value) => set({ sort: sorts.find((sort) => sort === value) ?? "name" })}
-				options={sorts.map((sort) => [sort, sortWords[sort]])}
-			/>
-			<p class="count" role="status">
-				{shown === entries.length
-					? plural(shown, "device")
-					: `${shown} of ${plural(entries.length, "device")}`}
-				{`, ${connected.toLocaleString("en")} connected`}
-			</p>
-			<a class="all-settings" href="#/settings">
-				Settings of all
-			</a>
-		</search>
+	const [place] = useState(app.place);
+	useEffect(() => {
+		if (!place) return;
+		scrollTo(0, place.scrollTop);
+		const { key } = place;
+		const link = key && document.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"] a`);
+		if (link) link.focus({ preventScroll: true });
+	}, [place]);
+	useLayoutEffect(
+		() => () => {
+			const key = /^#\/device\/(.+)$/.exec(location.hash)?.[1];
+			app.place = { scrollTop: scrollY, key: key && decodeURIComponent(key) };
+		},
+		[app],
 	);
-}
-
-type Option = readonly [value: string, text: string];
-
-function anyOf(values: readonly string[]): readonly Option[] {
-	return [["", "Any"], ...values.map((value) => [value, value] as const)];
-}
-
-interface ChoiceProps {
-	readonly label: string;
-	readonly value: string;
-	readonly options: readonly Option[];
-	readonly onChange: (value: string) => void;
-}
-
-export function Choice({ label, value, options, onChange }: ChoiceProps) {
-	return (
-		<label class="choice">
-			<span>{label}</span>
-			<select value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
-				{options.map(([one, text]) => (
-					<option key={one} value={one}>
-						{text}
-					</option>
-				))}
-			</select>
-		</label>
-	);
+	return place?.key;
 }
 
 function NothingFound() {
 	const app = useApp();
 	const clear = () => {
-		app.query = { ...noQuery, sort: app.query.sort };
+		app.query = unfiltered(app.query);
 	};
 	return (
 		<div class="empty">

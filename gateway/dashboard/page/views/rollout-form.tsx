@@ -9,17 +9,18 @@ import type { Firmware } from "../model/outdated.js";
 import { beginsOf, isOver, type Preview, planWords, previewWords } from "../model/rollout.js";
 import { type AskedPlan, defaultOptions, makePlan, makeRolloutId } from "../model/rollout-plan.js";
 import { plural } from "../model/words.js";
+import { Choice } from "../parts/choice.js";
 import { Confirm } from "../parts/confirm.js";
 import { DevicePicker, obstacle } from "./device-picker.js";
 import { firmwareText } from "./device-update.js";
-import { Choice } from "./fleet.js";
 import { RolloutOptions } from "./rollout-options.js";
 
 /** For more than these a person is asked again. */
 const fewDevices = 20;
 const chosenDevices = "devices";
 
-export function RolloutForm() {
+/** @param devices chosen already; may be empty */
+export function RolloutForm({ devices }: { devices: ReadonlySet<string> }) {
 	const { firmware } = useApp();
 	useTopic(topics.firmware);
 	const [chosen, setChosen] = useState<string>();
@@ -33,7 +34,7 @@ export function RolloutForm() {
 		<section class="panel" aria-label="New roll-out">
 			<h2>New roll-out</h2>
 			{choice ? (
-				<Form firmware={choice} onFirmware={setChosen} />
+				<Form firmware={choice} onFirmware={setChosen} devices={devices} />
 			) : (
 				<p class="hint">There is no firmware to update to yet: upload one, or make a release.</p>
 			)}
@@ -44,13 +45,14 @@ export function RolloutForm() {
 interface FormProps {
 	readonly firmware: Firmware;
 	readonly onFirmware: (selector: string) => void;
+	readonly devices: ReadonlySet<string>;
 }
 
-function Form({ firmware, onFirmware }: FormProps) {
+function Form({ firmware, onFirmware, devices: given }: FormProps) {
 	const app = useApp();
 	useTopic(topics.list);
-	const [target, setTarget] = useState<string>();
-	const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+	const [target, setTarget] = useState(given.size > 0 ? chosenDevices : undefined);
+	const [selected, setSelected] = useState(given);
 	const [search, setSearch] = useState("");
 	const [options, setOptions] = useState(defaultOptions);
 

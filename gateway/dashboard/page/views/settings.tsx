@@ -5,9 +5,9 @@ import { topics } from "../app/app.js";
 import { deviceAddress, useApp, useIsLive, useLeaveWarning, useTopic } from "../app/hooks.js";
 import type { FleetItem } from "../model/fleet-change.js";
 import { plural } from "../model/words.js";
+import { Choice } from "../parts/choice.js";
 import { Grid } from "../parts/grid.js";
 import { Field } from "./device-settings.js";
-import { Choice } from "./fleet.js";
 
 const counts = ["1", "2", "3", "5", "10", "20", "50"];
 
@@ -29,6 +29,7 @@ export function SettingsView() {
 			title: "New tokens",
 			keys,
 			atATime: Number(atATime),
+			stopsAtFailure: true,
 			change: (key) => app.replaceToken(key),
 		});
 	const move = (event: SubmitEvent) => {
@@ -40,6 +41,7 @@ export function SettingsView() {
 			title: `To ${gateway}`,
 			keys,
 			atATime: Number(atATime),
+			stopsAtFailure: true,
 			change: (key) => app.settings.change(key, async () => ({ gateway })),
 		});
 	};

@@ -11,6 +11,7 @@ import { FleetView } from "./fleet.js";
 import { SettingsView } from "./settings.js";
 
 export function Shell() {
+	const app = useApp();
 	const route = useRoute();
 	const isOfFleet = route.view !== "firmware" && route.view !== "add";
 	const main = useRef<HTMLElement>(null);
@@ -20,6 +21,11 @@ export function Shell() {
 		document.title = `${titleOf(route)} · Device gateway`;
 		if (former.current === where) return;
 		former.current = where;
+		// The fleet's view returns to its place itself.
+		if (where === "fleet" && app.place) {
+			if (!main.current?.contains(document.activeElement)) main.current?.focus({ preventScroll: true });
+			return;
+		}
 		scrollTo(0, 0);
 		main.current?.focus();
 	}, [where]);
@@ -62,11 +68,11 @@ export function Shell() {
 function View({ route }: { route: Route }) {
 	switch (route.view) {
 		case "fleet":
-			return <FleetView />;
+			return <FleetView search={route.search} />;
 		case "device":
 			return <DeviceView key={route.key} deviceKey={route.key} />;
 		case "firmware":
-			return <FirmwareView />;
+			return <FirmwareView devices={route.devices} />;
 		case "settings":
 			return <SettingsView />;
 		case "add":

@@ -1,0 +1,103 @@
+/**
+ * What the page asks the gateway for: a summary of all devices, and the reports of those that are looked at or asked for
+ * something. The reports of a large fleet would keep a browser busy with what nobody sees.
+ */
+
+import type { Answer } from "../model/attempts.js";
+
+export interface SubscriptionOptions {
+	/** Ids of devices whose reports are needed beside those shown; they come before these. */
+	readonly needed: () => Iterable<string>;
+	/** The promise never fails. */
+	readonly send: (ids: readonly string[]) => Promise<Answer>;
+	/** From now on only these devices' reports come. */
+	readonly onChanged: (ids: ReadonlySet<string>) => void;
+	/** Calls `action` once, later. @returns a function that takes that back */
+	readonly later: (action: () => void, delayMs: number) => () => void;
+}
+
+/** The gateway's limit. */
+export const devicesAtMost = 200;
+/** Cards that only fly past are not asked for. */
+export const restMs = 120;
+export const longestRestMs = 480;
+const retryMs = 1_000;
+
+export class Subscription {
+	readonly #options: SubscriptionOptions;
+	/** By device id: by how many views it is shown. */
+	readonly #shown = new Map<string, number>();
+	/** Undefined while there is no connection. */
+	#sent: ReadonlySet<string> | undefined;
+	#cancel: (() => void) | undefined;
+	#waitedMs = 0;
+
+	constructor(options: SubscriptionOptions) {
+		this.#options = options;
+	}
+
+	/** A view shows a device. @returns a function that ends it */
+	show(id: string): () => void {
+		this.#shown.set(id, (this.#shown.get(id) ?? 0) + 1);
+		this.plan();
+		return () => {
+			const count = (this.#shown.get(id) ?? 0) - 1;
+			if (count > 0) this.#shown.set(id, count);
+			else this.#shown.delete(id);
+			this.plan();
+		};
+	}
+
+	/** What is needed may have changed: it is asked for once that rests. */
+	plan(): void {
+		if (!this.#sent) return;
+		if (this.#cancel && this.#waitedMs >= longestRestMs) return;
+		this.#cancel?.();
+		this.#waitedMs += restMs;
+		this.#cancel = this.#options.later(() => this.#renew(), restMs);
+	}
+
+	/** Something is about to be sent to a device, and its answer must be heard. */
+	ensure(id: string): void {
+		if (this.#sent && !this.#sent.has(id)) this.#renew();
+	}
+
+	/** There is a new connection. */
+	onOpen(): void {
+		this.#sent = new Set();
+		void this.#send(this.#wanted());
+	}
+
+	onLost(): void {
+		this.#cancel?.();
+		this.#cancel = undefined;
+		this.#sent = undefined;
+	}
+
+	#renew(): void {
+		this.#cancel?.();
+		this.#cancel = undefined;
+		this.#waitedMs = 0;
+		const wanted = this.#wanted();
+		const sent = this.#sent;
+		if (!sent || (wanted.size === sent.size && [...wanted].every((id) => sent.has(id)))) return;
+		void this.#send(wanted);
+	}
+
+	async #send(ids: ReadonlySet<string>): Promise<void> {
+		this.#sent = ids;
+		this.#options.onChanged(ids);
+		const answer = await this.#options.send([...ids]);
+		if (answer.isTaken || this.#sent !== ids) return;
+		this.#options.later(() => {
+			if (this.#sent === ids) void this.#send(this.#wanted());
+		}, retryMs);
+	}
+
+	#wanted(): ReadonlySet<string> {
+		const ids = new Set<string>();
+		for (const some of [this.#options.needed(), this.#shown.keys()])
+			for (const id of some) if (ids.size < devicesAtMost) ids.add(id);
+		return ids;
+	}
+}

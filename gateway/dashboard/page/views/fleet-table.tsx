@@ -1,0 +1,118 @@
+/** The fleet as a dense table, which can be sorted by every column. It shows what the summary says: no report is asked for. */
+
+import { useCallback } from "preact/hooks";
+import { topics } from "../app/app.js";
+import { deviceAddress, useApp, useDevice, useMedia, useTopic } from "../app/hooks.js";
+import { nameOf, type Sort } from "../model/filter.js";
+import type { Entry } from "../model/fleet.js";
+import { age, crashText, hasFailed, isUpdating, otaText } from "../model/words.js";
+import { capital, SafeMode, Signal } from "../parts/presence.js";
+import { type Column, Table } from "../parts/table.js";
+import { Identify, SelectBox } from "./fleet-actions.js";
+
+const columns: readonly Column<Sort>[] = [
+	{ id: "name", title: "Device" },
+	{ id: "room", title: "Room" },
+	{ id: "model", title: "Model" },
+	{ id: "version", title: "Firmware" },
+	{ id: "state", title: "State" },
+	{ id: "signal", title: "Signal" },
+	{ id: "volume", title: "Volume" },
+	{ id: "heard", title: "Heard" },
+];
+/** CSS pixels. */
+const rowHeight = 40;
+const narrowRowHeight = 58;
+
+export function FleetTable({
+	keys,
+	initialKey,
+}: {
+	keys: readonly string[];
+	initialKey: string | undefined;
+}) {
+	const app = useApp();
+	useTopic(topics.selection);
+	const isNarrow = useMedia("(max-width: 44rem)");
+	const { query, selection } = app;
+	const sortBy = (sort: Sort) => {
+		app.query = { ...app.query, sort, isDescending: sort === query.sort && !query.isDescending };
+	};
+	const renderRow = useCallback(
+		(key: string, isActive: boolean) => <Row deviceKey={key} isActive={isActive} />,
+		[],
+	);
+	return (
+		<Table
+			label="Devices"
+			columns={columns}
+			keys={keys}
+			rowHeight={isNarrow ? narrowRowHeight : rowHeight}
+			sort={query.sort}
+			isDescending={query.isDescending}
+			onSort={sortBy}
+			isSelected={(key) => selection.keys.has(key)}
+			onSelect={(key, isRange) => (isRange ? selection.extend(key, keys) : selection.toggle(key))}
+			onOpen={(key) => location.assign(deviceAddress(key))}
+			onType={() => document.querySelector<HTMLElement>("search input")?.focus()}
+			initialKey={initialKey}
+		>
+			{renderRow}
+		</Table>
+	);
+}
+
+function Row({ deviceKey, isActive }: { deviceKey: string; isActive: boolean }) {
+	const entry = useDevice(deviceKey);
+	if (!entry) return null;
+	const { session, vitals } = entry;
+	const tabIndex = isActive ? 0 : -1;
+	return (
+		<>
+			<td>
+				<SelectBox deviceKey={deviceKey} tabIndex={tabIndex} />
+			</td>
+			<td class="of-name">
+				<a href={deviceAddress(deviceKey)} tabIndex={tabIndex}>
+					{nameOf(entry)}
+				</a>
+				{session.name !== undefined && <small>{deviceKey}</small>}
+			</td>
+			<td class="of-room">{session.room}</td>
+			<td class="of-model">{session.model}</td>
+			<td class="of-version">{session.firmwareVersion}</td>
+			<td class="of-state">
+				<State entry={entry} />
+			</td>
+			<td class="of-signal">
+				<Signal entry={entry} />
+			</td>
+			<td class="of-volume">{session.connected && vitals.volume}</td>
+			<td class="of-heard">
+				<Heard entry={entry} />
+			</td>
+			<td>
+				<Identify deviceKey={deviceKey} tabIndex={tabIndex} />
+			</td>
+		</>
+	);
+}
+
+/** In a word or two, what a person should know of it first. */
+function State({ entry }: { entry: Entry }) {
+	const { metadata, connected, crashCount, firmwareVersion } = entry.session;
+	if (hasFailed(metadata)) return <span class="problem">{capital(otaText(metadata))}</span>;
+	if (isUpdating(metadata)) return <span class="busy">{capital(otaText(metadata))}</span>;
+	if (crashCount !== undefined) return <span class="problem">{crashText(crashCount, firmwareVersion)}</span>;
+	if (entry.vitals.safeMode) return <SafeMode entry={entry} />;
+	return <span class={`presence ${connected ? "here" : "away"}`}>{connected ? "Connected" : "Away"}</span>;
+}
+
+function Heard({ entry: { session, heardAt } }: { entry: Entry }) {
+	return session.connected ? <>now</> : <AwaySince heardAt={heardAt} />;
+}
+
+function AwaySince({ heardAt }: { heardAt: number }) {
+	useTopic(topics.second);
+	return <>{age(Date.now() - heardAt)}</>;
+}

@@ -1,0 +1,189 @@
+/** What is done to devices from the fleet's view: to one, to a selection, and forgetting. */
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import type { GatewayOptions } from "../../gateway/gateway.js";
+import { skip } from "../support/chromium.js";
+import { writeReleases } from "../support/releases.js";
+import { runGateway, temporaryDirectory, wholeFleetAtOnce } from "../support/running.js";
+import { ScriptedDevice, type ScriptedDeviceOptions } from "../support/scripted-device.js";
+import { browsing } from "./browsing.js";
+
+const open = browsing();
+
+function idOf(index: number): string {
+	return `dev-1-${String(index).padStart(6, "0")}`;
+}
+
+async function runMany(
+	t: TestContext,
+	count: number,
+	options: (index: number) => Partial<ScriptedDeviceOptions> = () => ({}),
+	gatewayOptions: Partial<GatewayOptions> = {},
+) {
+	const { url, monitor } = await runGateway(t, { ...wholeFleetAtOnce, ...gatewayOptions });
+	const connect = (index: number) =>
+		new ScriptedDevice({ url, deviceId: idOf(index), ...options(index) }).connect();
+	const devices = await Promise.all(Array.from({ length: count }, (_, index) => connect(index)));
+	t.after(() => {
+		for (const device of devices) device.close();
+	});
+	return { url, monitor, devices };
+}
+
+describe("a selection", { skip }, () => {
+	test("is asked for something, and each device's answer is shown, failures with their reason", async (t) => {
+		const { url, devices } = await runMany(t, 6, (index) => ({ isObedient: index !== 2 }));
+		const page = await open(t, url, { view: "#/?view=table" });
+		await page.getByLabel(`Select ${idOf(1)}`).click();
+		await page.getByLabel(`Select ${idOf(4)}`).click({ modifiers: ["Shift"] });
+		const bar = page.getByRole("region", { name: "Selected devices" });
+		await bar.getByText("4 devices selected").waitFor();
+		devices[4]?.close();
+		await bar.getByText("4 devices selected, 1 away").waitFor();
+		await bar.getByRole("spinbutton", { name: "Volume" }).fill("12");
+		await bar.getByRole("button", { name: "Set volume" }).click();
+		const results = page.getByRole("region", { name: "Volume 12" });
+		await results.getByText("1 asked, 2 done").waitFor();
+		devices[2]?.refuse("set_volume", "the codec does not answer");
+		await results.getByText("1 failed, 2 done").waitFor();
+		const answers = await results.getByRole("listitem").allTextContents();
+		assert.deepEqual(answers, [
+			`${idOf(2)}failed: The codec does not answer.`,
+			`${idOf(1)}done`,
+			`${idOf(3)}done`,
+		]);
+		assert.deepEqual(
+			devices.map(({ commands }) => commands.length),
+			[0, 1, 1, 1, 0, 0],
+		);
+		assert.deepEqual(devices[1]?.commands, [{ command: "set_volume", value: 12 }]);
+		await page
+			.getByRole("row", { name: idOf(3) })
+			.getByText("12", { exact: true })
+			.waitFor();
+		await bar.getByRole("combobox", { name: "Ring" }).selectOption("Off");
+		await bar.getByRole("button", { name: "Set ring" }).click();
+		await page.getByRole("heading", { name: "Ring: Off" }).waitFor();
+		assert.deepEqual(devices[3]?.commands[1], { command: "set_led", value: "idle" });
+	});
+
+	test("of devices far from the screen is asked as well, and all that are filtered can be selected", async (t) => {
+		const { url, devices } = await runMany(t, 300, (index) => ({ version: index < 280 ? "1.0.0" : "1.4.0" }));
+		const page = await open(t, url);
+		await page.getByRole("button", { name: "1.0.0: 280" }).click();
+		await page.getByRole("button", { name: "Select these 280" }).click();
+		await page.getByText("280 devices selected").waitFor();
+		await page.getByRole("button", { name: "Show all" }).click();
+		await page.getByRole("button", { name: "Set volume" }).click();
+		const dialog = page.getByRole("dialog", { name: "Volume 50: 280 devices?" });
+		await dialog.getByRole("button", { name: "Not now" }).click();
+		assert.equal(await page.getByRole("heading", { name: "Volume 50" }).count(), 0);
+		await page.getByRole("spinbutton", { name: "Volume" }).fill("33");
+		await page.getByRole("button", { name: "Set volume" }).click();
+		await page.getByRole("dialog").getByRole("button", { name: "Set volume" }).click();
+		await page.getByText("280 done", { exact: true }).waitFor();
+		const asked = devices.filter(({ commands }) => commands.length === 1);
+		assert.deepEqual([asked.length, asked.at(-1)?.deviceId], [280, idOf(279)]);
+	});
+
+	test("of at most 20 devices is asked without a question, and leads to its update", async (t) => {
+		const { url, devices } = await runMany(t, 20);
+		const page = await open(t, url);
+		await page.getByRole("button", { name: "Select all 20" }).click();
+		const bar = page.getByRole("region", { name: "Selected devices" });
+		const href = await bar.getByRole("link", { name: "Update…" }).getAttribute("href");
+		const ids = new URLSearchParams(href?.split("?")[1]).get("devices")?.split(",");
+		assert.deepEqual(
+			ids,
+			devices.map(({ deviceId }) => deviceId),
+		);
+		await bar.getByRole("button", { name: "Set volume" }).click();
+		await page.getByText("20 done", { exact: true }).waitFor();
+		await bar.getByRole("button", { name: "Clear selection" }).click();
+		assert.equal(await bar.count(), 0);
+	});
+
+	test("leads to a roll-out for these devices", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const releasesDir = join(dataDir, "releases");
+		await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
+		const { url } = await runMany(t, 50, () => ({}), { dataDir, releasesDir });
+		const page = await open(t, url, { view: "#/?view=table" });
+		await page.getByLabel(`Select ${idOf(2)}`).click();
+		await page.getByLabel(`Select ${idOf(4)}`).click({ modifiers: ["Shift"] });
+		await page.getByRole("link", { name: "Update…" }).click();
+		await page.getByRole("button", { name: "Update 3 devices" }).waitFor();
+		assert.equal(await page.getByLabel(`Select ${idOf(3)}`).isChecked(), true);
+		assert.equal(await page.getByLabel(`Select ${idOf(5)}`).isChecked(), false);
+		await page.getByRole("link", { name: "Fleet" }).click();
+		await page.getByRole("button", { name: "Select all 50" }).click();
+		await page.getByRole("link", { name: "Update…" }).click();
+		await page.getByRole("button", { name: "Update 50 devices" }).waitFor();
+	});
+
+	test("is connected again, and the answer is that it came back", async (t) => {
+		const { url, devices } = await runMany(t, 2);
+		const page = await open(t, url);
+		await page.getByLabel(`Select ${idOf(1)}`).click();
+		await page.getByRole("button", { name: "Reconnect" }).click();
+		await page.getByText("1 asked", { exact: true }).waitFor();
+		await page.getByText("2 devices, 1 connected").waitFor();
+		await devices[1]?.connect();
+		await page.getByText("1 done", { exact: true }).waitFor();
+	});
+
+	test("of cards that are away is forgotten, after a question", async (t) => {
+		const { url, devices } = await runMany(t, 3);
+		const page = await open(t, url);
+		await page.getByText("3 devices, 3 connected").waitFor();
+		devices[0]?.close();
+		devices[1]?.close();
+		await page.getByText("3 devices, 1 connected").waitFor();
+		await page.getByRole("button", { name: "Select all 3" }).click();
+		await page.getByRole("button", { name: "Forget 2 away" }).click();
+		await page.getByRole("dialog").getByRole("button", { name: "Forget 2 away" }).click();
+		await page.getByText("1 device, 1 connected").waitFor();
+		await page.getByText("2 done", { exact: true }).waitFor();
+		await page.getByText("1 device selected", { exact: true }).waitFor();
+	});
+});
+
+test("a device is identified from its card and from its row, and says why it is not", { skip }, async (t) => {
+	const { url, devices } = await runMany(t, 2, (index) => (index === 1 ? { features: [] } : {}));
+	const page = await open(t, url);
+	await page.getByRole("button", { name: `Identify ${idOf(0)}` }).click();
+	await page.locator(".identify.sending").waitFor();
+	devices[0]?.report({
+		"peripherals.audio.player_state": "playing",
+		"peripherals.audio.current_track": "/audio/startup",
+	});
+	await page.locator(".identify:not(.sending)").nth(1).waitFor();
+	await page.getByRole("button", { name: "Table" }).click();
+	const button = page.getByRole("button", { name: `Identify ${idOf(1)}` });
+	await button.click();
+	await button.getByText("Failed").waitFor();
+	assert.match((await button.getAttribute("title")) ?? "", /does not know identify; update it/);
+	assert.deepEqual(devices[0]?.commands, [{ command: "identify" }]);
+});
+
+test("devices that have been away for days are forgotten, no others", { skip }, async (t) => {
+	let now = Date.now();
+	const { url, devices, monitor } = await runMany(t, 3, () => ({}), { now: () => now });
+	const watcher = await monitor();
+	devices[0]?.close();
+	await watcher.change("disconnected");
+	now += 40 * 86_400_000;
+	devices[1]?.report({ "peripherals.audio.volume": 3 });
+	await watcher.until(({ type, deviceId }) => type === "device_message" && deviceId === idOf(1));
+	devices[1]?.close();
+	await watcher.change("disconnected");
+	const page = await open(t, url);
+	await page.getByText("2 devices away").click();
+	await page.getByRole("button", { name: "Forget 1 device" }).click();
+	await page.getByRole("dialog").getByRole("button", { name: "Forget 1 device" }).click();
+	await page.getByText("1 device forgotten.").waitFor();
+	await page.getByText("2 devices, 1 connected").waitFor();
+	assert.deepEqual(await page.locator(".card h2").allTextContents(), [idOf(1), idOf(2)]);
+});

@@ -1,0 +1,309 @@
+/** The fleet at size: the table, the filters in the address, the way back, and what the gateway is asked for. */
+
+import assert from "node:assert/strict";
+import { describe, type TestContext, test } from "node:test";
+import type { Page } from "playwright-core";
+import { skip } from "../support/chromium.js";
+import { bearer, monitorToken, runGateway, wholeFleetAtOnce } from "../support/running.js";
+import { ScriptedDevice, type ScriptedDeviceOptions } from "../support/scripted-device.js";
+import { browsing } from "./browsing.js";
+
+const open = browsing();
+
+function idOf(index: number): string {
+	return `dev-1-${String(index).padStart(6, "0")}`;
+}
+
+/** A gateway with so many devices, `dev-1-000000` first. */
+async function runMany(
+	t: TestContext,
+	count: number,
+	options: (index: number) => Partial<ScriptedDeviceOptions> = () => ({}),
+) {
+	const running = await runGateway(t, wholeFleetAtOnce);
+	const { url } = running;
+	const devices = Array.from(
+		{ length: count },
+		(_, index) => new ScriptedDevice({ url, deviceId: idOf(index), ...options(index) }),
+	);
+	t.after(() => {
+		for (const device of devices) device.close();
+	});
+	for (let from = 0; from < count; from += 100)
+		await Promise.all(devices.slice(from, from + 100).map((device) => device.connect()));
+	return { ...running, devices };
+}
+
+async function label(url: string, deviceId: string, change: object): Promise<void> {
+	const headers = { ...bearer(monitorToken), "Content-Type": "application/json" };
+	const body = JSON.stringify(change);
+	const { status } = await fetch(`${url}/api/devices/${deviceId}`, { method: "PATCH", headers, body });
+	assert.equal(status, 200);
+}
+
+/** The devices of the rows, from the top, without the one that only has the focus. */
+function rows(page: Page): Promise<readonly string[]> {
+	return page.evaluate(`[...document.querySelectorAll(".table-body tr")]
+		.filter((row) => row.getBoundingClientRect().bottom > 0)
+		.sort((a, b) => a.ariaRowIndex - b.ariaRowIndex)
+		.map((row) => row.dataset.key)`);
+}
+
+function hashOf(page: Page): string {
+	return new URL(page.url()).hash;
+}
+
+describe("the table", { skip }, () => {
+	test("shows a large fleet, of which only what is seen is rendered", async (t) => {
+		const { url } = await runMany(t, 300);
+		const page = await open(t, url);
+		const grid = page.getByRole("grid", { name: "Devices" });
+		await grid.getByRole("row", { name: idOf(0) }).waitFor();
+		assert.equal(await grid.getAttribute("aria-rowcount"), "301");
+		const count = await page.locator(".table-body tr").count();
+		assert.ok(count > 15 && count < 60, `${count} rows are rendered`);
+		await page.evaluate("scrollTo(0, document.documentElement.scrollHeight)");
+		const last = grid.getByRole("row", { name: idOf(299) });
+		await last.waitFor();
+		assert.equal(await last.getAttribute("aria-rowindex"), "301");
+		await page.getByRole("button", { name: "Cards" }).click();
+		await page.locator(".card").first().waitFor();
+		assert.equal(hashOf(page), "#/?view=cards");
+	});
+
+	test("is sorted by every column, both ways", async (t) => {
+		const { url } = await runMany(t, 3, (index) => ({
+			model: index === 1 ? "PROTO-1" : "DEV-1",
+			version: ["1.9.0", "1.10.0", "1.2.0"][index] ?? "",
+			report: {
+				"network.wifi_rssi": [-50, -84, -70][index] ?? 0,
+				"peripherals.audio.volume": [9, 80, 100][index] ?? 0,
+			},
+		}));
+		await label(url, idOf(2), { name: "Aardvark", room: "Attic" });
+		const page = await open(t, url, { view: "#/?view=table" });
+		await page.getByRole("link", { name: "Aardvark" }).waitFor();
+		const order = async () => (await rows(page)).map((key) => key.slice(-1)).join("");
+		assert.equal(await order(), "201", "by name");
+		const sorts = [
+			["Room", "201", "012"],
+			["Model", "201", "120"],
+			["Firmware", "201", "102"],
+			["Signal", "120", "021"],
+			["Volume", "012", "210"],
+		] as const;
+		for (const [name, ascending, descending] of sorts) {
+			const head = page.getByRole("columnheader", { name });
+			await head.getByRole("button").click();
+			await page.locator(`th[aria-sort=ascending]`, { hasText: name }).waitFor();
+			assert.equal(await order(), ascending, name);
+			await head.getByRole("button").click();
+			await page.locator(`th[aria-sort=descending]`, { hasText: name }).waitFor();
+			assert.equal(await order(), descending, `${name}, descending`);
+		}
+		assert.equal(hashOf(page), "#/?sort=volume&order=descending&view=table");
+	});
+
+	test("is worked with the keyboard alone", async (t) => {
+		const { url } = await runMany(t, 120);
+		const page = await open(t, url);
+		const focused = (): Promise<string> => page.evaluate("document.activeElement.dataset.key ?? ''");
+		const search = page.getByRole("searchbox", { name: "Search" });
+		await page.getByRole("row", { name: idOf(0) }).waitFor();
+		await search.focus();
+		await page.keyboard.press("ArrowDown");
+		assert.equal(await focused(), idOf(0));
+		await page.keyboard.press("ArrowDown");
+		assert.equal(await focused(), idOf(1));
+		await page.keyboard.press("End");
+		await page.locator(`[data-key=${idOf(119)}]:focus`).waitFor();
+		const isSeen: boolean = await page.evaluate(`(() => {
+			const { top, bottom } = document.activeElement.getBoundingClientRect();
+			return top > 90 && bottom < innerHeight;
+		})()`);
+		assert.ok(isSeen, "the row is scrolled to");
+		await page.keyboard.press("PageUp");
+		assert.ok(Number((await focused()).slice(-3)) < 110);
+		await page.keyboard.press("Home");
+		await page.locator(`[data-key=${idOf(0)}]:focus`).waitFor();
+		await page.keyboard.press("Space");
+		await page.getByText("1 device selected").waitFor();
+		await page.keyboard.press("ArrowDown");
+		await page.keyboard.press("ArrowDown");
+		await page.keyboard.press("Shift+Space");
+		await page.getByText("3 devices selected").waitFor();
+		await page.keyboard.press("Tab");
+		assert.equal(
+			await page.evaluate("document.activeElement.ariaLabel"),
+			`Select ${idOf(2)}`,
+			"Tab stays in the row",
+		);
+		await page.keyboard.press("Shift+Tab");
+		await page.keyboard.type("117");
+		await page.getByText("1 of 120 devices").waitFor();
+		assert.equal(await search.inputValue(), "117");
+		await page.keyboard.press("ArrowDown");
+		await page.keyboard.press("Enter");
+		await page.getByRole("heading", { name: idOf(117) }).waitFor();
+	});
+});
+
+describe("the fleet's address", { skip }, () => {
+	test("has filters, order and view, and a link to it restores them", async (t) => {
+		const { url, devices } = await runMany(t, 4, (index) => ({ version: index === 0 ? "1.0.0" : "1.4.0" }));
+		await label(url, idOf(1), { room: "Hall" });
+		const page = await open(t, url);
+		await page.getByText("4 devices, 4 connected").waitFor();
+		devices[2]?.close();
+		await page.getByRole("button", { name: "Away: 1" }).waitFor();
+		const entriesBefore: number = await page.evaluate("history.length");
+		await page.getByRole("button", { name: "1.4.0: 3" }).click();
+		await page.getByText("3 of 4 devices").waitFor();
+		await page.getByRole("button", { name: "Connected: 2" }).click();
+		await page.getByText("2 of 4 devices").waitFor();
+		await page.getByRole("combobox", { name: "Room" }).selectOption("Hall");
+		await page.getByText("1 of 4 devices").waitFor();
+		await page.getByRole("searchbox", { name: "Search" }).fill("hall");
+		await page.getByRole("button", { name: "Table" }).click();
+		await page.getByRole("row", { name: idOf(1) }).waitFor();
+		const hash = "#/?search=hall&room=Hall&version=1.4.0&state=connected&view=table";
+		assert.equal(hashOf(page), hash);
+		assert.equal(await page.evaluate("history.length"), entriesBefore, "Back leaves the fleet");
+
+		const linked = await open(t, url, { view: hash });
+		await linked.getByText("1 of 4 devices").waitFor();
+		assert.deepEqual(await rows(linked), [idOf(1)]);
+		assert.equal(await linked.getByRole("searchbox", { name: "Search" }).inputValue(), "hall");
+		const pressed = await linked.locator("search [aria-pressed=true]").allTextContents();
+		assert.deepEqual(pressed, ["Table", "1.4.0: 1", "Connected: 1"]);
+		await linked.getByRole("link", { name: "Firmware" }).click();
+		await linked.getByRole("heading", { name: "Releases" }).waitFor();
+		await linked.getByRole("link", { name: "Fleet" }).click();
+		await linked.getByText("1 of 4 devices").waitFor();
+		assert.equal(hashOf(linked), hash, "it outlives other views");
+		await linked.getByRole("button", { name: "Show all" }).click();
+		await linked.getByText("4 devices, 3 connected").waitFor();
+		assert.equal(hashOf(linked), "#/?view=table");
+	});
+
+	test("is returned to from a device at the same place, with the focus on that device", async (t) => {
+		const { url } = await runMany(t, 300);
+		for (const view of ["table", "cards"]) {
+			const page = await open(t, url, { view: `#/?view=${view}` });
+			await page.getByText("300 devices, 300 connected").waitFor();
+			await page.evaluate("scrollTo(0, 2000)");
+			const link = page.getByRole("link", { name: idOf(view === "table" ? 50 : 42) });
+			await link.click();
+			await page.getByRole("heading", { level: 1, name: "dev-1-" }).waitFor();
+			assert.equal(await page.evaluate("scrollY"), 0);
+			await page.goBack();
+			await page.locator("[data-key] a:focus").waitFor();
+			assert.equal(await page.evaluate("scrollY"), 2000, view);
+			assert.equal(
+				await page.evaluate("document.activeElement.textContent"),
+				await link.textContent(),
+				"the focus is on the device that was opened",
+			);
+			await link.press("Enter");
+			await page.locator(".crumb a").click();
+			await page.locator("[data-key] a:focus").waitFor();
+			assert.equal(await page.evaluate("scrollY"), 2000, `${view}, by the link`);
+		}
+	});
+});
+
+test("names and rooms are shown and found, on cards and in rows", { skip }, async (t) => {
+	const { url } = await runMany(t, 3);
+	const page = await open(t, url);
+	await page.getByText("3 devices, 3 connected").waitFor();
+	await label(url, idOf(1), { name: "Lobby speaker", room: "Hall" });
+	const card = page.locator(".card", { hasText: "Lobby speaker" });
+	await card.getByText("Hall").waitFor();
+	await card.getByText(idOf(1)).waitFor();
+	await page.getByRole("searchbox", { name: "Search" }).fill("lobby hall");
+	await page.getByText("1 of 3 devices").waitFor();
+	await page.getByRole("button", { name: "Table" }).click();
+	const row = page.getByRole("row", { name: "Lobby speaker" });
+	await row.getByText(idOf(1)).waitFor();
+	await row.getByText("Hall").waitFor();
+});
+
+describe("the page asks", { skip }, () => {
+	/** Ids of the devices whose reports come. */
+	const heard = (page: Page) => {
+		const ids = new Set<string>();
+		page.on("websocket", (socket) => {
+			socket.on("framereceived", ({ payload }) => {
+				const frame: { type: string; deviceId: string } = JSON.parse(String(payload));
+				if (frame.type === "device_message") ids.add(frame.deviceId);
+			});
+		});
+		return ids;
+	};
+
+	test("only for reports of the cards on the screen, wherever that is scrolled to", async (t) => {
+		const { url, devices } = await runMany(t, 300);
+		const page = await open(t, url, { view: "#/?view=cards" });
+		const ids = heard(page);
+		await page.reload();
+		const volume = (index: number, value: number) =>
+			page.locator(".card", { hasText: idOf(index) }).getByText(`Volume ${value}`, { exact: true });
+		await volume(0, 50).waitFor();
+		// The subscription is on its way once a card tells how long ago its device was heard.
+		await page
+			.locator(".card", { hasText: idOf(0) })
+			.getByText("Connected · ")
+			.waitFor();
+		ids.clear();
+		for (const device of devices) device.report({ "peripherals.audio.volume": 7 });
+		await volume(0, 7).waitFor();
+		await page.evaluate("scrollTo(0, document.documentElement.scrollHeight)");
+		await volume(299, 7).waitFor();
+		await page
+			.locator(".card", { hasText: idOf(299) })
+			.getByText("Connected · ")
+			.waitFor();
+		for (const device of devices) device.report({ "peripherals.audio.volume": 8 });
+		await volume(299, 8).waitFor();
+		assert.ok(ids.has(idOf(0)) && ids.has(idOf(299)));
+		assert.ok(!ids.has(idOf(150)) && ids.size < 100, `${ids.size} devices' reports`);
+	});
+
+	test("for no reports at a table, which the summary keeps up to date", async (t) => {
+		const { url, devices } = await runMany(t, 60);
+		const page = await open(t, url);
+		const ids = heard(page);
+		await page.reload();
+		const row = page.getByRole("row", { name: idOf(3) });
+		await row.getByText("50", { exact: true }).waitFor();
+		await page.getByText("Live").waitFor();
+		ids.clear();
+		for (const device of devices) device.report({ "peripherals.audio.volume": 7 });
+		await row.getByText("7", { exact: true }).waitFor();
+		devices[59]?.close();
+		await page.getByRole("button", { name: "Away: 1" }).click();
+		await page.getByRole("row", { name: idOf(59) }).waitFor();
+		assert.deepEqual([...ids], []);
+		await page.getByRole("button", { name: "Away: 1" }).click();
+		await row.getByRole("link").click();
+		await page.locator(".hero").getByText("7", { exact: true }).waitFor();
+		devices[3]?.report({ "peripherals.audio.volume": 9 });
+		await page.locator(".hero").getByText("9", { exact: true }).waitFor();
+		assert.deepEqual([...ids], [idOf(3)]);
+	});
+
+	test("again after the gateway was away", async (t) => {
+		const { url, gateway } = await runMany(t, 1);
+		const page = await open(t, url, { view: `#/device/${idOf(0)}` });
+		await page.locator(".hero").getByText("50", { exact: true }).waitFor();
+		const { port } = new URL(url);
+		await gateway.close();
+		await page.getByText("The gateway cannot be reached.").waitFor();
+		const second = await runGateway(t, { ...wholeFleetAtOnce, port: Number(port) });
+		const device = await new ScriptedDevice({ url: second.url, deviceId: idOf(0) }).connect();
+		t.after(() => device.close());
+		await page.locator(".link.live").waitFor();
+		device.report({ "peripherals.audio.volume": 31 });
+		await page.locator(".hero").getByText("31", { exact: true }).waitFor();
+	});
+});

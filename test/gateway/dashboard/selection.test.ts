@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Selection } from "../../../gateway/dashboard/page/model/selection.js";
+
+test("devices are selected one by one, and with Shift in ranges, in the order that is shown", () => {
+	let changes = 0;
+	const selection = new Selection(() => {
+		changes += 1;
+	});
+	const order = ["e", "d", "c", "b", "a"];
+	const selected = () => [...selection.keys].sort().join("");
+	selection.extend("c", order);
+	assert.equal(selected(), "c", "a range without a beginning is one device");
+	selection.toggle("d");
+	selection.extend("a", order);
+	assert.equal(selected(), "abcd");
+	selection.toggle("b");
+	selection.extend("e", order);
+	assert.equal(
+		selected(),
+		"abcde",
+		"upwards, from the one that was clicked last, also if that was taken back",
+	);
+	selection.set([]);
+	selection.toggle("gone");
+	selection.extend("a", order);
+	assert.equal(selected(), "agone", "where the first one is not shown any more, only this one is added");
+	changes = 0;
+	selection.drop("gone");
+	selection.drop("gone");
+	assert.deepEqual([selected(), changes], ["a", 1]);
+});

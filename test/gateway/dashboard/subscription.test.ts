@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import {
+	devicesAtMost,
+	longestRestMs,
+	restMs,
+	Subscription,
+} from "../../../gateway/dashboard/page/app/subscription.js";
+import { subscribedDevicesAtMost } from "../../../gateway/sockets/monitor-commands.js";
+
+function setUp() {
+	const sent: string[] = [];
+	const followed: number[] = [];
+	const timers = new Map<() => void, number>();
+	let now = 0;
+	let needed: readonly string[] = [];
+	let isTaken = true;
+	const subscription = new Subscription({
+		needed: () => needed,
+		send: async (ids) => {
+			sent.push(ids.join(" "));
+			return isTaken ? { isTaken } : { isTaken, code: "rate_limited", message: "" };
+		},
+		onChanged: (ids) => followed.push(ids.size),
+		later: (action, delayMs) => {
+			timers.set(action, now + delayMs);
+			return () => timers.delete(action);
+		},
+	});
+	const advance = (ms: number) => {
+		now += ms;
+		for (const [action, at] of [...timers])
+			if (at <= now) {
+				timers.delete(action);
+				action();
+			}
+	};
+	return {
+		subscription,
+		sent,
+		followed,
+		advance,
+		need: (...ids: readonly string[]) => {
+			needed = ids;
+		},
+		refuse: (isRefused: boolean) => {
+			isTaken = !isRefused;
+		},
+	};
+}
+
+describe("a subscription", () => {
+	test("begins with each connection, with the devices that are shown then", () => {
+		const { subscription, sent, advance } = setUp();
+		subscription.show("a");
+		advance(restMs);
+		assert.deepEqual(sent, [], "there is no connection yet");
+		subscription.onOpen();
+		assert.deepEqual(sent, ["a"]);
+		subscription.onLost();
+		subscription.show("b");
+		advance(restMs);
+		subscription.onOpen();
+		assert.deepEqual(sent, ["a", "a b"]);
+	});
+
+	test("changes once the view rests, and only if it shows other devices then", () => {
+		const { subscription, sent, advance } = setUp();
+		subscription.onOpen();
+		const hide = subscription.show("flies past");
+		advance(restMs - 1);
+		hide();
+		subscription.show("a");
+		subscription.show("b");
+		advance(restMs - 1);
+		assert.deepEqual(sent, [""]);
+		advance(1);
+		assert.deepEqual(sent, ["", "a b"]);
+		subscription.show("a")();
+		advance(restMs);
+		assert.deepEqual(sent, ["", "a b"], "another view still shows it");
+	});
+
+	test("changes while the view never rests, too, but seldom", () => {
+		const { subscription, sent, advance } = setUp();
+		subscription.onOpen();
+		const stepMs = 16;
+		const steps = (3 * longestRestMs) / stepMs;
+		for (let step = 0; step < steps; step++) {
+			subscription.show(`d${step}`);
+			advance(stepMs);
+		}
+		assert.ok(sent.length >= 3 && sent.length <= 12, `${sent.length} messages`);
+	});
+
+	test("names at most as many devices as the gateway takes, those that are needed first", () => {
+		const { subscription, sent, need } = setUp();
+		assert.equal(devicesAtMost, subscribedDevicesAtMost);
+		need("needed", "d3");
+		for (let index = 0; index < 300; index++) subscription.show(`d${index}`);
+		subscription.onOpen();
+		const ids = sent[0]?.split(" ") ?? [];
+		assert.equal(ids.length, devicesAtMost);
+		assert.deepEqual(ids.slice(0, 3), ["needed", "d3", "d0"]);
+	});
+
+	test("includes a device before anything is asked of it", () => {
+		const { subscription, sent, followed, need } = setUp();
+		subscription.onOpen();
+		need("asked");
+		subscription.ensure("asked");
+		subscription.ensure("asked");
+		assert.deepEqual(
+			[sent, followed],
+			[
+				["", "asked"],
+				[0, 1],
+			],
+		);
+	});
+
+	test("that is refused is sent again", async () => {
+		const { subscription, sent, advance, refuse } = setUp();
+		refuse(true);
+		subscription.show("a");
+		subscription.onOpen();
+		await Promise.resolve();
+		refuse(false);
+		advance(999);
+		assert.deepEqual(sent, ["a"]);
+		advance(1);
+		assert.deepEqual(sent, ["a", "a"]);
+	});
+});
