@@ -28,6 +28,8 @@ interface TimelineProps {
 }
 
 const stepSeconds = 60;
+/** Width of a mark, of the whole. */
+const markShare = 1 / 300;
 
 export function Timeline({ known, since, until, marks, at, onAt, children }: TimelineProps) {
 	const span = Math.max(1, until - since);
@@ -44,23 +46,20 @@ export function Timeline({ known, since, until, marks, at, onAt, children }: Tim
 			</p>
 			<div class="timeline-strip">
 				<svg viewBox={`0 0 ${span} 1`} preserveAspectRatio="none" aria-hidden="true">
-					{presence.map((one, step) =>
-						one ? (
-							<rect
-								key={step}
-								x={start + step * width}
-								width={width * 1.03}
-								height="1"
-								style={{ opacity: 0.25 + 0.75 * one }}
-							/>
-						) : null,
-					)}
+					{presence.map((one, step) => {
+						const from = Math.max(0, start + step * width);
+						const to = Math.min(span, start + (step + 1) * width);
+						if (one === null || one === 0 || to <= from) return null;
+						return (
+							<rect key={step} x={from} width={to - from} height="1" style={{ opacity: 0.25 + 0.75 * one }} />
+						);
+					})}
 					{marks.map(({ time, kind, text }) => (
 						<rect
 							key={`${time} ${text}`}
 							class={kind}
-							x={time - since - span / 600}
-							width={span / 300}
+							x={Math.min(Math.max(0, time - since), span * (1 - markShare))}
+							width={span * markShare}
 							height="1"
 						/>
 					))}
