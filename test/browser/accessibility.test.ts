@@ -186,6 +186,31 @@ describe("axe finds nothing at", { skip }, () => {
 			assert.deepEqual(await violations(page), []);
 		});
 
+		test(`a label that is edited, and a device while the gateway is away, ${colorScheme}`, async (t) => {
+			const { url, gateway } = await runGateway(t);
+			const device = await new ScriptedDevice({
+				url,
+				deviceId: "proto-1-5c02fe",
+				model: "PROTO-1",
+			}).connect();
+			t.after(() => device.close());
+			const page = await open(t, url, {
+				view: "#/device/proto-1-5c02fe",
+				colorScheme,
+				reducedMotion: "reduce",
+			});
+			await page.getByText("Technical details").click();
+			await page.getByRole("button", { name: "Edit name, room and note" }).click();
+			await page.locator(".label-form").waitFor();
+			device.report({ "network.wifi_rssi": -63 });
+			await page.locator(".log summary").click();
+			await page.locator(".log mark").first().waitFor();
+			assert.deepEqual(await violations(page), []);
+			await gateway.close();
+			await page.locator(".as-of").waitFor();
+			assert.deepEqual(await violations(page), []);
+		});
+
 		test(`no device yet, an outage and the login, ${colorScheme}`, async (t) => {
 			const { url, gateway } = await runGateway(t);
 			const page = await open(t, url, { colorScheme, reducedMotion: "reduce", expected: /401/ });

@@ -60,7 +60,7 @@ function FactList({ facts }: { facts: readonly Fact[] }) {
 				<div key={name}>
 					<dt>{name}</dt>
 					<dd>
-						{value}
+						<span>{value}</span>
 						{number !== undefined && <small>{number}</small>}
 					</dd>
 				</div>
