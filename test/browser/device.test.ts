@@ -78,7 +78,7 @@ describe("the label of a device", { skip }, () => {
 		assert.match(await page.locator(".label-form .problem").innerText(), /room.*64/);
 		assert.equal((await room.inputValue()).length, 65);
 		await page.keyboard.press("Escape");
-		assert.equal(await page.locator(".label-form").count(), 0);
+		await page.locator(".label-form").waitFor({ state: "detached" });
 		await page.locator("button:focus", { hasText: "Edit" }).waitFor();
 	});
 });
@@ -140,11 +140,11 @@ describe("the past of a device on its page", { skip }, () => {
 
 	test("goes on with its reports, and marks a restart when it comes", async (t) => {
 		const { device, page } = await setUp(t);
-		await page.waitForFunction("document.querySelector('.plot-line').getAttribute('d') !== ''");
+		const plot = page.locator(".plot").first();
+		await plot.locator(".plot-line[d^=M]").waitFor({ state: "attached" });
 		const before = await drawn(page);
 		device.report({ "network.wifi_rssi": -80 });
-		const now = "document.querySelector('.plot-line').getAttribute('d')";
-		await page.waitForFunction(`${now} !== ${JSON.stringify(before)}`);
+		await plot.locator(`.plot-line:not([d="${before}"])`).waitFor({ state: "attached" });
 		device.close();
 		device.set({ "health.uptime_seconds": 1, "health.reset_reason": "TASK_WDT_RESET" });
 		await device.connect();
@@ -228,7 +228,7 @@ test("nothing moves when a button is chosen, nor while it is sent", { skip }, as
 			".device .control, .device .segment, .device .actions button, .keys li, .device .panel",
 		)].map((node) => node.className + JSON.stringify(node.getBoundingClientRect()))`);
 	const before = await places();
-	await page.getByLabel("Failed").check();
+	await page.getByRole("radio", { name: "Failed" }).check();
 	await page.locator(".sending").first().waitFor();
 	await page.getByRole("slider", { name: "Volume" }).fill("80");
 	await page.locator(".sending").nth(1).waitFor();
