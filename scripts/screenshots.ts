@@ -27,7 +27,7 @@ const seen = "proto-1-5c02fe";
 const crashed = "dev-1-0a4d19";
 const views = [
 	{ name: "fleet", view: "", ready: ".card" },
-	{ name: "device", view: `#/device/${seen}`, ready: ".uplot canvas" },
+	{ name: "device", view: `#/device/${seen}`, ready: ".plot svg" },
 	{ name: "diagnostics", view: `#/device/${crashed}`, ready: ".crashes li" },
 	{ name: "firmware", view: "#/firmware", ready: ".rollout .problems li" },
 	{ name: "add", view: "#/add", ready: "form button" },
@@ -111,6 +111,15 @@ const releases: readonly (readonly [version: string, date: string, ...models: Mo
 /** About as large as a board's. */
 const program = Buffer.alloc(1_300_000);
 
+/** Of a day that passes on the gateway's clocks alone. */
+interface Clock {
+	/** How far they are behind. */
+	behindMs: number;
+}
+
+const dayMs = 24 * 3_600_000;
+const reportsOfDay = 8 * 288;
+
 const usage = `Usage: npm run screenshots
 
 Takes the README's screenshots of the dashboard, into gateway/dashboard/screenshots/. Needs Chromium, or CHROMIUM as its path.`;
@@ -123,20 +132,27 @@ async function run(words: readonly string[]): Promise<void> {
 	const dataDir = await mkdtemp(join(tmpdir(), "gateway-screenshots-"));
 	const releasesDir = join(dataDir, "releases");
 	const log = createLog("silent");
-	const settings = { port: 0, dataDir, releasesDir, deviceToken, monitorToken, log, ...wholeFleetAtOnce };
-	const gateway = createGateway(settings);
+	const clock: Clock = { behindMs: dayMs };
+	const gateway = createGateway({
+		port: 0,
+		dataDir,
+		releasesDir,
+		deviceToken,
+		monitorToken,
+		log,
+		...wholeFleetAtOnce,
+		now: () => Date.now() - clock.behindMs,
+		monotonic: () => performance.now() + dayMs - clock.behindMs,
+	});
 	try {
 		const { url } = await gateway.listen();
 		await addReleases(releasesDir);
-		const fleet = await Promise.all(
-			devices.map((device) => new ScriptedDevice({ url, ...device }).connect()),
-		);
+		const fleet = devices.map((device) => new ScriptedDevice({ url, ...device }));
+		const watched = fleet.find(({ deviceId }) => deviceId === seen);
+		if (watched) await reportForADay(url, await watched.connect(), clock);
+		await Promise.all(fleet.filter((device) => device !== watched).map((device) => device.connect()));
 		await updateSome(url, fleet);
-		await shootAll(
-			{ browser, url },
-			views,
-			fleet.find(({ deviceId }) => deviceId === seen),
-		);
+		await shootAll({ browser, url }, views, watched);
 		fleet.push(...(await connectMore(url, largeFleet - fleet.length)));
 		await shootAll({ browser, url }, largeViews);
 		for (const device of fleet) device.close();
@@ -244,7 +260,7 @@ async function shoot(
 	const page = await context.newPage();
 	await page.goto(`${url}/${view}`);
 	await page.locator(ready).first().waitFor();
-	if (device && view.includes(device.deviceId)) await reportForAnHour(page, device);
+	if (device && view.includes(device.deviceId)) device.report();
 	if (view.includes(crashed)) await showDiagnostics(page);
 	if (name === "selection-300") await page.getByRole("button", { name: /^Select these/ }).click();
 	await page.waitForTimeout(700);
@@ -261,18 +277,25 @@ async function showDiagnostics(page: Page): Promise<void> {
 	await page.evaluate("document.querySelector('.crashes').scrollIntoView()");
 }
 
-/** Reports of one hour, which passes only on the page's clock. */
-async function reportForAnHour(page: Page, device: ScriptedDevice): Promise<void> {
-	const end = Date.now();
-	for (let step = 0; step <= 200; step++) {
-		await page.clock.setFixedTime(end - (200 - step) * 18_000);
-		const wave = Math.sin(step / 9) + Math.sin(step / 2.3) / 3;
+/** One device's reports of a day, so that it has a past. */
+async function reportForADay(url: string, device: ScriptedDevice, clock: Clock): Promise<void> {
+	const monitor = new WebSocket(`${url.replace("http", "ws")}/monitor`, { headers: bearer(monitorToken) });
+	await once(monitor, "open");
+	const reports = on(monitor, "message");
+	for (let count = 1; count <= reportsOfDay; count++) {
+		const hours = (24 * count) / reportsOfDay;
+		const wave = Math.sin(hours * 1.3) + Math.sin(hours * 9) / 3;
+		const isAway = hours > 7 && hours < 8.5;
+		clock.behindMs = dayMs - (count * dayMs) / reportsOfDay;
+		if (isAway) continue;
 		device.report({
-			"network.wifi_rssi": Math.round(-54 - 5 * wave),
+			"health.uptime_seconds": Math.round(3600 * hours),
+			"network.wifi_rssi": Math.round(-56 - 6 * wave),
 			"health.free_heap_bytes": Math.round(171_000 + 9_000 * wave),
-			"health.min_free_heap_bytes": 158_000 - 40 * step,
-			"peripherals.ambient_light": Math.round(1500 + 900 * Math.sin(step / 40)),
+			"health.min_free_heap_bytes": 158_000,
+			"peripherals.ambient_light": Math.round(1500 - 1300 * Math.cos((hours / 24) * 2 * Math.PI)),
 		});
-		await page.locator(".log .count", { hasText: `${step + 1} message` }).waitFor();
+		while (!String((await reports.next()).value).includes("device_message"));
 	}
+	monitor.close();
 }

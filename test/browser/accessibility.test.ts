@@ -68,7 +68,7 @@ const views = [
 	["the fleet", "", ".update-state.bad"],
 	["the fleet as a table", "#/?view=table", ".table-body .problem"],
 	["the fleet, of which nothing is found", "#/?search=nowhere", ".empty button"],
-	["a device", "#/device/proto-1-5c02fe", ".uplot canvas"],
+	["a device", "#/device/proto-1-5c02fe", ".plot svg"],
 	["a device that crashed", "#/device/dev-1-crashd", ".crashes li"],
 	["a device that is away", "#/device/dev-1-gone00", ".presence.away"],
 	["an unknown device", "#/device/unknown", ".empty h1"],
@@ -94,7 +94,7 @@ describe("axe finds nothing at", { skip }, () => {
 				colorScheme,
 				reducedMotion: "reduce",
 			});
-			await page.locator(".uplot canvas").first().waitFor();
+			await page.locator(".plot svg").first().waitFor();
 			await page.clock.install();
 			await page.getByRole("slider").first().fill("80");
 			await page.clock.fastForward(12_000);
@@ -186,6 +186,31 @@ describe("axe finds nothing at", { skip }, () => {
 			assert.deepEqual(await violations(page), []);
 		});
 
+		test(`a label that is edited, and a device while the gateway is away, ${colorScheme}`, async (t) => {
+			const { url, gateway } = await runGateway(t);
+			const device = await new ScriptedDevice({
+				url,
+				deviceId: "proto-1-5c02fe",
+				model: "PROTO-1",
+			}).connect();
+			t.after(() => device.close());
+			const page = await open(t, url, {
+				view: "#/device/proto-1-5c02fe",
+				colorScheme,
+				reducedMotion: "reduce",
+			});
+			await page.getByText("Technical details").click();
+			await page.getByRole("button", { name: "Edit name, room and note" }).click();
+			await page.locator(".label-form").waitFor();
+			device.report({ "network.wifi_rssi": -63 });
+			await page.locator(".log summary").click();
+			await page.locator(".log mark").first().waitFor();
+			assert.deepEqual(await violations(page), []);
+			await gateway.close();
+			await page.locator(".as-of").waitFor();
+			assert.deepEqual(await violations(page), []);
+		});
+
 		test(`no device yet, an outage and the login, ${colorScheme}`, async (t) => {
 			const { url, gateway } = await runGateway(t);
 			const page = await open(t, url, { colorScheme, reducedMotion: "reduce", expected: /401/ });
@@ -211,7 +236,7 @@ describe("at 320 pixels nothing is wider than the window:", { skip }, () => {
 			const page = await open(t, await everyState(t), { view, viewport, hasTouch: true });
 			await page.locator(ready).first().waitFor();
 			const wide: readonly string[] = await page.evaluate(`[...document.querySelectorAll("main *, header *")]
-				.filter((node) => node.getBoundingClientRect().right > 320.5 && !node.closest(".lines, .uplot, .visually-hidden, .grid .facts"))
+				.filter((node) => node.getBoundingClientRect().right > 320.5 && !node.closest(".lines, .visually-hidden, .grid .facts"))
 				.map((node) => node.outerHTML.slice(0, 120))`);
 			assert.deepEqual(wide, []);
 			assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 320);

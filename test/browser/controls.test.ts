@@ -108,12 +108,13 @@ for (const model of models)
 			const back = await monitorClient.change("connected");
 			assert.notEqual(boot.sessionId, back.sessionId);
 			await overview.locator(".sending").waitFor({ state: "detached" });
+			await page.getByText("Technical details").click();
 			await page.getByText(back.sessionId).waitFor();
 			assert.equal(await overview.locator(".problem:not(:empty)").count(), 0);
 
 			const log = page.getByRole("region", { name: "What it said" });
 			await overview.getByRole("button", { name: "Ask for a report" }).click();
-			await log.getByText("state_report").nth(1).waitFor();
+			await log.locator("summary", { hasText: "Report" }).nth(1).waitFor();
 		});
 	});
 
@@ -255,15 +256,15 @@ describe("the log of a device", { skip }, () => {
 		const device = await new ScriptedDevice({ url, deviceId: "proto-1-a1b2c3", model: "PROTO-1" }).connect();
 		t.after(() => device.close());
 		const page = await open(t, url, { view: "#/device/proto-1-a1b2c3" });
-		const plots = page.getByRole("region", { name: "Last hour" });
-		await plots.locator(".uplot canvas").nth(2).waitFor();
+		const plots = page.getByRole("region", { name: "The last 24 hours" });
+		await plots.locator(".plot svg").nth(2).waitFor();
 		device.report({
 			"network.wifi_rssi": -71,
 			"health.free_heap_bytes": 102_400,
 			"health.min_free_heap_bytes": 81_920,
 			"peripherals.ambient_light": 4000,
 		});
-		for (const text of ["RSSI −71 dBm", "free 100 KB", "lowest 80 KB", "now 4000"])
-			await plots.getByText(text).waitFor();
+		for (const text of ["Signal −71 dBm", "Free memory 100 KB", "Light 4000"])
+			await plots.locator("figcaption", { hasText: text }).waitFor();
 	});
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { uplinks } from "../../../device/protocol/messages.js";
+import { type UplinkType, uplinks } from "../../../device/protocol/messages.js";
 import { matches } from "../../../device/protocol/schema.js";
 import {
 	noQuery,
@@ -13,7 +13,6 @@ import {
 import type { Entry } from "../../../gateway/dashboard/page/model/fleet.js";
 import type { OtaStatus, SessionRecord } from "../../../gateway/dashboard/page/model/messages.js";
 import { effectOn, firmwareOf, fits } from "../../../gateway/dashboard/page/model/outdated.js";
-import { Series } from "../../../gateway/dashboard/page/model/series.js";
 import { UplinkLog } from "../../../gateway/dashboard/page/model/uplink-log.js";
 import { age, bytes, duration, signalBars } from "../../../gateway/dashboard/page/model/words.js";
 import { altered, sampleReport } from "../../../scripts/api/sample-report.js";
@@ -202,32 +201,19 @@ describe("what a device can be updated to", () => {
 	});
 });
 
-test("a plot keeps the last hour, and shows a gap as one", () => {
-	const series = new Series();
-	const hour = 3_600_000;
-	for (let now = 0; now <= 2 * hour; now += 5000) series.add(reportWith(-50), now);
-	assert.equal(series.times[0], hour / 1000 + 5);
-	assert.equal(series.times.length, 720);
-	assert.deepEqual(
-		[series.rssi, series.freeHeap, series.lowestHeap, series.light].map((column) => column.length),
-		[720, 720, 720, 720],
-	);
-	series.add(reportWith(-60), 2 * hour + 60_000);
-	assert.deepEqual(series.rssi.slice(-3), [-50, null, -60]);
-});
-
 test("a paused log does not change and counts what it misses", () => {
 	const log = new UplinkLog();
-	for (const text of ["one", "two"]) log.add("state_report", text, 0);
+	const add = (type: UplinkType, text: string) => log.add({ type, text, at: 0, words: "", changed: [] });
+	for (const text of ["one", "two"]) add("state_report", text);
 	log.isPaused = true;
-	log.add("ota_error", "three", 0);
+	add("ota_error", "three");
 	assert.deepEqual([log.lines("", "").length, log.missed], [2, 1]);
 	log.isPaused = false;
 	assert.deepEqual(
 		log.lines("ota_error", "THREE").map(({ text }) => text),
 		["three"],
 	);
-	for (let count = 0; count < 600; count++) log.add("state_report", String(count), 0);
+	for (let count = 0; count < 600; count++) add("state_report", String(count));
 	assert.equal(log.lines("", "").length, 500);
 	assert.equal(log.lines("", "").at(-1)?.number, 603);
 });

@@ -13,7 +13,7 @@ import type { DeviceMessage, MonitorFrame, OtaMetadata, StatusUpdate } from "../
 import { Selection } from "../model/selection.js";
 import { type SettingsChange, SettingsChanges } from "../model/settings-changes.js";
 import { isUpdating } from "../model/words.js";
-import { Crashes } from "./crashes.js";
+import { Details } from "./details.js";
 import { FirmwareStore } from "./firmware.js";
 import { Link, type LinkState } from "./link.js";
 import { Painter } from "./painter.js";
@@ -45,7 +45,10 @@ export class App {
 	readonly recorder = new Recorder();
 	readonly rings = new Rings();
 	readonly firmware = new FirmwareStore(() => this.painter.mark(topics.firmware));
-	readonly crashes = new Crashes((deviceId) => this.painter.mark(topics.device(deviceId)));
+	readonly details = new Details((deviceId, { past, readAt }) => {
+		this.recorder.watch(deviceId).series.setPast(past, readAt);
+		this.painter.mark(topics.record(deviceId));
+	});
 	readonly fleet = new Fleet((key, isListed, previous, entry) => {
 		this.painter.mark(topics.device(key));
 		if (isListed) this.painter.mark(topics.list);
@@ -110,7 +113,8 @@ export class App {
 			if (state.name === "lost") this.#subscription.onLost();
 			this.painter.mark(topics.link);
 		},
-		onLoginNeeded: () => location.assign("login"),
+		// With the fragment, which leads on to the same view.
+		onLoginNeeded: () => location.assign(`login${location.hash}`),
 	});
 
 	/** Marks `topics.second`; for as long as the page is open. */
@@ -173,7 +177,7 @@ export class App {
 		const isSnapshotComplete = this.fleet.update(frame, now);
 		for (const { deviceId, connected, state } of frame.sessions) {
 			if (deviceId === null) continue;
-			if (frame.reason === "crash") this.crashes.onCrash(deviceId);
+			if (frame.reason === "crash") this.details.onCrash(deviceId);
 			if (connected && state && frame.reason !== "connected") this.attempts.onReport(deviceId, state);
 		}
 		this.#onSnapshot(isSnapshotComplete);
@@ -207,6 +211,7 @@ export class App {
 	}
 
 	#hear(frame: DeviceMessage, text: string, now: number): void {
+		const before = this.fleet.get(frame.deviceId ?? frame.sessionId)?.state ?? null;
 		const key = this.fleet.receive(frame, now);
 		if (key === undefined) return;
 		const { message } = frame;
@@ -218,7 +223,7 @@ export class App {
 		}
 		// The names before it can hold no quotation mark, so the first one is the field itself.
 		const uplink = text.slice(text.indexOf(`"message":`) + `"message":`.length, -1);
-		if (this.recorder.take(key, message, uplink, now)) this.painter.mark(topics.record(key));
+		if (this.recorder.take(key, message, uplink, now, before)) this.painter.mark(topics.record(key));
 	}
 }
 

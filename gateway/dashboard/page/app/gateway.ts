@@ -1,7 +1,7 @@
 /** Requests to the gateway over HTTP, with its refusals as sentences. */
 
 export interface GatewayRequest {
-	readonly method?: "GET" | "PUT" | "POST" | "DELETE";
+	readonly method?: "GET" | "PUT" | "POST" | "PATCH" | "DELETE";
 	readonly body?: object;
 	/** Sent as If-Match: the request counts only while the resource is as it was read. */
 	readonly revision?: number;

@@ -76,6 +76,13 @@ export function useMedia(query: string): boolean {
 	return holds;
 }
 
+/** Names the window. */
+export function useTitle(text: string): void {
+	useEffect(() => {
+		document.title = `${text} · Device gateway`;
+	}, [text]);
+}
+
 /** Asks before the page is left: what it has begun would stop. */
 export function useLeaveWarning(isOn: boolean): void {
 	useEffect(() => {

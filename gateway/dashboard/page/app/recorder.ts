@@ -1,6 +1,7 @@
 /** Keeps what the devices said that someone has looked at: for plots and for reading. */
 
-import type { Uplink } from "../../../../device/protocol/messages.js";
+import type { StateReport, Uplink } from "../../../../device/protocol/messages.js";
+import { changedPaths, uplinkText } from "../model/report-changes.js";
 import { Series } from "../model/series.js";
 import { newLines } from "../model/trace-lines.js";
 import { UplinkLog } from "../model/uplink-log.js";
@@ -37,14 +38,16 @@ export class Recorder {
 		return this.#records.keys();
 	}
 
-	/** @returns whether that device is recorded */
-	take(key: string, uplink: Uplink, text: string, now: number): boolean {
+	/** @param before the report before this uplink. @returns whether that device is recorded */
+	take(key: string, uplink: Uplink, text: string, now: number, before: StateReport | null): boolean {
 		const record = this.#records.get(key);
 		if (!record) return false;
-		record.log.add(uplink.type, text, now);
+		const changed = uplink.type === "state_report" && before ? changedPaths(before, uplink) : [];
+		record.log.add({ type: uplink.type, text, at: now, words: uplinkText(uplink, before, changed), changed });
 		if (uplink.type === "state_report") record.series.add(uplink, now);
 		if (uplink.type === "log")
-			for (const line of newLines(record.trace, uplink)) record.trace.add("log", line, now);
+			for (const line of newLines(record.trace, uplink))
+				record.trace.add({ type: "log", text: line, at: now, words: "", changed: [] });
 		return true;
 	}
 }

@@ -1,7 +1,7 @@
 /** Says why this browser cannot install, and how to do it by command line. */
 
 import { ownDeviceAddress } from "../model/own-address.js";
-import { Command } from "../parts/command.js";
+import { TokenCommand } from "../parts/token-command.js";
 
 export function WithoutSerial() {
 	return (
@@ -27,12 +27,15 @@ export function WithoutSerial() {
 					In the project's folder, with the board connected; <code>dev-1</code> or <code>proto-1</code> comes
 					first:
 				</p>
-				<Command
-					text={`npm run flash -- dev-1 ssid=<name> password=<password> gateway=${ownDeviceAddress()} token=<device token>`}
+				<TokenCommand
+					text={(token) =>
+						`npm run flash -- dev-1 ssid=<name> password=<password> gateway=${ownDeviceAddress()} token=${token}`
+					}
 				/>
 				<p class="hint">
-					On the gateway's computer leave out <code>token=</code>: it is found there.{" "}
-					<code>npm run token -- &lt;device id&gt;</code> makes one for a single device.
+					Copy fills in the device token, which is a secret. On the gateway's computer leave out{" "}
+					<code>token=</code>: it is found there. <code>npm run token -- &lt;device id&gt;</code> makes one
+					for a single device.
 				</p>
 			</section>
 		</>

@@ -189,6 +189,26 @@ export interface PastUpdate {
 	readonly endedAt?: number;
 }
 
+/** `GET /api/devices/<id>`, beside what a summary has. */
+export interface DeviceDetails {
+	/** ISO 8601, by the gateway's clock; so are all times here. */
+	readonly firstSeenAt: string;
+	/** The latest last, at most 10; so are resets. */
+	readonly versions: readonly { readonly version: string; readonly at: string }[];
+	readonly resets: readonly { readonly reason: string; readonly at: string }[];
+	/** The latest last; so are crashes. */
+	readonly updates: readonly OwnUpdate[];
+	readonly crashes: readonly PastCrash[];
+}
+
+export interface OwnUpdate {
+	readonly status: OtaStatus;
+	readonly version: string | null;
+	readonly from: string | null;
+	readonly reason: string | null;
+	readonly startedAt: string;
+}
+
 /** The least and the most of each step; null where nothing was reported. */
 export interface Extremes {
 	readonly min: readonly (number | null)[];

@@ -9,6 +9,10 @@ export interface Line {
 	readonly type: UplinkType;
 	/** The uplink as it came. */
 	readonly text: string;
+	/** What it says, in a few words. */
+	readonly words: string;
+	/** Paths of what a report has new or different. */
+	readonly changed: readonly string[];
 }
 
 const linesKept = 500;
@@ -18,9 +22,9 @@ export class UplinkLog {
 	#heard = 0;
 	#paused: readonly Line[] | undefined;
 
-	add(type: UplinkType, text: string, at: number): void {
+	add(line: Omit<Line, "number">): void {
 		this.#heard += 1;
-		this.#lines = [...this.#lines.slice(1 - linesKept), { number: this.#heard, at, type, text }];
+		this.#lines = [...this.#lines.slice(1 - linesKept), { ...line, number: this.#heard }];
 	}
 
 	get last(): Line | undefined {
@@ -45,7 +49,8 @@ export class UplinkLog {
 	lines(type: string, search: string): readonly Line[] {
 		const word = search.toLowerCase();
 		return (this.#paused ?? this.#lines).filter(
-			(line) => (type === "" || line.type === type) && line.text.toLowerCase().includes(word),
+			(line) =>
+				(type === "" || line.type === type) && `${line.words}\n${line.text}`.toLowerCase().includes(word),
 		);
 	}
 }

@@ -80,3 +80,8 @@ export function sentence(text: string): string {
 export function when(time: string | number): string {
 	return new Date(time).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
 }
+
+/** "14:05", in local time. @param seconds since 1970 */
+export function clock(seconds: number): string {
+	return new Date(seconds * 1000).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+}

@@ -2,11 +2,17 @@
 
 import { CopyButton } from "./copy-button.js";
 
-export function Command({ text }: { text: string }) {
+interface CommandProps {
+	readonly text: string;
+	/** Where what is copied is not what is shown. */
+	readonly toCopy?: () => Promise<string>;
+}
+
+export function Command({ text, toCopy }: CommandProps) {
 	return (
 		<div class="command">
 			<code>{text}</code>
-			<CopyButton text={() => text} />
+			<CopyButton text={toCopy ?? (() => text)} />
 		</div>
 	);
 }

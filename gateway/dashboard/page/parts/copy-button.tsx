@@ -4,14 +4,26 @@ import { useEffect, useState } from "preact/hooks";
 
 const saidForMs = 2500;
 
-export function CopyButton({ text, label = "Copy" }: { text: () => string; label?: string }) {
+interface CopyButtonProps {
+	/** May fail, with a sentence. */
+	readonly text: () => string | Promise<string>;
+	readonly label?: string;
+}
+
+export function CopyButton({ text, label = "Copy" }: CopyButtonProps) {
 	const [said, setSaid] = useState("");
 	useEffect(() => {
 		if (said === "") return;
 		const timer = setTimeout(() => setSaid(""), saidForMs);
 		return () => clearTimeout(timer);
 	}, [said]);
-	const onClick = async () => setSaid((await copy(text())) ? "Copied" : "Not copied: select the text");
+	const onClick = async () => {
+		try {
+			setSaid((await copy(await text())) ? "Copied" : "Not copied: select the text");
+		} catch (error) {
+			setSaid(`Not copied: ${error instanceof Error ? error.message : String(error)}`);
+		}
+	};
 	return (
 		<>
 			<button type="button" class="quiet small" onClick={onClick}>

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { LedState } from "../../../../device/peripherals/led-patterns.js";
-import { useApp } from "../app/hooks.js";
+import { useApp, useIsLive } from "../app/hooks.js";
 import type { Entry } from "../model/fleet.js";
 
 const looks: readonly string[] = [
@@ -34,9 +34,10 @@ export function Ring({
 	children?: ComponentChildren;
 }) {
 	const { rings } = useApp();
+	const isLive = useIsLive();
 	const canvas = useRef<HTMLCanvasElement>(null);
 	const { session, state } = entry;
-	const shown = session.connected ? state?.peripherals.led_ring : undefined;
+	const shown = isLive && session.connected ? state?.peripherals.led_ring : undefined;
 	const id = stateOf(shown?.state_id);
 	const brightness = shown?.brightness_coef;
 	useEffect(() => (canvas.current ? rings.add(canvas.current) : undefined), [rings]);
@@ -46,7 +47,7 @@ export function Ring({
 	}, [rings, id, brightness]);
 	return (
 		<div class={`ring ${size}`}>
-			<canvas ref={canvas} role="img" aria-label={`LED ring: ${ringText(entry)}`} />
+			<canvas ref={canvas} role="img" aria-label={`LED ring: ${isLive ? ringText(entry) : "not known"}`} />
 			{children && <div class="ring-centre">{children}</div>}
 		</div>
 	);

@@ -1,6 +1,7 @@
 /** What a device can be told, and what is done to it by hand. */
 
 import type { Chime, StateReport } from "../../../../device/protocol/messages.js";
+import { useIsLive } from "../app/hooks.js";
 import type { Entry } from "../model/fleet.js";
 import { presetWords } from "../model/presets.js";
 import { Action, Choices, Outcome, Slider, useControl } from "../parts/controls.js";
@@ -12,31 +13,39 @@ const chimes: readonly (readonly [Chime, string])[] = [
 ];
 
 export function DeviceControls({ entry, state }: { entry: Entry; state: StateReport }) {
-	const { key } = entry;
+	const { key, session } = entry;
+	const isLive = useIsLive();
 	const { audio, led_ring, haptic_intensity } = state.peripherals;
+	const why = !isLive
+		? "off while the gateway cannot be reached"
+		: session.connected
+			? ""
+			: "off while it is away";
 	return (
-		<section class="panel controls" aria-label="Controls">
-			<h2>Controls</h2>
-			<Slider deviceKey={key} name="set_volume" label="Volume" value={audio.volume} scale={100} />
-			<Slider
-				deviceKey={key}
-				name="set_brightness"
-				label="Brightness"
-				value={led_ring.brightness_coef}
-				scale={1}
-			/>
-			{haptic_intensity !== undefined && (
-				<Slider deviceKey={key} name="set_haptics" label="Haptics" value={haptic_intensity} scale={100} />
-			)}
-			<Choices
-				deviceKey={key}
-				name="set_led"
-				label="LED ring"
-				options={presetWords}
-				value={led_ring.state_name}
-				toAsk={(value) => ({ command: "set_led", value })}
-			/>
-			<Chimes deviceKey={key} audio={audio} />
+		<section class="panel" aria-label="Controls">
+			<h2>Controls {why && <span class="hint">{why}</span>}</h2>
+			<fieldset class="controls" disabled={why !== ""}>
+				<Slider deviceKey={key} name="set_volume" label="Volume" value={audio.volume} scale={100} />
+				<Slider
+					deviceKey={key}
+					name="set_brightness"
+					label="Brightness"
+					value={led_ring.brightness_coef}
+					scale={1}
+				/>
+				{haptic_intensity !== undefined && (
+					<Slider deviceKey={key} name="set_haptics" label="Haptics" value={haptic_intensity} scale={100} />
+				)}
+				<Choices
+					deviceKey={key}
+					name="set_led"
+					label="LED ring"
+					options={presetWords}
+					value={led_ring.state_name}
+					toAsk={(value) => ({ command: "set_led", value })}
+				/>
+				<Chimes deviceKey={key} audio={audio} />
+			</fieldset>
 		</section>
 	);
 }
@@ -76,17 +85,29 @@ const buttons: readonly (readonly [keyof StateReport["peripherals"]["buttons"], 
 ];
 
 /** What is pressed, lit or touched, as the device last said. */
-export function Inputs({ state }: { state: StateReport }) {
+export function Inputs({ entry: { session }, state }: { entry: Entry; state: StateReport }) {
+	const isNow = useIsLive() && session.connected;
 	const { buttons: pressed, ambient_light, touch_active } = state.peripherals;
 	return (
 		<section class="panel inputs" aria-label="Buttons and sensors">
 			<h2>Buttons and sensors</h2>
 			<ul class="keys" aria-label="Buttons">
 				{buttons.map(([name, text]) => (
-					<Key key={name} text={text} isOn={pressed[name]} on="pressed" off="not pressed" />
+					<Key
+						key={name}
+						text={text}
+						isOn={isNow && pressed[name]}
+						on="pressed"
+						off={isNow ? "not pressed" : "not known"}
+					/>
 				))}
 				{touch_active !== undefined && (
-					<Key text="Touch" isOn={touch_active} on="touched" off="not touched" />
+					<Key
+						text="Touch"
+						isOn={isNow && touch_active}
+						on="touched"
+						off={isNow ? "not touched" : "not known"}
+					/>
 				)}
 			</ul>
 			{ambient_light !== undefined && (

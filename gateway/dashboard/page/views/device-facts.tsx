@@ -1,38 +1,103 @@
-/** What a device is: everything of its report that has no better place. */
+/** What a device is and how it fares: everything of its report that has no better place. */
 
 import type { StateReport } from "../../../../device/protocol/messages.js";
 import type { Entry } from "../model/fleet.js";
-import { bytes, duration } from "../model/words.js";
+import { memoryText, resetText, signalText } from "../model/health-words.js";
+import type { DeviceDetails } from "../model/messages.js";
+import { bytes, duration, when } from "../model/words.js";
+import { Bounded } from "../parts/bounded.js";
+import { capital } from "../parts/presence.js";
 
-export function Facts({ entry, state }: { entry: Entry; state: StateReport }) {
+interface FactsProps {
+	readonly entry: Entry;
+	readonly state: StateReport;
+	/** Undefined: not read yet. */
+	readonly details: DeviceDetails | undefined;
+}
+
+type Fact = readonly [name: string, value: string, number?: string];
+
+export function Facts({ entry: { session }, state, details }: FactsProps) {
 	const { system, health, network } = state;
-	const { session } = entry;
-	const wifi = network.wifi_connected ? network.wifi_ssid : "not connected";
-	const facts: readonly (readonly [string, string])[] = [
-		["Up", duration(health.uptime_seconds)],
-		["Last restart", health.reset_reason],
-		["Free heap", `${bytes(health.free_heap_bytes)}, at least ${bytes(health.min_free_heap_bytes)}`],
-		["Wi-Fi", wifi],
+	const { min_free_heap_bytes: least, free_heap_bytes: free } = health;
+	const { wifi_rssi: rssi } = network;
+	const facts: readonly Fact[] = [
+		["Running for", duration(health.uptime_seconds), `last start: ${resetText(health.reset_reason)}`],
+		["Memory", memoryText(least), `${bytes(free)} free, never less than ${bytes(least)}`],
+		network.wifi_connected
+			? ["Wi-Fi", network.wifi_ssid, `${signalText(rssi)} signal, ${rssi} dBm`.replace("-", "−")]
+			: ["Wi-Fi", "not connected"],
 		["Address", network.ip_address],
-		["Seen from", session.remoteAddress],
+		...(details ? [["First seen", when(details.firstSeenAt)] as const] : []),
+	];
+	const technical: readonly Fact[] = [
 		["MAC", system.mac_address],
+		["Seen from", session.remoteAddress],
 		["Framework", system.idf_version],
 		["Processor", `${system.cpu_freq_mhz} MHz`],
 		["Flash", `${system.flash_size_mb} MB, PSRAM ${system.psram_size_mb} MB`],
-		["Device's clock", state.timestamp],
+		["Its clock", when(state.timestamp)],
+		["Reset reason", health.reset_reason],
 		["Session", session.sessionId],
 	];
 	return (
 		<section class="panel facts-panel" aria-label="About it">
 			<h2>About it</h2>
-			<dl class="about">
-				{facts.map(([name, value]) => (
-					<div key={name}>
-						<dt>{name}</dt>
-						<dd>{value}</dd>
-					</div>
-				))}
-			</dl>
+			<FactList facts={facts} />
+			<details class="rest">
+				<summary>Technical details</summary>
+				<FactList facts={technical} />
+			</details>
+			{details && <Past details={details} />}
 		</section>
 	);
+}
+
+function FactList({ facts }: { facts: readonly Fact[] }) {
+	return (
+		<dl class="about">
+			{facts.map(([name, value, number]) => (
+				<div key={name}>
+					<dt>{name}</dt>
+					<dd>
+						<span>{value}</span>
+						{number !== undefined && <small>{number}</small>}
+					</dd>
+				</div>
+			))}
+		</dl>
+	);
+}
+
+function Past({ details: { resets, versions } }: { details: DeviceDetails }) {
+	return (
+		<div class="past-lists">
+			<div>
+				<h3>Restarts</h3>
+				<Bounded label="Restarts, the latest first" items={[...resets].reverse()}>
+					{({ at, reason }) => (
+						<li key={at} class={isFailure(reason) ? "failed" : ""}>
+							<time dateTime={at}>{when(at)}</time>
+							<span>{capital(resetText(reason))}</span>
+						</li>
+					)}
+				</Bounded>
+			</div>
+			<div>
+				<h3>Versions</h3>
+				<Bounded label="Versions, the latest first" items={[...versions].reverse()}>
+					{({ at, version }) => (
+						<li key={at}>
+							<time dateTime={at}>{when(at)}</time>
+							<span>{version}</span>
+						</li>
+					)}
+				</Bounded>
+			</div>
+		</div>
+	);
+}
+
+function isFailure(reason: string): boolean {
+	return /PANIC|WDT|BROWNOUT|GLITCH|LOCKUP/.test(reason);
 }

@@ -1,9 +1,10 @@
-/** What a device said, word by word, for whoever looks for the reason of something. */
+/** What a device said: in words, and word by word for anyone who looks for the reason of something. */
 
 import { useState } from "preact/hooks";
-import { uplinks } from "../../../../device/protocol/messages.js";
 import { topics } from "../app/app.js";
 import { useApp, useTopic } from "../app/hooks.js";
+import { jsonLines, uplinkWords } from "../model/report-changes.js";
+import type { Line } from "../model/uplink-log.js";
 import { Choice } from "../parts/choice.js";
 import { CopyButton } from "../parts/copy-button.js";
 import { LogPane } from "../parts/log-pane.js";
@@ -23,23 +24,35 @@ export function DeviceLog({ deviceKey }: { deviceKey: string }) {
 				tools={<Choice label="Type" value={type} onChange={setType} options={typeOptions} />}
 				empty="Nothing yet since this page was opened."
 			>
-				{(line) => (
-					<details>
-						<summary>
-							<time>{new Date(line.at).toLocaleTimeString("en-GB")}</time> <b>{line.type}</b>{" "}
-							<span class="line-text">{line.text}</span>
-						</summary>
-						<pre>{pretty(line.text)}</pre>
-						<CopyButton text={() => line.text} />
-					</details>
-				)}
+				{(line) => <Said line={line} />}
 			</LogPane>
 		</section>
 	);
 }
 
-const typeOptions = [["", "Any"] as const, ...Object.keys(uplinks).map((name) => [name, name] as const)];
-
-function pretty(text: string): string {
-	return JSON.stringify(JSON.parse(text), null, 2);
+function Said({ line }: { line: Line }) {
+	const [isOpen, setIsOpen] = useState(false);
+	return (
+		<details onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
+			<summary>
+				<time>{new Date(line.at).toLocaleTimeString("en-GB")}</time> <b>{uplinkWords[line.type]}</b>{" "}
+				<span class="line-text">{line.words}</span>
+			</summary>
+			{isOpen && (
+				<>
+					<pre>
+						{jsonLines(JSON.parse(line.text)).map(({ text, path }, index) => (
+							<span key={index}>
+								{path !== undefined && line.changed.includes(path) ? <mark>{text}</mark> : text}
+								{"\n"}
+							</span>
+						))}
+					</pre>
+					<CopyButton text={() => line.text} />
+				</>
+			)}
+		</details>
+	);
 }
+
+const typeOptions = [["", "Any"] as const, ...Object.entries(uplinkWords)];

@@ -1,159 +1,145 @@
-/** Signal, memory and light over the last hour, for as long as the page has been looking. */
+/** The last 24 hours of a device: when it was there, signal, memory and light, with what happened to it. */
 
-import { useEffect, useRef, useState } from "preact/hooks";
-import type uPlot from "uplot";
+import { useMemo, useState } from "preact/hooks";
 import { topics } from "../app/app.js";
-import { useApp, useMedia, useTopic } from "../app/hooks.js";
+import type { KnownPast } from "../app/details.js";
+import { useApp, useIsLive, useTopic } from "../app/hooks.js";
 import type { Entry } from "../model/fleet.js";
-import type { Series } from "../model/series.js";
+import { markText } from "../model/health-words.js";
+import { type Series, startOf } from "../model/series.js";
+import { clock, when } from "../model/words.js";
+import { Bounded } from "../parts/bounded.js";
+import { Plot, type PlotKind } from "../parts/plot.js";
+import { type Mark, Timeline } from "../parts/timeline.js";
 
-interface PlotKind {
-	readonly title: string;
-	readonly unit: string;
-	readonly lines: readonly {
-		readonly label: string;
-		readonly pick: (series: Series) => readonly (number | null)[];
-	}[];
-	/** Always shown, however little changes. */
-	readonly range: readonly [number, number];
-}
-
-const kinds: Readonly<Record<"signal" | "heap" | "light", PlotKind>> = {
-	signal: {
-		title: "Signal",
-		unit: "dBm",
-		lines: [{ label: "RSSI", pick: ({ rssi }) => rssi }],
-		range: [-90, -40],
-	},
-	heap: {
-		title: "Memory",
-		unit: "KB",
-		lines: [
-			{ label: "free", pick: ({ freeHeap }) => freeHeap },
-			{ label: "lowest", pick: ({ lowestHeap }) => lowestHeap },
-		],
-		range: [0, 64],
-	},
-	light: {
-		title: "Light",
-		unit: "",
-		lines: [{ label: "now", pick: ({ light }) => light }],
-		range: [0, 1000],
-	},
+const signal: PlotKind = {
+	title: "Signal",
+	unit: "dBm",
+	columns: ({ rssi }) => [rssi.min, rssi.max],
+	ofReport: ({ network }) => network.wifi_rssi,
+	range: [-90, -40],
+};
+const memory: PlotKind = {
+	title: "Free memory",
+	unit: "KB",
+	columns: ({ heap }) => [heap, heap],
+	ofReport: ({ health }) => health.free_heap_bytes / 1024,
+	range: [0, 64],
+};
+const light: PlotKind = {
+	title: "Light",
+	unit: "",
+	columns: ({ light }) => [light.min, light.max],
+	ofReport: ({ peripherals }) => peripherals.ambient_light,
+	range: [0, 1000],
 };
 
-export function DevicePlots({ entry }: { entry: Entry }) {
-	const hasLight = entry.state?.peripherals.ambient_light !== undefined;
+const kinds = [signal, memory, light];
+
+export function DevicePlots({ entry, known }: { entry: Entry; known: KnownPast | undefined }) {
+	const { recorder } = useApp();
+	useTopic(topics.record(entry.key));
+	const { series } = recorder.watch(entry.key);
+	const isNow = useIsLive() && entry.session.connected;
+	/** What is pointed at, in seconds since 1970; undefined: the latest. */
+	const [at, setAt] = useState<number>();
+	const { version } = series;
+	// With what is known: so pointing at something moves nothing.
+	const now = useMemo(() => Math.max(Date.now() / 1000, series.times.at(-1) ?? 0), [series, version, known]);
+	const since = Math.min(series.times[0] ?? now, now - leastSeconds);
+	const marks = marksOf(known).filter(({ time }) => time >= since - sameSeconds);
+	const row = at === undefined ? undefined : series.nearest(at);
+	const shownAt = row === undefined ? undefined : series.times[row];
+	const report = entry.state;
+	const plots = kinds.filter(({ ofReport }) => report && ofReport(report) !== undefined);
+	const isWholeDay = now - since > 23.9 * 3600;
 	return (
-		<section class="panel plots" aria-label="Last hour">
-			<h2>Last hour</h2>
+		<section class="panel plots" aria-label="The last 24 hours">
+			<h2>
+				The last 24 hours{" "}
+				{!isWholeDay && known && (
+					<span class="hint">
+						known since <time>{clock(since)}</time>
+					</span>
+				)}
+			</h2>
+			{known && (
+				<Timeline known={known} since={since} until={now} marks={marks} at={at} onAt={setAt}>
+					{shownAt === undefined
+						? latestText(isNow, entry.heardAt)
+						: [clock(shownAt), ...marks.filter(isNear(shownAt)).map(({ text }) => text)].join(" · ")}
+				</Timeline>
+			)}
 			<div class="plot-row">
-				<Plot deviceKey={entry.key} kind={kinds.signal} />
-				<Plot deviceKey={entry.key} kind={kinds.heap} />
-				{hasLight && <Plot deviceKey={entry.key} kind={kinds.light} />}
+				{plots.map((kind) => (
+					<figure key={kind.title}>
+						<figcaption>
+							<b>{kind.title}</b>{" "}
+							<span>
+								{row === undefined
+									? rangeText(kind, report && kind.ofReport(report))
+									: pastText(kind, series, row)}
+							</span>
+						</figcaption>
+						<Plot
+							kind={kind}
+							series={series}
+							since={since}
+							until={now}
+							marks={marks}
+							at={shownAt}
+							onAt={setAt}
+						/>
+					</figure>
+				))}
 			</div>
+			{marks.length > 0 && (
+				<Bounded label="What happened, the latest first" items={[...marks].reverse()}>
+					{({ time, kind, text }) => (
+						<li key={`${time} ${text}`} class={`mark ${kind}`}>
+							<time dateTime={new Date(time * 1000).toISOString()}>{clock(time)}</time>
+							<span>{text}</span>
+						</li>
+					)}
+				</Bounded>
+			)}
 		</section>
 	);
 }
 
-function Plot({ deviceKey, kind }: { deviceKey: string; kind: PlotKind }) {
-	const { recorder } = useApp();
-	useTopic(topics.record(deviceKey));
-	const { series } = recorder.watch(deviceKey);
-	const box = useRef<HTMLDivElement>(null);
-	const plot = useRef<uPlot | null>(null);
-	const [isMissing, setIsMissing] = useState(false);
-	// Light or dark: a canvas does not follow it by itself.
-	const isDark = useMedia("(prefers-color-scheme: dark)");
-	useEffect(() => {
-		const { current } = box;
-		if (!current) return;
-		let made: uPlot | undefined;
-		let isGone = false;
-		const observer = new ResizeObserver(() => made?.setSize(sizeOf(current)));
-		// Half of the page's script, which the other views do without.
-		import("uplot")
-			.then(({ default: Plotter }) => {
-				if (isGone) return;
-				made = new Plotter(optionsOf(kind, current), dataOf(kind, series), current);
-				plot.current = made;
-				observer.observe(current);
-			})
-			.catch(() => setIsMissing(true));
-		return () => {
-			isGone = true;
-			observer.disconnect();
-			made?.destroy();
-			plot.current = null;
-		};
-	}, [kind, series, isDark]);
-	useEffect(() => plot.current?.setData(dataOf(kind, series)));
-	return (
-		<figure>
-			<figcaption>
-				<b>{kind.title}</b>
-				{kind.lines.map(({ label, pick }, index) => (
-					<span key={label} class={`line-${index}`}>
-						{label} {valueText(pick(series).at(-1), kind.unit)}
-					</span>
-				))}
-			</figcaption>
-			<div ref={box} class="plot" aria-hidden="true" />
-			{isMissing && (
-				<p class="hint">It could not be loaded while the gateway was away; load the page again.</p>
-			)}
-		</figure>
-	);
+/** Shown at least. */
+const leastSeconds = 60;
+
+/** Half a step: a mark this near belongs to what is pointed at. */
+const sameSeconds = 150;
+
+function isNear(seconds: number) {
+	return ({ time }: Mark) => Math.abs(time - seconds) <= sameSeconds;
 }
 
-function valueText(value: number | null | undefined, unit: string): string {
-	return value === null || value === undefined ? "–" : `${Math.round(value)} ${unit}`.replace("-", "−");
+function marksOf(known: KnownPast | undefined): readonly Mark[] {
+	if (!known) return [];
+	const { past, readAt } = known;
+	const shift = startOf(past, readAt) - Date.parse(past.from) / 1000;
+	return past.marks.map((mark) => ({
+		kind: mark.kind,
+		time: Date.parse(mark.at) / 1000 + shift,
+		text: markText(mark),
+	}));
 }
 
-function dataOf(kind: PlotKind, series: Series): uPlot.AlignedData {
-	return [series.times, ...kind.lines.map(({ pick }) => [...pick(series)])];
+function latestText(isNow: boolean, heardAt: number): string {
+	return isNow ? "Now" : `Nothing since ${when(heardAt)}`;
 }
 
-function sizeOf({ clientWidth }: Element): { width: number; height: number } {
-	return { width: clientWidth, height: 130 };
+function pastText(kind: PlotKind, series: Series, row: number): string {
+	const [least, most] = kind.columns(series);
+	return rangeText(kind, least[row], most[row]);
 }
 
-/** Between labels, in seconds: they tell whole minutes. */
-const labelSteps = [1, 2, 5, 10, 15, 30, 60].map((minutes) => minutes * 60);
-
-function optionsOf({ lines, range }: PlotKind, box: Element): uPlot.Options {
-	const style = getComputedStyle(box);
-	const colour = (name: string) => style.getPropertyValue(name).trim();
-	const axis: uPlot.Axis = {
-		stroke: colour("--soft"),
-		grid: { stroke: colour("--edge"), width: 1 },
-		ticks: { show: false },
-		font: "11px system-ui, sans-serif",
-	};
-	return {
-		...sizeOf(box),
-		legend: { show: false },
-		cursor: { show: false },
-		scales: {
-			y: {
-				range: { min: { soft: range[0], mode: 1, pad: 0.1 }, max: { soft: range[1], mode: 1, pad: 0.1 } },
-			},
-		},
-		axes: [
-			{ ...axis, values: (_plot, times) => times.map(clock), incrs: labelSteps, space: 60, size: 24 },
-			{ ...axis, size: 38, space: 28 },
-		],
-		series: [
-			{},
-			...lines.map((_, index) => ({
-				stroke: colour(index === 0 ? "--accent" : "--soft"),
-				width: 1.5,
-				points: { show: false },
-			})),
-		],
-	};
-}
-
-function clock(seconds: number): string {
-	return new Date(seconds * 1000).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+/** "−61 dBm", "−71 to −64 dBm", "–" */
+function rangeText({ unit }: PlotKind, least?: number | null, most = least): string {
+	if (typeof least !== "number" || typeof most !== "number") return "–";
+	const [from, to] = [Math.round(least), Math.round(most)];
+	return `${from === to ? from : `${from} to ${to}`} ${unit}`.replaceAll("-", "−").trim();
 }

@@ -4,13 +4,20 @@ import { useState } from "preact/hooks";
 import { topics } from "../app/app.js";
 import { useApp, useFirmware, useIsLive, useTopic } from "../app/hooks.js";
 import type { Entry } from "../model/fleet.js";
+import type { DeviceDetails } from "../model/messages.js";
 import { effectOn, type Firmware, fits } from "../model/outdated.js";
 import { isUpdating, sentence } from "../model/words.js";
 import { Choice } from "../parts/choice.js";
 import { UpdateState } from "../parts/presence.js";
 import { History } from "./update-history.js";
 
-export function DeviceUpdate({ entry }: { entry: Entry }) {
+interface DeviceUpdateProps {
+	readonly entry: Entry;
+	/** Undefined: not read yet. */
+	readonly details: DeviceDetails | undefined;
+}
+
+export function DeviceUpdate({ entry, details }: DeviceUpdateProps) {
 	const app = useApp();
 	const { firmware } = app;
 	useTopic(topics.firmware);
@@ -59,7 +66,7 @@ export function DeviceUpdate({ entry }: { entry: Entry }) {
 			<p class="problem" role="alert">
 				{refusal}
 			</p>
-			<History updates={firmware.history.filter(({ deviceId }) => deviceId === key)} />
+			<History updates={[...(details?.updates ?? [])].reverse()} />
 		</section>
 	);
 }

@@ -1,14 +1,17 @@
 /** One device: what it shows, what it can be told, how it fares, and what it said. */
 
+import { useEffect, useRef } from "preact/hooks";
 import { topics } from "../app/app.js";
-import { useApp, useFollowedDevice, useTopic } from "../app/hooks.js";
+import { useApp, useFollowedDevice, useIsLive, useTitle, useTopic } from "../app/hooks.js";
 import type { Entry } from "../model/fleet.js";
+import { when } from "../model/words.js";
 import { Action, Outcome } from "../parts/controls.js";
 import { Presence, SafeMode, Signal } from "../parts/presence.js";
 import { Ring, ringText } from "../parts/ring.js";
 import { DeviceControls, Inputs } from "./device-controls.js";
 import { DeviceCrashes } from "./device-crashes.js";
 import { Facts } from "./device-facts.js";
+import { DeviceLabel } from "./device-label.js";
 import { DeviceLog } from "./device-log.js";
 import { DevicePlots } from "./device-plots.js";
 import { DeviceSettings } from "./device-settings.js";
@@ -16,21 +19,23 @@ import { DeviceTrace } from "./device-trace.js";
 import { DeviceUpdate } from "./device-update.js";
 
 export function DeviceView({ deviceKey }: { deviceKey: string }) {
-	useTopic(topics.link);
+	const isLive = useIsLive();
 	const entry = useFollowedDevice(deviceKey);
+	const known = useKnownPast(deviceKey, entry);
+	useTitle(entry?.session.name ?? deviceKey);
 	if (!entry) return <Unknown deviceKey={deviceKey} />;
 	return (
-		<div class="device">
+		<div class={`device ${isLive && entry.session.connected ? "" : "stale"}`}>
 			<Head entry={entry} />
 			{entry.state && entry.session.deviceId !== null ? (
 				<>
 					<DeviceControls entry={entry} state={entry.state} />
-					<Inputs state={entry.state} />
-					<DevicePlots entry={entry} />
-					<DeviceUpdate entry={entry} />
-					<Facts entry={entry} state={entry.state} />
+					<Inputs entry={entry} state={entry.state} />
+					<DevicePlots entry={entry} known={known} />
+					<DeviceUpdate entry={entry} details={known?.details} />
+					<Facts entry={entry} state={entry.state} details={known?.details} />
 					{entry.session.features.includes("settings") && <DeviceSettings entry={entry} />}
-					<DeviceCrashes deviceKey={deviceKey} />
+					<DeviceCrashes details={known?.details} />
 					<DeviceTrace entry={entry} />
 				</>
 			) : (
@@ -41,13 +46,45 @@ export function DeviceView({ deviceKey }: { deviceKey: string }) {
 	);
 }
 
+/** The gateway's steps: so its past is never read long after its end. */
+const pastEveryMs = 5 * 60_000;
+
+/** What the gateway keeps of a device; read again when something may have been added to it. */
+function useKnownPast(key: string, entry: Entry | undefined) {
+	const { details } = useApp();
+	useTopic(topics.record(key));
+	const isLive = useIsLive();
+	const starts = useStarts(entry);
+	const isReported = Boolean(entry?.state);
+	const { sessionId, connected, metadata } = entry?.session ?? {};
+	// What it does not use itself says that there may be more to read.
+	useEffect(() => {
+		if (!isLive || !isReported) return;
+		void details.read(key);
+		const timer = setInterval(() => void details.read(key), pastEveryMs);
+		return () => clearInterval(timer);
+	}, [details, key, isLive, isReported, starts, sessionId, connected, metadata?.otaStatus]);
+	return details.of(key);
+}
+
+/** Changes with each restart: a report tells of it by an uptime that is less than before. */
+function useStarts(entry: Entry | undefined): number {
+	const seen = useRef({ uptimeSeconds: 0, count: 0 });
+	const uptimeSeconds = entry?.state?.health.uptime_seconds ?? 0;
+	if (uptimeSeconds < seen.current.uptimeSeconds) seen.current.count += 1;
+	seen.current.uptimeSeconds = uptimeSeconds;
+	return seen.current.count;
+}
+
 function Head({ entry }: { entry: Entry }) {
 	const { key, session, state } = entry;
+	const isLive = useIsLive();
 	const audio = state?.peripherals.audio;
+	const canIdentify = session.features.includes("identify");
 	return (
 		<section class="panel hero" aria-label="Overview">
 			<Ring entry={entry} size="large">
-				{audio && session.connected && (
+				{audio && session.connected && isLive && (
 					<>
 						<strong>{audio.volume}</strong>
 						<span>volume</span>
@@ -58,7 +95,7 @@ function Head({ entry }: { entry: Entry }) {
 				<p class="crumb">
 					<a href="#/">Fleet</a>
 				</p>
-				<h1>{session.deviceId ?? "Not named yet"}</h1>
+				<DeviceLabel entry={entry} />
 				<p class="facts">
 					<span>{session.model ?? "Model not known"}</span>
 					{session.firmwareVersion !== null && <span>Firmware {session.firmwareVersion}</span>}
@@ -67,12 +104,15 @@ function Head({ entry }: { entry: Entry }) {
 				<p>
 					<Presence entry={entry} />
 				</p>
-				<p class="hint">Ring: {ringText(entry)}</p>
+				<AsOf entry={entry} />
+				<p class="hint">Ring: {isLive ? ringText(entry) : "not known"}</p>
 				<SafeMode entry={entry} withHelp />
 				<div class="actions">
-					<Action deviceKey={key} name="identify" toAsk={() => ({ command: "identify" })}>
-						Identify
-					</Action>
+					{canIdentify && (
+						<Action deviceKey={key} name="identify" toAsk={() => ({ command: "identify" })}>
+							Identify
+						</Action>
+					)}
 					<Action deviceKey={key} name="query_state" toAsk={() => ({ command: "query_state" })}>
 						Ask for a report
 					</Action>
@@ -80,11 +120,25 @@ function Head({ entry }: { entry: Entry }) {
 						Restart its connection
 					</Action>
 				</div>
-				<Outcome deviceKey={key} name="identify" />
-				<Outcome deviceKey={key} name="query_state" />
-				<Outcome deviceKey={key} name="boot_device" />
+				<div class="outcomes">
+					{canIdentify && <Outcome deviceKey={key} name="identify" />}
+					<Outcome deviceKey={key} name="query_state" />
+					<Outcome deviceKey={key} name="boot_device" />
+				</div>
 			</div>
 		</section>
+	);
+}
+
+/** When what is shown was true, where it may not be any more. */
+function AsOf({ entry: { session, heardAt } }: { entry: Entry }) {
+	const isLive = useIsLive();
+	if (isLive && session.connected) return null;
+	const why = isLive ? "The device is away" : "The gateway cannot be reached";
+	return (
+		<p class="as-of">
+			{why}: all values are from <time dateTime={new Date(heardAt).toISOString()}>{when(heardAt)}</time>.
+		</p>
 	);
 }
 

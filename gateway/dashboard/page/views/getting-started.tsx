@@ -2,18 +2,15 @@
 
 import { useState } from "preact/hooks";
 import { isLoopback, ownDeviceAddress } from "../model/own-address.js";
-import { Command } from "../parts/command.js";
-
-const placeholder = "<device token>";
+import { readDeviceToken, TokenCommand } from "../parts/token-command.js";
 
 export function GettingStarted() {
 	const [token, setToken] = useState<string>();
 	const [problem, setProblem] = useState("");
 	const address = ownDeviceAddress();
-	const shown = token ?? placeholder;
 	const show = async () => {
 		try {
-			setToken(await readToken());
+			setToken(await readDeviceToken());
 			setProblem("");
 		} catch (error) {
 			setProblem(error instanceof Error ? error.message : String(error));
@@ -26,7 +23,10 @@ export function GettingStarted() {
 			<section aria-labelledby="virtual">
 				<h2 id="virtual">A virtual one, on this computer</h2>
 				<p>The real firmware in a process. In the project's folder:</p>
-				<Command text={`DEVICE_TOKEN=${shown} npm run device -- --model proto-1 --gateway ${address}`} />
+				<TokenCommand
+					token={token}
+					text={(shown) => `DEVICE_TOKEN=${shown} npm run device -- --model proto-1 --gateway ${address}`}
+				/>
 			</section>
 			<section aria-labelledby="board">
 				<h2 id="board">A board</h2>
@@ -35,8 +35,11 @@ export function GettingStarted() {
 					build and install it in the project's folder, with your Wi-Fi's name and password;{" "}
 					<code>dev-1</code> or <code>proto-1</code> comes first:
 				</p>
-				<Command
-					text={`npm run flash -- dev-1 ssid=<name> password=<password> gateway=${address} token=${shown}`}
+				<TokenCommand
+					token={token}
+					text={(shown) =>
+						`npm run flash -- dev-1 ssid=<name> password=<password> gateway=${address} token=${shown}`
+					}
 				/>
 				{isLoopback(location.hostname) && (
 					<p class="hint">
@@ -51,7 +54,9 @@ export function GettingStarted() {
 						<button type="button" onClick={show}>
 							Show the device token
 						</button>{" "}
-						<span class="hint">It is a secret: whoever has it can pose as a device.</span>
+						<span class="hint">
+							Copy fills it in. It is a secret: anyone who has it can pose as a device.
+						</span>
 					</>
 				) : (
 					<button type="button" onClick={() => setToken(undefined)}>
@@ -64,11 +69,4 @@ export function GettingStarted() {
 			</p>
 		</div>
 	);
-}
-
-async function readToken(): Promise<string> {
-	const response = await fetch("api/device-token", { cache: "no-store" });
-	if (!response.ok) throw new Error(`The gateway did not tell it (${response.status}).`);
-	const { token }: { token: string } = await response.json();
-	return token;
 }

@@ -18,7 +18,7 @@ export function Shell() {
 	const where = route.view === "device" ? route.key : route.view;
 	const former = useRef(where);
 	useEffect(() => {
-		document.title = `${titleOf(route)} · Device gateway`;
+		if (route.view !== "device") document.title = `${titles[route.view]} · Device gateway`;
 		if (former.current === where) return;
 		former.current = where;
 		// The fleet's view returns to its place itself.
@@ -80,10 +80,8 @@ function View({ route }: { route: Route }) {
 	}
 }
 
-function titleOf(route: Route): string {
-	if (route.view === "device") return route.key;
-	return { fleet: "Fleet", firmware: "Firmware", settings: "Settings", add: "Add device" }[route.view];
-}
+/** The view of a device names the window itself. */
+const titles = { fleet: "Fleet", firmware: "Firmware", settings: "Settings", add: "Add device" };
 
 function LinkState() {
 	useTopic(topics.link);

@@ -1,33 +1,35 @@
 /** How updates ended, the latest first: above all which came back rolled back, and why. */
 
 import { deviceAddress } from "../app/hooks.js";
-import type { OtaStatus, PastUpdate } from "../model/messages.js";
+import { updateWords } from "../model/health-words.js";
+import type { OwnUpdate } from "../model/messages.js";
 import { when } from "../model/words.js";
+import { Bounded } from "../parts/bounded.js";
 
-const words: Readonly<Record<OtaStatus, string>> = {
-	idle: "",
-	pending: "asked for",
-	downloading: "downloading",
-	rebooting: "restarting",
-	updated: "updated",
-	rolled_back: "rolled back",
-	failed: "failed",
-};
+/** Of one device, or of all. */
+interface Shown extends Pick<OwnUpdate, "status"> {
+	readonly deviceId?: string;
+	readonly version?: string | null;
+	readonly from?: string | null;
+	readonly reason?: string | null;
+	/** ISO 8601, or milliseconds since 1970. */
+	readonly startedAt: string | number;
+}
 
-export function History({ updates, withDevice }: { updates: readonly PastUpdate[]; withDevice?: boolean }) {
+export function History({ updates, withDevice }: { updates: readonly Shown[]; withDevice?: boolean }) {
 	if (updates.length === 0) return withDevice ? <p class="hint">No device has been updated yet.</p> : null;
 	return (
-		<ol class="history" aria-label="Former updates">
-			{updates.map((update) => (
-				<li key={`${update.deviceId} ${update.startedAt}`} class={update.status}>
-					<time dateTime={new Date(update.startedAt).toISOString()}>{when(update.startedAt)}</time>
+		<Bounded label="Previous updates" items={updates}>
+			{({ deviceId, status, version, from, reason, startedAt }) => (
+				<li key={`${deviceId} ${startedAt}`} class={status}>
+					<time dateTime={new Date(startedAt).toISOString()}>{when(startedAt)}</time>
 					<span>
-						{withDevice && <a href={deviceAddress(update.deviceId)}>{update.deviceId}</a>}{" "}
-						{update.from ?? "?"} → {update.version ?? "?"} <b>{words[update.status]}</b>
+						{withDevice && deviceId !== undefined && <a href={deviceAddress(deviceId)}>{deviceId}</a>}{" "}
+						{from ?? "?"} → {version ?? "?"} <b>{updateWords[status]}</b>
 					</span>
-					{update.reason && <p>{update.reason}</p>}
+					{reason && <p>{reason}</p>}
 				</li>
-			))}
-		</ol>
+			)}
+		</Bounded>
 	);
 }

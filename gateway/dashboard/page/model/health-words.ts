@@ -1,0 +1,73 @@
+/** How a device fares, as people say it. */
+
+import type { CrashKind } from "../../../../device/protocol/messages.js";
+import type { OtaStatus, PastMark } from "./messages.js";
+import { signalBars } from "./words.js";
+
+const resets: Readonly<Record<string, string>> = {
+	POWERON_RESET: "switched on",
+	EXT_RESET: "reset button",
+	SW_RESET: "restarted by its firmware",
+	PANIC_RESET: "crashed",
+	INT_WDT_RESET: "hung (watchdog)",
+	TASK_WDT_RESET: "hung (watchdog)",
+	WDT_RESET: "hung (watchdog)",
+	DEEPSLEEP_RESET: "woken from sleep",
+	BROWNOUT_RESET: "supply voltage too low",
+	USB_RESET: "reset by USB",
+	JTAG_RESET: "reset by a debugger",
+	PWR_GLITCH_RESET: "supply voltage unsteady",
+	CPU_LOCKUP_RESET: "processor locked up",
+	UNKNOWN_RESET: "reason not known",
+};
+
+/** "switched on"; a reason without words as it is */
+export function resetText(reason: string): string {
+	return resets[reason] ?? reason.toLowerCase().replaceAll("_", " ");
+}
+
+export const crashWords: Readonly<Record<CrashKind, string>> = {
+	exception: "Uncaught exception",
+	rejection: "Unhandled rejection",
+	out_of_memory: "Out of memory",
+	watchdog: "Watchdog",
+	panic: "Panic",
+	brown_out: "Brown-out",
+	unknown: "Unknown end",
+};
+
+export const updateWords: Readonly<Record<OtaStatus, string>> = {
+	idle: "",
+	pending: "asked for",
+	downloading: "downloading",
+	rebooting: "restarting",
+	updated: "updated",
+	rolled_back: "rolled back",
+	failed: "failed",
+};
+
+/** "Restart: switched on", "Update to 1.4.0: rolled back" */
+export function markText({ kind, reason, version }: PastMark): string {
+	if (kind === "restart") return `Restart: ${resetText(reason)}`;
+	if (kind === "crash") return `Crash: ${lookUp(crashWords, reason).toLowerCase()}`;
+	return `${version === null ? "Update" : `Update to ${version}`}: ${lookUp(updateWords, reason)}`;
+}
+
+/** Below the first, TLS and a chime at once may fail; below the second, so may a report. In bytes. */
+const tightBytes = 32 * 1024;
+const lowBytes = 12 * 1024;
+
+/** How much memory is left. @param leastBytes the least that was free since its start */
+export function memoryText(leastBytes: number): "fine" | "tight" | "low" {
+	if (leastBytes < lowBytes) return "low";
+	return leastBytes < tightBytes ? "tight" : "fine";
+}
+
+/** @param dBm as for `signalBars` */
+export function signalText(dBm: number): string {
+	return ["weak", "fair", "good", "strong"][signalBars(dBm) - 1] ?? "weak";
+}
+
+function lookUp(words: Readonly<Record<string, string>>, name: string): string {
+	return words[name] ?? name;
+}

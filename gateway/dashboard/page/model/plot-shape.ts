@@ -1,0 +1,88 @@
+/** The paths and labels of a plot, in percent of its width and height from its top left corner. */
+
+import type { Column } from "./series.js";
+
+export interface PlotData {
+	/** Seconds since 1970, ascending; so are since and until. */
+	readonly times: readonly number[];
+	readonly least: Column;
+	readonly most: Column;
+	/** Always shown. */
+	readonly range: readonly [number, number];
+	readonly since: number;
+	readonly until: number;
+}
+
+export interface PlotShape {
+	/** Path of the most. */
+	readonly line: string;
+	/** Path of what is between the least and the most; empty where they are the same. */
+	readonly band: string;
+	readonly ticks: readonly { readonly place: number; readonly value: number }[];
+}
+
+interface Point {
+	readonly x: number;
+	readonly least: number;
+	readonly most: number;
+}
+
+export function shapeOf({ times, least, most, range, since, until }: PlotData): PlotShape {
+	const low = Math.min(range[0], ...least.filter((value) => value !== null));
+	const high = Math.max(range[1], ...most.filter((value) => value !== null));
+	const step = niceStep((high - low) / 3);
+	const bottom = Math.floor(low / step) * step;
+	const top = Math.ceil(high / step) * step;
+	const y = (value: number) => round((100 * (top - value)) / (top - bottom));
+	const x = (time: number) => round((100 * (time - since)) / (until - since));
+	const runs: Point[][] = [[]];
+	for (const [row, time] of times.entries()) {
+		const [from, to] = [least[row] ?? null, most[row] ?? null];
+		if (from === null || to === null) runs.push([]);
+		else runs.at(-1)?.push({ x: x(time), least: y(from), most: y(to) });
+	}
+	const drawn = runs.filter(({ length }) => length > 0);
+	const hasBand = drawn.some((run) => run.some((point) => point.least !== point.most));
+	const count = Math.round((top - bottom) / step);
+	const values = Array.from({ length: count + 1 }, (_, index) => round(bottom + index * step));
+	return {
+		line: drawn.map(lineOf).join(""),
+		band: hasBand ? drawn.map(bandOf).join("") : "",
+		ticks: values.map((value) => ({ value, place: y(value) })),
+	};
+}
+
+/** A point alone is a line of no length, which a round cap shows as a dot. */
+function lineOf(run: readonly Point[]): string {
+	const points = run.map(({ x, most }) => `${x} ${most}`);
+	return points.length === 1 ? `M${points[0]}h0` : `M${points.join("L")}`;
+}
+
+function bandOf(run: readonly Point[]): string {
+	const there = run.map(({ x, most }) => `${x} ${most}`);
+	const back = run.map(({ x, least }) => `${x} ${least}`).reverse();
+	return `M${[...there, ...back].join("L")}Z`;
+}
+
+/** Seconds between labels. */
+const timeSteps = [1, 2, 5, 10, 15, 30, 60, 120, 180, 240, 360].map((minutes) => minutes * 60);
+const labelsAtMost = 5;
+
+/** Whole times of day in between, by local time. @param since seconds since 1970, as is until */
+export function timeTicks(since: number, until: number): readonly number[] {
+	const step = timeSteps.find((one) => (until - since) / one <= labelsAtMost) ?? 360 * 60;
+	const zone = new Date(until * 1000).getTimezoneOffset() * 60;
+	const first = Math.ceil((since - zone) / step) * step + zone;
+	const count = Math.max(0, Math.floor((until - first) / step) + 1);
+	return Array.from({ length: count }, (_, index) => first + index * step);
+}
+
+/** The first of 1, 2, 5, 10, 20, … that is not less. */
+function niceStep(least: number): number {
+	const power = 10 ** Math.floor(Math.log10(least));
+	return ([1, 2, 5].find((one) => one * power >= least) ?? 10) * power;
+}
+
+function round(value: number): number {
+	return Math.round(value * 100) / 100;
+}

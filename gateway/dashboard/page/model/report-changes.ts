@@ -1,0 +1,130 @@
+/** What an uplink says, in a few words, and in what a report differs from the one before. */
+
+import type { StateReport, Uplink, UplinkType } from "../../../../device/protocol/messages.js";
+import { isRecord } from "../../../../device/protocol/schema.js";
+import { bytes } from "./words.js";
+
+export const uplinkWords: Readonly<Record<UplinkType, string>> = {
+	state_report: "Report",
+	ota_progress: "Update",
+	ota_complete: "Update complete",
+	ota_error: "Update failed",
+	settings_result: "Settings",
+	command_error: "Refused",
+	crash_report: "Crash report",
+	log: "Live log",
+};
+
+/** Different in every report. */
+const alwaysNew: readonly string[] = ["timestamp", "health.uptime_seconds"];
+const shownAtMost = 3;
+
+interface Field {
+	readonly name: string;
+	readonly text?: (value: unknown) => string;
+}
+
+const percent = (value: unknown) => `${Math.round(Number(value) * 100)} %`;
+const size = (value: unknown) => bytes(Number(value));
+const press = (value: unknown) => (value === true ? "pressed" : "released");
+
+/** By path; what is not named here goes by its own name. */
+const fields: Readonly<Record<string, Field>> = {
+	"system.firmware_version": { name: "firmware" },
+	"health.free_heap_bytes": { name: "free memory", text: size },
+	"health.min_free_heap_bytes": { name: "least free memory", text: size },
+	"network.wifi_ssid": { name: "Wi-Fi" },
+	"network.wifi_rssi": { name: "signal", text: (value) => `${value} dBm`.replace("-", "−") },
+	"network.ip_address": { name: "address" },
+	"peripherals.audio.volume": { name: "volume" },
+	"peripherals.audio.player_state": { name: "player" },
+	"peripherals.audio.current_track": { name: "chime" },
+	"peripherals.led_ring.state_name": { name: "ring" },
+	"peripherals.led_ring.state_id": { name: "ring's state" },
+	"peripherals.led_ring.brightness_coef": { name: "brightness", text: percent },
+	"peripherals.buttons.btn_play": { name: "play", text: press },
+	"peripherals.buttons.btn_mute": { name: "mute", text: press },
+	"peripherals.buttons.btn_vol_up": { name: "volume +", text: press },
+	"peripherals.buttons.btn_vol_down": { name: "volume −", text: press },
+	"peripherals.haptic_intensity": { name: "haptics" },
+	"peripherals.ambient_light": { name: "light" },
+	"peripherals.touch_active": { name: "touched" },
+};
+
+/** The paths of what is new or different, such as `network.wifi_rssi`. */
+export function changedPaths(before: unknown, after: unknown, path = ""): readonly string[] {
+	if (!isRecord(after)) return before === after ? [] : [path];
+	const names = Object.keys(after);
+	return names.flatMap((name) =>
+		changedPaths(isRecord(before) ? before[name] : undefined, after[name], path ? `${path}.${name}` : name),
+	);
+}
+
+/** @param before the report before it; null: there was none. @param changed what is new or different in it */
+export function uplinkText(uplink: Uplink, before: StateReport | null, changed: readonly string[]): string {
+	switch (uplink.type) {
+		case "state_report":
+			return before ? changesText(before, uplink, changed) : "the first one";
+		case "ota_progress":
+			return `${uplink.percent} %`;
+		case "ota_complete":
+			return "written and checked; it restarts";
+		case "ota_error":
+			return uplink.reason;
+		case "settings_result":
+			return uplink.outcome === "kept" ? "kept" : `returned to the previous ones: ${uplink.reason ?? "?"}`;
+		case "command_error":
+			return `${uplink.command}: ${uplink.message}`;
+		case "crash_report":
+			return uplink.crash?.message ?? "nothing to tell";
+		case "log":
+			return uplink.lines.trimEnd();
+	}
+}
+
+function changesText(before: StateReport, after: StateReport, changed: readonly string[]): string {
+	const news = changed.filter((path) => !alwaysNew.includes(path));
+	if (news.length === 0) return "as before";
+	const texts = news.slice(0, shownAtMost).map((path) => {
+		const { name = lastName(path), text = String } = fields[path] ?? {};
+		return `${name} ${valueText(before, path, text)} → ${valueText(after, path, text)}`;
+	});
+	const rest = news.length - texts.length;
+	return rest > 0 ? `${texts.join(", ")} and ${rest} more` : texts.join(", ");
+}
+
+function valueText(report: unknown, path: string, text: (value: unknown) => string): string {
+	let value = report;
+	for (const name of path.split(".")) value = isRecord(value) ? value[name] : undefined;
+	return value === undefined ? "–" : text(value);
+}
+
+function lastName(path: string): string {
+	return path.slice(path.lastIndexOf(".") + 1).replaceAll("_", " ");
+}
+
+export interface JsonLine {
+	readonly text: string;
+	/** Of the value on it; undefined: a bracket alone. */
+	readonly path: string | undefined;
+}
+
+/** JSON as lines, each with the path of its value. @param key its name with a colon, or empty */
+export function jsonLines(value: unknown, path = "", key = "", indent = "", end = ""): readonly JsonLine[] {
+	if (!isRecord(value) || Object.keys(value).length === 0)
+		return [{ text: `${indent}${key}${JSON.stringify(value)}${end}`, path }];
+	const names = Object.keys(value);
+	return [
+		{ text: `${indent}${key}{`, path: undefined },
+		...names.flatMap((name, index) =>
+			jsonLines(
+				value[name],
+				path ? `${path}.${name}` : name,
+				`${JSON.stringify(name)}: `,
+				`${indent}  `,
+				index < names.length - 1 ? "," : "",
+			),
+		),
+		{ text: `${indent}}${end}`, path: undefined },
+	];
+}

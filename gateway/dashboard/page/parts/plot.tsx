@@ -1,0 +1,78 @@
+/** One quantity over time: a line, as a band where a step has a least and a most. Without values there is a gap. */
+
+import { useMemo } from "preact/hooks";
+import type { StateReport } from "../../../../device/protocol/messages.js";
+import { type PlotShape, shapeOf, timeTicks } from "../model/plot-shape.js";
+import type { Column, Series } from "../model/series.js";
+import { clock } from "../model/words.js";
+import type { Mark } from "./timeline.js";
+
+export interface PlotKind {
+	readonly title: string;
+	readonly unit: string;
+	/** The least and the most; the same where there is one value. */
+	readonly columns: (series: Series) => readonly [least: Column, most: Column];
+	/** Undefined: the model has none. */
+	readonly ofReport: (report: StateReport) => number | undefined;
+	/** Always shown, however little changes. */
+	readonly range: readonly [number, number];
+}
+
+interface PlotProps {
+	readonly kind: PlotKind;
+	readonly series: Series;
+	/** Seconds since 1970, as are until, at and the times of marks. */
+	readonly since: number;
+	readonly until: number;
+	readonly marks: readonly Mark[];
+	/** What is pointed at; undefined: nothing. */
+	readonly at: number | undefined;
+	readonly onAt: (at: number | undefined) => void;
+}
+
+export function Plot({ kind, series, since, until, marks, at, onAt }: PlotProps) {
+	const { version } = series;
+	const shape: PlotShape = useMemo(() => {
+		const [least, most] = kind.columns(series);
+		return shapeOf({ times: series.times, least, most, range: kind.range, since, until });
+		// The columns grow in place: the version says when.
+	}, [kind, series, version, since, until]);
+	const x = (time: number) => (100 * (time - since)) / (until - since);
+	const point = (event: PointerEvent) => {
+		if (!(event.currentTarget instanceof Element)) return;
+		const { left, width } = event.currentTarget.getBoundingClientRect();
+		onAt(since + Math.min(1, Math.max(0, (event.clientX - left) / width)) * (until - since));
+	};
+	return (
+		<div class="plot" aria-hidden="true">
+			<div
+				class="plot-area"
+				onPointerMove={point}
+				onPointerDown={point}
+				onPointerLeave={() => onAt(undefined)}
+			>
+				<svg viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true">
+					{shape.ticks.map(({ place, value }) => (
+						<path key={value} class="plot-grid" d={`M0 ${place}H100`} />
+					))}
+					<path class="plot-band" d={shape.band} />
+					<path class="plot-line" d={shape.line} />
+					{marks.map(({ time, kind, text }) => (
+						<path key={`${time} ${text}`} class={`plot-mark ${kind}`} d={`M${x(time)} 0V100`} />
+					))}
+					{at !== undefined && <path class="plot-at" d={`M${x(at)} 0V100`} />}
+				</svg>
+			</div>
+			{shape.ticks.map(({ place, value }) => (
+				<span key={value} class="plot-value" style={{ insetBlockStart: `${place}%` }}>
+					{String(value).replace("-", "−")}
+				</span>
+			))}
+			{timeTicks(since, until).map((time) => (
+				<span key={time} class="plot-time" style={{ insetInlineStart: `${x(time)}%` }}>
+					{clock(time)}
+				</span>
+			))}
+		</div>
+	);
+}

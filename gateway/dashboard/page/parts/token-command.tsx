@@ -1,0 +1,25 @@
+/** A command line with the device token: it is not shown until a person asks, but copied. */
+
+import { ask } from "../app/gateway.js";
+import { Command } from "./command.js";
+
+/** @param token shown in it; undefined: hidden */
+export function TokenCommand({
+	text,
+	token,
+}: {
+	text: (token: string) => string;
+	token?: string | undefined;
+}) {
+	return (
+		<Command
+			text={text(token ?? "<device token>")}
+			toCopy={async () => text(token ?? (await readDeviceToken()))}
+		/>
+	);
+}
+
+/** @throws Refusal */
+export async function readDeviceToken(): Promise<string> {
+	return (await ask<{ token: string }>("api/device-token")).token;
+}

@@ -1,0 +1,358 @@
+import assert from "node:assert/strict";
+import { describe, type TestContext, test } from "node:test";
+import type { Locator, Page } from "playwright-core";
+import { skip } from "../support/chromium.js";
+import { deviceToken, monitorToken, runGateway, temporaryDirectory } from "../support/running.js";
+import { ScriptedDevice, type ScriptedDeviceOptions } from "../support/scripted-device.js";
+import { browsing, type OpenOptions } from "./browsing.js";
+import { withoutSerialPort } from "./serial/serial-port.js";
+
+const open = browsing();
+const deviceId = "proto-1-5c02fe";
+const view = `#/device/${deviceId}`;
+
+async function setUp(
+	t: TestContext,
+	{
+		device: options,
+		page: pageOptions,
+	}: { device?: Partial<ScriptedDeviceOptions>; page?: OpenOptions } = {},
+) {
+	const running = await runGateway(t);
+	const { url } = running;
+	const device = await new ScriptedDevice({ url, deviceId, model: "PROTO-1", ...options }).connect();
+	t.after(() => device.close());
+	const page = await open(t, url, { view, ...pageOptions });
+	await page.locator(".plot svg").first().waitFor();
+	return { ...running, device, page };
+}
+
+/** The steps of a line, as its path draws them. */
+async function drawn(page: Page): Promise<string> {
+	return (await page.locator(".plot-line").first().getAttribute("d")) ?? "";
+}
+
+/** Of the first element. */
+function styleOf(page: Page, selector: string, property: string): Promise<string> {
+	return page.evaluate(`getComputedStyle(document.querySelector("${selector}")).${property}`);
+}
+
+function region(page: Page, name: string): Locator {
+	return page.getByRole("region", { name });
+}
+
+describe("the label of a device", { skip }, () => {
+	test("is edited in its place, and its name is the title", async (t) => {
+		const { page, url } = await setUp(t);
+		await page.getByRole("heading", { level: 1, name: deviceId }).waitFor();
+		await page.getByRole("button", { name: "Edit name, room and note" }).click();
+		const name = page.getByLabel("Name", { exact: true });
+		await page.locator("input[name=name]:focus").waitFor();
+		await name.fill("  Lobby speaker ");
+		await page.getByLabel("Room", { exact: true }).fill("Lobby");
+		await page.getByLabel("Note", { exact: true }).fill("Mains behind the plant.");
+		await page.getByRole("button", { name: "Save" }).click();
+		await page.getByRole("heading", { level: 1, name: "Lobby speaker" }).waitFor();
+		assert.match(await page.title(), /^Lobby speaker/);
+		const overview = region(page, "Overview");
+		for (const text of ["Lobby", deviceId, "Mains behind the plant."])
+			await overview.getByText(text, { exact: true }).waitFor();
+		assert.equal(await page.getByRole("button", { name: "Save" }).count(), 0);
+
+		const other = await open(t, url, { view });
+		await other.getByRole("heading", { level: 1, name: "Lobby speaker" }).waitFor();
+		await other.getByRole("button", { name: "Edit name, room and note" }).click();
+		await other.getByLabel("Name", { exact: true }).fill("");
+		await other.keyboard.press("Enter");
+		await page.getByRole("heading", { level: 1, name: deviceId }).waitFor();
+	});
+
+	test("that is refused says why, and keeps what was typed", async (t) => {
+		const { page } = await setUp(t, { page: { view, expected: /422/ } });
+		await page.getByRole("button", { name: "Edit name, room and note" }).click();
+		const room = page.getByLabel("Room", { exact: true });
+		await room.evaluate((element) => element.removeAttribute("maxlength"));
+		await room.fill("x".repeat(65));
+		await page.getByRole("button", { name: "Save" }).click();
+		await page.locator(".label-form .problem:not(:empty)").waitFor();
+		assert.match(await page.locator(".label-form .problem").innerText(), /room.*64/);
+		assert.equal((await room.inputValue()).length, 65);
+		await page.keyboard.press("Escape");
+		await page.locator(".label-form").waitFor({ state: "detached" });
+		await page.locator("button:focus", { hasText: "Edit" }).waitFor();
+	});
+});
+
+describe("the past of a device on its page", { skip }, () => {
+	test("is drawn at once, with gaps and marks, and read by keyboard and pointer", async (t) => {
+		/** How far the gateway's clocks are behind. */
+		let behindMs = 3_600_000;
+		const { url, monitor } = await runGateway(t, {
+			now: () => Date.now() - behindMs,
+			monotonic: () => performance.now() + 3_600_000 - behindMs,
+		});
+		const watcher = await monitor();
+		const hear = async (fields: Parameters<ScriptedDevice["set"]>[0]) => {
+			const device = new ScriptedDevice({ url, deviceId, model: "PROTO-1" });
+			device.set(fields);
+			await device.connect();
+			await watcher.until(({ type }) => type === "device_message");
+			device.close();
+			await watcher.change("disconnected");
+		};
+		await hear({ "network.wifi_rssi": -61, "health.uptime_seconds": 9000 });
+		behindMs -= 300_000;
+		await hear({ "network.wifi_rssi": -71, "health.uptime_seconds": 9300 });
+		behindMs -= 1_200_000;
+		await hear({
+			"network.wifi_rssi": -50,
+			"health.uptime_seconds": 5,
+			"health.reset_reason": "PANIC_RESET",
+		});
+		behindMs = 0;
+		const page = await open(t, url, { view });
+		const panel = region(page, "The last 24 hours");
+		await panel.getByText("Restart: crashed").first().waitFor();
+		assert.equal((await drawn(page)).match(/M/g)?.length, 2, "a run, a gap, a dot");
+		assert.equal(
+			await panel.locator(".plot-row .plot-mark.restart").count(),
+			3,
+			"on each of the three plots",
+		);
+		await panel.getByText(/known since \d\d:\d\d/).waitFor();
+		await panel.getByText(/^Nothing since/).waitFor();
+
+		const signal = panel.locator("figcaption", { hasText: "Signal" });
+		await panel.getByLabel("Time").focus();
+		await page.keyboard.press("Home");
+		await signal.getByText("−61 dBm").waitFor();
+		for (let press = 0; press < 5; press++) await page.keyboard.press("ArrowRight");
+		await signal.getByText("−71 dBm").waitFor();
+		await page.getByRole("heading", { level: 1 }).click();
+		await signal.getByText("−50 dBm").waitFor();
+		const box = await panel.locator(".plot-area").first().boundingBox();
+		assert.ok(box);
+		await page.mouse.move(box.x + 1, box.y + 20);
+		await signal.getByText("−61 dBm").waitFor();
+		await page.mouse.move(box.x + box.width / 3, box.y + 20);
+		await signal.getByText("–", { exact: true }).waitFor();
+	});
+
+	test("goes on with its reports, and marks a restart when it comes", async (t) => {
+		const { device, page } = await setUp(t);
+		const plot = page.locator(".plot").first();
+		await plot.locator(".plot-line[d^=M]").waitFor({ state: "attached" });
+		const before = await drawn(page);
+		device.report({ "network.wifi_rssi": -80 });
+		await plot.locator(`.plot-line:not([d="${before}"])`).waitFor({ state: "attached" });
+		device.close();
+		device.set({ "health.uptime_seconds": 1, "health.reset_reason": "TASK_WDT_RESET" });
+		await device.connect();
+		await region(page, "The last 24 hours").getByText("Restart: hung (watchdog)").first().waitFor();
+	});
+
+	test("lists no more than five restarts at once", async (t) => {
+		const { device, page } = await setUp(t);
+		for (let start = 1; start < 8; start++) {
+			device.close();
+			device.set({ "health.uptime_seconds": 0, "health.reset_reason": `KIND_${start}_RESET` });
+			await device.connect();
+			const restarts = page.getByRole("list", { name: "Restarts, the latest first" }).first();
+			await restarts.getByText(`Kind ${start} reset`).waitFor();
+			device.report({ "health.uptime_seconds": 60 });
+		}
+		const restarts = page.getByRole("list", { name: "Restarts, the latest first", exact: true });
+		assert.equal(await restarts.locator("li").count(), 5);
+		const rest = region(page, "About it").getByText("3 more");
+		await rest.click();
+		await page.getByText("Switched on", { exact: true }).waitFor();
+	});
+});
+
+describe("what is not true any more", { skip }, () => {
+	test("is greyed and dated while the device is away, and its controls are off without grey circles", async (t) => {
+		const { device, page } = await setUp(t);
+		const overview = region(page, "Overview");
+		await overview.getByText(/^Connected/).waitFor();
+		device.report({ "peripherals.buttons.btn_play": true });
+		await page.locator(".keys .on").waitFor();
+		device.close();
+		await overview.getByText("The device is away: all values are from").waitFor();
+		await region(page, "Controls").getByText("off while it is away").waitFor();
+		const controls = page.locator("fieldset.controls:disabled");
+		await controls.waitFor();
+		assert.equal(await controls.locator("input:enabled, button:enabled").count(), 0);
+		assert.equal(await styleOf(page, "fieldset.controls input[type=radio]", "opacity"), "0");
+		assert.equal(await styleOf(page, "fieldset.controls fieldset", "opacity"), "1");
+		assert.equal(await page.locator(".keys .on").count(), 0);
+		await page.getByRole("img", { name: "LED ring: not known" }).waitFor();
+		const grey = await styleOf(page, ".hint", "color");
+		assert.equal(await styleOf(page, ".about dd", "color"), grey);
+		await region(page, "The last 24 hours")
+			.getByText(/^Nothing since/)
+			.waitFor();
+		await device.connect();
+		await page.locator("fieldset.controls:enabled").waitFor();
+		assert.notEqual(await styleOf(page, ".about dd", "color"), grey);
+	});
+
+	test("is said while the gateway is away: nothing is connected, and the ring stops", async (t) => {
+		const { gateway, page } = await setUp(t);
+		await page.getByRole("img", { name: /^LED ring: rainbow/ }).waitFor();
+		await gateway.close();
+		await page.getByText("The gateway cannot be reached: all values are from").waitFor();
+		await page.getByRole("img", { name: "LED ring: not known" }).waitFor();
+		const picture = () => page.evaluate("document.querySelector('canvas').toDataURL()");
+		const before = await picture();
+		await page.evaluate(
+			"new Promise((done) => { let frames = 30; const next = () => --frames > 0 ? requestAnimationFrame(next) : done(); next(); })",
+		);
+		assert.equal(await picture(), before);
+		assert.equal(
+			await page
+				.locator("main")
+				.getByText("Connected", { exact: false })
+				.filter({ hasText: /^Connected/ })
+				.count(),
+			0,
+		);
+		await page.locator("fieldset.controls:disabled").waitFor();
+		await region(page, "Controls").getByText("off while the gateway cannot be reached").waitFor();
+	});
+});
+
+test("nothing moves when a button is chosen, nor while it is sent", { skip }, async (t) => {
+	const { device, page } = await setUp(t, { device: { isObedient: false } });
+	const places = (): Promise<readonly string[]> =>
+		page.evaluate(`[...document.querySelectorAll(
+			".device .control, .device .segment, .device .actions button, .keys li, .device .panel",
+		)].map((node) => node.className + JSON.stringify(node.getBoundingClientRect()))`);
+	const before = await places();
+	await page.getByRole("radio", { name: "Failed" }).check();
+	await page.locator(".sending").first().waitFor();
+	await page.getByRole("slider", { name: "Volume" }).fill("80");
+	await page.locator(".sending").nth(1).waitFor();
+	await page.getByRole("button", { name: "Ask for a report" }).click();
+	await page.locator(".sending").nth(2).waitFor();
+	assert.deepEqual(await places(), before);
+	device.report({ "peripherals.buttons.btn_play": true, "peripherals.audio.volume": 80 });
+	await page.locator(".keys .on").waitFor();
+	assert.deepEqual(await places(), before);
+});
+
+test("a message is in words, and its JSON on demand has marked what changed", { skip }, async (t) => {
+	const { device, page } = await setUp(t);
+	const log = region(page, "What it said");
+	device.report({ "network.wifi_rssi": -63, "health.uptime_seconds": 3605 });
+	await log.getByText("signal −50 dBm → −63 dBm").waitFor();
+	assert.equal((await page.locator("main").innerText()).includes("{"), false);
+	await log.locator("summary").click();
+	assert.deepEqual(await log.locator("mark").allInnerTexts(), [
+		'    "uptime_seconds": 3605,',
+		'    "wifi_rssi": -63,',
+	]);
+	const facts = region(page, "About it");
+	for (const text of ["1 h 0 min", "last start: switched on", "fine", "good signal, −63 dBm"])
+		await facts.getByText(text, { exact: true }).waitFor();
+	await facts.getByText("186 KB free, never less than 146 KB").waitFor();
+	assert.equal(await facts.getByText("POWERON_RESET").isVisible(), false);
+});
+
+describe("the device token", { skip }, () => {
+	const permissions = ["clipboard-read", "clipboard-write"];
+	const copied = (page: Page): Promise<string> => page.evaluate("navigator.clipboard.readText()");
+
+	test("is copied with the command, though it is not shown", async (t) => {
+		const { url } = await runGateway(t);
+		const page = await open(t, url, { permissions });
+		await page.getByRole("button", { name: "Copy" }).first().click();
+		await page.getByRole("button", { name: "Copied" }).waitFor();
+		assert.match(await copied(page), new RegExp(`^DEVICE_TOKEN=${deviceToken} npm run device`));
+		assert.equal((await page.content()).includes(deviceToken), false);
+	});
+
+	test("is copied with the command for a browser that cannot install", async (t) => {
+		const { url } = await runGateway(t);
+		const page = await open(t, url, { view: "#/add", permissions, prepare: withoutSerialPort(true) });
+		await page.getByRole("button", { name: "Copy" }).click();
+		await page.getByRole("button", { name: "Copied" }).waitFor();
+		assert.match(await copied(page), new RegExp(`token=${deviceToken}$`));
+	});
+
+	test("that cannot be had is not copied", async (t) => {
+		const { url, gateway } = await runGateway(t);
+		const page = await open(t, url, { permissions });
+		await page.getByText("No device yet").waitFor();
+		await gateway.close();
+		await page.getByRole("button", { name: "Copy" }).first().click();
+		await page.getByRole("button", { name: "Not copied: The gateway cannot be reached." }).waitFor();
+	});
+});
+
+test("a link to a view leads there through the login, also after a wrong token", { skip }, async (t) => {
+	const dataDir = await temporaryDirectory(t);
+	const { url } = await runGateway(t, { dataDir });
+	const device = await new ScriptedDevice({ url, deviceId }).connect();
+	t.after(() => device.close());
+	const page = await open(t, url, { expected: /401/ });
+	await page.context().clearCookies();
+	await page.goto(`${url}/${view}`);
+	await page.reload();
+	await page.getByLabel("Monitor token").fill("wrong");
+	await page.getByRole("button", { name: "Log in" }).click();
+	await page.getByText("That is not this gateway's monitor token.").waitFor();
+	await page.getByLabel("Monitor token").fill(monitorToken);
+	await page.getByRole("button", { name: "Log in" }).click();
+	await page.getByRole("heading", { level: 1, name: deviceId }).waitFor();
+	assert.equal(page.url(), `${url}/${view}`);
+});
+
+describe("at 320 pixels nothing is wider than the window:", { skip }, () => {
+	const viewport = { width: 320, height: 640 };
+	const widest = (page: Page): Promise<readonly string[]> =>
+		page.evaluate(`[...document.querySelectorAll("main *, header *")]
+			.filter((node) => node.getBoundingClientRect().right > 320.5 && !node.closest(".lines, .visually-hidden"))
+			.map((node) => node.outerHTML.slice(0, 120))`);
+
+	test("a device, its label while it is edited, and a device that is away", async (t) => {
+		const { device, page } = await setUp(t, { page: { view, viewport, hasTouch: true } });
+		await page.getByRole("button", { name: "Edit name, room and note" }).click();
+		await page.getByLabel("Name", { exact: true }).fill("W".repeat(64));
+		await page.getByLabel("Note", { exact: true }).fill("W".repeat(200));
+		assert.deepEqual(await widest(page), []);
+		await page.getByRole("button", { name: "Save" }).click();
+		await page.getByRole("heading", { level: 1, name: "WWW" }).waitFor();
+		await page.getByText("Technical details").click();
+		assert.deepEqual(await widest(page), []);
+		device.close();
+		await page.locator(".as-of").waitFor();
+		assert.deepEqual(await widest(page), []);
+		assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 320);
+	});
+
+	for (const [name, view] of [
+		["no device yet", ""],
+		["adding a device", "#/add"],
+	] as const)
+		test(name, async (t) => {
+			const { url } = await runGateway(t);
+			const page = await open(t, url, { view, viewport, hasTouch: true });
+			await page
+				.locator(view ? ".install form" : ".start .command")
+				.first()
+				.waitFor();
+			assert.deepEqual(await widest(page), []);
+			assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 320);
+		});
+});
+
+test("at 1920 pixels the bar is in line with the content", { skip }, async (t) => {
+	const { page } = await setUp(t, { page: { view, viewport: { width: 1920, height: 1080 } } });
+	const edges = (selector: string): Promise<[left: number, right: number]> =>
+		page.evaluate(
+			`(({ left, right }) => [left, right])(document.querySelector("${selector}").getBoundingClientRect())`,
+		);
+	const [left, right] = await edges(".device");
+	assert.equal((await edges(".top .name"))[0], left);
+	assert.equal((await edges(".top form"))[1], right);
+});

@@ -1,0 +1,147 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { uplinks } from "../../../device/protocol/messages.js";
+import { matches } from "../../../device/protocol/schema.js";
+import type { Past } from "../../../gateway/dashboard/page/model/messages.js";
+import { shapeOf, timeTicks } from "../../../gateway/dashboard/page/model/plot-shape.js";
+import { Series, startOf } from "../../../gateway/dashboard/page/model/series.js";
+import { altered, sampleReport } from "../../../scripts/api/sample-report.js";
+
+const stepMs = 300_000;
+/** Of the page. */
+const now = Date.UTC(2026, 10, 22, 12, 0, 0);
+
+function reportWith(rssi: number) {
+	const report = altered(sampleReport("PROTO-1"), "network.wifi_rssi", rssi);
+	if (!matches(uplinks.state_report, report)) throw new Error("not a report");
+	return report;
+}
+
+/** Its last step is one minute old. @param rssi of the last steps; null: nothing was heard; undefined: no gateway */
+function pastOf(rssi: readonly (number | null)[], from = now - 4 * 60_000 + stepMs - 288 * stepMs): Past {
+	const fill = <T>(blank: T, tail: readonly T[]): readonly T[] => [
+		...Array<T>(288 - tail.length).fill(blank),
+		...tail,
+	];
+	return {
+		from: new Date(from).toISOString(),
+		stepSeconds: 300,
+		rssi: {
+			min: fill(
+				null,
+				rssi.map((value) => (value === null ? null : value - 5)),
+			),
+			max: fill(null, rssi),
+		},
+		heap: fill(
+			null,
+			rssi.map((value) => (value === null ? null : 102_400)),
+		),
+		light: null,
+		presence: fill<number | null>(
+			null,
+			rssi.map((value) => (value === null ? 0 : 1)),
+		),
+		marks: [],
+	};
+}
+
+describe("the past of a device", () => {
+	test("begins with the gateway's, without what is not known, and goes on with reports", () => {
+		const series = new Series();
+		series.setPast(pastOf([-60, null, -50]), now);
+		assert.deepEqual(series.rssi.max, [-60, null, -50]);
+		assert.deepEqual(series.rssi.min, [-65, null, -55]);
+		assert.deepEqual(series.heap, [100, null, 100]);
+		series.add(reportWith(-70), now + 5000);
+		assert.deepEqual(series.rssi.max, [-60, null, -50, -70]);
+		assert.deepEqual(series.rssi.min.at(-1), -70);
+		assert.equal(series.times.at(-1), now / 1000 + 5);
+		const steps = series.times.map((time, row) => time - (series.times[row - 1] ?? 0));
+		assert.ok(
+			steps.every((step) => step > 0),
+			`ascending: ${steps}`,
+		);
+	});
+
+	test("has a gap where nothing was heard", () => {
+		const series = new Series();
+		series.setPast(pastOf([-50]), now);
+		series.add(reportWith(-51), now + 19_000);
+		assert.deepEqual(series.rssi.max, [-50, -51]);
+		series.add(reportWith(-52), now + 60_000);
+		assert.deepEqual(series.rssi.max, [-50, -51, null, -52]);
+		const away = new Series();
+		away.setPast(pastOf([-50, null]), now);
+		away.add(reportWith(-51), now + 60_000);
+		assert.deepEqual(away.rssi.max, [-50, null, -51]);
+	});
+
+	test("read again takes the place of the reports since", () => {
+		const series = new Series();
+		series.setPast(pastOf([-50]), now);
+		for (let at = now; at < now + stepMs; at += 5000) series.add(reportWith(-50), at + 5000);
+		assert.equal(series.times.length, 61);
+		const { version } = series;
+		series.setPast(pastOf([-50, -51]), now + stepMs);
+		assert.deepEqual(series.rssi.max, [-50, -51]);
+		assert.notEqual(series.version, version);
+	});
+
+	test("lies by this page's clock, however far the gateway's is off", () => {
+		const hour = 3_600_000;
+		const lastStep = (past: Past) => startOf(past, now) + 287 * 300;
+		for (const off of [-hour, 0, hour]) {
+			const past = pastOf([-50], now - 60_000 - 287 * stepMs + off);
+			assert.ok(lastStep(past) <= now / 1000, `${off}`);
+			assert.ok(lastStep(past) + 300 >= now / 1000, `${off}`);
+		}
+		assert.equal(lastStep(pastOf([-50], now - 60_000 - 287 * stepMs)), now / 1000 - 60);
+	});
+
+	test("is found by time", () => {
+		const series = new Series();
+		for (const [index, rssi] of [-50, -60, -70].entries()) series.add(reportWith(rssi), now + index * 10_000);
+		const at = (seconds: number) => series.rssi.max[series.nearest(now / 1000 + seconds) ?? -1];
+		assert.deepEqual([-99, 4, 6, 14, 16, 99].map(at), [-50, -50, -60, -60, -70, -70]);
+		assert.equal(new Series().nearest(0), undefined);
+	});
+});
+
+describe("a plot", () => {
+	const times = [0, 25, 50, 75, 100];
+	const plot = (least: (number | null)[], most = least) =>
+		shapeOf({ times, least, most, range: [0, 100], since: 0, until: 100 });
+
+	test("is a line, or a band where least and most differ", () => {
+		assert.deepEqual(plot([0, 50, 100, 50, 0]), {
+			line: "M0 100L25 50L50 0L75 50L100 100",
+			band: "",
+			ticks: [0, 50, 100].map((value) => ({ value, place: 100 - value })),
+		});
+		assert.equal(
+			plot([0, 0, 0, 0, 0], [50, 0, 0, 0, 50]).band,
+			"M0 50L25 100L50 100L75 100L100 50L100 100L75 100L50 100L25 100L0 100Z",
+		);
+	});
+
+	test("has gaps, and dots for values that stand alone", () => {
+		assert.equal(plot([0, null, 100, null, 50]).line, "M0 100h0M50 0h0M100 50h0");
+		assert.equal(plot([null, null, null, null, null]).line, "");
+	});
+
+	test("takes in values that are out of its usual range", () => {
+		assert.deepEqual(
+			plot([-30, 0, 0, 0, 180]).ticks.map(({ value }) => value),
+			[-100, 0, 100, 200],
+		);
+	});
+
+	test("is labelled with at most six whole times of day", () => {
+		for (const minutes of [1, 7, 60, 300, 1440]) {
+			const ticks = timeTicks(now / 1000 - minutes * 60 - 17, now / 1000 + 17);
+			assert.ok(ticks.length >= 1 && ticks.length <= 6, `${minutes}: ${ticks.length}`);
+			for (const tick of ticks) assert.equal(tick % 60, 0);
+		}
+	});
+});

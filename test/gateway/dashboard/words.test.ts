@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { uplinks } from "../../../device/protocol/messages.js";
+import { matches } from "../../../device/protocol/schema.js";
+import {
+	markText,
+	memoryText,
+	resetText,
+	signalText,
+} from "../../../gateway/dashboard/page/model/health-words.js";
+import { changedPaths, jsonLines, uplinkText } from "../../../gateway/dashboard/page/model/report-changes.js";
+import { altered, type Json, sampleReport } from "../../../scripts/api/sample-report.js";
+
+function reportWith(fields: Readonly<Record<string, Json>>) {
+	let report: { [name: string]: Json } = { ...sampleReport("PROTO-1") };
+	for (const [path, value] of Object.entries(fields)) report = altered(report, path, value);
+	if (!matches(uplinks.state_report, report)) throw new Error("not a report");
+	return report;
+}
+
+function said(fields: Readonly<Record<string, Json>>): string {
+	const [before, after] = [reportWith({}), reportWith(fields)];
+	return uplinkText(after, before, changedPaths(before, after));
+}
+
+describe("a report in words", () => {
+	test("says what has changed since the one before, as people read it", () => {
+		assert.equal(said({ "network.wifi_rssi": -63 }), "signal −50 dBm → −63 dBm");
+		assert.equal(said({ "peripherals.buttons.btn_mute": true }), "mute released → pressed");
+		assert.equal(said({ "peripherals.led_ring.brightness_coef": 0.8 }), "brightness 50 % → 80 %");
+		assert.equal(said({ "health.safe_mode": true }), "safe mode – → true");
+	});
+
+	test("does not say what is different in every one", () => {
+		assert.equal(said({ timestamp: "2026-11-20T12:00:05.000Z", "health.uptime_seconds": 3605 }), "as before");
+	});
+
+	test("names at most three changes", () => {
+		const four = {
+			"network.wifi_rssi": -63,
+			"peripherals.audio.volume": 7,
+			"peripherals.ambient_light": 1,
+			"peripherals.haptic_intensity": 2,
+		};
+		assert.match(said(four), /^signal .+, volume 50 → 7, .+ and 1 more$/);
+	});
+
+	test("is JSON on demand, with the path of each value", () => {
+		const value = { a: 1, b: { c: [1, 2], d: {} } };
+		const lines = jsonLines(value);
+		assert.equal(
+			lines.map(({ text }) => text).join("\n"),
+			'{\n  "a": 1,\n  "b": {\n    "c": [1,2],\n    "d": {}\n  }\n}',
+		);
+		assert.deepEqual(
+			lines.map(({ path }) => path),
+			[undefined, "a", undefined, "b.c", "b.d", undefined, undefined],
+		);
+		assert.deepEqual(changedPaths({ a: 1, b: { c: 1 } }, { a: 2, b: { c: 1, d: 3 } }), ["a", "b.d"]);
+	});
+});
+
+test("how a device fares is told in words", () => {
+	assert.equal(resetText("POWERON_RESET"), "switched on");
+	assert.equal(resetText("NEW_KIND_RESET"), "new kind reset");
+	assert.deepEqual(
+		[11, 12, 31, 32].map((kib) => memoryText(kib * 1024)),
+		["low", "tight", "tight", "fine"],
+	);
+	assert.deepEqual([-50, -60, -70, -85].map(signalText), ["strong", "good", "fair", "weak"]);
+	const at = "2026-11-20T12:00:00.000Z";
+	const update = { at, kind: "update", reason: "rolled_back", version: "1.4.0" } as const;
+	assert.equal(markText(update), "Update to 1.4.0: rolled back");
+	assert.equal(markText({ ...update, kind: "crash", reason: "out_of_memory" }), "Crash: out of memory");
+	assert.equal(
+		markText({ ...update, kind: "restart", reason: "BROWNOUT_RESET" }),
+		"Restart: supply voltage too low",
+	);
+});
