@@ -225,7 +225,7 @@ test("nothing moves when a button is chosen, nor while it is sent", { skip }, as
 	const { device, page } = await setUp(t, { device: { isObedient: false } });
 	const places = (): Promise<readonly string[]> =>
 		page.evaluate(`[...document.querySelectorAll(
-			".device .control, .device .segment, .device .actions button, .keys li, .device .panel",
+			".device .control, .device .segment, .device .actions button, .keys li, .hero, .inputs, .plots",
 		)].map((node) => { const { x, y, width, height } = node.getBoundingClientRect(); return [node.tagName, x, y + scrollY, width, height].join(" "); })`);
 	const before = await places();
 	await page.getByRole("radio", { name: "Failed" }).check();
