@@ -63,7 +63,8 @@ function LabelForm({ deviceId, name, room, note, onEnd }: LabelFormProps) {
 	const rooms = new Set(fleet.all().flatMap(({ session }) => session.room ?? []));
 	const save = async (event: SubmitEvent) => {
 		event.preventDefault();
-		if (!(event.currentTarget instanceof HTMLFormElement)) return;
+		// Not by a disabled button, which would lose the keyboard's focus.
+		if (isSaving || !(event.currentTarget instanceof HTMLFormElement)) return;
 		const form = new FormData(event.currentTarget);
 		const body = { name: textOf(form, "name"), room: textOf(form, "room"), note: textOf(form, "note") };
 		setIsSaving(true);
@@ -119,7 +120,7 @@ function LabelForm({ deviceId, name, room, note, onEnd }: LabelFormProps) {
 				{problem}
 			</p>
 			<div class="actions">
-				<button type="submit" class="primary" disabled={isSaving || !isLive}>
+				<button type="submit" class="primary" disabled={!isLive}>
 					Save
 				</button>
 				<button type="button" onClick={onEnd}>
