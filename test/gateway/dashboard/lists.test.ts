@@ -120,6 +120,11 @@ describe("a list of devices", () => {
 		const versions = ["1.10.0 1", "1.10.0-rc.1 1", "1.9.0 1", "nightly 1"];
 		assert.deepEqual(counted({}), [...versions, "connected 3", "away 1", "updating 1", "rolled_back 1"]);
 		assert.deepEqual(
+			counted({ version: "1.9.0" }),
+			[...versions, "connected 0", "away 1", "updating 0", "rolled_back 0"],
+			"the other versions can be chosen in its place",
+		);
+		assert.deepEqual(
 			counted({ state: "away" }),
 			[
 				"1.10.0 0",

@@ -45,6 +45,7 @@ export function SelectBox({ deviceKey, tabIndex }: OfDevice) {
 export function Identify({ deviceKey, tabIndex }: OfDevice) {
 	const { attempt, isSending, isOff, ask } = useControl(deviceKey, "identify");
 	const reason = attempt?.reason;
+	const text = isSending ? "sending" : reason ? "Failed" : "Identify";
 	return (
 		<button
 			type="button"
@@ -52,14 +53,14 @@ export function Identify({ deviceKey, tabIndex }: OfDevice) {
 			tabIndex={tabIndex}
 			disabled={isOff}
 			title={reason ?? "Identify"}
-			aria-label={`Identify ${deviceKey}`}
+			aria-label={text === "Identify" ? `Identify ${deviceKey}` : `${text}: Identify ${deviceKey}`}
 			onClick={() => ask({ command: "identify" })}
 		>
 			<svg viewBox="0 0 16 16" width="18" height="18" aria-hidden="true" fill="none" stroke="currentColor">
 				<circle cx="8" cy="8" r="2.2" fill="currentColor" />
 				<path d="M4.5 11.5a5 5 0 0 1 0-7m7 0a5 5 0 0 1 0 7M2.3 13.7a8 8 0 0 1 0-11.4m11.4 0a8 8 0 0 1 0 11.4" />
 			</svg>
-			<span>{isSending ? "sending" : reason ? "Failed" : "Identify"}</span>
+			<span>{text}</span>
 		</button>
 	);
 }
