@@ -41,6 +41,12 @@ const reportFields: readonly FieldCase[] = [
 	{ path: "system.cpu_freq_mhz", accepted: [0, 240, 10_000], refused: [-1, 10_001, 240.5, "240", null] },
 	{ path: "system.flash_size_mb", accepted: [0, 16, 65_535], refused: [-1, 65_536, 0.5, "16", null] },
 	{ path: "system.psram_size_mb", accepted: [0, 8, 65_535], refused: [-1, 65_536, 0.5, "8", null] },
+	{
+		path: "system.security_version",
+		accepted: [0, 65_535],
+		refused: [-1, 65_536, 0.5, "1", null],
+		isOptional: true,
+	},
 	{ path: "health.uptime_seconds", ...uint32 },
 	{ path: "health.free_heap_bytes", ...uint32 },
 	{ path: "health.min_free_heap_bytes", ...uint32 },
