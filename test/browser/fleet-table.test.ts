@@ -14,7 +14,7 @@ function idOf(index: number): string {
 	return `dev-1-${String(index).padStart(6, "0")}`;
 }
 
-/** A gateway with so many devices, `dev-1-000000` first. */
+/** A gateway with `count` devices, `dev-1-000000` first. */
 async function runMany(
 	t: TestContext,
 	count: number,

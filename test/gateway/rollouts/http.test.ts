@@ -142,7 +142,7 @@ describe("PUT /api/rollouts/<id>", () => {
 			],
 			["target", { ...smallest, target: {} }],
 			["target.model", { ...smallest, target: { model: "DEV-2" } }],
-			["target.devices", { ...smallest, target: { devices: ["dev-1-nobody"] } }],
+			["target.devices", { ...smallest, target: { devices: ["dev-1-unknown"] } }],
 			["target.devices.1", { ...smallest, target: { devices: [deviceId, 7] } }],
 			["groups.0.concurency", { ...smallest, groups: [{ size: "rest", concurency: 5 }] }],
 			["groups.0.size", { ...smallest, groups: [{ size: 5 }] }],

@@ -1,6 +1,6 @@
 /**
- * What the page asks the gateway for: a summary of all devices, and the reports of those that are looked at or asked for
- * something. The reports of a large fleet would keep a browser busy with what nobody sees.
+ * What the page asks the gateway for: a summary of all devices, and the reports of those that are on screen or have a command
+ * pending. All reports of a large fleet would keep a browser busy with devices that are not shown.
  */
 
 import type { Answer } from "../model/attempts.js";

@@ -80,7 +80,7 @@ export class Attempts {
 		const name = slotName(deviceId, ask.command);
 		const former = this.#slots.get(name);
 		former?.giveUp();
-		former?.onEnd("Something else was asked of it.");
+		former?.onEnd("Replaced by a newer command.");
 		const giveUp = this.#options.later(
 			() => this.#refuse(deviceId, ask.command, unconfirmed(ask)),
 			confirmationMs,

@@ -8,7 +8,7 @@ import type { Extremes, Past } from "./messages.js";
 
 /** A gap this long is drawn as one. */
 const gapMs = 20_000;
-/** The gateway's past is read again long before there are so many. */
+/** An upper bound: the gateway's history replaces these rows every few minutes. */
 const rowsAtMost = 2_000;
 
 export type Column = (number | null)[];
