@@ -95,13 +95,11 @@ describe("axe finds nothing at", { skip }, () => {
 				reducedMotion: "reduce",
 			});
 			await page.locator(".plot svg").first().waitFor();
-			await page.clock.install();
+			// In real time: axe sets timers in the page, which Playwright's clock may hold back until the next one of the page.
 			await page.getByRole("slider").first().fill("80");
-			await page.clock.fastForward(12_000);
 			await page.getByText("The device did not confirm it in time.").waitFor();
 			await page.getByRole("slider").nth(1).fill("80");
 			await page.getByText("sending").waitFor();
-			await page.clock.resume();
 			assert.deepEqual(await violations(page), []);
 		});
 
