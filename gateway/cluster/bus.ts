@@ -12,13 +12,13 @@ export interface Bus {
 	readonly isConnected: boolean;
 	/** Called at each change of `isConnected`. */
 	onStatus(listener: (isConnected: boolean) => void): Unsubscribe;
-	/** At most once, to subscribers that are connected. @param subject see `subjectOf` */
+	/** At most once, to subscribers that are connected, this bus's own included. @param subject see `subjectOf` */
 	publish(subject: string, text: string): void;
 	/** @param subject may have `*` for one part @param onMessage called in the order of each sender's messages */
 	subscribe(subject: string, onMessage: (text: string, subject: string) => void): Unsubscribe;
 	/** @throws {BusError} `noResponders` if no one serves the subject, `away` without a server, `timeout` */
 	request(subject: string, text: string, timeoutMs: number): Promise<string>;
-	/** Answers requests. An answer that throws lets the request time out. */
+	/** Answers requests; of several that serve a subject one does. An answer that throws lets the request time out. */
 	serve(subject: string, answer: (text: string) => Promise<string>): Unsubscribe;
 	/** Opens a bucket, and makes it if it is missing. @throws {BusError} `away` */
 	bucket(name: string, options?: BucketOptions): Promise<Bucket>;
@@ -54,7 +54,7 @@ export interface Bucket {
 	remove(key: string, revision: number): Promise<boolean>;
 	/**
 	 * Tells all values, then all changes, this process's own included. After a time without a server, what changed
-	 * meanwhile is told.
+	 * meanwhile is told. A value that expires may be told as removed, or not.
 	 * @param onChange `entry` undefined: removed
 	 * @returns once the present values were told
 	 * @throws {BusError} `away`, `timeout`

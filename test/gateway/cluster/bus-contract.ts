@@ -1,0 +1,410 @@
+/** What each implementation of Bus promises, as tests. */
+
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { describe, type TestContext, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { type Bucket, type Bus, BusError, type Entry, subjectOf } from "../../../gateway/cluster/bus.js";
+
+/** Several buses on one server; ended with the test. */
+export interface Buses {
+	connect(): Promise<Bus>;
+	/** Resolves once the bus knows. */
+	cut(bus: Bus): Promise<void>;
+	/** Resolves once it is connected. */
+	heal(bus: Bus): Promise<void>;
+	/** Lets a time pass for the buckets' values, in milliseconds. */
+	pass(ms: number): Promise<void>;
+}
+
+/** What is told, one after the other; `until` waits for it. */
+export class Told<T> {
+	readonly list: T[] = [];
+	#wake = () => {};
+
+	readonly add = (each: T): void => {
+		this.list.push(each);
+		this.#wake();
+	};
+
+	async until(isSo: (list: readonly T[]) => boolean): Promise<readonly T[]> {
+		while (!isSo(this.list))
+			await new Promise<void>((resolve) => {
+				this.#wake = resolve;
+			});
+		return this.list;
+	}
+}
+
+export async function* inChunks(content: Uint8Array, size = 50_000): AsyncIterable<Uint8Array> {
+	for (let at = 0; at < content.length; at += size) yield content.subarray(at, at + size);
+}
+
+export async function contentOf(chunks: AsyncIterable<Uint8Array> | undefined): Promise<Buffer> {
+	assert.ok(chunks);
+	const read = [];
+	for await (const chunk of chunks) read.push(chunk);
+	return Buffer.concat(read);
+}
+
+const isProblem = (problem: BusError["problem"]) => (error: unknown) =>
+	error instanceof BusError && error.problem === problem;
+
+async function watched(bucket: Bucket) {
+	const told = new Told<[string, string | undefined]>();
+	const stop = await bucket.watch((key, entry: Entry | undefined) => told.add([key, entry?.text]));
+	return { told, stop };
+}
+
+/** A message of each sender that is known to have arrived: subscriptions of others are active by then. */
+async function meet(...buses: readonly Bus[]): Promise<void> {
+	for (const each of buses) {
+		const told = new Told<string>();
+		const stop = each.subscribe("meet", told.add);
+		for (const other of buses)
+			while (!told.list.includes(String(buses.indexOf(other)))) {
+				other.publish("meet", String(buses.indexOf(other)));
+				await pause(1);
+			}
+		stop();
+	}
+}
+
+/** @param make takes the test's time limit into account */
+export function testBus(name: string, make: (t: TestContext) => Promise<Buses>): void {
+	describe(`${name}: messages`, () => {
+		test("reach the subscribers of their subject, the sender's own too, in order", async (t) => {
+			const buses = await make(t);
+			const [a, b, c] = [await buses.connect(), await buses.connect(), await buses.connect()];
+			const [own, others, any] = [new Told<string>(), new Told<string>(), new Told<string>()];
+			a.subscribe("gw.hb.one", own.add);
+			b.subscribe("gw.hb.one", others.add);
+			c.subscribe("gw.hb.*", (text, subject) => any.add(`${subject} ${text}`));
+			await meet(a, b, c);
+			const sent = Array.from({ length: 100 }, (_, index) => `text ${index} äöü 🎵`);
+			for (const text of sent) a.publish("gw.hb.one", text);
+			a.publish("gw.hb.two", "two");
+			a.publish("gw.hb", "too short");
+			a.publish("gw.hb.one.more", "too long");
+			a.publish("gw.hb.end", "end");
+			await any.until((list) => list.includes("gw.hb.end end"));
+			assert.deepEqual(any.list, [
+				...sent.map((text) => `gw.hb.one ${text}`),
+				"gw.hb.two two",
+				"gw.hb.end end",
+			]);
+			assert.deepEqual(await own.until((list) => list.length >= 100), sent);
+			assert.deepEqual(await others.until((list) => list.length >= 100), sent);
+		});
+
+		test("have subjects of any parts", async (t) => {
+			const buses = await make(t);
+			const [a, b] = [await buses.connect(), await buses.connect()];
+			const told = new Told<string>();
+			const parts = ["a.b", "*", ">", "a b", "ä\n", "$SYS", "%2E"];
+			for (const part of parts) b.subscribe(subjectOf("gw", part), () => told.add(part));
+			await meet(a, b);
+			for (const part of parts) a.publish(subjectOf("gw", part), "");
+			assert.deepEqual(await told.until((list) => list.length >= parts.length), parts);
+		});
+
+		test("end with the subscription", async (t) => {
+			const buses = await make(t);
+			const [a, b] = [await buses.connect(), await buses.connect()];
+			const [stopped, kept] = [new Told<string>(), new Told<string>()];
+			const stop = b.subscribe("s", stopped.add);
+			b.subscribe("s", kept.add);
+			await meet(a, b);
+			stop();
+			a.publish("s", "1");
+			await kept.until((list) => list.length > 0);
+			assert.deepEqual(stopped.list, []);
+		});
+
+		test("that wait are sent when a bus is closed, and none is received after", async (t) => {
+			const buses = await make(t);
+			const [a, b] = [await buses.connect(), await buses.connect()];
+			const [told, own] = [new Told<string>(), new Told<string>()];
+			b.subscribe("s", told.add);
+			a.subscribe("late", own.add);
+			await meet(a, b);
+			a.publish("s", "last");
+			await a.close();
+			await told.until((list) => list.length > 0);
+			b.publish("late", "1");
+			await meet(b);
+			assert.deepEqual([told.list, own.list, a.isConnected], [["last"], [], false]);
+			await assert.rejects(a.request("s", "", 1000), isProblem("away"));
+		});
+	});
+
+	describe(`${name}: a request`, () => {
+		test("is answered by one that serves its subject", async (t) => {
+			const buses = await make(t);
+			const [a, b, c] = [await buses.connect(), await buses.connect(), await buses.connect()];
+			let count = 0;
+			for (const bus of [b, c])
+				bus.serve("double", async (text) => {
+					count += 1;
+					return text + text;
+				});
+			await meet(a, b, c);
+			const answers = await Promise.all(["x", "y", ""].map((text) => a.request("double", text, 5000)));
+			assert.deepEqual([answers, count], [["xx", "yy", ""], 3]);
+		});
+
+		test("can be served by the bus that sends it", async (t) => {
+			const a = await (await make(t)).connect();
+			a.serve("own", async (text) => `${text}!`);
+			assert.equal(await a.request("own", "me", 5000), "me!");
+		});
+
+		test("fails if no one serves it, or no longer, or no answer comes", async (t) => {
+			const buses = await make(t);
+			const [a, b] = [await buses.connect(), await buses.connect()];
+			const stop = b.serve("gone", async () => "here");
+			b.serve("throws", () => Promise.reject(new Error("on purpose")));
+			b.serve("never", () => new Promise(() => {}));
+			await meet(a, b);
+			assert.equal(await a.request("gone", "", 5000), "here");
+			stop();
+			await meet(a, b);
+			await assert.rejects(a.request("gone", "", 5000), isProblem("noResponders"));
+			await assert.rejects(a.request("no one", "", 5000), isProblem("noResponders"));
+			await assert.rejects(a.request("throws", "", 50), isProblem("timeout"));
+			await assert.rejects(a.request("never", "", 50), isProblem("timeout"));
+		});
+	});
+
+	describe(`${name}: a bucket`, () => {
+		test("is written by compare and set", async (t) => {
+			const buses = await make(t);
+			const [a, b] = [await buses.connect(), await buses.connect()];
+			const [ours, theirs] = [await a.bucket("gw-test"), await b.bucket("gw-test")];
+			assert.equal(await ours.get("k"), undefined);
+			const first = await ours.set("k", "1", 0);
+			assert.ok(first !== undefined && first >= 1);
+			assert.equal(await theirs.set("k", "2", 0), undefined);
+			const second = await theirs.set("k", "2", first);
+			assert.ok(second !== undefined && second > first);
+			assert.equal(await ours.set("k", "3", first), undefined);
+			assert.deepEqual(await ours.get("k").then((entry) => [entry?.text, entry?.revision]), ["2", second]);
+			assert.equal(await ours.remove("k", first), false);
+			assert.equal(await ours.remove("k", second), true);
+			assert.equal(await theirs.get("k"), undefined);
+			assert.equal(await theirs.set("k", "2", second), undefined);
+			const third = await theirs.set("k", "4", 0);
+			assert.ok(third !== undefined && third > second);
+		});
+
+		test("lets one of many that write at once win", async (t) => {
+			const buses = await make(t);
+			const [a, b] = [await buses.connect(), await buses.connect()];
+			const both = [await a.bucket("gw-test"), await b.bucket("gw-test")];
+			let revision = 0;
+			for (const round of ["1", "2", "3"]) {
+				const from = revision;
+				const written = await Promise.all(
+					both.flatMap((each) => [0, 1, 2].map(() => each.set("k", round, from))),
+				);
+				const won = written.filter((each) => each !== undefined);
+				assert.equal(won.length, 1, String(written));
+				revision = won[0] ?? 0;
+			}
+		});
+
+		test("has keys and values of any text", async (t) => {
+			const a = await (await make(t)).connect();
+			const bucket = await a.bucket("gw-test");
+			const texts = ["a.b", "a", "*", ">", "a b", "ä/=_-", "", ".", "%", "🎵".repeat(50), "$", "a\nb"];
+			for (const text of texts) assert.ok(await bucket.set(text, text, 0), JSON.stringify(text));
+			for (const text of texts) assert.equal((await bucket.get(text))?.text, text, JSON.stringify(text));
+			const { told } = await watched(bucket);
+			assert.deepEqual(told.list.sort(), texts.map((text) => [text, text]).sort());
+		});
+
+		test("is another one by another name", async (t) => {
+			const a = await (await make(t)).connect();
+			const [one, two] = [await a.bucket("gw-one"), await a.bucket("gw-two")];
+			await one.set("k", "1", 0);
+			assert.equal(await two.get("k"), undefined);
+		});
+
+		test("tells who watches all values, then each change", async (t) => {
+			const buses = await make(t);
+			const [a, b] = [await buses.connect(), await buses.connect()];
+			const [ours, theirs] = [await a.bucket("gw-test"), await b.bucket("gw-test")];
+			const one = (await ours.set("one", "1", 0)) ?? 0;
+			await ours.set("two", "2", 0);
+			const three = (await ours.set("three", "3", 0)) ?? 0;
+			await ours.remove("three", three);
+			const { told, stop } = await watched(theirs);
+			assert.deepEqual([...told.list].sort(), [
+				["one", "1"],
+				["two", "2"],
+			]);
+			const again = (await ours.set("one", "1b", one)) ?? 0;
+			await theirs.remove("one", again);
+			await theirs.set("one", "1c", 0);
+			await ours.set("four", "4", 0);
+			await told.until((list) => list.length >= 6);
+			assert.deepEqual(told.list.slice(2), [
+				["one", "1b"],
+				["one", undefined],
+				["one", "1c"],
+				["four", "4"],
+			]);
+			stop();
+			const other = await watched(theirs);
+			await ours.set("five", "5", 0);
+			await other.told.until((list) => list.length >= 4);
+			assert.equal(told.list.length, 6);
+		});
+
+		test("that is empty can be watched", async (t) => {
+			const a = await (await make(t)).connect();
+			const bucket = await a.bucket("gw-test");
+			const { told } = await watched(bucket);
+			assert.deepEqual(told.list, []);
+			await bucket.set("k", "1", 0);
+			await told.until((list) => list.length > 0);
+		});
+
+		test("with a time to live loses values that are not written again", async (t) => {
+			const buses = await make(t);
+			const [a, b] = [await buses.connect(), await buses.connect()];
+			const [ours, theirs] = [
+				await a.bucket("gw-ttl", { ttlMs: 1000 }),
+				await b.bucket("gw-ttl", { ttlMs: 1000 }),
+			];
+			let revision = (await ours.set("kept", "0", 0)) ?? 0;
+			await ours.set("lost", "0", 0);
+			for (let round = 1; round <= 4; round += 1) {
+				await buses.pass(400);
+				revision = (await ours.set("kept", String(round), revision)) ?? assert.fail("it was lost");
+			}
+			assert.equal(await theirs.get("lost"), undefined);
+			assert.equal((await theirs.get("kept"))?.text, "4");
+			assert.ok(await theirs.set("lost", "1", 0));
+			await buses.pass(1500);
+			assert.equal(await theirs.get("kept"), undefined);
+			assert.equal(await ours.set("kept", "5", revision), undefined);
+			assert.ok(await theirs.set("kept", "6", 0));
+		});
+	});
+
+	describe(`${name}: files`, () => {
+		test("are read as they were written, by name, once", async (t) => {
+			const buses = await make(t);
+			const [a, b] = [await buses.connect(), await buses.connect()];
+			const [ours, theirs] = [await a.files("gw-files"), await b.files("gw-files")];
+			const [image, other] = [randomBytes(3_000_000), randomBytes(100)];
+			assert.equal(await theirs.get("x"), undefined);
+			await ours.put("x", inChunks(image));
+			await theirs.put("x", inChunks(other));
+			await ours.put("y", inChunks(other));
+			assert.ok((await contentOf(await theirs.get("x"))).equals(image));
+			assert.ok((await contentOf(await ours.get("y"))).equals(other));
+			await theirs.remove("x");
+			await theirs.remove("x");
+			assert.equal(await ours.get("x"), undefined);
+			assert.ok(await ours.get("y"));
+		});
+
+		test("whose content cannot be read are not there", async (t) => {
+			const a = await (await make(t)).connect();
+			const files = await a.files("gw-files");
+			async function* broken() {
+				yield randomBytes(200_000);
+				throw new Error("on purpose");
+			}
+			await assert.rejects(files.put("x", broken()), /on purpose/);
+			assert.equal(await files.get("x"), undefined);
+			await files.put("x", inChunks(Buffer.from("whole")));
+			assert.equal(String(await contentOf(await files.get("x"))), "whole");
+		});
+	});
+
+	describe(`${name}: a bus that is cut off`, () => {
+		test("says so, loses messages and fails requests, and goes on once it is connected again", async (t) => {
+			const buses = await make(t);
+			const [a, b] = [await buses.connect(), await buses.connect()];
+			const [status, told] = [new Told<boolean>(), new Told<string>()];
+			const bucket = await a.bucket("gw-test");
+			const files = await a.files("gw-files");
+			a.onStatus(status.add);
+			a.subscribe("s", told.add);
+			b.subscribe("s", told.add);
+			b.serve("r", async () => "here");
+			await meet(a, b);
+			await buses.cut(a);
+			assert.deepEqual([a.isConnected, b.isConnected, status.list], [false, true, [false]]);
+			for (let index = 0; index < 1000; index += 1) a.publish("s", "lost");
+			for (const work of [
+				() => a.request("r", "", 1000),
+				() => bucket.get("k"),
+				() => bucket.set("k", "1", 0),
+				() => bucket.remove("k", 1),
+				() => bucket.watch(() => {}),
+				() => files.get("x"),
+				() => files.put("x", inChunks(Buffer.from("x"))),
+				() => a.bucket("gw-other"),
+				() => a.files("gw-other"),
+			])
+				await assert.rejects(work, isProblem("away"), String(work));
+			b.publish("s", "b alone");
+			await told.until((list) => list.length > 0);
+			await buses.heal(a);
+			await status.until((list) => list.length > 1);
+			assert.deepEqual([a.isConnected, status.list], [true, [false, true]]);
+			await meet(a, b);
+			a.publish("s", "both");
+			await told.until((list) => list.length >= 3);
+			assert.deepEqual(told.list, ["b alone", "both", "both"]);
+			assert.equal(await a.request("r", "", 5000), "here");
+			assert.ok(await bucket.set("k", "1", 0));
+		});
+
+		test("is told what changed in a bucket meanwhile, removals too, then each change", async (t) => {
+			const buses = await make(t);
+			const [a, b] = [await buses.connect(), await buses.connect()];
+			const [ours, theirs] = [await a.bucket("gw-test"), await b.bucket("gw-test")];
+			const revisions = new Map<string, number>();
+			const set = async (key: string, text: string) =>
+				revisions.set(key, (await theirs.set(key, text, revisions.get(key) ?? 0)) ?? assert.fail(key));
+			for (const key of ["same", "changed", "removed", "removed and back"]) await set(key, "1");
+			const { told } = await watched(ours);
+			told.list.length = 0;
+			await buses.cut(a);
+			await set("changed", "2");
+			await set("new", "1");
+			for (const key of ["removed", "removed and back"]) {
+				assert.ok(await theirs.remove(key, revisions.get(key) ?? 0));
+				revisions.delete(key);
+			}
+			await set("removed and back", "2");
+			await set("new and gone", "1");
+			await theirs.remove("new and gone", revisions.get("new and gone") ?? 0);
+			assert.deepEqual(told.list, []);
+			await buses.heal(a);
+			const isThere = (each: string, text?: string) => (list: readonly [string, string | undefined][]) =>
+				list.some(([key, value]) => key === each && value === text);
+			for (const [key, text] of [
+				["changed", "2"],
+				["new", "1"],
+				["removed"],
+				["removed and back", "2"],
+			] as const)
+				await told.until(isThere(key, text));
+			await set("same", "2");
+			await told.until(isThere("same", "2"));
+			const last = new Map(told.list);
+			assert.deepEqual([...last].filter(([, text]) => text !== undefined).sort(), [
+				["changed", "2"],
+				["new", "1"],
+				["removed and back", "2"],
+				["same", "2"],
+			]);
+		});
+	});
+}
