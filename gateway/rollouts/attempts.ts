@@ -7,8 +7,18 @@ import type { Device } from "../sessions/device.js";
 import type { Seen } from "./device-step.js";
 import type { Rollout } from "./rollout.js";
 
+/** Sends offers to devices of any gateway. */
+export interface Offers {
+	/** @returns why it was not sent; undefined if it was, or if that is not known */
+	send(rollout: Rollout, device: Device): Promise<UpdateRefusal | undefined>;
+	/** Sees to it that an offer of another driver is not sent if it was not yet. @returns as `send` */
+	recall(rollout: Rollout, deviceId: string): Promise<UpdateRefusal | undefined>;
+}
+
 export interface AttemptsOptions {
 	readonly updates: Pick<Updates, "trigger" | "historyOf">;
+	/** Default: to devices of this gateway, by `updates`. */
+	readonly offers?: Offers;
 	/** By id. */
 	readonly devices: ReadonlyMap<string, Device>;
 	/** Milliseconds since 1970. */
@@ -28,6 +38,8 @@ const retryMs = 60_000;
 export class Attempts {
 	readonly #options: AttemptsOptions;
 	readonly #beginning = new Set<string>();
+	/** Devices to which the latest attempt was sent; its job may become known later. */
+	readonly #sent = new Set<string>();
 	/** By device: why its latest attempt was not started. */
 	readonly #refusals = new Map<string, UpdateRefusal>();
 	/** By device, on the monotonic clock: when it may begin; infinity while it is away. */
@@ -40,20 +52,39 @@ export class Attempts {
 	}
 
 	/** Starts the update of a device; `look` tells how that goes. */
-	async begin({ id, plan }: Rollout, deviceId: string): Promise<void> {
-		const { devices, updates, log } = this.#options;
-		const { version, source, images } = plan.firmware;
+	async begin(rollout: Rollout, deviceId: string): Promise<void> {
+		const { devices, updates, offers, log } = this.#options;
 		const device = devices.get(deviceId);
 		if (!device) return;
+		const refusal = await this.#follow(rollout, deviceId, () =>
+			offers ? offers.send(rollout, device) : updates.trigger(device, ...triggerOf(rollout)),
+		);
+		const { version } = rollout.plan.firmware;
+		log.info({ rollout: rollout.id, deviceId, version, refused: refusal?.code }, "roll-out: update offered");
+	}
+
+	/** To be called for each device that the previous driver has offered it. */
+	async takeOver(rollout: Rollout, deviceId: string): Promise<void> {
+		const { offers } = this.#options;
+		if (offers) await this.#follow(rollout, deviceId, () => offers.recall(rollout, deviceId));
+	}
+
+	async #follow(
+		{ id }: Rollout,
+		deviceId: string,
+		offer: () => Promise<UpdateRefusal | undefined>,
+	): Promise<UpdateRefusal | undefined> {
 		this.#beginning.add(deviceId);
 		try {
-			const pinned = images.map(({ sha256 }) => sha256);
-			const refusal = await updates.trigger(device, source === "upload" ? "custom" : version, pinned);
+			const refusal = await offer();
 			if (refusal) this.#refusals.set(deviceId, refusal);
-			log.info({ rollout: id, deviceId, version, refused: refusal?.code }, "roll-out: update offered");
+			else this.#sent.add(deviceId);
+			return refusal;
 		} catch (error) {
-			log.error({ rollout: id, deviceId, err: error }, "roll-out: update could not be started");
-			this.#refusals.set(deviceId, { code: "no_firmware", message: "The firmware could not be read." });
+			this.#options.log.error({ rollout: id, deviceId, err: error }, "roll-out: update could not be started");
+			const refusal = { code: "no_firmware", message: "The firmware could not be read." } as const;
+			this.#refusals.set(deviceId, refusal);
+			return refusal;
 		} finally {
 			this.#beginning.delete(deviceId);
 		}
@@ -63,6 +94,7 @@ export class Attempts {
 	end(deviceId: string, again: boolean): void {
 		const { monotonic } = this.#options;
 		this.#refusals.delete(deviceId);
+		this.#sent.delete(deviceId);
 		if (again) this.#readyAt.set(deviceId, monotonic() + retryMs * (0.5 + this.#draw() / 2));
 	}
 
@@ -88,6 +120,7 @@ export class Attempts {
 			isConnected,
 			isAvailable: monotonic() >= readyAt,
 			isBeginning: this.#beginning.has(deviceId),
+			isSent: this.#sent.has(deviceId),
 			refusal: this.#refusals.get(deviceId),
 			job,
 			isInherited: job !== undefined && job.startedAt <= this.#openedAt,
@@ -97,4 +130,10 @@ export class Attempts {
 	#draw(): number {
 		return (this.#options.random ?? Math.random)();
 	}
+}
+
+/** @returns version and images for `Updates.trigger` */
+export function triggerOf({ plan }: Rollout): readonly [version: string, pinned: readonly string[]] {
+	const { version, source, images } = plan.firmware;
+	return [source === "upload" ? "custom" : version, images.map(({ sha256 }) => sha256)];
 }

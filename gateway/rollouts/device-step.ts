@@ -18,6 +18,8 @@ export interface Seen extends Fit {
 	readonly isAvailable: boolean;
 	/** The update is being started: the answer is to come. */
 	readonly isBeginning: boolean;
+	/** The update was sent, though its record may be still to come from the device's gateway. */
+	readonly isSent: boolean;
 	/** Why the latest attempt was not started. */
 	readonly refusal?: UpdateRefusal | undefined;
 	/** Its latest update. */
@@ -34,6 +36,9 @@ export interface Moment {
 	readonly isOpen: boolean;
 	readonly isLate: boolean;
 }
+
+/** Of another gateway's device the update's end may become known before its version does. */
+const settleMs = 5_000;
 
 export type Look = (deviceId: string) => Seen | undefined;
 
@@ -93,7 +98,7 @@ export function observe(rollout: Rollout, step: DeviceStep, look: Look, moment: 
 function follow(rollout: Rollout, step: DeviceStep, seen: Seen, moment: Moment): DeviceStep {
 	const { now } = moment;
 	const job = seen.job?.startedAt === step.previousJob ? undefined : seen.job;
-	if (step.status === "offered" && (seen.refusal || !job))
+	if (step.status === "offered" && (seen.refusal || !(job || seen.isSent)))
 		return seen.isBeginning ? step : giveBack(rollout, step, seen, now);
 	if (!job) {
 		if (seen.version === rollout.plan.firmware.version) return soak(rollout, step, seen, now);
@@ -131,9 +136,9 @@ function giveBack({ head }: Rollout, step: DeviceStep, { refusal }: Seen, now: n
 
 /** It runs the new firmware, which may still fail and go back. */
 function soak({ plan }: Rollout, step: DeviceStep, { version, isConnected }: Seen, now: number): DeviceStep {
-	if (isConnected && version !== plan.firmware.version)
-		return move(step, "rolled_back", now, `It runs ${version} again.`);
 	if (step.status !== "soaking") return move(step, "soaking", now);
+	if (isConnected && version !== plan.firmware.version)
+		return now - step.at < settleMs ? step : move(step, "rolled_back", now, `It runs ${version} again.`);
 	const soakSeconds = plan.groups[step.group ?? 0]?.soakSeconds ?? 0;
 	const overdueMs = now - step.at - soakSeconds * 1000;
 	if (overdueMs >= 0 && isConnected) return move(step, "succeeded", now);

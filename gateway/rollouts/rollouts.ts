@@ -13,15 +13,20 @@ import { findObstacle, holdsSlot, type Moment, queued } from "./device-step.js";
 import { advance, apply, type Change, firstHead, isActive } from "./machine.js";
 import { parsePlan } from "./plan.js";
 import { countsOf, type DeviceStep, noCounts, type Plan, type Rollout } from "./rollout.js";
-import type { RolloutStore } from "./store.js";
+import type { RolloutRecords } from "./store.js";
 import { isInWindow } from "./window.js";
 
 export interface RolloutsOptions extends AttemptsOptions {
-	readonly store: RolloutStore;
+	readonly store: RolloutRecords;
+	/** Whether steps are taken here; default: always. Otherwise `mirror` tells what another gateway does. */
+	readonly isDriver?: () => boolean;
 	readonly selection: Pick<Selection, "pin">;
 	/** Sends a frame to the monitors that asked for roll-outs. */
 	readonly announce: (frame: string) => void;
 }
+
+/** What other parts of the gateway use. */
+export type RolloutService = Omit<Rollouts, "advance" | "mirror" | "takeOver">;
 
 const intervalMs = 500;
 const announceMs = 1_000;
@@ -37,7 +42,7 @@ export class Rollouts {
 	readonly #changed = new Set<string>();
 	/** Milliseconds since 1970 at 0 of the monotonic clock. */
 	readonly #origin: number;
-	readonly #attempts: Attempts;
+	#attempts: Attempts;
 	#timer: NodeJS.Timeout | undefined;
 
 	constructor(options: RolloutsOptions) {
@@ -55,6 +60,28 @@ export class Rollouts {
 	async close(): Promise<void> {
 		clearInterval(this.#timer);
 		await this.#turn;
+	}
+
+	/** Takes what another gateway has done. @param rollout undefined: removed */
+	mirror(id: string, rollout: Rollout | undefined): Promise<void> {
+		return this.#inTurn(async () => {
+			const known = this.#rollouts.get(id);
+			if (rollout) {
+				this.#rollouts.set(id, rollout);
+				this.#changed.add(id);
+			} else if (known) this.#drop(known);
+		});
+	}
+
+	/** Continues what another gateway has driven until now. @param begin makes this gateway the driver; it may refuse */
+	takeOver(begin: () => boolean): Promise<void> {
+		return this.#inTurn(async () => {
+			if (!begin()) return;
+			this.#attempts = new Attempts(this.#options);
+			for (const rollout of this.#rollouts.values())
+				for (const { deviceId, status } of rollout.devices.values())
+					if (status === "offered") void this.#attempts.takeOver(rollout, deviceId);
+		});
 	}
 
 	/** Why steps cannot be stored; undefined if they can. */
@@ -167,8 +194,9 @@ export class Rollouts {
 	/** Takes every active roll-out as far as it goes now. */
 	advance(): Promise<void> {
 		return this.#inTurn(async () => {
+			const { store, isDriver = () => true } = this.#options;
 			for (const rollout of this.list())
-				if (isActive(rollout) || this.#options.store.hasFailed(rollout.id)) await this.#step(rollout);
+				if (isDriver() && (isActive(rollout) || store.hasFailed(rollout.id))) await this.#step(rollout);
 			this.#announce();
 		});
 	}
@@ -257,12 +285,15 @@ export class Rollouts {
 	}
 
 	async #remove(rollout: Rollout): Promise<void> {
-		const { store, announce } = this.#options;
-		if (!(await store.remove(rollout.id))) throw notStored();
+		if (!(await this.#options.store.remove(rollout.id))) throw notStored();
+		this.#drop(rollout);
+	}
+
+	#drop(rollout: Rollout): void {
 		this.#rollouts.delete(rollout.id);
 		this.#changed.delete(rollout.id);
 		this.#announcedAt.delete(rollout.id);
-		announce(frameOf(rollout, true));
+		this.#options.announce(frameOf(rollout, true));
 	}
 
 	#announce(): void {

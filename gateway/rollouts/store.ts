@@ -14,7 +14,7 @@ import { deviceStep, head, type Plan, type Rollout } from "./rollout.js";
 
 /** Lower case, as it names a folder. */
 export const rolloutId = pattern(64, "^[a-z0-9][a-z0-9._-]*$", "lower-case letters, digits, '.', '_' or '-'");
-const planFile = object({ schema: integer(1, 1), createdAt: time, plan: object({}) });
+export const planFile = object({ schema: integer(1, 1), createdAt: time, plan: object({}) });
 
 export interface RolloutStoreOptions {
 	/** Made if it is missing. */
@@ -22,6 +22,9 @@ export interface RolloutStoreOptions {
 	readonly disk: Disk;
 	readonly onProblem: (sentence: string) => void;
 }
+
+/** What `Rollouts` needs of a store. */
+export type RolloutRecords = Pick<RolloutStore, keyof RolloutStore>;
 
 export class RolloutStore {
 	readonly #options: RolloutStoreOptions;
@@ -154,7 +157,7 @@ export class RolloutStore {
 }
 
 /** The plan file was checked and completed before it was written. */
-function storedPlan(value: unknown): Plan {
+export function storedPlan(value: unknown): Plan {
 	const plan = parsePlan(value, () => 0, 0);
 	const { version, source, images } = plan.firmware;
 	if (!source || !images) throw new Error("plan.json is damaged.");

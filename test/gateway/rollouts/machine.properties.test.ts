@@ -97,7 +97,14 @@ class World {
 		const ids = fleet.map((_, index) => `dev-1-${index}`);
 		for (const [index, device] of fleet.entries()) {
 			const isAvailable = device.isConnected && device.version !== null;
-			const seen: Seen = { ...device, chip: undefined, isAvailable, isBeginning: false, isInherited: false };
+			const seen: Seen = {
+				...device,
+				chip: undefined,
+				isAvailable,
+				isBeginning: false,
+				isSent: false,
+				isInherited: false,
+			};
 			this.devices.set(ids[index] ?? "", { seen, from: device.version });
 		}
 		const devices = new Map(ids.map((id) => [id, queued(id, this.now)]));
