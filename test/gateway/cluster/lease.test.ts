@@ -17,7 +17,7 @@ interface Candidate {
 	readonly lease: Lease;
 	/** What it was told of its lease. */
 	readonly changes: boolean[];
-	/** Its writes wait until then. */
+	/** Its writes, and the answers to them, wait until then. */
 	stopped: Promise<void> | undefined;
 	goOn(): void;
 }
@@ -35,7 +35,9 @@ async function candidates(count: number) {
 			get: (key) => real.get(key),
 			set: async (...parameters) => {
 				await candidate.stopped;
-				return real.set(...parameters);
+				const written = await real.set(...parameters);
+				await candidate.stopped;
+				return written;
 			},
 			remove: (...parameters) => real.remove(...parameters),
 			watch: (onChange) => real.watch(onChange),
@@ -184,6 +186,7 @@ test("never do two believe to hold it, whatever is cut off, stopped or late; and
 				await setImmediate();
 				const all = holders().map(({ name }) => name);
 				assert.ok(all.length <= 1, `${all.join(" and ")} hold it`);
+				for (const { changes } of holders()) assert.equal(changes.at(-1), true, "it was told");
 			}
 			for (const candidate of made) {
 				candidate.goOn();
