@@ -170,7 +170,7 @@ export function testBus(name: string, make: (t: TestContext) => Promise<Buses>):
 			stop();
 			await meet(a, b);
 			await assert.rejects(a.request("gone", "", 5000), isProblem("noResponders"));
-			await assert.rejects(a.request("no one", "", 5000), isProblem("noResponders"));
+			await assert.rejects(a.request("unserved", "", 5000), isProblem("noResponders"));
 			await assert.rejects(a.request("throws", "", 50), isProblem("timeout"));
 			await assert.rejects(a.request("never", "", 50), isProblem("timeout"));
 		});

@@ -1,0 +1,58 @@
+/** Files in NATS' object store. */
+
+import type { ObjectStore } from "@nats-io/obj";
+import { BusError, type Files } from "./bus.js";
+import type { NatsLink } from "./nats-bus.js";
+
+/** The client waits for a missing part without end. */
+const stalledMs = 5_000;
+
+export class NatsFiles implements Files {
+	readonly #link: NatsLink;
+	readonly #store: ObjectStore;
+
+	constructor(link: NatsLink, store: ObjectStore) {
+		this.#link = link;
+		this.#store = store;
+	}
+
+	async put(name: string, content: AsyncIterable<Uint8Array>): Promise<void> {
+		await this.#link.ask(async () => {
+			const known = await this.#store.info(name);
+			if (!known || known.deleted) await this.#store.put({ name }, ReadableStream.from(content));
+		});
+	}
+
+	async get(name: string): Promise<AsyncIterable<Uint8Array> | undefined> {
+		const found = await this.#link.ask(() => this.#store.get(name));
+		// `data` fails too.
+		found?.error.catch(() => {});
+		return found ? read(found.data) : undefined;
+	}
+
+	async remove(name: string): Promise<void> {
+		await this.#link.ask(() => this.#store.delete(name));
+	}
+}
+
+/** @throws {BusError} `timeout` */
+async function* read(stream: ReadableStream<Uint8Array>): AsyncIterable<Uint8Array> {
+	const reader = stream.getReader();
+	try {
+		for (;;) {
+			let timer: NodeJS.Timeout | undefined;
+			const stalled = new Promise<never>((_resolve, reject) => {
+				const give = () => reject(new BusError("timeout", "A file's next part did not come from NATS."));
+				timer = setTimeout(give, stalledMs);
+			});
+			const { done, value } = await Promise.race([reader.read(), stalled]).finally(() => clearTimeout(timer));
+			if (done) return;
+			yield value;
+		}
+	} catch (error) {
+		if (error instanceof BusError) throw error;
+		throw new BusError("timeout", error instanceof Error ? error.message : String(error));
+	} finally {
+		await reader.cancel().catch(() => {});
+	}
+}

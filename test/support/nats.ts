@@ -1,0 +1,134 @@
+/**
+ * Servers of NATS for tests: one, or three as a cluster, on free ports of 127.0.0.1 and with a JetStream folder each,
+ * ended with the test. Where nats-server is not installed, tests are skipped: `{ skip: natsMissing }`.
+ */
+
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { onEnd, temporaryDirectory } from "./cleanup.js";
+
+/** Debian installs it where a user's PATH does not lead. */
+const environment = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/usr/local/bin` };
+
+/** Why tests with a server are skipped; undefined if it is installed. */
+export const natsMissing: string | undefined = findNats();
+
+function findNats(): string | undefined {
+	try {
+		execFileSync("nats-server", ["--version"], { env: environment });
+		return undefined;
+	} catch {
+		return "nats-server is not installed (apt-get install nats-server)";
+	}
+}
+
+export interface NatsServer {
+	/** nats://127.0.0.1:<port> */
+	readonly url: string;
+	readonly port: number;
+	readonly pid: number;
+	/** Resolves once it takes connections; JetStream may take longer. No effect if it runs. */
+	start(): Promise<void>;
+	/** kill -9 */
+	kill(): Promise<void>;
+	/** Like a machine that hangs: its sockets stay open. */
+	suspend(): void;
+	resume(): void;
+}
+
+/** @param options more of its command line */
+export async function startNats(t: TestContext, ...options: readonly string[]): Promise<NatsServer> {
+	const [server] = await startAll(t, 1, options);
+	if (!server) throw new Error("no server");
+	return server;
+}
+
+/** Three servers as one cluster. Resolves once JetStream has a leader. */
+export async function startNatsCluster(t: TestContext): Promise<readonly NatsServer[]> {
+	return startAll(t, 3, []);
+}
+
+async function startAll(
+	t: TestContext,
+	count: number,
+	options: readonly string[],
+): Promise<readonly NatsServer[]> {
+	const directory = await temporaryDirectory(t);
+	const ports = await freePorts(count * 3);
+	const routes = ports.slice(0, count).map((port) => `nats-route://127.0.0.1:${port}`);
+	const servers = routes.map((_, index) => {
+		const [route = 0, port = 0, monitor = 0] = [index, index + count, index + 2 * count].map(
+			(at) => ports[at],
+		);
+		const cluster = [
+			`--cluster_name=test`,
+			`--cluster=nats://127.0.0.1:${route}`,
+			`--routes=${routes.join()}`,
+		];
+		const words = [`--name=s${index}`, "--addr=127.0.0.1", `--port=${port}`, `--http_port=${monitor}`];
+		const store = [`--store_dir=${join(directory, String(index))}`, "--jetstream"];
+		return serverOf([...words, ...store, ...(count > 1 ? cluster : []), ...options], port, monitor);
+	});
+	onEnd(t, async () => {
+		await Promise.all(servers.map((server) => server.kill()));
+	});
+	await Promise.all(servers.map((server) => server.start()));
+	await Promise.all(servers.map((server) => server.ready()));
+	return servers;
+}
+
+function serverOf(words: readonly string[], port: number, monitor: number) {
+	let child: ChildProcess | undefined;
+	const health = () =>
+		fetch(`http://127.0.0.1:${monitor}/healthz`).then(
+			(response) => response.status,
+			() => 0,
+		);
+	return {
+		url: `nats://127.0.0.1:${port}`,
+		port,
+		get pid() {
+			return child?.pid ?? 0;
+		},
+		start: async () => {
+			child ??= spawn("nats-server", [...words], { env: environment, stdio: "ignore" });
+			while ((await health()) === 0) await pause(20);
+		},
+		/** Resolves once JetStream is ready. */
+		ready: async () => {
+			while ((await health()) !== 200) await pause(20);
+		},
+		kill: async () => {
+			const ended = child;
+			child = undefined;
+			if (!ended || ended.exitCode !== null) return;
+			ended.kill("SIGKILL");
+			await once(ended, "exit");
+		},
+		suspend: () => void child?.kill("SIGSTOP"),
+		resume: () => void child?.kill("SIGCONT"),
+	};
+}
+
+/** @returns ports that were free a moment ago, all different */
+export async function freePorts(count: number): Promise<readonly number[]> {
+	const servers = await Promise.all(
+		Array.from({ length: count }, async () => {
+			const server = createServer().listen(0, "127.0.0.1");
+			await once(server, "listening");
+			return server;
+		}),
+	);
+	return Promise.all(
+		servers.map(async (server) => {
+			const address = server.address();
+			server.close();
+			await once(server, "close");
+			return typeof address === "object" && address ? address.port : 0;
+		}),
+	);
+}
