@@ -14,6 +14,7 @@ import { Tokens } from "./access/tokens.js";
 import type { Disk } from "./atomic-file.js";
 import type { Bus } from "./cluster/bus.js";
 import { Cluster } from "./cluster/cluster.js";
+import { SharedRollouts } from "./cluster/shared-rollouts.js";
 import { Connections, maxUnauthenticatedOf } from "./connections.js";
 import { FolderLock, findDiskProblem, usable } from "./data-folder.js";
 import { deviceRoutes, historyText } from "./device-routes.js";
@@ -22,7 +23,7 @@ import { type CreateFirmwareService, createFirmwareService, findAuthority } from
 import { createHttp } from "./http.js";
 import { JsonFileStore } from "./json-file-store.js";
 import { createAnswerError, StartError } from "./problem.js";
-import { frameOf, Rollouts } from "./rollouts/rollouts.js";
+import { frameOf, type RolloutService, Rollouts } from "./rollouts/rollouts.js";
 import { rolloutRoutes } from "./rollouts/routes.js";
 import { RolloutStore } from "./rollouts/store.js";
 import { createHttpServer, end, ignoreUpgrade, isForWebSocket, limitBody, listen } from "./server.js";
@@ -200,21 +201,6 @@ export function createGateway(options: GatewayOptions = {}) {
 		disk,
 	});
 
-	const rollouts = new Rollouts({
-		store: new RolloutStore({
-			directory: join(dataDir, "rollouts"),
-			disk,
-			onProblem: (problem) => log.warn({ problem }, "roll-outs"),
-		}),
-		selection: firmware.selection,
-		updates: firmware.updates,
-		devices: sessions.devices,
-		now,
-		monotonic,
-		announce: (frame) => monitors.announceRollout(frame),
-		log,
-	});
-
 	const heartbeat = startHeartbeat(limits.pingIntervalMs, limits.unansweredPings);
 	const yieldToLoop = createYield();
 	const refusals = new Refusals(now);
@@ -237,6 +223,30 @@ export function createGateway(options: GatewayOptions = {}) {
 			monotonic,
 			beatMs: limits.gatewayBeatMs,
 		});
+	const rolloutStore = new RolloutStore({
+		directory: join(dataDir, "rollouts"),
+		disk,
+		onProblem: (problem) => log.warn({ problem }, "roll-outs"),
+	});
+	const rolloutParts = {
+		selection: firmware.selection,
+		updates: firmware.updates,
+		devices: sessions.devices,
+		now,
+		monotonic,
+		announce: (frame: string) => monitors.announceRollout(frame),
+		log,
+	};
+	const rollouts: RolloutService =
+		bus && cluster
+			? new SharedRollouts({
+					...rolloutParts,
+					bus,
+					gatewayId: cluster.id,
+					ownerOf: ({ session }) => session.link.gateway,
+					stored: rolloutStore,
+				})
+			: new Rollouts({ ...rolloutParts, store: rolloutStore });
 	const execute = monitorCommands(sessions, rollouts, log, cluster);
 	const monitors = new MonitorSockets({
 		...parts,
@@ -328,8 +338,8 @@ export function createGateway(options: GatewayOptions = {}) {
 		sessions.restore(await deviceStore.open());
 		await crashes.open(sessions.devices);
 		for (const device of sessions.devices.values()) firmware.updates.onConnected(device);
-		await rollouts.open();
 		await cluster?.start();
+		await rollouts.open();
 	};
 	const close = async () => {
 		upgrades.close();

@@ -8,12 +8,12 @@ import { isDeepStrictEqual } from "node:util";
 import { boolean, matches, object } from "../../device/protocol/schema.js";
 import { queued } from "../rollouts/device-step.js";
 import type { Change } from "../rollouts/machine.js";
-import type { DeviceStep, Rollout } from "../rollouts/rollout.js";
+import type { DeviceStep, Head, Rollout } from "../rollouts/rollout.js";
 import type { RolloutRecords } from "../rollouts/store.js";
 import { type Bucket, BusError } from "./bus.js";
 import { commit, parse, RolloutMirror, type RolloutMirrorOptions } from "./rollout-mirror.js";
 
-export interface RolloutBucketOptions extends Pick<RolloutMirrorOptions, "onChange" | "onProblem"> {
+export interface RolloutBucketOptions extends Omit<RolloutMirrorOptions, "onForeign"> {
 	/** Whether this gateway drives the roll-outs. */
 	readonly isDriver: () => boolean;
 	/** Called when another gateway has written, or when it is not known whether this one has. */
@@ -100,9 +100,7 @@ export class RolloutBucket implements RolloutRecords {
 				this.#mirror.commit(id, head, 1, steps);
 				await this.#flush(bucket, id);
 			}
-			const first = { commit: 1, head, devices: [] };
-			if (!(await this.#write(bucket, `${id}/head`, JSON.stringify(first), 0))) return false;
-			this.#mirror.commit(id, head, 1, []);
+			if (!(await this.#writeHead(bucket, id, { commit: 1, head, devices: [] }, 0))) return false;
 			// The plan last: without it there is no roll-out.
 			const content = JSON.stringify({ schema: 1, createdAt, plan, asked });
 			if (!(await this.#write(bucket, `${id}/plan`, content, 0))) return false;
@@ -116,17 +114,14 @@ export class RolloutBucket implements RolloutRecords {
 		const { isDriver, onStale } = this.#options;
 		const bucket = this.#bucket;
 		if (!bucket || !this.find(id)) return false;
-		const key = `${id}/head`;
 		const isWritten = await whether(async () => {
-			for (const steps of inParts(change.devices, stepsAtOnce)) {
-				const revision = this.#mirror.revisionOf(key);
+			for (const devices of inParts(change.devices, stepsAtOnce)) {
+				const revision = this.#mirror.revisionOf(`${id}/head`);
 				// The steps of the commit before are nowhere else once the head is written.
 				if (isDriver()) await this.#flush(bucket, id);
 				if (!isDriver()) return false;
-				const next = this.#mirror.keptOf(id).commit + 1;
-				const text = JSON.stringify({ commit: next, head, devices: steps });
-				if (!(await this.#write(bucket, key, text, revision))) return false;
-				this.#mirror.commit(id, head, next, steps);
+				const commit = this.#mirror.keptOf(id).commit + 1;
+				if (!(await this.#writeHead(bucket, id, { commit, head, devices }, revision))) return false;
 			}
 			return true;
 		});
@@ -177,17 +172,14 @@ export class RolloutBucket implements RolloutRecords {
 
 	/** @throws {BusError} */
 	async #claim(bucket: Bucket, id: string): Promise<boolean> {
-		const key = `${id}/head`;
 		for (;;) {
-			const entry = await bucket.get(key);
+			const entry = await bucket.get(`${id}/head`);
 			if (!entry || !(await this.#mirror.hasSeen(entry.revision))) return false;
 			await this.#flush(bucket, id);
 			const { commit, head } = this.#mirror.keptOf(id);
 			if (!head) return false;
-			const text = JSON.stringify({ commit: commit + 1, head, devices: [] });
-			if (!(await this.#write(bucket, key, text, entry.revision))) continue;
-			this.#mirror.commit(id, head, commit + 1, []);
-			return true;
+			const next = { commit: commit + 1, head, devices: [] };
+			if (await this.#writeHead(bucket, id, next, entry.revision)) return true;
 		}
 	}
 
@@ -249,6 +241,19 @@ export class RolloutBucket implements RolloutRecords {
 			if (await bucket.remove(key, this.#mirror.revisionOf(key))) this.#mirror.learn(key, undefined);
 		};
 		await Promise.all(this.#mirror.keysOf(id).map(remove));
+		return true;
+	}
+
+	/** As `#write`. */
+	async #writeHead(
+		bucket: Bucket,
+		id: string,
+		value: { readonly commit: number; readonly head: Head; readonly devices: readonly DeviceStep[] },
+		revision: number,
+	): Promise<boolean> {
+		const text = JSON.stringify({ ...value, by: this.#options.gatewayId });
+		if (!(await this.#write(bucket, `${id}/head`, text, revision))) return false;
+		this.#mirror.commit(id, value.head, value.commit, value.devices);
 		return true;
 	}
 

@@ -5,7 +5,15 @@
  */
 
 import { deviceId } from "../../device/protocol/messages.js";
-import { type Infer, integer, isRecord, matches, object, type Schema } from "../../device/protocol/schema.js";
+import {
+	type Infer,
+	integer,
+	isRecord,
+	matches,
+	object,
+	type Schema,
+	string,
+} from "../../device/protocol/schema.js";
 import { time } from "../json-file-store.js";
 import { queued } from "../rollouts/device-step.js";
 import { type DeviceStep, deviceStep, type Head, head, type Rollout } from "../rollouts/rollout.js";
@@ -14,7 +22,8 @@ import type { Entry } from "./bus.js";
 
 /** Counts the changes of one roll-out; each is one write of its head. */
 export const commit = integer(0, Number.MAX_SAFE_INTEGER);
-const headValue = object({ commit, head });
+/** `by`: the gateway that wrote it. */
+const headValue = object({ commit, head, by: string(64) });
 const stepValue = object({ commit, step: deviceStep });
 const queueValue = object({ at: time });
 
@@ -33,6 +42,8 @@ export interface Kept {
 }
 
 export interface RolloutMirrorOptions {
+	/** Of this run. */
+	readonly gatewayId: string;
 	/** A roll-out has changed, by this gateway or another. */
 	readonly onChange: (id: string) => void;
 	/** Another gateway has changed a roll-out. */
@@ -122,7 +133,6 @@ export class RolloutMirror {
 		const isEmpty = !kept.plan && !kept.head && kept.steps.size === 0 && kept.queue.size === 0;
 		if (isEmpty) this.#kept.delete(id);
 		this.touch(id);
-		if (kind === "head") this.#options.onForeign();
 	}
 
 	/** Tells of a change, once for all of one turn. */
@@ -158,6 +168,8 @@ export class RolloutMirror {
 				return kept.plan !== undefined;
 			case "head":
 				if (!matches(headValue, value)) return false;
+				// Own writes are told too, maybe before they are answered.
+				if (value.by !== this.#options.gatewayId) this.#options.onForeign();
 				if (value.commit >= kept.commit)
 					this.commit(id, value.head, value.commit, listOf(deviceStep, value, "devices"));
 				return true;

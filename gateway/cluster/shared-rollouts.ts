@@ -18,8 +18,6 @@ export interface SharedRolloutsOptions
 		Omit<RolloutOffersOptions, "bucket" | "isDriver" | "updates" | "devices"> {
 	/** Of the time before this gateway joined others: they are moved to the bucket. */
 	readonly stored: RolloutRecords;
-	/** Resolves once this gateway knows the devices of the others: a driver must. */
-	readonly ready: Promise<unknown>;
 }
 
 /** What a person asks of the driver. */
@@ -62,6 +60,7 @@ export class SharedRollouts implements RolloutService {
 		this.#options = options;
 		const isDriver = () => this.isDriver;
 		this.#bucket = new RolloutBucket({
+			gatewayId: options.gatewayId,
 			isDriver,
 			onStale: () => {
 				if (this.#hasClaimed) this.#lease?.stepDown();
@@ -79,7 +78,10 @@ export class SharedRollouts implements RolloutService {
 		return this.#hasClaimed && this.#lease?.isHeld === true;
 	}
 
-	/** Begins; without the bus there are no roll-outs until it is reached. */
+	/**
+	 * Begins, once this gateway knows the devices of the others: a driver must. Without the bus there are no roll-outs
+	 * until it is reached.
+	 */
 	async open(): Promise<void> {
 		const { bus } = this.#options;
 		await this.#rollouts.open();
@@ -203,12 +205,11 @@ export class SharedRollouts implements RolloutService {
 	}
 
 	async #openBuckets(): Promise<void> {
-		const { bus, gatewayId, monotonic, ready } = this.#options;
+		const { bus, gatewayId, monotonic } = this.#options;
 		await this.#bucket.open(await bus.bucket("gw-rollouts"));
 		await this.#moveStored();
 		const bucket = await bus.bucket("gw-lease", leaseBucket);
 		const onChange = (isHeld: boolean) => void (isHeld ? this.#takeOver() : this.#stepDown());
-		await ready;
 		if (this.#isClosed) return;
 		this.#lease = new Lease({ bucket, holder: gatewayId, monotonic, onChange });
 		this.#lease.open();

@@ -8,13 +8,13 @@ import { isoTime } from "../sessions/view.js";
 import { rolloutCommands } from "./commands.js";
 import { sizeOf } from "./machine.js";
 import { countsOf, type DeviceStep, type Rollout } from "./rollout.js";
-import type { Rollouts } from "./rollouts.js";
+import type { RolloutService } from "./rollouts.js";
 import { rolloutId } from "./store.js";
 
 /** A plan may name 10,000 devices. */
 const maxPlanBytes = 1 << 20;
 
-export function rolloutRoutes(rollouts: Rollouts, requireMonitor: RequestHandler): Router {
+export function rolloutRoutes(rollouts: RolloutService, requireMonitor: RequestHandler): Router {
 	const router = Router({ caseSensitive: true, strict: true });
 	const send = (response: Response, rollout: Rollout, status = 200) =>
 		response
