@@ -43,7 +43,7 @@ function rolloutOf(count: number, id = "autumn"): Rollout {
 /** Offers it to devices. */
 function offering(rollout: Rollout, ...deviceIds: readonly string[]): Change {
 	const devices = deviceIds.map((id) => ({
-		...move(rollout.devices.get(id) ?? queued(id, at), "offered", at + 1),
+		...move(rollout.devices.get(id) ?? queued(id, at), "offered", at + 1, "x".repeat(1300)),
 		attempts: 1,
 		group: 0,
 	}));
@@ -65,6 +65,7 @@ const server = () => {
 			remove: (...parameters) => real.remove(...parameters),
 			watch: (onChange) => real.watch((...change) => gateway.isDeaf || onChange(...change)),
 			set: async (key, ...parameters) => {
+				assert.ok(parameters[0].length < 1 << 20, `${key} is too long for NATS`);
 				const when = failing(key);
 				if (when === "before") throw new BusError("away", "cut off");
 				const written = await real.set(key, ...parameters);
