@@ -6,6 +6,7 @@ import fc from "fast-check";
 import type { Bus } from "../../../gateway/cluster/bus.js";
 import { type MemoryBus, MemoryServer } from "../../../gateway/cluster/memory-bus.js";
 import { ReplicatedStore } from "../../../gateway/cluster/replicated-store.js";
+import { Replication, type ReplicationRules } from "../../../gateway/cluster/replication.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
 
 /** Entries by name, each with a number that only grows: the union of two lists, the greater number of each name. */
@@ -16,35 +17,44 @@ interface Node<B extends Bus> {
 	readonly store: ReplicatedStore<Scores>;
 	/** As the gateway has them in memory. */
 	readonly memory: Map<string, Scores>;
+	/** How often another gateway's change was told. */
+	count: number;
 	readonly directory: string;
 }
 
-const latest = (scores: Scores) => Math.max(...Object.values(scores));
+const rules: ReplicationRules<Scores> = {
+	format: (record) => JSON.stringify(record),
+	parse: (content) => JSON.parse(content),
+	changedAt: (scores: Scores) => Math.max(...Object.values(scores)),
+	merge: (one, other) => {
+		const merged: Record<string, number> = {};
+		for (const [name, score] of [...Object.entries(one), ...Object.entries(other)].sort())
+			merged[name] = Math.max(score, merged[name] ?? 0);
+		return merged;
+	},
+};
 
 async function openNode<B extends Bus>(bus: B, directory: string, now: () => number): Promise<Node<B>> {
 	const memory = new Map<string, Scores>();
+	const node = { bus, memory, directory, count: 0 };
 	const store = new ReplicatedStore<Scores>({
 		bus,
 		bucket: "gw-test",
 		directory,
 		disk: fs,
 		what: "scores",
-		format: (record) => JSON.stringify(record),
-		parse: (content) => JSON.parse(content),
-		changedAt: latest,
-		merge: (one, other) => {
-			const merged: Record<string, number> = {};
-			for (const [name, score] of [...Object.entries(one), ...Object.entries(other)].sort())
-				merged[name] = Math.max(score, merged[name] ?? 0);
-			return merged;
+		...rules,
+		onRecord: (key, record) => {
+			node.count += 1;
+			if (record) memory.set(key, record);
+			else memory.delete(key);
 		},
-		onRecord: (key, record) => (record ? memory.set(key, record) : memory.delete(key)),
 		now,
 		onProblem: (problem) => assert.fail(problem),
 	});
 	for (const [key, record] of await store.load()) memory.set(key, record);
 	store.start();
-	return { bus, store, memory, directory };
+	return Object.assign(node, { store });
 }
 
 /** Changes a record as a gateway does: what it has in memory, and one entry more. */
@@ -168,6 +178,50 @@ describe("records of several gateways", () => {
 		const again = await open(b.directory);
 		await settled([a, again]);
 		assert.deepEqual([...again.memory.keys(), ...(await onDisk(again)).keys()], []);
+	});
+
+	test("are not told to the gateway that wrote them", async (t) => {
+		const { a, b, now } = await twoNodes(t);
+		for (let turn = 0; turn < 30; turn += 1) {
+			void score(a, "k", `n${turn}`, now());
+			if (turn % 3 === 0) await new Promise((resolve) => setImmediate(resolve));
+		}
+		await settled([a, b]);
+		assert.deepEqual([a.count, b.memory], [0, a.memory]);
+	});
+
+	test("that change while the gateway's own is read are merged with the change", async () => {
+		const server = new MemoryServer();
+		const bus = server.connect();
+		const other = await server.connect().bucket("gw-test");
+		await other.set("k", JSON.stringify({ theirs: 1 }), 0);
+		let memory: Scores = { mine: 2 };
+		const replication: Replication<Scores> = new Replication<Scores>({
+			...rules,
+			bus,
+			bucket: "gw-test",
+			own: {
+				read: async () => {
+					const before = memory;
+					memory = { ...memory, meanwhile: 3 };
+					replication.changed("k", memory);
+					return before;
+				},
+				save: async () => true,
+				remove: async () => true,
+			},
+			onRecord: (_key, record = {}) => {
+				memory = record;
+			},
+			now: () => 0,
+			onProblem: (problem) => assert.fail(problem),
+		});
+		replication.has("k", memory);
+		replication.start();
+		while (!replication.isIdle) await new Promise((resolve) => setImmediate(resolve));
+		const all = { theirs: 1, mine: 2, meanwhile: 3 };
+		assert.deepEqual([memory, JSON.parse((await other.get("k"))?.text ?? "")], [all, all]);
+		await replication.close();
 	});
 
 	test("are written to the bucket only when their state changes", async (t) => {
