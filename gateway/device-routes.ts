@@ -2,6 +2,7 @@
 
 import { type RequestHandler, type Response, Router } from "express";
 import { integer, matches } from "../device/protocol/schema.js";
+import type { Cluster } from "./cluster/cluster.js";
 import type { UpdateJob } from "./firmware/update-job.js";
 import type { Updates } from "./firmware/updates.js";
 import { refuseMethod, sendProblem } from "./problem.js";
@@ -21,6 +22,8 @@ export interface DeviceRoutesOptions {
 	readonly keep: (device: Device) => Promise<boolean>;
 	/** Removes a device from disk. Resolves to false if that failed and all of it stays. */
 	readonly erase: (device: Device) => Promise<boolean>;
+	/** Undefined where this gateway is alone. */
+	readonly cluster?: Pick<Cluster, "gather" | "history" | "onLabelled"> | undefined;
 	/** Called after devices were forgotten on request. */
 	readonly onForgotten: () => void;
 	/** Milliseconds since 1970. */
@@ -33,7 +36,8 @@ const awayDays = integer(1, 3650);
 const dayMs = 24 * 60 * 60 * 1000;
 
 export function deviceRoutes(options: DeviceRoutesOptions): Router {
-	const { sessions, updates, crashes, requireMonitor, keep, erase, onForgotten, now, monotonic } = options;
+	const { sessions, updates, crashes, requireMonitor, keep, erase, cluster, onForgotten, now } = options;
+	const { monotonic } = options;
 	const router = Router({ caseSensitive: true, strict: true });
 
 	router
@@ -66,6 +70,7 @@ export function deviceRoutes(options: DeviceRoutesOptions): Router {
 		.get(requireMonitor, async ({ params: { deviceId } }, response) => {
 			const device = sessions.devices.get(deviceId);
 			if (!device) return sendUnknown(response, deviceId);
+			await cluster?.gather([deviceId]);
 			const stored = await crashes.of(device);
 			const details = {
 				...deviceHead(device),
@@ -82,6 +87,7 @@ export function deviceRoutes(options: DeviceRoutesOptions): Router {
 			const device = sessions.devices.get(deviceId);
 			if (!device) return sendUnknown(response, deviceId);
 			sessions.setLabel(device, change);
+			cluster?.onLabelled(device);
 			if (!(await keep(device))) {
 				const detail = `This is not on the gateway's disk yet: it is tried again every second; the log says why.`;
 				return sendProblem(response, { status: 507, detail });
@@ -106,19 +112,26 @@ export function deviceRoutes(options: DeviceRoutesOptions): Router {
 
 	router
 		.route("/api/devices/:deviceId/history")
-		.get(requireMonitor, ({ params: { deviceId } }, response) => {
+		.get(requireMonitor, async ({ params: { deviceId } }, response) => {
 			const device = sessions.devices.get(deviceId);
 			if (!device) return sendUnknown(response, deviceId);
-			const { ageMs, ...columns } = device.history.read(monotonic());
+			const columns = (await cluster?.history(device)) ?? historyText(device, now(), monotonic());
 			const marks = marksOf(device, updates.historyOf(deviceId))
 				.filter(({ at }) => at >= now() - historyMs)
 				.sort((a, b) => a.at - b.at)
 				.map(withTime);
-			response.set("Cache-Control", "no-store").json({ from: isoTime(now() - ageMs), ...columns, marks });
+			const text = `${columns.slice(0, -1)},"marks":${JSON.stringify(marks)}}`;
+			response.set("Cache-Control", "no-store").type("json").send(text);
 		})
 		.all(refuseMethod("GET, HEAD"));
 
 	return router;
+}
+
+/** @returns JSON, without the marks. @param monotonic as in `History.read` */
+export function historyText({ history }: Device, now: number, monotonic: number): string {
+	const { ageMs, ...columns } = history.read(monotonic);
+	return JSON.stringify({ from: isoTime(now - ageMs), ...columns });
 }
 
 function marksOf({ resets, crashes }: Device, jobs: readonly UpdateJob[]) {

@@ -12,9 +12,11 @@ import { deviceTokenOf } from "./access/secrets.js";
 import type { Role } from "./access/tokens.js";
 import { Tokens } from "./access/tokens.js";
 import type { Disk } from "./atomic-file.js";
+import type { Bus } from "./cluster/bus.js";
+import { Cluster } from "./cluster/cluster.js";
 import { Connections, maxUnauthenticatedOf } from "./connections.js";
 import { FolderLock, findDiskProblem, usable } from "./data-folder.js";
-import { deviceRoutes } from "./device-routes.js";
+import { deviceRoutes, historyText } from "./device-routes.js";
 import { deviceAddresses, deviceSetupRoutes } from "./device-setup.js";
 import { type CreateFirmwareService, createFirmwareService, findAuthority } from "./firmware/service.js";
 import { createHttp } from "./http.js";
@@ -54,6 +56,8 @@ export interface GatewayOptions extends Partial<Settings> {
 	/** Of the data folder; default: this machine's. */
 	readonly disk?: Disk;
 	readonly registry?: Registry;
+	/** To the gateways with which it acts as one; closed with this gateway. Undefined: it is alone. */
+	readonly bus?: Bus;
 }
 
 export interface Listening {
@@ -69,7 +73,8 @@ export type Gateway = ReturnType<typeof createGateway>;
 /** @throws {StartError} if settings contradict each other or the certificate cannot be used */
 export function createGateway(options: GatewayOptions = {}) {
 	const { now = Date.now, monotonic = () => performance.now() } = options;
-	const { createFirmware = createFirmwareService, maxDevices = 10_000, disk = fs } = options;
+	const { createFirmware = createFirmwareService, disk = fs, bus } = options;
+	const { maxDevices = bus ? 100_000 : 10_000 } = options;
 	const settings: Settings = { ...defaultSettings, ...options };
 	const limits: SocketLimits = { ...socketLimits, ...options.limits };
 	const log = options.log ?? createLog(settings.logLevel);
@@ -152,11 +157,12 @@ export function createGateway(options: GatewayOptions = {}) {
 		monotonic,
 		maxDevices,
 		onChanged: (session, reason) => {
-			const { sessionId, device, handshake } = session;
+			const { sessionId, device, handshake, link } = session;
 			const event = { sessionId, deviceId: device?.deviceId, remoteAddress: handshake.remoteAddress };
-			log[reason === "ota" ? "debug" : "info"](event, `device: ${reason}`);
+			log[reason === "ota" || link.gateway !== undefined ? "debug" : "info"](event, `device: ${reason}`);
 			monitors.announce(session, reason);
-			if (device && reason !== "ota") deviceStore.onSeen(device);
+			cluster?.onChanged(session, reason);
+			if (device && reason !== "ota" && link.gateway === undefined) deviceStore.onSeen(device);
 		},
 		onNamed: (device) => {
 			firmware.updates.onConnected(device);
@@ -165,14 +171,17 @@ export function createGateway(options: GatewayOptions = {}) {
 		onUplink: (session, uplink, text) => {
 			const isStateReport = uplink.type === "state_report";
 			monitors.relay(session, text, isStateReport);
+			cluster?.onUplink(session, text, isStateReport);
 			if (!session.device) return;
 			if (isStateReport) deviceStore.onSeen(session.device);
 			firmware.updates.onUplink(session.device, uplink);
 			if (uplink.type === "crash_report") void crashes.onReport(session, uplink);
 		},
-		onForgotten: (device) => {
+		onForgotten: (device, why) => {
 			log.info({ deviceId: device.deviceId }, "device: forgotten");
 			monitors.touch(device);
+			cluster?.onForgotten(device, why);
+			if (why === "told") monitors.announceAll();
 			void deviceStore.forget(device);
 			void crashes.forget(device);
 			void firmware.updates.forget(device.deviceId);
@@ -207,13 +216,31 @@ export function createGateway(options: GatewayOptions = {}) {
 	});
 
 	const heartbeat = startHeartbeat(limits.pingIntervalMs, limits.unansweredPings);
-	const execute = monitorCommands(sessions, rollouts, log);
 	const yieldToLoop = createYield();
 	const refusals = new Refusals(now);
 	const parts = { sessions, limits, metrics, refusals, log, yieldToLoop, now, monotonic };
 	const devices = new DeviceSockets(parts);
+	const cluster =
+		bus &&
+		new Cluster({
+			bus,
+			sessions,
+			interest: () => monitors.interest(),
+			onUplink: (session, text, isStateReport) => monitors.relay(session, text, isStateReport),
+			onTouched: (device) => monitors.touch(device),
+			announce: (frame) => monitors.announceCluster(frame),
+			execute: (message) => execute(message),
+			history: (device) => historyText(device, now(), monotonic()),
+			metrics,
+			log,
+			now,
+			monotonic,
+			beatMs: limits.gatewayBeatMs,
+		});
+	const execute = monitorCommands(sessions, rollouts, log, cluster);
 	const monitors = new MonitorSockets({
 		...parts,
+		cluster,
 		execute,
 		rollouts: () => rollouts.active().map((rollout) => frameOf(rollout)),
 	});
@@ -256,6 +283,7 @@ export function createGateway(options: GatewayOptions = {}) {
 				requireMonitor,
 				keep: (device) => deviceStore.keep(device),
 				erase,
+				cluster,
 				onForgotten: () => monitors.announceAll(),
 				now,
 				monotonic,
@@ -301,6 +329,7 @@ export function createGateway(options: GatewayOptions = {}) {
 		await crashes.open(sessions.devices);
 		for (const device of sessions.devices.values()) firmware.updates.onConnected(device);
 		await rollouts.open();
+		await cluster?.start();
 	};
 	const close = async () => {
 		upgrades.close();
@@ -309,11 +338,13 @@ export function createGateway(options: GatewayOptions = {}) {
 		// Both at once: slow devices must not delay the writing.
 		await Promise.all([deviceStore.settle(), end(server, limits.closeTimeoutMs)]);
 		devices.settle();
+		cluster?.leave();
 		heartbeat.close();
 		await rollouts.close();
 		await firmware.close();
 		await deviceStore.close();
 		await crashes.close();
+		await bus?.close();
 		await lock.release();
 		log.info("stopped");
 	};

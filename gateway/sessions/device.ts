@@ -51,6 +51,8 @@ export interface DeviceLink {
 	/** false once either side is closing. */
 	isOpen(): boolean;
 	close(code: number, reason: string): void;
+	/** Id of the gateway to which the device is connected; undefined: this one. */
+	readonly gateway?: string;
 }
 
 /** From the headers of a device's upgrade request. */
@@ -96,7 +98,7 @@ const noVitals: Vitals = Object.freeze({ rssi: null, ssid: null, volume: null })
 
 const listedAtMost = 10;
 /** For a report's fields that are not in the schema, as of newer firmware. */
-const otherFieldsBytes = 4096;
+export const otherFieldsBytes = 4096;
 
 export class Device {
 	readonly deviceId: string;
@@ -124,6 +126,8 @@ export class Device {
 	/** The latest last, at most 20; CrashStore has the rest of them. */
 	crashes: readonly CrashHead[] = [];
 	label: Label = {};
+	/** Later than the time of the previous label; 0: it has none. */
+	labelledAt = 0;
 	vitals = noVitals;
 	readonly history = new History();
 	session: Session;
@@ -173,6 +177,40 @@ export class Device {
 		return isNews;
 	}
 
+	/** What gateways tell each other of it. */
+	facts() {
+		const { deviceId, model, chip, firmwareVersion, securityVersion, firstSeenAt, lastReportAt } = this;
+		const { uptimeSeconds, versions, resets, crashes, label, labelledAt, vitals, hasReported } = this;
+		const metadata = this.metadata === noUpdate ? undefined : this.metadata;
+		const what = { deviceId, model, chip, firmwareVersion, securityVersion, metadata, uptimeSeconds, vitals };
+		const past = { firstSeenAt, lastReportAt, versions, resets, crashes, hasReported };
+		return { ...what, ...past, label, labelledAt };
+	}
+
+	/**
+	 * Takes in what the gateway to which it is connected tells of it.
+	 * @param monotonic as in `report`
+	 */
+	mirror(told: DeviceFacts, monotonic: number): void {
+		this.model = told.model;
+		this.chip = told.chip;
+		this.firmwareVersion = told.firmwareVersion;
+		this.securityVersion = told.securityVersion;
+		this.metadata = told.metadata ?? noUpdate;
+		this.firstSeenAt = Math.min(this.firstSeenAt, told.firstSeenAt);
+		this.lastReportAt = told.lastReportAt;
+		this.uptimeSeconds = told.uptimeSeconds;
+		this.#reportedAt = monotonic;
+		this.#reportedIn = told.hasReported ? this.session : undefined;
+		this.versions = told.versions;
+		this.resets = told.resets;
+		this.crashes = told.crashes;
+		this.vitals = told.vitals;
+		if (told.labelledAt <= this.labelledAt) return;
+		this.label = told.label;
+		this.labelledAt = told.labelledAt;
+	}
+
 	/**
 	 * Its uptime is lower than in its latest report, or than the time since. Uptime is in whole seconds, and a
 	 * report may be late.
@@ -185,6 +223,8 @@ export class Device {
 		return uptimeSeconds < before || isYounger;
 	}
 }
+
+export type DeviceFacts = ReturnType<Device["facts"]>;
 
 /** @param previous of the report before this one */
 export function vitalsOf({ health, network, peripherals }: StateReport, previous = noVitals): Vitals {
@@ -225,6 +265,8 @@ export class Session {
 	/** Of the latest valid uplink, in milliseconds since 1970. */
 	lastSeenAt: number;
 	connected = true;
+	/** One more than that of the device's previous session; 0 of a session without a name, and of the last run. */
+	epoch = 0;
 	/** Undefined until a header or the first state report names it. */
 	device: Device | undefined;
 	/** Closed by Sessions.end alone. */
@@ -246,4 +288,14 @@ export class Session {
 	send(text: string): void {
 		if (this.connected) this.link.send(text);
 	}
+
+	/** What gateways tell each other of it. */
+	facts() {
+		const { sessionId, epoch, connected, connectedAt, lastSeenAt, device } = this;
+		const { model, chip, features, remoteAddress } = this.handshake;
+		const handshake = { model, chip, features, remoteAddress };
+		return { sessionId, epoch, connected, connectedAt, lastSeenAt, handshake, device: device?.facts() };
+	}
 }
+
+export type SessionFacts = Readonly<ReturnType<Session["facts"]>>;

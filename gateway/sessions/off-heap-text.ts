@@ -15,6 +15,10 @@ export class OffHeapText {
 		return this.#memory?.toString("utf8", 0, this.#length);
 	}
 
+	clear(): void {
+		this.#memory = undefined;
+	}
+
 	/** @param text well-formed Unicode */
 	set(text: string): void {
 		const length = Buffer.byteLength(text);

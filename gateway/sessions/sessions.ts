@@ -12,8 +12,9 @@ import {
 	labelOf,
 	type OtaMetadata,
 	Session,
+	type SessionFacts,
 } from "./device.js";
-import type { ChangeReason, EndReason } from "./view.js";
+import { type ChangeReason, type EndReason, isEndReason } from "./view.js";
 
 /** The device has connected again. */
 const replacedCloseCode = 4001;
@@ -31,8 +32,11 @@ export interface SessionsOptions {
 	readonly onNamed: (device: Device) => void;
 	/** With its text as received; `session.device` is up to date. */
 	readonly onUplink: (session: Session, uplink: Uplink, text: string) => void;
-	readonly onForgotten: (device: Device) => void;
+	/** @param why `surplus`: there are too many devices; `told`: another gateway has forgotten it */
+	readonly onForgotten: (device: Device, why: ForgetReason) => void;
 }
+
+export type ForgetReason = "asked" | "surplus" | "told";
 
 export class Sessions {
 	readonly #options: SessionsOptions;
@@ -65,11 +69,11 @@ export class Sessions {
 	}
 
 	/** @returns false if it is connected: it would be known again at once */
-	forget(device: Device): boolean {
+	forget(device: Device, why: ForgetReason = "asked"): boolean {
 		if (device.session.connected) return false;
 		this.#devices.delete(device.deviceId);
 		this.#sessions.delete(device.session.sessionId);
-		this.#options.onForgotten(device);
+		this.#options.onForgotten(device, why);
 		return true;
 	}
 
@@ -80,6 +84,37 @@ export class Sessions {
 		if (handshake.deviceId !== undefined) this.#assign(session, handshake.deviceId);
 		this.#options.onChanged(session, "connected");
 		if (session.device) this.#options.onNamed(session.device);
+		return session;
+	}
+
+	/**
+	 * Takes in what another gateway tells of one of its sessions.
+	 * @param link leads to that gateway
+	 * @param reason why it is told; undefined: only what has begun or ended is announced
+	 * @returns undefined if another session of the device stands
+	 */
+	mirror(told: SessionFacts, link: DeviceLink, reason?: ChangeReason): Session | undefined {
+		const { sessionId, device: facts } = told;
+		const known = this.#sessions.get(sessionId);
+		const current = facts && this.#devices.get(facts.deviceId)?.session;
+		const stands = !current || current === known || isNewer(told, link, current);
+		if (!stands || (!known && !facts && !told.connected)) {
+			if (known && known !== current) this.end(known, "replaced");
+			return undefined;
+		}
+		const handshake = { ...told.handshake, deviceId: facts?.deviceId, isBound: false, baseUrl: "" };
+		const session = known ?? new Session(handshake, link, told.connectedAt, sessionId);
+		const wasConnected = known?.connected ?? false;
+		session.epoch = told.epoch;
+		session.lastSeenAt = told.lastSeenAt;
+		session.connected = told.connected || wasConnected;
+		this.#sessions.set(sessionId, session);
+		if (facts && !session.device) this.#assign(session, facts.deviceId);
+		else if (session.device && !wasConnected && told.connected) this.#moveToEnd(session.device);
+		if (facts) session.device?.mirror(facts, this.#options.monotonic());
+		if (wasConnected && !told.connected) this.end(session, isEndReason(reason) ? reason : "disconnected");
+		else if (!wasConnected && told.connected) this.#options.onChanged(session, "connected");
+		else if (reason || !known) this.#options.onChanged(session, reason ?? "disconnected");
 		return session;
 	}
 
@@ -128,7 +163,18 @@ export class Sessions {
 
 	/** Tells monitors too: `labelled`. An empty text removes it. */
 	setLabel(device: Device, change: Label): void {
-		device.label = labelOf({ ...device.label, ...change });
+		const { label, labelledAt } = device;
+		this.replaceLabel(
+			device,
+			labelOf({ ...label, ...change }),
+			Math.max(this.#options.now(), labelledAt + 1),
+		);
+	}
+
+	/** Tells monitors too: `labelled`. @param labelledAt in milliseconds since 1970 */
+	replaceLabel(device: Device, label: Label, labelledAt: number): void {
+		device.label = label;
+		device.labelledAt = labelledAt;
 		this.#options.onChanged(device.session, "labelled");
 	}
 
@@ -144,6 +190,7 @@ export class Sessions {
 	#assign(session: Session, deviceId: string): Device {
 		const device = this.#devices.get(deviceId) ?? new Device(deviceId, session);
 		const previous = device.session;
+		if (session.link.gateway === undefined) session.epoch = 1 + (previous === session ? 0 : previous.epoch);
 		session.device = device;
 		device.session = session;
 		device.model = session.handshake.model ?? device.model;
@@ -165,7 +212,14 @@ export class Sessions {
 	#forgetSurplus(): void {
 		for (const device of this.#devices.values()) {
 			if (this.#devices.size <= this.#options.maxDevices) return;
-			this.forget(device);
+			this.forget(device, "surplus");
 		}
 	}
+}
+
+/** Of a device's sessions at two gateways: no clock is trusted, and one that has ended is never the newer one. */
+function isNewer(told: SessionFacts, { gateway }: DeviceLink, current: Session): boolean {
+	if (told.connected !== current.connected && gateway !== current.link.gateway) return told.connected;
+	const difference = told.epoch - current.epoch || told.connectedAt - current.connectedAt;
+	return difference === 0 ? told.sessionId > current.sessionId : difference > 0;
 }

@@ -6,7 +6,13 @@
 import { type Device, noUpdate, type Session } from "./device.js";
 import type { Sessions } from "./sessions.js";
 
-export type EndReason = "disconnected" | "replaced" | "boot";
+const endReasons = ["disconnected", "replaced", "boot"] as const;
+export type EndReason = (typeof endReasons)[number];
+
+export function isEndReason(reason: string | undefined): reason is EndReason {
+	return endReasons.some((each) => each === reason);
+}
+
 /** Why monitors get a session. */
 export type ChangeReason = "snapshot" | "connected" | "identified" | EndReason | "ota" | "crash" | "labelled";
 

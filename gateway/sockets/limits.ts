@@ -54,6 +54,10 @@ export const socketLimits = Object.freeze({
 	upgradesInTwoSeconds: 150,
 	/** More end the connection, or it would be read for `closeTimeoutMs`. */
 	messagesAfterClose: 1000,
+	/** Between two heartbeats to other gateways. */
+	gatewayBeatMs: 2_000,
+	/** For a monitor to subscribe, before the reports of other gateways' devices are gathered for it. */
+	subscribeMs: 250,
 	/** Then the socket is destroyed. */
 	closeTimeoutMs: 10_000,
 });

@@ -108,8 +108,14 @@ export type Outcome =
 	| { readonly command: MonitorMessageType; readonly sessionId?: string; readonly refusal?: undefined }
 	| Refused;
 
-/** Called with what the monitor asks for from now on. */
-export type Subscribe = (summary: boolean, devices: readonly string[]) => void;
+/** Called with what the monitor asks for from now on. Resolves once it was sent what it starts with. */
+export type Subscribe = (summary: boolean, devices: readonly string[]) => Promise<void> | undefined;
+
+/** The other gateways. */
+export interface Others {
+	/** Has one of them execute a message for a device that is connected to it. */
+	execute(gateway: string, message: MonitorMessage): Promise<Outcome>;
+}
 
 /**
  * @returns a function that executes a parsed message; undefined stands for invalid JSON. All but `trigger_ota` is
@@ -119,13 +125,15 @@ export function monitorCommands(
 	sessions: Pick<Sessions, "find" | "end">,
 	updates: Pick<Updates, "trigger">,
 	log: Pick<Logger, "info" | "error">,
+	others?: Others,
 ) {
-	return async (value: unknown, subscribe: Subscribe): Promise<Outcome> => {
+	/** @param subscribe undefined: another gateway has forwarded the message */
+	return async (value: unknown, subscribe?: Subscribe): Promise<Outcome> => {
 		const checked = checkMonitorMessage(value);
 		if (checked.refusal) return checked;
 		const { message } = checked;
 		if (message.type === "subscribe") {
-			subscribe(message.summary, devicesOf(message) ?? []);
+			await subscribe?.(message.summary, devicesOf(message) ?? []);
 			return { command: message.type };
 		}
 		const { targetId } = message;
@@ -135,8 +143,10 @@ export function monitorCommands(
 				"unknown_target",
 				`no session or device is called ${targetId}; take an id from status_update`,
 			);
-		if (!session.isReachable)
+		const { gateway } = session.link;
+		if (!session.isReachable || (gateway !== undefined && !subscribe))
 			return refuse("target_offline", `${targetId} is not connected; wait for its next status_update`);
+		if (gateway !== undefined && others) return others.execute(gateway, message);
 		const refused = await carryOut(message, session);
 		return refused ?? { command: message.type, sessionId: session.sessionId };
 	};

@@ -5,6 +5,7 @@
 
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
+import type { Cluster } from "../cluster/cluster.js";
 import { limitMessagesAfterClose, TokenBucket, watchControlFrames } from "../rates.js";
 import type { Device, Session } from "../sessions/device.js";
 import { type ChangeReason, deviceMessageText, snapshotTexts, statusUpdateText } from "../sessions/view.js";
@@ -21,6 +22,15 @@ export interface MonitorSocketsOptions extends SocketsOptions {
 	readonly execute: (value: unknown, subscribe: Subscribe) => Promise<Outcome>;
 	/** A frame for each active roll-out. */
 	readonly rollouts: () => readonly string[];
+	readonly cluster?: Pick<Cluster, "onInterest" | "gather" | "frame"> | undefined;
+}
+
+/** What a monitor asks for in its address: others may not know these frames. */
+export interface Wants {
+	/** `rollout_update`. */
+	readonly rollouts: boolean | undefined;
+	/** `cluster_update`. */
+	readonly cluster: boolean | undefined;
 }
 
 export class MonitorSockets {
@@ -28,8 +38,10 @@ export class MonitorSockets {
 	readonly #monitors = new Set<Monitor>();
 	/** Undefined while no monitor subscribes to it: then it costs nothing. */
 	#summary: Summary | undefined;
-	/** Those that asked for roll-outs: others may not know `rollout_update`. */
 	readonly #rolloutMonitors = new Set<Monitor>();
+	readonly #clusterMonitors = new Set<Monitor>();
+	/** Those that wait for their snapshot, and whether reports are gathered for it. */
+	readonly #waiting = new Map<Monitor, boolean>();
 	#announcing: NodeJS.Timeout | undefined;
 	#isCorked = false;
 
@@ -44,9 +56,8 @@ export class MonitorSockets {
 	/**
 	 * Adds a socket after its upgrade was checked, and sends it the snapshot.
 	 * @param stream the connection under the socket
-	 * @param wantsRollouts it also gets `rollout_update`
 	 */
-	accept(socket: WebSocket, stream: Duplex, remoteAddress: string, wantsRollouts: boolean): void {
+	accept(socket: WebSocket, stream: Duplex, remoteAddress: string, wants: Wants): void {
 		const { limits, log, monotonic, yieldToLoop } = this.#options;
 		const { commandsASecond, commandBurst, refusalsASecond, refusalBurst } = limits;
 		const { controlFramesASecond, controlFrameBurst } = limits;
@@ -62,6 +73,7 @@ export class MonitorSockets {
 			const isTooMuch = !bucket.take();
 			if (isTooMuch && !refusals.take())
 				return monitor.close(closeCodes.policyViolation, "too many messages");
+			this.#begin(monitor, wants);
 			this.#cork();
 			this.#answer(monitor, data.toString(), isTooMuch)
 				.then((text) => monitor.send(Buffer.from(text)))
@@ -79,12 +91,57 @@ export class MonitorSockets {
 			this.#monitors.delete(monitor);
 			this.#dropSummary();
 			this.#rolloutMonitors.delete(monitor);
+			this.#clusterMonitors.delete(monitor);
+			this.#waiting.delete(monitor);
+			this.#options.cluster?.onInterest();
 			log.info({ remoteAddress, code, monitors: this.#monitors.size }, "monitor disconnected");
 		});
+		this.#waiting.set(monitor, false);
+		if (this.#options.cluster) void this.#gather(monitor, this.#options.cluster, wants);
+		else this.#begin(monitor, wants);
+	}
+
+	/** Gets the reports of other gateways' devices before the snapshot, unless the monitor subscribes at once. */
+	async #gather(monitor: Monitor, cluster: Pick<Cluster, "gather">, wants: Wants): Promise<void> {
+		monitor.devices = new Set();
+		await new Promise((resolve) => setTimeout(resolve, this.#options.limits.subscribeMs));
+		if (!this.#waiting.has(monitor)) return;
+		this.#waiting.set(monitor, true);
+		await cluster.gather();
+		this.#begin(monitor, wants);
+	}
+
+	/** Sends what a monitor starts with, unless it has been sent. */
+	#begin(monitor: Monitor, wants: Wants): void {
+		const { cluster, rollouts } = this.#options;
+		if (!this.#waiting.delete(monitor)) return;
+		monitor.devices = undefined;
 		monitor.sendSnapshot(this.#snapshot());
-		if (!wantsRollouts) return;
-		this.#rolloutMonitors.add(monitor);
-		for (const text of this.#options.rollouts()) monitor.send(Buffer.from(text));
+		if (wants.rollouts) {
+			this.#rolloutMonitors.add(monitor);
+			for (const text of rollouts()) monitor.send(Buffer.from(text));
+		}
+		if (!wants.cluster || !cluster) return;
+		this.#clusterMonitors.add(monitor);
+		monitor.send(Buffer.from(cluster.frame()));
+	}
+
+	/** What the monitors need. */
+	interest() {
+		const devices = new Set<string>();
+		let all = false;
+		let summary = false;
+		for (const monitor of this.#monitors) {
+			all ||= monitor.devices === undefined || this.#waiting.get(monitor) === true;
+			summary ||= monitor.summary !== undefined;
+			for (const id of monitor.devices ?? []) devices.add(id);
+		}
+		return { all, summary, devices: [...devices] };
+	}
+
+	announceCluster(text: string): void {
+		const frame = Buffer.from(text);
+		for (const monitor of this.#clusterMonitors) monitor.send(frame);
 	}
 
 	announceRollout(text: string): void {
@@ -144,8 +201,8 @@ export class MonitorSockets {
 		}
 	}
 
-	#subscribe(monitor: Monitor, hasSummary: boolean, ids: readonly string[]): void {
-		const { sessions, now } = this.#options;
+	#subscribe(monitor: Monitor, hasSummary: boolean, ids: readonly string[]): Promise<void> | undefined {
+		const { sessions, now, cluster } = this.#options;
 		const previous = monitor.devices;
 		const isOther = previous === undefined || hasSummary !== (monitor.summary !== undefined);
 		monitor.devices = new Set(ids);
@@ -155,11 +212,20 @@ export class MonitorSockets {
 			// In place of what is left of the previous one.
 			monitor.sendSnapshot(monitor.summary?.snapshot() ?? [].values());
 		}
-		for (const id of monitor.devices) {
+		const distant: string[] = [];
+		const tell = (id: string) => {
 			const session = sessions.devices.get(id)?.session;
-			if (!session || (!isOther && previous.has(id))) continue;
-			monitor.sendChange(session.sessionId, Buffer.from(statusUpdateText("identified", session, now())));
+			if (session && monitor.devices?.has(id))
+				monitor.sendChange(session.sessionId, Buffer.from(statusUpdateText("identified", session, now())));
+		};
+		for (const id of monitor.devices) {
+			if (!isOther && previous.has(id)) continue;
+			if (sessions.devices.get(id)?.session.link.gateway === undefined) tell(id);
+			else distant.push(id);
 		}
+		cluster?.onInterest();
+		if (!cluster || distant.length === 0) return undefined;
+		return cluster.gather(distant).then(() => distant.forEach(tell));
 	}
 
 	#openSummary(): Summary {

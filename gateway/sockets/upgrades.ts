@@ -103,8 +103,8 @@ export function createUpgrades(options: UpgradesOptions) {
 		// Checked last: the gateway may have begun to stop meanwhile.
 		if (isClosed) return { status: 503, detail: "The gateway is stopping." };
 		if (path === "/device") return admitDevice(request, deviceId);
-		const wantsRollouts = url?.searchParams.has("rollouts") ?? false;
-		return (socket: WebSocket) => monitors.accept(socket, stream, remoteAddressOf(request), wantsRollouts);
+		const wants = { rollouts: url?.searchParams.has("rollouts"), cluster: url?.searchParams.has("cluster") };
+		return (socket: WebSocket) => monitors.accept(socket, stream, remoteAddressOf(request), wants);
 	}
 
 	function admitDevice(request: IncomingMessage, owner: string | undefined): Accept | HttpRefusal {

@@ -45,6 +45,7 @@ export function createMetrics(registry: Registry) {
 			"status",
 		),
 		updates: counter("gateway_updates_total", "Updates of devices, by how they ended", "outcome"),
+		busPublishes: counter("gateway_bus_publishes_total", "Messages to other gateways", "kind"),
 		/** In seconds; once per turn of the event loop. */
 		relay: new Histogram({
 			name: "gateway_relay_seconds",

@@ -1,0 +1,352 @@
+/**
+ * This gateway among those that act as one: who is there, what each tells of its sessions, and commands to devices of
+ * others. There is none without NATS_URL.
+ */
+
+import { randomUUID } from "node:crypto";
+import type { Logger } from "pino";
+import type { Device, Session } from "../sessions/device.js";
+import type { ForgetReason, Sessions } from "../sessions/sessions.js";
+import type { ChangeReason } from "../sessions/view.js";
+import { type MonitorMessage, type Outcome, refuse } from "../sockets/monitor-commands.js";
+import type { Metrics } from "../telemetry/metrics.js";
+import { type Bus, BusError, subjectOf, type Unsubscribe } from "./bus.js";
+import { type Beat, type Interest, type News, readRelay, relayText } from "./messages.js";
+import { type Member, Mirrors } from "./mirrors.js";
+import { OwnSessions } from "./own-sessions.js";
+
+export interface ClusterOptions {
+	readonly bus: Bus;
+	readonly sessions: Sessions;
+	/** Of the monitors that are connected here. */
+	readonly interest: () => Interest;
+	/** An uplink of another gateway's device, as received there. */
+	readonly onUplink: (session: Session, text: string, isStateReport: boolean) => void;
+	/** A device of another gateway may have changed in what the summary tells. */
+	readonly onTouched: (device: Device) => void;
+	/** Sends a frame to the monitors that asked for `cluster_update`. */
+	readonly announce: (frame: string) => void;
+	/** Executes a monitor's message for a device of this gateway. */
+	readonly execute: (message: unknown) => Promise<Outcome>;
+	/** A device's history as JSON. */
+	readonly history: (device: Device) => string;
+	readonly metrics: Pick<Metrics, "busPublishes" | "watch">;
+	readonly log: Pick<Logger, "info" | "warn" | "error">;
+	/** Milliseconds since 1970. */
+	readonly now: () => number;
+	/** Monotonic clock, in milliseconds. */
+	readonly monotonic: () => number;
+	/** Between two heartbeats; without three of them a gateway is down. */
+	readonly beatMs: number;
+}
+
+const beatsMissed = 3;
+/** Longer than it takes to choose an image and to write the update to disk. */
+const commandMs = 8_000;
+const historyMs = 2_000;
+/** For the first lists of others. */
+const meetMs = 5_000;
+const noInterest: Interest = Object.freeze({ all: false, summary: false, devices: [] });
+
+export class Cluster {
+	/** Another one at each start. */
+	readonly id: string = randomUUID();
+	readonly #options: ClusterOptions;
+	readonly #members = new Map<string, Member>();
+	/** Those of `#members` that are up. */
+	#up: readonly Member[] = [];
+	readonly #own = new OwnSessions();
+	readonly #mirrors: Mirrors;
+	readonly #subscriptions: Unsubscribe[] = [];
+	/** Only while monitors here need reports. */
+	#reports: Unsubscribe | undefined;
+	#interest = noInterest;
+	#told = 0;
+	#timer: NodeJS.Timeout | undefined;
+	#tickedAt = 0;
+	#isBeatPlanned = false;
+	#announced = "";
+
+	constructor(options: ClusterOptions) {
+		this.#options = options;
+		const { bus, sessions, onTouched, metrics } = options;
+		const onError = (error: unknown) =>
+			options.log.error({ err: error }, "a list of sessions was not understood");
+		this.#mirrors = new Mirrors({ bus, sessions, members: this.#members, onTouched, onError });
+		metrics.watch("gateway_cluster_gateways", "Gateways that act as one", () => 1 + this.#up.length);
+	}
+
+	/** Resolves once the gateways that are there have told of their sessions, or were waited for. */
+	async start(): Promise<void> {
+		const { bus, beatMs, monotonic, execute, history, sessions } = this.#options;
+		this.#subscriptions.push(
+			bus.subscribe(
+				"gw.hb.*",
+				this.#guarded((text) => this.#onBeat(JSON.parse(text))),
+			),
+			bus.subscribe(
+				"gw.session.*",
+				this.#guarded((text) => this.#onNews(JSON.parse(text))),
+			),
+			bus.serve(subjectOf("gw", "list", this.id), async (text) =>
+				this.#own.list(JSON.parse(text), this.#told),
+			),
+			bus.serve(subjectOf("gw", "cmd", this.id), async (text) =>
+				JSON.stringify(await execute(JSON.parse(text))),
+			),
+			bus.serve(subjectOf("gw", "history", this.id), async (deviceId) => {
+				const device = sessions.devices.get(deviceId);
+				return device ? history(device) : "";
+			}),
+			bus.onStatus(() => {
+				this.#beat();
+				this.#announce();
+			}),
+		);
+		this.#tickedAt = monotonic();
+		this.#timer = setInterval(() => this.#tick(), beatMs).unref();
+		this.#beat();
+		await pause(beatMs / 8);
+		const areListed = () => this.#up.every(({ isListing, isBehind }) => !isListing && !isBehind);
+		for (const until = monotonic() + meetMs; !areListed() && monotonic() < until; ) await pause(beatMs / 40);
+	}
+
+	/** Says that this gateway stops; its sessions have ended. */
+	leave(): void {
+		clearInterval(this.#timer);
+		this.#publish("beat", ["hb", this.id], { ...this.#beatNow(), isLeaving: true });
+		this.#reports?.();
+		for (const unsubscribe of this.#subscriptions) unsubscribe();
+	}
+
+	/** To be called for each change of a session, also of another gateway's. */
+	onChanged(session: Session, reason: ChangeReason): void {
+		if (session.link.gateway === undefined) this.#tell(session, reason);
+	}
+
+	/** To be called for each uplink of this gateway's devices, once the device shows its content. */
+	onUplink(session: Session, text: string, isStateReport: boolean): void {
+		const { device, sessionId, lastSeenAt: at } = session;
+		const isSummaryNeeded = this.#up.some(({ interest }) => interest.summary);
+		if (device && isStateReport && this.#own.isChanged(device, isSummaryNeeded))
+			this.#tell(session, "report");
+		const isNeeded = this.#up.some(
+			({ interest, interestingDevices }) =>
+				interest.all || (device !== undefined && interestingDevices.has(device.deviceId)),
+		);
+		if (!isNeeded) return;
+		const head = { gateway: this.id, sessionId, at, isStateReport };
+		this.#publish("report", ["report", device?.deviceId ?? sessionId], relayText(head, text));
+	}
+
+	/** To be called after a person has labelled a device: its own gateway may be another one, or none. */
+	onLabelled({ deviceId, label, labelledAt, session }: Device): void {
+		if (session.link.gateway !== undefined || session.epoch === 0)
+			this.#publishNews(deviceId, { reason: "labelled", deviceId, label, labelledAt });
+	}
+
+	onForgotten({ deviceId }: Device, why: ForgetReason): void {
+		this.#own.forget(deviceId);
+		if (why === "asked") this.#publishNews(deviceId, { reason: "forgotten", deviceId });
+	}
+
+	/** To be called when what the monitors need may have changed. */
+	onInterest(): void {
+		if (this.#isBeatPlanned) return;
+		this.#isBeatPlanned = true;
+		setImmediate(() => {
+			this.#isBeatPlanned = false;
+			if (!isSame(this.#interest, this.#options.interest())) this.#beat();
+		});
+	}
+
+	/** Gets the latest reports of these devices, or of all, as far as other gateways have them. */
+	gather(ids?: readonly string[]): Promise<void> {
+		if (!isSame(this.#interest, this.#options.interest())) this.#beat();
+		return this.#mirrors.gather(ids);
+	}
+
+	/** Has the gateway of a device execute a monitor's message. */
+	async execute(gateway: string, message: MonitorMessage): Promise<Outcome> {
+		try {
+			const subject = subjectOf("gw", "cmd", gateway);
+			const outcome: Outcome = JSON.parse(
+				await this.#options.bus.request(subject, JSON.stringify(message), commandMs),
+			);
+			return outcome;
+		} catch (error) {
+			if (!(error instanceof BusError)) throw error;
+			const what = error.problem === "timeout" ? "has not answered" : "cannot be reached";
+			return refuse("target_offline", `the gateway of this device ${what}; wait for its next status_update`);
+		}
+	}
+
+	/** @returns the history as the device's gateway has it, as JSON; undefined if that cannot be reached */
+	async history({ deviceId, session }: Device): Promise<string | undefined> {
+		const { gateway } = session.link;
+		if (gateway === undefined) return undefined;
+		const asked = this.#options.bus.request(subjectOf("gw", "history", gateway), deviceId, historyMs);
+		return (await asked.catch(() => "")) || undefined;
+	}
+
+	/** `cluster_update`, as monitors get it. */
+	frame(): string {
+		const others = this.#up.length;
+		const hasLost = [...this.#members.values()].some(({ isLost }) => isLost);
+		const alone = !this.#options.bus.isConnected || (others === 0 && hasLost);
+		return JSON.stringify({ type: "cluster_update", gateways: 1 + others, alone });
+	}
+
+	#onBeat({ gateway, told, interest, isLeaving }: Beat): void {
+		if (gateway === this.id) return;
+		const known = this.#members.get(gateway);
+		if (isLeaving) return known?.isUp ? this.#drop(known, false) : undefined;
+		const member = known ?? newMember(gateway);
+		const { monotonic, now, log } = this.#options;
+		member.heardAt = monotonic();
+		member.seenAt = now();
+		member.interest = interest;
+		member.interestingDevices.clear();
+		for (const id of interest.devices) member.interestingDevices.add(id);
+		member.isBehind ||= told !== member.told;
+		member.told = told;
+		if (!member.isUp) {
+			this.#members.set(gateway, member);
+			member.isLost = false;
+			member.isBehind = true;
+			this.#setUp(member, true);
+			log.info({ gateway }, "gateway: up");
+			this.#beat();
+			this.#announce();
+		}
+		void (member.isBehind ? this.#mirrors.list(member) : this.#mirrors.settle(member));
+	}
+
+	#onNews(news: News): void {
+		const { gateway, number, reason, session, deviceId } = news;
+		const member = this.#members.get(gateway);
+		// Of a gateway that is not known as up: its list will tell.
+		if (!member?.isUp) return;
+		member.isBehind ||= number !== member.told + 1;
+		member.told = number;
+		if (session) return reason === "forgotten" ? undefined : this.#mirrors.take(member, session, reason);
+		const { sessions } = this.#options;
+		const device = deviceId === undefined ? undefined : sessions.devices.get(deviceId);
+		if (!device) return;
+		const { label, labelledAt = 0 } = news;
+		if (reason === "forgotten") {
+			const isHere = device.session.connected && device.session.link.gateway === undefined;
+			// It was not known there: they learn of it again.
+			if (isHere) this.#tell(device.session, "connected");
+			else sessions.forget(device, "told");
+		} else if (label && labelledAt > device.labelledAt) sessions.replaceLabel(device, label, labelledAt);
+	}
+
+	#onReport(text: string): void {
+		const { uplink, ...head } = readRelay(text);
+		const session = this.#mirrors.hear(head, uplink);
+		if (session) this.#options.onUplink(session, uplink, head.isStateReport);
+	}
+
+	#tell(session: Session, reason: News["reason"]): void {
+		const told = this.#own.change(session, this.#told + 1);
+		this.#publishNews(session.device?.deviceId ?? session.sessionId, { reason, session: told });
+	}
+
+	#publishNews(name: string, news: Omit<News, "gateway" | "number">): void {
+		this.#told += 1;
+		this.#publish("session", ["session", name], { gateway: this.id, number: this.#told, ...news });
+	}
+
+	#publish(kind: "beat" | "session" | "report", subject: readonly string[], message: object | string): void {
+		const text = typeof message === "string" ? message : JSON.stringify(message);
+		this.#options.metrics.busPublishes.inc({ kind });
+		this.#options.bus.publish(subjectOf("gw", ...subject), text);
+	}
+
+	#beatNow(): Beat {
+		return { gateway: this.id, told: this.#told, interest: this.#interest };
+	}
+
+	#beat(): void {
+		const { bus, interest } = this.#options;
+		this.#interest = interest();
+		const { all, devices } = this.#interest;
+		if (all || devices.length > 0)
+			this.#reports ??= bus.subscribe(
+				"gw.report.*",
+				this.#guarded((text) => this.#onReport(text)),
+			);
+		else {
+			this.#reports?.();
+			this.#reports = undefined;
+		}
+		this.#publish("beat", ["hb", this.id], this.#beatNow());
+		this.#mirrors.need(this.#interest);
+	}
+
+	#tick(): void {
+		const { monotonic, beatMs } = this.#options;
+		const at = monotonic();
+		// After a time in which this process stood still, what others said is yet to be read.
+		const stoodStill = at - this.#tickedAt > 2 * beatMs;
+		this.#tickedAt = at;
+		if (!stoodStill)
+			for (const member of this.#up) if (at - member.heardAt > beatsMissed * beatMs) this.#drop(member, true);
+		this.#beat();
+	}
+
+	#drop(member: Member, isLost: boolean): void {
+		const { log } = this.#options;
+		this.#setUp(member, false);
+		member.isLost = isLost;
+		member.interest = noInterest;
+		member.interestingDevices.clear();
+		log[isLost ? "warn" : "info"]({ gateway: member.id }, isLost ? "gateway: lost" : "gateway: stopped");
+		void this.#mirrors.end(member);
+		this.#announce();
+	}
+
+	#announce(): void {
+		const frame = this.frame();
+		if (frame !== this.#announced) this.#options.announce(frame);
+		this.#announced = frame;
+	}
+
+	#setUp(member: Member, isUp: boolean): void {
+		member.isUp = isUp;
+		this.#up = [...this.#members.values()].filter((each) => each.isUp);
+	}
+
+	/** A message that cannot be read must not end the gateway. */
+	#guarded(take: (text: string) => void): (text: string, subject: string) => void {
+		return (text, subject) => {
+			try {
+				take(text);
+			} catch (error) {
+				this.#options.log.error({ err: error, subject }, "a message of another gateway was not understood");
+			}
+		};
+	}
+}
+
+function newMember(id: string): Member {
+	const standing = { isUp: false, isLost: false, isBehind: false, isListing: false };
+	const counts = { heardAt: 0, seenAt: 0, told: 0, lists: 0 };
+	const sets = {
+		interestingDevices: new Set<string>(),
+		ended: new Set<string>(),
+		disputed: new Set<string>(),
+	};
+	return { id, ...standing, ...counts, ...sets, interest: noInterest };
+}
+
+function isSame(a: Interest, b: Interest): boolean {
+	if (a.all !== b.all || a.summary !== b.summary || a.devices.length !== b.devices.length) return false;
+	const devices = new Set(a.devices);
+	return b.devices.every((id) => devices.has(id));
+}
+
+function pause(ms: number): Promise<void> {
+	return new Promise((resolve) => setTimeout(resolve, ms));
+}

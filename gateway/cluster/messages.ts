@@ -1,0 +1,89 @@
+/**
+ * What gateways that act as one tell each other, as JSON. Fields may be added: gateways of two versions run side by
+ * side while one after the other is replaced.
+ */
+
+import type { Label, SessionFacts } from "../sessions/device.js";
+import type { ChangeReason } from "../sessions/view.js";
+
+/** What the monitors of a gateway need of the devices of others. */
+export interface Interest {
+	/** A monitor that has not subscribed gets all reports. */
+	readonly all: boolean;
+	/** A monitor has the summary. */
+	readonly summary: boolean;
+	/** Ids of devices whose reports are needed. */
+	readonly devices: readonly string[];
+}
+
+/** On `gw.hb.<gateway>`: it is there. */
+export interface Beat {
+	readonly gateway: string;
+	/** Number of its messages on `gw.session.*` until now: another one may have missed some. */
+	readonly told: number;
+	readonly interest: Interest;
+	/** It stops. */
+	readonly isLeaving?: boolean;
+}
+
+/** A session of the gateway that tells of it. */
+export interface ToldSession extends SessionFacts {
+	/** Grows with each message about it. */
+	readonly revision: number;
+	/** The latest report, where it was asked for. */
+	readonly state?: string | undefined;
+}
+
+/** On `gw.session.<device>`. */
+export interface News {
+	readonly gateway: string;
+	/** Of its messages on `gw.session.*`; from 1. */
+	readonly number: number;
+	/** `report`: what a report has changed. */
+	readonly reason: ChangeReason | "report" | "forgotten";
+	readonly session?: ToldSession;
+	/** Of a device that was forgotten, or labelled at another gateway than its own. */
+	readonly deviceId?: string;
+	readonly label?: Label;
+	readonly labelledAt?: number;
+}
+
+/** On `gw.list.<gateway>`: asks for its sessions. */
+export interface ListRequest {
+	/** Where the previous piece ended. */
+	readonly after?: number;
+	/** Only those of these devices. */
+	readonly only?: readonly string[];
+	/** Only those of which a report has changed what is not told yet. */
+	readonly changed?: boolean;
+	/** Whose latest reports are needed too. */
+	readonly reports?: "all" | readonly string[];
+}
+
+export interface ListPiece {
+	/** As in its beats, before the list was made. */
+	readonly told: number;
+	readonly sessions: readonly ToldSession[];
+	/** Undefined: this was the last piece. */
+	readonly next?: number;
+}
+
+/** On `gw.report.<device>`, before the uplink as received, which follows after a line feed. */
+export interface RelayHead {
+	readonly gateway: string;
+	readonly sessionId: string;
+	/** Milliseconds since 1970. */
+	readonly at: number;
+	readonly isStateReport: boolean;
+}
+
+/** Not JSON: it is read for each uplink. */
+export function relayText({ gateway, sessionId, at, isStateReport }: RelayHead, uplink: string): string {
+	return `${gateway} ${sessionId} ${at} ${isStateReport ? "state" : "other"}\n${uplink}`;
+}
+
+export function readRelay(text: string): RelayHead & { readonly uplink: string } {
+	const end = text.indexOf("\n");
+	const [gateway = "", sessionId = "", at, kind] = text.slice(0, end).split(" ");
+	return { gateway, sessionId, at: Number(at), isStateReport: kind === "state", uplink: text.slice(end + 1) };
+}

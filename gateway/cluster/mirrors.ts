@@ -1,0 +1,246 @@
+/**
+ * The sessions of other gateways, as those tell of them. Their reports are kept only while monitors here need them:
+ * the latest ones live with their owner, and are gathered on request.
+ */
+
+import { type Device, type DeviceLink, keptReport, otherFieldsBytes } from "../sessions/device.js";
+import type { Sessions } from "../sessions/sessions.js";
+import type { ChangeReason } from "../sessions/view.js";
+import { type Bus, BusError, subjectOf } from "./bus.js";
+import type { Interest, ListPiece, ListRequest, RelayHead, ToldSession } from "./messages.js";
+
+/** Another gateway. */
+export interface Member {
+	readonly id: string;
+	/** It was heard of lately. */
+	isUp: boolean;
+	/** It was not heard of any more, without having said that it stops. */
+	isLost: boolean;
+	/** On the monotonic clock. */
+	heardAt: number;
+	/** Milliseconds since 1970. */
+	seenAt: number;
+	interest: Interest;
+	readonly interestingDevices: Set<string>;
+	/** Number of its latest message about sessions. */
+	told: number;
+	/** A message was missed: its list is needed. */
+	isBehind: boolean;
+	isListing: boolean;
+	/** Number of its lists that were asked for. */
+	lists: number;
+	/** Ids of sessions that ended while it is listed. */
+	readonly ended: Set<string>;
+	/** Ids of devices that it and another gateway have as connected, and of which the other one's session stands. */
+	readonly disputed: Set<string>;
+}
+
+/** To a device of another gateway; commands go there as a whole. */
+class MirrorLink implements DeviceLink {
+	readonly member: Member;
+	revision = -1;
+	/** The list in which it came last. */
+	list = 0;
+
+	constructor(member: Member) {
+		this.member = member;
+	}
+
+	get gateway(): string {
+		return this.member.id;
+	}
+
+	isOpen(): boolean {
+		return this.member.isUp;
+	}
+
+	send(): void {}
+	close(): void {}
+}
+
+export interface MirrorsOptions {
+	readonly bus: Bus;
+	readonly sessions: Sessions;
+	readonly members: ReadonlyMap<string, Member>;
+	/** A device may have changed in what the summary tells. */
+	readonly onTouched: (device: Device) => void;
+	/** A list could not be read. */
+	readonly onError: (error: unknown) => void;
+}
+
+const pieceMs = 3_000;
+/** Ended in one turn of the event loop. */
+const endedAtOnce = 200;
+
+export class Mirrors {
+	readonly #options: MirrorsOptions;
+	#interest: Interest = { all: false, summary: false, devices: [] };
+	#devices: ReadonlySet<string> = new Set();
+	/** Ids of devices of other gateways whose report is kept. */
+	readonly #kept = new Set<string>();
+	/** Of `#devices`, those whose report is up to date. */
+	readonly #live = new Set<string>();
+	#areAllLive = false;
+	#gathering: Promise<void> | undefined;
+
+	constructor(options: MirrorsOptions) {
+		this.#options = options;
+	}
+
+	/** What monitors here need from now on; the others were told. */
+	need(interest: Interest): void {
+		const { sessions, members } = this.#options;
+		const neededSummary = this.#interest.summary;
+		this.#interest = interest;
+		this.#devices = new Set(interest.devices);
+		if (this.#areAllLive && !interest.all) for (const id of this.#kept) this.#live.add(id);
+		this.#areAllLive &&= interest.all;
+		for (const id of this.#live) if (!this.#devices.has(id)) this.#live.delete(id);
+		for (const id of this.#kept) {
+			if (this.#isNeeded(id)) continue;
+			this.#kept.delete(id);
+			const device = sessions.devices.get(id);
+			if (device?.session.link.gateway !== undefined) device.state.clear();
+		}
+		if (neededSummary || !interest.summary) return;
+		for (const member of members.values()) if (member.isUp) void this.#ask(member, { changed: true });
+	}
+
+	/** Gets the latest reports of these devices, or of all. Resolves once they are here, or cannot be had. */
+	async gather(ids?: readonly string[]): Promise<void> {
+		if (this.#areAllLive) return;
+		if (!ids) {
+			this.#gathering ??= this.#gatherAll();
+			return this.#gathering;
+		}
+		const asked = new Map<Member, string[]>();
+		for (const id of ids) {
+			const { link } = this.#options.sessions.devices.get(id)?.session ?? {};
+			if (!(link instanceof MirrorLink) || !link.member.isUp || this.#live.has(id)) continue;
+			asked.set(link.member, [...(asked.get(link.member) ?? []), id]);
+		}
+		const ask = async ([member, only]: readonly [Member, readonly string[]]) => {
+			if (!(await this.#ask(member, { only, reports: only }))) return;
+			for (const id of only) if (this.#devices.has(id)) this.#live.add(id);
+		};
+		await Promise.all([...asked].map(ask));
+	}
+
+	/** Asks for all sessions of a gateway. Those that it has no more are ended. */
+	async list(member: Member): Promise<void> {
+		if (member.isListing) return;
+		member.isListing = true;
+		member.isBehind = false;
+		member.lists += 1;
+		member.ended.clear();
+		const { all, devices } = this.#interest;
+		const told = await this.#ask(member, { reports: all ? "all" : devices });
+		member.isListing = false;
+		member.isBehind ||= told === undefined;
+		if (told === undefined || !member.isUp) return;
+		const { sessions } = this.#options;
+		for (const session of [...sessions.list()]) {
+			const { link } = session;
+			if (!(link instanceof MirrorLink) || link.member !== member) continue;
+			if (link.list !== member.lists && link.revision <= told) sessions.end(session, "disconnected");
+		}
+	}
+
+	/** Asks again for sessions that did not stand: the other one may have ended unnoticed. */
+	async settle(member: Member): Promise<void> {
+		const only = [...member.disputed];
+		member.disputed.clear();
+		if (only.length > 0) member.isBehind ||= (await this.#ask(member, { only })) === undefined;
+	}
+
+	/** A gateway tells of a session. @param reason undefined: in a list */
+	take(member: Member, told: ToldSession, reason?: ChangeReason | "report"): void {
+		if (!member.isUp) return;
+		if (reason && !told.connected) member.ended.add(told.sessionId);
+		if (!reason && member.ended.has(told.sessionId)) return;
+		const { sessions, onTouched } = this.#options;
+		const known = sessions.find(told.sessionId);
+		const link = known?.link instanceof MirrorLink ? known.link : new MirrorLink(member);
+		link.list = member.lists;
+		if (told.revision < link.revision) return;
+		const isLabelKnown = told.device && known?.device?.labelledAt === told.device.labelledAt;
+		const isNews = told.revision > link.revision && !(reason === "labelled" && isLabelKnown);
+		const listed = known?.connected ? "identified" : undefined;
+		const heardAt = known?.device?.lastReportAt ?? 0;
+		link.revision = told.revision;
+		const shown = reason === "report" ? undefined : (reason ?? listed);
+		const session = sessions.mirror(told, link, isNews ? shown : undefined);
+		if (!session && told.connected && told.device) member.disputed.add(told.device.deviceId);
+		const device = session?.device;
+		if (!device) return;
+		if (told.state !== undefined && device.lastReportAt >= heardAt) this.#keep(device, told.state);
+		else if (session !== known && !this.#isNeeded(device.deviceId)) device.state.clear();
+		onTouched(device);
+	}
+
+	/** An uplink of another gateway's device. @returns its session; undefined if it is not known as connected */
+	hear({ sessionId, at, isStateReport }: RelayHead, uplink: string) {
+		const session = this.#options.sessions.find(sessionId);
+		if (!session?.connected || session.link.gateway === undefined) return undefined;
+		session.lastSeenAt = at;
+		const { device } = session;
+		if (!device || !isStateReport) return session;
+		device.lastReportAt = at;
+		if (!this.#isNeeded(device.deviceId)) return session;
+		this.#keep(device, uplink.length <= otherFieldsBytes ? uplink : keptReport(JSON.parse(uplink), uplink));
+		return session;
+	}
+
+	/** A gateway is down: its devices are disconnected until it is back. */
+	async end(member: Member): Promise<void> {
+		const { sessions } = this.#options;
+		let count = 0;
+		for (const session of [...sessions.list()]) {
+			const { link } = session;
+			if (!(link instanceof MirrorLink) || link.member !== member) continue;
+			if (member.isUp) return;
+			link.revision = -1;
+			if (!session.connected) continue;
+			session.lastSeenAt = Math.max(session.lastSeenAt, member.seenAt);
+			sessions.end(session, "disconnected");
+			count += 1;
+			if (count % endedAtOnce === 0) await new Promise((resolve) => setImmediate(resolve));
+		}
+	}
+
+	#isNeeded(deviceId: string): boolean {
+		return this.#interest.all || this.#devices.has(deviceId);
+	}
+
+	#keep(device: Device, text: string): void {
+		device.state.set(text);
+		this.#kept.add(device.deviceId);
+	}
+
+	async #gatherAll(): Promise<void> {
+		const members = [...this.#options.members.values()].filter(({ isUp }) => isUp);
+		const answers = await Promise.all(members.map((member) => this.#ask(member, { reports: "all" })));
+		this.#areAllLive = this.#interest.all && answers.every((told) => told !== undefined);
+		this.#gathering = undefined;
+	}
+
+	/** @returns `told` of its first piece; undefined if it has not answered to the end */
+	async #ask(member: Member, request: ListRequest): Promise<number | undefined> {
+		const subject = subjectOf("gw", "list", member.id);
+		let told: number | undefined;
+		let after: number | undefined = 0;
+		try {
+			while (after !== undefined) {
+				const text = await this.#options.bus.request(subject, JSON.stringify({ ...request, after }), pieceMs);
+				const piece: ListPiece = JSON.parse(text);
+				told ??= piece.told;
+				for (const session of piece.sessions) this.take(member, session);
+				after = piece.next;
+			}
+			return told;
+		} catch (error) {
+			if (!(error instanceof BusError)) this.#options.onError(error);
+			return undefined;
+		}
+	}
+}
