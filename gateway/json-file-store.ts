@@ -26,6 +26,15 @@ export interface JsonFileStoreOptions<T> {
 	readonly onProblem: (sentence: string) => void;
 }
 
+/** What uses a store needs of it; other gateways may have the same records (cluster/replicated-store.ts). */
+export type RecordStore<T> = Pick<
+	JsonFileStore<T>,
+	"readinessProblem" | "load" | "each" | "read" | "save" | "remove" | "settle" | "close"
+> & {
+	/** Begins to exchange records with other gateways; absent: there are none. */
+	start?(): void;
+};
+
 const writersAtMost = 8;
 const retryMs = 1_000;
 /** One file cannot be written, but the folder can. */

@@ -219,7 +219,7 @@ export class Cluster {
 			this.#beat();
 			this.#announce();
 		}
-		if (member.isBehind) void this.#mirrors.list(member);
+		void (member.isBehind ? this.#mirrors.list(member) : this.#mirrors.settle(member));
 	}
 
 	#onNews(news: News): void {
@@ -333,7 +333,11 @@ export class Cluster {
 function newMember(id: string): Member {
 	const standing = { isUp: false, isLost: false, isBehind: false, isListing: false };
 	const counts = { heardAt: 0, seenAt: 0, told: 0, lists: 0 };
-	const sets = { interestingDevices: new Set<string>(), ended: new Set<string>() };
+	const sets = {
+		interestingDevices: new Set<string>(),
+		ended: new Set<string>(),
+		disputed: new Set<string>(),
+	};
 	return { id, ...standing, ...counts, ...sets, interest: noInterest };
 }
 

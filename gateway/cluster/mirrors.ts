@@ -31,6 +31,8 @@ export interface Member {
 	lists: number;
 	/** Ids of sessions that ended while it is listed. */
 	readonly ended: Set<string>;
+	/** Ids of devices that it and another gateway have as connected, and of which the other one's session stands. */
+	readonly disputed: Set<string>;
 }
 
 /** To a device of another gateway; commands go there as a whole. */
@@ -144,6 +146,13 @@ export class Mirrors {
 		}
 	}
 
+	/** Asks again for sessions that did not stand: the other one may have ended unnoticed. */
+	async settle(member: Member): Promise<void> {
+		const only = [...member.disputed];
+		member.disputed.clear();
+		if (only.length > 0) member.isBehind ||= (await this.#ask(member, { only })) === undefined;
+	}
+
 	/** A gateway tells of a session. @param reason undefined: in a list */
 	take(member: Member, told: ToldSession, reason?: ChangeReason | "report"): void {
 		if (!member.isUp) return;
@@ -161,6 +170,7 @@ export class Mirrors {
 		link.revision = told.revision;
 		const shown = reason === "report" ? undefined : (reason ?? listed);
 		const session = sessions.mirror(told, link, isNews ? shown : undefined);
+		if (!session && told.connected && told.device) member.disputed.add(told.device.deviceId);
 		const device = session?.device;
 		if (!device) return;
 		if (told.state !== undefined && device.lastReportAt >= heardAt) this.#keep(device, told.state);

@@ -7,12 +7,14 @@ import { JetStreamApiError, jetstream } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
 import { Objm } from "@nats-io/obj";
 import {
+	type ConnectionOptions,
 	connect,
 	credsAuthenticator,
 	errors,
 	type Msg,
 	type NatsConnection,
 	type Subscription,
+	usernamePasswordAuthenticator,
 } from "@nats-io/transport-node";
 import { coerce, lt } from "semver";
 import { StartError } from "../problem.js";
@@ -21,8 +23,8 @@ import { NatsBucket } from "./nats-bucket.js";
 import { NatsFiles } from "./nats-files.js";
 
 export interface NatsOptions {
-	/** nats:// or tls://, of any number of servers of one cluster. */
-	readonly servers: readonly string[];
+	/** nats:// or tls://, of any number of servers of one cluster; a user and password in the first count for all. */
+	readonly servers: readonly URL[];
 	/** Content of a .creds file. */
 	readonly credentials: Uint8Array | undefined;
 	/** PEM; undefined: the system's authorities. */
@@ -215,11 +217,10 @@ export class NatsBus implements Bus, NatsLink {
 	}
 
 	async #connect(): Promise<void> {
-		const { servers, credentials, authority } = this.#options;
 		while (!this.#isClosed)
 			try {
 				const connection = await connect({
-					servers: [...servers],
+					...credentialsOf(this.#options),
 					name: "gateway",
 					timeout: answerMs,
 					pingInterval: pingMs,
@@ -227,8 +228,6 @@ export class NatsBus implements Bus, NatsLink {
 					maxReconnectAttempts: -1,
 					ignoreAuthErrorAbort: true,
 					reconnectDelayHandler: drawDelay,
-					...(credentials && { authenticator: credsAuthenticator(credentials) }),
-					...(authority && { tls: { ca: Buffer.from(authority).toString() } }),
 				});
 				this.#connection = connection;
 				if (this.#isClosed) return await connection.close();
@@ -310,6 +309,18 @@ export class NatsBus implements Bus, NatsLink {
 			};
 		});
 	}
+}
+
+function credentialsOf({ servers, credentials, authority }: NatsOptions): ConnectionOptions {
+	const { username = "", password = "" } = servers[0] ?? {};
+	const [user, secret] = [decodeURIComponent(username), decodeURIComponent(password)];
+	const isTls = authority !== undefined || servers.some(({ protocol }) => protocol === "tls:");
+	return {
+		servers: servers.map(({ host }) => host),
+		...(credentials && { authenticator: credsAuthenticator(credentials) }),
+		...(user && !credentials && { authenticator: usernamePasswordAuthenticator(user, secret) }),
+		...(isTls && { tls: { ...(authority && { ca: Buffer.from(authority).toString() }) } }),
+	};
 }
 
 function drawDelay(): number {

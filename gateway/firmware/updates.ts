@@ -5,7 +5,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import type { CommandOf, Uplink } from "../../device/protocol/messages.js";
-import type { JsonFileStore } from "../json-file-store.js";
+import type { RecordStore } from "../json-file-store.js";
 import type { Device, OtaMetadata, OtaStatus } from "../sessions/device.js";
 import type { Choice, Selection, UpdateRefusal } from "./selection.js";
 import {
@@ -22,7 +22,7 @@ import {
 export interface UpdatesOptions {
 	readonly selection: Pick<Selection, "choose">;
 	/** The latest last. */
-	readonly records: JsonFileStore<readonly UpdateJob[]>;
+	readonly records: RecordStore<readonly UpdateJob[]>;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
 	/** Monotonic clock, in milliseconds. */

@@ -5,7 +5,7 @@
 
 import { type Crash, type CrashReport, crash as crashSchema } from "../../device/protocol/messages.js";
 import { type Infer, isRecord, matches, object } from "../../device/protocol/schema.js";
-import { type JsonFileStore, time } from "../json-file-store.js";
+import { type RecordStore, time } from "../json-file-store.js";
 import type { Device, Session } from "./device.js";
 
 const keptAtMost = 20;
@@ -29,7 +29,7 @@ export const crashesFile = Object.freeze({
 });
 
 export interface CrashStoreOptions {
-	readonly records: JsonFileStore<readonly StoredCrash[]>;
+	readonly records: RecordStore<readonly StoredCrash[]>;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
 	/** A crash that was not known is on disk. */

@@ -16,7 +16,7 @@ import {
 	type Schema,
 	string,
 } from "../../device/protocol/schema.js";
-import { type JsonFileStore, time } from "../json-file-store.js";
+import { type RecordStore, time } from "../json-file-store.js";
 import { Device, keptReport, label, labelOf, Session, vitalsOf } from "./device.js";
 
 const changesSaveMs = 1_000;
@@ -24,7 +24,7 @@ const changesSaveMs = 1_000;
 const seenSaveMs = 5 * 60_000;
 
 export class DeviceStore {
-	readonly #records: JsonFileStore<Device>;
+	readonly #records: RecordStore<Device>;
 	readonly #monotonic: () => number;
 	/** When to write changed devices, on the monotonic clock. */
 	readonly #dueAt = new Map<Device, number>();
@@ -33,7 +33,7 @@ export class DeviceStore {
 	#timer: NodeJS.Timeout | undefined;
 
 	/** @param monotonic monotonic clock, in milliseconds */
-	constructor(records: JsonFileStore<Device>, monotonic: () => number) {
+	constructor(records: RecordStore<Device>, monotonic: () => number) {
 		this.#records = records;
 		this.#monotonic = monotonic;
 	}

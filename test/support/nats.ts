@@ -33,6 +33,8 @@ export interface NatsServer {
 	readonly pid: number;
 	/** Resolves once it takes connections; JetStream may take longer. No effect if it runs. */
 	start(): Promise<void>;
+	/** Resolves once JetStream is ready. */
+	ready(): Promise<void>;
 	/** kill -9 */
 	kill(): Promise<void>;
 	/** Like a machine that hangs: its sockets stay open. */
@@ -98,7 +100,6 @@ function serverOf(words: readonly string[], port: number, monitor: number) {
 			child ??= spawn("nats-server", [...words], { env: environment, stdio: "ignore" });
 			while ((await health()) === 0) await pause(20);
 		},
-		/** Resolves once JetStream is ready. */
 		ready: async () => {
 			while ((await health()) !== 200) await pause(20);
 		},
@@ -115,7 +116,7 @@ function serverOf(words: readonly string[], port: number, monitor: number) {
 }
 
 /** @returns ports that were free a moment ago, all different */
-export async function freePorts(count: number): Promise<readonly number[]> {
+async function freePorts(count: number): Promise<readonly number[]> {
 	const servers = await Promise.all(
 		Array.from({ length: count }, async () => {
 			const server = createServer().listen(0, "127.0.0.1");

@@ -134,6 +134,8 @@ export interface Refused {
 	readonly body: string;
 }
 
+const silent = createLog("silent");
+
 export interface RunOptions extends GatewayOptions {
 	/** PEM of the authority of `tls`, which the clients of the test trust. */
 	readonly authority?: string;
@@ -150,7 +152,7 @@ export async function runGateway(
 		releasesDir: join(dataDir, "releases"),
 		deviceToken,
 		monitorToken,
-		log: createLog("silent"),
+		log: silent,
 		...options,
 	});
 	const { url, loginUrl } = await gateway.listen();

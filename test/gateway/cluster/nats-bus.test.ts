@@ -1,16 +1,21 @@
-import { type TestContext, test } from "node:test";
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Bus } from "../../../gateway/cluster/bus.js";
 import { NatsBus, type NatsOptions } from "../../../gateway/cluster/nats-bus.js";
-import { onEnd } from "../../support/cleanup.js";
-import { natsMissing, startNats } from "../../support/nats.js";
-import { startProxy, type TcpProxy } from "../../support/tcp-proxy.js";
-import { testBus } from "./bus-contract.js";
+import { StartError } from "../../../gateway/problem.js";
+import { Line } from "../../../scripts/torment/line.js";
+import { Authority } from "../../support/certificates.js";
+import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
+import { natsMissing, startNats, startNatsCluster } from "../../support/nats.js";
+import { contentOf, inChunks, Told, testBus } from "./bus-contract.js";
 
 function natsBus(t: TestContext, servers: readonly string[], options: Partial<NatsOptions> = {}) {
 	const problems: string[] = [];
 	const bus = new NatsBus({
-		servers,
+		servers: servers.map((server) => new URL(server)),
 		credentials: undefined,
 		authority: undefined,
 		allowOld: true,
@@ -32,28 +37,181 @@ function status(bus: Bus, isConnected: boolean): Promise<void> {
 	});
 }
 
+/** Tries again while the servers elect a leader. */
+async function persist<T>(work: () => Promise<T>): Promise<T> {
+	for (;;)
+		try {
+			return await work();
+		} catch {
+			await pause(100);
+		}
+}
+
+async function watched(bus: Bus) {
+	const bucket = await persist(() => bus.bucket("gw-test"));
+	const told = new Told<string>();
+	await persist(() => bucket.watch((key, entry) => told.add(`${key} ${entry?.text}`)));
+	return { bucket, told };
+}
+
 if (natsMissing) test("NATS", { skip: natsMissing });
 else {
 	testBus("NATS", async (t) => {
 		const server = await startNats(t);
-		const proxies = new Map<Bus, TcpProxy>();
+		const lines = new Map<Bus, Line>();
 		return {
 			connect: async () => {
-				const proxy = await startProxy(t, server.port);
-				const { bus } = natsBus(t, [`nats://127.0.0.1:${proxy.port}`]);
+				const line = await Line.open();
+				onEnd(t, () => line.close());
+				line.target = server.port;
+				const { bus } = natsBus(t, [`nats://127.0.0.1:${line.port}`]);
 				await bus.open();
-				proxies.set(bus, proxy);
+				lines.set(bus, line);
 				return bus;
 			},
 			cut: async (bus) => {
-				proxies.get(bus)?.cut();
+				const line = lines.get(bus);
+				if (line) line.target = undefined;
+				line?.cut();
 				await status(bus, false);
 			},
 			heal: async (bus) => {
-				proxies.get(bus)?.heal();
+				const line = lines.get(bus);
+				if (line) line.target = server.port;
 				await status(bus, true);
 			},
 			pass: (ms) => pause(ms),
 		};
+	});
+
+	describe("a NATS server", { timeout: 120_000 }, () => {
+		test("below 2.11 is refused with a sentence that names the setting", async (t) => {
+			const server = await startNats(t);
+			const { bus } = natsBus(t, [server.url], { allowOld: false });
+			await assert.rejects(bus.open(), (error) => {
+				assert.ok(error instanceof StartError);
+				assert.match(error.message, /is 2\.9\.10, .* set NATS_ALLOW_OLD=1\.$/);
+				return true;
+			});
+			assert.equal(bus.isConnected, false);
+		});
+
+		test("that starts later is found, and what was subscribed before is told", async (t) => {
+			const server = await startNats(t);
+			await server.kill();
+			const { bus, problems } = natsBus(t, [server.url]);
+			const told = new Told<string>();
+			bus.subscribe("s", told.add);
+			const opening = bus.open();
+			bus.publish("s", "lost");
+			while (problems.length === 0) await pause(10);
+			assert.match(String(problems), /cannot be reached \(.*refused.*\); it is tried again/);
+			await server.start();
+			await opening;
+			await status(bus, true);
+			bus.publish("s", "here");
+			await told.until((list) => list.length > 0);
+			assert.deepEqual(told.list, ["here"]);
+		});
+
+		test("that is killed and started again has lost nothing, and watches go on", async (t) => {
+			const server = await startNats(t);
+			const [{ bus: a }, { bus: b }] = [natsBus(t, [server.url]), natsBus(t, [server.url])];
+			await Promise.all([a.open(), b.open()]);
+			const { bucket, told } = await watched(a);
+			const other = await b.bucket("gw-test");
+			const revision = await other.set("k", "1", 0);
+			await other.set("gone", "1", 0);
+			await told.until((list) => list.includes("gone 1"));
+			for (let round = 1; round <= 3; round += 1) {
+				const away = [status(a, false), status(b, false)];
+				await server.kill();
+				await Promise.all(away);
+				await server.start();
+				await Promise.all([status(a, true), status(b, true)]);
+				await persist(() => other.set(`round ${round}`, "1", 0));
+				await told.until((list) => list.includes(`round ${round} 1`));
+			}
+			assert.deepEqual(await bucket.get("k"), { text: "1", revision });
+			assert.equal(told.list.filter((each) => each === "k 1").length, 1, "what is the same is told once");
+		});
+
+		test("that hangs is noticed", async (t) => {
+			const server = await startNats(t);
+			const { bus } = natsBus(t, [server.url]);
+			await bus.open();
+			const { told, bucket } = await watched(bus);
+			const away = status(bus, false);
+			server.suspend();
+			await away;
+			await assert.rejects(bucket.get("k"));
+			server.resume();
+			await status(bus, true);
+			await persist(() => bucket.set("k", "1", 0));
+			await told.until((list) => list.includes("k 1"));
+		});
+
+		test("without JetStream is reported", async (t) => {
+			const server = await startNats(t, "--jetstream=false");
+			const { bus, problems } = natsBus(t, [server.url]);
+			await bus.open();
+			await assert.rejects(bus.bucket("gw-test"), { problem: "away" });
+			assert.match(String(problems), /start nats-server with --jetstream/);
+		});
+
+		test("may ask for a user and a password, and for TLS", async (t) => {
+			const directory = await temporaryDirectory(t);
+			const authority = new Authority(directory, "authority");
+			const { cert, key } = authority.issue("DNS:localhost");
+			await writeFile(join(directory, "cert.pem"), cert);
+			await writeFile(join(directory, "key.pem"), key);
+			const tls = [
+				"--tls",
+				`--tlscert=${join(directory, "cert.pem")}`,
+				`--tlskey=${join(directory, "key.pem")}`,
+			];
+			const server = await startNats(t, "--user=gateway", "--pass=p@ss", ...tls);
+			const url = `tls://gateway:p%40ss@localhost:${server.port}`;
+			const { bus } = natsBus(t, [url], { authority: Buffer.from(authority.certificate) });
+			await bus.open();
+			assert.equal(bus.isConnected, true);
+			const { bus: stranger, problems } = natsBus(t, [`nats://127.0.0.1:${server.port}`], {
+				authority: Buffer.from(authority.certificate),
+			});
+			void stranger.open();
+			while (problems.length === 0) await pause(10);
+			assert.match(String(problems), /Authorization Violation/i);
+		});
+	});
+
+	describe("three NATS servers", { timeout: 180_000 }, () => {
+		test("keep each value on all: one is killed, and nothing is lost", async (t) => {
+			const servers = await startNatsCluster(t);
+			const urls = servers.map(({ url }) => url);
+			const [{ bus: a }, { bus: b }] = [natsBus(t, urls), natsBus(t, urls)];
+			await Promise.all([a.open(), b.open()]);
+			const { told } = await watched(a);
+			const other = await persist(() => b.bucket("gw-test"));
+			const files = await persist(() => b.files("gw-files"));
+			await persist(() => files.put("x", inChunks(Buffer.from("content"))));
+			const written: string[] = [];
+			let count = 0;
+			for (const server of servers) {
+				await server.kill();
+				for (let each = 0; each < 5; each += 1) {
+					const key = `k${count++}`;
+					await persist(async () => {
+						const known = await other.get(key);
+						if (!known) await other.set(key, "1", 0);
+					});
+					written.push(key);
+				}
+				await told.until((list) => written.every((key) => list.includes(`${key} 1`)));
+				await server.start();
+				await server.ready();
+			}
+			assert.equal(String(await persist(async () => contentOf(await files.get("x")))), "content");
+			for (const key of written) assert.equal((await persist(() => other.get(key)))?.text, "1");
+		});
 	});
 }

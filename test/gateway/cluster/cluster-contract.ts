@@ -1,0 +1,412 @@
+/** What gateways on one bus promise, as tests: the same on each implementation of Bus. */
+
+import assert from "node:assert/strict";
+import { describe, type TestContext, test } from "node:test";
+import { reportWithVolume } from "../../support/running.js";
+import type { Buses } from "./bus-contract.js";
+import { type Clustered, limits, runClustered, runGateways, type Told } from "./gateways.js";
+
+const id = "dev-1-000001";
+const other = "dev-1-000002";
+
+/** @param make takes the test's time limit into account */
+export function testCluster(name: string, make: (t: TestContext) => Promise<Buses>): void {
+	const two = async (t: TestContext) => {
+		const [a, b] = await runGateways(t, await make(t), 2);
+		assert.ok(a && b);
+		return { a, b };
+	};
+	const three = async (t: TestContext) => {
+		const buses = await make(t);
+		const [a, b, c] = await runGateways(t, buses, 3);
+		assert.ok(a && b && c);
+		return { a, b, c, buses };
+	};
+
+	describe(`${name}: a device of another gateway`, () => {
+		test("is in the snapshot of a new monitor, and in lists, as its own gateway has it", async (t) => {
+			const { a, b } = await two(t);
+			const device = await a.join(id);
+			const here = await a.watch();
+			device.report({ "peripherals.audio.volume": 33 });
+			await here.until(isReport(33));
+			const [there, known] = [await b.watch(), await a.watch()];
+			assert.deepEqual(there.snapshot.sessions, known.snapshot.sessions);
+			assert.equal(volumeOf(there.snapshot.sessions[0]?.state), 33);
+			for (const each of [there, known]) each.client.socket.terminate();
+			assert.deepEqual(
+				(await b.api("GET", `/api/devices/${id}`)).body,
+				(await a.api("GET", `/api/devices/${id}`)).body,
+			);
+		});
+
+		test("is told of as one that is connected here: changes and uplinks, in order and unchanged", async (t) => {
+			const { a, b } = await two(t);
+			const there = await b.watch();
+			const device = await a.join(id, { version: "1.2.3" });
+			await there.until(isReport(50));
+			const text = JSON.stringify({ ...reportWithVolume(34, id), more: ["ä", { 1: "\u2028" }] });
+			device.sendText(text);
+			await there.until(isReport(34));
+			assert.ok(there.lastText.includes(`"message":${text}`));
+			device.report({ "system.firmware_version": "2.0.0" });
+			await there.change("identified", id);
+			device.close();
+			const { connected, firmwareVersion } = await there.change("disconnected", id);
+			assert.deepEqual([connected, firmwareVersion], [false, "2.0.0"]);
+			assert.deepEqual(there.reasons(id), ["connected", "identified", "identified", "disconnected"]);
+		});
+
+		test("gets the commands of monitors, and its answers reach them", async (t) => {
+			const { a, b } = await two(t);
+			const there = await b.watch();
+			const device = await a.join(id);
+			const { sessionId } = await there.change("connected", id);
+			const set = (value: unknown, targetId = id) => ({
+				type: "control_device",
+				targetId,
+				payload: { command: "set_volume", value },
+				requestId: `v${value}`,
+			});
+			assert.deepEqual(await there.ask(set(71)), {
+				type: "ack",
+				requestId: "v71",
+				command: "control_device",
+				sessionId,
+			});
+			await there.until(isReport(71));
+			assert.equal((await there.ask(set(72, sessionId))).type, "ack");
+			await there.until(isReport(72));
+			assert.equal((await there.ask(set(101))).code, "invalid_command");
+			assert.equal((await there.ask({ type: "trigger_ota", targetId: id })).code, "no_firmware");
+			assert.deepEqual(
+				device.commands.map(({ command, value }) => [command, value]),
+				[
+					["set_volume", 71],
+					["set_volume", 72],
+				],
+			);
+			const boot = { type: "boot_device", targetId: sessionId };
+			there.client.send(boot);
+			await there.each(
+				({ type }) => type === "ack",
+				({ reason }) => reason === "boot",
+			);
+			assert.equal((await there.ask(boot)).code, "target_offline");
+		});
+
+		test("shows its live log to a monitor that subscribed to it", async (t) => {
+			const { a, b } = await two(t);
+			const device = await a.join(id, { logLines: "first\n" });
+			const there = await b.watch();
+			await there.ask({ type: "subscribe", summary: false, devices: [id] });
+			const payload = { command: "set_log", level: "info", seconds: 60 };
+			assert.equal((await there.ask({ type: "control_device", targetId: id, payload })).type, "ack");
+			const lines = async () => (await there.until(({ message }) => typeOf(message) === "log")).message;
+			assert.equal(fieldOf(await lines(), "lines"), "first\n");
+			device.log("second\n");
+			assert.equal(fieldOf(await lines(), "lines"), "second\n");
+		});
+
+		test("has its history there", async (t) => {
+			const { a, b } = await two(t);
+			await a.join(id, { report: { "network.wifi_rssi": -61 } });
+			const path = `/api/devices/${id}/history`;
+			const [here, there] = [await a.api("GET", path), await b.api("GET", path)];
+			assert.deepEqual(fieldOf(there.body.rssi, "min"), fieldOf(here.body.rssi, "min"));
+			assert.ok(JSON.stringify(there.body.rssi).includes("-61"));
+			assert.deepEqual(there.body.marks, here.body.marks);
+		});
+
+		test("without a name is told of too, and has its name once it has one", async (t) => {
+			const { a, b } = await two(t);
+			const there = await b.watch();
+			const device = await a.device();
+			const nameless = await there.until(({ reason }) => reason === "connected");
+			const [session] = nameless.sessions;
+			assert.equal(session?.deviceId, null);
+			device.send({ type: "ota_complete" });
+			const { deviceId, sessionId } = await there.until(({ type }) => type === "device_message");
+			assert.deepEqual([deviceId, sessionId], [null, session?.sessionId]);
+			device.send(reportWithVolume(5, id));
+			assert.equal((await there.change("identified", id)).sessionId, session?.sessionId);
+			const second = await a.device();
+			await there.until(({ reason }) => reason === "connected");
+			second.socket.close();
+			await there.until(({ reason }) => reason === "disconnected");
+			const { snapshot } = await b.watch();
+			assert.deepEqual(
+				snapshot.sessions.map((each) => each.deviceId),
+				[id],
+			);
+		});
+
+		test("can be named by a person at any gateway, and the latest name stands at all", async (t) => {
+			const { a, b, c } = await three(t);
+			const device = await a.join(id);
+			const watches = await Promise.all([a, b, c].map((each) => each.watch()));
+			const label = async (at: Clustered, name: string) => {
+				assert.equal((await at.api("PATCH", `/api/devices/${id}`, { name })).status, 200);
+				for (const each of watches) await each.until(({ sessions }) => sessions?.[0]?.name === name);
+			};
+			await label(b, "one");
+			await label(a, "two");
+			device.close();
+			for (const each of watches) await each.change("disconnected", id);
+			await label(c, "three");
+			for (const each of [a, b, c])
+				assert.equal((await each.api("GET", `/api/devices/${id}`)).body.name, "three");
+		});
+
+		test("can be forgotten at any gateway, but only while it is away", async (t) => {
+			const { a, b, c } = await three(t);
+			const device = await a.join(id);
+			const watches = await Promise.all([a, b, c].map((each) => each.watch()));
+			assert.equal((await b.api("DELETE", `/api/devices/${id}`)).status, 409);
+			device.close();
+			for (const each of watches) await each.change("disconnected", id);
+			assert.equal((await b.api("DELETE", `/api/devices/${id}`)).status, 204);
+			for (const each of watches) await each.until(({ reason }) => reason === "snapshot");
+			for (const each of [a, b, c]) assert.equal((await each.api("GET", `/api/devices/${id}`)).status, 404);
+		});
+	});
+
+	describe(`${name}: a device that moves to another gateway`, () => {
+		test("is replaced there, then connected, for the monitors of all; its previous connection ends with 4001", async (t) => {
+			const { a, b, c } = await three(t);
+			const watches = await Promise.all([a, b, c].map((each) => each.watch()));
+			const first = await a.device({ "Device-Id": id });
+			for (const each of watches) await each.change("connected", id);
+			const second = await b.device({ "Device-Id": id });
+			assert.deepEqual(await first.closed, { code: 4001, reason: "replaced" });
+			second.send(reportWithVolume(8, id));
+			for (const each of watches) {
+				await each.until(isReport(8));
+				assert.deepEqual(each.reasons(id), ["connected", "replaced", "connected", "identified"]);
+			}
+			const back = await a.device({ "Device-Id": id });
+			assert.equal((await second.closed).code, 4001);
+			back.send(reportWithVolume(9, id));
+			for (const each of watches) {
+				await each.until(isReport(9));
+				assert.deepEqual(each.reasons(id).slice(4), ["replaced", "connected"]);
+				const { snapshot } = each;
+				assert.equal(snapshot.sessions.length, 0);
+			}
+		});
+
+		test("after it has disconnected is told of as of one gateway, with its restarts", async (t) => {
+			const { a, b } = await two(t);
+			const watches = [await a.watch(), await b.watch()];
+			(await a.join(id, { report: { "health.uptime_seconds": 50 } })).close();
+			for (const each of watches) await each.change("disconnected", id);
+			await b.join(id, { report: { "health.uptime_seconds": 3, "health.reset_reason": "PANIC_RESET" } });
+			for (const each of watches) {
+				await each.change("connected", id);
+				await each.until(isReport(50));
+				assert.deepEqual(each.reasons(id), ["connected", "identified", "disconnected", "connected"]);
+			}
+			for (const each of [a, b]) {
+				const { resets } = (await each.api("GET", `/api/devices/${id}`)).body;
+				assert.ok(Array.isArray(resets));
+				assert.deepEqual(
+					resets.map((reset) => fieldOf(reset, "reason")),
+					["POWERON_RESET", "PANIC_RESET"],
+				);
+			}
+		});
+	});
+
+	describe(`${name}: reports`, () => {
+		test("go to other gateways only while a monitor there needs them", async (t) => {
+			const { a, b } = await two(t);
+			const device = await a.join(id);
+			const far = await a.join(other);
+			const here = await a.watch();
+			const relay = async (volume: number) => {
+				for (const each of [device, far]) each.report({ "peripherals.audio.volume": volume });
+				await here.each(isReport(volume, id), isReport(volume, other));
+			};
+			await relay(1);
+			assert.equal(await a.published("report"), 0);
+			const there = await b.watch();
+			there.client.send({ type: "subscribe", summary: true, devices: [other] });
+			await there.until(isReport(1, other, "status_update"));
+			await there.until(({ type }) => type === "ack");
+			await relay(2);
+			await there.until(isReport(2, other));
+			assert.equal(await a.published("report"), 1);
+			await there.ask({ type: "subscribe", summary: true, devices: [] });
+			// What it needs is told in order with its commands.
+			await there.ask({ type: "control_device", targetId: id, payload: { command: "query_state" } });
+			await here.until(isReport(2, id));
+			await relay(3);
+			assert.equal(await a.published("report"), 1);
+			const all = await b.watch();
+			await relay(4);
+			await all.until(isReport(4, other));
+			assert.equal(await a.published("report"), 3);
+		});
+
+		test("of named devices begin with the latest one, which no gateway keeps for another after that", async (t) => {
+			const { a, b } = await two(t);
+			const device = await a.join(id);
+			const here = await a.watch();
+			const there = await b.watch();
+			await there.ask({ type: "subscribe", summary: false, devices: [] });
+			for (const volume of [11, 12]) {
+				device.report({ "peripherals.audio.volume": volume });
+				await here.until(isReport(volume));
+				there.client.send({ type: "subscribe", summary: false, devices: [id] });
+				await there.until(isReport(volume, id, "status_update"));
+				await there.until(({ type }) => type === "ack");
+				await there.ask({ type: "subscribe", summary: false, devices: [] });
+			}
+		});
+
+		test("change the summary of other gateways", async (t) => {
+			const { a, b } = await two(t);
+			const device = await a.join(id);
+			const here = await a.watch();
+			device.report({ "peripherals.audio.volume": 20 });
+			await here.until(isReport(20));
+			const there = await b.watch();
+			there.client.send({ type: "subscribe", summary: true });
+			await there.until(isSummed(20));
+			device.report({ "peripherals.audio.volume": 21 });
+			await there.until(isSummed(21));
+			assert.equal(await a.published("report"), 0);
+		});
+	});
+
+	describe(`${name}: gateways`, () => {
+		test("that stop say so: their devices are away for the others, which are not alone", async (t) => {
+			const { a, b } = await two(t);
+			await a.join(id);
+			const there = await b.watch("/monitor?cluster");
+			assert.deepEqual(clusterOf(await there.until(isCluster)), [2, false]);
+			await a.gateway.close();
+			await there.change("disconnected", id);
+			assert.deepEqual(clusterOf(await there.until(isCluster)), [1, false]);
+		});
+
+		test("that are lost have no devices, which is told once; when they are back, they have theirs again", async (t) => {
+			const { a, b, c, buses } = await three(t);
+			await a.join(id);
+			await a.join(other);
+			const [there, also] = [await b.watch("/monitor?cluster"), await c.watch()];
+			assert.deepEqual(clusterOf(await there.until(isCluster)), [3, false]);
+			await buses.cut(a.bus);
+			for (const each of [there, also]) await each.change("disconnected", other);
+			assert.deepEqual(there.reasons(id), ["disconnected"]);
+			await buses.heal(a.bus);
+			for (const each of [there, also]) {
+				await each.change("connected", other);
+				assert.deepEqual(each.reasons(id), ["disconnected", "connected"]);
+				assert.deepEqual(each.reasons(other), ["disconnected", "connected"]);
+			}
+			assert.deepEqual(there.told.filter(isCluster).map(clusterOf), [
+				[3, false],
+				[2, false],
+				[3, false],
+			]);
+		});
+
+		test("that are cut off serve their devices alone, and say so", async (t) => {
+			const { a, b, buses } = await cuttable(t);
+			const device = await a.join(id);
+			const here = await a.watch("/monitor?cluster");
+			await buses.cut(a.bus);
+			await here.until((frame) => isCluster(frame) && frame.alone === true);
+			const payload = { command: "set_volume", value: 44 };
+			assert.equal((await here.ask({ type: "control_device", targetId: id, payload })).type, "ack");
+			await here.until(isReport(44));
+			const there = await b.watch("/monitor?cluster");
+			await there.until((frame) => isCluster(frame) && frame.alone === true);
+			await buses.heal(a.bus);
+			for (const each of [here, there])
+				await each.until((frame) => isCluster(frame) && frame.alone === false);
+			device.report({ "peripherals.audio.volume": 45 });
+			await there.until(isReport(45));
+		});
+
+		test("that missed messages ask for all sessions", async (t) => {
+			const { a, b, buses } = await cuttable(t, { gatewayBeatMs: 2_000 });
+			const gone = await a.join(id);
+			const [here, there] = [await a.watch(), await b.watch()];
+			const nameless = await a.device();
+			await there.until(({ reason }) => reason === "connected");
+			await buses.cut(b.bus);
+			gone.close();
+			await here.change("disconnected", id);
+			nameless.socket.close();
+			await here.until(({ reason }) => reason === "disconnected");
+			await a.join(other);
+			await buses.heal(b.bus);
+			await there.change("connected", other);
+			while (!there.reasons(id).includes("disconnected")) await there.until(() => true);
+			const { snapshot } = await b.watch();
+			assert.deepEqual(
+				snapshot.sessions.map(({ deviceId, connected }) => [deviceId, connected]),
+				[
+					[id, false],
+					[other, true],
+				],
+			);
+			assert.ok(!there.told.some(isCluster));
+		});
+
+		test("that start know the others' devices before they let any in", async (t) => {
+			const buses = await make(t);
+			const a = await runClustered(t, await buses.connect());
+			await a.join(id);
+			const b = await runClustered(t, await buses.connect());
+			const { body } = await b.api("GET", `/api/devices/${id}`);
+			assert.equal(body.connected, true);
+		});
+	});
+
+	async function cuttable(t: TestContext, more: object = {}) {
+		const buses = await make(t);
+		const [a, b] = await runGateways(t, buses, 2, { limits: { ...limits, ...more } });
+		assert.ok(a && b);
+		return { a, b, buses };
+	}
+}
+
+function isReport(volume: number, deviceId = id, type = "device_message") {
+	return (frame: Told) => {
+		if (frame.type !== type) return false;
+		const [session] = frame.sessions ?? [];
+		return session
+			? session.deviceId === deviceId && volumeOf(session.state) === volume
+			: frame.deviceId === deviceId && volumeOf(frame.message) === volume;
+	};
+}
+
+function isSummed(volume: number) {
+	return ({ type, devices }: Told) =>
+		type === "summary" && devices?.some((each) => each.volume === volume) === true;
+}
+
+function isCluster({ type }: Told): boolean {
+	return type === "cluster_update";
+}
+
+function clusterOf({ gateways, alone }: Told) {
+	return [gateways, alone];
+}
+
+function volumeOf(report: unknown): unknown {
+	return fieldOf(fieldOf(fieldOf(report, "peripherals"), "audio"), "volume");
+}
+
+function typeOf(message: unknown): unknown {
+	return fieldOf(message, "type");
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+	return typeof value === "object" && value !== null
+		? Object.entries(value).find(([key]) => key === name)?.[1]
+		: undefined;
+}

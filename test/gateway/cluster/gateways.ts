@@ -1,0 +1,148 @@
+/** Several gateways on one bus, with monitors that remember what they were told. */
+
+import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
+import type { Bus } from "../../../gateway/cluster/bus.js";
+import { bearer, monitorToken } from "../../support/gateway-settings.js";
+import { type Frame, type Running, type RunOptions, runGateway } from "../../support/running.js";
+import { ScriptedDevice, type ScriptedDeviceOptions } from "../../support/scripted-device.js";
+import type { Buses } from "./bus-contract.js";
+
+/** A heartbeat often enough for tests, and seldom enough for a busy computer. */
+export const limits = { gatewayBeatMs: 200, subscribeMs: 20, summaryPauseMs: 10, snapshotPauseMs: 10 };
+
+export interface Clustered extends Running {
+	readonly bus: Bus;
+	/** A device that is connected here, once this gateway has its report. */
+	join(deviceId: string, options?: Partial<ScriptedDeviceOptions>): Promise<ScriptedDevice>;
+	/** A monitor that has its snapshot. */
+	watch(path?: string): Promise<Watch>;
+	api(method: string, path: string, body?: object): Promise<Answer>;
+	/** Number of messages of a kind to other gateways until now. */
+	published(kind: string): Promise<number>;
+}
+
+interface Answer {
+	readonly status: number;
+	readonly body: Readonly<Record<string, unknown>>;
+}
+
+export type Watch = Awaited<ReturnType<typeof watchOf>>;
+
+/** @returns gateways that know each other */
+export async function runGateways(
+	t: TestContext,
+	buses: Buses,
+	count: number,
+	options: RunOptions = {},
+): Promise<readonly Clustered[]> {
+	const gateways: Clustered[] = [];
+	for (let index = 0; index < count; index += 1)
+		gateways.push(await runClustered(t, await buses.connect(), options));
+	for (const each of gateways) {
+		const watch = await each.watch("/monitor?cluster");
+		await watch.until(({ type, gateways: there }) => type === "cluster_update" && there === count);
+		watch.client.socket.terminate();
+	}
+	return gateways;
+}
+
+export async function runClustered(t: TestContext, bus: Bus, options: RunOptions = {}): Promise<Clustered> {
+	const running = await runGateway(t, { ...options, bus, limits: { ...limits, ...options.limits } });
+	const { url } = running;
+	const api: Clustered["api"] = async (method, path, body) => {
+		const headers = { ...bearer(monitorToken), ...(body && { "Content-Type": "application/json" }) };
+		const response = await fetch(`${url}${path}`, {
+			method,
+			headers,
+			...(body && { body: JSON.stringify(body) }),
+		});
+		const text = await response.text();
+		return { status: response.status, body: text === "" ? {} : JSON.parse(text) };
+	};
+	return {
+		...running,
+		bus,
+		api,
+		watch: (path = "/monitor") => watchOf(running, path),
+		async join(deviceId, deviceOptions = {}) {
+			const watch = await watchOf(running, "/monitor");
+			watch.client.send({ type: "subscribe", summary: false, devices: [deviceId] });
+			await watch.until(({ type }) => type === "ack");
+			const device = new ScriptedDevice({ url, deviceId, ...deviceOptions });
+			await device.connect();
+			await watch.until(({ type }) => type === "device_message");
+			watch.client.socket.terminate();
+			return device;
+		},
+		async published(kind) {
+			const response = await fetch(`${url}/metrics`, { headers: bearer(monitorToken) });
+			const pattern = new RegExp(`^gateway_bus_publishes_total\\{kind="${kind}"\\} (\\d+)$`, "m");
+			return Number(pattern.exec(await response.text())?.[1] ?? 0);
+		},
+	};
+}
+
+export interface Told extends Frame {
+	readonly gateways?: number;
+	readonly alone?: boolean;
+	readonly devices?: readonly Readonly<Record<string, unknown>>[];
+}
+
+async function watchOf(running: Running, path: string) {
+	const client = await running.open(path, { headers: bearer(monitorToken) });
+	/** Every frame until now. */
+	const told: Told[] = [];
+	let lastText = "";
+	const until = async (isMeant: (frame: Told) => boolean): Promise<Told> => {
+		for (;;) {
+			lastText = await client.nextText();
+			const frame: Told = JSON.parse(lastText);
+			told.push(frame);
+			if (isMeant(frame)) return frame;
+		}
+	};
+	const snapshot = await until(() => true);
+	assert.equal(snapshot.reason, "snapshot");
+	return {
+		client,
+		told,
+		snapshot,
+		until,
+		/** The latest frame as it came. */
+		get lastText() {
+			return lastText;
+		},
+		/** The next frame of each kind, in any order. */
+		each: async (...kinds: readonly ((frame: Told) => boolean)[]) => {
+			const missing = new Set(kinds);
+			while (missing.size > 0) {
+				const frame = await until(() => true);
+				for (const isMeant of missing) if (isMeant(frame)) missing.delete(isMeant);
+			}
+		},
+		/** The next change of that reason, of that device. */
+		change: async (reason: string, deviceId: string) => {
+			const { sessions } = await until(
+				(frame) => frame.type === "status_update" && frame.reason === reason && deviceOf(frame) === deviceId,
+			);
+			const [session] = sessions;
+			assert.ok(session);
+			return session;
+		},
+		/** Reasons of the changes of that device until now, in order. */
+		reasons: (deviceId: string) =>
+			told
+				.filter((frame) => frame.type === "status_update" && frame.reason !== "snapshot")
+				.filter((frame) => deviceOf(frame) === deviceId)
+				.map(({ reason }) => reason),
+		ask: async (message: object) => {
+			client.send(message);
+			return until(({ type }) => type === "ack" || type === "error");
+		},
+	};
+}
+
+function deviceOf({ sessions }: Frame): string | null | undefined {
+	return sessions[0]?.deviceId;
+}

@@ -1,0 +1,239 @@
+/** Gateways agree on who is connected where, in whichever order things happen, once they can reach each other. */
+
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import fc from "fast-check";
+import { Registry } from "prom-client";
+import { Cluster } from "../../../gateway/cluster/cluster.js";
+import { type MemoryBus, MemoryServer } from "../../../gateway/cluster/memory-bus.js";
+import type { DeviceLink, Session } from "../../../gateway/sessions/device.js";
+import { Sessions } from "../../../gateway/sessions/sessions.js";
+import { refuse } from "../../../gateway/sockets/monitor-commands.js";
+import { createMetrics } from "../../../gateway/telemetry/metrics.js";
+import { sampleReport } from "../../../scripts/api/sample-report.js";
+
+const ids = ["dev-1-000001", "dev-1-000002", "dev-1-000003"];
+const beatMs = 2_000;
+
+/** The end of a device's connection at a gateway. */
+class Line implements DeviceLink {
+	isUp = true;
+	code: number | undefined;
+
+	isOpen(): boolean {
+		return this.isUp;
+	}
+
+	send(): void {}
+
+	close(code: number): void {
+		this.isUp = false;
+		this.code = code;
+	}
+}
+
+/** A gateway without sockets. */
+class Node {
+	readonly bus: MemoryBus;
+	readonly sessions: Sessions;
+	readonly cluster: Cluster;
+	/** Connections of devices, named or not. */
+	readonly lines: { readonly deviceId: string; readonly session: Session; readonly line: Line }[] = [];
+	/** What monitors were told last, by session id: whether it is connected. */
+	readonly shown = new Map<string, boolean>();
+	readonly problems: unknown[] = [];
+
+	constructor(server: MemoryServer, time: () => number) {
+		const clock = { now: () => 0, monotonic: time };
+		this.bus = server.connect();
+		this.sessions = new Sessions({
+			...clock,
+			maxDevices: 100,
+			onChanged: (session, reason) => {
+				const isEnd = reason === "disconnected" || reason === "replaced";
+				if (isEnd && this.shown.get(session.sessionId) === false) this.problems.push(`${reason} twice`);
+				this.shown.set(session.sessionId, session.connected);
+				this.cluster.onChanged(session, reason);
+			},
+			onNamed: () => {},
+			onUplink: (session, _uplink, text) => this.cluster.onUplink(session, text, true),
+			onForgotten: (device, why) => this.cluster.onForgotten(device, why),
+		});
+		this.cluster = new Cluster({
+			...clock,
+			bus: this.bus,
+			sessions: this.sessions,
+			interest: () => ({ all: false, summary: false, devices: [] }),
+			onUplink: () => {},
+			onTouched: () => {},
+			announce: () => {},
+			execute: async () => refuse("unknown_target", "none"),
+			history: () => "",
+			metrics: createMetrics(new Registry()),
+			log: { info: () => {}, warn: () => {}, error: (problem: unknown) => void this.problems.push(problem) },
+			beatMs,
+		});
+	}
+
+	connect(deviceId: string, isNamed: boolean): void {
+		const line = new Line();
+		const rest = { isBound: false, model: undefined, chip: undefined, features: [], remoteAddress: "" };
+		const named = isNamed ? deviceId : undefined;
+		const session = this.sessions.open({ ...rest, deviceId: named, baseUrl: "" }, line);
+		this.lines.push({ deviceId, session, line });
+	}
+
+	report(deviceId: string): void {
+		const report = { ...sampleReport("DEV-1"), deviceId };
+		for (const { session, line } of this.open(deviceId))
+			if (line.isUp) this.sessions.receive(session, report, JSON.stringify(report));
+	}
+
+	/** The device has gone, and this gateway notices. */
+	disconnect(deviceId: string): void {
+		for (const { session, line } of this.open(deviceId)) {
+			line.isUp = false;
+			this.sessions.end(session, "disconnected");
+		}
+	}
+
+	open(deviceId: string) {
+		return this.lines.filter((each) => each.deviceId === deviceId && each.line.isUp);
+	}
+
+	/** Session ids of what is connected, by device. */
+	connected(): readonly (string | undefined)[] {
+		return [...this.sessions.list()]
+			.filter((session) => session.connected)
+			.map(({ device, sessionId }) => `${device?.deviceId} ${sessionId}`)
+			.sort();
+	}
+}
+
+class World {
+	readonly nodes: Node[] = [];
+	readonly #server = new MemoryServer();
+	readonly #mock: TestContext["mock"];
+	#time = 0;
+
+	constructor(mock: TestContext["mock"]) {
+		this.#mock = mock;
+	}
+
+	/** Of a gateway that starts. */
+	add(): Node {
+		const node = new Node(this.#server, () => this.#time);
+		this.nodes.push(node);
+		void node.cluster.start();
+		return node;
+	}
+
+	async pass(beats: number): Promise<void> {
+		for (let step = 0; step < beats * 8; step += 1) {
+			this.#time += beatMs / 8;
+			this.#mock.timers.tick(beatMs / 8);
+			await this.turns(4);
+		}
+	}
+
+	async turns(count: number): Promise<void> {
+		for (let step = 0; step < count; step += 1) await turn();
+	}
+
+	/** `kill -9`: its devices notice. */
+	kill(node: Node): void {
+		node.bus.cut();
+		for (const { line } of node.lines) line.isUp = false;
+		this.nodes.splice(this.nodes.indexOf(node), 1);
+	}
+
+	/** Sends what a session's last words would be, and ends the rest. */
+	close(): void {
+		for (const { cluster } of this.nodes) cluster.leave();
+	}
+
+	at(index: number): Node {
+		const node = this.nodes[index % this.nodes.length];
+		assert.ok(node);
+		return node;
+	}
+
+	assertAgreement(): void {
+		const truth = this.nodes
+			.flatMap(({ lines }) => lines)
+			.filter(({ line }) => line.isUp)
+			.map(({ session }) => `${session.device?.deviceId} ${session.sessionId}`)
+			.sort();
+		for (const { sessions, shown, connected } of this.nodes.map((node) => ({
+			sessions: node.sessions,
+			shown: node.shown,
+			connected: node.connected(),
+		}))) {
+			assert.deepEqual(connected, truth);
+			for (const { sessionId, connected: isConnected } of sessions.list())
+				assert.equal(shown.get(sessionId), isConnected, "what monitors were told");
+		}
+		for (const { problems } of this.nodes) assert.deepEqual(problems, []);
+		const named = truth.filter((each) => !each.startsWith("undefined"));
+		assert.equal(new Set(named.map((each) => each.split(" ")[0])).size, named.length, "one for each device");
+	}
+}
+
+const gateway = fc.nat(2);
+const device = fc.nat(ids.length - 1);
+const step = fc.oneof(
+	{
+		weight: 6,
+		arbitrary: fc.record({ do: fc.constantFrom("connect", "move", "disconnect", "report"), gateway, device }),
+	},
+	{ weight: 1, arbitrary: fc.record({ do: fc.constant("nameless"), gateway, device }) },
+	{ weight: 2, arbitrary: fc.record({ do: fc.constantFrom("cut", "heal"), gateway, device }) },
+	{ weight: 1, arbitrary: fc.record({ do: fc.constant("kill"), gateway, device }) },
+	{ weight: 2, arbitrary: fc.record({ do: fc.constant("turns"), gateway, device }) },
+	{ weight: 2, arbitrary: fc.record({ do: fc.constant("beats"), gateway, device }) },
+);
+
+test("after any connects, moves, cuts, and kills all gateways show what is connected, and each device once", async (t) => {
+	t.mock.timers.enable({ apis: ["setInterval", "setTimeout"] });
+	await fc.assert(
+		fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+			const world = new World(t.mock);
+			for (let index = 0; index < 3; index += 1) world.add();
+			await world.pass(1);
+			for (const each of steps) {
+				const node = world.at(each.gateway);
+				const id = ids[each.device] ?? "";
+				if (each.do === "connect") node.connect(id, true);
+				else if (each.do === "nameless") node.connect(id, false);
+				else if (each.do === "report") node.report(id);
+				else if (each.do === "disconnect") node.disconnect(id);
+				else if (each.do === "cut") node.bus.cut();
+				else if (each.do === "heal") node.bus.heal();
+				else if (each.do === "turns") await world.turns(each.device + 1);
+				else if (each.do === "beats") await world.pass(2 * each.device + 1);
+				else if (each.do === "move") {
+					for (const other of world.nodes) other.disconnect(id);
+					node.connect(id, true);
+				} else {
+					world.kill(node);
+					world.add();
+				}
+			}
+			for (const node of world.nodes) node.bus.heal();
+			await world.pass(8);
+			world.assertAgreement();
+			const [id = ""] = ids;
+			const newest = world.at(steps.length);
+			newest.connect(id, true);
+			await world.turns(20);
+			world.assertAgreement();
+			assert.deepEqual(
+				world.nodes.map((node) => node.open(id).filter(({ session }) => session.device).length),
+				world.nodes.map((node) => (node === newest ? 1 : 0)),
+			);
+			world.close();
+		}),
+		{ numRuns: 200 },
+	);
+});
