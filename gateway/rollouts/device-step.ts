@@ -6,7 +6,7 @@
 import { compare, valid } from "semver";
 import { type Fit, fits } from "../firmware/image.js";
 import type { UpdateRefusal } from "../firmware/selection.js";
-import { silenceMs, type UpdateJob } from "../firmware/update-job.js";
+import { isActive, silenceMs, type UpdateJob } from "../firmware/update-job.js";
 import { type DeviceStep, isOneOf, isOver, type Plan, type Rollout, slotStatuses } from "./rollout.js";
 
 /** What the gateway knows of a device now. */
@@ -105,6 +105,9 @@ function follow(rollout: Rollout, step: DeviceStep, seen: Seen, moment: Moment):
 		const isSilent = now - step.at >= silenceMs;
 		return isSilent ? move(step, "timed_out", now, "Nothing was heard of the update for 5 minutes.") : step;
 	}
+	// Its report may be known before the end of the update, which another gateway may have on record.
+	if (seen.isConnected && seen.version === rollout.plan.firmware.version && isActive(job))
+		return soak(rollout, step, seen, now);
 	switch (job.status) {
 		case "updated":
 			return soak(rollout, step, seen, now);

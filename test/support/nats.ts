@@ -49,9 +49,12 @@ export async function startNats(t: TestContext, ...options: readonly string[]): 
 	return server;
 }
 
-/** Three servers as one cluster. Resolves once JetStream has a leader. */
-export async function startNatsCluster(t: TestContext): Promise<readonly NatsServer[]> {
-	return startAll(t, 3, []);
+/** Three servers as one cluster. @param options more of their command lines. Resolves once JetStream has a leader. */
+export async function startNatsCluster(
+	t: TestContext,
+	...options: readonly string[]
+): Promise<readonly NatsServer[]> {
+	return startAll(t, 3, options);
 }
 
 async function startAll(

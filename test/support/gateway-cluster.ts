@@ -1,0 +1,148 @@
+/** Gateways as processes of their own on one bus, with haproxy before them, which tests kill, stop and cut off. */
+
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { freePort } from "../../scripts/bench/servers/nginx.js";
+import { printed, startProcess } from "../gateway/process.js";
+import { temporaryDirectory } from "./cleanup.js";
+import { bearer, deviceToken, monitorToken } from "./gateway-settings.js";
+import { haproxyMissing, startHaproxy } from "./haproxy.js";
+import { type NatsServer, natsMissing, startNats, startNatsCluster } from "./nats.js";
+import { startProxy } from "./tcp-proxy.js";
+
+/** Why tests of it are skipped. */
+export const clusterMissing = natsMissing ?? haproxyMissing;
+
+export interface ClusterOptions {
+	readonly gateways: number;
+	/** One, or three that replicate. */
+	readonly servers: 1 | 3;
+	/** Default: an empty folder. */
+	readonly releasesDir?: string;
+}
+
+export interface GatewayCluster {
+	/** Of haproxy. */
+	readonly url: string;
+	readonly servers: readonly NatsServer[];
+	readonly gateways: readonly GatewayProcess[];
+	readonly releasesDir: string;
+}
+
+/** `npm start`, as often as it is told. */
+export class GatewayProcess {
+	readonly port: number;
+	readonly url: string;
+	/** Cuts it off from the servers. */
+	readonly cut: () => void;
+	readonly heal: () => void;
+	readonly #t: TestContext;
+	readonly #environment: Readonly<Record<string, string>>;
+	#child: ChildProcess | undefined;
+
+	constructor(
+		t: TestContext,
+		port: number,
+		environment: Readonly<Record<string, string>>,
+		wire: { cut(): void; heal(): void },
+	) {
+		this.#t = t;
+		this.port = port;
+		this.url = `http://127.0.0.1:${port}`;
+		this.cut = wire.cut;
+		this.heal = wire.heal;
+		this.#environment = { ...environment, PORT: String(port) };
+	}
+
+	/** Resolves once it listens. */
+	async start(): Promise<void> {
+		const child = startProcess(this.#t, this.#environment, { stderr: 2 });
+		this.#child = child;
+		await printed(child);
+		child.stdout?.resume();
+	}
+
+	/** kill -9 */
+	async kill(): Promise<void> {
+		const child = this.#child;
+		this.#child = undefined;
+		child?.kill("SIGKILL");
+		if (child && child.exitCode === null && child.signalCode === null) await once(child, "exit");
+	}
+
+	suspend(): void {
+		this.#child?.kill("SIGSTOP");
+	}
+
+	resume(): void {
+		this.#child?.kill("SIGCONT");
+	}
+
+	/** @throws if there is no answer, or none of 200 to 299 */
+	async call<T>(method: string, path: string, body?: object): Promise<T> {
+		const response = await fetch(`${this.url}/api/${path}`, {
+			method,
+			headers: bearer(monitorToken),
+			signal: AbortSignal.timeout(20_000),
+			...(body && { body: JSON.stringify(body) }),
+		});
+		const text = await response.text();
+		if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+		return JSON.parse(text);
+	}
+}
+
+export async function startCluster(t: TestContext, options: ClusterOptions): Promise<GatewayCluster> {
+	const directory = await temporaryDirectory(t);
+	const { gateways: count, releasesDir = join(directory, "releases") } = options;
+	// Otherwise a gateway would learn of addresses past those that can be cut.
+	const servers = options.servers === 1 ? [await startNats(t)] : await startNatsCluster(t, "--no_advertise");
+	const gateways: GatewayProcess[] = [];
+	for (let index = 0; index < count; index++) {
+		const wires = await Promise.all(servers.map((server) => startProxy(t, server.port)));
+		const environment = {
+			DATA_DIR: join(directory, `gateway-${index}`),
+			RELEASES_DIR: releasesDir,
+			DEVICE_TOKEN: deviceToken,
+			MONITOR_TOKEN: monitorToken,
+			TRUST_PROXY: "127.0.0.1",
+			LOG_LEVEL: process.env.CLUSTER_LOG ?? "silent",
+			NATS_URL: wires.map(({ port }) => `nats://127.0.0.1:${port}`).join(","),
+			NATS_ALLOW_OLD: "1",
+			IMAGE_CHECK: "off",
+		};
+		const wire = {
+			cut: () => {
+				for (const { cut } of wires) cut();
+			},
+			heal: () => {
+				for (const { heal } of wires) heal();
+			},
+		};
+		gateways.push(new GatewayProcess(t, await freePort(), environment, wire));
+	}
+	await Promise.all(gateways.map((gateway) => gateway.start()));
+	const url = await startHaproxy(
+		t,
+		gateways.map(({ port }) => port),
+	);
+	return { url, servers, gateways, releasesDir };
+}
+
+/** Resolves with what is read once it is as meant. @throws after `limitMs` with what was read last */
+export async function eventually<T>(
+	read: () => Promise<T>,
+	isMeant: (value: T) => boolean,
+	limitMs: number,
+): Promise<T> {
+	const until = performance.now() + limitMs;
+	for (;;) {
+		const value = await read().catch((error: unknown) => ({ error }));
+		if (!(typeof value === "object" && value !== null && "error" in value) && isMeant(value)) return value;
+		if (performance.now() > until) throw new Error(`not in ${limitMs} ms: ${JSON.stringify(value)}`);
+		await setTimeout(100);
+	}
+}

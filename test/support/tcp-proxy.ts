@@ -1,0 +1,53 @@
+/** A TCP proxy on 127.0.0.1 that can be cut: its connections end, and it takes none until it is healed. */
+
+import { once } from "node:events";
+import { connect, createServer, type Socket } from "node:net";
+import type { TestContext } from "node:test";
+import { onEnd } from "./cleanup.js";
+
+export interface TcpProxy {
+	readonly port: number;
+	cut(): void;
+	heal(): void;
+}
+
+export async function startProxy(t: TestContext, to: number): Promise<TcpProxy> {
+	const sockets = new Set<Socket>();
+	let isCut = false;
+	const cut = () => {
+		isCut = true;
+		for (const socket of sockets) socket.destroy();
+	};
+	const server = createServer((near) => {
+		if (isCut) {
+			near.destroy();
+			return;
+		}
+		const far = connect(to, "127.0.0.1");
+		for (const [socket, other] of [
+			[near, far],
+			[far, near],
+		] as const) {
+			sockets.add(socket);
+			socket.setNoDelay(true).pipe(other);
+			socket.on("error", () => {});
+			socket.on("close", () => {
+				sockets.delete(socket);
+				other.destroy();
+			});
+		}
+	}).listen(0, "127.0.0.1");
+	await once(server, "listening");
+	onEnd(t, () => {
+		cut();
+		server.close();
+	});
+	const address = server.address();
+	return {
+		port: typeof address === "object" && address ? address.port : 0,
+		cut,
+		heal: () => {
+			isCut = false;
+		},
+	};
+}
