@@ -14,6 +14,7 @@ import { Tokens } from "./access/tokens.js";
 import type { Disk } from "./atomic-file.js";
 import type { Bus } from "./cluster/bus.js";
 import { Cluster } from "./cluster/cluster.js";
+import { recordStore } from "./cluster/replicated-store.js";
 import { SharedRollouts } from "./cluster/shared-rollouts.js";
 import { Connections, maxUnauthenticatedOf } from "./connections.js";
 import { FolderLock, findDiskProblem, usable } from "./data-folder.js";
@@ -21,7 +22,6 @@ import { deviceRoutes, historyText } from "./device-routes.js";
 import { deviceAddresses, deviceSetupRoutes } from "./device-setup.js";
 import { type CreateFirmwareService, createFirmwareService, findAuthority } from "./firmware/service.js";
 import { createHttp } from "./http.js";
-import { JsonFileStore } from "./json-file-store.js";
 import { createAnswerError, StartError } from "./problem.js";
 import { frameOf, type RolloutService, Rollouts } from "./rollouts/rollouts.js";
 import { rolloutRoutes } from "./rollouts/routes.js";
@@ -131,18 +131,34 @@ export function createGateway(options: GatewayOptions = {}) {
 	});
 	const answerError = createAnswerError((error) => log.error({ err: error }, "request failed"));
 	const metrics = createMetrics(options.registry ?? new Registry());
-	const records = new JsonFileStore({
+	const records = recordStore(bus, {
 		directory: join(dataDir, "devices"),
 		disk,
 		onProblem: (problem) => log.warn({ problem }, "known devices"),
 		...deviceFile,
+		bucket: "gw-devices",
+		onRecord: (deviceId, device) => {
+			const known = sessions.devices.get(deviceId);
+			if (device && sessions.adopt(device)) {
+				firmware.updates.onConnected(device);
+				void crashes.restore(device);
+				monitors.announce(device.session, "disconnected");
+			} else if (!device && known && !sessions.forget(known, "told")) void deviceStore.keep(known);
+		},
+		now,
 	});
 	const deviceStore = new DeviceStore(records, monotonic);
-	const crashRecords = new JsonFileStore({
+	const crashRecords = recordStore(bus, {
 		directory: join(dataDir, "crashes"),
 		disk,
 		onProblem: (problem) => log.warn({ problem }, "crashes"),
 		...crashesFile,
+		bucket: "gw-crashes",
+		onRecord: (deviceId, stored = []) => {
+			const device = sessions.devices.get(deviceId);
+			if (device) crashes.take(device, stored);
+		},
+		now,
 	});
 	const crashes = new CrashStore({
 		records: crashRecords,
@@ -199,6 +215,8 @@ export function createGateway(options: GatewayOptions = {}) {
 		keepDevice: (device) => deviceStore.keep(device),
 		answerError,
 		disk,
+		bus,
+		findDevice: (deviceId) => sessions.devices.get(deviceId),
 	});
 
 	const heartbeat = startHeartbeat(limits.pingIntervalMs, limits.unansweredPings);
@@ -338,6 +356,8 @@ export function createGateway(options: GatewayOptions = {}) {
 		sessions.restore(await deviceStore.open());
 		await crashes.open(sessions.devices);
 		for (const device of sessions.devices.values()) firmware.updates.onConnected(device);
+		records.start?.();
+		crashRecords.start?.();
 		await cluster?.start();
 		await rollouts.open();
 	};

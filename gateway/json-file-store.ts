@@ -35,6 +35,13 @@ export type RecordStore<T> = Pick<
 	start?(): void;
 };
 
+/** For merges: whether the first value that differs is greater in `one`. */
+export function isLater(one: readonly (number | string)[], other: readonly (number | string)[]): boolean {
+	const at = one.findIndex((value, index) => value !== other[index]);
+	const [value = 0, against = 0] = [one[at], other[at]];
+	return value > against;
+}
+
 const writersAtMost = 8;
 const retryMs = 1_000;
 /** One file cannot be written, but the folder can. */

@@ -8,7 +8,8 @@ import { commands } from "../../device/protocol/messages.js";
 import type { Access } from "../access/access.js";
 import { trimmed } from "../access/origin.js";
 import type { Disk } from "../atomic-file.js";
-import { JsonFileStore } from "../json-file-store.js";
+import type { Bus } from "../cluster/bus.js";
+import { recordStore } from "../cluster/replicated-store.js";
 import type { AnswerError } from "../problem.js";
 import { AddressLimit } from "../rates.js";
 import type { Device, OtaMetadata, OtaStatus } from "../sessions/device.js";
@@ -38,6 +39,10 @@ export interface FirmwareServiceOptions {
 	readonly keepDevice: (device: Device) => Promise<boolean>;
 	readonly answerError: AnswerError;
 	readonly disk: Disk;
+	/** To other gateways; undefined: this one is alone. */
+	readonly bus: Bus | undefined;
+	/** Of one that is known. */
+	readonly findDevice: (deviceId: string) => Device | undefined;
 }
 
 export interface FirmwareService {
@@ -62,16 +67,25 @@ export type CreateFirmwareService = (options: FirmwareServiceOptions) => Firmwar
 
 export const createFirmwareService: CreateFirmwareService = (options) => {
 	const { settings, access, log, now, monotonic, setOta, onEnded, keepDevice, answerError, disk } = options;
+	const { bus, findDevice } = options;
 	const { dataDir, releasesDir, imageCheck: checkImages, maxUploadBytes: maxBytes, releaseKeys } = settings;
 	const onProblem = (sentence: string) => log.warn({ problem: sentence }, "firmware");
 	const uploads = new UploadStore({ directory: join(dataDir, "firmware"), disk, now, onProblem });
 	const catalog = new CatalogFile({ directory: releasesDir, disk, onProblem });
 	const repository = new FirmwareRepository({ catalog, uploads, disk, checkImages, releaseKeys, recheckMs });
 	const selection = new Selection({ catalog, uploads, repository });
-	const records = new JsonFileStore({ directory: join(dataDir, "updates"), disk, onProblem, ...jobsFile });
+	const records = recordStore(bus, {
+		directory: join(dataDir, "updates"),
+		disk,
+		onProblem,
+		...jobsFile,
+		bucket: "gw-updates",
+		onRecord: (deviceId, jobs) => updates.take(deviceId, jobs, findDevice(deviceId)),
+		now,
+	});
 	const authority = findAuthority(settings.tls?.cert);
 	const publicBase = settings.publicUrl && trimmed(settings.publicUrl);
-	const updates = new Updates({
+	const updates: Updates = new Updates({
 		selection,
 		records,
 		now,

@@ -16,7 +16,7 @@ import {
 	optional,
 	string,
 } from "../../device/protocol/schema.js";
-import { time } from "../json-file-store.js";
+import { isLater, time } from "../json-file-store.js";
 import { type OtaMetadata, otaStatuses } from "../sessions/device.js";
 
 /** As stored on disk. */
@@ -48,7 +48,39 @@ export const jobsFile = Object.freeze({
 		const isJob = (job: unknown): job is UpdateJob => matches(updateJob, job);
 		return Array.isArray(jobs) && jobs.every(isJob) ? jobs : undefined;
 	},
+	/** Without the progress of a download. */
+	stateOf: (jobs: readonly UpdateJob[]): string =>
+		JSON.stringify(jobs.map((job) => (job.status === "downloading" ? { ...job, percent: 0 } : job))),
+	changedAt: (jobs: readonly UpdateJob[]): number => {
+		const { startedAt = 0, endedAt = 0 } = jobs.at(-1) ?? {};
+		return Math.max(startedAt, endedAt);
+	},
+	/** All jobs of both; of the same one, what is further. */
+	merge: (one: readonly UpdateJob[], other: readonly UpdateJob[]): readonly UpdateJob[] => {
+		const jobs = new Map(one.map((job) => [job.startedAt, job]));
+		for (const job of other) {
+			const known = jobs.get(job.startedAt);
+			if (!known || isLater(progressOf(job), progressOf(known))) jobs.set(job.startedAt, job);
+		}
+		return [...jobs.values()].sort((a, b) => a.startedAt - b.startedAt).slice(-jobsKept);
+	},
 });
+
+/** A job that timed out is as far as it was; it may go on. */
+function progressOf(job: UpdateJob): readonly (number | string)[] {
+	const { silent, complete, percent = -1, endedAt = 0 } = job;
+	const hasEnded = !silent && !isActive(job);
+	return [
+		hasEnded ? 1 : 0,
+		hasEnded ? endedAt : 0,
+		complete ? 101 : percent,
+		silent ? 1 : 0,
+		JSON.stringify(job),
+	];
+}
+
+/** Of a device, the latest. */
+export const jobsKept = 10;
 
 /** An update fails after this time without a message. */
 export const silenceMs = 5 * 60_000;

@@ -13,6 +13,7 @@ import {
 	follow,
 	type Heard,
 	isActive,
+	jobsKept,
 	metadataOf,
 	silenceMs,
 	timeOut,
@@ -69,7 +70,6 @@ const notKept: UpdateRefusal = Object.freeze({
 	message: "The update could not be written to the gateway's disk and was not started; see /readyz.",
 });
 
-const jobsKept = 10;
 /** For timeouts, and for writing progress, which comes 4 times a second. */
 const intervalMs = 2_000;
 
@@ -86,15 +86,9 @@ export class Updates {
 
 	/** Loads what the last run stored. @throws {NodeJS.ErrnoException} */
 	async open(): Promise<void> {
-		const { records, now, monotonic } = this.#options;
-		const heardAt = monotonic();
-		// Only the wall clock spans a restart: it is read once.
-		const on = (time = 0) => heardAt - Math.max(0, now() - time);
-		for (const [deviceId, jobs] of await records.load()) {
-			const updated = jobs.findLast(({ status }) => status === "updated");
-			const startedAt = on(jobs.at(-1)?.startedAt);
-			this.#entries.set(deviceId, { jobs, heardAt, startedAt, updatedAt: on(updated?.endedAt) });
-		}
+		const { records } = this.#options;
+		for (const [deviceId, jobs] of await records.load()) this.#entries.set(deviceId, this.#entryOf(jobs));
+		records.start?.();
 		this.#timer = setInterval(() => this.expire(), intervalMs).unref();
 	}
 
@@ -103,6 +97,27 @@ export class Updates {
 		clearInterval(this.#timer);
 		this.expire();
 		await this.#options.records.close();
+	}
+
+	/**
+	 * Takes in what another gateway has written.
+	 * @param jobs undefined: they were removed
+	 * @param device undefined if it is not known yet
+	 */
+	take(deviceId: string, jobs: readonly UpdateJob[] | undefined, device: Device | undefined): void {
+		const known = this.#entries.get(deviceId);
+		if (jobs) this.#entries.set(deviceId, { ...this.#entryOf(jobs), sessionId: known?.sessionId });
+		else this.#entries.delete(deviceId);
+		if (device) this.onConnected(device);
+	}
+
+	/** Of jobs whose times only the wall clock spans. */
+	#entryOf(jobs: readonly UpdateJob[]): Entry {
+		const { now, monotonic } = this.#options;
+		const heardAt = monotonic();
+		const on = (time = 0) => heardAt - Math.max(0, now() - time);
+		const updated = jobs.findLast(({ status }) => status === "updated");
+		return { jobs, heardAt, startedAt: on(jobs.at(-1)?.startedAt), updatedAt: on(updated?.endedAt) };
 	}
 
 	/** Why updates cannot be stored; undefined if they can. */
@@ -263,8 +278,10 @@ export class Updates {
 	expire(): void {
 		const { now, monotonic, records } = this.#options;
 		for (const [deviceId, entry] of this.#entries) {
-			const { jobs } = entry;
+			const { jobs, device } = entry;
 			const job = jobs.at(-1);
+			// Its gateway does so.
+			if (device?.session.link.gateway !== undefined && device.session.link.isOpen()) continue;
 			const silentFor = monotonic() - entry.heardAt;
 			if (isActive(job) && silentFor >= silenceMs)
 				this.#set(deviceId, { ...entry, jobs: [...jobs.slice(0, -1), timeOut(job, now())] });

@@ -5,7 +5,7 @@
 
 import { type Crash, type CrashReport, crash as crashSchema } from "../../device/protocol/messages.js";
 import { type Infer, isRecord, matches, object } from "../../device/protocol/schema.js";
-import { type RecordStore, time } from "../json-file-store.js";
+import { isLater, type RecordStore, time } from "../json-file-store.js";
 import type { Device, Session } from "./device.js";
 
 const keptAtMost = 20;
@@ -25,6 +25,14 @@ export const crashesFile = Object.freeze({
 		const value: unknown = JSON.parse(content);
 		if (!isRecord(value) || !Array.isArray(value.crashes)) return undefined;
 		return value.crashes.filter((each): each is StoredCrash => matches(storedCrash, each));
+	},
+	changedAt: (crashes: readonly StoredCrash[]): number => crashes.at(-1)?.at ?? 0,
+	/** A crash that two gateways were told of counts once, from the earlier time on. */
+	merge: (one: readonly StoredCrash[], other: readonly StoredCrash[]): readonly StoredCrash[] => {
+		const byTime = [...one, ...other].sort((a, b) => (isLater([a.at, a.id], [b.at, b.id]) ? 1 : -1));
+		const known = new Map<string, StoredCrash>();
+		for (const crash of byTime) if (!known.has(crash.id)) known.set(crash.id, crash);
+		return [...known.values()].slice(-keptAtMost);
 	},
 });
 
@@ -51,8 +59,18 @@ export class CrashStore {
 	async open(devices: ReadonlyMap<string, Device>): Promise<void> {
 		await this.#options.records.each((deviceId, crashes) => {
 			const device = devices.get(deviceId);
-			if (device) device.crashes = crashes.map(headOf);
+			if (device) this.take(device, crashes);
 		});
+	}
+
+	/** Takes in what another gateway has written. */
+	take(device: Device, crashes: readonly StoredCrash[]): void {
+		device.crashes = crashes.map(headOf);
+	}
+
+	/** Takes in what is on disk, of a device that another gateway has told of. */
+	async restore(device: Device): Promise<void> {
+		this.take(device, (await this.#options.records.read(device.deviceId)) ?? []);
 	}
 
 	/** Asks a device for its last crash, if it can tell one. */
@@ -95,7 +113,7 @@ export class CrashStore {
 		const others = (previous ?? []).filter(({ id }) => id !== crash.id);
 		const crashes = [...others, { ...withoutOthers(crash), at: now() }].slice(-keptAtMost);
 		if (!(await records.save(device.deviceId, crashes))) return false;
-		device.crashes = crashes.map(headOf);
+		this.take(device, crashes);
 		onStored(device, crash);
 		return true;
 	}

@@ -16,7 +16,7 @@ import {
 	type Schema,
 	string,
 } from "../../device/protocol/schema.js";
-import { type RecordStore, time } from "../json-file-store.js";
+import { isLater, type RecordStore, time } from "../json-file-store.js";
 import { Device, keptReport, label, labelOf, Session, vitalsOf } from "./device.js";
 
 const changesSaveMs = 1_000;
@@ -107,6 +107,8 @@ const record = object({
 	lastSeenAt: time,
 	lastReportAt: time,
 	...label.fields,
+	/** Absent: 0. */
+	labelledAt: optional(time),
 	/** The latest state report as received: a JSON object. */
 	report: optional(string(65_536)),
 });
@@ -125,7 +127,8 @@ export const deviceFile = Object.freeze({
 		const { remoteAddress } = handshake;
 		const what = { sessionId, model, chip, firmwareVersion, remoteAddress };
 		const when = { firstSeenAt, connectedAt, lastSeenAt, lastReportAt };
-		return `${JSON.stringify({ ...what, ...when, ...device.label, report, versions, resets }, undefined, "\t")}\n`;
+		const named = { ...device.label, ...(device.labelledAt > 0 && { labelledAt: device.labelledAt }) };
+		return `${JSON.stringify({ ...what, ...when, ...named, report, versions, resets }, undefined, "\t")}\n`;
 	},
 	parse: (content: string, deviceId: string): Device | undefined => {
 		const value: unknown = JSON.parse(content);
@@ -143,13 +146,40 @@ export const deviceFile = Object.freeze({
 		}
 		if (matches(reportHead, report)) device.uptimeSeconds = report.health.uptime_seconds;
 		device.label = labelOf(value);
+		device.labelledAt = value.labelledAt ?? 0;
 		device.firstSeenAt = value.firstSeenAt;
 		device.lastReportAt = value.lastReportAt;
 		device.versions = listOf(version, lists.versions);
 		device.resets = listOf(reset, lists.resets);
 		return device;
 	},
+	/** Without what changes with each connection and report: it would be written for a fleet all the time. */
+	stateOf: (device: Device): string => {
+		const { firmwareVersion, firstSeenAt, label, labelledAt } = device;
+		return JSON.stringify({ ...factsOf(device), firmwareVersion, firstSeenAt, label, labelledAt });
+	},
+	changedAt: ({ session, labelledAt }: Device): number =>
+		session.connected ? Number.POSITIVE_INFINITY : Math.max(session.lastSeenAt, labelledAt),
+	/** The facts of the later session, with the later label. @returns a device of its own */
+	merge: (one: Device, other: Device): Device => {
+		const later = isLater(seenOf(other), seenOf(one)) ? other : one;
+		const labelled = isLater(labelledOf(other), labelledOf(one)) ? other : one;
+		const merged = deviceFile.parse(deviceFile.format(later), later.deviceId) ?? later;
+		merged.label = labelled.label;
+		merged.labelledAt = labelled.labelledAt;
+		merged.firstSeenAt = Math.min(one.firstSeenAt, other.firstSeenAt);
+		return merged;
+	},
 });
+
+function seenOf(device: Device) {
+	const { connectedAt, sessionId, lastSeenAt } = device.session;
+	return [connectedAt, sessionId, lastSeenAt, deviceFile.stateOf(device)];
+}
+
+function labelledOf({ labelledAt, label }: Device) {
+	return [labelledAt, JSON.stringify(label)];
+}
 
 function sessionOf(deviceId: string, kept: Infer<typeof record>): Session {
 	const { sessionId, model, chip, remoteAddress, connectedAt, lastSeenAt } = kept;

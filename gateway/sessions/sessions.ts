@@ -68,6 +68,23 @@ export class Sessions {
 		this.#forgetSurplus();
 	}
 
+	/**
+	 * Takes in a device as another gateway has stored it.
+	 * @returns whether it was not known, or only from disk
+	 */
+	adopt(device: Device): boolean {
+		const known = this.#devices.get(device.deviceId);
+		const { session } = known ?? {};
+		const isSame = session?.sessionId === device.session.sessionId;
+		if (known && session && (session.connected || session.epoch > 0 || isSame)) {
+			if (device.labelledAt > known.labelledAt) this.replaceLabel(known, device.label, device.labelledAt);
+			return false;
+		}
+		if (session) this.#sessions.delete(session.sessionId);
+		this.restore([device]);
+		return true;
+	}
+
 	/** @returns false if it is connected: it would be known again at once */
 	forget(device: Device, why: ForgetReason = "asked"): boolean {
 		if (device.session.connected) return false;
