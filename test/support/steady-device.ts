@@ -62,7 +62,7 @@ export class SteadyDevice {
 				this.#hasRestarted = false;
 			});
 			socket.on("message", (data) => void this.#obey(JSON.parse(data.toString())));
-			const timer = setInterval(() => this.#report(), 5_000);
+			const timer = setInterval(() => this.#report(), 20_000);
 			await closed;
 			clearInterval(timer);
 			if (this.#isOn) await setTimeout(random.between(200, 800));
