@@ -16,6 +16,7 @@ import type { Bus } from "./cluster/bus.js";
 import { Cluster } from "./cluster/cluster.js";
 import { recordStore } from "./cluster/replicated-store.js";
 import { SharedRollouts } from "./cluster/shared-rollouts.js";
+import { SharedTokens } from "./cluster/shared-tokens.js";
 import { Connections, maxUnauthenticatedOf } from "./connections.js";
 import { FolderLock, findDiskProblem, usable } from "./data-folder.js";
 import { deviceRoutes, historyText } from "./device-routes.js";
@@ -107,7 +108,10 @@ export function createGateway(options: GatewayOptions = {}) {
 		given: { device: settings.deviceToken, monitor: settings.monitorToken },
 		disk,
 		onProblem: (problem) => log.error({ problem }, "tokens"),
+		onRead: (file) => sharedTokens?.changed(file),
 	});
+	const sharedTokens =
+		bus && new SharedTokens({ bus, tokens, now, onProblem: (problem) => log.warn({ problem }, "tokens") });
 	const connections = new Connections({
 		maxUnauthenticated: maxUnauthenticatedOf(limits.unauthenticatedConnections),
 		monotonic,
@@ -374,6 +378,7 @@ export function createGateway(options: GatewayOptions = {}) {
 		await firmware.close();
 		await deviceStore.close();
 		await crashes.close();
+		await sharedTokens?.close();
 		await bus?.close();
 		await lock.release();
 		log.info("stopped");
@@ -395,6 +400,7 @@ export function createGateway(options: GatewayOptions = {}) {
 			let listening: { url: string; port: number };
 			try {
 				await tokens.open();
+				sharedTokens?.start();
 				listening = await listen(server, settings);
 				// Such as too many open files: one client is refused, the others stay.
 				server.on("error", (error) => log.error({ err: error }, "connection not accepted"));

@@ -4,6 +4,7 @@
  */
 
 import { join } from "node:path";
+import type { Logger } from "pino";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { deviceAddresses } from "./device-setup.js";
 import { createGateway } from "./gateway.js";
@@ -23,6 +24,9 @@ Runs the gateway. Settings come from the environment, such as PORT=8090 npm star
   PUBLIC_URL, TRUST_PROXY       behind a proxy
   RELEASE_KEYS                  PEM file of the public keys by one of which firmware must be signed
   MAX_UPLOAD, LOG_LEVEL, AUTH, IMAGE_CHECK
+  NATS_URL                      servers of NATS: several gateways act as one
+  NATS_CREDS, NATS_CA           files: credentials, and the authority's certificate for tls:// addresses
+  NATS_ALLOW_OLD                1: also servers below 2.11
 
 gateway/README.md describes each of them.`;
 
@@ -55,8 +59,13 @@ async function start(): Promise<void> {
 		log.fatal({ err: error }, "the gateway ends: a defect, please report it");
 		process.exit(1);
 	});
-	const gateway = createGateway({ ...settings, registry, log });
-	const { url, port, loginUrl } = await gateway.listen();
+	const bus = settings.nats && (await createBus(settings.nats, log));
+	const gateway = createGateway({ ...settings, registry, log, ...(bus && { bus }) });
+	await bus?.open();
+	const { url, port, loginUrl } = await gateway.listen().catch(async (error: unknown) => {
+		await bus?.close();
+		throw error;
+	});
 	console.log(
 		settings.auth ? `Dashboard  ${loginUrl}  (logs in once, within an hour)` : `Dashboard  ${url}/`,
 	);
@@ -73,6 +82,12 @@ async function start(): Promise<void> {
 	};
 	process.on("SIGINT", stop);
 	process.on("SIGTERM", stop);
+}
+
+/** Loaded only here: a gateway that is alone needs nothing of it. */
+async function createBus(nats: NonNullable<Settings["nats"]>, log: Logger) {
+	const { NatsBus } = await import("./cluster/nats-bus.js");
+	return new NatsBus({ ...nats, onProblem: (problem) => log.warn({ problem }, "bus") });
 }
 
 function describeSigning({ releaseKeys }: Settings): string {

@@ -53,6 +53,13 @@ export function readSettings(environment: Environment) {
 		releaseKeys: readReleaseKeys(given("RELEASE_KEYS")),
 		/** false: any upload is stored. */
 		imageCheck: read("IMAGE_CHECK", "on", parseSwitch, "on or off"),
+		/** By which several gateways act as one; undefined: this one is alone. */
+		nats: readNats(
+			given("NATS_URL"),
+			given("NATS_CREDS"),
+			given("NATS_CA"),
+			read("NATS_ALLOW_OLD", "0", parseBit, "1 or 0"),
+		),
 	};
 }
 
@@ -75,28 +82,65 @@ function parseSwitch(text: string): boolean | undefined {
 	return text === "off" ? false : undefined;
 }
 
+function parseBit(text: string): boolean | undefined {
+	if (text === "1") return true;
+	return text === "0" ? false : undefined;
+}
+
+/** An address may hold a password: not shown. */
+function readNats(
+	addresses: string | undefined,
+	credentialsPath: string | undefined,
+	authorityPath: string | undefined,
+	allowOld: boolean,
+) {
+	if (addresses === undefined) {
+		const stray = credentialsPath === undefined ? "NATS_CA" : "NATS_CREDS";
+		if (credentialsPath === undefined && authorityPath === undefined) return undefined;
+		throw new StartError(`${stray} is of no use without NATS_URL; set that too, or leave it out.`);
+	}
+	const servers = addresses.split(",").flatMap((address) => parseUrl(address.trim()) ?? []);
+	const areServers = servers.every(({ protocol, host }) => /^(nats|tls):$/.test(protocol) && host !== "");
+	if (!areServers || servers.length < addresses.split(",").length)
+		throw new StartError(
+			"NATS_URL is not a list of addresses such as nats://10.0.0.1:4222,nats://10.0.0.2:4222; correct it.",
+		);
+	return {
+		servers,
+		/** Content of a .creds file. */
+		credentials:
+			credentialsPath === undefined ? undefined : readContent("NATS_CREDS", credentialsPath, "a .creds file"),
+		/** PEM; undefined: the system's authorities. */
+		authority: authorityPath === undefined ? undefined : readContent("NATS_CA", authorityPath, "a PEM file"),
+		/** Accepts servers below 2.11. */
+		allowOld,
+	};
+}
+
 function readTls(certPath: string | undefined, keyPath: string | undefined) {
 	if (certPath === undefined && keyPath === undefined) return undefined;
 	if (certPath === undefined || keyPath === undefined) {
 		const missing = certPath === undefined ? "TLS_CERT" : "TLS_KEY";
 		throw new StartError(`TLS_CERT and TLS_KEY belong together; set ${missing} too.`);
 	}
-	return { cert: readPem("TLS_CERT", certPath), key: readPem("TLS_KEY", keyPath) };
+	const what = "a PEM file";
+	return { cert: readContent("TLS_CERT", certPath, what), key: readContent("TLS_KEY", keyPath, what) };
 }
 
-function readPem(name: string, path: string): Buffer {
+/** @param what it should be */
+function readContent(name: string, path: string, what: string): Buffer {
 	try {
 		return readFileSync(path);
 	} catch (error) {
 		throw new StartError(
-			`${name} is "${path}", which cannot be read (${errorCode(error)}); set it to a PEM file.`,
+			`${name} is "${path}", which cannot be read (${errorCode(error)}); set it to ${what}.`,
 		);
 	}
 }
 
 function readReleaseKeys(path: string | undefined): ReleaseKeys {
 	if (path === undefined) return [];
-	const pem = readPem("RELEASE_KEYS", path);
+	const pem = readContent("RELEASE_KEYS", path, "a PEM file");
 	try {
 		return parseReleaseKeys(pem.toString());
 	} catch (error) {

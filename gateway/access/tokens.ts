@@ -6,6 +6,7 @@
 import { dirname, join } from "node:path";
 import { type Infer, matches, object, optional, pattern } from "../../device/protocol/schema.js";
 import { type Disk, makeFolder, stateOf, writeFileAtomic } from "../atomic-file.js";
+import { time } from "../json-file-store.js";
 import { errorCode, StartError } from "../problem.js";
 import { makeSecret } from "./secrets.js";
 
@@ -23,6 +24,8 @@ const content = object({
 	monitor: token,
 	/** During a rotation (scripts/token/rotation.ts), so that devices without the new token are not locked out. */
 	former: optional(object({ device: optional(token), monitor: optional(token) })),
+	/** By a rotation; of the tokens of two gateways the later ones count. Absent: as first made. */
+	changedAt: optional(time),
 });
 export type TokenFile = Infer<typeof content>;
 
@@ -41,8 +44,8 @@ export function makeTokens(): TokenFile {
  */
 export async function readTokenFile(disk: Disk, path: string): Promise<TokenFile | undefined> {
 	try {
-		const value: unknown = JSON.parse(await disk.readFile(path, "utf8"));
-		if (matches(content, value)) return value;
+		const file = parseTokens(await disk.readFile(path, "utf8"));
+		if (file) return file;
 	} catch (error) {
 		if (errorCode(error) === "ENOENT") return undefined;
 		if (!(error instanceof SyntaxError)) throw error;
@@ -50,6 +53,12 @@ export async function readTokenFile(disk: Disk, path: string): Promise<TokenFile
 	throw new StartError(
 		`${path} does not hold the tokens "device" and "monitor"; delete it to have new ones made.`,
 	);
+}
+
+/** @returns undefined if it is invalid @throws {SyntaxError} */
+export function parseTokens(text: string): TokenFile | undefined {
+	const value: unknown = JSON.parse(text);
+	return matches(content, value) ? value : undefined;
 }
 
 /** Readable for this user alone. @throws {NodeJS.ErrnoException} */
@@ -64,6 +73,8 @@ export interface TokensOptions {
 	readonly disk: Disk;
 	/** The file has become invalid; the last tokens stay valid. */
 	readonly onProblem: (sentence: string) => void;
+	/** The file was read for the first time, or has changed. */
+	readonly onRead?: (file: TokenFile) => void;
 }
 
 export class Tokens {
@@ -122,6 +133,17 @@ export class Tokens {
 		return this.#options.given[role]?.split(",") ?? kept.filter((token) => token !== undefined);
 	}
 
+	/** Undefined before it was read, or if no token comes from it. */
+	get file(): TokenFile | undefined {
+		return this.#file;
+	}
+
+	/** Takes in the tokens of another gateway. @throws {NodeJS.ErrnoException} */
+	async replace(file: TokenFile): Promise<void> {
+		await writeTokenFile(this.#options.disk, this.#path, file);
+		await this.#read();
+	}
+
 	current(role: Role): string {
 		const [token] = this.of(role);
 		if (token === undefined) throw new Error("the tokens are known once they have been opened");
@@ -145,6 +167,7 @@ export class Tokens {
 		if (state === this.#state) return;
 		this.#file = (await readTokenFile(disk, this.#path)) ?? this.#file;
 		this.#state = state;
+		if (this.#file) this.#options.onRead?.(this.#file);
 	}
 
 	#report(error: unknown): void {

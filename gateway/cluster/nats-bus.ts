@@ -18,19 +18,12 @@ import {
 } from "@nats-io/transport-node";
 import { coerce, lt } from "semver";
 import { StartError } from "../problem.js";
+import type { Settings } from "../settings.js";
 import { type Bucket, type BucketOptions, type Bus, BusError, type Files, type Unsubscribe } from "./bus.js";
 import { NatsBucket } from "./nats-bucket.js";
 import { NatsFiles } from "./nats-files.js";
 
-export interface NatsOptions {
-	/** nats:// or tls://, of any number of servers of one cluster; a user and password in the first count for all. */
-	readonly servers: readonly URL[];
-	/** Content of a .creds file. */
-	readonly credentials: Uint8Array | undefined;
-	/** PEM; undefined: the system's authorities. */
-	readonly authority: Uint8Array | undefined;
-	/** Accepts servers below 2.11. */
-	readonly allowOld: boolean;
+export interface NatsOptions extends NonNullable<Settings["nats"]> {
 	/** Called once for each different one. */
 	readonly onProblem: (sentence: string) => void;
 }
@@ -311,6 +304,7 @@ export class NatsBus implements Bus, NatsLink {
 	}
 }
 
+/** A user and a password in the first address count for all. */
 function credentialsOf({ servers, credentials, authority }: NatsOptions): ConnectionOptions {
 	const { username = "", password = "" } = servers[0] ?? {};
 	const [user, secret] = [decodeURIComponent(username), decodeURIComponent(password)];

@@ -24,8 +24,8 @@ export interface ReplicationRules<T> {
 	readonly stateOf?: (record: T) => string;
 	/** Of its latest change, in milliseconds since 1970: a removal wins if it is not earlier. */
 	readonly changedAt: (record: T) => number;
-	/** Of two gateways; the result must not depend on which is which. */
-	readonly merge: (one: T, other: T) => T;
+	/** @param theirs in the bucket @param mine changed here meanwhile */
+	readonly merge: (theirs: T, mine: T) => T;
 }
 
 export interface ReplicationOptions<T> extends ReplicationRules<T> {

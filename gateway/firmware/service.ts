@@ -10,6 +10,7 @@ import { trimmed } from "../access/origin.js";
 import type { Disk } from "../atomic-file.js";
 import type { Bus } from "../cluster/bus.js";
 import { recordStore } from "../cluster/replicated-store.js";
+import { SharedUpload } from "../cluster/shared-upload.js";
 import type { AnswerError } from "../problem.js";
 import { AddressLimit } from "../rates.js";
 import type { Device, OtaMetadata, OtaStatus } from "../sessions/device.js";
@@ -70,7 +71,14 @@ export const createFirmwareService: CreateFirmwareService = (options) => {
 	const { bus, findDevice } = options;
 	const { dataDir, releasesDir, imageCheck: checkImages, maxUploadBytes: maxBytes, releaseKeys } = settings;
 	const onProblem = (sentence: string) => log.warn({ problem: sentence }, "firmware");
-	const uploads = new UploadStore({ directory: join(dataDir, "firmware"), disk, now, onProblem });
+	const uploads = new UploadStore({
+		directory: join(dataDir, "firmware"),
+		disk,
+		now,
+		onProblem,
+		onKept: (upload) => sharedUpload?.changed(upload),
+	});
+	const sharedUpload = bus && new SharedUpload({ bus, uploads, now, onProblem });
 	const catalog = new CatalogFile({ directory: releasesDir, disk, onProblem });
 	const repository = new FirmwareRepository({ catalog, uploads, disk, checkImages, releaseKeys, recheckMs });
 	const selection = new Selection({ catalog, uploads, repository });
@@ -111,10 +119,14 @@ export const createFirmwareService: CreateFirmwareService = (options) => {
 		selection,
 		open: async () => {
 			await uploads.open();
+			sharedUpload?.start();
 			await updates.open();
 			await catalog.read();
 		},
-		close: () => updates.close(),
+		close: async () => {
+			await sharedUpload?.close();
+			await updates.close();
+		},
 	};
 };
 

@@ -56,6 +56,8 @@ export interface UploadStoreOptions {
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
 	readonly onProblem: (sentence: string) => void;
+	/** An upload to this gateway has become the current one. */
+	readonly onKept?: (upload: Upload) => void;
 }
 
 /** Only one process may use its folder. */
@@ -108,9 +110,11 @@ export class UploadStore {
 				return draft.write(chunk);
 			},
 			/** Makes it the current upload. */
-			keep: (description: Omit<Upload, "size" | "upload_time">): Promise<Upload> => {
-				const kept = this.#turn.then(() => this.#replace(draft, { ...description, size }));
-				this.#turn = kept.catch(() => undefined);
+			keep: async (description: Omit<Upload, "size" | "upload_time">): Promise<Upload> => {
+				const { now, onKept } = this.#options;
+				const describe = () => ({ ...description, size, upload_time: new Date(now()).toISOString() });
+				const kept = await this.#inTurn(() => this.#replace(draft, describe()));
+				onKept?.(kept);
 				return kept;
 			},
 			/** Removes it; also after a failed `keep`. */
@@ -118,9 +122,34 @@ export class UploadStore {
 		};
 	}
 
-	async #replace(draft: Draft, description: Omit<Upload, "upload_time">): Promise<Upload> {
-		const { disk, now } = this.#options;
-		const upload = { ...description, upload_time: new Date(now()).toISOString() };
+	/**
+	 * Makes an upload to another gateway the current one.
+	 * @throws {NodeJS.ErrnoException} @throws {Error} if the content is another one, or what reading it throws
+	 */
+	async take(upload: Upload, content: AsyncIterable<Uint8Array>): Promise<void> {
+		const draft = await openDraft(this.#options.disk, this.#path("upload"));
+		try {
+			const hash = createHash("sha256");
+			for await (const chunk of content) {
+				hash.update(chunk);
+				await draft.write(chunk);
+			}
+			if (hash.digest("hex") !== upload.sha256) throw new Error(`${upload.sha256} has another content`);
+			await this.#inTurn(() => this.#replace(draft, upload));
+		} catch (error) {
+			await draft.discard();
+			throw error;
+		}
+	}
+
+	#inTurn<T>(work: () => Promise<T>): Promise<T> {
+		const done = this.#turn.then(work);
+		this.#turn = done.catch(() => undefined);
+		return done;
+	}
+
+	async #replace(draft: Draft, upload: Upload): Promise<Upload> {
+		const { disk } = this.#options;
 		try {
 			await draft.moveTo(this.pathOf(upload));
 			await writeFileAtomic(disk, this.#path("upload.json"), `${JSON.stringify(upload, null, "\t")}\n`);
@@ -148,7 +177,7 @@ export class UploadStore {
 		const content = await ifThere(disk.readFile(path, "utf8"));
 		if (content === undefined) return undefined;
 		const upload = parseJson(content);
-		if (!matches(record, upload))
+		if (!isUpload(upload))
 			return this.#reportLoss(`${path}: ${describeProblem(findProblem(record, upload))}`);
 		const binary = await ifThere(disk.readFile(this.pathOf(upload)));
 		if (binary === undefined) return this.#reportLoss(`${this.pathOf(upload)} is missing`);
@@ -178,6 +207,10 @@ export class UploadStore {
 	#path(name: string): string {
 		return join(this.#options.directory, name);
 	}
+}
+
+export function isUpload(value: unknown): value is Upload {
+	return matches(record, value);
 }
 
 function parseJson(content: string): unknown {

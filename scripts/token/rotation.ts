@@ -11,12 +11,16 @@ export function rotate(file: TokenFile, which: readonly Role[]): TokenFile {
 			`The previous ${unfinished} token is still valid; retire it first: npm run token -- --retire ${unfinished}`,
 		);
 	const pick = (from: TokenFile) => Object.fromEntries(which.map((role) => [role, from[role]]));
-	return { ...file, ...pick(makeTokens()), former: { ...file.former, ...pick(file) } };
+	return changed({ ...file, ...pick(makeTokens()), former: { ...file.former, ...pick(file) } });
 }
 
 /** Ends the previous tokens. */
 export function retire(file: TokenFile, which: readonly Role[]): TokenFile {
 	const kept = Object.entries(file.former ?? {}).filter(([name]) => which.every((role) => role !== name));
 	const { former: _, ...current } = file;
-	return kept.length === 0 ? current : { ...current, former: Object.fromEntries(kept) };
+	return changed(kept.length === 0 ? current : { ...current, former: Object.fromEntries(kept) });
+}
+
+function changed(file: TokenFile): TokenFile {
+	return { ...file, changedAt: Math.max(Date.now(), (file.changedAt ?? 0) + 1) };
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, execFileSync } from "node:child_process";
+import { type ChildProcess, execFile, execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, constants, existsSync, openSync, readSync } from "node:fs";
 import { mkdir, open, readdir, readFile, stat, writeFile } from "node:fs/promises";
@@ -7,6 +7,7 @@ import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, test } from "node:test";
+import { promisify } from "node:util";
 import { WebSocket } from "ws";
 import {
 	bearer,
@@ -327,4 +328,20 @@ test("TLS_CERT and TLS_KEY make it https and wss", async (t) => {
 	assert.match(gateway.url, /^https:/);
 	const device = await gateway.device({}, { ca: tls.cert });
 	assert.equal(device.socket.readyState, device.socket.OPEN);
+});
+
+test("nothing of NATS is loaded without NATS_URL", async (t) => {
+	const script = `import { createRequire } from "node:module";
+		await import("./gateway/main.ts");
+		const files = Object.keys(createRequire(import.meta.url).cache);
+		console.log("NATS", files.filter((file) => file.includes("@nats-io")).length);
+		process.kill(process.pid, "SIGTERM");`;
+	const words = ["--import", "tsx", "--input-type=module", "--eval", script];
+	const countLoaded = async (environment: Readonly<Record<string, string>>) => {
+		const env = { PATH: process.env.PATH, DATA_DIR: await temporaryDirectory(t), PORT: "0", ...environment };
+		const { stdout } = await promisify(execFile)(process.execPath, words, { env });
+		return Number(/^NATS (\d+)$/m.exec(stdout)?.[1]);
+	};
+	assert.equal(await countLoaded({}), 0);
+	assert.ok((await countLoaded({ NATS_URL: "nats://127.0.0.1:1" })) > 0);
 });

@@ -75,6 +75,8 @@ test("any other environment stops the start with a sentence, or gives valid sett
 		"LOG_LEVEL",
 		"AUTH",
 		"IMAGE_CHECK",
+		"NATS_URL",
+		"NATS_ALLOW_OLD",
 		"PUBLIC_URL",
 		"TRUST_PROXY",
 		"DEVICE_TOKEN",

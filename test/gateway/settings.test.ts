@@ -22,6 +22,7 @@ test("nothing set, or set to nothing, gives the defaults", () => {
 		auth: true,
 		releaseKeys: [],
 		imageCheck: true,
+		nats: undefined,
 	});
 	assert.deepEqual(readSettings({}), defaultSettings);
 	assert.deepEqual(readSettings({ PORT: "", HOST: "", AUTH: "", TLS_CERT: "" }), defaultSettings);
@@ -45,6 +46,10 @@ test("every variable is read", async (t) => {
 		LOG_LEVEL: "silent",
 		AUTH: "off",
 		IMAGE_CHECK: "off",
+		NATS_URL: "nats://a:4222, tls://user:secret@b.example:4223",
+		NATS_CREDS: pem,
+		NATS_CA: pem,
+		NATS_ALLOW_OLD: "1",
 	});
 	assert.deepEqual(
 		[1, 2].map((hop) => trustProxy?.("192.0.2.1", hop)),
@@ -64,6 +69,12 @@ test("every variable is read", async (t) => {
 		auth: false,
 		releaseKeys: [],
 		imageCheck: false,
+		nats: {
+			servers: [new URL("nats://a:4222"), new URL("tls://user:secret@b.example:4223")],
+			credentials: Buffer.from("PEM"),
+			authority: Buffer.from("PEM"),
+			allowOld: true,
+		},
 	});
 });
 
@@ -125,6 +136,10 @@ describe("a wrong value is named in a sentence that says what to change", () => 
 		],
 		TLS_CERT: ["/nowhere/cert.pem"],
 		TLS_KEY: ["/nowhere/key.pem"],
+		NATS_URL: ["10.0.0.1:4222", "http://a", "nats://", "nats://a,", "nats://a b"],
+		NATS_CREDS: ["/nowhere/a.creds"],
+		NATS_CA: ["/nowhere/ca.pem"],
+		NATS_ALLOW_OLD: ["yes"],
 	}))
 		test(name, () => {
 			for (const value of values)
@@ -133,6 +148,25 @@ describe("a wrong value is named in a sentence that says what to change", () => 
 					message: new RegExp(`${name}.*(set|correct)`),
 				});
 		});
+
+	test("an address of NATS, without its password", () => {
+		assert.throws(
+			() => readSettings({ NATS_URL: "nats://user:secret@" }),
+			(error) => {
+				assert.ok(error instanceof Error);
+				assert.doesNotMatch(error.message, /secret/);
+				return true;
+			},
+		);
+	});
+
+	test("a file for NATS that cannot be read", () => {
+		for (const name of ["NATS_CREDS", "NATS_CA"])
+			assert.throws(() => readSettings({ NATS_URL: "nats://a", [name]: "/nowhere" }), {
+				name: "StartError",
+				message: new RegExp(`${name} is "/nowhere".*set`),
+			});
+	});
 
 	test("a token, without repeating it", () => {
 		for (const value of [
