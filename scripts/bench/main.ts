@@ -8,6 +8,7 @@ import { cpus, loadavg } from "node:os";
 import { dirname, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { runCommand, UsageError } from "../command-line/command.js";
+import { run as cluster } from "./cluster.js";
 import { run as dashboard } from "./dashboard.js";
 import { run as image } from "./image.js";
 import { run as isolation } from "./isolation.js";
@@ -25,6 +26,7 @@ const benchmarks: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
 	upload,
 	update,
 	dashboard,
+	cluster,
 };
 
 const usage = `Usage: npm run bench -- [--json FILE] [BENCHMARK…]

@@ -3,10 +3,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Registry } from "prom-client";
+import type { NatsBus } from "../../../gateway/cluster/nats-bus.js";
 import { createGateway } from "../../../gateway/gateway.js";
 import { disablePretenuring } from "../../../gateway/heap.js";
 import type { SocketLimits } from "../../../gateway/sockets/limits.js";
-import { wholeFleetAtOnce } from "../../../test/support/gateway-settings.js";
+import { deviceToken, monitorToken, wholeFleetAtOnce } from "../../../test/support/gateway-settings.js";
 import { serve } from "../child.js";
 import { usage } from "./usage.js";
 
@@ -14,18 +16,40 @@ disablePretenuring();
 const dataDir = mkdtempSync(join(tmpdir(), "gateway-bench-"));
 process.on("exit", () => rmSync(dataDir, { recursive: true, force: true }));
 
+let bus: NatsBus | undefined;
+const registry = new Registry();
+
 const handlers = {
+	/** To be called before `listen`. @param url of nats-server */
+	join: async (url: string) => {
+		const { NatsBus } = await import("../../../gateway/cluster/nats-bus.js");
+		const options = {
+			credentials: undefined,
+			authority: undefined,
+			allowOld: true,
+			onProblem: console.error,
+		};
+		bus = new NatsBus({ ...options, servers: [new URL(url)] });
+	},
 	/** @param limits replace the gateway's; without them a whole fleet is accepted in one moment */
 	listen: async (limits?: Partial<SocketLimits> | null) => {
 		const gateway = createGateway({
 			port: 0,
+			...(bus && { bus, deviceToken, monitorToken }),
+			registry,
 			dataDir,
 			releasesDir: join(dataDir, "releases"),
 			// One address stands for a whole fleet, which has to be connected before anything is measured.
 			...(limits ? { limits } : wholeFleetAtOnce),
 		});
+		await bus?.open();
 		const { url } = await gateway.listen();
 		return { url, dataDir, tokens: gateway.tokens };
+	},
+	/** Reports that were published to other gateways. */
+	publishedReports: async () => {
+		const { values = [] } = (await registry.getSingleMetric("gateway_bus_publishes_total")?.get()) ?? {};
+		return values.find(({ labels }) => labels.kind === "report")?.value ?? 0;
 	},
 	usage: ({ isSettled }: { isSettled: boolean }) => usage(isSettled),
 };

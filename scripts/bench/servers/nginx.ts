@@ -83,7 +83,7 @@ export class Nginx {
 }
 
 /** First figure of schedstat: nanoseconds on a processor, with the kernel's; `stat` counts in steps of 10 ms. */
-function cpuMicrosOf(pid: string): number {
+export function cpuMicrosOf(pid: string): number {
 	return readdirSync(`/proc/${pid}/task`)
 		.map((task) => Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, "utf8").split(" ")[0]) / 1000)
 		.reduce((sum, micros) => sum + micros, 0);
