@@ -1,6 +1,5 @@
 /** A device that connects again and again, and carries out the updates that it is sent, whatever happens to its gateway. */
 
-import { once } from "node:events";
 import { setTimeout } from "node:timers/promises";
 import { WebSocket } from "ws";
 import { altered, sampleReport } from "../../scripts/api/sample-report.js";
@@ -26,6 +25,8 @@ export class SteadyDevice {
 	/** `start_ota` that it got. */
 	offers = 0;
 	isUpdating = false;
+	/** On the monotonic clock: when it last connected, was disconnected, or got an update. */
+	changedAt = 0;
 	readonly #options: SteadyDeviceOptions;
 	#isOn = true;
 	#socket: WebSocket | undefined;
@@ -57,6 +58,7 @@ export class SteadyDevice {
 			const closed = new Promise<void>((resolve) => socket.on("close", () => resolve()));
 			socket.on("error", () => {});
 			socket.on("open", () => {
+				this.changedAt = performance.now();
 				this.#report();
 				this.isUpdating &&= !this.#hasRestarted;
 				this.#hasRestarted = false;
@@ -64,6 +66,7 @@ export class SteadyDevice {
 			socket.on("message", (data) => void this.#obey(JSON.parse(data.toString())));
 			const timer = setInterval(() => this.#report(), 20_000);
 			await closed;
+			this.changedAt = performance.now();
 			clearInterval(timer);
 			if (this.#isOn) await setTimeout(random.between(200, 800));
 		}
@@ -92,6 +95,7 @@ export class SteadyDevice {
 		const { random, updateMs, address, onOffer } = this.#options;
 		if (command !== "start_ota") return;
 		onOffer(this);
+		this.changedAt = performance.now();
 		this.offers += 1;
 		this.isUpdating = true;
 		const [, version = ""] = /firmware-v(.+)\.bin$/.exec(url) ?? [];
@@ -109,10 +113,6 @@ export class SteadyDevice {
 		this.version = version;
 		this.#hasRestarted = true;
 		this.#startedAt = performance.now();
-		const socket = this.#socket;
-		if (socket && socket.readyState !== WebSocket.CLOSED) {
-			socket.close();
-			await once(socket, "close");
-		}
+		this.#socket?.terminate();
 	}
 }
