@@ -104,11 +104,12 @@ export class SteadyDevice {
 			this.#send({ type: "ota_progress", percent, bytes_written: percent, bytes_total: 100 });
 			await setTimeout(random.between(...updateMs) / 2);
 		}
-		for (;;) {
+		while (this.#isOn) {
 			const answer = await fetch(url, { headers }).catch(() => undefined);
 			if (answer?.ok && (await answer.arrayBuffer().catch(() => undefined))) break;
 			await setTimeout(200);
 		}
+		if (!this.#isOn) return;
 		this.#send({ type: "ota_complete" });
 		this.version = version;
 		this.#hasRestarted = true;

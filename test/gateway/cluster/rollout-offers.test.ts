@@ -15,6 +15,7 @@ const deviceId = "dev-1-000001";
 async function run(answer: UpdateRefusal | undefined = undefined) {
 	const server = new MemoryServer();
 	const triggered: (readonly unknown[])[] = [];
+	const place = { ofDevice: "owner" };
 	const join = async (gatewayId: string) => {
 		const bus = server.connect();
 		const bucket = new RolloutBucket({
@@ -33,7 +34,11 @@ async function run(answer: UpdateRefusal | undefined = undefined) {
 			bus,
 			gatewayId,
 			devices: new Map([[deviceId, device]]),
-			ownerOf: () => (gatewayId === "owner" ? undefined : "owner"),
+			// The driver may not know yet that a device has moved.
+			ownerOf: () => {
+				const owner = gatewayId === "driver" ? "owner" : place.ofDevice;
+				return owner === gatewayId ? undefined : owner;
+			},
 			updates: {
 				trigger: async (...parameters) => {
 					triggered.push(parameters.slice(1));
@@ -74,7 +79,7 @@ async function run(answer: UpdateRefusal | undefined = undefined) {
 	const offered = { ...move(queued(deviceId, 0), "offered", 1), attempts: 1, group: 0 };
 	const rollout = apply(created, { devices: [offered] });
 	assert.ok(await driver.bucket.append(rollout, { devices: [offered] }));
-	return { driver, owner, rollout, triggered };
+	return { driver, owner, rollout, triggered, place };
 }
 
 test("an offer goes to the device's gateway, with the images that it may be", async () => {
@@ -108,7 +113,10 @@ test("an offer that a later driver has recalled is not sent", async () => {
 });
 
 test("an offer to a gateway that is gone, or has the device no more, was not sent", async () => {
-	const { driver, owner, rollout, triggered } = await run();
+	const { driver, owner, rollout, triggered, place } = await run();
+	place.ofDevice = "another";
+	assert.equal((await driver.offers.send(rollout, driver.device))?.code, "target_offline");
+	place.ofDevice = "owner";
 	owner.device.session.connected = false;
 	assert.equal((await driver.offers.send(rollout, driver.device))?.code, "target_offline");
 	owner.stop();
