@@ -17,6 +17,7 @@ type OnChange = (key: string, entry: Entry | undefined) => void;
 /** A server's consumer that is gone is noticed after two of these. */
 const heartbeatMs = 2_000;
 const retryMs = 1_000;
+const checkMs = 2_000;
 const notWritten: readonly number[] = [
 	JetStreamApiCodes.StreamWrongLastSequence,
 	JetStreamApiCodes.StreamWrongLastSequenceUnknown,
@@ -92,6 +93,13 @@ class Watch {
 	#isOpening = true;
 	#isClosed = false;
 	#timer: NodeJS.Timeout | undefined;
+	readonly #checking: NodeJS.Timeout;
+	/** Of the latest message. */
+	#revision = 0;
+	/** Of the bucket, at the latest check. */
+	#expected = 0;
+	/** Messages since the latest check. */
+	#count = 0;
 
 	constructor(link: NatsLink, client: JetStreamClient, name: string, onChange: OnChange) {
 		this.#link = link;
@@ -102,6 +110,7 @@ class Watch {
 			if (!isConnected) this.#stop();
 			else if (!this.#isOpening) this.#readAgain();
 		});
+		this.#checking = setInterval(() => void this.#check(), checkMs).unref();
 	}
 
 	/** @throws {BusError} */
@@ -117,8 +126,23 @@ class Watch {
 
 	close(): void {
 		this.#isClosed = true;
+		clearInterval(this.#checking);
 		this.#stopListening();
 		this.#stop();
+	}
+
+	/** The client may wait for long for a consumer that has ended with its server. */
+	async #check(): Promise<void> {
+		if (this.#isOpening || !this.#link.isConnected) return;
+		const isBehind = this.#revision < this.#expected && this.#count === 0;
+		this.#count = 0;
+		if (isBehind) this.#readAgain();
+		this.#expected = await this.#link.ask(() => this.#lastRevision()).catch(() => 0);
+	}
+
+	async #lastRevision(): Promise<number> {
+		const stream = await this.#client.streams.get(`KV_${this.#name}`);
+		return (await stream.info()).state.last_seq;
 	}
 
 	#stop(): void {
@@ -148,6 +172,7 @@ class Watch {
 			filter_subjects: `$KV.${this.#name}.>`,
 			deliver_policy: DeliverPolicy.LastPerSubject,
 		});
+		const last = await this.#lastRevision();
 		const { num_pending: count } = await consumer.info(true);
 		if (reading !== this.#reading) throw new BusError("away", "NATS cannot be reached.");
 		/** Until the present values were told. */
@@ -156,11 +181,15 @@ class Watch {
 			this.#fail = reject;
 			const onRead = () => {
 				for (const key of missing ?? []) this.#tell(key, undefined);
+				// What was written last may have expired.
+				this.#revision = Math.max(this.#revision, last);
 				missing = undefined;
 				resolve();
 			};
 			const callback = (message: JsMsg) => {
 				if (reading !== this.#reading) return;
+				this.#revision = message.seq;
+				this.#count += 1;
 				const { key, entry } = changeOf(message, this.#name);
 				if (entry) missing?.delete(key);
 				this.#tell(key, entry);

@@ -140,7 +140,7 @@ export async function eventually<T>(
 ): Promise<T> {
 	const until = performance.now() + limitMs;
 	for (;;) {
-		const value = await read().catch((error: unknown) => ({ error }));
+		const value = await read().catch((error: unknown) => ({ error: String(error) }));
 		if (!(typeof value === "object" && value !== null && "error" in value) && isMeant(value)) return value;
 		if (performance.now() > until) throw new Error(`not in ${limitMs} ms: ${JSON.stringify(value)}`);
 		await setTimeout(100);
