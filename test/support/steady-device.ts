@@ -19,6 +19,10 @@ export interface SteadyDeviceOptions {
 	readonly onOffer: (device: SteadyDevice) => void;
 }
 
+const reportMs = 20_000;
+/** Without an answer to a ping. */
+const silenceMs = 3_000;
+
 export class SteadyDevice {
 	readonly id: string;
 	version = "1.2.3";
@@ -64,10 +68,21 @@ export class SteadyDevice {
 				this.#hasRestarted = false;
 			});
 			socket.on("message", (data) => void this.#obey(JSON.parse(data.toString())));
-			const timer = setInterval(() => this.#report(), 20_000);
+			const reporting = setInterval(() => this.#report(), reportMs);
+			// haproxy 2.6 may keep the connection although its gateway was killed.
+			let isAlive = true;
+			socket.on("pong", () => {
+				isAlive = true;
+			});
+			const watching = setInterval(() => {
+				if (!isAlive) socket.terminate();
+				isAlive = false;
+				if (this.isConnected) socket.ping();
+			}, silenceMs);
 			await closed;
 			this.changedAt = performance.now();
-			clearInterval(timer);
+			clearInterval(reporting);
+			clearInterval(watching);
 			if (this.#isOn) await setTimeout(random.between(200, 800));
 		}
 	}

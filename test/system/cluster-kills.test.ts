@@ -23,7 +23,7 @@ const maxAttempts = 2;
 /** It takes less than 10 s, which is printed; the rest is for a computer that has other things to do. */
 const agreeMs = 30_000;
 /** A device for which nothing has happened for this time is shown as it is. */
-const steadyMs = 3_000;
+const steadyMs = 7_000;
 /** As long as others may need to take over, and to notice. */
 const outageMs = [1_000, 16_000] as const;
 
