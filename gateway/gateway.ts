@@ -15,6 +15,7 @@ import type { Disk } from "./atomic-file.js";
 import type { Bus } from "./cluster/bus.js";
 import { Cluster } from "./cluster/cluster.js";
 import { recordStore } from "./cluster/replicated-store.js";
+import { shareLogins } from "./cluster/shared-logins.js";
 import { SharedTokens } from "./cluster/shared-tokens.js";
 import { Connections, maxUnauthenticatedOf } from "./connections.js";
 import { FolderLock, findDiskProblem, usable } from "./data-folder.js";
@@ -121,7 +122,10 @@ export function createGateway(options: GatewayOptions = {}) {
 		disk,
 		now,
 		onProblem: (problem) => log.error({ problem }, "logins"),
+		onEnded: (file) => sharedLogins?.changed(file),
 	});
+	const sharedLogins =
+		bus && shareLogins({ bus, endedLogins, now, onProblem: (problem) => log.warn({ problem }, "logins") });
 	const access = new Access({
 		tokens,
 		isOff: !auth,
@@ -346,6 +350,7 @@ export function createGateway(options: GatewayOptions = {}) {
 
 	const openData = async () => {
 		await endedLogins.open();
+		sharedLogins?.start();
 		await firmware.open();
 		sessions.restore(await deviceStore.open());
 		await crashes.open(sessions.devices);
@@ -369,6 +374,7 @@ export function createGateway(options: GatewayOptions = {}) {
 		await deviceStore.close();
 		await crashes.close();
 		await sharedTokens?.close();
+		await sharedLogins?.close();
 		await bus?.close();
 		await lock.release();
 		log.info("stopped");
