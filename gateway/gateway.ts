@@ -23,12 +23,13 @@ import { deviceRoutes, historyText } from "./device-routes.js";
 import { deviceAddresses, deviceSetupRoutes } from "./device-setup.js";
 import { type CreateFirmwareService, createFirmwareService, findAuthority } from "./firmware/service.js";
 import { createHttp } from "./http.js";
+import type { RecordStore } from "./json-file-store.js";
 import { createAnswerError, StartError } from "./problem.js";
 import { frameOf, Rollouts } from "./rollouts/rollouts.js";
 import { rolloutRoutes } from "./rollouts/routes.js";
 import { RolloutStore } from "./rollouts/store.js";
 import { createHttpServer, end, ignoreUpgrade, isForWebSocket, limitBody, listen } from "./server.js";
-import { CrashStore, crashesFile } from "./sessions/crash-store.js";
+import { CrashStore, crashesFile, type StoredCrash } from "./sessions/crash-store.js";
 import type { Device } from "./sessions/device.js";
 import { DeviceStore, deviceFile } from "./sessions/device-store.js";
 import { Sessions } from "./sessions/sessions.js";
@@ -155,15 +156,17 @@ export function createGateway(options: GatewayOptions = {}) {
 		now,
 	});
 	const deviceStore = new DeviceStore(records, monotonic);
-	const crashRecords = recordStore(bus, {
+	const crashRecords: RecordStore<readonly StoredCrash[]> = recordStore(bus, {
 		directory: join(dataDir, "crashes"),
 		disk,
 		onProblem: (problem) => log.warn({ problem }, "crashes"),
 		...crashesFile,
 		bucket: "gw-crashes",
-		onRecord: (deviceId, stored = []) => {
+		onRecord: async (deviceId) => {
+			// The device may be told of meanwhile.
+			await crashRecords.settle();
 			const device = sessions.devices.get(deviceId);
-			if (device) crashes.take(device, stored);
+			if (device) await crashes.restore(device);
 		},
 		now,
 	});
