@@ -1,4 +1,7 @@
+import { test } from "node:test";
 import { MemoryBus, MemoryServer } from "../../../gateway/cluster/memory-bus.js";
+import { natsMissing } from "../../support/nats.js";
+import { natsBuses } from "./nats-buses.js";
 import { testStores } from "./stores-contract.js";
 
 testStores("memory", async () => {
@@ -10,3 +13,6 @@ testStores("memory", async () => {
 		pass: async () => {},
 	};
 });
+
+if (natsMissing) test("NATS", { skip: natsMissing });
+else testStores("NATS", natsBuses);
