@@ -15,7 +15,7 @@ import type { NatsLink } from "./nats-bus.js";
 type OnChange = (key: string, entry: Entry | undefined) => void;
 
 /** A server's consumer that is gone is noticed after two of these. */
-const heartbeatMs = 2_000;
+const heartbeatMs = 1_000;
 const retryMs = 1_000;
 const notWritten: readonly number[] = [
 	JetStreamApiCodes.StreamWrongLastSequence,
@@ -170,10 +170,16 @@ class Watch {
 				if (reading !== this.#reading) return messages.stop();
 				this.#messages = messages;
 				if (count === 0) onRead();
-				void messages.closed().then(() => reading === this.#reading && this.#readAgain());
+				void this.#follow(messages, reading);
 			}, reject);
 		});
 		await isRead;
+	}
+
+	/** The server that sends the changes may have ended while another one keeps the connection. */
+	async #follow(messages: ConsumerMessages, reading: number): Promise<void> {
+		for await (const { type } of messages.status()) if (type === "heartbeats_missed") break;
+		if (reading === this.#reading) this.#readAgain();
 	}
 
 	#tell(key: string, entry: Entry | undefined): void {
