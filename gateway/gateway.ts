@@ -15,6 +15,7 @@ import type { Disk } from "./atomic-file.js";
 import type { Bus } from "./cluster/bus.js";
 import { Cluster } from "./cluster/cluster.js";
 import { recordStore } from "./cluster/replicated-store.js";
+import { shareLogins } from "./cluster/shared-logins.js";
 import { SharedRollouts } from "./cluster/shared-rollouts.js";
 import { SharedTokens } from "./cluster/shared-tokens.js";
 import { Connections, maxUnauthenticatedOf } from "./connections.js";
@@ -23,12 +24,13 @@ import { deviceRoutes, historyText } from "./device-routes.js";
 import { deviceAddresses, deviceSetupRoutes } from "./device-setup.js";
 import { type CreateFirmwareService, createFirmwareService, findAuthority } from "./firmware/service.js";
 import { createHttp } from "./http.js";
+import type { RecordStore } from "./json-file-store.js";
 import { createAnswerError, StartError } from "./problem.js";
 import { frameOf, type RolloutService, Rollouts } from "./rollouts/rollouts.js";
 import { rolloutRoutes } from "./rollouts/routes.js";
 import { RolloutStore } from "./rollouts/store.js";
 import { createHttpServer, end, ignoreUpgrade, isForWebSocket, limitBody, listen } from "./server.js";
-import { CrashStore, crashesFile } from "./sessions/crash-store.js";
+import { CrashStore, crashesFile, type StoredCrash } from "./sessions/crash-store.js";
 import type { Device } from "./sessions/device.js";
 import { DeviceStore, deviceFile } from "./sessions/device-store.js";
 import { Sessions } from "./sessions/sessions.js";
@@ -122,7 +124,10 @@ export function createGateway(options: GatewayOptions = {}) {
 		disk,
 		now,
 		onProblem: (problem) => log.error({ problem }, "logins"),
+		onEnded: (file) => sharedLogins?.changed(file),
 	});
+	const sharedLogins =
+		bus && shareLogins({ bus, endedLogins, now, onProblem: (problem) => log.warn({ problem }, "logins") });
 	const access = new Access({
 		tokens,
 		isOff: !auth,
@@ -152,15 +157,17 @@ export function createGateway(options: GatewayOptions = {}) {
 		now,
 	});
 	const deviceStore = new DeviceStore(records, monotonic);
-	const crashRecords = recordStore(bus, {
+	const crashRecords: RecordStore<readonly StoredCrash[]> = recordStore(bus, {
 		directory: join(dataDir, "crashes"),
 		disk,
 		onProblem: (problem) => log.warn({ problem }, "crashes"),
 		...crashesFile,
 		bucket: "gw-crashes",
-		onRecord: (deviceId, stored = []) => {
+		onRecord: async (deviceId) => {
+			// The device may be told of meanwhile.
+			await crashRecords.settle();
 			const device = sessions.devices.get(deviceId);
-			if (device) crashes.take(device, stored);
+			if (device) await crashes.restore(device);
 		},
 		now,
 	});
@@ -356,6 +363,7 @@ export function createGateway(options: GatewayOptions = {}) {
 
 	const openData = async () => {
 		await endedLogins.open();
+		sharedLogins?.start();
 		await firmware.open();
 		sessions.restore(await deviceStore.open());
 		await crashes.open(sessions.devices);
@@ -379,6 +387,7 @@ export function createGateway(options: GatewayOptions = {}) {
 		await deviceStore.close();
 		await crashes.close();
 		await sharedTokens?.close();
+		await sharedLogins?.close();
 		await bus?.close();
 		await lock.release();
 		log.info("stopped");

@@ -1,5 +1,6 @@
 /** Authentication and origin checks of every request, HTTP and WebSocket. */
 
+import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { RequestHandler, Response } from "express";
 import type { Logger } from "pino";
@@ -7,7 +8,7 @@ import { type HttpRefusal, sendProblem } from "../problem.js";
 import { AddressLimit } from "../rates.js";
 import type { EndedLogins } from "./ended-logins.js";
 import { baseUrlOf, isLoopback, isSameOrigin, reachedAt, remoteAddressOf } from "./origin.js";
-import { deviceOf, equalSecrets, isAmong, makeSecret, sign } from "./secrets.js";
+import { deviceOf, equalSecrets, isAmong, sign } from "./secrets.js";
 import type { Role, Tokens } from "./tokens.js";
 
 export interface AccessOptions {
@@ -125,18 +126,30 @@ export class Access {
 		};
 	}
 
-	/** Logs in once, within an hour. */
+	/** Logs in once, within an hour, at any gateway with the same monitor token. */
 	makeLoginCode(): string {
-		const code = makeSecret();
-		this.#loginCodes.set(code, this.#options.monotonic() + loginCodeAgeMs);
+		const { tokens, now, monotonic } = this.#options;
+		const head = `${now() + loginCodeAgeMs}.${randomUUID()}`;
+		const code = `${head}.${sign(tokens.current("monitor"), `login code ${head}`)}`;
+		this.#loginCodes.set(code, monotonic() + loginCodeAgeMs);
 		return code;
 	}
 
 	/** @returns false if it is wrong, used or expired */
-	useLoginCode(code: string): boolean {
-		const expires = this.#loginCodes.get(code);
-		this.#loginCodes.delete(code);
-		return expires !== undefined && expires > this.#options.monotonic();
+	async useLoginCode(code: string): Promise<boolean> {
+		const { tokens, endedLogins, now, monotonic } = this.#options;
+		const [, head = "", expires, signature = ""] = /^((\d{1,16})\.[\w-]{36})\.([\w-]+)$/.exec(code) ?? [];
+		await tokens.refresh();
+		const isSigned = tokens
+			.of("monitor")
+			.some((token) => equalSecrets(signature, sign(token, `login code ${head}`)));
+		// Where it was made, neither the clock nor a new token counts.
+		const runsUntil = this.#loginCodes.get(code);
+		const isValid = runsUntil === undefined ? isSigned && Number(expires) > now() : runsUntil > monotonic();
+		if (!isValid || endedLogins.has(signature, Number.POSITIVE_INFINITY)) return false;
+		// A full disk must not keep anyone out; it is used in memory.
+		await endedLogins.end(signature, Number(expires)).catch(() => {});
+		return true;
 	}
 
 	/** Sets a login cookie: its expiry, signed with the current monitor token. It ends with that token. */

@@ -12,20 +12,28 @@ import { errorCode } from "../problem.js";
 const endedAtMost = 1000;
 const content = object({ endedBefore: optional(time), ended: object({}) });
 
+/** As stored on disk. */
+export interface EndedLoginsFile {
+	/** Cookies that expire before have ended too, in milliseconds since 1970. */
+	readonly endedBefore: number;
+	/** Signature → expiry, in milliseconds since 1970. */
+	readonly ended: Readonly<Record<string, number>>;
+}
+
 export interface EndedLoginsOptions {
 	readonly dataDir: string;
 	readonly disk: Disk;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
 	readonly onProblem: (sentence: string) => void;
+	/** A login was ended here. */
+	readonly onEnded?: (file: EndedLoginsFile) => void;
 }
 
 export class EndedLogins {
 	readonly #options: EndedLoginsOptions;
 	readonly #path: string;
-	/** Signature → expiry, in milliseconds since 1970. */
 	readonly #ended = new Map<string, number>();
-	/** Cookies that expire before have ended too, in milliseconds since 1970. */
 	#endedBefore = 0;
 	#writing: Promise<void> = Promise.resolve();
 
@@ -37,12 +45,7 @@ export class EndedLogins {
 	async open(): Promise<void> {
 		const { disk, onProblem } = this.#options;
 		try {
-			const kept: unknown = JSON.parse(await disk.readFile(this.#path, "utf8"));
-			if (!matches(content, kept)) throw new SyntaxError("not a list of logins");
-			const ended: [string, unknown][] = Object.entries(kept.ended);
-			if (!ended.every(isLogin)) throw new SyntaxError("not a list of logins");
-			this.#endedBefore = kept.endedBefore ?? 0;
-			for (const [signature, expires] of ended) this.#ended.set(signature, expires);
+			this.#add(parseEndedLogins(await disk.readFile(this.#path, "utf8")));
 		} catch (error) {
 			if (errorCode(error) === "ENOENT") return;
 			onProblem(
@@ -60,7 +63,17 @@ export class EndedLogins {
 	 * @throws {NodeJS.ErrnoException}
 	 */
 	async end(signature: string, expires: number): Promise<void> {
-		this.#ended.set(signature, expires);
+		await this.take({ endedBefore: this.#endedBefore, ended: { [signature]: expires } });
+		this.#options.onEnded?.(this.file);
+	}
+
+	get file(): EndedLoginsFile {
+		return { endedBefore: this.#endedBefore, ended: Object.fromEntries(this.#ended) };
+	}
+
+	/** Ends those of another gateway too. Resolves once that is on disk. @throws {NodeJS.ErrnoException} */
+	async take(file: EndedLoginsFile): Promise<void> {
+		this.#add(file);
 		for (const [each, at] of this.#ended) if (at <= this.#options.now()) this.#ended.delete(each);
 		if (this.#ended.size > endedAtMost) {
 			this.#endedBefore = Math.max(...this.#ended.values()) + 1;
@@ -71,10 +84,23 @@ export class EndedLogins {
 		await written;
 	}
 
-	#write(): Promise<void> {
-		const content = { endedBefore: this.#endedBefore, ended: Object.fromEntries(this.#ended) };
-		return writeFileAtomic(this.#options.disk, this.#path, `${JSON.stringify(content, undefined, "\t")}\n`);
+	#add({ endedBefore, ended }: EndedLoginsFile): void {
+		this.#endedBefore = Math.max(this.#endedBefore, endedBefore);
+		for (const [signature, expires] of Object.entries(ended)) this.#ended.set(signature, expires);
 	}
+
+	#write(): Promise<void> {
+		return writeFileAtomic(this.#options.disk, this.#path, `${JSON.stringify(this.file, undefined, "\t")}\n`);
+	}
+}
+
+/** @throws {SyntaxError} */
+export function parseEndedLogins(text: string): EndedLoginsFile {
+	const value: unknown = JSON.parse(text);
+	if (!matches(content, value)) throw new SyntaxError("not a list of logins");
+	const ended: [string, unknown][] = Object.entries(value.ended);
+	if (!ended.every(isLogin)) throw new SyntaxError("not a list of logins");
+	return { endedBefore: value.endedBefore ?? 0, ended: Object.fromEntries(ended) };
 }
 
 function isLogin(entry: [string, unknown]): entry is [signature: string, expires: number] {

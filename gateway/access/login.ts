@@ -32,7 +32,7 @@ export function loginRouter(access: Access, page: () => Promise<string>): Router
 		const { code } = request.query;
 		// Link previews (mail, chat) send HEAD, which must not use up the code.
 		if (typeof code !== "string" || request.method === "HEAD") return showPage(response, 200, "");
-		if (access.useLoginCode(code)) return letIn(request, response);
+		if (await access.useLoginCode(code)) return letIn(request, response);
 		const refusal = await access.countFailure(request, "login code");
 		const message = "This link was used before, or is over an hour old. Paste the monitor token.";
 		await turnAway(response, refusal, message);

@@ -15,9 +15,8 @@ import type { NatsLink } from "./nats-bus.js";
 type OnChange = (key: string, entry: Entry | undefined) => void;
 
 /** A server's consumer that is gone is noticed after two of these. */
-const heartbeatMs = 2_000;
+const heartbeatMs = 1_000;
 const retryMs = 1_000;
-const checkMs = 2_000;
 const notWritten: readonly number[] = [
 	JetStreamApiCodes.StreamWrongLastSequence,
 	JetStreamApiCodes.StreamWrongLastSequenceUnknown,
@@ -93,13 +92,6 @@ class Watch {
 	#isOpening = true;
 	#isClosed = false;
 	#timer: NodeJS.Timeout | undefined;
-	readonly #checking: NodeJS.Timeout;
-	/** Of the latest message. */
-	#revision = 0;
-	/** Of the bucket, at the latest check. */
-	#expected = 0;
-	/** Messages since the latest check. */
-	#count = 0;
 
 	constructor(link: NatsLink, client: JetStreamClient, name: string, onChange: OnChange) {
 		this.#link = link;
@@ -110,7 +102,6 @@ class Watch {
 			if (!isConnected) this.#stop();
 			else if (!this.#isOpening) this.#readAgain();
 		});
-		this.#checking = setInterval(() => void this.#check(), checkMs).unref();
 	}
 
 	/** @throws {BusError} */
@@ -126,23 +117,8 @@ class Watch {
 
 	close(): void {
 		this.#isClosed = true;
-		clearInterval(this.#checking);
 		this.#stopListening();
 		this.#stop();
-	}
-
-	/** The client may wait for long for a consumer that has ended with its server. */
-	async #check(): Promise<void> {
-		if (this.#isOpening || !this.#link.isConnected) return;
-		const isBehind = this.#revision < this.#expected && this.#count === 0;
-		this.#count = 0;
-		if (isBehind) this.#readAgain();
-		this.#expected = await this.#link.ask(() => this.#lastRevision()).catch(() => 0);
-	}
-
-	async #lastRevision(): Promise<number> {
-		const stream = await this.#client.streams.get(`KV_${this.#name}`);
-		return (await stream.info()).state.last_seq;
 	}
 
 	#stop(): void {
@@ -172,7 +148,6 @@ class Watch {
 			filter_subjects: `$KV.${this.#name}.>`,
 			deliver_policy: DeliverPolicy.LastPerSubject,
 		});
-		const last = await this.#lastRevision();
 		const { num_pending: count } = await consumer.info(true);
 		if (reading !== this.#reading) throw new BusError("away", "NATS cannot be reached.");
 		/** Until the present values were told. */
@@ -181,15 +156,11 @@ class Watch {
 			this.#fail = reject;
 			const onRead = () => {
 				for (const key of missing ?? []) this.#tell(key, undefined);
-				// What was written last may have expired.
-				this.#revision = Math.max(this.#revision, last);
 				missing = undefined;
 				resolve();
 			};
 			const callback = (message: JsMsg) => {
 				if (reading !== this.#reading) return;
-				this.#revision = message.seq;
-				this.#count += 1;
 				const { key, entry } = changeOf(message, this.#name);
 				if (entry) missing?.delete(key);
 				this.#tell(key, entry);
@@ -199,10 +170,16 @@ class Watch {
 				if (reading !== this.#reading) return messages.stop();
 				this.#messages = messages;
 				if (count === 0) onRead();
-				void messages.closed().then(() => reading === this.#reading && this.#readAgain());
+				void this.#follow(messages, reading);
 			}, reject);
 		});
 		await isRead;
+	}
+
+	/** The server that sends the changes may have ended while another one keeps the connection. */
+	async #follow(messages: ConsumerMessages, reading: number): Promise<void> {
+		for await (const { type } of messages.status()) if (type === "heartbeats_missed") break;
+		if (reading === this.#reading) this.#readAgain();
 	}
 
 	#tell(key: string, entry: Entry | undefined): void {

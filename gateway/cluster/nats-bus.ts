@@ -63,6 +63,8 @@ export class NatsBus implements Bus, NatsLink {
 	readonly #listeners = new Set<(isConnected: boolean) => void>();
 	readonly #subscribed = new Set<Subscribed>();
 	readonly #problems = new Set<string>();
+	/** By name; each opens it, or makes it. */
+	readonly #stores = new Map<string, () => Promise<unknown>>();
 	#connection: NatsConnection | undefined;
 	#isConnected = false;
 	#isClosed = false;
@@ -126,7 +128,7 @@ export class NatsBus implements Bus, NatsLink {
 	}
 
 	bucket(name: string, { ttlMs }: BucketOptions = {}): Promise<Bucket> {
-		return this.#store(async (connection, replicas) => {
+		return this.#open(name, async (connection, replicas) => {
 			const client = jetstream(connection, { timeout: answerMs });
 			// Only the leader's answer shows what was written last.
 			const options = { replicas, allow_direct: false, ...(ttlMs !== undefined && { ttl: ttlMs }) };
@@ -136,7 +138,7 @@ export class NatsBus implements Bus, NatsLink {
 	}
 
 	files(name: string): Promise<Files> {
-		return this.#store(async (connection, replicas) => {
+		return this.#open(name, async (connection, replicas) => {
 			const store = await new Objm(jetstream(connection, { timeout: answerMs })).create(name, { replicas });
 			return new NatsFiles(this, store);
 		});
@@ -168,8 +170,15 @@ export class NatsBus implements Bus, NatsLink {
 		}
 	}
 
-	/** Makes a store on as many servers as there are, at most three. */
-	#store<T>(make: (connection: NatsConnection, replicas: number) => Promise<T>): Promise<T> {
+	/** @param make a bucket or a store of files, if it is missing */
+	#open<T>(name: string, make: (connection: NatsConnection, replicas: number) => Promise<T>): Promise<T> {
+		const open = () => this.#make(make);
+		this.#stores.set(name, open);
+		return open();
+	}
+
+	/** On as many servers as there are, at most three. */
+	#make<T>(make: (connection: NatsConnection, replicas: number) => Promise<T>): Promise<T> {
 		return this.ask(async (connection) => {
 			const { connect_urls: known = [] } = connection.info ?? {};
 			const isCluster = Math.max(known.length, this.#options.servers.length) >= 3;
@@ -241,9 +250,23 @@ export class NatsBus implements Bus, NatsLink {
 	async #follow(connection: NatsConnection): Promise<void> {
 		for await (const status of connection.status()) {
 			if (status.type === "disconnect") this.#set(false);
-			if (status.type === "reconnect") this.#accept(connection);
+			if (status.type === "reconnect") {
+				this.#accept(connection);
+				void this.#makeAgain();
+			}
 			if (status.type === "error") this.#report(`NATS: ${status.error.message}`);
 		}
+	}
+
+	/** Makes what is missing: a server may have come back without its data. */
+	async #makeAgain(): Promise<void> {
+		while (this.#isConnected)
+			try {
+				for (const open of this.#stores.values()) await open();
+				return;
+			} catch {
+				await this.#wait(drawDelay());
+			}
 	}
 
 	/** A server that is too old counts as none. */

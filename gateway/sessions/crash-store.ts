@@ -59,18 +59,14 @@ export class CrashStore {
 	async open(devices: ReadonlyMap<string, Device>): Promise<void> {
 		await this.#options.records.each((deviceId, crashes) => {
 			const device = devices.get(deviceId);
-			if (device) this.take(device, crashes);
+			if (device) device.crashes = crashes.map(headOf);
 		});
 	}
 
-	/** Takes in what another gateway has written. */
-	take(device: Device, crashes: readonly StoredCrash[]): void {
-		device.crashes = crashes.map(headOf);
-	}
-
-	/** Takes in what is on disk, of a device that another gateway has told of. */
+	/** Takes in what is on disk, as another gateway may have told of it. */
 	async restore(device: Device): Promise<void> {
-		this.take(device, (await this.#options.records.read(device.deviceId)) ?? []);
+		const crashes = await this.#options.records.read(device.deviceId);
+		device.crashes = crashes?.map(headOf) ?? [];
 	}
 
 	/** Asks a device for its last crash, if it can tell one. */
@@ -113,7 +109,7 @@ export class CrashStore {
 		const others = (previous ?? []).filter(({ id }) => id !== crash.id);
 		const crashes = [...others, { ...withoutOthers(crash), at: now() }].slice(-keptAtMost);
 		if (!(await records.save(device.deviceId, crashes))) return false;
-		this.take(device, crashes);
+		device.crashes = crashes.map(headOf);
 		onStored(device, crash);
 		return true;
 	}

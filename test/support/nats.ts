@@ -31,6 +31,8 @@ export interface NatsServer {
 	readonly url: string;
 	readonly port: number;
 	readonly pid: number;
+	/** Of JetStream's files. */
+	readonly directory: string;
 	/** Resolves once it takes connections; JetStream may take longer. No effect if it runs. */
 	start(): Promise<void>;
 	/** Resolves once JetStream is ready. */
@@ -75,8 +77,10 @@ async function startAll(
 			`--routes=${routes.join()}`,
 		];
 		const words = [`--name=s${index}`, "--addr=127.0.0.1", `--port=${port}`, `--http_port=${monitor}`];
-		const store = [`--store_dir=${join(directory, String(index))}`, "--jetstream"];
-		return serverOf([...words, ...store, ...(count > 1 ? cluster : []), ...options], port, monitor);
+		const own = join(directory, String(index));
+		const store = [`--store_dir=${own}`, "--jetstream"];
+		const line = [...words, ...store, ...(count > 1 ? cluster : []), ...options];
+		return serverOf(line, own, port, monitor);
 	});
 	onEnd(t, async () => {
 		await Promise.all(servers.map((server) => server.kill()));
@@ -86,7 +90,7 @@ async function startAll(
 	return servers;
 }
 
-function serverOf(words: readonly string[], port: number, monitor: number) {
+function serverOf(words: readonly string[], directory: string, port: number, monitor: number) {
 	let child: ChildProcess | undefined;
 	const health = () =>
 		fetch(`http://127.0.0.1:${monitor}/healthz`).then(
@@ -96,6 +100,7 @@ function serverOf(words: readonly string[], port: number, monitor: number) {
 	return {
 		url: `nats://127.0.0.1:${port}`,
 		port,
+		directory,
 		get pid() {
 			return child?.pid ?? 0;
 		},

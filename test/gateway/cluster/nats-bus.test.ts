@@ -1,41 +1,15 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, type TestContext, test } from "node:test";
+import { describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Bus } from "../../../gateway/cluster/bus.js";
-import { NatsBus, type NatsOptions } from "../../../gateway/cluster/nats-bus.js";
 import { StartError } from "../../../gateway/problem.js";
-import { Line } from "../../../scripts/torment/line.js";
 import { Authority } from "../../support/certificates.js";
-import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
+import { temporaryDirectory } from "../../support/cleanup.js";
 import { natsMissing, startNats, startNatsCluster } from "../../support/nats.js";
 import { contentOf, inChunks, Told, testBus } from "./bus-contract.js";
-
-function natsBus(t: TestContext, servers: readonly string[], options: Partial<NatsOptions> = {}) {
-	const problems: string[] = [];
-	const bus = new NatsBus({
-		servers: servers.map((server) => new URL(server)),
-		credentials: undefined,
-		authority: undefined,
-		allowOld: true,
-		onProblem: (problem) => problems.push(problem),
-		...options,
-	});
-	onEnd(t, () => bus.close());
-	return { bus, problems };
-}
-
-function status(bus: Bus, isConnected: boolean): Promise<void> {
-	if (bus.isConnected === isConnected) return Promise.resolve();
-	return new Promise((resolve) => {
-		const stop = bus.onStatus((each) => {
-			if (each !== isConnected) return;
-			stop();
-			resolve();
-		});
-	});
-}
+import { natsBus, natsBuses, status } from "./nats-buses.js";
 
 /** Tries again while the servers elect a leader. */
 async function persist<T>(work: () => Promise<T>): Promise<T> {
@@ -56,33 +30,7 @@ async function watched(bus: Bus) {
 
 if (natsMissing) test("NATS", { skip: natsMissing });
 else {
-	testBus("NATS", async (t) => {
-		const server = await startNats(t);
-		const lines = new Map<Bus, Line>();
-		return {
-			connect: async () => {
-				const line = await Line.open();
-				onEnd(t, () => line.close());
-				line.target = server.port;
-				const { bus } = natsBus(t, [`nats://127.0.0.1:${line.port}`]);
-				await bus.open();
-				lines.set(bus, line);
-				return bus;
-			},
-			cut: async (bus) => {
-				const line = lines.get(bus);
-				if (line) line.target = undefined;
-				line?.cut();
-				await status(bus, false);
-			},
-			heal: async (bus) => {
-				const line = lines.get(bus);
-				if (line) line.target = server.port;
-				await status(bus, true);
-			},
-			pass: (ms) => pause(ms),
-		};
-	});
+	testBus("NATS", natsBuses);
 
 	describe("a NATS server", { timeout: 120_000 }, () => {
 		test("below 2.11 is refused with a sentence that names the setting", async (t) => {

@@ -2,12 +2,16 @@ import assert from "node:assert/strict";
 import fs, { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import type { Bus } from "../../../gateway/cluster/bus.js";
 import { type MemoryBus, MemoryServer } from "../../../gateway/cluster/memory-bus.js";
 import { ReplicatedStore } from "../../../gateway/cluster/replicated-store.js";
 import { Replication, type ReplicationRules } from "../../../gateway/cluster/replication.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
+import { natsMissing, startNats } from "../../support/nats.js";
+import { natsBus, status } from "./nats-buses.js";
 
 /** Entries by name, each with a number that only grows: the union of two lists, the greater number of each name. */
 type Scores = Readonly<Record<string, number>>;
@@ -231,6 +235,57 @@ describe("records of several gateways", () => {
 		await settled([a, b]);
 		assert.equal(server.buckets.get("gw-test")?.revision, 1);
 	});
+});
+
+describe("records on a NATS server", { timeout: 60_000, ...(natsMissing && { skip: natsMissing }) }, () => {
+	for (const [what, keep] of [
+		["its data", "nothing"],
+		["what was written last", "first"],
+	] as const)
+		test(`that has lost ${what}: the gateways write it again`, async (t) => {
+			const server = await startNats(t);
+			let at = 1;
+			const now = () => at++;
+			const start = async () => {
+				const { bus } = natsBus(t, [server.url]);
+				await bus.open();
+				const node = await openNode(bus, await temporaryDirectory(t), now);
+				onEnd(t, () => node.store.close());
+				return node;
+			};
+			const agree = async (nodes: readonly Node<Bus>[]) => {
+				const [first] = nodes;
+				const isSame = ({ memory }: Node<Bus>) => isDeepStrictEqual(memory, first?.memory);
+				while (!nodes.every((node) => node.store.isIdle && isSame(node))) await pause(20);
+			};
+			const [a, b] = [await start(), await start()];
+			const copy = join(await temporaryDirectory(t), "copy");
+			const restart = async (work: () => Promise<void>) => {
+				const away = [status(a.bus, false), status(b.bus, false)];
+				await server.kill();
+				await Promise.all(away);
+				await work();
+				await server.start();
+				await Promise.all([status(a.bus, true), status(b.bus, true)]);
+			};
+			await score(a, "early", "a", now());
+			await agree([a, b]);
+			await restart(() => fs.cp(server.directory, copy, { recursive: true }));
+			for (const name of ["late", "later"]) await score(a, name, "a", now());
+			await score(b, "early", "b", now());
+			await agree([a, b]);
+			assert.equal(b.memory.size, 3);
+			await restart(async () => {
+				await fs.rm(server.directory, { recursive: true });
+				if (keep === "first") await fs.cp(copy, server.directory, { recursive: true });
+			});
+			await score(b, "newest", "b", now());
+			while (!(a.memory.has("newest") && isDeepStrictEqual(a.memory, b.memory))) await pause(20);
+			const fresh = await start();
+			while (!isDeepStrictEqual(fresh.memory, a.memory)) await pause(20);
+			assert.deepEqual(Object.keys(fresh.memory.get("early") ?? {}).sort(), ["a", "b"]);
+			assert.equal(fresh.memory.size, 4);
+		});
 });
 
 type Step = readonly [

@@ -1,0 +1,64 @@
+/** Buses on a NATS server, each over a line of its own that can be cut. */
+
+import type { TestContext } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import type { Bus } from "../../../gateway/cluster/bus.js";
+import { NatsBus, type NatsOptions } from "../../../gateway/cluster/nats-bus.js";
+import { Line } from "../../../scripts/torment/line.js";
+import { onEnd } from "../../support/cleanup.js";
+import { startNats } from "../../support/nats.js";
+import type { Buses } from "./bus-contract.js";
+
+export function natsBus(t: TestContext, servers: readonly string[], options: Partial<NatsOptions> = {}) {
+	const problems: string[] = [];
+	const bus = new NatsBus({
+		servers: servers.map((server) => new URL(server)),
+		credentials: undefined,
+		authority: undefined,
+		allowOld: true,
+		onProblem: (problem) => problems.push(problem),
+		...options,
+	});
+	onEnd(t, () => bus.close());
+	return { bus, problems };
+}
+
+/** Resolves once the bus is connected, or is not. */
+export function status(bus: Bus, isConnected: boolean): Promise<void> {
+	if (bus.isConnected === isConnected) return Promise.resolve();
+	return new Promise((resolve) => {
+		const stop = bus.onStatus((each) => {
+			if (each !== isConnected) return;
+			stop();
+			resolve();
+		});
+	});
+}
+
+export async function natsBuses(t: TestContext): Promise<Buses> {
+	const server = await startNats(t);
+	const lines = new Map<Bus, Line>();
+	return {
+		connect: async () => {
+			const line = await Line.open();
+			onEnd(t, () => line.close());
+			line.target = server.port;
+			const { bus } = natsBus(t, [`nats://127.0.0.1:${line.port}`]);
+			await bus.open();
+			lines.set(bus, line);
+			return bus;
+		},
+		cut: async (bus) => {
+			const line = lines.get(bus);
+			if (line) line.target = undefined;
+			line?.cut();
+			await status(bus, false);
+		},
+		heal: async (bus) => {
+			const line = lines.get(bus);
+			if (line) line.target = server.port;
+			await status(bus, true);
+		},
+		pass: (ms) => pause(ms),
+	};
+}

@@ -1,0 +1,234 @@
+/** What gateways on one bus keep together, as tests: the same on each implementation of Bus. */
+
+import assert from "node:assert/strict";
+import disk, { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { readTokenFile, tokenPath, writeTokenFile } from "../../../gateway/access/tokens.js";
+import { retire, rotate } from "../../../scripts/token/rotation.js";
+import { bearer, monitorToken } from "../../support/gateway-settings.js";
+import { makeImage } from "../../support/images.js";
+import { temporaryDirectory } from "../../support/running.js";
+import { ScriptedDevice } from "../../support/scripted-device.js";
+import type { Buses } from "./bus-contract.js";
+import { type Clustered, runClustered, runGateways } from "./gateways.js";
+
+const id = "dev-1-000001";
+const crash = {
+	id: "c1c1",
+	kind: "exception",
+	message: "on purpose",
+	stack: "",
+	firmware_version: "1.2.3",
+	uptime_seconds: 7,
+	trace: "",
+} as const;
+
+/** Tries again until it does not throw. */
+async function eventually<T>(work: () => Promise<T>): Promise<T> {
+	for (;;)
+		try {
+			return await work();
+		} catch {
+			await pause(10);
+		}
+}
+
+async function details(gateway: Clustered, deviceId = id): Promise<Readonly<Record<string, unknown>>> {
+	const { status, body } = await gateway.api("GET", `/api/devices/${deviceId}`);
+	assert.equal(status, 200);
+	return body;
+}
+
+async function upload(gateway: Clustered, image: Buffer): Promise<void> {
+	const body = new FormData();
+	body.append("firmware", new Blob([new Uint8Array(image)]), "firmware.bin");
+	const answer = await fetch(`${gateway.url}/ota/upload`, {
+		method: "POST",
+		body,
+		headers: bearer(monitorToken),
+	});
+	assert.equal(answer.status, 201);
+}
+
+async function served(gateway: Clustered): Promise<Buffer> {
+	const answer = await fetch(`${gateway.url}/ota/firmware.bin`, { headers: bearer(monitorToken) });
+	return Buffer.from(await answer.arrayBuffer());
+}
+
+/** @param make takes the test's time limit into account */
+export function testStores(name: string, make: (t: TestContext) => Promise<Buses>): void {
+	const two = async (t: TestContext) => {
+		const buses = await make(t);
+		const [a, b] = await runGateways(t, buses, 2);
+		assert.ok(a && b);
+		return { a, b, buses };
+	};
+
+	describe(`${name}: gateways keep together`, { timeout: 60_000 }, () => {
+		test("an upload: each serves it, a new one too, and the latest counts after a cut", async (t) => {
+			const { a, b, buses } = await two(t);
+			const [first, second] = [makeImage({ version: "1.5.0" }), makeImage({ version: "1.6.0" })];
+			await upload(a, first);
+			assert.ok((await eventually(async () => same(await served(b), first))).equals(first));
+			await buses.cut(b.bus);
+			await upload(b, second);
+			assert.ok(first.equals(await served(a)));
+			await buses.heal(b.bus);
+			await eventually(async () => same(await served(a), second));
+			const c = await runClustered(t, await buses.connect());
+			await eventually(async () => same(await served(c), second));
+		});
+
+		test("an update: it goes on at the gateway where the device comes back", async (t) => {
+			const { a, b } = await two(t);
+			await upload(b, makeImage({ version: "9.9.9" }));
+			await eventually(async () => assert.ok((await served(a)).length > 1000));
+			let { url } = a;
+			const device = await a.join(id, {
+				ending: "waits",
+				get url() {
+					return url;
+				},
+			});
+			const watch = await b.watch();
+			await watch.ask({ type: "trigger_ota", targetId: id, version: "custom", requestId: "u" });
+			await device.offered;
+			url = b.url;
+			await device.finish("updates");
+			for (const each of [a, b])
+				await eventually(async () => {
+					const { updates } = await details(each);
+					assert.ok(Array.isArray(updates));
+					assert.deepEqual([updates.length, updates[0].status, updates[0].version], [1, "updated", "9.9.9"]);
+				});
+			device.close();
+		});
+
+		test("names, crashes and updates: a new gateway knows them when all others have stopped", async (t) => {
+			const { a, b, buses } = await two(t);
+			const device = await a.join(id, { crash, ending: "fails" });
+			await b.api("PATCH", `/api/devices/${id}`, { name: "Kitchen", room: "Home" });
+			await upload(a, makeImage({ version: "9.9.9" }));
+			const watch = await a.watch();
+			await watch.ask({ type: "trigger_ota", targetId: id, version: "custom", requestId: "u" });
+			const isWhole = async (each: Clustered) => {
+				const { crashes, updates, versions, firmwareVersion, ...rest } = await details(each);
+				assert.ok(Array.isArray(crashes) && Array.isArray(updates) && Array.isArray(versions));
+				assert.deepEqual(
+					[rest.name, rest.room, firmwareVersion, versions[0].version, crashes.map(({ message }) => message)],
+					["Kitchen", "Home", "1.2.3", "1.2.3", ["on purpose"]],
+				);
+				assert.deepEqual(
+					updates.map(({ status }) => status),
+					["failed"],
+				);
+			};
+			for (const each of [a, b]) await eventually(() => isWhole(each));
+			device.close();
+			await a.gateway.close();
+			await b.gateway.close();
+			const c = await runClustered(t, await buses.connect());
+			await eventually(() => isWhole(c));
+		});
+
+		test("the later name, if two were given while they were cut off", async (t) => {
+			const { a, b, buses } = await two(t);
+			const device = await a.join(id);
+			await eventually(() => details(b));
+			device.close();
+			await buses.cut(a.bus);
+			await a.api("PATCH", `/api/devices/${id}`, { name: "first" });
+			await pause(2);
+			await b.api("PATCH", `/api/devices/${id}`, { name: "second" });
+			await buses.heal(a.bus);
+			for (const each of [a, b])
+				await eventually(async () => assert.equal((await details(each)).name, "second"));
+		});
+
+		test("what is forgotten: a gateway that was away forgets it too", async (t) => {
+			const { a, b, buses } = await two(t);
+			const dataDir = await temporaryDirectory(t);
+			const device = await a.join(id, { crash });
+			const c = await runClustered(t, await buses.connect(), { dataDir });
+			await eventually(async () =>
+				assert.ok((await readdir(join(dataDir, "devices"))).includes(`${id}.json`)),
+			);
+			await c.gateway.close();
+			device.close();
+			await eventually(async () => assert.equal((await b.api("DELETE", `/api/devices/${id}`)).status, 204));
+			await eventually(async () => assert.equal((await a.api("GET", `/api/devices/${id}`)).status, 404));
+			const again = await runClustered(t, await buses.connect(), { dataDir });
+			await eventually(async () => assert.equal((await again.api("GET", `/api/devices/${id}`)).status, 404));
+			await eventually(async () => assert.deepEqual(await readdir(join(dataDir, "devices")), []));
+			// It may come back.
+			const back = new ScriptedDevice({ url: again.url, deviceId: id });
+			await back.connect();
+			for (const each of [a, b, again]) await eventually(() => details(each));
+			back.close();
+		});
+
+		test("logins: a code counts once, and who logs out does so everywhere", async (t) => {
+			const buses = await make(t);
+			const dataDir = await temporaryDirectory(t);
+			const a = await runClustered(t, await buses.connect(), { dataDir });
+			const b = await runClustered(t, await buses.connect());
+			const { pathname, search } = new URL(a.loginUrl);
+			const use = (where: Clustered) => fetch(`${where.url}${pathname}${search}`, { redirect: "manual" });
+			const entered = await use(b);
+			assert.equal(entered.status, 303);
+			const cookie = entered.headers.getSetCookie()[0]?.split(";")[0] ?? "";
+			const state = (where: Clustered) => fetch(`${where.url}/login/state`, { headers: { cookie } });
+			assert.deepEqual([(await state(a)).status, (await state(b)).status], [204, 204]);
+			assert.equal((await use(b)).status, 401);
+			await eventually(() => readFile(join(dataDir, "ended-logins.json")));
+			assert.equal((await use(a)).status, 401);
+			const headers = { cookie, origin: b.url };
+			await fetch(`${b.url}/logout`, { method: "POST", headers, redirect: "manual" });
+			await eventually(async () => assert.equal((await state(a)).status, 401));
+		});
+
+		test("tokens: those of the first one, and each rotation, also of one that was cut off", async (t) => {
+			const buses = await make(t);
+			const start = async () => {
+				const dataDir = await temporaryDirectory(t);
+				const options = { dataDir, deviceToken: undefined, monitorToken: undefined };
+				return { dataDir, ...(await runClustered(t, await buses.connect(), options)) };
+			};
+			const a = await start();
+			const { device, monitor } = a.gateway.tokens;
+			const [b, c] = [await start(), await start()];
+			const change = async (by: typeof rotate, where: typeof a) => {
+				const file = await readTokenFile(disk, tokenPath(where.dataDir));
+				assert.ok(file);
+				const changed = by(file, ["device"]);
+				await writeTokenFile(disk, tokenPath(where.dataDir), changed);
+				return changed;
+			};
+			const areAll = async (token: string) => {
+				for (const each of [a, b, c])
+					await eventually(async () =>
+						assert.deepEqual({ ...each.gateway.tokens }, { device: token, monitor }),
+					);
+			};
+			await areAll(device);
+			await areAll((await change(rotate, b)).device);
+			await change(retire, a);
+			await eventually(async () =>
+				assert.equal((await readTokenFile(disk, tokenPath(c.dataDir)))?.former, undefined),
+			);
+			await buses.cut(c.bus);
+			const rotated = await change(rotate, c);
+			await eventually(async () => assert.equal(c.gateway.tokens.device, rotated.device));
+			await buses.heal(c.bus);
+			await areAll(rotated.device);
+			assert.deepEqual(await readTokenFile(disk, tokenPath(a.dataDir)), rotated);
+		});
+	});
+}
+
+function same(one: Buffer, other: Buffer): Buffer {
+	assert.ok(one.equals(other));
+	return one;
+}
