@@ -377,8 +377,9 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 
 /** The gateway of the device knows what this monitor's one needs: that is told in order with commands. */
 async function settle(watch: Watch): Promise<void> {
-	const identify = { type: "control_device", targetId: id, payload: { command: "identify" } };
-	assert.equal((await watch.ask(identify)).type, "ack");
+	const payload = { command: "identify" };
+	watch.client.send({ type: "control_device", targetId: id, payload, requestId: "settle" });
+	assert.equal((await watch.until(({ requestId }) => requestId === "settle")).type, "ack");
 }
 
 function isReport(volume: number, deviceId = id, type = "device_message") {
