@@ -131,7 +131,8 @@ export class Sessions {
 		if (facts) session.device?.mirror(facts, this.#options.monotonic());
 		if (wasConnected && !told.connected) this.end(session, isEndReason(reason) ? reason : "disconnected");
 		else if (!wasConnected && told.connected) this.#options.onChanged(session, "connected");
-		else if (reason || !known) this.#options.onChanged(session, reason ?? "disconnected");
+		else if (!known) this.#options.onChanged(session, "identified");
+		else if (reason && !isEndReason(reason)) this.#options.onChanged(session, reason);
 		return session;
 	}
 

@@ -43,6 +43,7 @@ class Node {
 	/** What monitors were told last, by session id: whether it is connected. */
 	readonly shown = new Map<string, boolean>();
 	readonly problems: unknown[] = [];
+	interest = { all: false, summary: false, devices: [] };
 
 	constructor(server: MemoryServer, time: () => number) {
 		const clock = { now: () => 0, monotonic: time };
@@ -64,7 +65,7 @@ class Node {
 			...clock,
 			bus: this.bus,
 			sessions: this.sessions,
-			interest: () => ({ all: false, summary: false, devices: [] }),
+			interest: () => this.interest,
 			onUplink: () => {},
 			onTouched: () => {},
 			announce: () => {},
@@ -127,6 +128,12 @@ class World {
 		this.nodes.push(node);
 		void node.cluster.start();
 		return node;
+	}
+
+	/** Nothing is done or heard for a time. */
+	standStill(beats: number): void {
+		this.#time += beats * beatMs;
+		this.#mock.timers.tick(beatMs);
 	}
 
 	async pass(beats: number): Promise<void> {
@@ -236,4 +243,41 @@ test("after any connects, moves, cuts, and kills all gateways show what is conne
 		}),
 		{ numRuns: 200 },
 	);
+});
+
+test("a report of another gateway's device is kept only while a monitor needs it", async (t) => {
+	t.mock.timers.enable({ apis: ["setInterval", "setTimeout"] });
+	const world = new World(t.mock);
+	const [a, b] = [world.add(), world.add()];
+	await world.pass(1);
+	const [id = ""] = ids;
+	a.connect(id, true);
+	a.report(id);
+	await world.pass(1);
+	const kept = () => b.sessions.devices.get(id)?.state.text;
+	assert.equal(kept(), undefined);
+	b.interest = { ...b.interest, all: true };
+	await b.cluster.gather();
+	assert.equal(kept(), a.sessions.devices.get(id)?.state.text);
+	assert.ok(kept());
+	b.interest = { ...b.interest, all: false };
+	await world.pass(1);
+	assert.equal(kept(), undefined);
+	world.close();
+});
+
+test("a process that stood still takes no other gateway for lost, and a message that makes no sense is left out", async (t) => {
+	t.mock.timers.enable({ apis: ["setInterval", "setTimeout"] });
+	const world = new World(t.mock);
+	const [a, b] = [world.add(), world.add()];
+	await world.pass(1);
+	for (const subject of ["hb", "session", "list"]) a.bus.publish(`gw.${subject}.x`, "{]");
+	world.standStill(10);
+	await world.turns(4);
+	for (const { cluster } of [a, b]) assert.equal(JSON.parse(cluster.frame()).gateways, 2);
+	a.connect("dev-1-000001", true);
+	await world.turns(4);
+	assert.equal(b.connected().length, 1);
+	assert.equal(b.problems.length, 2);
+	world.close();
 });
