@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { memoryBuses } from "../gateway/cluster/memory-buses.js";
 import { runGateways } from "../gateway/cluster/gateways.js";
+import { memoryBuses } from "../gateway/cluster/memory-buses.js";
 import { skip } from "../support/chromium.js";
 import { runGateway, temporaryDirectory } from "../support/running.js";
 import { ScriptedDevice } from "../support/scripted-device.js";

@@ -7,7 +7,8 @@ import fc from "fast-check";
 import { Registry } from "prom-client";
 import { Cluster } from "../../../gateway/cluster/cluster.js";
 import { type MemoryBus, MemoryServer } from "../../../gateway/cluster/memory-bus.js";
-import type { DeviceLink, Session } from "../../../gateway/sessions/device.js";
+import type { Device, DeviceLink, Session } from "../../../gateway/sessions/device.js";
+import { deviceFile } from "../../../gateway/sessions/device-store.js";
 import { Sessions } from "../../../gateway/sessions/sessions.js";
 import { refuse } from "../../../gateway/sockets/monitor-commands.js";
 import { createMetrics } from "../../../gateway/telemetry/metrics.js";
@@ -89,6 +90,12 @@ class Node {
 		const report = { ...sampleReport("DEV-1"), deviceId };
 		for (const { session, line } of this.open(deviceId))
 			if (line.isUp) this.sessions.receive(session, report, JSON.stringify(report));
+	}
+
+	/** Takes in a device as another gateway has stored it. */
+	adopt(stored: Device | undefined): void {
+		const copy = stored && deviceFile.parse(deviceFile.format(stored), stored.deviceId);
+		if (copy && this.sessions.adopt(copy)) this.shown.set(copy.session.sessionId, false);
 	}
 
 	/** The device has gone, and this gateway notices. */
@@ -197,6 +204,7 @@ const step = fc.oneof(
 	{ weight: 1, arbitrary: fc.record({ do: fc.constant("nameless"), gateway, device }) },
 	{ weight: 2, arbitrary: fc.record({ do: fc.constantFrom("cut", "heal"), gateway, device }) },
 	{ weight: 1, arbitrary: fc.record({ do: fc.constant("kill"), gateway, device }) },
+	{ weight: 1, arbitrary: fc.record({ do: fc.constant("store"), gateway, device }) },
 	{ weight: 2, arbitrary: fc.record({ do: fc.constant("turns"), gateway, device }) },
 	{ weight: 2, arbitrary: fc.record({ do: fc.constant("beats"), gateway, device }) },
 );
@@ -215,6 +223,8 @@ test("after any connects, moves, cuts, and kills all gateways show what is conne
 				else if (each.do === "nameless") node.connect(id, false);
 				else if (each.do === "report") node.report(id);
 				else if (each.do === "disconnect") node.disconnect(id);
+				else if (each.do === "store")
+					for (const other of world.nodes) other.adopt(node.sessions.devices.get(id));
 				else if (each.do === "cut") node.bus.cut();
 				else if (each.do === "heal") node.bus.heal();
 				else if (each.do === "turns") await world.turns(each.device + 1);
