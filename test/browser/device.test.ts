@@ -227,6 +227,8 @@ test("nothing moves when a button is chosen, nor while it is sent", { skip }, as
 		page.evaluate(`[...document.querySelectorAll(
 			".device .control, .device .segment, .device .actions button, .keys li, .hero, .inputs, .plots",
 		)].map((node) => { const { x, y, width, height } = node.getBoundingClientRect(); return [node.tagName, x, y + scrollY, width, height].join(" "); })`);
+	// History and releases are shown once they are fetched.
+	await page.waitForLoadState("networkidle");
 	const before = await places();
 	await page.getByRole("radio", { name: "Failed" }).check();
 	await page.locator(".sending").first().waitFor();
