@@ -3,6 +3,7 @@
 import fs from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
+import type { RequestHandler, Router } from "express";
 import type { Logger } from "pino";
 import { Registry } from "prom-client";
 import { Access } from "./access/access.js";
@@ -54,6 +55,14 @@ export interface GatewayOptions extends Partial<Settings> {
 	/** Of the data folder; default: this machine's. */
 	readonly disk?: Disk;
 	readonly registry?: Registry;
+	readonly extension?: Extension;
+}
+
+/** What `npm run demo` adds. */
+export interface Extension {
+	/** File of the page's entry, in place of that of page/main.tsx. */
+	readonly pageEntry: string;
+	readonly routes: (requireMonitor: RequestHandler) => Router;
 }
 
 export interface Listening {
@@ -261,6 +270,7 @@ export function createGateway(options: GatewayOptions = {}) {
 				monotonic,
 			}),
 			rolloutRoutes(rollouts, requireMonitor),
+			...(options.extension ? [options.extension.routes(requireMonitor)] : []),
 			deviceSetupRoutes({
 				requireMonitor,
 				tokenOf: (deviceId) => deviceTokenOf(tokens.current("device"), deviceId),
@@ -268,6 +278,7 @@ export function createGateway(options: GatewayOptions = {}) {
 				authority: findAuthority(tls?.cert),
 			}),
 		],
+		pageEntry: options.extension?.pageEntry,
 		answerError,
 	});
 	const server = createHttpServer(

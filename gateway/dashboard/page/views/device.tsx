@@ -20,6 +20,7 @@ import { DeviceUpdate } from "./device-update.js";
 
 export function DeviceView({ deviceKey }: { deviceKey: string }) {
 	const isLive = useIsLive();
+	const { deviceSection: Section } = useApp();
 	const entry = useFollowedDevice(deviceKey);
 	const known = useKnownPast(deviceKey, entry);
 	useTitle(entry?.session.name ?? deviceKey);
@@ -31,6 +32,7 @@ export function DeviceView({ deviceKey }: { deviceKey: string }) {
 				<>
 					<DeviceControls entry={entry} state={entry.state} />
 					<Inputs entry={entry} state={entry.state} />
+					{Section && <Section entry={entry} />}
 					<DevicePlots entry={entry} known={known} />
 					<DeviceUpdate entry={entry} details={known?.details} />
 					<Facts entry={entry} state={entry.state} details={known?.details} />
