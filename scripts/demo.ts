@@ -32,9 +32,9 @@ async function run(words: readonly string[]): Promise<void> {
 	refuseArguments(words);
 	const settings = readSettings({ LOG_LEVEL: "warn", ...process.env });
 	const devices: VirtualDevice[] = [];
-	const { releasesDir } = settings;
+	const { releasesDir, releaseKeys } = settings;
 	const running = () => devices.map(({ started }) => started.version);
-	const releases = new DemoReleases({ releasesDir, running });
+	const releases = new DemoReleases({ releasesDir, releaseKeys, running });
 	const api = new DemoApi(releases);
 	const routes = api.router.bind(api);
 	const gateway = createGateway({ ...settings, extension: { pageEntry, routes } });

@@ -1,10 +1,11 @@
 /** Releases of this checkout for virtual devices, made as `npm run release` makes them. */
 
 import { inc, rcompare } from "semver";
+import type { ReleaseKeys } from "../../gateway/firmware/release-keys.js";
 import { HttpProblem } from "../../gateway/problem.js";
 import { messageOf } from "../command-line/command.js";
 import { packageVersion } from "../command-line/project.js";
-import { builtInReleaseKeys } from "../command-line/release-keys.js";
+import { formatReleaseKeys } from "../command-line/release-keys.js";
 import { addRelease, readCatalog } from "../release/folder.js";
 import { makeVirtualImages } from "../release/images.js";
 
@@ -12,6 +13,8 @@ const notes = "Of this checkout, made by npm run demo.";
 
 export interface DemoReleasesOptions {
 	readonly releasesDir: string;
+	/** Of the gateway. */
+	readonly releaseKeys: ReleaseKeys;
 	/** Versions that devices run. */
 	readonly running: () => readonly string[];
 }
@@ -54,7 +57,7 @@ export class DemoReleases {
 	async #makeNext(): Promise<string> {
 		try {
 			const version = await this.next();
-			if (builtInReleaseKeys() !== "")
+			if (this.#options.releaseKeys.length > 0)
 				throw new Error(
 					`RELEASE_KEYS is set, so devices take only what is signed: npm run release -- ${version} --allow-dirty --key …`,
 				);
@@ -66,9 +69,11 @@ export class DemoReleases {
 	}
 
 	async #add(version: string): Promise<void> {
+		const { releasesDir, releaseKeys } = this.#options;
 		const now = new Date();
-		const images = await makeVirtualImages(version, Math.floor(now.getTime() / 1000), builtInReleaseKeys());
+		const buildTime = Math.floor(now.getTime() / 1000);
+		const images = await makeVirtualImages(version, buildTime, formatReleaseKeys(releaseKeys));
 		const date = now.toISOString().slice(0, 10);
-		await addRelease(this.#options.releasesDir, { version, date, notes, images });
+		await addRelease(releasesDir, { version, date, notes, images });
 	}
 }
