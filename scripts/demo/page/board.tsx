@@ -36,6 +36,8 @@ export function Board({ entry }: { entry: Entry }) {
 	const state = useBoard(path, speaker);
 	const { inputs, gain, sound, next } = state ?? nothingYet;
 	const [problem, setProblem] = useState("");
+	const isOn = state !== undefined;
+	useEffect(() => setProblem(""), [isOn]);
 	const sender = useMemo(() => new BoardInputs(path, setProblem), [path]);
 	const send = (input: BoardInput) => sender.send(input);
 	const isProto = entry.session.model === "PROTO-1";
@@ -49,10 +51,10 @@ export function Board({ entry }: { entry: Entry }) {
 			<h2>
 				Board{" "}
 				<span class="hint">
-					{state ? "a virtual one, worked from here" : "off while the demo cannot be reached"}
+					{isOn ? "a virtual one, worked from here" : "off while the demo cannot be reached"}
 				</span>
 			</h2>
-			<fieldset class="board-parts" disabled={!state}>
+			<fieldset class="board-parts" disabled={!isOn}>
 				<div class="board-part">
 					<h3>Hold</h3>
 					<div class="actions">
@@ -60,13 +62,18 @@ export function Board({ entry }: { entry: Entry }) {
 							<HoldButton
 								key={button}
 								isPressed={inputs.pressed.includes(button)}
+								isOff={!isOn}
 								onChange={(pressed) => void send({ button, pressed })}
 							>
 								{text}
 							</HoldButton>
 						))}
 						{isProto && (
-							<HoldButton isPressed={inputs.isTouched} onChange={(touch) => void send({ touch })}>
+							<HoldButton
+								isPressed={inputs.isTouched}
+								isOff={!isOn}
+								onChange={(touch) => void send({ touch })}
+							>
 								Touch
 							</HoldButton>
 						)}
