@@ -104,6 +104,23 @@ describe("the demo's boards over HTTP", () => {
 		assert.equal((await post(`${board}/input`, '{"light":1}')).status, 204);
 	});
 
+	test("release what is held once no page is left that could", async (t) => {
+		const { url, proto } = await runDemo(t, await temporaryDirectory(t));
+		const board = `${url}/api/demo/devices/${proto}`;
+		const follow = (signal: AbortSignal) =>
+			fetch(`${board}/board`, { headers: bearer(monitorToken), signal });
+		const page = new AbortController();
+		assert.equal((await follow(page.signal)).headers.get("content-type"), "text/event-stream");
+		for (const input of ['{"button":"mute","pressed":true}', '{"touch":true}'])
+			assert.equal((await post(`${board}/input`, input)).status, 204);
+		page.abort();
+		let events = "";
+		for await (const text of (await follow(AbortSignal.timeout(20_000))).body ?? []) {
+			events += Buffer.from(text).toString();
+			if (/"pressed":\[\],.*"isTouched":false/.test(events)) return;
+		}
+	});
+
 	test("start each device once, also where its power is cut twice at once", async (t) => {
 		const { url, proto, command } = await runDemo(t, await temporaryDirectory(t));
 		const cut = () => post(`${url}/api/demo/devices/${proto}/power-cut`);
