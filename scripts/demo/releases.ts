@@ -43,7 +43,7 @@ export class DemoReleases {
 	}
 
 	/**
-	 * Makes the next version of the sources as they are now. Whoever asks meanwhile gets the same one.
+	 * Makes the next version of the sources as they are now. Anyone who asks meanwhile gets the same one.
 	 *
 	 * @returns its version. @throws {HttpProblem} that says why it was not made
 	 */

@@ -43,9 +43,10 @@ export function Board({ entry }: { entry: Entry }) {
 	const isProto = entry.session.model === "PROTO-1";
 	/** The last one in range. */
 	const [rssi, setRssi] = useState(usualRssi);
+	const rssiNow = state?.inputs.rssi ?? null;
 	useEffect(() => {
-		if (inputs.rssi !== null) setRssi(inputs.rssi);
-	}, [inputs.rssi]);
+		if (rssiNow !== null) setRssi(rssiNow);
+	}, [rssiNow]);
 	return (
 		<section class="panel board" aria-label="Board">
 			<h2>
@@ -62,18 +63,13 @@ export function Board({ entry }: { entry: Entry }) {
 							<HoldButton
 								key={button}
 								isPressed={inputs.pressed.includes(button)}
-								isOff={!isOn}
 								onChange={(pressed) => void send({ button, pressed })}
 							>
 								{text}
 							</HoldButton>
 						))}
 						{isProto && (
-							<HoldButton
-								isPressed={inputs.isTouched}
-								isOff={!isOn}
-								onChange={(touch) => void send({ touch })}
-							>
+							<HoldButton isPressed={inputs.isTouched} onChange={(touch) => void send({ touch })}>
 								Touch
 							</HoldButton>
 						)}

@@ -6,13 +6,11 @@ import { useEffect, useRef } from "preact/hooks";
 interface HoldButtonProps {
 	/** As the board has it: another page may hold it, too. */
 	readonly isPressed: boolean;
-	/** It cannot be pressed now. */
-	readonly isOff: boolean;
 	readonly onChange: (isPressed: boolean) => void;
 	readonly children: ComponentChildren;
 }
 
-export function HoldButton({ isPressed, isOff, onChange, children }: HoldButtonProps) {
+export function HoldButton({ isPressed, onChange, children }: HoldButtonProps) {
 	const isHeld = useRef(false);
 	const hold = (isNow: boolean) => {
 		if (isHeld.current === isNow) return;
@@ -22,10 +20,6 @@ export function HoldButton({ isPressed, isOff, onChange, children }: HoldButtonP
 	const latest = useRef(hold);
 	latest.current = hold;
 	useEffect(() => () => latest.current(false), []);
-	// The browser does not tell a button that is off when it is let go.
-	useEffect(() => {
-		if (isOff) latest.current(false);
-	}, [isOff]);
 	const onKey = (event: KeyboardEvent) => {
 		if (event.key !== " " && event.key !== "Enter") return;
 		// Neither a click nor scrolling.
@@ -37,7 +31,6 @@ export function HoldButton({ isPressed, isOff, onChange, children }: HoldButtonP
 			type="button"
 			class="hold"
 			aria-pressed={isPressed}
-			disabled={isOff}
 			onPointerDown={(event) => {
 				if (event.button !== 0) return;
 				event.currentTarget.setPointerCapture(event.pointerId);
