@@ -16,6 +16,8 @@ export function Presence({ entry }: { entry: Entry }) {
 	const heard = age(Date.now() - (isKnown ? entry.heardAt : (app.heardAt ?? entry.heardAt)));
 	if (!isLive) return <span class="presence stale">As of {heard}</span>;
 	if (!session.connected) return <span class="presence away">Away · heard {heard}</span>;
+	if (session.firmwareVersion === null)
+		return <span class="presence here">Connected · has not reported yet</span>;
 	return <span class="presence here">{isKnown ? `Connected · ${heard}` : "Connected"}</span>;
 }
 
