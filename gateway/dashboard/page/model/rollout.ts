@@ -11,7 +11,7 @@ import type {
 } from "../../../rollouts/rollout.js";
 import { plural, when } from "./words.js";
 
-export type { Counts, Group, Plan, Window };
+export type { Counts, DeviceStatus, Group, Plan, Window };
 
 /** One of `GET /api/rollouts`. Times in ISO 8601. */
 export interface RolloutHead {

@@ -24,24 +24,10 @@ export function Presence({ entry }: { entry: Entry }) {
 export function Signal({ entry }: { entry: Entry }) {
 	const rssi = entry.session.connected ? entry.vitals.rssi : null;
 	if (rssi === null) return null;
-	const bars = signalBars(rssi);
 	return (
-		<span class="signal">
-			<svg viewBox="0 0 16 12" width="16" height="12" aria-hidden="true">
-				{[1, 2, 3, 4].map((bar) => (
-					<rect
-						key={bar}
-						class={bar <= bars ? "lit" : ""}
-						x={(bar - 1) * 4}
-						y={12 - bar * 3}
-						width="3"
-						height={bar * 3}
-						rx="0.8"
-					/>
-				))}
-			</svg>
+		<span class={`signal bars-${signalBars(rssi)}`}>
 			{/* A minus sign, which is as wide as a digit. */}
-			<span>{`${rssi} dBm`.replace("-", "−")}</span>
+			{`${rssi} dBm`.replace("-", "−")}
 		</span>
 	);
 }
