@@ -130,7 +130,7 @@ describe("a selection", { skip }, () => {
 		const dataDir = await temporaryDirectory(t);
 		const releasesDir = join(dataDir, "releases");
 		await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
-		const { url, devices } = await runMany(t, 50, () => ({}), { dataDir, releasesDir });
+		const { url, devices } = await runMany(t, 50, () => ({ ending: "waits" }), { dataDir, releasesDir });
 		const page = await open(t, url, { view: "#/?view=table" });
 		await page.getByLabel(`Select ${idOf(2)}`).click();
 		await page.getByLabel(`Select ${idOf(4)}`).click({ modifiers: ["Shift"] });

@@ -152,11 +152,12 @@ describe("the table", { skip }, () => {
 		);
 		const watcher = await monitor();
 		for (const index of [0, 1]) {
+			devices[index]?.report({ "peripherals.audio.volume": 3 });
+			await watcher.until(({ type, deviceId }) => type === "device_message" && deviceId === idOf(index));
 			devices[index]?.close();
 			await watcher.change("disconnected");
 			now += 60_000;
 		}
-		for (const index of [2, 3]) devices[index]?.report({ "peripherals.audio.volume": 3 });
 		const page = await open(t, url, { view: "#/?view=table" });
 		await page.getByText("4 devices, 2 connected").waitFor();
 		await page.getByText("safe mode", { exact: true }).waitFor();
