@@ -5,14 +5,9 @@
 
 import { join } from "node:path";
 import { deviceId as deviceIdSchema } from "../device/protocol/messages.js";
-import { integer, matches } from "../device/protocol/schema.js";
+import { matches } from "../device/protocol/schema.js";
 import { type Disk, isTemporary, makeFolder, removeFile, writeFileAtomic } from "./atomic-file.js";
 import { errorCode } from "./problem.js";
-
-/** ECMA-262, 21.4.1.1: the range of a Date. */
-const maxTimeMs = 8.64e15;
-/** Milliseconds since 1970; negative if the clock was wrong. */
-export const time = integer(-maxTimeMs, maxTimeMs);
 
 export interface JsonFileStoreOptions<T> {
 	/** Made if it is missing; used by this store alone. */

@@ -16,7 +16,8 @@ import {
 	type Schema,
 	string,
 } from "../../device/protocol/schema.js";
-import { type JsonFileStore, time } from "../json-file-store.js";
+import type { JsonFileStore } from "../json-file-store.js";
+import { time } from "../time.js";
 import { Device, keptReport, label, labelOf, Session, vitalsOf } from "./device.js";
 
 const changesSaveMs = 1_000;

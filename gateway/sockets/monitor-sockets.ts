@@ -155,10 +155,13 @@ export class MonitorSockets {
 			// In place of what is left of the previous one.
 			monitor.sendSnapshot(monitor.summary?.snapshot() ?? [].values());
 		}
+		const send = (session: Session, reason: ChangeReason) =>
+			monitor.sendChange(session.sessionId, Buffer.from(statusUpdateText(reason, session, now())));
+		if (isOther && hasSummary)
+			for (const session of sessions.list()) if (!session.device) send(session, "connected");
 		for (const id of monitor.devices) {
 			const session = sessions.devices.get(id)?.session;
-			if (!session || (!isOther && previous.has(id))) continue;
-			monitor.sendChange(session.sessionId, Buffer.from(statusUpdateText("identified", session, now())));
+			if (session && (isOther || !previous.has(id))) send(session, "identified");
 		}
 	}
 

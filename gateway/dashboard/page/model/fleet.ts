@@ -142,6 +142,8 @@ export class Fleet {
 
 	#takeSummary(device: DeviceSummary, timestamp: string, now: number): void {
 		const { deviceId: key, chip: _, firstSeenAt: _first, rssi, ssid, volume, safeMode, ...head } = device;
+		// Before its first report it may have had no name.
+		this.#remove(head.sessionId);
 		const known = this.#entries.get(key);
 		const metadata = known ? neverBackward(known.session.metadata, head.metadata) : head.metadata;
 		const lastSeenAt = head.lastSeenAt ?? timestamp;

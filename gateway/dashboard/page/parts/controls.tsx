@@ -126,7 +126,7 @@ export function Choices<T extends string>({
 							checked={wanted === one}
 							onChange={() => ask(toAsk(one))}
 						/>
-						<span>{text}</span>
+						<span class="segment-text">{text}</span>
 					</label>
 				))}
 			</div>

@@ -56,10 +56,6 @@ export function Identify({ deviceKey, tabIndex }: OfDevice) {
 			aria-label={text === "Identify" ? `Identify ${deviceKey}` : `${text}: Identify ${deviceKey}`}
 			onClick={() => ask({ command: "identify" })}
 		>
-			<svg viewBox="0 0 16 16" width="18" height="18" aria-hidden="true" fill="none" stroke="currentColor">
-				<circle cx="8" cy="8" r="2.2" fill="currentColor" />
-				<path d="M4.5 11.5a5 5 0 0 1 0-7m7 0a5 5 0 0 1 0 7M2.3 13.7a8 8 0 0 1 0-11.4m11.4 0a8 8 0 0 1 0 11.4" />
-			</svg>
 			<span>{text}</span>
 		</button>
 	);

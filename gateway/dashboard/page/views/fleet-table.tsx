@@ -105,7 +105,8 @@ function State({ entry }: { entry: Entry }) {
 	if (isUpdating(metadata)) return <span class="busy">{capital(otaText(metadata))}</span>;
 	if (crashCount !== undefined) return <span class="problem">{crashText(crashCount, firmwareVersion)}</span>;
 	if (entry.vitals.safeMode) return <SafeMode entry={entry} />;
-	return <span class={`presence ${connected ? "here" : "away"}`}>{connected ? "Connected" : "Away"}</span>;
+	const here = firmwareVersion === null ? "Has not reported yet" : "Connected";
+	return <span class={`presence ${connected ? "here" : "away"}`}>{connected ? here : "Away"}</span>;
 }
 
 function Heard({ entry: { session, heardAt } }: { entry: Entry }) {
