@@ -216,11 +216,13 @@ test("names and rooms are shown and found, on cards and in rows", { skip }, asyn
 	const { url } = await runMany(t, 3);
 	const page = await open(t, url);
 	await page.getByText("3 devices, 3 connected").waitFor();
-	await label(url, idOf(1), { name: "Lobby speaker", room: "Hall" });
+	await label(url, idOf(1), { name: "Lobby speaker", room: "Hall", note: "Behind the plant" });
 	const card = page.locator(".card", { hasText: "Lobby speaker" });
 	await card.getByText("Hall").waitFor();
 	await card.getByText(idOf(1)).waitFor();
 	await page.getByRole("searchbox", { name: "Search" }).fill("lobby hall");
+	await page.getByText("1 of 3 devices").waitFor();
+	await page.getByRole("searchbox", { name: "Search" }).fill("plant");
 	await page.getByText("1 of 3 devices").waitFor();
 	await page.getByRole("button", { name: "Table" }).click();
 	const row = page.getByRole("row", { name: "Lobby speaker" });

@@ -81,7 +81,7 @@ function Row({ deviceKey, isPicked, onToggle, ...row }: RowProps) {
 	if (!entry) return null;
 	const { session } = entry;
 	const reason = obstacle(entry, row.firmware, row.allowDowngrade);
-	const effect = effectOn(session, row.firmware);
+	const effect = effectOn(entry, row.firmware);
 	return (
 		<div class="row">
 			<input
@@ -104,16 +104,12 @@ function Row({ deviceKey, isPicked, onToggle, ...row }: RowProps) {
 }
 
 /** Why a device cannot be chosen, for a person; undefined where it can. */
-export function obstacle(
-	{ session }: Entry,
-	firmware: Firmware,
-	allowDowngrade: boolean,
-): string | undefined {
-	switch (effectOn(session, firmware)) {
+export function obstacle(entry: Entry, firmware: Firmware, allowDowngrade: boolean): string | undefined {
+	switch (effectOn(entry, firmware)) {
 		case "none":
 			return "runs it already";
 		case "unfit":
-			return `no image for ${session.model}`;
+			return `no image for ${[entry.session.model, entry.chip].filter(Boolean).join(" on ")}`;
 		case "downgrade":
 			return allowDowngrade ? undefined : "newer: see Options";
 		case "update":

@@ -129,6 +129,7 @@ export function SelectionBar({ keys }: { keys: readonly string[] }) {
 					})}
 				</div>
 				{button("Identify", { title: "Identify", ask: { command: "identify" } })}
+				{button("Restart", { title: "Restart", ask: { command: "restart" } })}
 				{button("Reconnect", { title: "Reconnect", ask: { command: "boot_device" } })}
 				<a class="button" href={updateAddress(selection.keys)}>
 					Update…
