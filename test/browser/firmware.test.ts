@@ -71,9 +71,11 @@ describe("an upload", { skip }, () => {
 	] as const)
 		test(`${what} is refused with a reason`, async (t) => {
 			const { page } = await setUp(t, []);
-			await page.getByLabel(/Drop a .bin here/).setInputFiles({ ...image, buffer });
+			const name = `${"x".repeat(120)}.bin`;
+			await page.getByLabel(/Drop a .bin here/).setInputFiles({ ...image, name, buffer });
 			await page.getByRole("alert").filter({ hasText: reason }).waitFor();
 			assert.equal(await page.getByText("is in place").count(), 0);
+			assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 1280, "a long name wraps");
 		});
 });
 

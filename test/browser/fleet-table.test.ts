@@ -186,6 +186,17 @@ describe("the fleet's address", { skip }, () => {
 		assert.equal(hashOf(linked), "#/?view=table");
 	});
 
+	test("shows what is chosen also where no device is like that, so that it can be taken back", async (t) => {
+		const { url } = await runMany(t, 1);
+		const page = await open(t, url, { view: "#/?version=9.9.9&state=rolled_back" });
+		await page.getByText("No device is like that.").waitFor();
+		const pressed = await page.locator(".tallies [aria-pressed=true]").allTextContents();
+		assert.deepEqual(pressed, ["9.9.9: 0", "Rolled back: 0"]);
+		await page.getByRole("button", { name: "9.9.9: 0" }).click();
+		await page.getByRole("button", { name: "Rolled back: 0" }).click();
+		await page.getByText("1 device, 1 connected").waitFor();
+	});
+
 	test("is returned to from a device at the same place, with the focus on that device", async (t) => {
 		const { url } = await runMany(t, 300);
 		for (const view of ["table", "cards"]) {

@@ -1,6 +1,7 @@
 /** Devices to choose from for a roll-out: each says what it would get, or why it cannot be chosen. */
 
 import { deviceAddress, useDevice } from "../app/hooks.js";
+import { nameOf } from "../model/filter.js";
 import type { Entry } from "../model/fleet.js";
 import { effectOn, type Firmware } from "../model/outdated.js";
 import { Grid } from "../parts/grid.js";
@@ -91,8 +92,9 @@ function Row({ deviceKey, isPicked, onToggle, ...row }: RowProps) {
 				disabled={reason !== undefined}
 				onChange={onToggle}
 			/>
-			<a href={deviceAddress(deviceKey)}>{deviceKey}</a>
+			<a href={deviceAddress(deviceKey)}>{nameOf(entry)}</a>
 			<span class="facts">
+				{session.name !== undefined && <span>{deviceKey}</span>}
 				<span>{session.firmwareVersion ?? "version not known"}</span>
 				{!reason && effect === "update" && <span class="tag warn">outdated</span>}
 				{!reason && effect === "downgrade" && <span class="tag bad">downgrade</span>}

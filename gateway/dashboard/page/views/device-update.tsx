@@ -51,7 +51,7 @@ export function DeviceUpdate({ entry, details }: DeviceUpdateProps) {
 					/>
 					<button
 						type="button"
-						class="primary"
+						class={effect === "downgrade" ? "" : "primary"}
 						disabled={!isLive || !session.connected || isUpdating(session.metadata) || !isOffered}
 						onClick={update}
 					>
