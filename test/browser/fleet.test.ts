@@ -194,11 +194,11 @@ describe("the fleet", { skip }, () => {
 		};
 		const device = await new ScriptedDevice({ url, deviceId: "dev-1-aaaaaa", report }).connect();
 		t.after(() => device.close());
-		for (const width of [360, 1920]) {
+		for (const width of [320, 360, 1920]) {
 			const page = await open(t, url, { viewport: { width, height: 800 } });
 			await page.getByText("Volume 100").waitFor();
 			const [texts, button]: number[] = await page.evaluate(`[
-				Math.max(...[...document.querySelectorAll(".card-text span")].map((one) => one.getBoundingClientRect().right)),
+				Math.max(...[...document.querySelectorAll(".card-text span:not(.signal span)")].map((one) => one.getBoundingClientRect().right)),
 				document.querySelector(".card .identify svg").getBoundingClientRect().left,
 			]`);
 			assert.ok(
