@@ -198,7 +198,7 @@ describe("the fleet", { skip }, () => {
 			const page = await open(t, url, { viewport: { width, height: 800 } });
 			await page.getByText("Volume 100").waitFor();
 			const [texts, button]: number[] = await page.evaluate(`[
-				Math.max(...[...document.querySelectorAll(".card-text span:not(.signal span)")].map((one) => one.getBoundingClientRect().right)),
+				Math.max(...[...document.querySelectorAll(".card-text .facts:last-child span:not(.signal span)")].map((one) => one.getBoundingClientRect().right)),
 				document.querySelector(".card .identify svg").getBoundingClientRect().left,
 			]`);
 			assert.ok(

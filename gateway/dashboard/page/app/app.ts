@@ -73,7 +73,7 @@ export class App {
 			);
 		},
 		later,
-		now: Date.now,
+		now: () => Date.now(),
 		onChanged: (deviceId) => this.#onAsked(deviceId),
 	});
 	readonly settings = new SettingsChanges({
