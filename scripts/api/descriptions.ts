@@ -11,6 +11,8 @@ export const commandDescriptions: Readonly<Record<CommandName, string>> = {
 	play_audio: "Plays a chime from flash.",
 	identify:
 		"Makes the device easy to find: its LED ring flashes white for 3 s, and it plays the startup chime.",
+	restart:
+		"Restarts the device: it closes the connection with 1000, restarts within a second, and connects again with the reset reason SW_RESET and a new uptime. Busy while an update or a trial of settings is running, or the firmware is not confirmed yet.",
 	set_brightness: "Sets the LED ring's brightness.",
 	set_haptics: "Sets the haptic motor's intensity. PROTO-1 only.",
 	set_settings:

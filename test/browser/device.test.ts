@@ -173,6 +173,29 @@ describe("the past of a device on its page", { skip }, () => {
 	});
 });
 
+test("a device's page says when it was first seen, and which versions it ran, and makes it show itself", {
+	skip,
+}, async (t) => {
+	const { device, page } = await setUp(t);
+	const facts = region(page, "About it");
+	await facts.getByText("First seen").waitFor();
+	const versions = facts.getByRole("list", { name: "Versions, the latest first" });
+	await versions.getByText("1.2.3", { exact: true }).waitFor();
+	device.close();
+	device.set({ "system.firmware_version": "1.3.0", "health.uptime_seconds": 1 });
+	await device.connect();
+	await versions.getByText("1.3.0", { exact: true }).waitFor();
+	assert.deepEqual(await versions.locator("span").allTextContents(), ["1.3.0", "1.2.3"]);
+	await page.getByRole("button", { name: "Identify" }).click();
+	await region(page, "Overview").locator(".sending").waitFor();
+	device.report({
+		"peripherals.audio.player_state": "playing",
+		"peripherals.audio.current_track": "file:///chimes/startup",
+	});
+	await region(page, "Overview").locator(".sending").waitFor({ state: "detached" });
+	assert.deepEqual(device.commands.at(-1), { command: "identify" });
+});
+
 describe("what is not true any more", { skip }, () => {
 	test("is greyed and dated while the device is away, and its controls are off without grey circles", async (t) => {
 		const { device, page } = await setUp(t);

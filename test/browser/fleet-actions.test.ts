@@ -74,6 +74,13 @@ describe("a selection", { skip }, () => {
 		await bar.getByRole("button", { name: "Set ring" }).click();
 		await page.getByRole("heading", { name: "Ring: Off" }).waitFor();
 		assert.deepEqual(devices[3]?.commands[1], { command: "set_led", value: "idle" });
+		const ring = page.getByRole("region", { name: "Ring: Off" });
+		for (const device of devices.slice(1, 4))
+			device.report({ "peripherals.led_ring.state_id": 0, "peripherals.led_ring.state_name": "idle" });
+		await ring.getByText("3 done", { exact: true }).waitFor();
+		await bar.getByRole("button", { name: "Identify" }).click();
+		await page.getByRole("region", { name: "Identify" }).getByText("3 asked").waitFor();
+		assert.deepEqual(devices[3]?.commands[2], { command: "identify" });
 	});
 
 	test("of devices far from the screen is asked as well, and all that are filtered can be selected", async (t) => {
@@ -123,7 +130,7 @@ describe("a selection", { skip }, () => {
 		await bar.getByRole("button", { name: "Set volume" }).click();
 		await page.getByText("20 done", { exact: true }).waitFor();
 		await bar.getByRole("button", { name: "Clear selection" }).click();
-		assert.equal(await bar.count(), 0);
+		await bar.waitFor({ state: "detached" });
 	});
 
 	test("leads to a roll-out for these devices", async (t) => {
@@ -193,6 +200,32 @@ describe("a selection", { skip }, () => {
 		assert.deepEqual(
 			devices.map(({ commands }) => commands.length),
 			[1, 0, 1],
+		);
+	});
+
+	test("is restarted: done once a device is back with a new uptime, refused where its firmware is older", async (t) => {
+		const features = (index: number) => (index === 1 ? { features: ["identify"] } : {});
+		const { url, devices } = await runMany(t, 4, (index) => ({
+			isObedient: index !== 2,
+			...features(index),
+		}));
+		const page = await open(t, url);
+		await page.getByRole("button", { name: "Select all 4" }).click();
+		await page.getByRole("button", { name: "Restart" }).click();
+		const results = page.getByRole("region", { name: "Restart" });
+		await results.getByText("1 failed, 1 asked, 2 done").waitFor();
+		devices[2]?.close();
+		await page.getByText("4 devices, 3 connected").waitFor();
+		await devices[2]?.connect();
+		await page.getByText("4 devices, 4 connected").waitFor();
+		await results.getByText("1 failed, 1 asked, 2 done").waitFor();
+		await devices[2]?.restart();
+		await results.getByText("1 failed, 3 done").waitFor();
+		const [first] = await results.getByRole("listitem").allTextContents();
+		assert.match(first ?? "", new RegExp(`^${idOf(1)}failed: .* does not know restart; update it`));
+		assert.deepEqual(
+			devices.map(({ commands }) => commands.length),
+			[1, 0, 1, 1],
 		);
 	});
 

@@ -273,6 +273,17 @@ describe("the fleet's address", { skip }, () => {
 		assert.equal(hashOf(linked), "#/?view=table");
 	});
 
+	test("shows what is chosen also where no device is like that, so that it can be taken back", async (t) => {
+		const { url } = await runMany(t, 1);
+		const page = await open(t, url, { view: "#/?version=9.9.9&state=rolled_back" });
+		await page.getByText("No device is like that.").waitFor();
+		const pressed = await page.locator(".tallies [aria-pressed=true]").allTextContents();
+		assert.deepEqual(pressed, ["9.9.9: 0", "Rolled back: 0"]);
+		await page.getByRole("button", { name: "9.9.9: 0" }).click();
+		await page.getByRole("button", { name: "Rolled back: 0" }).click();
+		await page.getByText("1 device, 1 connected").waitFor();
+	});
+
 	test("is returned to from a device at the same place, with the focus on that device", async (t) => {
 		const { url } = await runMany(t, 300);
 		for (const view of ["table", "cards"]) {
@@ -303,15 +314,19 @@ test("names and rooms are shown and found, on cards and in rows", { skip }, asyn
 	const { url } = await runMany(t, 3);
 	const page = await open(t, url);
 	await page.getByText("3 devices, 3 connected").waitFor();
-	await label(url, idOf(1), { name: "Lobby speaker", room: "Hall" });
+	await label(url, idOf(1), { name: "Lobby speaker", room: "Hall", note: "Behind the plant" });
 	const card = page.locator(".card", { hasText: "Lobby speaker" });
 	await card.getByText("Hall").waitFor();
 	await card.getByText(idOf(1)).waitFor();
 	await page.getByRole("searchbox", { name: "Search" }).fill("lobby hall");
 	await page.getByText("1 of 3 devices").waitFor();
+	await page.getByRole("searchbox", { name: "Search" }).fill("plant");
+	await page.getByText("1 of 3 devices").waitFor();
 	await page.getByRole("button", { name: "Table" }).click();
 	const row = page.getByRole("row", { name: "Lobby speaker" });
 	await row.getByText(idOf(1)).waitFor();
+	const isolated = await page.evaluate("getComputedStyle(document.querySelector('.of-name a')).unicodeBidi");
+	assert.equal(isolated, "isolate", "a mark of direction does not turn the id beside the name");
 	await row.getByText("Hall").waitFor();
 });
 

@@ -74,6 +74,7 @@ export class App {
 			);
 		},
 		later,
+		now: () => Date.now(),
 		onChanged: (deviceId) => this.#onAsked(deviceId),
 	});
 	readonly settings = new SettingsChanges({

@@ -83,6 +83,7 @@ function Head({ entry }: { entry: Entry }) {
 	const isLive = useIsLive();
 	const audio = state?.peripherals.audio;
 	const canIdentify = session.features.includes("identify");
+	const canRestart = session.features.includes("restart");
 	return (
 		<section class="panel hero" aria-label="Overview">
 			<Ring entry={entry} size="large">
@@ -119,13 +120,19 @@ function Head({ entry }: { entry: Entry }) {
 						Ask for a report
 					</Action>
 					<Action deviceKey={key} name="boot_device" toAsk={() => ({ command: "boot_device" })}>
-						Restart its connection
+						Reconnect
 					</Action>
+					{canRestart && (
+						<Action deviceKey={key} name="restart" toAsk={() => ({ command: "restart" })}>
+							Restart
+						</Action>
+					)}
 				</div>
 				<div class="outcomes">
 					{canIdentify && <Outcome deviceKey={key} name="identify" />}
 					<Outcome deviceKey={key} name="query_state" />
 					<Outcome deviceKey={key} name="boot_device" />
+					{canRestart && <Outcome deviceKey={key} name="restart" />}
 				</div>
 			</div>
 		</section>

@@ -90,11 +90,16 @@ export function SelectionBar({ keys }: { keys: readonly string[] }) {
 	);
 	return (
 		<section class="selection" aria-label="Selected devices">
-			<p role="status">
-				<strong>{plural(chosen.length, "device")} selected</strong>
-				{away.length > 0 && `, ${away.length.toLocaleString("en")} away`}
-				{hidden > 0 && `, ${hidden.toLocaleString("en")} not shown`}
-			</p>
+			<div class="selection-head">
+				<p role="status">
+					<strong>{plural(chosen.length, "device")} selected</strong>
+					{away.length > 0 && `, ${away.length.toLocaleString("en")} away`}
+					{hidden > 0 && `, ${hidden.toLocaleString("en")} not shown`}
+				</p>
+				<button type="button" class="quiet small" onClick={() => selection.set([])}>
+					Clear selection
+				</button>
+			</div>
 			<div class="actions">
 				<div class="pair">
 					<label class="choice">
@@ -125,6 +130,7 @@ export function SelectionBar({ keys }: { keys: readonly string[] }) {
 					})}
 				</div>
 				{button("Identify", { title: "Identify", ask: { command: "identify" } })}
+				{button("Restart", { title: "Restart", ask: { command: "restart" } })}
 				{button("Reconnect", { title: "Reconnect", ask: { command: "boot_device" } })}
 				<a class="button" href={updateAddress(selection.keys)}>
 					Update…
@@ -139,9 +145,6 @@ export function SelectionBar({ keys }: { keys: readonly string[] }) {
 						<p>{forgetText}</p>
 					</Confirm>
 				)}
-				<button type="button" class="quiet" onClick={() => selection.set([])}>
-					Clear selection
-				</button>
 			</div>
 		</section>
 	);
