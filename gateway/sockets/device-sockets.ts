@@ -3,6 +3,7 @@
  * valid uplinks only.
  */
 
+import { setTimeout } from "node:timers/promises";
 import type { WebSocket } from "ws";
 import { checkUplink } from "../../device/protocol/messages.js";
 import {
@@ -13,7 +14,10 @@ import {
 	watchControlFrames,
 } from "../rates.js";
 import type { Handshake, Session } from "../sessions/device.js";
+import type { Drain } from "./drain.js";
 import { closeCodes, type SocketsOptions } from "./limits.js";
+
+const drainStepMs = 20;
 
 export class DeviceSockets {
 	readonly #options: SocketsOptions;
@@ -77,9 +81,21 @@ export class DeviceSockets {
 		});
 	}
 
-	/** Closes every socket with 1001. */
-	close(): void {
-		for (const { link } of this.#sockets.values()) link.close(closeCodes.goingAway, "the gateway stops");
+	/** Connected ones. */
+	get count(): number {
+		return this.#sockets.size;
+	}
+
+	/** Closes every socket with 1012, some at a time. Resolves once all are gone, or after `devicesLeaveMs`. */
+	async drain(drain: Drain): Promise<void> {
+		let closed = 0;
+		for (const { link } of this.#sockets.values()) {
+			link.close(closeCodes.serviceRestart, `retry in ${drain.drawSeconds()} s`);
+			closed += 1;
+			if (closed % drain.devicesIn(drainStepMs) === 0) await setTimeout(drainStepMs);
+		}
+		for (let leftMs = this.#options.limits.devicesLeaveMs; leftMs > 0; leftMs -= drainStepMs)
+			if (this.#sockets.size > 0) await setTimeout(drainStepMs);
 	}
 
 	/** Ends every session, once all connections are closed. */

@@ -60,8 +60,8 @@ describe("devices that reconnect at the same time", () => {
 			assert.equal(status, 503);
 			seconds.add(Number(headers["retry-after"]));
 		}
-		assert.ok([...seconds].every((each) => Number.isInteger(each) && each >= 1 && each <= 10));
-		assert.ok(seconds.size > 1, "all at the same moment");
+		// 40 at 2 a second, of which firmware adds a quarter on average.
+		assert.deepEqual([Math.min(...seconds), Math.max(...seconds)], [1, 16]);
 		await gateway.monitor();
 		now += 1000;
 		for (let i = 0; i < 2; i += 1) await gateway.device();
@@ -272,7 +272,7 @@ test("the limits in force are those of the interface", () => {
 	assert.deepEqual([slowMonitorBytes, stuckMonitorBytes], [1 << 20, 8 << 20]);
 	assert.deepEqual([commandsASecond, commandBurst, socketLimits.closeTimeoutMs], [50, 100, 10_000]);
 	const { devicesASecond, deviceBurst, upgradesInTwoSeconds, returnsInTenSeconds } = socketLimits;
-	assert.deepEqual([devicesASecond, deviceBurst], [100, 200]);
+	assert.deepEqual([devicesASecond, deviceBurst], [500, 200]);
 	assert.deepEqual(
 		[upgradesInTwoSeconds, returnsInTenSeconds, socketLimits.unauthenticatedConnections],
 		[150, 20, 2000],
