@@ -324,7 +324,11 @@ export function createGateway(options: GatewayOptions = {}) {
 	const close = async () => {
 		log.info({ devices: devices.count }, "stopping");
 		// Both at once: slow devices must not delay the writing.
-		await Promise.all([deviceStore.settle(), sendAway()]);
+		let isAlone = false;
+		const alone = sendAway().then(() => {
+			isAlone = true;
+		});
+		await Promise.all([deviceStore.settle(() => isAlone), alone]);
 		devices.settle();
 		heartbeat.close();
 		await rollouts.close();

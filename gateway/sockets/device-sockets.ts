@@ -86,7 +86,7 @@ export class DeviceSockets {
 		return this.#sockets.size;
 	}
 
-	/** Closes every socket with 1012, some at a time. Resolves once all are gone, or after `devicesLeaveMs`. */
+	/** Closes every socket with 1012, some at a time. Resolves once all are gone, and cuts those off that stay. */
 	async drain(drain: Drain): Promise<void> {
 		let closed = 0;
 		for (const { link } of this.#sockets.values()) {
@@ -96,6 +96,7 @@ export class DeviceSockets {
 		}
 		for (let leftMs = this.#options.limits.devicesLeaveMs; leftMs > 0; leftMs -= drainStepMs)
 			if (this.#sockets.size > 0) await setTimeout(drainStepMs);
+		for (const socket of this.#sockets.keys()) socket.terminate();
 	}
 
 	/** Ends every session, once all connections are closed. */

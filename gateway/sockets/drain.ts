@@ -5,8 +5,8 @@
 
 /** Devices a second that are closed: 10,000 in 4 s. */
 const closedASecond = 2500;
-/** From the last close until the next process listens. */
-const restartMs = 2_000;
+/** From the last close until the next process listens: devices leave, the last records are written, Node starts. */
+const restartMs = 3_000;
 /** No device is told to wait longer for its turn. */
 const longestSpanMs = 60_000;
 

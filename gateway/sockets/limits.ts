@@ -56,7 +56,7 @@ export const socketLimits = Object.freeze({
 	messagesAfterClose: 1000,
 	/** Then the socket is destroyed. */
 	closeTimeoutMs: 10_000,
-	/** For devices to answer the close frame of a gateway that stops; then monitors are closed. */
+	/** For devices to answer the close frame of a gateway that stops: the next one waits for the end of this. */
 	devicesLeaveMs: 2_000,
 });
 export type SocketLimits = { readonly [Name in keyof typeof socketLimits]: number };

@@ -197,19 +197,20 @@ describe("a device's connection", () => {
 		const monitor = await gateway.monitor();
 		const stopped = gateway.gateway.close();
 		const { code, reason } = await device.closed;
-		assert.deepEqual([code, reason], [1012, "retry in 2 s"]);
+		assert.deepEqual([code, reason], [1012, "retry in 3 s"]);
 		assert.equal((await monitor.change("disconnected")).deviceId, named["Device-Id"]);
 		assert.equal((await monitor.closed).code, 1001);
 		await stopped;
 	});
 
-	test("that does not answer its close frame does not keep monitors from being closed", async (t) => {
-		const limits = { devicesLeaveMs: 50, closeTimeoutMs: 1000 };
-		const gateway = await runGateway(t, { limits });
+	test("that does not answer its close frame is cut off, and delays no one for long", async (t) => {
+		// With the usual 10 s for all others the test would not end in time.
+		const gateway = await runGateway(t, { limits: { devicesLeaveMs: 50, closeTimeoutMs: 600_000 } });
 		const device = await gateway.device(named);
 		const monitor = await gateway.monitor();
 		device.socket.pause();
 		const stopped = gateway.gateway.close();
+		assert.equal((await monitor.change("disconnected")).deviceId, named["Device-Id"]);
 		assert.equal((await monitor.closed).code, 1001);
 		await stopped;
 	});
@@ -227,9 +228,9 @@ describe("a device's connection", () => {
 			assert.equal(code, 1012);
 			return Number(/^retry in (\d+) s$/.exec(reason)?.[1]);
 		});
-		// Of 2 s for the restart, and 20 s for 400 at 20 a second.
-		assert.ok(seconds.every((each) => each >= 2 && each <= 22));
-		const firstHalf = seconds.filter((each) => each <= 12).length;
+		// Of 3 s for the restart, and 20 s for 400 at 20 a second.
+		assert.ok(seconds.every((each) => each >= 3 && each <= 23));
+		const firstHalf = seconds.filter((each) => each <= 13).length;
 		assert.ok(firstHalf > 120 && firstHalf < 280, `${firstHalf} in the first half`);
 		await stopped;
 	});
@@ -240,8 +241,8 @@ describe("a device's connection", () => {
 		device.socket.pause();
 		const stopped = gateway.gateway.close();
 		const { status, headers, body } = await gateway.refused("/device", bearer(deviceToken));
-		assert.deepEqual([status, headers["retry-after"]], [503, "2"]);
-		assert.match(body, /The gateway is stopping; try again in 2 s\./);
+		assert.deepEqual([status, headers["retry-after"]], [503, "3"]);
+		assert.match(body, /The gateway is stopping; try again in 3 s\./);
 		const ready = await fetch(`${gateway.url}/readyz`);
 		assert.equal(ready.status, 503);
 		assert.match(await ready.text(), /The gateway is stopping/);
