@@ -71,7 +71,7 @@ export class JsonFileStore<T> {
 	async each(onRecord: (deviceId: string, record: T) => void): Promise<void> {
 		const { directory, disk, what, onProblem } = this.#options;
 		await makeFolder(disk, directory);
-		const entries = await disk.readdir(directory, { withFileTypes: true });
+		const entries = (await disk.readdir(directory, { withFileTypes: true })).values();
 		const read = async (entry: Dirent) => {
 			const path = join(directory, entry.name);
 			const [, deviceId] = /^(.+)\.json$/.exec(entry.name) ?? [];
@@ -92,7 +92,7 @@ export class JsonFileStore<T> {
 			}
 		};
 		const reader = async () => {
-			for (let entry = entries.pop(); entry; entry = entries.pop()) await read(entry);
+			for (const entry of entries) await read(entry);
 		};
 		await Promise.all(Array.from({ length: readersAtMost }, reader));
 	}

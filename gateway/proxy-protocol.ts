@@ -139,6 +139,8 @@ function readHeader(socket: Socket, options: ProxyHeadersOptions): Promise<Proxy
 		};
 		const timer = setTimeout(() => refuse("its header of the PROXY protocol did not come in time"), headerMs);
 		socket.on("data", onData).on("error", onError).on("close", onClose);
-		if (!isProxy(remoteAddress)) refuse("its address is not in PROXY_PROTOCOL");
+		// Undefined if it is closed already, such as that of a health check.
+		if (socket.remoteAddress === undefined) socket.destroy();
+		else if (!isProxy(remoteAddress)) refuse("its address is not in PROXY_PROTOCOL");
 	});
 }

@@ -18,6 +18,8 @@ import type { Drain } from "./drain.js";
 import { closeCodes, type SocketsOptions } from "./limits.js";
 
 const drainStepMs = 20;
+/** For sessions of sockets that were cut off to end, so that monitors see it. */
+const cutMs = 1000;
 
 export class DeviceSockets {
 	readonly #options: SocketsOptions;
@@ -94,9 +96,15 @@ export class DeviceSockets {
 			closed += 1;
 			if (closed % drain.devicesIn(drainStepMs) === 0) await setTimeout(drainStepMs);
 		}
-		for (let leftMs = this.#options.limits.devicesLeaveMs; leftMs > 0; leftMs -= drainStepMs)
-			if (this.#sockets.size > 0) await setTimeout(drainStepMs);
+		await this.#untilGone(this.#options.limits.devicesLeaveMs);
 		for (const socket of this.#sockets.keys()) socket.terminate();
+		await this.#untilGone(cutMs);
+	}
+
+	/** Waits until no socket is left, at most `ms`. */
+	async #untilGone(ms: number): Promise<void> {
+		for (let leftMs = ms; leftMs > 0 && this.#sockets.size > 0; leftMs -= drainStepMs)
+			await setTimeout(drainStepMs);
 	}
 
 	/** Ends every session, once all connections are closed. */

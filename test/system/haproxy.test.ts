@@ -36,7 +36,7 @@ async function runBalanced(t: TestContext, server: string, options: GatewayOptio
 	onEnd(t, () => assert.deepEqual(refused, []));
 	const { host } = new URL(running.url);
 	const check = ca === undefined ? ["option httpchk GET /readyz"] : [];
-	const port = await runHaproxy(t, ...check, `server gateway ${host} check inter 100ms ${server}`);
+	const port = await runHaproxy(t, ...check, `server gateway ${host} check ${server}`);
 	const url = `${ca === undefined ? "ws" : "wss"}://127.0.0.1:${port}`;
 	const open = (path: string, token: string, localAddress: string, headers = {}) => {
 		const client = new Client(`${url}${path}`, {
@@ -99,7 +99,7 @@ for (const scheme of ["ws", "wss"] as const)
 test("haproxy learns from /readyz that a gateway sends its devices away, and asks no more of it", {
 	skip: noHaproxy,
 }, async (t) => {
-	const { gateway, port, open } = await runBalanced(t, "fall 1 send-proxy-v2 check-send-proxy", {
+	const { gateway, port, open } = await runBalanced(t, "inter 100ms fall 1 send-proxy-v2 check-send-proxy", {
 		proxyProtocol,
 		limits: { devicesLeaveMs: 60_000, closeTimeoutMs: 60_000 },
 	});
