@@ -46,7 +46,7 @@ export const socketLimits = Object.freeze({
 	/** Of one message; then 1008. */
 	maxFragments: 256,
 	/** At the start; then as many as the event loop bears (admission-rate.ts). Others are told when to try again. */
-	devicesASecond: 500,
+	devicesASecond: 600,
 	deviceBurst: 200,
 	/** Of one device id, so that one in a loop does not keep others out. */
 	returnsInTenSeconds: 20,

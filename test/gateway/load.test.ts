@@ -47,9 +47,15 @@ async function counted(t: TestContext, options: GatewayOptions, work: RegExp) {
 }
 
 describe("devices that reconnect at the same time", () => {
-	test("are accepted at a rate; the others get Retry-After", async (t) => {
+	test("are accepted at a rate, which is logged; the others get Retry-After", async (t) => {
 		let now = 0;
+		const logged: unknown[] = [];
+		const write = (line: string) => {
+			const { msg, perSecond, admitted } = JSON.parse(line);
+			if (msg === "many devices connect") logged.push([perSecond, admitted]);
+		};
 		const gateway = await runGateway(t, {
+			log: createLog("info", { write }),
 			monotonic: () => now,
 			limits: { deviceBurst: 3, devicesASecond: 2 },
 		});
@@ -66,6 +72,10 @@ describe("devices that reconnect at the same time", () => {
 		now += 1000;
 		for (let i = 0; i < 2; i += 1) await gateway.device();
 		assert.equal((await gateway.refused("/device", bearer(deviceToken))).status, 503);
+		assert.deepEqual(logged, []);
+		now += 4000;
+		await gateway.device();
+		assert.deepEqual(logged, [[2, 5]]);
 	});
 
 	for (const [where, given] of [
@@ -226,6 +236,7 @@ describe("/metrics", () => {
 			'gateway_uplinks_total{type="state_report"} 1',
 			'gateway_uplinks_total{type="ota_error"} 1',
 			"gateway_dropped_uplinks_total 1",
+			"gateway_admitted_devices_per_second 600",
 			'gateway_commands_total{type="control_device"} 1',
 			'gateway_refused_commands_total{code="unknown_target"} 1',
 			'gateway_refused_upgrades_total{status="401"} 1',
@@ -272,7 +283,7 @@ test("the limits in force are those of the interface", () => {
 	assert.deepEqual([slowMonitorBytes, stuckMonitorBytes], [1 << 20, 8 << 20]);
 	assert.deepEqual([commandsASecond, commandBurst, socketLimits.closeTimeoutMs], [50, 100, 10_000]);
 	const { devicesASecond, deviceBurst, upgradesInTwoSeconds, returnsInTenSeconds } = socketLimits;
-	assert.deepEqual([devicesASecond, deviceBurst], [500, 200]);
+	assert.deepEqual([devicesASecond, deviceBurst], [600, 200]);
 	assert.deepEqual(
 		[upgradesInTwoSeconds, returnsInTenSeconds, socketLimits.unauthenticatedConnections],
 		[150, 20, 2000],
