@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { connect, type Socket } from "node:net";
+import { createServer } from "node:http";
+import { connect, Socket } from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { connect as connectTls } from "node:tls";
 import fc from "fast-check";
 import type { GatewayOptions } from "../../gateway/gateway.js";
-import { parseProxyHeader } from "../../gateway/proxy-protocol.js";
+import { parseProxyHeader, requireProxyHeaders } from "../../gateway/proxy-protocol.js";
 import { readSettings } from "../../gateway/settings.js";
 import { createLog } from "../../gateway/telemetry/log.js";
 import { Authority, whyNoCertificates } from "../support/certificates.js";
@@ -268,4 +269,18 @@ test("PROXY_PROTOCOL names addresses, and does not go with a TRUST_PROXY that co
 		["10.1.2.3", "::ffff:10.1.2.3", "::1", "127.0.0.1", ""].map((address) => proxyProtocol?.(address)),
 		[true, true, true, false, false],
 	);
+});
+
+test("a connection that is closed before it is accepted, as by a health check, is no refusal", async () => {
+	const server = createServer();
+	const isRefused: string[] = [];
+	requireProxyHeaders(server, {
+		isProxy: () => false,
+		headerMs: 1000,
+		onRefused: (_address, problem) => isRefused.push(problem),
+	});
+	const socket = new Socket();
+	server.emit("connection", socket);
+	await once(socket, "close");
+	assert.deepEqual(isRefused, []);
 });
