@@ -15,7 +15,7 @@ const increase = 50;
 /** After a step with a longer delay. */
 const decrease = 0.7;
 /** Devices a second: what keeps the event loop busy may be something else. */
-const lowestRate = 50;
+const lowestRate = 100;
 const reportMs = 5_000;
 /** Firmware adds up to half to what it is told. */
 const addedByFirmware = 1.25;
@@ -30,7 +30,7 @@ export interface AdmissionRateOptions {
 	readonly burst: number;
 	/** Monotonic clock, in milliseconds. */
 	readonly monotonic: () => number;
-	/** The longest delay of the event loop since the last call, in milliseconds. */
+	/** The delay of the event loop since the last call, in milliseconds: see EventLoopDelay. */
 	readonly takeDelayMs: () => number;
 	/** Called every 5 s while devices are refused. */
 	readonly onReport: (report: AdmissionReport) => void;
@@ -127,11 +127,14 @@ export class EventLoopDelay {
 		this.#histogram.enable();
 	}
 
-	/** @returns the longest since the last call, in milliseconds */
+	/**
+	 * @returns since the last call, in milliseconds: nine of ten samples were shorter, so that a garbage collection or two
+	 * do not count
+	 */
 	take(): number {
-		const longestMs = this.#histogram.max / 1e6 - resolutionMs;
+		const delayMs = this.#histogram.percentile(90) / 1e6 - resolutionMs;
 		this.#histogram.reset();
-		return Math.max(0, longestMs);
+		return Math.max(0, delayMs);
 	}
 
 	close(): void {
