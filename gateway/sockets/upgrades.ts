@@ -144,6 +144,8 @@ export function createUpgrades(options: UpgradesOptions) {
 			stream.on("error", onError);
 			await opening;
 			await yieldToLoop();
+			// A client that is gone takes no one's place.
+			if (stream.destroyed) return;
 			const url = targetOf(request);
 			const admission = await admit(request, stream, url);
 			if ("status" in admission) {
