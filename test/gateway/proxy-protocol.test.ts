@@ -29,12 +29,8 @@ function header(command: string, family: string, rest: string): Buffer {
 	return Buffer.from(signature + command + family + length + rest, "hex");
 }
 
-const ipv4 = header("21", "11", "c0000207" + "7f000001" + "d431" + "01bb");
-const ipv6 = header(
-	"21",
-	"21",
-	`${"20010db8000000000000000000000007"}${"00".repeat(15)}01` + "d431" + "01bb",
-);
+const ipv4 = header("21", "11", "c00002077f000001d43101bb");
+const ipv6 = header("21", "21", `20010db8000000000000000000000007${"00".repeat(15)}01d43101bb`);
 
 describe("a header of the PROXY protocol", () => {
 	test("tells the client's address and port", () => {
