@@ -3,6 +3,7 @@
  * changes of a device are written together; a failed write is repeated every second.
  */
 
+import type { Dirent } from "node:fs";
 import { join } from "node:path";
 import { deviceId as deviceIdSchema } from "../device/protocol/messages.js";
 import { matches } from "../device/protocol/schema.js";
@@ -21,6 +22,7 @@ export interface JsonFileStoreOptions<T> {
 	readonly onProblem: (sentence: string) => void;
 }
 
+const readersAtMost = 8;
 const writersAtMost = 8;
 const retryMs = 1_000;
 /** One file cannot be written, but the folder can. */
@@ -60,18 +62,19 @@ export class JsonFileStore<T> {
 		return records;
 	}
 
-	/** Like `load`, one record after the other, for records that together need too much memory. */
+	/** Like `load`, a few records at a time, for records that together need too much memory. */
 	async each(onRecord: (deviceId: string, record: T) => void): Promise<void> {
 		const { directory, disk, what, onProblem } = this.#options;
 		await makeFolder(disk, directory);
-		for (const entry of await disk.readdir(directory, { withFileTypes: true })) {
+		const entries = (await disk.readdir(directory, { withFileTypes: true })).values();
+		const read = async (entry: Dirent) => {
 			const path = join(directory, entry.name);
 			const [, deviceId] = /^(.+)\.json$/.exec(entry.name) ?? [];
 			// A person's files, such as a copy, are left alone.
 			const isRecord = matches(deviceIdSchema, deviceId);
 			if (isRecord && entry.isDirectory())
 				onProblem(`${path} is a folder; remove it: the ${what} of this device cannot be kept.`);
-			if (!entry.isFile()) continue;
+			if (!entry.isFile()) return;
 			try {
 				if (isTemporary(entry.name)) await disk.rm(path, { force: true });
 				else if (isRecord) {
@@ -82,7 +85,11 @@ export class JsonFileStore<T> {
 			} catch (error) {
 				onProblem(`${path} cannot be read or removed (${errorCode(error) ?? error}); it is left out.`);
 			}
-		}
+		};
+		const reader = async () => {
+			for (const entry of entries) await read(entry);
+		};
+		await Promise.all(Array.from({ length: readersAtMost }, reader));
 	}
 
 	/** @returns the record on disk; undefined if there is none, or it is damaged or cannot be read */
