@@ -1,0 +1,55 @@
+/** haproxy as Debian ships it, on a free port of 127.0.0.1 and in a folder of its own. */
+
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { connect } from "node:net";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { freePort } from "../../scripts/bench/servers/nginx.js";
+import { onEnd, temporaryDirectory } from "./cleanup.js";
+
+const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/usr/local/sbin:/opt/homebrew/bin` };
+
+/** @returns what to do if haproxy is not here; otherwise false */
+export function whyNoHaproxy(): string | false {
+	try {
+		execFileSync("haproxy", ["-v"], { stdio: "ignore", env });
+		return false;
+	} catch {
+		return "haproxy is not here: on Debian `apt-get install haproxy`";
+	}
+}
+
+/** @param lines of its `listen` section, without `bind` @returns its port */
+export async function runHaproxy(t: TestContext, ...lines: readonly string[]): Promise<number> {
+	const port = await freePort();
+	const file = join(await temporaryDirectory(t), "haproxy.cfg");
+	const timeouts = ["connect 5s", "client 1m", "server 1m"].map((each) => `timeout ${each}`);
+	const section = [`bind 127.0.0.1:${port}`, "mode tcp", ...timeouts, ...lines];
+	await writeFile(file, `listen gateway\n${section.map((line) => `    ${line}\n`).join("")}`);
+	const child = spawn("haproxy", ["-db", "-f", file], { env, stdio: ["ignore", "ignore", "pipe"] });
+	let said = "";
+	child.stderr.on("data", (chunk) => {
+		said += chunk;
+	});
+	const exit = once(child, "exit");
+	onEnd(t, async () => {
+		child.kill("SIGKILL");
+		await exit;
+	});
+	while (!(await accepts(port))) {
+		if (child.exitCode !== null) throw new Error(`haproxy did not start: ${said}`);
+		await setTimeout(20);
+	}
+	return port;
+}
+
+function accepts(port: number): Promise<boolean> {
+	return new Promise((resolve) => {
+		const socket = connect(port, "127.0.0.1", () => resolve(true));
+		socket.on("error", () => resolve(false));
+		socket.on("connect", () => socket.destroy());
+	});
+}
