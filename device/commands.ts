@@ -35,6 +35,8 @@ export interface CommandsOptions {
 	readonly diagnostics: Pick<Diagnostics, "reportCrash" | "clearCrash" | "setLog">;
 	/** An update is requested. @returns a sentence that says why not now; undefined: it starts */
 	readonly onUpdate: (command: CommandOf<"start_ota">) => string | undefined;
+	/** A restart is requested. @returns a sentence that says why not now; undefined: the device restarts */
+	readonly onRestart: () => string | undefined;
 	/** New settings are to be tried. @returns why not; undefined: the device restarts with them */
 	readonly onSettings: (changed: ChangedSettings) => Objection | undefined;
 	readonly send: (error: CommandError) => void;
@@ -62,7 +64,7 @@ export class Commands {
 	}
 
 	#execute(command: Command): void {
-		const { onQuery, onUpdate, onSettings, diagnostics } = this.#options;
+		const { onQuery, onUpdate, onRestart, onSettings, diagnostics } = this.#options;
 		const { audio, ring, haptics } = this.#options.peripherals;
 		switch (command.command) {
 			case "set_volume":
@@ -95,6 +97,11 @@ export class Commands {
 				return;
 			case "start_ota": {
 				const busy = onUpdate(command);
+				if (busy !== undefined) this.#refuse(command.command, "busy", busy);
+				return;
+			}
+			case "restart": {
+				const busy = onRestart();
 				if (busy !== undefined) this.#refuse(command.command, "busy", busy);
 				return;
 			}

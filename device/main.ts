@@ -182,14 +182,18 @@ export default function main(): void {
 			updater.start(command);
 			return undefined;
 		},
+		// Not while an image is unconfirmed: the boot loader would return to the previous one.
+		onRestart: () => {
+			const busy = findWork();
+			if (busy === undefined) restartSoon();
+			return busy;
+		},
 		onSettings: (changed) => {
 			const busy = findWork();
 			if (busy !== undefined) return { code: "busy", message: busy };
 			const problem = trial.begin(changed);
 			if (problem !== undefined) return { code: "invalid_value", message: `set_settings: ${problem}` };
-			// The close frame gets out before the restart.
-			link.stop();
-			Timer.set(restart, restartDelayMs);
+			restartSoon();
 			return undefined;
 		},
 		send: (error) => link.send(error),
@@ -228,7 +232,13 @@ export default function main(): void {
 		updater.resume();
 	}
 
-	/** @returns why neither an update nor a trial of settings can start now */
+	/** The close frame gets out before the restart. */
+	function restartSoon(): void {
+		link.stop();
+		Timer.set(restart, restartDelayMs);
+	}
+
+	/** @returns why neither an update nor a trial of settings can start now, nor the device be restarted */
 	function findWork(): string | undefined {
 		if (updater.isRunning) return "an update is under way; wait until it has ended";
 		if (probation.isOn) return "the firmware is new and not confirmed yet; try again in a minute";

@@ -3,6 +3,7 @@
 import fs from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
+import type { RequestHandler, Router } from "express";
 import type { Logger } from "pino";
 import { Registry } from "prom-client";
 import { Access } from "./access/access.js";
@@ -26,6 +27,7 @@ import { type CreateFirmwareService, createFirmwareService, findAuthority } from
 import { createHttp } from "./http.js";
 import type { RecordStore } from "./json-file-store.js";
 import { createAnswerError, StartError } from "./problem.js";
+import { requireProxyHeaders } from "./proxy-protocol.js";
 import { frameOf, type RolloutService, Rollouts } from "./rollouts/rollouts.js";
 import { rolloutRoutes } from "./rollouts/routes.js";
 import { RolloutStore } from "./rollouts/store.js";
@@ -36,6 +38,7 @@ import { DeviceStore, deviceFile } from "./sessions/device-store.js";
 import { Sessions } from "./sessions/sessions.js";
 import { defaultSettings, type Settings } from "./settings.js";
 import { DeviceSockets } from "./sockets/device-sockets.js";
+import { Drain } from "./sockets/drain.js";
 import { createYield } from "./sockets/event-loop.js";
 import { startHeartbeat } from "./sockets/heartbeat.js";
 import { type SocketLimits, socketLimits } from "./sockets/limits.js";
@@ -62,6 +65,14 @@ export interface GatewayOptions extends Partial<Settings> {
 	readonly registry?: Registry;
 	/** To the gateways with which it acts as one; closed with this gateway. Undefined: it is alone. */
 	readonly bus?: Bus;
+	readonly extension?: Extension;
+}
+
+/** What `npm run demo` adds. */
+export interface Extension {
+	/** File of the page's entry, in place of that of page/main.tsx. */
+	readonly pageEntry: string;
+	readonly routes: (requireMonitor: RequestHandler) => Router;
 }
 
 export interface Listening {
@@ -82,14 +93,14 @@ export function createGateway(options: GatewayOptions = {}) {
 	const settings: Settings = { ...defaultSettings, ...options };
 	const limits: SocketLimits = { ...socketLimits, ...options.limits };
 	const log = options.log ?? createLog(settings.logLevel);
-	const { auth, host, dataDir, publicUrl, tls, trustProxy } = settings;
+	const { auth, host, dataDir, publicUrl, tls, trustProxy, proxyProtocol } = settings;
 	if (!auth && !isLoopback(host))
 		throw new StartError(
 			`AUTH=off is for loopback alone, but HOST is ${host}; leave AUTH out, or set HOST to 127.0.0.1.`,
 		);
-	if (!auth && trustProxy)
+	if (!auth && (trustProxy || proxyProtocol))
 		throw new StartError(
-			"AUTH=off is for this machine alone, but TRUST_PROXY lets others in; leave out one of them.",
+			`AUTH=off is for this machine alone, but ${trustProxy ? "TRUST_PROXY" : "PROXY_PROTOCOL"} lets others in; leave out one of them.`,
 		);
 	/** Requests wait for the data. */
 	let opening: Promise<void> | undefined;
@@ -328,6 +339,7 @@ export function createGateway(options: GatewayOptions = {}) {
 				monotonic,
 			}),
 			rolloutRoutes(rollouts, requireMonitor),
+			...(options.extension ? [options.extension.routes(requireMonitor)] : []),
 			deviceSetupRoutes({
 				requireMonitor,
 				tokenOf: (deviceId) => deviceTokenOf(tokens.current("device"), deviceId),
@@ -335,6 +347,7 @@ export function createGateway(options: GatewayOptions = {}) {
 				authority: findAuthority(tls?.cert),
 			}),
 		],
+		pageEntry: options.extension?.pageEntry,
 		answerError,
 	});
 	const server = createHttpServer(
@@ -351,6 +364,12 @@ export function createGateway(options: GatewayOptions = {}) {
 		},
 	);
 	connections.watch(server, tls !== undefined);
+	if (proxyProtocol)
+		requireProxyHeaders(server, {
+			isProxy: proxyProtocol,
+			headerMs: limits.requestHeadersMs,
+			onRefused: (remoteAddress, problem) => log.warn({ remoteAddress, problem }, "connection refused"),
+		});
 	server.on("upgrade", (request, socket, received) => {
 		const head = connections.release(socket, received);
 		if (!isForWebSocket(request)) return ignoreUpgrade(server, request, socket, head);
@@ -373,12 +392,25 @@ export function createGateway(options: GatewayOptions = {}) {
 		await cluster?.start();
 		await rollouts.open();
 	};
-	const close = async () => {
-		upgrades.close();
-		devices.close();
+	const sendAway = async () => {
+		const drain = new Drain({
+			devices: devices.count,
+			admittedASecond: upgrades.admittedASecond,
+			monotonic,
+		});
+		upgrades.close(drain);
+		await devices.drain(drain);
 		monitors.close();
+		await end(server, limits.closeTimeoutMs);
+	};
+	const close = async () => {
+		log.info({ devices: devices.count }, "stopping");
 		// Both at once: slow devices must not delay the writing.
-		await Promise.all([deviceStore.settle(), end(server, limits.closeTimeoutMs)]);
+		let isAlone = false;
+		const alone = sendAway().then(() => {
+			isAlone = true;
+		});
+		await Promise.all([deviceStore.settle(() => isAlone), alone]);
 		devices.settle();
 		cluster?.leave();
 		heartbeat.close();
@@ -429,7 +461,7 @@ export function createGateway(options: GatewayOptions = {}) {
 			return { url, port, loginUrl: `${base}/login?code=${access.makeLoginCode()}` };
 		},
 
-		/** Closes sockets with 1001, writes all data, and cuts off the rest after 10 s. */
+		/** Closes devices with 1012, then monitors with 1001, writes all data, and cuts off the rest after 10 s. */
 		close: (): Promise<void> => stop(),
 	};
 }

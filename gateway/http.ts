@@ -4,6 +4,7 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler, t
 import helmet from "helmet";
 import type { Access } from "./access/access.js";
 import { loginRouter } from "./access/login.js";
+import { bundlePage } from "./dashboard/bundle.js";
 import { createDashboard } from "./dashboard/routes.js";
 import { type AnswerError, type HttpRefusal, refuseMethod, sendProblem } from "./problem.js";
 
@@ -14,10 +15,13 @@ export interface HttpOptions {
 	readonly deviceToken: () => string;
 	/** `/ota/*`, `/api/*`, `/healthz`, `/readyz`, `/metrics`. */
 	readonly routers: readonly Router[];
+	/** File; undefined: that of the gateway's own page. */
+	readonly pageEntry: string | undefined;
 	readonly answerError: AnswerError;
 }
 
-export function createHttp({ access, isTls, deviceToken, routers, answerError }: HttpOptions): Express {
+export function createHttp(options: HttpOptions): Express {
+	const { access, isTls, deviceToken, routers, pageEntry, answerError } = options;
 	const app = express();
 	app.disable("x-powered-by");
 	app.use(
@@ -47,7 +51,7 @@ export function createHttp({ access, isTls, deviceToken, routers, answerError }:
 		.get(answer({ status: 426, detail: "Connect by WebSocket.", headers }))
 		.all(refuseMethod("GET, HEAD"));
 	app.use(...routers);
-	const dashboard = createDashboard({ access, deviceToken });
+	const dashboard = createDashboard({ access, deviceToken, makeBundle: () => bundlePage(pageEntry) });
 	app.use(loginRouter(access, dashboard.loginPage));
 	app.use(dashboard.router);
 	app.use(answer({ status: 404, detail: "There is nothing at this address." }));

@@ -3,16 +3,12 @@
  * changes of a device are written together; a failed write is repeated every second.
  */
 
+import type { Dirent } from "node:fs";
 import { join } from "node:path";
 import { deviceId as deviceIdSchema } from "../device/protocol/messages.js";
-import { integer, matches } from "../device/protocol/schema.js";
+import { matches } from "../device/protocol/schema.js";
 import { type Disk, isTemporary, makeFolder, removeFile, writeFileAtomic } from "./atomic-file.js";
 import { errorCode } from "./problem.js";
-
-/** ECMA-262, 21.4.1.1: the range of a Date. */
-const maxTimeMs = 8.64e15;
-/** Milliseconds since 1970; negative if the clock was wrong. */
-export const time = integer(-maxTimeMs, maxTimeMs);
 
 export interface JsonFileStoreOptions<T> {
 	/** Made if it is missing; used by this store alone. */
@@ -42,6 +38,7 @@ export function isLater(one: readonly (number | string)[], other: readonly (numb
 	return value > against;
 }
 
+const readersAtMost = 8;
 const writersAtMost = 8;
 const retryMs = 1_000;
 /** One file cannot be written, but the folder can. */
@@ -81,18 +78,19 @@ export class JsonFileStore<T> {
 		return records;
 	}
 
-	/** Like `load`, one record after the other, for records that together need too much memory. */
+	/** Like `load`, a few records at a time, for records that together need too much memory. */
 	async each(onRecord: (deviceId: string, record: T) => void): Promise<void> {
 		const { directory, disk, what, onProblem } = this.#options;
 		await makeFolder(disk, directory);
-		for (const entry of await disk.readdir(directory, { withFileTypes: true })) {
+		const entries = (await disk.readdir(directory, { withFileTypes: true })).values();
+		const read = async (entry: Dirent) => {
 			const path = join(directory, entry.name);
 			const [, deviceId] = /^(.+)\.json$/.exec(entry.name) ?? [];
 			// A person's files, such as a copy, are left alone.
 			const isRecord = matches(deviceIdSchema, deviceId);
 			if (isRecord && entry.isDirectory())
 				onProblem(`${path} is a folder; remove it: the ${what} of this device cannot be kept.`);
-			if (!entry.isFile()) continue;
+			if (!entry.isFile()) return;
 			try {
 				if (isTemporary(entry.name)) await disk.rm(path, { force: true });
 				else if (isRecord) {
@@ -103,7 +101,11 @@ export class JsonFileStore<T> {
 			} catch (error) {
 				onProblem(`${path} cannot be read or removed (${errorCode(error) ?? error}); it is left out.`);
 			}
-		}
+		};
+		const reader = async () => {
+			for (const entry of entries) await read(entry);
+		};
+		await Promise.all(Array.from({ length: readersAtMost }, reader));
 	}
 
 	/** @returns the record on disk; undefined if there is none, or it is damaged or cannot be read */

@@ -21,7 +21,8 @@ Runs the gateway. Settings come from the environment, such as PORT=8090 npm star
   TLS_CERT, TLS_KEY             PEM files, for https and wss
   DATA_DIR, RELEASES_DIR        folders; default: data and releases
   DEVICE_TOKEN, MONITOR_TOKEN   default: those in the data folder, made at the first start
-  PUBLIC_URL, TRUST_PROXY       behind a proxy
+  PUBLIC_URL, TRUST_PROXY,
+  PROXY_PROTOCOL                behind a proxy
   RELEASE_KEYS                  PEM file of the public keys by one of which firmware must be signed
   MAX_UPLOAD, LOG_LEVEL, AUTH, IMAGE_CHECK
   NATS_URL                      servers of NATS: several gateways act as one

@@ -1,5 +1,6 @@
-/** `npm run demo`: runs a gateway and two virtual devices, one of each model. */
+/** `npm run demo`: runs a gateway and two virtual devices, one of each model, whose boards can be worked from the dashboard. */
 
+import { fileURLToPath } from "node:url";
 import { type Model, models } from "../device/protocol/schema.js";
 import { createGateway } from "../gateway/gateway.js";
 import { refuseArguments } from "../gateway/problem.js";
@@ -8,24 +9,38 @@ import { describeExit } from "../hosts/virtual/node/exit.js";
 import { Identity } from "../hosts/virtual/node/identity.js";
 import { VirtualDevice } from "../hosts/virtual/node/virtual-device.js";
 import { runCommand } from "./command-line/command.js";
-import { packageVersion } from "./command-line/project.js";
 import { builtInReleaseKeys } from "./command-line/release-keys.js";
-import { addRelease, readCatalog } from "./release/folder.js";
-import { makeVirtualImages } from "./release/images.js";
+import { DemoReleases } from "./demo/releases.js";
+import { DemoApi } from "./demo/routes.js";
 
 const usage = `Usage: npm run demo
 
 Runs a gateway and a virtual device of each model. Settings come from the environment, as for npm start; see gateway/README.md.`;
+
+const toTry = `Try next, on the page of a device:
+  1. Controls: turn the volume, colour the ring, press Identify.
+  2. Board: hold a button, dim the light, take the device out of Wi-Fi's range, cut its power.
+  3. Board: "Hear it here" plays in the browser what its speaker gets; then press Play.
+  4. Board: "Make and install" makes a release of this checkout and updates the device to it.
+  5. Change the firmware, such as volumeStep in device/rules.ts, and make and install that.`;
+
+const pageEntry = fileURLToPath(new URL("demo/page/main.tsx", import.meta.url));
 
 await runCommand({ name: "demo", usage, run });
 
 async function run(words: readonly string[]): Promise<void> {
 	refuseArguments(words);
 	const settings = readSettings({ LOG_LEVEL: "warn", ...process.env });
-	const gateway = createGateway(settings);
-	const { url, port, loginUrl } = await gateway.listen();
 	const devices: VirtualDevice[] = [];
+	const { releasesDir, releaseKeys } = settings;
+	const running = () => devices.map(({ started }) => started.version);
+	const releases = new DemoReleases({ releasesDir, releaseKeys, running });
+	const api = new DemoApi(releases);
+	const routes = api.router.bind(api);
+	const gateway = createGateway({ ...settings, extension: { pageEntry, routes } });
+	const { url, port, loginUrl } = await gateway.listen();
 	const close = async () => {
+		api.close();
 		await Promise.all(devices.map((device) => device.close()));
 		await gateway.close();
 	};
@@ -42,7 +57,7 @@ async function run(words: readonly string[]): Promise<void> {
 
 	const gatewayUrl = `${settings.tls ? "wss" : "ws"}://127.0.0.1:${port}/device`;
 	try {
-		await offerFirmware(settings.releasesDir);
+		await releases.makeFirst();
 		for (const model of models)
 			devices.push(
 				await startDevice(model, settings.dataDir, { gateway: gatewayUrl, token: gateway.tokens.device }),
@@ -51,20 +66,11 @@ async function run(words: readonly string[]): Promise<void> {
 		await close();
 		throw error;
 	}
+	api.serve(devices);
 	console.log(`Devices    ${devices.map((device) => device.deviceId).join(", ")}`);
 	console.log(`Dashboard  ${settings.auth ? loginUrl : url}`);
+	console.log(toTry);
 	console.log("Ctrl-C ends all of it.");
-}
-
-/** A pre-release of this checkout where the folder has no release, so that the dashboard can install it on a new device. */
-async function offerFirmware(releasesDir: string): Promise<void> {
-	const { releases } = await readCatalog(releasesDir);
-	if (releases.length > 0) return;
-	const now = new Date();
-	const version = `${packageVersion()}-demo`;
-	const images = await makeVirtualImages(version, Math.floor(now.getTime() / 1000), builtInReleaseKeys());
-	const notes = "Of this checkout, made by npm run demo.";
-	await addRelease(releasesDir, { version, date: now.toISOString().slice(0, 10), notes, images });
 }
 
 function startDevice(

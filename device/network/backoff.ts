@@ -50,9 +50,9 @@ export class Backoff {
 		this.#plan(delayMs / 2, delayMs);
 	}
 
-	/** The server asked for a pause: retry after it, with up to half as much added. */
-	pause(ms: number): void {
-		if (!this.isWaiting) this.#plan(ms, ms * 1.5);
+	/** The server asked for a pause: retry after it, with up to `spreadMs` added. */
+	pause(ms: number, spreadMs: number): void {
+		if (!this.isWaiting) this.#plan(ms, ms + spreadMs);
 	}
 
 	/** Retrying soon does not help: retry as after a failed round. */

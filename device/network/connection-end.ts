@@ -8,13 +8,22 @@
  */
 export type ConnectionEnd =
 	| { readonly kind: "failed" | "closed" | "refused"; readonly reason: string }
-	| { readonly kind: "busy"; readonly reason: string; readonly waitMs: number };
+	| {
+			readonly kind: "busy";
+			readonly reason: string;
+			/** The shortest wait. */
+			readonly waitMs: number;
+			/** Up to as much is added to it, drawn. */
+			readonly spreadMs: number;
+	  };
 
 /** RFC 6455, 7.4.1, and IANA's registry: normal closure, going away, service restart. */
 const orderlyCodes: readonly number[] = Object.freeze([1000, 1001, 1012]);
+const serviceRestart = 1012;
 
 const shortestWaitSeconds = 1;
-const longestWaitSeconds = 300;
+/** A wrong value must not keep a device away for long. */
+const longestWaitSeconds = 120;
 
 const refusals: Readonly<Record<number, string>> = Object.freeze({
 	400: "the gateway refused the handshake (400): this firmware and the gateway do not fit together",
@@ -28,8 +37,17 @@ export function failed(reason: string): ConnectionEnd {
 	return { kind: "failed", reason };
 }
 
-/** @param code of the close frame; undefined: it had none */
-export function endOfClose(code: number | undefined): ConnectionEnd {
+/**
+ * @param code of the close frame; undefined: it had none
+ * @param text its reason; with 1012, `retry in <seconds> s` is the wait that the gateway has drawn, limited to 1 to 120 s
+ */
+export function endOfClose(code: number | undefined, text = ""): ConnectionEnd {
+	const drawn = code === serviceRestart ? /^retry in (\d{1,9}) s$/.exec(text)?.[1] : undefined;
+	if (drawn !== undefined) {
+		const seconds = limited(Number(drawn));
+		// Whole seconds: devices that were told the same do not return in the same moment.
+		return { kind: "busy", reason: `the gateway restarts: ${text}`, waitMs: seconds * 1000, spreadMs: 1000 };
+	}
 	const isOrderly = code !== undefined && orderlyCodes.includes(code);
 	return {
 		kind: isOrderly ? "closed" : "failed",
@@ -37,18 +55,24 @@ export function endOfClose(code: number | undefined): ConnectionEnd {
 	};
 }
 
-/** @param retryAfterSeconds limited to 1 to 300; undefined: not given */
+/** @param retryAfterSeconds limited to 1 to 120; undefined: not given */
 export function endOfRefusal(status: number, retryAfterSeconds: number | undefined): ConnectionEnd {
 	if ((status === 429 || status === 503) && retryAfterSeconds !== undefined) {
-		const seconds = Math.min(longestWaitSeconds, Math.max(shortestWaitSeconds, retryAfterSeconds));
+		const seconds = limited(retryAfterSeconds);
 		return {
 			kind: "busy",
 			reason: `the gateway is busy (${status}); it is tried again in ${seconds} s or a little later`,
 			waitMs: seconds * 1000,
+			// A proxy tells all the same.
+			spreadMs: seconds * 500,
 		};
 	}
 	return {
 		kind: status === 401 || status === 403 ? "refused" : "failed",
 		reason: refusals[status] ?? `the gateway refused the connection (${status})`,
 	};
+}
+
+function limited(seconds: number): number {
+	return Math.min(longestWaitSeconds, Math.max(shortestWaitSeconds, seconds));
 }

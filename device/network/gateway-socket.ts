@@ -151,7 +151,9 @@ export class GatewaySocket {
 		const bytes = new Uint8Array(payload);
 		const high = bytes[0];
 		const low = bytes[1];
-		this.#announcedEnd = endOfClose(high === undefined || low === undefined ? undefined : (high << 8) | low);
+		const closeCode = high === undefined || low === undefined ? undefined : (high << 8) | low;
+		// At most 123 bytes; what is not ASCII is not understood, and String.fromArrayBuffer would throw.
+		this.#announcedEnd = endOfClose(closeCode, String.fromCharCode(...bytes.subarray(2)));
 	}
 
 	#pump(): void {

@@ -120,7 +120,7 @@ export class Link {
 			case "closed":
 				return this.#backoff.ended();
 			case "busy":
-				return this.#backoff.pause(end.waitMs);
+				return this.#backoff.pause(end.waitMs, end.spreadMs);
 			case "refused":
 				return this.#backoff.refused();
 		}

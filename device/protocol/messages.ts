@@ -104,6 +104,7 @@ export const commands = Object.freeze({
 	set_led: object({ command: oneOf("set_led"), value: ledPreset }),
 	play_audio: object({ command: oneOf("play_audio"), value: chime }),
 	identify: object({ command: oneOf("identify") }),
+	restart: object({ command: oneOf("restart") }),
 	set_brightness: object({ command: oneOf("set_brightness"), value: float(0, 1) }),
 	set_haptics: modelOnly("PROTO-1", object({ command: oneOf("set_haptics"), value: percent })),
 	start_ota: object({
@@ -135,7 +136,7 @@ export const longestCommandBytes = 6656;
 export type CommandName = keyof typeof commands;
 
 /** Commands beyond those of the first version, named in `Device-Features`. */
-export const features = Object.freeze(["identify", "settings", "crash", "log"] as const);
+export const features = Object.freeze(["identify", "settings", "crash", "log", "restart"] as const);
 export type Feature = (typeof features)[number];
 /** Sent only to devices that name the feature: an older firmware would refuse the command. */
 export const featureOf: Readonly<Partial<Record<CommandName, Feature>>> = Object.freeze({
@@ -144,6 +145,7 @@ export const featureOf: Readonly<Partial<Record<CommandName, Feature>>> = Object
 	query_crash: "crash",
 	clear_crash: "crash",
 	set_log: "log",
+	restart: "restart",
 });
 export type CommandOf<N extends CommandName> = Infer<(typeof commands)[N]>;
 export type Command = { [N in CommandName]: CommandOf<N> }[CommandName];

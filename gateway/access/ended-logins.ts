@@ -6,8 +6,8 @@
 import { join } from "node:path";
 import { matches, object, optional } from "../../device/protocol/schema.js";
 import { type Disk, writeFileAtomic } from "../atomic-file.js";
-import { time } from "../json-file-store.js";
 import { errorCode } from "../problem.js";
+import { time } from "../time.js";
 
 const endedAtMost = 1000;
 const content = object({ endedBefore: optional(time), ended: object({}) });

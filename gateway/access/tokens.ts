@@ -6,8 +6,8 @@
 import { dirname, join } from "node:path";
 import { type Infer, matches, object, optional, pattern } from "../../device/protocol/schema.js";
 import { type Disk, makeFolder, stateOf, writeFileAtomic } from "../atomic-file.js";
-import { time } from "../json-file-store.js";
 import { errorCode, StartError } from "../problem.js";
+import { time } from "../time.js";
 import { makeSecret } from "./secrets.js";
 
 export const roles = Object.freeze(["device", "monitor"] as const);

@@ -39,10 +39,13 @@ const types: Readonly<Record<string, string>> = {
 	svg: "image/svg+xml",
 };
 
-/** @throws {Error} esbuild's message, with file and line, if the page does not compile */
-export async function bundlePage(): Promise<Bundle> {
+/**
+ * @param entry the file that starts the page
+ * @throws {Error} esbuild's message, with file and line, if the page does not compile
+ */
+export async function bundlePage(entry = fileURLToPath(new URL("main.tsx", pageFolder))): Promise<Bundle> {
 	const { outputFiles } = await build({
-		entryPoints: [fileURLToPath(new URL("main.tsx", pageFolder))],
+		entryPoints: [entry],
 		bundle: true,
 		minify: true,
 		write: false,

@@ -3,13 +3,13 @@
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import type { Access } from "../access/access.js";
 import { refuseMethod } from "../problem.js";
-import { type Asset, type Bundle, bundlePage } from "./bundle.js";
+import type { Asset, Bundle } from "./bundle.js";
 
 export interface DashboardOptions {
 	readonly access: Pick<Access, "require">;
 	/** Part of the commands that start a device, which the page shows. */
 	readonly deviceToken: () => string;
-	readonly makeBundle?: () => Promise<Bundle>;
+	readonly makeBundle: () => Promise<Bundle>;
 }
 
 export interface Dashboard {
@@ -22,7 +22,7 @@ const yearInSeconds = 31_536_000;
 const encodings = ["br", "gzip"] as const;
 
 export function createDashboard(options: DashboardOptions): Dashboard {
-	const { access, deviceToken, makeBundle = bundlePage } = options;
+	const { access, deviceToken, makeBundle } = options;
 	let bundle: Promise<Bundle> | undefined;
 	const bundled = () => {
 		bundle ??= makeBundle().catch((error: unknown) => {

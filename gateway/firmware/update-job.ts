@@ -16,8 +16,9 @@ import {
 	optional,
 	string,
 } from "../../device/protocol/schema.js";
-import { isLater, time } from "../json-file-store.js";
+import { isLater } from "../json-file-store.js";
 import { type OtaMetadata, otaStatuses } from "../sessions/device.js";
+import { time } from "../time.js";
 
 /** As stored on disk. */
 export const updateJob = object({

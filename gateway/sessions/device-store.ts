@@ -16,12 +16,16 @@ import {
 	type Schema,
 	string,
 } from "../../device/protocol/schema.js";
-import { isLater, type RecordStore, time } from "../json-file-store.js";
+import { isLater, type RecordStore } from "../json-file-store.js";
+import { time } from "../time.js";
 import { Device, keptReport, label, labelOf, Session, vitalsOf } from "./device.js";
 
 const changesSaveMs = 1_000;
 /** Upper limit; random, so that a fleet that connects at once is not written at once. */
 const seenSaveMs = 5 * 60_000;
+/** For those that have changed since a stop began. */
+const lastTimesMs = 500;
+const settledAtOnce = 64;
 
 export class DeviceStore {
 	readonly #records: RecordStore<Device>;
@@ -71,15 +75,22 @@ export class DeviceStore {
 		return this.#records.remove(device.deviceId);
 	}
 
-	/** Writes all changes. */
-	async settle(): Promise<void> {
-		this.#save(Number.POSITIVE_INFINITY);
+	/** Writes all changes; those of times alone until `isOver`, as 10,000 take longer than a restart may. */
+	async settle(isOver: () => boolean): Promise<void> {
+		this.#save(Number.NEGATIVE_INFINITY);
+		const writing: Promise<boolean>[] = [];
+		for (const device of [...this.#dueAt.keys()]) {
+			if (isOver()) break;
+			writing.push(this.keep(device));
+			if (writing.length === settledAtOnce) await Promise.all(writing.splice(0));
+		}
 		await this.#records.settle();
 	}
 
 	async close(): Promise<void> {
 		clearInterval(this.#timer);
-		await this.settle();
+		const endsAt = this.#monotonic() + lastTimesMs;
+		await this.settle(() => this.#monotonic() > endsAt);
 		await this.#records.close();
 	}
 

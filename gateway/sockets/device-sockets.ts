@@ -3,6 +3,7 @@
  * valid uplinks only.
  */
 
+import { setTimeout } from "node:timers/promises";
 import type { WebSocket } from "ws";
 import { checkUplink } from "../../device/protocol/messages.js";
 import {
@@ -13,7 +14,12 @@ import {
 	watchControlFrames,
 } from "../rates.js";
 import type { Handshake, Session } from "../sessions/device.js";
+import type { Drain } from "./drain.js";
 import { closeCodes, type SocketsOptions } from "./limits.js";
+
+const drainStepMs = 20;
+/** For sessions of sockets that were cut off to end, so that monitors see it. */
+const cutMs = 1000;
 
 export class DeviceSockets {
 	readonly #options: SocketsOptions;
@@ -77,9 +83,28 @@ export class DeviceSockets {
 		});
 	}
 
-	/** Closes every socket with 1001. */
-	close(): void {
-		for (const { link } of this.#sockets.values()) link.close(closeCodes.goingAway, "the gateway stops");
+	/** Connected ones. */
+	get count(): number {
+		return this.#sockets.size;
+	}
+
+	/** Closes every socket with 1012, some at a time. Resolves once all are gone, and cuts those off that stay. */
+	async drain(drain: Drain): Promise<void> {
+		let closed = 0;
+		for (const { link } of this.#sockets.values()) {
+			link.close(closeCodes.serviceRestart, `retry in ${drain.drawSeconds()} s`);
+			closed += 1;
+			if (closed % drain.devicesIn(drainStepMs) === 0) await setTimeout(drainStepMs);
+		}
+		await this.#untilGone(this.#options.limits.devicesLeaveMs);
+		for (const socket of this.#sockets.keys()) socket.terminate();
+		await this.#untilGone(cutMs);
+	}
+
+	/** Waits until no socket is left, at most `ms`. */
+	async #untilGone(ms: number): Promise<void> {
+		for (let leftMs = ms; leftMs > 0 && this.#sockets.size > 0; leftMs -= drainStepMs)
+			await setTimeout(drainStepMs);
 	}
 
 	/** Ends every session, once all connections are closed. */

@@ -45,8 +45,8 @@ export const socketLimits = Object.freeze({
 	controlFrameBurst: 100,
 	/** Of one message; then 1008. */
 	maxFragments: 256,
-	/** Others are told to try again, such as after a power cut. */
-	devicesASecond: 100,
+	/** At the start; then as many as the event loop bears (admission-rate.ts). Others are told when to try again. */
+	devicesASecond: 600,
 	deviceBurst: 200,
 	/** Of one device id, so that one in a loop does not keep others out. */
 	returnsInTenSeconds: 20,
@@ -60,6 +60,8 @@ export const socketLimits = Object.freeze({
 	subscribeMs: 250,
 	/** Then the socket is destroyed. */
 	closeTimeoutMs: 10_000,
+	/** For devices to answer the close frame of a gateway that stops: the next one waits for the end of this. */
+	devicesLeaveMs: 2_000,
 });
 export type SocketLimits = { readonly [Name in keyof typeof socketLimits]: number };
 
@@ -69,6 +71,8 @@ export const closeCodes = Object.freeze({
 	goingAway: 1001,
 	unsupportedData: 1003,
 	policyViolation: 1008,
+	/** In IANA's registry. */
+	serviceRestart: 1012,
 	tryAgainLater: 1013,
 });
 

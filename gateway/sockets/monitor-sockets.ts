@@ -216,11 +216,14 @@ export class MonitorSockets {
 			// In place of what is left of the previous one.
 			monitor.sendSnapshot(monitor.summary?.snapshot() ?? [].values());
 		}
+		const send = (session: Session, reason: ChangeReason) =>
+			monitor.sendChange(session.sessionId, Buffer.from(statusUpdateText(reason, session, now())));
+		if (isOther && hasSummary)
+			for (const session of sessions.list()) if (!session.device) send(session, "connected");
 		const distant: string[] = [];
 		const tell = (id: string) => {
 			const session = sessions.devices.get(id)?.session;
-			if (session && monitor.devices?.has(id))
-				monitor.sendChange(session.sessionId, Buffer.from(statusUpdateText("identified", session, now())));
+			if (session && monitor.devices?.has(id)) send(session, "identified");
 		};
 		for (const id of monitor.devices) {
 			if (!isOther && previous.has(id)) continue;

@@ -51,7 +51,9 @@ export class Monitor {
 	}
 
 	wants({ device }: Session): boolean {
-		return this.devices === undefined || (device !== undefined && this.devices.has(device.deviceId));
+		if (!this.devices) return true;
+		// No summary names a session before its device is known.
+		return device ? this.devices.has(device.deviceId) : this.summary !== undefined;
 	}
 
 	/** Sends all sessions' records or the whole summary, each further frame once the monitor has read most of the previous ones. */

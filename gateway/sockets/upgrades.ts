@@ -19,9 +19,11 @@ import {
 import type { Access, Admission } from "../access/access.js";
 import { baseUrlOf, remoteAddressOf, targetOf } from "../access/origin.js";
 import { type HttpRefusal, problemOf } from "../problem.js";
-import { AddressLimit, TokenBucket } from "../rates.js";
+import { AddressLimit } from "../rates.js";
 import type { Handshake } from "../sessions/device.js";
+import { AdmissionRate, EventLoopDelay } from "./admission-rate.js";
 import type { DeviceSockets } from "./device-sockets.js";
+import type { Drain } from "./drain.js";
 import { delayEnd, readInPieces } from "./event-loop.js";
 import type { Heartbeat } from "./heartbeat.js";
 import type { SocketsOptions } from "./limits.js";
@@ -65,7 +67,17 @@ export function createUpgrades(options: UpgradesOptions) {
 	const { upgradesInTwoSeconds: points, devicesASecond: perSecond, deviceBurst: burst } = limits;
 	const addresses = new AddressLimit({ points, seconds: 2, what: "connections" });
 	const returns = new AddressLimit({ points: limits.returnsInTenSeconds, seconds: 10, what: "connections" });
-	const admissions = new TokenBucket({ perSecond, burst, monotonic });
+	const delay = new EventLoopDelay();
+	const admissions = new AdmissionRate({
+		perSecond,
+		burst,
+		monotonic,
+		takeDelayMs: () => delay.take(),
+		onReport: (report) => log.info(report, "many devices connect"),
+	});
+	metrics.watch("gateway_admitted_devices_per_second", "That are let in at most, at present", () =>
+		Math.round(admissions.perSecond),
+	);
 	const bounds = {
 		maxPayload: limits.maxFrameBytes,
 		maxFragments: limits.maxFragments,
@@ -77,7 +89,7 @@ export function createUpgrades(options: UpgradesOptions) {
 		perMessageDeflate: false,
 		...bounds,
 	});
-	let isClosed = false;
+	let drain: Drain | undefined;
 
 	async function check(request: IncomingMessage, path: string | undefined): Promise<Admission> {
 		if (path === undefined || !knownPaths.includes(path))
@@ -101,14 +113,15 @@ export function createUpgrades(options: UpgradesOptions) {
 		const refused = crowded ?? refusal;
 		if (refused) return refused;
 		// Checked last: the gateway may have begun to stop meanwhile.
-		if (isClosed) return { status: 503, detail: "The gateway is stopping." };
+		if (drain) return busy("The gateway is stopping", drain.drawSeconds());
 		if (path === "/device") return admitDevice(request, deviceId);
 		const wants = { rollouts: url?.searchParams.has("rollouts"), cluster: url?.searchParams.has("cluster") };
 		return (socket: WebSocket) => monitors.accept(socket, stream, remoteAddressOf(request), wants);
 	}
 
 	function admitDevice(request: IncomingMessage, owner: string | undefined): Accept | HttpRefusal {
-		if (!admissions.take()) return crowded();
+		const seconds = admissions.take();
+		if (seconds !== undefined) return busy("Too many devices connect at this moment", seconds);
 		const handshake = readHandshake(request, publicUrl, owner);
 		return "status" in handshake ? handshake : (socket) => devices.accept(socket, handshake);
 	}
@@ -131,6 +144,8 @@ export function createUpgrades(options: UpgradesOptions) {
 			stream.on("error", onError);
 			await opening;
 			await yieldToLoop();
+			// A client that is gone takes no one's place.
+			if (stream.destroyed) return;
 			const url = targetOf(request);
 			const admission = await admit(request, stream, url);
 			if ("status" in admission) {
@@ -153,9 +168,13 @@ export function createUpgrades(options: UpgradesOptions) {
 			});
 		},
 
+		/** Devices a second that are admitted at the start. */
+		admittedASecond: perSecond,
+
 		/** Refuses all further upgrades. */
-		close(): void {
-			isClosed = true;
+		close(reason: Drain): void {
+			drain = reason;
+			delay.close();
 		},
 	};
 }
@@ -191,11 +210,9 @@ function listOf(header: string | string[] | undefined): readonly string[] {
 		.map((entry) => entry.trim());
 }
 
-/** The delay is random, so that devices do not come back at once. */
-function crowded(): HttpRefusal {
-	const seconds = String(1 + Math.floor(Math.random() * 10));
-	const detail = `Too many devices connect at this moment; try again in ${seconds} s.`;
-	return { status: 503, detail, headers: { "Retry-After": seconds } };
+function busy(why: string, seconds: number): HttpRefusal {
+	const headers = { "Retry-After": String(seconds) };
+	return { status: 503, detail: `${why}; try again in ${seconds} s.`, headers };
 }
 
 /** Responds on the socket and ends it, even if the client does not read. */

@@ -15,16 +15,19 @@ const minuteMs = 60_000;
 /** Attempts for a fatal line if a pipe is full, every 100 ms. */
 const fatalTries = 10;
 
+/** One function, which several logs of a process share. */
+const ignore = () => {};
+
 /**
  * Standard error. If it cannot be written (disk full, terminal closed, pipe not read), only lines are lost. Writes
  * are synchronous, to keep the lines before a crash. Opening `process.stderr` makes a pipe non-blocking; the rest is
  * tried again with the next line.
  */
 function standardError() {
-	process.stderr.on("error", () => {});
+	process.stderr.off("error", ignore).on("error", ignore);
 	let tries = 0;
 	const stream = destination({ dest: 2, sync: true, maxLength: 1024 * 1024, retryEAGAIN: () => tries-- > 0 });
-	stream.on("error", () => {});
+	stream.on("error", ignore);
 	return {
 		write: (line: string) => void stream.write(line),
 

@@ -11,6 +11,8 @@ export const commandDescriptions: Readonly<Record<CommandName, string>> = {
 	play_audio: "Plays a chime from flash.",
 	identify:
 		"Makes the device easy to find: its LED ring flashes white for 3 s, and it plays the startup chime.",
+	restart:
+		"Restarts the device: it closes the connection with 1000, restarts within a second, and connects again with the reset reason SW_RESET and a new uptime. Busy while an update or a trial of settings is running, or the firmware is not confirmed yet.",
 	set_brightness: "Sets the LED ring's brightness.",
 	set_haptics: "Sets the haptic motor's intensity. PROTO-1 only.",
 	set_settings:
@@ -51,7 +53,7 @@ export const monitorDescriptions: Readonly<Record<MonitorMessageType, string>> =
 	trigger_ota:
 		"Starts an update to `latest`, `custom` (the upload) or a version; without a version, to latest, or to custom where no release fits the model.",
 	subscribe:
-		"From now on this monitor gets, instead of every change and uplink, those of the named devices, and with `summary` a summary of all devices. The answer is one status_update (identified) for each newly named device that is known, and with `summary`, if there was none before, the whole summary; the rest of a status_update snapshot is not sent. It can be sent again at any time, and replaces the previous one.",
+		"From now on this monitor gets, instead of every change and uplink, those of the named devices, and with `summary` a summary of all devices and those of sessions without a device, which no summary names. The answer is one status_update (identified) for each newly named device that is known, and with `summary`, if there was none before, the whole summary and one status_update (connected) for each session without a device; the rest of a status_update snapshot is not sent. It can be sent again at any time, and replaces the previous one.",
 };
 
 const anyMessage = ["invalid_json", "invalid_message", "unknown_type", "rate_limited"] as const;
@@ -92,7 +94,8 @@ export const monitorErrorDescriptions: Readonly<Record<MonitorErrorCode, string>
 export const reasonDescriptions: Readonly<Record<ChangeReason, string>> = {
 	snapshot:
 		"the first frame, and again after a device was removed: all sessions, or with `remaining` the first of them",
-	connected: "a device connected; with `remaining`: further sessions of a snapshot, not identified yet",
+	connected:
+		"a device connected; with `remaining`: further sessions of a snapshot, not identified yet; or the monitor subscribed to the summary, and this session has no device yet",
 	identified:
 		"a device's first report, or its model or version changed; with `remaining`: further identified sessions of a snapshot; or the monitor subscribed to this device",
 	disconnected: "the connection ended",

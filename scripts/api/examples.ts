@@ -14,6 +14,7 @@ export const commandExamples: { readonly [N in CommandName]: CommandOf<N> } = {
 	set_led: { command: "set_led", value: "rainbow" },
 	play_audio: { command: "play_audio", value: "startup" },
 	identify: { command: "identify" },
+	restart: { command: "restart" },
 	set_brightness: { command: "set_brightness", value: 0.25 },
 	set_haptics: { command: "set_haptics", value: 60 },
 	set_settings: {

@@ -1,15 +1,18 @@
 /**
  * The cost of the dashboard in a real Chromium, with 10, 300 and 5,000 devices that report every 5 s: its script, the time to the
- * first device, its main thread at rest, its frames while it is scrolled, and what it receives.
+ * first device, its main thread at rest, its frames while it is scrolled, and what it receives. Frames are compared with those of a
+ * page of as many plain rows, as software draws them here; and all of it with another checkout's page, where BENCH_BEFORE names one.
  */
 
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import type { Browser, CDPSession, Page } from "playwright-core";
 import { type Asset, type Bundle, bundlePage } from "../../gateway/dashboard/bundle.js";
 import { launchChromium, skip } from "../../test/support/chromium.js";
 import { Child } from "./child.js";
 import type { Devices } from "./load/devices.js";
 import { roundCount } from "./rounds.js";
-import { measure, percentile, type Row, type Target } from "./row.js";
+import { compare, measure, percentile, type Row, type Target } from "./row.js";
 import type { GatewayServer } from "./servers/gateway-server.js";
 import { socketsAtMost } from "./sockets.js";
 
@@ -25,7 +28,11 @@ const scrolledEachFrame = 60;
 /** Of a frame at 60 a second; no browser is exact. */
 const frameMs = 17.5;
 
+const viewport = { width: 1280, height: 900 };
+
 const benchmark = "dashboard";
+/** The folder of another checkout, in which `npm ci` was run. */
+const before = process.env.BENCH_BEFORE;
 
 /** What one opened page cost. */
 interface Cost {
@@ -38,6 +45,47 @@ interface Cost {
 	readonly bytesASecond: number;
 	/** Between the frames while it is scrolled. */
 	readonly framesMs: readonly number[];
+	/** Of the main thread's processor time, for each of these frames. */
+	readonly frameWorkMs: number;
+}
+
+interface Figure {
+	readonly name: string;
+	readonly unit: string;
+	readonly atMost?: number;
+	readonly figureOf: (cost: Cost) => number;
+}
+
+const frameRanks = [50, 95, 99];
+const figures: readonly Figure[] = [
+	{ name: "first paint", unit: "ms", figureOf: ({ firstPaintMs }) => firstPaintMs },
+	{ name: "first device", unit: "ms", figureOf: ({ firstDeviceMs }) => firstDeviceMs },
+	{
+		name: "main thread at rest",
+		unit: "% of a core",
+		atMost: 15,
+		figureOf: ({ restPercent }) => restPercent,
+	},
+	{ name: "received at rest", unit: "KB/s", figureOf: ({ bytesASecond }) => bytesASecond / 1024 },
+	{
+		name: "main thread, each frame while scrolling",
+		unit: "ms",
+		figureOf: ({ frameWorkMs }) => frameWorkMs,
+	},
+	...frameRanks.map((rank) => ({
+		name: `frame while scrolling, p${rank}`,
+		unit: "ms",
+		...(rank === 50 && { atMost: frameMs }),
+		figureOf: ({ framesMs }: Cost) => percentile(framesMs, rank),
+	})),
+];
+
+interface Round {
+	readonly ours: Cost;
+	/** Of another checkout. */
+	readonly before: Cost | undefined;
+	/** Milliseconds between the frames of a page of plain rows. */
+	readonly bareFramesMs: readonly number[];
 }
 
 export async function run(): Promise<readonly Row[]> {
@@ -81,53 +129,109 @@ function pageScripts(assets: Bundle["assets"]): readonly Asset[] {
 }
 
 async function fleetRows(browser: Browser, size: number): Promise<readonly Row[]> {
-	const gateway = new Child<GatewayServer>("servers/gateway-server.ts");
-	const devices = new Child<Devices>("load/devices.ts");
+	const ours = new Fleet(browser, size);
+	const other = before === undefined ? undefined : new Fleet(browser, size, before);
 	try {
-		const { url, tokens } = await gateway.ask("listen");
-		const target = { url: `${url.replace("http", "ws")}/device`, token: tokens.device };
-		await devices.ask("connect", { target, count: size });
-		await devices.ask("introduce", { perSecond: 2000 });
+		await ours.start();
+		await other?.start();
 		const rows: Row[] = [];
 		for (const [look, view] of Object.entries(looks)) {
 			if (look !== "" && size < looksFrom) continue;
-			const costs: Cost[] = [];
-			for (let round = 0; round < roundCount; round++) {
-				const perSecond = size / reportEverySeconds;
-				const count = perSecond * (restSeconds + scrollSeconds + 6);
-				const sent = devices.ask("send", { count, perSecond });
-				costs.push(await costOf(browser, `${url}/${view}`, url, tokens.monitor));
-				await sent;
-			}
-			rows.push(...costRows([size.toLocaleString("en"), "devices", look].filter(Boolean).join(" "), costs));
+			const rounds: Round[] = [];
+			for (let round = 0; round < roundCount; round++)
+				rounds.push({
+					ours: await ours.cost(view),
+					before: await other?.cost(view),
+					bareFramesMs: await ours.during(scrollSeconds + 2, () => bareFrames(browser, size)),
+				});
+			const what = [size.toLocaleString("en"), "devices", look].filter(Boolean).join(" ");
+			rows.push(...costRows(what, rounds), ...frameRows(what, rounds));
 		}
 		return rows;
 	} finally {
-		await devices.close();
-		await gateway.close();
+		await ours.close();
+		await other?.close();
 	}
 }
 
-function costRows(what: string, costs: readonly Cost[]): readonly Row[] {
-	const row = (name: string, unit: string, figureOf: (cost: Cost) => number, target?: Target) =>
-		measure({ benchmark, what: `${what}: ${name}`, unit, ...(target && { target }) }, costs.map(figureOf));
-	return [
-		row("first paint", "ms", ({ firstPaintMs }) => firstPaintMs),
-		row("first device", "ms", ({ firstDeviceMs }) => firstDeviceMs),
-		row("main thread at rest", "% of a core", ({ restPercent }) => restPercent, { of: "ours", atMost: 15 }),
-		row("received at rest", "KB/s", ({ bytesASecond }) => bytesASecond / 1024),
-		row("frame while scrolling, median", "ms", ({ framesMs }) => percentile(framesMs, 50), {
-			of: "ours",
-			atMost: frameMs,
-		}),
-		row("frame while scrolling, p95", "ms", ({ framesMs }) => percentile(framesMs, 95)),
-		row("frame while scrolling, p99", "ms", ({ framesMs }) => percentile(framesMs, 99)),
-	];
+/** A gateway and its devices. */
+class Fleet {
+	readonly #browser: Browser;
+	readonly #size: number;
+	readonly #gateway: Child<GatewayServer>;
+	readonly #devices = new Child<Devices>("load/devices.ts");
+	#url = "";
+	#token = "";
+
+	/** @param checkout default: this one */
+	constructor(browser: Browser, size: number, checkout?: string) {
+		this.#browser = browser;
+		this.#size = size;
+		const server = "servers/gateway-server.ts";
+		const path = checkout && pathToFileURL(resolve(checkout, "scripts/bench", server)).href;
+		this.#gateway = new Child(path ?? server);
+	}
+
+	async start(): Promise<void> {
+		const { url, tokens } = await this.#gateway.ask("listen");
+		const target = { url: `${url.replace("http", "ws")}/device`, token: tokens.device };
+		await this.#devices.ask("connect", { target, count: this.#size });
+		await this.#devices.ask("introduce", { perSecond: 2000 });
+		this.#url = url;
+		this.#token = tokens.monitor;
+	}
+
+	/** @param view fragment of the address */
+	cost(view: string): Promise<Cost> {
+		const open = () => costOf(this.#browser, `${this.#url}/${view}`, this.#url, this.#token);
+		return this.during(restSeconds * 1.5 + scrollSeconds + 4, open);
+	}
+
+	/** Does something while the devices report. @param seconds it takes at least */
+	async during<T>(seconds: number, action: () => Promise<T>): Promise<T> {
+		const perSecond = this.#size / reportEverySeconds;
+		const sent = this.#devices.ask("send", { count: perSecond * seconds, perSecond });
+		const result = await action();
+		await sent;
+		return result;
+	}
+
+	async close(): Promise<void> {
+		await this.#devices.close();
+		await this.#gateway.close();
+	}
+}
+
+function costRows(what: string, rounds: readonly Round[]): readonly Row[] {
+	return figures.flatMap(({ name, unit, atMost, figureOf }) => {
+		const target: Target | undefined = atMost === undefined ? undefined : { of: "ours", atMost };
+		const description = { benchmark, what: `${what}: ${name}`, unit };
+		const ours = rounds.map((round) => figureOf(round.ours));
+		const other = rounds.flatMap(({ ours, before }) =>
+			before ? [{ ours: figureOf(ours), reference: figureOf(before) }] : [],
+		);
+		return [
+			measure({ ...description, ...(target && { target }) }, ours),
+			...(other.length > 0 ? [compare({ ...description, note: "beside BENCH_BEFORE" }, other)] : []),
+		];
+	});
+}
+
+function frameRows(what: string, rounds: readonly Round[]): readonly Row[] {
+	return frameRanks.map((rank) =>
+		compare(
+			{ benchmark, what: `${what}: frame while scrolling, p${rank}`, unit: "ms", note: "beside plain rows" },
+			rounds.map(({ ours, bareFramesMs }) => ({
+				ours: percentile(ours.framesMs, rank),
+				reference: percentile(bareFramesMs, rank),
+			})),
+		),
+	);
 }
 
 /** Opens the page without caches. */
 async function costOf(browser: Browser, address: string, url: string, token: string): Promise<Cost> {
-	const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+	const context = await browser.newContext({ viewport });
 	await context.request.post(`${url}/login`, { form: { token }, maxRedirects: 0 });
 	const page = await context.newPage();
 	const session = await context.newCDPSession(page);
@@ -149,9 +253,21 @@ async function costOf(browser: Browser, address: string, url: string, token: str
 		return { firstPaintMs: await after("first-paint"), firstDeviceMs: await after("first device") };
 	})()`);
 	const rest = await restOf(page, session);
+	const busyBefore = await busySeconds(session);
 	const framesMs = await scroll(page);
+	const frameWorkMs = (1000 * ((await busySeconds(session)) - busyBefore)) / framesMs.length;
 	await context.close();
-	return { ...times, ...rest, framesMs };
+	return { ...times, ...rest, framesMs, frameWorkMs };
+}
+
+/** As fast as this browser scrolls anything of that length. @returns milliseconds between frames */
+async function bareFrames(browser: Browser, size: number): Promise<readonly number[]> {
+	const page = await browser.newPage({ viewport });
+	const rows = Array.from({ length: size }, (_, index) => `<div>dev-1-${index}</div>`);
+	await page.setContent(`<style>div { height: 40px }</style>${rows.join("")}`);
+	const framesMs = await scroll(page);
+	await page.close();
+	return framesMs;
 }
 
 async function restOf(page: Page, session: CDPSession): Promise<Pick<Cost, "restPercent" | "bytesASecond">> {

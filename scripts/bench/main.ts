@@ -13,6 +13,7 @@ import { run as dashboard } from "./dashboard.js";
 import { run as image } from "./image.js";
 import { run as isolation } from "./isolation.js";
 import { run as relay } from "./relay.js";
+import { run as restart } from "./restart.js";
 import { roundCount } from "./rounds.js";
 import { isMet, type Row, table } from "./row.js";
 import { run as update } from "./update.js";
@@ -25,6 +26,7 @@ const benchmarks: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
 	image,
 	upload,
 	update,
+	restart,
 	dashboard,
 	cluster,
 };

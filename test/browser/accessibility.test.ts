@@ -1,10 +1,6 @@
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import type { AxeResults } from "axe-core";
-import type { Page } from "playwright-core";
 import { uplinkExamples } from "../../scripts/api/examples.js";
 import { makeVirtualImages } from "../../scripts/release/images.js";
 import { skip } from "../support/chromium.js";
@@ -13,12 +9,12 @@ import { putRollout, quickPlan, runReleasedFleet } from "../support/released-fle
 import { writeReleases } from "../support/releases.js";
 import { runGateway, temporaryDirectory } from "../support/running.js";
 import { ScriptedDevice } from "../support/scripted-device.js";
+import { violations, widerThanPhone } from "./axe.js";
 import { browsing } from "./browsing.js";
 import { withoutSerialPort, withSerialPort } from "./serial/serial-port.js";
 import { UsbBoard } from "./serial/usb-board.js";
 
 const open = browsing();
-const axePath = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 
 /** A gateway whose devices show every state that a view has a look for. */
 async function everyState(t: TestContext): Promise<string> {
@@ -54,14 +50,6 @@ async function everyState(t: TestContext): Promise<string> {
 	for (const targetId of ["dev-1-waits0", "dev-1-failed", "dev-1-backed"])
 		await watcher.ask({ type: "trigger_ota", targetId, version: "latest" });
 	return url;
-}
-
-async function violations(page: Page): Promise<readonly string[]> {
-	await page.evaluate(await readFile(axePath, "utf8"));
-	const { violations: found }: AxeResults = await page.evaluate("axe.run()");
-	return found
-		.filter(({ impact }) => impact !== "minor")
-		.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes.map(({ html }) => html).join("\n")}`);
 }
 
 const views = [
@@ -233,10 +221,7 @@ describe("at 320 pixels nothing is wider than the window:", { skip }, () => {
 			const viewport = { width: 320, height: 740 };
 			const page = await open(t, await everyState(t), { view, viewport, hasTouch: true });
 			await page.locator(ready).first().waitFor();
-			const wide: readonly string[] = await page.evaluate(`[...document.querySelectorAll("main *, header *")]
-				.filter((node) => node.getBoundingClientRect().right > 320.5 && !node.closest(".lines, .visually-hidden, .grid .facts"))
-				.map((node) => node.outerHTML.slice(0, 120))`);
-			assert.deepEqual(wide, []);
+			assert.deepEqual(await widerThanPhone(page), []);
 			assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 320);
 		});
 });

@@ -31,6 +31,16 @@ describe("a gateway that restarts under the page", { skip }, () => {
 			.getByText(/^As of /)
 			.waitFor();
 		assert.equal(await page.locator(".card").count(), 2, "what was known is still shown");
+		await page.getByText("2 devices, 2 were connected").waitFor();
+		await page.getByRole("button", { name: "Table" }).click();
+		await page.getByRole("row", { name: "dev-1-aaaaaa" }).getByText("Not known").waitFor();
+		assert.equal(
+			await page
+				.locator("main")
+				.getByText(/^Connected|^now$/)
+				.count(),
+			0,
+		);
 
 		await runGateway(t, { dataDir, port: Number(new URL(url).port) });
 		await stays.connect();

@@ -102,7 +102,7 @@ for (const model of models)
 			const page = await open(t, url, { view: `#/device/${deviceId}` });
 			const overview = page.getByRole("region", { name: "Overview" });
 			await overview.getByText("Connected").waitFor();
-			await overview.getByRole("button", { name: "Restart its connection" }).click();
+			await overview.getByRole("button", { name: "Reconnect" }).click();
 			await overview.getByText("sending").waitFor();
 			const boot = await monitorClient.change("boot");
 			const back = await monitorClient.change("connected");
@@ -115,6 +115,22 @@ for (const model of models)
 			const log = page.getByRole("region", { name: "What it said" });
 			await overview.getByRole("button", { name: "Ask for a report" }).click();
 			await log.locator("summary", { hasText: "Report" }).nth(1).waitFor();
+		});
+
+		test("restarts, and says so until it is back with a new uptime", async (t) => {
+			const { url, powerOn, monitorClient } = await runFleet(t);
+			const { deviceId, device } = await powerOn(model);
+			const page = await open(t, url, { view: `#/device/${deviceId}` });
+			const overview = page.getByRole("region", { name: "Overview" });
+			await overview.getByText("Connected").waitFor();
+			await overview.getByRole("button", { name: "Restart" }).click();
+			await overview.getByText("restarting").waitFor();
+			const back = await monitorClient.change("connected");
+			await overview.locator(".sending").waitFor({ state: "detached" });
+			assert.equal(await overview.locator(".problem:not(:empty)").count(), 0);
+			assert.equal(device.started.resetReason, "SW_RESET");
+			assert.equal(back.crashCount, undefined);
+			await page.getByText("last start: restarted by its firmware").waitFor();
 		});
 	});
 

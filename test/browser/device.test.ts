@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import type { Locator, Page } from "playwright-core";
+import type { GatewayOptions } from "../../gateway/gateway.js";
 import { skip } from "../support/chromium.js";
 import { deviceToken, monitorToken, runGateway, temporaryDirectory } from "../support/running.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../support/scripted-device.js";
@@ -16,9 +19,10 @@ async function setUp(
 	{
 		device: options,
 		page: pageOptions,
-	}: { device?: Partial<ScriptedDeviceOptions>; page?: OpenOptions } = {},
+		gateway,
+	}: { device?: Partial<ScriptedDeviceOptions>; page?: OpenOptions; gateway?: GatewayOptions } = {},
 ) {
-	const running = await runGateway(t);
+	const running = await runGateway(t, gateway);
 	const { url } = running;
 	const device = await new ScriptedDevice({ url, deviceId, model: "PROTO-1", ...options }).connect();
 	t.after(() => device.close());
@@ -169,6 +173,29 @@ describe("the past of a device on its page", { skip }, () => {
 	});
 });
 
+test("a device's page says when it was first seen, and which versions it ran, and makes it show itself", {
+	skip,
+}, async (t) => {
+	const { device, page } = await setUp(t);
+	const facts = region(page, "About it");
+	await facts.getByText("First seen").waitFor();
+	const versions = facts.getByRole("list", { name: "Versions, the latest first" });
+	await versions.getByText("1.2.3", { exact: true }).waitFor();
+	device.close();
+	device.set({ "system.firmware_version": "1.3.0", "health.uptime_seconds": 1 });
+	await device.connect();
+	await versions.getByText("1.3.0", { exact: true }).waitFor();
+	assert.deepEqual(await versions.locator("span").allTextContents(), ["1.3.0", "1.2.3"]);
+	await page.getByRole("button", { name: "Identify" }).click();
+	await region(page, "Overview").locator(".sending").waitFor();
+	device.report({
+		"peripherals.audio.player_state": "playing",
+		"peripherals.audio.current_track": "file:///chimes/startup",
+	});
+	await region(page, "Overview").locator(".sending").waitFor({ state: "detached" });
+	assert.deepEqual(device.commands.at(-1), { command: "identify" });
+});
+
 describe("what is not true any more", { skip }, () => {
 	test("is greyed and dated while the device is away, and its controls are off without grey circles", async (t) => {
 		const { device, page } = await setUp(t);
@@ -221,12 +248,37 @@ describe("what is not true any more", { skip }, () => {
 	});
 });
 
+test("a device's own updates are listed, though 200 others are newer", { skip }, async (t) => {
+	const dataDir = await temporaryDirectory(t);
+	const jobs = (from: string, startedAt: number) =>
+		Array.from({ length: 10 }, (_, index) => ({
+			status: "updated",
+			startedAt: startedAt + index,
+			endedAt: startedAt + index,
+			from,
+			version: "1.4.0",
+		}));
+	await mkdir(join(dataDir, "updates"));
+	const write = (id: string, content: object) =>
+		writeFile(join(dataDir, "updates", `${id}.json`), JSON.stringify(content));
+	await write(deviceId, { jobs: jobs("1.1.1", 1_700_000_000_000).slice(-2) });
+	for (let index = 0; index < 20; index++)
+		await write(`dev-1-00000${index}`, { jobs: jobs("1.2.2", 1_750_000_000_000) });
+	const { page } = await setUp(t, { gateway: { dataDir } });
+	const updates = page.getByRole("list", { name: "Previous updates" }).getByRole("listitem");
+	await updates.nth(1).waitFor();
+	for (const text of await updates.allTextContents()) assert.match(text, /1\.1\.1 → 1\.4\.0/);
+	assert.equal(await updates.count(), 2);
+});
+
 test("nothing moves when a button is chosen, nor while it is sent", { skip }, async (t) => {
 	const { device, page } = await setUp(t, { device: { isObedient: false } });
 	const places = (): Promise<readonly string[]> =>
 		page.evaluate(`[...document.querySelectorAll(
 			".device .control, .device .segment, .device .actions button, .keys li, .hero, .inputs, .plots",
 		)].map((node) => { const { x, y, width, height } = node.getBoundingClientRect(); return [node.tagName, x, y + scrollY, width, height].join(" "); })`);
+	// History and releases are shown once they are fetched.
+	await page.waitForLoadState("networkidle");
 	const before = await places();
 	await page.getByRole("radio", { name: "Failed" }).check();
 	await page.locator(".sending").first().waitFor();

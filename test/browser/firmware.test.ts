@@ -71,9 +71,11 @@ describe("an upload", { skip }, () => {
 	] as const)
 		test(`${what} is refused with a reason`, async (t) => {
 			const { page } = await setUp(t, []);
-			await page.getByLabel(/Drop a .bin here/).setInputFiles({ ...image, buffer });
+			const name = `${"x".repeat(120)}.bin`;
+			await page.getByLabel(/Drop a .bin here/).setInputFiles({ ...image, name, buffer });
 			await page.getByRole("alert").filter({ hasText: reason }).waitFor();
 			assert.equal(await page.getByText("is in place").count(), 0);
+			assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 1280, "a long name wraps");
 		});
 });
 
@@ -148,4 +150,40 @@ test("a release that is made meanwhile appears by itself", { skip }, async (t) =
 	await writeReleases(releasesDir, [{ version: "1.5.0", model: "DEV-1", chip: "esp32s3" }]);
 	await page.clock.runFor(11_000);
 	await firmware.getByText("1.5.0, latest").waitFor({ state: "attached" });
+});
+
+test("a release without an image for the chip of a device is not offered for it", { skip }, async (t) => {
+	const { page, url } = await setUp(t, [{ chip: "esp32" }, {}], "#/device/dev-1-000000");
+	const panel = page.getByRole("region", { name: "Firmware" });
+	await panel.getByText("There is no firmware for it at this gateway.").waitFor();
+	assert.equal(await panel.getByRole("button").count(), 0);
+	await page.goto(`${url}/#/firmware`);
+	await page.getByRole("combobox", { name: "For" }).selectOption("Chosen devices");
+	const row = page.locator(".picker .row", { hasText: "dev-1-000000" });
+	await row.getByText("no image for DEV-1 on esp32").waitFor();
+	assert.equal(await row.getByRole("checkbox").isDisabled(), true);
+	await page.getByLabel("All 1 that can be updated").waitFor();
+});
+
+test("what is outdated does not look like what is the latest", { skip }, async (t) => {
+	const { page } = await setUp(t, [{}]);
+	await page.getByRole("combobox", { name: "For" }).selectOption("Chosen devices");
+	await page.getByText("outdated").waitFor();
+	const look = (tag: string): Promise<string> =>
+		page.evaluate(`getComputedStyle(document.querySelector("${tag}")).color`);
+	const [outdated, latest] = await Promise.all([look(".picker .tag"), look(".releases .tag")]);
+	assert.notEqual(outdated, latest);
+});
+
+test("on a phone the upload is near, however many devices there are", { skip }, async (t) => {
+	const released = await runReleasedFleet(
+		t,
+		Array.from({ length: 300 }, () => ({})),
+	);
+	const viewport = { width: 390, height: 844 };
+	const page = await open(t, released.url, { view: "#/firmware", viewport, hasTouch: true });
+	await page.getByRole("combobox", { name: "For" }).selectOption("Chosen devices");
+	await page.getByLabel("All 300 that can be updated").waitFor();
+	const box = await page.getByRole("region", { name: "Upload" }).boundingBox();
+	assert.ok(box && box.y < 2 * viewport.height, `the upload begins at ${box?.y} pixels`);
 });

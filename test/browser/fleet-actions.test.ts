@@ -3,10 +3,17 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
+import type { Rollout } from "../../gateway/dashboard/page/model/rollout.js";
 import type { GatewayOptions } from "../../gateway/gateway.js";
 import { skip } from "../support/chromium.js";
 import { writeReleases } from "../support/releases.js";
-import { runGateway, temporaryDirectory, wholeFleetAtOnce } from "../support/running.js";
+import {
+	bearer,
+	monitorToken,
+	runGateway,
+	temporaryDirectory,
+	wholeFleetAtOnce,
+} from "../support/running.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../support/scripted-device.js";
 import { browsing } from "./browsing.js";
 
@@ -22,14 +29,14 @@ async function runMany(
 	options: (index: number) => Partial<ScriptedDeviceOptions> = () => ({}),
 	gatewayOptions: Partial<GatewayOptions> = {},
 ) {
-	const { url, monitor } = await runGateway(t, { ...wholeFleetAtOnce, ...gatewayOptions });
+	const { url, monitor, gateway } = await runGateway(t, { ...wholeFleetAtOnce, ...gatewayOptions });
 	const connect = (index: number) =>
 		new ScriptedDevice({ url, deviceId: idOf(index), ...options(index) }).connect();
 	const devices = await Promise.all(Array.from({ length: count }, (_, index) => connect(index)));
 	t.after(() => {
 		for (const device of devices) device.close();
 	});
-	return { url, monitor, devices };
+	return { url, monitor, gateway, devices };
 }
 
 describe("a selection", { skip }, () => {
@@ -67,6 +74,13 @@ describe("a selection", { skip }, () => {
 		await bar.getByRole("button", { name: "Set ring" }).click();
 		await page.getByRole("heading", { name: "Ring: Off" }).waitFor();
 		assert.deepEqual(devices[3]?.commands[1], { command: "set_led", value: "idle" });
+		const ring = page.getByRole("region", { name: "Ring: Off" });
+		for (const device of devices.slice(1, 4))
+			device.report({ "peripherals.led_ring.state_id": 0, "peripherals.led_ring.state_name": "idle" });
+		await ring.getByText("3 done", { exact: true }).waitFor();
+		await bar.getByRole("button", { name: "Identify" }).click();
+		await page.getByRole("region", { name: "Identify" }).getByText("3 asked").waitFor();
+		assert.deepEqual(devices[3]?.commands[2], { command: "identify" });
 	});
 
 	test("of devices far from the screen is asked as well, and all that are filtered can be selected", async (t) => {
@@ -88,6 +102,20 @@ describe("a selection", { skip }, () => {
 		assert.deepEqual([asked.length, asked.at(-1)?.deviceId], [280, idOf(279)]);
 	});
 
+	test("is asked to its end, though one device refuses", async (t) => {
+		const { url, devices } = await runMany(t, 18, () => ({ isObedient: false }));
+		const page = await open(t, url);
+		await page.getByRole("button", { name: "Select all 18" }).click();
+		await page.getByRole("button", { name: "Set volume" }).click();
+		const results = page.getByRole("region", { name: "Volume 50" });
+		await results.getByText("16 asked, 2 to come").waitFor();
+		devices[0]?.refuse("set_volume", "the codec does not answer");
+		await results.getByText("1 failed, 16 asked, 1 to come").waitFor();
+		for (const device of devices.slice(1)) device.report({ "peripherals.audio.volume": 50 });
+		await results.getByText("1 failed, 17 done").waitFor();
+		assert.deepEqual(devices.at(-1)?.commands, [{ command: "set_volume", value: 50 }]);
+	});
+
 	test("of at most 20 devices is asked without a question, and leads to its update", async (t) => {
 		const { url, devices } = await runMany(t, 20);
 		const page = await open(t, url);
@@ -102,14 +130,14 @@ describe("a selection", { skip }, () => {
 		await bar.getByRole("button", { name: "Set volume" }).click();
 		await page.getByText("20 done", { exact: true }).waitFor();
 		await bar.getByRole("button", { name: "Clear selection" }).click();
-		assert.equal(await bar.count(), 0);
+		await bar.waitFor({ state: "detached" });
 	});
 
 	test("leads to a roll-out for these devices", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const releasesDir = join(dataDir, "releases");
 		await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
-		const { url } = await runMany(t, 50, () => ({}), { dataDir, releasesDir });
+		const { url, devices } = await runMany(t, 50, () => ({ ending: "waits" }), { dataDir, releasesDir });
 		const page = await open(t, url, { view: "#/?view=table" });
 		await page.getByLabel(`Select ${idOf(2)}`).click();
 		await page.getByLabel(`Select ${idOf(4)}`).click({ modifiers: ["Shift"] });
@@ -121,17 +149,84 @@ describe("a selection", { skip }, () => {
 		await page.getByRole("button", { name: "Select all 50" }).click();
 		await page.getByRole("link", { name: "Update…" }).click();
 		await page.getByRole("button", { name: "Update 50 devices" }).waitFor();
+		await page.getByRole("link", { name: "Fleet" }).click();
+		await page.getByRole("button", { name: "Clear selection" }).click();
+		const chosen = devices.slice(2, 5);
+		for (const { deviceId } of chosen) await page.getByLabel(`Select ${deviceId}`).click();
+		await page.getByRole("link", { name: "Update…" }).click();
+		await page.getByRole("button", { name: "Update 3 devices" }).click();
+		await Promise.all(chosen.map(({ offered }) => offered));
+		const ask = async (path: string) => {
+			const response = await fetch(`${url}/api/rollouts${path}`, { headers: bearer(monitorToken) });
+			return response.text();
+		};
+		const { rollouts }: { rollouts: readonly [{ id: string }] } = JSON.parse(await ask(""));
+		const { plan }: Rollout = JSON.parse(await ask(`/${rollouts[0].id}`));
+		assert.deepEqual(plan.target, { devices: chosen.map(({ deviceId }) => deviceId) });
 	});
 
-	test("is connected again, and the answer is that it came back", async (t) => {
-		const { url, devices } = await runMany(t, 2);
+	test("is connected again, and each answer is that the device came back", async (t) => {
+		const { url, devices } = await runMany(t, 3);
 		const page = await open(t, url);
-		await page.getByLabel(`Select ${idOf(1)}`).click();
+		for (const index of [1, 2]) await page.getByLabel(`Select ${idOf(index)}`).click();
 		await page.getByRole("button", { name: "Reconnect" }).click();
-		await page.getByText("1 asked", { exact: true }).waitFor();
-		await page.getByText("2 devices, 1 connected").waitFor();
+		const results = page.getByRole("region", { name: "Reconnect" });
+		await page.getByText("3 devices, 1 connected").waitFor();
+		assert.equal(await results.getByRole("status").textContent(), "2 asked");
 		await devices[1]?.connect();
-		await page.getByText("1 done", { exact: true }).waitFor();
+		await results.getByText("1 asked, 1 done").waitFor();
+		await devices[2]?.connect();
+		await results.getByText("2 done", { exact: true }).waitFor();
+		await page.getByText("3 devices, 3 connected").waitFor();
+	});
+
+	test("outlives an outage of the gateway, in which it can do nothing", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const { url, devices, gateway } = await runMany(t, 3, () => ({}), { dataDir });
+		const page = await open(t, url);
+		for (const index of [0, 2]) await page.getByLabel(`Select ${idOf(index)}`).click();
+		const bar = page.getByRole("region", { name: "Selected devices" });
+		await gateway.close();
+		await page.getByText("The gateway cannot be reached.").waitFor();
+		await bar.getByText("2 devices selected").waitFor();
+		for (const name of ["Set volume", "Set ring", "Identify", "Reconnect"])
+			assert.equal(await bar.getByRole("button", { name }).isDisabled(), true, name);
+		await runGateway(t, { ...wholeFleetAtOnce, dataDir, port: Number(new URL(url).port) });
+		for (const device of devices) await device.connect();
+		await page.getByText("3 devices, 3 connected").waitFor();
+		await bar.getByText("2 devices selected", { exact: true }).waitFor();
+		await bar.getByRole("button", { name: "Set volume" }).click();
+		await page.getByText("2 done", { exact: true }).waitFor();
+		assert.deepEqual(
+			devices.map(({ commands }) => commands.length),
+			[1, 0, 1],
+		);
+	});
+
+	test("is restarted: done once a device is back with a new uptime, refused where its firmware is older", async (t) => {
+		const features = (index: number) => (index === 1 ? { features: ["identify"] } : {});
+		const { url, devices } = await runMany(t, 4, (index) => ({
+			isObedient: index !== 2,
+			...features(index),
+		}));
+		const page = await open(t, url);
+		await page.getByRole("button", { name: "Select all 4" }).click();
+		await page.getByRole("button", { name: "Restart" }).click();
+		const results = page.getByRole("region", { name: "Restart" });
+		await results.getByText("1 failed, 1 asked, 2 done").waitFor();
+		devices[2]?.close();
+		await page.getByText("4 devices, 3 connected").waitFor();
+		await devices[2]?.connect();
+		await page.getByText("4 devices, 4 connected").waitFor();
+		await results.getByText("1 failed, 1 asked, 2 done").waitFor();
+		await devices[2]?.restart();
+		await results.getByText("1 failed, 3 done").waitFor();
+		const [first] = await results.getByRole("listitem").allTextContents();
+		assert.match(first ?? "", new RegExp(`^${idOf(1)}failed: .* does not know restart; update it`));
+		assert.deepEqual(
+			devices.map(({ commands }) => commands.length),
+			[1, 0, 1, 1],
+		);
 	});
 
 	test("of cards that are away is forgotten, after a question", async (t) => {

@@ -3,6 +3,8 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
+import type { GatewayOptions } from "../../gateway/gateway.js";
+import { sampleReport } from "../../scripts/api/sample-report.js";
 import { skip } from "../support/chromium.js";
 import { bearer, monitorToken, runGateway, wholeFleetAtOnce } from "../support/running.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../support/scripted-device.js";
@@ -19,8 +21,9 @@ async function runMany(
 	t: TestContext,
 	count: number,
 	options: (index: number) => Partial<ScriptedDeviceOptions> = () => ({}),
+	gatewayOptions: Partial<GatewayOptions> = {},
 ) {
-	const running = await runGateway(t, wholeFleetAtOnce);
+	const running = await runGateway(t, { ...wholeFleetAtOnce, ...gatewayOptions });
 	const { url } = running;
 	const devices = Array.from(
 		{ length: count },
@@ -53,6 +56,17 @@ function hashOf(page: Page): string {
 	return new URL(page.url()).hash;
 }
 
+/** The last digits of the rows' devices, from the top: sorted by a column, then in the other direction. */
+async function sorted(page: Page, column: string): Promise<readonly string[]> {
+	const orders: string[] = [];
+	for (const direction of ["ascending", "descending"]) {
+		await page.getByRole("columnheader", { name: column }).getByRole("button").click();
+		await page.locator(`th[aria-sort=${direction}]`, { hasText: column }).waitFor();
+		orders.push((await rows(page)).map((key) => key.slice(-1)).join(""));
+	}
+	return orders;
+}
+
 describe("the table", { skip }, () => {
 	test("shows a large fleet, of which only what is seen is rendered", async (t) => {
 		const { url } = await runMany(t, 300);
@@ -71,7 +85,87 @@ describe("the table", { skip }, () => {
 		assert.equal(hashOf(page), "#/?view=cards");
 	});
 
-	test("is sorted by every column, both ways", async (t) => {
+	test("has every row that is in the window while it is scrolled, and few others", async (t) => {
+		const { url } = await runMany(t, 300);
+		const page = await open(t, url);
+		await page.getByRole("row", { name: idOf(0) }).waitFor();
+		/** In the frame after each step: which rows that are in the window are missing or in another place. */
+		const wrong: readonly string[] = await page.evaluate(`(async () => {
+			const wrong = [];
+			const rowHeight = 40;
+			const body = document.querySelector(".table-body");
+			const look = (at) => {
+				const { top } = body.getBoundingClientRect();
+				const rows = new Map([...body.rows].map((row) => [Number(row.ariaRowIndex) - 2, row]));
+				if (rows.size > 60) wrong.push(rows.size + " rows at " + at);
+				const first = Math.max(0, Math.floor(-top / rowHeight));
+				const end = Math.min(300, Math.ceil((innerHeight - top) / rowHeight));
+				for (let index = first; index < end; index++) {
+					const row = rows.get(index);
+					const id = "dev-1-" + String(index).padStart(6, "0");
+					const offset = row && row.getBoundingClientRect().top - top - index * rowHeight;
+					if (!row || Math.abs(offset) > 1 || row.querySelector("a").textContent !== id)
+						wrong.push(id + " at " + at);
+				}
+			};
+			const end = document.documentElement.scrollHeight - innerHeight;
+			for (const step of [370, 2500, -800])
+				for (let at = step > 0 ? 0 : end; at >= 0 && at <= end; at += step) {
+					scrollTo(0, at);
+					await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+					look(at);
+				}
+			return wrong;
+		})()`);
+		assert.deepEqual(wrong.slice(0, 5), []);
+	});
+
+	test("is in line with the bar at 1920 pixels, as are the cards", async (t) => {
+		const { url } = await runMany(t, 3);
+		for (const [look, content] of [
+			["table", ".table"],
+			["cards", ".grid"],
+		]) {
+			const page = await open(t, url, {
+				view: `#/?view=${look}`,
+				viewport: { width: 1920, height: 1080 },
+			});
+			await page.getByText("3 devices, 3 connected").waitFor();
+			await page.getByText(idOf(0)).waitFor();
+			const edges = (selector: string): Promise<readonly number[]> =>
+				page.evaluate(
+					`(({ left, right }) => [left, right])(document.querySelector("${selector}").getBoundingClientRect())`,
+				);
+			const [left, right] = await edges(String(content));
+			assert.equal((await edges(".top .name"))[0], left, look);
+			assert.equal((await edges(".top form"))[1], right, look);
+		}
+	});
+
+	test("is sorted by state, what needs a person first, and by when devices were heard", async (t) => {
+		let now = Date.now();
+		const { url, devices, monitor } = await runMany(
+			t,
+			4,
+			(index) => (index === 3 ? { report: { "health.safe_mode": true } } : {}),
+			{ now: () => now },
+		);
+		const watcher = await monitor();
+		for (const index of [0, 1]) {
+			devices[index]?.report({ "peripherals.audio.volume": 3 });
+			await watcher.until(({ type, deviceId }) => type === "device_message" && deviceId === idOf(index));
+			devices[index]?.close();
+			await watcher.change("disconnected");
+			now += 60_000;
+		}
+		const page = await open(t, url, { view: "#/?view=table" });
+		await page.getByText("4 devices, 2 connected").waitFor();
+		await page.getByText("safe mode", { exact: true }).waitFor();
+		assert.deepEqual(await sorted(page, "State"), ["3012", "2013"]);
+		assert.deepEqual(await sorted(page, "Heard"), ["0123", "2310"]);
+	});
+
+	test("is sorted by every other column, both ways", async (t) => {
 		const { url } = await runMany(t, 3, (index) => ({
 			model: index === 1 ? "PROTO-1" : "DEV-1",
 			version: ["1.9.0", "1.10.0", "1.2.0"][index] ?? "",
@@ -83,8 +177,7 @@ describe("the table", { skip }, () => {
 		await label(url, idOf(2), { name: "Aardvark", room: "Attic" });
 		const page = await open(t, url, { view: "#/?view=table" });
 		await page.getByRole("link", { name: "Aardvark" }).waitFor();
-		const order = async () => (await rows(page)).map((key) => key.slice(-1)).join("");
-		assert.equal(await order(), "201", "by name");
+		assert.equal((await rows(page)).map((key) => key.slice(-1)).join(""), "201", "by name");
 		const sorts = [
 			["Room", "201", "012"],
 			["Model", "201", "120"],
@@ -93,13 +186,7 @@ describe("the table", { skip }, () => {
 			["Volume", "012", "210"],
 		] as const;
 		for (const [name, ascending, descending] of sorts) {
-			const head = page.getByRole("columnheader", { name });
-			await head.getByRole("button").click();
-			await page.locator(`th[aria-sort=ascending]`, { hasText: name }).waitFor();
-			assert.equal(await order(), ascending, name);
-			await head.getByRole("button").click();
-			await page.locator(`th[aria-sort=descending]`, { hasText: name }).waitFor();
-			assert.equal(await order(), descending, `${name}, descending`);
+			assert.deepEqual(await sorted(page, name), [ascending, descending], name);
 		}
 		assert.equal(hashOf(page), "#/?sort=volume&order=descending&view=table");
 	});
@@ -186,6 +273,17 @@ describe("the fleet's address", { skip }, () => {
 		assert.equal(hashOf(linked), "#/?view=table");
 	});
 
+	test("shows what is chosen also where no device is like that, so that it can be taken back", async (t) => {
+		const { url } = await runMany(t, 1);
+		const page = await open(t, url, { view: "#/?version=9.9.9&state=rolled_back" });
+		await page.getByText("No device is like that.").waitFor();
+		const pressed = await page.locator(".tallies [aria-pressed=true]").allTextContents();
+		assert.deepEqual(pressed, ["9.9.9: 0", "Rolled back: 0"]);
+		await page.getByRole("button", { name: "9.9.9: 0" }).click();
+		await page.getByRole("button", { name: "Rolled back: 0" }).click();
+		await page.getByText("1 device, 1 connected").waitFor();
+	});
+
 	test("is returned to from a device at the same place, with the focus on that device", async (t) => {
 		const { url } = await runMany(t, 300);
 		for (const view of ["table", "cards"]) {
@@ -216,15 +314,19 @@ test("names and rooms are shown and found, on cards and in rows", { skip }, asyn
 	const { url } = await runMany(t, 3);
 	const page = await open(t, url);
 	await page.getByText("3 devices, 3 connected").waitFor();
-	await label(url, idOf(1), { name: "Lobby speaker", room: "Hall" });
+	await label(url, idOf(1), { name: "Lobby speaker", room: "Hall", note: "Behind the plant" });
 	const card = page.locator(".card", { hasText: "Lobby speaker" });
 	await card.getByText("Hall").waitFor();
 	await card.getByText(idOf(1)).waitFor();
 	await page.getByRole("searchbox", { name: "Search" }).fill("lobby hall");
 	await page.getByText("1 of 3 devices").waitFor();
+	await page.getByRole("searchbox", { name: "Search" }).fill("plant");
+	await page.getByText("1 of 3 devices").waitFor();
 	await page.getByRole("button", { name: "Table" }).click();
 	const row = page.getByRole("row", { name: "Lobby speaker" });
 	await row.getByText(idOf(1)).waitFor();
+	const isolated = await page.evaluate("getComputedStyle(document.querySelector('.of-name a')).unicodeBidi");
+	assert.equal(isolated, "isolate", "a mark of direction does not turn the id beside the name");
 	await row.getByText("Hall").waitFor();
 });
 
@@ -306,4 +408,33 @@ describe("the page asks", { skip }, () => {
 		device.report({ "peripherals.audio.volume": 31 });
 		await page.locator(".hero").getByText("31", { exact: true }).waitFor();
 	});
+});
+
+describe("a device that has not reported yet", { skip }, () => {
+	for (const view of ["cards", "table"])
+		test(`is listed with these words among the ${view}, with and without a name, until it reports`, async (t) => {
+			const { url, device } = await runMany(t, 1);
+			const named = await device({ "Device-Id": idOf(1) });
+			const before = await device();
+			const page = await open(t, url, { view: `#/?view=${view}` });
+			await page.getByText("3 devices, 3 connected").waitFor();
+			const silent = page.getByText(/has not reported yet/i);
+			const names = page.locator(`:is(.card, tr):has-text("has not reported yet") a`);
+			await silent.nth(1).waitFor();
+			assert.equal(
+				(await names.allTextContents()).join(" ").replace(/[0-9a-f-]{36}/, "…"),
+				`${idOf(1)} Not named yet (…)`,
+			);
+			const after = await device();
+			await page.getByText("4 devices, 4 connected").waitFor();
+			await silent.nth(2).waitFor();
+			named.send({ ...sampleReport("DEV-1"), deviceId: idOf(1) });
+			before.send({ ...sampleReport("DEV-1"), deviceId: idOf(2) });
+			await page.getByRole("link", { name: idOf(2) }).waitFor();
+			await silent.nth(1).waitFor({ state: "detached" });
+			await page.getByText("4 devices, 4 connected").waitFor();
+			after.socket.terminate();
+			await page.getByText("3 devices, 3 connected").waitFor();
+			assert.equal(await silent.count(), 0);
+		});
 });

@@ -185,6 +185,29 @@ describe("the fleet", { skip }, () => {
 		assert.equal(await looked.getByLabel("Volume", { exact: true }).isEnabled(), true);
 	});
 
+	test("has cards whose texts leave room for their buttons, on a phone and on a large screen", async (t) => {
+		const { url } = await runGateway(t, wholeFleetAtOnce);
+		const report = {
+			"network.wifi_rssi": -88,
+			"peripherals.audio.volume": 100,
+			"health.safe_mode": true,
+		};
+		const device = await new ScriptedDevice({ url, deviceId: "dev-1-aaaaaa", report }).connect();
+		t.after(() => device.close());
+		for (const width of [320, 360, 1920]) {
+			const page = await open(t, url, { viewport: { width, height: 800 } });
+			await page.getByText("Volume 100").waitFor();
+			const [texts, button]: number[] = await page.evaluate(`[
+				Math.max(...[...document.querySelectorAll(".card-text .facts:last-child span:not(.signal span)")].map((one) => one.getBoundingClientRect().right)),
+				document.querySelector(".card .identify svg").getBoundingClientRect().left,
+			]`);
+			assert.ok(
+				texts !== undefined && button !== undefined && texts < button,
+				`${width}: ${texts}, ${button}`,
+			);
+		}
+	});
+
 	test("renders only the visible ones of a thousand devices", async (t) => {
 		const { url } = await runGateway(t, wholeFleetAtOnce);
 		const fleet = Array.from(

@@ -10,6 +10,7 @@ import {
 	rolloutIds,
 	runReleasedFleet,
 } from "../support/released-fleet.js";
+import { bearer, monitorToken } from "../support/running.js";
 import type { Ending, ScriptedDeviceOptions } from "../support/scripted-device.js";
 import { browsing } from "./browsing.js";
 
@@ -75,7 +76,7 @@ describe("a new roll-out", { skip }, () => {
 	});
 
 	test("of chosen devices says why others cannot be chosen", async (t) => {
-		const { page, fleet } = await setUp(t, [
+		const { page, fleet, url } = await setUp(t, [
 			{},
 			{},
 			{ version: "1.4.0" },
@@ -85,6 +86,10 @@ describe("a new roll-out", { skip }, () => {
 		fleet[1]?.close();
 		await form(page).getByRole("combobox", { name: "For" }).selectOption("Chosen devices");
 		await form(page).getByText("No device is chosen.").waitFor();
+		const headers = { ...bearer(monitorToken), "Content-Type": "application/json" };
+		const body = JSON.stringify({ name: "Lobby speaker" });
+		await fetch(`${url}/api/devices/dev-1-000000`, { method: "PATCH", headers, body });
+		await row(page, 0).getByRole("link", { name: "Lobby speaker" }).waitFor();
 		await row(page, 1).getByText("away").waitFor();
 		await row(page, 2).getByText("runs it already").waitFor();
 		await row(page, 3).getByText("newer: see Options").waitFor();

@@ -53,9 +53,20 @@ describe("the settings of a device", { skip }, () => {
 
 	test("that are not valid are refused by the gateway in a sentence", async (t) => {
 		const { device, panel } = await setUp(t);
+		await field(panel, "Wi-Fi password").fill("correct horse");
+		await field(panel, "Certificate authority (PEM)").fill("x".repeat(100_000));
+		await panel.getByRole("button", { name: "Try these settings" }).click();
+		await panel.getByRole("alert").getByText("value.ca must be").waitFor();
+		assert.equal(await field(panel, "Wi-Fi password").inputValue(), "");
+		await field(panel, "Certificate authority (PEM)").fill("");
 		await panel.getByLabel("Gateway's address").fill("http://gateway");
 		await panel.getByRole("button", { name: "Try these settings" }).click();
 		await panel.getByRole("alert").getByText("value.gateway must be an address like ws").waitFor();
+		assert.equal(
+			await panel.getByLabel("Gateway's address").inputValue(),
+			"http://gateway",
+			"to be corrected",
+		);
 		assert.deepEqual(device.commands, []);
 	});
 

@@ -2,16 +2,17 @@
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { rename } from "node:fs/promises";
+import fs, { rename } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import type { GatewayOptions } from "../../gateway/gateway.js";
+import { createGateway, type GatewayOptions } from "../../gateway/gateway.js";
 import { socketLimits } from "../../gateway/sockets/limits.js";
 import { createLog } from "../../gateway/telemetry/log.js";
-import { temporaryDirectory } from "../support/cleanup.js";
-import { bearer, deviceToken, monitorToken, runGateway, upgradeRequest } from "../support/running.js";
+import { freePort } from "../../scripts/bench/servers/nginx.js";
+import { onEnd, temporaryDirectory } from "../support/cleanup.js";
+import { bearer, Client, deviceToken, monitorToken, runGateway, upgradeRequest } from "../support/running.js";
 
 /** A gateway that counts finished pieces of work. @param work its line in the log */
 async function counted(t: TestContext, options: GatewayOptions, work: RegExp) {
@@ -47,9 +48,15 @@ async function counted(t: TestContext, options: GatewayOptions, work: RegExp) {
 }
 
 describe("devices that reconnect at the same time", () => {
-	test("are accepted at a rate; the others get Retry-After", async (t) => {
+	test("are accepted at a rate, which is logged; the others get Retry-After", async (t) => {
 		let now = 0;
+		const logged: unknown[] = [];
+		const write = (line: string) => {
+			const { msg, perSecond, admitted } = JSON.parse(line);
+			if (msg === "many devices connect") logged.push([perSecond, admitted]);
+		};
 		const gateway = await runGateway(t, {
+			log: createLog("info", { write }),
 			monotonic: () => now,
 			limits: { deviceBurst: 3, devicesASecond: 2 },
 		});
@@ -60,12 +67,16 @@ describe("devices that reconnect at the same time", () => {
 			assert.equal(status, 503);
 			seconds.add(Number(headers["retry-after"]));
 		}
-		assert.ok([...seconds].every((each) => Number.isInteger(each) && each >= 1 && each <= 10));
-		assert.ok(seconds.size > 1, "all at the same moment");
+		// 40 at 2 a second, of which firmware adds a quarter on average.
+		assert.deepEqual([Math.min(...seconds), Math.max(...seconds)], [1, 16]);
 		await gateway.monitor();
 		now += 1000;
 		for (let i = 0; i < 2; i += 1) await gateway.device();
 		assert.equal((await gateway.refused("/device", bearer(deviceToken))).status, 503);
+		assert.deepEqual(logged, []);
+		now += 4000;
+		await gateway.device();
+		assert.deepEqual(logged, [[2, 5]]);
 	});
 
 	for (const [where, given] of [
@@ -90,6 +101,56 @@ describe("devices that reconnect at the same time", () => {
 				await all(await connectMany(8), (socket) => socket.write(upgradeRequest(path, "wrong")));
 		});
 	}
+
+	test("and are gone before the gateway has read its data take no one's place", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		let proceed = () => {};
+		const held = new Promise<void>((resolve) => {
+			proceed = resolve;
+		});
+		const readdir = new Proxy(fs.readdir, {
+			apply: async (target, self, parameters) => {
+				if (String(parameters[0]).endsWith("devices")) await held;
+				return Reflect.apply(target, self, parameters);
+			},
+		});
+		const port = await freePort();
+		const gateway = createGateway({
+			port,
+			dataDir,
+			releasesDir: join(dataDir, "releases"),
+			deviceToken,
+			monitorToken,
+			log: createLog("silent"),
+			disk: { ...fs, readdir },
+			limits: { deviceBurst: 1, devicesASecond: 0 },
+		});
+		const listening = gateway.listen();
+		onEnd(t, () => gateway.close());
+		const pass = async () => {
+			for (let turn = 0; turn < 500; turn += 1) await setImmediate();
+		};
+		for (let count = 0; count < 5; ) {
+			const socket = connect(port, "127.0.0.1");
+			const isOpen = await once(socket, "connect").then(
+				() => true,
+				() => false,
+			);
+			if (!isOpen) continue;
+			count += 1;
+			socket.write(upgradeRequest("/device", deviceToken));
+			await pass();
+			socket.resetAndDestroy();
+			await pass();
+		}
+		proceed();
+		const { url } = await listening;
+		const device = new Client(`${url.replace("http", "ws")}/device`, { headers: bearer(deviceToken) });
+		onEnd(t, () => device.socket.terminate());
+		const opened = once(device.socket, "open").then(() => 101);
+		const refused = once(device.socket, "unexpected-response").then(([, response]) => response.statusCode);
+		assert.equal(await Promise.race([opened, refused]), 101);
+	});
 
 	test("with wrong tokens do not block those with right ones", async (t) => {
 		const gateway = await runGateway(t, { monotonic: () => 0, limits: { deviceBurst: 1 } });
@@ -226,6 +287,7 @@ describe("/metrics", () => {
 			'gateway_uplinks_total{type="state_report"} 1',
 			'gateway_uplinks_total{type="ota_error"} 1',
 			"gateway_dropped_uplinks_total 1",
+			"gateway_admitted_devices_per_second 600",
 			'gateway_commands_total{type="control_device"} 1',
 			'gateway_refused_commands_total{code="unknown_target"} 1',
 			'gateway_refused_upgrades_total{status="401"} 1',
@@ -272,7 +334,7 @@ test("the limits in force are those of the interface", () => {
 	assert.deepEqual([slowMonitorBytes, stuckMonitorBytes], [1 << 20, 8 << 20]);
 	assert.deepEqual([commandsASecond, commandBurst, socketLimits.closeTimeoutMs], [50, 100, 10_000]);
 	const { devicesASecond, deviceBurst, upgradesInTwoSeconds, returnsInTenSeconds } = socketLimits;
-	assert.deepEqual([devicesASecond, deviceBurst], [100, 200]);
+	assert.deepEqual([devicesASecond, deviceBurst], [600, 200]);
 	assert.deepEqual(
 		[upgradesInTwoSeconds, returnsInTenSeconds, socketLimits.unauthenticatedConnections],
 		[150, 20, 2000],

@@ -72,7 +72,7 @@ describe("npm start", () => {
 	});
 
 	for (const signal of ["SIGINT", "SIGTERM"] as const)
-		test(`${signal} closes every socket with 1001 and ends with exit code 0, even if sent twice in a row`, async (t) => {
+		test(`${signal} closes devices with 1012 and ends with exit code 0, even if sent twice in a row`, async (t) => {
 			const dataDir = await temporaryDirectory(t);
 			const child = startProcess(t, {
 				DATA_DIR: dataDir,
@@ -84,7 +84,7 @@ describe("npm start", () => {
 			await once(device.socket, "open");
 			child.kill(signal);
 			child.kill(signal);
-			assert.equal((await device.closed).code, 1001);
+			assert.equal((await device.closed).code, 1012);
 			assert.equal((await ended(child)).code, 0);
 			const written = await readdir(dataDir);
 			assert.ok(!written.some((name) => name.includes("token")), "given tokens are not written down");
@@ -201,7 +201,7 @@ describe("npm start", () => {
 		const device = new Client(Devices, { headers: bearer(deviceToken) });
 		await once(device.socket, "open");
 		child.kill("SIGTERM");
-		assert.equal((await device.closed).code, 1001);
+		assert.equal((await device.closed).code, 1012);
 		const [code] = await once(child, "exit");
 		assert.equal(code, 0);
 	});

@@ -9,12 +9,12 @@ import { freePort } from "../../scripts/bench/servers/nginx.js";
 import { printed, startProcess } from "../gateway/process.js";
 import { temporaryDirectory } from "./cleanup.js";
 import { bearer, deviceToken, monitorToken } from "./gateway-settings.js";
-import { haproxyMissing, startHaproxy } from "./haproxy.js";
+import { runHaproxy, whyNoHaproxy } from "./haproxy.js";
 import { type NatsServer, natsMissing, startNats, startNatsCluster } from "./nats.js";
 import { startProxy } from "./tcp-proxy.js";
 
 /** Why tests of it are skipped. */
-export const clusterMissing = natsMissing ?? haproxyMissing;
+export const clusterMissing = natsMissing ?? whyNoHaproxy();
 
 export interface ClusterOptions {
 	readonly gateways: number;
@@ -125,10 +125,19 @@ export async function startCluster(t: TestContext, options: ClusterOptions): Pro
 		gateways.push(new GatewayProcess(t, await freePort(), environment, wire));
 	}
 	await Promise.all(gateways.map((gateway) => gateway.start()));
-	const url = await startHaproxy(
+	const port = await runHaproxy(
 		t,
-		gateways.map(({ port }) => port),
+		"mode http",
+		"option forwardfor",
+		"timeout tunnel 1h",
+		"retries 1",
+		"option redispatch",
+		"balance leastconn",
+		"option httpchk GET /readyz",
+		"default-server check inter 500ms fall 2 rise 1 on-marked-down shutdown-sessions",
+		...gateways.map((gateway) => `server g${gateway.port} 127.0.0.1:${gateway.port}`),
 	);
+	const url = `http://127.0.0.1:${port}`;
 	return { url, servers, gateways, releasesDir };
 }
 

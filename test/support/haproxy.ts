@@ -1,61 +1,55 @@
-/** haproxy as Debian ships it, before several gateways. Where it is not installed, tests are skipped. */
+/** haproxy as Debian ships it, on a free port of 127.0.0.1 and in a folder of its own. */
 
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
+import { connect } from "node:net";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { freePort } from "../../scripts/bench/servers/nginx.js";
 import { onEnd, temporaryDirectory } from "./cleanup.js";
 
-/** Debian installs it where a user's PATH does not lead. */
-const environment = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` };
+const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/usr/local/sbin:/opt/homebrew/bin` };
 
-/** Why tests with haproxy are skipped; undefined if it is installed. */
-export const haproxyMissing: string | undefined = findHaproxy();
-
-function findHaproxy(): string | undefined {
+/** @returns what to do if haproxy is not here; otherwise false */
+export function whyNoHaproxy(): string | false {
 	try {
-		execFileSync("haproxy", ["-v"], { env: environment });
-		return undefined;
+		execFileSync("haproxy", ["-v"], { stdio: "ignore", env });
+		return false;
 	} catch {
-		return "haproxy is not installed (apt-get install haproxy)";
+		return "haproxy is not here: on Debian `apt-get install haproxy`";
 	}
 }
 
-/** Before gateways on these ports of 127.0.0.1, each asked for /readyz. @returns its address, `http://…` */
-export async function startHaproxy(t: TestContext, ports: readonly number[]): Promise<string> {
+/** @param lines of its `listen` section, without `bind` @returns its port */
+export async function runHaproxy(t: TestContext, ...lines: readonly string[]): Promise<number> {
 	const port = await freePort();
-	const path = join(await temporaryDirectory(t), "haproxy.cfg");
-	const servers = ports.map((each) => `	server g${each} 127.0.0.1:${each} check`);
-	await writeFile(
-		path,
-		`defaults
-	mode http
-	option forwardfor
-	timeout connect 2s
-	timeout client 1m
-	timeout server 1m
-	timeout tunnel 1h
-	retries 1
-	option redispatch
-frontend gateways
-	bind 127.0.0.1:${port}
-	default_backend gateways
-backend gateways
-	balance leastconn
-	option httpchk GET /readyz
-	default-server inter 500ms fall 2 rise 1 on-marked-down shutdown-sessions
-${servers.join("\n")}
-`,
-	);
-	const child = spawn("haproxy", ["-db", "-f", path], { env: environment, stdio: "ignore" });
+	const file = join(await temporaryDirectory(t), "haproxy.cfg");
+	const timeouts = ["connect 5s", "client 1m", "server 1m"].map((each) => `timeout ${each}`);
+	const section = [`bind 127.0.0.1:${port}`, "mode tcp", ...timeouts, ...lines];
+	await writeFile(file, `listen gateway\n${section.map((line) => `    ${line}\n`).join("")}`);
+	const child = spawn("haproxy", ["-db", "-f", file], { env, stdio: ["ignore", "ignore", "pipe"] });
+	let said = "";
+	child.stderr.on("data", (chunk) => {
+		said += chunk;
+	});
+	const exit = once(child, "exit");
 	onEnd(t, async () => {
 		child.kill("SIGKILL");
-		if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+		await exit;
 	});
-	const url = `http://127.0.0.1:${port}`;
-	while ((await fetch(`${url}/healthz`).catch(() => undefined))?.status !== 200) await setTimeout(50);
-	return url;
+	while (!(await accepts(port))) {
+		if (child.exitCode !== null) throw new Error(`haproxy did not start: ${said}`);
+		await setTimeout(20);
+	}
+	return port;
+}
+
+function accepts(port: number): Promise<boolean> {
+	return new Promise((resolve) => {
+		const socket = connect(port, "127.0.0.1", () => resolve(true));
+		socket.on("error", () => resolve(false));
+		socket.on("connect", () => socket.destroy());
+	});
 }

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { test } from "node:test";
+import { describe, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { WebSocket } from "ws";
 import { runCommand } from "../support/command-line.js";
-import { Client, temporaryDirectory } from "../support/running.js";
+import { runDemo } from "../support/demo.js";
+import { bearer, Client, deviceToken, monitorToken, temporaryDirectory } from "../support/running.js";
 
 function folders(folder: string) {
 	return { DATA_DIR: folder, RELEASES_DIR: join(folder, "releases") };
@@ -51,6 +53,82 @@ test("the demo starts a device of each model, and ends cleanly at one or more Ct
 		const kept = await readdir(join(dataDir, "virtual", id));
 		assert.equal(kept.includes("pid"), false, "another process may run this device now");
 	}
+});
+
+test("the demo says in five lines what to try next", async (t) => {
+	const { command } = await runDemo(t, await temporaryDirectory(t));
+	const lines = command.output().split("\n");
+	const first = lines.indexOf("Try next, on the page of a device:") + 1;
+	assert.deepEqual(
+		lines.slice(first, first + 6).map((line) => line.trim().slice(0, 2)),
+		["1.", "2.", "3.", "4.", "5.", "Ct"],
+	);
+	assert.ok(lines.every((line) => line.length <= 100));
+});
+
+describe("the demo's boards over HTTP", () => {
+	const post = (url: string, body = "", headers: Readonly<Record<string, string>> = bearer(monitorToken)) =>
+		fetch(url, { method: "POST", headers, body });
+
+	test("are for those who are logged in, from the demo's own page", async (t) => {
+		const { url, proto } = await runDemo(t, await temporaryDirectory(t));
+		const board = `${url}/api/demo/devices/${proto}`;
+		for (const path of [`${url}/api/demo`, `${board}/board`])
+			for (const headers of [{}, bearer(deviceToken)])
+				assert.equal((await fetch(path, { headers })).status, 401);
+		for (const path of [`${board}/input`, `${board}/power-cut`, `${url}/api/demo/releases`]) {
+			assert.equal((await post(path, "{}", {})).status, 401, path);
+			const foreign = { ...bearer(monitorToken), Origin: "http://elsewhere.example" };
+			assert.equal((await post(path, "{}", foreign)).status, 403, path);
+			assert.equal((await fetch(path, { headers: bearer(monitorToken) })).status, 405, path);
+		}
+		const { headers } = await fetch(`${url}/api/demo`, { headers: bearer(monitorToken) });
+		assert.equal(headers.get("cache-control"), "no-store");
+	});
+
+	test("refuse inputs that there are not, with a sentence", async (t) => {
+		const { url, proto } = await runDemo(t, await temporaryDirectory(t));
+		const board = `${url}/api/demo/devices/${proto}`;
+		for (const [body, sentence] of [
+			['{"light":5000}', /light must be an integer from 0 to 4095/],
+			['{"rssi":5}', /rssi must be an integer from -100 to 0/],
+			["press play", /that is not JSON; try one of/],
+			["x".repeat(5000), /that is not JSON; try one of/],
+		] as const) {
+			const response = await post(`${board}/input`, body);
+			assert.equal(response.status, 422);
+			assert.match(JSON.parse(await response.text()).detail, sentence);
+		}
+		const unknown = await post(`${url}/api/demo/devices/dev-1-000000/input`, '{"light":1}');
+		assert.equal(unknown.status, 404);
+		assert.equal((await post(`${board}/input`, '{"light":1}')).status, 204);
+	});
+
+	test("release what is held once no page is left that could", async (t) => {
+		const { url, proto } = await runDemo(t, await temporaryDirectory(t));
+		const board = `${url}/api/demo/devices/${proto}`;
+		const follow = (signal: AbortSignal) =>
+			fetch(`${board}/board`, { headers: bearer(monitorToken), signal });
+		const page = new AbortController();
+		assert.equal((await follow(page.signal)).headers.get("content-type"), "text/event-stream");
+		for (const input of ['{"button":"mute","pressed":true}', '{"touch":true}'])
+			assert.equal((await post(`${board}/input`, input)).status, 204);
+		page.abort();
+		let events = "";
+		for await (const text of (await follow(AbortSignal.timeout(20_000))).body ?? []) {
+			events += Buffer.from(text).toString();
+			if (/"pressed":\[\],.*"isTouched":false/.test(events)) return;
+		}
+	});
+
+	test("start each device once, also where its power is cut twice at once", async (t) => {
+		const { url, proto, command } = await runDemo(t, await temporaryDirectory(t));
+		const cut = () => post(`${url}/api/demo/devices/${proto}/power-cut`);
+		for (const { status } of await Promise.all([cut(), cut(), cut()])) assert.equal(status, 204);
+		const processes = execFileSync("ps", ["-A", "-o", "ppid=,args="], { encoding: "utf8" }).split("\n");
+		const ofDemo = processes.filter((line) => Number.parseInt(line, 10) === command.process.pid);
+		assert.equal(ofDemo.filter((line) => line.includes("/machine-")).length, 2);
+	});
 });
 
 test("the demo refuses options", async (t) => {

@@ -57,6 +57,7 @@ test("while it updates, the ring shows 6, the player is stopped, commands are an
 		{ command: "set_led", value: "rainbow" },
 		{ command: "play_audio", value: "startup" },
 		{ command: "identify" },
+		{ command: "restart" },
 	]) {
 		connection.send(command);
 		const { code, command: refused } = await connection.next("command_error");

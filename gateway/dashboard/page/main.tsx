@@ -1,4 +1,4 @@
-/** Starts the page. */
+/** Starts the page. The demo starts its own, which adds to this one (scripts/demo/page/main.tsx). */
 
 import { render } from "preact";
 import { App } from "./app/app.js";
@@ -6,7 +6,7 @@ import { AppContext } from "./app/hooks.js";
 import "./styles/index.css";
 import { Shell } from "./views/shell.js";
 
-const app = new App();
+export const app = new App();
 const root = document.querySelector("#app");
 if (root)
 	render(

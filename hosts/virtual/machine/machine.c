@@ -253,9 +253,13 @@ void machine_report_statistics(txMachine* the, bool collect)
 	channel_send(FRAME_STATISTICS, 0, text, (size_t)length, NULL, 0);
 }
 
-/** heap() → bytes that are free on a board: slots of 16 bytes, and chunks. */
+/**
+ * heap() → bytes that are free on a board: slots of 16 bytes, and chunks. Garbage fills whatever there is, so it is collected first: the
+ * figure would say how long ago that was.
+ */
 void native_heap(txMachine* the)
 {
+	fxCollectGarbage(the);
 	fxInteger(the, mxResult, (the->maximumHeapCount - the->currentHeapCount) * 16 +
 		the->maximumChunksSize - the->currentChunksSize);
 }

@@ -1,6 +1,7 @@
 /** State of the simulated hardware: inputs that tests and people set, and outputs of the firmware. It survives a restart. */
 
 import type { ButtonName } from "../../../device/host.js";
+import { register, volumeRegister } from "../../esp32/es8311.js";
 
 export interface AccessPoint {
 	readonly ssid: string;
@@ -10,11 +11,23 @@ export interface AccessPoint {
 	readonly password?: string;
 }
 
+/** What the speaker's output was given before it started. */
+export interface Sound {
+	/** Signed, 16 bits, little-endian, mono. */
+	readonly samples: Uint8Array;
+	/** In hertz. */
+	readonly sampleRate: number;
+}
+
 export interface BoardListener {
 	onButton?(name: ButtonName, isPressed: boolean): void;
 	onLight?(level: number | undefined): void;
 	onTouch?(count: number): void;
 	onAccessPoint?(accessPoint: AccessPoint | undefined): void;
+	/** The output started; undefined: it stopped. */
+	onSound?(sound: Sound | undefined): void;
+	/** See `gain`. */
+	onGain?(gain: number): void;
 }
 
 /** Counts of an ESP32-S3. */
@@ -27,6 +40,7 @@ export class Board {
 	#light: number | undefined = 1500;
 	#touchCount = untouchedCount;
 	#accessPoint: AccessPoint | undefined = { ssid: "virtual", rssi: -48 };
+	#isSounding = false;
 
 	/** Red, green and blue of twelve pixels. */
 	pixels = new Uint8Array(36);
@@ -37,7 +51,6 @@ export class Board {
 	/** The codec's registers, and whether it acknowledges. */
 	readonly codec = { registers: es8311Registers(), isAnswering: true };
 	readonly sound: Uint8Array[] = [];
-	isSounding = false;
 	/** For DHCP. */
 	hostname = "";
 	/** Undefined: the default. */
@@ -49,6 +62,29 @@ export class Board {
 	listen(listener: BoardListener): () => void {
 		this.#listeners.add(listener);
 		return () => this.#listeners.delete(listener);
+	}
+
+	get isSounding(): boolean {
+		return this.#isSounding;
+	}
+
+	/** @param sound undefined: the output stops */
+	play(sound: Sound | undefined): void {
+		this.#isSounding = sound !== undefined;
+		for (const listener of this.#listeners) listener.onSound?.(sound);
+	}
+
+	writeCodec(address: number, value: number): void {
+		this.codec.registers[address] = value;
+		for (const listener of this.#listeners) listener.onGain?.(this.gain);
+	}
+
+	/** Of the codec, as a factor: 1 is 0 dB, 0 is silence. */
+	get gain(): number {
+		const { [register.dacMute]: mute = 0, [register.dacVolume]: volume = 0 } = this.codec.registers;
+		if (mute !== 0 || volume === 0) return 0;
+		// Steps of 0.5 dB.
+		return 10 ** ((volume - volumeRegister(100)) / 40);
 	}
 
 	isPressed(name: ButtonName): boolean {
@@ -78,6 +114,10 @@ export class Board {
 	set touchCount(count: number) {
 		this.#touchCount = count;
 		for (const listener of this.#listeners) listener.onTouch?.(count);
+	}
+
+	get isTouched(): boolean {
+		return this.#touchCount === touchedCount;
 	}
 
 	set isTouched(isTouched: boolean) {

@@ -5,6 +5,7 @@ import {
 	boolean,
 	describeProblem,
 	findProblem,
+	type Infer,
 	integer,
 	matches,
 	object,
@@ -17,10 +18,13 @@ const inputs = [
 	object({ light: integer(0, 4095) }),
 	object({ touch: boolean() }),
 	object({ wifi: boolean() }),
+	object({ rssi: integer(-100, 0) }),
 ] as const;
-const [buttonInput, lightInput, touchInput, wifiInput] = inputs;
+const [buttonInput, lightInput, touchInput, wifiInput, rssiInput] = inputs;
 
-export const inputExamples = `{"button":"play","pressed":true}  {"light":2000}  {"touch":true}  {"wifi":false}`;
+export type BoardInput = Infer<(typeof inputs)[number]>;
+
+export const inputExamples = `{"button":"play","pressed":true}  {"light":2000}  {"touch":true}  {"wifi":false}  {"rssi":-70}`;
 
 /** @throws Error that says what to change; the board is unchanged then */
 export function applyInput(board: Board, line: string): void {
@@ -35,6 +39,7 @@ export function applyInput(board: Board, line: string): void {
 	else if (matches(touchInput, input)) board.isTouched = input.touch;
 	else if (matches(wifiInput, input))
 		board.accessPoint = input.wifi ? { ssid: "virtual", rssi: -48 } : undefined;
+	else if (matches(rssiInput, input)) board.accessPoint = { ssid: "virtual", rssi: input.rssi };
 	else throw new Error(`${problemOf(input)}; try one of ${inputExamples}`);
 }
 

@@ -44,13 +44,64 @@ describe("the end of a connection", () => {
 			for (const [told, waitMs] of [
 				[0, 1_000],
 				[10, 10_000],
-				[86_400, 300_000],
+				[86_400, 120_000],
 			] as const) {
 				const end = endOfRefusal(status, told);
 				assert.ok(end.kind === "busy");
-				assert.equal(end.waitMs, waitMs);
+				assert.deepEqual([end.waitMs, end.spreadMs], [waitMs, waitMs / 2]);
 			}
 			assert.equal(endOfRefusal(status, undefined).kind, "failed");
+		}
+	});
+});
+
+describe("a gateway that restarts", () => {
+	test("says with 1012 when to come back, within limits", () => {
+		for (const [told, waitMs] of [
+			[0, 1_000],
+			[12, 12_000],
+			[999_999_999, 120_000],
+		] as const) {
+			const end = endOfClose(1012, `retry in ${told} s`);
+			assert.ok(end.kind === "busy");
+			assert.deepEqual([end.waitMs, end.spreadMs], [waitMs, 1000]);
+		}
+	});
+
+	test("is an orderly end without a time that can be read", () => {
+		for (const text of ["", "-1", "NaN", "1e9", "1.5", "Wed, 21 Oct 2026 07:28:00 GMT", "9".repeat(10)])
+			assert.equal(endOfClose(1012, `retry in ${text} s`).kind, "closed", text);
+		for (const text of ["", "retry in 12", "retry in 12 s, or later", "\u00ff", "RETRY IN 12 s"])
+			assert.equal(endOfClose(1012, text).kind, "closed", text);
+		assert.equal(endOfClose(1001, "retry in 12 s").kind, "closed");
+		assert.equal(endOfClose(1008, "retry in 12 s").kind, "failed");
+	});
+
+	test("is reconnected after the time that it told, any number of times; the ring never shows failed", async (t) => {
+		const { device, gateway, connection } = await powerOnInVirtualTime(t, "DEV-1");
+		let current = connection;
+		for (let restart = 1; restart <= 7; restart++) {
+			const closedAt = device.machine.now;
+			current.socket.close(1012, "retry in 20 s");
+			await current.closed;
+			const looks = new Set<string>();
+			let isBack = false;
+			const next = gateway.connection().then((again) => {
+				isBack = true;
+				return again;
+			});
+			while (!isBack) {
+				// Real time for real sockets, as in passUntil.
+				await setTimeout(3);
+				await pass(device, 250);
+				looks.add(ring(device));
+			}
+			current = await next;
+			const pauseMs = device.machine.now - closedAt;
+			// The SDK reports a close after 1 s.
+			assert.ok(pauseMs >= 21_000 && pauseMs <= 23_000, `restart ${restart}: ${pauseMs} ms`);
+			assert.ok(looks.size > 1, "flashing, which is connecting");
+			await current.next("state_report");
 		}
 	});
 });

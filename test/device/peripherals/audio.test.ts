@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { chimes } from "../../../device/protocol/messages.js";
-import type { Board } from "../../../hosts/virtual/node/board.js";
+import type { Board, Sound } from "../../../hosts/virtual/node/board.js";
 import {
 	flashFactoryImage,
 	flashSettings,
@@ -29,6 +29,8 @@ for (const chime of chimes)
 	test(`${chime} is queued whole before it starts, padded with silence, and idle follows when it has been played`, async (t) => {
 		const { device, connection, pass, command } = await powerOnInVirtualTime(t, "DEV-1");
 		const { board } = device;
+		const heard: (Sound | undefined)[] = [];
+		board.listen({ onSound: (sound) => heard.push(sound) });
 		await command({ command: "play_audio", value: chime }, ({ audio }) => audio.player_state === "playing");
 		assert.equal(board.isSounding, true);
 		assert.equal(codecGain(board), 0xbf - 50, "-25 dB: volume 50");
@@ -37,6 +39,8 @@ for (const chime of chimes)
 		const samples = samplesOf(chime);
 		assert.ok(queued.subarray(0, samples.length).equals(samples));
 		assert.ok(queued.subarray(samples.length).every((byte) => byte === 0));
+		assert.deepEqual(heard, [{ samples: queued, sampleRate: 16_000 }], "what the demo's page plays");
+		assert.ok(Math.abs(board.gain - 10 ** (-25 / 20)) < 1e-9);
 		await pass(msOf(chime) - 1);
 		assert.equal((await connection.query()).peripherals.audio.player_state, "playing");
 		await pass(1);

@@ -42,6 +42,7 @@ function isSpecified(value: unknown, of: Model): boolean {
 			return isInteger(value.value, 0, 100);
 		case "query_state":
 		case "identify":
+		case "restart":
 		case "query_crash":
 			return true;
 		case "clear_crash":
@@ -105,7 +106,7 @@ function isChange(value: unknown): boolean {
 /** What a device does that obeys. */
 function deeds(value: Readonly<Record<string, unknown>>): unknown[][] {
 	const { command, url, cert_pem, signature, id, level, seconds } = value;
-	if (command === "query_state" || command === "query_crash") return [[command]];
+	if (["query_state", "query_crash", "restart"].includes(String(command))) return [[command]];
 	if (command === "clear_crash") return [[command, id]];
 	if (command === "set_log") return [[command, { level, seconds }]];
 	if (command === "identify") return [[command], ["play_audio", "startup"]];

@@ -26,6 +26,7 @@ function setUp() {
 	const sent: Ask[] = [];
 	const answers: ((answer: Answer) => void)[] = [];
 	const timers = new Set<() => void>();
+	const clock = { now: 0 };
 	const attempts = new Attempts({
 		send: (_deviceId, ask) => {
 			sent.push(ask);
@@ -35,6 +36,7 @@ function setUp() {
 			timers.add(action);
 			return () => timers.delete(action);
 		},
+		now: () => clock.now,
 		onChanged: () => {},
 	});
 	const answer = async (given: Answer) => {
@@ -43,7 +45,7 @@ function setUp() {
 	};
 	const volume = () => attempts.get(deviceId, "set_volume");
 	const setVolume = (value: number) => attempts.ask(deviceId, { command: "set_volume", value });
-	return { attempts, sent, answer, timers, volume, setVolume };
+	return { attempts, sent, answer, timers, clock, volume, setVolume };
 }
 
 const taken: Answer = { isTaken: true };
@@ -104,6 +106,33 @@ describe("a command to a device", () => {
 		assert.equal(attempts.get(deviceId, "boot_device"), undefined);
 	});
 
+	test("to restart is confirmed by a report of a start after it, and by nothing less", async () => {
+		const { attempts, answer, clock } = setUp();
+		const restart = () => attempts.get(deviceId, "restart");
+		const reportAt = (now: number, uptimeSeconds: number) => {
+			clock.now = now;
+			attempts.onReport(deviceId, report({ "health.uptime_seconds": uptimeSeconds }));
+		};
+		const ended = attempts.done(deviceId, { command: "restart" });
+		await answer(taken);
+		reportAt(400, 3);
+		attempts.onGone(deviceId);
+		attempts.onConnected(deviceId);
+		reportAt(9_000, 12);
+		assert.equal(restart()?.reason, null, "it has only connected again");
+		reportAt(12_000, 9);
+		assert.equal(restart(), undefined);
+		assert.equal(await ended, null);
+	});
+
+	test("to restart is given up when the device does not come back", async () => {
+		const { attempts, timers } = setUp();
+		attempts.ask(deviceId, { command: "restart" });
+		attempts.onGone(deviceId);
+		for (const expire of timers) expire();
+		assert.equal(attempts.get(deviceId, "restart")?.reason, "The device did not restart in time.");
+	});
+
 	test("is sent one at a time, the latest last: a dragged slider does not flood the gateway", async () => {
 		const { sent, answer, volume, setVolume } = setUp();
 		for (const value of [1, 2, 3, 4]) setVolume(value);
@@ -139,8 +168,8 @@ test("a report confirms each command by the field that it changes", () => {
 		],
 	];
 	for (const [ask, change] of cases) {
-		assert.equal(isConfirmedBy(ask, report()), false, ask.command);
-		assert.equal(isConfirmedBy(ask, report(change)), true, ask.command);
+		assert.equal(isConfirmedBy(ask, report(), 0), false, ask.command);
+		assert.equal(isConfirmedBy(ask, report(change), 0), true, ask.command);
 	}
-	assert.equal(isConfirmedBy({ command: "query_state" }, report()), true);
+	assert.equal(isConfirmedBy({ command: "query_state" }, report(), 0), true);
 });

@@ -24,6 +24,7 @@ interface Like {
 	readonly status?: OtaStatus;
 	readonly rssi?: number;
 	readonly heardAt?: number;
+	readonly chip?: string;
 	readonly label?: Pick<SessionRecord, "name" | "room" | "note">;
 }
 
@@ -57,7 +58,8 @@ function entry(key: string, like: Like = {}): Entry {
 		...like.label,
 	};
 	const vitals = { rssi, ssid: "home", volume: 50 };
-	return { key, session, state: reportWith(rssi), vitals, isFollowed: true, heardAt };
+	const { chip = null } = like;
+	return { key, session, chip, state: reportWith(rssi), vitals, isFollowed: true, heardAt };
 }
 
 const fleet = [
@@ -187,7 +189,7 @@ describe("what a device can be updated to", () => {
 	test("are the releases, and the upload if there is one", () => {
 		assert.deepEqual(firmwareOf(undefined, undefined), []);
 		assert.deepEqual(firmwareOf(catalog, upload), [
-			{ selector: "1.10.0", version: "1.10.0", models: ["DEV-1"] },
+			{ selector: "1.10.0", version: "1.10.0", images: catalog.releases[0].images },
 		]);
 		assert.equal(firmwareOf(undefined, { ...upload, filename: "a.bin" })[0]?.selector, "custom");
 	});
@@ -195,14 +197,25 @@ describe("what a device can be updated to", () => {
 	test("say what an update would do", () => {
 		const [firmware] = firmwareOf(catalog, undefined);
 		assert.ok(firmware);
-		const effect = (like: Like) => effectOn(entry("x", like).session, firmware);
+		const effect = (like: Like) => effectOn(entry("x", like), firmware);
 		assert.equal(effect({ version: "1.9.0" }), "update");
 		assert.equal(effect({ version: "1.10.0-rc.1" }), "update");
 		assert.equal(effect({ version: "1.10.0" }), "none");
 		assert.equal(effect({ version: "2.0.0" }), "downgrade");
 		assert.equal(effect({ version: "nightly" }), "unknown");
 		assert.equal(effect({ version: "1.9.0", model: "PROTO-1" }), "unfit");
-		assert.equal(fits({ ...firmware, models: [] }, entry("x", { model: "PROTO-1" }).session), true);
+		assert.equal(effect({ version: "1.9.0", chip: "esp32s3" }), "update");
+		assert.equal(effect({ version: "1.9.0", chip: "esp32" }), "unfit");
+		assert.equal(fits({ ...firmware, images: [] }, entry("x", { model: "PROTO-1" })), true);
+	});
+
+	test("is an upload only where its chip fits, if that is known", () => {
+		const effect = (chip: string | null) => {
+			const given = { ...upload, filename: "a.bin", version: "2.0.0", model: "DEV-1", chip } as const;
+			const [custom] = firmwareOf(undefined, given);
+			return custom && effectOn(entry("x", { chip: "virtual" }), custom);
+		};
+		assert.deepEqual(["virtual", "esp32s3", null].map(effect), ["update", "unfit", "update"]);
 	});
 });
 

@@ -64,7 +64,7 @@ test("how a device fares is told in words", () => {
 	assert.equal(resetText("POWERON_RESET"), "switched on");
 	assert.equal(resetText("NEW_KIND_RESET"), "new kind reset");
 	assert.deepEqual(
-		[11, 12, 31, 32].map((kib) => memoryText(kib * 1024)),
+		[7, 8, 19, 20].map((kib) => memoryText(kib * 1024)),
 		["low", "tight", "tight", "fine"],
 	);
 	assert.deepEqual([-50, -60, -70, -85].map(signalText), ["strong", "good", "fair", "weak"]);

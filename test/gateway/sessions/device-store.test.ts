@@ -201,6 +201,20 @@ describe("a device that was connected", () => {
 			assert.equal(await settle(), 1);
 		});
 
+		test("when the gateway stops: changes always, times alone as long as the stop may take", async (t) => {
+			const { known, devices, settle } = await seen(t, 300);
+			for (const device of devices) known.onSeen(device);
+			for (const device of devices.slice(-10)) {
+				device.resets = [{ reason: "BROWNOUT_RESET", at: 0 }];
+				known.onSeen(device);
+			}
+			let asked = 0;
+			await known.settle(() => ++asked > 100);
+			assert.equal(await settle(), 110);
+			await known.close();
+			assert.equal(await settle(), 190);
+		});
+
 		test("at a time of its own, even if many were seen at the same time", async (t) => {
 			const { known, devices, pass } = await seen(t, 40);
 			for (const device of devices) known.onSeen(device);

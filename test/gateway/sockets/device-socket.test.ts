@@ -13,6 +13,7 @@ import {
 	reportWithVolume,
 	runGateway,
 	upgradeRequest,
+	wholeFleetAtOnce,
 } from "../../support/running.js";
 
 const named = { "Device-Id": "dev-1-a1b2c3" };
@@ -190,13 +191,62 @@ describe("a device's connection", () => {
 			assert.equal((await monitor.ask(message)).code, "target_offline");
 	});
 
-	test("is closed with 1001 when the gateway stops", async (t) => {
+	test("is closed with 1012 and a time to come back when the gateway stops; monitors see it and are closed with 1001", async (t) => {
 		const gateway = await runGateway(t);
 		const device = await gateway.device(named);
 		const monitor = await gateway.monitor();
 		const stopped = gateway.gateway.close();
-		assert.equal((await device.closed).code, 1001);
+		const { code, reason } = await device.closed;
+		assert.deepEqual([code, reason], [1012, "retry in 3 s"]);
+		assert.equal((await monitor.change("disconnected")).deviceId, named["Device-Id"]);
 		assert.equal((await monitor.closed).code, 1001);
+		await stopped;
+	});
+
+	test("that does not answer its close frame is cut off, and delays no one for long", async (t) => {
+		// With the usual 10 s for all others the test would not end in time.
+		const gateway = await runGateway(t, { limits: { devicesLeaveMs: 50, closeTimeoutMs: 600_000 } });
+		const device = await gateway.device(named);
+		const monitor = await gateway.monitor();
+		device.socket.pause();
+		const stopped = gateway.gateway.close();
+		assert.equal((await monitor.change("disconnected")).deviceId, named["Device-Id"]);
+		assert.equal((await monitor.closed).code, 1001);
+		await stopped;
+	});
+
+	test("and 400 more are closed some at a time, with times that are spread", async (t) => {
+		const gateway = await runGateway(t, { limits: { ...wholeFleetAtOnce.limits, devicesASecond: 20 } });
+		const devices: Client[] = [];
+		for (let index = 0; index < 400; index += 1) devices.push(await gateway.device());
+		const stopped = gateway.gateway.close();
+		// All that is closed in one turn arrives before a timer of another 20 ms.
+		await devices[0]?.closed;
+		assert.ok(devices.some(({ socket }) => socket.readyState === socket.OPEN));
+		const told = await Promise.all(devices.map(({ closed }) => closed));
+		const seconds = told.map(({ code, reason }) => {
+			assert.equal(code, 1012);
+			return Number(/^retry in (\d+) s$/.exec(reason)?.[1]);
+		});
+		// Of 3 s for the restart, and 20 s for 400 at 20 a second.
+		assert.ok(seconds.every((each) => each >= 3 && each <= 23));
+		const firstHalf = seconds.filter((each) => each <= 13).length;
+		assert.ok(firstHalf > 120 && firstHalf < 280, `${firstHalf} in the first half`);
+		await stopped;
+	});
+
+	test("which connects while others are sent away is told when to come back, and /readyz says why", async (t) => {
+		const gateway = await runGateway(t, { limits: { devicesLeaveMs: 30_000, closeTimeoutMs: 30_000 } });
+		const device = await gateway.device(named);
+		device.socket.pause();
+		const stopped = gateway.gateway.close();
+		const { status, headers, body } = await gateway.refused("/device", bearer(deviceToken));
+		assert.deepEqual([status, headers["retry-after"]], [503, "3"]);
+		assert.match(body, /The gateway is stopping; try again in 3 s\./);
+		const ready = await fetch(`${gateway.url}/readyz`);
+		assert.equal(ready.status, 503);
+		assert.match(await ready.text(), /The gateway is stopping/);
+		device.socket.resume();
 		await stopped;
 	});
 
@@ -367,13 +417,13 @@ describe("a device that sends too many messages", () => {
 			again.send(reportWithVolume(50));
 			assert.deepEqual(await volumes(monitor, 1), [reportWithVolume(50)]);
 			await gateway.gateway.close();
-			assert.deepEqual(codes.sort(), [1001, 4001]);
+			assert.deepEqual(codes.sort(), [1012, 4001]);
 		});
 
 		test("when the gateway stops", async (t) => {
 			const { gateway, codes } = await run(t);
 			await gateway.gateway.close();
-			assert.deepEqual(codes, [1001]);
+			assert.deepEqual(codes, [1012]);
 		});
 	});
 

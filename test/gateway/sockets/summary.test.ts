@@ -147,6 +147,30 @@ describe("a monitor that subscribes", () => {
 		}
 	});
 
+	test("to the summary is told of sessions that have no device yet, which no summary names", async (t) => {
+		const gateway = await runGateway(t, { limits });
+		const watcher = await gateway.monitor();
+		const open = async () => ({ device: await gateway.device(), ...(await watcher.change("connected")) });
+		const early = await open();
+		const { client, picture } = await subscribed(gateway, []);
+		const without = await subscribed(gateway, [], false);
+		const told = () =>
+			picture.told
+				.filter(({ type }) => type === "status_update")
+				.map(({ reason, sessions }) => [reason, sessions.map(({ sessionId }) => sessionId)]);
+		assert.deepEqual(told(), [["connected", [early.sessionId]]]);
+		const late = await open();
+		late.device.socket.terminate();
+		assert.equal((await client.change("connected")).sessionId, late.sessionId);
+		assert.equal((await client.change("disconnected")).sessionId, late.sessionId);
+		early.device.send(reportWithVolume(50, first));
+		await watcher.change("identified");
+		const { type } = await client.next();
+		assert.equal(type, "summary");
+		without.client.send({ type: "subscribe", summary: false, requestId: "last" });
+		assert.equal((await without.client.next()).requestId, "last");
+	});
+
 	test("is told which device was forgotten, and gets no snapshot of all sessions", async (t) => {
 		const gateway = await runGateway(t, { limits });
 		const watcher = await gateway.monitor();

@@ -12,6 +12,13 @@ function recordingLog() {
 	return { lines, log: createLog("debug", { write: (line) => void lines.push(JSON.parse(line)) }) };
 }
 
+test("many logs of one process listen to standard error once", () => {
+	createLog("silent");
+	const before = process.stderr.listenerCount("error");
+	for (let i = 0; i < 20; i += 1) createLog("silent");
+	assert.equal(process.stderr.listenerCount("error"), before);
+});
+
 describe("warnings with the same message", () => {
 	test("are limited per minute; then the number of omitted ones is written", (t) => {
 		t.mock.timers.enable({ apis: ["setTimeout"] });

@@ -40,6 +40,9 @@ test("npm run device connects, is controlled by JSON lines, and refuses others w
 	device.type('{"light":4000}');
 	await connection.next("state_report", (report) => report.peripherals.ambient_light === 4000);
 
+	device.type('{"rssi":-77}');
+	await connection.next("state_report", (report) => report.network.wifi_rssi === -77);
+
 	device.type("press play");
 	await device.printed(/that is not JSON; try one of/);
 	device.type('{"light":5000}');

@@ -3,6 +3,7 @@
  * read from here and listen by topic; nothing here knows a view.
  */
 
+import type { ComponentType } from "preact";
 import type { CommandOf } from "../../../../device/protocol/messages.js";
 import type { Installer } from "../install/installer.js";
 import { type Answer, Attempts } from "../model/attempts.js";
@@ -79,6 +80,7 @@ export class App {
 			);
 		},
 		later,
+		now: () => Date.now(),
 		onChanged: (deviceId) => this.#onAsked(deviceId),
 	});
 	readonly settings = new SettingsChanges({
@@ -97,6 +99,8 @@ export class App {
 	readonly rollouts = new Rollouts(() => this.painter.mark(topics.rollouts));
 	/** Made by the view that installs, whose script is loaded when it is opened; it outlives that view. */
 	installer: Installer | undefined;
+	/** What another entry of the page adds to the view of a device. */
+	deviceSection: ComponentType<{ readonly entry: Entry }> | undefined;
 	linkState: LinkState = { name: "connecting" };
 	/** As last told; undefined where the gateway is not one of several. */
 	cluster: ClusterUpdate | undefined;

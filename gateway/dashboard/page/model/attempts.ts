@@ -12,7 +12,7 @@ import type {
 } from "../../../../device/protocol/messages.js";
 import { sentence } from "./words.js";
 
-/** What a control can be asked to do; `boot_device` is the restart of the connection. */
+/** What a control can be asked to do; `boot_device` is a new connection. */
 export type Ask =
 	| Exclude<Command, { command: "start_ota" | "set_settings" | "query_crash" | "clear_crash" | "set_log" }>
 	| { readonly command: "boot_device" };
@@ -34,14 +34,19 @@ export interface AttemptsOptions {
 	readonly send: (deviceId: string, ask: Ask) => Promise<Answer>;
 	/** Calls `action` once, later. @returns a function that takes that back */
 	readonly later: (action: () => void, delayMs: number) => () => void;
+	/** Milliseconds of this page's clock. */
+	readonly now: () => number;
 	readonly onChanged: (deviceId: string) => void;
 }
 
 /** A report comes every 5 s: one that is sent at once and one that is periodic both have had their time. */
-export const confirmationMs = 11_000;
+const confirmationMs = 11_000;
+/** Of a restart: Wi-Fi, TLS and a round of retries that fails, of 31 s. */
+const restartMs = 60_000;
 
 interface Slot {
 	attempt: Attempt;
+	readonly askedAt: number;
 	/** It waits for the gateway's answer; meanwhile `next` is the latest that was asked for. */
 	isOnItsWay: boolean;
 	next: Ask | undefined;
@@ -83,15 +88,18 @@ export class Attempts {
 		former?.onEnd("Replaced by a newer command.");
 		const giveUp = this.#options.later(
 			() => this.#refuse(deviceId, ask.command, unconfirmed(ask)),
-			confirmationMs,
+			ask.command === "restart" ? restartMs : confirmationMs,
 		);
-		const attempt = { ask, reason: null };
-		if (former?.isOnItsWay) {
-			this.#slots.set(name, { attempt, isOnItsWay: true, next: ask, giveUp, onEnd });
-		} else {
-			this.#slots.set(name, { attempt, isOnItsWay: true, next: undefined, giveUp, onEnd });
-			void this.#send(deviceId, ask);
-		}
+		const isWaiting = former?.isOnItsWay ?? false;
+		this.#slots.set(name, {
+			attempt: { ask, reason: null },
+			askedAt: this.#options.now(),
+			isOnItsWay: true,
+			next: isWaiting ? ask : undefined,
+			giveUp,
+			onEnd,
+		});
+		if (!isWaiting) void this.#send(deviceId, ask);
 		this.#options.onChanged(deviceId);
 	}
 
@@ -103,21 +111,22 @@ export class Attempts {
 
 	/** A device reported. */
 	onReport(deviceId: string, report: StateReport): void {
-		this.#each(deviceId, ({ ask, reason }) => {
-			if (reason === null && isConfirmedBy(ask, report)) this.#drop(deviceId, ask.command);
+		this.#each(deviceId, ({ attempt: { ask, reason }, askedAt }) => {
+			const passedMs = this.#options.now() - askedAt;
+			if (reason === null && isConfirmedBy(ask, report, passedMs)) this.#drop(deviceId, ask.command);
 		});
 	}
 
 	/** A device would not obey. */
 	onCommandError(deviceId: string, { command, message }: CommandError): void {
-		this.#each(deviceId, ({ ask, reason }) => {
+		this.#each(deviceId, ({ attempt: { ask, reason } }) => {
 			if (reason === null && ask.command === command) this.#refuse(deviceId, ask.command, sentence(message));
 		});
 	}
 
 	/** A device has a new connection. */
 	onConnected(deviceId: string): void {
-		this.#each(deviceId, ({ ask, reason }) => {
+		this.#each(deviceId, ({ attempt: { ask, reason } }) => {
 			if (reason !== null) return;
 			if (ask.command === "boot_device") this.#drop(deviceId, ask.command);
 		});
@@ -125,8 +134,8 @@ export class Attempts {
 
 	/** A device has gone. */
 	onGone(deviceId: string): void {
-		this.#each(deviceId, ({ ask, reason }) => {
-			if (reason === null && ask.command !== "boot_device")
+		this.#each(deviceId, ({ attempt: { ask, reason } }) => {
+			if (reason === null && ask.command !== "boot_device" && ask.command !== "restart")
 				this.#refuse(deviceId, ask.command, "The device disconnected before it confirmed it.");
 		});
 	}
@@ -162,13 +171,13 @@ export class Attempts {
 		this.#options.onChanged(deviceId);
 	}
 
-	#each(deviceId: string, action: (attempt: Attempt) => void): void {
-		for (const [name, { attempt }] of [...this.#slots]) if (name.startsWith(`${deviceId} `)) action(attempt);
+	#each(deviceId: string, action: (slot: Slot) => void): void {
+		for (const [name, slot] of [...this.#slots]) if (name.startsWith(`${deviceId} `)) action(slot);
 	}
 }
 
-/** Whether a report shows what was asked for. */
-export function isConfirmedBy(ask: Ask, { peripherals }: StateReport): boolean {
+/** Whether a report shows what was asked for. @param passedMs since then */
+export function isConfirmedBy(ask: Ask, { health, peripherals }: StateReport, passedMs: number): boolean {
 	const { audio, led_ring, haptic_intensity } = peripherals;
 	switch (ask.command) {
 		case "set_volume":
@@ -183,6 +192,8 @@ export function isConfirmedBy(ask: Ask, { peripherals }: StateReport): boolean {
 			return audio.player_state === "playing" && audio.current_track.endsWith(`/${ask.value}`);
 		case "identify":
 			return audio.player_state === "playing" && audio.current_track.endsWith("/startup");
+		case "restart":
+			return health.uptime_seconds * 1000 < passedMs;
 		case "query_state":
 			return true;
 		case "boot_device":
@@ -191,6 +202,7 @@ export function isConfirmedBy(ask: Ask, { peripherals }: StateReport): boolean {
 }
 
 function unconfirmed({ command }: Ask): string {
+	if (command === "restart") return "The device did not restart in time.";
 	return command === "boot_device"
 		? "The device did not come back in time."
 		: "The device did not confirm it in time.";

@@ -110,6 +110,9 @@ export function tally(entries: readonly Entry[], query: Query) {
 	const isFound = finder(query.search);
 	const versions = new Map<string, number>();
 	const inStates = new Map<State, number>();
+	// What is chosen is there even where no device has it: it could not be taken back otherwise.
+	if (query.version !== "") versions.set(query.version, 0);
+	if (query.state !== "") inStates.set(query.state, 0);
 	const count = <T>(counts: Map<T, number>, value: T, isCounted: boolean) =>
 		counts.set(value, (counts.get(value) ?? 0) + Number(isCounted));
 	for (const entry of entries) {

@@ -22,6 +22,8 @@ export interface Entry {
 	/** The device's id, or its session's. */
 	readonly key: string;
 	readonly session: SessionRecord;
+	/** Such as "esp32s3"; null: not known. */
+	readonly chip: string | null;
 	/** Its latest report that came here, which may be old where `isFollowed` is false. */
 	readonly state: StateReport | null;
 	readonly vitals: Vitals;
@@ -133,6 +135,7 @@ export class Fleet {
 		this.#put({
 			key,
 			session: { ...session, metadata },
+			chip: known?.chip ?? null,
 			state,
 			vitals: state ? vitalsOf(state) : (known?.vitals ?? noVitals),
 			isFollowed: this.#isFollowed(key),
@@ -141,7 +144,9 @@ export class Fleet {
 	}
 
 	#takeSummary(device: DeviceSummary, timestamp: string, now: number): void {
-		const { deviceId: key, chip: _, firstSeenAt: _first, rssi, ssid, volume, safeMode, ...head } = device;
+		const { deviceId: key, chip, firstSeenAt: _, rssi, ssid, volume, safeMode, ...head } = device;
+		// Before its first report it may have had no name.
+		this.#remove(head.sessionId);
 		const known = this.#entries.get(key);
 		const metadata = known ? neverBackward(known.session.metadata, head.metadata) : head.metadata;
 		const lastSeenAt = head.lastSeenAt ?? timestamp;
@@ -149,6 +154,7 @@ export class Fleet {
 		this.#put({
 			key,
 			session: { ...head, deviceId: key, metadata, lastSeenAt, state: null },
+			chip,
 			state: known?.state ?? null,
 			// Each report comes here, and is newer and finer than the summary.
 			vitals:

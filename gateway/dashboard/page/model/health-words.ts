@@ -53,9 +53,13 @@ export function markText({ kind, reason, version }: PastMark): string {
 	return `${version === null ? "Update" : `Update to ${version}`}: ${lookUp(updateWords, reason)}`;
 }
 
-/** Below the first, TLS and a chime at once may fail; below the second, so may a report. In bytes. */
-const tightBytes = 32 * 1024;
-const lowBytes = 12 * 1024;
+/**
+ * In bytes. An update over TLS takes 16 KB: in QEMU free memory fell from 60.4 to 44.4 KB. That is one block, which waits in lwIP to be
+ * read; TLS works in the XS heap, which is allocated at the start. 4 KB more are for a report and a command meanwhile.
+ */
+const tightBytes = 20 * 1024;
+/** Below this a new connection may fail: the server's certificates, of up to 4 KB, wait in lwIP too, and a report is copied for it. */
+const lowBytes = 8 * 1024;
 
 /** How much memory is left. @param leastBytes the least that was free since its start */
 export function memoryText(leastBytes: number): "fine" | "tight" | "low" {

@@ -10,8 +10,8 @@ export interface Firmware {
 	readonly selector: string;
 	/** What a device runs afterwards; null where the image does not say. */
 	readonly version: string | null;
-	/** The models that it has an image for; empty where that is not known. */
-	readonly models: readonly string[];
+	/** What it has images for; empty where that is not known. */
+	readonly images: readonly { readonly model: string; readonly chip: string | null }[];
 }
 
 /** Everything a device can be updated to: the releases in the catalog's order, then the upload. */
@@ -22,16 +22,26 @@ export function firmwareOf(
 	const releases = (catalog?.releases ?? []).map(({ version, images }) => ({
 		selector: version,
 		version,
-		models: [...new Set(images.map(({ model }) => model))],
+		images,
 	}));
 	if (!upload?.filename) return releases;
-	const custom = { selector: "custom", version: upload.version, models: upload.model ? [upload.model] : [] };
-	return [...releases, custom];
+	const { version, model, chip } = upload;
+	return [...releases, { selector: "custom", version, images: model ? [{ model, chip }] : [] }];
 }
 
-/** Whether the firmware has an image for that model, as far as is known. */
-export function fits({ models }: Firmware, { model }: Pick<SessionRecord, "model">): boolean {
-	return models.length === 0 || model === null || models.includes(model);
+/** Whether the firmware has an image for that model and chip, as far as they are known. */
+export function fits({ images }: Firmware, { session: { model }, chip }: Target): boolean {
+	const isFor = (image: Firmware["images"][number]) =>
+		(model === null || image.model === model) &&
+		(chip === null || image.chip === null || image.chip === chip);
+	return images.length === 0 || images.some(isFor);
+}
+
+/** Of a device, what decides about its updates. */
+export interface Target {
+	readonly session: Pick<SessionRecord, "model" | "firmwareVersion">;
+	/** Null: not known. */
+	readonly chip: string | null;
 }
 
 /** What an update to a firmware would do to a device. */
@@ -45,12 +55,9 @@ export type Effect =
 	/** The firmware has no image for it. */
 	| "unfit";
 
-export function effectOn(
-	session: Pick<SessionRecord, "model" | "firmwareVersion">,
-	firmware: Firmware,
-): Effect {
-	if (!fits(firmware, session)) return "unfit";
-	const runs = valid(session.firmwareVersion);
+export function effectOn(target: Target, firmware: Firmware): Effect {
+	if (!fits(firmware, target)) return "unfit";
+	const runs = valid(target.session.firmwareVersion);
 	const offered = valid(firmware.version);
 	if (runs === null || offered === null) return "unknown";
 	const order = compare(runs, offered);

@@ -1,71 +1,23 @@
 /** Roll-outs as the gateway tells them, and how people read them: for the page and the terminal. */
 
+import type {
+	Counts,
+	DeviceStatus,
+	Group,
+	Plan,
+	pauseReasons,
+	RolloutStatus,
+	Window,
+} from "../../../rollouts/rollout.js";
 import { plural, when } from "./words.js";
 
-export type RolloutStatus = "scheduled" | "running" | "paused" | "finished" | "cancelled";
-
-export type DeviceStatus =
-	| "queued"
-	| "offered"
-	| "downloading"
-	| "rebooting"
-	| "soaking"
-	| "succeeded"
-	| "failed"
-	| "rolled_back"
-	| "timed_out"
-	| "rejected"
-	| "already_installed"
-	| "removed"
-	| "cancelled";
-
-/** Devices by status. */
-export type Counts = Readonly<Record<DeviceStatus, number>>;
-
-export interface Group {
-	/** A number of devices, "10%" or "rest". */
-	readonly size: number | string;
-	/** Devices at a time. */
-	readonly concurrency: number;
-	readonly errorThreshold: {
-		readonly count?: number;
-		readonly percent?: number;
-		readonly minExecuted: number;
-	};
-	/** Whether it waits for a person. */
-	readonly approval: boolean;
-	readonly soakSeconds: number;
-}
-
-export interface Window {
-	readonly days: readonly string[];
-	/** Such as "22:00". */
-	readonly from: string;
-	readonly to: string;
-	/** IANA name. */
-	readonly timeZone: string;
-}
-
-/** With all defaults. */
-export interface Plan {
-	readonly firmware: { readonly version: string };
-	readonly target:
-		| { readonly devices: readonly string[] }
-		| { readonly model: string; readonly joinLater: boolean };
-	readonly groups: readonly Group[];
-	readonly maxAttempts: number;
-	readonly allowDowngrade: boolean;
-	/** ISO 8601; so is `deadline`. */
-	readonly startsAt: string;
-	readonly deadline: string;
-	readonly window?: Window;
-}
+export type { Counts, DeviceStatus, Group, Plan, Window };
 
 /** One of `GET /api/rollouts`. Times in ISO 8601. */
 export interface RolloutHead {
 	readonly id: string;
 	readonly status: RolloutStatus;
-	readonly pausedBecause: "operator" | "failures" | "approval" | null;
+	readonly pausedBecause: (typeof pauseReasons)[number] | null;
 	readonly version: string;
 	readonly counts: Counts;
 	/** Counts the changes of status and group. */

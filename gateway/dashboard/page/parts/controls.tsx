@@ -38,7 +38,7 @@ export function Outcome({ deviceKey, name }: { deviceKey: string; name: AskName 
 	return (
 		<div class="outcome">
 			<span role="status" class={isSending ? "sending" : ""}>
-				{isSending && "sending"}
+				{isSending && (name === "restart" ? "restarting" : "sending")}
 			</span>
 			<span role="alert" class="problem">
 				{attempt?.reason}
@@ -126,7 +126,7 @@ export function Choices<T extends string>({
 							checked={wanted === one}
 							onChange={() => ask(toAsk(one))}
 						/>
-						<span>{text}</span>
+						<span class="segment-text">{text}</span>
 					</label>
 				))}
 			</div>
@@ -147,7 +147,7 @@ export function Action({ deviceKey, name, children, toAsk }: ActionProps & { rea
 	return (
 		<button
 			type="button"
-			disabled={isOff || (isSending && name === "boot_device")}
+			disabled={isOff || (isSending && (name === "boot_device" || name === "restart"))}
 			onClick={() => ask(toAsk())}
 		>
 			{children}

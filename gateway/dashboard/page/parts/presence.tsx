@@ -16,30 +16,18 @@ export function Presence({ entry }: { entry: Entry }) {
 	const heard = age(Date.now() - (isKnown ? entry.heardAt : (app.heardAt ?? entry.heardAt)));
 	if (!isLive) return <span class="presence stale">As of {heard}</span>;
 	if (!session.connected) return <span class="presence away">Away · heard {heard}</span>;
+	if (session.firmwareVersion === null)
+		return <span class="presence here">Connected · has not reported yet</span>;
 	return <span class="presence here">{isKnown ? `Connected · ${heard}` : "Connected"}</span>;
 }
 
 export function Signal({ entry }: { entry: Entry }) {
 	const rssi = entry.session.connected ? entry.vitals.rssi : null;
 	if (rssi === null) return null;
-	const bars = signalBars(rssi);
 	return (
-		<span class="signal">
-			<svg viewBox="0 0 16 12" width="16" height="12" aria-hidden="true">
-				{[1, 2, 3, 4].map((bar) => (
-					<rect
-						key={bar}
-						class={bar <= bars ? "lit" : ""}
-						x={(bar - 1) * 4}
-						y={12 - bar * 3}
-						width="3"
-						height={bar * 3}
-						rx="0.8"
-					/>
-				))}
-			</svg>
+		<span class={`signal bars-${signalBars(rssi)}`}>
 			{/* A minus sign, which is as wide as a digit. */}
-			<span>{`${rssi} dBm`.replace("-", "−")}</span>
+			{`${rssi} dBm`.replace("-", "−")}
 		</span>
 	);
 }

@@ -1,6 +1,7 @@
 /** Devices to choose from for a roll-out: each says what it would get, or why it cannot be chosen. */
 
 import { deviceAddress, useDevice } from "../app/hooks.js";
+import { nameOf } from "../model/filter.js";
 import type { Entry } from "../model/fleet.js";
 import { effectOn, type Firmware } from "../model/outdated.js";
 import { Grid } from "../parts/grid.js";
@@ -81,7 +82,7 @@ function Row({ deviceKey, isPicked, onToggle, ...row }: RowProps) {
 	if (!entry) return null;
 	const { session } = entry;
 	const reason = obstacle(entry, row.firmware, row.allowDowngrade);
-	const effect = effectOn(session, row.firmware);
+	const effect = effectOn(entry, row.firmware);
 	return (
 		<div class="row">
 			<input
@@ -91,8 +92,9 @@ function Row({ deviceKey, isPicked, onToggle, ...row }: RowProps) {
 				disabled={reason !== undefined}
 				onChange={onToggle}
 			/>
-			<a href={deviceAddress(deviceKey)}>{deviceKey}</a>
+			<a href={deviceAddress(deviceKey)}>{nameOf(entry)}</a>
 			<span class="facts">
+				{session.name !== undefined && <span>{deviceKey}</span>}
 				<span>{session.firmwareVersion ?? "version not known"}</span>
 				{!reason && effect === "update" && <span class="tag warn">outdated</span>}
 				{!reason && effect === "downgrade" && <span class="tag bad">downgrade</span>}
@@ -104,16 +106,12 @@ function Row({ deviceKey, isPicked, onToggle, ...row }: RowProps) {
 }
 
 /** Why a device cannot be chosen, for a person; undefined where it can. */
-export function obstacle(
-	{ session }: Entry,
-	firmware: Firmware,
-	allowDowngrade: boolean,
-): string | undefined {
-	switch (effectOn(session, firmware)) {
+export function obstacle(entry: Entry, firmware: Firmware, allowDowngrade: boolean): string | undefined {
+	switch (effectOn(entry, firmware)) {
 		case "none":
 			return "runs it already";
 		case "unfit":
-			return `no image for ${session.model}`;
+			return `no image for ${[entry.session.model, entry.chip].filter(Boolean).join(" on ")}`;
 		case "downgrade":
 			return allowDowngrade ? undefined : "newer: see Options";
 		case "update":

@@ -12,13 +12,16 @@ export function DeviceSettings({ entry }: { entry: Entry }) {
 	const { key, session } = entry;
 	const isPending = app.settings.isPending(key);
 	const isOff = !isLive || !session.connected || isPending;
-	const onSubmit = (event: SubmitEvent) => {
+	const onSubmit = async (event: SubmitEvent) => {
 		event.preventDefault();
-		if (!(event.currentTarget instanceof HTMLFormElement)) return;
-		const value = changedIn(new FormData(event.currentTarget));
-		// Secrets do not stay on the page.
-		event.currentTarget.reset();
-		if (Object.keys(value).length > 0) void app.settings.change(key, async () => value);
+		const form = event.currentTarget;
+		if (!(form instanceof HTMLFormElement)) return;
+		const value = changedIn(new FormData(form));
+		// Secrets do not stay on the page; the rest does until it is kept, to be corrected.
+		for (const secret of form.querySelectorAll<HTMLInputElement>("[type=password]")) secret.value = "";
+		if (Object.keys(value).length === 0) return;
+		const { status } = await app.settings.change(key, async () => value);
+		if (status === "kept") form.reset();
 	};
 	return (
 		<section class="panel settings" aria-label="Settings">
@@ -56,6 +59,9 @@ export function DeviceSettings({ entry }: { entry: Entry }) {
 	);
 }
 
+/** More than any setting takes, so that the gateway says what is wrong; with more in a frame it would end the connection. */
+const longestText = 8192;
+
 interface FieldProps {
 	readonly name: keyof ChangedSettings;
 	readonly label: string;
@@ -73,7 +79,7 @@ export function Field({ name, label, placeholder, maxLength, isSecret, isLong, r
 		id,
 		name,
 		placeholder,
-		maxLength,
+		maxLength: maxLength ?? longestText,
 		autocomplete: isSecret ? "new-password" : "off",
 		spellcheck: false,
 	};

@@ -26,7 +26,7 @@ export function DeviceUpdate({ entry, details }: DeviceUpdateProps) {
 	const [chosen, setChosen] = useState<string>();
 	const [refusal, setRefusal] = useState("");
 	useFirmware();
-	const choices = firmware.choices.filter((one) => fits(one, session));
+	const choices = firmware.choices.filter((one) => fits(one, entry));
 	const best = choices.find(({ selector }) => selector === firmware.latest?.selector) ?? choices[0];
 	const choice = choices.find(({ selector }) => selector === chosen) ?? best;
 	const update = async () => {
@@ -34,7 +34,7 @@ export function DeviceUpdate({ entry, details }: DeviceUpdateProps) {
 		const answer = choice && (await app.update(key, choice.selector));
 		if (answer?.isTaken === false) setRefusal(sentence(answer.message));
 	};
-	const effect = choice && effectOn(session, choice);
+	const effect = choice && effectOn(entry, choice);
 	// An upload may be another one of the same version.
 	const isOffered = effect !== "none" || choice?.selector === "custom";
 	return (
@@ -51,7 +51,7 @@ export function DeviceUpdate({ entry, details }: DeviceUpdateProps) {
 					/>
 					<button
 						type="button"
-						class="primary"
+						class={effect === "downgrade" ? "" : "primary"}
 						disabled={!isLive || !session.connected || isUpdating(session.metadata) || !isOffered}
 						onClick={update}
 					>

@@ -20,6 +20,7 @@ import { DeviceUpdate } from "./device-update.js";
 
 export function DeviceView({ deviceKey }: { deviceKey: string }) {
 	const isLive = useIsLive();
+	const { deviceSection: Section } = useApp();
 	const entry = useFollowedDevice(deviceKey);
 	const known = useKnownPast(deviceKey, entry);
 	useTitle(entry?.session.name ?? deviceKey);
@@ -31,6 +32,7 @@ export function DeviceView({ deviceKey }: { deviceKey: string }) {
 				<>
 					<DeviceControls entry={entry} state={entry.state} />
 					<Inputs entry={entry} state={entry.state} />
+					{Section && <Section entry={entry} />}
 					<DevicePlots entry={entry} known={known} />
 					<DeviceUpdate entry={entry} details={known?.details} />
 					<Facts entry={entry} state={entry.state} details={known?.details} />
@@ -81,6 +83,7 @@ function Head({ entry }: { entry: Entry }) {
 	const isLive = useIsLive();
 	const audio = state?.peripherals.audio;
 	const canIdentify = session.features.includes("identify");
+	const canRestart = session.features.includes("restart");
 	return (
 		<section class="panel hero" aria-label="Overview">
 			<Ring entry={entry} size="large">
@@ -117,13 +120,19 @@ function Head({ entry }: { entry: Entry }) {
 						Ask for a report
 					</Action>
 					<Action deviceKey={key} name="boot_device" toAsk={() => ({ command: "boot_device" })}>
-						Restart its connection
+						Reconnect
 					</Action>
+					{canRestart && (
+						<Action deviceKey={key} name="restart" toAsk={() => ({ command: "restart" })}>
+							Restart
+						</Action>
+					)}
 				</div>
 				<div class="outcomes">
 					{canIdentify && <Outcome deviceKey={key} name="identify" />}
 					<Outcome deviceKey={key} name="query_state" />
 					<Outcome deviceKey={key} name="boot_device" />
+					{canRestart && <Outcome deviceKey={key} name="restart" />}
 				</div>
 			</div>
 		</section>

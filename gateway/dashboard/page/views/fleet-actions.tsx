@@ -56,10 +56,6 @@ export function Identify({ deviceKey, tabIndex }: OfDevice) {
 			aria-label={text === "Identify" ? `Identify ${deviceKey}` : `${text}: Identify ${deviceKey}`}
 			onClick={() => ask({ command: "identify" })}
 		>
-			<svg viewBox="0 0 16 16" width="18" height="18" aria-hidden="true" fill="none" stroke="currentColor">
-				<circle cx="8" cy="8" r="2.2" fill="currentColor" />
-				<path d="M4.5 11.5a5 5 0 0 1 0-7m7 0a5 5 0 0 1 0 7M2.3 13.7a8 8 0 0 1 0-11.4m11.4 0a8 8 0 0 1 0 11.4" />
-			</svg>
 			<span>{text}</span>
 		</button>
 	);
@@ -94,11 +90,16 @@ export function SelectionBar({ keys }: { keys: readonly string[] }) {
 	);
 	return (
 		<section class="selection" aria-label="Selected devices">
-			<p role="status">
-				<strong>{plural(chosen.length, "device")} selected</strong>
-				{away.length > 0 && `, ${away.length.toLocaleString("en")} away`}
-				{hidden > 0 && `, ${hidden.toLocaleString("en")} not shown`}
-			</p>
+			<div class="selection-head">
+				<p role="status">
+					<strong>{plural(chosen.length, "device")} selected</strong>
+					{away.length > 0 && `, ${away.length.toLocaleString("en")} away`}
+					{hidden > 0 && `, ${hidden.toLocaleString("en")} not shown`}
+				</p>
+				<button type="button" class="quiet small" onClick={() => selection.set([])}>
+					Clear selection
+				</button>
+			</div>
 			<div class="actions">
 				<div class="pair">
 					<label class="choice">
@@ -129,6 +130,7 @@ export function SelectionBar({ keys }: { keys: readonly string[] }) {
 					})}
 				</div>
 				{button("Identify", { title: "Identify", ask: { command: "identify" } })}
+				{button("Restart", { title: "Restart", ask: { command: "restart" } })}
 				{button("Reconnect", { title: "Reconnect", ask: { command: "boot_device" } })}
 				<a class="button" href={updateAddress(selection.keys)}>
 					Update…
@@ -143,9 +145,6 @@ export function SelectionBar({ keys }: { keys: readonly string[] }) {
 						<p>{forgetText}</p>
 					</Confirm>
 				)}
-				<button type="button" class="quiet" onClick={() => selection.set([])}>
-					Clear selection
-				</button>
 			</div>
 		</section>
 	);

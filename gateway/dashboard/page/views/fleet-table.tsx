@@ -2,7 +2,7 @@
 
 import { useCallback } from "preact/hooks";
 import { topics } from "../app/app.js";
-import { deviceAddress, useApp, useDevice, useMedia, useTopic } from "../app/hooks.js";
+import { deviceAddress, useApp, useDevice, useIsLive, useMedia, useTopic } from "../app/hooks.js";
 import { nameOf, type Sort } from "../model/filter.js";
 import type { Entry } from "../model/fleet.js";
 import { age, crashText, hasFailed, isUpdating, otaText } from "../model/words.js";
@@ -100,16 +100,21 @@ function Row({ deviceKey, isActive }: { deviceKey: string; isActive: boolean }) 
 
 /** In a word or two, what a person should know of it first. */
 function State({ entry }: { entry: Entry }) {
+	const isLive = useIsLive();
 	const { metadata, connected, crashCount, firmwareVersion } = entry.session;
 	if (hasFailed(metadata)) return <span class="problem">{capital(otaText(metadata))}</span>;
-	if (isUpdating(metadata)) return <span class="busy">{capital(otaText(metadata))}</span>;
+	if (isLive && isUpdating(metadata)) return <span class="busy">{capital(otaText(metadata))}</span>;
 	if (crashCount !== undefined) return <span class="problem">{crashText(crashCount, firmwareVersion)}</span>;
 	if (entry.vitals.safeMode) return <SafeMode entry={entry} />;
-	return <span class={`presence ${connected ? "here" : "away"}`}>{connected ? "Connected" : "Away"}</span>;
+	if (!isLive) return <span class="presence stale">Not known</span>;
+	const here = firmwareVersion === null ? "Has not reported yet" : "Connected";
+	return <span class={`presence ${connected ? "here" : "away"}`}>{connected ? here : "Away"}</span>;
 }
 
 function Heard({ entry: { session, heardAt } }: { entry: Entry }) {
-	return session.connected ? <>now</> : <AwaySince heardAt={heardAt} />;
+	const isLive = useIsLive();
+	if (!session.connected) return <AwaySince heardAt={heardAt} />;
+	return isLive ? <>now</> : null;
 }
 
 function AwaySince({ heardAt }: { heardAt: number }) {

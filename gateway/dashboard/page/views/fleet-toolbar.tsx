@@ -1,7 +1,7 @@
 /** How the list of devices is searched, filtered and sorted, and how many of which kind there are. */
 
 import { models } from "../../../../device/protocol/schema.js";
-import { useApp } from "../app/hooks.js";
+import { useApp, useIsLive } from "../app/hooks.js";
 import {
 	isFiltered,
 	type Look,
@@ -53,6 +53,7 @@ interface ToolbarProps {
 
 export function Toolbar({ entries, keys, tallies, look }: ToolbarProps) {
 	const app = useApp();
+	const isLive = useIsLive();
 	const { query } = app;
 	const set = (change: Partial<Query>) => {
 		// Not the query of the latest frame: two changes may come within one.
@@ -115,7 +116,7 @@ export function Toolbar({ entries, keys, tallies, look }: ToolbarProps) {
 						<Part
 							key={one.value}
 							tally={one}
-							text={stateWords[one.value]}
+							text={one.value === "connected" && !isLive ? "Were connected" : stateWords[one.value]}
 							isOn={query.state === one.value}
 							isBad={needsPerson.includes(one.value)}
 							onToggle={() => set({ state: query.state === one.value ? "" : one.value })}
@@ -190,6 +191,7 @@ function Part({ tally, text, isOn, isBad = false, onToggle }: PartProps) {
 
 function Count({ entries, keys, set }: Pick<ToolbarProps, "entries" | "keys"> & Pick<VersionsProps, "set">) {
 	const { query, selection } = useApp();
+	const isLive = useIsLive();
 	const connected = entries.filter(({ session }) => session.connected).length;
 	const isPart = isFiltered(query);
 	return (
@@ -197,7 +199,7 @@ function Count({ entries, keys, set }: Pick<ToolbarProps, "entries" | "keys"> & 
 			<p class="count" role="status">
 				{isPart
 					? `${keys.length.toLocaleString("en")} of ${plural(entries.length, "device")}`
-					: `${plural(entries.length, "device")}, ${connected.toLocaleString("en")} connected`}
+					: `${plural(entries.length, "device")}, ${connected.toLocaleString("en")} ${isLive ? "" : "were "}connected`}
 			</p>
 			{isPart && keys.length > 0 && (
 				<button type="button" class="quiet small" onClick={() => set(unfiltered(query))}>

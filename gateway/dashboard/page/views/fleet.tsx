@@ -13,7 +13,7 @@ import { ForgetAway } from "./forget-away.js";
 import { GettingStarted } from "./getting-started.js";
 import { Refusals } from "./refusals.js";
 
-const card = { height: 140, minWidth: 300, gap: 14 };
+const card = { height: 140, minWidth: 340, gap: 14 };
 /** More are shown as a table, unless a person chose otherwise. */
 const cardsAtMost = 50;
 

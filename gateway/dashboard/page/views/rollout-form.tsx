@@ -5,7 +5,7 @@ import { models } from "../../../../device/protocol/schema.js";
 import { topics } from "../app/app.js";
 import { useApp, useIsLive, useNow, useTopic } from "../app/hooks.js";
 import { noQuery, select } from "../model/filter.js";
-import type { Firmware } from "../model/outdated.js";
+import { type Firmware, fits } from "../model/outdated.js";
 import { beginsOf, isOver, type Preview, planWords, previewWords } from "../model/rollout.js";
 import { type AskedPlan, defaultOptions, makePlan, makeRolloutId } from "../model/rollout-plan.js";
 import { plural } from "../model/words.js";
@@ -57,7 +57,9 @@ function Form({ firmware, onFirmware, devices: given }: FormProps) {
 	const [options, setOptions] = useState(defaultOptions);
 
 	const entries = app.fleet.all().filter(({ session }) => session.deviceId !== null);
-	const fitting = models.filter((model) => firmware.models.length === 0 || firmware.models.includes(model));
+	const fitting = models.filter((model) =>
+		fits(firmware, { session: { model, firmwareVersion: null }, chip: null }),
+	);
 	const sizeOf = (model: string) => entries.filter(({ session }) => session.model === model).length;
 	const [largest] = [...fitting].sort((a, b) => sizeOf(b) - sizeOf(a));
 	const model = target === chosenDevices ? undefined : (fitting.find((one) => one === target) ?? largest);

@@ -61,10 +61,32 @@ export class HapticMotor extends BoardPart implements ChannelHandler {
 	}
 }
 
+/** The firmware writes a chime whole before it starts the output (device/peripherals/audio.ts). */
 export class AudioOutput extends BoardPart implements ChannelHandler {
+	readonly #sampleRate: number;
+	#queued: Uint8Array[] = [];
+
+	constructor(options: PeripheralOptions) {
+		super(options);
+		this.#sampleRate = numberOf(options.channel.options, "sampleRate");
+	}
+
 	onPost(request: string, _detail: unknown, samples: Buffer): void {
-		if (request === "write") this.board.sound.push(Uint8Array.from(samples));
-		else this.board.isSounding = request === "start";
+		if (request === "write") {
+			const written = Uint8Array.from(samples);
+			this.board.sound.push(written);
+			this.#queued.push(written);
+			return;
+		}
+		const isStart = request === "start";
+		this.board.play(
+			isStart ? { samples: Buffer.concat(this.#queued), sampleRate: this.#sampleRate } : undefined,
+		);
+		this.#queued = [];
+	}
+
+	onClose(): void {
+		this.board.play(undefined);
 	}
 }
 
@@ -75,7 +97,7 @@ export class SMBus extends BoardPart implements ChannelHandler {
 		if (!isAnswering) throw new Error("no acknowledge");
 		const register = numberOf(detail, "register");
 		if (request === "read") return { detail: registers[register] ?? 0 };
-		registers[register] = numberOf(detail, "value");
+		this.board.writeCodec(register, numberOf(detail, "value"));
 		return undefined;
 	}
 }

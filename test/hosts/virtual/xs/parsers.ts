@@ -89,6 +89,10 @@ class Wire {
 				tell("did", ["start_ota", { url, cert_pem, signature }]);
 				return undefined;
 			},
+			onRestart: () => {
+				tell("did", ["restart"]);
+				return undefined;
+			},
 			onSettings: (changed) => {
 				tell("did", ["set_settings", changed]);
 				return undefined;

@@ -1,0 +1,193 @@
+/** The board of one of the demo's devices: what a person would do to it by hand, and what its speaker plays. */
+
+import { useEffect, useId, useMemo, useState } from "preact/hooks";
+import type { ButtonName } from "../../../device/host.js";
+import type { Entry } from "../../../gateway/dashboard/page/model/fleet.js";
+import type { BoardInput } from "../../../hosts/virtual/node/input.js";
+import { HoldButton } from "./hold-button.js";
+import { BoardInputs } from "./inputs.js";
+import { LevelMeter } from "./level-meter.js";
+import { MakeAndInstall } from "./make-and-install.js";
+import { PowerCut } from "./power-cut.js";
+import { Speaker } from "./speaker.js";
+import { type BoardState, useBoard } from "./use-board.js";
+
+const buttons: readonly (readonly [ButtonName, string])[] = [
+	["play", "Play"],
+	["mute", "Mute"],
+	["volumeDown", "Volume −"],
+	["volumeUp", "Volume +"],
+];
+
+/** As after the start of a virtual device. */
+const usualRssi = -48;
+const nothingYet: BoardState = {
+	inputs: { pressed: [], light: 0, isTouched: false, rssi: usualRssi },
+	gain: 0,
+	next: "",
+	sound: null,
+};
+
+/** For all devices, so that it stays on from one to the next. */
+const speaker = new Speaker();
+
+export function Board({ entry }: { entry: Entry }) {
+	const path = `api/demo/devices/${encodeURIComponent(entry.key)}`;
+	const state = useBoard(path, speaker);
+	const { inputs, gain, sound, next } = state ?? nothingYet;
+	const [problem, setProblem] = useState("");
+	const isOn = state !== undefined;
+	useEffect(() => setProblem(""), [isOn]);
+	const sender = useMemo(() => new BoardInputs(path, setProblem), [path]);
+	const send = (input: BoardInput) => sender.send(input);
+	const isProto = entry.session.model === "PROTO-1";
+	/** The last one in range. */
+	const [rssi, setRssi] = useState(usualRssi);
+	const rssiNow = state?.inputs.rssi ?? null;
+	useEffect(() => {
+		if (rssiNow !== null) setRssi(rssiNow);
+	}, [rssiNow]);
+	return (
+		<section class="panel board" aria-label="Board">
+			<h2>
+				Board{" "}
+				<span class="hint">
+					{isOn ? "a virtual one, worked from here" : "off while the demo cannot be reached"}
+				</span>
+			</h2>
+			<fieldset class="board-parts" disabled={!isOn}>
+				<div class="board-part">
+					<h3>Hold</h3>
+					<div class="actions">
+						{buttons.map(([button, text]) => (
+							<HoldButton
+								key={button}
+								isPressed={inputs.pressed.includes(button)}
+								onChange={(pressed) => void send({ button, pressed })}
+							>
+								{text}
+							</HoldButton>
+						))}
+						{isProto && (
+							<HoldButton isPressed={inputs.isTouched} onChange={(touch) => void send({ touch })}>
+								Touch
+							</HoldButton>
+						)}
+					</div>
+				</div>
+				<div class="board-part">
+					<h3>Around it</h3>
+					{isProto && (
+						<Range
+							label="Light on it"
+							least={0}
+							most={4095}
+							value={inputs.light}
+							onChange={(light) => send({ light })}
+						/>
+					)}
+					<label class="check">
+						<input
+							type="checkbox"
+							checked={inputs.rssi !== null}
+							onChange={({ currentTarget }) => void send(currentTarget.checked ? { rssi } : { wifi: false })}
+						/>
+						<span>Wi-Fi in range</span>
+					</label>
+					<Range
+						label="Wi-Fi signal"
+						unit=" dBm"
+						least={-95}
+						most={-30}
+						value={rssi}
+						isOff={inputs.rssi === null}
+						onChange={(value) => send({ rssi: value })}
+					/>
+					<PowerCut path={path} />
+				</div>
+				<div class="board-part">
+					<h3>Speaker</h3>
+					<LevelMeter sound={sound} gain={gain} />
+					<SpeakerText isPlaying={sound !== null} volume={entry.state?.peripherals.audio.volume ?? 0} />
+					<HearIt />
+				</div>
+				<MakeAndInstall entry={entry} next={next} />
+			</fieldset>
+			<p class="problem" role="alert">
+				{problem}
+			</p>
+		</section>
+	);
+}
+
+interface RangeProps {
+	readonly label: string;
+	readonly unit?: string;
+	readonly least: number;
+	readonly most: number;
+	/** As the board has it. */
+	readonly value: number;
+	readonly isOff?: boolean;
+	/** @returns resolves once the board has it */
+	readonly onChange: (value: number) => Promise<void>;
+}
+
+function Range({ label, unit = "", least, most, value, isOff = false, onChange }: RangeProps) {
+	const id = useId();
+	/** On its way to the board. */
+	const [wanted, setWanted] = useState<number>();
+	const shown = wanted ?? value;
+	const change = async (next: number) => {
+		setWanted(next);
+		await onChange(next);
+		setWanted((latest) => (latest === next ? undefined : latest));
+	};
+	return (
+		<div class="control">
+			<label for={id}>{label}</label>
+			<output for={id}>{`${shown}${unit}`.replace("-", "−")}</output>
+			<input
+				id={id}
+				type="range"
+				min={least}
+				max={most}
+				value={shown}
+				disabled={isOff}
+				onInput={({ currentTarget }) => void change(Number(currentTarget.value))}
+			/>
+		</div>
+	);
+}
+
+function SpeakerText({ isPlaying, volume }: { isPlaying: boolean; volume: number }) {
+	const words = volume === 0 ? "Plays, but its volume is 0" : `Plays at volume ${volume}`;
+	return <p role="status">{isPlaying ? words : "Silent"}</p>;
+}
+
+function HearIt() {
+	const [isOn, setOn] = useState(speaker.isOn);
+	const [problem, setProblem] = useState("");
+	const toggle = async () => {
+		setProblem("");
+		try {
+			if (isOn) speaker.turnOff();
+			else await speaker.turnOn();
+		} catch (error) {
+			speaker.turnOff();
+			setProblem(`This browser plays no sound: ${error instanceof Error ? error.message : String(error)}`);
+		}
+		setOn(speaker.isOn);
+	};
+	return (
+		<>
+			<div class="actions">
+				<button type="button" aria-pressed={isOn} onClick={toggle}>
+					Hear it here
+				</button>
+			</div>
+			<p class="problem" role="alert">
+				{problem}
+			</p>
+		</>
+	);
+}

@@ -1,0 +1,53 @@
+/** Makes a release of this checkout and updates the device to it, with one click. */
+
+import { useState } from "preact/hooks";
+import { ask } from "../../../gateway/dashboard/page/app/gateway.js";
+import { useApp } from "../../../gateway/dashboard/page/app/hooks.js";
+import type { Entry } from "../../../gateway/dashboard/page/model/fleet.js";
+import { isUpdating, sentence } from "../../../gateway/dashboard/page/model/words.js";
+import { UpdateState } from "../../../gateway/dashboard/page/parts/presence.js";
+import type { MadeRelease } from "../messages.js";
+
+/** @param next the version that a release would have now */
+export function MakeAndInstall({ entry, next }: { entry: Entry; next: string }) {
+	const app = useApp();
+	const { key, session } = entry;
+	const [isMaking, setMaking] = useState(false);
+	const [made, setMade] = useState<string>();
+	const [problem, setProblem] = useState("");
+	const run = async () => {
+		setProblem("");
+		setMade(undefined);
+		setMaking(true);
+		try {
+			const { version } = await ask<MadeRelease>("api/demo/releases", { method: "POST" });
+			void app.firmware.refresh();
+			const answer = await app.update(key, version);
+			if (answer.isTaken) setMade(version);
+			else setProblem(`${version} is made, but not installed. ${sentence(answer.message)}`);
+		} catch (error) {
+			setProblem(error instanceof Error ? error.message : String(error));
+		}
+		setMaking(false);
+	};
+	return (
+		<div class="board-part">
+			<h3>Firmware</h3>
+			<div class="actions">
+				<button
+					type="button"
+					class="primary"
+					disabled={isMaking || !session.connected || isUpdating(session.metadata)}
+					onClick={run}
+				>
+					Make and install {next}
+				</button>
+			</div>
+			<p role="status">{isMaking ? "Making a release of this checkout…" : made && `${made} is made.`}</p>
+			{made !== undefined && <UpdateState metadata={session.metadata} withReason />}
+			<p class="problem" role="alert">
+				{problem}
+			</p>
+		</div>
+	);
+}

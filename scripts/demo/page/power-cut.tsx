@@ -1,0 +1,32 @@
+/** Takes a virtual device's power away for a moment. */
+
+import { useState } from "preact/hooks";
+import { ask } from "../../../gateway/dashboard/page/app/gateway.js";
+
+/** @param path of the board */
+export function PowerCut({ path }: { path: string }) {
+	const [isCutting, setCutting] = useState(false);
+	const [problem, setProblem] = useState("");
+	const cut = async () => {
+		setProblem("");
+		setCutting(true);
+		try {
+			await ask(`${path}/power-cut`, { method: "POST" });
+		} catch (error) {
+			setProblem(error instanceof Error ? error.message : String(error));
+		}
+		setCutting(false);
+	};
+	return (
+		<>
+			<div class="actions">
+				<button type="button" disabled={isCutting} onClick={cut}>
+					Cut its power for a moment
+				</button>
+			</div>
+			<p class="problem" role="alert">
+				{problem}
+			</p>
+		</>
+	);
+}

@@ -1,0 +1,65 @@
+/** Follows the board of a device while its page is seen. */
+
+import { useEffect, useState } from "preact/hooks";
+import { useIsLive } from "../../../gateway/dashboard/page/app/hooks.js";
+import type { BoardEvents } from "../messages.js";
+import { decodeSamples, type Heard, type Speaker } from "./speaker.js";
+
+export interface BoardState {
+	readonly inputs: BoardEvents["inputs"];
+	readonly gain: number;
+	readonly next: string;
+	/** What the speaker's output plays; null: nothing. */
+	readonly sound: Heard | null;
+}
+
+/** @param path of the board. @returns undefined while nothing comes */
+export function useBoard(path: string, speaker: Speaker): BoardState | undefined {
+	const isLive = useIsLive();
+	const [board, setBoard] = useState<Partial<BoardState>>({});
+	useEffect(() => {
+		if (!isLive) return;
+		let stream: EventSource | undefined;
+		const add = (change: Partial<BoardState>) => setBoard((known) => ({ ...known, ...change }));
+		const close = () => {
+			stream?.close();
+			stream = undefined;
+			speaker.stop();
+			setBoard({});
+		};
+		const open = () => {
+			stream = new EventSource(`${path}/board`);
+			const on = <Name extends keyof BoardEvents>(name: Name, take: (data: BoardEvents[Name]) => void) =>
+				stream?.addEventListener(name, ({ data }: MessageEvent<string>) => take(JSON.parse(data)));
+			on("inputs", (inputs) => add({ inputs }));
+			on("next", (next) => add({ next }));
+			on("gain", (gain) => {
+				speaker.gain = gain;
+				add({ gain });
+			});
+			on("sound", (played) => {
+				const sound = played && { samples: decodeSamples(played.samples), sampleRate: played.sampleRate };
+				if (sound) speaker.play(sound);
+				else speaker.stop();
+				add({ sound });
+			});
+			stream.addEventListener("error", () => {
+				speaker.stop();
+				setBoard({});
+			});
+		};
+		// A browser allows six streams to one gateway: those that are seen must have them.
+		const follow = () => {
+			close();
+			if (!document.hidden) open();
+		};
+		follow();
+		document.addEventListener("visibilitychange", follow);
+		return () => {
+			document.removeEventListener("visibilitychange", follow);
+			close();
+		};
+	}, [path, speaker, isLive]);
+	const { inputs, gain, next, sound = null } = board;
+	return inputs && gain !== undefined && next !== undefined ? { inputs, gain, next, sound } : undefined;
+}

@@ -1,0 +1,79 @@
+/** Releases of this checkout for virtual devices, made as `npm run release` makes them. */
+
+import { inc, rcompare } from "semver";
+import type { ReleaseKeys } from "../../gateway/firmware/release-keys.js";
+import { HttpProblem } from "../../gateway/problem.js";
+import { messageOf } from "../command-line/command.js";
+import { packageVersion } from "../command-line/project.js";
+import { formatReleaseKeys } from "../command-line/release-keys.js";
+import { addRelease, readCatalog } from "../release/folder.js";
+import { makeVirtualImages } from "../release/images.js";
+
+const notes = "Of this checkout, made by npm run demo.";
+
+export interface DemoReleasesOptions {
+	readonly releasesDir: string;
+	/** Of the gateway. */
+	readonly releaseKeys: ReleaseKeys;
+	/** Versions that devices run. */
+	readonly running: () => readonly string[];
+}
+
+export class DemoReleases {
+	readonly #options: DemoReleasesOptions;
+	#making: Promise<string> | undefined;
+
+	constructor(options: DemoReleasesOptions) {
+		this.#options = options;
+	}
+
+	/** Makes a pre-release where the folder has no release, so that the dashboard can install it on a new device. */
+	async makeFirst(): Promise<void> {
+		const { releases } = await readCatalog(this.#options.releasesDir);
+		if (releases.length === 0) await this.#add(`${packageVersion()}-demo`);
+	}
+
+	/** The minor version after all that there are. @throws ReleaseRefused where the catalog cannot be read */
+	async next(): Promise<string> {
+		const { releasesDir, running } = this.#options;
+		const { releases } = await readCatalog(releasesDir);
+		const versions = [packageVersion(), ...running(), ...releases.map(({ version }) => version)];
+		const [highest = packageVersion()] = versions.sort(rcompare);
+		return inc(highest, "minor") ?? highest;
+	}
+
+	/**
+	 * Makes the next version of the sources as they are now. Anyone who asks meanwhile gets the same one.
+	 *
+	 * @returns its version. @throws {HttpProblem} that says why it was not made
+	 */
+	make(): Promise<string> {
+		this.#making ??= this.#makeNext().finally(() => {
+			this.#making = undefined;
+		});
+		return this.#making;
+	}
+
+	async #makeNext(): Promise<string> {
+		try {
+			const version = await this.next();
+			if (this.#options.releaseKeys.length > 0)
+				throw new Error(
+					`RELEASE_KEYS is set, so devices take only what is signed: npm run release -- ${version} --allow-dirty --key …`,
+				);
+			await this.#add(version);
+			return version;
+		} catch (error) {
+			throw new HttpProblem(422, `No release was made: ${messageOf(error)}`);
+		}
+	}
+
+	async #add(version: string): Promise<void> {
+		const { releasesDir, releaseKeys } = this.#options;
+		const now = new Date();
+		const buildTime = Math.floor(now.getTime() / 1000);
+		const images = await makeVirtualImages(version, buildTime, formatReleaseKeys(releaseKeys));
+		const date = now.toISOString().slice(0, 10);
+		await addRelease(releasesDir, { version, date, notes, images });
+	}
+}

@@ -1,0 +1,328 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { gzipSync } from "node:zlib";
+import type { BrowserContext, Locator, Page } from "playwright-core";
+import { chimePath } from "../../scripts/assets/chimes.js";
+import { skip } from "../support/chromium.js";
+import { type Demo, runDemo } from "../support/demo.js";
+import { runGateway, temporaryDirectory } from "../support/running.js";
+import { ScriptedDevice } from "../support/scripted-device.js";
+import { violations, widerThanPhone } from "./axe.js";
+import { browsing, type OpenOptions } from "./browsing.js";
+
+const open = browsing();
+
+/** The page of the PROTO-1 of a demo. */
+async function openBoard(
+	t: TestContext,
+	{ url, proto }: Demo,
+	options: OpenOptions = {},
+): Promise<{ readonly page: Page; readonly board: Locator }> {
+	const page = await open(t, url, { view: `#/device/${proto}`, ...options });
+	const board = page.getByRole("region", { name: "Board" });
+	await board.getByRole("button", { name: /^Make and install 1\./ }).waitFor();
+	return { page, board };
+}
+
+async function startDemo(t: TestContext, env?: Readonly<Record<string, string>>): Promise<Demo> {
+	return runDemo(t, await temporaryDirectory(t), env);
+}
+
+/** What the device itself reports of its buttons and sensors. */
+function reported(page: Page, text: string): Promise<void> {
+	return page
+		.getByRole("region", { name: "Buttons and sensors" })
+		.getByText(text)
+		.first()
+		.waitFor({ state: "attached" });
+}
+
+function button(board: Locator, name: string): Locator {
+	return board.getByRole("button", { name, exact: true });
+}
+
+/** Notes what the page hands to the browser to play, and the loudest that has come out of it. */
+async function listenIn(context: BrowserContext): Promise<void> {
+	await context.addInitScript(`
+		window.played = [];
+		/** In the last 0.7 s, and since it was set to 0. */
+		window.latest = 0;
+		window.loudest = 0;
+		const { start } = AudioBufferSourceNode.prototype;
+		AudioBufferSourceNode.prototype.start = function (...times) {
+			const { sampleRate } = this.buffer;
+			played.push({ sampleRate, samples: [...this.buffer.getChannelData(0)] });
+			return start.apply(this, times);
+		};
+		const { connect } = AudioNode.prototype;
+		AudioNode.prototype.connect = function (to, ...rest) {
+			if (to instanceof AudioDestinationNode) {
+				const tap = new AnalyserNode(this.context, { fftSize: 32768 });
+				const latest = new Float32Array(tap.fftSize);
+				connect.call(this, tap);
+				setInterval(() => {
+					tap.getFloatTimeDomainData(latest);
+					window.latest = latest.reduce((most, sample) => Math.max(most, Math.abs(sample)), 0);
+					window.loudest = Math.max(loudest, window.latest);
+				}, 50);
+			}
+			return connect.call(this, to, ...rest);
+		};
+	`);
+}
+
+interface Played {
+	readonly sampleRate: number;
+	readonly samples: readonly number[];
+}
+
+/** Of the WAV file that the firmware has as a resource. */
+function chimeSamples(name: string): readonly number[] {
+	const wav = readFileSync(chimePath(name)).subarray(44);
+	return Array.from({ length: wav.length / 2 }, (_, index) => wav.readInt16LE(index * 2) / 32_768);
+}
+
+describe("the board of a demo's device", { skip }, () => {
+	test("is worked from its page: buttons, pad, light and Wi-Fi", async (t) => {
+		const { page, board } = await openBoard(t, await startDemo(t));
+		await button(board, "Volume +").hover();
+		await page.mouse.down();
+		await reported(page, "Volume + pressed");
+		await page.locator(".ring-centre").getByText("55").waitFor();
+		await page.mouse.up();
+		await reported(page, "Volume + not pressed");
+
+		await button(board, "Volume −").focus();
+		await page.keyboard.down("Space");
+		await reported(page, "Volume − pressed");
+		await page.keyboard.up("Space");
+		await page.locator(".ring-centre").getByText("50").waitFor();
+		// As assistive technology does, with neither a pointer nor a key.
+		await button(board, "Volume −").dispatchEvent("click");
+		await page.locator(".ring-centre").getByText("45").waitFor();
+		await reported(page, "Volume − not pressed");
+
+		await button(board, "Touch").hover();
+		await page.mouse.down();
+		await reported(page, "Touch touched");
+		await page.mouse.up();
+		await reported(page, "Touch not touched");
+
+		await board.getByLabel("Light on it").fill("4000");
+		await reported(page, "4000");
+		await board.getByLabel("Wi-Fi signal").fill("-83");
+		await page.getByRole("region", { name: "Overview" }).getByText("−83 dBm").waitFor();
+		await board.getByLabel("Wi-Fi in range").uncheck();
+		await page.getByText(/^Away/).waitFor();
+		assert.equal(await board.getByLabel("Wi-Fi signal").isDisabled(), true);
+		await board.getByLabel("Wi-Fi in range").check();
+		await page.getByText(/^Connected/).waitFor();
+		await page.getByRole("region", { name: "Overview" }).getByText("−83 dBm").waitFor();
+	});
+
+	test("loses its power for a moment", async (t) => {
+		const { page, board } = await openBoard(t, await startDemo(t));
+		const restarts = page.getByRole("region", { name: "About it" }).getByText("Switched on", { exact: true });
+		await restarts.first().waitFor();
+		assert.equal(await restarts.count(), 1);
+		await board.getByRole("button", { name: /^Cut its power/ }).click();
+		await restarts.nth(1).waitFor();
+		await page.getByText(/^Connected/).waitFor();
+	});
+
+	test("is the same for two browsers, and what one holds is released when it has gone", async (t) => {
+		const demo = await startDemo(t);
+		const [first, second] = [await openBoard(t, demo), await openBoard(t, demo)];
+		await button(first.board, "Mute").hover();
+		await first.page.mouse.down();
+		await second.board.getByRole("button", { name: "Mute", pressed: true }).waitFor();
+		await first.board.getByLabel("Light on it").fill("77");
+		await second.board.getByText("77", { exact: true }).waitFor();
+		// No page says that it lets go: the demo notices that none is left.
+		await second.page.goto("about:blank");
+		await first.page.close();
+		const third = await openBoard(t, demo);
+		await third.board.getByRole("button", { name: "Mute", pressed: false }).waitFor();
+		await reported(third.page, "Mute not pressed");
+	});
+
+	test("is there again when the demo was killed and started again", async (t) => {
+		const folder = await temporaryDirectory(t);
+		const demo = await runDemo(t, folder);
+		const { page, board } = await openBoard(t, demo);
+		await button(board, "Mute").hover();
+		await page.mouse.down();
+		await reported(page, "Mute pressed");
+		// Else the page would ask for the past of a device that the next gateway does not know yet.
+		const record = join(folder, "devices", `${demo.proto}.json`);
+		while (!existsSync(record)) await setTimeout(10);
+		demo.command.process.kill("SIGKILL");
+		await demo.command.processesGone();
+		await board.getByText("off while the demo cannot be reached").waitFor();
+		for (const control of [button(board, "Play"), board.getByLabel("Light on it")])
+			assert.equal(await control.isDisabled(), true);
+		await page.mouse.up();
+		const again = await runDemo(t, folder, { PORT: new URL(demo.url).port });
+		assert.equal(again.proto, demo.proto);
+		await board.getByText("worked from here").waitFor();
+		await page.getByText(/^Connected/).waitFor();
+		await page.mouse.down();
+		await reported(page, "Mute pressed");
+		await page.mouse.up();
+		await reported(page, "Mute not pressed");
+		again.command.process.kill("SIGINT");
+		assert.equal(await again.command.exitCode, 0, again.command.output());
+	});
+
+	for (const colorScheme of ["light", "dark"] as const)
+		test(`is as axe wants it while it plays, ${colorScheme}`, async (t) => {
+			const { page, board } = await openBoard(t, await startDemo(t), {
+				colorScheme,
+				reducedMotion: "reduce",
+			});
+			await page.locator(".plot svg").first().waitFor();
+			await board.getByRole("button", { name: "Hear it here" }).click();
+			await button(board, "Play").hover();
+			const playing = board.getByText("Plays at volume 50").waitFor();
+			await page.mouse.down();
+			await playing;
+			assert.deepEqual(await violations(page), []);
+			await page.mouse.up();
+			await board.getByRole("button", { name: /^Make and install/ }).click();
+			await board.getByText("Updated to 1.1.0").waitFor();
+			assert.deepEqual(await violations(page), []);
+		});
+
+	test("fits a window of 320 pixels", async (t) => {
+		const viewport = { width: 320, height: 740 };
+		const { page } = await openBoard(t, await startDemo(t), { viewport, hasTouch: true });
+		await page.locator(".plot svg").first().waitFor();
+		assert.deepEqual(await widerThanPhone(page), []);
+		assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 320);
+	});
+});
+
+describe("the speaker of a demo's device", { skip }, () => {
+	test("is heard in the browser: the firmware's own samples, as loud as its codec is set", async (t) => {
+		const { page, board } = await openBoard(t, await startDemo(t), { prepare: listenIn });
+		const controls = page.getByRole("region", { name: "Controls" });
+		const playOnce = async (expected: string) => {
+			const playing = board.getByText(expected).waitFor();
+			await controls.getByRole("button", { name: "Start-up" }).click();
+			await playing;
+			await board.getByText("Silent").waitFor();
+			while (Number(await page.evaluate("latest")) > 1e-6) await setTimeout(50);
+			const loudest: number = await page.evaluate("loudest");
+			await page.evaluate("loudest = 0");
+			return loudest;
+		};
+		assert.equal(await playOnce("Plays at volume 50"), 0);
+		assert.deepEqual(await page.evaluate("played"), [], "browsers want a click before a page makes a sound");
+
+		await board.getByRole("button", { name: "Hear it here", pressed: false }).click();
+		const at50 = await playOnce("Plays at volume 50");
+		const [played]: Played[] = await page.evaluate("played");
+		const chime = chimeSamples("startup");
+		assert.equal(played?.sampleRate, 16_000);
+		assert.deepEqual(played?.samples.slice(0, chime.length), chime);
+		const peak = Math.max(...chime.map(Math.abs));
+		assertNear(at50, peak * 10 ** (-25 / 20));
+
+		await controls.getByLabel("Volume").fill("80");
+		await page.locator(".ring-centre").getByText("80").waitFor();
+		assertNear(await playOnce("Plays at volume 80"), peak * 10 ** (-10 / 20));
+
+		await button(board, "Mute").click();
+		await page.locator(".ring-centre").getByText("0", { exact: true }).waitFor();
+		assert.ok((await playOnce("Plays, but its volume is 0")) < 0.001);
+
+		await button(board, "Mute").click();
+		await page.locator(".ring-centre").getByText("80").waitFor();
+		await board.getByRole("button", { name: "Hear it here", pressed: true }).click();
+		const count = await page.evaluate("played.length");
+		await playOnce("Plays at volume 80");
+		assert.equal(await page.evaluate("played.length"), count, "it is off again");
+	});
+});
+
+function assertNear(value: number, expected: number): void {
+	assert.ok(Math.abs(value / expected - 1) < 0.15, `${value} instead of ${expected}`);
+}
+
+describe("making and installing a release in the demo", { skip }, () => {
+	test("takes one click, and the next version has a number that is free", async (t) => {
+		const { page, board } = await openBoard(t, await startDemo(t));
+		await board.getByRole("button", { name: "Make and install 1.1.0" }).click();
+		await board.getByText("Updated to 1.1.0").waitFor();
+		const overview = page.getByRole("region", { name: "Overview" });
+		await overview.getByText("Firmware 1.1.0").waitFor();
+		await board.getByRole("button", { name: "Make and install 1.2.0" }).click();
+		await board.getByText("Updated to 1.2.0").waitFor();
+		await overview.getByText("Firmware 1.2.0").waitFor();
+	});
+
+	test("is done by two browsers at once, each for its device", async (t) => {
+		const demo = await startDemo(t);
+		const pages = await Promise.all(
+			[demo.dev, demo.proto].map((id) => open(t, demo.url, { view: `#/device/${id}` })),
+		);
+		const make = /^Make and install 1\./;
+		for (const page of pages) await page.getByRole("button", { name: make }).waitFor();
+		await Promise.all(pages.map((page) => page.getByRole("button", { name: make }).click()));
+		for (const page of pages)
+			await page
+				.getByRole("region", { name: "Board" })
+				.getByText(/^Updated to 1\.[12]\.0/)
+				.waitFor();
+	});
+
+	test("says why it was not made", async (t) => {
+		const folder = await temporaryDirectory(t);
+		const { board } = await openBoard(t, await runDemo(t, folder), { expected: /422/ });
+		await writeFile(join(folder, "releases", "catalog.json"), "{");
+		await board.getByRole("button", { name: "Make and install 1.1.0" }).click();
+		await board.getByText(/^No release was made: .*catalog\.json cannot be read, repair it first/).waitFor();
+	});
+});
+
+test("a gateway that is no demo has no board, and its page does not ask for one", { skip }, async (t) => {
+	const { url } = await runGateway(t);
+	const device = await new ScriptedDevice({ url, deviceId: "proto-1-5c02fe", model: "PROTO-1" }).connect();
+	t.after(() => device.close());
+	const asked: string[] = [];
+	const page = await open(t, url, {
+		view: "#/device/proto-1-5c02fe",
+		prepare: async (context) => void context.on("request", (request) => asked.push(request.url())),
+	});
+	await page.locator(".plot svg").first().waitFor();
+	assert.equal(await page.getByRole("region", { name: "Board" }).count(), 0);
+	assert.deepEqual(
+		asked.filter((address) => address.includes("demo")),
+		[],
+	);
+	assert.equal((await fetch(`${url}/api/demo`)).status, 404);
+});
+
+test("a demo's page loads at most 70 KB of script in gzip before a device is looked at", {
+	skip,
+}, async (t) => {
+	const { url } = await startDemo(t);
+	const fetched = async (path: string) => Buffer.from(await (await fetch(`${url}/${path}`)).arrayBuffer());
+	const [, entry = ""] = /src="(assets\/dashboard-\w+\.js)"/.exec(String(await fetched(""))) ?? [];
+	const names = new Set([entry]);
+	const apart = new Set<string>();
+	let size = 0;
+	for (const name of names) {
+		const text = String(await fetched(name));
+		size += gzipSync(text, { level: 9 }).length;
+		for (const [, next = ""] of text.matchAll(/"\.\/([\w.-]+\.js)"/g))
+			if (/^(installation|board)-/.test(next)) apart.add(next.split("-")[0] ?? "");
+			else names.add(`assets/${next}`);
+	}
+	assert.deepEqual([...apart].sort(), ["board", "installation"]);
+	assert.ok(size <= 70 * 1024, `${size} bytes`);
+});

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { DemoReleases, type DemoReleasesOptions } from "../../scripts/demo/releases.js";
+import { addRelease, readCatalog } from "../../scripts/release/folder.js";
+import { makeVirtualImages } from "../../scripts/release/images.js";
+import { temporaryDirectory } from "../support/cleanup.js";
+import { makeReleaseKey } from "../support/signing.js";
+
+async function setUp(t: TestContext, options: Partial<DemoReleasesOptions> = {}) {
+	const releasesDir = await temporaryDirectory(t);
+	const releases = new DemoReleases({ releasesDir, releaseKeys: [], running: () => [], ...options });
+	const versions = async () => (await readCatalog(releasesDir)).releases.map(({ version }) => version);
+	const add = async (version: string) => {
+		const images = await makeVirtualImages(version, 0);
+		await addRelease(releasesDir, { version, date: "2026-01-02", notes: "", images });
+	};
+	return { releasesDir, releases, versions, add };
+}
+
+test("the next version of the demo is higher than any release, and than what devices run", async (t) => {
+	const running = ["1.0.0"];
+	const { releases, add } = await setUp(t, { running: () => running });
+	await releases.makeFirst();
+	assert.equal(await releases.next(), "1.1.0");
+	await add("1.1.0");
+	assert.equal(await releases.next(), "1.2.0");
+	await add("1.10.3");
+	assert.equal(await releases.next(), "1.11.0");
+	await add("1.12.0-rc.1");
+	assert.equal(await releases.next(), "1.12.0");
+	running.push("2.3.0");
+	assert.equal(await releases.next(), "2.4.0");
+});
+
+test("the demo makes a first release only where there is none", async (t) => {
+	const { releases, versions } = await setUp(t);
+	await releases.makeFirst();
+	await releases.makeFirst();
+	assert.deepEqual(await versions(), ["1.0.0-demo"]);
+	const other = await setUp(t);
+	await other.add("0.9.0");
+	await other.releases.makeFirst();
+	assert.deepEqual(await other.versions(), ["0.9.0"]);
+});
+
+test("two who ask for a release at once get the same one", async (t) => {
+	const { releases, versions } = await setUp(t);
+	const asked = [releases.make(), releases.make()];
+	assert.equal(asked[0], asked[1], "two would write the same files");
+	assert.deepEqual(await Promise.all(asked), ["1.1.0", "1.1.0"]);
+	assert.equal(await releases.make(), "1.2.0");
+	assert.deepEqual(await versions(), ["1.2.0", "1.1.0"]);
+});
+
+test("a release that devices would refuse is not made, and the sentence says how to make it", async (t) => {
+	const releaseKeys = [makeReleaseKey().publicKey];
+	const { releases, versions } = await setUp(t, { releaseKeys });
+	await assert.rejects(
+		releases.make(),
+		/RELEASE_KEYS is set.*npm run release -- 1\.1\.0 --allow-dirty --key/,
+	);
+	assert.deepEqual(await versions(), []);
+});
+
+test("after a release that failed the next one is made", async (t) => {
+	const { releases, releasesDir } = await setUp(t);
+	const catalog = join(releasesDir, "catalog.json");
+	await writeFile(catalog, "{");
+	await assert.rejects(releases.make(), /No release was made: .*catalog\.json cannot be read/);
+	await writeFile(catalog, '{"schema":1,"latest":null,"releases":[]}');
+	assert.equal(await releases.make(), "1.1.0");
+});

@@ -1,0 +1,126 @@
+/** The gateway behind haproxy as Debian ships it, which passes on TCP with the PROXY protocol. */
+
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { request } from "node:http";
+import { text } from "node:stream/consumers";
+import { type TestContext, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import type { GatewayOptions } from "../../gateway/gateway.js";
+import { readSettings } from "../../gateway/settings.js";
+import { createLog } from "../../gateway/telemetry/log.js";
+import { VirtualDevice } from "../../hosts/virtual/node/virtual-device.js";
+import { Authority, whyNoCertificates } from "../support/certificates.js";
+import { onEnd } from "../support/cleanup.js";
+import { runHaproxy, whyNoHaproxy } from "../support/haproxy.js";
+import {
+	bearer,
+	Client,
+	deviceToken,
+	monitorToken,
+	runGateway,
+	temporaryDirectory,
+} from "../support/running.js";
+
+const { proxyProtocol } = readSettings({ PROXY_PROTOCOL: "127.0.0.1" });
+const noHaproxy = whyNoHaproxy();
+
+/** @param server haproxy's words after the gateway's address */
+async function runBalanced(t: TestContext, server: string, options: GatewayOptions, ca?: string) {
+	const refused: string[] = [];
+	const write = (line: string) => {
+		const { msg, problem } = JSON.parse(line);
+		if (msg === "connection refused") refused.push(problem);
+	};
+	const running = await runGateway(t, { log: createLog("warn", { write }), ...options });
+	onEnd(t, () => assert.deepEqual(refused, []));
+	const { host } = new URL(running.url);
+	const check = ca === undefined ? ["option httpchk GET /readyz"] : [];
+	const port = await runHaproxy(t, ...check, `server gateway ${host} check ${server}`);
+	const url = `${ca === undefined ? "ws" : "wss"}://127.0.0.1:${port}`;
+	const open = (path: string, token: string, localAddress: string, headers = {}) => {
+		const client = new Client(`${url}${path}`, {
+			headers: { ...bearer(token), ...headers },
+			localAddress,
+			...(ca !== undefined && { ca }),
+		});
+		onEnd(t, () => client.socket.terminate());
+		return client;
+	};
+	return {
+		...running,
+		port,
+		url,
+		open,
+		/** 101, or with what the upgrade is refused. */
+		async statusOf(localAddress: string): Promise<number | undefined> {
+			const { socket } = open("/device", deviceToken, localAddress);
+			return Promise.race([
+				once(socket, "open").then(() => 101),
+				once(socket, "unexpected-response").then(([, response]) => response.statusCode),
+			]);
+		},
+	};
+}
+
+for (const scheme of ["ws", "wss"] as const)
+	test(`two clients behind haproxy do not share a limit, with ${scheme}`, {
+		skip: noHaproxy || whyNoCertificates(),
+	}, async (t) => {
+		const authority = new Authority(await temporaryDirectory(t), "authority");
+		const { cert, key } = authority.issue("IP:127.0.0.1");
+		const tls = { cert: Buffer.from(cert), key: Buffer.from(key) };
+		const { open, statusOf, url } = await runBalanced(
+			t,
+			"send-proxy-v2 check-send-proxy",
+			{ proxyProtocol, limits: { upgradesInTwoSeconds: 3 }, ...(scheme === "wss" && { tls }) },
+			scheme === "wss" ? authority.certificate : undefined,
+		);
+		const first = [];
+		for (let count = 0; count < 4; count += 1) first.push(await statusOf("127.0.0.2"));
+		assert.deepEqual(first, [101, 101, 101, 429]);
+		assert.equal(await statusOf("127.0.0.3"), 101);
+
+		const monitor = open("/monitor", monitorToken, "127.0.0.4");
+		await monitor.next();
+		open("/device", deviceToken, "127.0.0.5", { "Device-Id": "dev-1-a1b2c3" });
+		const session = await monitor.change("connected");
+		assert.deepEqual([session.deviceId, session.remoteAddress], ["dev-1-a1b2c3", "127.0.0.5"]);
+
+		const device = await VirtualDevice.start({
+			model: "DEV-1",
+			serial: "a1b2c4",
+			settings: { gateway: `${url}/device`, token: deviceToken, ca: authority.base64 },
+		});
+		onEnd(t, () => device.close());
+		assert.equal((await monitor.change("identified")).deviceId, "dev-1-a1b2c4");
+	});
+
+test("haproxy learns from /readyz that a gateway sends its devices away, and asks no more of it", {
+	skip: noHaproxy,
+}, async (t) => {
+	const { gateway, port, open } = await runBalanced(t, "inter 100ms fall 1 send-proxy-v2 check-send-proxy", {
+		proxyProtocol,
+		limits: { devicesLeaveMs: 60_000, closeTimeoutMs: 60_000 },
+	});
+	const device = open("/device", deviceToken, "127.0.0.2");
+	await once(device.socket, "open");
+	device.socket.pause();
+	const stopped = gateway.close();
+	const ask = async () => {
+		const asked = request(`http://127.0.0.1:${port}/readyz`, { agent: false }).end();
+		try {
+			const [response] = await once(asked, "response");
+			return await text(response);
+		} catch {
+			return "no server is up";
+		}
+	};
+	let answer = await ask();
+	for (; answer !== "no server is up"; answer = await ask()) {
+		assert.match(answer, /The gateway is stopping/);
+		await setTimeout(20);
+	}
+	device.socket.resume();
+	await stopped;
+});
