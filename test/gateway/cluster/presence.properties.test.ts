@@ -60,7 +60,7 @@ class Node {
 			},
 			onNamed: () => {},
 			onUplink: (session, _uplink, text) => this.cluster.onUplink(session, text, true),
-			onForgotten: (device, why) => this.cluster.onForgotten(device, why),
+			onForgotten: (device) => this.cluster.onForgotten(device),
 		});
 		this.cluster = new Cluster({
 			...clock,
@@ -209,6 +209,14 @@ const step = fc.oneof(
 	{ weight: 2, arbitrary: fc.record({ do: fc.constant("beats"), gateway, device }) },
 );
 
+const disputed = [
+	{ do: "connect", gateway: 0, device: 2 },
+	{ do: "cut", gateway: 1, device: 0 },
+	{ do: "kill", gateway: 0, device: 1 },
+	{ do: "connect", gateway: 0, device: 2 },
+	{ do: "beats", gateway: 0, device: 0 },
+];
+
 test("after any connects, moves, cuts, and kills all gateways show what is connected, and each device once", async (t) => {
 	t.mock.timers.enable({ apis: ["setInterval", "setTimeout"] });
 	await fc.assert(
@@ -251,7 +259,8 @@ test("after any connects, moves, cuts, and kills all gateways show what is conne
 			);
 			world.close();
 		}),
-		{ numRuns: 200 },
+		// A gateway that was cut off and one that is killed both had the device; which one stands is drawn.
+		{ numRuns: 200, examples: Array.from({ length: 10 }, () => [disputed]) },
 	);
 });
 
@@ -282,8 +291,8 @@ test("a process that stood still takes no other gateway for lost, and a message 
 	const [a, b] = [world.add(), world.add()];
 	await world.pass(1);
 	for (const subject of ["hb", "session", "list"]) a.bus.publish(`gw.${subject}.x`, "{]");
-	world.standStill(10);
 	await world.turns(4);
+	world.standStill(10);
 	for (const { cluster } of [a, b]) assert.equal(JSON.parse(cluster.frame()).gateways, 2);
 	a.connect("dev-1-000001", true);
 	await world.turns(4);
