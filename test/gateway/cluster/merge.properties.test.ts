@@ -7,6 +7,7 @@ import { type Crash, crashKinds } from "../../../device/protocol/messages.js";
 import { jobsFile, type UpdateJob } from "../../../gateway/firmware/update-job.js";
 import { crashesFile, type StoredCrash } from "../../../gateway/sessions/crash-store.js";
 import { otaStatuses } from "../../../gateway/sessions/device.js";
+import { deviceFile } from "../../../gateway/sessions/device-store.js";
 
 const job: fc.Arbitrary<UpdateJob> = fc.record(
 	{
@@ -53,3 +54,28 @@ function testMerge<T>(what: string, any: fc.Arbitrary<T>, merge: (one: T, other:
 
 testMerge<readonly UpdateJob[]>("updates", jobs, jobsFile.merge);
 testMerge<readonly StoredCrash[]>("crashes", crashes, crashesFile.merge);
+
+test("devices: the facts of the later session, and the later name, whichever gateway has them", () => {
+	const parse = (record: object) => {
+		const device = deviceFile.parse(
+			JSON.stringify({ remoteAddress: "::1", lastReportAt: 0, lastSeenAt: 9, ...record }),
+			"dev-1-000001",
+		);
+		assert.ok(device);
+		return device;
+	};
+	const early = { sessionId: "a", connectedAt: 3, firstSeenAt: 1, firmwareVersion: "1.0.0" };
+	const one = parse({ ...early, name: "new", labelledAt: 8 });
+	const late = { sessionId: "b", connectedAt: 4, firstSeenAt: 2, firmwareVersion: "2.0.0" };
+	const other = parse({ ...late, name: "old", labelledAt: 7 });
+	for (const merged of [deviceFile.merge(one, other), deviceFile.merge(other, one)]) {
+		const { session, firmwareVersion, firstSeenAt, label, labelledAt } = merged;
+		assert.deepEqual(
+			[session.sessionId, firmwareVersion, firstSeenAt, label, labelledAt],
+			["b", "2.0.0", 1, { name: "new" }, 8],
+		);
+		const read = deviceFile.parse(deviceFile.format(merged), merged.deviceId);
+		assert.ok(read);
+		assert.equal(deviceFile.stateOf(read), deviceFile.stateOf(merged));
+	}
+});
