@@ -23,7 +23,7 @@ export interface DeviceRoutesOptions {
 	/** Removes a device from disk. Resolves to false if that failed and all of it stays. */
 	readonly erase: (device: Device) => Promise<boolean>;
 	/** Undefined where this gateway is alone. */
-	readonly cluster?: Pick<Cluster, "gather" | "history" | "onLabelled"> | undefined;
+	readonly cluster?: Pick<Cluster, "gather" | "history"> | undefined;
 	/** Called after devices were forgotten on request. */
 	readonly onForgotten: () => void;
 	/** Milliseconds since 1970. */
@@ -87,7 +87,6 @@ export function deviceRoutes(options: DeviceRoutesOptions): Router {
 			const device = sessions.devices.get(deviceId);
 			if (!device) return sendUnknown(response, deviceId);
 			sessions.setLabel(device, change);
-			cluster?.onLabelled(device);
 			if (!(await keep(device))) {
 				const detail = `This is not on the gateway's disk yet: it is tried again every second; the log says why.`;
 				return sendProblem(response, { status: 507, detail });

@@ -218,7 +218,7 @@ export function createGateway(options: GatewayOptions = {}) {
 		onForgotten: (device, why) => {
 			log.info({ deviceId: device.deviceId }, "device: forgotten");
 			monitors.touch(device);
-			cluster?.onForgotten(device, why);
+			cluster?.onForgotten(device);
 			if (why === "told") monitors.announceAll();
 			void deviceStore.forget(device);
 			void crashes.forget(device);

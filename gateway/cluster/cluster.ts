@@ -6,7 +6,7 @@
 import { randomUUID } from "node:crypto";
 import type { Logger } from "pino";
 import type { Device, Session } from "../sessions/device.js";
-import type { ForgetReason, Sessions } from "../sessions/sessions.js";
+import type { Sessions } from "../sessions/sessions.js";
 import type { ChangeReason } from "../sessions/view.js";
 import { type MonitorMessage, type Outcome, refuse } from "../sockets/monitor-commands.js";
 import type { Metrics } from "../telemetry/metrics.js";
@@ -139,15 +139,8 @@ export class Cluster {
 		this.#publish("report", ["report", device?.deviceId ?? sessionId], relayText(head, text));
 	}
 
-	/** To be called after a person has labelled a device: its own gateway may be another one, or none. */
-	onLabelled({ deviceId, label, labelledAt, session }: Device): void {
-		if (session.link.gateway !== undefined || session.epoch === 0)
-			this.#publishNews(deviceId, { reason: "labelled", deviceId, label, labelledAt });
-	}
-
-	onForgotten({ deviceId }: Device, why: ForgetReason): void {
+	onForgotten({ deviceId }: Device): void {
 		this.#own.forget(deviceId);
-		if (why === "asked") this.#publishNews(deviceId, { reason: "forgotten", deviceId });
 	}
 
 	/** To be called when what the monitors need may have changed. */
@@ -222,24 +215,13 @@ export class Cluster {
 		void (member.isBehind ? this.#mirrors.list(member) : this.#mirrors.settle(member));
 	}
 
-	#onNews(news: News): void {
-		const { gateway, number, reason, session, deviceId } = news;
+	#onNews({ gateway, number, reason, session }: News): void {
 		const member = this.#members.get(gateway);
 		// Of a gateway that is not known as up: its list will tell.
 		if (!member?.isUp) return;
 		member.isBehind ||= number !== member.told + 1;
 		member.told = number;
-		if (session) return reason === "forgotten" ? undefined : this.#mirrors.take(member, session, reason);
-		const { sessions } = this.#options;
-		const device = deviceId === undefined ? undefined : sessions.devices.get(deviceId);
-		if (!device) return;
-		const { label, labelledAt = 0 } = news;
-		if (reason === "forgotten") {
-			const isHere = device.session.connected && device.session.link.gateway === undefined;
-			// It was not known there: they learn of it again.
-			if (isHere) this.#tell(device.session, "connected");
-			else sessions.forget(device, "told");
-		} else if (label && labelledAt > device.labelledAt) sessions.replaceLabel(device, label, labelledAt);
+		this.#mirrors.take(member, session, reason);
 	}
 
 	#onReport(text: string): void {
@@ -249,13 +231,10 @@ export class Cluster {
 	}
 
 	#tell(session: Session, reason: News["reason"]): void {
-		const told = this.#own.change(session, this.#told + 1);
-		this.#publishNews(session.device?.deviceId ?? session.sessionId, { reason, session: told });
-	}
-
-	#publishNews(name: string, news: Omit<News, "gateway" | "number">): void {
 		this.#told += 1;
-		this.#publish("session", ["session", name], { gateway: this.id, number: this.#told, ...news });
+		const told = this.#own.change(session, this.#told);
+		const news: News = { gateway: this.id, number: this.#told, reason, session: told };
+		this.#publish("session", ["session", session.device?.deviceId ?? session.sessionId], news);
 	}
 
 	#publish(kind: "beat" | "session" | "report", subject: readonly string[], message: object | string): void {

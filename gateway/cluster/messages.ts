@@ -3,7 +3,7 @@
  * side while one after the other is replaced.
  */
 
-import type { Label, SessionFacts } from "../sessions/device.js";
+import type { SessionFacts } from "../sessions/device.js";
 import type { ChangeReason } from "../sessions/view.js";
 
 /** What the monitors of a gateway need of the devices of others. */
@@ -40,12 +40,8 @@ export interface News {
 	/** Of its messages on `gw.session.*`; from 1. */
 	readonly number: number;
 	/** `report`: what a report has changed. */
-	readonly reason: ChangeReason | "report" | "forgotten";
-	readonly session?: ToldSession;
-	/** Of a device that was forgotten, or labelled at another gateway than its own. */
-	readonly deviceId?: string;
-	readonly label?: Label;
-	readonly labelledAt?: number;
+	readonly reason: ChangeReason | "report";
+	readonly session: ToldSession;
 }
 
 /** On `gw.list.<gateway>`: asks for its sessions. */

@@ -5,9 +5,8 @@
 
 import { type Device, type DeviceLink, keptReport, otherFieldsBytes } from "../sessions/device.js";
 import type { Sessions } from "../sessions/sessions.js";
-import type { ChangeReason } from "../sessions/view.js";
 import { type Bus, BusError, subjectOf } from "./bus.js";
-import type { Interest, ListPiece, ListRequest, RelayHead, ToldSession } from "./messages.js";
+import type { Interest, ListPiece, ListRequest, News, RelayHead, ToldSession } from "./messages.js";
 
 /** Another gateway. */
 export interface Member {
@@ -154,7 +153,7 @@ export class Mirrors {
 	}
 
 	/** A gateway tells of a session. @param reason undefined: in a list */
-	take(member: Member, told: ToldSession, reason?: ChangeReason | "report"): void {
+	take(member: Member, told: ToldSession, reason?: News["reason"]): void {
 		if (!member.isUp) return;
 		if (reason && !told.connected) member.ended.add(told.sessionId);
 		if (!reason && member.ended.has(told.sessionId)) return;
@@ -199,7 +198,6 @@ export class Mirrors {
 			const { link } = session;
 			if (!(link instanceof MirrorLink) || link.member !== member) continue;
 			if (member.isUp) return;
-			link.revision = -1;
 			if (!session.connected) continue;
 			session.lastSeenAt = Math.max(session.lastSeenAt, member.seenAt);
 			sessions.end(session, "disconnected");

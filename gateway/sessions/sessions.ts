@@ -112,7 +112,9 @@ export class Sessions {
 	 */
 	mirror(told: SessionFacts, link: DeviceLink, reason?: ChangeReason): Session | undefined {
 		const { sessionId, device: facts } = told;
-		const known = this.#sessions.get(sessionId);
+		const named = this.#sessions.get(sessionId);
+		// The same session may be known from disk, without its gateway.
+		const known = named?.link.gateway === link.gateway ? named : undefined;
 		const current = facts && this.#devices.get(facts.deviceId)?.session;
 		const stands = !current || current === known || isNewer(told, link, current);
 		if (!stands || (!known && !facts && !told.connected)) {
@@ -125,13 +127,14 @@ export class Sessions {
 		session.epoch = told.epoch;
 		session.lastSeenAt = told.lastSeenAt;
 		session.connected = told.connected || wasConnected;
-		this.#sessions.set(sessionId, session);
 		if (facts && !session.device) this.#assign(session, facts.deviceId);
 		else if (session.device && !wasConnected && told.connected) this.#moveToEnd(session.device);
+		this.#sessions.set(sessionId, session);
 		if (facts) session.device?.mirror(facts, this.#options.monotonic());
 		if (wasConnected && !told.connected) this.end(session, isEndReason(reason) ? reason : "disconnected");
 		else if (!wasConnected && told.connected) this.#options.onChanged(session, "connected");
-		else if (reason || !known) this.#options.onChanged(session, reason ?? "disconnected");
+		else if (!known) this.#options.onChanged(session, "identified");
+		else if (reason && !isEndReason(reason)) this.#options.onChanged(session, reason);
 		return session;
 	}
 

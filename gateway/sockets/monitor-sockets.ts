@@ -33,6 +33,9 @@ export interface Wants {
 	readonly cluster: boolean | undefined;
 }
 
+/** To other gateways; more are all. */
+const devicesNamedAtMost = 5_000;
+
 export class MonitorSockets {
 	readonly #options: MonitorSocketsOptions;
 	readonly #monitors = new Set<Monitor>();
@@ -136,7 +139,8 @@ export class MonitorSockets {
 			summary ||= monitor.summary !== undefined;
 			for (const id of monitor.devices ?? []) devices.add(id);
 		}
-		return { all, summary, devices: [...devices] };
+		all ||= devices.size > devicesNamedAtMost;
+		return { all, summary, devices: all ? [] : [...devices] };
 	}
 
 	announceCluster(text: string): void {

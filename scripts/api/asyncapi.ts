@@ -109,7 +109,7 @@ function monitorChannel(): JsonObject {
 	return {
 		address: "/monitor",
 		description:
-			"The first frame is a snapshot of all sessions. A snapshot of more than about 256 KB is split: its first frame has the field remaining, the other sessions follow in status_update frames with the same field, as fast as the monitor reads, and changes may come between them. When a monitor reads too slowly, it gets only the newest state_report of each session while more than 1 MiB waits, and is closed with 1013 above 8 MiB. A monitor is closed with 1008 when it continues to send after rate_limited (400 times at once, or 10 times per second), or sends more than 100 ping and pong frames at once or 20 per second. After a device is removed, a new snapshot is sent, which replaces everything before it. A monitor that sends subscribe gets summaries instead: at most four frames per second, of at most about 256 KB; after it read too slowly, a whole one again. A monitor that connects to /monitor?rollouts also gets rollout_update.",
+			"The first frame is a snapshot of all sessions. A snapshot of more than about 256 KB is split: its first frame has the field remaining, the other sessions follow in status_update frames with the same field, as fast as the monitor reads, and changes may come between them. When a monitor reads too slowly, it gets only the newest state_report of each session while more than 1 MiB waits, and is closed with 1013 above 8 MiB. A monitor is closed with 1008 when it continues to send after rate_limited (400 times at once, or 10 times per second), or sends more than 100 ping and pong frames at once or 20 per second. After a device is removed, a new snapshot is sent, which replaces everything before it. A monitor that sends subscribe gets summaries instead: at most four frames per second, of at most about 256 KB; after it read too slowly, a whole one again. A monitor that connects to /monitor?rollouts also gets rollout_update, one that connects to /monitor?cluster also cluster_update.",
 		messages: refs([...Object.keys(monitorMessages), ...Object.keys(monitorFrames)]),
 		bindings: { ws: { method: "GET", bindingVersion: "0.1.0" } },
 	};
@@ -215,7 +215,7 @@ function monitorOperations(): JsonObject {
 
 function frameOperations(): JsonObject {
 	return Object.fromEntries(
-		["status_update", "device_message", "summary", "rollout_update"].map((name) => [
+		["status_update", "device_message", "summary", "rollout_update", "cluster_update"].map((name) => [
 			name,
 			operation("send", "monitor", name),
 		]),

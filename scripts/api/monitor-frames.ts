@@ -218,6 +218,19 @@ export const monitorFrames: Readonly<Record<string, Frame>> = {
 			revision: 2,
 		},
 	},
+	cluster_update: {
+		description:
+			"How many gateways act as one, this one included; only where there are several, to a monitor that connects to /monitor?cluster: once after its snapshot, then at each change.",
+		schema: closed({
+			type: { const: "cluster_update" },
+			gateways: { type: "integer", minimum: 1 },
+			alone: {
+				type: "boolean",
+				description: "the others cannot be reached: their devices are shown as disconnected",
+			},
+		}),
+		example: { type: "cluster_update", gateways: 3, alone: false },
+	},
 	ack: {
 		description: "The command was accepted and is being sent to the device, if it is for one.",
 		schema: closed(

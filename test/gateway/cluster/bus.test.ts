@@ -1,15 +1,4 @@
-import { MemoryBus, MemoryServer } from "../../../gateway/cluster/memory-bus.js";
 import { testBus } from "./bus-contract.js";
+import { memoryBuses } from "./memory-buses.js";
 
-testBus("memory", async () => {
-	let now = 0;
-	const server = new MemoryServer(() => now);
-	return {
-		connect: async () => server.connect(),
-		cut: async (bus) => void (bus instanceof MemoryBus && bus.cut()),
-		heal: async (bus) => void (bus instanceof MemoryBus && bus.heal()),
-		pass: async (ms) => {
-			now += ms;
-		},
-	};
-});
+testBus("memory", memoryBuses);

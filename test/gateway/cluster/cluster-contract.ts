@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { reportWithVolume } from "../../support/running.js";
 import type { Buses } from "./bus-contract.js";
-import { type Clustered, limits, runClustered, runGateways, type Told } from "./gateways.js";
+import { type Clustered, limits, runClustered, runGateways, type Told, type Watch } from "./gateways.js";
 
 const id = "dev-1-000001";
 const other = "dev-1-000002";
@@ -220,7 +220,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 	describe(`${name}: reports`, () => {
 		test("go to other gateways only while a monitor there needs them", async (t) => {
 			const { a, b } = await two(t);
-			const device = await a.join(id);
+			const device = await a.join(id, { isObedient: false });
 			const far = await a.join(other);
 			const here = await a.watch();
 			const relay = async (volume: number) => {
@@ -233,13 +233,12 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			there.client.send({ type: "subscribe", summary: true, devices: [other] });
 			await there.until(isReport(1, other, "status_update"));
 			await there.until(({ type }) => type === "ack");
+			await settle(there);
 			await relay(2);
 			await there.until(isReport(2, other));
 			assert.equal(await a.published("report"), 1);
 			await there.ask({ type: "subscribe", summary: true, devices: [] });
-			// What it needs is told in order with its commands.
-			await there.ask({ type: "control_device", targetId: id, payload: { command: "query_state" } });
-			await here.until(isReport(2, id));
+			await settle(there);
 			await relay(3);
 			assert.equal(await a.published("report"), 1);
 			const all = await b.watch();
@@ -266,13 +265,14 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 
 		test("change the summary of other gateways", async (t) => {
 			const { a, b } = await two(t);
-			const device = await a.join(id);
+			const device = await a.join(id, { isObedient: false });
 			const here = await a.watch();
 			device.report({ "peripherals.audio.volume": 20 });
 			await here.until(isReport(20));
 			const there = await b.watch();
 			there.client.send({ type: "subscribe", summary: true });
 			await there.until(isSummed(20));
+			await settle(there);
 			device.report({ "peripherals.audio.volume": 21 });
 			await there.until(isSummed(21));
 			assert.equal(await a.published("report"), 0);
@@ -324,8 +324,9 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			const there = await b.watch("/monitor?cluster");
 			await there.until((frame) => isCluster(frame) && frame.alone === true);
 			await buses.heal(a.bus);
-			for (const each of [here, there])
-				await each.until((frame) => isCluster(frame) && frame.alone === false);
+			const isTogether = (frame: Told) => isCluster(frame) && frame.alone === false;
+			await here.until(isTogether);
+			await there.each(isTogether, ({ reason }) => reason === "connected");
 			device.report({ "peripherals.audio.volume": 45 });
 			await there.until(isReport(45));
 		});
@@ -372,6 +373,13 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 		assert.ok(a && b);
 		return { a, b, buses };
 	}
+}
+
+/** The gateway of the device knows what this monitor's one needs: that is told in order with commands. */
+async function settle(watch: Watch): Promise<void> {
+	const payload = { command: "identify" };
+	watch.client.send({ type: "control_device", targetId: id, payload, requestId: "settle" });
+	assert.equal((await watch.until(({ requestId }) => requestId === "settle")).type, "ack");
 }
 
 function isReport(volume: number, deviceId = id, type = "device_message") {

@@ -1,12 +1,9 @@
-import { MemoryBus, MemoryServer } from "../../../gateway/cluster/memory-bus.js";
+import { test } from "node:test";
+import { natsMissing } from "../../support/nats.js";
 import { testCluster } from "./cluster-contract.js";
+import { memoryBuses } from "./memory-buses.js";
+import { natsBuses } from "./nats-buses.js";
 
-testCluster("memory", async () => {
-	const server = new MemoryServer();
-	return {
-		connect: async () => server.connect(),
-		cut: async (bus) => void (bus instanceof MemoryBus && bus.cut()),
-		heal: async (bus) => void (bus instanceof MemoryBus && bus.heal()),
-		pass: async () => {},
-	};
-});
+testCluster("memory", memoryBuses);
+if (natsMissing) test("NATS", { skip: natsMissing });
+else testCluster("NATS", natsBuses);

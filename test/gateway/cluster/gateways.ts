@@ -40,9 +40,13 @@ export async function runGateways(
 	for (let index = 0; index < count; index += 1)
 		gateways.push(await runClustered(t, await buses.connect(), options));
 	for (const each of gateways) {
-		const watch = await each.watch("/monitor?cluster");
-		await watch.until(({ type, gateways: there }) => type === "cluster_update" && there === count);
-		watch.client.socket.terminate();
+		const client = await each.open("/monitor?cluster", { headers: bearer(monitorToken) });
+		client.send({ type: "subscribe", summary: false });
+		for (let known = 0; known < count; ) {
+			const frame: Told = await client.next();
+			known = frame.gateways ?? 0;
+		}
+		client.socket.terminate();
 	}
 	return gateways;
 }

@@ -7,7 +7,8 @@ import fc from "fast-check";
 import { Registry } from "prom-client";
 import { Cluster } from "../../../gateway/cluster/cluster.js";
 import { type MemoryBus, MemoryServer } from "../../../gateway/cluster/memory-bus.js";
-import type { DeviceLink, Session } from "../../../gateway/sessions/device.js";
+import type { Device, DeviceLink, Session } from "../../../gateway/sessions/device.js";
+import { deviceFile } from "../../../gateway/sessions/device-store.js";
 import { Sessions } from "../../../gateway/sessions/sessions.js";
 import { refuse } from "../../../gateway/sockets/monitor-commands.js";
 import { createMetrics } from "../../../gateway/telemetry/metrics.js";
@@ -43,6 +44,7 @@ class Node {
 	/** What monitors were told last, by session id: whether it is connected. */
 	readonly shown = new Map<string, boolean>();
 	readonly problems: unknown[] = [];
+	interest = { all: false, summary: false, devices: [] };
 
 	constructor(server: MemoryServer, time: () => number) {
 		const clock = { now: () => 0, monotonic: time };
@@ -58,13 +60,13 @@ class Node {
 			},
 			onNamed: () => {},
 			onUplink: (session, _uplink, text) => this.cluster.onUplink(session, text, true),
-			onForgotten: (device, why) => this.cluster.onForgotten(device, why),
+			onForgotten: (device) => this.cluster.onForgotten(device),
 		});
 		this.cluster = new Cluster({
 			...clock,
 			bus: this.bus,
 			sessions: this.sessions,
-			interest: () => ({ all: false, summary: false, devices: [] }),
+			interest: () => this.interest,
 			onUplink: () => {},
 			onTouched: () => {},
 			announce: () => {},
@@ -88,6 +90,12 @@ class Node {
 		const report = { ...sampleReport("DEV-1"), deviceId };
 		for (const { session, line } of this.open(deviceId))
 			if (line.isUp) this.sessions.receive(session, report, JSON.stringify(report));
+	}
+
+	/** Takes in a device as another gateway has stored it. */
+	adopt(stored: Device | undefined): void {
+		const copy = stored && deviceFile.parse(deviceFile.format(stored), stored.deviceId);
+		if (copy && this.sessions.adopt(copy)) this.shown.set(copy.session.sessionId, false);
 	}
 
 	/** The device has gone, and this gateway notices. */
@@ -127,6 +135,12 @@ class World {
 		this.nodes.push(node);
 		void node.cluster.start();
 		return node;
+	}
+
+	/** Nothing is done or heard for a time. */
+	standStill(beats: number): void {
+		this.#time += beats * beatMs;
+		this.#mock.timers.tick(beatMs);
 	}
 
 	async pass(beats: number): Promise<void> {
@@ -190,9 +204,18 @@ const step = fc.oneof(
 	{ weight: 1, arbitrary: fc.record({ do: fc.constant("nameless"), gateway, device }) },
 	{ weight: 2, arbitrary: fc.record({ do: fc.constantFrom("cut", "heal"), gateway, device }) },
 	{ weight: 1, arbitrary: fc.record({ do: fc.constant("kill"), gateway, device }) },
+	{ weight: 1, arbitrary: fc.record({ do: fc.constant("store"), gateway, device }) },
 	{ weight: 2, arbitrary: fc.record({ do: fc.constant("turns"), gateway, device }) },
 	{ weight: 2, arbitrary: fc.record({ do: fc.constant("beats"), gateway, device }) },
 );
+
+const disputed = [
+	{ do: "connect", gateway: 0, device: 2 },
+	{ do: "cut", gateway: 1, device: 0 },
+	{ do: "kill", gateway: 0, device: 1 },
+	{ do: "connect", gateway: 0, device: 2 },
+	{ do: "beats", gateway: 0, device: 0 },
+];
 
 test("after any connects, moves, cuts, and kills all gateways show what is connected, and each device once", async (t) => {
 	t.mock.timers.enable({ apis: ["setInterval", "setTimeout"] });
@@ -208,6 +231,8 @@ test("after any connects, moves, cuts, and kills all gateways show what is conne
 				else if (each.do === "nameless") node.connect(id, false);
 				else if (each.do === "report") node.report(id);
 				else if (each.do === "disconnect") node.disconnect(id);
+				else if (each.do === "store")
+					for (const other of world.nodes) other.adopt(node.sessions.devices.get(id));
 				else if (each.do === "cut") node.bus.cut();
 				else if (each.do === "heal") node.bus.heal();
 				else if (each.do === "turns") await world.turns(each.device + 1);
@@ -234,6 +259,44 @@ test("after any connects, moves, cuts, and kills all gateways show what is conne
 			);
 			world.close();
 		}),
-		{ numRuns: 200 },
+		// A gateway that was cut off and one that is killed both had the device; which one stands is drawn.
+		{ numRuns: 200, examples: Array.from({ length: 10 }, () => [disputed]) },
 	);
+});
+
+test("a report of another gateway's device is kept only while a monitor needs it", async (t) => {
+	t.mock.timers.enable({ apis: ["setInterval", "setTimeout"] });
+	const world = new World(t.mock);
+	const [a, b] = [world.add(), world.add()];
+	await world.pass(1);
+	const [id = ""] = ids;
+	a.connect(id, true);
+	a.report(id);
+	await world.pass(1);
+	const kept = () => b.sessions.devices.get(id)?.state.text;
+	assert.equal(kept(), undefined);
+	b.interest = { ...b.interest, all: true };
+	await b.cluster.gather();
+	assert.equal(kept(), a.sessions.devices.get(id)?.state.text);
+	assert.ok(kept());
+	b.interest = { ...b.interest, all: false };
+	await world.pass(1);
+	assert.equal(kept(), undefined);
+	world.close();
+});
+
+test("a process that stood still takes no other gateway for lost, and a message that makes no sense is left out", async (t) => {
+	t.mock.timers.enable({ apis: ["setInterval", "setTimeout"] });
+	const world = new World(t.mock);
+	const [a, b] = [world.add(), world.add()];
+	await world.pass(1);
+	for (const subject of ["hb", "session", "list"]) a.bus.publish(`gw.${subject}.x`, "{]");
+	await world.turns(4);
+	world.standStill(10);
+	for (const { cluster } of [a, b]) assert.equal(JSON.parse(cluster.frame()).gateways, 2);
+	a.connect("dev-1-000001", true);
+	await world.turns(4);
+	assert.equal(b.connected().length, 1);
+	assert.equal(b.problems.length, 2);
+	world.close();
 });

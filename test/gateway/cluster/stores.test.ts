@@ -1,18 +1,9 @@
 import { test } from "node:test";
-import { MemoryBus, MemoryServer } from "../../../gateway/cluster/memory-bus.js";
 import { natsMissing } from "../../support/nats.js";
+import { memoryBuses } from "./memory-buses.js";
 import { natsBuses } from "./nats-buses.js";
 import { testStores } from "./stores-contract.js";
 
-testStores("memory", async () => {
-	const server = new MemoryServer();
-	return {
-		connect: async () => server.connect(),
-		cut: async (bus) => void (bus instanceof MemoryBus && bus.cut()),
-		heal: async (bus) => void (bus instanceof MemoryBus && bus.heal()),
-		pass: async () => {},
-	};
-});
-
+testStores("memory", memoryBuses);
 if (natsMissing) test("NATS", { skip: natsMissing });
 else testStores("NATS", natsBuses);

@@ -10,7 +10,13 @@ import { type Answer, Attempts } from "../model/attempts.js";
 import { noQuery, type Query, queryOf, queryText } from "../model/filter.js";
 import { type Entry, Fleet } from "../model/fleet.js";
 import { FleetChange } from "../model/fleet-change.js";
-import type { DeviceMessage, MonitorFrame, OtaMetadata, StatusUpdate } from "../model/messages.js";
+import type {
+	ClusterUpdate,
+	DeviceMessage,
+	MonitorFrame,
+	OtaMetadata,
+	StatusUpdate,
+} from "../model/messages.js";
 import { Selection } from "../model/selection.js";
 import { type SettingsChange, SettingsChanges } from "../model/settings-changes.js";
 import { isUpdating } from "../model/words.js";
@@ -96,6 +102,8 @@ export class App {
 	/** What another entry of the page adds to the view of a device. */
 	deviceSection: ComponentType<{ readonly entry: Entry }> | undefined;
 	linkState: LinkState = { name: "connecting" };
+	/** As last told; undefined where the gateway is not one of several. */
+	cluster: ClusterUpdate | undefined;
 	/** When anything was last heard from the gateway, in milliseconds of this page's clock. */
 	heardAt: number | undefined;
 	/** The devices that the fleet's view shows, in its order. */
@@ -114,7 +122,10 @@ export class App {
 		onOpen: () => this.#subscription.onOpen(),
 		onState: (state) => {
 			this.linkState = state;
-			if (state.name === "lost") this.#subscription.onLost();
+			if (state.name === "lost") {
+				this.#subscription.onLost();
+				this.cluster = undefined;
+			}
 			this.painter.mark(topics.link);
 		},
 		// With the fragment, which leads on to the same view.
@@ -175,6 +186,10 @@ export class App {
 		else if (frame.type === "summary") this.#onSnapshot(this.fleet.summarize(frame, now));
 		else if (frame.type === "device_message") this.#hear(frame, text, now);
 		else if (frame.type === "rollout_update") this.rollouts.onUpdate(frame);
+		else if (frame.type === "cluster_update") {
+			this.cluster = frame;
+			this.painter.mark(topics.link);
+		}
 	}
 
 	#update(frame: StatusUpdate, now: number): void {

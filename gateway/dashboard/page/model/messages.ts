@@ -117,7 +117,23 @@ export interface Refused {
 	readonly message: string;
 }
 
-export type MonitorFrame = StatusUpdate | Summary | DeviceMessage | RolloutUpdate | Ack | Refused;
+/** Where several gateways act as one. */
+export interface ClusterUpdate {
+	readonly type: "cluster_update";
+	/** That are there, this one included. */
+	readonly gateways: number;
+	/** The others cannot be reached. */
+	readonly alone: boolean;
+}
+
+export type MonitorFrame =
+	| StatusUpdate
+	| Summary
+	| DeviceMessage
+	| RolloutUpdate
+	| ClusterUpdate
+	| Ack
+	| Refused;
 
 /** `GET /ota/status`. */
 export interface UploadStatus {

@@ -85,8 +85,10 @@ const titles = { fleet: "Fleet", firmware: "Firmware", settings: "Settings", add
 
 function LinkState() {
 	useTopic(topics.link);
-	const { name } = useApp().linkState;
-	const words = { live: "Live", connecting: "Connecting…", lost: "Reconnecting…" };
+	const { linkState, cluster } = useApp();
+	const { name } = linkState;
+	const count = cluster && cluster.gateways > 1 ? ` · ${cluster.gateways} gateways` : "";
+	const words = { live: `Live${count}`, connecting: "Connecting…", lost: "Reconnecting…" };
 	return (
 		<p class={`link ${name}`} role="status">
 			{words[name]}
@@ -100,6 +102,15 @@ function Outage() {
 	const app = useApp();
 	const now = useNow(1000);
 	const state = app.linkState;
+	if (app.cluster?.alone)
+		return (
+			<aside class="outage" aria-label="Gateways">
+				<p>
+					<strong>This gateway alone: others cannot be reached.</strong> Their devices are shown as
+					disconnected.
+				</p>
+			</aside>
+		);
 	if (state.name !== "lost") return null;
 	const seconds = Math.max(0, Math.ceil((state.retryAt - now) / 1000));
 	return (
