@@ -689,3 +689,21 @@ describe("a device that is forgotten", () => {
 function full(): Error {
 	return Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
 }
+
+test("an update of a device that is connected to another gateway is timed out there, or here if that is down", async (t) => {
+	const { updates, clock } = await run(t);
+	let isUp = true;
+	const { deviceId, session } = connect();
+	const link = { gateway: "b", send: () => {}, isOpen: () => isUp, close: () => {} };
+	const device = new Device(deviceId, new Session(session.handshake, link, 0));
+	updates.take(deviceId, [{ status: "downloading", percent: 7, startedAt: clock.now }], device);
+	assert.equal(device.metadata.otaPercent, 7);
+	clock.pass(6 * minute);
+	updates.expire();
+	assert.equal(device.metadata.otaStatus, "downloading");
+	isUp = false;
+	updates.expire();
+	assert.equal(device.metadata.otaStatus, "failed");
+	updates.take(deviceId, undefined, device);
+	assert.deepEqual(updates.historyOf(deviceId), []);
+});
