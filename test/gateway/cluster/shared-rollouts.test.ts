@@ -3,12 +3,11 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { type MemoryBus, MemoryServer } from "../../../gateway/cluster/memory-bus.js";
+import { MemoryServer } from "../../../gateway/cluster/memory-bus.js";
 import { writeReleases } from "../../support/releases.js";
 import {
 	bearer,
 	monitorToken,
-	type Running,
 	runGateway,
 	temporaryDirectory,
 	wholeFleetAtOnce,
