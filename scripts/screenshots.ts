@@ -37,6 +37,8 @@ const views = [
 const largeViews = [
 	{ name: "fleet-300", view: "", ready: ".table-body tr" },
 	{ name: "selection-300", view: "#/?search=speaker&sort=room", ready: ".table-body tr" },
+	{ name: "firmware-300", view: "#/firmware", ready: "main button" },
+	{ name: "settings-300", view: "#/settings", ready: "main button" },
 ] as const;
 const largeFleet = 300;
 const rooms = ["Kitchen", "Lobby", "Meeting room 2", "Workshop"];

@@ -268,9 +268,11 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			const { a, b } = await two(t);
 			const device = await a.join(id, { isObedient: false });
 			const here = await a.watch();
+			const there = await b.watch();
+			await there.ask({ type: "subscribe", summary: false });
+			await settle(there);
 			device.report({ "peripherals.audio.volume": 20 });
 			await here.until(isReport(20));
-			const there = await b.watch();
 			there.client.send({ type: "subscribe", summary: true });
 			await there.until(isSummed(20));
 			await settle(there);
