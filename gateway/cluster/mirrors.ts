@@ -159,7 +159,9 @@ export class Mirrors {
 		if (!reason && member.ended.has(told.sessionId)) return;
 		const { sessions, onTouched } = this.#options;
 		const known = sessions.find(told.sessionId);
-		const link = known?.link instanceof MirrorLink ? known.link : new MirrorLink(member);
+		const mirrored = known?.link instanceof MirrorLink ? known.link : undefined;
+		// Another gateway may tell of a session that it knows from disk: its revisions count something else.
+		const link = mirrored?.member === member ? mirrored : new MirrorLink(member);
 		link.list = member.lists;
 		if (told.revision < link.revision) return;
 		const isLabelKnown = told.device && known?.device?.labelledAt === told.device.labelledAt;
