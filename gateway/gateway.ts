@@ -285,6 +285,7 @@ export function createGateway(options: GatewayOptions = {}) {
 					gatewayId: cluster.id,
 					ownerOf: ({ session }) => session.link.gateway,
 					stored: rolloutStore,
+					knowsDevices: () => records.hasCaughtUp ?? true,
 				})
 			: new Rollouts({ ...rolloutParts, store: rolloutStore });
 	const execute = monitorCommands(sessions, rollouts, log, cluster);

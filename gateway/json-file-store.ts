@@ -29,6 +29,8 @@ export type RecordStore<T> = Pick<
 > & {
 	/** Begins to exchange records with other gateways; absent: there are none. */
 	start?(): void;
+	/** Whether it has had all records of the others since; absent: there are none. */
+	readonly hasCaughtUp?: boolean;
 };
 
 /** For merges: whether the first value that differs is greater in `one`. */

@@ -26,6 +26,10 @@ export class ReplicatedStore<T> implements RecordStore<T> {
 		return this.#replication.isIdle;
 	}
 
+	get hasCaughtUp(): boolean {
+		return this.#replication.hasCaughtUp;
+	}
+
 	get readinessProblem(): string | undefined {
 		return this.#local.readinessProblem;
 	}

@@ -78,6 +78,7 @@ export class Replication<T> {
 	#stopListening: Unsubscribe = () => {};
 	#timer: NodeJS.Timeout | undefined;
 	#isClosed = false;
+	#hasCaughtUp = false;
 	#onIdle = () => {};
 
 	constructor(options: ReplicationOptions<T>) {
@@ -87,6 +88,11 @@ export class Replication<T> {
 	/** Whether the bucket has all that was changed here, and this gateway all that it was told of. */
 	get isIdle(): boolean {
 		return this.#bucket !== undefined && this.#tasks.size === 0;
+	}
+
+	/** Whether `isIdle` was true once. */
+	get hasCaughtUp(): boolean {
+		return this.#hasCaughtUp;
 	}
 
 	/** To be called for each record that this gateway has at its start. */
@@ -191,7 +197,9 @@ export class Replication<T> {
 					this.#work();
 				});
 		}
-		if (this.isIdle) this.#onIdle();
+		if (!this.isIdle) return;
+		this.#hasCaughtUp = true;
+		this.#onIdle();
 	}
 
 	/** @throws {BusError} the task stays */

@@ -3,6 +3,7 @@
  * others show what is stored, and forward to it what a person asks for.
  */
 
+import { setTimeout } from "node:timers/promises";
 import { HttpProblem, type HttpRefusal } from "../problem.js";
 import type { RolloutCommand } from "../rollouts/commands.js";
 import type { Rollout } from "../rollouts/rollout.js";
@@ -18,6 +19,8 @@ export interface SharedRolloutsOptions
 		Omit<RolloutOffersOptions, "bucket" | "isDriver" | "updates" | "devices"> {
 	/** Of the time before this gateway joined others: they are moved to the bucket. */
 	readonly stored: RolloutRecords;
+	/** Whether this gateway knows the devices that the others know: a driver without would end the steps of the rest. */
+	readonly knowsDevices: () => boolean;
 }
 
 /** What a person asks of the driver. */
@@ -41,6 +44,7 @@ const subject = "gw.rollouts";
 /** A plan may have to be stored for 10,000 devices. */
 const requestMs = 15_000;
 const retryMs = 1_000;
+const lookMs = 100;
 
 export class SharedRollouts implements RolloutService {
 	readonly #options: SharedRolloutsOptions;
@@ -197,7 +201,7 @@ export class SharedRollouts implements RolloutService {
 		this.#joining = this.#openBuckets()
 			.catch((error: unknown) => {
 				log.error({ err: error }, "roll-outs: not yet joined");
-				setTimeout(() => this.#join(), retryMs).unref();
+				void setTimeout(retryMs, undefined, { ref: false }).then(() => this.#join());
 			})
 			.finally(() => {
 				this.#joining = undefined;
@@ -205,9 +209,10 @@ export class SharedRollouts implements RolloutService {
 	}
 
 	async #openBuckets(): Promise<void> {
-		const { bus, gatewayId, monotonic } = this.#options;
+		const { bus, gatewayId, monotonic, knowsDevices } = this.#options;
 		await this.#bucket.open(await bus.bucket("gw-rollouts"));
 		await this.#moveStored();
+		while (!knowsDevices() && !this.#isClosed) await setTimeout(lookMs);
 		const bucket = await bus.bucket("gw-lease", leaseBucket);
 		const onChange = (isHeld: boolean) => void (isHeld ? this.#takeOver() : this.#stepDown());
 		if (this.#isClosed) return;

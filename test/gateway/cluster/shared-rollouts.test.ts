@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import { MemoryServer } from "../../../gateway/cluster/memory-bus.js";
 import { writeReleases } from "../../support/releases.js";
 import {
@@ -43,8 +44,13 @@ async function run(t: TestContext, count: number, dataDirs: readonly string[] = 
 	return { server, members, devices, add, releasesDir };
 }
 
-async function start(t: TestContext, server: MemoryServer, releasesDir: string, dataDir?: string) {
-	const bus = server.connect();
+async function start(
+	t: TestContext,
+	server: MemoryServer,
+	releasesDir: string,
+	dataDir?: string,
+	bus = server.connect(),
+) {
 	const limits = { ...wholeFleetAtOnce.limits, subscribeMs: 0 };
 	const running = await runGateway(t, { bus, releasesDir, limits, ...(dataDir && { dataDir }) });
 	return {
@@ -213,4 +219,35 @@ test("a roll-out of the time before a gateway joined others goes on among them",
 	const steps = await other?.call("GET", "rollouts/autumn/devices");
 	assert.deepEqual([steps?.body.devices[0].deviceId, steps?.body.devices[0].attempts], [deviceId, 1]);
 	await joined?.call("POST", "rollouts/autumn/cancel");
+});
+
+test("a gateway without the devices of the others drives nothing, and so ends no step of a device", async (t) => {
+	const { server, members, add, releasesDir } = await run(t, 1);
+	const [driver] = members;
+	assert.ok(driver);
+	const away = await add(driver);
+	const groups = [{ size: "rest", concurrency: 1, soakSeconds: 0 }];
+	const target = { devices: [away.deviceId] };
+	away.close();
+	const startsAt = new Date(Date.now() + 3_600_000).toISOString();
+	await driver.call("PUT", "rollouts/autumn", { ...quick, groups, target, startsAt });
+	await driver.gateway.close();
+
+	const bus = server.connect();
+	let release = () => {};
+	const records = new Promise<void>((resolve) => {
+		release = resolve;
+	});
+	const open = bus.bucket.bind(bus);
+	bus.bucket = async (name, options) => {
+		if (name === "gw-devices") await records;
+		return open(name, options);
+	};
+	const late = await start(t, server, releasesDir, undefined, bus);
+	assert.equal((await late.call("POST", "rollouts/autumn/pause")).status, 503);
+	release();
+	const isPaused = async () => (await late.call("POST", "rollouts/autumn/pause")).status === 200;
+	while (!(await isPaused())) await setTimeout(50);
+	const { body } = await late.call("GET", "rollouts/autumn/devices");
+	assert.deepEqual([body.devices[0].deviceId, body.devices[0].status], [away.deviceId, "queued"]);
 });
