@@ -72,6 +72,8 @@ describe("the settings of a device", { skip }, () => {
 
 	test("are given up by the page when nothing is heard", async (t) => {
 		const { page, panel } = await setUp(t, { isObedient: false });
+		// The page would be loaded in the time of the fake clock.
+		await panel.waitFor();
 		await page.clock.install();
 		await field(panel, "Time server").fill("time.example");
 		await panel.getByRole("button", { name: "Try these settings" }).click();

@@ -63,7 +63,7 @@ test("the demo says in five lines what to try next", async (t) => {
 		lines.slice(first, first + 6).map((line) => line.trim().slice(0, 2)),
 		["1.", "2.", "3.", "4.", "5.", "Ct"],
 	);
-	assert.ok(lines.every((line) => line.length <= 100));
+	assert.ok(lines.slice(first).every((line) => line.length <= 100));
 });
 
 describe("the demo's boards over HTTP", () => {

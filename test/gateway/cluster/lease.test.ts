@@ -63,6 +63,8 @@ async function candidates(count: number) {
 }
 
 function stop(candidate: Candidate): void {
+	// What waits already would wait without end.
+	if (candidate.stopped) return;
 	candidate.stopped = new Promise((resolve) => {
 		candidate.goOn = () => {
 			candidate.stopped = undefined;
