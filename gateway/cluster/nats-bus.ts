@@ -43,7 +43,7 @@ const leastDelayMs = 250;
 const mostDelayMs = 1_750;
 /** How long the start waits for the first connection. */
 const firstMs = 5_000;
-/** How long `close` waits for what is to be sent. */
+/** Limit for sending the last messages when the bus is closed. */
 const drainMs = 1_000;
 /** JSStreamReplicasNotSupportedErr: a server that is alone. */
 const noReplicas = 10_074;

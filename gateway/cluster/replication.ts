@@ -63,7 +63,7 @@ interface Task<T> {
 
 const tasksAtOnce = 8;
 const retryMs = 1_000;
-/** How long `close` waits for what is to be written. */
+/** Limit for writing the last changes when the store is closed. */
 const closeMs = 2_000;
 
 export class Replication<T> {

@@ -138,8 +138,8 @@ describe("axe finds nothing at", { skip }, () => {
 			const away = await new ScriptedDevice({ url, deviceId: "dev-1-000001" }).connect();
 			t.after(() => device.close());
 			const headers = { "Device-Id": "dev-1-0000aa", ...bearer("a-token-that-is-not-the-right-one") };
-			const stranger = new WebSocket(`${url.replace("http", "ws")}/device`, { headers });
-			await new Promise((resolve) => stranger.once("error", resolve));
+			const refused = new WebSocket(`${url.replace("http", "ws")}/device`, { headers });
+			await new Promise((resolve) => refused.once("error", resolve));
 			const page = await open(t, url, look);
 			await page.getByText("2 devices, 2 connected").waitFor();
 			away.close();

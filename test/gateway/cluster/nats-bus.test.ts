@@ -123,10 +123,10 @@ else {
 			const { bus } = natsBus(t, [url], { authority: Buffer.from(authority.certificate) });
 			await bus.open();
 			assert.equal(bus.isConnected, true);
-			const { bus: stranger, problems } = natsBus(t, [`nats://127.0.0.1:${server.port}`], {
+			const { bus: unauthorised, problems } = natsBus(t, [`nats://127.0.0.1:${server.port}`], {
 				authority: Buffer.from(authority.certificate),
 			});
-			void stranger.open();
+			void unauthorised.open();
 			while (problems.length === 0) await pause(10);
 			assert.match(String(problems), /Authorization Violation/i);
 		});

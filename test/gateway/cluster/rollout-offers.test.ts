@@ -94,7 +94,7 @@ test("why the device's gateway refuses is told", async () => {
 	assert.deepEqual(await driver.offers.send(rollout, driver.device), refusal);
 });
 
-test("an offer is not sent twice, whoever drives", async () => {
+test("an offer is sent once, also after another gateway has become the driver", async () => {
 	const { driver, owner, rollout, triggered } = await run();
 	const both = await Promise.all([driver, driver].map(({ offers }) => offers.send(rollout, driver.device)));
 	assert.equal(triggered.length, 1);

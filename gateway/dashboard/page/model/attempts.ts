@@ -83,14 +83,14 @@ export class Attempts {
 	/** Asks a device; what was asked before by the same name does not count any more. At most one at a time is sent. */
 	ask(deviceId: string, ask: Ask, onEnd: (reason: string | null) => void = () => {}): void {
 		const name = slotName(deviceId, ask.command);
-		const former = this.#slots.get(name);
-		former?.giveUp();
-		former?.onEnd("Replaced by a newer command.");
+		const previous = this.#slots.get(name);
+		previous?.giveUp();
+		previous?.onEnd("Replaced by a newer command.");
 		const giveUp = this.#options.later(
 			() => this.#refuse(deviceId, ask.command, unconfirmed(ask)),
 			ask.command === "restart" ? restartMs : confirmationMs,
 		);
-		const isWaiting = former?.isOnItsWay ?? false;
+		const isWaiting = previous?.isOnItsWay ?? false;
 		this.#slots.set(name, {
 			attempt: { ask, reason: null },
 			askedAt: this.#options.now(),
