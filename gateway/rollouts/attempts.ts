@@ -2,6 +2,7 @@
 
 import type { Logger } from "pino";
 import type { UpdateRefusal } from "../firmware/selection.js";
+import { silenceMs } from "../firmware/update-job.js";
 import type { Updates } from "../firmware/updates.js";
 import type { Device } from "../sessions/device.js";
 import type { Seen } from "./device-step.js";
@@ -45,10 +46,13 @@ export class Attempts {
 	/** By device, on the monotonic clock: when it may begin; infinity while it is away. */
 	readonly #readyAt = new Map<string, number>();
 	readonly #openedAt: number;
+	/** Until then a device that is away may be about to connect again; on the monotonic clock. */
+	readonly #returningUntil: number;
 
 	constructor(options: AttemptsOptions) {
 		this.#options = options;
 		this.#openedAt = options.now();
+		this.#returningUntil = options.monotonic() + silenceMs;
 	}
 
 	/** Starts the update of a device; `look` tells how that goes. */
@@ -124,6 +128,7 @@ export class Attempts {
 			refusal: this.#refusals.get(deviceId),
 			job,
 			isInherited: job !== undefined && job.startedAt <= this.#openedAt,
+			isReturning: !isConnected && monotonic() < this.#returningUntil,
 		};
 	}
 

@@ -26,6 +26,8 @@ export interface Seen extends Fit {
 	readonly job?: UpdateJob | undefined;
 	/** That began before the gateway's latest start, so messages about it may be lost. */
 	readonly isInherited: boolean;
+	/** It is away, but may be about to connect again: the gateway has just started. */
+	readonly isReturning: boolean;
 }
 
 export interface Moment {
@@ -114,6 +116,8 @@ function follow(rollout: Rollout, step: DeviceStep, seen: Seen, moment: Moment):
 		case "rolled_back":
 			return move(step, "rolled_back", now, job.reason);
 		case "failed": {
+			// Its command may never have been sent: that is known once the device is back.
+			if (job.silent === true && seen.isInherited && seen.isReturning) return step;
 			const isSilent = job.silent === true && !(seen.isInherited && seen.isConnected);
 			const mayTryAgain = step.attempts < rollout.plan.maxAttempts && !isOver(rollout.head);
 			if (!isSilent && mayTryAgain && !moment.isLate) return move(step, "queued", now, job.reason);

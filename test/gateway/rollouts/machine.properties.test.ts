@@ -104,6 +104,7 @@ class World {
 				isBeginning: false,
 				isSent: false,
 				isInherited: false,
+				isReturning: false,
 			};
 			this.devices.set(ids[index] ?? "", { seen, from: device.version });
 		}

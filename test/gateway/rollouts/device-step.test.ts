@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { observe, type Seen } from "../../../gateway/rollouts/device-step.js";
+import { firstHead } from "../../../gateway/rollouts/machine.js";
+import { parsePlan } from "../../../gateway/rollouts/plan.js";
+import type { DeviceStep, Rollout } from "../../../gateway/rollouts/rollout.js";
+
+const plan = parsePlan({ firmware: { version: "2.0.0" }, target: { model: "DEV-1" } }, () => 10, 0);
+const step: DeviceStep = { deviceId: "dev-1-aaaaaa", status: "offered", at: 0, attempts: 1, group: 0 };
+const rollout: Rollout = {
+	id: "autumn",
+	createdAt: 0,
+	asked: undefined,
+	plan: { ...plan, firmware: { version: "2.0.0", source: "release", images: [] } },
+	head: firstHead,
+	devices: new Map([[step.deviceId, step]]),
+};
+const moment = { now: 400_000, isDue: true, isOpen: true, isLate: false };
+/** Its update was begun by the gateway's last run, and nothing was heard of it. */
+const away: Seen = {
+	model: "DEV-1",
+	chip: "esp32s3",
+	version: "1.0.0",
+	isConnected: false,
+	isAvailable: false,
+	isBeginning: false,
+	isSent: false,
+	job: { status: "failed", silent: true, startedAt: 1, version: "2.0.0" },
+	isInherited: true,
+	isReturning: true,
+};
+
+test("a silent update of the gateway's last run is decided once its device had time to connect again", () => {
+	const statusOf = (seen: Seen) => observe(rollout, step, () => seen, moment).status;
+	assert.equal(statusOf(away), "offered");
+	assert.equal(statusOf({ ...away, isConnected: true, isReturning: false }), "queued", "it was not sent");
+	assert.equal(statusOf({ ...away, isReturning: false }), "timed_out");
+});
