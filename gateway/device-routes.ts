@@ -96,7 +96,8 @@ export function deviceRoutes(options: DeviceRoutesOptions): Router {
 		.delete(requireMonitor, async ({ params: { deviceId } }, response) => {
 			const device = sessions.devices.get(deviceId);
 			if (!device) return sendUnknown(response, deviceId);
-			if (!device.session.connected && !(await erase(device))) {
+			const isGone = !device.session.connected && (await erase(device));
+			if (!isGone && !device.session.connected) {
 				const detail = `${deviceId} could not be removed from the gateway's disk and stays; the log says why.`;
 				return sendProblem(response, { status: 507, detail });
 			}

@@ -311,12 +311,11 @@ export function createGateway(options: GatewayOptions = {}) {
 		);
 	};
 	const erase = async (device: Device) => {
+		// Last, as they alone are not in memory and cannot be put back. The device may have connected meanwhile.
+		const removeCrashes = async () => (await crashes.forget(device)) && !device.session.connected;
 		const isGone =
-			(await deviceStore.forget(device)) &&
-			(await firmware.updates.forget(device.deviceId)) &&
-			(await crashes.forget(device));
-		// It may have connected meanwhile.
-		if (!isGone || device.session.connected) void deviceStore.keep(device);
+			(await deviceStore.forget(device)) && (await firmware.updates.forget(device.deviceId, removeCrashes));
+		if (!isGone) void deviceStore.keep(device);
 		return isGone;
 	};
 	const requireMonitor = access.require("monitor");

@@ -259,14 +259,17 @@ export class Updates {
 		});
 	}
 
-	/** @returns false if they are still on disk; then they stay */
-	async forget(deviceId: string): Promise<boolean> {
+	/**
+	 * @param removeRest removes what else is kept of the device, once its updates are removed
+	 * @returns false if something is still on disk; then the updates stay
+	 */
+	async forget(deviceId: string, removeRest = async () => true): Promise<boolean> {
 		const { records } = this.#options;
 		await this.#beginning.get(deviceId)?.catch(() => {});
 		const entry = this.#entries.get(deviceId);
 		// First, or the timer could write them again.
 		this.#entries.delete(deviceId);
-		const isGone = await records.remove(deviceId);
+		const isGone = (await records.remove(deviceId)) && (await removeRest());
 		if (!isGone && entry && !this.#entries.has(deviceId)) {
 			this.#entries.set(deviceId, entry);
 			void records.save(deviceId, entry.jobs);

@@ -94,8 +94,10 @@ export class CrashStore {
 	}
 
 	/** @returns whether its file is gone */
-	forget(device: Device): Promise<boolean> {
-		return this.#options.records.remove(device.deviceId);
+	async forget(device: Device): Promise<boolean> {
+		const isGone = await this.#options.records.remove(device.deviceId);
+		if (isGone) device.crashes = [];
+		return isGone;
 	}
 
 	close(): Promise<void> {

@@ -362,7 +362,7 @@ describe("/api/devices", () => {
 	});
 
 	test("does not forget a device whose files cannot be removed: 507, and it is known after a restart", async (t) => {
-		for (const folder of ["devices", "updates"]) {
+		for (const folder of ["devices", "updates", "crashes"]) {
 			const dataDir = await temporaryDirectory(t);
 			let isReadOnly = false;
 			const rm: typeof disk.rm = async (path, options) => {
