@@ -8,6 +8,7 @@ import { StartError } from "../../../gateway/problem.js";
 import { Authority } from "../../support/certificates.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { natsMissing, startNats, startNatsCluster } from "../../support/nats.js";
+import { createNatsAccount } from "../../support/nats-credentials.js";
 import { contentOf, inChunks, Told, testBus } from "./bus-contract.js";
 import { natsBus, natsBuses, status } from "./nats-buses.js";
 
@@ -127,6 +128,23 @@ else {
 				authority: Buffer.from(authority.certificate),
 			});
 			void unauthorised.open();
+			while (problems.length === 0) await pause(10);
+			assert.match(String(problems), /Authorization Violation/i);
+		});
+
+		test("may ask for credentials from a .creds file", async (t) => {
+			const { configuration, credentials } = createNatsAccount();
+			const path = join(await temporaryDirectory(t), "nats.conf");
+			await writeFile(path, configuration);
+			const server = await startNats(t, `--config=${path}`);
+			const { bus } = natsBus(t, [server.url], { credentials });
+			await bus.open();
+			const bucket = await bus.bucket("gw-test");
+			await bucket.set("key", "value", 0);
+			assert.equal((await bucket.get("key"))?.text, "value");
+			const strangers = createNatsAccount().credentials;
+			const { bus: refused, problems } = natsBus(t, [server.url], { credentials: strangers });
+			void refused.open();
 			while (problems.length === 0) await pause(10);
 			assert.match(String(problems), /Authorization Violation/i);
 		});
