@@ -35,6 +35,13 @@ const active = (page: Page) => page.getByRole("region", { name: "Roll-outs", exa
 const past = (page: Page) => page.getByRole("region", { name: "Past roll-outs" });
 const row = (page: Page, index: number) => page.locator(".picker .row", { hasText: `dev-1-00000${index}` });
 
+/** As a person does on another page. */
+async function nameDevice(url: string, deviceId: string): Promise<void> {
+	const headers = { ...bearer(monitorToken), "Content-Type": "application/json" };
+	const body = JSON.stringify({ name: "Lobby speaker" });
+	await fetch(`${url}/api/devices/${deviceId}`, { method: "PATCH", headers, body });
+}
+
 /** @param place from left to right, 0 to 1 */
 function pixelOf(page: Page, image: Buffer, place: number): Promise<readonly number[]> {
 	return page.evaluate(`(async () => {
@@ -86,9 +93,7 @@ describe("a new roll-out", { skip }, () => {
 		fleet[1]?.close();
 		await form(page).getByRole("combobox", { name: "For" }).selectOption("Chosen devices");
 		await form(page).getByText("No device is chosen.").waitFor();
-		const headers = { ...bearer(monitorToken), "Content-Type": "application/json" };
-		const body = JSON.stringify({ name: "Lobby speaker" });
-		await fetch(`${url}/api/devices/dev-1-000000`, { method: "PATCH", headers, body });
+		await nameDevice(url, "dev-1-000000");
 		await row(page, 0).getByRole("link", { name: "Lobby speaker" }).waitFor();
 		await row(page, 1).getByText("away").waitFor();
 		await row(page, 2).getByText("runs it already").waitFor();
@@ -240,6 +245,11 @@ describe("a roll-out", { skip }, () => {
 			.getByText("dev-1-000002 rolled back: The device went back to 1.2.3; the new firmware ended")
 			.waitFor();
 		assert.equal(await reasons.getByRole("listitem").count(), 2);
+		await nameDevice(url, "dev-1-000002");
+		await reasons.getByRole("link", { name: "Lobby speaker" }).waitFor();
+		await active(page).getByRole("button", { name: "2 rolled back" }).click();
+		for (const name of ["Rolled back devices", "Previous updates"])
+			await page.getByRole("list", { name }).getByRole("link", { name: "Lobby speaker" }).waitFor();
 		await active(page)
 			.getByRole("progressbar", { name: "Group 1" })
 			.and(page.locator("[value='75']"))

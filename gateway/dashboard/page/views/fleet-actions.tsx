@@ -3,8 +3,7 @@
 import { useId, useState } from "preact/hooks";
 import type { LedPreset } from "../../../../device/protocol/messages.js";
 import { topics } from "../app/app.js";
-import { deviceAddress, updateAddress, useApp, useIsLive, useTopic } from "../app/hooks.js";
-import { nameOf } from "../model/filter.js";
+import { updateAddress, useApp, useIsLive, useTopic } from "../app/hooks.js";
 import type { FleetItem } from "../model/fleet-change.js";
 import { presetWords } from "../model/presets.js";
 import { plural } from "../model/words.js";
@@ -13,6 +12,7 @@ import { Confirm } from "../parts/confirm.js";
 import { useControl } from "../parts/controls.js";
 import { Grid } from "../parts/grid.js";
 import { type DeviceAction, forget, perform } from "./device-actions.js";
+import { DeviceLink } from "./device-link.js";
 
 /** For more than these a person is asked again. */
 const fewDevices = 20;
@@ -209,13 +209,11 @@ export function ActionResults() {
 }
 
 function Result({ item }: { item: FleetItem | undefined }) {
-	const { fleet } = useApp();
 	if (!item) return null;
 	const { key, status, reason } = item;
-	const entry = fleet.get(key);
 	return (
 		<div class="result">
-			{entry ? <a href={deviceAddress(key)}>{nameOf(entry)}</a> : <span>{key}</span>}
+			<DeviceLink deviceKey={key} />
 			<span class={status === "failed" ? "problem" : "hint"}>
 				{words[status]}
 				{reason && `: ${reason}`}

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { topics } from "../app/app.js";
-import { deviceAddress, useApp, useIsLive, useTopic } from "../app/hooks.js";
+import { useApp, useIsLive, useTopic } from "../app/hooks.js";
 import {
 	countWords,
 	endedOf,
@@ -24,6 +24,7 @@ import {
 import { plural, sentence, when } from "../model/words.js";
 import { Confirm } from "../parts/confirm.js";
 import { Progress } from "../parts/presence.js";
+import { DeviceLink } from "./device-link.js";
 import { DevicesByStatus } from "./rollout-devices.js";
 
 const problemsShown = 10;
@@ -179,7 +180,7 @@ function Problems({ head }: { head: RolloutHead }) {
 		<ul class="problems" aria-label="What went wrong">
 			{devices.slice(0, problemsShown).map(({ deviceId, status, reason }) => (
 				<li key={deviceId}>
-					<a href={deviceAddress(deviceId)}>{deviceId}</a> <b>{statusText(status)}</b>
+					<DeviceLink deviceKey={deviceId} /> <b>{statusText(status)}</b>
 					{reason && `: ${sentence(reason)}`}
 				</li>
 			))}

@@ -1,7 +1,7 @@
 /** The devices of a roll-out by their status, read from the gateway where a person asks for them. */
 
 import { useEffect, useState } from "preact/hooks";
-import { deviceAddress, useApp, useNow } from "../app/hooks.js";
+import { useApp, useNow } from "../app/hooks.js";
 import {
 	type DeviceStatus,
 	deviceStatuses,
@@ -13,6 +13,7 @@ import {
 import { sentence } from "../model/words.js";
 import { Grid } from "../parts/grid.js";
 import { capital } from "../parts/presence.js";
+import { DeviceLink } from "./device-link.js";
 
 export function DevicesByStatus({ head }: { head: RolloutHead }) {
 	const [shown, setShown] = useState<DeviceStatus>();
@@ -64,7 +65,7 @@ function Devices({ head, status }: { head: RolloutHead; status: DeviceStatus }) 
 			<Grid label={`${capital(statusText(status))} devices`} keys={[...byId.keys()]} height={40} gap={0}>
 				{(key) => (
 					<div class="row">
-						<a href={deviceAddress(key)}>{key}</a>
+						<DeviceLink deviceKey={key} />
 						<span class="hint">{sentenceOf(byId.get(key))}</span>
 					</div>
 				)}

@@ -2,11 +2,12 @@
 
 import { useState } from "preact/hooks";
 import { topics } from "../app/app.js";
-import { deviceAddress, useApp, useIsLive, useLeaveWarning, useTopic } from "../app/hooks.js";
+import { useApp, useIsLive, useLeaveWarning, useTopic } from "../app/hooks.js";
 import type { FleetItem } from "../model/fleet-change.js";
 import { plural } from "../model/words.js";
 import { Choice } from "../parts/choice.js";
 import { Grid } from "../parts/grid.js";
+import { DeviceLink } from "./device-link.js";
 import { Field } from "./device-settings.js";
 
 const counts = ["1", "2", "3", "5", "10", "20", "50"];
@@ -124,7 +125,7 @@ function Row({ item }: { item: FleetItem | undefined }) {
 	if (!item) return null;
 	return (
 		<div class={`row change-row ${item.status}`}>
-			<a href={deviceAddress(item.key)}>{item.key}</a>
+			<DeviceLink deviceKey={item.key} />
 			<span class={item.status === "failed" ? "problem" : "hint"}>
 				{words[item.status]}
 				{item.reason && `: ${item.reason}`}

@@ -1,10 +1,10 @@
 /** How updates ended, the latest first: above all which came back rolled back, and why. */
 
-import { deviceAddress } from "../app/hooks.js";
 import { updateWords } from "../model/health-words.js";
 import type { OwnUpdate } from "../model/messages.js";
 import { when } from "../model/words.js";
 import { Bounded } from "../parts/bounded.js";
+import { DeviceLink } from "./device-link.js";
 
 /** Of one device, or of all. */
 interface Shown extends Pick<OwnUpdate, "status"> {
@@ -24,8 +24,8 @@ export function History({ updates, withDevice }: { updates: readonly Shown[]; wi
 				<li key={`${deviceId} ${startedAt}`} class={status}>
 					<time dateTime={new Date(startedAt).toISOString()}>{when(startedAt)}</time>
 					<span>
-						{withDevice && deviceId !== undefined && <a href={deviceAddress(deviceId)}>{deviceId}</a>}{" "}
-						{from ?? "?"} → {version ?? "?"} <b>{updateWords[status]}</b>
+						{withDevice && deviceId !== undefined && <DeviceLink deviceKey={deviceId} />} {from ?? "?"} →{" "}
+						{version ?? "?"} <b>{updateWords[status]}</b>
 					</span>
 					{reason && <p>{reason}</p>}
 				</li>
