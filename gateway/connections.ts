@@ -45,6 +45,8 @@ export class Connections {
 	/** By network, and in it by address and port, the oldest first. */
 	readonly #unauthenticated = new Map<string, Map<string, Socket>>();
 	#count = 0;
+	/** Of all sockets: a closure of each would take more memory. */
+	readonly #onClose: (this: Socket) => void;
 	/** Node may read from a hundred sockets in one turn of the event loop. */
 	readonly #yieldToParse = createYield();
 	/** Not that of devices, which must not wait for these. */
@@ -56,6 +58,13 @@ export class Connections {
 		const proceed = (begin: () => void): unknown =>
 			bucket.take() ? setImmediate(begin) : setTimeout(() => proceed(begin), pauseMs);
 		this.#yieldToLoop = createYield(proceed);
+		const forget = (socket: Socket) => {
+			const endpoint = endpointOf(socket);
+			if (this.#unauthenticated.get(endpoint.network)?.get(endpoint.name) === socket) this.#remove(endpoint);
+		};
+		this.#onClose = function () {
+			forget(this);
+		};
 	}
 
 	/** To be called before the server listens. */
@@ -96,9 +105,7 @@ export class Connections {
 		if (sockets.get(name) === socket) return;
 		this.#unauthenticated.set(network, sockets.set(name, socket));
 		this.#count += 1;
-		socket.once("close", () => {
-			if (this.#unauthenticated.get(network)?.get(name) === socket) this.#remove({ network, name });
-		});
+		socket.on("close", this.#onClose);
 		if (this.#count > this.#maxUnauthenticated) this.#cutOne();
 	}
 

@@ -74,42 +74,43 @@ export function limitMessagesAfterClose(socket: Pick<WebSocket, "terminate">, at
 const charactersATurn = 2048;
 const turnsMs = 50;
 
-/**
- * A throttle that loses no message: those over the rate wait, with the socket paused, so at most one read's worth
- * waits. A class, as closures take more memory.
- */
+/** What a throttle calls: an object, as closures take more memory. */
+export interface Throttled {
+	onMessage(text: string): void;
+	/** The first message has to wait. */
+	onPaused(): void;
+}
+
+/** A throttle that loses no message: those over the rate wait, with the socket paused, so at most one read's worth waits. */
 export class Throttle {
 	readonly #socket: Readable;
 	readonly #bucket: TokenBucket;
-	readonly #onMessage: (text: string) => void;
-	readonly #onPaused: () => void;
+	readonly #throttled: Throttled;
 	#waiting: string[] = [];
 	#timer: NodeJS.Timeout | undefined;
 	#isClosed = false;
 
-	/** @param onPaused called when the first message has to wait */
-	constructor(socket: Readable, rate: Rate, onMessage: (text: string) => void, onPaused: () => void) {
+	constructor(socket: Readable, rate: Rate, throttled: Throttled) {
 		this.#socket = socket;
 		this.#bucket = new TokenBucket(rate);
-		this.#onMessage = onMessage;
-		this.#onPaused = onPaused;
+		this.#throttled = throttled;
 	}
 
 	take(text: string): void {
 		if (this.#isClosed) return;
-		if (!this.#timer && this.#mayPass(text)) return this.#onMessage(text);
+		if (!this.#timer && this.#mayPass(text)) return this.#throttled.onMessage(text);
 		this.#waiting.push(text);
 		if (this.#timer) return;
 		this.#plan();
 		this.#socket.pause();
-		this.#onPaused();
+		this.#throttled.onPaused();
 	}
 
 	/** The peer has closed: passes on what waits. */
 	finish(): void {
 		const waiting = this.#waiting;
 		this.close();
-		for (const text of waiting) this.#onMessage(text);
+		for (const text of waiting) this.#throttled.onMessage(text);
 	}
 
 	/** Drops waiting and later messages, and reads the socket again, for the peer's close frame. */
@@ -128,7 +129,7 @@ export class Throttle {
 	#handOn(): void {
 		const stays = this.#waiting.findIndex((text) => !this.#mayPass(text));
 		const passing = this.#waiting.splice(0, stays < 0 ? this.#waiting.length : stays);
-		for (const text of passing) this.#onMessage(text);
+		for (const text of passing) this.#throttled.onMessage(text);
 		if (this.#waiting.length > 0) return this.#plan();
 		this.#timer = undefined;
 		this.#socket.resume();

@@ -71,11 +71,10 @@ export function reachedAt(request: IncomingMessage): URL {
 	const told = forwarded.get(request);
 	const isEncrypted = "encrypted" in socket && socket.encrypted === true;
 	const scheme = told?.scheme ?? (isEncrypted ? "https" : "http");
-	const address = socket.localAddress ?? "127.0.0.1";
 	const host = told?.host ?? request.headers.host ?? "";
 	return (
 		(/[/?#@\\]/.test(host) ? undefined : parseUrl(`${scheme}://${host}`)) ??
-		new URL(`${scheme}://${hostOf(address)}:${socket.localPort ?? 80}`)
+		new URL(`${scheme}://${hostOf(socket.localAddress ?? "127.0.0.1")}:${socket.localPort ?? 80}`)
 	);
 }
 

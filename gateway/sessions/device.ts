@@ -68,6 +68,16 @@ export interface Handshake {
 	readonly baseUrl: string;
 }
 
+const featureLists = new Map<string, readonly Feature[]>();
+
+/** @returns the same list for the same features: one of each device would take memory */
+export function sharedList(features: readonly Feature[]): readonly Feature[] {
+	const key = features.join();
+	const known = featureLists.get(key) ?? features;
+	featureLists.set(key, known);
+	return known;
+}
+
 export interface CrashHead {
 	readonly id: string;
 	readonly kind: CrashKind;
@@ -95,6 +105,9 @@ export interface Vitals {
 }
 const rssiStep = 5;
 const noVitals: Vitals = Object.freeze({ rssi: null, ssid: null, volume: null });
+/** Shared: an object of each device would take memory. */
+const noLabel: Label = Object.freeze({});
+const none: readonly never[] = Object.freeze([]);
 
 const listedAtMost = 10;
 /** For a report's fields that are not in the schema, as of newer firmware. */
@@ -120,26 +133,32 @@ export class Device {
 	/** Of the latest report. */
 	uptimeSeconds: number | undefined;
 	/** The latest last, at most 10. */
-	versions: readonly { readonly version: string; readonly at: number }[] = [];
+	versions: readonly { readonly version: string; readonly at: number }[] = none;
 	/** Restarts, the latest last, at most 10. */
-	resets: readonly { readonly reason: string; readonly at: number }[] = [];
+	resets: readonly { readonly reason: string; readonly at: number }[] = none;
 	/** The latest last, at most 20; CrashStore has the rest of them. */
-	crashes: readonly CrashHead[] = [];
-	label: Label = {};
+	crashes: readonly CrashHead[] = none;
+	label: Label = noLabel;
 	/** Later than the time of the previous label; 0: it has none. */
 	labelledAt = 0;
 	vitals = noVitals;
-	readonly history = new History();
 	session: Session;
 	/** Of the latest report since the gateway's start, on the monotonic clock. */
 	#reportedIn: Session | undefined;
 	#reportedAt: number | undefined;
+	#history: History | undefined;
 
 	constructor(deviceId: string, session: Session) {
 		this.deviceId = deviceId;
 		this.session = session;
 		session.device = this;
 		this.firstSeenAt = session.connectedAt;
+	}
+
+	/** Made when it is used first: the gateway to which a device is connected has its history. */
+	get history(): History {
+		this.#history ??= new History();
+		return this.#history;
 	}
 
 	/** Whether it has reported on its latest connection; before that `firmwareVersion` may be outdated. */
@@ -204,7 +223,7 @@ export class Device {
 		this.#reportedIn = told.hasReported ? this.session : undefined;
 		this.versions = told.versions;
 		this.resets = told.resets;
-		this.crashes = told.crashes;
+		this.crashes = told.crashes.length > 0 ? told.crashes : none;
 		this.vitals = told.vitals;
 		if (told.labelledAt <= this.labelledAt) return;
 		this.label = told.label;
@@ -240,6 +259,7 @@ export function vitalsOf({ health, network, peripherals }: StateReport, previous
 
 /** @returns the label without empty texts */
 export function labelOf({ name, room, note }: Label): Label {
+	if (!name && !room && !note) return noLabel;
 	return { ...(name && { name }), ...(room && { room }), ...(note && { note }) };
 }
 

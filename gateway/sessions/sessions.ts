@@ -13,6 +13,7 @@ import {
 	type OtaMetadata,
 	Session,
 	type SessionFacts,
+	sharedList,
 } from "./device.js";
 import { type ChangeReason, type EndReason, isEndReason } from "./view.js";
 
@@ -121,8 +122,7 @@ export class Sessions {
 			if (known && known !== current) this.end(known, "replaced");
 			return undefined;
 		}
-		const handshake = { ...told.handshake, deviceId: facts?.deviceId, isBound: false, baseUrl: "" };
-		const session = known ?? new Session(handshake, link, told.connectedAt, sessionId);
+		const session = known ?? new Session(handshakeOf(told), link, told.connectedAt, sessionId);
 		const wasConnected = known?.connected ?? false;
 		session.epoch = told.epoch;
 		session.lastSeenAt = told.lastSeenAt;
@@ -235,6 +235,13 @@ export class Sessions {
 			this.forget(device, "surplus");
 		}
 	}
+}
+
+/** As far as another gateway needs it. */
+function handshakeOf({ handshake, device }: SessionFacts): Handshake {
+	const { model, chip, features, remoteAddress } = handshake;
+	const who = { deviceId: device?.deviceId, isBound: false, model, chip };
+	return { ...who, features: sharedList(features), remoteAddress, baseUrl: "" };
 }
 
 /** Of a device's sessions at two gateways: no clock is trusted, and one that has ended is never the newer one. */

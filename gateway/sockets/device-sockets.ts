@@ -4,16 +4,10 @@
  */
 
 import { setTimeout } from "node:timers/promises";
-import type { WebSocket } from "ws";
+import type { RawData, WebSocket } from "ws";
 import { checkUplink } from "../../device/protocol/messages.js";
-import {
-	createMinuteCounter,
-	limitMessagesAfterClose,
-	type Rate,
-	Throttle,
-	watchControlFrames,
-} from "../rates.js";
-import type { Handshake, Session } from "../sessions/device.js";
+import { createMinuteCounter, limitMessagesAfterClose, type Rate, Throttle, TokenBucket } from "../rates.js";
+import type { DeviceLink, Handshake, Session } from "../sessions/device.js";
 import type { Drain } from "./drain.js";
 import { closeCodes, type SocketsOptions } from "./limits.js";
 
@@ -23,100 +17,161 @@ const cutMs = 1000;
 
 export class DeviceSockets {
 	readonly #options: SocketsOptions;
-	readonly #rate: Rate;
-	readonly #controlRate: Rate;
+	readonly #rates: Rates;
 	/** A closed socket stays until its session has ended. */
-	readonly #sockets = new Map<WebSocket, Session>();
+	readonly #devices = new Map<WebSocket, DeviceSocket>();
+	readonly #listeners: ReturnType<typeof listenersOf>;
 
 	constructor(options: SocketsOptions) {
 		this.#options = options;
 		const { limits, monotonic, metrics } = options;
-		this.#rate = { perSecond: limits.uplinksASecond, burst: limits.uplinkBurst, monotonic };
-		const { controlFramesASecond, controlFrameBurst } = limits;
-		this.#controlRate = { perSecond: controlFramesASecond, burst: controlFrameBurst, monotonic };
+		const { uplinksASecond, uplinkBurst, controlFramesASecond, controlFrameBurst } = limits;
+		this.#rates = {
+			uplinks: { perSecond: uplinksASecond, burst: uplinkBurst, monotonic },
+			controlFrames: { perSecond: controlFramesASecond, burst: controlFrameBurst, monotonic },
+		};
+		this.#listeners = listenersOf(this.#devices, options.yieldToLoop);
 		const unread = () =>
-			[...this.#sockets.keys()].reduce((bytes, socket) => bytes + socket.bufferedAmount, 0);
-		metrics.watch("gateway_sessions", "Devices that are connected", () => this.#sockets.size);
+			[...this.#devices.keys()].reduce((bytes, socket) => bytes + socket.bufferedAmount, 0);
+		metrics.watch("gateway_sessions", "Devices that are connected", () => this.#devices.size);
 		metrics.watch("gateway_device_queue_bytes", "Bytes that devices have not read yet", unread);
 	}
 
 	/** Adds a socket after its upgrade was checked. */
 	accept(socket: WebSocket, handshake: Handshake): void {
-		const { sessions, limits, metrics, log, yieldToLoop } = this.#options;
-		const session = sessions.open(handshake, {
-			send: (text) => this.#send(socket, text),
-			isOpen: () => socket.readyState === socket.OPEN,
-			close: (code, reason) => {
-				throttle.close();
-				socket.close(code, reason);
-			},
-		});
-		this.#sockets.set(socket, session);
-		const countInvalid = createMinuteCounter();
-		let wasTooFast = false;
-		const onMessage = (text: string) => this.#take(session, text, countInvalid);
-		const onPaused = () => {
-			metrics.pausedDevices.inc();
-			if (!wasTooFast) log.warn(namesOf(session), "too many uplinks: they wait");
-			wasTooFast = true;
-		};
-		const onMessageAfterClose = limitMessagesAfterClose(socket, limits.messagesAfterClose);
-		watchControlFrames(socket, this.#controlRate, () => {
-			if (!session.connected) return onMessageAfterClose();
-			this.#end(session, closeCodes.policyViolation, "too many ping or pong frames");
-		});
-		const throttle = new Throttle(socket, this.#rate, onMessage, onPaused);
-		socket.on("message", (data, isBinary) => {
-			if (!session.connected) return onMessageAfterClose();
-			if (isBinary) return this.#end(session, closeCodes.unsupportedData, "text frames only");
-			throttle.take(data.toString());
-		});
-		socket.on("error", ({ message: problem }) =>
-			log.warn({ ...namesOf(session), problem }, "device socket failed"),
-		);
-		socket.on("close", async (code) => {
-			throttle.finish();
-			log.debug({ ...namesOf(session), code }, "device socket closed");
-			await yieldToLoop();
-			this.#sockets.delete(socket);
-			sessions.end(session, "disconnected");
-		});
+		this.#devices.set(socket, new DeviceSocket(this.#options, this.#rates, socket, handshake));
+		const { onMessage, onControlFrame, onError, onClose } = this.#listeners;
+		socket.on("message", onMessage).on("ping", onControlFrame).on("pong", onControlFrame);
+		socket.on("error", onError).on("close", onClose);
 	}
 
 	/** Connected ones. */
 	get count(): number {
-		return this.#sockets.size;
+		return this.#devices.size;
 	}
 
 	/** Closes every socket with 1012, some at a time. Resolves once all are gone, and cuts those off that stay. */
 	async drain(drain: Drain): Promise<void> {
 		let closed = 0;
-		for (const { link } of this.#sockets.values()) {
-			link.close(closeCodes.serviceRestart, `retry in ${drain.drawSeconds()} s`);
+		for (const device of this.#devices.values()) {
+			device.close(closeCodes.serviceRestart, `retry in ${drain.drawSeconds()} s`);
 			closed += 1;
 			if (closed % drain.devicesIn(drainStepMs) === 0) await setTimeout(drainStepMs);
 		}
 		await this.#untilGone(this.#options.limits.devicesLeaveMs);
-		for (const socket of this.#sockets.keys()) socket.terminate();
+		for (const socket of this.#devices.keys()) socket.terminate();
 		await this.#untilGone(cutMs);
 	}
 
 	/** Waits until no socket is left, at most `ms`. */
 	async #untilGone(ms: number): Promise<void> {
-		for (let leftMs = ms; leftMs > 0 && this.#sockets.size > 0; leftMs -= drainStepMs)
+		for (let leftMs = ms; leftMs > 0 && this.#devices.size > 0; leftMs -= drainStepMs)
 			await setTimeout(drainStepMs);
 	}
 
 	/** Ends every session, once all connections are closed. */
 	settle(): void {
-		const { sessions } = this.#options;
-		for (const session of this.#sockets.values()) sessions.end(session, "disconnected");
+		for (const device of this.#devices.values()) device.end();
+	}
+}
+
+/** Of all sockets: closures of each socket would take 3 KB of each device. */
+function listenersOf(devices: Map<WebSocket, DeviceSocket>, yieldToLoop: () => Promise<void>) {
+	return {
+		onMessage(this: WebSocket, data: RawData, isBinary: boolean): void {
+			devices.get(this)?.take(data, isBinary);
+		},
+
+		onControlFrame(this: WebSocket): void {
+			devices.get(this)?.countControlFrame();
+		},
+
+		onError(this: WebSocket, { message }: Error): void {
+			devices.get(this)?.onError(message);
+		},
+
+		async onClose(this: WebSocket, code: number): Promise<void> {
+			const device = devices.get(this);
+			device?.onClosed(code);
+			await yieldToLoop();
+			devices.delete(this);
+			device?.end();
+		},
+	};
+}
+
+interface Rates {
+	readonly uplinks: Rate;
+	readonly controlFrames: Rate;
+}
+
+class DeviceSocket implements DeviceLink {
+	readonly #options: SocketsOptions;
+	readonly #socket: WebSocket;
+	readonly #session: Session;
+	readonly #uplinks: Throttle;
+	readonly #controlFrames: TokenBucket;
+	/** Undefined before the first one. */
+	#countInvalid: ReturnType<typeof createMinuteCounter> | undefined;
+	#onMessageAfterClose: (() => void) | undefined;
+	#wasTooFast = false;
+
+	constructor(options: SocketsOptions, rates: Rates, socket: WebSocket, handshake: Handshake) {
+		this.#options = options;
+		this.#socket = socket;
+		this.#uplinks = new Throttle(socket, rates.uplinks, this);
+		this.#controlFrames = new TokenBucket(rates.controlFrames);
+		this.#session = options.sessions.open(handshake, this);
 	}
 
-	#take(session: Session, text: string, countInvalid: (now: number) => number): void {
+	send(text: string): void {
+		const socket = this.#socket;
+		if (socket.readyState !== socket.OPEN) return;
+		socket.send(text);
+		if (socket.bufferedAmount > this.#options.limits.deviceBacklogBytes) socket.terminate();
+	}
+
+	isOpen(): boolean {
+		return this.#socket.readyState === this.#socket.OPEN;
+	}
+
+	close(code: number, reason: string): void {
+		this.#uplinks.close();
+		this.#socket.close(code, reason);
+	}
+
+	/** The session of a socket that is closed. */
+	end(): void {
+		this.#options.sessions.end(this.#session, "disconnected");
+	}
+
+	take(data: RawData, isBinary: boolean): void {
+		if (!this.#session.connected) return this.#takeAfterClose();
+		if (isBinary) return this.#refuse(closeCodes.unsupportedData, "text frames only");
+		this.#uplinks.take(data.toString());
+	}
+
+	countControlFrame(): void {
+		if (this.#controlFrames.take()) return;
+		if (!this.#session.connected) return this.#takeAfterClose();
+		this.#refuse(closeCodes.policyViolation, "too many ping or pong frames");
+	}
+
+	onError(problem: string): void {
+		this.#options.log.warn({ ...this.#names, problem }, "device socket failed");
+	}
+
+	onClosed(code: number): void {
+		this.#uplinks.finish();
+		this.#options.log.debug({ ...this.#names, code }, "device socket closed");
+	}
+
+	/** Called by the throttle. */
+	onMessage(text: string): void {
+		const session = this.#session;
 		if (!session.connected) return;
 		const { limits, metrics, refusals, log, monotonic } = this.#options;
-		const problem = this.#receive(session, text);
+		const problem = this.#receive(text);
 		if (problem === undefined) return;
 		metrics.droppedUplinks.inc();
 		const deviceId = session.device?.deviceId;
@@ -126,43 +181,52 @@ export class DeviceSockets {
 			remoteAddress: session.handshake.remoteAddress,
 			reason: problem,
 		});
-		log.warn({ ...namesOf(session), problem }, "uplink dropped");
-		if (countInvalid(monotonic()) >= limits.invalidUplinksAMinute)
-			this.#end(session, closeCodes.policyViolation, "too many invalid uplinks");
+		log.warn({ ...this.#names, problem }, "uplink dropped");
+		this.#countInvalid ??= createMinuteCounter();
+		if (this.#countInvalid(monotonic()) >= limits.invalidUplinksAMinute)
+			this.#refuse(closeCodes.policyViolation, "too many invalid uplinks");
+	}
+
+	/** Called by the throttle. */
+	onPaused(): void {
+		this.#options.metrics.pausedDevices.inc();
+		if (!this.#wasTooFast) this.#options.log.warn(this.#names, "too many uplinks: they wait");
+		this.#wasTooFast = true;
 	}
 
 	/** @returns what is wrong with the uplink, or undefined */
-	#receive(session: Session, text: string): string | undefined {
+	#receive(text: string): string | undefined {
 		const { sessions, metrics } = this.#options;
 		const value = parseJson(text);
 		if (value === undefined) return "not JSON";
 		const checked = checkUplink(value);
 		if (checked.problem !== undefined) return checked.problem;
 		const { uplink } = checked;
-		const { isBound, deviceId } = session.handshake;
+		const { isBound, deviceId } = this.#session.handshake;
 		if (isBound && "deviceId" in uplink && uplink.deviceId !== deviceId) {
-			this.#end(session, closeCodes.policyViolation, `this token is for ${deviceId} alone`);
+			this.#refuse(closeCodes.policyViolation, `this token is for ${deviceId} alone`);
 			return `${uplink.type}: deviceId must be ${deviceId}, whose token was shown`;
 		}
-		const problem = sessions.receive(session, uplink, text);
+		const problem = sessions.receive(this.#session, uplink, text);
 		if (problem === undefined) metrics.countUplink(uplink.type);
 		return problem;
 	}
 
-	#end(session: Session, code: number, reason: string): void {
-		this.#options.sessions.end(session, "disconnected", { code, reason });
+	#takeAfterClose(): void {
+		const { messagesAfterClose } = this.#options.limits;
+		this.#onMessageAfterClose ??= limitMessagesAfterClose(this.#socket, messagesAfterClose);
+		this.#onMessageAfterClose();
 	}
 
-	#send(socket: WebSocket, text: string): void {
-		if (socket.readyState !== socket.OPEN) return;
-		socket.send(text);
-		if (socket.bufferedAmount > this.#options.limits.deviceBacklogBytes) socket.terminate();
+	#refuse(code: number, reason: string): void {
+		this.#options.sessions.end(this.#session, "disconnected", { code, reason });
 	}
-}
 
-/** Names a device in the log. */
-function namesOf({ sessionId, device }: Session) {
-	return { sessionId, deviceId: device?.deviceId };
+	/** For the log. */
+	get #names() {
+		const { sessionId, device } = this.#session;
+		return { sessionId, deviceId: device?.deviceId };
+	}
 }
 
 /** @returns undefined if `text` is not JSON */

@@ -31,8 +31,16 @@ export function delayEnd(stream: Duplex, yieldToLoop: () => Promise<void>): void
 	stream.removeAllListeners("end");
 	stream.on("end", async () => {
 		await yieldToLoop();
-		if (!stream.destroyed) for (const listener of listeners) Reflect.apply(listener, stream, []);
+		if (!stream.destroyed) callAll(listeners, stream);
 	});
+}
+
+function callAll(
+	listeners: ReturnType<Duplex["listeners"]>,
+	stream: Duplex,
+	...values: readonly Buffer[]
+): void {
+	for (const listener of listeners) Reflect.apply(listener, stream, values);
 }
 
 /**
@@ -46,17 +54,13 @@ export function readInPieces(
 ): void {
 	const listeners = stream.listeners("data");
 	stream.removeAllListeners("data");
-	const parse = (bytes: Buffer) => {
-		for (const listener of listeners) Reflect.apply(listener, stream, [bytes]);
-	};
-	const proceed = () => {
-		if (!socket.isPaused) stream.resume();
-	};
 	stream.on("data", (bytes: Buffer) => {
-		if (bytes.length <= pieceBytes) return parse(bytes);
+		if (bytes.length <= pieceBytes) return callAll(listeners, stream, bytes);
 		stream.pause().unshift(bytes.subarray(pieceBytes));
-		parse(bytes.subarray(0, pieceBytes));
-		void yieldToLoop().then(proceed);
+		callAll(listeners, stream, bytes.subarray(0, pieceBytes));
+		void yieldToLoop().then(() => {
+			if (!socket.isPaused) stream.resume();
+		});
 	});
 	stream.prependListener("close", () => {
 		if (socket.readyState !== socket.OPEN) stream.read();

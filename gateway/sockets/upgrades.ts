@@ -20,7 +20,7 @@ import type { Access, Admission } from "../access/access.js";
 import { baseUrlOf, remoteAddressOf, targetOf } from "../access/origin.js";
 import { type HttpRefusal, problemOf } from "../problem.js";
 import { AddressLimit } from "../rates.js";
-import type { Handshake } from "../sessions/device.js";
+import { type Handshake, sharedList } from "../sessions/device.js";
 import { AdmissionRate, EventLoopDelay } from "./admission-rate.js";
 import type { DeviceSockets } from "./device-sockets.js";
 import type { Drain } from "./drain.js";
@@ -197,7 +197,7 @@ function readHandshake(request: IncomingMessage, publicUrl?: URL, owner?: string
 		isBound: owner !== undefined,
 		model,
 		chip: chips.find((chip) => chip === headers["device-chip"]),
-		features: features.filter((feature) => listOf(headers["device-features"]).includes(feature)),
+		features: sharedList(features.filter((feature) => listOf(headers["device-features"]).includes(feature))),
 		remoteAddress: remoteAddressOf(request),
 		baseUrl: baseUrlOf(request, publicUrl),
 	};

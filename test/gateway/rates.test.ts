@@ -16,7 +16,8 @@ function throttle(t: TestContext) {
 	const taken: string[] = [];
 	const rate = { perSecond: 10, burst: 10, monotonic: Date.now };
 	const onMessage = (text: string) => void taken.push(text);
-	return { calls, taken, throttle: new Throttle(socket, rate, onMessage, () => calls.push("told")) };
+	const onPaused = () => void calls.push("told");
+	return { calls, taken, throttle: new Throttle(socket, rate, { onMessage, onPaused }) };
 }
 
 test("messages above the rate wait in order, and their socket is paused until then", (t) => {
