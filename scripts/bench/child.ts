@@ -37,8 +37,8 @@ export interface ChildOptions {
 	readonly onEnd?: (why: string) => void;
 }
 
-/** Longer than any question takes. */
-const answerMs = 180_000;
+/** Longer than any question takes: five gateways on two cores need some minutes to let in 18,000 devices each. */
+const answerMs = 900_000;
 
 /** The parent's side. `H` is the type of the child's handlers. */
 export class Child<H extends Handlers> {
