@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { StateReport } from "../../../device/protocol/messages.js";
-import { Device, Session } from "../../../gateway/sessions/device.js";
+import { Device, Session, sharedList } from "../../../gateway/sessions/device.js";
 import { sampleReport } from "../../../scripts/api/sample-report.js";
 
 const startedAt = Date.parse("2026-11-20T12:00:00Z");
@@ -91,4 +91,11 @@ describe("a device has restarted", () => {
 			assert.deepEqual(startsOf([before, { at: 400_000, uptime: 100, setBy }]), [0, 300_000 + setBy]);
 		}
 	});
+});
+
+test("devices with the same features share one list, as thousands of them would take memory", () => {
+	const list = sharedList(["identify", "crash"]);
+	assert.equal(sharedList(["identify", "crash"]), list);
+	assert.deepEqual(sharedList(["identify"]), ["identify"]);
+	assert.deepEqual(list, ["identify", "crash"]);
 });
