@@ -39,6 +39,8 @@ export interface ChildOptions {
 
 /** Longer than any question takes: five gateways on two cores need some minutes to let in 18,000 devices each. */
 const answerMs = 900_000;
+/** Longer than a gateway takes to delete the records of 90,000 devices. */
+const closeMs = 60_000;
 
 /** The parent's side. `H` is the type of the child's handlers. */
 export class Child<H extends Handlers> {
@@ -128,7 +130,7 @@ export class Child<H extends Handlers> {
 		if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
 		const ended = once(this.#process, "exit");
 		if (this.#process.connected) this.#process.disconnect();
-		const kill = setTimeout(() => this.#process.kill("SIGKILL"), 5000);
+		const kill = setTimeout(() => this.#process.kill("SIGKILL"), closeMs);
 		await ended;
 		clearTimeout(kill);
 	}
