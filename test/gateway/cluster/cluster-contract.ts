@@ -244,8 +244,8 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			assert.equal(await a.published("report"), 1);
 			const all = await b.watch();
 			await relay(4);
-			await all.until(isReport(4, other));
-			assert.equal(await a.published("report"), 3);
+			await all.each(isReport(4, id), isReport(4, other));
+			assert.ok((await a.published("report")) > 1);
 		});
 
 		test("of named devices begin with the latest one, which no gateway keeps for another after that", async (t) => {
