@@ -56,7 +56,7 @@ export function* readRelayed(message: string): Generator<RelayedUplink> {
 		const start = message.indexOf("\n", from) + 1;
 		const [sessionId = "", at, kind, length] = message.slice(from, start).split(" ");
 		from = start + Number(length);
-		if (!(start > 0 && from > start && from <= message.length)) throw new RangeError("a length is wrong");
+		if (!(start > 0 && from >= start && from <= message.length)) throw new RangeError("a length is wrong");
 		const text = message.slice(start, from);
 		yield { sessionId, at: Number(at), isStateReport: kind === "state", text };
 	}
