@@ -1,25 +1,22 @@
 /**
- * This gateway among those that act as one: who is there, what each tells of its sessions, and commands to devices of
+ * This gateway among those that act as one: who is there, what each tells of its sessions, and what its monitors need of
  * others. There is none without NATS_URL.
  */
 
 import { randomUUID } from "node:crypto";
 import type { Logger } from "pino";
 import type { Device, Session } from "../sessions/device.js";
-import type { Sessions } from "../sessions/sessions.js";
 import type { ChangeReason } from "../sessions/view.js";
-import { type MonitorMessage, type Outcome, refuse } from "../sockets/monitor-commands.js";
 import type { Metrics } from "../telemetry/metrics.js";
-import { type Bus, BusError, subjectOf, type Unsubscribe } from "./bus.js";
+import { subjectOf, type Unsubscribe } from "./bus.js";
+import { DeviceRequests, type DeviceRequestsOptions } from "./device-requests.js";
 import { Members, noInterest } from "./members.js";
 import type { Beat, Interest, News } from "./messages.js";
 import { Mirrors } from "./mirrors.js";
 import { OwnSessions } from "./own-sessions.js";
 import { Relay, readRelayed } from "./relay.js";
 
-export interface ClusterOptions {
-	readonly bus: Bus;
-	readonly sessions: Sessions;
+export interface ClusterOptions extends DeviceRequestsOptions {
 	/** Of the monitors that are connected here. */
 	readonly interest: () => Interest;
 	/** An uplink of another gateway's device, as received there. */
@@ -28,10 +25,6 @@ export interface ClusterOptions {
 	readonly onTouched: (device: Device) => void;
 	/** Sends a frame to the monitors that asked for `cluster_update`. */
 	readonly announce: (frame: string) => void;
-	/** Executes a monitor's message for a device of this gateway. */
-	readonly execute: (message: unknown) => Promise<Outcome>;
-	/** A device's history as JSON. */
-	readonly history: (device: Device) => string;
 	readonly metrics: Pick<Metrics, "busPublishes" | "watch">;
 	readonly log: Pick<Logger, "info" | "warn" | "error">;
 	/** Milliseconds since 1970. */
@@ -43,15 +36,13 @@ export interface ClusterOptions {
 }
 
 const beatsMissed = 3;
-/** Longer than it takes to choose an image and to write the update to disk. */
-const commandMs = 8_000;
-const historyMs = 2_000;
 /** For the first lists of others. */
 const meetMs = 5_000;
 
 export class Cluster {
 	/** Another one at each start. */
 	readonly id: string = randomUUID();
+	readonly requests: DeviceRequests;
 	readonly #options: ClusterOptions;
 	readonly #members: Members;
 	readonly #own = new OwnSessions();
@@ -69,6 +60,7 @@ export class Cluster {
 
 	constructor(options: ClusterOptions) {
 		this.#options = options;
+		this.requests = new DeviceRequests(options);
 		const { bus, sessions, onTouched, metrics, beatMs } = options;
 		this.#members = new Members({
 			...options,
@@ -90,7 +82,7 @@ export class Cluster {
 
 	/** Resolves once the gateways that are there have told of their sessions, or were waited for. */
 	async start(): Promise<void> {
-		const { bus, beatMs, monotonic, execute, history, sessions } = this.#options;
+		const { bus, beatMs, monotonic } = this.#options;
 		this.#subscriptions.push(
 			bus.subscribe(
 				"gw.hb.*",
@@ -104,13 +96,7 @@ export class Cluster {
 				this.#relay.flush();
 				return this.#own.list(JSON.parse(text), this.#told);
 			}),
-			bus.serve(subjectOf("gw", "cmd", this.id), async (text) =>
-				JSON.stringify(await execute(JSON.parse(text))),
-			),
-			bus.serve(subjectOf("gw", "history", this.id), async (deviceId) => {
-				const device = sessions.devices.get(deviceId);
-				return device ? history(device) : "";
-			}),
+			...this.requests.serve(this.id),
 			bus.onStatus(() => {
 				this.#beat();
 				this.#announce();
@@ -163,29 +149,6 @@ export class Cluster {
 	gather(ids?: readonly string[]): Promise<void> {
 		if (!isSame(this.#interest, this.#options.interest())) this.#beat();
 		return this.#mirrors.gather(ids);
-	}
-
-	/** Has the gateway of a device execute a monitor's message. */
-	async execute(gateway: string, message: MonitorMessage): Promise<Outcome> {
-		try {
-			const subject = subjectOf("gw", "cmd", gateway);
-			const outcome: Outcome = JSON.parse(
-				await this.#options.bus.request(subject, JSON.stringify(message), commandMs),
-			);
-			return outcome;
-		} catch (error) {
-			if (!(error instanceof BusError)) throw error;
-			const what = error.problem === "timeout" ? "has not answered" : "cannot be reached";
-			return refuse("target_offline", `the gateway of this device ${what}; wait for its next status_update`);
-		}
-	}
-
-	/** @returns the history as the device's gateway has it, as JSON; undefined if that cannot be reached */
-	async history({ deviceId, session }: Device): Promise<string | undefined> {
-		const { gateway } = session.link;
-		if (gateway === undefined) return undefined;
-		const asked = this.#options.bus.request(subjectOf("gw", "history", gateway), deviceId, historyMs);
-		return (await asked.catch(() => "")) || undefined;
 	}
 
 	/** `cluster_update`, as monitors get it. */
