@@ -23,7 +23,7 @@ export interface DeviceRoutesOptions {
 	/** Removes a device from disk. Resolves to false if that failed and all of it stays. */
 	readonly erase: (device: Device) => Promise<boolean>;
 	/** Undefined where this gateway is alone. */
-	readonly cluster?: Pick<Cluster, "gather" | "history"> | undefined;
+	readonly cluster?: Pick<Cluster, "gather" | "requests"> | undefined;
 	/** Called after devices were forgotten on request. */
 	readonly onForgotten: () => void;
 	/** Milliseconds since 1970. */
@@ -115,7 +115,7 @@ export function deviceRoutes(options: DeviceRoutesOptions): Router {
 		.get(requireMonitor, async ({ params: { deviceId } }, response) => {
 			const device = sessions.devices.get(deviceId);
 			if (!device) return sendUnknown(response, deviceId);
-			const columns = (await cluster?.history(device)) ?? historyText(device, now(), monotonic());
+			const columns = (await cluster?.requests.history(device)) ?? historyText(device, now(), monotonic());
 			const marks = marksOf(device, updates.historyOf(deviceId))
 				.filter(({ at }) => at >= now() - historyMs)
 				.sort((a, b) => a.at - b.at)

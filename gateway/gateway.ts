@@ -288,7 +288,7 @@ export function createGateway(options: GatewayOptions = {}) {
 					knowsDevices: () => records.hasCaughtUp ?? true,
 				})
 			: new Rollouts({ ...rolloutParts, store: rolloutStore });
-	const execute = monitorCommands(sessions, rollouts, log, cluster);
+	const execute = monitorCommands(sessions, rollouts, log, cluster?.requests);
 	const monitors = new MonitorSockets({
 		...parts,
 		cluster,

@@ -1,23 +1,22 @@
 /**
- * This gateway among those that act as one: who is there, what each tells of its sessions, and commands to devices of
+ * This gateway among those that act as one: who is there, what each tells of its sessions, and what its monitors need of
  * others. There is none without NATS_URL.
  */
 
 import { randomUUID } from "node:crypto";
 import type { Logger } from "pino";
 import type { Device, Session } from "../sessions/device.js";
-import type { Sessions } from "../sessions/sessions.js";
 import type { ChangeReason } from "../sessions/view.js";
-import { type MonitorMessage, type Outcome, refuse } from "../sockets/monitor-commands.js";
 import type { Metrics } from "../telemetry/metrics.js";
-import { type Bus, BusError, subjectOf, type Unsubscribe } from "./bus.js";
-import { type Beat, type Interest, type News, readRelay, relayText } from "./messages.js";
-import { type Member, Mirrors } from "./mirrors.js";
+import { subjectOf, type Unsubscribe } from "./bus.js";
+import { DeviceRequests, type DeviceRequestsOptions } from "./device-requests.js";
+import { Members, noInterest } from "./members.js";
+import type { Beat, Interest, News } from "./messages.js";
+import { Mirrors } from "./mirrors.js";
 import { OwnSessions } from "./own-sessions.js";
+import { Relay, readRelayed } from "./relay.js";
 
-export interface ClusterOptions {
-	readonly bus: Bus;
-	readonly sessions: Sessions;
+export interface ClusterOptions extends DeviceRequestsOptions {
 	/** Of the monitors that are connected here. */
 	readonly interest: () => Interest;
 	/** An uplink of another gateway's device, as received there. */
@@ -26,10 +25,6 @@ export interface ClusterOptions {
 	readonly onTouched: (device: Device) => void;
 	/** Sends a frame to the monitors that asked for `cluster_update`. */
 	readonly announce: (frame: string) => void;
-	/** Executes a monitor's message for a device of this gateway. */
-	readonly execute: (message: unknown) => Promise<Outcome>;
-	/** A device's history as JSON. */
-	readonly history: (device: Device) => string;
 	readonly metrics: Pick<Metrics, "busPublishes" | "watch">;
 	readonly log: Pick<Logger, "info" | "warn" | "error">;
 	/** Milliseconds since 1970. */
@@ -41,22 +36,18 @@ export interface ClusterOptions {
 }
 
 const beatsMissed = 3;
-/** Longer than it takes to choose an image and to write the update to disk. */
-const commandMs = 8_000;
-const historyMs = 2_000;
 /** For the first lists of others. */
 const meetMs = 5_000;
-const noInterest: Interest = Object.freeze({ all: false, summary: false, devices: [] });
 
 export class Cluster {
 	/** Another one at each start. */
 	readonly id: string = randomUUID();
+	readonly requests: DeviceRequests;
 	readonly #options: ClusterOptions;
-	readonly #members = new Map<string, Member>();
-	/** Those of `#members` that are up. */
-	#up: readonly Member[] = [];
+	readonly #members: Members;
 	readonly #own = new OwnSessions();
 	readonly #mirrors: Mirrors;
+	readonly #relay = new Relay((text) => this.#publish("report", ["reports", this.id], text));
 	readonly #subscriptions: Unsubscribe[] = [];
 	/** Only while monitors here need reports. */
 	#reports: Unsubscribe | undefined;
@@ -69,16 +60,29 @@ export class Cluster {
 
 	constructor(options: ClusterOptions) {
 		this.#options = options;
-		const { bus, sessions, onTouched, metrics } = options;
+		this.requests = new DeviceRequests(options);
+		const { bus, sessions, onTouched, metrics, beatMs } = options;
+		this.#members = new Members({
+			...options,
+			silenceMs: beatsMissed * beatMs,
+			onUp: () => {
+				this.#beat();
+				this.#announce();
+			},
+			onDown: (member) => {
+				void this.#mirrors.end(member);
+				this.#announce();
+			},
+		});
 		const onError = (error: unknown) =>
 			options.log.error({ err: error }, "a list of sessions was not understood");
 		this.#mirrors = new Mirrors({ bus, sessions, members: this.#members, onTouched, onError });
-		metrics.watch("gateway_cluster_gateways", "Gateways that act as one", () => 1 + this.#up.length);
+		metrics.watch("gateway_cluster_gateways", "Gateways that act as one", () => 1 + this.#members.up.length);
 	}
 
 	/** Resolves once the gateways that are there have told of their sessions, or were waited for. */
 	async start(): Promise<void> {
-		const { bus, beatMs, monotonic, execute, history, sessions } = this.#options;
+		const { bus, beatMs, monotonic } = this.#options;
 		this.#subscriptions.push(
 			bus.subscribe(
 				"gw.hb.*",
@@ -88,16 +92,11 @@ export class Cluster {
 				"gw.session.*",
 				this.#guarded((text) => this.#onNews(JSON.parse(text))),
 			),
-			bus.serve(subjectOf("gw", "list", this.id), async (text) =>
-				this.#own.list(JSON.parse(text), this.#told),
-			),
-			bus.serve(subjectOf("gw", "cmd", this.id), async (text) =>
-				JSON.stringify(await execute(JSON.parse(text))),
-			),
-			bus.serve(subjectOf("gw", "history", this.id), async (deviceId) => {
-				const device = sessions.devices.get(deviceId);
-				return device ? history(device) : "";
+			bus.serve(subjectOf("gw", "list", this.id), async (text) => {
+				this.#relay.flush();
+				return this.#own.list(JSON.parse(text), this.#told);
 			}),
+			...this.requests.serve(this.id),
 			bus.onStatus(() => {
 				this.#beat();
 				this.#announce();
@@ -107,7 +106,7 @@ export class Cluster {
 		this.#timer = setInterval(() => this.#tick(), beatMs).unref();
 		this.#beat();
 		await pause(beatMs / 8);
-		const areListed = () => this.#up.every(({ isListing, isBehind }) => !isListing && !isBehind);
+		const areListed = () => this.#members.up.every(({ isListing, isBehind }) => !isListing && !isBehind);
 		for (const until = monotonic() + meetMs; !areListed() && monotonic() < until; ) await pause(beatMs / 40);
 	}
 
@@ -126,17 +125,10 @@ export class Cluster {
 
 	/** To be called for each uplink of this gateway's devices, once the device shows its content. */
 	onUplink(session: Session, text: string, isStateReport: boolean): void {
-		const { device, sessionId, lastSeenAt: at } = session;
-		const isSummaryNeeded = this.#up.some(({ interest }) => interest.summary);
-		if (device && isStateReport && this.#own.isChanged(device, isSummaryNeeded))
+		const { device } = session;
+		if (device && isStateReport && this.#own.isChanged(device, this.#members.isSummaryNeeded))
 			this.#tell(session, "report");
-		const isNeeded = this.#up.some(
-			({ interest, interestingDevices }) =>
-				interest.all || (device !== undefined && interestingDevices.has(device.deviceId)),
-		);
-		if (!isNeeded) return;
-		const head = { gateway: this.id, sessionId, at, isStateReport };
-		this.#publish("report", ["report", device?.deviceId ?? sessionId], relayText(head, text));
+		if (this.#members.need(device)) this.#relay.add(session, text, isStateReport);
 	}
 
 	onForgotten({ deviceId }: Device): void {
@@ -159,64 +151,20 @@ export class Cluster {
 		return this.#mirrors.gather(ids);
 	}
 
-	/** Has the gateway of a device execute a monitor's message. */
-	async execute(gateway: string, message: MonitorMessage): Promise<Outcome> {
-		try {
-			const subject = subjectOf("gw", "cmd", gateway);
-			const outcome: Outcome = JSON.parse(
-				await this.#options.bus.request(subject, JSON.stringify(message), commandMs),
-			);
-			return outcome;
-		} catch (error) {
-			if (!(error instanceof BusError)) throw error;
-			const what = error.problem === "timeout" ? "has not answered" : "cannot be reached";
-			return refuse("target_offline", `the gateway of this device ${what}; wait for its next status_update`);
-		}
-	}
-
-	/** @returns the history as the device's gateway has it, as JSON; undefined if that cannot be reached */
-	async history({ deviceId, session }: Device): Promise<string | undefined> {
-		const { gateway } = session.link;
-		if (gateway === undefined) return undefined;
-		const asked = this.#options.bus.request(subjectOf("gw", "history", gateway), deviceId, historyMs);
-		return (await asked.catch(() => "")) || undefined;
-	}
-
 	/** `cluster_update`, as monitors get it. */
 	frame(): string {
-		const others = this.#up.length;
-		const hasLost = [...this.#members.values()].some(({ isLost }) => isLost);
-		const alone = !this.#options.bus.isConnected || (others === 0 && hasLost);
+		const others = this.#members.up.length;
+		const alone = !this.#options.bus.isConnected || (others === 0 && this.#members.hasLost);
 		return JSON.stringify({ type: "cluster_update", gateways: 1 + others, alone });
 	}
 
-	#onBeat({ gateway, told, interest, isLeaving }: Beat): void {
-		if (gateway === this.id) return;
-		const known = this.#members.get(gateway);
-		if (isLeaving) return known?.isUp ? this.#drop(known, false) : undefined;
-		const member = known ?? newMember(gateway);
-		const { monotonic, now, log } = this.#options;
-		member.heardAt = monotonic();
-		member.seenAt = now();
-		member.interest = interest;
-		member.interestingDevices.clear();
-		for (const id of interest.devices) member.interestingDevices.add(id);
-		member.isBehind ||= told !== member.told;
-		member.told = told;
-		if (!member.isUp) {
-			this.#members.set(gateway, member);
-			member.isLost = false;
-			member.isBehind = true;
-			this.#setUp(member, true);
-			log.info({ gateway }, "gateway: up");
-			this.#beat();
-			this.#announce();
-		}
-		void (member.isBehind ? this.#mirrors.list(member) : this.#mirrors.settle(member));
+	#onBeat(beat: Beat): void {
+		const member = beat.gateway === this.id ? undefined : this.#members.hear(beat);
+		if (member) void (member.isBehind ? this.#mirrors.list(member) : this.#mirrors.settle(member));
 	}
 
 	#onNews({ gateway, number, reason, session }: News): void {
-		const member = this.#members.get(gateway);
+		const member = this.#members.find(gateway);
 		// Of a gateway that is not known as up: its list will tell.
 		if (!member?.isUp) return;
 		member.isBehind ||= number !== member.told + 1;
@@ -224,13 +172,15 @@ export class Cluster {
 		this.#mirrors.take(member, session, reason);
 	}
 
-	#onReport(text: string): void {
-		const { uplink, ...head } = readRelay(text);
-		const session = this.#mirrors.hear(head, uplink);
-		if (session) this.#options.onUplink(session, uplink, head.isStateReport);
+	#onReports(message: string): void {
+		for (const uplink of readRelayed(message)) {
+			const session = this.#mirrors.hear(uplink);
+			if (session) this.#options.onUplink(session, uplink.text, uplink.isStateReport);
+		}
 	}
 
 	#tell(session: Session, reason: News["reason"]): void {
+		this.#relay.flush();
 		this.#told += 1;
 		const told = this.#own.change(session, this.#told);
 		const news: News = { gateway: this.id, number: this.#told, reason, session: told };
@@ -253,8 +203,8 @@ export class Cluster {
 		const { all, devices } = this.#interest;
 		if (all || devices.length > 0)
 			this.#reports ??= bus.subscribe(
-				"gw.report.*",
-				this.#guarded((text) => this.#onReport(text)),
+				"gw.reports.*",
+				this.#guarded((text) => this.#onReports(text)),
 			);
 		else {
 			this.#reports?.();
@@ -270,31 +220,14 @@ export class Cluster {
 		// After a time in which this process stood still, what others said is yet to be read.
 		const stoodStill = at - this.#tickedAt > 2 * beatMs;
 		this.#tickedAt = at;
-		if (!stoodStill)
-			for (const member of this.#up) if (at - member.heardAt > beatsMissed * beatMs) this.#drop(member, true);
+		if (!stoodStill) this.#members.check();
 		this.#beat();
-	}
-
-	#drop(member: Member, isLost: boolean): void {
-		const { log } = this.#options;
-		this.#setUp(member, false);
-		member.isLost = isLost;
-		member.interest = noInterest;
-		member.interestingDevices.clear();
-		log[isLost ? "warn" : "info"]({ gateway: member.id }, isLost ? "gateway: lost" : "gateway: stopped");
-		void this.#mirrors.end(member);
-		this.#announce();
 	}
 
 	#announce(): void {
 		const frame = this.frame();
 		if (frame !== this.#announced) this.#options.announce(frame);
 		this.#announced = frame;
-	}
-
-	#setUp(member: Member, isUp: boolean): void {
-		member.isUp = isUp;
-		this.#up = [...this.#members.values()].filter((each) => each.isUp);
 	}
 
 	/** A message that cannot be read must not end the gateway. */
@@ -307,17 +240,6 @@ export class Cluster {
 			}
 		};
 	}
-}
-
-function newMember(id: string): Member {
-	const standing = { isUp: false, isLost: false, isBehind: false, isListing: false };
-	const counts = { heardAt: 0, seenAt: 0, told: 0, lists: 0 };
-	const sets = {
-		interestingDevices: new Set<string>(),
-		ended: new Set<string>(),
-		disputed: new Set<string>(),
-	};
-	return { id, ...standing, ...counts, ...sets, interest: noInterest };
 }
 
 function isSame(a: Interest, b: Interest): boolean {

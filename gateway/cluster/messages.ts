@@ -63,23 +63,3 @@ export interface ListPiece {
 	/** Undefined: this was the last piece. */
 	readonly next?: number;
 }
-
-/** On `gw.report.<device>`, before the uplink as received, which follows after a line feed. */
-export interface RelayHead {
-	readonly gateway: string;
-	readonly sessionId: string;
-	/** Milliseconds since 1970. */
-	readonly at: number;
-	readonly isStateReport: boolean;
-}
-
-/** Not JSON: it is read for each uplink. */
-export function relayText({ gateway, sessionId, at, isStateReport }: RelayHead, uplink: string): string {
-	return `${gateway} ${sessionId} ${at} ${isStateReport ? "state" : "other"}\n${uplink}`;
-}
-
-export function readRelay(text: string): RelayHead & { readonly uplink: string } {
-	const end = text.indexOf("\n");
-	const [gateway = "", sessionId = "", at, kind] = text.slice(0, end).split(" ");
-	return { gateway, sessionId, at: Number(at), isStateReport: kind === "state", uplink: text.slice(end + 1) };
-}

@@ -6,33 +6,9 @@
 import { type Device, type DeviceLink, keptReport, otherFieldsBytes } from "../sessions/device.js";
 import type { Sessions } from "../sessions/sessions.js";
 import { type Bus, BusError, subjectOf } from "./bus.js";
-import type { Interest, ListPiece, ListRequest, News, RelayHead, ToldSession } from "./messages.js";
-
-/** Another gateway. */
-export interface Member {
-	readonly id: string;
-	/** It was heard of lately. */
-	isUp: boolean;
-	/** It was not heard of any more, without having said that it stops. */
-	isLost: boolean;
-	/** On the monotonic clock. */
-	heardAt: number;
-	/** Milliseconds since 1970. */
-	seenAt: number;
-	interest: Interest;
-	readonly interestingDevices: Set<string>;
-	/** Number of its latest message about sessions. */
-	told: number;
-	/** A message was missed: its list is needed. */
-	isBehind: boolean;
-	isListing: boolean;
-	/** Number of its lists that were asked for. */
-	lists: number;
-	/** Ids of sessions that ended while it is listed. */
-	readonly ended: Set<string>;
-	/** Ids of devices that it and another gateway have as connected, and of which the other one's session stands. */
-	readonly disputed: Set<string>;
-}
+import type { Member, Members } from "./members.js";
+import type { Interest, ListPiece, ListRequest, News, ToldSession } from "./messages.js";
+import type { RelayedUplink } from "./relay.js";
 
 /** To a device of another gateway; commands go there as a whole. */
 class MirrorLink implements DeviceLink {
@@ -60,7 +36,7 @@ class MirrorLink implements DeviceLink {
 export interface MirrorsOptions {
 	readonly bus: Bus;
 	readonly sessions: Sessions;
-	readonly members: ReadonlyMap<string, Member>;
+	readonly members: Pick<Members, "up">;
 	/** A device may have changed in what the summary tells. */
 	readonly onTouched: (device: Device) => void;
 	/** A list could not be read. */
@@ -102,7 +78,7 @@ export class Mirrors {
 			if (device?.session.link.gateway !== undefined) device.state.clear();
 		}
 		if (neededSummary || !interest.summary) return;
-		for (const member of members.values()) if (member.isUp) void this.#ask(member, { changed: true });
+		for (const member of members.up) void this.#ask(member, { changed: true });
 	}
 
 	/** Gets the latest reports of these devices, or of all. Resolves once they are here, or cannot be had. */
@@ -180,7 +156,7 @@ export class Mirrors {
 	}
 
 	/** An uplink of another gateway's device. @returns its session; undefined if it is not known as connected */
-	hear({ sessionId, at, isStateReport }: RelayHead, uplink: string) {
+	hear({ sessionId, at, isStateReport, text }: RelayedUplink) {
 		const session = this.#options.sessions.find(sessionId);
 		if (!session?.connected || session.link.gateway === undefined) return undefined;
 		session.lastSeenAt = at;
@@ -188,7 +164,7 @@ export class Mirrors {
 		if (!device || !isStateReport) return session;
 		device.lastReportAt = at;
 		if (!this.#isNeeded(device.deviceId)) return session;
-		this.#keep(device, uplink.length <= otherFieldsBytes ? uplink : keptReport(JSON.parse(uplink), uplink));
+		this.#keep(device, text.length <= otherFieldsBytes ? text : keptReport(JSON.parse(text), text));
 		return session;
 	}
 
@@ -218,8 +194,8 @@ export class Mirrors {
 	}
 
 	async #gatherAll(): Promise<void> {
-		const members = [...this.#options.members.values()].filter(({ isUp }) => isUp);
-		const answers = await Promise.all(members.map((member) => this.#ask(member, { reports: "all" })));
+		const { up } = this.#options.members;
+		const answers = await Promise.all(up.map((member) => this.#ask(member, { reports: "all" })));
 		this.#areAllLive = this.#interest.all && answers.every((told) => told !== undefined);
 		this.#gathering = undefined;
 	}

@@ -244,8 +244,29 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			assert.equal(await a.published("report"), 1);
 			const all = await b.watch();
 			await relay(4);
-			await all.until(isReport(4, other));
-			assert.equal(await a.published("report"), 3);
+			await all.each(isReport(4, id), isReport(4, other));
+			assert.ok((await a.published("report")) > 1);
+		});
+
+		test("of a device keep their order, also to its changes, and each is told once", async (t) => {
+			const { a, b } = await two(t);
+			const [here, there] = [await a.watch(), await b.watch()];
+			const device = await a.join(id);
+			for (let index = 0; index < 100; index += 1) {
+				const version = `1.${Math.floor(index / 10)}.0`;
+				device.report({ "peripherals.audio.volume": index, "system.firmware_version": version });
+			}
+			await here.until(isReport(99));
+			for (const lines of ["1\n", "2\n", "3\n"]) device.log(lines);
+			device.close();
+			const [told, toldThere] = await Promise.all(
+				[here, there].map(async (each) => {
+					await each.change("disconnected", id);
+					return each.told.slice(1).map(({ type, reason, message }) => ({ type, reason, message }));
+				}),
+			);
+			assert.equal(told?.filter(({ message }) => fieldOf(message, "type") === "state_report").length, 101);
+			assert.deepEqual(toldThere, told);
 		});
 
 		test("of named devices begin with the latest one, which no gateway keeps for another after that", async (t) => {

@@ -44,6 +44,8 @@ class Node {
 	/** What monitors were told last, by session id: whether it is connected. */
 	readonly shown = new Map<string, boolean>();
 	readonly problems: unknown[] = [];
+	/** Uplinks of other gateways' devices until now. */
+	heard = 0;
 	interest = { all: false, summary: false, devices: [] };
 
 	constructor(server: MemoryServer, time: () => number) {
@@ -67,7 +69,9 @@ class Node {
 			bus: this.bus,
 			sessions: this.sessions,
 			interest: () => this.interest,
-			onUplink: () => {},
+			onUplink: () => {
+				this.heard += 1;
+			},
 			onTouched: () => {},
 			announce: () => {},
 			execute: async () => refuse("unknown_target", "none"),
@@ -282,6 +286,25 @@ test("a report of another gateway's device is kept only while a monitor needs it
 	b.interest = { ...b.interest, all: false };
 	await world.pass(1);
 	assert.equal(kept(), undefined);
+	world.close();
+});
+
+test("uplinks that wait to be relayed come before a list of the sessions whose reports they are", async (t) => {
+	t.mock.timers.enable({ apis: ["setInterval", "setTimeout"] });
+	const world = new World(t.mock);
+	const [a, b] = [world.add(), world.add()];
+	await world.pass(1);
+	const [id = ""] = ids;
+	a.connect(id, true);
+	await world.pass(1);
+	b.interest = { ...b.interest, all: true };
+	b.cluster.onInterest();
+	await world.turns(4);
+	for (let count = 0; count < 3; count += 1) a.report(id);
+	await world.turns(4);
+	assert.equal(b.heard, 1);
+	await b.cluster.gather();
+	assert.equal(b.heard, 3);
 	world.close();
 });
 

@@ -1,0 +1,138 @@
+/** The other gateways of a cluster: which are up, by their heartbeats, and what the monitors of each need. */
+
+import type { Logger } from "pino";
+import type { Device } from "../sessions/device.js";
+import type { Beat, Interest } from "./messages.js";
+
+/** Another gateway. */
+export interface Member {
+	readonly id: string;
+	/** It was heard of lately. */
+	isUp: boolean;
+	/** It was not heard of any more, without having said that it stops. */
+	isLost: boolean;
+	/** On the monotonic clock. */
+	heardAt: number;
+	/** Milliseconds since 1970. */
+	seenAt: number;
+	interest: Interest;
+	readonly interestingDevices: Set<string>;
+	/** Number of its latest message about sessions. */
+	told: number;
+	/** A message was missed: its list is needed. */
+	isBehind: boolean;
+	isListing: boolean;
+	/** Number of its lists that were asked for. */
+	lists: number;
+	/** Ids of sessions that ended while it is listed. */
+	readonly ended: Set<string>;
+	/** Ids of devices that it and another gateway have as connected, and of which the other one's session stands. */
+	readonly disputed: Set<string>;
+}
+
+export interface MembersOptions {
+	readonly onUp: () => void;
+	readonly onDown: (member: Member) => void;
+	readonly log: Pick<Logger, "info" | "warn">;
+	/** Milliseconds since 1970. */
+	readonly now: () => number;
+	/** Monotonic clock, in milliseconds. */
+	readonly monotonic: () => number;
+	/** A gateway is down that was not heard for so many milliseconds. */
+	readonly silenceMs: number;
+}
+
+export const noInterest: Interest = Object.freeze({ all: false, summary: false, devices: [] });
+
+export class Members {
+	readonly #options: MembersOptions;
+	/** By id, also those that are down. */
+	readonly #members = new Map<string, Member>();
+	#up: readonly Member[] = [];
+
+	constructor(options: MembersOptions) {
+		this.#options = options;
+	}
+
+	get up(): readonly Member[] {
+		return this.#up;
+	}
+
+	get hasLost(): boolean {
+		return [...this.#members.values()].some(({ isLost }) => isLost);
+	}
+
+	get isSummaryNeeded(): boolean {
+		return this.#up.some(({ interest }) => interest.summary);
+	}
+
+	find(id: string): Member | undefined {
+		return this.#members.get(id);
+	}
+
+	/** Whether a monitor of another gateway needs the uplinks of this device. @param device undefined: not named yet */
+	need(device: Device | undefined): boolean {
+		return this.#up.some(
+			({ interest, interestingDevices }) =>
+				interest.all || (device !== undefined && interestingDevices.has(device.deviceId)),
+		);
+	}
+
+	/** Takes in a heartbeat. @returns undefined if that gateway stops */
+	hear({ gateway, told, interest, isLeaving }: Beat): Member | undefined {
+		const known = this.#members.get(gateway);
+		if (isLeaving) {
+			if (known?.isUp) this.#drop(known, false);
+			return undefined;
+		}
+		const member = known ?? newMember(gateway);
+		const { monotonic, now, log, onUp } = this.#options;
+		member.heardAt = monotonic();
+		member.seenAt = now();
+		member.interest = interest;
+		member.interestingDevices.clear();
+		for (const id of interest.devices) member.interestingDevices.add(id);
+		member.isBehind ||= told !== member.told;
+		member.told = told;
+		if (member.isUp) return member;
+		this.#members.set(gateway, member);
+		member.isLost = false;
+		member.isBehind = true;
+		this.#setUp(member, true);
+		log.info({ gateway }, "gateway: up");
+		onUp();
+		return member;
+	}
+
+	/** To be called from time to time: gateways may be down. */
+	check(): void {
+		const { monotonic, silenceMs } = this.#options;
+		for (const member of this.#up) if (monotonic() - member.heardAt > silenceMs) this.#drop(member, true);
+	}
+
+	#drop(member: Member, isLost: boolean): void {
+		const { log, onDown } = this.#options;
+		this.#setUp(member, false);
+		member.isLost = isLost;
+		member.interest = noInterest;
+		member.interestingDevices.clear();
+		log[isLost ? "warn" : "info"]({ gateway: member.id }, isLost ? "gateway: lost" : "gateway: stopped");
+		onDown(member);
+	}
+
+	#setUp(member: Member, isUp: boolean): void {
+		member.isUp = isUp;
+		this.#up = [...this.#members.values()].filter((each) => each.isUp);
+	}
+}
+
+function newMember(id: string): Member {
+	const standing = { isUp: false, isLost: false, isBehind: false, isListing: false };
+	const counts = { heardAt: 0, seenAt: 0, told: 0, lists: 0 };
+	const sets = {
+		interestingDevices: new Set<string>(),
+		ended: new Set<string>(),
+		disputed: new Set<string>(),
+	};
+	return { id, ...standing, ...counts, ...sets, interest: noInterest };
+}

@@ -1,0 +1,119 @@
+/** Uplinks that gateways relay to each other: which go together, and that all arrive as they were. */
+
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import fc from "fast-check";
+import { Relay, readRelayed } from "../../../gateway/cluster/relay.js";
+import { Session } from "../../../gateway/sessions/device.js";
+
+const handshake = {
+	deviceId: undefined,
+	isBound: false,
+	model: undefined,
+	chip: undefined,
+	features: [],
+	remoteAddress: "",
+	baseUrl: "",
+};
+
+function newSession(at: number): Session {
+	return new Session(handshake, { send() {}, close() {}, isOpen: () => true }, at);
+}
+
+/** @returns a relay, and the uplinks of each message that it has published */
+function relaying(t: TestContext) {
+	t.mock.timers.enable({ apis: ["setTimeout"] });
+	const published: string[][] = [];
+	const relay = new Relay((message) =>
+		published.push([...readRelayed(message)].map(({ text }) => text.slice(0, 1))),
+	);
+	return { relay, published, tick: (ms: number) => t.mock.timers.tick(ms) };
+}
+
+test("an uplink after a pause is sent at once, and those that follow it together, 2 ms later", (t) => {
+	const { relay, published, tick } = relaying(t);
+	const session = newSession(1);
+	relay.add(session, "a", true);
+	assert.deepEqual(published, [["a"]]);
+	relay.add(session, "b", true);
+	relay.add(session, "c", false);
+	tick(1);
+	assert.equal(published.length, 1);
+	tick(1);
+	assert.deepEqual(published.slice(1), [["b", "c"]]);
+	relay.add(session, "d", true);
+	assert.equal(published.length, 2);
+	tick(2);
+	assert.deepEqual(published.slice(2), [["d"]]);
+	tick(2);
+	relay.add(session, "e", true);
+	assert.deepEqual(published.slice(3), [["e"]]);
+});
+
+test("what waits is sent when asked, once", (t) => {
+	const { relay, published, tick } = relaying(t);
+	relay.flush();
+	assert.equal(published.length, 0);
+	for (const text of ["a", "b"]) relay.add(newSession(1), text, true);
+	relay.flush();
+	relay.flush();
+	tick(10);
+	assert.deepEqual(published, [["a"], ["b"]]);
+});
+
+test("a message is smaller than what NATS takes, in any alphabet", (t) => {
+	t.mock.timers.enable({ apis: ["setTimeout"] });
+	const sizes: number[] = [];
+	const relay = new Relay((message) => sizes.push(Buffer.byteLength(message)));
+	const session = newSession(1);
+	// The largest uplink, and small ones, of three bytes a character.
+	const large = "\u20ac".repeat(21_845);
+	for (let index = 0; index < 300; index += 1)
+		relay.add(session, index % 7 ? large.slice(0, 999) : large, true);
+	assert.ok(sizes.length > 10 && sizes.length < 100, String(sizes.length));
+	assert.ok(Math.max(...sizes) < 1_000_000);
+});
+
+test("uplinks arrive as they were, in order, whatever they contain", (t) => {
+	t.mock.timers.enable({ apis: ["setTimeout"] });
+	const uplink = fc.record(
+		{
+			session: fc.nat(2),
+			at: fc.nat(),
+			isStateReport: fc.boolean(),
+			text: fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom("\n", "{\n}", "a state 1\n", "\ufeff")),
+		},
+		{ noNullPrototype: true },
+	);
+	fc.assert(
+		fc.property(fc.array(uplink), (uplinks) => {
+			const sessions = [1, 2, 3].map(newSession);
+			const messages: Buffer[] = [];
+			const relay = new Relay((message) => messages.push(Buffer.from(message)));
+			const sent = uplinks.map(({ session: index, at, isStateReport, text }) => {
+				const session = sessions[index] ?? assert.fail();
+				session.lastSeenAt = at;
+				relay.add(session, text, isStateReport);
+				return { sessionId: session.sessionId, at, isStateReport, text };
+			});
+			t.mock.timers.tick(2);
+			assert.deepEqual(
+				messages.flatMap((message) => [...readRelayed(message.toString())]),
+				sent,
+			);
+			t.mock.timers.tick(2);
+		}),
+	);
+});
+
+test("a message that no relay has made is refused", () => {
+	for (const message of [
+		"x",
+		"\n",
+		"s 1 state\n",
+		"s 1 state x\nabc",
+		"s 1 state 4\nabc",
+		"s 1 state -3\nabc",
+	])
+		assert.throws(() => [...readRelayed(message)], RangeError, JSON.stringify(message));
+});
