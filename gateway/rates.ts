@@ -29,7 +29,7 @@ export class TokenBucket {
 		this.#filledAt = rate.monotonic();
 	}
 
-	/** The count may become negative. @returns false if less than one token was left */
+	/** The count may become negative. @param cost 0: to look only @returns false if less than one token was left */
 	take(cost = 1): boolean {
 		const { perSecond, burst, monotonic } = this.#rate;
 		const time = monotonic();

@@ -71,11 +71,17 @@ export class AdmissionRate {
 
 	/** @returns undefined if a device may enter; otherwise after how many seconds it should try again */
 	take(): number | undefined {
+		const seconds = this.look();
+		if (seconds !== undefined) return seconds;
+		this.#bucket.take();
+		this.#admitted += 1;
+		return undefined;
+	}
+
+	/** The same, but a device that may enter does not yet. */
+	look(): number | undefined {
 		this.#step();
-		if (this.#bucket.take()) {
-			this.#admitted += 1;
-			return undefined;
-		}
+		if (this.#bucket.take(0)) return undefined;
 		this.#isCrowded = true;
 		this.#refused += 1;
 		return this.#nextPlace();

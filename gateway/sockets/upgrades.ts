@@ -114,14 +114,12 @@ export function createUpgrades(options: UpgradesOptions) {
 		if (refused) return refused;
 		// Checked last: the gateway may have begun to stop meanwhile.
 		if (drain) return busy("The gateway is stopping", drain.drawSeconds());
-		if (path === "/device") return admitDevice(request, deviceId);
+		if (path === "/device") return crowdedFor(admissions.take()) ?? acceptDevice(request, deviceId);
 		const wants = { rollouts: url?.searchParams.has("rollouts"), cluster: url?.searchParams.has("cluster") };
 		return (socket: WebSocket) => monitors.accept(socket, stream, remoteAddressOf(request), wants);
 	}
 
-	function admitDevice(request: IncomingMessage, owner: string | undefined): Accept | HttpRefusal {
-		const seconds = admissions.take();
-		if (seconds !== undefined) return busy("Too many devices connect at this moment", seconds);
+	function acceptDevice(request: IncomingMessage, owner: string | undefined): Accept | HttpRefusal {
 		const handshake = readHandshake(request, publicUrl, owner);
 		return "status" in handshake ? handshake : (socket) => devices.accept(socket, handshake);
 	}
@@ -143,11 +141,14 @@ export function createUpgrades(options: UpgradesOptions) {
 			const onError = () => stream.destroy();
 			stream.on("error", onError);
 			await opening;
-			await yieldToLoop();
+			const url = targetOf(request);
+			// Before anything else: of a fleet that comes back at once, most must be told to wait, and each waits for the others.
+			const isDevice = !drain && url?.pathname === "/device" && access.isKnown(request);
+			const crowded = isDevice ? crowdedFor(admissions.look()) : undefined;
+			if (!crowded) await yieldToLoop();
 			// A client that is gone takes no one's place.
 			if (stream.destroyed) return;
-			const url = targetOf(request);
-			const admission = await admit(request, stream, url);
+			const admission = crowded ?? (await admit(request, stream, url));
 			if ("status" in admission) {
 				const { status, detail: problem, headers } = admission;
 				metrics.refusedUpgrades.inc({ status });
@@ -208,6 +209,11 @@ function listOf(header: string | string[] | undefined): readonly string[] {
 	return String(header ?? "")
 		.split(",")
 		.map((entry) => entry.trim());
+}
+
+/** @param seconds undefined: it is not */
+function crowdedFor(seconds: number | undefined): HttpRefusal | undefined {
+	return seconds === undefined ? undefined : busy("Too many devices connect at this moment", seconds);
 }
 
 function busy(why: string, seconds: number): HttpRefusal {

@@ -171,6 +171,26 @@ describe("devices that reconnect at the same time", () => {
 		assert.deepEqual(refusals, [401]);
 	});
 
+	test("are refused before anything is read from disk for them, as a whole fleet may have to be", async (t) => {
+		let looks = 0;
+		const stat = new Proxy(fs.stat, {
+			apply: (target, self, parameters) => {
+				if (String(parameters[0]).endsWith("tokens.json")) looks += 1;
+				return Reflect.apply(target, self, parameters);
+			},
+		});
+		const limits = { deviceBurst: 1, devicesASecond: 0 };
+		const own = { deviceToken: undefined, monitorToken: undefined };
+		const gateway = await runGateway(t, { ...own, limits, disk: { ...fs, stat } });
+		const headers = bearer(gateway.gateway.tokens.device);
+		await gateway.device(headers);
+		const before = looks;
+		for (let i = 0; i < 5; i += 1) assert.equal((await gateway.refused("/device", headers)).status, 503);
+		assert.equal(looks, before);
+		assert.equal((await gateway.refused("/device", bearer("wrong"))).status, 401);
+		assert.ok(looks > before);
+	});
+
 	test("to unknown paths are counted too, and the log does not repeat what may be a token", async (t) => {
 		const paths: string[] = [];
 		const write = (line: string) => void paths.push(JSON.parse(line).path ?? "");
