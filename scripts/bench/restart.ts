@@ -164,17 +164,21 @@ class GatewayProcess {
 
 	async start(): Promise<void> {
 		const log = process.env.BENCH_VERBOSE ? "inherit" : "ignore";
-		this.#process = spawn("node", ["--v8-pool-size=1", "--import", "tsx", "gateway/main.ts"], {
-			env: {
-				PATH: process.env.PATH,
-				PORT: String(this.#port),
-				DATA_DIR: this.#dataDir,
-				RELEASES_DIR: join(this.#dataDir, "releases"),
-				DEVICE_TOKEN: deviceToken,
-				MONITOR_TOKEN: monitorToken,
+		this.#process = spawn(
+			"node",
+			["--v8-pool-size=1", "--max-semi-space-size=4", "--import", "tsx", "gateway/main.ts"],
+			{
+				env: {
+					PATH: process.env.PATH,
+					PORT: String(this.#port),
+					DATA_DIR: this.#dataDir,
+					RELEASES_DIR: join(this.#dataDir, "releases"),
+					DEVICE_TOKEN: deviceToken,
+					MONITOR_TOKEN: monitorToken,
+				},
+				stdio: ["ignore", "pipe", log],
 			},
-			stdio: ["ignore", "pipe", log],
-		});
+		);
 		if (this.#process.stdout) await once(this.#process.stdout, "data");
 	}
 
