@@ -1,6 +1,6 @@
 /** Atomic file writes. A power cut during a write in place would lose both the old content and the new. */
 
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import type * as fs from "node:fs/promises";
 import { dirname } from "node:path";
 import { errorCode } from "./problem.js";
@@ -89,6 +89,23 @@ export async function openDraft(disk: Disk, path: string, mode = 0o600) {
 }
 
 export type Draft = Awaited<ReturnType<typeof openDraft>>;
+
+/**
+ * Writes content of which the SHA-256 is known, in hex.
+ * @throws {NodeJS.ErrnoException} @throws {Error} if the content is another one, or what reading it throws
+ */
+export async function fillDraft(
+	draft: Draft,
+	content: AsyncIterable<Uint8Array>,
+	sha256: string,
+): Promise<void> {
+	const hash = createHash("sha256");
+	for await (const chunk of content) {
+		hash.update(chunk);
+		await draft.write(chunk);
+	}
+	if (hash.digest("hex") !== sha256) throw new Error(`${sha256} has another content`);
+}
 
 /**
  * Atomic and durable.

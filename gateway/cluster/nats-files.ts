@@ -19,7 +19,10 @@ export class NatsFiles implements Files {
 	async put(name: string, content: AsyncIterable<Uint8Array>): Promise<void> {
 		await this.#link.ask(async () => {
 			const known = await this.#store.info(name);
-			if (!known || known.deleted) await this.#store.put({ name }, ReadableStream.from(content));
+			if (known && !known.deleted) return;
+			// Of two that put it at once, one fails and removes what it has sent.
+			const previousRevision = known?.revision ?? 0;
+			await this.#store.put({ name }, ReadableStream.from(content), { previousRevision });
 		});
 	}
 

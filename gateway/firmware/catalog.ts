@@ -76,7 +76,14 @@ export interface CatalogFileOptions {
 	readonly onProblem: (sentence: string) => void;
 }
 
-export class CatalogFile {
+/** Where releases come from: this gateway's folder, or all gateways (cluster/shared-releases.ts). */
+export interface Releases {
+	read(): Promise<Catalog>;
+	/** @returns the path on disk; undefined if there is no such file */
+	locate(file: ReleaseFile): Promise<string | undefined>;
+}
+
+export class CatalogFile implements Releases {
 	readonly #options: CatalogFileOptions;
 	readonly #path: string;
 	#catalog = noReleases;
@@ -115,7 +122,7 @@ export class CatalogFile {
 	}
 
 	/** Path on disk, symbolic links resolved. @returns undefined if it is missing or outside the folder */
-	async locate({ path }: Pick<ReleaseImage, "path">): Promise<string | undefined> {
+	async locate({ path }: Pick<ReleaseFile, "path">): Promise<string | undefined> {
 		const { disk, directory } = this.#options;
 		const folder = await ifThere(disk.realpath(directory));
 		const file = await ifThere(disk.realpath(join(directory, path.slice("/releases/".length))));
@@ -140,7 +147,8 @@ export function parseCatalog(content: string): Catalog {
 	return { ...value, schema: 1, latest, releases };
 }
 
-function parseRelease(value: unknown, where: string): Release {
+/** @param where in the catalog, for messages @throws {Error} */
+export function parseRelease(value: unknown, where: string): Release {
 	const head = requireMatch(releaseHead, value, where);
 	if (!isVersion(head.version)) throw new Error(`${where}.version must be a semantic version such as 1.4.0`);
 	const list = isRecord(value) ? value.images : undefined;

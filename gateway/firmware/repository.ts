@@ -8,7 +8,7 @@ import { constants } from "node:fs";
 import { basename } from "node:path/posix";
 import { type Disk, ifThere, stateOf } from "../atomic-file.js";
 import { errorCode, HttpProblem } from "../problem.js";
-import type { CatalogFile, Release, ReleaseFile, ReleaseImage } from "./catalog.js";
+import type { Release, ReleaseFile, ReleaseImage, Releases } from "./catalog.js";
 import { describeFit, ImageError, type ImageInfo, ImageParser } from "./image.js";
 import { findSignatureProblem, type ReleaseKeys } from "./release-keys.js";
 import type { UploadStore } from "./upload-store.js";
@@ -98,7 +98,7 @@ export const uploadPath = "/ota/firmware.bin";
 const yearInSeconds = 31_536_000;
 
 export interface FirmwareRepositoryOptions {
-	readonly catalog: CatalogFile;
+	readonly catalog: Releases;
 	readonly uploads: UploadStore;
 	readonly disk: Disk;
 	/** false: only the digests of releases are checked, and signatures. */

@@ -5,13 +5,13 @@ import type { Access } from "../access/access.js";
 import { networkOf, remoteAddressOf } from "../access/origin.js";
 import { HttpProblem, refuseMethod } from "../problem.js";
 import type { AddressLimit } from "../rates.js";
-import type { CatalogFile } from "./catalog.js";
+import type { Releases } from "./catalog.js";
 import { receiveUpload, type UploadOptions } from "./upload.js";
 import type { Upload } from "./upload-store.js";
 
 export interface FirmwareRoutesOptions {
 	readonly upload: UploadOptions;
-	readonly catalog: CatalogFile;
+	readonly catalog: Releases;
 	/** Newest first. */
 	readonly latestUpdates: (count: number) => readonly object[];
 	readonly access: Pick<Access, "require">;

@@ -3,7 +3,7 @@
 import { compareBuild, parse, rcompare } from "semver";
 import { chips } from "../../device/protocol/messages.js";
 import { HttpProblem } from "../problem.js";
-import type { Catalog, CatalogFile, Release } from "./catalog.js";
+import type { Catalog, Release, Releases } from "./catalog.js";
 import { describeFit, type Fit, fits } from "./image.js";
 import { type FirmwareRepository, uploadPath } from "./repository.js";
 import type { Upload, UploadStore } from "./upload-store.js";
@@ -41,7 +41,7 @@ export interface Pinned {
 }
 
 export interface SelectionOptions {
-	readonly catalog: CatalogFile;
+	readonly catalog: Releases;
 	readonly uploads: UploadStore;
 	readonly repository: FirmwareRepository;
 }

@@ -10,6 +10,7 @@ import { trimmed } from "../access/origin.js";
 import type { Disk } from "../atomic-file.js";
 import type { Bus } from "../cluster/bus.js";
 import { recordStore } from "../cluster/replicated-store.js";
+import { SharedReleases } from "../cluster/shared-releases.js";
 import { SharedUpload } from "../cluster/shared-upload.js";
 import type { AnswerError } from "../problem.js";
 import { AddressLimit } from "../rates.js";
@@ -79,7 +80,19 @@ export const createFirmwareService: CreateFirmwareService = (options) => {
 		onKept: (upload) => sharedUpload?.changed(upload),
 	});
 	const sharedUpload = bus && new SharedUpload({ bus, uploads, now, onProblem });
-	const catalog = new CatalogFile({ directory: releasesDir, disk, onProblem });
+	const own = new CatalogFile({ directory: releasesDir, disk, onProblem });
+	const sharedReleases =
+		bus &&
+		new SharedReleases({
+			bus,
+			own,
+			directory: join(dataDir, "shared-releases"),
+			disk,
+			now,
+			monotonic,
+			onProblem,
+		});
+	const catalog = sharedReleases ?? own;
 	const repository = new FirmwareRepository({ catalog, uploads, disk, checkImages, releaseKeys, recheckMs });
 	const selection = new Selection({ catalog, uploads, repository });
 	const records = recordStore(bus, {
@@ -122,9 +135,11 @@ export const createFirmwareService: CreateFirmwareService = (options) => {
 			sharedUpload?.start();
 			await updates.open();
 			await catalog.read();
+			await sharedReleases?.open();
 		},
 		close: async () => {
 			await sharedUpload?.close();
+			await sharedReleases?.close();
 			await updates.close();
 		},
 	};

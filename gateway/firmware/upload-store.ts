@@ -23,6 +23,7 @@ import {
 import {
 	type Disk,
 	type Draft,
+	fillDraft,
 	ifThere,
 	isTemporary,
 	makeFolder,
@@ -129,12 +130,7 @@ export class UploadStore {
 	async take(upload: Upload, content: AsyncIterable<Uint8Array>): Promise<void> {
 		const draft = await openDraft(this.#options.disk, this.#path("upload"));
 		try {
-			const hash = createHash("sha256");
-			for await (const chunk of content) {
-				hash.update(chunk);
-				await draft.write(chunk);
-			}
-			if (hash.digest("hex") !== upload.sha256) throw new Error(`${upload.sha256} has another content`);
+			await fillDraft(draft, content, upload.sha256);
 			await this.#inTurn(() => this.#replace(draft, upload));
 		} catch (error) {
 			await draft.discard();

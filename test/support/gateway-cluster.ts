@@ -20,7 +20,7 @@ export interface ClusterOptions {
 	readonly gateways: number;
 	/** One, or three that replicate. */
 	readonly servers: 1 | 3;
-	/** Default: an empty folder. */
+	/** Of the first gateway alone. Default: an empty folder. */
 	readonly releasesDir?: string;
 }
 
@@ -81,9 +81,16 @@ export class GatewayProcess {
 		this.#child?.kill("SIGCONT");
 	}
 
+	/** Resolves once it knows a release. */
+	async knows(version: string): Promise<void> {
+		const read = () =>
+			this.call<{ readonly releases: readonly { version: string }[] }>("GET", "../ota/catalog");
+		await eventually(read, ({ releases }) => releases.some((each) => each.version === version), 10_000);
+	}
+
 	/** @throws if there is no answer, or none of 200 to 299 */
 	async call<T>(method: string, path: string, body?: object): Promise<T> {
-		const response = await fetch(`${this.url}/api/${path}`, {
+		const response = await fetch(new URL(path, `${this.url}/api/`), {
 			method,
 			headers: bearer(monitorToken),
 			signal: AbortSignal.timeout(20_000),
@@ -105,7 +112,7 @@ export async function startCluster(t: TestContext, options: ClusterOptions): Pro
 		const wires = await Promise.all(servers.map((server) => startProxy(t, server.port)));
 		const environment = {
 			DATA_DIR: join(directory, `gateway-${index}`),
-			RELEASES_DIR: releasesDir,
+			RELEASES_DIR: index === 0 ? releasesDir : join(directory, `releases-${index}`),
 			DEVICE_TOKEN: deviceToken,
 			MONITOR_TOKEN: monitorToken,
 			TRUST_PROXY: "127.0.0.1",

@@ -60,6 +60,7 @@ test("a roll-out keeps its promises while gateways and servers are killed, cut o
 		(shown) => shown.filter(({ connected }) => connected).length === devices.length,
 		60_000,
 	);
+	await Promise.all(cluster.gateways.map((gateway) => gateway.knows("1.4.0")));
 	const errorThreshold = { percent: 100, minExecuted: 10_000 };
 	const plan = {
 		firmware: { version: "1.4.0" },

@@ -11,7 +11,7 @@ import { onEnd, temporaryDirectory } from "../support/cleanup.js";
 import { clusterMissing, eventually, type GatewayProcess, startCluster } from "../support/gateway-cluster.js";
 import { bearer, Client, deviceToken, type Frame, monitorToken } from "../support/running.js";
 
-/** A release 1.1.0, two gateways, a monitor at the second, and devices that run 1.0.0. */
+/** Two gateways, a release 1.1.0 at the first, a monitor at the second, and devices that run 1.0.0. */
 async function run(t: TestContext) {
 	const releasesDir = join(await temporaryDirectory(t), "releases");
 	const { bytes } = await buildFirmware();
@@ -20,6 +20,7 @@ async function run(t: TestContext) {
 	const cluster = await startCluster(t, { gateways: 2, servers: 1, releasesDir });
 	const [first, second] = cluster.gateways;
 	assert.ok(first && second);
+	await second.knows("1.1.0");
 	const open = async (path: string) => {
 		const client = new Client(`${second.url.replace("http", "ws")}${path}`, {
 			headers: bearer(monitorToken),
@@ -86,18 +87,23 @@ test("a command to a device of another gateway is obeyed, and its report arrives
 	assert.equal(refused.code, "invalid_command");
 });
 
-test("a device of another gateway is updated", { skip: clusterMissing }, async (t) => {
-	const { first, second, open, powerOn } = await run(t);
-	const targetId = await powerOn(first.url, "a1b2c3");
-	const monitor = await open("/monitor");
-	assert.equal((await monitor.ask({ type: "trigger_ota", targetId, version: "1.1.0" })).type, "ack");
-	assert.equal(await updateEnd(monitor, targetId), "updated");
-	const shown = await devicesOf(second);
-	assert.deepEqual(
-		shown.map(({ connected, firmwareVersion }) => [connected, firmwareVersion]),
-		[[true, "1.1.0"]],
-	);
-});
+for (const [what, at] of [
+	["a device of another gateway is updated", "first"],
+	["a device is updated to a release of another gateway", "second"],
+] as const)
+	test(what, { skip: clusterMissing }, async (t) => {
+		const cluster = await run(t);
+		const { second, open, powerOn } = cluster;
+		const targetId = await powerOn(cluster[at].url, "a1b2c3");
+		const monitor = await open("/monitor");
+		assert.equal((await monitor.ask({ type: "trigger_ota", targetId, version: "1.1.0" })).type, "ack");
+		assert.equal(await updateEnd(monitor, targetId), "updated");
+		const shown = await devicesOf(second);
+		assert.deepEqual(
+			shown.map(({ connected, firmwareVersion }) => [connected, firmwareVersion]),
+			[[true, "1.1.0"]],
+		);
+	});
 
 test("a roll-out updates the devices behind the balancer, and any gateway shows it", {
 	skip: clusterMissing,
