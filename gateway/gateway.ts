@@ -1,42 +1,32 @@
 /** The composition root: makes, connects, starts and stops the gateway's parts. */
 
 import fs from "node:fs/promises";
-import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import type { RequestHandler, Router } from "express";
 import type { Logger } from "pino";
 import { Registry } from "prom-client";
-import { Access } from "./access/access.js";
-import { EndedLogins } from "./access/ended-logins.js";
-import { isLoopback, readForwarded, trimmed } from "./access/origin.js";
+import { trimmed } from "./access/origin.js";
 import { deviceTokenOf } from "./access/secrets.js";
+import { createAccessService } from "./access/service.js";
 import type { Role } from "./access/tokens.js";
-import { Tokens } from "./access/tokens.js";
 import type { Disk } from "./atomic-file.js";
-import type { Bus } from "./cluster/bus.js";
-import { Cluster } from "./cluster/cluster.js";
-import { recordStore } from "./cluster/replicated-store.js";
-import { shareLogins } from "./cluster/shared-logins.js";
-import { SharedRollouts } from "./cluster/shared-rollouts.js";
-import { SharedTokens } from "./cluster/shared-tokens.js";
+import type { Joined } from "./cluster/join.js";
 import { Connections, maxUnauthenticatedOf } from "./connections.js";
 import { FolderLock, findDiskProblem, usable } from "./data-folder.js";
 import { deviceRoutes, historyText } from "./device-routes.js";
 import { deviceAddresses, deviceSetupRoutes } from "./device-setup.js";
 import { type CreateFirmwareService, createFirmwareService, findAuthority } from "./firmware/service.js";
+import { createFront } from "./front.js";
 import { createHttp } from "./http.js";
-import type { RecordStore } from "./json-file-store.js";
-import { createAnswerError, StartError } from "./problem.js";
-import { requireProxyHeaders } from "./proxy-protocol.js";
+import { createAnswerError } from "./problem.js";
 import { frameOf, type RolloutService, Rollouts } from "./rollouts/rollouts.js";
 import { rolloutRoutes } from "./rollouts/routes.js";
 import { RolloutStore } from "./rollouts/store.js";
-import { createHttpServer, end, ignoreUpgrade, isForWebSocket, limitBody, listen } from "./server.js";
-import { CrashStore, crashesFile, type StoredCrash } from "./sessions/crash-store.js";
+import { end, listen } from "./server.js";
 import type { Device } from "./sessions/device.js";
-import { DeviceStore, deviceFile } from "./sessions/device-store.js";
+import { createDeviceData } from "./sessions/device-data.js";
 import { Sessions } from "./sessions/sessions.js";
-import { defaultSettings, type Settings } from "./settings.js";
+import { defaultSettings, requireSafe, type Settings } from "./settings.js";
 import { DeviceSockets } from "./sockets/device-sockets.js";
 import { Drain } from "./sockets/drain.js";
 import { createYield } from "./sockets/event-loop.js";
@@ -63,8 +53,8 @@ export interface GatewayOptions extends Partial<Settings> {
 	/** Of the data folder; default: this machine's. */
 	readonly disk?: Disk;
 	readonly registry?: Registry;
-	/** To the gateways with which it acts as one; closed with this gateway. Undefined: it is alone. */
-	readonly bus?: Bus;
+	/** With the gateways with which it acts as one; closed with this gateway. Undefined: it is alone. */
+	readonly joined?: Joined;
 	readonly extension?: Extension;
 }
 
@@ -88,20 +78,13 @@ export type Gateway = ReturnType<typeof createGateway>;
 /** @throws {StartError} if settings contradict each other or the certificate cannot be used */
 export function createGateway(options: GatewayOptions = {}) {
 	const { now = Date.now, monotonic = () => performance.now() } = options;
-	const { createFirmware = createFirmwareService, disk = fs, bus } = options;
-	const { maxDevices = bus ? 100_000 : 10_000 } = options;
+	const { createFirmware = createFirmwareService, disk = fs, joined } = options;
+	const { maxDevices = joined ? 100_000 : 10_000 } = options;
 	const settings: Settings = { ...defaultSettings, ...options };
 	const limits: SocketLimits = { ...socketLimits, ...options.limits };
 	const log = options.log ?? createLog(settings.logLevel);
-	const { auth, host, dataDir, publicUrl, tls, trustProxy, proxyProtocol } = settings;
-	if (!auth && !isLoopback(host))
-		throw new StartError(
-			`AUTH=off is for loopback alone, but HOST is ${host}; leave AUTH out, or set HOST to 127.0.0.1.`,
-		);
-	if (!auth && (trustProxy || proxyProtocol))
-		throw new StartError(
-			`AUTH=off is for this machine alone, but ${trustProxy ? "TRUST_PROXY" : "PROXY_PROTOCOL"} lets others in; leave out one of them.`,
-		);
+	const { auth, host, dataDir, publicUrl, tls } = settings;
+	requireSafe(settings);
 	/** Requests wait for the data. */
 	let opening: Promise<void> | undefined;
 	let listeningPort = settings.port;
@@ -116,81 +99,41 @@ export function createGateway(options: GatewayOptions = {}) {
 		},
 		onProblem: (problem) => log.warn({ problem }, "data folder"),
 	});
-	const tokens = new Tokens({
-		dataDir,
-		given: { device: settings.deviceToken, monitor: settings.monitorToken },
-		disk,
-		onProblem: (problem) => log.error({ problem }, "tokens"),
-		onRead: (file) => sharedTokens?.changed(file),
-	});
-	const sharedTokens =
-		bus && new SharedTokens({ bus, tokens, now, onProblem: (problem) => log.warn({ problem }, "tokens") });
 	const connections = new Connections({
 		maxUnauthenticated: maxUnauthenticatedOf(limits.unauthenticatedConnections),
 		monotonic,
 	});
-	const onAdmitted = ({ socket }: IncomingMessage) => connections.admit(socket);
-	const endedLogins = new EndedLogins({
-		dataDir,
+	const accessService = createAccessService({
+		settings,
 		disk,
-		now,
-		onProblem: (problem) => log.error({ problem }, "logins"),
-		onEnded: (file) => sharedLogins?.changed(file),
-	});
-	const sharedLogins =
-		bus && shareLogins({ bus, endedLogins, now, onProblem: (problem) => log.warn({ problem }, "logins") });
-	const access = new Access({
-		tokens,
-		isOff: !auth,
-		publicUrl,
-		endedLogins,
+		joined,
 		log,
 		now,
 		monotonic,
-		onAdmitted,
+		onAdmitted: ({ socket }) => connections.admit(socket),
 	});
+	const { access, tokens } = accessService;
 	const answerError = createAnswerError((error) => log.error({ err: error }, "request failed"));
 	const metrics = createMetrics(options.registry ?? new Registry());
-	const records = recordStore(bus, {
-		directory: join(dataDir, "devices"),
+	const deviceData = createDeviceData({
+		dataDir,
 		disk,
-		onProblem: (problem) => log.warn({ problem }, "known devices"),
-		...deviceFile,
-		bucket: "gw-devices",
-		onRecord: (deviceId, device) => {
-			const known = sessions.devices.get(deviceId);
-			if (device && sessions.adopt(device)) {
-				firmware.updates.onConnected(device);
-				void crashes.restore(device);
-				monitors.announce(device.session, "disconnected");
-			} else if (!device && known && !sessions.forget(known, "told")) void deviceStore.keep(known);
+		joined,
+		sessions: () => sessions,
+		onAdopted: (device) => {
+			firmware.updates.onConnected(device);
+			monitors.announce(device.session, "disconnected");
 		},
-		now,
-	});
-	const deviceStore = new DeviceStore(records, monotonic);
-	const crashRecords: RecordStore<readonly StoredCrash[]> = recordStore(bus, {
-		directory: join(dataDir, "crashes"),
-		disk,
-		onProblem: (problem) => log.warn({ problem }, "crashes"),
-		...crashesFile,
-		bucket: "gw-crashes",
-		onRecord: async (deviceId) => {
-			// The device may be told of meanwhile.
-			await crashRecords.settle();
-			const device = sessions.devices.get(deviceId);
-			if (device) await crashes.restore(device);
-		},
-		now,
-	});
-	const crashes = new CrashStore({
-		records: crashRecords,
-		now,
-		onStored: (device, { kind, message, file, line, firmware_version: version }) => {
+		onCrash: (device, { kind, message, file, line, firmware_version: version }) => {
 			log.warn({ deviceId: device.deviceId, kind, version, message, file, line }, "device: crashed");
 			metrics.countCrash(kind, version);
 			sessions.announceCrash(device);
 		},
+		log,
+		now,
+		monotonic,
 	});
+	const { store: deviceStore, crashes } = deviceData;
 	const sessions = new Sessions({
 		now,
 		monotonic,
@@ -237,7 +180,7 @@ export function createGateway(options: GatewayOptions = {}) {
 		keepDevice: (device) => deviceStore.keep(device),
 		answerError,
 		disk,
-		bus,
+		joined,
 		findDevice: (deviceId) => sessions.devices.get(deviceId),
 	});
 
@@ -246,23 +189,20 @@ export function createGateway(options: GatewayOptions = {}) {
 	const refusals = new Refusals(now);
 	const parts = { sessions, limits, metrics, refusals, log, yieldToLoop, now, monotonic };
 	const devices = new DeviceSockets(parts);
-	const cluster =
-		bus &&
-		new Cluster({
-			bus,
-			sessions,
-			interest: () => monitors.interest(),
-			onUplink: (session, text, isStateReport) => monitors.relay(session, text, isStateReport),
-			onTouched: (device) => monitors.touch(device),
-			announce: (frame) => monitors.announceCluster(frame),
-			execute: (message) => execute(message),
-			history: (device) => historyText(device, now(), monotonic()),
-			metrics,
-			log,
-			now,
-			monotonic,
-			beatMs: limits.gatewayBeatMs,
-		});
+	const cluster = joined?.cluster({
+		sessions,
+		interest: () => monitors.interest(),
+		onUplink: (session, text, isStateReport) => monitors.relay(session, text, isStateReport),
+		onTouched: (device) => monitors.touch(device),
+		announce: (frame) => monitors.announceCluster(frame),
+		execute: (message) => execute(message),
+		history: (device) => historyText(device, now(), monotonic()),
+		metrics,
+		log,
+		now,
+		monotonic,
+		beatMs: limits.gatewayBeatMs,
+	});
 	const rolloutStore = new RolloutStore({
 		directory: join(dataDir, "rollouts"),
 		disk,
@@ -278,14 +218,11 @@ export function createGateway(options: GatewayOptions = {}) {
 		log,
 	};
 	const rollouts: RolloutService =
-		bus && cluster
-			? new SharedRollouts({
+		joined && cluster
+			? joined.rollouts(cluster, {
 					...rolloutParts,
-					bus,
-					gatewayId: cluster.id,
-					ownerOf: ({ session }) => session.link.gateway,
 					stored: rolloutStore,
-					knowsDevices: () => records.hasCaughtUp ?? true,
+					knowsDevices: () => deviceData.isComplete,
 				})
 			: new Rollouts({ ...rolloutParts, store: rolloutStore });
 	const execute = monitorCommands(sessions, rollouts, log, cluster?.requests);
@@ -303,8 +240,7 @@ export function createGateway(options: GatewayOptions = {}) {
 	const findReadinessProblem = async () => {
 		if (closing) return "The gateway is stopping.";
 		return (
-			records.readinessProblem ??
-			crashRecords.readinessProblem ??
+			deviceData.readinessProblem ??
 			firmware.updates.readinessProblem ??
 			rollouts.readinessProblem ??
 			(await findDiskProblem(disk, dataDir))
@@ -350,45 +286,24 @@ export function createGateway(options: GatewayOptions = {}) {
 		pageEntry: options.extension?.pageEntry,
 		answerError,
 	});
-	const server = createHttpServer(
-		tls,
-		limits.requestHeadersMs,
-		limits.stalledMs,
-		async (request, response) => {
-			const ready = connections.take(request, response, access.isKnown(request));
-			if (trustProxy) readForwarded(request, trustProxy);
-			limitBody(request, limits.requestBodyMs);
-			if (opening) await opening.catch(() => response.destroy());
-			if (ready) await ready;
-			if (!response.destroyed && !firmware.binaries(request, response)) app(request, response);
-		},
-	);
-	connections.watch(server, tls !== undefined);
-	if (proxyProtocol)
-		requireProxyHeaders(server, {
-			isProxy: proxyProtocol,
-			headerMs: limits.requestHeadersMs,
-			onRefused: (remoteAddress, problem) => log.warn({ remoteAddress, problem }, "connection refused"),
-		});
-	server.on("upgrade", (request, socket, received) => {
-		const head = connections.release(socket, received);
-		if (!isForWebSocket(request)) return ignoreUpgrade(server, request, socket, head);
-		if (trustProxy) readForwarded(request, trustProxy);
-		upgrades.handle(request, socket, head, opening).catch((error: unknown) => {
-			log.error({ err: error }, "upgrade failed");
-			socket.destroy();
-		});
+	const server = createFront({
+		settings,
+		limits,
+		connections,
+		access,
+		binaries: firmware.binaries,
+		app,
+		upgrades,
+		opening: () => opening,
+		log,
 	});
 
 	const openData = async () => {
-		await endedLogins.open();
-		sharedLogins?.start();
+		await accessService.openLogins();
 		await firmware.open();
-		sessions.restore(await deviceStore.open());
-		await crashes.open(sessions.devices);
+		await deviceData.open();
 		for (const device of sessions.devices.values()) firmware.updates.onConnected(device);
-		records.start?.();
-		crashRecords.start?.();
+		deviceData.start();
 		await cluster?.start();
 		await rollouts.open();
 	};
@@ -416,11 +331,9 @@ export function createGateway(options: GatewayOptions = {}) {
 		heartbeat.close();
 		await rollouts.close();
 		await firmware.close();
-		await deviceStore.close();
-		await crashes.close();
-		await sharedTokens?.close();
-		await sharedLogins?.close();
-		await bus?.close();
+		await deviceData.close();
+		await accessService.close();
+		await joined?.close();
 		await lock.release();
 		log.info("stopped");
 	};
@@ -440,8 +353,7 @@ export function createGateway(options: GatewayOptions = {}) {
 			await usable(dataDir, lock.take());
 			let listening: { url: string; port: number };
 			try {
-				await tokens.open();
-				sharedTokens?.start();
+				await accessService.openTokens();
 				listening = await listen(server, settings);
 				// Such as too many open files: one client is refused, the others stay.
 				server.on("error", (error) => log.error({ err: error }, "connection not accepted"));

@@ -8,6 +8,8 @@ import { join } from "node:path";
 import { deviceId as deviceIdSchema } from "../device/protocol/messages.js";
 import { matches } from "../device/protocol/schema.js";
 import { type Disk, isTemporary, makeFolder, removeFile, writeFileAtomic } from "./atomic-file.js";
+import type { Joined } from "./cluster/join.js";
+import type { ReplicatedStoreOptions } from "./cluster/replicated-store.js";
 import { errorCode } from "./problem.js";
 
 export interface JsonFileStoreOptions<T> {
@@ -32,6 +34,14 @@ export type RecordStore<T> = Pick<
 	/** Whether it has had all records of the others since; absent: there are none. */
 	readonly hasCaughtUp?: boolean;
 };
+
+/** @param joined undefined: this gateway is alone */
+export function recordStore<T>(
+	joined: Joined | undefined,
+	options: Omit<ReplicatedStoreOptions<T>, "bus">,
+): RecordStore<T> {
+	return joined ? joined.records(options) : new JsonFileStore(options);
+}
 
 /** For merges: whether the first value that differs is greater in `one`. */
 export function isLater(one: readonly (number | string)[], other: readonly (number | string)[]): boolean {

@@ -60,11 +60,11 @@ async function start(): Promise<void> {
 		log.fatal({ err: error }, "the gateway ends: a defect, please report it");
 		process.exit(1);
 	});
-	const bus = settings.nats && (await createBus(settings.nats, log));
-	const gateway = createGateway({ ...settings, registry, log, ...(bus && { bus }) });
-	await bus?.open();
+	const joined = settings.nats && (await joinOverNats(settings.nats, log));
+	const gateway = createGateway({ ...settings, registry, log, ...(joined && { joined }) });
+	await joined?.open();
 	const { url, port, loginUrl } = await gateway.listen().catch(async (error: unknown) => {
-		await bus?.close();
+		await joined?.close();
 		throw error;
 	});
 	console.log(
@@ -86,9 +86,11 @@ async function start(): Promise<void> {
 }
 
 /** Loaded only here: a gateway that is alone needs nothing of it. */
-async function createBus(nats: NonNullable<Settings["nats"]>, log: Logger) {
+async function joinOverNats(nats: NonNullable<Settings["nats"]>, log: Logger) {
 	const { NatsBus } = await import("./cluster/nats-bus.js");
-	return new NatsBus({ ...nats, onProblem: (problem) => log.warn({ problem }, "bus") });
+	const { joinGateways } = await import("./cluster/join.js");
+	const bus = new NatsBus({ ...nats, onProblem: (problem) => log.warn({ problem }, "bus") });
+	return { ...joinGateways(bus), open: () => bus.open() };
 }
 
 function describeSigning({ releaseKeys }: Settings): string {

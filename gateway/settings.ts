@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import proxyAddress from "proxy-addr";
 import { matches } from "../device/protocol/schema.js";
-import { parseUrl, type TrustProxy } from "./access/origin.js";
+import { isLoopback, parseUrl, type TrustProxy } from "./access/origin.js";
 import { token } from "./access/tokens.js";
 import { parseReleaseKeys, type ReleaseKeys } from "./firmware/release-keys.js";
 import { errorCode, StartError } from "./problem.js";
@@ -63,6 +63,18 @@ export function readSettings(environment: Environment) {
 			read("NATS_ALLOW_OLD", "0", parseBit, "1 or 0"),
 		),
 	};
+}
+
+/** Without tokens the gateway is for this machine alone. @throws {StartError} */
+export function requireSafe({ auth, host, trustProxy, proxyProtocol }: Settings): void {
+	if (!auth && !isLoopback(host))
+		throw new StartError(
+			`AUTH=off is for loopback alone, but HOST is ${host}; leave AUTH out, or set HOST to 127.0.0.1.`,
+		);
+	if (!auth && (trustProxy || proxyProtocol))
+		throw new StartError(
+			`AUTH=off is for this machine alone, but ${trustProxy ? "TRUST_PROXY" : "PROXY_PROTOCOL"} lets others in; leave out one of them.`,
+		);
 }
 
 function parsePort(text: string): number | undefined {

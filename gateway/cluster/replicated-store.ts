@@ -78,11 +78,3 @@ export class ReplicatedStore<T> implements RecordStore<T> {
 		await this.#local.close();
 	}
 }
-
-/** @param bus undefined: this gateway is alone */
-export function recordStore<T>(
-	bus: Bus | undefined,
-	options: Omit<ReplicatedStoreOptions<T>, "bus">,
-): RecordStore<T> {
-	return bus ? new ReplicatedStore({ ...options, bus }) : new JsonFileStore(options);
-}

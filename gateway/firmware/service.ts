@@ -8,10 +8,8 @@ import { commands } from "../../device/protocol/messages.js";
 import type { Access } from "../access/access.js";
 import { trimmed } from "../access/origin.js";
 import type { Disk } from "../atomic-file.js";
-import type { Bus } from "../cluster/bus.js";
-import { recordStore } from "../cluster/replicated-store.js";
-import { SharedReleases } from "../cluster/shared-releases.js";
-import { SharedUpload } from "../cluster/shared-upload.js";
+import type { Joined } from "../cluster/join.js";
+import { recordStore } from "../json-file-store.js";
 import type { AnswerError } from "../problem.js";
 import { AddressLimit } from "../rates.js";
 import type { Device, OtaMetadata, OtaStatus } from "../sessions/device.js";
@@ -42,7 +40,7 @@ export interface FirmwareServiceOptions {
 	readonly answerError: AnswerError;
 	readonly disk: Disk;
 	/** To other gateways; undefined: this one is alone. */
-	readonly bus: Bus | undefined;
+	readonly joined: Joined | undefined;
 	/** Of one that is known. */
 	readonly findDevice: (deviceId: string) => Device | undefined;
 }
@@ -69,7 +67,7 @@ export type CreateFirmwareService = (options: FirmwareServiceOptions) => Firmwar
 
 export const createFirmwareService: CreateFirmwareService = (options) => {
 	const { settings, access, log, now, monotonic, setOta, onEnded, keepDevice, answerError, disk } = options;
-	const { bus, findDevice } = options;
+	const { joined, findDevice } = options;
 	const { dataDir, releasesDir, imageCheck: checkImages, maxUploadBytes: maxBytes, releaseKeys } = settings;
 	const onProblem = (sentence: string) => log.warn({ problem: sentence }, "firmware");
 	const uploads = new UploadStore({
@@ -79,23 +77,20 @@ export const createFirmwareService: CreateFirmwareService = (options) => {
 		onProblem,
 		onKept: (upload) => sharedUpload?.changed(upload),
 	});
-	const sharedUpload = bus && new SharedUpload({ bus, uploads, now, onProblem });
+	const sharedUpload = joined?.upload({ uploads, now, onProblem });
 	const own = new CatalogFile({ directory: releasesDir, disk, onProblem });
-	const sharedReleases =
-		bus &&
-		new SharedReleases({
-			bus,
-			own,
-			directory: join(dataDir, "shared-releases"),
-			disk,
-			now,
-			monotonic,
-			onProblem,
-		});
+	const sharedReleases = joined?.releases({
+		own,
+		directory: join(dataDir, "shared-releases"),
+		disk,
+		now,
+		monotonic,
+		onProblem,
+	});
 	const catalog = sharedReleases ?? own;
 	const repository = new FirmwareRepository({ catalog, uploads, disk, checkImages, releaseKeys, recheckMs });
 	const selection = new Selection({ catalog, uploads, repository });
-	const records = recordStore(bus, {
+	const records = recordStore(joined, {
 		directory: join(dataDir, "updates"),
 		disk,
 		onProblem,

@@ -330,18 +330,23 @@ test("TLS_CERT and TLS_KEY make it https and wss", async (t) => {
 	assert.equal(device.socket.readyState, device.socket.OPEN);
 });
 
-test("nothing of NATS is loaded without NATS_URL", async (t) => {
-	const script = `import { createRequire } from "node:module";
+test("nothing of NATS and of gateway/cluster is loaded without NATS_URL", async (t) => {
+	const script = `import { Session } from "node:inspector/promises";
 		await import("./gateway/main.ts");
-		const files = Object.keys(createRequire(import.meta.url).cache);
-		console.log("NATS", files.filter((file) => file.includes("@nats-io")).length);
+		const session = new Session();
+		session.connect();
+		let urls = "";
+		session.on("Debugger.scriptParsed", ({ params }) => { urls += params.url + "\\n"; });
+		await session.post("Debugger.enable");
+		console.log(urls);
 		process.kill(process.pid, "SIGTERM");`;
 	const words = ["--import", "tsx", "--input-type=module", "--eval", script];
-	const countLoaded = async (environment: Readonly<Record<string, string>>) => {
+	const areLoaded = async (environment: Readonly<Record<string, string>>) => {
 		const env = { PATH: process.env.PATH, DATA_DIR: await temporaryDirectory(t), PORT: "0", ...environment };
 		const { stdout } = await promisify(execFile)(process.execPath, words, { env });
-		return Number(/^NATS (\d+)$/m.exec(stdout)?.[1]);
+		const parts = ["gateway/sessions/", "gateway/cluster/", "@nats-io/"];
+		return parts.map((part) => stdout.includes(part));
 	};
-	assert.equal(await countLoaded({}), 0);
-	assert.ok((await countLoaded({ NATS_URL: "nats://127.0.0.1:1" })) > 0);
+	assert.deepEqual(await areLoaded({}), [true, false, false]);
+	assert.deepEqual(await areLoaded({ NATS_URL: "nats://127.0.0.1:1" }), [true, true, true]);
 });

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Registry } from "prom-client";
+import type { Joined } from "../../../gateway/cluster/join.js";
 import type { NatsBus } from "../../../gateway/cluster/nats-bus.js";
 import { createGateway } from "../../../gateway/gateway.js";
 import { disablePretenuring } from "../../../gateway/heap.js";
@@ -17,12 +18,14 @@ const dataDir = mkdtempSync(join(tmpdir(), "gateway-bench-"));
 process.on("exit", () => rmSync(dataDir, { recursive: true, force: true }));
 
 let bus: NatsBus | undefined;
+let joined: Joined | undefined;
 const registry = new Registry();
 
 const handlers = {
 	/** To be called before `listen`. @param url of nats-server */
 	join: async (url: string) => {
 		const { NatsBus } = await import("../../../gateway/cluster/nats-bus.js");
+		const { joinGateways } = await import("../../../gateway/cluster/join.js");
 		const options = {
 			credentials: undefined,
 			authority: undefined,
@@ -30,12 +33,13 @@ const handlers = {
 			onProblem: console.error,
 		};
 		bus = new NatsBus({ ...options, servers: [new URL(url)] });
+		joined = joinGateways(bus);
 	},
 	/** @param limits replace the gateway's; without them a whole fleet is accepted in one moment */
 	listen: async (limits?: Partial<SocketLimits> | null) => {
 		const gateway = createGateway({
 			port: 0,
-			...(bus && { bus, deviceToken, monitorToken }),
+			...(joined && { joined, deviceToken, monitorToken }),
 			registry,
 			dataDir,
 			releasesDir: join(dataDir, "releases"),

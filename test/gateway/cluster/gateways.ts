@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import type { Bus } from "../../../gateway/cluster/bus.js";
+import { joinGateways } from "../../../gateway/cluster/join.js";
 import { bearer, monitorToken } from "../../support/gateway-settings.js";
 import { type Frame, type Running, type RunOptions, runGateway } from "../../support/running.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../../support/scripted-device.js";
@@ -52,7 +53,11 @@ export async function runGateways(
 }
 
 export async function runClustered(t: TestContext, bus: Bus, options: RunOptions = {}): Promise<Clustered> {
-	const running = await runGateway(t, { ...options, bus, limits: { ...limits, ...options.limits } });
+	const running = await runGateway(t, {
+		...options,
+		joined: joinGateways(bus),
+		limits: { ...limits, ...options.limits },
+	});
 	const { url } = running;
 	const api: Clustered["api"] = async (method, path, body) => {
 		const headers = { ...bearer(monitorToken), ...(body && { "Content-Type": "application/json" }) };

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
+import { joinGateways } from "../../../gateway/cluster/join.js";
 import { MemoryServer } from "../../../gateway/cluster/memory-bus.js";
 import { writeReleases } from "../../support/releases.js";
 import {
@@ -52,7 +53,12 @@ async function start(
 	bus = server.connect(),
 ) {
 	const limits = { ...wholeFleetAtOnce.limits, subscribeMs: 0 };
-	const running = await runGateway(t, { bus, releasesDir, limits, ...(dataDir && { dataDir }) });
+	const running = await runGateway(t, {
+		joined: joinGateways(bus),
+		releasesDir,
+		limits,
+		...(dataDir && { dataDir }),
+	});
 	return {
 		...running,
 		bus,
