@@ -10,7 +10,7 @@ import {
 } from "@nats-io/jetstream";
 import type { KV } from "@nats-io/kv";
 import { type Bucket, BusError, type Entry, type Unsubscribe } from "./bus.js";
-import type { NatsLink } from "./nats-bus.js";
+import type { NatsLink } from "./nats-link.js";
 
 type OnChange = (key: string, entry: Entry | undefined) => void;
 

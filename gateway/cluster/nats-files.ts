@@ -2,7 +2,7 @@
 
 import type { ObjectStore } from "@nats-io/obj";
 import { BusError, type Files } from "./bus.js";
-import type { NatsLink } from "./nats-bus.js";
+import type { NatsLink } from "./nats-link.js";
 
 /** The client waits for a missing part without end. */
 const stalledMs = 5_000;

@@ -2,7 +2,8 @@
 
 import { JsonFileStore, type JsonFileStoreOptions, type RecordStore } from "../json-file-store.js";
 import type { Bus } from "./bus.js";
-import { Replication, type ReplicationRules } from "./replication.js";
+import type { ReplicationRules } from "./replicated-content.js";
+import { Replication } from "./replication.js";
 
 export interface ReplicatedStoreOptions<T> extends JsonFileStoreOptions<T>, ReplicationRules<T> {
 	readonly bus: Bus;

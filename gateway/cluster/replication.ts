@@ -3,9 +3,8 @@
  * a bucket passes on what changes. A record that two gateways have changed meanwhile is merged.
  */
 
-import { createHash } from "node:crypto";
-import { isRecord } from "../../device/protocol/schema.js";
 import type { Bucket, Bus, Entry, Unsubscribe } from "./bus.js";
+import { type Content, Contents, type ReplicationRules } from "./replicated-content.js";
 
 /** Where a gateway has its own records. */
 export interface OwnRecords<T> {
@@ -13,19 +12,6 @@ export interface OwnRecords<T> {
 	/** @throws {BusError} if it is to be tried again */
 	save(key: string, record: T): Promise<unknown>;
 	remove(key: string): Promise<unknown>;
-}
-
-/** What is particular to a kind of record. */
-export interface ReplicationRules<T> {
-	readonly format: (record: T) => string;
-	/** Throws, or returns undefined, if the content is invalid. */
-	readonly parse: (content: string, key: string) => T | undefined;
-	/** What other gateways are told of when it changes; default: all of it. */
-	readonly stateOf?: (record: T) => string;
-	/** Of its latest change, in milliseconds since 1970: a removal wins if it is not earlier. */
-	readonly changedAt: (record: T) => number;
-	/** @param theirs in the bucket @param mine changed here meanwhile */
-	readonly merge: (theirs: T, mine: T) => T;
 }
 
 export interface ReplicationOptions<T> extends ReplicationRules<T> {
@@ -42,8 +28,6 @@ export interface ReplicationOptions<T> extends ReplicationRules<T> {
 	readonly now: () => number;
 	readonly onProblem: (sentence: string) => void;
 }
-
-type Content<T> = { readonly record: T; readonly removedAt?: undefined } | { readonly removedAt: number };
 
 /** Of a key, as this gateway has it. */
 interface Known {
@@ -68,6 +52,7 @@ const closeMs = 2_000;
 
 export class Replication<T> {
 	readonly #options: ReplicationOptions<T>;
+	readonly #contents: Contents<T>;
 	readonly #known = new Map<string, Known>();
 	readonly #tasks = new Map<string, Task<T>>();
 	/** Keys of tasks that nothing works on. */
@@ -83,6 +68,7 @@ export class Replication<T> {
 
 	constructor(options: ReplicationOptions<T>) {
 		this.#options = options;
+		this.#contents = new Contents(options);
 	}
 
 	/** Whether the bucket has all that was changed here, and this gateway all that it was told of. */
@@ -97,7 +83,7 @@ export class Replication<T> {
 
 	/** To be called for each record that this gateway has at its start. */
 	has(key: string, record: T): void {
-		this.#known.set(key, { digest: this.#digestOf({ record }), revision: 0 });
+		this.#known.set(key, { digest: this.#contents.digestOf({ record }), revision: 0 });
 	}
 
 	/** Begins to exchange records, now or once the bus is connected. */
@@ -138,7 +124,7 @@ export class Replication<T> {
 
 	#change(key: string, mine: Content<T>): void {
 		const known = this.#knownOf(key);
-		const digest = this.#digestOf(mine);
+		const digest = this.#contents.digestOf(mine);
 		if (digest === known.digest) return;
 		known.digest = digest;
 		this.#add(key, { mine });
@@ -204,15 +190,14 @@ export class Replication<T> {
 
 	/** @throws {BusError} the task stays */
 	async #carryOut(bucket: Bucket, key: string, task: Task<T>): Promise<void> {
-		const { prepare, format } = this.#options;
+		const { prepare } = this.#options;
 		while (task.mine || task.told !== undefined) {
 			if (task.told !== undefined) await this.#take(key, task, task.told);
 			const { mine } = task;
 			if (!mine || task.told !== undefined) continue;
 			if (mine.removedAt === undefined) await prepare?.(mine.record);
 			const known = this.#knownOf(key);
-			const text = mine.removedAt === undefined ? format(mine.record) : JSON.stringify(mine);
-			const revision = await bucket.set(key, text, known.revision);
+			const revision = await bucket.set(key, this.#contents.format(mine), known.revision);
 			if (revision === undefined) task.told = (await bucket.get(key)) ?? null;
 			else {
 				known.revision = revision;
@@ -228,8 +213,8 @@ export class Replication<T> {
 		task.told = undefined;
 		// Written by this gateway, or already merged.
 		if (told && told.revision <= known.revision) return;
-		const theirs = told ? this.#read(key, told.text) : undefined;
-		const theirDigest = theirs && this.#digestOf(theirs);
+		const theirs = told ? this.#parse(key, told.text) : undefined;
+		const theirDigest = theirs && this.#contents.digestOf(theirs);
 		// A change of a record that is contained in theirs replaces it.
 		const isBased = known.digest === undefined || (told !== null && known.revision > 0);
 		const changed = task.mine;
@@ -239,8 +224,8 @@ export class Replication<T> {
 			return;
 		}
 		known.revision = told?.revision ?? 0;
-		const joined = theirs && mine ? this.#join(theirs, mine) : (theirs ?? mine);
-		const digest = joined && this.#digestOf(joined);
+		const joined = theirs && mine ? this.#contents.merge(theirs, mine) : (theirs ?? mine);
+		const digest = joined && this.#contents.digestOf(joined);
 		task.mine = digest === theirDigest ? undefined : joined;
 		if (joined && digest !== known.digest) await this.#adopt(key, task, joined, told);
 	}
@@ -249,7 +234,7 @@ export class Replication<T> {
 		const { own, onRecord } = this.#options;
 		const known = this.#knownOf(key);
 		const previous = known.digest;
-		known.digest = this.#digestOf(content);
+		known.digest = this.#contents.digestOf(content);
 		const isRemoved = content.removedAt !== undefined;
 		const done = isRemoved ? own.remove(key) : own.save(key, content.record);
 		if (!isRemoved || previous !== undefined) onRecord(key, isRemoved ? undefined : content.record);
@@ -263,29 +248,11 @@ export class Replication<T> {
 		}
 	}
 
-	#join(theirs: Content<T>, mine: Content<T>): Content<T> {
-		const { merge, changedAt } = this.#options;
-		if (theirs.removedAt === undefined && mine.removedAt === undefined)
-			return { record: merge(theirs.record, mine.record) };
-		if (theirs.removedAt === undefined) return this.#join(mine, theirs);
-		if (mine.removedAt !== undefined) return theirs;
-		return changedAt(mine.record) > theirs.removedAt ? mine : theirs;
-	}
-
-	/** @returns undefined if it is not understood */
-	#read(key: string, text: string): Content<T> | undefined {
-		try {
-			const value: unknown = JSON.parse(text);
-			if (isRecord(value) && typeof value.removedAt === "number") return { removedAt: value.removedAt };
-			const record = this.#options.parse(text, key);
-			if (record !== undefined) return { record };
-		} catch {
-			// Reported below.
-		}
-		this.#options.onProblem(
-			`${this.#options.bucket}: the record of ${key} is not understood, and is replaced.`,
-		);
-		return undefined;
+	#parse(key: string, text: string): Content<T> | undefined {
+		const content = this.#contents.parse(text, key);
+		const { bucket, onProblem } = this.#options;
+		if (!content) onProblem(`${bucket}: the record of ${key} is not understood, and is replaced.`);
+		return content;
 	}
 
 	async #readOwn(key: string): Promise<Content<T> | undefined> {
@@ -297,13 +264,5 @@ export class Replication<T> {
 		const known = this.#known.get(key) ?? { digest: undefined, revision: 0 };
 		this.#known.set(key, known);
 		return known;
-	}
-
-	#digestOf(content: Content<T>): string {
-		if (content.removedAt !== undefined) return "removed";
-		const { stateOf, format } = this.#options;
-		return createHash("sha1")
-			.update((stateOf ?? format)(content.record))
-			.digest("base64");
 	}
 }

@@ -3,7 +3,8 @@
 import type { TestContext } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Bus } from "../../../gateway/cluster/bus.js";
-import { NatsBus, type NatsOptions } from "../../../gateway/cluster/nats-bus.js";
+import { NatsBus } from "../../../gateway/cluster/nats-bus.js";
+import type { NatsOptions } from "../../../gateway/cluster/nats-link.js";
 import { Line } from "../../../scripts/torment/line.js";
 import { onEnd } from "../../support/cleanup.js";
 import { startNats } from "../../support/nats.js";

@@ -1,0 +1,228 @@
+/**
+ * The connection to NATS. Made for as long as it takes, with a drawn delay, so that many gateways do not come back at
+ * one moment.
+ */
+
+import { JetStreamApiError } from "@nats-io/jetstream";
+import {
+	type ConnectionOptions,
+	connect,
+	credsAuthenticator,
+	errors,
+	type NatsConnection,
+	usernamePasswordAuthenticator,
+} from "@nats-io/transport-node";
+import { coerce, lt } from "semver";
+import { StartError } from "../problem.js";
+import type { Settings } from "../settings.js";
+import { BusError, type Unsubscribe } from "./bus.js";
+
+export interface NatsOptions extends NonNullable<Settings["nats"]> {
+	/** Called once for each different one. */
+	readonly onProblem: (sentence: string) => void;
+}
+
+export interface NatsLinkOptions extends NatsOptions {
+	/** Called at the first connection, before `onStatus`. */
+	readonly onConnected: (connection: NatsConnection) => void;
+	/** Called at each later one. */
+	readonly onReconnected: () => void;
+}
+
+/** Limit for an answer of the server. */
+export const answerMs = 3_000;
+/** A server that hangs is noticed after two of these. */
+const pingMs = 2_000;
+const leastDelayMs = 250;
+const mostDelayMs = 1_750;
+/** How long the start waits for the first connection. */
+const firstMs = 5_000;
+/** Limit for sending the last messages when the connection is closed. */
+const drainMs = 1_000;
+const oldest = "2.11.0";
+
+export class NatsLink {
+	readonly #options: NatsLinkOptions;
+	readonly #listeners = new Set<(isConnected: boolean) => void>();
+	readonly #problems = new Set<string>();
+	#connection: NatsConnection | undefined;
+	#isConnected = false;
+	#isClosed = false;
+	/** Ends a wait between two tries. */
+	#stopWaiting = () => {};
+
+	constructor(options: NatsLinkOptions) {
+		this.#options = options;
+	}
+
+	/**
+	 * Connects. If no server can be reached within 5 s, that goes on in the background.
+	 * @throws {StartError} if the server is too old
+	 */
+	async open(): Promise<void> {
+		let timer: NodeJS.Timeout | undefined;
+		const isLong = new Promise<void>((resolve) => {
+			timer = setTimeout(resolve, firstMs);
+		});
+		const first = this.#connect();
+		await Promise.race([first, isLong]);
+		clearTimeout(timer);
+		const refusal = this.#connection && this.#findRefusal(this.#connection);
+		if (!refusal) return;
+		await this.close();
+		throw new StartError(refusal);
+	}
+
+	get isConnected(): boolean {
+		return this.#isConnected;
+	}
+
+	onStatus(listener: (isConnected: boolean) => void): Unsubscribe {
+		this.#listeners.add(listener);
+		return () => this.#listeners.delete(listener);
+	}
+
+	async close(): Promise<void> {
+		const connection = this.#connection;
+		const wasConnected = this.#isConnected;
+		this.#isClosed = true;
+		this.#stopWaiting();
+		this.#set(false);
+		this.#listeners.clear();
+		if (!connection) return;
+		let timer: NodeJS.Timeout | undefined;
+		const isLong = new Promise<void>((resolve) => {
+			timer = setTimeout(resolve, drainMs);
+		});
+		if (wasConnected) await Promise.race([connection.drain().catch(() => {}), isLong]);
+		clearTimeout(timer);
+		await connection.close();
+	}
+
+	/** Undefined before the first connection; then also while it is interrupted. */
+	get connection(): NatsConnection | undefined {
+		return this.#connection;
+	}
+
+	/** @throws {BusError} `away`, `timeout`; other errors as they are */
+	async ask<T>(work: (connection: NatsConnection) => Promise<T>): Promise<T> {
+		if (!this.#connection || !this.#isConnected) throw new BusError("away", "NATS cannot be reached.");
+		try {
+			return await work(this.#connection);
+		} catch (error) {
+			throw this.#asBusError(error);
+		}
+	}
+
+	/** Reports a problem once. */
+	report(sentence: string): void {
+		if (this.#problems.has(sentence) || this.#isClosed) return;
+		this.#problems.add(sentence);
+		this.#options.onProblem(sentence);
+	}
+
+	/** A drawn time between two tries; less if the connection is closed. */
+	pause(): Promise<void> {
+		return new Promise((resolve) => {
+			const timer = setTimeout(resolve, drawDelay()).unref();
+			this.#stopWaiting = () => {
+				clearTimeout(timer);
+				resolve();
+			};
+		});
+	}
+
+	async #connect(): Promise<void> {
+		while (!this.#isClosed)
+			try {
+				const connection = await connect({
+					...credentialsOf(this.#options),
+					name: "gateway",
+					timeout: answerMs,
+					pingInterval: pingMs,
+					maxPingOut: 2,
+					maxReconnectAttempts: -1,
+					ignoreAuthErrorAbort: true,
+					reconnectDelayHandler: drawDelay,
+				});
+				this.#connection = connection;
+				if (this.#isClosed) return await connection.close();
+				void this.#follow(connection);
+				this.#options.onConnected(connection);
+				return this.#accept(connection);
+			} catch (error) {
+				const why = error instanceof Error ? error.message : String(error);
+				this.report(`NATS cannot be reached (${why}); it is tried again.`);
+				await this.pause();
+			}
+	}
+
+	async #follow(connection: NatsConnection): Promise<void> {
+		for await (const status of connection.status()) {
+			if (status.type === "disconnect") this.#set(false);
+			if (status.type === "reconnect") {
+				this.#accept(connection);
+				this.#options.onReconnected();
+			}
+			if (status.type === "error") this.report(`NATS: ${status.error.message}`);
+		}
+	}
+
+	/** A server that is too old counts as none. */
+	#accept(connection: NatsConnection): void {
+		const refusal = this.#findRefusal(connection);
+		if (refusal) this.report(refusal);
+		else this.#set(true);
+	}
+
+	#findRefusal({ info }: NatsConnection): string | undefined {
+		const { version = "", host = "", port = 0 } = info ?? {};
+		if (this.#options.allowOld || !lt(coerce(version) ?? "0.0.0", oldest)) return undefined;
+		return `The nats-server at ${host}:${port} is ${version || "of an unknown version"}, but older ones than 2.11 can lose what was written when they are killed; install a newer one, or set NATS_ALLOW_OLD=1.`;
+	}
+
+	#set(isConnected: boolean): void {
+		if (this.#isConnected === isConnected || (this.#isClosed && isConnected)) return;
+		this.#isConnected = isConnected;
+		if (isConnected) this.#problems.clear();
+		for (const listener of this.#listeners) listener(isConnected);
+	}
+
+	/** @returns other errors as they are */
+	#asBusError(error: unknown): unknown {
+		if (!(error instanceof Error) || error instanceof BusError) return error;
+		const { message, name, cause } = error;
+		const isTimeout = error instanceof errors.TimeoutError || cause instanceof errors.TimeoutError;
+		if (isTimeout) return new BusError("timeout", message);
+		const isUnserved = error instanceof errors.RequestError && error.isNoResponders();
+		if (isUnserved) return new BusError("noResponders", message);
+		const isWithoutJetStream = name === "JetStreamNotEnabled";
+		if (isWithoutJetStream)
+			this.report("NATS answers without JetStream; start nats-server with --jetstream.");
+		const isAway =
+			isWithoutJetStream ||
+			error instanceof JetStreamApiError ||
+			error instanceof errors.RequestError ||
+			error instanceof errors.ClosedConnectionError ||
+			error instanceof errors.DrainingConnectionError ||
+			error instanceof errors.ConnectionError;
+		return isAway ? new BusError("away", message) : error;
+	}
+}
+
+/** A user and a password in the first address count for all. */
+function credentialsOf({ servers, credentials, authority }: NatsOptions): ConnectionOptions {
+	const { username = "", password = "" } = servers[0] ?? {};
+	const [user, secret] = [decodeURIComponent(username), decodeURIComponent(password)];
+	const isTls = authority !== undefined || servers.some(({ protocol }) => protocol === "tls:");
+	return {
+		servers: servers.map(({ host }) => host),
+		...(credentials && { authenticator: credsAuthenticator(credentials) }),
+		...(user && !credentials && { authenticator: usernamePasswordAuthenticator(user, secret) }),
+		...(isTls && { tls: { ...(authority && { ca: Buffer.from(authority).toString() }) } }),
+	};
+}
+
+function drawDelay(): number {
+	return leastDelayMs + Math.random() * (mostDelayMs - leastDelayMs);
+}
