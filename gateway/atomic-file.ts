@@ -128,6 +128,21 @@ export async function writeFileAtomic(
 	}
 }
 
+/** @returns a function that writes once what is being written is done, and once for all calls until then */
+export function inTurns(write: () => Promise<void>): () => Promise<void> {
+	let writing: Promise<unknown> = Promise.resolve();
+	let waiting: Promise<void> | undefined;
+	return () => {
+		if (waiting) return waiting;
+		waiting = writing.then(() => {
+			waiting = undefined;
+			return write();
+		});
+		writing = waiting.catch(() => {});
+		return waiting;
+	};
+}
+
 /** Durable; no effect if there is none. */
 export async function removeFile(disk: Disk, path: string): Promise<void> {
 	await disk.rm(path, { force: true });

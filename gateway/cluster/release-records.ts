@@ -1,7 +1,7 @@
 /** The releases that gateways have told each other of, as this gateway knows them: in memory, and in a file. */
 
 import { isRecord } from "../../device/protocol/schema.js";
-import { type Disk, ifThere, writeFileAtomic } from "../atomic-file.js";
+import { type Disk, ifThere, inTurns, writeFileAtomic } from "../atomic-file.js";
 import { parseRelease, type Release, type ReleaseFile } from "../firmware/catalog.js";
 
 export interface SharedRelease {
@@ -20,13 +20,17 @@ export interface ReleaseRecord extends SharedRelease {
 export class ReleaseRecords {
 	readonly #disk: Disk;
 	readonly #path: string;
+	readonly #write: () => Promise<void>;
 	/** By version. */
 	readonly #records = new Map<string, ReleaseRecord>();
-	#writing: Promise<unknown> = Promise.resolve();
 
 	constructor(disk: Disk, path: string) {
 		this.#disk = disk;
 		this.#path = path;
+		this.#write = inTurns(() => {
+			const content = this.all.map(({ removedAt: _, ...record }) => record);
+			return writeFileAtomic(disk, path, `${JSON.stringify(content)}\n`);
+		});
 	}
 
 	/** Also those that were removed. */
@@ -69,18 +73,9 @@ export class ReleaseRecords {
 		if (records.length > 0) await this.#write();
 	}
 
-	async settle(): Promise<void> {
-		await this.#writing;
-	}
-
-	/** One write after the other, each of what there is by then. */
-	#write(): Promise<void> {
-		const written = this.#writing.then(() => {
-			const content = this.all.map(({ removedAt: _, ...record }) => record);
-			return writeFileAtomic(this.#disk, this.#path, `${JSON.stringify(content)}\n`);
-		});
-		this.#writing = written.catch(() => {});
-		return written;
+	/** Writes once more, so that nothing is being written after it. */
+	async close(): Promise<void> {
+		await this.#write().catch(() => {});
 	}
 }
 

@@ -2,6 +2,7 @@
 
 import { JsonFileStore, type JsonFileStoreOptions, type RecordStore } from "../json-file-store.js";
 import type { Bus } from "./bus.js";
+import { Removals } from "./removals.js";
 import type { ReplicationRules } from "./replicated-content.js";
 import { Replication } from "./replication.js";
 
@@ -16,11 +17,16 @@ export interface ReplicatedStoreOptions<T> extends JsonFileStoreOptions<T>, Repl
 
 export class ReplicatedStore<T> implements RecordStore<T> {
 	readonly #local: JsonFileStore<T>;
+	readonly #removals: Removals;
 	readonly #replication: Replication<T>;
+	readonly #now: () => number;
 
 	constructor(options: ReplicatedStoreOptions<T>) {
 		this.#local = new JsonFileStore(options);
-		this.#replication = new Replication({ ...options, own: this.#local });
+		this.#removals = new Removals({ ...options, path: `${options.directory}-removed.json` });
+		const onTold = (deviceId: string) => this.#removals.drop(deviceId);
+		this.#replication = new Replication({ ...options, own: this.#local, onTold });
+		this.#now = options.now;
 	}
 
 	get isIdle(): boolean {
@@ -43,10 +49,13 @@ export class ReplicatedStore<T> implements RecordStore<T> {
 
 	/** Records that only others have come after `start`. */
 	async each(onRecord: (deviceId: string, record: T) => void): Promise<void> {
+		const removals = new Map(await this.#removals.load());
 		await this.#local.each((deviceId, record) => {
+			removals.delete(deviceId);
 			this.#replication.has(deviceId, record);
 			onRecord(deviceId, record);
 		});
+		for (const [deviceId, removedAt] of removals) this.#replication.hadRemoved(deviceId, removedAt);
 	}
 
 	/** To be called once the records that were loaded are in use. */
@@ -60,13 +69,15 @@ export class ReplicatedStore<T> implements RecordStore<T> {
 
 	save(deviceId: string, record: T): Promise<boolean> {
 		const saved = this.#local.save(deviceId, record);
+		this.#removals.drop(deviceId);
 		this.#replication.changed(deviceId, record);
 		return saved;
 	}
 
-	remove(deviceId: string): Promise<boolean> {
+	async remove(deviceId: string): Promise<boolean> {
 		const removed = this.#local.remove(deviceId);
-		this.#replication.removed(deviceId);
+		const removedAt = this.#now();
+		if (this.#replication.removed(deviceId, removedAt)) await this.#removals.add(deviceId, removedAt);
 		return removed;
 	}
 
@@ -76,6 +87,7 @@ export class ReplicatedStore<T> implements RecordStore<T> {
 
 	async close(): Promise<void> {
 		await this.#replication.close();
+		await this.#removals.close();
 		await this.#local.close();
 	}
 }

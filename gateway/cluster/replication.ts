@@ -22,6 +22,8 @@ export interface ReplicationOptions<T> extends ReplicationRules<T> {
 	readonly own: OwnRecords<T>;
 	/** Called with what another gateway has changed, or undefined if it was removed. */
 	readonly onRecord: (key: string, record: T | undefined) => void;
+	/** Called when the bucket has what was changed here. */
+	readonly onTold?: (key: string) => void;
 	/** Called before a record is written to the bucket. @throws {BusError} */
 	readonly prepare?: (record: T) => Promise<void>;
 	/** Milliseconds since 1970. */
@@ -86,6 +88,13 @@ export class Replication<T> {
 		this.#known.set(key, { digest: this.#contents.digestOf({ record }), revision: 0 });
 	}
 
+	/** To be called for each record that was removed here in an earlier run, which others may not know. */
+	hadRemoved(key: string, removedAt: number): void {
+		const mine = { removedAt };
+		this.#known.set(key, { digest: this.#contents.digestOf(mine), revision: 0 });
+		this.#add(key, { mine });
+	}
+
 	/** Begins to exchange records, now or once the bus is connected. */
 	start(): void {
 		this.#stopListening = this.#options.bus.onStatus((isConnected) => {
@@ -101,9 +110,9 @@ export class Replication<T> {
 		this.#change(key, { record });
 	}
 
-	/** To be called after a record was removed here. */
-	removed(key: string): void {
-		if (this.#known.get(key)?.digest !== undefined) this.#change(key, { removedAt: this.#options.now() });
+	/** To be called after a record was removed here. @returns whether that is to be told */
+	removed(key: string, removedAt: number = this.#options.now()): boolean {
+		return this.#known.get(key)?.digest !== undefined && this.#change(key, { removedAt });
 	}
 
 	/** Writes what waits, if that does not take long. */
@@ -122,12 +131,14 @@ export class Replication<T> {
 		this.#stopWatching();
 	}
 
-	#change(key: string, mine: Content<T>): void {
+	/** @returns whether it is one */
+	#change(key: string, mine: Content<T>): boolean {
 		const known = this.#knownOf(key);
 		const digest = this.#contents.digestOf(mine);
-		if (digest === known.digest) return;
+		if (digest === known.digest) return false;
 		known.digest = digest;
 		this.#add(key, { mine });
+		return true;
 	}
 
 	#tryAgain(): void {
@@ -205,6 +216,7 @@ export class Replication<T> {
 			}
 		}
 		this.#tasks.delete(key);
+		this.#options.onTold?.(key);
 	}
 
 	/** Merges what the bucket has into what is here. */

@@ -90,7 +90,8 @@ export class SharedReleases implements Releases {
 		this.#isClosed = true;
 		await this.#replication.close();
 		await this.#files.close();
-		await Promise.all([this.#looking, this.#filling, this.#records.settle()]);
+		await Promise.all([this.#looking, this.#filling]);
+		await this.#records.close();
 	}
 
 	/** Also those of other gateways, if their files are in the cache or can be had. */

@@ -201,7 +201,7 @@ function testReleases(name: string, make: (t: TestContext) => Promise<Buses>): v
 			const isAlwaysThere = (async () => {
 				while (!isRemoved) {
 					await serves(b, image);
-					await pause(10);
+					assert.deepEqual(await listed(b), ["1.4.0"]);
 				}
 			})();
 			await withdraw(a, "1.4.0");

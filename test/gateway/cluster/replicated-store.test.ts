@@ -45,7 +45,7 @@ async function openNode<B extends Bus>(bus: B, directory: string, now: () => num
 	const store = new ReplicatedStore<Scores>({
 		bus,
 		bucket: "gw-test",
-		directory,
+		directory: join(directory, "records"),
 		disk: fs,
 		what: "scores",
 		...rules,
@@ -84,8 +84,9 @@ async function settled(nodes: readonly Node<Bus>[]): Promise<void> {
 }
 
 async function onDisk({ directory }: Node<Bus>): Promise<Map<string, Scores>> {
-	const names = (await readdir(directory)).sort();
-	const read = async (name: string) => JSON.parse(await fs.readFile(join(directory, name), "utf8"));
+	const folder = join(directory, "records");
+	const names = (await readdir(folder)).sort();
+	const read = async (name: string) => JSON.parse(await fs.readFile(join(folder, name), "utf8"));
 	return new Map(
 		await Promise.all(names.map(async (name) => [name.slice(0, -5), await read(name)] as const)),
 	);
@@ -183,6 +184,25 @@ describe("records of several gateways", () => {
 		const again = await open(b.directory);
 		await settled([a, again]);
 		assert.deepEqual([...again.memory.keys(), ...(await onDisk(again)).keys()], []);
+	});
+
+	test("that were removed by one that was stopped before it could tell are removed, unless changed later", async (t) => {
+		const { a, b, now, open } = await twoNodes(t);
+		for (const key of ["gone", "later", "back"]) await score(a, key, "a", now());
+		await settled([a, b]);
+		a.bus.cut();
+		for (const key of ["gone", "later", "back"]) await remove(a, key);
+		await score(a, "back", "again", now());
+		await a.store.close();
+		await score(b, "later", "b", now());
+		const again = await open(a.directory);
+		await settled([again, b]);
+		for (const node of [again, b]) {
+			assert.deepEqual([...node.memory.keys()].sort(), ["back", "later"]);
+			assert.deepEqual([...(await onDisk(node)).keys()], ["back", "later"]);
+		}
+		await again.store.close();
+		assert.equal(await fs.readFile(join(a.directory, "records-removed.json"), "utf8"), "{}\n");
 	});
 
 	test("are not told to the gateway that wrote them", async (t) => {

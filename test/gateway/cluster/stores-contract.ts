@@ -169,6 +169,24 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			back.close();
 		});
 
+		test("what is forgotten without the bus, also if the gateway is restarted before it is back", async (t) => {
+			const buses = await make(t);
+			const b = await runClustered(t, await buses.connect());
+			const dataDir = await temporaryDirectory(t);
+			const a = await runClustered(t, await buses.connect(), { dataDir });
+			const device = await a.join(id, { crash });
+			await eventually(() => details(b));
+			device.close();
+			await buses.cut(a.bus);
+			await eventually(async () => assert.equal((await details(b)).connected, false));
+			await eventually(async () => assert.equal((await a.api("DELETE", `/api/devices/${id}`)).status, 204));
+			await a.gateway.close();
+			const again = await runClustered(t, await buses.connect(), { dataDir });
+			for (const each of [again, b])
+				await eventually(async () => assert.equal((await each.api("GET", `/api/devices/${id}`)).status, 404));
+			await eventually(async () => assert.deepEqual(await readdir(join(dataDir, "devices")), []));
+		});
+
 		test("logins: a code counts once, and who logs out does so everywhere", async (t) => {
 			const buses = await make(t);
 			const dataDir = await temporaryDirectory(t);
