@@ -21,6 +21,9 @@ const benchmark = "restart";
 const devices = Number(process.env.BENCH_DEVICES) || 10_000;
 const fleets = Math.ceil(devices / socketsAtMost());
 const reportIntervalSeconds = 5;
+/** Devices whose latency is measured, in a process of their own: those of the fleets wait for their processor. */
+const probes = 200;
+const probesPerSecond = 200;
 const quietMs = 15_000;
 /** A connection of this age resets the firmware's backoff. */
 const provenMs = 32_000;
@@ -32,16 +35,21 @@ const backWithinSeconds = 30;
 export async function run(): Promise<readonly Row[]> {
 	const gateway = new GatewayProcess(await freePort());
 	const fleet = Array.from(
-		{ length: fleets },
-		// With the usual priority: a device that is late is another load.
-		() => new Child<FirmwareFleet>("load/firmware-fleet.ts"),
+		{ length: fleets + 1 },
+		(_, index) => new Child<FirmwareFleet>("load/firmware-fleet.ts", { hasLowPriority: index < fleets }),
 	);
+	const countOf = (index: number) => (index < fleets ? (devices - probes) / fleets : probes);
 	try {
 		await gateway.start();
-		const [target, count] = [gateway.device, devices / fleets];
-		await all(fleet, (each, index) => each.ask("connect", { target, count, first: index * count }));
+		const target = gateway.device;
+		await all(fleet, (each, index) =>
+			each.ask("connect", { target, count: countOf(index), first: index * countOf(0) }),
+		);
 		await until(async () => (await standingOf(fleet)).connected === devices);
-		await all(fleet, (each) => each.ask("report", { perSecond: count / reportIntervalSeconds }));
+		await all(fleet, (each, index) => {
+			const perSecond = index < fleets ? countOf(index) / reportIntervalSeconds : probesPerSecond;
+			return each.ask("report", { perSecond, isMeasured: index === fleets });
+		});
 		await setTimeout(quietMs);
 		const quietMicros = await latency(gateway, () => setTimeout(quietMs));
 		const rows: Row[] = [];

@@ -86,7 +86,8 @@ class Device {
 	}
 
 	report(): void {
-		if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(stamped(this.#head));
+		if (this.#socket?.readyState !== WebSocket.OPEN) return;
+		this.#socket.send(isMeasured ? stamped(this.#head) : `${this.#head}"}`);
 	}
 
 	mark(): void {
@@ -106,6 +107,8 @@ class Device {
 let devices: Device[] = [];
 let markedAt = 0;
 let perSecond = 0;
+/** Whether the latency of reports is to be measured: they carry the time. */
+let isMeasured = false;
 let turn = 0;
 
 /** Firmware's timers, in real time, and reports at an even pace, one device after the other. */
@@ -134,8 +137,8 @@ const handlers = {
 	},
 
 	/** Sets the pace of the reports of all devices together. */
-	report: (given: { perSecond: number }) => {
-		perSecond = given.perSecond;
+	report: (given: { perSecond: number; isMeasured: boolean }) => {
+		({ perSecond, isMeasured } = given);
 	},
 
 	/** From now on is counted. */
