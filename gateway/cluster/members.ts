@@ -38,7 +38,7 @@ export interface MembersOptions {
 	readonly now: () => number;
 	/** Monotonic clock, in milliseconds. */
 	readonly monotonic: () => number;
-	/** A gateway is down that was not heard for so many milliseconds. */
+	/** Milliseconds without a heartbeat after which a gateway counts as down. */
 	readonly silenceMs: number;
 }
 

@@ -209,8 +209,11 @@ export class Replication<T> {
 			if (mine.removedAt === undefined) await prepare?.(mine.record);
 			const known = this.#knownOf(key);
 			const revision = await bucket.set(key, this.#contents.format(mine), known.revision);
-			if (revision === undefined) task.told = (await bucket.get(key)) ?? null;
-			else {
+			if (revision === undefined) {
+				// Also where the bucket has an earlier one, as a server has lost what was written last.
+				known.revision = 0;
+				task.told = (await bucket.get(key)) ?? null;
+			} else {
 				known.revision = revision;
 				if (task.mine === mine) task.mine = undefined;
 			}

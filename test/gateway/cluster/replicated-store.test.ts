@@ -249,6 +249,24 @@ describe("records of several gateways", () => {
 		await replication.close();
 	});
 
+	test("of which the server has lost the latest, unseen by the gateways, are merged at the next change", {
+		timeout: 20_000,
+	}, async (t) => {
+		const { a, b, now, server } = await twoNodes(t);
+		await score(a, "k", "early", now());
+		await settled([a, b]);
+		const content = server.buckets.get("gw-test");
+		const [early] = [...(content?.entries.values() ?? [])];
+		assert.ok(content && early);
+		await score(a, "k", "lost", now());
+		await settled([a, b]);
+		content.entries.set("k", early);
+		await score(a, "k", "late", now());
+		await settled([a, b]);
+		assert.deepEqual(Object.keys(b.memory.get("k") ?? {}).sort(), ["early", "late", "lost"]);
+		assert.equal(a.store.isIdle, true);
+	});
+
 	test("are written to the bucket only when their state changes", async (t) => {
 		const { a, b, now, server } = await twoNodes(t);
 		const at = now();
