@@ -102,9 +102,10 @@ async function serves(member: Clustered, image: Buffer, file = path): Promise<vo
 	assert.ok(body.equals(image));
 }
 
+/** @returns the names of files that are whole */
 async function cached({ dataDir }: Member): Promise<readonly string[]> {
 	const names = await readdir(join(dataDir, "shared-releases"));
-	return names.filter((name) => name !== "releases.json");
+	return names.filter((name) => name.endsWith(".bin"));
 }
 
 function digest(content: Uint8Array): string {
