@@ -10,7 +10,7 @@ import { printed, startProcess } from "../gateway/process.js";
 import { temporaryDirectory } from "./cleanup.js";
 import { bearer, deviceToken, monitorToken } from "./gateway-settings.js";
 import { runHaproxy, whyNoHaproxy } from "./haproxy.js";
-import { type NatsServer, natsMissing, startNats, startNatsCluster } from "./nats.js";
+import { isNatsOld, type NatsServer, natsMissing, startNats, startNatsCluster } from "./nats.js";
 import { startProxy } from "./tcp-proxy.js";
 
 /** Why tests of it are skipped. */
@@ -118,7 +118,7 @@ export async function startCluster(t: TestContext, options: ClusterOptions): Pro
 			TRUST_PROXY: "127.0.0.1",
 			LOG_LEVEL: process.env.CLUSTER_LOG ?? "silent",
 			NATS_URL: wires.map(({ port }) => `nats://127.0.0.1:${port}`).join(","),
-			NATS_ALLOW_OLD: "1",
+			NATS_ALLOW_OLD: isNatsOld ? "1" : "0",
 			IMAGE_CHECK: "off",
 		};
 		const wire = {

@@ -1,6 +1,7 @@
 /**
  * Servers of NATS for tests: one, or three as a cluster, on free ports of 127.0.0.1 and with a JetStream folder each,
- * ended with the test. Where nats-server is not installed, tests are skipped: `{ skip: natsMissing }`.
+ * ended with the test. Where nats-server is not installed, tests are skipped: `{ skip: natsMissing }`. They run on the
+ * first one in PATH.
  */
 
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
@@ -9,20 +10,27 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
+import { coerce, lt, type SemVer } from "semver";
 import { onEnd, temporaryDirectory } from "./cleanup.js";
 
 /** Debian installs it where a user's PATH does not lead. */
 const environment = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/usr/local/bin` };
 
-/** Why tests with a server are skipped; undefined if it is installed. */
-export const natsMissing: string | undefined = findNats();
+const version = findVersion();
 
-function findNats(): string | undefined {
+/** Why tests with a server are skipped; undefined if it is installed. */
+export const natsMissing =
+	version === undefined ? "nats-server is not installed (apt-get install nats-server)" : undefined;
+
+/** Gateways refuse it unless NATS_ALLOW_OLD is set, as Debian 12's. */
+export const isNatsOld = version !== undefined && lt(version, "2.11.0");
+
+function findVersion(): SemVer | undefined {
 	try {
-		execFileSync("nats-server", ["--version"], { env: environment });
-		return undefined;
+		const printed = execFileSync("nats-server", ["--version"], { env: environment, encoding: "utf8" });
+		return coerce(printed) ?? undefined;
 	} catch {
-		return "nats-server is not installed (apt-get install nats-server)";
+		return undefined;
 	}
 }
 

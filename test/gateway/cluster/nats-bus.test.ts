@@ -1,13 +1,15 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
+import { connect, createServer } from "node:net";
 import { join } from "node:path";
-import { describe, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Bus } from "../../../gateway/cluster/bus.js";
 import { StartError } from "../../../gateway/problem.js";
 import { Authority } from "../../support/certificates.js";
-import { temporaryDirectory } from "../../support/cleanup.js";
-import { natsMissing, startNats, startNatsCluster } from "../../support/nats.js";
+import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
+import { type NatsServer, natsMissing, startNats, startNatsCluster } from "../../support/nats.js";
 import { createNatsAccount } from "../../support/nats-credentials.js";
 import { contentOf, inChunks, Told, testBus } from "./bus-contract.js";
 import { natsBus, natsBuses, status } from "./nats-buses.js";
@@ -22,6 +24,25 @@ async function persist<T>(work: () => Promise<T>): Promise<T> {
 		}
 }
 
+/** @returns the address of a line on which the server tells another version of itself */
+async function withVersion(t: TestContext, { port }: NatsServer, version: string): Promise<string> {
+	const proxy = createServer((client) => {
+		const server = connect(port, "127.0.0.1");
+		// Newer servers tell it again.
+		server.setEncoding("latin1").on("data", (text: string) => {
+			client.write(text.replace(/"version":"[^"]*"/, `"version":"${version}"`), "latin1");
+		});
+		client.pipe(server);
+		for (const socket of [client, server])
+			socket.on("error", () => {}).once("close", () => [client, server].map((each) => each.destroy()));
+	}).listen(0, "127.0.0.1");
+	await once(proxy, "listening");
+	onEnd(t, () => void proxy.close());
+	const address = proxy.address();
+	assert.ok(address && typeof address === "object");
+	return `nats://127.0.0.1:${address.port}`;
+}
+
 async function watched(bus: Bus) {
 	const bucket = await persist(() => bus.bucket("gw-test"));
 	const told = new Told<string>();
@@ -34,15 +55,23 @@ else {
 	testBus("NATS", natsBuses);
 
 	describe("a NATS server", { timeout: 120_000 }, () => {
-		test("below 2.11 is refused with a sentence that names the setting", async (t) => {
+		test("below 2.11 is refused with a sentence that names the setting, unless that is set", async (t) => {
 			const server = await startNats(t);
-			const { bus } = natsBus(t, [server.url], { allowOld: false });
-			await assert.rejects(bus.open(), (error) => {
-				assert.ok(error instanceof StartError);
-				assert.match(error.message, /is 2\.9\.10, .* set NATS_ALLOW_OLD=1\.$/);
-				return true;
-			});
-			assert.equal(bus.isConnected, false);
+			for (const [version, allowOld, isRefused] of [
+				["2.10.29", false, true],
+				["2.10.29", true, false],
+				["2.11.0", false, false],
+			] as const) {
+				const { bus } = natsBus(t, [await withVersion(t, server, version)], { allowOld });
+				if (!isRefused) await bus.open();
+				else
+					await assert.rejects(bus.open(), (error) => {
+						assert.ok(error instanceof StartError);
+						assert.match(error.message, /is 2\.10\.29, .* set NATS_ALLOW_OLD=1\.$/);
+						return true;
+					});
+				assert.equal(bus.isConnected, !isRefused);
+			}
 		});
 
 		test("that starts later is found, and what was subscribed before is told", async (t) => {

@@ -7,7 +7,7 @@ import { NatsBus } from "../../../gateway/cluster/nats-bus.js";
 import type { NatsOptions } from "../../../gateway/cluster/nats-link.js";
 import { Line } from "../../../scripts/torment/line.js";
 import { onEnd } from "../../support/cleanup.js";
-import { startNats } from "../../support/nats.js";
+import { isNatsOld, startNats } from "../../support/nats.js";
 import type { Buses } from "./bus-contract.js";
 
 export function natsBus(t: TestContext, servers: readonly string[], options: Partial<NatsOptions> = {}) {
@@ -16,7 +16,7 @@ export function natsBus(t: TestContext, servers: readonly string[], options: Par
 		servers: servers.map((server) => new URL(server)),
 		credentials: undefined,
 		authority: undefined,
-		allowOld: true,
+		allowOld: isNatsOld,
 		onProblem: (problem) => problems.push(problem),
 		...options,
 	});
