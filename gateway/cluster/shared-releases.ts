@@ -134,11 +134,19 @@ export class SharedReleases implements Releases {
 				);
 			else if (!record.isOwn) this.#set(record).catch(this.#onFailed);
 		}
-		for (const { release, isOwn, removedAt } of this.#records.all)
-			if (isOwn && removedAt === undefined && !this.#own.has(release.version)) {
-				this.#records.markRemoved(release.version, monotonic());
-				this.#replication.removed(release.version);
+		for (const record of this.#records.all) {
+			const { version } = record.release;
+			if (!record.isOwn || record.removedAt !== undefined || this.#own.has(version)) continue;
+			if (own.isMissing) {
+				this.#report(
+					"RELEASES_DIR has no catalog.json, as where a disk is not mounted; the releases that it had stay with all gateways.",
+				);
+				this.#set(record).catch(this.#onFailed);
+			} else {
+				this.#records.markRemoved(version, monotonic());
+				this.#replication.removed(version);
 			}
+		}
 	}
 
 	#tell(release: Release): void {

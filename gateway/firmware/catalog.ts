@@ -90,6 +90,7 @@ export class CatalogFile implements Releases {
 	/** State of the file that `#catalog` was read from. */
 	#state: string | undefined;
 	#problem: string | undefined;
+	#isMissing = false;
 
 	constructor(options: CatalogFileOptions) {
 		this.#options = options;
@@ -101,6 +102,11 @@ export class CatalogFile implements Releases {
 		return this.#problem;
 	}
 
+	/** Whether there was no file when it was last read. */
+	get isMissing(): boolean {
+		return this.#isMissing;
+	}
+
 	/** The last valid catalog; empty if there is no file. */
 	async read(): Promise<Catalog> {
 		const { disk, onProblem } = this.#options;
@@ -108,15 +114,16 @@ export class CatalogFile implements Releases {
 			const { state } = await stateOf(disk, this.#path);
 			if (state !== this.#state) this.#catalog = parseCatalog(await disk.readFile(this.#path, "utf8"));
 			this.#state = state;
+			this.#isMissing = false;
 			this.#problem = undefined;
 		} catch (error) {
 			this.#state = undefined;
-			const isMissing = errorCode(error) === "ENOENT";
-			if (isMissing) this.#catalog = noReleases;
+			this.#isMissing = errorCode(error) === "ENOENT";
+			if (this.#isMissing) this.#catalog = noReleases;
 			const reason = error instanceof Error ? error.message : String(error);
 			const sentence = `${this.#path} is not used; the last valid catalog stays in use: ${reason}`;
-			if (!isMissing && sentence !== this.#problem) onProblem(sentence);
-			this.#problem = isMissing ? undefined : sentence;
+			if (!this.#isMissing && sentence !== this.#problem) onProblem(sentence);
+			this.#problem = this.#isMissing ? undefined : sentence;
 		}
 		return this.#catalog;
 	}

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { readdir, rm, writeFile } from "node:fs/promises";
+import { readdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import { describe, type TestContext, test } from "node:test";
@@ -190,6 +190,27 @@ function testReleases(name: string, make: (t: TestContext) => Promise<Buses>): v
 			await withdraw(a, "1.4.0");
 			const again = await a.again();
 			for (const each of [again, b]) await eventually(async () => assert.deepEqual(await listed(each), []));
+		});
+
+		test("whose RELEASES_DIR is gone, as a disk that is not mounted, stays with all, and is that gateway's again once it is back", async (t) => {
+			const { a, b } = await run(t);
+			const image = await release(a, "1.4.0");
+			await eventually(() => serves(b, image));
+			const elsewhere = `${a.releasesDir}-elsewhere`;
+			await rename(a.releasesDir, elsewhere);
+			const isSaid = (problem: string) => /^RELEASES_DIR has no catalog\.json/.test(problem);
+			await eventually(async () => assert.ok(a.problems.some(isSaid)));
+			await eventually(async () => assert.equal((await cached(a)).length, 3));
+			for (const each of [a, b]) {
+				await serves(each, image);
+				assert.deepEqual(await listed(each), ["1.4.0"]);
+			}
+			await rename(elsewhere, a.releasesDir);
+			await eventually(async () => assert.equal((await cached(a)).length, 0));
+			await serves(a, image);
+			assert.equal(a.problems.filter(isSaid).length, 1);
+			await withdraw(a, "1.4.0");
+			for (const each of [a, b]) await eventually(async () => assert.deepEqual(await listed(each), []));
 		});
 
 		test("that another one has too stays until that removes it", async (t) => {
