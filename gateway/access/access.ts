@@ -16,7 +16,7 @@ export interface AccessOptions {
 	/** AUTH=off: no token is needed, on loopback. */
 	readonly isOff: boolean;
 	readonly publicUrl: URL | undefined;
-	readonly endedLogins: Pick<EndedLogins, "has" | "end">;
+	readonly endedLogins: Pick<EndedLogins, "has" | "end" | "use">;
 	readonly log: Logger;
 	readonly onAdmitted: (request: IncomingMessage) => void;
 	/** Milliseconds since 1970. */
@@ -146,10 +146,7 @@ export class Access {
 		// Where it was made, neither the clock nor a new token counts.
 		const runsUntil = this.#loginCodes.get(code);
 		const isValid = runsUntil === undefined ? isSigned && Number(expires) > now() : runsUntil > monotonic();
-		if (!isValid || endedLogins.has(signature, Number.POSITIVE_INFINITY)) return false;
-		// A full disk must not keep anyone out; it is used in memory.
-		await endedLogins.end(signature, Number(expires)).catch(() => {});
-		return true;
+		return isValid && endedLogins.use(signature, Number(expires));
 	}
 
 	/** Sets a login cookie: its expiry, signed with the current monitor token. It ends with that token. */

@@ -28,6 +28,8 @@ export interface EndedLoginsOptions {
 	readonly onProblem: (sentence: string) => void;
 	/** A login was ended here. */
 	readonly onEnded?: (file: EndedLoginsFile) => void;
+	/** @returns whether no other gateway has used that login code; never fails. Absent: this gateway is alone. */
+	readonly claim?: (signature: string) => Promise<boolean>;
 }
 
 export class EndedLogins {
@@ -65,6 +67,16 @@ export class EndedLogins {
 	async end(signature: string, expires: number): Promise<void> {
 		await this.take({ endedBefore: this.#endedBefore, ended: { [signature]: expires } });
 		this.#options.onEnded?.(this.file);
+	}
+
+	/** Ends a login code. @returns false if it was used before, here or at another gateway */
+	async use(signature: string, expires: number): Promise<boolean> {
+		if (this.has(signature, Number.POSITIVE_INFINITY)) return false;
+		// Begins at once, so that it does not count twice here. A full disk must not keep anyone out; it is used in memory.
+		const ended = this.end(signature, expires).catch(() => {});
+		const isFirst = (await this.#options.claim?.(signature)) ?? true;
+		await ended;
+		return isFirst;
 	}
 
 	get file(): EndedLoginsFile {

@@ -44,6 +44,7 @@ export function createAccessService(options: AccessServiceOptions) {
 		now,
 		onProblem: (problem) => log.error({ problem }, "logins"),
 		onEnded: (file) => sharedLogins?.changed(file),
+		claim: (signature) => sharedLogins?.claim(signature) ?? Promise.resolve(true),
 	});
 	const sharedLogins = joined?.logins({
 		endedLogins,

@@ -1,7 +1,7 @@
 /** Logins that were ended, by logging out or as codes that were used: on one gateway, so on all. */
 
 import { type EndedLogins, type EndedLoginsFile, parseEndedLogins } from "../access/ended-logins.js";
-import type { Bus } from "./bus.js";
+import { type BucketOptions, type Bus, BusError } from "./bus.js";
 import { Replication } from "./replication.js";
 
 export interface SharedLoginsOptions {
@@ -13,6 +13,8 @@ export interface SharedLoginsOptions {
 }
 
 const key = "ended-logins";
+/** Longer than a login code is valid, by any gateway's clock. */
+const codesBucket: BucketOptions = Object.freeze({ ttlMs: 2 * 60 * 60 * 1000 });
 
 /** @returns to be started once the logins are open */
 export function shareLogins({ bus, endedLogins, now, onProblem }: SharedLoginsOptions) {
@@ -42,6 +44,16 @@ export function shareLogins({ bus, endedLogins, now, onProblem }: SharedLoginsOp
 			replication.start();
 		},
 		changed: (file: EndedLoginsFile) => replication.changed(key, file),
+		/** Without the bus each gateway counts for itself. @returns whether no other gateway has used that login code */
+		claim: async (signature: string): Promise<boolean> => {
+			try {
+				const codes = await bus.bucket("gw-login-codes", codesBucket);
+				return (await codes.set(signature, "used", 0)) !== undefined;
+			} catch (error) {
+				if (!(error instanceof BusError)) throw error;
+				return true;
+			}
+		},
 		close: () => replication.close(),
 	};
 }

@@ -207,6 +207,20 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			await eventually(async () => assert.equal((await state(a)).status, 401));
 		});
 
+		test("logins: a code that is used at two gateways at once counts once, and also where the bus is away", async (t) => {
+			const buses = await make(t);
+			const a = await runClustered(t, await buses.connect());
+			const b = await runClustered(t, await buses.connect());
+			const use = async ({ url }: Clustered, { loginUrl }: Clustered) => {
+				const { pathname, search } = new URL(loginUrl);
+				return (await fetch(`${url}${pathname}${search}`, { redirect: "manual" })).status;
+			};
+			const statuses = await Promise.all([use(a, a), use(a, a), use(b, a), use(b, a)]);
+			assert.deepEqual(statuses.sort(), [303, 401, 401, 401]);
+			await buses.cut(b.bus);
+			assert.deepEqual([await use(b, b), await use(b, b)], [303, 401]);
+		});
+
 		test("tokens: those of the first one, and each rotation, also of one that was cut off", async (t) => {
 			const buses = await make(t);
 			const start = async () => {
