@@ -3,7 +3,7 @@
  * seen) within 5 minutes: a fleet that reports every five seconds would wear out the disk otherwise.
  */
 
-import { chips, uplinks } from "../../device/protocol/messages.js";
+import { chips, type Feature, features, uplinks } from "../../device/protocol/messages.js";
 import {
 	type Infer,
 	integer,
@@ -18,7 +18,7 @@ import {
 } from "../../device/protocol/schema.js";
 import { isLater, type RecordStore } from "../json-file-store.js";
 import { time } from "../time.js";
-import { Device, keptReport, label, labelOf, Session, vitalsOf } from "./device.js";
+import { Device, keptReport, label, labelOf, Session, sharedList, vitalsOf } from "./device.js";
 
 const changesSaveMs = 1_000;
 /** Upper limit; random, so that a fleet that connects at once is not written at once. */
@@ -54,8 +54,7 @@ export class DeviceStore {
 	onSeen(device: Device): void {
 		const facts = factsOf(device);
 		const previous = this.#facts.get(device);
-		const isSame = previous?.versions === facts.versions && previous.resets === facts.resets;
-		if (!isSame || previous.model !== facts.model || previous.chip !== facts.chip) {
+		if (!previous || factNames.some((name) => previous[name] !== facts[name])) {
 			this.#facts.set(device, facts);
 			if (previous) this.#dueAt.set(device, Number.NEGATIVE_INFINITY);
 			else void this.keep(device);
@@ -103,8 +102,10 @@ export class DeviceStore {
 	}
 }
 
-function factsOf({ model, chip, versions, resets }: Device) {
-	return { model, chip, versions, resets };
+const factNames = ["model", "chip", "features", "versions", "resets"] as const;
+
+function factsOf({ model, chip, versions, resets, session }: Device) {
+	return { model, chip, features: session.handshake.features, versions, resets };
 }
 
 const record = object({
@@ -135,8 +136,8 @@ export const deviceFile = Object.freeze({
 		const { sessionId, connectedAt, lastSeenAt, handshake } = device.session;
 		const report = device.state.text;
 		const firmwareVersion = device.firmwareVersion ?? undefined;
-		const { remoteAddress } = handshake;
-		const what = { sessionId, model, chip, firmwareVersion, remoteAddress };
+		const { remoteAddress, features } = handshake;
+		const what = { sessionId, model, chip, firmwareVersion, features, remoteAddress };
 		const when = { firstSeenAt, connectedAt, lastSeenAt, lastReportAt };
 		const named = { ...device.label, ...(device.labelledAt > 0 && { labelledAt: device.labelledAt }) };
 		return `${JSON.stringify({ ...what, ...when, ...named, report, versions, resets }, undefined, "\t")}\n`;
@@ -147,7 +148,7 @@ export const deviceFile = Object.freeze({
 		const report: unknown = JSON.parse(value.report ?? "{}");
 		if (!isRecord(report)) return undefined;
 		const lists: Readonly<Record<string, unknown>> = value;
-		const device = new Device(deviceId, sessionOf(deviceId, value));
+		const device = new Device(deviceId, sessionOf(deviceId, value, featuresOf(lists.features)));
 		device.model = value.model;
 		device.chip = value.chip;
 		device.firmwareVersion = value.firmwareVersion ?? null;
@@ -192,14 +193,20 @@ function labelledOf({ labelledAt, label }: Device) {
 	return [labelledAt, JSON.stringify(label)];
 }
 
-function sessionOf(deviceId: string, kept: Infer<typeof record>): Session {
+function sessionOf(deviceId: string, kept: Infer<typeof record>, features: readonly Feature[]): Session {
 	const { sessionId, model, chip, remoteAddress, connectedAt, lastSeenAt } = kept;
-	const handshake = { deviceId, isBound: false, model, chip, features: [], remoteAddress, baseUrl: "" };
+	const handshake = { deviceId, isBound: false, model, chip, features, remoteAddress, baseUrl: "" };
 	const link = { send: () => {}, isOpen: () => false, close: () => {} };
 	const session = new Session(handshake, link, connectedAt, sessionId);
 	session.connected = false;
 	session.lastSeenAt = lastSeenAt;
 	return session;
+}
+
+/** Those that this gateway knows. */
+function featuresOf(value: unknown): readonly Feature[] {
+	const list: readonly unknown[] = Array.isArray(value) ? value : [];
+	return sharedList(features.filter((each) => list.includes(each)));
 }
 
 function listOf<S extends Schema>(schema: S, value: unknown): readonly Infer<S>[] {

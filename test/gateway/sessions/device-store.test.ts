@@ -43,7 +43,7 @@ describe("a device that was connected", () => {
 		const dataDir = await temporaryDirectory(t);
 		const first = await runGateway(t, { dataDir });
 		const monitor = await first.monitor();
-		const device = await first.device(named);
+		const device = await first.device({ ...named, "Device-Features": "identify, restart" });
 		const text = JSON.stringify(reportWithVolume(7)).replace('"volume":7', '"volume" : 7.0');
 		device.send(text);
 		await monitor.change("identified");
@@ -57,6 +57,7 @@ describe("a device that was connected", () => {
 		const second = await runGateway(t, { dataDir });
 		const later = await second.monitor();
 		assert.deepEqual(later.snapshot.sessions, [gone]);
+		assert.deepEqual(gone.features, ["identify", "restart"]);
 		assert.equal(gone.metadata.otaStatus, "failed");
 		assert.deepEqual(await ask(second, "/dev-1-a1b2c3"), known);
 		assert.equal(known.json.updates[0].reason, "HTTP 404");
