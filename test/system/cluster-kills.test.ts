@@ -2,7 +2,7 @@
  * A roll-out over three gateways and three servers of NATS with haproxy between, while gateways and servers are killed, cut
  * off and stopped. CLUSTER_TIMES says how often each, CLUSTER_KINDS which, and CLUSTER_SEED repeats a run's choices.
  *
- * The round before a release takes 45 minutes, longer than npm test lets a file run:
+ * The round before a release takes half an hour, longer than npm test lets a file run:
  * CLUSTER_TIMES=20 node --import tsx --test test/system/cluster-kills.test.ts
  */
 
