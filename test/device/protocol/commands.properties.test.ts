@@ -150,6 +150,18 @@ test("device and gateway judge each command as the specification does, and the d
 	);
 });
 
+test("the name of a Wi-Fi network has no control characters, in XS as in the gateway", async (t) => {
+	const xs = await startXsParsers(t);
+	for (let code = 0; code <= 0x20; code += 1)
+		for (const ssid of ["?", "?b", "a?", "a?b", "🎵?"]) {
+			const value = { ssid: ssid.replace("?", String.fromCharCode(code)) };
+			const command = { command: "set_settings", value };
+			const { did } = await xs.hear("DEV-1", JSON.stringify(command), 3000);
+			assert.deepEqual(did, code < 0x20 ? [] : [["set_settings", value]]);
+			assert.equal(checkCommand(command, "DEV-1").refusal === undefined, code === 0x20);
+		}
+});
+
 test("a command that is acknowledged is executed by the device; a refused one reaches no device", async (t) => {
 	const xs = await startXsParsers(t);
 	const sent: string[] = [];
