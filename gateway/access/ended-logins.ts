@@ -28,8 +28,8 @@ export interface EndedLoginsOptions {
 	readonly onProblem: (sentence: string) => void;
 	/** A login was ended here. */
 	readonly onEnded?: (file: EndedLoginsFile) => void;
-	/** @returns whether no other gateway has used that login code; never fails. Absent: this gateway is alone. */
-	readonly claim?: (signature: string) => Promise<boolean>;
+	/** @returns whether no other gateway has used that login code, which never fails; undefined: this gateway is alone */
+	readonly claim?: (signature: string) => Promise<boolean> | undefined;
 }
 
 export class EndedLogins {

@@ -44,7 +44,7 @@ export function createAccessService(options: AccessServiceOptions) {
 		now,
 		onProblem: (problem) => log.error({ problem }, "logins"),
 		onEnded: (file) => sharedLogins?.changed(file),
-		claim: (signature) => sharedLogins?.claim(signature) ?? Promise.resolve(true),
+		claim: (signature) => sharedLogins?.claim(signature),
 	});
 	const sharedLogins = joined?.logins({
 		endedLogins,

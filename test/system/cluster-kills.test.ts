@@ -49,8 +49,9 @@ interface Shown {
 test("a roll-out keeps its promises while gateways and servers are killed, cut off and stopped", {
 	skip: clusterMissing,
 }, async (t) => {
-	// At once: a long round may be ended before diagnostics are printed.
-	console.log(`CLUSTER_SEED=${seed}`);
+	t.diagnostic(`CLUSTER_SEED=${seed}`);
+	// A long round may be ended before diagnostics are printed.
+	if (times > 1) console.log(`CLUSTER_SEED=${seed}`);
 	const random = new Random(seed);
 	const releasesDir = join(await temporaryDirectory(t), "releases");
 	await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
