@@ -5,9 +5,9 @@
 
 import { join } from "node:path";
 import { matches, object, optional } from "../../device/protocol/schema.js";
-import { type Disk, writeFileAtomic } from "../atomic-file.js";
 import { errorCode } from "../problem.js";
-import { time } from "../time.js";
+import { type Disk, writeFileAtomic } from "../storage/atomic-file.js";
+import { time } from "../storage/time.js";
 
 const endedAtMost = 1000;
 const content = object({ endedBefore: optional(time), ended: object({}) });

@@ -2,9 +2,9 @@
 
 import type { IncomingMessage } from "node:http";
 import type { Logger } from "pino";
-import type { Disk } from "../atomic-file.js";
 import type { Joined } from "../cluster/join.js";
 import type { Settings } from "../settings.js";
+import type { Disk } from "../storage/atomic-file.js";
 import { Access } from "./access.js";
 import { EndedLogins } from "./ended-logins.js";
 import { Tokens } from "./tokens.js";

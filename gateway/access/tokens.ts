@@ -5,9 +5,9 @@
 
 import { dirname, join } from "node:path";
 import { type Infer, matches, object, optional, pattern } from "../../device/protocol/schema.js";
-import { type Disk, makeFolder, stateOf, writeFileAtomic } from "../atomic-file.js";
 import { errorCode, StartError } from "../problem.js";
-import { time } from "../time.js";
+import { type Disk, makeFolder, stateOf, writeFileAtomic } from "../storage/atomic-file.js";
+import { time } from "../storage/time.js";
 import { makeSecret } from "./secrets.js";
 
 export const roles = Object.freeze(["device", "monitor"] as const);

@@ -3,8 +3,8 @@
  * imports types of it alone.
  */
 
-import type { RecordStore } from "../json-file-store.js";
 import type { RolloutService } from "../rollouts/rollouts.js";
+import type { RecordStore } from "../storage/json-file-store.js";
 import type { Bus } from "./bus.js";
 import { Cluster, type ClusterOptions } from "./cluster.js";
 import { ReplicatedStore, type ReplicatedStoreOptions } from "./replicated-store.js";

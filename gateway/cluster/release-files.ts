@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { join } from "node:path";
-import { type Disk, fillDraft, isTemporary, makeFolder, openDraft } from "../atomic-file.js";
+import { type Disk, fillDraft, isTemporary, makeFolder, openDraft } from "../storage/atomic-file.js";
 import { type Bus, BusError, type Files } from "./bus.js";
 
 export interface ReleaseFilesOptions {

@@ -1,8 +1,8 @@
 /** The releases that gateways have told each other of, as this gateway knows them: in memory, and in a file. */
 
 import { isRecord } from "../../device/protocol/schema.js";
-import { type Disk, ifThere, inTurns, writeFileAtomic } from "../atomic-file.js";
 import { parseRelease, type Release, type ReleaseFile } from "../firmware/catalog.js";
+import { type Disk, ifThere, inTurns, writeFileAtomic } from "../storage/atomic-file.js";
 
 export interface SharedRelease {
 	readonly release: Release;

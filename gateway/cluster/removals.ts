@@ -4,7 +4,7 @@
  */
 
 import { isRecord } from "../../device/protocol/schema.js";
-import { type Disk, ifThere, inTurns, writeFileAtomic } from "../atomic-file.js";
+import { type Disk, ifThere, inTurns, writeFileAtomic } from "../storage/atomic-file.js";
 
 export interface RemovalsOptions {
 	readonly path: string;

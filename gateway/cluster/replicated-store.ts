@@ -1,6 +1,6 @@
 /** A JSON file store whose records other gateways have too. It writes to disk as one that is alone does. */
 
-import { JsonFileStore, type JsonFileStoreOptions, type RecordStore } from "../json-file-store.js";
+import { JsonFileStore, type JsonFileStoreOptions, type RecordStore } from "../storage/json-file-store.js";
 import type { Bus } from "./bus.js";
 import { Removals } from "./removals.js";
 import type { ReplicationRules } from "./replicated-content.js";

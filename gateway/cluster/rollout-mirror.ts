@@ -17,7 +17,7 @@ import {
 import { queued } from "../rollouts/device-step.js";
 import { type DeviceStep, deviceStep, type Head, head, type Rollout } from "../rollouts/rollout.js";
 import { planFile, storedPlan } from "../rollouts/store.js";
-import { time } from "../time.js";
+import { time } from "../storage/time.js";
 import type { Entry } from "./bus.js";
 
 /** Counts the changes of one roll-out; each is one write of its head. */

@@ -5,7 +5,7 @@
 
 import { createReadStream } from "node:fs";
 import { isUpload, type Upload, type UploadStore } from "../firmware/upload-store.js";
-import { isLater } from "../json-file-store.js";
+import { isLater } from "../storage/json-file-store.js";
 import { type Bus, BusError } from "./bus.js";
 import { Replication } from "./replication.js";
 

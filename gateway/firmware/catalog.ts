@@ -20,8 +20,8 @@ import {
 	type Schema,
 	string,
 } from "../../device/protocol/schema.js";
-import { type Disk, ifThere, stateOf } from "../atomic-file.js";
 import { errorCode } from "../problem.js";
+import { type Disk, ifThere, stateOf } from "../storage/atomic-file.js";
 import { isVersion } from "./image.js";
 
 const sha256 = pattern(64, "^[0-9a-f]{64}$", "a SHA-256 in hex");

@@ -6,8 +6,8 @@
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { basename } from "node:path/posix";
-import { type Disk, ifThere, stateOf } from "../atomic-file.js";
 import { errorCode, HttpProblem } from "../problem.js";
+import { type Disk, ifThere, stateOf } from "../storage/atomic-file.js";
 import type { Release, ReleaseFile, ReleaseImage, Releases } from "./catalog.js";
 import { describeFit, ImageError, type ImageInfo, ImageParser } from "./image.js";
 import { findSignatureProblem, type ReleaseKeys } from "./release-keys.js";

@@ -16,9 +16,9 @@ import {
 	optional,
 	string,
 } from "../../device/protocol/schema.js";
-import { isLater } from "../json-file-store.js";
 import { type OtaMetadata, otaStatuses } from "../sessions/device.js";
-import { time } from "../time.js";
+import { isLater } from "../storage/json-file-store.js";
+import { time } from "../storage/time.js";
 
 /** As stored on disk. */
 export const updateJob = object({

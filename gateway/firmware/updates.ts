@@ -5,8 +5,8 @@
 
 import { isDeepStrictEqual } from "node:util";
 import type { CommandOf, Uplink } from "../../device/protocol/messages.js";
-import type { RecordStore } from "../json-file-store.js";
 import type { Device, OtaMetadata, OtaStatus } from "../sessions/device.js";
+import type { RecordStore } from "../storage/json-file-store.js";
 import type { Choice, Selection, UpdateRefusal } from "./selection.js";
 import {
 	beginJob,

@@ -20,6 +20,7 @@ import {
 	pattern,
 	string,
 } from "../../device/protocol/schema.js";
+import { errorCode } from "../problem.js";
 import {
 	type Disk,
 	type Draft,
@@ -29,8 +30,7 @@ import {
 	makeFolder,
 	openDraft,
 	writeFileAtomic,
-} from "../atomic-file.js";
-import { errorCode } from "../problem.js";
+} from "../storage/atomic-file.js";
 
 const record = object({
 	filename: string(255),

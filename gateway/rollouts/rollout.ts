@@ -10,7 +10,7 @@ import {
 	optional,
 	string,
 } from "../../device/protocol/schema.js";
-import { time } from "../time.js";
+import { time } from "../storage/time.js";
 
 export const rolloutStatuses = ["scheduled", "running", "paused", "finished", "cancelled"] as const;
 export type RolloutStatus = (typeof rolloutStatuses)[number];

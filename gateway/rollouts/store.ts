@@ -5,9 +5,9 @@
 
 import { join } from "node:path";
 import { integer, isRecord, matches, object, pattern } from "../../device/protocol/schema.js";
-import { type Disk, ifThere, makeFolder, removeFile, writeFileAtomic } from "../atomic-file.js";
 import { errorCode } from "../problem.js";
-import { time } from "../time.js";
+import { type Disk, ifThere, makeFolder, removeFile, writeFileAtomic } from "../storage/atomic-file.js";
+import { time } from "../storage/time.js";
 import { apply, type Change, firstHead } from "./machine.js";
 import { parsePlan } from "./plan.js";
 import { deviceStep, head, type Plan, type Rollout } from "./rollout.js";

@@ -5,8 +5,8 @@
 
 import { type Crash, type CrashReport, crash as crashSchema } from "../../device/protocol/messages.js";
 import { type Infer, isRecord, matches, object } from "../../device/protocol/schema.js";
-import { isLater, type RecordStore } from "../json-file-store.js";
-import { time } from "../time.js";
+import { isLater, type RecordStore } from "../storage/json-file-store.js";
+import { time } from "../storage/time.js";
 import type { Device, Session } from "./device.js";
 
 const keptAtMost = 20;

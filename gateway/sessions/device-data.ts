@@ -2,9 +2,9 @@
 
 import { join } from "node:path";
 import type { Logger } from "pino";
-import type { Disk } from "../atomic-file.js";
 import type { Joined } from "../cluster/join.js";
-import { type RecordStore, recordStore } from "../json-file-store.js";
+import type { Disk } from "../storage/atomic-file.js";
+import { type RecordStore, recordStore } from "../storage/json-file-store.js";
 import { CrashStore, type CrashStoreOptions, crashesFile, type StoredCrash } from "./crash-store.js";
 import type { Device } from "./device.js";
 import { DeviceStore, deviceFile } from "./device-store.js";

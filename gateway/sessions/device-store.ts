@@ -16,8 +16,8 @@ import {
 	type Schema,
 	string,
 } from "../../device/protocol/schema.js";
-import { isLater, type RecordStore } from "../json-file-store.js";
-import { time } from "../time.js";
+import { isLater, type RecordStore } from "../storage/json-file-store.js";
+import { time } from "../storage/time.js";
 import { Device, keptReport, label, labelOf, Session, sharedList, vitalsOf } from "./device.js";
 
 const changesSaveMs = 1_000;

@@ -7,7 +7,6 @@ import { createHash } from "node:crypto";
 import disk from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { compare, parse, prerelease } from "semver";
-import { writeFileAtomic } from "../../gateway/atomic-file.js";
 import {
 	type Catalog,
 	parseCatalog,
@@ -17,6 +16,7 @@ import {
 } from "../../gateway/firmware/catalog.js";
 import { type ImageInfo, parseImage } from "../../gateway/firmware/image.js";
 import { errorCode } from "../../gateway/problem.js";
+import { writeFileAtomic } from "../../gateway/storage/atomic-file.js";
 import { messageOf } from "../command-line/command.js";
 import type { Signing } from "./signing.js";
 

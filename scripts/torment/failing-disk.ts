@@ -5,7 +5,7 @@
 
 import fs, { type FileHandle } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
-import { type Disk, isTemporary } from "../../gateway/atomic-file.js";
+import { type Disk, isTemporary } from "../../gateway/storage/atomic-file.js";
 
 export interface DiskFault {
 	readonly kind: "full" | "read-only" | "too many files" | "broken" | "slow";

@@ -9,7 +9,6 @@ import { createServer, request as httpRequest, type IncomingHttpHeaders, type Se
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import express, { type ErrorRequestHandler, type RequestHandler } from "express";
-import type { Disk } from "../../gateway/atomic-file.js";
 import { createBinaries } from "../../gateway/firmware/binaries.js";
 import { CatalogFile } from "../../gateway/firmware/catalog.js";
 import type { ReleaseKeys } from "../../gateway/firmware/release-keys.js";
@@ -19,6 +18,7 @@ import { Selection } from "../../gateway/firmware/selection.js";
 import { UploadStore } from "../../gateway/firmware/upload-store.js";
 import { createAnswerError } from "../../gateway/problem.js";
 import { AddressLimit } from "../../gateway/rates.js";
+import type { Disk } from "../../gateway/storage/atomic-file.js";
 import { onEnd, temporaryDirectory } from "./cleanup.js";
 
 export interface ServingOptions {

@@ -1,7 +1,7 @@
 /** A disk that counts what is done to it, so that a test can let any single step fail, or be the last. */
 
 import fs, { type FileHandle } from "node:fs/promises";
-import type { Disk } from "../../../gateway/atomic-file.js";
+import type { Disk } from "../../../gateway/storage/atomic-file.js";
 
 export type Operation = "open" | "write" | "sync" | "rename" | "rm";
 

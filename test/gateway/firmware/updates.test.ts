@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import fs, { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import type { Disk } from "../../../gateway/atomic-file.js";
 import type { Choice, UpdateRefusal } from "../../../gateway/firmware/selection.js";
 import { jobsFile } from "../../../gateway/firmware/update-job.js";
 import { Updates } from "../../../gateway/firmware/updates.js";
-import { JsonFileStore } from "../../../gateway/json-file-store.js";
 import { Device, type OtaMetadata, Session } from "../../../gateway/sessions/device.js";
+import type { Disk } from "../../../gateway/storage/atomic-file.js";
+import { JsonFileStore } from "../../../gateway/storage/json-file-store.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
 import { progress, report, uplink } from "./uplinks.js";
 

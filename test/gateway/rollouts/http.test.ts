@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import type { Disk } from "../../../gateway/atomic-file.js";
+import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { altered, sampleReport } from "../../../scripts/api/sample-report.js";
 import { makeImage } from "../../support/images.js";
 import { writeReleases } from "../../support/releases.js";

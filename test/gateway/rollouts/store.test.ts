@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import fs, { appendFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import type { Disk } from "../../../gateway/atomic-file.js";
 import { queued } from "../../../gateway/rollouts/device-step.js";
 import { apply, firstHead } from "../../../gateway/rollouts/machine.js";
 import { parsePlan } from "../../../gateway/rollouts/plan.js";
 import type { DeviceStep, Rollout } from "../../../gateway/rollouts/rollout.js";
 import { RolloutStore } from "../../../gateway/rollouts/store.js";
+import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { countingDisk } from "../firmware/counting-disk.js";
 

@@ -3,8 +3,8 @@ import fs, { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import type { Crash } from "../../../device/protocol/messages.js";
-import type { Disk } from "../../../gateway/atomic-file.js";
 import type { GatewayOptions } from "../../../gateway/gateway.js";
+import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { altered, sampleReport } from "../../../scripts/api/sample-report.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import {

@@ -11,9 +11,9 @@ import { constants } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { type Infer, integer, matches, object, string } from "../device/protocol/schema.js";
+import { type Infer, integer, matches, object, string } from "../../device/protocol/schema.js";
+import { errorCode, StartError } from "../problem.js";
 import { type Disk, ifThere, makeFolder } from "./atomic-file.js";
-import { errorCode, StartError } from "./problem.js";
 
 const holder = object({
 	id: string(36),

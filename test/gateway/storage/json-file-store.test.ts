@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import fs, { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import type { Disk } from "../../gateway/atomic-file.js";
-import { JsonFileStore } from "../../gateway/json-file-store.js";
-import { temporaryDirectory } from "../support/cleanup.js";
+import type { Disk } from "../../../gateway/storage/atomic-file.js";
+import { JsonFileStore } from "../../../gateway/storage/json-file-store.js";
+import { temporaryDirectory } from "../../support/cleanup.js";
 
 async function makeFolder(t: TestContext, disk: Disk = fs, problems?: string[]) {
 	const directory = await temporaryDirectory(t);

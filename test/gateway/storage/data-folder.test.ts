@@ -5,11 +5,11 @@ import fs, { readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import type { Disk } from "../../gateway/atomic-file.js";
-import { FolderLock } from "../../gateway/data-folder.js";
-import { StartError } from "../../gateway/problem.js";
-import { onEnd, temporaryDirectory } from "../support/cleanup.js";
-import { printed, startProcess } from "./process.js";
+import { StartError } from "../../../gateway/problem.js";
+import type { Disk } from "../../../gateway/storage/atomic-file.js";
+import { FolderLock } from "../../../gateway/storage/data-folder.js";
+import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
+import { printed, startProcess } from "../process.js";
 
 async function makeLocks(t: TestContext) {
 	const directory = await temporaryDirectory(t);

@@ -5,12 +5,12 @@
 
 import type { Dirent } from "node:fs";
 import { join } from "node:path";
-import { deviceId as deviceIdSchema } from "../device/protocol/messages.js";
-import { matches } from "../device/protocol/schema.js";
+import { deviceId as deviceIdSchema } from "../../device/protocol/messages.js";
+import { matches } from "../../device/protocol/schema.js";
+import type { Joined } from "../cluster/join.js";
+import type { ReplicatedStoreOptions } from "../cluster/replicated-store.js";
+import { errorCode } from "../problem.js";
 import { type Disk, isTemporary, makeFolder, removeFile, writeFileAtomic } from "./atomic-file.js";
-import type { Joined } from "./cluster/join.js";
-import type { ReplicatedStoreOptions } from "./cluster/replicated-store.js";
-import { errorCode } from "./problem.js";
 
 export interface JsonFileStoreOptions<T> {
 	/** Made if it is missing; used by this store alone. */

@@ -1,6 +1,6 @@
 /** The schema of stored times. By itself, so that the page can share types that have one without the gateway's files. */
 
-import { integer } from "../device/protocol/schema.js";
+import { integer } from "../../device/protocol/schema.js";
 
 /** ECMA-262, 21.4.1.1: the range of a Date. */
 const maxTimeMs = 8.64e15;

@@ -3,7 +3,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import type * as fs from "node:fs/promises";
 import { dirname } from "node:path";
-import { errorCode } from "./problem.js";
+import { errorCode } from "../problem.js";
 
 /** The used part of `node:fs/promises`. */
 export type Disk = Pick<
