@@ -4,11 +4,11 @@
  */
 
 import { join } from "node:path";
-import type { Logger } from "pino";
 import { collectDefaultMetrics, Registry } from "prom-client";
-import { deviceAddresses } from "./device-setup.js";
+import { loadExtensions } from "./extensions.js";
 import { createGateway } from "./gateway.js";
 import { disablePretenuring } from "./heap.js";
+import { deviceAddresses } from "./http/server.js";
 import { refuseArguments, StartError } from "./problem.js";
 import { readSettings, type Settings } from "./settings.js";
 import { createLog } from "./telemetry/log.js";
@@ -21,8 +21,7 @@ Runs the gateway. Settings come from the environment, such as PORT=8090 npm star
   TLS_CERT, TLS_KEY             PEM files, for https and wss
   DATA_DIR, RELEASES_DIR        folders; default: data and releases
   DEVICE_TOKEN, MONITOR_TOKEN   default: those in the data folder, made at the first start
-  PUBLIC_URL, TRUST_PROXY,
-  PROXY_PROTOCOL                behind a proxy
+  PUBLIC_URL, TRUST_PROXY       behind a proxy
   RELEASE_KEYS                  PEM file of the public keys by one of which firmware must be signed
   MAX_UPLOAD, LOG_LEVEL, AUTH, IMAGE_CHECK
   NATS_URL                      servers of NATS: several gateways act as one
@@ -60,13 +59,8 @@ async function start(): Promise<void> {
 		log.fatal({ err: error }, "the gateway ends: a defect, please report it");
 		process.exit(1);
 	});
-	const joined = settings.nats && (await joinOverNats(settings.nats, log));
-	const gateway = createGateway({ ...settings, registry, log, ...(joined && { joined }) });
-	await joined?.open();
-	const { url, port, loginUrl } = await gateway.listen().catch(async (error: unknown) => {
-		await joined?.close();
-		throw error;
-	});
+	const gateway = createGateway({ ...settings, registry, log, ...(await loadExtensions(settings, log)) });
+	const { url, port, loginUrl } = await gateway.listen();
 	console.log(
 		settings.auth ? `Dashboard  ${loginUrl}  (logs in once, within an hour)` : `Dashboard  ${url}/`,
 	);
@@ -83,14 +77,6 @@ async function start(): Promise<void> {
 	};
 	process.on("SIGINT", stop);
 	process.on("SIGTERM", stop);
-}
-
-/** Loaded only here: a gateway that is alone needs nothing of it. */
-async function joinOverNats(nats: NonNullable<Settings["nats"]>, log: Logger) {
-	const { NatsBus } = await import("./cluster/nats-bus.js");
-	const { joinGateways } = await import("./cluster/join.js");
-	const bus = new NatsBus({ ...nats, onProblem: (problem) => log.warn({ problem }, "bus") });
-	return { ...joinGateways(bus), open: () => bus.open() };
 }
 
 function describeSigning({ releaseKeys }: Settings): string {

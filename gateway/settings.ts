@@ -45,8 +45,6 @@ export function readSettings(environment: Environment) {
 		publicUrl: readPublicUrl(given("PUBLIC_URL")),
 		/** Proxies whose X-Forwarded-For, -Proto and -Host are trusted; undefined: none. */
 		trustProxy: readTrustProxy(given("TRUST_PROXY")),
-		/** Whether a proxy has this address; each connection must be one of theirs, with a PROXY header. Undefined: none. */
-		proxyProtocol: readProxyProtocol(given("PROXY_PROTOCOL"), given("TRUST_PROXY")),
 		maxUploadBytes: read("MAX_UPLOAD", "16M", parseSize, "a size in bytes, or such as 16M"),
 		logLevel: read("LOG_LEVEL", "info", parseLogLevel, `one of ${logLevels.join(", ")}`),
 		/** false: AUTH=off, on loopback alone. */
@@ -66,14 +64,14 @@ export function readSettings(environment: Environment) {
 }
 
 /** Without tokens the gateway is for this machine alone. @throws {StartError} */
-export function requireSafe({ auth, host, trustProxy, proxyProtocol }: Settings): void {
+export function requireSafe({ auth, host, trustProxy }: Settings): void {
 	if (!auth && !isLoopback(host))
 		throw new StartError(
 			`AUTH=off is for loopback alone, but HOST is ${host}; leave AUTH out, or set HOST to 127.0.0.1.`,
 		);
-	if (!auth && (trustProxy || proxyProtocol))
+	if (!auth && trustProxy)
 		throw new StartError(
-			`AUTH=off is for this machine alone, but ${trustProxy ? "TRUST_PROXY" : "PROXY_PROTOCOL"} lets others in; leave out one of them.`,
+			"AUTH=off is for this machine alone, but TRUST_PROXY lets others in; leave out one of them.",
 		);
 }
 
@@ -177,36 +175,15 @@ function readTrustProxy(text: string | undefined): TrustProxy | undefined {
 	if (text === undefined) return undefined;
 	if (/^[1-9]\d?$/.test(text)) return (_address, hop) => hop < Number(text);
 	try {
-		return parseProxies(text);
+		// "0" would be the address 0.0.0.0.
+		if (/^\d+$/.test(text)) throw new TypeError("a number");
+		return proxyAddress.compile(text.split(",").map((address) => address.trim()));
 	} catch {
 		// Reported below.
 	}
 	throw new StartError(
 		`TRUST_PROXY is "${text}"; set it to the number of proxies before the gateway, or to their addresses, such as 127.0.0.1,10.0.0.0/8.`,
 	);
-}
-
-function readProxyProtocol(text: string | undefined, trustProxy = "") {
-	if (text === undefined) return undefined;
-	if (/^\d+$/.test(trustProxy))
-		throw new StartError(
-			`TRUST_PROXY is "${trustProxy}", but with PROXY_PROTOCOL the nearest is the client itself, which could give any address; set TRUST_PROXY to addresses, or leave it out.`,
-		);
-	try {
-		const isProxy = parseProxies(text);
-		return (address: string) => isProxy(address, 0);
-	} catch {
-		throw new StartError(
-			`PROXY_PROTOCOL is "${text}"; set it to the addresses of the proxies that send it, such as 127.0.0.1,10.0.0.0/8.`,
-		);
-	}
-}
-
-/** @throws {TypeError} */
-function parseProxies(text: string): TrustProxy {
-	// "0" would be the address 0.0.0.0.
-	if (/^\d+$/.test(text)) throw new TypeError("a number");
-	return proxyAddress.compile(text.split(",").map((address) => address.trim()));
 }
 
 function readPublicUrl(text: string | undefined): URL | undefined {

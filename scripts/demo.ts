@@ -2,6 +2,8 @@
 
 import { fileURLToPath } from "node:url";
 import { type Model, models } from "../device/protocol/schema.js";
+import { createDashboard } from "../gateway/dashboard/extension.js";
+import { extensions } from "../gateway/extensions.js";
 import { createGateway } from "../gateway/gateway.js";
 import { refuseArguments } from "../gateway/problem.js";
 import { readSettings } from "../gateway/settings.js";
@@ -36,8 +38,14 @@ async function run(words: readonly string[]): Promise<void> {
 	const running = () => devices.map(({ started }) => started.version);
 	const releases = new DemoReleases({ releasesDir, releaseKeys, running });
 	const api = new DemoApi(releases);
-	const routes = api.router.bind(api);
-	const gateway = createGateway({ ...settings, extension: { pageEntry, routes } });
+	const gateway = createGateway({
+		...settings,
+		extensions: [
+			...extensions.filter((each) => each !== createDashboard),
+			(core) => createDashboard(core, pageEntry),
+			({ requireMonitor }) => ({ routes: api.router(requireMonitor) }),
+		],
+	});
 	const { url, port, loginUrl } = await gateway.listen();
 	const close = async () => {
 		api.close();

@@ -36,7 +36,12 @@ export type ObjectSchema = Presence & {
 	/** At least one field, and none but these. */
 	readonly isChange?: true;
 };
-export type Schema = StringSchema | NumberSchema | BooleanSchema | ObjectSchema;
+export type ListSchema = Presence & {
+	readonly type: "list";
+	readonly item: Schema;
+	readonly maxItems: number;
+};
+export type Schema = StringSchema | NumberSchema | BooleanSchema | ObjectSchema | ListSchema;
 
 type MayBeAbsent<S> = S extends { readonly optional: true } | { readonly modelOnly: Model } ? true : false;
 type Fields<F> = {
@@ -54,9 +59,11 @@ export type Infer<S> = S extends { readonly values: readonly (infer V)[] }
 			? number
 			: S extends { readonly type: "boolean" }
 				? boolean
-				: S extends { readonly fields: infer F }
-					? { readonly [K in keyof Fields<F>]: Fields<F>[K] }
-					: never;
+				: S extends { readonly item: infer I }
+					? readonly Infer<I>[]
+					: S extends { readonly fields: infer F }
+						? { readonly [K in keyof Fields<F>]: Fields<F>[K] }
+						: never;
 
 export function oneOf<const V extends readonly string[]>(...values: V) {
 	return Object.freeze({ type: "string", values: Object.freeze(values) } as const);
@@ -86,6 +93,10 @@ export function boolean() {
 	return Object.freeze({ type: "boolean" } as const);
 }
 
+export function list<const S extends Schema>(item: S, maxItems: number) {
+	return Object.freeze({ type: "list", item, maxItems } as const);
+}
+
 /** Other fields are ignored, so that an older peer understands a newer one. */
 export function object<const F extends Readonly<Record<string, Schema>>>(fields: F) {
 	return Object.freeze({ type: "object", fields: Object.freeze(fields) } as const);
@@ -112,7 +123,7 @@ export function modelOnly<M extends Model, S extends Schema>(model: M, schema: S
 }
 
 export interface Problem {
-	/** Field names joined by dots, e.g. `peripherals.audio.volume`; empty for the value itself. */
+	/** Field names joined by dots, e.g. `peripherals.audio.volume` or `groups.0.percent`; empty for the value itself. */
 	readonly path: string;
 	readonly expected: string;
 }
@@ -143,6 +154,9 @@ export function findProblem(schema: Schema, value: unknown, model?: Model): Prob
 		case "object":
 			if (!isRecord(value) || (schema.isChange && !isChangeOf(schema.fields, value))) return expected(schema);
 			return findProblemInFields(schema.fields, value, model);
+		case "list":
+			if (!Array.isArray(value) || value.length > schema.maxItems) return expected(schema);
+			return findProblemInItems(schema.item, value, model);
 	}
 }
 
@@ -170,9 +184,25 @@ function findProblemInFields(
 		if (field.modelOnly && model && field.modelOnly !== model)
 			return { path: name, expected: `exists on ${field.modelOnly} only` };
 		const problem = findProblem(field, given, model);
-		if (problem) return { path: problem.path ? `${name}.${problem.path}` : name, expected: problem.expected };
+		if (problem) return within(name, problem);
 	}
 	return undefined;
+}
+
+function findProblemInItems(
+	item: Schema,
+	values: readonly unknown[],
+	model: Model | undefined,
+): Problem | undefined {
+	for (let index = 0; index < values.length; index += 1) {
+		const problem = findProblem(item, values[index], model);
+		if (problem) return within(String(index), problem);
+	}
+	return undefined;
+}
+
+function within(name: string, { path, expected }: Problem): Problem {
+	return { path: path ? `${name}.${path}` : name, expected };
 }
 
 function isChangeOf(fields: ObjectSchema["fields"], value: Readonly<Record<string, unknown>>): boolean {
@@ -222,5 +252,7 @@ function describeSchema(schema: Schema): string {
 			return schema.isChange
 				? `an object with at least one of ${Object.keys(schema.fields).join(", ")}, and nothing else`
 				: "an object";
+		case "list":
+			return `a list of at most ${schema.maxItems}`;
 	}
 }

@@ -26,14 +26,14 @@ export interface EndedLoginsOptions {
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
 	readonly onProblem: (sentence: string) => void;
-	/** A login was ended here. */
-	readonly onEnded?: (file: EndedLoginsFile) => void;
-	/** @returns whether no other gateway has used that login code, which never fails; undefined: this gateway is alone */
-	readonly claim?: (signature: string) => Promise<boolean> | undefined;
 }
 
 export class EndedLogins {
 	readonly #options: EndedLoginsOptions;
+	/** Called when a login was ended here. */
+	onEnded: ((file: EndedLoginsFile) => void) | undefined;
+	/** @returns whether no other process has used that login code; never fails */
+	claim: ((signature: string) => Promise<boolean>) | undefined;
 	readonly #path: string;
 	readonly #ended = new Map<string, number>();
 	#endedBefore = 0;
@@ -66,15 +66,15 @@ export class EndedLogins {
 	 */
 	async end(signature: string, expires: number): Promise<void> {
 		await this.take({ endedBefore: this.#endedBefore, ended: { [signature]: expires } });
-		this.#options.onEnded?.(this.file);
+		this.onEnded?.(this.file);
 	}
 
-	/** Ends a login code. @returns false if it was used before, here or at another gateway */
+	/** Ends a login code. @returns false if it was used before, here or by another process */
 	async use(signature: string, expires: number): Promise<boolean> {
 		if (this.has(signature, Number.POSITIVE_INFINITY)) return false;
 		// Begins at once, so that it does not count twice here. A full disk must not keep anyone out; it is used in memory.
 		const ended = this.end(signature, expires).catch(() => {});
-		const isFirst = (await this.#options.claim?.(signature)) ?? true;
+		const isFirst = (await this.claim?.(signature)) ?? true;
 		await ended;
 		return isFirst;
 	}
@@ -83,7 +83,7 @@ export class EndedLogins {
 		return { endedBefore: this.#endedBefore, ended: Object.fromEntries(this.#ended) };
 	}
 
-	/** Ends those of another gateway too. Resolves once that is on disk. @throws {NodeJS.ErrnoException} */
+	/** Ends those of another process too. Resolves once that is on disk. @throws {NodeJS.ErrnoException} */
 	async take(file: EndedLoginsFile): Promise<void> {
 		this.#add(file);
 		for (const [each, at] of this.#ended) if (at <= this.#options.now()) this.#ended.delete(each);

@@ -74,10 +74,11 @@ export interface TokensOptions {
 	/** The file has become invalid; the last tokens stay valid. */
 	readonly onProblem: (sentence: string) => void;
 	/** The file was read for the first time, or has changed. */
-	readonly onRead?: (file: TokenFile) => void;
 }
 
 export class Tokens {
+	/** Called when the file was read. */
+	onRead: ((file: TokenFile) => void) | undefined;
 	readonly #options: TokensOptions;
 	readonly #path: string;
 	#file: TokenFile | undefined;
@@ -167,7 +168,7 @@ export class Tokens {
 		if (state === this.#state) return;
 		this.#file = (await readTokenFile(disk, this.#path)) ?? this.#file;
 		this.#state = state;
-		if (this.#file) this.#options.onRead?.(this.#file);
+		if (this.#file) this.onRead?.(this.#file);
 	}
 
 	#report(error: unknown): void {

@@ -3,12 +3,13 @@
  * others. There is none without NATS_URL.
  */
 
-import { randomUUID } from "node:crypto";
 import type { Logger } from "pino";
-import type { Device, Session } from "../sessions/device.js";
-import type { ChangeReason } from "../sessions/view.js";
+import { subjectOf, type Unsubscribe } from "../bus.js";
+import type { Session } from "../sessions/device.js";
+import type { SessionListener } from "../sessions/sessions.js";
+import type { Monitor } from "../sockets/monitor.js";
+import type { MonitorSockets } from "../sockets/monitor-sockets.js";
 import type { Metrics } from "../telemetry/metrics.js";
-import { subjectOf, type Unsubscribe } from "./bus.js";
 import { DeviceRequests, type DeviceRequestsOptions } from "./device-requests.js";
 import { Members, noInterest } from "./members.js";
 import type { Beat, Interest, News } from "./messages.js";
@@ -16,16 +17,16 @@ import { Mirrors } from "./mirrors.js";
 import { OwnSessions } from "./own-sessions.js";
 import { Relay, readRelayed } from "./relay.js";
 
+/** What a monitor gets: see Monitor. */
+export type MonitorNeeds = Pick<Monitor, "devices" | "summary" | "isGathering">;
+
 export interface ClusterOptions extends DeviceRequestsOptions {
-	/** Of the monitors that are connected here. */
-	readonly interest: () => Interest;
-	/** An uplink of another gateway's device, as received there. */
-	readonly onUplink: (session: Session, text: string, isStateReport: boolean) => void;
-	/** A device of another gateway may have changed in what the summary tells. */
-	readonly onTouched: (device: Device) => void;
+	/** Of this gateway, another one at each start. */
+	readonly id: string;
+	readonly monitors: Pick<MonitorSockets, "relay"> & { list(): Iterable<MonitorNeeds> };
 	/** Sends a frame to the monitors that asked for `cluster_update`. */
 	readonly announce: (frame: string) => void;
-	readonly metrics: Pick<Metrics, "busPublishes" | "watch">;
+	readonly metrics: Pick<Metrics, "counter" | "watch">;
 	readonly log: Pick<Logger, "info" | "warn" | "error">;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
@@ -36,18 +37,19 @@ export interface ClusterOptions extends DeviceRequestsOptions {
 }
 
 const beatsMissed = 3;
+/** To other gateways; more are all. */
+const devicesNamedAtMost = 5_000;
 /** For the first lists of others. */
 const meetMs = 5_000;
 
 export class Cluster {
-	/** Another one at each start. */
-	readonly id: string = randomUUID();
 	readonly requests: DeviceRequests;
 	readonly #options: ClusterOptions;
+	readonly #publishes: ReturnType<Metrics["counter"]>;
 	readonly #members: Members;
 	readonly #own = new OwnSessions();
 	readonly #mirrors: Mirrors;
-	readonly #relay = new Relay((text) => this.#publish("report", ["reports", this.id], text));
+	readonly #relay = new Relay((text) => this.#publish("report", ["reports", this.#options.id], text));
 	readonly #subscriptions: Unsubscribe[] = [];
 	/** Only while monitors here need reports. */
 	#reports: Unsubscribe | undefined;
@@ -61,7 +63,8 @@ export class Cluster {
 	constructor(options: ClusterOptions) {
 		this.#options = options;
 		this.requests = new DeviceRequests(options);
-		const { bus, sessions, onTouched, metrics, beatMs } = options;
+		const { bus, sessions, metrics, monotonic, beatMs } = options;
+		this.#publishes = metrics.counter("gateway_bus_publishes_total", "Messages to other gateways", "kind");
 		this.#members = new Members({
 			...options,
 			silenceMs: beatsMissed * beatMs,
@@ -76,7 +79,7 @@ export class Cluster {
 		});
 		const onError = (error: unknown) =>
 			options.log.error({ err: error }, "a list of sessions was not understood");
-		this.#mirrors = new Mirrors({ bus, sessions, members: this.#members, onTouched, onError });
+		this.#mirrors = new Mirrors({ bus, sessions, monotonic, members: this.#members, onError });
 		metrics.watch("gateway_cluster_gateways", "Gateways that act as one", () => 1 + this.#members.up.length);
 	}
 
@@ -92,11 +95,11 @@ export class Cluster {
 				"gw.session.*",
 				this.#guarded((text) => this.#onNews(JSON.parse(text))),
 			),
-			bus.serve(subjectOf("gw", "list", this.id), async (text) => {
+			bus.serve(subjectOf("gw", "list", this.#options.id), async (text) => {
 				this.#relay.flush();
 				return this.#own.list(JSON.parse(text), this.#told);
 			}),
-			...this.requests.serve(this.id),
+			this.requests.serve(this.#options.id),
 			bus.onStatus(() => {
 				this.#beat();
 				this.#announce();
@@ -113,27 +116,24 @@ export class Cluster {
 	/** Says that this gateway stops; its sessions have ended. */
 	leave(): void {
 		clearInterval(this.#timer);
-		this.#publish("beat", ["hb", this.id], { ...this.#beatNow(), isLeaving: true });
+		this.#publish("beat", ["hb", this.#options.id], { ...this.#beatNow(), isLeaving: true });
 		this.#reports?.();
 		for (const unsubscribe of this.#subscriptions) unsubscribe();
 	}
 
-	/** To be called for each change of a session, also of another gateway's. */
-	onChanged(session: Session, reason: ChangeReason): void {
-		if (session.link.gateway === undefined) this.#tell(session, reason);
-	}
-
-	/** To be called for each uplink of this gateway's devices, once the device shows its content. */
-	onUplink(session: Session, text: string, isStateReport: boolean): void {
-		const { device } = session;
-		if (device && isStateReport && this.#own.isChanged(device, this.#members.isSummaryNeeded))
-			this.#tell(session, "report");
-		if (this.#members.need(device)) this.#relay.add(session, text, isStateReport);
-	}
-
-	onForgotten({ deviceId }: Device): void {
-		this.#own.forget(deviceId);
-	}
+	readonly sessions: SessionListener = {
+		onChanged: (session, reason) => {
+			if (!session.link.isRemote) this.#tell(session, reason);
+		},
+		onUplink: (session, { type }, text) => {
+			const { device } = session;
+			const isStateReport = type === "state_report";
+			if (device && isStateReport && this.#own.isChanged(device, this.#members.isSummaryNeeded))
+				this.#tell(session, "report");
+			if (this.#members.need(device)) this.#relay.add(session, text, isStateReport);
+		},
+		onForgotten: ({ deviceId }) => this.#own.forget(deviceId),
+	};
 
 	/** To be called when what the monitors need may have changed. */
 	onInterest(): void {
@@ -141,13 +141,13 @@ export class Cluster {
 		this.#isBeatPlanned = true;
 		setImmediate(() => {
 			this.#isBeatPlanned = false;
-			if (!isSame(this.#interest, this.#options.interest())) this.#beat();
+			if (!isSame(this.#interest, this.#interestNow())) this.#beat();
 		});
 	}
 
 	/** Gets the latest reports of these devices, or of all, as far as other gateways have them. */
 	gather(ids?: readonly string[]): Promise<void> {
-		if (!isSame(this.#interest, this.#options.interest())) this.#beat();
+		if (!isSame(this.#interest, this.#interestNow())) this.#beat();
 		return this.#mirrors.gather(ids);
 	}
 
@@ -158,8 +158,22 @@ export class Cluster {
 		return JSON.stringify({ type: "cluster_update", gateways: 1 + others, alone });
 	}
 
+	/** What the monitors that are connected here need. */
+	#interestNow(): Interest {
+		const devices = new Set<string>();
+		let all = false;
+		let summary = false;
+		for (const monitor of this.#options.monitors.list()) {
+			all ||= monitor.devices === undefined || monitor.isGathering;
+			summary ||= monitor.summary !== undefined;
+			for (const id of monitor.devices ?? []) devices.add(id);
+		}
+		all ||= devices.size > devicesNamedAtMost;
+		return { all, summary, devices: all ? [] : [...devices] };
+	}
+
 	#onBeat(beat: Beat): void {
-		const member = beat.gateway === this.id ? undefined : this.#members.hear(beat);
+		const member = beat.gateway === this.#options.id ? undefined : this.#members.hear(beat);
 		if (member) void (member.isBehind ? this.#mirrors.list(member) : this.#mirrors.settle(member));
 	}
 
@@ -175,7 +189,8 @@ export class Cluster {
 	#onReports(message: string): void {
 		for (const uplink of readRelayed(message)) {
 			const session = this.#mirrors.hear(uplink);
-			if (session) this.#options.onUplink(session, uplink.text, uplink.isStateReport);
+			if (session) this.#options.monitors.relay(session, uplink.text, uplink.isStateReport);
+			if (session?.device) this.#options.sessions.touch(session.device);
 		}
 	}
 
@@ -183,23 +198,23 @@ export class Cluster {
 		this.#relay.flush();
 		this.#told += 1;
 		const told = this.#own.change(session, this.#told);
-		const news: News = { gateway: this.id, number: this.#told, reason, session: told };
+		const news: News = { gateway: this.#options.id, number: this.#told, reason, session: told };
 		this.#publish("session", ["session", session.device?.deviceId ?? session.sessionId], news);
 	}
 
 	#publish(kind: "beat" | "session" | "report", subject: readonly string[], message: object | string): void {
 		const text = typeof message === "string" ? message : JSON.stringify(message);
-		this.#options.metrics.busPublishes.inc({ kind });
+		this.#publishes.inc({ kind });
 		this.#options.bus.publish(subjectOf("gw", ...subject), text);
 	}
 
 	#beatNow(): Beat {
-		return { gateway: this.id, told: this.#told, interest: this.#interest };
+		return { gateway: this.#options.id, told: this.#told, interest: this.#interest };
 	}
 
 	#beat(): void {
-		const { bus, interest } = this.#options;
-		this.#interest = interest();
+		const { bus } = this.#options;
+		this.#interest = this.#interestNow();
 		const { all, devices } = this.#interest;
 		if (all || devices.length > 0)
 			this.#reports ??= bus.subscribe(
@@ -210,7 +225,7 @@ export class Cluster {
 			this.#reports?.();
 			this.#reports = undefined;
 		}
-		this.#publish("beat", ["hb", this.id], this.#beatNow());
+		this.#publish("beat", ["hb", this.#options.id], this.#beatNow());
 		this.#mirrors.need(this.#interest);
 	}
 

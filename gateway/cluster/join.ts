@@ -1,43 +1,45 @@
 /**
- * What a gateway needs to act as one with others, over a bus. Loaded only with NATS_URL: what is outside of this folder
- * imports types of it alone.
+ * Joins this gateway with others over a bus: what the core is handed for it, and the extension. Loaded only with NATS_URL.
  */
 
-import type { RolloutService } from "../rollouts/rollouts.js";
-import type { RecordStore } from "../storage/json-file-store.js";
-import type { Bus } from "./bus.js";
-import { Cluster, type ClusterOptions } from "./cluster.js";
-import { ReplicatedStore, type ReplicatedStoreOptions } from "./replicated-store.js";
-import { type SharedLoginsOptions, shareLogins } from "./shared-logins.js";
-import { SharedReleases, type SharedReleasesOptions } from "./shared-releases.js";
-import { SharedRollouts, type SharedRolloutsOptions } from "./shared-rollouts.js";
-import { SharedTokens, type SharedTokensOptions } from "./shared-tokens.js";
-import { SharedUpload, type SharedUploadOptions } from "./shared-upload.js";
+import { randomUUID } from "node:crypto";
+import type { Logger } from "pino";
+import type { Bus } from "../bus.js";
+import type { CreateExtension, Joined, Peers } from "../extension.js";
+import type { CreateRecords } from "../storage/json-file-store.js";
+import { createCluster, type SharedRecords } from "./extension.js";
+import { MirrorLink } from "./mirrors.js";
+import { NatsBus } from "./nats-bus.js";
+import type { NatsOptions } from "./nats-link.js";
+import { ReplicatedStore } from "./replicated-store.js";
 
-type WithoutBus<T> = Omit<T, "bus">;
+const maxDevices = 100_000;
 
-export type Joined = ReturnType<typeof joinGateways>;
+/** @throws {StartError} if the server cannot be used */
+export async function joinOverNats(
+	nats: Omit<NatsOptions, "onProblem">,
+	extensions: readonly CreateExtension[],
+	log: Pick<Logger, "warn">,
+): Promise<Joined> {
+	const bus = new NatsBus({ ...nats, onProblem: (problem) => log.warn({ problem }, "bus") });
+	await bus.open();
+	return joinGateways(bus, extensions);
+}
 
-/** @param bus closed by `close` */
-export function joinGateways(bus: Bus) {
-	return {
-		records: <T>(options: WithoutBus<ReplicatedStoreOptions<T>>): RecordStore<T> =>
-			new ReplicatedStore({ ...options, bus }),
-		tokens: (options: WithoutBus<SharedTokensOptions>) => new SharedTokens({ ...options, bus }),
-		logins: (options: WithoutBus<SharedLoginsOptions>) => shareLogins({ ...options, bus }),
-		upload: (options: WithoutBus<SharedUploadOptions>) => new SharedUpload({ ...options, bus }),
-		releases: (options: WithoutBus<SharedReleasesOptions>) => new SharedReleases({ ...options, bus }),
-		cluster: (options: WithoutBus<ClusterOptions>) => new Cluster({ ...options, bus }),
-		rollouts: (
-			{ id }: Cluster,
-			options: Omit<SharedRolloutsOptions, "bus" | "gatewayId" | "ownerOf">,
-		): RolloutService =>
-			new SharedRollouts({
-				...options,
-				bus,
-				gatewayId: id,
-				ownerOf: ({ session }) => session.link.gateway,
-			}),
-		close: () => bus.close(),
+/** @param bus closed with the gateway @param now milliseconds since 1970 */
+export function joinGateways(bus: Bus, extensions: readonly CreateExtension[], now = Date.now): Joined {
+	const stores = new Map<string, SharedRecords>();
+	const records: CreateRecords = (options) => {
+		const store = new ReplicatedStore({ ...options, bus, now });
+		stores.set(options.bucket, store);
+		return store;
 	};
+	const peers: Peers = {
+		id: randomUUID(),
+		bus,
+		ownerOf: ({ session: { link } }) => (link instanceof MirrorLink ? link.gateway : undefined),
+		knowsDevices: () => stores.get("gw-devices")?.hasCaughtUp === true,
+	};
+	const cluster: CreateExtension = (core) => createCluster({ core, peers, stores: stores.values() });
+	return { extensions: [...extensions, cluster], records, peers, maxDevices };
 }

@@ -3,15 +3,17 @@
  * the latest ones live with their owner, and are gathered on request.
  */
 
+import { type Bus, BusError, subjectOf } from "../bus.js";
 import { type Device, type DeviceLink, keptReport, otherFieldsBytes } from "../sessions/device.js";
 import type { Sessions } from "../sessions/sessions.js";
-import { type Bus, BusError, subjectOf } from "./bus.js";
 import type { Member, Members } from "./members.js";
 import type { Interest, ListPiece, ListRequest, News, ToldSession } from "./messages.js";
+import { mirror } from "./mirror.js";
 import type { RelayedUplink } from "./relay.js";
 
 /** To a device of another gateway; commands go there as a whole. */
-class MirrorLink implements DeviceLink {
+export class MirrorLink implements DeviceLink {
+	readonly isRemote = true;
 	readonly member: Member;
 	revision = -1;
 	/** The list in which it came last. */
@@ -36,9 +38,9 @@ class MirrorLink implements DeviceLink {
 export interface MirrorsOptions {
 	readonly bus: Bus;
 	readonly sessions: Sessions;
+	/** Monotonic clock, in milliseconds. */
+	readonly monotonic: () => number;
 	readonly members: Pick<Members, "up">;
-	/** A device may have changed in what the summary tells. */
-	readonly onTouched: (device: Device) => void;
 	/** A list could not be read. */
 	readonly onError: (error: unknown) => void;
 }
@@ -75,7 +77,7 @@ export class Mirrors {
 			if (this.#isNeeded(id)) continue;
 			this.#kept.delete(id);
 			const device = sessions.devices.get(id);
-			if (device?.session.link.gateway !== undefined) device.state.clear();
+			if (device?.session.link.isRemote) device.state.clear();
 		}
 		if (neededSummary || !interest.summary) return;
 		for (const member of members.up) void this.#ask(member, { changed: true });
@@ -133,7 +135,7 @@ export class Mirrors {
 		if (!member.isUp) return;
 		if (reason && !told.connected) member.ended.add(told.sessionId);
 		if (!reason && member.ended.has(told.sessionId)) return;
-		const { sessions, onTouched } = this.#options;
+		const { sessions } = this.#options;
 		const known = sessions.find(told.sessionId);
 		const mirrored = known?.link instanceof MirrorLink ? known.link : undefined;
 		// Another gateway may tell of a session that it knows from disk: its revisions count something else.
@@ -146,19 +148,19 @@ export class Mirrors {
 		const heardAt = known?.device?.lastReportAt ?? 0;
 		link.revision = told.revision;
 		const shown = reason === "report" ? undefined : (reason ?? listed);
-		const session = sessions.mirror(told, link, isNews ? shown : undefined);
+		const session = mirror(this.#options, told, link, isNews ? shown : undefined);
 		if (!session && told.connected && told.device) member.disputed.add(told.device.deviceId);
 		const device = session?.device;
 		if (!device) return;
 		if (told.state !== undefined && device.lastReportAt >= heardAt) this.#keep(device, told.state);
 		else if (session !== known && !this.#isNeeded(device.deviceId)) device.state.clear();
-		onTouched(device);
+		sessions.touch(device);
 	}
 
 	/** An uplink of another gateway's device. @returns its session; undefined if it is not known as connected */
 	hear({ sessionId, at, isStateReport, text }: RelayedUplink) {
 		const session = this.#options.sessions.find(sessionId);
-		if (!session?.connected || session.link.gateway === undefined) return undefined;
+		if (!session?.connected || !session.link.isRemote) return undefined;
 		session.lastSeenAt = at;
 		const { device } = session;
 		if (!device || !isStateReport) return session;

@@ -9,7 +9,7 @@ import {
 	type JsMsg,
 } from "@nats-io/jetstream";
 import type { KV } from "@nats-io/kv";
-import { type Bucket, BusError, type Entry, type Unsubscribe } from "./bus.js";
+import { type Bucket, BusError, type Entry, type Unsubscribe } from "../bus.js";
 import type { NatsLink } from "./nats-link.js";
 
 type OnChange = (key: string, entry: Entry | undefined) => void;

@@ -4,7 +4,7 @@ import { JetStreamApiError, jetstream } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
 import { Objm } from "@nats-io/obj";
 import type { Msg, NatsConnection, Subscription } from "@nats-io/transport-node";
-import type { Bucket, BucketOptions, Bus, Files, Unsubscribe } from "./bus.js";
+import type { Bucket, BucketOptions, Bus, Files, Unsubscribe } from "../bus.js";
 import { NatsBucket } from "./nats-bucket.js";
 import { NatsFiles } from "./nats-files.js";
 import { answerMs, NatsLink, type NatsOptions } from "./nats-link.js";

@@ -1,7 +1,7 @@
 /** Files in NATS' object store. */
 
 import type { ObjectStore } from "@nats-io/obj";
-import { BusError, type Files } from "./bus.js";
+import { BusError, type Files } from "../bus.js";
 import type { NatsLink } from "./nats-link.js";
 
 /** The client waits for a missing part without end. */

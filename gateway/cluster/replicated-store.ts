@@ -1,7 +1,7 @@
 /** A JSON file store whose records other gateways have too. It writes to disk as one that is alone does. */
 
+import type { Bus } from "../bus.js";
 import { JsonFileStore, type JsonFileStoreOptions, type RecordStore } from "../storage/json-file-store.js";
-import type { Bus } from "./bus.js";
 import { Removals } from "./removals.js";
 import type { ReplicationRules } from "./replicated-content.js";
 import { Replication } from "./replication.js";

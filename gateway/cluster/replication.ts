@@ -3,7 +3,7 @@
  * a bucket passes on what changes. A record that two gateways have changed meanwhile is merged.
  */
 
-import type { Bucket, Bus, Entry, Unsubscribe } from "./bus.js";
+import type { Bucket, Bus, Entry, Unsubscribe } from "../bus.js";
 import { type Content, Contents, type ReplicationRules } from "./replicated-content.js";
 
 /** Where a gateway has its own records. */

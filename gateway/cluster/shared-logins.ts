@@ -1,7 +1,7 @@
 /** Logins that were ended, by logging out or as codes that were used: on one gateway, so on all. */
 
 import { type EndedLogins, type EndedLoginsFile, parseEndedLogins } from "../access/ended-logins.js";
-import { type BucketOptions, type Bus, BusError } from "./bus.js";
+import { type BucketOptions, type Bus, BusError } from "../bus.js";
 import { Replication } from "./replication.js";
 
 export interface SharedLoginsOptions {

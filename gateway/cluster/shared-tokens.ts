@@ -4,7 +4,7 @@
  */
 
 import { parseTokens, type TokenFile, type Tokens } from "../access/tokens.js";
-import type { Bus } from "./bus.js";
+import type { Bus } from "../bus.js";
 import { Replication } from "./replication.js";
 
 export interface SharedTokensOptions {

@@ -4,9 +4,9 @@
  */
 
 import { createReadStream } from "node:fs";
+import { type Bus, BusError } from "../bus.js";
 import { isUpload, type Upload, type UploadStore } from "../firmware/upload-store.js";
 import { isLater } from "../storage/json-file-store.js";
-import { type Bus, BusError } from "./bus.js";
 import { Replication } from "./replication.js";
 
 export interface SharedUploadOptions {

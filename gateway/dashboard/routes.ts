@@ -21,7 +21,7 @@ export interface Dashboard {
 const yearInSeconds = 31_536_000;
 const encodings = ["br", "gzip"] as const;
 
-export function createDashboard(options: DashboardOptions): Dashboard {
+export function dashboardRoutes(options: DashboardOptions): Dashboard {
 	const { access, deviceToken, makeBundle } = options;
 	let bundle: Promise<Bundle> | undefined;
 	const bundled = () => {

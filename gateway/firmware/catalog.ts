@@ -76,7 +76,7 @@ export interface CatalogFileOptions {
 	readonly onProblem: (sentence: string) => void;
 }
 
-/** Where releases come from: this gateway's folder, or all gateways (cluster/shared-releases.ts). */
+/** Where releases come from. */
 export interface Releases {
 	read(): Promise<Catalog>;
 	/** @returns the path on disk; undefined if there is no such file */

@@ -7,13 +7,12 @@ import type { Logger } from "pino";
 import { commands } from "../../device/protocol/messages.js";
 import type { Access } from "../access/access.js";
 import { trimmed } from "../access/origin.js";
-import type { Joined } from "../cluster/join.js";
 import type { AnswerError } from "../problem.js";
 import { AddressLimit } from "../rates.js";
 import type { Device, OtaMetadata, OtaStatus } from "../sessions/device.js";
 import type { Settings } from "../settings.js";
 import type { Disk } from "../storage/atomic-file.js";
-import { recordStore } from "../storage/json-file-store.js";
+import type { CreateRecords } from "../storage/json-file-store.js";
 import { type Binaries, createBinaries } from "./binaries.js";
 import { CatalogFile } from "./catalog.js";
 import { FirmwareRepository } from "./repository.js";
@@ -39,8 +38,7 @@ export interface FirmwareServiceOptions {
 	readonly keepDevice: (device: Device) => Promise<boolean>;
 	readonly answerError: AnswerError;
 	readonly disk: Disk;
-	/** To other gateways; undefined: this one is alone. */
-	readonly joined: Joined | undefined;
+	readonly records: CreateRecords;
 	/** Of one that is known. */
 	readonly findDevice: (deviceId: string) => Device | undefined;
 }
@@ -52,8 +50,10 @@ export interface FirmwareService {
 	readonly router: Router;
 	readonly updates: Pick<
 		Updates,
-		"trigger" | "onConnected" | "onUplink" | "historyOf" | "forget" | "readinessProblem"
+		"sessions" | "trigger" | "onConnected" | "historyOf" | "forget" | "readinessProblem"
 	>;
+	readonly uploads: UploadStore;
+	readonly catalog: Pick<CatalogFile, "read">;
 	readonly selection: Pick<Selection, "pin">;
 	/** To be called before the gateway listens. @throws {NodeJS.ErrnoException} if its folder cannot be used */
 	open(): Promise<void>;
@@ -67,7 +67,7 @@ export type CreateFirmwareService = (options: FirmwareServiceOptions) => Firmwar
 
 export const createFirmwareService: CreateFirmwareService = (options) => {
 	const { settings, access, log, now, monotonic, setOta, onEnded, keepDevice, answerError, disk } = options;
-	const { joined, findDevice } = options;
+	const { findDevice } = options;
 	const { dataDir, releasesDir, imageCheck: checkImages, maxUploadBytes: maxBytes, releaseKeys } = settings;
 	const onProblem = (sentence: string) => log.warn({ problem: sentence }, "firmware");
 	const uploads = new UploadStore({
@@ -75,29 +75,17 @@ export const createFirmwareService: CreateFirmwareService = (options) => {
 		disk,
 		now,
 		onProblem,
-		onKept: (upload) => sharedUpload?.changed(upload),
 	});
-	const sharedUpload = joined?.upload({ uploads, now, onProblem });
-	const own = new CatalogFile({ directory: releasesDir, disk, onProblem });
-	const sharedReleases = joined?.releases({
-		own,
-		directory: join(dataDir, "shared-releases"),
-		disk,
-		now,
-		monotonic,
-		onProblem,
-	});
-	const catalog = sharedReleases ?? own;
+	const catalog = new CatalogFile({ directory: releasesDir, disk, onProblem });
 	const repository = new FirmwareRepository({ catalog, uploads, disk, checkImages, releaseKeys, recheckMs });
 	const selection = new Selection({ catalog, uploads, repository });
-	const records = recordStore(joined, {
+	const records = options.records({
 		directory: join(dataDir, "updates"),
 		disk,
 		onProblem,
 		...jobsFile,
 		bucket: "gw-updates",
 		onRecord: (deviceId, jobs) => updates.take(deviceId, jobs, findDevice(deviceId)),
-		now,
 	});
 	const authority = findAuthority(settings.tls?.cert);
 	const publicBase = settings.publicUrl && trimmed(settings.publicUrl);
@@ -124,19 +112,15 @@ export const createFirmwareService: CreateFirmwareService = (options) => {
 		binaries: createBinaries(repository, access, answerError),
 		router,
 		updates,
+		uploads,
+		catalog,
 		selection,
 		open: async () => {
 			await uploads.open();
-			sharedUpload?.start();
 			await updates.open();
 			await catalog.read();
-			await sharedReleases?.open();
 		},
-		close: async () => {
-			await sharedUpload?.close();
-			await sharedReleases?.close();
-			await updates.close();
-		},
+		close: () => updates.close(),
 	};
 };
 

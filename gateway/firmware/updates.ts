@@ -6,6 +6,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { CommandOf, Uplink } from "../../device/protocol/messages.js";
 import type { Device, OtaMetadata, OtaStatus } from "../sessions/device.js";
+import type { SessionListener } from "../sessions/sessions.js";
 import type { RecordStore } from "../storage/json-file-store.js";
 import type { Choice, Selection, UpdateRefusal } from "./selection.js";
 import {
@@ -84,11 +85,19 @@ export class Updates {
 		this.#options = options;
 	}
 
+	readonly sessions: SessionListener = {
+		onNamed: (device) => this.onConnected(device),
+		onAdopted: (device) => this.onConnected(device),
+		onUplink: ({ device }, uplink) => {
+			if (device) this.onUplink(device, uplink);
+		},
+		onForgotten: ({ deviceId }) => void this.forget(deviceId),
+	};
+
 	/** Loads what the last run stored. @throws {NodeJS.ErrnoException} */
 	async open(): Promise<void> {
-		const { records } = this.#options;
-		for (const [deviceId, jobs] of await records.load()) this.#entries.set(deviceId, this.#entryOf(jobs));
-		records.start?.();
+		for (const [deviceId, jobs] of await this.#options.records.load())
+			this.#entries.set(deviceId, this.#entryOf(jobs));
 		this.#timer = setInterval(() => this.expire(), intervalMs).unref();
 	}
 
@@ -100,7 +109,7 @@ export class Updates {
 	}
 
 	/**
-	 * Takes in what another gateway has written.
+	 * Takes in what another process has written.
 	 * @param jobs undefined: they were removed
 	 * @param device undefined if it is not known yet
 	 */
@@ -283,8 +292,8 @@ export class Updates {
 		for (const [deviceId, entry] of this.#entries) {
 			const { jobs, device } = entry;
 			const job = jobs.at(-1);
-			// Its gateway does so.
-			if (device?.session.link.gateway !== undefined && device.session.link.isOpen()) continue;
+			// The other process does so.
+			if (device?.session.link.isRemote && device.session.link.isOpen()) continue;
 			const silentFor = monotonic() - entry.heardAt;
 			if (isActive(job) && silentFor >= silenceMs)
 				this.#set(deviceId, { ...entry, jobs: [...jobs.slice(0, -1), timeOut(job, now())] });

@@ -57,13 +57,13 @@ export interface UploadStoreOptions {
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
 	readonly onProblem: (sentence: string) => void;
-	/** An upload to this gateway has become the current one. */
-	readonly onKept?: (upload: Upload) => void;
 }
 
 /** Only one process may use its folder. */
 export class UploadStore {
 	readonly #options: UploadStoreOptions;
+	/** Called when an upload to this gateway has become the current one. */
+	onKept: ((upload: Upload) => void) | undefined;
 	#current: Upload | undefined;
 	/** One upload is stored after the other. */
 	#turn: Promise<unknown> = Promise.resolve();
@@ -112,10 +112,10 @@ export class UploadStore {
 			},
 			/** Makes it the current upload. */
 			keep: async (description: Omit<Upload, "size" | "upload_time">): Promise<Upload> => {
-				const { now, onKept } = this.#options;
+				const { now } = this.#options;
 				const describe = () => ({ ...description, size, upload_time: new Date(now()).toISOString() });
 				const kept = await this.#inTurn(() => this.#replace(draft, describe()));
-				onKept?.(kept);
+				this.onKept?.(kept);
 				return kept;
 			},
 			/** Removes it; also after a failed `keep`. */

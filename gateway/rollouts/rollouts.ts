@@ -182,11 +182,11 @@ export class Rollouts {
 		});
 	}
 
-	/** Starts an update that a person asks for; refused while a roll-out updates the device. */
-	async trigger(device: Device, version: string | undefined): Promise<UpdateRefusal | undefined> {
+	/** @returns why a person may not update a device: a roll-out does */
+	findHolder(device: Device): UpdateRefusal | undefined {
 		const holder = this.#held().get(device.deviceId);
 		const step = holder?.devices.get(device.deviceId);
-		if (!holder || !step || !holdsSlot(step)) return this.#options.updates.trigger(device, version);
+		if (!holder || !step || !holdsSlot(step)) return undefined;
 		const message = `The roll-out ${holder.id} is updating this device; wait until it has ended there.`;
 		return { code: "ota_in_progress", message };
 	}

@@ -2,8 +2,8 @@
 
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import { describeProblem, findProblem, object } from "../../device/protocol/schema.js";
+import { readJson } from "../http/request-body.js";
 import { HttpProblem, refuseMethod } from "../problem.js";
-import { readJson } from "../request-body.js";
 import { isoTime } from "../sessions/view.js";
 import { rolloutCommands } from "./commands.js";
 import { sizeOf } from "./machine.js";

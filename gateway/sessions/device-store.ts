@@ -19,6 +19,7 @@ import {
 import { isLater, type RecordStore } from "../storage/json-file-store.js";
 import { time } from "../storage/time.js";
 import { Device, keptReport, label, labelOf, Session, sharedList, vitalsOf } from "./device.js";
+import type { SessionListener } from "./sessions.js";
 
 const changesSaveMs = 1_000;
 /** Upper limit; random, so that a fleet that connects at once is not written at once. */
@@ -40,6 +41,20 @@ export class DeviceStore {
 	constructor(records: RecordStore<Device>, monotonic: () => number) {
 		this.#records = records;
 		this.#monotonic = monotonic;
+	}
+
+	readonly sessions: SessionListener = {
+		onChanged: ({ device, link }, reason) => {
+			if (device && reason !== "ota" && !link.isRemote) this.onSeen(device);
+		},
+		onUplink: ({ device }, { type }) => {
+			if (device && type === "state_report") this.onSeen(device);
+		},
+		onForgotten: (device) => void this.forget(device),
+	};
+
+	get readinessProblem(): string | undefined {
+		return this.#records.readinessProblem;
 	}
 
 	/** @returns the devices, the one longest unseen first @throws {NodeJS.ErrnoException} */

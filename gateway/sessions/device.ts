@@ -20,7 +20,6 @@ import {
 	type Schema,
 	string,
 } from "../../device/protocol/schema.js";
-import { History } from "./history.js";
 import { OffHeapText } from "./off-heap-text.js";
 
 const underWay = ["pending", "downloading", "rebooting"] as const;
@@ -51,8 +50,8 @@ export interface DeviceLink {
 	/** false once either side is closing. */
 	isOpen(): boolean;
 	close(code: number, reason: string): void;
-	/** Id of the gateway to which the device is connected; undefined: this one. */
-	readonly gateway?: string;
+	/** The device is connected to another process, which also stores it and times out its updates. */
+	readonly isRemote?: boolean;
 }
 
 /** From the headers of a device's upgrade request. */
@@ -146,19 +145,12 @@ export class Device {
 	/** Of the latest report since the gateway's start, on the monotonic clock. */
 	#reportedIn: Session | undefined;
 	#reportedAt: number | undefined;
-	#history: History | undefined;
 
 	constructor(deviceId: string, session: Session) {
 		this.deviceId = deviceId;
 		this.session = session;
 		session.device = this;
 		this.firstSeenAt = session.connectedAt;
-	}
-
-	/** Made when it is used first: the gateway to which a device is connected has its history. */
-	get history(): History {
-		this.#history ??= new History();
-		return this.#history;
 	}
 
 	/** Whether it has reported on its latest connection; before that `firmwareVersion` may be outdated. */
@@ -191,7 +183,6 @@ export class Device {
 		}
 		this.state.set(keptReport(report, text));
 		this.vitals = vitalsOf(report, this.vitals);
-		this.history.add(report, monotonic);
 		this.lastReportAt = now;
 		return isNews;
 	}

@@ -12,10 +12,8 @@ import {
 	labelOf,
 	type OtaMetadata,
 	Session,
-	type SessionFacts,
-	sharedList,
 } from "./device.js";
-import { type ChangeReason, type EndReason, isEndReason } from "./view.js";
+import type { ChangeReason, EndReason } from "./view.js";
 
 /** The device has connected again. */
 const replacedCloseCode = 4001;
@@ -27,20 +25,29 @@ export interface SessionsOptions {
 	readonly monotonic: () => number;
 	/** Beyond it, those longest away are forgotten. */
 	readonly maxDevices: number;
-	/** A session was opened, named or ended, its device's update or label changed, or a crash of it was stored. */
-	readonly onChanged: (session: Session, reason: ChangeReason) => void;
-	/** Once per session of a named device. */
-	readonly onNamed: (device: Device) => void;
-	/** With its text as received; `session.device` is up to date. */
-	readonly onUplink: (session: Session, uplink: Uplink, text: string) => void;
-	/** @param why `surplus`: there are too many devices; `told`: another gateway has forgotten it */
-	readonly onForgotten: (device: Device, why: ForgetReason) => void;
 }
 
-export type ForgetReason = "asked" | "surplus" | "told";
+/** What happens to sessions. Each listener is called in the order in which it was added. */
+export interface SessionListener {
+	/** A session was opened, named or ended, its device's update or label changed, or a crash of it was stored. */
+	onChanged?(session: Session, reason: ChangeReason): void;
+	/** Once per session of a named device. */
+	onNamed?(device: Device): void;
+	/** A device that is away was read from a record that another process has written. */
+	onAdopted?(device: Device): void;
+	/** What is known of a device has changed otherwise. */
+	onTouched?(device: Device): void;
+	/** `text` is as received; `session.device` is up to date. */
+	onUplink?(session: Session, uplink: Uplink, text: string): void;
+	/** @param why `surplus`: there are too many devices; `removed`: its record was removed by another process */
+	onForgotten?(device: Device, why: ForgetReason): void;
+}
+
+export type ForgetReason = "asked" | "surplus" | "removed";
 
 export class Sessions {
 	readonly #options: SessionsOptions;
+	readonly #listeners: SessionListener[] = [];
 	/** In the order of the latest connect or disconnect. */
 	readonly #devices = new Map<string, Device>();
 	/** Those of `list`. */
@@ -48,6 +55,20 @@ export class Sessions {
 
 	constructor(options: SessionsOptions) {
 		this.#options = options;
+	}
+
+	listen(listener: SessionListener): void {
+		this.#listeners.push(listener);
+	}
+
+	/** Tells the listeners of a change that was made outside of this class. */
+	announce(session: Session, reason: ChangeReason): void {
+		for (const listener of this.#listeners) listener.onChanged?.(session, reason);
+	}
+
+	/** Tells the listeners that what is known of a device was changed outside of this class. */
+	touch(device: Device): void {
+		for (const listener of this.#listeners) listener.onTouched?.(device);
 	}
 
 	/** Connected sessions, and the latest of each device that is away. */
@@ -70,7 +91,7 @@ export class Sessions {
 	}
 
 	/**
-	 * Takes in a device as another gateway has stored it.
+	 * Takes in a device whose record another process has written.
 	 * @returns whether it was not known, or only from disk
 	 */
 	adopt(device: Device): boolean {
@@ -83,6 +104,7 @@ export class Sessions {
 		}
 		if (session) this.#sessions.delete(session.sessionId);
 		this.restore([device]);
+		for (const listener of this.#listeners) listener.onAdopted?.(device);
 		return true;
 	}
 
@@ -91,7 +113,7 @@ export class Sessions {
 		if (device.session.connected) return false;
 		this.#devices.delete(device.deviceId);
 		this.#sessions.delete(device.session.sessionId);
-		this.#options.onForgotten(device, why);
+		for (const listener of this.#listeners) listener.onForgotten?.(device, why);
 		return true;
 	}
 
@@ -100,42 +122,19 @@ export class Sessions {
 		const session = new Session(handshake, link, this.#options.now());
 		this.#sessions.set(session.sessionId, session);
 		if (handshake.deviceId !== undefined) this.#assign(session, handshake.deviceId);
-		this.#options.onChanged(session, "connected");
-		if (session.device) this.#options.onNamed(session.device);
+		this.announce(session, "connected");
+		if (session.device) this.#named(session.device);
 		return session;
 	}
 
 	/**
-	 * Takes in what another gateway tells of one of its sessions.
-	 * @param link leads to that gateway
-	 * @param reason why it is told; undefined: only what has begun or ended is announced
-	 * @returns undefined if another session of the device stands
+	 * Adds a session whose connection another part of the gateway has. An older session of its device ends as `replaced`.
+	 * @param deviceId undefined: it has no name yet
 	 */
-	mirror(told: SessionFacts, link: DeviceLink, reason?: ChangeReason): Session | undefined {
-		const { sessionId, device: facts } = told;
-		const named = this.#sessions.get(sessionId);
-		// The same session may be known from disk, without its gateway.
-		const known = named?.link.gateway === link.gateway ? named : undefined;
-		const current = facts && this.#devices.get(facts.deviceId)?.session;
-		const stands = !current || current === known || isNewer(told, link, current);
-		if (!stands || (!known && !facts && !told.connected)) {
-			if (known && known !== current) this.end(known, "replaced");
-			return undefined;
-		}
-		const session = known ?? new Session(handshakeOf(told), link, told.connectedAt, sessionId);
-		const wasConnected = known?.connected ?? false;
-		session.epoch = told.epoch;
-		session.lastSeenAt = told.lastSeenAt;
-		session.connected = told.connected || wasConnected;
-		if (facts && !session.device) this.#assign(session, facts.deviceId);
-		else if (session.device && !wasConnected && told.connected) this.#moveToEnd(session.device);
-		this.#sessions.set(sessionId, session);
-		if (facts) session.device?.mirror(facts, this.#options.monotonic());
-		if (wasConnected && !told.connected) this.end(session, isEndReason(reason) ? reason : "disconnected");
-		else if (!wasConnected && told.connected) this.#options.onChanged(session, "connected");
-		else if (!known) this.#options.onChanged(session, "identified");
-		else if (reason && !isEndReason(reason)) this.#options.onChanged(session, reason);
-		return session;
+	put(session: Session, deviceId: string | undefined): void {
+		if (deviceId !== undefined && !session.device) this.#assign(session, deviceId);
+		else if (session.device && session.connected) this.#moveToEnd(session.device);
+		this.#sessions.set(session.sessionId, session);
 	}
 
 	/**
@@ -148,7 +147,7 @@ export class Sessions {
 			return `${uplink.type}: deviceId must be ${session.device.deviceId}, as this connection was named`;
 		session.lastSeenAt = this.#options.now();
 		if (uplink.type === "state_report") this.#report(session, uplink, text);
-		this.#options.onUplink(session, uplink, text);
+		for (const listener of this.#listeners) listener.onUplink?.(session, uplink, text);
 		return undefined;
 	}
 
@@ -162,7 +161,7 @@ export class Sessions {
 		if (close) session.link.close(close.code, close.reason);
 		if (session.device?.session === session) this.#moveToEnd(session.device);
 		else this.#sessions.delete(session.sessionId);
-		this.#options.onChanged(session, reason);
+		this.announce(session, reason);
 	}
 
 	/** @param targetId a session's id, or a device's for its latest session */
@@ -173,12 +172,7 @@ export class Sessions {
 	/** Tells monitors too: `ota`. */
 	setOta(device: Device, metadata: OtaMetadata): void {
 		device.metadata = metadata;
-		this.#options.onChanged(device.session, "ota");
-	}
-
-	/** Tells monitors of a crash that was stored: `crash`. */
-	announceCrash(device: Device): void {
-		this.#options.onChanged(device.session, "crash");
+		this.announce(device.session, "ota");
 	}
 
 	/** Tells monitors too: `labelled`. An empty text removes it. */
@@ -195,7 +189,7 @@ export class Sessions {
 	replaceLabel(device: Device, label: Label, labelledAt: number): void {
 		device.label = label;
 		device.labelledAt = labelledAt;
-		this.#options.onChanged(device.session, "labelled");
+		this.announce(device.session, "labelled");
 	}
 
 	#report(session: Session, report: StateReport, text: string): void {
@@ -203,14 +197,18 @@ export class Sessions {
 		const device = session.device ?? this.#assign(session, report.deviceId);
 		const { now, monotonic } = this.#options;
 		const isNews = device.report(report, text, now(), monotonic()) || !isNamed;
-		if (isNews) this.#options.onChanged(session, "identified");
-		if (!isNamed) this.#options.onNamed(device);
+		if (isNews) this.announce(session, "identified");
+		if (!isNamed) this.#named(device);
+	}
+
+	#named(device: Device): void {
+		for (const listener of this.#listeners) listener.onNamed?.(device);
 	}
 
 	#assign(session: Session, deviceId: string): Device {
 		const device = this.#devices.get(deviceId) ?? new Device(deviceId, session);
 		const previous = device.session;
-		if (session.link.gateway === undefined) session.epoch = 1 + (previous === session ? 0 : previous.epoch);
+		session.epoch ||= 1 + (previous === session ? 0 : previous.epoch);
 		session.device = device;
 		device.session = session;
 		device.model = session.handshake.model ?? device.model;
@@ -235,24 +233,4 @@ export class Sessions {
 			this.forget(device, "surplus");
 		}
 	}
-}
-
-/** As far as another gateway needs it. Without a spread, for which V8 makes a hidden class of each object. */
-function handshakeOf({ handshake, device }: SessionFacts): Handshake {
-	return {
-		deviceId: device?.deviceId,
-		isBound: false,
-		model: handshake.model,
-		chip: handshake.chip,
-		features: sharedList(handshake.features),
-		remoteAddress: handshake.remoteAddress,
-		baseUrl: "",
-	};
-}
-
-/** Of a device's sessions at two gateways: no clock is trusted, and one that has ended is never the newer one. */
-function isNewer(told: SessionFacts, { gateway }: DeviceLink, current: Session): boolean {
-	if (told.connected !== current.connected && gateway !== current.link.gateway) return told.connected;
-	const difference = told.epoch - current.epoch || told.connectedAt - current.connectedAt;
-	return difference === 0 ? told.sessionId > current.sessionId : difference > 0;
 }

@@ -3,12 +3,6 @@
  * reports of others are handled in between.
  */
 
-import type { Duplex } from "node:stream";
-import type { WebSocket } from "ws";
-
-/** About 700 empty frames. */
-const pieceBytes = 4096;
-
 /**
  * @param plan schedules a function; default: the next turn of the event loop
  * @returns a function whose promises resolve in order, one per turn
@@ -23,46 +17,4 @@ export function createYield(plan: (begin: () => void) => unknown = setImmediate)
 		new Promise((proceed) => {
 			if (waiting.push(proceed) === 1) plan(begin);
 		});
-}
-
-/** Handles each end of a stream in a turn of its own: Node reports many at once, and `ws` needs time for each. */
-export function delayEnd(stream: Duplex, yieldToLoop: () => Promise<void>): void {
-	const listeners = stream.listeners("end");
-	stream.removeAllListeners("end");
-	stream.on("end", async () => {
-		await yieldToLoop();
-		if (!stream.destroyed) callAll(listeners, stream);
-	});
-}
-
-function callAll(
-	listeners: ReturnType<Duplex["listeners"]>,
-	stream: Duplex,
-	...values: readonly Buffer[]
-): void {
-	for (const listener of listeners) Reflect.apply(listener, stream, values);
-}
-
-/**
- * Makes a WebSocket parse in pieces, one per turn: one read may hold 10,000 frames. What is left after our close
- * frame is not parsed; `ws` would do that at the end of the connection.
- */
-export function readInPieces(
-	stream: Duplex,
-	socket: Pick<WebSocket, "isPaused" | "readyState" | "OPEN">,
-	yieldToLoop: () => Promise<void>,
-): void {
-	const listeners = stream.listeners("data");
-	stream.removeAllListeners("data");
-	stream.on("data", (bytes: Buffer) => {
-		if (bytes.length <= pieceBytes) return callAll(listeners, stream, bytes);
-		stream.pause().unshift(bytes.subarray(pieceBytes));
-		callAll(listeners, stream, bytes.subarray(0, pieceBytes));
-		void yieldToLoop().then(() => {
-			if (!socket.isPaused) stream.resume();
-		});
-	});
-	stream.prependListener("close", () => {
-		if (socket.readyState !== socket.OPEN) stream.read();
-	});
 }

@@ -3,7 +3,6 @@
 import type { Logger } from "pino";
 import type { Sessions } from "../sessions/sessions.js";
 import type { Metrics } from "../telemetry/metrics.js";
-import type { Refusals } from "../telemetry/refusals.js";
 
 export const socketLimits = Object.freeze({
 	/** For a TLS handshake, and for a request's headers. */
@@ -76,12 +75,22 @@ export const closeCodes = Object.freeze({
 	tryAgainLater: 1013,
 });
 
+/** A connection or an uplink that was refused. */
+export interface Refusal {
+	readonly what: "connection" | "report";
+	/** From the `Device-Id` header, unverified; undefined if absent. */
+	readonly deviceId: string | undefined;
+	readonly remoteAddress: string;
+	/** One sentence. */
+	readonly reason: string;
+}
+
 /** What both ends of WebSockets need. */
 export interface SocketsOptions {
 	readonly sessions: Sessions;
 	readonly limits: SocketLimits;
 	readonly metrics: Metrics;
-	readonly refusals: Refusals;
+	readonly onRefused: (refusal: Refusal) => void;
 	readonly log: Logger;
 	/** Awaited before work that many clients may cause at once: see event-loop.ts. */
 	readonly yieldToLoop: () => Promise<void>;

@@ -7,7 +7,6 @@
 import type { Logger } from "pino";
 import { checkCommand, commands, featureOf, longestCommandBytes } from "../../device/protocol/messages.js";
 import {
-	boolean,
 	describeProblem,
 	findProblem,
 	type Infer,
@@ -16,6 +15,7 @@ import {
 	object,
 	oneOf,
 	optional,
+	type Schema,
 	string,
 } from "../../device/protocol/schema.js";
 import type { UpdateRefusal } from "../firmware/selection.js";
@@ -23,11 +23,12 @@ import type { Updates } from "../firmware/updates.js";
 import { pick, type Session } from "../sessions/device.js";
 import type { Sessions } from "../sessions/sessions.js";
 import { closeCodes } from "./limits.js";
+import type { Monitor } from "./monitor.js";
 
 /** A session's id, or a device's for its latest session. */
-const targetId = string(64);
+export const targetId = string(64);
 /** Returned unchanged in the answer. */
-const requestId = optional(string(64));
+export const requestId = optional(string(64));
 /** A command; checked against the target's model. */
 const payload = object({});
 const version = optional(string(64));
@@ -37,11 +38,7 @@ export const monitorMessages = Object.freeze({
 	boot_device: object({ type: oneOf("boot_device"), targetId, requestId }),
 	control_device: object({ type: oneOf("control_device"), targetId, payload, requestId }),
 	trigger_ota: object({ type: oneOf("trigger_ota"), targetId, version, requestId }),
-	/** And `devices`, which `devicesOf` checks: the schemas have no lists. */
-	subscribe: object({ type: oneOf("subscribe"), summary: boolean(), requestId }),
 });
-/** Of one subscription: more than the rows that fit on a large screen. */
-export const subscribedDevicesAtMost = 200;
 export type MonitorMessageType = keyof typeof monitorMessages;
 export type MonitorMessageOf<T extends MonitorMessageType> = Infer<(typeof monitorMessages)[T]>;
 export type MonitorMessage = { [T in MonitorMessageType]: MonitorMessageOf<T> }[MonitorMessageType];
@@ -62,36 +59,61 @@ export interface Refused {
 	readonly refusal: { readonly code: MonitorErrorCode; readonly message: string };
 }
 
-/** Checks a parsed message; undefined stands for invalid JSON. */
+/** `command` is the message's type; `sessionId` is that of the session that gets the command. */
+export interface Executed {
+	readonly command: string;
+	readonly sessionId?: string;
+	readonly refusal?: undefined;
+}
+
+export type Outcome = Executed | Refused;
+
+/** Checks and executes a message of monitors that an extension adds. */
+export type MessageKind = (value: unknown, monitor: Monitor) => Outcome | Promise<Outcome>;
+
+export function messageKind<const S extends Schema>(
+	schema: S,
+	execute: (message: Infer<S>, monitor: Monitor) => Outcome | Promise<Outcome>,
+): MessageKind {
+	return (value, monitor) =>
+		matches(schema, value) ? execute(value, monitor) : refuseMessage(schema, value);
+}
+
+/** What extensions do with the messages of monitors. */
+export interface CommandHooks {
+	/** Messages beside those of the core, by `type`. */
+	readonly messages?: Readonly<Record<string, MessageKind>>;
+	/** @returns the outcome of a message in place of what the core would do; undefined: the core does it */
+	intercept?(message: MonitorMessage, session: Session): Refused | Promise<Outcome> | undefined;
+}
+
+/** Checks a parsed message of the core; undefined stands for invalid JSON. @param others further types */
 export function checkMonitorMessage(
 	value: unknown,
+	others: readonly string[] = [],
 ): { readonly message: MonitorMessage; readonly refusal?: undefined } | Refused {
 	if (value === undefined) return refuse("invalid_json", "a message must be JSON");
 	if (!isRecord(value)) return refuse("invalid_message", "a message must be a JSON object");
 	const type = value.type;
 	if (typeof type !== "string") return refuse("invalid_message", "type must be a string");
 	if (!isMonitorMessageType(type))
-		return refuse("unknown_type", `type must be one of ${Object.keys(monitorMessages).join(", ")}`);
-	const schema = monitorMessages[type];
-	if (type === "subscribe" && !devicesOf(value))
 		return refuse(
-			"invalid_message",
-			`subscribe: devices must be a list of at most ${subscribedDevicesAtMost} device ids`,
+			"unknown_type",
+			`type must be one of ${[...Object.keys(monitorMessages), ...others].join(", ")}`,
 		);
-	if (matches(schema, value)) return { message: value };
-	return refuse("invalid_message", `${type}: ${describeProblem(findProblem(schema, value))}`);
+	const schema = monitorMessages[type];
+	return matches(schema, value) ? { message: value } : refuseMessage(schema, value);
+}
+
+function refuseMessage(schema: Schema, value: unknown): Refused {
+	const type = isRecord(value) ? `${value.type}: ` : "";
+	return refuse("invalid_message", `${type}${describeProblem(findProblem(schema, value))}`);
 }
 
 /** The message's `requestId`, if it has a valid one. */
 export function requestIdOf(value: unknown): string | undefined {
 	const id = isRecord(value) ? value.requestId : undefined;
 	return matches(requestId, id) ? id : undefined;
-}
-
-/** The device ids of a subscription; undefined if they are not valid. */
-function devicesOf({ devices = [] }: Readonly<Record<string, unknown>>): readonly string[] | undefined {
-	if (!Array.isArray(devices) || devices.length > subscribedDevicesAtMost) return undefined;
-	return devices.every((each): each is string => matches(targetId, each)) ? devices : undefined;
 }
 
 function isMonitorMessageType(type: string): type is MonitorMessageType {
@@ -103,39 +125,26 @@ export function refuse(code: MonitorErrorCode, message: string): Refused {
 	return { refusal: { code, message } };
 }
 
-/** The session that gets the command, or why none does. */
-export type Outcome =
-	| { readonly command: MonitorMessageType; readonly sessionId?: string; readonly refusal?: undefined }
-	| Refused;
-
-/** Called with what the monitor asks for from now on. Resolves once it was sent what it starts with. */
-export type Subscribe = (summary: boolean, devices: readonly string[]) => Promise<void> | undefined;
-
-/** The other gateways. */
-export interface Others {
-	/** Has one of them execute a message for a device that is connected to it. */
-	execute(gateway: string, message: MonitorMessage): Promise<Outcome>;
-}
+/** Executes a parsed message; undefined stands for invalid JSON. @param monitor undefined: an extension asks */
+export type Execute = (value: unknown, monitor?: Monitor) => Promise<Outcome>;
 
 /**
- * @returns a function that executes a parsed message; undefined stands for invalid JSON. All but `trigger_ota` is
- * done synchronously, so commands reach a device in order.
+ * @param hooks those of the extensions
+ * @returns a function that does all but `trigger_ota` synchronously, so commands reach a device in order
  */
 export function monitorCommands(
 	sessions: Pick<Sessions, "find" | "end">,
 	updates: Pick<Updates, "trigger">,
 	log: Pick<Logger, "info" | "error">,
-	others?: Others,
-) {
-	/** @param subscribe undefined: another gateway has forwarded the message */
-	return async (value: unknown, subscribe?: Subscribe): Promise<Outcome> => {
-		const checked = checkMonitorMessage(value);
+	hooks: readonly CommandHooks[] = [],
+): Execute {
+	const added = new Map(hooks.flatMap(({ messages = {} }) => Object.entries(messages)));
+	return async (value, monitor) => {
+		const execute = isRecord(value) ? added.get(String(value.type)) : undefined;
+		if (execute && monitor) return execute(value, monitor);
+		const checked = checkMonitorMessage(value, [...added.keys()]);
 		if (checked.refusal) return checked;
 		const { message } = checked;
-		if (message.type === "subscribe") {
-			await subscribe?.(message.summary, devicesOf(message) ?? []);
-			return { command: message.type };
-		}
 		const { targetId } = message;
 		const session = sessions.find(targetId);
 		if (!session)
@@ -143,15 +152,17 @@ export function monitorCommands(
 				"unknown_target",
 				`no session or device is called ${targetId}; take an id from status_update`,
 			);
-		const { gateway } = session.link;
-		if (!session.isReachable || (gateway !== undefined && !subscribe))
+		if (!session.isReachable)
 			return refuse("target_offline", `${targetId} is not connected; wait for its next status_update`);
-		if (gateway !== undefined && others) return others.execute(gateway, message);
+		for (const hook of hooks) {
+			const outcome = hook.intercept?.(message, session);
+			if (outcome) return outcome;
+		}
 		const refused = await carryOut(message, session);
 		return refused ?? { command: message.type, sessionId: session.sessionId };
 	};
 
-	function carryOut(message: Exclude<MonitorMessage, { type: "subscribe" }>, session: Session) {
+	function carryOut(message: MonitorMessage, session: Session) {
 		switch (message.type) {
 			case "boot_device":
 				return sessions.end(session, "boot", { code: closeCodes.normal, reason: "boot" });

@@ -5,53 +5,55 @@
 
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
-import type { Cluster } from "../cluster/cluster.js";
 import { limitMessagesAfterClose, TokenBucket, watchControlFrames } from "../rates.js";
-import type { Device, Session } from "../sessions/device.js";
+import type { Session } from "../sessions/device.js";
+import type { SessionListener } from "../sessions/sessions.js";
 import { type ChangeReason, deviceMessageText, snapshotTexts, statusUpdateText } from "../sessions/view.js";
 import { parseJson } from "./device-sockets.js";
 import type { SocketsOptions } from "./limits.js";
 import { closeCodes } from "./limits.js";
 import { Monitor } from "./monitor.js";
-import type { Outcome, Subscribe } from "./monitor-commands.js";
-import { refuse, requestIdOf } from "./monitor-commands.js";
-import { Summary } from "./summary.js";
+import { type Execute, refuse, requestIdOf } from "./monitor-commands.js";
+
+/** What extensions do for monitors. */
+export interface MonitorHooks {
+	/**
+	 * Frames that only those monitors get which ask for them in their address: by the name of the query parameter, what they
+	 * start with. MonitorSockets.broadcast sends later ones.
+	 */
+	readonly channels?: Readonly<Record<string, () => readonly string[]>>;
+	/** Brings the reports of these devices, or of all, up to date before a monitor is sent them. */
+	gather?(deviceIds: readonly string[] | undefined): Promise<void>;
+	/** A monitor has come or gone, or asks for something else. */
+	onMonitorsChanged?(): void;
+}
 
 export interface MonitorSocketsOptions extends SocketsOptions {
-	/** Executes a parsed message; undefined stands for invalid JSON. */
-	readonly execute: (value: unknown, subscribe: Subscribe) => Promise<Outcome>;
-	/** A frame for each active roll-out. */
-	readonly rollouts: () => readonly string[];
-	readonly cluster?: Pick<Cluster, "onInterest" | "gather" | "frame"> | undefined;
+	readonly execute: Execute;
+	readonly hooks: readonly MonitorHooks[];
 }
-
-/** What a monitor asks for in its address: others may not know these frames. */
-export interface Wants {
-	/** `rollout_update`. */
-	readonly rollouts: boolean | undefined;
-	/** `cluster_update`. */
-	readonly cluster: boolean | undefined;
-}
-
-/** To other gateways; more are all. */
-const devicesNamedAtMost = 5_000;
 
 export class MonitorSockets {
 	readonly #options: MonitorSocketsOptions;
-	readonly #monitors = new Set<Monitor>();
-	/** Undefined while no monitor subscribes to it: then it costs nothing. */
-	#summary: Summary | undefined;
-	readonly #rolloutMonitors = new Set<Monitor>();
-	readonly #clusterMonitors = new Set<Monitor>();
-	/** Those that wait for their snapshot, and whether reports are gathered for it. */
-	readonly #waiting = new Map<Monitor, boolean>();
+	/** With the channels that each asked for. */
+	readonly #monitors = new Map<Monitor, ReadonlySet<string>>();
+	/** Those that wait for their snapshot. */
+	readonly #waiting = new Set<Monitor>();
 	#announcing: NodeJS.Timeout | undefined;
 	#isCorked = false;
+
+	readonly sessions: SessionListener = {
+		onChanged: (session, reason) => this.announce(session, reason),
+		onUplink: (session, { type }, text) => this.relay(session, text, type === "state_report"),
+		onForgotten: (_device, why) => {
+			if (why === "removed") this.announceAll();
+		},
+	};
 
 	constructor(options: MonitorSocketsOptions) {
 		this.#options = options;
 		const { watch } = options.metrics;
-		const unread = () => [...this.#monitors].reduce((bytes, monitor) => bytes + monitor.unread, 0);
+		const unread = () => [...this.#monitors.keys()].reduce((bytes, monitor) => bytes + monitor.unread, 0);
 		watch("gateway_monitors", "Monitors that are connected", () => this.#monitors.size);
 		watch("gateway_monitor_queue_bytes", "Bytes that monitors have not read yet", unread);
 	}
@@ -59,8 +61,9 @@ export class MonitorSockets {
 	/**
 	 * Adds a socket after its upgrade was checked, and sends it the snapshot.
 	 * @param stream the connection under the socket
+	 * @param channels see MonitorHooks; unknown ones have no effect
 	 */
-	accept(socket: WebSocket, stream: Duplex, remoteAddress: string, wants: Wants): void {
+	accept(socket: WebSocket, stream: Duplex, remoteAddress: string, channels: ReadonlySet<string>): void {
 		const { limits, log, monotonic, yieldToLoop } = this.#options;
 		const { commandsASecond, commandBurst, refusalsASecond, refusalBurst } = limits;
 		const { controlFramesASecond, controlFrameBurst } = limits;
@@ -68,7 +71,7 @@ export class MonitorSockets {
 		const refusals = new TokenBucket({ perSecond: refusalsASecond, burst: refusalBurst, monotonic });
 		const onMessageAfterClose = limitMessagesAfterClose(socket, limits.messagesAfterClose);
 		const monitor = new Monitor({ socket, stream, limits, yieldToLoop });
-		this.#monitors.add(monitor);
+		this.#monitors.set(monitor, channels);
 		log.info({ remoteAddress, monitors: this.#monitors.size }, "monitor connected");
 		socket.on("message", (data, isBinary) => {
 			if (socket.readyState !== socket.OPEN) return onMessageAfterClose();
@@ -76,8 +79,8 @@ export class MonitorSockets {
 			const isTooMuch = !bucket.take();
 			if (isTooMuch && !refusals.take())
 				return monitor.close(closeCodes.policyViolation, "too many messages");
-			this.#begin(monitor, wants);
-			this.#cork();
+			this.#begin(monitor);
+			this.cork();
 			this.#answer(monitor, data.toString(), isTooMuch)
 				.then((text) => monitor.send(Buffer.from(text)))
 				.catch((error) => log.error({ err: error }, "a monitor's message could not be carried out"));
@@ -92,65 +95,57 @@ export class MonitorSockets {
 		);
 		socket.on("close", (code) => {
 			this.#monitors.delete(monitor);
-			this.#dropSummary();
-			this.#rolloutMonitors.delete(monitor);
-			this.#clusterMonitors.delete(monitor);
 			this.#waiting.delete(monitor);
-			this.#options.cluster?.onInterest();
+			this.changed();
 			log.info({ remoteAddress, code, monitors: this.#monitors.size }, "monitor disconnected");
 		});
-		this.#waiting.set(monitor, false);
-		if (this.#options.cluster) void this.#gather(monitor, this.#options.cluster, wants);
-		else this.#begin(monitor, wants);
+		this.#waiting.add(monitor);
+		if (this.#options.hooks.some(({ gather }) => gather)) void this.#prepare(monitor);
+		else this.#begin(monitor);
 	}
 
-	/** Gets the reports of other gateways' devices before the snapshot, unless the monitor subscribes at once. */
-	async #gather(monitor: Monitor, cluster: Pick<Cluster, "gather">, wants: Wants): Promise<void> {
+	/** Has the reports brought up to date before the snapshot, unless the monitor subscribes at once. */
+	async #prepare(monitor: Monitor): Promise<void> {
 		monitor.devices = new Set();
 		await new Promise((resolve) => setTimeout(resolve, this.#options.limits.subscribeMs));
 		if (!this.#waiting.has(monitor)) return;
-		this.#waiting.set(monitor, true);
-		await cluster.gather();
-		this.#begin(monitor, wants);
+		monitor.isGathering = true;
+		await this.gather();
+		this.#begin(monitor);
 	}
 
 	/** Sends what a monitor starts with, unless it has been sent. */
-	#begin(monitor: Monitor, wants: Wants): void {
-		const { cluster, rollouts } = this.#options;
+	#begin(monitor: Monitor): void {
 		if (!this.#waiting.delete(monitor)) return;
+		monitor.isGathering = false;
 		monitor.devices = undefined;
 		monitor.sendSnapshot(this.#snapshot());
-		if (wants.rollouts) {
-			this.#rolloutMonitors.add(monitor);
-			for (const text of rollouts()) monitor.send(Buffer.from(text));
-		}
-		if (!wants.cluster || !cluster) return;
-		this.#clusterMonitors.add(monitor);
-		monitor.send(Buffer.from(cluster.frame()));
+		for (const { channels = {} } of this.#options.hooks)
+			for (const [name, frames] of Object.entries(channels))
+				if (this.#monitors.get(monitor)?.has(name))
+					for (const text of frames()) monitor.send(Buffer.from(text));
 	}
 
-	/** What the monitors need. */
-	interest() {
-		const devices = new Set<string>();
-		let all = false;
-		let summary = false;
-		for (const monitor of this.#monitors) {
-			all ||= monitor.devices === undefined || this.#waiting.get(monitor) === true;
-			summary ||= monitor.summary !== undefined;
-			for (const id of monitor.devices ?? []) devices.add(id);
-		}
-		all ||= devices.size > devicesNamedAtMost;
-		return { all, summary, devices: all ? [] : [...devices] };
+	/** Those that are connected. */
+	list(): Iterable<Monitor> {
+		return this.#monitors.keys();
 	}
 
-	announceCluster(text: string): void {
+	/** See MonitorHooks.gather. */
+	async gather(deviceIds?: readonly string[]): Promise<void> {
+		for (const hook of this.#options.hooks) await hook.gather?.(deviceIds);
+	}
+
+	/** To be called when a monitor asks for something else. */
+	changed(): void {
+		for (const hook of this.#options.hooks) hook.onMonitorsChanged?.();
+	}
+
+	/** Sends a frame to the monitors that asked for this channel. */
+	broadcast(channel: string, text: string): void {
 		const frame = Buffer.from(text);
-		for (const monitor of this.#clusterMonitors) monitor.send(frame);
-	}
-
-	announceRollout(text: string): void {
-		const frame = Buffer.from(text);
-		for (const monitor of this.#rolloutMonitors) monitor.send(frame);
+		for (const [monitor, channels] of this.#monitors)
+			if (channels.has(channel) && !this.#waiting.has(monitor)) monitor.send(frame);
 	}
 
 	/** Sends monitors a snapshot, as no message reports a forgotten device; the summary does. */
@@ -158,7 +153,7 @@ export class MonitorSockets {
 		const { limits, yieldToLoop } = this.#options;
 		this.#announcing ??= setTimeout(async () => {
 			this.#announcing = undefined;
-			for (const monitor of [...this.#monitors]) {
+			for (const monitor of [...this.#monitors.keys()]) {
 				await yieldToLoop();
 				if (!monitor.devices) monitor.sendSnapshot(this.#snapshot());
 			}
@@ -166,7 +161,6 @@ export class MonitorSockets {
 	}
 
 	announce(session: Session, reason: ChangeReason): void {
-		this.touch(session.device);
 		this.#sendAbout(
 			session,
 			() => statusUpdateText(reason, session, this.#options.now()),
@@ -175,7 +169,6 @@ export class MonitorSockets {
 	}
 
 	relay(session: Session, text: string, isStateReport: boolean): void {
-		this.touch(session.device);
 		this.#sendAbout(
 			session,
 			() => deviceMessageText(session, text),
@@ -183,77 +176,20 @@ export class MonitorSockets {
 		);
 	}
 
-	/** The summary of a device may have changed, or the device was forgotten. */
-	touch(device: Device | undefined): void {
-		if (device) this.#summary?.touch(device.deviceId);
-	}
-
 	/** Closes every socket with 1001. */
 	close(): void {
 		clearTimeout(this.#announcing);
-		this.#summary?.close();
-		for (const monitor of this.#monitors) monitor.close(closeCodes.goingAway, "the gateway stops");
+		for (const monitor of this.#monitors.keys()) monitor.close(closeCodes.goingAway, "the gateway stops");
 	}
 
 	#sendAbout(session: Session, format: () => string, send: (monitor: Monitor, frame: Buffer) => void): void {
 		let frame: Buffer | undefined;
-		for (const monitor of this.#monitors) {
+		for (const monitor of this.#monitors.keys()) {
 			if (!monitor.wants(session)) continue;
-			this.#cork();
+			this.cork();
 			frame ??= Buffer.from(format());
 			send(monitor, frame);
 		}
-	}
-
-	#subscribe(monitor: Monitor, hasSummary: boolean, ids: readonly string[]): Promise<void> | undefined {
-		const { sessions, now, cluster } = this.#options;
-		const previous = monitor.devices;
-		const isOther = previous === undefined || hasSummary !== (monitor.summary !== undefined);
-		monitor.devices = new Set(ids);
-		if (isOther) {
-			monitor.summary = hasSummary ? this.#openSummary() : undefined;
-			this.#dropSummary();
-			// In place of what is left of the previous one.
-			monitor.sendSnapshot(monitor.summary?.snapshot() ?? [].values());
-		}
-		const send = (session: Session, reason: ChangeReason) =>
-			monitor.sendChange(session.sessionId, Buffer.from(statusUpdateText(reason, session, now())));
-		if (isOther && hasSummary)
-			for (const session of sessions.list()) if (!session.device) send(session, "connected");
-		const distant: string[] = [];
-		const tell = (id: string) => {
-			const session = sessions.devices.get(id)?.session;
-			if (session && monitor.devices?.has(id)) send(session, "identified");
-		};
-		for (const id of monitor.devices) {
-			if (!isOther && previous.has(id)) continue;
-			if (sessions.devices.get(id)?.session.link.gateway === undefined) tell(id);
-			else distant.push(id);
-		}
-		cluster?.onInterest();
-		if (!cluster || distant.length === 0) return undefined;
-		return cluster.gather(distant).then(() => distant.forEach(tell));
-	}
-
-	#openSummary(): Summary {
-		const { sessions, now, limits } = this.#options;
-		this.#summary ??= new Summary({
-			devices: sessions.devices,
-			now,
-			pauseMs: limits.summaryPauseMs,
-			onFrame: (frame) => {
-				this.#cork();
-				for (const monitor of this.#monitors) if (monitor.summary) monitor.sendSummary(frame);
-			},
-		});
-		return this.#summary;
-	}
-
-	/** Once no one subscribes to it any more. */
-	#dropSummary(): void {
-		for (const { summary } of this.#monitors) if (summary) return;
-		this.#summary?.close();
-		this.#summary = undefined;
 	}
 
 	#snapshot(): Generator<string> {
@@ -261,15 +197,15 @@ export class MonitorSockets {
 		return snapshotTexts(sessions, now);
 	}
 
-	/** Writes the frames of one turn of the event loop together, as system calls cost most. */
-	#cork(): void {
+	/** To be called before frames are sent to many: those of one turn of the event loop are written together, as system calls cost most. */
+	cork(): void {
 		if (this.#isCorked) return;
 		this.#isCorked = true;
 		const startedAt = performance.now();
-		for (const monitor of this.#monitors) monitor.cork();
+		for (const monitor of this.#monitors.keys()) monitor.cork();
 		setImmediate(() => {
 			this.#isCorked = false;
-			for (const monitor of this.#monitors) monitor.uncork();
+			for (const monitor of this.#monitors.keys()) monitor.uncork();
 			this.#options.metrics.relay.observe((performance.now() - startedAt) / 1000);
 		});
 	}
@@ -277,9 +213,9 @@ export class MonitorSockets {
 	async #answer(monitor: Monitor, text: string, isTooMuch: boolean): Promise<string> {
 		const { limits, metrics, execute } = this.#options;
 		const value = parseJson(text);
-		const outcome: Outcome = isTooMuch
+		const outcome = isTooMuch
 			? refuse("rate_limited", `send at most ${limits.commandsASecond} messages a second`)
-			: await execute(value, (summary, devices) => this.#subscribe(monitor, summary, devices));
+			: await execute(value, monitor);
 		const requestId = requestIdOf(value);
 		if (outcome.refusal) {
 			metrics.refusedCommands.inc({ code: outcome.refusal.code });

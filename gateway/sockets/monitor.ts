@@ -7,7 +7,6 @@ import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
 import type { Session } from "../sessions/device.js";
 import { closeCodes, type SocketLimits } from "./limits.js";
-import type { Summary } from "./summary.js";
 
 export interface MonitorOptions {
 	readonly socket: WebSocket;
@@ -21,8 +20,10 @@ export interface MonitorOptions {
 export class Monitor {
 	/** Ids of the devices of which it gets changes and uplinks; undefined: of all, named or not. */
 	devices: ReadonlySet<string> | undefined;
-	/** Undefined: it has not subscribed to it. */
-	summary: Summary | undefined;
+	/** Frames of what it has subscribed to in place of all sessions; undefined: it has not. */
+	summary: { snapshot(): Iterator<string> } | undefined;
+	/** Its snapshot is being prepared: see MonitorHooks.gather. */
+	isGathering = false;
 	readonly #options: MonitorOptions;
 	/** By session id: reports that the monitor was too slow for. */
 	readonly #waiting = new Map<string, Buffer>();

@@ -18,13 +18,11 @@ import {
 } from "../../device/protocol/schema.js";
 import type { Access, Admission } from "../access/access.js";
 import { baseUrlOf, remoteAddressOf, targetOf } from "../access/origin.js";
+import type { Guard } from "../http/guard.js";
 import { type HttpRefusal, problemOf } from "../problem.js";
-import { AddressLimit } from "../rates.js";
 import { type Handshake, sharedList } from "../sessions/device.js";
-import { AdmissionRate, EventLoopDelay } from "./admission-rate.js";
 import type { DeviceSockets } from "./device-sockets.js";
 import type { Drain } from "./drain.js";
-import { delayEnd, readInPieces } from "./event-loop.js";
 import type { Heartbeat } from "./heartbeat.js";
 import type { SocketsOptions } from "./limits.js";
 import type { MonitorSockets } from "./monitor-sockets.js";
@@ -44,6 +42,8 @@ export interface UpgradesOptions extends Omit<SocketsOptions, "sessions"> {
 	readonly monitors: MonitorSockets;
 	readonly heartbeat: Heartbeat;
 	readonly publicUrl: URL | undefined;
+	/** Undefined: connections are not bounded. */
+	readonly guard: Guard | undefined;
 }
 
 type Accept = (socket: WebSocket) => void;
@@ -51,33 +51,8 @@ type Accept = (socket: WebSocket) => void;
 export type Upgrades = ReturnType<typeof createUpgrades>;
 
 export function createUpgrades(options: UpgradesOptions) {
-	const {
-		access,
-		devices,
-		monitors,
-		heartbeat,
-		limits,
-		publicUrl,
-		metrics,
-		refusals,
-		log,
-		yieldToLoop,
-		monotonic,
-	} = options;
-	const { upgradesInTwoSeconds: points, devicesASecond: perSecond, deviceBurst: burst } = limits;
-	const addresses = new AddressLimit({ points, seconds: 2, what: "connections" });
-	const returns = new AddressLimit({ points: limits.returnsInTenSeconds, seconds: 10, what: "connections" });
-	const delay = new EventLoopDelay();
-	const admissions = new AdmissionRate({
-		perSecond,
-		burst,
-		monotonic,
-		takeDelayMs: () => delay.take(),
-		onReport: (report) => log.info(report, "many devices connect"),
-	});
-	metrics.watch("gateway_admitted_devices_per_second", "That are let in at most, at present", () =>
-		Math.round(admissions.perSecond),
-	);
+	const { access, devices, monitors, heartbeat, limits, publicUrl, guard, metrics } = options;
+	const { onRefused, log, yieldToLoop } = options;
 	const bounds = {
 		maxPayload: limits.maxFrameBytes,
 		maxFragments: limits.maxFragments,
@@ -106,17 +81,13 @@ export function createUpgrades(options: UpgradesOptions) {
 		const { refusal, deviceId } = await check(request, path);
 		// Requests whose tokens were checked in one look at the disk continue in the same turn.
 		await yieldToLoop();
-		// Counted separately: refused clients must not keep out valid ones of the same address.
-		const name = request.headers["device-id"];
-		const returned = refusal || name === undefined ? undefined : await returns.count(request, String(name));
-		const crowded = returned ?? (await addresses.count(request, refusal ? "refused" : `admitted ${path}`));
-		const refused = crowded ?? refusal;
+		const refused = guard ? await guard.admit(request, path, refusal) : refusal;
 		if (refused) return refused;
 		// Checked last: the gateway may have begun to stop meanwhile.
-		if (drain) return busy("The gateway is stopping", drain.drawSeconds());
-		if (path === "/device") return crowdedFor(admissions.take()) ?? acceptDevice(request, deviceId);
-		const wants = { rollouts: url?.searchParams.has("rollouts"), cluster: url?.searchParams.has("cluster") };
-		return (socket: WebSocket) => monitors.accept(socket, stream, remoteAddressOf(request), wants);
+		if (drain) return tryAgain("The gateway is stopping", drain.drawSeconds());
+		if (path === "/device") return acceptDevice(request, deviceId);
+		const channels = new Set(url?.searchParams.keys());
+		return (socket: WebSocket) => monitors.accept(socket, stream, remoteAddressOf(request), channels);
 	}
 
 	function acceptDevice(request: IncomingMessage, owner: string | undefined): Accept | HttpRefusal {
@@ -127,7 +98,7 @@ export function createUpgrades(options: UpgradesOptions) {
 	function report(request: IncomingMessage, reason: string): void {
 		const named = request.headers["device-id"];
 		const id = matches(deviceId, named) ? named : undefined;
-		refusals.add({ what: "connection", deviceId: id, remoteAddress: remoteAddressOf(request), reason });
+		onRefused({ what: "connection", deviceId: id, remoteAddress: remoteAddressOf(request), reason });
 	}
 
 	return {
@@ -144,7 +115,7 @@ export function createUpgrades(options: UpgradesOptions) {
 			const url = targetOf(request);
 			// Before anything else: of a fleet that comes back at once, most must be told to wait, and each waits for the others.
 			const isDevice = !drain && url?.pathname === "/device" && access.isKnown(request);
-			const crowded = isDevice ? crowdedFor(admissions.look()) : undefined;
+			const crowded = isDevice ? guard?.look() : undefined;
 			if (!crowded) await yieldToLoop();
 			// A client that is gone takes no one's place.
 			if (stream.destroyed) return;
@@ -162,20 +133,15 @@ export function createUpgrades(options: UpgradesOptions) {
 			}
 			stream.off("error", onError);
 			server.handleUpgrade(request, stream, head, (socket) => {
-				readInPieces(stream, socket, yieldToLoop);
-				delayEnd(stream, yieldToLoop);
+				guard?.onSocket(stream, socket);
 				heartbeat.watch(socket);
 				admission(socket);
 			});
 		},
 
-		/** Devices a second that are admitted at the start. */
-		admittedASecond: perSecond,
-
 		/** Refuses all further upgrades. */
 		close(reason: Drain): void {
 			drain = reason;
-			delay.close();
 		},
 	};
 }
@@ -211,12 +177,8 @@ function listOf(header: string | string[] | undefined): readonly string[] {
 		.map((entry) => entry.trim());
 }
 
-/** @param seconds undefined: it is not */
-function crowdedFor(seconds: number | undefined): HttpRefusal | undefined {
-	return seconds === undefined ? undefined : busy("Too many devices connect at this moment", seconds);
-}
-
-function busy(why: string, seconds: number): HttpRefusal {
+/** @param why begins the sentence */
+export function tryAgain(why: string, seconds: number): HttpRefusal {
 	const headers = { "Retry-After": String(seconds) };
 	return { status: 503, detail: `${why}; try again in ${seconds} s.`, headers };
 }

@@ -7,8 +7,6 @@ import type { Dirent } from "node:fs";
 import { join } from "node:path";
 import { deviceId as deviceIdSchema } from "../../device/protocol/messages.js";
 import { matches } from "../../device/protocol/schema.js";
-import type { Joined } from "../cluster/join.js";
-import type { ReplicatedStoreOptions } from "../cluster/replicated-store.js";
 import { errorCode } from "../problem.js";
 import { type Disk, isTemporary, makeFolder, removeFile, writeFileAtomic } from "./atomic-file.js";
 
@@ -24,24 +22,27 @@ export interface JsonFileStoreOptions<T> {
 	readonly onProblem: (sentence: string) => void;
 }
 
-/** What uses a store needs of it; other gateways may have the same records (cluster/replicated-store.ts). */
+/** What uses a store needs of it. */
 export type RecordStore<T> = Pick<
 	JsonFileStore<T>,
 	"readinessProblem" | "load" | "each" | "read" | "save" | "remove" | "settle" | "close"
-> & {
-	/** Begins to exchange records with other gateways; absent: there are none. */
-	start?(): void;
-	/** Whether it has had all records of the others since; absent: there are none. */
-	readonly hasCaughtUp?: boolean;
-};
+>;
 
-/** @param joined undefined: this gateway is alone */
-export function recordStore<T>(
-	joined: Joined | undefined,
-	options: Omit<ReplicatedStoreOptions<T>, "bus">,
-): RecordStore<T> {
-	return joined ? joined.records(options) : new JsonFileStore(options);
+export interface RecordOptions<T> extends JsonFileStoreOptions<T> {
+	/** Names the store where other processes have the same records. */
+	readonly bucket: string;
+	/** Called with what another process has written, or undefined if it was removed. */
+	readonly onRecord: (deviceId: string, record: T | undefined) => void;
+	/** Of its latest change, in milliseconds since 1970: a removal wins if it is not earlier. */
+	readonly changedAt: (record: T) => number;
+	/** @param theirs written by another process @param mine changed here meanwhile */
+	readonly merge: (theirs: T, mine: T) => T;
+	/** What others need to know when it changes; default: all of it. */
+	readonly stateOf?: (record: T) => string;
 }
+
+/** Makes a store of one record for each device. */
+export type CreateRecords = <T>(options: RecordOptions<T>) => RecordStore<T>;
 
 /** For merges: whether the first value that differs is greater in `one`. */
 export function isLater(one: readonly (number | string)[], other: readonly (number | string)[]): boolean {

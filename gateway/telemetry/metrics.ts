@@ -4,8 +4,6 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-const crashedVersionsAtMost = 100;
-
 export function createMetrics(registry: Registry) {
 	const registers = [registry];
 	const counter = <L extends string>(name: string, help: string, ...labelNames: readonly L[]) =>
@@ -21,15 +19,10 @@ export function createMetrics(registry: Registry) {
 			for (const [type, count] of uplinks) this.inc({ type }, count);
 		},
 	});
-	const crashes = counter("gateway_crashes_total", "Crashes that devices told of", "kind", "version");
-	const versions = new Set<string>();
 	return {
 		registry,
-		/** A device's version may be any text, so only the first versions have a label; the rest counts as "other". */
-		countCrash: (kind: string, version: string): void => {
-			if (versions.size < crashedVersionsAtMost) versions.add(version);
-			crashes.inc({ kind, version: versions.has(version) ? version : "other" });
-		},
+		/** Adds a counter. */
+		counter,
 		/** Called for each uplink, so labels are built only when metrics are read. */
 		countUplink: (type: string): void => void uplinks.set(type, (uplinks.get(type) ?? 0) + 1),
 		droppedUplinks: counter("gateway_dropped_uplinks_total", "Uplinks that were not valid"),
@@ -45,7 +38,6 @@ export function createMetrics(registry: Registry) {
 			"status",
 		),
 		updates: counter("gateway_updates_total", "Updates of devices, by how they ended", "outcome"),
-		busPublishes: counter("gateway_bus_publishes_total", "Messages to other gateways", "kind"),
 		/** In seconds; once per turn of the event loop. */
 		relay: new Histogram({
 			name: "gateway_relay_seconds",

@@ -1,15 +1,12 @@
-/** `/healthz`: the process responds. `/readyz`: a proxy may send devices here. `/metrics`, `/api/refusals`: for monitors alone. */
+/** `/healthz`: the process responds. `/readyz`: a proxy may send devices here. `/metrics`: for monitors alone. */
 
 import { type RequestHandler, Router } from "express";
 import { refuseMethod, sendProblem } from "../problem.js";
-import { isoTime } from "../sessions/view.js";
 import type { Metrics } from "./metrics.js";
-import type { Refusals } from "./refusals.js";
 
 /** @param findReadinessProblem resolves to a sentence, or undefined */
 export function telemetryRoutes(
 	{ registry }: Metrics,
-	refusals: Pick<Refusals, "list">,
 	requireMonitor: RequestHandler,
 	findReadinessProblem: () => Promise<string | undefined>,
 ): Router {
@@ -29,12 +26,6 @@ export function telemetryRoutes(
 	get("/metrics", requireMonitor, async (_request, response) => {
 		const numbers = await registry.metrics();
 		response.set("Cache-Control", "no-store").type(registry.contentType).send(numbers);
-	});
-	get("/api/refusals", requireMonitor, (_request, response) => {
-		const listed = refusals.list().map(({ deviceId = null, firstAt, lastAt, ...rest }) => {
-			return { deviceId, ...rest, firstAt: isoTime(firstAt), lastAt: isoTime(lastAt) };
-		});
-		response.set("Cache-Control", "no-store").json({ refusals: listed });
 	});
 	return router;
 }

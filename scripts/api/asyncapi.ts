@@ -9,9 +9,11 @@ import {
 	type UplinkType,
 	uplinks,
 } from "../../device/protocol/messages.js";
-import { monitorMessages, subscribedDevicesAtMost } from "../../gateway/sockets/monitor-commands.js";
+import { addedMessages } from "../../gateway/extensions.js";
+import { type MonitorErrorCode, monitorMessages } from "../../gateway/sockets/monitor-commands.js";
 import { deviceHeaders } from "../../gateway/sockets/upgrades.js";
 import {
+	anyMessage,
 	commandDescriptions,
 	commandErrorDescriptions,
 	listOf,
@@ -110,7 +112,11 @@ function monitorChannel(): JsonObject {
 		address: "/monitor",
 		description:
 			"The first frame is a snapshot of all sessions. A snapshot of more than about 256 KB is split: its first frame has the field remaining, the other sessions follow in status_update frames with the same field, as fast as the monitor reads, and changes may come between them. When a monitor reads too slowly, it gets only the newest state_report of each session while more than 1 MiB waits, and is closed with 1013 above 8 MiB. A monitor is closed with 1008 when it continues to send after rate_limited (400 times at once, or 10 times per second), or sends more than 100 ping and pong frames at once or 20 per second. After a device is removed, a new snapshot is sent, which replaces everything before it. A monitor that sends subscribe gets summaries instead: at most four frames per second, of at most about 256 KB; after it read too slowly, a whole one again. A monitor that connects to /monitor?rollouts also gets rollout_update, one that connects to /monitor?cluster also cluster_update.",
-		messages: refs([...Object.keys(monitorMessages), ...Object.keys(monitorFrames)]),
+		messages: refs([
+			...Object.keys(monitorMessages),
+			...Object.keys(addedMessages),
+			...Object.keys(monitorFrames),
+		]),
 		bindings: { ws: { method: "GET", bindingVersion: "0.1.0" } },
 	};
 }
@@ -126,6 +132,7 @@ function schemas(): JsonObject {
 					}))
 				: jsonSchemaOf(uplinks[name]);
 	for (const name of keysOf(monitorMessages)) all[name] = jsonSchemaOf(monitorMessages[name]);
+	for (const [name, { schema }] of Object.entries(addedMessages)) all[name] = jsonSchemaOf(schema);
 	for (const name of keysOf(monitorFrames)) all[name] = monitorFrames[name]?.schema ?? {};
 	// The table has no type for this: the payload is one of the commands.
 	all.control_device = {
@@ -134,14 +141,6 @@ function schemas(): JsonObject {
 			{ properties: { payload: { oneOf: keysOf(commands).map(schemaRef) } } },
 		],
 	};
-	// Nor for a list.
-	const devices = {
-		type: "array",
-		maxItems: subscribedDevicesAtMost,
-		items: { type: "string", maxLength: 64 },
-		description: "device ids, known or not; absent: none",
-	};
-	all.subscribe = { allOf: [all.subscribe ?? {}, { properties: { devices } }] };
 	return all;
 }
 
@@ -158,7 +157,7 @@ function messagesOfMonitors(): JsonObject {
 	const all: Document = {};
 	for (const name of keysOf(monitorMessages))
 		all[name] = message(name, monitorDescriptions[name], monitorExamples[name]);
-	for (const [name, { description, example }] of Object.entries(monitorFrames))
+	for (const [name, { description, example }] of Object.entries({ ...addedMessages, ...monitorFrames }))
 		all[name] = message(name, description, example);
 	return all;
 }
@@ -207,10 +206,20 @@ function monitorOperations(): JsonObject {
 	for (const name of keysOf(monitorMessages))
 		all[name] = {
 			...operation("receive", "monitor", name),
-			description: `${monitorDescriptions[name]} The gateway answers once, with ack or with error:\n${listOf(monitorErrors[name], monitorErrorDescriptions)}`,
+			description: answered(monitorDescriptions[name], monitorErrors[name]),
+			reply: reply("monitor", ["ack"], "error"),
+		};
+	for (const [name, { description }] of Object.entries(addedMessages))
+		all[name] = {
+			...operation("receive", "monitor", name),
+			description: answered(description, anyMessage),
 			reply: reply("monitor", ["ack"], "error"),
 		};
 	return all;
+}
+
+function answered(description: string, errors: readonly MonitorErrorCode[]): string {
+	return `${description} The gateway answers once, with ack or with error:\n${listOf(errors, monitorErrorDescriptions)}`;
 }
 
 function frameOperations(): JsonObject {

@@ -52,11 +52,10 @@ export const monitorDescriptions: Readonly<Record<MonitorMessageType, string>> =
 	control_device: "Forwards a command to the device, if its model supports it.",
 	trigger_ota:
 		"Starts an update to `latest`, `custom` (the upload) or a version; without a version, to latest, or to custom where no release fits the model.",
-	subscribe:
-		"From now on this monitor gets, instead of every change and uplink, those of the named devices, and with `summary` a summary of all devices and those of sessions without a device, which no summary names. The answer is one status_update (identified) for each newly named device that is known, and with `summary`, if there was none before, the whole summary and one status_update (connected) for each session without a device; the rest of a status_update snapshot is not sent. It can be sent again at any time, and replaces the previous one.",
 };
 
-const anyMessage = ["invalid_json", "invalid_message", "unknown_type", "rate_limited"] as const;
+/** The reasons for which any message of a monitor can be refused. */
+export const anyMessage = ["invalid_json", "invalid_message", "unknown_type", "rate_limited"] as const;
 const anyTarget = ["unknown_target", "target_offline"] as const;
 
 /** The reasons for which each message of a monitor can be refused. */
@@ -72,7 +71,6 @@ export const monitorErrors: Readonly<Record<MonitorMessageType, readonly Monitor
 		"ota_in_progress",
 		"storage_failed",
 	],
-	subscribe: anyMessage,
 };
 
 export const monitorErrorDescriptions: Readonly<Record<MonitorErrorCode, string>> = {

@@ -66,10 +66,7 @@ export const uplinkExamples = {
 	log: { type: "log", deviceId, seq: 1, dropped: 0, lines: "gateway connected\n" },
 } as const satisfies { readonly [T in UplinkType]: UplinkOf<T> };
 
-/** A subscription's list has no schema. */
-type Listing = { readonly devices?: readonly string[] };
-
-export const monitorExamples: { readonly [T in MonitorMessageType]: MonitorMessageOf<T> & Listing } = {
+export const monitorExamples: { readonly [T in MonitorMessageType]: MonitorMessageOf<T> } = {
 	boot_device: { type: "boot_device", targetId: deviceId, requestId: "1" },
 	control_device: {
 		type: "control_device",
@@ -78,5 +75,4 @@ export const monitorExamples: { readonly [T in MonitorMessageType]: MonitorMessa
 		requestId: "2",
 	},
 	trigger_ota: { type: "trigger_ota", targetId: deviceId, version: "latest", requestId: "3" },
-	subscribe: { type: "subscribe", summary: true, devices: [deviceId], requestId: "4" },
 };

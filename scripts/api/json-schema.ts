@@ -24,6 +24,8 @@ export function jsonSchemaOf(schema: Schema): JsonObject {
 			return { type: schema.type, minimum: schema.minimum, maximum: schema.maximum };
 		case "boolean":
 			return { type: "boolean" };
+		case "list":
+			return { type: "array", maxItems: schema.maxItems, items: jsonSchemaOf(schema.item) };
 		case "object":
 			return {
 				type: "object",

@@ -2,6 +2,7 @@
 
 import { features } from "../../device/protocol/messages.js";
 import { models } from "../../device/protocol/schema.js";
+import { addedMessages } from "../../gateway/extensions.js";
 import { noCounts, pauseReasons, rolloutStatuses } from "../../gateway/rollouts/rollout.js";
 import { otaStatuses } from "../../gateway/sessions/device.js";
 import { monitorMessages } from "../../gateway/sockets/monitor-commands.js";
@@ -237,7 +238,7 @@ export const monitorFrames: Readonly<Record<string, Frame>> = {
 			{
 				type: { const: "ack" },
 				requestId,
-				command: { enum: Object.keys(monitorMessages) },
+				command: { enum: [...Object.keys(monitorMessages), ...Object.keys(addedMessages)] },
 				sessionId: { ...string, format: "uuid", description: "absent after subscribe" },
 			},
 			["requestId", "sessionId"],

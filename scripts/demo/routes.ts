@@ -1,8 +1,8 @@
 /** What the demo's page does with the demo's devices: it works their boards, hears them, cuts their power and makes releases. */
 
 import { type RequestHandler, type Response, Router } from "express";
+import { readBody } from "../../gateway/http/request-body.js";
 import { HttpProblem, refuseMethod } from "../../gateway/problem.js";
-import { readBody } from "../../gateway/request-body.js";
 import { applyInput } from "../../hosts/virtual/node/input.js";
 import type { VirtualDevice } from "../../hosts/virtual/node/virtual-device.js";
 import { messageOf } from "../command-line/command.js";

@@ -72,6 +72,8 @@ export function valid(schema: Schema, model?: Model): fc.Arbitrary<unknown> {
 	switch (schema.type) {
 		case "string":
 			return validText(schema);
+		case "list":
+			return fc.array(valid(schema.item, model), { maxLength: Math.min(schema.maxItems, 5) });
 		case "integer":
 			return fc.oneof(
 				fc.constantFrom(schema.minimum, schema.maximum),

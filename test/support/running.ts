@@ -4,12 +4,15 @@
  */
 
 import { once } from "node:events";
+import disk from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { Router } from "express";
 import { type ClientOptions, WebSocket } from "ws";
 import type { Model } from "../../device/protocol/schema.js";
+import { extensions } from "../../gateway/extensions.js";
 import type { FirmwareService } from "../../gateway/firmware/service.js";
+import { UploadStore } from "../../gateway/firmware/upload-store.js";
 import { createGateway, type Gateway, type GatewayOptions } from "../../gateway/gateway.js";
 import { createLog } from "../../gateway/telemetry/log.js";
 import { altered, sampleReport } from "../../scripts/api/sample-report.js";
@@ -153,6 +156,7 @@ export async function runGateway(
 		deviceToken,
 		monitorToken,
 		log: silent,
+		extensions,
 		...options,
 	});
 	const { url, loginUrl } = await gateway.listen();
@@ -226,11 +230,13 @@ export function withoutFirmware(): FirmwareService {
 		updates: {
 			trigger: async () => ({ code: "no_firmware", message: "there is none" }),
 			onConnected: () => {},
-			onUplink: () => {},
+			sessions: {},
 			historyOf: () => [],
 			forget: async () => true,
 			readinessProblem: undefined,
 		},
+		uploads: new UploadStore({ directory: "", disk, now: Date.now, onProblem: () => {} }),
+		catalog: { read: async () => ({ schema: 1, latest: null, releases: [] }) },
 		selection: { pin: async () => ({ refusal: { code: "no_firmware", message: "there is none" } }) },
 		open: async () => {},
 		close: async () => {},

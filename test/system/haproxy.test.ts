@@ -1,4 +1,4 @@
-/** The gateway behind haproxy as Debian ships it, which passes on TCP with the PROXY protocol. */
+/** The gateway behind haproxy as Debian ships it. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -7,22 +7,11 @@ import { text } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import type { GatewayOptions } from "../../gateway/gateway.js";
-import { readSettings } from "../../gateway/settings.js";
 import { createLog } from "../../gateway/telemetry/log.js";
-import { VirtualDevice } from "../../hosts/virtual/node/virtual-device.js";
-import { Authority, whyNoCertificates } from "../support/certificates.js";
 import { onEnd } from "../support/cleanup.js";
 import { runHaproxy, whyNoHaproxy } from "../support/haproxy.js";
-import {
-	bearer,
-	Client,
-	deviceToken,
-	monitorToken,
-	runGateway,
-	temporaryDirectory,
-} from "../support/running.js";
+import { bearer, Client, deviceToken, runGateway } from "../support/running.js";
 
-const { proxyProtocol } = readSettings({ PROXY_PROTOCOL: "127.0.0.1" });
 const noHaproxy = whyNoHaproxy();
 
 /** @param server haproxy's words after the gateway's address */
@@ -63,44 +52,10 @@ async function runBalanced(t: TestContext, server: string, options: GatewayOptio
 	};
 }
 
-for (const scheme of ["ws", "wss"] as const)
-	test(`two clients behind haproxy do not share a limit, with ${scheme}`, {
-		skip: noHaproxy || whyNoCertificates(),
-	}, async (t) => {
-		const authority = new Authority(await temporaryDirectory(t), "authority");
-		const { cert, key } = authority.issue("IP:127.0.0.1");
-		const tls = { cert: Buffer.from(cert), key: Buffer.from(key) };
-		const { open, statusOf, url } = await runBalanced(
-			t,
-			"send-proxy-v2 check-send-proxy",
-			{ proxyProtocol, limits: { upgradesInTwoSeconds: 3 }, ...(scheme === "wss" && { tls }) },
-			scheme === "wss" ? authority.certificate : undefined,
-		);
-		const first = [];
-		for (let count = 0; count < 4; count += 1) first.push(await statusOf("127.0.0.2"));
-		assert.deepEqual(first, [101, 101, 101, 429]);
-		assert.equal(await statusOf("127.0.0.3"), 101);
-
-		const monitor = open("/monitor", monitorToken, "127.0.0.4");
-		await monitor.next();
-		open("/device", deviceToken, "127.0.0.5", { "Device-Id": "dev-1-a1b2c3" });
-		const session = await monitor.change("connected");
-		assert.deepEqual([session.deviceId, session.remoteAddress], ["dev-1-a1b2c3", "127.0.0.5"]);
-
-		const device = await VirtualDevice.start({
-			model: "DEV-1",
-			serial: "a1b2c4",
-			settings: { gateway: `${url}/device`, token: deviceToken, ca: authority.base64 },
-		});
-		onEnd(t, () => device.close());
-		assert.equal((await monitor.change("identified")).deviceId, "dev-1-a1b2c4");
-	});
-
 test("haproxy learns from /readyz that a gateway sends its devices away, and asks no more of it", {
 	skip: noHaproxy,
 }, async (t) => {
-	const { gateway, port, open } = await runBalanced(t, "inter 100ms fall 1 send-proxy-v2 check-send-proxy", {
-		proxyProtocol,
+	const { gateway, port, open } = await runBalanced(t, "inter 100ms fall 1", {
 		limits: { devicesLeaveMs: 60_000, closeTimeoutMs: 60_000 },
 	});
 	const device = open("/device", deviceToken, "127.0.0.2");

@@ -4,8 +4,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Registry } from "prom-client";
-import type { Joined } from "../../../gateway/cluster/join.js";
 import type { NatsBus } from "../../../gateway/cluster/nats-bus.js";
+import type { Joined } from "../../../gateway/extension.js";
+import { extensions } from "../../../gateway/extensions.js";
 import { createGateway } from "../../../gateway/gateway.js";
 import { disablePretenuring } from "../../../gateway/heap.js";
 import type { SocketLimits } from "../../../gateway/sockets/limits.js";
@@ -18,7 +19,7 @@ const dataDir = mkdtempSync(join(tmpdir(), "gateway-bench-"));
 process.on("exit", () => rmSync(dataDir, { recursive: true, force: true }));
 
 let bus: NatsBus | undefined;
-let joined: Joined | undefined;
+let joined: Joined = { extensions };
 const registry = new Registry();
 
 const handlers = {
@@ -33,13 +34,14 @@ const handlers = {
 			onProblem: console.error,
 		};
 		bus = new NatsBus({ ...options, servers: [new URL(url)] });
-		joined = joinGateways(bus);
+		joined = joinGateways(bus, extensions);
 	},
 	/** @param limits replace the gateway's; without them a whole fleet is accepted in one moment */
 	listen: async (limits?: Partial<SocketLimits> | null) => {
 		const gateway = createGateway({
 			port: 0,
-			...(joined && { joined, deviceToken, monitorToken }),
+			...joined,
+			...(bus && { deviceToken, monitorToken }),
 			registry,
 			dataDir,
 			releasesDir: join(dataDir, "releases"),

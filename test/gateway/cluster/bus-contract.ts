@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import { type Bucket, type Bus, BusError, type Entry, subjectOf } from "../../../gateway/cluster/bus.js";
+import { type Bucket, type Bus, BusError, type Entry, subjectOf } from "../../../gateway/bus.js";
 
 /** Several buses on one server; ended with the test. */
 export interface Buses {

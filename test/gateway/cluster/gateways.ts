@@ -2,8 +2,9 @@
 
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
-import type { Bus } from "../../../gateway/cluster/bus.js";
+import type { Bus } from "../../../gateway/bus.js";
 import { joinGateways } from "../../../gateway/cluster/join.js";
+import { extensions } from "../../../gateway/extensions.js";
 import { bearer, monitorToken } from "../../support/gateway-settings.js";
 import { type Frame, type Running, type RunOptions, runGateway } from "../../support/running.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../../support/scripted-device.js";
@@ -55,7 +56,7 @@ export async function runGateways(
 export async function runClustered(t: TestContext, bus: Bus, options: RunOptions = {}): Promise<Clustered> {
 	const running = await runGateway(t, {
 		...options,
-		joined: joinGateways(bus),
+		...joinGateways(bus, extensions),
 		limits: { ...limits, ...options.limits },
 	});
 	const { url } = running;

@@ -1,6 +1,6 @@
 /** Buses in this process. */
 
-import { MemoryBus, MemoryServer } from "../../../gateway/cluster/memory-bus.js";
+import { MemoryBus, MemoryServer } from "../../support/memory-bus.js";
 import type { Buses } from "./bus-contract.js";
 
 export async function memoryBuses(): Promise<Buses> {

@@ -5,7 +5,7 @@ import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Bus } from "../../../gateway/cluster/bus.js";
+import type { Bus } from "../../../gateway/bus.js";
 import { StartError } from "../../../gateway/problem.js";
 import { Authority } from "../../support/certificates.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";

@@ -2,7 +2,7 @@
 
 import type { TestContext } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Bus } from "../../../gateway/cluster/bus.js";
+import type { Bus } from "../../../gateway/bus.js";
 import { NatsBus } from "../../../gateway/cluster/nats-bus.js";
 import type { NatsOptions } from "../../../gateway/cluster/nats-link.js";
 import { Line } from "../../../scripts/torment/line.js";

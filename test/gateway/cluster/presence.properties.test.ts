@@ -1,18 +1,19 @@
 /** Gateways agree on who is connected where, in whichever order things happen, once they can reach each other. */
 
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { type TestContext, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { Registry } from "prom-client";
-import { Cluster } from "../../../gateway/cluster/cluster.js";
-import { type MemoryBus, MemoryServer } from "../../../gateway/cluster/memory-bus.js";
+import { Cluster, type MonitorNeeds } from "../../../gateway/cluster/cluster.js";
 import type { Device, DeviceLink, Session } from "../../../gateway/sessions/device.js";
 import { deviceFile } from "../../../gateway/sessions/device-store.js";
 import { Sessions } from "../../../gateway/sessions/sessions.js";
 import { refuse } from "../../../gateway/sockets/monitor-commands.js";
 import { createMetrics } from "../../../gateway/telemetry/metrics.js";
 import { sampleReport } from "../../../scripts/api/sample-report.js";
+import { type MemoryBus, MemoryServer } from "../../support/memory-bus.js";
 
 const ids = ["dev-1-000001", "dev-1-000002", "dev-1-000003"];
 const beatMs = 2_000;
@@ -46,40 +47,38 @@ class Node {
 	readonly problems: unknown[] = [];
 	/** Uplinks of other gateways' devices until now. */
 	heard = 0;
-	interest = { all: false, summary: false, devices: [] };
+	/** Undefined: a monitor needs all reports. */
+	readonly monitor: MonitorNeeds = { devices: new Set<string>(), summary: undefined, isGathering: false };
 
 	constructor(server: MemoryServer, time: () => number) {
 		const clock = { now: () => 0, monotonic: time };
 		this.bus = server.connect();
-		this.sessions = new Sessions({
-			...clock,
-			maxDevices: 100,
+		this.sessions = new Sessions({ ...clock, maxDevices: 100 });
+		this.sessions.listen({
 			onChanged: (session, reason) => {
 				const isEnd = reason === "disconnected" || reason === "replaced";
 				if (isEnd && this.shown.get(session.sessionId) === false) this.problems.push(`${reason} twice`);
 				this.shown.set(session.sessionId, session.connected);
-				this.cluster.onChanged(session, reason);
 			},
-			onNamed: () => {},
-			onUplink: (session, _uplink, text) => this.cluster.onUplink(session, text, true),
-			onForgotten: (device) => this.cluster.onForgotten(device),
 		});
 		this.cluster = new Cluster({
 			...clock,
 			bus: this.bus,
 			sessions: this.sessions,
-			interest: () => this.interest,
-			onUplink: () => {
-				this.heard += 1;
+			id: randomUUID(),
+			monitors: {
+				list: () => [this.monitor],
+				relay: () => {
+					this.heard += 1;
+				},
 			},
-			onTouched: () => {},
 			announce: () => {},
 			execute: async () => refuse("unknown_target", "none"),
-			history: () => "",
 			metrics: createMetrics(new Registry()),
 			log: { info: () => {}, warn: () => {}, error: (problem: unknown) => void this.problems.push(problem) },
 			beatMs,
 		});
+		this.sessions.listen(this.cluster.sessions);
 	}
 
 	connect(deviceId: string, isNamed: boolean): void {
@@ -279,11 +278,11 @@ test("a report of another gateway's device is kept only while a monitor needs it
 	await world.pass(1);
 	const kept = () => b.sessions.devices.get(id)?.state.text;
 	assert.equal(kept(), undefined);
-	b.interest = { ...b.interest, all: true };
+	b.monitor.devices = undefined;
 	await b.cluster.gather();
 	assert.equal(kept(), a.sessions.devices.get(id)?.state.text);
 	assert.ok(kept());
-	b.interest = { ...b.interest, all: false };
+	b.monitor.devices = new Set();
 	await world.pass(1);
 	assert.equal(kept(), undefined);
 	world.close();
@@ -297,7 +296,7 @@ test("uplinks that wait to be relayed come before a list of the sessions whose r
 	const [id = ""] = ids;
 	a.connect(id, true);
 	await world.pass(1);
-	b.interest = { ...b.interest, all: true };
+	b.monitor.devices = undefined;
 	b.cluster.onInterest();
 	await world.turns(4);
 	for (let count = 0; count < 3; count += 1) a.report(id);

@@ -5,12 +5,12 @@ import { describe, type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
-import type { Bus } from "../../../gateway/cluster/bus.js";
-import { type MemoryBus, MemoryServer } from "../../../gateway/cluster/memory-bus.js";
+import type { Bus } from "../../../gateway/bus.js";
 import type { ReplicationRules } from "../../../gateway/cluster/replicated-content.js";
 import { ReplicatedStore } from "../../../gateway/cluster/replicated-store.js";
 import { Replication } from "../../../gateway/cluster/replication.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
+import { type MemoryBus, MemoryServer } from "../../support/memory-bus.js";
 import { natsMissing, startNats } from "../../support/nats.js";
 import { natsBus, status } from "./nats-buses.js";
 

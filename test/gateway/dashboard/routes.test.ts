@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { request } from "node:http";
 import { describe, test } from "node:test";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
-import { createDashboard } from "../../../gateway/dashboard/routes.js";
+import { dashboardRoutes } from "../../../gateway/dashboard/routes.js";
 import { bearer, deviceToken, monitorToken, runGateway } from "../../support/running.js";
 
 /** By node:http, as fetch would decode the answer. */
@@ -84,7 +84,7 @@ describe("the dashboard's files", () => {
 
 test("a page that could not be built is built again for the next request, and then cached", async () => {
 	let tries = 0;
-	const { loginPage } = createDashboard({
+	const { loginPage } = dashboardRoutes({
 		access: { require: () => (_request, _response, next) => next() },
 		deviceToken: () => "",
 		makeBundle: async () => {

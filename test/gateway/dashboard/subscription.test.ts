@@ -6,7 +6,7 @@ import {
 	restMs,
 	Subscription,
 } from "../../../gateway/dashboard/page/app/subscription.js";
-import { subscribedDevicesAtMost } from "../../../gateway/sockets/monitor-commands.js";
+import { subscribedDevicesAtMost } from "../../../gateway/fleet/messages.js";
 
 function setUp() {
 	const sent: string[] = [];

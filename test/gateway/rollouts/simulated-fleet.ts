@@ -237,20 +237,8 @@ export class SimulatedGateway {
 			this.#work.splice(0);
 		};
 		this.#deviceStore = new DeviceStore(devices, clock.monotonic);
-		this.sessions = new Sessions({
-			...clock,
-			maxDevices: 10_000,
-			onChanged: (_session, reason) => {
-				if (_session.device && reason !== "ota") this.#deviceStore.onSeen(_session.device);
-			},
-			onNamed: (device) => this.updates.onConnected(device),
-			onUplink: ({ device }, uplink) => {
-				if (!device) return;
-				this.#deviceStore.onSeen(device);
-				this.updates.onUplink(device, uplink);
-			},
-			onForgotten: () => {},
-		});
+		this.sessions = new Sessions({ ...clock, maxDevices: 10_000 });
+		this.sessions.listen(this.#deviceStore.sessions);
 		const selection: Pick<Selection, "choose" | "pin"> = {
 			choose: async () => ({ path: "/releases/firmware-v2.0.0.bin", version: newVersion, sha256 }),
 			pin: async () => ({
@@ -268,6 +256,7 @@ export class SimulatedGateway {
 			setOta: (device, metadata) => this.sessions.setOta(device, metadata),
 			onEnded: () => {},
 		});
+		this.sessions.listen(this.updates.sessions);
 		this.rollouts = new Rollouts({
 			store: new RolloutStore({ directory: join(dataDir, "rollouts"), disk, onProblem }),
 			selection,

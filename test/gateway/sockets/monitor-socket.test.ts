@@ -302,8 +302,10 @@ describe("trigger_ota", () => {
 						});
 						return undefined;
 					},
-					onConnected: ({ deviceId }) => heard.push(`connected ${deviceId}`),
-					onUplink: ({ firmwareVersion }, { type }) => heard.push(`${type} ${firmwareVersion}`),
+					sessions: {
+						onNamed: ({ deviceId }) => void heard.push(`connected ${deviceId}`),
+						onUplink: ({ device }, { type }) => void heard.push(`${type} ${device?.firmwareVersion}`),
+					},
 				},
 			}),
 		});

@@ -5,11 +5,11 @@ import { Duplex } from "node:stream";
 import { type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { WebSocket, WebSocketServer } from "ws";
+import { Summary } from "../../../gateway/fleet/summary.js";
 import type { Device } from "../../../gateway/sessions/device.js";
 import { createYield } from "../../../gateway/sockets/event-loop.js";
 import { socketLimits } from "../../../gateway/sockets/limits.js";
 import { Monitor } from "../../../gateway/sockets/monitor.js";
-import { Summary } from "../../../gateway/sockets/summary.js";
 import { onEnd } from "../../support/cleanup.js";
 
 /**

@@ -1,0 +1,72 @@
+/** Takes in what another gateway reports of one of its sessions. */
+
+import { type Handshake, Session, type SessionFacts, sharedList } from "../sessions/device.js";
+import type { Sessions } from "../sessions/sessions.js";
+import { type ChangeReason, isEndReason } from "../sessions/view.js";
+import type { MirrorLink } from "./mirrors.js";
+
+export interface MirrorOptions {
+	readonly sessions: Sessions;
+	/** Monotonic clock, in milliseconds. */
+	readonly monotonic: () => number;
+}
+
+/**
+ * @param link leads to that gateway
+ * @param reason why it is reported; undefined: only what has begun or ended is announced
+ * @returns undefined if another session of the device stands
+ */
+export function mirror(
+	{ sessions, monotonic }: MirrorOptions,
+	told: SessionFacts,
+	link: MirrorLink,
+	reason?: ChangeReason,
+): Session | undefined {
+	const { sessionId, device: facts } = told;
+	const named = sessions.find(sessionId);
+	// The same session may be known from disk, without its gateway.
+	const known = named && gatewayOf(named) === link.gateway ? named : undefined;
+	const current = facts && sessions.devices.get(facts.deviceId)?.session;
+	const stands = !current || current === known || isNewer(told, link.gateway, current);
+	if (!stands || (!known && !facts && !told.connected)) {
+		if (known && known !== current) sessions.end(known, "replaced");
+		return undefined;
+	}
+	const session = known ?? new Session(handshakeOf(told), link, told.connectedAt, sessionId);
+	const wasConnected = known?.connected ?? false;
+	session.epoch = told.epoch;
+	session.lastSeenAt = told.lastSeenAt;
+	session.connected = told.connected || wasConnected;
+	const isNew = !known || (facts && !session.device) || (!wasConnected && told.connected);
+	if (isNew) sessions.put(session, facts?.deviceId);
+	if (facts) session.device?.mirror(facts, monotonic());
+	if (wasConnected && !told.connected) sessions.end(session, isEndReason(reason) ? reason : "disconnected");
+	else if (!wasConnected && told.connected) sessions.announce(session, "connected");
+	else if (!known) sessions.announce(session, "identified");
+	else if (reason && !isEndReason(reason)) sessions.announce(session, reason);
+	return session;
+}
+
+function gatewayOf({ link }: Session): string | undefined {
+	return "gateway" in link && typeof link.gateway === "string" ? link.gateway : undefined;
+}
+
+/** As far as another gateway needs it. Without a spread, for which V8 makes a hidden class of each object. */
+function handshakeOf({ handshake, device }: SessionFacts): Handshake {
+	return {
+		deviceId: device?.deviceId,
+		isBound: false,
+		model: handshake.model,
+		chip: handshake.chip,
+		features: sharedList(handshake.features),
+		remoteAddress: handshake.remoteAddress,
+		baseUrl: "",
+	};
+}
+
+/** Of a device's sessions at two gateways: no clock is trusted, and one that has ended is never the newer one. */
+function isNewer(told: SessionFacts, gateway: string, current: Session): boolean {
+	if (told.connected !== current.connected && gateway !== gatewayOf(current)) return told.connected;
+	const difference = told.epoch - current.epoch || told.connectedAt - current.connectedAt;
+	return difference === 0 ? told.sessionId > current.sessionId : difference > 0;
+}

@@ -1,0 +1,176 @@
+/** Makes the core: access, sessions, firmware, and the sockets of devices and monitors, each handed what it needs. */
+
+import fs from "node:fs/promises";
+import { join } from "node:path";
+import type { Logger } from "pino";
+import { Registry } from "prom-client";
+import { Access } from "./access/access.js";
+import { EndedLogins } from "./access/ended-logins.js";
+import { Tokens } from "./access/tokens.js";
+import type { Core, CreateExtension, Extension, Peers } from "./extension.js";
+import { type CreateFirmwareService, createFirmwareService } from "./firmware/service.js";
+import { createAnswerError } from "./problem.js";
+import { DeviceStore, deviceFile } from "./sessions/device-store.js";
+import { type SessionListener, Sessions } from "./sessions/sessions.js";
+import { defaultSettings, type Settings } from "./settings.js";
+import { createYield } from "./sockets/event-loop.js";
+import { type Refusal, type SocketLimits, socketLimits } from "./sockets/limits.js";
+import { monitorCommands } from "./sockets/monitor-commands.js";
+import { MonitorSockets } from "./sockets/monitor-sockets.js";
+import type { Disk } from "./storage/atomic-file.js";
+import { type CreateRecords, JsonFileStore } from "./storage/json-file-store.js";
+import { createLog } from "./telemetry/log.js";
+import { createMetrics } from "./telemetry/metrics.js";
+
+export interface GatewayOptions extends Partial<Settings> {
+	readonly log?: Logger;
+	/** Milliseconds since 1970. */
+	readonly now?: () => number;
+	/** Monotonic clock, in milliseconds; default: since the start of this process. */
+	readonly monotonic?: () => number;
+	readonly limits?: Partial<SocketLimits>;
+	/** At most; default: 10,000. */
+	readonly maxDevices?: number;
+	readonly createFirmware?: CreateFirmwareService;
+	/** Of the data folder; default: this machine's. */
+	readonly disk?: Disk;
+	readonly registry?: Registry;
+	/** Default: none. */
+	readonly extensions?: readonly CreateExtension[];
+	/** Default: files in the data folder. */
+	readonly records?: CreateRecords;
+	/** Its bus is closed with this gateway. */
+	readonly peers?: Peers;
+}
+
+const files: CreateRecords = (options) => new JsonFileStore(options);
+
+export function createCore(options: GatewayOptions) {
+	const { now = Date.now, monotonic = () => performance.now(), disk = fs, records = files } = options;
+	const { createFirmware = createFirmwareService, maxDevices = 10_000, peers } = options;
+	const settings: Settings = { ...defaultSettings, ...options };
+	const limits: SocketLimits = { ...socketLimits, ...options.limits };
+	const log = options.log ?? createLog(settings.logLevel);
+	const { dataDir, deviceToken: device, monitorToken: monitor, publicUrl } = settings;
+	/** Filled below, as extensions are handed the core. */
+	const list: Extension[] = [];
+	const listening = { port: settings.port };
+	const metrics = createMetrics(options.registry ?? new Registry());
+	const clocks = { now, monotonic };
+	const answerError = createAnswerError((error) => log.error({ err: error }, "request failed"));
+	const onProblemOf = (what: string) => (problem: string) => log.warn({ problem }, what);
+
+	const tokens = new Tokens({
+		dataDir,
+		given: { device, monitor },
+		disk,
+		onProblem: (problem) => log.error({ problem }, "tokens"),
+	});
+	const endedLogins = new EndedLogins({
+		dataDir,
+		disk,
+		now,
+		onProblem: (problem) => log.error({ problem }, "logins"),
+	});
+	const access = new Access({
+		tokens,
+		isOff: !settings.auth,
+		publicUrl,
+		endedLogins,
+		log,
+		...clocks,
+		onAdmitted: (request) => {
+			for (const { guard } of list) guard?.onAdmitted(request);
+		},
+	});
+
+	const sessions = new Sessions({ ...clocks, maxDevices });
+	const deviceStore = new DeviceStore(
+		records({
+			directory: join(dataDir, "devices"),
+			disk,
+			onProblem: onProblemOf("known devices"),
+			...deviceFile,
+			bucket: "gw-devices",
+			onRecord: (deviceId, device) => {
+				const known = sessions.devices.get(deviceId);
+				if (device) sessions.adopt(device);
+				else if (known && !sessions.forget(known, "removed")) void deviceStore.keep(known);
+			},
+		}),
+		monotonic,
+	);
+	const firmware = createFirmware({
+		settings,
+		access,
+		log,
+		...clocks,
+		setOta: (device, metadata) => sessions.setOta(device, metadata),
+		onEnded: (outcome) => metrics.updates.inc({ outcome }),
+		keepDevice: (device) => deviceStore.keep(device),
+		answerError,
+		disk,
+		records,
+		findDevice: (deviceId) => sessions.devices.get(deviceId),
+	});
+
+	const yieldToLoop = createYield();
+	const socketsOptions = {
+		sessions,
+		limits,
+		metrics,
+		onRefused: (refusal: Refusal) => {
+			for (const extension of list) extension.onRefused?.(refusal);
+		},
+		log,
+		yieldToLoop,
+		...clocks,
+	};
+	const execute = monitorCommands(sessions, firmware.updates, log, list);
+	const monitors = new MonitorSockets({ ...socketsOptions, execute, hooks: list });
+	const core: Core = {
+		settings,
+		limits,
+		log,
+		metrics,
+		disk,
+		...clocks,
+		yieldToLoop,
+		records,
+		access,
+		tokens,
+		endedLogins,
+		requireMonitor: access.require("monitor"),
+		sessions,
+		deviceStore,
+		firmware,
+		monitors,
+		execute,
+		peers,
+		port: () => listening.port,
+	};
+	for (const create of options.extensions ?? []) list.push(create(core));
+	// In this order: monitors see an uplink before what it changes, and an adopted device with the state of its update.
+	sessions.listen(logOf(log));
+	sessions.listen(monitors.sessions);
+	for (const extension of list) for (const listener of extension.sessions ?? []) sessions.listen(listener);
+	sessions.listen(deviceStore.sessions);
+	sessions.listen(firmware.updates.sessions);
+	sessions.listen({ onAdopted: ({ session }) => monitors.announce(session, "disconnected") });
+	metrics.watch(
+		"gateway_known_devices",
+		"Devices that are known, connected or not",
+		() => sessions.devices.size,
+	);
+	return { ...core, listening, extensions: list, answerError, socketsOptions };
+}
+
+function logOf(log: Logger): SessionListener {
+	return {
+		onChanged: ({ sessionId, device, handshake, link }, reason) => {
+			const event = { sessionId, deviceId: device?.deviceId, remoteAddress: handshake.remoteAddress };
+			log[reason === "ota" || link.isRemote ? "debug" : "info"](event, `device: ${reason}`);
+		},
+		onForgotten: ({ deviceId }) => log.info({ deviceId }, "device: forgotten"),
+	};
+}

@@ -1,0 +1,26 @@
+/** The page: its files, login with a cookie, and what it needs to install firmware on a new board. */
+
+import { Router } from "express";
+import { deviceTokenOf } from "../access/secrets.js";
+import type { Core, Extension } from "../extension.js";
+import { findAuthority } from "../firmware/service.js";
+import { deviceAddresses } from "../http/server.js";
+import { bundlePage } from "./bundle.js";
+import { deviceSetupRoutes } from "./device-setup.js";
+import { loginRouter } from "./login.js";
+import { dashboardRoutes } from "./routes.js";
+
+/** @param pageEntry the file that starts the page; default: page/main.tsx */
+export function createDashboard(core: Core, pageEntry?: string): Extension {
+	const { access, tokens, settings, requireMonitor, port } = core;
+	const { host, tls } = settings;
+	const deviceToken = () => tokens.current("device");
+	const dashboard = dashboardRoutes({ access, deviceToken, makeBundle: () => bundlePage(pageEntry) });
+	const setup = deviceSetupRoutes({
+		requireMonitor,
+		tokenOf: (deviceId) => deviceTokenOf(deviceToken(), deviceId),
+		addresses: () => deviceAddresses(host, port(), tls !== undefined),
+		authority: findAuthority(tls?.cert),
+	});
+	return { routes: Router().use(setup, loginRouter(access, dashboard.loginPage), dashboard.router) };
+}

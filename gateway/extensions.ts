@@ -1,0 +1,26 @@
+/** What there is beside the core, in the order in which it is opened. Without its line and its folder, a capability is gone. */
+
+import type { Logger } from "pino";
+import { createDashboard } from "./dashboard/extension.js";
+import type { CreateExtension, Joined, MessageDocument } from "./extension.js";
+import { createFleet } from "./fleet/extension.js";
+import { fleetMessages } from "./fleet/messages.js";
+import { createGuard } from "./guard/extension.js";
+import { createRollouts } from "./rollouts/extension.js";
+import type { Settings } from "./settings.js";
+
+export const extensions: readonly CreateExtension[] = [
+	createGuard,
+	createFleet,
+	createRollouts,
+	createDashboard,
+];
+
+/** The messages of monitors that these add, by `type`. */
+export const addedMessages: Readonly<Record<string, MessageDocument>> = { ...fleetMessages };
+
+/** Loads what is there only with its setting. @throws {StartError} if a setting cannot be used */
+export async function loadExtensions(settings: Settings, log: Logger): Promise<Joined> {
+	if (settings.nats) return (await import("./cluster/join.js")).joinOverNats(settings.nats, extensions, log);
+	return { extensions };
+}

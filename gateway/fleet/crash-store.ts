@@ -1,0 +1,157 @@
+/**
+ * The crashes of the devices on disk: the last 20 of each. A device is asked once per connection, and cleared after its crash is
+ * written, so a crash is neither lost nor counted twice where either side ends in between.
+ */
+
+import { type Crash, type CrashReport, crash as crashSchema } from "../../device/protocol/messages.js";
+import { type Infer, isRecord, matches, object } from "../../device/protocol/schema.js";
+import type { Device, Session } from "../sessions/device.js";
+import type { SessionListener } from "../sessions/sessions.js";
+import { isLater, type RecordStore } from "../storage/json-file-store.js";
+import { time } from "../storage/time.js";
+import type { Metrics } from "../telemetry/metrics.js";
+
+const keptAtMost = 20;
+const countedVersionsAtMost = 100;
+
+/** @returns a function that counts a crash. A version may be any text: only the first ones have a label of the metric. */
+export function crashCounter({ counter }: Pick<Metrics, "counter">): (kind: string, version: string) => void {
+	const crashes = counter("gateway_crashes_total", "Crashes that devices reported", "kind", "version");
+	const versions = new Set<string>();
+	return (kind, version) => {
+		if (versions.size < countedVersionsAtMost) versions.add(version);
+		crashes.inc({ kind, version: versions.has(version) ? version : "other" });
+	};
+}
+
+/** As stored on disk. */
+const storedCrash = object({
+	...crashSchema.fields,
+	/** When the gateway learnt of it: milliseconds since 1970. */
+	at: time,
+});
+export type StoredCrash = Infer<typeof storedCrash>;
+
+export const crashesFile = Object.freeze({
+	what: "crashes",
+	format: (crashes: readonly StoredCrash[]): string => `${JSON.stringify({ crashes }, undefined, "\t")}\n`,
+	parse: (content: string): readonly StoredCrash[] | undefined => {
+		const value: unknown = JSON.parse(content);
+		if (!isRecord(value) || !Array.isArray(value.crashes)) return undefined;
+		return value.crashes.filter((each): each is StoredCrash => matches(storedCrash, each));
+	},
+	changedAt: (crashes: readonly StoredCrash[]): number => crashes.at(-1)?.at ?? 0,
+	/** A crash that two gateways were told of counts once, from the earlier time on. */
+	merge: (one: readonly StoredCrash[], other: readonly StoredCrash[]): readonly StoredCrash[] => {
+		const byTime = [...one, ...other].sort((a, b) => (isLater([a.at, a.id], [b.at, b.id]) ? 1 : -1));
+		const known = new Map<string, StoredCrash>();
+		for (const crash of byTime) if (!known.has(crash.id)) known.set(crash.id, crash);
+		return [...known.values()].slice(-keptAtMost);
+	},
+});
+
+export interface CrashStoreOptions {
+	readonly records: RecordStore<readonly StoredCrash[]>;
+	/** Milliseconds since 1970. */
+	readonly now: () => number;
+	/** A crash that was not known is on disk. */
+	readonly onStored: (device: Device, crash: Crash) => void;
+}
+
+export class CrashStore {
+	readonly #options: CrashStoreOptions;
+	/** Asked, and not answered yet: a device cannot have more written than it was asked for. */
+	readonly #asked = new WeakSet<Session>();
+	/** The latest write of each device: the next one waits for it, since it adds to what that has written. */
+	readonly #writes = new WeakMap<Device, Promise<boolean>>();
+
+	constructor(options: CrashStoreOptions) {
+		this.#options = options;
+	}
+
+	readonly sessions: SessionListener = {
+		onNamed: ({ session }) => this.ask(session),
+		onAdopted: (device) => void this.restore(device),
+		onUplink: (session, uplink) => {
+			if (uplink.type === "crash_report") void this.onReport(session, uplink);
+		},
+		onForgotten: (device) => void this.forget(device),
+	};
+
+	get readinessProblem(): string | undefined {
+		return this.#options.records.readinessProblem;
+	}
+
+	/** @throws {NodeJS.ErrnoException} if its folder cannot be used */
+	async open(devices: ReadonlyMap<string, Device>): Promise<void> {
+		await this.#options.records.each((deviceId, crashes) => {
+			const device = devices.get(deviceId);
+			if (device) device.crashes = crashes.map(headOf);
+		});
+	}
+
+	/** Takes in what is on disk, as another process may have written it. */
+	async restore(device: Device): Promise<void> {
+		const crashes = await this.#options.records.read(device.deviceId);
+		device.crashes = crashes?.map(headOf) ?? [];
+	}
+
+	/** Asks a device for its last crash, if it can tell one. */
+	ask(session: Session): void {
+		if (!session.handshake.features.includes("crash")) return;
+		this.#asked.add(session);
+		session.send(JSON.stringify({ command: "query_crash" }));
+	}
+
+	/** Stores what a device answered, then clears it there. If it cannot be written, the next connection asks again. */
+	async onReport(session: Session, { crash }: CrashReport): Promise<void> {
+		const { device } = session;
+		if (!device || !this.#asked.delete(session) || !crash) return;
+		const previous = this.#writes.get(device) ?? Promise.resolve();
+		const write = previous.then(() => this.#store(device, crash));
+		this.#writes.set(device, write);
+		if (await write) session.send(JSON.stringify({ command: "clear_crash", id: crash.id }));
+	}
+
+	/** @returns the crashes of a device, the latest last */
+	async of(device: Device): Promise<readonly StoredCrash[]> {
+		if (device.crashes.length === 0) return [];
+		return (await this.#options.records.read(device.deviceId)) ?? [];
+	}
+
+	/** @returns whether its file is gone */
+	async forget(device: Device): Promise<boolean> {
+		const isGone = await this.#options.records.remove(device.deviceId);
+		if (isGone) device.crashes = [];
+		return isGone;
+	}
+
+	close(): Promise<void> {
+		return this.#options.records.close();
+	}
+
+	/** @returns whether it is on disk */
+	async #store(device: Device, crash: Crash): Promise<boolean> {
+		const { records, now, onStored } = this.#options;
+		if (device.crashes.some(({ id }) => id === crash.id)) return true;
+		const previous = await records.read(device.deviceId);
+		const others = (previous ?? []).filter(({ id }) => id !== crash.id);
+		const crashes = [...others, { ...withoutOthers(crash), at: now() }].slice(-keptAtMost);
+		if (!(await records.save(device.deviceId, crashes))) return false;
+		device.crashes = crashes.map(headOf);
+		onStored(device, crash);
+		return true;
+	}
+}
+
+/** What is kept in memory. */
+function headOf({ id, kind, firmware_version: version, at }: StoredCrash) {
+	return { id, kind, version, at };
+}
+
+/** Only the fields of the schema: a newer firmware may send more. */
+function withoutOthers(crash: Crash): Crash {
+	const { id, kind, message, file, line, stack, firmware_version, uptime_seconds, trace } = crash;
+	const place = { ...(file !== undefined && { file }), ...(line !== undefined && { line }) };
+	return { id, kind, message, ...place, stack, firmware_version, uptime_seconds, trace };
+}

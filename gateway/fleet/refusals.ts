@@ -1,0 +1,49 @@
+/**
+ * The latest refused connections and dropped reports, in memory: a device that is refused cannot say so itself, and a
+ * person would have to read the log.
+ */
+
+import type { Refusal } from "../sockets/limits.js";
+
+interface Counted extends Refusal {
+	count: number;
+	/** Milliseconds since 1970. */
+	readonly firstAt: number;
+	lastAt: number;
+}
+
+const keptAtMost = 50;
+/** One address cannot displace all others. */
+const ofAddressAtMost = 20;
+
+export class Refusals {
+	readonly #now: () => number;
+	/** The latest last. */
+	readonly #kept = new Map<string, Counted>();
+
+	/** @param now milliseconds since 1970 */
+	constructor(now: () => number) {
+		this.#now = now;
+	}
+
+	/** A repeated one is counted. */
+	add(refusal: Refusal): void {
+		const { what, deviceId, remoteAddress, reason } = refusal;
+		const key = JSON.stringify([what, deviceId, remoteAddress, reason]);
+		const now = this.#now();
+		const counted = this.#kept.get(key) ?? { ...refusal, count: 0, firstAt: now, lastAt: now };
+		counted.count += 1;
+		counted.lastAt = now;
+		this.#kept.delete(key);
+		this.#kept.set(key, counted);
+		const ofAddress = [...this.#kept].filter(([, each]) => each.remoteAddress === remoteAddress);
+		const [surplus] = ofAddress.length > ofAddressAtMost ? ofAddress : [...this.#kept];
+		if (surplus && (ofAddress.length > ofAddressAtMost || this.#kept.size > keptAtMost))
+			this.#kept.delete(surplus[0]);
+	}
+
+	/** The latest first. */
+	list(): readonly Readonly<Counted>[] {
+		return [...this.#kept.values()].reverse();
+	}
+}

@@ -1,0 +1,189 @@
+/** `/api/devices`: lists, describes, names and forgets devices; `/api/refusals`: what was refused lately. */
+
+import { type Response, Router } from "express";
+import { integer, matches } from "../../device/protocol/schema.js";
+import type { Core } from "../extension.js";
+import type { UpdateJob } from "../firmware/update-job.js";
+import { readJson } from "../http/request-body.js";
+import { refuseMethod, sendProblem } from "../problem.js";
+import { type Device, label } from "../sessions/device.js";
+import { deviceHead, isoTime, textWithState } from "../sessions/view.js";
+import type { CrashStore, StoredCrash } from "./crash-store.js";
+import { type Histories, historyMs } from "./history.js";
+import type { Refusals } from "./refusals.js";
+
+export interface FleetRoutesOptions {
+	readonly core: Core;
+	readonly crashes: CrashStore;
+	readonly refusals: Pick<Refusals, "list">;
+	readonly histories: Pick<Histories, "of">;
+}
+
+const awayDays = integer(1, 3650);
+const dayMs = 24 * 60 * 60 * 1000;
+
+export function fleetRoutes({ core, crashes, refusals, histories }: FleetRoutesOptions): Router {
+	const { sessions, deviceStore, requireMonitor, monitors, now } = core;
+	const { updates } = core.firmware;
+	const router = Router({ caseSensitive: true, strict: true });
+
+	const erase = async (device: Device) => {
+		// Last, as they alone are not in memory and cannot be put back. The device may have connected meanwhile.
+		const removeCrashes = async () => (await crashes.forget(device)) && !device.session.connected;
+		const isGone =
+			(await deviceStore.forget(device)) && (await updates.forget(device.deviceId, removeCrashes));
+		if (!isGone) void deviceStore.keep(device);
+		return isGone;
+	};
+
+	router
+		.route("/api/devices")
+		.get(requireMonitor, (_request, response) => {
+			const devices = Array.from(sessions.devices.values(), deviceHead);
+			response.set("Cache-Control", "no-store").json({ devices });
+		})
+		.delete(requireMonitor, async ({ query }, response) => {
+			const days = Number(query.awayDays);
+			if (!matches(awayDays, days)) {
+				const detail = "Say how long they must be away, in days from 1 to 3650, such as ?awayDays=30.";
+				return sendProblem(response, { status: 422, detail });
+			}
+			let forgotten = 0;
+			let kept = 0;
+			for (const device of [...sessions.devices.values()]) {
+				const { connected, lastSeenAt } = device.session;
+				if (connected || lastSeenAt >= now() - days * dayMs) continue;
+				if ((await erase(device)) && sessions.forget(device)) forgotten += 1;
+				else kept += 1;
+			}
+			if (forgotten > 0) monitors.announceAll();
+			response.json({ forgotten, kept });
+		})
+		.all(refuseMethod("GET, HEAD, DELETE"));
+
+	router
+		.route("/api/devices/:deviceId")
+		.get(requireMonitor, async ({ params: { deviceId } }, response) => {
+			const device = sessions.devices.get(deviceId);
+			if (!device) return sendUnknown(response, deviceId);
+			await monitors.gather([deviceId]);
+			const stored = await crashes.of(device);
+			const details = {
+				...deviceHead(device),
+				versions: device.versions.map(withTime),
+				resets: device.resets.map(withTime),
+				updates: updates.historyOf(deviceId).map(describeUpdate),
+				crashes: stored.map(describeCrash),
+			};
+			response.set("Cache-Control", "no-store").type("json").send(textWithState(details, device));
+		})
+		.patch(requireMonitor, async (request, response) => {
+			const change = await readJson(request, label, '{"name":"Lobby speaker"}');
+			const { deviceId } = request.params;
+			const device = sessions.devices.get(deviceId);
+			if (!device) return sendUnknown(response, deviceId);
+			sessions.setLabel(device, change);
+			if (!(await deviceStore.keep(device))) {
+				const detail = `This is not on the gateway's disk yet: it is tried again every second; the log says why.`;
+				return sendProblem(response, { status: 507, detail });
+			}
+			response.json(deviceHead(device));
+		})
+		.delete(requireMonitor, async ({ params: { deviceId } }, response) => {
+			const device = sessions.devices.get(deviceId);
+			if (!device) return sendUnknown(response, deviceId);
+			const isGone = !device.session.connected && (await erase(device));
+			if (!isGone && !device.session.connected) {
+				const detail = `${deviceId} could not be removed from the gateway's disk and stays; the log says why.`;
+				return sendProblem(response, { status: 507, detail });
+			}
+			if (!sessions.forget(device)) {
+				const detail = `${deviceId} is connected and would be known again at once; forget it while it is away.`;
+				return sendProblem(response, { status: 409, detail });
+			}
+			monitors.announceAll();
+			response.status(204).end();
+		})
+		.all(refuseMethod("GET, HEAD, PATCH, DELETE"));
+
+	router
+		.route("/api/devices/:deviceId/history")
+		.get(requireMonitor, async ({ params: { deviceId } }, response) => {
+			const device = sessions.devices.get(deviceId);
+			if (!device) return sendUnknown(response, deviceId);
+			const columns = await histories.of(device);
+			const marks = marksOf(device, updates.historyOf(deviceId))
+				.filter(({ at }) => at >= now() - historyMs)
+				.sort((a, b) => a.at - b.at)
+				.map(withTime);
+			const text = `${columns.slice(0, -1)},"marks":${JSON.stringify(marks)}}`;
+			response.set("Cache-Control", "no-store").type("json").send(text);
+		})
+		.all(refuseMethod("GET, HEAD"));
+
+	router
+		.route("/api/refusals")
+		.get(requireMonitor, (_request, response) => {
+			const listed = refusals.list().map(({ deviceId = null, firstAt, lastAt, ...rest }) => {
+				return { deviceId, ...rest, firstAt: isoTime(firstAt), lastAt: isoTime(lastAt) };
+			});
+			response.set("Cache-Control", "no-store").json({ refusals: listed });
+		})
+		.all(refuseMethod("GET, HEAD"));
+
+	return router;
+}
+
+function marksOf({ resets, crashes }: Device, jobs: readonly UpdateJob[]) {
+	return [
+		...resets.map(({ at, reason }) => ({ at, kind: "restart", reason, version: null })),
+		...crashes.map(({ at, kind, version }) => ({
+			at,
+			kind: "crash",
+			reason: kind,
+			version: version || null,
+		})),
+		...jobs.map(({ startedAt, endedAt = startedAt, status, version = null }) => ({
+			at: endedAt,
+			kind: "update",
+			reason: status,
+			version,
+		})),
+	];
+}
+
+function describeUpdate({ status, percent, version, from, reason, startedAt, endedAt }: UpdateJob) {
+	return {
+		status,
+		percent: percent ?? null,
+		version: version ?? null,
+		from: from ?? null,
+		reason: reason ?? null,
+		startedAt: isoTime(startedAt),
+		endedAt: endedAt === undefined ? null : isoTime(endedAt),
+	};
+}
+
+function describeCrash(crash: StoredCrash) {
+	const { id, kind, message, file, line, stack, firmware_version, uptime_seconds, trace, at } = crash;
+	return {
+		id,
+		kind,
+		message,
+		file: file ?? null,
+		line: line ?? null,
+		stack,
+		version: firmware_version || null,
+		uptimeSeconds: uptime_seconds,
+		trace,
+		at: isoTime(at),
+	};
+}
+
+function withTime<T extends { readonly at: number }>(entry: T) {
+	return { ...entry, at: isoTime(entry.at) };
+}
+
+function sendUnknown(response: Response, deviceId: string): void {
+	sendProblem(response, { status: 404, detail: `No device is called ${deviceId}; see /api/devices.` });
+}

@@ -1,0 +1,256 @@
+/**
+ * Limits what a connection may cost before its client has shown a token. Node parses all requests of one read, up to
+ * 2,500 in 64 KiB, and keeps each response until it is read: a few connections could fill the memory.
+ */
+
+import { readFileSync } from "node:fs";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { networkOf } from "../access/origin.js";
+import { TokenBucket } from "../rates.js";
+import { createYield } from "../sockets/event-loop.js";
+
+/** Parsed in one step: at most a few requests without headers. */
+const pieceBytes = 256;
+/** For a client that has shown a token: at most a hundred requests. */
+const admittedPieceBytes = 4096;
+/** For a body. */
+const bodyPieceBytes = 16 * 1024;
+/** Requests of all clients without a token. */
+const requestRate = { perSecond: 200, burst: 300 };
+const pauseMs = 1000 / requestRate.perSecond;
+/** For a client to read a response that was sent before the end of its request; random, so that many do not return at once. */
+const lingerMs = () => 2000 + Math.random() * 2000;
+
+export interface ConnectionsOptions {
+	readonly maxUnauthenticated: number;
+	/** In milliseconds. */
+	readonly monotonic: () => number;
+}
+
+/** The client's end of a connection; a TLS socket has no reference to its connection. */
+interface Endpoint {
+	readonly network: string;
+	/** Address and port. */
+	readonly name: string;
+}
+
+function endpointOf({ remoteAddress = "", remotePort = 0 }: Socket): Endpoint {
+	return { network: networkOf(remoteAddress), name: `${remoteAddress} ${remotePort}` };
+}
+
+export class Connections {
+	readonly #maxUnauthenticated: number;
+	readonly #readers = new WeakMap<object, RequestReader>();
+	/** By network, and in it by address and port, the oldest first. */
+	readonly #unauthenticated = new Map<string, Map<string, Socket>>();
+	#count = 0;
+	/** Of all sockets: a closure of each would take more memory. */
+	readonly #onClose: (this: Socket) => void;
+	/** Node may read from a hundred sockets in one turn of the event loop. */
+	readonly #yieldToParse = createYield();
+	/** Not that of devices, which must not wait for these. */
+	readonly #yieldToLoop: () => Promise<void>;
+
+	constructor({ maxUnauthenticated, monotonic }: ConnectionsOptions) {
+		this.#maxUnauthenticated = maxUnauthenticated;
+		const bucket = new TokenBucket({ ...requestRate, monotonic });
+		const proceed = (begin: () => void): unknown =>
+			bucket.take() ? setImmediate(begin) : setTimeout(() => proceed(begin), pauseMs);
+		this.#yieldToLoop = createYield(proceed);
+		const forget = (socket: Socket) => {
+			const endpoint = endpointOf(socket);
+			if (this.#unauthenticated.get(endpoint.network)?.get(endpoint.name) === socket) this.#remove(endpoint);
+		};
+		this.#onClose = function () {
+			forget(this);
+		};
+	}
+
+	/** To be called before the server listens. */
+	watch(server: Server, isTls: boolean): void {
+		server.on("connection", (socket) => this.#add(socket));
+		server.on(isTls ? "secureConnection" : "connection", (socket: Socket) =>
+			this.#readers.set(socket, new RequestReader(socket, this.#yieldToParse)),
+		);
+	}
+
+	/**
+	 * To be called for each request. @param isKnown whether it shows a valid token: then it does not wait
+	 * @returns to be awaited before the response, if anything
+	 */
+	take(request: IncomingMessage, response: ServerResponse, isKnown: boolean): Promise<void> | undefined {
+		return this.#readers
+			.get(request.socket)
+			?.take(request, response, isKnown ? undefined : this.#yieldToLoop);
+	}
+
+	/** To be called for an upgrade. @returns all bytes after the request */
+	release(socket: object, head: Buffer): Buffer {
+		const rest = this.#readers.get(socket)?.release() ?? [];
+		this.#readers.delete(socket);
+		return rest.length > 0 ? Buffer.concat([head, ...rest]) : head;
+	}
+
+	/** The client has shown a token: its connection is not closed for a newer one. */
+	admit(socket: Socket): void {
+		if (this.#readers.get(socket)?.admit() === false) return;
+		this.#remove(endpointOf(socket));
+	}
+
+	#add(socket: Socket): void {
+		if (socket.remoteAddress === undefined) return void socket.destroy();
+		const { network, name } = endpointOf(socket);
+		const sockets = this.#unauthenticated.get(network) ?? new Map<string, Socket>();
+		if (sockets.get(name) === socket) return;
+		this.#unauthenticated.set(network, sockets.set(name, socket));
+		this.#count += 1;
+		socket.on("close", this.#onClose);
+		if (this.#count > this.#maxUnauthenticated) this.#cutOne();
+	}
+
+	#remove({ network, name }: Endpoint): void {
+		const sockets = this.#unauthenticated.get(network);
+		if (!sockets?.delete(name)) return;
+		this.#count -= 1;
+		if (sockets.size === 0) this.#unauthenticated.delete(network);
+	}
+
+	/** Closes the oldest of the network with the most, so that a device can always connect. */
+	#cutOne(): void {
+		let [most, network]: [Map<string, Socket>, string] = [new Map(), ""];
+		for (const [each, sockets] of this.#unauthenticated)
+			if (sockets.size > most.size) [most, network] = [sockets, each];
+		for (const [name, socket] of most) {
+			this.#remove({ network, name });
+			socket.destroy();
+			return;
+		}
+	}
+}
+
+/** Feeds Node's parser in pieces, the next one once all responses to the previous one are sent. */
+class RequestReader {
+	/** A client of this connection has shown a token. */
+	#isAdmitted = false;
+	readonly #socket: Socket;
+	readonly #yieldToParse: () => Promise<void>;
+	/** Node's own, which parse. */
+	readonly #parse: readonly unknown[];
+	#waiting: Buffer[] = [];
+	#unanswered = 0;
+	#latestTurn: Promise<void> | undefined;
+	#latest: IncomingMessage | undefined;
+	#isFeeding = false;
+	#isReleased = false;
+
+	/** @param yieldToParse awaited before each read of a client without a token is parsed */
+	constructor(socket: Socket, yieldToParse: () => Promise<void>) {
+		this.#socket = socket;
+		this.#yieldToParse = yieldToParse;
+		this.#parse = socket.listeners("data");
+		socket.removeAllListeners("data");
+		socket.on("data", this.#onData);
+		// Emitted after a full body was read.
+		socket.on("resume", this.#onResume);
+	}
+
+	/** @returns whether it is the first of this connection */
+	admit(): boolean {
+		const isFirst = !this.#isAdmitted;
+		this.#isAdmitted = true;
+		return isFirst;
+	}
+
+	/** @param yieldToLoop awaited by one request at a time, if any */
+	take(
+		request: IncomingMessage,
+		response: ServerResponse,
+		yieldToLoop: (() => Promise<void>) | undefined,
+	): Promise<void> | undefined {
+		this.#latest = request;
+		this.#unanswered += 1;
+		response.once("close", () => {
+			this.#unanswered -= 1;
+			if (request.complete) this.#feed();
+			else this.#linger();
+		});
+		if (!yieldToLoop) return undefined;
+		this.#latestTurn = this.#latestTurn ? this.#latestTurn.then(yieldToLoop) : yieldToLoop();
+		return this.#latestTurn;
+	}
+
+	/** @returns bytes not parsed yet */
+	release(): Buffer[] {
+		this.#isReleased = true;
+		this.#socket.off("data", this.#onData).off("resume", this.#onResume);
+		return this.#waiting.splice(0);
+	}
+
+	readonly #onResume = (): void => this.#feed();
+
+	readonly #onData = (bytes: Buffer): void => {
+		this.#waiting.push(bytes);
+		if (this.#isAdmitted) return this.#feed();
+		this.#socket.pause();
+		void this.#yieldToParse().then(() => this.#feed());
+	};
+
+	#feed(): void {
+		// Called again when a request is answered while its piece is being parsed.
+		if (this.#isFeeding || this.#isReleased) return;
+		this.#isFeeding = true;
+		while (this.#mayParse()) {
+			const piece = this.#nextPiece();
+			if (!piece) break;
+			for (const parse of this.#parse)
+				if (typeof parse === "function") Reflect.apply(parse, this.#socket, [piece]);
+		}
+		this.#isFeeding = false;
+		if (this.#isReleased) return;
+		if (this.#waiting.length > 0 || this.#isBodyFull()) this.#socket.pause();
+		else if (this.#socket.isPaused()) this.#socket.resume();
+	}
+
+	#mayParse(): boolean {
+		if (this.#isReleased || this.#socket.destroyed) return false;
+		return this.#latest?.complete === false ? !this.#isBodyFull() : this.#unanswered === 0;
+	}
+
+	/** Whether Node's buffer for the body is full. Node would pause the connection, which it does not read here. */
+	#isBodyFull(): boolean {
+		const body = this.#latest;
+		return body?.complete === false && body.readableLength >= body.readableHighWaterMark;
+	}
+
+	#nextPiece(): Buffer | undefined {
+		const bytes = this.#waiting.shift();
+		if (!bytes) return undefined;
+		const isBody = this.#latest?.complete === false;
+		if (isBody && this.#isAdmitted) return bytes;
+		const length = isBody ? bodyPieceBytes : this.#isAdmitted ? admittedPieceBytes : pieceBytes;
+		if (bytes.length > length) this.#waiting.unshift(bytes.subarray(length));
+		return bytes.subarray(0, length);
+	}
+
+	/**
+	 * Stops reading. Closing the connection while bytes arrive would reset it, and the client might not see the
+	 * response.
+	 */
+	#linger(): void {
+		this.release();
+		this.#socket.pause();
+		setTimeout(() => this.#socket.destroy(), lingerMs()).unref();
+	}
+}
+
+/** @returns at most half of the files that may be open, to leave room for clients with a token */
+export function maxUnauthenticatedOf(limit: number): number {
+	try {
+		const [, openFiles] = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8")) ?? [];
+		return Math.min(limit, Math.floor(Number(openFiles ?? Number.POSITIVE_INFINITY) / 2));
+	} catch {
+		// Not Linux.
+		return limit;
+	}
+}

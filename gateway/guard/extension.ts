@@ -1,0 +1,65 @@
+/** Protects from clients that cost more than their share, and from a fleet that returns at once. */
+
+import type { IncomingMessage } from "node:http";
+import type { Core, Extension } from "../extension.js";
+import type { HttpRefusal } from "../problem.js";
+import { AddressLimit } from "../rates.js";
+import { tryAgain } from "../sockets/upgrades.js";
+import { AdmissionRate, EventLoopDelay } from "./admission-rate.js";
+import { Connections, maxUnauthenticatedOf } from "./connections.js";
+import { delayEnd, readInPieces } from "./pieces.js";
+
+export function createGuard({ limits, monotonic, metrics, log, yieldToLoop }: Core): Extension {
+	const connections = new Connections({
+		maxUnauthenticated: maxUnauthenticatedOf(limits.unauthenticatedConnections),
+		monotonic,
+	});
+	const addresses = new AddressLimit({
+		points: limits.upgradesInTwoSeconds,
+		seconds: 2,
+		what: "connections",
+	});
+	const returns = new AddressLimit({ points: limits.returnsInTenSeconds, seconds: 10, what: "connections" });
+	const delay = new EventLoopDelay();
+	const admissions = new AdmissionRate({
+		perSecond: limits.devicesASecond,
+		burst: limits.deviceBurst,
+		monotonic,
+		takeDelayMs: () => delay.take(),
+		onReport: (report) => log.info(report, "many devices connect"),
+	});
+	metrics.watch("gateway_admitted_devices_per_second", "That are let in at most, at present", () =>
+		Math.round(admissions.perSecond),
+	);
+
+	/** Counted separately: refused clients must not keep out valid ones of the same address. */
+	async function count(request: IncomingMessage, path: string | undefined, refusal: HttpRefusal | undefined) {
+		const name = request.headers["device-id"];
+		const returned = refusal || name === undefined ? undefined : await returns.count(request, String(name));
+		return returned ?? (await addresses.count(request, refusal ? "refused" : `admitted ${path}`));
+	}
+
+	return {
+		guard: {
+			watch: (server, isTls) => connections.watch(server, isTls),
+			onRequest: (request, response, isKnown) => connections.take(request, response, isKnown),
+			release: (stream, head) => connections.release(stream, head),
+			onAdmitted: ({ socket }) => connections.admit(socket),
+			look: () => crowded(admissions.look()),
+			admit: async (request, path, refusal) =>
+				(await count(request, path, refusal)) ??
+				refusal ??
+				(path === "/device" ? crowded(admissions.take()) : undefined),
+			onSocket: (stream, socket) => {
+				readInPieces(stream, socket, yieldToLoop);
+				delayEnd(stream, yieldToLoop);
+			},
+			close: () => delay.close(),
+		},
+	};
+}
+
+/** @param seconds undefined: not too many */
+function crowded(seconds: number | undefined): HttpRefusal | undefined {
+	return seconds === undefined ? undefined : tryAgain("Too many devices connect at this moment", seconds);
+}

@@ -1,0 +1,30 @@
+/** What an extension can do to bound the cost of connections, from the first byte to the accepted socket. */
+
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import type { WebSocket } from "ws";
+import type { HttpRefusal } from "../problem.js";
+
+/** At most one extension has one. */
+export interface Guard {
+	/** Called before the server listens. */
+	watch(server: Server, isTls: boolean): void;
+	/** @param isKnown whether the request shows a valid token @returns to be awaited before the response, if anything */
+	onRequest(request: IncomingMessage, response: ServerResponse, isKnown: boolean): Promise<void> | undefined;
+	/** @returns all bytes after the request of an upgrade */
+	release(stream: Duplex, head: Buffer): Buffer;
+	/** A request has shown a valid token or login. */
+	onAdmitted(request: IncomingMessage): void;
+	/** @returns why a device with a valid token is refused before anything else is checked */
+	look(): HttpRefusal | undefined;
+	/** @param refusal why an upgrade is refused, if it is @returns the refusal to send; undefined: it may enter */
+	admit(
+		request: IncomingMessage,
+		path: string | undefined,
+		refusal: HttpRefusal | undefined,
+	): Promise<HttpRefusal | undefined>;
+	/** An upgrade was accepted. */
+	onSocket(stream: Duplex, socket: WebSocket): void;
+	/** The gateway stops. */
+	close(): void;
+}

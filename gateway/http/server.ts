@@ -1,0 +1,135 @@
+/** The HTTP server, plain or with TLS: timeouts, listening, ignored upgrades, and closing. */
+
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import { networkInterfaces } from "node:os";
+import type { Duplex } from "node:stream";
+import { hostOf, targetOf } from "../access/origin.js";
+import { errorCode, StartError } from "../problem.js";
+import type { Settings } from "../settings.js";
+
+/**
+ * @param headersMs limit for the TLS handshake, and for the headers of a request
+ * @param stalledMs limit for a connection that neither sends nor reads
+ * @throws {StartError} if the certificate cannot be used
+ */
+export function createHttpServer(
+	tls: Settings["tls"],
+	headersMs: number,
+	stalledMs: number,
+	listener: RequestListener,
+): Server {
+	// A slow upload may take longer: see limitBody.
+	const timeouts = {
+		headersTimeout: headersMs,
+		requestTimeout: 0,
+		connectionsCheckingInterval: headersMs / 2,
+	};
+	if (!tls) return createServer(timeouts, listener).setTimeout(stalledMs);
+	try {
+		const options = { ...timeouts, ...tls, handshakeTimeout: headersMs };
+		return createTlsServer(options, listener).setTimeout(stalledMs);
+	} catch (error) {
+		const why = error instanceof Error ? error.message : "unknown";
+		throw new StartError(
+			`TLS_CERT and TLS_KEY cannot be used (${why}); set them to a certificate and its key in PEM.`,
+		);
+	}
+}
+
+/**
+ * Cuts off a request with a slow body, except uploads, which are watched by their progress: Node's requestTimeout is
+ * for all.
+ */
+export function limitBody(request: IncomingMessage, bodyMs: number): void {
+	const { headers } = request;
+	const hasBody = headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined;
+	if (!hasBody || targetOf(request)?.pathname === "/ota/upload") return;
+	const cut = setTimeout(() => request.complete || request.destroy(), bodyMs).unref();
+	request.once("close", () => clearTimeout(cut));
+}
+
+/**
+ * @returns URL and port, as seen from this machine
+ * @throws {StartError} if the address cannot be used
+ */
+export async function listen(server: Server, { host, port, tls }: Settings) {
+	server.listen(port, host);
+	try {
+		await once(server, "listening");
+	} catch (error) {
+		throw listenError(error, host, port);
+	}
+	const address = server.address();
+	const actualPort = typeof address === "object" && address ? address.port : port;
+	const isAnyAddress = host === "0.0.0.0" || host === "::";
+	const authority = `${hostOf(isAnyAddress ? "127.0.0.1" : host)}:${actualPort}`;
+	return { url: `${tls ? "https" : "http"}://${authority}`, port: actualPort };
+}
+
+/**
+ * The addresses at which devices reach a gateway that listens on `host`: for a wildcard address, one for each network interface.
+ */
+export function deviceAddresses(host: string, port: number, isTls: boolean): readonly string[] {
+	return hostsOf(host).map((each) => `${isTls ? "wss" : "ws"}://${hostOf(each)}:${port}/device`);
+}
+
+function hostsOf(host: string): readonly string[] {
+	if (host !== "0.0.0.0" && host !== "::") return [host];
+	const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+	return addresses
+		.filter(({ internal, family }) => !internal && family === "IPv4")
+		.map(({ address }) => address);
+}
+
+/** RFC 6455, 4.2.1. */
+export function isForWebSocket({ headers }: IncomingMessage): boolean {
+	return headers.upgrade?.toLowerCase() === "websocket";
+}
+
+const upgradeHeaders = ["connection", "upgrade", "http2-settings"];
+
+/**
+ * Handles an upgrade request as an ordinary one (RFC 9110, 7.8): `curl --http2` asks for h2c with each request. Node
+ * has detached it with its body unread, so the server reads it again without those headers.
+ */
+export function ignoreUpgrade(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer): void {
+	const { method, url, httpVersion, rawHeaders, headers } = request;
+	const lines = [`${method} ${url} HTTP/${httpVersion}`];
+	for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+		const name = rawHeaders[i] ?? "";
+		if (!upgradeHeaders.includes(name.toLowerCase())) lines.push(`${name}: ${rawHeaders[i + 1]}`);
+	}
+	if (/\bclose\b/i.test(headers.connection ?? "")) lines.push("Connection: close");
+	socket.unshift(Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"), head]));
+	server.emit("encrypted" in socket ? "secureConnection" : "connection", socket);
+}
+
+/** Resolves once all connections are closed; cuts off the rest after `timeoutMs`. */
+export async function end(server: Server, timeoutMs: number): Promise<void> {
+	const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+	server.closeIdleConnections();
+	const cut = setTimeout(() => server.closeAllConnections(), timeoutMs);
+	await closed;
+	clearTimeout(cut);
+}
+
+function listenError(error: unknown, host: string, port: number): unknown {
+	const where = `${hostOf(host)}:${port}`;
+	switch (errorCode(error)) {
+		case "EADDRINUSE":
+			return new StartError(`${where} is in use by another program; stop that, or set PORT to a free port.`);
+		case "EACCES":
+			return new StartError(`This user may not listen on ${where}; set PORT to 1024 or above.`);
+		case "EADDRNOTAVAIL":
+		case "EINVAL":
+		case "ENOTFOUND":
+		case "EAI_AGAIN":
+			return new StartError(
+				`HOST is ${host}, which is no address of this machine; set it to one, or to 0.0.0.0 for all.`,
+			);
+		default:
+			return error;
+	}
+}

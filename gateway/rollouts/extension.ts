@@ -1,0 +1,43 @@
+/** Roll-outs: updates of a fleet in groups, which stop by themselves when too many fail. */
+
+import { join } from "node:path";
+import type { Core, Extension } from "../extension.js";
+import { frameOf, type RolloutService, Rollouts } from "./rollouts.js";
+import { rolloutRoutes } from "./routes.js";
+import { SharedRollouts } from "./shared/shared-rollouts.js";
+import { RolloutStore } from "./store.js";
+
+export function createRollouts(core: Core): Extension {
+	const { settings, sessions, firmware, monitors, peers, metrics, disk, log, now, monotonic } = core;
+	const store = new RolloutStore({
+		directory: join(settings.dataDir, "rollouts"),
+		disk,
+		onProblem: (problem) => log.warn({ problem }, "roll-outs"),
+	});
+	const parts = {
+		selection: firmware.selection,
+		updates: firmware.updates,
+		devices: sessions.devices,
+		now,
+		monotonic,
+		announce: (frame: string) => monitors.broadcast("rollouts", frame),
+		log,
+	};
+	const rollouts: RolloutService = peers
+		? new SharedRollouts({ ...parts, ...peers, stored: store })
+		: new Rollouts({ ...parts, store });
+	metrics.watch("gateway_rollouts", "Roll-outs that are not over", () => rollouts.active().length);
+	return {
+		routes: rolloutRoutes(rollouts, core.requireMonitor),
+		channels: { rollouts: () => rollouts.active().map((rollout) => frameOf(rollout)) },
+		intercept: ({ type }, { device }) => {
+			const refusal = type === "trigger_ota" && device && rollouts.findHolder(device);
+			return refusal ? { refusal } : undefined;
+		},
+		get readinessProblem() {
+			return rollouts.readinessProblem;
+		},
+		open: () => rollouts.open(),
+		close: () => rollouts.close(),
+	};
+}

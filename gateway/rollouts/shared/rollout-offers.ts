@@ -1,0 +1,115 @@
+/**
+ * Sends a roll-out's offers to the gateway that has the device. Each is marked in the bucket before the device gets it, so
+ * that neither a driver that was stopped nor a second one can send it again.
+ */
+
+import { integer, isRecord, matches, object, string } from "../../../device/protocol/schema.js";
+import { type Bus, BusError, subjectOf } from "../../bus.js";
+import type { UpdateRefusal } from "../../firmware/selection.js";
+import type { Updates } from "../../firmware/updates.js";
+import type { Device } from "../../sessions/device.js";
+import { type Offers, triggerOf } from "../attempts.js";
+import type { Rollout } from "../rollout.js";
+import type { RolloutBucket } from "./rollout-bucket.js";
+
+export interface RolloutOffersOptions {
+	readonly bus: Bus;
+	/** Of this gateway, another one at each start. */
+	readonly id: string;
+	/** By id. */
+	readonly devices: ReadonlyMap<string, Device>;
+	/** The id of the gateway that has the device; undefined: this one. */
+	readonly ownerOf: (device: Device) => string | undefined;
+	readonly updates: Pick<Updates, "trigger">;
+	readonly bucket: Pick<RolloutBucket, "mark" | "stepCommitOf">;
+	readonly isDriver: () => boolean;
+}
+
+const offer = object({
+	rollout: string(64),
+	deviceId: string(64),
+	/** Of the step `offered`. */
+	commit: integer(1, Number.MAX_SAFE_INTEGER),
+	/** As for `trigger_ota`. */
+	version: string(64),
+});
+
+const answerMs = 10_000;
+const retryMs = 500;
+
+const isElsewhere: UpdateRefusal = Object.freeze({
+	code: "target_offline",
+	message: "The device's gateway could not be reached, or has it no more; it was not sent.",
+});
+const isRecalled: UpdateRefusal = Object.freeze({
+	code: "ota_in_progress",
+	message: "Another gateway drives the roll-out by now.",
+});
+
+export class RolloutOffers implements Offers {
+	readonly #options: RolloutOffersOptions;
+
+	constructor(options: RolloutOffersOptions) {
+		this.#options = options;
+	}
+
+	/** Takes offers for devices of this gateway. @returns a function that ends it */
+	serve(): () => void {
+		const { bus, id } = this.#options;
+		return bus.serve(subjectOf("gw", "offer", id), async (text) => {
+			const value: unknown = JSON.parse(text);
+			const refusal = await this.#pass(value);
+			return JSON.stringify({ refusal });
+		});
+	}
+
+	async send(rollout: Rollout, device: Device): Promise<UpdateRefusal | undefined> {
+		const { bus, bucket, ownerOf } = this.#options;
+		const { deviceId } = device;
+		const [version, pinned] = triggerOf(rollout);
+		const commit = bucket.stepCommitOf(rollout.id, deviceId);
+		const owner = ownerOf(device);
+		const message = { rollout: rollout.id, deviceId, commit, version, pinned };
+		try {
+			if (owner === undefined) return await this.#pass(message);
+			const text = await bus.request(subjectOf("gw", "offer", owner), JSON.stringify(message), answerMs);
+			const { refusal }: { readonly refusal?: UpdateRefusal } = JSON.parse(text);
+			return refusal;
+		} catch (error) {
+			if (!(error instanceof BusError)) throw error;
+			return this.recall(rollout, deviceId);
+		}
+	}
+
+	async recall({ id }: Rollout, deviceId: string): Promise<UpdateRefusal | undefined> {
+		const { bucket, isDriver } = this.#options;
+		const commit = bucket.stepCommitOf(id, deviceId);
+		// The next driver does it again.
+		while (isDriver()) {
+			try {
+				const isSent = await bucket.mark(id, deviceId, commit, false);
+				return isSent ? undefined : isElsewhere;
+			} catch (error) {
+				if (!(error instanceof BusError)) throw error;
+				await new Promise((resolve) => setTimeout(resolve, retryMs));
+			}
+		}
+		return undefined;
+	}
+
+	/** To a device of this gateway. @throws {BusError} if it is not known whether it may be sent */
+	async #pass(message: unknown): Promise<UpdateRefusal | undefined> {
+		const { bucket, devices, ownerOf, updates } = this.#options;
+		if (!matches(offer, message)) throw new Error("not an offer");
+		const { rollout, deviceId, commit, version } = message;
+		const device = devices.get(deviceId);
+		if (!device?.session.isReachable || ownerOf(device) !== undefined) return isElsewhere;
+		if ((await bucket.mark(rollout, deviceId, commit, true)) !== undefined) return isRecalled;
+		return updates.trigger(device, version, pinnedOf(message));
+	}
+}
+
+function pinnedOf(message: object): readonly string[] {
+	const list = isRecord(message) ? message.pinned : undefined;
+	return Array.isArray(list) ? list.filter((each) => typeof each === "string") : [];
+}

@@ -1,0 +1,264 @@
+/**
+ * The roll-outs of several gateways. One drives all of them: it holds the lease, and has claimed what is stored. The
+ * others show what is stored, and forward to it what a person asks for.
+ */
+
+import { setTimeout } from "node:timers/promises";
+import { BusError } from "../../bus.js";
+import { HttpProblem, type HttpRefusal } from "../../problem.js";
+import type { Device } from "../../sessions/device.js";
+import type { RolloutCommand } from "../commands.js";
+import type { Rollout } from "../rollout.js";
+import { type RolloutService, Rollouts, type RolloutsOptions } from "../rollouts.js";
+import type { RolloutRecords } from "../store.js";
+import { Lease, leaseBucket } from "./lease.js";
+import { RolloutBucket } from "./rollout-bucket.js";
+import { RolloutOffers, type RolloutOffersOptions } from "./rollout-offers.js";
+
+export interface SharedRolloutsOptions
+	extends Omit<RolloutsOptions, "store" | "offers" | "isDriver">,
+		Omit<RolloutOffersOptions, "bucket" | "isDriver" | "updates" | "devices"> {
+	/** Of the time before this gateway joined others: they are moved to the bucket. */
+	readonly stored: RolloutRecords;
+	/** Whether this gateway knows the devices that the others know: a driver without would end the steps of the rest. */
+	readonly knowsDevices: () => boolean;
+}
+
+/** What a person asks of the driver. */
+interface Request {
+	readonly method: "put" | "remove" | RolloutCommand;
+	readonly id: string;
+	/** That the person has seen. */
+	readonly revision?: number | undefined;
+	/** A plan. */
+	readonly asked?: unknown;
+}
+
+interface Done {
+	readonly isNew: boolean;
+	/** After it; 0: the roll-out is removed. */
+	readonly commit: number;
+}
+type Answer = Done | { readonly problem: HttpRefusal };
+
+const subject = "gw.rollouts";
+/** A plan may have to be stored for 10,000 devices. */
+const requestMs = 15_000;
+const retryMs = 1_000;
+const lookMs = 100;
+
+export class SharedRollouts implements RolloutService {
+	readonly #options: SharedRolloutsOptions;
+	readonly #bucket: RolloutBucket;
+	readonly #offers: RolloutOffers;
+	readonly #rollouts: Rollouts;
+	#lease: Lease | undefined;
+	#hasClaimed = false;
+	/** Counts the ends of the lease. */
+	#term = 0;
+	readonly #ends: (() => void)[] = [];
+	#stopServing = () => {};
+	#joining: Promise<void> | undefined;
+	#isClosed = false;
+
+	constructor(options: SharedRolloutsOptions) {
+		this.#options = options;
+		const isDriver = () => this.isDriver;
+		this.#bucket = new RolloutBucket({
+			gatewayId: options.id,
+			isDriver,
+			onStale: () => {
+				if (this.#hasClaimed) this.#lease?.stepDown();
+			},
+			onChange: (id) => {
+				if (!this.isDriver) void this.#mirror(id);
+			},
+			onProblem: (problem) => options.log.error({ problem }, "roll-outs"),
+		});
+		this.#offers = new RolloutOffers({ ...options, bucket: this.#bucket, isDriver });
+		this.#rollouts = new Rollouts({ ...options, store: this.#bucket, offers: this.#offers, isDriver });
+	}
+
+	get isDriver(): boolean {
+		return this.#hasClaimed && this.#lease?.isHeld === true;
+	}
+
+	/**
+	 * Begins, once this gateway knows the devices of the others: a driver must. Without the bus there are no roll-outs
+	 * until it is reached.
+	 */
+	async open(): Promise<void> {
+		const { bus } = this.#options;
+		await this.#rollouts.open();
+		this.#ends.push(
+			bus.onStatus(() => this.#join()),
+			this.#offers.serve(),
+		);
+		this.#join();
+	}
+
+	async close(): Promise<void> {
+		this.#isClosed = true;
+		for (const end of this.#ends) end();
+		await this.#joining;
+		this.#stopServing();
+		await this.#rollouts.close();
+		await this.#lease?.close();
+	}
+
+	/** Gateways stay ready without the bus. */
+	readonly readinessProblem = undefined;
+
+	list() {
+		return this.#rollouts.list();
+	}
+
+	active() {
+		return this.#rollouts.active();
+	}
+
+	find(id: string) {
+		return this.#rollouts.find(id);
+	}
+
+	preview(asked: unknown) {
+		return this.#rollouts.preview(asked);
+	}
+
+	findHolder(device: Device) {
+		return this.#rollouts.findHolder(device);
+	}
+
+	/** @throws {HttpProblem} also 503 */
+	async put(id: string, asked: unknown) {
+		const { isNew } = await this.#ask({ method: "put", id, asked });
+		return { rollout: this.find(id), isNew };
+	}
+
+	/** @throws {HttpProblem} also 503 */
+	async obey(id: string, method: RolloutCommand, revision: number | undefined): Promise<Rollout> {
+		await this.#ask({ method, id, revision });
+		return this.find(id);
+	}
+
+	/** @throws {HttpProblem} also 503 */
+	async remove(id: string): Promise<void> {
+		await this.#ask({ method: "remove", id });
+	}
+
+	async #ask(request: Request): Promise<Done> {
+		const { bus } = this.#options;
+		if (this.isDriver) return this.#obey(request);
+		let answer: Answer;
+		try {
+			answer = JSON.parse(await bus.request(subject, JSON.stringify(request), requestMs));
+		} catch (error) {
+			if (error instanceof BusError) throw unavailable(error.problem);
+			throw error;
+		}
+		if ("problem" in answer) {
+			const { status, detail, headers } = answer.problem;
+			throw new HttpProblem(status, detail, headers);
+		}
+		await this.#bucket.reached(request.id, answer.commit);
+		await this.#mirror(request.id);
+		return answer;
+	}
+
+	/** As the driver. @throws {HttpProblem} */
+	async #obey({ method, id, revision, asked }: Request): Promise<Done> {
+		let isNew = false;
+		if (!this.isDriver) throw unavailable("timeout");
+		try {
+			if (method === "put") ({ isNew } = await this.#rollouts.put(id, asked));
+			else if (method === "remove") await this.#rollouts.remove(id);
+			else await this.#rollouts.obey(id, method, revision);
+		} catch (error) {
+			// Not written: another gateway may drive by now.
+			if (error instanceof HttpProblem && error.refusal.status === 507) throw unavailable("timeout");
+			throw error;
+		}
+		return { isNew, commit: this.#bucket.commitOf(id) };
+	}
+
+	async #answer(text: string): Promise<string> {
+		try {
+			return JSON.stringify(await this.#obey(JSON.parse(text)));
+		} catch (error) {
+			if (error instanceof HttpProblem) return JSON.stringify({ problem: error.refusal });
+			this.#options.log.error({ err: error }, "roll-outs: request failed");
+			throw error;
+		}
+	}
+
+	#mirror(id: string): Promise<void> {
+		return this.#rollouts.mirror(id, this.#bucket.find(id));
+	}
+
+	/** Opens the buckets once the bus is reached. */
+	#join(): void {
+		const { bus, log } = this.#options;
+		if (this.#lease || this.#joining || this.#isClosed || !bus.isConnected) return;
+		this.#joining = this.#openBuckets()
+			.catch((error: unknown) => {
+				log.error({ err: error }, "roll-outs: not yet joined");
+				void setTimeout(retryMs, undefined, { ref: false }).then(() => this.#join());
+			})
+			.finally(() => {
+				this.#joining = undefined;
+			});
+	}
+
+	async #openBuckets(): Promise<void> {
+		const { bus, id: gatewayId, monotonic, knowsDevices } = this.#options;
+		await this.#bucket.open(await bus.bucket("gw-rollouts"));
+		await this.#moveStored();
+		while (!knowsDevices() && !this.#isClosed) await setTimeout(lookMs);
+		const bucket = await bus.bucket("gw-lease", leaseBucket);
+		const onChange = (isHeld: boolean) => void (isHeld ? this.#takeOver() : this.#stepDown());
+		if (this.#isClosed) return;
+		this.#lease = new Lease({ bucket, holder: gatewayId, monotonic, onChange });
+		this.#lease.open();
+	}
+
+	async #moveStored(): Promise<void> {
+		const { stored, log } = this.#options;
+		for (const rollout of await stored.load()) {
+			const { id } = rollout;
+			if (await this.#bucket.create(rollout)) await stored.remove(id);
+			else log.error({ rollout: id }, "roll-out: stays on this gateway's disk, as another has its id");
+		}
+	}
+
+	async #takeOver(): Promise<void> {
+		const { bus, log } = this.#options;
+		const lease = this.#lease;
+		const term = this.#term;
+		if (!(await this.#bucket.claim())) return lease?.stepDown();
+		for (const { id } of await this.#bucket.load()) await this.#mirror(id);
+		await this.#rollouts.takeOver(() => {
+			this.#hasClaimed = term === this.#term && !this.#isClosed;
+			return this.#hasClaimed;
+		});
+		if (!this.#hasClaimed) return;
+		this.#stopServing = bus.serve(subject, (text) => this.#answer(text));
+		log.info("roll-outs: driven by this gateway");
+	}
+
+	async #stepDown(): Promise<void> {
+		this.#term += 1;
+		this.#stopServing();
+		if (this.#hasClaimed) this.#options.log.info("roll-outs: no longer driven by this gateway");
+		this.#hasClaimed = false;
+		for (const { id } of await this.#bucket.load()) await this.#mirror(id);
+	}
+}
+
+function unavailable(problem: BusError["problem"]): HttpProblem {
+	const why = {
+		away: "This gateway cannot reach NATS, where roll-outs are kept",
+		noResponders: "No gateway drives the roll-outs at the moment; one will within 15 s",
+		timeout: "The gateway that drives the roll-outs has not answered",
+	}[problem];
+	return new HttpProblem(503, `${why}; try again.`, { "Retry-After": "5" });
+}

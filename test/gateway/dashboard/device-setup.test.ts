@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { get } from "node:https";
+import { json } from "node:stream/consumers";
+import { describe, test } from "node:test";
+import { deviceTokenOf } from "../../../gateway/access/secrets.js";
+import { deviceAddresses } from "../../../gateway/http/server.js";
+import { Authority, whyNoCertificates } from "../../support/certificates.js";
+import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
+
+const askFor = (
+	url: string,
+	body: string,
+	headers: Readonly<Record<string, string>> = bearer(monitorToken),
+) => fetch(`${url}/api/device-tokens`, { method: "POST", headers, body });
+
+describe("the token of a single device", () => {
+	test("is made for a monitor, cached by no one, and valid for that device alone", async (t) => {
+		const { url, device, refused } = await runGateway(t);
+		const response = await askFor(url, '{"deviceId":"dev-1-a1b2c3"}');
+		assert.equal(response.status, 201);
+		assert.equal(response.headers.get("cache-control"), "no-store");
+		const token = deviceTokenOf(deviceToken, "dev-1-a1b2c3");
+		assert.deepEqual(await response.json(), { token });
+		await device({ ...bearer(token), "Device-Id": "dev-1-a1b2c3" });
+		const { status } = await refused("/device", { ...bearer(token), "Device-Id": "dev-1-ffffff" });
+		assert.equal(status, 403);
+	});
+
+	test("is made for no one else, nor for another web site", async (t) => {
+		const { url } = await runGateway(t);
+		for (const headers of [{}, bearer(deviceToken)])
+			assert.equal((await askFor(url, '{"deviceId":"dev-1-a1b2c3"}', headers)).status, 401);
+		const foreign = { ...bearer(monitorToken), Origin: "http://evil.example" };
+		assert.equal((await askFor(url, '{"deviceId":"dev-1-a1b2c3"}', foreign)).status, 403);
+	});
+
+	test("is refused for what is not a device id, with a sentence that says so", async (t) => {
+		const { url } = await runGateway(t);
+		for (const [body, status, detail] of [
+			['{"deviceId":"dev 1"}', 422, /"deviceId must be letters, digits/],
+			["{}", 422, /"deviceId is missing\."/],
+			["deviceId=dev-1-a1b2c3", 400, /"Send JSON of at most 4 KiB/],
+			[`{"deviceId":"dev-1-a1b2c3"}${" ".repeat(5000)}`, 400, /"Send JSON of at most 4 KiB/],
+		] as const) {
+			const response = await askFor(url, body);
+			assert.equal(response.status, status, body.slice(0, 40));
+			assert.match(await response.text(), detail);
+		}
+	});
+});
+
+describe("how a device reaches the gateway", () => {
+	test("is told to a monitor", async (t) => {
+		const { url } = await runGateway(t);
+		const response = await fetch(`${url}/api/device-setup`, { headers: bearer(monitorToken) });
+		assert.equal(response.headers.get("cache-control"), "no-store");
+		const addresses = [`${url.replace("http", "ws")}/device`];
+		assert.deepEqual(await response.json(), { addresses, authority: null });
+		assert.equal((await fetch(`${url}/api/device-setup`, { headers: bearer(deviceToken) })).status, 401);
+	});
+
+	test("is told with the authority where the gateway's own signed its certificate", {
+		skip: whyNoCertificates(),
+	}, async (t) => {
+		const authority = new Authority(await temporaryDirectory(t), "test");
+		const { cert, key } = authority.issue("IP:127.0.0.1");
+		const tls = { cert: Buffer.from(`${cert}${authority.certificate}`), key: Buffer.from(key) };
+		const { url } = await runGateway(t, { tls, authority: authority.certificate });
+		const asked = get(`${url}/api/device-setup`, {
+			ca: authority.certificate,
+			headers: bearer(monitorToken),
+		});
+		const [response] = await once(asked, "response");
+		assert.deepEqual(await json(response), {
+			addresses: [`${url.replace("https", "wss")}/device`],
+			authority: authority.certificate,
+		});
+	});
+
+	test("is by the interfaces' addresses where it listens on all of them, without the loopback one", () => {
+		for (const address of deviceAddresses("0.0.0.0", 8080, true)) {
+			assert.match(address, /^wss:\/\/\d+\.\d+\.\d+\.\d+:8080\/device$/);
+			assert.doesNotMatch(address, /127\.0\.0\.1/);
+		}
+		assert.deepEqual(deviceAddresses("::1", 80, false), ["ws://[::1]:80/device"]);
+	});
+});

@@ -1,0 +1,173 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import type { StateReport } from "../../../device/protocol/messages.js";
+import type { Model } from "../../../device/protocol/schema.js";
+import { History } from "../../../gateway/fleet/history.js";
+import { sampleReport } from "../../../scripts/api/sample-report.js";
+import { bearer, monitorToken, runGateway } from "../../support/running.js";
+
+const stepMs = 300_000;
+const steps = 288;
+
+interface Said {
+	readonly at: number;
+	readonly rssi: number;
+	readonly heap: number;
+	readonly light: number | undefined;
+}
+
+function reportOf({ rssi, heap, light }: Said): StateReport {
+	const model: Model = light === undefined ? "DEV-1" : "PROTO-1";
+	const { network, health, peripherals, ...rest } = sampleReport(model);
+	return {
+		...rest,
+		network: { ...network, wifi_rssi: rssi },
+		health: { ...health, free_heap_bytes: heap },
+		peripherals: { ...peripherals, ...(light !== undefined && { ambient_light: light }) },
+	};
+}
+
+/** The same columns from all that was said, by the definition in openapi.yaml. */
+function expected(said: readonly Said[], now: number) {
+	const latest = Math.floor(now / stepMs);
+	const columns = Array.from({ length: steps }, (_, index) => {
+		const step = latest - steps + 1 + index;
+		const inStep = said.filter(({ at }) => Math.floor(at / stepMs) === step);
+		return { step, inStep };
+	});
+	const of = (value: (inStep: readonly Said[]) => number) =>
+		columns.map(({ inStep }) => (inStep.length > 0 ? value(inStep) : null));
+	const rssi = (inStep: readonly Said[]) => inStep.map((each) => each.rssi);
+	const light = (inStep: readonly Said[]) => inStep.map((each) => 16 * Math.floor((each.light ?? 0) / 16));
+	const eighth = (at: number) => Math.floor((at % stepMs) / (stepMs / 8));
+	const hasLight = columns.some(({ inStep }) => inStep.some((each) => each.light !== undefined));
+	return {
+		rssi: { min: of((each) => Math.min(...rssi(each))), max: of((each) => Math.max(...rssi(each))) },
+		heap: of((each) => Math.min(...each.map(({ heap }) => Math.min(Math.floor(heap / 1024), 65_534) * 1024))),
+		light: hasLight
+			? { min: of((each) => Math.min(...light(each))), max: of((each) => Math.max(...light(each))) }
+			: null,
+		presence: columns.map(({ step, inStep }) => {
+			if (step < 0) return null;
+			const heard = new Set(inStep.map(({ at }) => eighth(at)));
+			const passed = step < latest ? 8 : eighth(now) + (heard.has(eighth(now)) ? 1 : 0);
+			return passed === 0 ? null : heard.size / passed;
+		}),
+	};
+}
+
+test("the last 24 hours are as they were reported, in steps of 5 minutes", () => {
+	const gap = fc.oneof(
+		fc.nat(10_000),
+		fc.nat(stepMs * 2),
+		fc.nat(stepMs * steps * 2),
+		fc.constantFrom(stepMs, stepMs * steps, stepMs * (steps - 1)),
+	);
+	const said = (light: fc.Arbitrary<number | undefined>) =>
+		fc.array(
+			fc.record({
+				gap,
+				rssi: fc.integer({ min: -128, max: 0 }),
+				heap: fc.oneof(
+					fc.nat(300_000),
+					fc.nat(2 ** 31 - 1).map((value) => value * 2 + 1),
+				),
+				light,
+			}),
+			{ maxLength: 40 },
+		);
+	const either = fc.oneof(said(fc.constant(undefined)), said(fc.nat(4095)));
+	fc.assert(
+		fc.property(either, fc.boolean(), gap, (reports, isRead, lastGap) => {
+			const history = new History();
+			const all: Said[] = [];
+			let now = 0;
+			for (const { gap: passed, ...rest } of reports) {
+				now += passed;
+				all.push({ at: now, ...rest });
+				history.add(reportOf({ at: now, ...rest }), now);
+				if (isRead) history.read(now);
+			}
+			now += lastGap;
+			const { ageMs, stepSeconds, ...columns } = history.read(now);
+			assert.deepEqual(columns, expected(all, now));
+			assert.equal(stepSeconds, 300);
+			assert.equal(ageMs, now - (Math.floor(now / stepMs) - steps + 1) * stepMs);
+		}),
+		{ numRuns: 300 },
+	);
+});
+
+test("a device takes 2 KB, at its first report", () => {
+	const histories = Array.from({ length: 500 }, () => new History());
+	const before = process.memoryUsage().arrayBuffers;
+	const report = sampleReport("PROTO-1");
+	for (const history of histories) for (let at = 0; at < 3 * stepMs; at += 5000) history.add(report, at);
+	const each = (process.memoryUsage().arrayBuffers - before) / histories.length;
+	// Meanwhile buffers of others may be collected.
+	assert.ok(each >= 1000 && each <= 2100, `${each} bytes`);
+});
+
+test("/api/devices/<id>/history has the columns, with restarts, crashes and updates as marks", async (t) => {
+	let now = Date.parse("2026-11-20T12:00:00Z");
+	let monotonic = 1000;
+	const gateway = await runGateway(t, { now: () => now, monotonic: () => monotonic });
+	const pass = (ms: number) => {
+		now += ms;
+		monotonic += ms;
+	};
+	const monitor = await gateway.monitor();
+	const device = await gateway.device({ "Device-Id": "dev-1-a1b2c3", "Device-Features": "crash" });
+	const { health, ...report } = sampleReport("DEV-1");
+	const heard = ({ message }: { message: unknown }) =>
+		JSON.stringify(message ?? null).includes("state_report");
+	/** A restart that is too old for a mark, then one that is not. */
+	device.send({ ...report, health: { ...health, uptime_seconds: 5 } });
+	await monitor.until(heard);
+	pass(30 * 3_600_000);
+	device.socket.close();
+	await monitor.change("disconnected");
+	const again = await gateway.device({ "Device-Id": "dev-1-a1b2c3", "Device-Features": "crash" });
+	again.send({ ...report, health: { ...health, uptime_seconds: 60, reset_reason: "PANIC_RESET" } });
+	await monitor.until(heard);
+	const crash = {
+		id: "5f0c21b7",
+		kind: "panic",
+		message: "m",
+		stack: "",
+		firmware_version: "1.2.3",
+		uptime_seconds: 9,
+		trace: "",
+	};
+	again.send({ type: "crash_report", deviceId: "dev-1-a1b2c3", crash });
+	await monitor.change("crash");
+	pass(60_000);
+	again.send({ type: "ota_error", reason: "HTTP 404" });
+	await monitor.change("ota");
+	pass(30_000);
+	again.socket.close();
+	await monitor.change("disconnected");
+	const last = await gateway.device({ "Device-Id": "dev-1-a1b2c3" });
+	last.send({ ...report, health: { ...health, uptime_seconds: 10, reset_reason: "SW_RESET" } });
+	await monitor.until(heard);
+
+	const ask = (path: string) => fetch(`${gateway.url}/api/devices${path}`, { headers: bearer(monitorToken) });
+	const response = await ask("/dev-1-a1b2c3/history");
+	assert.equal(response.headers.get("cache-control"), "no-store");
+	const { from, stepSeconds, rssi, heap, light, presence, marks } = JSON.parse(await response.text());
+	const time = (ms: number) => new Date(now - ms).toISOString();
+	assert.deepEqual(marks, [
+		{ at: time(150_000), kind: "restart", reason: "PANIC_RESET", version: null },
+		{ at: time(90_000), kind: "crash", reason: "panic", version: "1.2.3" },
+		{ at: time(30_000), kind: "update", reason: "failed", version: null },
+		{ at: time(10_000), kind: "restart", reason: "SW_RESET", version: null },
+	]);
+	assert.equal(stepSeconds, 300);
+	// 30 h and 91 s after the clock's start: the latest step began 91 s ago.
+	assert.equal(from, time(91_000 + 287 * stepMs));
+	for (const column of [rssi.min, rssi.max, heap, presence]) assert.equal(column.length, steps);
+	assert.deepEqual([rssi.min.at(-1), rssi.max.at(-1), heap.at(-1), light], [-50, -50, 185 * 1024, null]);
+	assert.deepEqual([rssi.min.at(-2), presence.at(-2)], [null, 0]);
+	assert.equal((await ask("/unknown/history")).status, 404);
+});

@@ -1,0 +1,219 @@
+/** A subscribed monitor's picture is what the gateway knows, in whichever order things happen. */
+
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { test } from "node:test";
+import fc from "fast-check";
+import { Summary } from "../../../gateway/fleet/summary.js";
+import { Sessions } from "../../../gateway/sessions/sessions.js";
+import { summaryText } from "../../../gateway/sessions/view.js";
+import { sampleReport } from "../../../scripts/api/sample-report.js";
+import { Picture } from "../../support/picture.js";
+import { bearer, type Client, monitorToken, runGateway } from "../../support/running.js";
+
+const ids = ["dev-1-000001", "dev-1-000002", "dev-1-000003", "dev-1-000004"];
+const which = fc.nat(ids.length - 1);
+const rssi = fc.integer({ min: -60, max: -48 });
+
+function reportOf(deviceId: string, wifi_rssi: number, uptime_seconds: number) {
+	const report = sampleReport("DEV-1");
+	const health = { ...report.health, uptime_seconds };
+	return { ...report, deviceId, health, network: { ...report.network, wifi_rssi } };
+}
+
+test("whatever changes while snapshots are read, every subscriber ends with all devices as they are", (t) => {
+	const step = fc.oneof(
+		fc.record({ do: fc.constantFrom("open", "end", "forget"), device: which }),
+		fc.record({ do: fc.constant("report"), device: which, rssi }),
+		fc.record({ do: fc.constant("label"), device: which, name: fc.constantFrom("", "a", "b") }),
+		fc.record({ do: fc.constant("subscribe"), device: which }),
+		fc.record({ do: fc.constant("read"), device: which }),
+		fc.record({ do: fc.constant("pass"), device: which }),
+	);
+	t.mock.timers.enable({ apis: ["setTimeout"] });
+	const link = { send: () => {}, isOpen: () => true, close: () => {} };
+	// Two of these fill a frame.
+	const remoteAddress = "x".repeat(140_000);
+	fc.assert(
+		fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+			const touch = ({ device }: { device?: { deviceId: string } | undefined }) =>
+				device && summary.touch(device.deviceId);
+			const sessions: Sessions = new Sessions({
+				now: () => 0,
+				monotonic: () => 0,
+				maxDevices: 3,
+			});
+			sessions.listen({
+				onChanged: touch,
+				onUplink: touch,
+				onForgotten: ({ deviceId }) => summary.touch(deviceId),
+			});
+			const subscribers: { picture: Picture; snapshot: Iterator<string> }[] = [];
+			const summary: Summary = new Summary({
+				devices: sessions.devices,
+				now: () => 0,
+				pauseMs: 250,
+				onFrame: (frame) => {
+					for (const { picture } of subscribers) picture.take(JSON.parse(frame.toString()));
+				},
+			});
+			const read = ({ picture, snapshot }: (typeof subscribers)[number]) => {
+				const { done, value } = snapshot.next();
+				if (!done) picture.take(JSON.parse(value));
+				return done;
+			};
+			for (const each of steps) {
+				const id = ids[each.device] ?? "";
+				const device = sessions.devices.get(id);
+				if (each.do === "open")
+					sessions.open(
+						{
+							deviceId: id,
+							isBound: false,
+							model: "DEV-1",
+							chip: undefined,
+							features: [],
+							remoteAddress,
+							baseUrl: "",
+						},
+						link,
+					);
+				else if (each.do === "end" && device) sessions.end(device.session, "disconnected");
+				else if (each.do === "forget" && device) sessions.forget(device);
+				else if ("rssi" in each && device?.session.connected)
+					sessions.receive(device.session, reportOf(id, each.rssi, 60), "{}");
+				else if ("name" in each && device) sessions.setLabel(device, { name: each.name });
+				else if (each.do === "subscribe") {
+					const picture = new Picture({ nextText: () => assert.fail() });
+					const subscriber = { picture, snapshot: summary.snapshot() };
+					read(subscriber);
+					subscribers.push(subscriber);
+				} else if (each.do === "read") {
+					const subscriber = subscribers[each.device];
+					if (subscriber) read(subscriber);
+				} else if (each.do === "pass") t.mock.timers.tick(250);
+			}
+			for (const subscriber of subscribers) while (!read(subscriber));
+			// A timer that is set in a tick fires in a later one.
+			for (const _ of ids) t.mock.timers.tick(250);
+			const known = [...sessions.devices.values()].map((device) => JSON.parse(summaryText(device)));
+			const byId = new Map(known.map((device) => [device.deviceId, device]));
+			for (const { picture } of subscribers) {
+				assert.ok(picture.isWhole);
+				assert.deepEqual(new Map(picture.devices), byId);
+			}
+			summary.close();
+		}),
+		{ numRuns: 300 },
+	);
+});
+
+test("over real sockets, a subscriber's picture becomes what /api/devices says, and its named devices are up to date", async (t) => {
+	const gateway = await runGateway(t, {
+		limits: { summaryPauseMs: 5, snapshotPauseMs: 5, returnsInTenSeconds: 1e6, upgradesInTwoSeconds: 1e6 },
+	});
+	const call = (method: string, path: string, body?: object) =>
+		fetch(`${gateway.url}/api/devices${path}`, {
+			method,
+			headers: bearer(monitorToken),
+			...(body && { body: JSON.stringify(body) }),
+		});
+	const watcher = await gateway.monitor();
+	const sentinel = await gateway.device({ "Device-Id": "sentinel" });
+	await watcher.change("connected");
+	assert.equal(sentinel.socket.readyState, sentinel.socket.OPEN);
+
+	const step = fc.oneof(
+		fc.record({ do: fc.constantFrom("connect", "disconnect"), device: which }),
+		fc.record({ do: fc.constantFrom("forget", "progress"), device: which }),
+		fc.record({ do: fc.constant("report"), device: which, rssi }),
+		fc.record({ do: fc.constant("label"), device: which, name: fc.constantFrom("", "a", "b") }),
+		fc.record({
+			do: fc.constantFrom("subscribe", "leave"),
+			device: which,
+			named: fc.subarray(ids),
+			summary: fc.constantFrom(true, true, true, false),
+		}),
+	);
+	const connected = new Map<string, Client>();
+	let count = 0;
+	await fc.assert(
+		fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
+			const monitors = await Promise.all(
+				[0, 1].map(async () => {
+					const client = await gateway.monitor();
+					return {
+						client,
+						picture: new Picture(client),
+						named: [] as readonly string[],
+						isSubscribed: false,
+					};
+				}),
+			);
+			const subscribe = (
+				each: (typeof monitors)[number],
+				named: readonly string[],
+				summary: boolean,
+				requestId?: string,
+			) => {
+				each.client.send({ type: "subscribe", summary, devices: named, requestId });
+				Object.assign(each, { named, isSubscribed: true });
+			};
+			for (const monitor of monitors) subscribe(monitor, [], true);
+			for (const each of steps) {
+				const id = ids[each.device] ?? "";
+				const device = connected.get(id);
+				const monitor = monitors[each.device % monitors.length];
+				if (each.do === "connect") {
+					// A second connection replaces the first.
+					connected.set(id, await gateway.device({ "Device-Id": id }));
+					await watcher.change("connected");
+				} else if (each.do === "disconnect" && device) {
+					device.socket.close();
+					connected.delete(id);
+					await watcher.change("disconnected");
+				} else if (each.do === "forget") await call("DELETE", `/${id}`);
+				else if ("name" in each) await call("PATCH", `/${id}`, { name: each.name });
+				else if (each.do === "progress" && device) {
+					count += 1;
+					device.send({ type: "ota_progress", percent: count % 100, bytes_written: count, bytes_total: 1e9 });
+					await watcher.until(({ message }) =>
+						JSON.stringify(message ?? null).includes(`"bytes_written":${count},`),
+					);
+				} else if ("rssi" in each && device) {
+					count += 1;
+					device.send(reportOf(id, each.rssi, count));
+					await watcher.until(({ message }) =>
+						JSON.stringify(message ?? null).includes(`"uptime_seconds":${count},`),
+					);
+				} else if ("named" in each && monitor) {
+					if (each.do === "subscribe") subscribe(monitor, each.named, each.summary);
+					else if (monitor.isSubscribed) {
+						monitor.client.socket.close();
+						const client = await gateway.monitor();
+						Object.assign(monitor, { client, picture: new Picture(client), isSubscribed: false });
+					}
+				}
+			}
+			for (const monitor of monitors) subscribe(monitor, monitor.named, true, "last");
+			for (const { picture } of monitors) await picture.until(({ requestId }) => requestId === "last");
+			count += 1;
+			const note = `${count}`;
+			await call("PATCH", "/sentinel", { note });
+			for (const { picture, named, client } of monitors) {
+				while (!(picture.isWhole && picture.devices.get("sentinel")?.note === note))
+					await picture.until(() => true);
+				assert.deepEqual(picture.listed(), await picture.expected(gateway));
+				for (const id of named) {
+					if (!picture.devices.has(id)) continue;
+					const response = await call("GET", `/${id}`);
+					const { state } = JSON.parse(await response.text());
+					assert.deepEqual(picture.states.get(id), state, id);
+				}
+				client.socket.close();
+				await once(client.socket, "close");
+			}
+		}),
+		{ numRuns: 60, endOnFailure: true },
+	);
+});

@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import {
+	AdmissionRate,
+	type AdmissionReport,
+	EventLoopDelay,
+} from "../../../gateway/guard/admission-rate.js";
+
+/** Admission on a clock and with a delay of the event loop that the test sets. */
+function admissionOf(perSecond: number, burst = 10) {
+	const loop = { now: 0, delayMs: 0 };
+	const reports: AdmissionReport[] = [];
+	const admission = new AdmissionRate({
+		perSecond,
+		burst,
+		monotonic: () => loop.now,
+		takeDelayMs: () => loop.delayMs,
+		onReport: (report) => reports.push(report),
+	});
+	/** Devices try every millisecond. @returns how many were admitted */
+	const crowd = (ms: number) => {
+		let admitted = 0;
+		for (const end = loop.now + ms; loop.now < end; loop.now += 1)
+			if (admission.take() === undefined) admitted += 1;
+		return admitted;
+	};
+	return { loop, reports, admission, crowd };
+}
+
+describe("the rate at which devices are admitted", () => {
+	test("grows while devices are refused and the event loop has no delay", () => {
+		const { admission, crowd } = admissionOf(100);
+		assert.equal(crowd(200), 10 + 20 - 1, "at first as given, after a burst");
+		crowd(1900);
+		assert.equal(admission.perSecond, 100 + 8 * 50);
+	});
+
+	test("does not grow while all are admitted", () => {
+		const { admission, crowd } = admissionOf(1500);
+		assert.equal(crowd(3000), 3000);
+		assert.equal(admission.perSecond, 1500);
+	});
+
+	test("falls while the event loop's delay is longer than 50 ms, to no less than 100", () => {
+		const { loop, admission, crowd } = admissionOf(400);
+		loop.delayMs = 51;
+		crowd(600);
+		assert.equal(Math.round(admission.perSecond), Math.round(400 * 0.7 ** 2));
+		crowd(10_000);
+		assert.equal(admission.perSecond, 100);
+		loop.delayMs = 50;
+		crowd(300);
+		assert.ok(admission.perSecond > 100, "it grows again");
+	});
+
+	test("finds what an event loop bears", () => {
+		const { loop, admission, crowd } = admissionOf(100);
+		for (let step = 0; step < 200; step += 1) {
+			loop.delayMs = admission.perSecond > 600 ? 80 : 10;
+			crowd(250);
+		}
+		assert.ok(admission.perSecond > 350 && admission.perSecond <= 650, `${admission.perSecond}`);
+	});
+
+	test("does not change by a delay from before the devices came", () => {
+		const { loop, admission, crowd } = admissionOf(400);
+		loop.now = 60_000;
+		loop.delayMs = 5000;
+		crowd(200);
+		assert.equal(admission.perSecond, 400);
+	});
+
+	test("is reported every 5 s while devices are refused", () => {
+		const { reports, crowd, loop } = admissionOf(100);
+		loop.delayMs = 60;
+		assert.equal(crowd(5000) + crowd(1000), (reports[0]?.admitted ?? 0) + 100);
+		assert.equal(reports.length, 1);
+		assert.deepEqual(reports[0]?.perSecond, 100);
+		assert.equal((reports[0]?.admitted ?? 0) + (reports[0]?.refused ?? 0), 5000);
+		const calm = admissionOf(2000);
+		calm.crowd(20_000);
+		assert.deepEqual(calm.reports, []);
+	});
+});
+
+describe("devices that are refused", () => {
+	test("are told one place after the other, of which firmware adds a quarter on average", () => {
+		const { admission } = admissionOf(100, 0);
+		const told = Array.from({ length: 1000 }, () => admission.take());
+		assert.deepEqual([told[0], told[249], told[499], told[999]], [1, 2, 4, 8]);
+	});
+
+	test("are told no longer because the rate fell meanwhile", () => {
+		const { loop, admission, crowd } = admissionOf(100, 0);
+		loop.delayMs = 1000;
+		crowd(2000);
+		loop.now += 100_000;
+		const told = Array.from({ length: 500 }, () => admission.take());
+		assert.equal(told[499], 4);
+	});
+
+	test("are told a minute at most, and a second once the others are gone", () => {
+		const { loop, admission } = admissionOf(10, 1);
+		const told = Array.from({ length: 5000 }, () => admission.take() ?? 0);
+		assert.equal(Math.max(...told), 60);
+		loop.now += 75_000;
+		assert.equal(admission.take(), undefined);
+		assert.equal(admission.take(), 1);
+	});
+
+	test("are told numbers even if no device is admitted at all", () => {
+		const { admission } = admissionOf(0, 0);
+		assert.equal(admission.take(), 60);
+		assert.equal(admission.take(), 60);
+	});
+});
+
+test("the event loop's delay is that of most turns since it was last asked, and not a single longer one", async (t) => {
+	const delay = new EventLoopDelay();
+	t.after(() => delay.close());
+	const turns = async (count: number, eachMs: number) => {
+		for (let turn = 0; turn < count; turn += 1) {
+			await new Promise((resolve) => setTimeout(resolve, 1));
+			for (const end = performance.now() + eachMs; performance.now() < end; );
+		}
+	};
+	await turns(5, 100);
+	delay.take();
+	await turns(5, 100);
+	const busyMs = delay.take();
+	assert.ok(busyMs > 60, `${busyMs}`);
+	assert.equal(delay.take(), 0, "taken");
+	await turns(100, 1);
+	await turns(1, 1000);
+	await turns(100, 1);
+	const quietMs = delay.take();
+	assert.ok(quietMs < 500, `${quietMs}`);
+});

@@ -1,0 +1,363 @@
+/** What connections may cost whose clients have shown no token. */
+
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type RequestListener } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import { connect, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { connect as connectTls } from "node:tls";
+import { deviceTokenOf } from "../../../gateway/access/secrets.js";
+import type { FirmwareService } from "../../../gateway/firmware/service.js";
+import type { GatewayOptions } from "../../../gateway/gateway.js";
+import { Connections } from "../../../gateway/guard/connections.js";
+import { Authority } from "../../support/certificates.js";
+import {
+	bearer,
+	deviceToken,
+	monitorToken,
+	runGateway,
+	upgradeRequest,
+	withoutFirmware,
+} from "../../support/running.js";
+
+const folder = mkdtempSync(join(tmpdir(), "connections-"));
+process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+const authority = new Authority(folder, "test");
+const { cert, key } = authority.issue("IP:127.0.0.1");
+const tls = { cert: Buffer.from(cert), key: Buffer.from(key) };
+
+function dial(t: TestContext, url: string): Socket {
+	const { protocol, hostname, port } = new URL(url);
+	const isTls = protocol === "https:";
+	const ca = authority.certificate;
+	const socket = isTls
+		? connectTls({ host: hostname, port: Number(port), ca })
+		: connect(Number(port), hostname);
+	socket.on("error", () => {});
+	t.after(() => socket.destroy());
+	return socket;
+}
+
+/** Resolves at its end, however it ends. */
+function closing(socket: Socket): Promise<void> {
+	return new Promise((resolve) => socket.once("close", () => resolve()));
+}
+
+/** All that comes until the connection is closed. */
+async function readAll(socket: Socket): Promise<string> {
+	let text = "";
+	socket.on("data", (bytes) => {
+		text += bytes;
+	});
+	await closing(socket);
+	return text;
+}
+
+/** A server that answers when the test lets it. */
+async function runHeldServer(t: TestContext, isTls: boolean) {
+	const connections = new Connections({ maxUnauthenticated: 100, monotonic: () => performance.now() });
+	const paths: string[] = [];
+	const delayed: string[] = [];
+	const answers: (() => void)[] = [];
+	const answerLater: RequestListener = (request, response) => {
+		const isKnown = request.url === "/known";
+		if (connections.take(request, response, isKnown)) delayed.push(request.url ?? "");
+		if (isKnown) connections.admit(request.socket);
+		paths.push(request.url ?? "");
+		answers.push(() => response.end(request.url));
+	};
+	const server = isTls ? createTlsServer(tls, answerLater) : createServer(answerLater);
+	connections.watch(server, isTls);
+	server.listen(0, "127.0.0.1");
+	await once(server, "listening");
+	t.after(() => server.close());
+	const address = server.address();
+	const url = `${isTls ? "https" : "http"}://127.0.0.1:${typeof address === "object" ? address?.port : 0}`;
+	return { url, paths, delayed, answers };
+}
+
+for (const isTls of [false, true])
+	describe(isTls ? "over TLS" : "without TLS", () => {
+		const run = (t: TestContext, options: GatewayOptions = {}) =>
+			runGateway(t, isTls ? { ...options, tls, authority: authority.certificate } : options);
+
+		describe("pipelined requests", () => {
+			const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+
+			test("are handled a few at a time: the others are parsed when those are answered", async (t) => {
+				const { url, paths, answers } = await runHeldServer(t, isTls);
+				const socket = dial(t, url);
+				const sent = Array.from({ length: 1000 }, (_, i) => `/${i}`);
+				socket.write(sent.map(request).join(""));
+				let received = "";
+				socket.on("data", (bytes) => {
+					received += bytes;
+				});
+				while (paths.length < sent.length || answers.length > 0) {
+					await new Promise(setImmediate);
+					assert.ok(answers.length < 10, `${answers.length} in hand`);
+					for (const answer of answers.splice(0)) answer();
+				}
+				while (!received.endsWith("/999")) await once(socket, "data");
+				assert.deepEqual(paths, sent);
+				assert.deepEqual(received.match(/(?<=\r\n\r\n)\/\d+/g), sent, "each is answered once, in order");
+			});
+
+			test("whose responses are not read take no processor time or memory, and are disconnected", async (t) => {
+				const gateway = await run(t, { limits: { stalledMs: 3000, requestHeadersMs: 300_000 } });
+				const get = async (path: string): Promise<string> => {
+					const socket = dial(t, gateway.url);
+					socket.write(request(path).replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"));
+					const received = await readAll(socket);
+					// On a busy machine, bundling the page takes longer than a stalled connection stays open.
+					return received === "" ? get(path) : received;
+				};
+				const script = /src="(.+?)"/.exec(await get("/"))?.[1] ?? "";
+				const path = new URL(script, gateway.url).pathname;
+				const size = (await get(path)).length;
+				assert.ok(size > 20_000, "a thousand are more than what the kernel takes");
+				const before = process.memoryUsage().rss;
+				const sockets = Array.from({ length: 4 }, () => dial(t, gateway.url).pause());
+				for (const socket of sockets) socket.write(request(path).repeat(1000));
+				await gateway.device();
+				// A client that does not read does not see the end of its connection, but it cannot send any more.
+				for (const socket of sockets) {
+					const closed = closing(socket);
+					const sending = setInterval(() => socket.write(request(path)), 50);
+					t.after(() => clearInterval(sending));
+					await closed;
+					clearInterval(sending);
+					assert.ok(socket.bytesRead < 1000 * size, "all was answered");
+				}
+				const grown = process.memoryUsage().rss - before;
+				assert.ok(grown < 150 * 1024 * 1024, `${grown} bytes`);
+			});
+
+			test("are delayed unless they show a token: a proxy sends others' on the same connection", async (t) => {
+				const { url, paths, delayed, answers } = await runHeldServer(t, isTls);
+				const socket = dial(t, url).resume();
+				const sent = ["/first", "/known", "/known", "/second", "/third"];
+				for (const path of sent) {
+					socket.write(request(path));
+					while (answers.length === 0) await new Promise(setImmediate);
+					for (const answer of answers.splice(0)) answer();
+				}
+				assert.deepEqual(paths, sent);
+				assert.deepEqual(delayed, ["/first", "/second", "/third"]);
+			});
+
+			test("of many connections are parsed one connection per turn of the event loop", async (t) => {
+				const { url, paths, answers } = await runHeldServer(t, isTls);
+				const sockets = Array.from({ length: 50 }, () => dial(t, url));
+				await Promise.all(sockets.map((socket) => once(socket, isTls ? "secureConnect" : "connect")));
+				for (const socket of sockets) socket.write(request("/"));
+				let most = 0;
+				while (paths.length < sockets.length) {
+					const parsed = paths.length;
+					await new Promise(setImmediate);
+					most = Math.max(most, paths.length - parsed);
+					for (const answer of answers.splice(0)) answer();
+				}
+				assert.ok(most <= 3, `${most} in one turn`);
+			});
+
+			test("of clients without a token are answered one at a time over all connections, others' immediately", async (t) => {
+				let answered = 0;
+				const before: Record<string, number> = {};
+				const binaries: FirmwareService["binaries"] = ({ url }, response) => {
+					if (url?.startsWith("/login?")) return false;
+					if (url === "/tokenless") answered += 1;
+					else before[url ?? ""] = answered;
+					response.end();
+					return true;
+				};
+				const createFirmware = () => ({ ...withoutFirmware(), binaries });
+				const gateway = await run(t, { createFirmware });
+				const loggingIn = dial(t, gateway.url);
+				const { pathname, search } = new URL(gateway.loginUrl);
+				loggingIn.write(`GET ${pathname}${search} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+				const [, cookie] = /set-cookie: (.+?);/i.exec(await readAll(loggingIn)) ?? [];
+				const known = {
+					"/monitor": `Authorization: Bearer ${monitorToken}`,
+					"/device": `Authorization: Bearer ${deviceToken}`,
+					"/one-device": `Authorization: Bearer ${deviceTokenOf(deviceToken, "one")}`,
+					"/login": `Cookie: ${cookie}`,
+				};
+				const knownSockets = Object.entries(known).map(([path, header]) => ({
+					socket: dial(t, gateway.url),
+					text: `GET ${path} HTTP/1.1\r\nHost: x\r\n${header}\r\n\r\n`,
+				}));
+				const late = dial(t, gateway.url);
+				const sockets = Array.from({ length: 50 }, () => dial(t, gateway.url).resume());
+				const dialled = [late, ...sockets, ...knownSockets.map(({ socket }) => socket)];
+				await Promise.all(dialled.map((socket) => once(socket, "connect")));
+				// Node may accept one a turn.
+				for (let turn = 0; turn < 200; turn += 1) await new Promise(setImmediate);
+				for (const socket of sockets) socket.write(request("/tokenless").repeat(10));
+				while (answered < 500) {
+					const answeredBefore = answered;
+					await new Promise(setImmediate);
+					assert.ok(answered < answeredBefore + 5, `${answered - answeredBefore} in one turn`);
+					if (answered < 100 || answeredBefore >= 100) continue;
+					late.write(request("/late"));
+					for (const { socket, text } of knownSockets) socket.write(text);
+				}
+				const { "/late": ofLate = 500 } = before;
+				assert.ok(ofLate < 200, `one without a token came after ${ofLate} of 500`);
+				for (const path of Object.keys(known)) {
+					const { [path]: of = 500 } = before;
+					assert.ok(of < ofLate, `${path}, with a token, came after ${of}, one without after ${ofLate}`);
+				}
+			});
+
+			test("before an upgrade, and frames right after it, are all read", async (t) => {
+				const gateway = await run(t);
+				const monitor = await gateway.monitor();
+				const socket = dial(t, gateway.url);
+				const ping = Buffer.from([0x89, 0x80, 0, 0, 0, 0]);
+				const frames = Buffer.concat(Array.from({ length: 40 }, () => ping));
+				socket.write(Buffer.concat([Buffer.from(upgradeRequest("/device", deviceToken)), frames]));
+				await monitor.change("connected");
+				let pongs = 0;
+				for await (const bytes of socket) {
+					pongs += Buffer.from(bytes).toString("latin1").split("\x8a\x00").length - 1;
+					if (pongs === 40) break;
+				}
+				assert.equal(pongs, 40);
+			});
+		});
+
+		describe("an unexpected body", { concurrency: true }, () => {
+			const head = (method: string, path: string, length: number | string = 1e12) =>
+				`${method} ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n`;
+
+			for (const [method, path, status] of [
+				["POST", "/ota/upload", 401],
+				["POST", "/nowhere", 404],
+				["POST", "/login", 400],
+				["POST", "/healthz", 405],
+				["POST", "/ota/firmware.bin", 405],
+				["GET", "/healthz", 200],
+				["GET", "/ota/firmware.bin", 401],
+				["GET", "/", 200],
+			] as const) {
+				test(`without end is answered ${status} to ${method} ${path}, not read, and disconnected`, async (t) => {
+					const gateway = await run(t);
+					const socket = dial(t, gateway.url);
+					const answer = readAll(socket);
+					socket.write(head(method, path));
+					const chunk = Buffer.alloc(64 * 1024);
+					let sent = 0;
+					const send = () => {
+						while (!socket.destroyed && socket.write(chunk)) sent += chunk.length;
+					};
+					socket.on("drain", send);
+					send();
+					assert.match(await answer, new RegExp(`^HTTP/1\\.1 ${status} `));
+					assert.ok(sent < 64 * 1024 * 1024, `${sent} bytes`);
+				});
+			}
+
+			test("that arrives very slowly occupies no request and no connection", async (t) => {
+				const gateway = await run(t);
+				for (const path of ["/nowhere", "/healthz", "/ota/upload"]) {
+					const socket = dial(t, gateway.url);
+					const drip = setInterval(() => socket.write("x"), 100);
+					t.after(() => clearInterval(drip));
+					const answer = readAll(socket);
+					socket.write(head("POST", path));
+					assert.match(await answer, /^HTTP\/1\.1 4\d\d .*Connection: close/is);
+					clearInterval(drip);
+				}
+			});
+
+			test("that is small leaves the connection open", async (t) => {
+				const gateway = await run(t);
+				const socket = dial(t, gateway.url);
+				const answer = readAll(socket);
+				socket.write(`${head("DELETE", "/api/devices/x", 2)}{}`);
+				await once(socket, "data");
+				socket.write("GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+				assert.match(await answer, /^HTTP\/1\.1 401 .*HTTP\/1\.1 200 /s);
+			});
+		});
+
+		describe("connections that have shown no token", () => {
+			test("are disconnected, the oldest first, if there are too many; those that have shown one stay", async (t) => {
+				const gateway = await run(t, { limits: { unauthenticatedConnections: 5 } });
+				const device = await gateway.device();
+				const monitor = await gateway.monitor();
+				const holder = dial(t, gateway.url);
+				const authorization = `Authorization: Bearer ${monitorToken}`;
+				holder.write(`GET /api/devices HTTP/1.1\r\nHost: x\r\n${authorization}\r\n\r\n`);
+				await once(holder, "data");
+				const idle: Socket[] = [];
+				for (let i = 0; i < 20; i += 1) {
+					const socket = dial(t, gateway.url);
+					await once(socket, "connect");
+					idle.push(socket);
+				}
+				const cut = idle.slice(0, 15).map((socket) => (socket.closed ? undefined : closing(socket.resume())));
+				await Promise.all(cut);
+				await gateway.device(bearer(deviceToken));
+				assert.deepEqual(
+					[device.socket.readyState, monitor.socket.readyState, holder.closed],
+					[device.socket.OPEN, monitor.socket.OPEN, false],
+				);
+				assert.equal(idle.at(-1)?.closed, false);
+			});
+		});
+
+		describe("an incomplete body", () => {
+			const head = (path: string) =>
+				`POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${monitorToken}\r\nContent-Length: 100\r\n`;
+			const form = 'Content-Type: multipart/form-data; boundary="x"\r\n\r\n--x';
+
+			test("is disconnected after a timeout, but not an upload, whose progress is watched", async (t) => {
+				const gateway = await run(t, { limits: { requestBodyMs: 100 } });
+				const uploads = ["/ota/upload", "/ota/upload?from=a-script", "http://x/ota/upload"].map((path) => {
+					const socket = dial(t, gateway.url);
+					socket.write(head(path) + form);
+					return socket;
+				});
+				const cut = dial(t, gateway.url);
+				cut.write(`${head("/login")}\r\ntoken=`);
+				assert.equal(await readAll(cut), "", "the login page answers later");
+				for (const socket of uploads) {
+					socket.write("x".repeat(97));
+					assert.match(await readAll(socket), /^HTTP\/1\.1 400 /);
+				}
+			});
+		});
+
+		describe("requests to upgrade", () => {
+			test("an upgrade to another protocol is an ordinary request, with its body and those that follow", async (t) => {
+				const { url } = await run(t);
+				const answerTo = async (text: string) => {
+					const socket = dial(t, url);
+					socket.write(text);
+					const [answer] = await once(socket, "data");
+					socket.destroy();
+					return String(answer);
+				};
+				const h2c = [
+					"Host: x",
+					"Connection: Upgrade, HTTP2-Settings",
+					"Upgrade: h2c",
+					"HTTP2-Settings: AAMAAABk",
+				];
+				const health = ["GET /healthz HTTP/1.1", ...h2c, "", ""].join("\r\n");
+				assert.match(await answerTo(health), /^HTTP\/1\.1 200 /);
+				assert.match(await answerTo(health.replace("/healthz", "/device")), /^HTTP\/1\.1 426 /);
+				assert.match(await answerTo(health.replace("/healthz", "/nowhere")), /^HTTP\/1\.1 404 /);
+				const form = `token=${monitorToken}`;
+				const logIn = ["POST /login HTTP/1.1", ...h2c, `Content-Length: ${form.length}`];
+				logIn.push("Content-Type: application/x-www-form-urlencoded", "Connection: close", "", form);
+				assert.match(await answerTo(logIn.join("\r\n")), /^HTTP\/1\.1 303 /);
+			});
+		});
+	});

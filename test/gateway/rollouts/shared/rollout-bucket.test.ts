@@ -1,0 +1,229 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import { type Bucket, BusError } from "../../../../gateway/bus.js";
+import { move, queued } from "../../../../gateway/rollouts/device-step.js";
+import { apply, type Change, firstHead, turn } from "../../../../gateway/rollouts/machine.js";
+import type { Rollout } from "../../../../gateway/rollouts/rollout.js";
+import { RolloutBucket } from "../../../../gateway/rollouts/shared/rollout-bucket.js";
+import { MemoryServer } from "../../../support/memory-bus.js";
+
+const at = 1_700_000_000_000;
+
+function rolloutOf(count: number, id = "autumn"): Rollout {
+	const ids = Array.from({ length: count }, (_, index) => `dev-1-${index}`);
+	// Not in the order of their names.
+	ids.reverse();
+	return {
+		id,
+		createdAt: at,
+		asked: { firmware: { version: "1.4.0" } },
+		plan: {
+			firmware: { version: "1.4.0", source: "release", images: [{ sha256: "0".repeat(64) }] },
+			target: { model: "DEV-1", joinLater: false },
+			groups: [
+				{
+					size: "rest",
+					concurrency: 20,
+					errorThreshold: { percent: 10, minExecuted: 10 },
+					approval: false,
+					soakSeconds: 180,
+				},
+			],
+			maxAttempts: 2,
+			allowDowngrade: false,
+			startsAt: new Date(at).toISOString(),
+			deadline: new Date(at + 1e9).toISOString(),
+		},
+		head: firstHead,
+		devices: new Map(ids.map((deviceId) => [deviceId, queued(deviceId, at)])),
+	};
+}
+
+/** Offers it to devices. */
+function offering(rollout: Rollout, ...deviceIds: readonly string[]): Change {
+	const devices = deviceIds.map((id) => ({
+		...move(rollout.devices.get(id) ?? queued(id, at), "offered", at + 1, "x".repeat(1300)),
+		attempts: 1,
+		group: 0,
+	}));
+	return { head: turn(rollout.head, { status: "running" }), devices };
+}
+
+const server = () => {
+	const memory = new MemoryServer();
+	let joined = 0;
+	/** A gateway that believes to drive, until something shows the opposite. */
+	const join = async (failing: (key: string) => "before" | "after" | undefined = () => undefined) => {
+		joined += 1;
+		const gatewayId = `gateway ${joined}`;
+		const real = await memory.connect().bucket("gw-rollouts");
+		const problems: string[] = [];
+		const gateway = { stale: 0, isDeaf: false, changed: new Set<string>(), problems };
+		const bucket: Bucket = {
+			get: (key) => real.get(key),
+			remove: (...parameters) => real.remove(...parameters),
+			watch: (onChange) => real.watch((...change) => gateway.isDeaf || onChange(...change)),
+			set: async (key, ...parameters) => {
+				assert.ok(parameters[0].length < 1 << 20, `${key} is too long for NATS`);
+				const when = failing(key);
+				if (when === "before") throw new BusError("away", "cut off");
+				const written = await real.set(key, ...parameters);
+				if (when === "after") throw new BusError("timeout", "cut off");
+				return written;
+			},
+		};
+		const store = new RolloutBucket({
+			gatewayId,
+			isDriver: () => gateway.stale === 0,
+			onStale: () => {
+				gateway.stale += 1;
+			},
+			onChange: (id) => gateway.changed.add(id),
+			onProblem: (problem) => gateway.problems.push(problem),
+		});
+		await store.open(bucket);
+		return Object.assign(gateway, { store });
+	};
+	return { join };
+};
+
+async function settle(): Promise<void> {
+	for (let round = 0; round < 10; round++) await setImmediate();
+}
+
+test("what the driver stores, the others show, and one that joins later, in the same order", async () => {
+	const { join } = server();
+	const [driver, other] = [await join(), await join()];
+	const created = rolloutOf(12_000);
+	assert.ok(await driver.store.create(created));
+	const change = offering(created, ...[...created.devices.keys()].slice(0, 1200));
+	const next = apply(created, change);
+	assert.ok(await driver.store.append(next, change));
+	const joined = "dev-1-joined";
+	const grown = apply(next, { devices: [queued(joined, at + 2)] });
+	assert.ok(await driver.store.append(grown, { devices: [queued(joined, at + 2)] }));
+	await settle();
+	const late = await join();
+	for (const { store, problems } of [driver, other, late]) {
+		assert.deepEqual(store.find("autumn"), grown);
+		assert.deepEqual([...(store.find("autumn")?.devices.keys() ?? [])], [...grown.devices.keys()]);
+		assert.equal(store.hasFailed("autumn"), false);
+		assert.deepEqual(problems, []);
+	}
+	assert.deepEqual([...other.changed], ["autumn"]);
+	assert.equal(driver.stale, 0, "its own writes");
+});
+
+for (const isDeaf of [false, true])
+	test(`a driver whose roll-outs another has claimed can store nothing, ${isDeaf ? "also before it is told" : "and is told"}`, async () => {
+		const { join } = server();
+		const [stale, driver] = [await join(), await join()];
+		const created = rolloutOf(3);
+		await stale.store.create(created);
+		await settle();
+		driver.stale = 0;
+		stale.isDeaf = isDeaf;
+		assert.ok(await driver.store.claim());
+		await settle();
+		assert.equal(stale.stale > 0, !isDeaf);
+		const change = offering(created, "dev-1-2");
+		assert.equal(await stale.store.append(apply(created, change), change), false);
+		assert.ok(stale.stale > 0);
+		await settle();
+		assert.deepEqual(driver.store.find("autumn"), created);
+		assert.ok(await driver.store.append(apply(created, change), change));
+		await settle();
+		if (!isDeaf) assert.deepEqual(stale.store.find("autumn"), apply(created, change));
+	});
+
+test("a step is kept whose driver ended before it had a key of its own", async () => {
+	const { join } = server();
+	let isCut = false;
+	const ended = await join((key) => (isCut && !key.endsWith("/head") ? "before" : undefined));
+	const created = rolloutOf(3);
+	await ended.store.create(created);
+	isCut = true;
+	const change = offering(created, "dev-1-2", "dev-1-new");
+	const next = apply(created, change);
+	assert.ok(await ended.store.append(next, change));
+	assert.ok(ended.store.hasFailed("autumn"));
+	const driver = await join();
+	assert.ok(await driver.store.claim());
+	driver.stale = 0;
+	assert.deepEqual(driver.store.find("autumn"), next);
+	const later = offering(next, "dev-1-1");
+	assert.ok(await driver.store.append(apply(next, later), later));
+	assert.deepEqual((await join()).store.find("autumn"), apply(next, later));
+});
+
+test("a write whose answer is lost is found again by the next claim", async () => {
+	const { join } = server();
+	let isLost = false;
+	const gateway = await join((key) => (isLost && key.endsWith("/head") ? "after" : undefined));
+	const created = rolloutOf(3);
+	await gateway.store.create(created);
+	isLost = true;
+	const change = offering(created, "dev-1-2");
+	assert.equal(await gateway.store.append(apply(created, change), change), false);
+	assert.equal(gateway.stale > 0, true);
+	isLost = false;
+	await settle();
+	assert.ok(await gateway.store.claim());
+	assert.deepEqual(gateway.store.find("autumn"), apply(created, change));
+});
+
+test("an offer is marked once, as sent or as recalled, and no older one after it", async () => {
+	const { join } = server();
+	const [first, second] = [await join(), await join()];
+	assert.equal(await first.store.mark("autumn", "dev-1-1", 5, true), undefined);
+	assert.equal(await second.store.mark("autumn", "dev-1-1", 5, false), true, "it was sent");
+	assert.equal(await second.store.mark("autumn", "dev-1-1", 7, false), undefined);
+	assert.equal(await first.store.mark("autumn", "dev-1-1", 7, true), false, "it was recalled");
+	assert.equal(await first.store.mark("autumn", "dev-1-1", 6, true), false, "an older one");
+	const both = await Promise.all(
+		[first, second].map(({ store }) => store.mark("autumn", "dev-1-1", 9, true)),
+	);
+	assert.deepEqual(both.sort(), [true, undefined], "one of two that do it at the same time");
+});
+
+test("a roll-out that is removed is gone everywhere, and another may have its id", async () => {
+	const { join } = server();
+	const [driver, other] = [await join(), await join()];
+	const created = rolloutOf(3);
+	await driver.store.create(created);
+	const change = offering(created, "dev-1-2");
+	await driver.store.append(apply(created, change), change);
+	await driver.store.mark("autumn", "dev-1-2", 2, true);
+	await settle();
+	assert.ok(await driver.store.remove("autumn"));
+	await settle();
+	for (const { store } of [driver, other, await join()]) assert.equal(store.find("autumn"), undefined);
+	const next = rolloutOf(2);
+	assert.ok(await driver.store.create(next));
+	assert.equal(await driver.store.create(next), false, "it is there");
+	await settle();
+	for (const { store } of [driver, other, await join()]) assert.deepEqual(store.find("autumn"), next);
+});
+
+test("of a roll-out that was not stored completely nothing is shown, and nothing remains when it is tried again", async () => {
+	const { join } = server();
+	const ended = await join((key) => (key.endsWith("/plan") ? "before" : undefined));
+	assert.equal(await ended.store.create(rolloutOf(7_000)), false);
+	const driver = await join();
+	assert.equal(driver.store.find("autumn"), undefined);
+	const created = rolloutOf(2);
+	assert.ok(await driver.store.create(created));
+	await settle();
+	assert.deepEqual((await join()).store.find("autumn"), created);
+});
+
+test("one with ended and running devices moves to the bucket as it is", async () => {
+	const { join } = server();
+	const driver = await join();
+	const created = rolloutOf(900);
+	const moved = apply(created, offering(created, ...[...created.devices.keys()].slice(10, 700)));
+	assert.ok(await driver.store.create(moved));
+	await settle();
+	assert.deepEqual((await join()).store.find("autumn"), moved);
+});

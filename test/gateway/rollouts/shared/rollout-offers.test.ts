@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { UpdateRefusal } from "../../../../gateway/firmware/selection.js";
+import { move, queued } from "../../../../gateway/rollouts/device-step.js";
+import { apply, firstHead } from "../../../../gateway/rollouts/machine.js";
+import type { Rollout } from "../../../../gateway/rollouts/rollout.js";
+import { RolloutBucket } from "../../../../gateway/rollouts/shared/rollout-bucket.js";
+import { RolloutOffers } from "../../../../gateway/rollouts/shared/rollout-offers.js";
+import { Device, Session } from "../../../../gateway/sessions/device.js";
+import { MemoryServer } from "../../../support/memory-bus.js";
+
+const deviceId = "dev-1-000001";
+
+/** A driver, and another gateway that has the device. */
+async function run(answer: UpdateRefusal | undefined = undefined) {
+	const server = new MemoryServer();
+	const triggered: (readonly unknown[])[] = [];
+	const place = { ofDevice: "owner" };
+	const join = async (gatewayId: string) => {
+		const bus = server.connect();
+		const bucket = new RolloutBucket({
+			gatewayId,
+			isDriver: () => true,
+			onStale: () => {},
+			onChange: () => {},
+			onProblem: () => {},
+		});
+		await bucket.open(await bus.bucket("gw-rollouts"));
+		const handshake = { deviceId, isBound: true, model: undefined, chip: undefined, features: [] };
+		const link = { send: () => {}, isOpen: () => true, close: () => {} };
+		const session = new Session({ ...handshake, remoteAddress: "", baseUrl: "" }, link, 0);
+		const device = new Device(deviceId, session);
+		const offers = new RolloutOffers({
+			bus,
+			id: gatewayId,
+			devices: new Map([[deviceId, device]]),
+			// The driver may not know yet that a device has moved.
+			ownerOf: () => {
+				const owner = gatewayId === "driver" ? "owner" : place.ofDevice;
+				return owner === gatewayId ? undefined : owner;
+			},
+			updates: {
+				trigger: async (...parameters) => {
+					triggered.push(parameters.slice(1));
+					return answer;
+				},
+			},
+			bucket,
+			isDriver: () => true,
+		});
+		return { bus, bucket, device, offers, stop: offers.serve() };
+	};
+	const [driver, owner] = [await join("driver"), await join("owner")];
+	const group = {
+		size: "rest",
+		concurrency: 1,
+		errorThreshold: { minExecuted: 1 },
+		approval: false,
+		soakSeconds: 0,
+	};
+	const images = [{ sha256: "1".repeat(64) }, { sha256: "2".repeat(64) }];
+	const created: Rollout = {
+		id: "autumn",
+		createdAt: 0,
+		asked: {},
+		plan: {
+			firmware: { version: "1.4.0", source: "release", images },
+			target: { devices: [deviceId] },
+			groups: [group],
+			maxAttempts: 1,
+			allowDowngrade: false,
+			startsAt: "2026-01-01T00:00:00Z",
+			deadline: "2027-01-01T00:00:00Z",
+		},
+		head: firstHead,
+		devices: new Map([[deviceId, queued(deviceId, 0)]]),
+	};
+	assert.ok(await driver.bucket.create(created));
+	const offered = { ...move(queued(deviceId, 0), "offered", 1), attempts: 1, group: 0 };
+	const rollout = apply(created, { devices: [offered] });
+	assert.ok(await driver.bucket.append(rollout, { devices: [offered] }));
+	return { driver, owner, rollout, triggered, place };
+}
+
+test("an offer goes to the device's gateway, with the images that it may be", async () => {
+	const { driver, rollout, triggered } = await run();
+	assert.equal(await driver.offers.send(rollout, driver.device), undefined);
+	assert.deepEqual(triggered, [["1.4.0", ["1".repeat(64), "2".repeat(64)]]]);
+});
+
+test("why the device's gateway refuses is told", async () => {
+	const refusal = { code: "ota_in_progress", message: "It is being updated." } as const;
+	const { driver, rollout } = await run(refusal);
+	assert.deepEqual(await driver.offers.send(rollout, driver.device), refusal);
+});
+
+test("an offer is sent once, also after another gateway has become the driver", async () => {
+	const { driver, owner, rollout, triggered } = await run();
+	const both = await Promise.all([driver, driver].map(({ offers }) => offers.send(rollout, driver.device)));
+	assert.equal(triggered.length, 1);
+	assert.deepEqual(both.map((refusal) => refusal?.code).sort(), ["ota_in_progress", undefined]);
+	assert.equal(await owner.offers.recall(rollout, deviceId), undefined, "it was sent");
+});
+
+test("an offer that a later driver has recalled is not sent", async () => {
+	const { driver, owner, rollout, triggered } = await run();
+	const commitOf = () => driver.bucket.stepCommitOf("autumn", deviceId);
+	while (owner.bucket.stepCommitOf("autumn", deviceId) < commitOf())
+		await new Promise((resolve) => setImmediate(resolve));
+	assert.equal((await owner.offers.recall(rollout, deviceId))?.code, "target_offline");
+	assert.equal((await driver.offers.send(rollout, driver.device))?.code, "ota_in_progress");
+	assert.deepEqual(triggered, []);
+});
+
+test("an offer to a gateway that is gone, or has the device no more, was not sent", async () => {
+	const { driver, owner, rollout, triggered, place } = await run();
+	place.ofDevice = "another";
+	assert.equal((await driver.offers.send(rollout, driver.device))?.code, "target_offline");
+	place.ofDevice = "owner";
+	owner.device.session.connected = false;
+	assert.equal((await driver.offers.send(rollout, driver.device))?.code, "target_offline");
+	owner.stop();
+	assert.equal((await driver.offers.send(rollout, driver.device))?.code, "target_offline");
+	assert.deepEqual(triggered, []);
+});
+
+test("an offer whose answer is lost counts as sent, if it was", async (t) => {
+	const { driver, owner, rollout, triggered } = await run();
+	t.mock.timers.enable({ apis: ["setTimeout"] });
+	const sent = driver.offers.send(rollout, driver.device);
+	while (triggered.length === 0) await new Promise((resolve) => setImmediate(resolve));
+	owner.bus.cut();
+	await new Promise((resolve) => setImmediate(resolve));
+	t.mock.timers.tick(10_000);
+	assert.equal(await sent, undefined);
+});
