@@ -86,6 +86,6 @@ export class BusError extends Error {
 /** Joins parts to a subject; characters that NATS gives a meaning (dot, star, greater-than, space) are escaped. */
 export function subjectOf(...parts: readonly string[]): string {
 	return parts
-		.map((part) => encodeURIComponent(part).replaceAll("./cluster", "%2E").replaceAll("*", "%2A"))
-		.join("./cluster");
+		.map((part) => encodeURIComponent(part).replaceAll(".", "%2E").replaceAll("*", "%2A"))
+		.join(".");
 }

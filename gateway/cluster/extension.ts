@@ -3,7 +3,7 @@
 import type { Core, Extension, Peers } from "../extension.js";
 import { refuse } from "../sockets/monitor-commands.js";
 import { Cluster } from "./cluster.js";
-import { MirrorLink } from "./mirrors.js";
+import { MirrorLink } from "./mirror-link.js";
 import { shareLogins } from "./shared-logins.js";
 import { SharedTokens } from "./shared-tokens.js";
 import { SharedUpload } from "./shared-upload.js";

@@ -8,7 +8,7 @@ import type { Bus } from "../bus.js";
 import type { CreateExtension, Joined, Peers } from "../extension.js";
 import type { CreateRecords } from "../storage/json-file-store.js";
 import { createCluster, type SharedRecords } from "./extension.js";
-import { MirrorLink } from "./mirrors.js";
+import { MirrorLink } from "./mirror-link.js";
 import { NatsBus } from "./nats-bus.js";
 import type { NatsOptions } from "./nats-link.js";
 import { ReplicatedStore } from "./replicated-store.js";

@@ -3,7 +3,7 @@
 import { type Handshake, Session, type SessionFacts, sharedList } from "../sessions/device.js";
 import type { Sessions } from "../sessions/sessions.js";
 import { type ChangeReason, isEndReason } from "../sessions/view.js";
-import type { MirrorLink } from "./mirrors.js";
+import { MirrorLink } from "./mirror-link.js";
 
 export interface MirrorOptions {
 	readonly sessions: Sessions;
@@ -48,7 +48,7 @@ export function mirror(
 }
 
 function gatewayOf({ link }: Session): string | undefined {
-	return "gateway" in link && typeof link.gateway === "string" ? link.gateway : undefined;
+	return link instanceof MirrorLink ? link.gateway : undefined;
 }
 
 /** As far as another gateway needs it. Without a spread, for which V8 makes a hidden class of each object. */

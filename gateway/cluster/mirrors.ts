@@ -4,36 +4,13 @@
  */
 
 import { type Bus, BusError, subjectOf } from "../bus.js";
-import { type Device, type DeviceLink, keptReport, otherFieldsBytes } from "../sessions/device.js";
+import { type Device, keptReport, otherFieldsBytes } from "../sessions/device.js";
 import type { Sessions } from "../sessions/sessions.js";
 import type { Member, Members } from "./members.js";
 import type { Interest, ListPiece, ListRequest, News, ToldSession } from "./messages.js";
 import { mirror } from "./mirror.js";
+import { MirrorLink } from "./mirror-link.js";
 import type { RelayedUplink } from "./relay.js";
-
-/** To a device of another gateway; commands go there as a whole. */
-export class MirrorLink implements DeviceLink {
-	readonly isRemote = true;
-	readonly member: Member;
-	revision = -1;
-	/** The list in which it came last. */
-	list = 0;
-
-	constructor(member: Member) {
-		this.member = member;
-	}
-
-	get gateway(): string {
-		return this.member.id;
-	}
-
-	isOpen(): boolean {
-		return this.member.isUp;
-	}
-
-	send(): void {}
-	close(): void {}
-}
 
 export interface MirrorsOptions {
 	readonly bus: Bus;

@@ -25,7 +25,7 @@ export function loginRouter(access: Access, page: () => Promise<string>): Router
 
 	const letIn = async (request: Request, response: Response) => {
 		await access.logIn(request, response);
-		response.set("Cache-Control", "no-store").redirect(303, "../access/");
+		response.set("Cache-Control", "no-store").redirect(303, "./");
 	};
 
 	const showOrUseCode: RequestHandler = async (request, response) => {

@@ -16,7 +16,8 @@ import {
 	optional,
 	string,
 } from "../../device/protocol/schema.js";
-import { type OtaMetadata, otaStatuses } from "../sessions/device.js";
+import { type OtaMetadata, otaStatuses } from "../api/update.js";
+
 import { isLater } from "../storage/json-file-store.js";
 import { time } from "../storage/time.js";
 

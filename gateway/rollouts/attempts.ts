@@ -1,12 +1,12 @@
 /** The attempts of roll-outs to update devices: starts them, and tells what is known of each device. */
 
 import type { Logger } from "pino";
+import type { Rollout } from "../api/rollout.js";
 import type { UpdateRefusal } from "../firmware/selection.js";
 import { silenceMs } from "../firmware/update-job.js";
 import type { Updates } from "../firmware/updates.js";
 import type { Device } from "../sessions/device.js";
 import type { Seen } from "./device-step.js";
-import type { Rollout } from "./rollout.js";
 
 /** Sends offers to devices of any gateway. */
 export interface Offers {

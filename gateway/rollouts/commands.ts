@@ -1,8 +1,8 @@
 /** What a person does to a roll-out, as a pure function. */
 
+import { failureStatuses, isOneOf, isOver, type Rollout } from "../api/rollout.js";
 import { type Moment, move, queued } from "./device-step.js";
 import { type Change, resultsOf, turn } from "./machine.js";
-import { failureStatuses, isOneOf, isOver, type Rollout } from "./rollout.js";
 
 export const rolloutCommands = ["pause", "resume", "approve", "cancel", "retry"] as const;
 export type RolloutCommand = (typeof rolloutCommands)[number];

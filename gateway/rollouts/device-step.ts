@@ -4,10 +4,10 @@
  */
 
 import { compare, valid } from "semver";
+import { type DeviceStep, isOneOf, isOver, type Plan, type Rollout, slotStatuses } from "../api/rollout.js";
 import { type Fit, fits } from "../firmware/image.js";
 import type { UpdateRefusal } from "../firmware/selection.js";
 import { isActive, silenceMs, type UpdateJob } from "../firmware/update-job.js";
-import { type DeviceStep, isOneOf, isOver, type Plan, type Rollout, slotStatuses } from "./rollout.js";
 
 /** What the gateway knows of a device now. */
 export interface Seen extends Fit {

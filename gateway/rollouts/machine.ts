@@ -3,7 +3,6 @@
  * store next. A device that is newly `offered` is to be sent the update once that is stored.
  */
 
-import { holdsSlot, type Look, type Moment, move, observe } from "./device-step.js";
 import {
 	type DeviceStep,
 	failureStatuses,
@@ -12,7 +11,8 @@ import {
 	isOneOf,
 	isOver,
 	type Rollout,
-} from "./rollout.js";
+} from "../api/rollout.js";
+import { holdsSlot, type Look, type Moment, move, observe } from "./device-step.js";
 
 /** To be stored, then applied. */
 export interface Change {

@@ -17,8 +17,8 @@ import {
 	type Schema,
 	string,
 } from "../../device/protocol/schema.js";
+import { days, type Group, type Plan, pinnedImage, type Window } from "../api/rollout.js";
 import { HttpProblem } from "../problem.js";
-import { days, type Group, type Plan, pinnedImage, type Window } from "./rollout.js";
 
 /** A plan whose firmware is not looked up yet; `version` as for `trigger_ota`. */
 export interface AskedPlan extends Omit<Plan, "firmware"> {

@@ -4,6 +4,7 @@
  */
 
 import { isDeepStrictEqual } from "node:util";
+import { countsOf, type DeviceStep, noCounts, type Plan, type Rollout } from "../api/rollout.js";
 import type { Selection, UpdateRefusal } from "../firmware/selection.js";
 import { HttpProblem } from "../problem.js";
 import type { Device } from "../sessions/device.js";
@@ -12,7 +13,6 @@ import { obey, type RolloutCommand } from "./commands.js";
 import { findObstacle, holdsSlot, type Moment, queued } from "./device-step.js";
 import { advance, apply, type Change, firstHead, isActive } from "./machine.js";
 import { parsePlan } from "./plan.js";
-import { countsOf, type DeviceStep, noCounts, type Plan, type Rollout } from "./rollout.js";
 import type { RolloutRecords } from "./store.js";
 import { isInWindow } from "./window.js";
 

@@ -2,12 +2,12 @@
 
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import { describeProblem, findProblem, object } from "../../device/protocol/schema.js";
+import { countsOf, type DeviceStep, type Rollout } from "../api/rollout.js";
 import { readJson } from "../http/request-body.js";
 import { HttpProblem, refuseMethod } from "../problem.js";
 import { isoTime } from "../sessions/view.js";
 import { rolloutCommands } from "./commands.js";
 import { sizeOf } from "./machine.js";
-import { countsOf, type DeviceStep, type Rollout } from "./rollout.js";
 import type { RolloutService } from "./rollouts.js";
 import { rolloutId } from "./store.js";
 

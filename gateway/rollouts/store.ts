@@ -5,12 +5,12 @@
 
 import { join } from "node:path";
 import { integer, isRecord, matches, object, pattern } from "../../device/protocol/schema.js";
+import { deviceStep, head, type Plan, type Rollout } from "../api/rollout.js";
 import { errorCode } from "../problem.js";
 import { type Disk, ifThere, makeFolder, removeFile, writeFileAtomic } from "../storage/atomic-file.js";
 import { time } from "../storage/time.js";
 import { apply, type Change, firstHead } from "./machine.js";
 import { parsePlan } from "./plan.js";
-import { deviceStep, head, type Plan, type Rollout } from "./rollout.js";
 
 /** Lower case, as it names a folder. */
 export const rolloutId = pattern(64, "^[a-z0-9][a-z0-9._-]*$", "lower-case letters, digits, '.', '_' or '-'");

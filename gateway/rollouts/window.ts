@@ -1,6 +1,6 @@
 /** When a roll-out may begin updates: a time of day on some days, in a time zone. */
 
-import { days, type Window } from "./rollout.js";
+import { days, type Window } from "../api/rollout.js";
 
 const minutesOf = (clock: string) => Number(clock.slice(0, 2)) * 60 + Number(clock.slice(3));
 

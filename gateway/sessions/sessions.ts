@@ -4,15 +4,8 @@
  */
 
 import type { StateReport, Uplink } from "../../device/protocol/messages.js";
-import {
-	Device,
-	type DeviceLink,
-	type Handshake,
-	type Label,
-	labelOf,
-	type OtaMetadata,
-	Session,
-} from "./device.js";
+import type { OtaMetadata } from "../api/update.js";
+import { Device, type DeviceLink, type Handshake, type Label, labelOf, Session } from "./device.js";
 import type { ChangeReason, EndReason } from "./view.js";
 
 /** The device has connected again. */

@@ -3,8 +3,8 @@
  * overflow the stack if formatted.
  */
 
-import { type Device, noUpdate, type Session } from "./device.js";
-import type { Sessions } from "./sessions.js";
+import { noUpdate } from "../api/update.js";
+import type { Device, Session } from "./device.js";
 
 const endReasons = ["disconnected", "replaced", "boot"] as const;
 export type EndReason = (typeof endReasons)[number];
@@ -30,7 +30,7 @@ export const frameCharacters = 256 * 1024;
  * @param now milliseconds since 1970
  */
 export function* snapshotTexts(
-	sessions: Pick<Sessions, "list" | "find">,
+	sessions: { list(): Iterable<Session>; find(sessionId: string): Session | undefined },
 	now: () => number,
 ): Generator<string> {
 	const listed = [...sessions.list()];

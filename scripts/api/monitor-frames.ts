@@ -2,9 +2,10 @@
 
 import { features } from "../../device/protocol/messages.js";
 import { models } from "../../device/protocol/schema.js";
+import { noCounts, pauseReasons, rolloutStatuses } from "../../gateway/api/rollout.js";
+import { otaStatuses } from "../../gateway/api/update.js";
 import { addedMessages } from "../../gateway/extensions.js";
-import { noCounts, pauseReasons, rolloutStatuses } from "../../gateway/rollouts/rollout.js";
-import { otaStatuses } from "../../gateway/sessions/device.js";
+
 import { monitorMessages } from "../../gateway/sockets/monitor-commands.js";
 import { listOf, monitorErrorDescriptions, reasonDescriptions } from "./descriptions.js";
 import { deviceId, sessionId, timestamp, uplinkExamples } from "./examples.js";

@@ -272,7 +272,7 @@ function catchUp(server: MemoryServer, content: BucketContent, watch: Watch): vo
 }
 
 function covers(pattern: string, subject: string): boolean {
-	const [parts, others] = [pattern.split("../../gateway/cluster"), subject.split("../../gateway/cluster")];
+	const [parts, others] = [pattern.split("."), subject.split(".")];
 	return parts.length === others.length && parts.every((part, at) => part === "*" || part === others[at]);
 }
 

@@ -6,10 +6,10 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { boolean, matches, object } from "../../../device/protocol/schema.js";
+import type { Rollout } from "../../api/rollout.js";
 import { type Bucket, BusError } from "../../bus.js";
 import { queued } from "../device-step.js";
 import type { Change } from "../machine.js";
-import type { Rollout } from "../rollout.js";
 import type { RolloutRecords } from "../store.js";
 import { inParts, RolloutKeys } from "./rollout-keys.js";
 import { commit, parse, RolloutMirror, type RolloutMirrorOptions } from "./rollout-mirror.js";

@@ -1,8 +1,8 @@
 /** Writes the keys of roll-outs to their bucket, by compare and set, and to the mirror at once. */
 
+import type { DeviceStep, Head } from "../../api/rollout.js";
 import { type Bucket, BusError } from "../../bus.js";
 import { queued } from "../device-step.js";
-import type { DeviceStep, Head } from "../rollout.js";
 import type { RolloutMirror } from "./rollout-mirror.js";
 
 export interface RolloutKeysOptions {

@@ -14,10 +14,10 @@ import {
 	type Schema,
 	string,
 } from "../../../device/protocol/schema.js";
+import { type DeviceStep, deviceStep, type Head, head, type Rollout } from "../../api/rollout.js";
 import type { Entry } from "../../bus.js";
 import { time } from "../../storage/time.js";
 import { queued } from "../device-step.js";
-import { type DeviceStep, deviceStep, type Head, head, type Rollout } from "../rollout.js";
 import { planFile, storedPlan } from "../store.js";
 
 /** Counts the changes of one roll-out; each is one write of its head. */

@@ -4,12 +4,12 @@
  */
 
 import { integer, isRecord, matches, object, string } from "../../../device/protocol/schema.js";
+import type { Rollout } from "../../api/rollout.js";
 import { type Bus, BusError, subjectOf } from "../../bus.js";
 import type { UpdateRefusal } from "../../firmware/selection.js";
 import type { Updates } from "../../firmware/updates.js";
 import type { Device } from "../../sessions/device.js";
 import { type Offers, triggerOf } from "../attempts.js";
-import type { Rollout } from "../rollout.js";
 import type { RolloutBucket } from "./rollout-bucket.js";
 
 export interface RolloutOffersOptions {

@@ -4,11 +4,11 @@
  */
 
 import { setTimeout } from "node:timers/promises";
+import type { Rollout } from "../../api/rollout.js";
 import { BusError } from "../../bus.js";
 import { HttpProblem, type HttpRefusal } from "../../problem.js";
 import type { Device } from "../../sessions/device.js";
 import type { RolloutCommand } from "../commands.js";
-import type { Rollout } from "../rollout.js";
 import { type RolloutService, Rollouts, type RolloutsOptions } from "../rollouts.js";
 import type { RolloutRecords } from "../store.js";
 import { Lease, leaseBucket } from "./lease.js";

@@ -4,9 +4,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { type Crash, crashKinds } from "../../../device/protocol/messages.js";
+import { otaStatuses } from "../../../gateway/api/update.js";
 import { jobsFile, type UpdateJob } from "../../../gateway/firmware/update-job.js";
 import { crashesFile, type StoredCrash } from "../../../gateway/fleet/crash-store.js";
-import { otaStatuses } from "../../../gateway/sessions/device.js";
+
 import { deviceFile } from "../../../gateway/sessions/device-store.js";
 
 const job: fc.Arbitrary<UpdateJob> = fc.record(

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type UplinkType, uplinks } from "../../../device/protocol/messages.js";
 import { matches } from "../../../device/protocol/schema.js";
+import type { OtaStatus } from "../../../gateway/api/update.js";
 import {
 	noQuery,
 	type Query,
@@ -11,7 +12,7 @@ import {
 	tally,
 } from "../../../gateway/dashboard/page/model/filter.js";
 import type { Entry } from "../../../gateway/dashboard/page/model/fleet.js";
-import type { OtaStatus, SessionRecord } from "../../../gateway/dashboard/page/model/messages.js";
+import type { SessionRecord } from "../../../gateway/dashboard/page/model/messages.js";
 import { effectOn, firmwareOf, fits } from "../../../gateway/dashboard/page/model/outdated.js";
 import { UplinkLog } from "../../../gateway/dashboard/page/model/uplink-log.js";
 import { age, bytes, duration, signalBars } from "../../../gateway/dashboard/page/model/words.js";

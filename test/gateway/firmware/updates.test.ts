@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import fs, { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
+import type { OtaMetadata } from "../../../gateway/api/update.js";
 import type { Choice, UpdateRefusal } from "../../../gateway/firmware/selection.js";
 import { jobsFile } from "../../../gateway/firmware/update-job.js";
 import { Updates } from "../../../gateway/firmware/updates.js";
-import { Device, type OtaMetadata, Session } from "../../../gateway/sessions/device.js";
+import { Device, Session } from "../../../gateway/sessions/device.js";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { JsonFileStore } from "../../../gateway/storage/json-file-store.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
@@ -690,11 +691,11 @@ function full(): Error {
 	return Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
 }
 
-test("an update of a device that is connected to another gateway is timed out there, or here if that is down", async (t) => {
+test("an update of a device that is connected to another process is timed out there, or here if that is down", async (t) => {
 	const { updates, clock } = await run(t);
 	let isUp = true;
 	const { deviceId, session } = connect();
-	const link = { gateway: "b", send: () => {}, isOpen: () => isUp, close: () => {} };
+	const link = { isRemote: true, send: () => {}, isOpen: () => isUp, close: () => {} };
 	const device = new Device(deviceId, new Session(session.handshake, link, 0));
 	updates.take(deviceId, [{ status: "downloading", percent: 7, startedAt: clock.now }], device);
 	assert.equal(device.metadata.otaPercent, 7);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { DeviceStep, Rollout } from "../../../gateway/api/rollout.js";
 import { observe, type Seen } from "../../../gateway/rollouts/device-step.js";
 import { firstHead } from "../../../gateway/rollouts/machine.js";
 import { parsePlan } from "../../../gateway/rollouts/plan.js";
-import type { DeviceStep, Rollout } from "../../../gateway/rollouts/rollout.js";
 
 const plan = parsePlan({ firmware: { version: "2.0.0" }, target: { model: "DEV-1" } }, () => 10, 0);
 const step: DeviceStep = { deviceId: "dev-1-aaaaaa", status: "offered", at: 0, attempts: 1, group: 0 };

@@ -5,9 +5,9 @@
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { type Counts, countsOf, noCounts } from "../../../gateway/api/rollout.js";
 import { holdsSlot } from "../../../gateway/rollouts/device-step.js";
 import { isActive } from "../../../gateway/rollouts/machine.js";
-import { type Counts, countsOf, noCounts } from "../../../gateway/rollouts/rollout.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { Random } from "../../support/random.js";
 import {

@@ -1,10 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { silenceMs, type UpdateJob } from "../../../gateway/firmware/update-job.js";
-import { obey, rolloutCommands } from "../../../gateway/rollouts/commands.js";
-import { holdsSlot, type Moment, queued, type Seen } from "../../../gateway/rollouts/device-step.js";
-import { advance, apply, firstHead, isActive, sizeOf } from "../../../gateway/rollouts/machine.js";
 import {
 	countsOf,
 	type DeviceStep,
@@ -13,7 +9,11 @@ import {
 	isOneOf,
 	type Plan,
 	type Rollout,
-} from "../../../gateway/rollouts/rollout.js";
+} from "../../../gateway/api/rollout.js";
+import { silenceMs, type UpdateJob } from "../../../gateway/firmware/update-job.js";
+import { obey, rolloutCommands } from "../../../gateway/rollouts/commands.js";
+import { holdsSlot, type Moment, queued, type Seen } from "../../../gateway/rollouts/device-step.js";
+import { advance, apply, firstHead, isActive, sizeOf } from "../../../gateway/rollouts/machine.js";
 
 const target = "2.0.0";
 

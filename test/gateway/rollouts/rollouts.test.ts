@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { countsOf } from "../../../gateway/rollouts/rollout.js";
+import { countsOf } from "../../../gateway/api/rollout.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
 import { Random } from "../../support/random.js";
 import {

@@ -6,10 +6,10 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { checkUplink } from "../../../device/protocol/messages.js";
+import type { Counts } from "../../../gateway/api/rollout.js";
 import type { Selection } from "../../../gateway/firmware/selection.js";
 import { jobsFile } from "../../../gateway/firmware/update-job.js";
 import { Updates } from "../../../gateway/firmware/updates.js";
-import type { Counts } from "../../../gateway/rollouts/rollout.js";
 import { Rollouts } from "../../../gateway/rollouts/rollouts.js";
 import { RolloutStore } from "../../../gateway/rollouts/store.js";
 import type { Session } from "../../../gateway/sessions/device.js";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { days } from "../../../gateway/rollouts/rollout.js";
+import { days } from "../../../gateway/api/rollout.js";
 import { isInWindow } from "../../../gateway/rollouts/window.js";
 
 const night = { days: ["fri"], from: "22:00", to: "05:30", timeZone: "Europe/Berlin" } as const;

@@ -5,18 +5,13 @@
 
 import type { ComponentType } from "preact";
 import type { CommandOf } from "../../../../device/protocol/messages.js";
+import type { OtaMetadata } from "../../../api/update.js";
 import type { Installer } from "../install/installer.js";
 import { type Answer, Attempts } from "../model/attempts.js";
 import { noQuery, type Query, queryOf, queryText } from "../model/filter.js";
 import { type Entry, Fleet } from "../model/fleet.js";
 import { FleetChange } from "../model/fleet-change.js";
-import type {
-	ClusterUpdate,
-	DeviceMessage,
-	MonitorFrame,
-	OtaMetadata,
-	StatusUpdate,
-} from "../model/messages.js";
+import type { ClusterUpdate, DeviceMessage, MonitorFrame, StatusUpdate } from "../model/messages.js";
 import { Selection } from "../model/selection.js";
 import { type SettingsChange, SettingsChanges } from "../model/settings-changes.js";
 import { isUpdating } from "../model/words.js";

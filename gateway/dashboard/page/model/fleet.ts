@@ -5,14 +5,8 @@
  */
 
 import type { StateReport } from "../../../../device/protocol/messages.js";
-import type {
-	DeviceMessage,
-	DeviceSummary,
-	OtaMetadata,
-	SessionRecord,
-	StatusUpdate,
-	Summary,
-} from "./messages.js";
+import type { OtaMetadata } from "../../../api/update.js";
+import type { DeviceMessage, DeviceSummary, SessionRecord, StatusUpdate, Summary } from "./messages.js";
 import { isUpdating, signalBars } from "./words.js";
 
 /** Of the latest report, as far as lists show it; null before the first. */

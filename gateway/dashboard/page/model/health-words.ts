@@ -1,7 +1,8 @@
 /** How a device fares, as people say it. */
 
 import type { CrashKind } from "../../../../device/protocol/messages.js";
-import type { OtaStatus, PastMark } from "./messages.js";
+import type { OtaStatus } from "../../../api/update.js";
+import type { PastMark } from "./messages.js";
 import { signalBars } from "./words.js";
 
 const resets: Readonly<Record<string, string>> = {

@@ -5,26 +5,8 @@
 
 import type { CrashKind, Feature, StateReport, Uplink } from "../../../../device/protocol/messages.js";
 import type { Model } from "../../../../device/protocol/schema.js";
+import type { OtaMetadata, OtaStatus } from "../../../api/update.js";
 import type { RolloutUpdate } from "./rollout.js";
-
-export type OtaStatus =
-	| "idle"
-	| "pending"
-	| "downloading"
-	| "rebooting"
-	| "updated"
-	| "rolled_back"
-	| "failed";
-
-/** How a device's latest update stands. */
-export interface OtaMetadata {
-	readonly otaStatus: OtaStatus;
-	/** 0 to 100; null before the download began. */
-	readonly otaPercent: number | null;
-	readonly otaVersion: string | null;
-	/** Why it failed or was rolled back; null otherwise. */
-	readonly otaReason: string | null;
-}
 
 export interface SessionRecord {
 	readonly sessionId: string;

@@ -8,7 +8,7 @@ import type {
 	pauseReasons,
 	RolloutStatus,
 	Window,
-} from "../../../rollouts/rollout.js";
+} from "../../../api/rollout.js";
 import { plural, when } from "./words.js";
 
 export type { Counts, DeviceStatus, Group, Plan, Window };

@@ -1,6 +1,6 @@
 /** Numbers, times and names as people read them: the same words in every view. */
 
-import type { OtaMetadata } from "./messages.js";
+import type { OtaMetadata } from "../../../api/update.js";
 
 /** "3 s", "12 min", "2 h 5 min", "3 d 4 h" */
 export function duration(seconds: number): string {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
+import type { Rollout } from "../../../../gateway/api/rollout.js";
 import { type Bucket, BusError } from "../../../../gateway/bus.js";
 import { move, queued } from "../../../../gateway/rollouts/device-step.js";
 import { apply, type Change, firstHead, turn } from "../../../../gateway/rollouts/machine.js";
-import type { Rollout } from "../../../../gateway/rollouts/rollout.js";
 import { RolloutBucket } from "../../../../gateway/rollouts/shared/rollout-bucket.js";
 import { MemoryServer } from "../../../support/memory-bus.js";
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Rollout } from "../../../../gateway/api/rollout.js";
 import type { UpdateRefusal } from "../../../../gateway/firmware/selection.js";
 import { move, queued } from "../../../../gateway/rollouts/device-step.js";
 import { apply, firstHead } from "../../../../gateway/rollouts/machine.js";
-import type { Rollout } from "../../../../gateway/rollouts/rollout.js";
 import { RolloutBucket } from "../../../../gateway/rollouts/shared/rollout-bucket.js";
 import { RolloutOffers } from "../../../../gateway/rollouts/shared/rollout-offers.js";
 import { Device, Session } from "../../../../gateway/sessions/device.js";
