@@ -1,7 +1,6 @@
 /** Rate limits by socket and by address, so that a client in a loop cannot keep the gateway busy or fill its log. */
 
 import type { IncomingMessage } from "node:http";
-import { RateLimiterMemory, type RateLimiterRes } from "rate-limiter-flexible";
 import type { WebSocket } from "ws";
 import { networkOf, remoteAddressOf } from "./access/origin.js";
 import type { HttpRefusal } from "./problem.js";
@@ -143,36 +142,38 @@ export class Throttle {
 /** Others who share a flooding client's address must not wait long. */
 const mostAdvisedSeconds = 60;
 
+/** Counts requests by address, in windows of a fixed length. */
 export class AddressLimit {
-	readonly #limiter: RateLimiterMemory;
-	readonly #what: string;
+	readonly #options: { readonly points: number; readonly seconds: number; readonly what: string };
+	/** By kind and address, the one that ends first in front. */
+	readonly #windows = new Map<string, { count: number; readonly endsAt: number }>();
 
 	/** `points` in `seconds`; `what` is for messages, such as "wrong tokens". */
-	constructor({ points, seconds, what }: { points: number; seconds: number; what: string }) {
-		this.#limiter = new RateLimiterMemory({ points, duration: seconds });
-		this.#what = what;
+	constructor(options: { readonly points: number; readonly seconds: number; readonly what: string }) {
+		this.#options = options;
 	}
 
 	/** @param kind counted separately @returns the refusal if it is over the limit */
-	async count(request: IncomingMessage, kind = ""): Promise<HttpRefusal | undefined> {
-		return this.#refusalOf(await this.#limiter.penalty(keyOf(request, kind)));
-	}
-
-	#refusalOf(counted: RateLimiterRes): HttpRefusal | undefined {
-		const { points, duration } = this.#limiter;
-		if (counted.consumedPoints <= points) return undefined;
+	count(request: IncomingMessage, kind = ""): HttpRefusal | undefined {
+		const now = performance.now();
+		for (const [key, { endsAt }] of this.#windows) {
+			if (endsAt > now) break;
+			this.#windows.delete(key);
+		}
+		const key = `${kind} ${networkOf(remoteAddressOf(request))}`;
+		const { points, seconds, what } = this.#options;
+		const window = this.#windows.get(key) ?? { count: 0, endsAt: now + seconds * 1000 };
+		this.#windows.set(key, window);
+		window.count += 1;
+		if (window.count <= points) return undefined;
 		// Spread, or all who are refused would come back at once.
-		const windowsAhead = Math.floor((counted.consumedPoints - points - 1) / points);
-		const advised = Math.ceil(counted.msBeforeNext / 1000 + windowsAhead * duration);
-		const seconds = Math.min(mostAdvisedSeconds, Math.max(1, advised));
+		const windowsAhead = Math.floor((window.count - points - 1) / points);
+		const advised = Math.ceil((window.endsAt - now) / 1000 + windowsAhead * seconds);
+		const retrySeconds = Math.min(mostAdvisedSeconds, Math.max(1, advised));
 		return {
 			status: 429,
-			detail: `Too many ${this.#what} from this address; try again in ${seconds} s.`,
-			headers: { "Retry-After": String(seconds) },
+			detail: `Too many ${what} from this address; try again in ${retrySeconds} s.`,
+			headers: { "Retry-After": String(retrySeconds) },
 		};
 	}
-}
-
-function keyOf(request: IncomingMessage, kind: string): string {
-	return `${kind} ${networkOf(remoteAddressOf(request))}`;
 }

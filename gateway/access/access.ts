@@ -104,7 +104,7 @@ export class Access {
 
 	/** Counts a failed login. @param what counted separately @returns the response to send */
 	async countFailure(request: IncomingMessage, what: string): Promise<HttpRefusal> {
-		const tooMany = await this.#failures.count(request, what);
+		const tooMany = this.#failures.count(request, what);
 		if (tooMany) return tooMany;
 		this.#options.log.warn({ remoteAddress: remoteAddressOf(request), what }, "wrong token");
 		return unauthorized;

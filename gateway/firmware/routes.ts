@@ -48,7 +48,7 @@ function uploadHandler({ upload, uploadsByAddress, onUploaded }: FirmwareRoutesO
 	/** By address. */
 	const running: string[] = [];
 	return async (request, response) => {
-		const refusal = await uploadsByAddress.count(request);
+		const refusal = uploadsByAddress.count(request);
 		if (refusal) throw new HttpProblem(refusal.status, refusal.detail, refusal.headers);
 		const address = networkOf(remoteAddressOf(request));
 		const ofAddress = running.filter((each) => each === address).length;

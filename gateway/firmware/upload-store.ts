@@ -20,6 +20,7 @@ import {
 	pattern,
 	string,
 } from "../../device/protocol/schema.js";
+import { parseJson } from "../json.js";
 import { errorCode } from "../problem.js";
 import {
 	type Disk,
@@ -207,12 +208,4 @@ export class UploadStore {
 
 export function isUpload(value: unknown): value is Upload {
 	return matches(record, value);
-}
-
-function parseJson(content: string): unknown {
-	try {
-		return JSON.parse(content);
-	} catch {
-		return undefined;
-	}
 }

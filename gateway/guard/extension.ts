@@ -35,8 +35,8 @@ export function createGuard({ limits, monotonic, metrics, log, yieldToLoop }: Co
 	/** Counted separately: refused clients must not keep out valid ones of the same address. */
 	async function count(request: IncomingMessage, path: string | undefined, refusal: HttpRefusal | undefined) {
 		const name = request.headers["device-id"];
-		const returned = refusal || name === undefined ? undefined : await returns.count(request, String(name));
-		return returned ?? (await addresses.count(request, refusal ? "refused" : `admitted ${path}`));
+		const returned = refusal || name === undefined ? undefined : returns.count(request, String(name));
+		return returned ?? addresses.count(request, refusal ? "refused" : `admitted ${path}`);
 	}
 
 	return {

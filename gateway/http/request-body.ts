@@ -8,6 +8,7 @@ import {
 	matches,
 	type Schema,
 } from "../../device/protocol/schema.js";
+import { parseJson } from "../json.js";
 import { HttpProblem } from "../problem.js";
 
 export const maxBodyBytes = 4096;
@@ -43,17 +44,9 @@ export async function readJson<S extends Schema>(
 	example: string,
 	maxBytes = maxBodyBytes,
 ): Promise<Infer<S>> {
-	const value = parse((await readBody(request, maxBytes)) ?? "");
+	const value = parseJson((await readBody(request, maxBytes)) ?? "");
 	if (value === undefined)
 		throw new HttpProblem(400, `Send JSON of at most ${maxBytes >> 10} KiB, such as ${example}.`);
 	if (!matches(schema, value)) throw new HttpProblem(422, `${describeProblem(findProblem(schema, value))}.`);
 	return value;
-}
-
-function parse(text: string): unknown {
-	try {
-		return JSON.parse(text);
-	} catch {
-		return undefined;
-	}
 }

@@ -6,6 +6,7 @@
 import { setTimeout } from "node:timers/promises";
 import type { RawData, WebSocket } from "ws";
 import { checkUplink } from "../../device/protocol/messages.js";
+import { parseJson } from "../json.js";
 import { createMinuteCounter, limitMessagesAfterClose, type Rate, Throttle, TokenBucket } from "../rates.js";
 import type { DeviceLink, Handshake, Session } from "../sessions/device.js";
 import type { Drain } from "./drain.js";
@@ -222,14 +223,5 @@ class DeviceSocket implements DeviceLink {
 	get #names() {
 		const { sessionId, device } = this.#session;
 		return { sessionId, deviceId: device?.deviceId };
-	}
-}
-
-/** @returns undefined if `text` is not JSON */
-export function parseJson(text: string): unknown {
-	try {
-		return JSON.parse(text);
-	} catch {
-		return undefined;
 	}
 }

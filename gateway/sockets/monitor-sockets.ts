@@ -5,11 +5,11 @@
 
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
+import { parseJson } from "../json.js";
 import { limitMessagesAfterClose, TokenBucket, watchControlFrames } from "../rates.js";
 import type { Session } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import { type ChangeReason, deviceMessageText, snapshotTexts, statusUpdateText } from "../sessions/view.js";
-import { parseJson } from "./device-sockets.js";
 import type { SocketsOptions } from "./limits.js";
 import { closeCodes } from "./limits.js";
 import { Monitor } from "./monitor.js";

@@ -11,8 +11,8 @@ import {
 	longestCommandBytes,
 } from "../../../device/protocol/messages.js";
 import { isRecord, type Model, models } from "../../../device/protocol/schema.js";
+import { parseJson } from "../../../gateway/json.js";
 import { Device, Session } from "../../../gateway/sessions/device.js";
-import { parseJson } from "../../../gateway/sockets/device-sockets.js";
 import { monitorCommands } from "../../../gateway/sockets/monitor-commands.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { anyJson, jsonText, near, nearText, oddText, valid } from "../../support/arbitraries.js";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { checkUplink, uplinks } from "../../../device/protocol/messages.js";
-import { parseJson } from "../../../gateway/sockets/device-sockets.js";
+import { parseJson } from "../../../gateway/json.js";
 import {
 	checkMonitorMessage,
 	monitorMessages,
