@@ -138,8 +138,10 @@ export function monitorCommands(
 	log: Pick<Logger, "info" | "error">,
 	hooks: readonly CommandHooks[] = [],
 ): Execute {
-	const added = new Map(hooks.flatMap(({ messages = {} }) => Object.entries(messages)));
+	/** Made at the first message: the hooks may come after this call. */
+	let added: ReadonlyMap<string, MessageKind> | undefined;
 	return async (value, monitor) => {
+		added ??= new Map(hooks.flatMap(({ messages = {} }) => Object.entries(messages)));
 		const execute = isRecord(value) ? added.get(String(value.type)) : undefined;
 		if (execute && monitor) return execute(value, monitor);
 		const checked = checkMonitorMessage(value, [...added.keys()]);
