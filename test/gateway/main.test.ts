@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, execFile, execFileSync } from "node:child_process";
+import { type ChildProcess, execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, constants, existsSync, openSync, readSync } from "node:fs";
 import { mkdir, open, readdir, readFile, stat, writeFile } from "node:fs/promises";
@@ -9,6 +9,7 @@ import { createInterface } from "node:readline";
 import { describe, test } from "node:test";
 import { promisify } from "node:util";
 import { WebSocket } from "ws";
+import { onEnd } from "../support/cleanup.js";
 import {
 	bearer,
 	Client,
@@ -89,6 +90,35 @@ describe("npm start", () => {
 			const written = await readdir(dataDir);
 			assert.ok(!written.some((name) => name.includes("token")), "given tokens are not written down");
 		});
+
+	test("SIGTERM to npm alone stops the gateway, and npm waits for it", async (t) => {
+		const DATA_DIR = await temporaryDirectory(t);
+		const given = { DEVICE_TOKEN: deviceToken, MONITOR_TOKEN: monitorToken, PORT: "0" };
+		// A group of its own, so that a gateway which outlives npm can be ended.
+		const npm = spawn("npm", ["start"], {
+			detached: true,
+			env: { PATH: process.env.PATH, DATA_DIR, npm_config_update_notifier: "false", ...given },
+			stdio: ["ignore", "pipe", "ignore"],
+		});
+		onEnd(t, () => {
+			try {
+				if (npm.pid !== undefined) process.kill(-npm.pid, "SIGKILL");
+			} catch {
+				// All of it has ended.
+			}
+		});
+		const { Devices = "" } = await printed(npm);
+		const device = new Client(Devices, { headers: bearer(deviceToken) });
+		await once(device.socket, "open");
+		const exit = once(npm, "exit");
+		npm.kill("SIGTERM");
+		assert.deepEqual(await exit, [0, null]);
+		assert.equal((await device.closed).code, 1012);
+		assert.ok(!(await readdir(DATA_DIR)).includes("gateway.lock"), "the folder is still held");
+		const next = createServer().listen(Number(new URL(Devices).port), "127.0.0.1");
+		t.after(() => next.close());
+		await once(next, "listening");
+	});
 
 	test("a second signal ends it immediately, even if a device does not close", async (t) => {
 		const child = startProcess(t, {
