@@ -184,7 +184,7 @@ export function createGateway(options: GatewayOptions = {}) {
 		findDevice: (deviceId) => sessions.devices.get(deviceId),
 	});
 
-	const heartbeat = startHeartbeat(limits.pingIntervalMs, limits.unansweredPings);
+	const heartbeat = startHeartbeat(limits.pingIntervalMs, limits.unansweredPings, monotonic);
 	const yieldToLoop = createYield();
 	const refusals = new Refusals(now);
 	const parts = { sessions, limits, metrics, refusals, log, yieldToLoop, now, monotonic };
