@@ -2,6 +2,7 @@
 
 import { join } from "node:path";
 import type { Model } from "../device/protocol/schema.js";
+import { printable } from "../gateway/telemetry/printable.js";
 import { exitCodeOf } from "./command-line/child.js";
 import { runCommand, UsageError } from "./command-line/command.js";
 import {
@@ -70,7 +71,7 @@ async function run(words: readonly string[]): Promise<void> {
 		app,
 		configFolder: join(projectFolder, ".cache", "simulator", model.toLowerCase()),
 		settings,
-		onTrace: (line) => console.log(line),
+		onTrace: (line) => console.log(printable(line)),
 	});
 	console.log(`The simulated ${model} connects to ${settings.gateway}. Ctrl-C ends it.`);
 	const stop = () => simulator.kill();

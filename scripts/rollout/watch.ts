@@ -13,6 +13,7 @@ import {
 	sum,
 } from "../../gateway/dashboard/page/model/rollout.js";
 import { sentence } from "../../gateway/dashboard/page/model/words.js";
+import { printable } from "../../gateway/telemetry/printable.js";
 import type { RolloutClient } from "./client.js";
 
 export const exitCodes = {
@@ -113,7 +114,8 @@ class ProgressLine {
 	#step = "";
 
 	/** A line that stays, above it. */
-	print(text: string): void {
+	print(note: string): void {
+		const text = printable(note);
 		if (!process.stdout.isTTY) return console.log(text);
 		process.stdout.write(`\r\x1b[K${text}\n`);
 		this.#draw();
@@ -121,9 +123,9 @@ class ProgressLine {
 
 	/** @param step where it is the same as before, no further line is printed */
 	show(line: string, step: string): void {
-		this.#line = line;
+		this.#line = printable(line);
 		if (process.stdout.isTTY) this.#draw();
-		else if (step !== this.#step) console.log(line);
+		else if (step !== this.#step) console.log(this.#line);
 		this.#step = step;
 	}
 
