@@ -9,7 +9,7 @@ import { trimmed } from "./access/origin.js";
 import { deviceTokenOf } from "./access/secrets.js";
 import { createAccessService } from "./access/service.js";
 import type { Role } from "./access/tokens.js";
-import type { Disk } from "./atomic-file.js";
+import { type Disk, readsRegularFiles } from "./atomic-file.js";
 import type { Joined } from "./cluster/join.js";
 import { Connections, maxUnauthenticatedOf } from "./connections.js";
 import { FolderLock, findDiskProblem, usable } from "./data-folder.js";
@@ -78,7 +78,8 @@ export type Gateway = ReturnType<typeof createGateway>;
 /** @throws {StartError} if settings contradict each other or the certificate cannot be used */
 export function createGateway(options: GatewayOptions = {}) {
 	const { now = Date.now, monotonic = () => performance.now() } = options;
-	const { createFirmware = createFirmwareService, disk = fs, joined } = options;
+	const { createFirmware = createFirmwareService, joined } = options;
+	const disk = readsRegularFiles(options.disk ?? fs);
 	const { maxDevices = joined ? 100_000 : 10_000 } = options;
 	const settings: Settings = { ...defaultSettings, ...options };
 	const limits: SocketLimits = { ...socketLimits, ...options.limits };

@@ -3,12 +3,13 @@
  * with an unexpected secret, folder or address.
  */
 
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import proxyAddress from "proxy-addr";
 import { matches } from "../device/protocol/schema.js";
 import { isLoopback, parseUrl, type TrustProxy } from "./access/origin.js";
 import { token } from "./access/tokens.js";
+import { requireRegularFile } from "./atomic-file.js";
 import { parseReleaseKeys, type ReleaseKeys } from "./firmware/release-keys.js";
 import { errorCode, StartError } from "./problem.js";
 import { type LogLevel, logLevels } from "./telemetry/log.js";
@@ -144,6 +145,7 @@ function readTls(certPath: string | undefined, keyPath: string | undefined) {
 /** @param what it should be */
 function readContent(name: string, path: string, what: string): Buffer {
 	try {
+		requireRegularFile(statSync(path), path);
 		return readFileSync(path);
 	} catch (error) {
 		throw new StartError(

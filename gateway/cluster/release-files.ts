@@ -35,9 +35,11 @@ export class ReleaseFiles {
 	async open(): Promise<void> {
 		const { disk, directory } = this.#options;
 		await makeFolder(disk, directory);
-		for (const name of await disk.readdir(directory)) {
+		for (const entry of await disk.readdir(directory, { withFileTypes: true })) {
+			const { name } = entry;
 			const sha256 = name.slice(0, -ending.length);
-			const isWhole = name.endsWith(ending) && (await hasDigest(join(directory, name), sha256));
+			const isWhole =
+				entry.isFile() && name.endsWith(ending) && (await hasDigest(join(directory, name), sha256));
 			if (isWhole) this.#cached.add(sha256);
 			else if (name.endsWith(ending) || isTemporary(name)) await this.#removeCached(name);
 		}

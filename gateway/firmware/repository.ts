@@ -19,6 +19,8 @@ const alignment = 4096;
 const longestPartBytes = 64 * 1024;
 /** Read and checked in one step; other requests are answered in between. */
 const readBytes = 1 << 20;
+/** A named pipe without a writer is opened at once, as an empty file. */
+const readOnly = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** A firmware file in memory, with the digests of its blocks, which are computed once for all devices. */
 export class StoredImage {
@@ -43,7 +45,7 @@ export class StoredImage {
 
 	/** @throws {NodeJS.ErrnoException} ENOENT if the file is missing */
 	static async read(disk: Disk, path: string): Promise<StoredImage> {
-		const handle = await disk.open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+		const handle = await disk.open(path, readOnly);
 		try {
 			const { size, mtime } = await handle.stat();
 			const bytes = Buffer.allocUnsafeSlow(size);

@@ -264,6 +264,54 @@ describe("npm start", () => {
 		assert.equal(code, 0);
 	});
 
+	for (const [name, environment, sentence] of [
+		[
+			"tokens.json",
+			{},
+			/tokens\.json cannot be read or written \(tokens\.json is not a regular file\); set DATA_DIR/,
+		],
+		["gateway.lock", {}, /which cannot be used \(gateway\.lock is not a regular file\); set it to a folder/],
+		["key.pem", { TLS_CERT: "package.json", TLS_KEY: "" }, /^TLS_KEY is "\S+key\.pem", which cannot be read/],
+		["keys.pem", { RELEASE_KEYS: "" }, /^RELEASE_KEYS is "\S+keys\.pem", which cannot be read/],
+	] as const)
+		test(`a named pipe as ${name} ends it with one sentence and exit code 1`, {
+			timeout: 60_000,
+		}, async (t) => {
+			const DATA_DIR = await temporaryDirectory(t);
+			const pipe = join(DATA_DIR, name);
+			execFileSync("mkfifo", [pipe]);
+			const given = Object.entries(environment).map(([setting, value]) => [setting, value || pipe]);
+			const child = startProcess(t, { DATA_DIR, ...Object.fromEntries(given) });
+			const { code, said } = await ended(child);
+			assert.equal(code, 1, said);
+			assert.match(said, sentence);
+			assert.equal(said.trim().split("\n").length, 1, said);
+		});
+
+	test("starts without what is kept in named pipes in place of its files", { timeout: 60_000 }, async (t) => {
+		const DATA_DIR = await temporaryDirectory(t);
+		const files = [
+			"ended-logins.json",
+			"firmware/upload.json",
+			"releases/catalog.json",
+			"rollouts/one/plan.json",
+			"devices/dev-1-a1b2c3.json",
+			"crashes/dev-1-a1b2c3.json",
+		];
+		for (const file of files) {
+			await mkdir(dirname(join(DATA_DIR, file)), { recursive: true });
+			execFileSync("mkfifo", [join(DATA_DIR, file)]);
+		}
+		const child = startProcess(t, { DATA_DIR, RELEASES_DIR: join(DATA_DIR, "releases") });
+		const { Dashboard = "" } = await printed(child);
+		assert.equal((await fetch(new URL("/healthz", Dashboard))).status, 200);
+		child.kill("SIGTERM");
+		const { code, said } = await ended(child);
+		assert.equal(code, 0);
+		for (const file of ["ended-logins.json", "upload.json", "catalog.json", "plan.json"])
+			assert.ok(said.includes(`${file} is not a regular file`), said);
+	});
+
 	test("a damaged certificate ends it with one sentence and exit code 1", async (t) => {
 		const directory = await temporaryDirectory(t);
 		const TLS_CERT = join(directory, "cert.pem");
@@ -317,6 +365,14 @@ describe("the tokens", () => {
 		assert.notEqual(gateway.tokens.device, gateway.tokens.monitor);
 		const written = (await readdir(dataDir)).filter((name) => name.includes("token"));
 		assert.deepEqual(written, ["tokens.json"]);
+		for (const entry of await readdir(dataDir, { withFileTypes: true, recursive: true }))
+			if (entry.isDirectory())
+				assert.equal(
+					(await stat(join(entry.parentPath ?? entry.path, entry.name))).mode & 0o777,
+					0o700,
+					entry.name,
+				);
+		assert.equal((await stat(dataDir)).mode & 0o777, 0o700);
 		await gateway.close();
 		assert.deepEqual((await runGateway(t, { ...made, dataDir })).gateway.tokens, tokens);
 	});

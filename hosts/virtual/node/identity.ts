@@ -54,7 +54,7 @@ export class Identity {
 	static #tryClaim(dataDir: string, model: Model, serial: string): Identity | undefined {
 		const deviceId = deviceIdOf(model, serial);
 		const folder = join(dataDir, "virtual", deviceId);
-		mkdirSync(folder, { recursive: true });
+		mkdirSync(folder, { recursive: true, mode: 0o700 });
 		if (!lock(lockIn(folder))) return undefined;
 		// Of an earlier version; it may contain a token.
 		rmSync(join(folder, "settings.json"), { force: true });
