@@ -7,7 +7,8 @@ import { type Device, type DeviceLink, keptReport, otherFieldsBytes } from "../s
 import type { Sessions } from "../sessions/sessions.js";
 import { type Bus, BusError, subjectOf } from "./bus.js";
 import type { Member, Members } from "./members.js";
-import type { Interest, ListPiece, ListRequest, News, ToldSession } from "./messages.js";
+import type { Interest, ListRequest, News, ToldSession } from "./messages.js";
+import { readPiece } from "./read-messages.js";
 import type { RelayedUplink } from "./relay.js";
 
 /** To a device of another gateway; commands go there as a whole. */
@@ -208,8 +209,9 @@ export class Mirrors {
 		try {
 			while (after !== undefined) {
 				const text = await this.#options.bus.request(subject, JSON.stringify({ ...request, after }), pieceMs);
-				const piece: ListPiece = JSON.parse(text);
+				const piece = readPiece(text, this.#options.onError);
 				told ??= piece.told;
+				if (piece.next !== undefined && piece.next <= after) throw new RangeError("the list does not end");
 				for (const session of piece.sessions) this.take(member, session);
 				after = piece.next;
 			}

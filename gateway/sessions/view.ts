@@ -6,7 +6,7 @@
 import { type Device, noUpdate, type Session } from "./device.js";
 import type { Sessions } from "./sessions.js";
 
-const endReasons = ["disconnected", "replaced", "boot"] as const;
+export const endReasons = ["disconnected", "replaced", "boot"] as const;
 export type EndReason = (typeof endReasons)[number];
 
 export function isEndReason(reason: string | undefined): reason is EndReason {
