@@ -108,8 +108,11 @@ export type Outcome =
 	| { readonly command: MonitorMessageType; readonly sessionId?: string; readonly refusal?: undefined }
 	| Refused;
 
-/** Called with what the monitor asks for from now on. Resolves once it was sent what it starts with. */
-export type Subscribe = (summary: boolean, devices: readonly string[]) => Promise<void> | undefined;
+/** Called with what the monitor asks for from now on. Resolves once it was sent what it starts with, or with why not. */
+export type Subscribe = (
+	summary: boolean,
+	devices: readonly string[],
+) => Promise<Refused | undefined> | Refused | undefined;
 
 /** The other gateways. */
 export interface Others {
@@ -133,8 +136,8 @@ export function monitorCommands(
 		if (checked.refusal) return checked;
 		const { message } = checked;
 		if (message.type === "subscribe") {
-			await subscribe?.(message.summary, devicesOf(message) ?? []);
-			return { command: message.type };
+			const refused = await subscribe?.(message.summary, devicesOf(message) ?? []);
+			return refused ?? { command: message.type };
 		}
 		const { targetId } = message;
 		const session = sessions.find(targetId);

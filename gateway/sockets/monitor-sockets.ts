@@ -63,11 +63,12 @@ export class MonitorSockets {
 	accept(socket: WebSocket, stream: Duplex, remoteAddress: string, wants: Wants): void {
 		const { limits, log, monotonic, yieldToLoop } = this.#options;
 		const { commandsASecond, commandBurst, refusalsASecond, refusalBurst } = limits;
-		const { controlFramesASecond, controlFrameBurst } = limits;
+		const { controlFramesASecond, controlFrameBurst, summariesASecond, summaryBurst } = limits;
 		const bucket = new TokenBucket({ perSecond: commandsASecond, burst: commandBurst, monotonic });
 		const refusals = new TokenBucket({ perSecond: refusalsASecond, burst: refusalBurst, monotonic });
 		const onMessageAfterClose = limitMessagesAfterClose(socket, limits.messagesAfterClose);
-		const monitor = new Monitor({ socket, stream, limits, yieldToLoop });
+		const summaries = new TokenBucket({ perSecond: summariesASecond, burst: summaryBurst, monotonic });
+		const monitor = new Monitor({ socket, stream, limits, summaries, yieldToLoop });
 		this.#monitors.add(monitor);
 		log.info({ remoteAddress, monitors: this.#monitors.size }, "monitor connected");
 		socket.on("message", (data, isBinary) => {
@@ -205,10 +206,12 @@ export class MonitorSockets {
 		}
 	}
 
-	#subscribe(monitor: Monitor, hasSummary: boolean, ids: readonly string[]): Promise<void> | undefined {
-		const { sessions, now, cluster } = this.#options;
+	#subscribe(monitor: Monitor, hasSummary: boolean, ids: readonly string[]): ReturnType<Subscribe> {
+		const { sessions, now, cluster, limits } = this.#options;
 		const previous = monitor.devices;
 		const isOther = previous === undefined || hasSummary !== (monitor.summary !== undefined);
+		if (isOther && hasSummary && !monitor.summaries.take())
+			return refuse("rate_limited", `switch the summary on at most ${limits.summariesASecond} time a second`);
 		monitor.devices = new Set(ids);
 		if (isOther) {
 			monitor.summary = hasSummary ? this.#openSummary() : undefined;
@@ -232,7 +235,10 @@ export class MonitorSockets {
 		}
 		cluster?.onInterest();
 		if (!cluster || distant.length === 0) return undefined;
-		return cluster.gather(distant).then(() => distant.forEach(tell));
+		return cluster.gather(distant).then(() => {
+			distant.forEach(tell);
+			return undefined;
+		});
 	}
 
 	#openSummary(): Summary {

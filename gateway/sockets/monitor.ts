@@ -5,6 +5,7 @@
 
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
+import type { TokenBucket } from "../rates.js";
 import type { Session } from "../sessions/device.js";
 import { closeCodes, type SocketLimits } from "./limits.js";
 import type { Summary } from "./summary.js";
@@ -14,6 +15,8 @@ export interface MonitorOptions {
 	/** The connection under the socket. */
 	readonly stream: Duplex;
 	readonly limits: Pick<SocketLimits, "slowMonitorBytes" | "stuckMonitorBytes">;
+	/** Limits how often it may ask for the whole summary. */
+	readonly summaries: TokenBucket;
 	/** Awaited before each further frame of a snapshot. */
 	readonly yieldToLoop: () => Promise<void>;
 }
@@ -23,6 +26,7 @@ export class Monitor {
 	devices: ReadonlySet<string> | undefined;
 	/** Undefined: it has not subscribed to it. */
 	summary: Summary | undefined;
+	readonly summaries: TokenBucket;
 	readonly #options: MonitorOptions;
 	/** By session id: reports that the monitor was too slow for. */
 	readonly #waiting = new Map<string, Buffer>();
@@ -34,6 +38,7 @@ export class Monitor {
 
 	constructor(options: MonitorOptions) {
 		this.#options = options;
+		this.summaries = options.summaries;
 	}
 
 	/** In bytes. */

@@ -88,7 +88,8 @@ export const monitorErrorDescriptions: Readonly<Record<MonitorErrorCode, string>
 	incompatible_firmware: "the firmware is for another model or chip",
 	ota_in_progress: "an update of this device is running",
 	storage_failed: "the update could not be written to disk, and was not started",
-	rate_limited: "more than 50 messages per second, or 100 at once",
+	rate_limited:
+		"more than 50 messages per second, or 100 at once; or the summary was switched on more than once per second, or 20 times at once",
 };
 
 export const reasonDescriptions: Readonly<Record<ChangeReason, string>> = {

@@ -5,12 +5,15 @@ import { Duplex } from "node:stream";
 import { type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { WebSocket, WebSocketServer } from "ws";
+import { TokenBucket } from "../../../gateway/rates.js";
 import type { Device } from "../../../gateway/sessions/device.js";
 import { createYield } from "../../../gateway/sockets/event-loop.js";
 import { socketLimits } from "../../../gateway/sockets/limits.js";
 import { Monitor } from "../../../gateway/sockets/monitor.js";
 import { Summary } from "../../../gateway/sockets/summary.js";
 import { onEnd } from "../../support/cleanup.js";
+
+const summaries = new TokenBucket({ perSecond: 1, burst: 1, monotonic: () => 0 });
 
 /**
  * A monitor as the gateway has it, and the client's end of its socket.
@@ -33,7 +36,7 @@ async function connected(t: TestContext, held?: Duplex) {
 	const stream = held ?? connection;
 	const monitor = await new Promise<Monitor>((resolve) =>
 		sockets.handleUpgrade(request, stream, head, (socket) =>
-			resolve(new Monitor({ socket, stream, limits: socketLimits, yieldToLoop: createYield() })),
+			resolve(new Monitor({ socket, stream, limits: socketLimits, summaries, yieldToLoop: createYield() })),
 		),
 	);
 	return { monitor, client };
