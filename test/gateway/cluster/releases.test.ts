@@ -19,6 +19,8 @@ import { natsBuses } from "./nats-buses.js";
 
 const signature = `${"A".repeat(85)}Q==`;
 const path = "/releases/dev-1/firmware-v1.4.0.bin";
+/** As start_ota names it. */
+const address = "/releases/firmware-v1.4.0.bin?model=dev-1&chip=esp32s3";
 const bootLoader = Buffer.from("the boot loader");
 const date = "2026-01-02";
 
@@ -129,6 +131,7 @@ function testReleases(name: string, make: (t: TestContext) => Promise<Buses>): v
 			assert.deepEqual(JSON.parse(String(theirs.body)), JSON.parse(String(ours.body)));
 			assert.equal(JSON.parse(String(theirs.body)).latest, "1.4.0");
 			await serves(b, image);
+			await serves(b, image, address);
 			await serves(b, bootLoader, "/releases/dev-1/flash-v1.4.0/bootloader.bin");
 			assert.equal((await get(b, "/releases/dev-1/flash-v1.4.0/flash.json")).status, 200);
 
@@ -137,7 +140,7 @@ function testReleases(name: string, make: (t: TestContext) => Promise<Buses>): v
 			await watch.ask({ type: "trigger_ota", targetId: "dev-1-000001", version: "1.4.0" });
 			await device.offered;
 			const { url, signature: sent } = device.commands.find(({ command }) => command === "start_ota") ?? {};
-			assert.deepEqual([url, sent], [`${b.url}${path}`, signature]);
+			assert.deepEqual([url, sent], [`${b.url}${address}`, signature]);
 			device.close();
 
 			await a.gateway.close();
