@@ -35,6 +35,15 @@ test("every module of the simulator's host is preloaded", () => {
 	assert.deepEqual(ours.sort(), modules);
 });
 
+test("the simulator knows the sizes of its heap, which XS does not tell", () => {
+	const { config, creation } = JSON.parse(
+		readFileSync(join(projectFolder, "hosts/simulator/manifest.json"), "utf8"),
+	);
+	const { chunk, heap } = creation;
+	assert.deepEqual([config.chunkBytes, config.slots], [chunk.initial, heap.initial]);
+	assert.deepEqual([chunk.incremental, heap.incremental], [0, 0]);
+});
+
 test("every module of TLS is preloaded", () => {
 	const { modules, preload } = JSON.parse(
 		readFileSync(join(projectFolder, "hosts/moddable/tls/manifest.json"), "utf8"),
