@@ -153,7 +153,9 @@ export default function main(): void {
 		// The token is for the gateway only.
 		headersFor: (firmware) => (isSameServer(firmware, url) ? [["authorization", authorization]] : []),
 		send: (message) => {
-			trace(`update: ${message.type === "ota_error" ? message.reason : message.type}\n`);
+			// Not each step: it would drive all else out of a crash's trace and the live log.
+			if (message.type !== "ota_progress")
+				trace(`update: ${message.type === "ota_error" ? message.reason : message.type}\n`);
 			if (link.state === "connected") link.send(message);
 			else if (message.type !== "ota_progress") unsent = message;
 		},
