@@ -24,16 +24,16 @@ export interface Seen extends Fit {
 	readonly refusal?: UpdateRefusal | undefined;
 	/** Its latest update. */
 	readonly job?: UpdateJob | undefined;
-	/** That began before the gateway's latest start, so messages about it may be lost. */
+	/** It was begun before the gateway's latest start, so messages about it may be lost. */
 	readonly isInherited: boolean;
 	/** It is away, but may be about to connect again: the gateway has just started. */
 	readonly isReturning: boolean;
 }
 
 export interface Moment {
-	/** Milliseconds since 1970, by a clock that is never set. */
+	/** Milliseconds since 1970, by a clock that is never set, and that is not behind any stored time. */
 	readonly now: number;
-	/** `startsAt` has come; updates may begin; `deadline` has come. */
+	/** `startsAt` has come, also if the clock was set back since; updates may begin; `deadline` has come. */
 	readonly isDue: boolean;
 	readonly isOpen: boolean;
 	readonly isLate: boolean;

@@ -17,6 +17,8 @@ import type { RolloutRecords } from "./store.js";
 import { isInWindow } from "./window.js";
 
 export interface RolloutsOptions extends AttemptsOptions {
+	/** Milliseconds since 1970. */
+	readonly now: () => number;
 	readonly store: RolloutRecords;
 	/** Whether steps are taken here; default: always. Otherwise `mirror` tells what another gateway does. */
 	readonly isDriver?: () => boolean;
@@ -41,7 +43,7 @@ export class Rollouts {
 	readonly #announcedAt = new Map<string, number>();
 	readonly #changed = new Set<string>();
 	/** Milliseconds since 1970 at 0 of the monotonic clock. */
-	readonly #origin: number;
+	#origin: number;
 	#attempts: Attempts;
 	#timer: NodeJS.Timeout | undefined;
 
@@ -54,6 +56,7 @@ export class Rollouts {
 	/** Loads and continues what the last run stored. @throws {NodeJS.ErrnoException} */
 	async open(): Promise<void> {
 		for (const rollout of await this.#options.store.load()) this.#rollouts.set(rollout.id, rollout);
+		this.#catchUp();
 		this.#timer = setInterval(() => void this.advance(), intervalMs).unref();
 	}
 
@@ -78,6 +81,7 @@ export class Rollouts {
 		return this.#inTurn(async () => {
 			if (!begin()) return;
 			this.#attempts = new Attempts(this.#options);
+			this.#catchUp();
 			for (const rollout of this.#rollouts.values())
 				for (const { deviceId, status } of rollout.devices.values())
 					if (status === "offered") void this.#attempts.takeOver(rollout, deviceId);
@@ -307,11 +311,11 @@ export class Rollouts {
 		}
 	}
 
-	#momentOf({ plan: { startsAt, deadline, window } }: Rollout): Moment {
+	#momentOf({ head, plan: { startsAt, deadline, window } }: Rollout): Moment {
 		const wall = this.#options.now();
 		return {
 			now: this.#steady(),
-			isDue: wall >= Date.parse(startsAt),
+			isDue: head.startedAt !== undefined || wall >= Date.parse(startsAt),
 			isOpen: !window || isInWindow(window, wall),
 			isLate: wall >= Date.parse(deadline),
 		};
@@ -320,6 +324,13 @@ export class Rollouts {
 	/** In milliseconds since 1970, whole; not changed when the clock is set. */
 	#steady(): number {
 		return Math.round(this.#origin + this.#options.monotonic());
+	}
+
+	/** Continues from the latest stored time: with an earlier clock devices would soak, or be silent, far too long. */
+	#catchUp(): void {
+		for (const { devices } of this.active())
+			for (const { at } of devices.values())
+				this.#origin = Math.max(this.#origin, at - this.#options.monotonic());
 	}
 
 	#inTurn<T>(work: () => Promise<T>): Promise<T> {
