@@ -13,7 +13,7 @@ import { findObstacle, holdsSlot, type Moment, queued } from "./device-step.js";
 import { advance, apply, type Change, firstHead, isActive } from "./machine.js";
 import { parsePlan } from "./plan.js";
 import { countsOf, type DeviceStep, noCounts, type Plan, type Rollout } from "./rollout.js";
-import type { RolloutRecords } from "./store.js";
+import { type RolloutRecords, storedPlan } from "./store.js";
 import { isInWindow } from "./window.js";
 
 export interface RolloutsOptions extends AttemptsOptions {
@@ -249,7 +249,8 @@ export class Rollouts {
 		const unknown = "devices" in target && target.devices.find((id) => !this.#options.devices.has(id));
 		if (unknown)
 			throw new HttpProblem(422, `target.devices names ${unknown}, which this gateway does not know.`);
-		return { ...plan, firmware: pinned };
+		// What is accepted must load at the next start.
+		return storedPlan({ ...plan, firmware: pinned });
 	}
 
 	#targetsOf({ target }: Pick<Plan, "target">): readonly string[] {
