@@ -125,13 +125,15 @@ export class Rollouts {
 			if (ids.length === 0 && !mayGrow(plan))
 				throw new HttpProblem(422, "target names no device that this gateway knows.");
 			this.#refuseBusy(ids);
-			await this.#makeRoom();
+			if (this.active().length >= keptAtMost)
+				throw new HttpProblem(409, `${keptAtMost} roll-outs are active; cancel one first.`);
 			const at = this.#steady();
 			const devices = new Map(ids.map((deviceId) => [deviceId, queued(deviceId, at)]));
 			const rollout: Rollout = { id, createdAt: this.#options.now(), asked, plan, head: firstHead, devices };
 			if (!(await this.#options.store.create(rollout))) throw notStored();
 			this.#rollouts.set(id, rollout);
 			this.#changed.add(id);
+			await this.#makeRoom();
 			await this.#step(rollout);
 			return { rollout: this.find(id), isNew: true };
 		});
@@ -281,12 +283,14 @@ export class Rollouts {
 		}
 	}
 
-	/** @throws {HttpProblem} 409, 507 */
+	/** Removes the oldest that are over; what cannot be removed stays until the next is added. */
 	async #makeRoom(): Promise<void> {
-		if (this.#rollouts.size < keptAtMost) return;
-		const oldest = this.list().findLast((rollout) => !isActive(rollout));
-		if (!oldest) throw new HttpProblem(409, `${keptAtMost} roll-outs are active; cancel one first.`);
-		await this.#remove(oldest);
+		for (const rollout of this.list().toReversed()) {
+			if (this.#rollouts.size <= keptAtMost) return;
+			if (isActive(rollout)) continue;
+			if (!(await this.#options.store.remove(rollout.id))) return;
+			this.#drop(rollout);
+		}
 	}
 
 	async #remove(rollout: Rollout): Promise<void> {
