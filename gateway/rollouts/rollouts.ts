@@ -9,7 +9,7 @@ import { HttpProblem } from "../problem.js";
 import type { Device } from "../sessions/device.js";
 import { Attempts, type AttemptsOptions } from "./attempts.js";
 import { obey, type RolloutCommand } from "./commands.js";
-import { findObstacle, holdsSlot, type Moment, queued } from "./device-step.js";
+import { findObstacle, holdsSlot, type Moment, queued, soakSecondsLeft } from "./device-step.js";
 import { advance, apply, type Change, firstHead, isActive } from "./machine.js";
 import { parsePlan } from "./plan.js";
 import { countsOf, type DeviceStep, noCounts, type Plan, type Rollout } from "./rollout.js";
@@ -108,6 +108,16 @@ export class Rollouts {
 		const rollout = this.#rollouts.get(id);
 		if (rollout) return rollout;
 		throw new HttpProblem(404, `No roll-out is called ${id}; see /api/rollouts.`);
+	}
+
+	/** How long the last of these devices is still watched, in seconds. @returns null if none soaks */
+	soakSecondsLeft(rollout: Rollout, steps: Iterable<DeviceStep> = rollout.devices.values()): number | null {
+		let most: number | null = null;
+		for (const step of steps) {
+			const left = soakSecondsLeft(rollout, step, this.#steady());
+			if (left !== null) most = Math.max(most ?? 0, left);
+		}
+		return most;
 	}
 
 	/**

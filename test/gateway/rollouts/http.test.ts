@@ -94,7 +94,7 @@ describe("PUT /api/rollouts/<id>", () => {
 		const { body: listed } = await gateway.call("GET", "/autumn/devices?status=succeeded");
 		assert.deepEqual(
 			listed.devices.map(({ at: _at, ...device }: { at: string }) => device),
-			[{ deviceId, status: "succeeded", attempts: 1, group: 0, reason: null }],
+			[{ deviceId, status: "succeeded", attempts: 1, group: 0, reason: null, soakSecondsLeft: null }],
 		);
 		assert.deepEqual((await gateway.call("GET", "/autumn/devices?status=failed")).body.devices, []);
 		next.socket.close();

@@ -71,6 +71,22 @@ test("a device counts as succeeded after its soak time, not before", async (t) =
 	assert.deepEqual([statuses(), headOf().status], [["succeeded"], "finished"]);
 });
 
+test("it is known how long a device is still watched, also after a restart", async (t) => {
+	const { gateway, pass, restart } = await run(t, "fine");
+	const { rollouts } = gateway;
+	await rollouts.put("x", inOneGroup);
+	const leftIn = (one: typeof rollouts) => one.soakSecondsLeft(one.find("x"));
+	assert.equal(leftIn(rollouts), null);
+	while (gateway.rollouts.find("x").devices.get("dev-1-0")?.status !== "soaking") await pass(second);
+	assert.equal(leftIn(rollouts), 180);
+	await pass(20 * second);
+	assert.equal(leftIn(rollouts), 160);
+	const latest = await restart();
+	assert.equal(leftIn(latest.rollouts), 160);
+	await pass(160 * second);
+	assert.equal(leftIn(latest.rollouts), null);
+});
+
 test("failures stop a roll-out also while the clock is behind its start", async (t) => {
 	const fates = Array.from({ length: 12 }, () => "never succeeds" as const);
 	const { gateway, devices, time, pass, headOf } = await run(t, ...fates);

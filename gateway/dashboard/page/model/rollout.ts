@@ -9,7 +9,7 @@ import type {
 	RolloutStatus,
 	Window,
 } from "../../../rollouts/rollout.js";
-import { plural, when } from "./words.js";
+import { plural, timeLeft, when } from "./words.js";
 
 export type { Counts, DeviceStatus, Group, Plan, Window };
 
@@ -33,6 +33,8 @@ export interface Rollout extends RolloutHead {
 	/** Index of the current group. */
 	readonly group: number;
 	readonly groups: readonly { readonly size: number; readonly counts: Counts }[];
+	/** How long the last device that runs the new firmware is still watched; null: none is watched. */
+	readonly soakSecondsLeft: number | null;
 }
 
 /** `GET /api/rollouts/{id}/devices`. */
@@ -42,6 +44,8 @@ export interface RolloutDevice {
 	readonly attempts: number;
 	/** Why it failed or waits. */
 	readonly reason: string | null;
+	/** How long it is still watched; null: it is not. */
+	readonly soakSecondsLeft: number | null;
 }
 
 /** Numbers of devices. `POST /api/rollouts/preview`. */
@@ -113,10 +117,17 @@ export function isOver({ status }: Pick<RolloutHead, "status">): boolean {
 	return status === "finished" || status === "cancelled";
 }
 
-/** "2 failed, 20 downloading, 139 queued"; without those of which there is none */
-export function countWords(counts: Counts): string {
+/** "2 failed, 20 downloading, 139 queued"; without those of which there is none. @param soaking words for that status */
+export function countWords(counts: Counts, soaking = statusText("soaking")): string {
 	const told = deviceStatuses.filter(([status]) => counts[status] > 0);
-	return told.map(([status, words]) => `${counts[status].toLocaleString("en")} ${words}`).join(", ");
+	const wordsOf = ([status, words]: (typeof told)[number]) => (status === "soaking" ? soaking : words);
+	return told.map((each) => `${counts[each[0]].toLocaleString("en")} ${wordsOf(each)}`).join(", ");
+}
+
+/** "watched for another 2 min 40 s" @param count of devices, which may have less time left */
+export function watchWords(secondsLeft: number, count = 1): string {
+	if (secondsLeft === 0) return `watched until ${count === 1 ? "it is" : "they are"} connected`;
+	return `watched for another ${timeLeft(secondsLeft)}${count === 1 ? "" : " at most"}`;
 }
 
 /** "Paused: too many failures" */
