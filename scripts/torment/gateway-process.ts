@@ -83,6 +83,11 @@ export class GatewayProcess {
 		await this.#unlessKilled(this.#child?.ask("clock", { offsetMs: this.#clockOffsetMs }));
 	}
 
+	/** Keeps it busy, or no longer. */
+	async load(isOn: boolean): Promise<void> {
+		await this.#unlessKilled(this.#child?.ask("load", { isOn }));
+	}
+
 	/** Advances its monotonic clock. */
 	async pass(ms: number): Promise<void> {
 		await this.#child?.ask("pass", { ms });

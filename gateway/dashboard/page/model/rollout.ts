@@ -93,7 +93,12 @@ export function statusText(status: DeviceStatus): string {
 export const failures = ["failed", "rolled_back", "timed_out"] as const satisfies readonly DeviceStatus[];
 /** A person should read why. */
 export const problems = [...failures, "rejected"] as const;
-const active = ["offered", "downloading", "rebooting", "soaking"] as const satisfies readonly DeviceStatus[];
+export const slotStatuses = [
+	"offered",
+	"downloading",
+	"rebooting",
+	"soaking",
+] as const satisfies readonly DeviceStatus[];
 
 export function sum(counts: Counts, statuses: readonly DeviceStatus[]): number {
 	return statuses.reduce((total, status) => total + counts[status], 0);
@@ -105,7 +110,7 @@ export function totalOf(counts: Counts): number {
 
 /** Devices whose update has ended, in any way. */
 export function endedOf(counts: Counts): number {
-	return totalOf(counts) - sum(counts, ["queued", ...active]);
+	return totalOf(counts) - sum(counts, ["queued", ...slotStatuses]);
 }
 
 /** 0 to 100: devices that have ended, however they did. @param total of devices; a group's counts are without those to come */
