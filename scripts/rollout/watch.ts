@@ -77,22 +77,26 @@ async function readAgain(client: RolloutClient, id: string, line: ProgressLine):
 	}
 }
 
-/** "Running  [######------]  34 %  2 failed, 20 downloading, 1 runs 1.4.0 (watched for another 2 min 40 s), 139 queued" */
+/** "Running  [######------]  34 %  1 runs 1.4.0 (watched for another 2 min 40 s), 2 failed, 139 queued" */
 function progressOf(rollout: Rollout): string {
-	const { counts, groups, group, version, soakSecondsLeft } = rollout;
+	const { counts, groups, group } = rollout;
 	const percent = percentOf(counts);
 	const place = groups.length > 1 && !isOver(rollout) ? `, group ${group + 1} of ${groups.length}` : "";
-	const verb = counts.soaking === 1 ? "runs" : "run";
-	const soaking =
-		soakSecondsLeft === null
-			? undefined
-			: `${verb} ${version} (${watchWords(soakSecondsLeft, counts.soaking)})`;
 	const state = `${stateText(rollout)}${place}  `;
-	const rest = `  ${percent} %  ${countWords(counts, soaking)}`;
-	const room = columnsOf(process.stdout) - state.length - rest.length - "[]".length - 1;
-	const length = Math.max(shortestBar, Math.min(barLength, room));
+	const rest = `${percent} %  ${devicesOf(rollout)}`;
+	const room = columnsOf(process.stdout) - state.length - rest.length - "[]  ".length - 1;
+	const length = Math.min(barLength, room);
 	const done = Math.round((percent * length) / 100);
-	return `${state}[${"#".repeat(done)}${"-".repeat(length - done)}]${rest}`;
+	const bar = length < shortestBar ? "" : `[${"#".repeat(done)}${"-".repeat(length - done)}]  `;
+	return `${state}${bar}${rest}`;
+}
+
+/** What takes minutes first, where a narrow terminal cuts the line. */
+function devicesOf({ counts, version, soakSecondsLeft }: Rollout): string {
+	if (soakSecondsLeft === null) return countWords(counts);
+	const { soaking } = counts;
+	const watched = `${soaking.toLocaleString("en")} ${soaking === 1 ? "runs" : "run"} ${version} (${watchWords(soakSecondsLeft, soaking)})`;
+	return [watched, countWords({ ...counts, soaking: 0 })].filter(Boolean).join(", ");
 }
 
 /** Of a terminal; elsewhere lines have any length. */

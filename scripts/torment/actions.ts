@@ -94,13 +94,13 @@ export class Actions {
 	/** An overloaded gateway keeps its fleet: devices hear of it in time. */
 	async #load({ steps }: Of<"load">): Promise<void> {
 		const { gateway, places, journal } = this.#world;
-		const { port } = gateway;
+		const { pauses } = gateway;
 		const silent = () => places.filter(({ device, isHeld }) => !isHeld && device.silences > 0).length;
 		for (const { device } of places) device.silences = 0;
 		await gateway.load(true);
 		await pause(steps * stepMs);
 		await gateway.load(false);
-		const lost = gateway.port === port ? silent() : 0;
+		const lost = gateway.pauses === pauses ? silent() : 0;
 		journal.note(`load: ${lost} devices gave their connection up`);
 		// A few may be unlucky on a busy computer.
 		if (lost > places.length / 5)

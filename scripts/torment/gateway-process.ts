@@ -21,6 +21,8 @@ export interface Answer {
 export class GatewayProcess {
 	readonly dataDir: string;
 	readonly releasesDir: string;
+	/** How often it was ended, or stood still for seconds while its memory was counted. */
+	pauses = 0;
 	readonly #journal: Journal;
 	readonly #logFile: string;
 	#child: Child<GatewayChild> | undefined;
@@ -94,6 +96,7 @@ export class GatewayProcess {
 	}
 
 	async inUse() {
+		this.pauses += 1;
 		return this.#child?.ask("inUse");
 	}
 
@@ -172,6 +175,7 @@ export class GatewayProcess {
 	/** No requests are sent to it from here on. */
 	#leave(): Child<GatewayChild> | undefined {
 		const child = this.#child;
+		this.pauses += 1;
 		this.#child = undefined;
 		this.#port = undefined;
 		return child;

@@ -122,11 +122,10 @@ export function isOver({ status }: Pick<RolloutHead, "status">): boolean {
 	return status === "finished" || status === "cancelled";
 }
 
-/** "2 failed, 20 downloading, 139 queued"; without those of which there is none. @param soaking words for that status */
-export function countWords(counts: Counts, soaking = statusText("soaking")): string {
+/** "2 failed, 20 downloading, 139 queued"; without those of which there is none */
+export function countWords(counts: Counts): string {
 	const told = deviceStatuses.filter(([status]) => counts[status] > 0);
-	const wordsOf = ([status, words]: (typeof told)[number]) => (status === "soaking" ? soaking : words);
-	return told.map((each) => `${counts[each[0]].toLocaleString("en")} ${wordsOf(each)}`).join(", ");
+	return told.map(([status, words]) => `${counts[status].toLocaleString("en")} ${words}`).join(", ");
 }
 
 /** "watched for another 2 min 40 s" @param count of devices, which may have less time left */
