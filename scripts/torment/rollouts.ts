@@ -94,9 +94,9 @@ export class Rollouts {
 		const held = sum(rollout.counts, slotStatuses);
 		const failed = sum(rollout.counts, failures);
 		if (held > concurrency) journal.break(`${id}: ${held} devices hold slots, of ${concurrency}`);
-		// Those that held slots when the limit was reached may fail too.
-		if (failed >= failuresAtMost + concurrency)
-			journal.break(`${id} went on after ${failuresAtMost} failures: ${failed} have failed`);
+		// It is paused with the step in which the limit is reached.
+		if (rollout.status === "running" && failed >= failuresAtMost && rollout.counts.queued > 0)
+			journal.break(`${id} goes on after ${failed} failures, of ${failuresAtMost}`);
 		return rollout;
 	}
 }
