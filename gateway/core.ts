@@ -17,7 +17,7 @@ import { createYield } from "./sockets/event-loop.js";
 import { type Refusal, type SocketLimits, socketLimits } from "./sockets/limits.js";
 import { monitorCommands } from "./sockets/monitor-commands.js";
 import { MonitorSockets } from "./sockets/monitor-sockets.js";
-import type { Disk } from "./storage/atomic-file.js";
+import { type Disk, readsRegularFiles } from "./storage/atomic-file.js";
 import { type CreateRecords, JsonFileStore } from "./storage/json-file-store.js";
 import { createLog } from "./telemetry/log.js";
 import { createMetrics } from "./telemetry/metrics.js";
@@ -46,8 +46,9 @@ export interface GatewayOptions extends Partial<Settings> {
 const files: CreateRecords = (options) => new JsonFileStore(options);
 
 export function createCore(options: GatewayOptions) {
-	const { now = Date.now, monotonic = () => performance.now(), disk = fs, records = files } = options;
+	const { now = Date.now, monotonic = () => performance.now(), records = files } = options;
 	const { createFirmware = createFirmwareService, maxDevices = 10_000, peers } = options;
+	const disk = readsRegularFiles(options.disk ?? fs);
 	const settings: Settings = { ...defaultSettings, ...options };
 	const limits: SocketLimits = { ...socketLimits, ...options.limits };
 	const log = options.log ?? createLog(settings.logLevel);

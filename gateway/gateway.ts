@@ -48,7 +48,7 @@ export function createGateway(options: GatewayOptions = {}) {
 		onProblem: (problem) => log.warn({ problem }, "data folder"),
 	});
 	const guard = extensions.find((extension) => extension.guard)?.guard;
-	const heartbeat = startHeartbeat(limits.pingIntervalMs, limits.unansweredPings);
+	const heartbeat = startHeartbeat(limits.pingIntervalMs, limits.unansweredPings, monotonic);
 	const devices = new DeviceSockets(socketsOptions);
 	const upgrades = createUpgrades({
 		...socketsOptions,

@@ -3,7 +3,7 @@
  * with an unexpected secret, folder or address.
  */
 
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import proxyAddress from "proxy-addr";
 import { matches } from "../device/protocol/schema.js";
@@ -11,6 +11,7 @@ import { isLoopback, parseUrl, type TrustProxy } from "./access/origin.js";
 import { token } from "./access/tokens.js";
 import { parseReleaseKeys, type ReleaseKeys } from "./firmware/release-keys.js";
 import { errorCode, StartError } from "./problem.js";
+import { requireRegularFile } from "./storage/atomic-file.js";
 import { type LogLevel, logLevels } from "./telemetry/log.js";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -142,6 +143,7 @@ function readTls(certPath: string | undefined, keyPath: string | undefined) {
 /** @param what it should be */
 function readContent(name: string, path: string, what: string): Buffer {
 	try {
+		requireRegularFile(statSync(path), path);
 		return readFileSync(path);
 	} catch (error) {
 		throw new StartError(

@@ -7,6 +7,7 @@ import { extensions } from "../gateway/extensions.js";
 import { createGateway } from "../gateway/gateway.js";
 import { refuseArguments } from "../gateway/problem.js";
 import { readSettings } from "../gateway/settings.js";
+import { printableLines } from "../gateway/telemetry/printable.js";
 import { describeExit } from "../hosts/virtual/node/exit.js";
 import { Identity } from "../hosts/virtual/node/identity.js";
 import { VirtualDevice } from "../hosts/virtual/node/virtual-device.js";
@@ -98,6 +99,6 @@ function startDevice(
 		onBoot: ({ version, isPendingVerify }) => {
 			if (isPendingVerify) console.log(`${deviceId} starts ${version} for the first time`);
 		},
-		onExit: (exit) => console.error(`${deviceId} ended: ${describeExit(exit)}`),
+		onExit: (exit) => console.error(printableLines(`${deviceId} ended: ${describeExit(exit)}`)),
 	});
 }

@@ -7,6 +7,7 @@ import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { parseGatewayUrl } from "../device/network/gateway-url.js";
 import type { Model } from "../device/protocol/schema.js";
+import { printableLines } from "../gateway/telemetry/printable.js";
 import { describeExit } from "../hosts/virtual/node/exit.js";
 import { Identity } from "../hosts/virtual/node/identity.js";
 import { applyInput, inputExamples } from "../hosts/virtual/node/input.js";
@@ -58,12 +59,12 @@ async function start({ model, gateway, serial, restart }: DeviceArguments): Prom
 		settings: { gateway, token },
 		builtIn: { releaseKeys: builtInReleaseKeys() },
 		restartsAfterCrash: restart,
-		onTrace: (text) => process.stdout.write(text),
+		onTrace: (text) => process.stdout.write(printableLines(text)),
 		onBoot: ({ version, slot, resetReason }) =>
 			console.log(`the boot loader starts ${version} from slot ${slot} (${resetReason})`),
 		onExit: (exit) => {
-			console.error(describeExit(exit));
-			if (exit.stack) console.error(exit.stack);
+			console.error(printableLines(describeExit(exit)));
+			if (exit.stack) console.error(printableLines(exit.stack));
 			process.exit(exit.status || 1);
 		},
 	});

@@ -5,6 +5,7 @@ import { WebSocket } from "ws";
 import { deviceId as deviceIdSchema, longestLogSeconds, uplinks } from "../device/protocol/messages.js";
 import { isRecord, matches } from "../device/protocol/schema.js";
 import { newLines } from "../gateway/dashboard/page/model/trace-lines.js";
+import { printable } from "../gateway/telemetry/printable.js";
 import { runCommand, UsageError } from "./command-line/command.js";
 import { findGatewayToken } from "./command-line/gateway-token.js";
 
@@ -82,7 +83,7 @@ function printLog({ deviceId, seconds, address, token }: LogOptions): Promise<vo
 			if (frame.deviceId !== deviceId || !matches(uplinks.log, frame.message)) return;
 			const lines = newLines({ last: last === undefined ? undefined : { text: last } }, frame.message);
 			last = lines.at(-1) ?? last;
-			for (const line of lines) console.log(line);
+			for (const line of lines) console.log(printable(line));
 		});
 	});
 }

@@ -20,6 +20,7 @@ import {
 	type PlanOptions,
 } from "../gateway/dashboard/page/model/rollout-plan.js";
 import { plural } from "../gateway/dashboard/page/model/words.js";
+import { printable, printableLines } from "../gateway/telemetry/printable.js";
 import { runCommand, UsageError } from "./command-line/command.js";
 import { findModel, modelNames } from "./command-line/device-settings.js";
 import { findGatewayToken } from "./command-line/gateway-token.js";
@@ -100,7 +101,7 @@ async function run(words: readonly string[]): Promise<void> {
 	if (values.watch) return watchToEnd(client, values.watch);
 	const plan = planOf(version ?? "", values);
 	const preview = await client.preview(plan);
-	console.log(`${previewWords(preview)}.\nPlan: ${planWords(preview.plan, Date.now())}.`);
+	console.log(printableLines(`${previewWords(preview)}.\nPlan: ${planWords(preview.plan, Date.now())}.`));
 	if (!values.yes && !(await confirm(question(preview)))) return console.log("Nothing was begun.");
 	const { id } = await client.start(makeRolloutId(preview.plan.firmware.version), plan);
 	console.log(`Roll-out ${id} is kept by the gateway. Ctrl-C ends only the watching.`);
@@ -167,7 +168,9 @@ async function list(client: RolloutClient): Promise<void> {
 }
 
 function tell(rollout: RolloutHead | Rollout): void {
-	console.log(`${rollout.id}  ${rollout.version}  ${stateText(rollout)}: ${countWords(rollout.counts)}`);
+	console.log(
+		printable(`${rollout.id}  ${rollout.version}  ${stateText(rollout)}: ${countWords(rollout.counts)}`),
+	);
 }
 
 /** @throws UsageError */

@@ -2,6 +2,7 @@
 
 import { join } from "node:path";
 import type { Model } from "../device/protocol/schema.js";
+import { printable } from "../gateway/telemetry/printable.js";
 import { exitCodeOf } from "./command-line/child.js";
 import { runCommand, UsageError } from "./command-line/command.js";
 import {
@@ -16,19 +17,23 @@ import { Problems } from "./command-line/problems.js";
 import { projectFolder } from "./command-line/project.js";
 import { builtInReleaseKeys } from "./command-line/release-keys.js";
 import { parseSettingWords } from "./command-line/setting-words.js";
-import { findModdableSdk } from "./moddable/sdk.js";
+import { findModdableSdk, type ModdableSdk } from "./moddable/sdk.js";
 import { buildForSimulator, startSimulator } from "./simulator/app.js";
 import { findDebugger, startDebugger } from "./simulator/debugger.js";
+import { SimulatorFolder } from "./simulator/folder.js";
 
 const usage = `Usage: npm run simulator -- dev-1|proto-1 [gateway=ws://127.0.0.1:8080/device] [token=…] [ssid=Simulated] [--debug]
 
 Runs the firmware in the Moddable simulator. Without token=, the device token is DEVICE_TOKEN, or that in the data folder
-(DATA_DIR, or data) of the gateway on this computer.
+(DATA_DIR, or data) of the gateway on this computer. While one runs, a second one of the same model is another device.
 
   ca=ca.pem           for wss, and for updates by https: the authority that signed the server's certificate
+  password=…          of the access point, which takes every one but wrong-password
   sntp=pool.ntp.org   the time server
   --debug             starts xsbug, which then shows what the firmware traces, and connects the firmware to it`;
-const names = ["gateway", "token", "ssid", "ca", "sntp"] as const;
+const names = ["gateway", "token", "ssid", "password", "ca", "sntp"] as const;
+/** What a device cannot do without. */
+const needed: readonly (typeof names)[number][] = ["gateway", "token", "ssid"];
 const debugFlag = "debug";
 
 await runCommand({ name: "simulator", usage, options: [...names, debugFlag], run });
@@ -48,13 +53,36 @@ async function run(words: readonly string[]): Promise<void> {
 	if (sdk.desktop === "lin" && !process.env.DISPLAY && !process.env.WAYLAND_DISPLAY)
 		throw new Error("The simulator needs a desktop for its window: DISPLAY is not set.");
 
+	const folder = SimulatorFolder.claim({
+		parent: join(projectFolder, ".cache", "simulator"),
+		model,
+		desktop: sdk.desktop,
+	});
+	try {
+		await runIn(folder, { sdk, model, settings, isDebugged });
+	} finally {
+		folder.close();
+	}
+}
+
+interface RunOptions {
+	readonly sdk: ModdableSdk;
+	readonly model: Model;
+	readonly settings: DeviceSettings;
+	readonly isDebugged: boolean;
+}
+
+async function runIn(
+	{ path }: SimulatorFolder,
+	{ sdk, model, settings, isDebugged }: RunOptions,
+): Promise<void> {
 	console.log(`Building the firmware for the simulated ${model} with the Moddable SDK in ${sdk.folder}`);
 	let output = "";
 	const app = await buildForSimulator({
 		sdk,
 		model,
 		releaseKeys: builtInReleaseKeys(),
-		outputFolder: join(projectFolder, ".cache", "simulator"),
+		outputFolder: join(path, "build"),
 		onOutput: (text) => {
 			output += text;
 		},
@@ -68,9 +96,9 @@ async function run(words: readonly string[]): Promise<void> {
 		sdk,
 		model,
 		app,
-		configFolder: join(projectFolder, ".cache", "simulator", model.toLowerCase()),
+		configFolder: path,
 		settings,
-		onTrace: (line) => console.log(line),
+		onTrace: (line) => console.log(printable(line)),
 	});
 	console.log(`The simulated ${model} connects to ${settings.gateway}. Ctrl-C ends it.`);
 	const stop = () => simulator.kill();
@@ -93,6 +121,8 @@ function readArguments([name, ...words]: readonly string[]): Arguments {
 	const model = findModel(name);
 	if (!model) problems.add(modelProblem(name));
 	const { values, flags } = parseSettingWords({ words, names, flags: [debugFlag], position: 2 }, problems);
+	for (const name of needed)
+		if (values[name] === "") problems.add(`${name}= has no value: leave it out, or write what it should be.`);
 	if (problems.areFound || !model) throw new UsageError(problems.asError().message);
 	return { model, given: { ...values }, isDebugged: flags.includes(debugFlag) };
 }

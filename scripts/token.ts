@@ -1,6 +1,6 @@
 /** `npm run token`: prints the token of a single device, or replaces a token. A running gateway notices the change by itself. */
 
-import disk from "node:fs/promises";
+import fs from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { deviceId } from "../device/protocol/messages.js";
 import { matches } from "../device/protocol/schema.js";
@@ -14,8 +14,11 @@ import {
 	writeTokenFile,
 } from "../gateway/access/tokens.js";
 import { readSettings } from "../gateway/settings.js";
+import { readsRegularFiles } from "../gateway/storage/atomic-file.js";
 import { runCommand, UsageError } from "./command-line/command.js";
 import { retire, rotate } from "./token/rotation.js";
+
+const disk = readsRegularFiles(fs);
 
 const usage = `Usage: npm run token -- dev-1-a1b2c3              prints a token that only this device can use
        npm run token -- --rotate [device|monitor]   makes a new token; the previous one stays valid

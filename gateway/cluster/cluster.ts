@@ -15,6 +15,7 @@ import { Members, noInterest } from "./members.js";
 import type { Beat, Interest, News } from "./messages.js";
 import { Mirrors } from "./mirrors.js";
 import { OwnSessions } from "./own-sessions.js";
+import { readBeat, readNews } from "./read-messages.js";
 import { Relay, readRelayed } from "./relay.js";
 
 /** What a monitor gets: see Monitor. */
@@ -89,11 +90,11 @@ export class Cluster {
 		this.#subscriptions.push(
 			bus.subscribe(
 				"gw.hb.*",
-				this.#guarded((text) => this.#onBeat(JSON.parse(text))),
+				this.#guarded((text) => this.#onBeat(readBeat(text))),
 			),
 			bus.subscribe(
 				"gw.session.*",
-				this.#guarded((text) => this.#onNews(JSON.parse(text))),
+				this.#guarded((text) => this.#onNews(readNews(text))),
 			),
 			bus.serve(subjectOf("gw", "list", this.#options.id), async (text) => {
 				this.#relay.flush();

@@ -42,6 +42,9 @@ export interface MembersOptions {
 	readonly silenceMs: number;
 }
 
+/** Also those that are down; far more than act as one. Each start has another id, and anyone on the bus can make one up. */
+export const membersAtMost = 100;
+
 export const noInterest: Interest = Object.freeze({ all: false, summary: false, devices: [] });
 
 export class Members {
@@ -78,7 +81,7 @@ export class Members {
 		);
 	}
 
-	/** Takes in a heartbeat. @returns undefined if that gateway stops */
+	/** Takes in a heartbeat. @returns undefined if that gateway stops, or there are too many */
 	hear({ gateway, told, interest, isLeaving }: Beat): Member | undefined {
 		const known = this.#members.get(gateway);
 		if (isLeaving) {
@@ -95,6 +98,7 @@ export class Members {
 		member.isBehind ||= told !== member.told;
 		member.told = told;
 		if (member.isUp) return member;
+		if (!known && !this.#makeRoom()) return undefined;
 		this.#members.set(gateway, member);
 		member.isLost = false;
 		member.isBehind = true;
@@ -102,6 +106,14 @@ export class Members {
 		log.info({ gateway }, "gateway: up");
 		onUp();
 		return member;
+	}
+
+	/** Forgets the gateway that is down for longest, if there are too many. @returns false if all are up */
+	#makeRoom(): boolean {
+		if (this.#members.size < membersAtMost) return true;
+		const down = [...this.#members.values()].filter(({ isUp }) => !isUp);
+		const [oldest] = down.sort((a, b) => a.heardAt - b.heardAt);
+		return oldest !== undefined && this.#members.delete(oldest.id);
 	}
 
 	/** To be called from time to time: gateways may be down. */

@@ -7,9 +7,10 @@ import { type Bus, BusError, subjectOf } from "../bus.js";
 import { type Device, keptReport, otherFieldsBytes } from "../sessions/device.js";
 import type { Sessions } from "../sessions/sessions.js";
 import type { Member, Members } from "./members.js";
-import type { Interest, ListPiece, ListRequest, News, ToldSession } from "./messages.js";
+import type { Interest, ListRequest, News, ToldSession } from "./messages.js";
 import { mirror } from "./mirror.js";
 import { MirrorLink } from "./mirror-link.js";
+import { readPiece } from "./read-messages.js";
 import type { RelayedUplink } from "./relay.js";
 
 export interface MirrorsOptions {
@@ -187,8 +188,9 @@ export class Mirrors {
 		try {
 			while (after !== undefined) {
 				const text = await this.#options.bus.request(subject, JSON.stringify({ ...request, after }), pieceMs);
-				const piece: ListPiece = JSON.parse(text);
+				const piece = readPiece(text, this.#options.onError);
 				told ??= piece.told;
+				if (piece.next !== undefined && piece.next <= after) throw new RangeError("the list does not end");
 				for (const session of piece.sessions) this.take(member, session);
 				after = piece.next;
 			}

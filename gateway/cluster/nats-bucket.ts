@@ -215,5 +215,10 @@ function encodeKey(key: string): string {
 }
 
 function decodeKey(name: string): string {
-	return name === "=" ? "" : decodeURIComponent(name.replaceAll("=", "%"));
+	try {
+		return name === "=" ? "" : decodeURIComponent(name.replaceAll("=", "%"));
+	} catch {
+		// No key of a gateway. An error here would end the watch.
+		return name;
+	}
 }

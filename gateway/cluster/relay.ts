@@ -3,7 +3,9 @@
  * system call here, one there, and one more there for each monitor, which cost more than all else about a report.
  */
 
+import { matches } from "../../device/protocol/schema.js";
 import type { Session } from "../sessions/device.js";
+import { time } from "../storage/time.js";
 
 /** For uplinks that follow one that was just sent. */
 const gatherMs = 2;
@@ -57,6 +59,7 @@ export function* readRelayed(message: string): Generator<RelayedUplink> {
 		const [sessionId = "", at, kind, length] = message.slice(from, start).split(" ");
 		from = start + Number(length);
 		if (!(start > 0 && from >= start && from <= message.length)) throw new RangeError("a length is wrong");
+		if (!matches(time, Number(at))) throw new RangeError("a time is wrong");
 		const text = message.slice(start, from);
 		yield { sessionId, at: Number(at), isStateReport: kind === "state", text };
 	}

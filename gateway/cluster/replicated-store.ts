@@ -1,5 +1,7 @@
 /** A JSON file store whose records other gateways have too. It writes to disk as one that is alone does. */
 
+import { deviceId } from "../../device/protocol/messages.js";
+import { matches } from "../../device/protocol/schema.js";
 import type { Bus } from "../bus.js";
 import { JsonFileStore, type JsonFileStoreOptions, type RecordStore } from "../storage/json-file-store.js";
 import { Removals } from "./removals.js";
@@ -25,7 +27,8 @@ export class ReplicatedStore<T> implements RecordStore<T> {
 		this.#local = new JsonFileStore(options);
 		this.#removals = new Removals({ ...options, path: `${options.directory}-removed.json` });
 		const onTold = (deviceId: string) => this.#removals.drop(deviceId);
-		this.#replication = new Replication({ ...options, own: this.#local, onTold });
+		const isKey = (key: string) => matches(deviceId, key);
+		this.#replication = new Replication({ ...options, own: this.#local, onTold, isKey });
 		this.#now = options.now;
 	}
 

@@ -17,8 +17,10 @@ export interface OwnRecords<T> {
 export interface ReplicationOptions<T> extends ReplicationRules<T> {
 	readonly bus: Bus;
 	readonly bucket: string;
-	/** The only one in use; undefined: all of the bucket. */
+	/** The only one in use; undefined: all of the bucket that `isKey` accepts. */
 	readonly key?: string;
+	/** Others are left out: a key may become the name of a file. */
+	readonly isKey?: (key: string) => boolean;
 	readonly own: OwnRecords<T>;
 	/** Called with what another gateway has changed, or undefined if it was removed. */
 	readonly onRecord: (key: string, record: T | undefined) => void;
@@ -151,11 +153,11 @@ export class Replication<T> {
 	}
 
 	async #open(): Promise<void> {
-		const { bus, bucket: name, key: only } = this.#options;
+		const { bus, bucket: name, key: only, isKey = () => true } = this.#options;
 		const bucket = await bus.bucket(name);
 		if (this.#bucket || this.#isClosed) return;
 		const stop = await bucket.watch((key, entry) => {
-			if (only === undefined || key === only) this.#add(key, { told: entry ?? null });
+			if (only === undefined ? isKey(key) : key === only) this.#add(key, { told: entry ?? null });
 		});
 		// Two attempts may have been under way.
 		if (this.#bucket || this.#isClosed) return stop();

@@ -27,26 +27,34 @@ export function createBinaries(
 	access: Pick<Access, "check">,
 	answerError: AnswerError,
 ): Binaries {
-	const answer = async (request: IncomingMessage, response: ServerResponse, path: string) => {
+	const answer = async (request: IncomingMessage, response: ServerResponse, { pathname, search }: Target) => {
 		const { method } = request;
 		if (method !== "GET" && method !== "HEAD") return sendProblem(response, wrongMethod(method, "GET, HEAD"));
 		const { refusal } = await access.check(request, ["device", "monitor"], tokenAgeMs);
 		if (refusal) sendProblem(response, refusal);
-		else send(request, response, await repository.open(decodeURIComponent(path)));
+		else {
+			const query = new URLSearchParams(search);
+			const [model, chip] = ["model", "chip"].map((name) => query.get(name)?.toLowerCase());
+			send(request, response, await repository.open(decodeURIComponent(pathname), { model, chip }));
+		}
 	};
 	return (request, response) => {
-		const path = pathOf(request.url ?? "");
-		if (path !== uploadPath && !path.startsWith(releasesPath)) return false;
-		answer(request, response, path).catch((error: unknown) => answerError(error, response));
+		const target = parseTarget(request.url ?? "");
+		const { pathname } = target;
+		if (pathname !== uploadPath && !pathname.startsWith(releasesPath)) return false;
+		answer(request, response, target).catch((error: unknown) => answerError(error, response));
 		return true;
 	};
 }
 
-/** Path of a request target, which a proxy may send with scheme and host (RFC 9112, 3.2.2). */
-function pathOf(target: string): string {
-	if (!target.startsWith("/")) return parseUrl(target)?.pathname ?? "";
+type Target = Pick<URL, "pathname" | "search">;
+
+/** Of a request target, which a proxy may send with scheme and host (RFC 9112, 3.2.2). */
+function parseTarget(target: string): Target {
+	if (!target.startsWith("/")) return parseUrl(target) ?? { pathname: "", search: "" };
 	const query = target.indexOf("?");
-	return query < 0 ? target : target.slice(0, query);
+	if (query < 0) return { pathname: target, search: "" };
+	return { pathname: target.slice(0, query), search: target.slice(query) };
 }
 
 /** @throws {HttpProblem} 412, 416 */

@@ -19,6 +19,8 @@ const alignment = 4096;
 const longestPartBytes = 64 * 1024;
 /** Read and checked in one step; other requests are answered in between. */
 const readBytes = 1 << 20;
+/** A named pipe without a writer is opened at once, as an empty file. */
+const readOnly = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** A firmware file in memory, with the digests of its blocks, which are computed once for all devices. */
 export class StoredImage {
@@ -43,7 +45,7 @@ export class StoredImage {
 
 	/** @throws {NodeJS.ErrnoException} ENOENT if the file is missing */
 	static async read(disk: Disk, path: string): Promise<StoredImage> {
-		const handle = await disk.open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+		const handle = await disk.open(path, readOnly);
 		try {
 			const { size, mtime } = await handle.stat();
 			const bytes = Buffer.allocUnsafeSlow(size);
@@ -95,6 +97,18 @@ export interface Binary {
 }
 
 export const uploadPath = "/ota/firmware.bin";
+
+/** Which image of a release is asked for; undefined: any. In lower case. */
+export interface ImageQuery {
+	readonly model?: string | undefined;
+	readonly chip?: string | undefined;
+}
+
+/** Of an image's URL: the path is the version's, as specified, and the query names the image. */
+export function releaseAddress({ version }: Release, { model, chip }: ReleaseImage): string {
+	return `/releases/firmware-v${version}.bin?model=${model.toLowerCase()}&chip=${chip}`;
+}
+
 const yearInSeconds = 31_536_000;
 
 export interface FirmwareRepositoryOptions {
@@ -131,14 +145,18 @@ export class FirmwareRepository {
 
 	/**
 	 * @param path of the URL
+	 * @param query which of the images, where the path names only the version
 	 * @throws {HttpProblem} 404 if there is no such file, 503 if it differs from the catalog
 	 */
-	open(path: string): Promise<Binary> {
+	open(path: string, { model, chip }: ImageQuery = {}): Promise<Binary> {
 		const { uploads, recheckMs = 0 } = this.#options;
-		const key = path === uploadPath ? `${uploads.current?.sha256} ${uploads.current?.upload_time}` : path;
+		const key =
+			path === uploadPath
+				? `${uploads.current?.sha256} ${uploads.current?.upload_time}`
+				: `${path}?${model}&${chip}`;
 		const recent = this.#recent.get(key);
 		if (recent) return recent;
-		const binary = path === uploadPath ? this.#openUpload() : this.#openRelease(path);
+		const binary = path === uploadPath ? this.#openUpload() : this.#openRelease(path, { model, chip });
 		if (recheckMs === 0) return binary;
 		this.#recent.set(key, binary);
 		setTimeout(() => this.#recent.delete(key), recheckMs).unref();
@@ -168,9 +186,9 @@ export class FirmwareRepository {
 		}
 	}
 
-	async #openRelease(path: string): Promise<Binary> {
+	async #openRelease(path: string, query: ImageQuery): Promise<Binary> {
 		const { releases } = await this.#options.catalog.read();
-		const image = await this.#openNamed(releases, path);
+		const image = (await this.#openVersion(releases, path, query)) ?? (await this.#openNamed(releases, path));
 		if (!image) throw new HttpProblem(404, "The catalog names no such file; see /ota/catalog.");
 		const lastModified = image.modifiedAt.toUTCString();
 		return { image, filename: basename(path), lastModified, caching: `max-age=${yearInSeconds}, immutable` };
@@ -185,6 +203,32 @@ export class FirmwareRepository {
 				if (file) return this.#openFile(release, file, ({ sha256 }) => differsFrom(file, sha256));
 			}
 		return undefined;
+	}
+
+	/**
+	 * @returns undefined if the path is not that of a release's version
+	 * @throws {HttpProblem} 404 if the query fits none of its images, or several
+	 */
+	async #openVersion(
+		releases: readonly Release[],
+		path: string,
+		{ model, chip }: ImageQuery,
+	): Promise<StoredImage | undefined> {
+		const release = releases.find(({ version }) => path === `/releases/firmware-v${version}.bin`);
+		if (!release) return undefined;
+		const images = release.images.filter(
+			(image) =>
+				(model ?? image.model.toLowerCase()) === image.model.toLowerCase() &&
+				(chip ?? image.chip) === image.chip,
+		);
+		const image = images.length === 1 ? images[0] : images.find((each) => each.path === path);
+		if (image) return this.openImage(release, image);
+		const ways = release.images.map((each) => releaseAddress(release, each).replace(path, ""));
+		const what = images.length > 0 ? "has several images" : "has no such image";
+		throw new HttpProblem(
+			404,
+			`Release ${release.version} ${what}; add one of ${ways.join(", ")} to its address.`,
+		);
 	}
 
 	/** @throws {HttpProblem} 503 if the file is missing or `findProblem` finds one */

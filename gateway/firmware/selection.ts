@@ -5,7 +5,7 @@ import { chips } from "../../device/protocol/messages.js";
 import { HttpProblem } from "../problem.js";
 import type { Catalog, Release, Releases } from "./catalog.js";
 import { describeFit, type Fit, fits } from "./image.js";
-import { type FirmwareRepository, uploadPath } from "./repository.js";
+import { type FirmwareRepository, releaseAddress, uploadPath } from "./repository.js";
 import type { Upload, UploadStore } from "./upload-store.js";
 
 export interface UpdateRefusal {
@@ -21,7 +21,7 @@ export interface UpdateRefusal {
 }
 
 export interface Choice {
-	/** Path of its URL. */
+	/** Path and query of its URL. */
 	readonly path: string;
 	/** Null if the upload was not checked. */
 	readonly version: string | null;
@@ -127,7 +127,8 @@ export class Selection {
 			if (error instanceof HttpProblem) return refuse("no_firmware", error.message);
 			throw error;
 		}
-		return { path: image.path, version: release.version, sha256: image.sha256, signature: image.signature };
+		const { sha256, signature } = image;
+		return { path: releaseAddress(release, image), version: release.version, sha256, signature };
 	}
 }
 

@@ -5,11 +5,12 @@
 
 import type { Infer } from "../../device/protocol/schema.js";
 import type { Core } from "../extension.js";
+import { TokenBucket } from "../rates.js";
 import type { Session } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import { type ChangeReason, statusUpdateText } from "../sessions/view.js";
 import type { Monitor } from "../sockets/monitor.js";
-import { messageKind, type Outcome } from "../sockets/monitor-commands.js";
+import { messageKind, type Outcome, refuse } from "../sockets/monitor-commands.js";
 import { subscribe } from "./messages.js";
 import { Summary } from "./summary.js";
 
@@ -17,6 +18,8 @@ export class Subscriptions {
 	readonly #core: Core;
 	/** Undefined while no monitor subscribes to it: then it costs nothing. */
 	#summary: Summary | undefined;
+	/** Bounds how often each monitor may ask for the whole summary. */
+	readonly #summaries = new WeakMap<Monitor, TokenBucket>();
 
 	constructor(core: Core) {
 		this.#core = core;
@@ -48,9 +51,11 @@ export class Subscriptions {
 	}
 
 	async #subscribe(monitor: Monitor, { summary, devices = [] }: Infer<typeof subscribe>): Promise<Outcome> {
-		const { sessions, monitors, now } = this.#core;
+		const { sessions, monitors, limits, now } = this.#core;
 		const previous = monitor.devices;
 		const isOther = previous === undefined || summary !== (monitor.summary !== undefined);
+		if (isOther && summary && !this.#mayHaveSummary(monitor))
+			return refuse("rate_limited", `switch the summary on at most ${limits.summariesASecond} time a second`);
 		monitor.devices = new Set(devices);
 		if (isOther) {
 			monitor.summary = summary ? this.#openSummary() : undefined;
@@ -69,6 +74,15 @@ export class Subscriptions {
 			if (session && monitor.devices.has(id)) send(session, "identified");
 		}
 		return { command: "subscribe" };
+	}
+
+	/** A whole summary takes as long as hundreds of reports, and others wait. */
+	#mayHaveSummary(monitor: Monitor): boolean {
+		const { summariesASecond: perSecond, summaryBurst: burst } = this.#core.limits;
+		const { monotonic } = this.#core;
+		const bucket = this.#summaries.get(monitor) ?? new TokenBucket({ perSecond, burst, monotonic });
+		this.#summaries.set(monitor, bucket);
+		return bucket.take();
 	}
 
 	#openSummary(): Summary {

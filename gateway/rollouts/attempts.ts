@@ -22,8 +22,6 @@ export interface AttemptsOptions {
 	readonly offers?: Offers;
 	/** By id. */
 	readonly devices: ReadonlyMap<string, Device>;
-	/** Milliseconds since 1970. */
-	readonly now: () => number;
 	/** Monotonic clock, in milliseconds. */
 	readonly monotonic: () => number;
 	/** From 0 to less than 1; default: Math.random. */
@@ -39,19 +37,19 @@ const retryMs = 60_000;
 export class Attempts {
 	readonly #options: AttemptsOptions;
 	readonly #beginning = new Set<string>();
+	/** Devices whose latest attempt was begun here; not judged by times, as the clock may have gone back. */
+	readonly #begun = new Set<string>();
 	/** Devices to which the latest attempt was sent; its job may become known later. */
 	readonly #sent = new Set<string>();
 	/** By device: why its latest attempt was not started. */
 	readonly #refusals = new Map<string, UpdateRefusal>();
 	/** By device, on the monotonic clock: when it may begin; infinity while it is away. */
 	readonly #readyAt = new Map<string, number>();
-	readonly #openedAt: number;
 	/** Until then a device that is away may be about to connect again; on the monotonic clock. */
 	readonly #returningUntil: number;
 
 	constructor(options: AttemptsOptions) {
 		this.#options = options;
-		this.#openedAt = options.now();
 		this.#returningUntil = options.monotonic() + silenceMs;
 	}
 
@@ -60,6 +58,7 @@ export class Attempts {
 		const { devices, updates, offers, log } = this.#options;
 		const device = devices.get(deviceId);
 		if (!device) return;
+		this.#begun.add(deviceId);
 		const refusal = await this.#follow(rollout, deviceId, () =>
 			offers ? offers.send(rollout, device) : updates.trigger(device, ...triggerOf(rollout)),
 		);
@@ -108,6 +107,7 @@ export class Attempts {
 		const device = devices.get(deviceId);
 		if (!device) {
 			this.#readyAt.delete(deviceId);
+			this.#begun.delete(deviceId);
 			return undefined;
 		}
 		const { model, chip, firmwareVersion: version, session } = device;
@@ -127,7 +127,7 @@ export class Attempts {
 			isSent: this.#sent.has(deviceId),
 			refusal: this.#refusals.get(deviceId),
 			job,
-			isInherited: job !== undefined && job.startedAt <= this.#openedAt,
+			isInherited: !this.#begun.has(deviceId),
 			isReturning: !isConnected && monotonic() < this.#returningUntil,
 		};
 	}

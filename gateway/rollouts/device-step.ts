@@ -24,16 +24,16 @@ export interface Seen extends Fit {
 	readonly refusal?: UpdateRefusal | undefined;
 	/** Its latest update. */
 	readonly job?: UpdateJob | undefined;
-	/** That began before the gateway's latest start, so messages about it may be lost. */
+	/** It was begun before the gateway's latest start, so messages about it may be lost. */
 	readonly isInherited: boolean;
 	/** It is away, but may be about to connect again: the gateway has just started. */
 	readonly isReturning: boolean;
 }
 
 export interface Moment {
-	/** Milliseconds since 1970, by a clock that is never set. */
+	/** Milliseconds since 1970, by a clock that is never set, and that is not behind any stored time. */
 	readonly now: number;
-	/** `startsAt` has come; updates may begin; `deadline` has come. */
+	/** `startsAt` has come, also if the clock was set back since; updates may begin; `deadline` has come. */
 	readonly isDue: boolean;
 	readonly isOpen: boolean;
 	readonly isLate: boolean;
@@ -141,14 +141,24 @@ function giveBack({ head }: Rollout, step: DeviceStep, { refusal }: Seen, now: n
 	return move(before, isFinal ? "rejected" : waits, now, refusal?.message);
 }
 
+/** How long a device that soaks is still watched, in whole seconds; 0: it has only to connect. @returns null for others */
+export function soakSecondsLeft({ plan }: Rollout, step: DeviceStep, now: number): number | null {
+	if (step.status !== "soaking") return null;
+	const soakSeconds = soakSecondsOf(plan, step);
+	return Math.min(soakSeconds, Math.max(0, Math.ceil(soakSeconds - (now - step.at) / 1000)));
+}
+
 /** It runs the new firmware, which may still fail and go back. */
 function soak({ plan }: Rollout, step: DeviceStep, { version, isConnected }: Seen, now: number): DeviceStep {
 	if (step.status !== "soaking") return move(step, "soaking", now);
 	if (isConnected && version !== plan.firmware.version)
 		return now - step.at < settleMs ? step : move(step, "rolled_back", now, `It runs ${version} again.`);
-	const soakSeconds = plan.groups[step.group ?? 0]?.soakSeconds ?? 0;
-	const overdueMs = now - step.at - soakSeconds * 1000;
+	const overdueMs = now - step.at - soakSecondsOf(plan, step) * 1000;
 	if (overdueMs >= 0 && isConnected) return move(step, "succeeded", now);
 	const reason = "It runs the new firmware, but was not connected in the 5 minutes after its soak time.";
 	return overdueMs >= silenceMs ? move(step, "timed_out", now, reason) : step;
+}
+
+function soakSecondsOf({ groups }: Plan, { group = 0 }: DeviceStep): number {
+	return groups[group]?.soakSeconds ?? 0;
 }

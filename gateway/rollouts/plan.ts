@@ -28,6 +28,8 @@ export interface AskedPlan extends Omit<Plan, "firmware"> {
 const whole = integer(1, 10_000);
 const dayMs = 86_400_000;
 const deadlineMs = 30 * dayMs;
+/** The last time that `isoTime` has a form for. */
+const lastTime = Date.parse("9999-12-31T23:59:59.999Z");
 const maxGroups = 20;
 /** Above this number of devices 5 % of them are more than 5. */
 const smallFleet = 100;
@@ -76,7 +78,7 @@ export function parsePlan(value: unknown, total: (target: Plan["target"]) => num
 	const target = parseTarget(asked.target);
 	const { maxAttempts = 2, allowDowngrade = false, startsAt = new Date(now).toISOString() } = asked;
 	const starts = timeOf(startsAt, "startsAt");
-	const { deadline = new Date(Math.max(starts, now) + deadlineMs).toISOString() } = asked;
+	const { deadline = new Date(Math.min(Math.max(starts, now) + deadlineMs, lastTime)).toISOString() } = asked;
 	const ends = timeOf(deadline, "deadline");
 	if (ends <= now || ends <= starts) refuse("deadline", "must be after startsAt, and in the future");
 	return {

@@ -10,13 +10,15 @@ import { HttpProblem } from "../problem.js";
 import type { Device } from "../sessions/device.js";
 import { Attempts, type AttemptsOptions } from "./attempts.js";
 import { obey, type RolloutCommand } from "./commands.js";
-import { findObstacle, holdsSlot, type Moment, queued } from "./device-step.js";
+import { findObstacle, holdsSlot, type Moment, queued, soakSecondsLeft } from "./device-step.js";
 import { advance, apply, type Change, firstHead, isActive } from "./machine.js";
 import { parsePlan } from "./plan.js";
-import type { RolloutRecords } from "./store.js";
+import { type RolloutRecords, storedPlan } from "./store.js";
 import { isInWindow } from "./window.js";
 
 export interface RolloutsOptions extends AttemptsOptions {
+	/** Milliseconds since 1970. */
+	readonly now: () => number;
 	readonly store: RolloutRecords;
 	/** Whether steps are taken here; default: always. Otherwise `mirror` tells what another gateway does. */
 	readonly isDriver?: () => boolean;
@@ -41,7 +43,7 @@ export class Rollouts {
 	readonly #announcedAt = new Map<string, number>();
 	readonly #changed = new Set<string>();
 	/** Milliseconds since 1970 at 0 of the monotonic clock. */
-	readonly #origin: number;
+	#origin: number;
 	#attempts: Attempts;
 	#timer: NodeJS.Timeout | undefined;
 
@@ -54,6 +56,7 @@ export class Rollouts {
 	/** Loads and continues what the last run stored. @throws {NodeJS.ErrnoException} */
 	async open(): Promise<void> {
 		for (const rollout of await this.#options.store.load()) this.#rollouts.set(rollout.id, rollout);
+		this.#catchUp();
 		this.#timer = setInterval(() => void this.advance(), intervalMs).unref();
 	}
 
@@ -78,6 +81,7 @@ export class Rollouts {
 		return this.#inTurn(async () => {
 			if (!begin()) return;
 			this.#attempts = new Attempts(this.#options);
+			this.#catchUp();
 			for (const rollout of this.#rollouts.values())
 				for (const { deviceId, status } of rollout.devices.values())
 					if (status === "offered") void this.#attempts.takeOver(rollout, deviceId);
@@ -106,6 +110,16 @@ export class Rollouts {
 		throw new HttpProblem(404, `No roll-out is called ${id}; see /api/rollouts.`);
 	}
 
+	/** How long the last of these devices is still watched, in seconds. @returns null if none soaks */
+	soakSecondsLeft(rollout: Rollout, steps: Iterable<DeviceStep> = rollout.devices.values()): number | null {
+		let most: number | null = null;
+		for (const step of steps) {
+			const left = soakSecondsLeft(rollout, step, this.#steady());
+			if (left !== null) most = Math.max(most ?? 0, left);
+		}
+		return most;
+	}
+
 	/**
 	 * Starts a roll-out, or finds the one that has this id and the same plan.
 	 * @throws {HttpProblem} 409, 422, 507
@@ -121,13 +135,15 @@ export class Rollouts {
 			if (ids.length === 0 && !mayGrow(plan))
 				throw new HttpProblem(422, "target names no device that this gateway knows.");
 			this.#refuseBusy(ids);
-			await this.#makeRoom();
+			if (this.active().length >= keptAtMost)
+				throw new HttpProblem(409, `${keptAtMost} roll-outs are active; cancel one first.`);
 			const at = this.#steady();
 			const devices = new Map(ids.map((deviceId) => [deviceId, queued(deviceId, at)]));
 			const rollout: Rollout = { id, createdAt: this.#options.now(), asked, plan, head: firstHead, devices };
 			if (!(await this.#options.store.create(rollout))) throw notStored();
 			this.#rollouts.set(id, rollout);
 			this.#changed.add(id);
+			await this.#makeRoom();
 			await this.#step(rollout);
 			return { rollout: this.find(id), isNew: true };
 		});
@@ -245,7 +261,8 @@ export class Rollouts {
 		const unknown = "devices" in target && target.devices.find((id) => !this.#options.devices.has(id));
 		if (unknown)
 			throw new HttpProblem(422, `target.devices names ${unknown}, which this gateway does not know.`);
-		return { ...plan, firmware: pinned };
+		// What is accepted must load at the next start.
+		return storedPlan({ ...plan, firmware: pinned });
 	}
 
 	#targetsOf({ target }: Pick<Plan, "target">): readonly string[] {
@@ -276,12 +293,14 @@ export class Rollouts {
 		}
 	}
 
-	/** @throws {HttpProblem} 409, 507 */
+	/** Removes the oldest that are over; what cannot be removed stays until the next is added. */
 	async #makeRoom(): Promise<void> {
-		if (this.#rollouts.size < keptAtMost) return;
-		const oldest = this.list().findLast((rollout) => !isActive(rollout));
-		if (!oldest) throw new HttpProblem(409, `${keptAtMost} roll-outs are active; cancel one first.`);
-		await this.#remove(oldest);
+		for (const rollout of this.list().toReversed()) {
+			if (this.#rollouts.size <= keptAtMost) return;
+			if (isActive(rollout)) continue;
+			if (!(await this.#options.store.remove(rollout.id))) return;
+			this.#drop(rollout);
+		}
 	}
 
 	async #remove(rollout: Rollout): Promise<void> {
@@ -307,11 +326,11 @@ export class Rollouts {
 		}
 	}
 
-	#momentOf({ plan: { startsAt, deadline, window } }: Rollout): Moment {
+	#momentOf({ head, plan: { startsAt, deadline, window } }: Rollout): Moment {
 		const wall = this.#options.now();
 		return {
 			now: this.#steady(),
-			isDue: wall >= Date.parse(startsAt),
+			isDue: head.startedAt !== undefined || wall >= Date.parse(startsAt),
 			isOpen: !window || isInWindow(window, wall),
 			isLate: wall >= Date.parse(deadline),
 		};
@@ -320,6 +339,13 @@ export class Rollouts {
 	/** In milliseconds since 1970, whole; not changed when the clock is set. */
 	#steady(): number {
 		return Math.round(this.#origin + this.#options.monotonic());
+	}
+
+	/** Continues from the latest stored time: with an earlier clock devices would soak, or be silent, far too long. */
+	#catchUp(): void {
+		for (const { devices } of this.active())
+			for (const { at } of devices.values())
+				this.#origin = Math.max(this.#origin, at - this.#options.monotonic());
 	}
 
 	#inTurn<T>(work: () => Promise<T>): Promise<T> {

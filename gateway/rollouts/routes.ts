@@ -20,7 +20,7 @@ export function rolloutRoutes(rollouts: RolloutService, requireMonitor: RequestH
 		response
 			.status(status)
 			.set({ "Cache-Control": "no-store", ETag: `"${rollout.head.revision}"` })
-			.json(describe(rollout));
+			.json({ ...describe(rollout), soakSecondsLeft: rollouts.soakSecondsLeft(rollout) });
 
 	router
 		.route("/api/rollouts")
@@ -56,8 +56,12 @@ export function rolloutRoutes(rollouts: RolloutService, requireMonitor: RequestH
 		.route("/api/rollouts/:id/devices")
 		.get(requireMonitor, ({ params: { id }, query: { status } }, response) => {
 			const asked = typeof status === "string" ? status.split(",") : undefined;
-			const steps = [...rollouts.find(id).devices.values()];
-			const devices = steps.filter((step) => asked?.includes(step.status) ?? true).map(describeStep);
+			const rollout = rollouts.find(id);
+			const steps = [...rollout.devices.values()].filter(({ status }) => asked?.includes(status) ?? true);
+			const devices = steps.map((step) => ({
+				...describeStep(step),
+				soakSecondsLeft: rollouts.soakSecondsLeft(rollout, [step]),
+			}));
 			response.set("Cache-Control", "no-store").json({ devices });
 		})
 		.all(refuseMethod("GET, HEAD"));

@@ -156,9 +156,9 @@ export class RolloutStore {
 	}
 }
 
-/** The plan file was checked and completed before it was written. */
+/** Checks a completed plan as at each start; its deadline may be past. @throws {Error} */
 export function storedPlan(value: unknown): Plan {
-	const plan = parsePlan(value, () => 0, 0);
+	const plan = parsePlan(value, () => 0, Number.NEGATIVE_INFINITY);
 	const { version, source, images } = plan.firmware;
 	if (!source || !images) throw new Error("plan.json is damaged.");
 	return { ...plan, firmware: { version, source, images } };

@@ -140,8 +140,8 @@ const record = object({
 	report: optional(string(65_536)),
 });
 const reportHead = object({ health: object({ uptime_seconds: integer(0, 0xffff_ffff) }) });
-const version = object({ version: string(32), at: time });
-const reset = object({ reason: string(64), at: time });
+export const version = object({ version: string(32), at: time });
+export const reset = object({ reason: string(64), at: time });
 
 /** The file of a device; times in milliseconds since 1970. */
 export const deviceFile = Object.freeze({
@@ -219,12 +219,12 @@ function sessionOf(deviceId: string, kept: Infer<typeof record>, features: reado
 }
 
 /** Those that this gateway knows. */
-function featuresOf(value: unknown): readonly Feature[] {
+export function featuresOf(value: unknown): readonly Feature[] {
 	const list: readonly unknown[] = Array.isArray(value) ? value : [];
 	return sharedList(features.filter((each) => list.includes(each)));
 }
 
-function listOf<S extends Schema>(schema: S, value: unknown): readonly Infer<S>[] {
+export function listOf<S extends Schema>(schema: S, value: unknown): readonly Infer<S>[] {
 	if (!Array.isArray(value)) return [];
 	return value.filter((each): each is Infer<S> => matches(schema, each));
 }

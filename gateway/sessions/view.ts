@@ -6,7 +6,7 @@
 import { noUpdate } from "../api/update.js";
 import type { Device, Session } from "./device.js";
 
-const endReasons = ["disconnected", "replaced", "boot"] as const;
+export const endReasons = ["disconnected", "replaced", "boot"] as const;
 export type EndReason = (typeof endReasons)[number];
 
 export function isEndReason(reason: string | undefined): reason is EndReason {

@@ -5,7 +5,8 @@
 
 import { setTimeout } from "node:timers/promises";
 import type { RawData, WebSocket } from "ws";
-import { checkUplink } from "../../device/protocol/messages.js";
+import { checkUplink, uplinks } from "../../device/protocol/messages.js";
+import { isRecord, models, type Schema } from "../../device/protocol/schema.js";
 import { parseJson } from "../json.js";
 import { createMinuteCounter, limitMessagesAfterClose, type Rate, Throttle, TokenBucket } from "../rates.js";
 import type { DeviceLink, Handshake, Session } from "../sessions/device.js";
@@ -196,15 +197,22 @@ class DeviceSocket implements DeviceLink {
 		const { sessions, metrics } = this.#options;
 		const value = parseJson(text);
 		if (value === undefined) return "not JSON";
-		const checked = checkUplink(value);
-		if (checked.problem !== undefined) return checked.problem;
+		let checked = checkUplink(value);
+		let kept = text;
+		if (checked.problem !== undefined) {
+			const own = withoutOtherModels(value);
+			if (own.leftOut > 0) checked = checkUplink(own.value);
+			if (checked.problem !== undefined) return checked.problem;
+			metrics.leftOutFields.inc(own.leftOut);
+			kept = JSON.stringify(own.value);
+		}
 		const { uplink } = checked;
 		const { isBound, deviceId } = this.#session.handshake;
 		if (isBound && "deviceId" in uplink && uplink.deviceId !== deviceId) {
 			this.#refuse(closeCodes.policyViolation, `this token is for ${deviceId} alone`);
 			return `${uplink.type}: deviceId must be ${deviceId}, whose token was shown`;
 		}
-		const problem = sessions.receive(this.#session, uplink, text);
+		const problem = sessions.receive(this.#session, uplink, kept);
 		if (problem === undefined) metrics.countUplink(uplink.type);
 		return problem;
 	}
@@ -224,4 +232,22 @@ class DeviceSocket implements DeviceLink {
 		const { sessionId, device } = this.#session;
 		return { sessionId, deviceId: device?.deviceId };
 	}
+}
+
+/** A state report without the fields that exist on another model only: one of them must not cost the rest. */
+function withoutOtherModels(report: unknown): { readonly value: unknown; readonly leftOut: number } {
+	const system = isRecord(report) ? report.system : undefined;
+	const model = models.find((name) => isRecord(system) && system.model === name);
+	let leftOut = 0;
+	const own = (schema: Schema, value: unknown): unknown => {
+		if (schema.type !== "object" || !isRecord(value)) return value;
+		const fields = { ...value };
+		for (const [name, field] of Object.entries(schema.fields)) {
+			if (fields[name] === undefined) continue;
+			if (field.modelOnly === undefined || field.modelOnly === model) fields[name] = own(field, fields[name]);
+			else if (delete fields[name]) leftOut += 1;
+		}
+		return fields;
+	};
+	return { value: model ? own(uplinks.state_report, report) : report, leftOut };
 }

@@ -16,21 +16,40 @@ const momentMs = 25;
 
 export type Heartbeat = ReturnType<typeof startHeartbeat>;
 
+/** The sockets of one time slot, with their unanswered pings. */
+interface Moment {
+	readonly peers: Map<Peer, number>;
+	askedAt: number;
+}
+
 /**
- * @param intervalMs between two pings of one socket
+ * @param intervalMs between two pings of one socket; under load up to a third more
  * @param allowed unanswered pings before the socket is destroyed
+ * @param monotonic milliseconds; ticks are no measure of time, as each is late under load
  */
-export function startHeartbeat(intervalMs: number, allowed: number) {
+export function startHeartbeat(intervalMs: number, allowed: number, monotonic: () => number) {
 	const count = Math.max(1, Math.floor(intervalMs / momentMs));
-	/** By time slot: sockets, with their unanswered pings. */
-	const moments = Array.from({ length: count }, () => new Map<Peer, number>());
+	const stepMs = intervalMs / count;
+	const startedAt = monotonic();
+	const moments = Array.from(
+		{ length: count },
+		(): Moment => ({ peers: new Map(), askedAt: Number.NEGATIVE_INFINITY }),
+	);
 	const momentOf = new Map<Peer, Map<Peer, number>>();
 	let joined = 0;
 	let beats = 0;
 	const timer = setInterval(() => {
-		const moment = moments[beats++ % count];
-		if (moment) ask(moment, allowed);
-	}, intervalMs / count).unref();
+		const now = monotonic();
+		const due = Math.floor((now - startedAt) / stepMs);
+		// After a longer pause each socket is pinged once.
+		for (beats = Math.max(beats, due - count); beats < due; beats++) {
+			const moment = moments[beats % count];
+			// Pinged late: until the next ping there must be time to answer.
+			if (!moment || now - moment.askedAt < intervalMs / 3) continue;
+			moment.askedAt = now;
+			ask(moment.peers, allowed);
+		}
+	}, stepMs).unref();
 	// Of all sockets: closures of each would take more memory.
 	function onPong(this: Peer): void {
 		momentOf.get(this)?.set(this, 0);
@@ -42,10 +61,10 @@ export function startHeartbeat(intervalMs: number, allowed: number) {
 	return {
 		/** Pings a socket until it is closed. */
 		watch(socket: Peer): void {
-			const moment = moments[joined++ % count];
-			if (!moment) return;
-			moment.set(socket, 0);
-			momentOf.set(socket, moment);
+			const peers = moments[joined++ % count]?.peers;
+			if (!peers) return;
+			peers.set(socket, 0);
+			momentOf.set(socket, peers);
 			socket.on("pong", onPong);
 			socket.on("close", onClose);
 		},

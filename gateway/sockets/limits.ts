@@ -33,6 +33,9 @@ export const socketLimits = Object.freeze({
 	snapshotPauseMs: 200,
 	/** Between two frames of changes of the summary. */
 	summaryPauseMs: 250,
+	/** Whole summaries of one monitor that switches it off and on: each takes as long as hundreds of reports. */
+	summariesASecond: 1,
+	summaryBurst: 20,
 	/** Of one monitor. */
 	commandsASecond: 50,
 	commandBurst: 100,

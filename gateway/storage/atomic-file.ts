@@ -1,8 +1,9 @@
 /** Atomic file writes. A power cut during a write in place would lose both the old content and the new. */
 
 import { createHash, randomUUID } from "node:crypto";
+import type { Stats } from "node:fs";
 import type * as fs from "node:fs/promises";
-import { dirname } from "node:path";
+import { basename, dirname } from "node:path";
 import { errorCode } from "../problem.js";
 
 /** The used part of `node:fs/promises`. */
@@ -23,6 +24,8 @@ export type Disk = Pick<
 	| "writeFile"
 >;
 
+const folderMode = 0o700;
+
 /**
  * @returns size in bytes, and a string that differs after a change
  * @throws {NodeJS.ErrnoException} ENOENT
@@ -32,20 +35,40 @@ export async function stateOf(disk: Disk, path: string): Promise<{ size: number;
 	return { size: Number(size), state: [ino, size, mtimeNs, ctimeNs].join() };
 }
 
+/** @param stats of the file at `path` @throws {Error} if reading it could wait without end, as for a named pipe */
+export function requireRegularFile(stats: Pick<Stats, "isFile" | "isDirectory">, path: string): void {
+	// What a folder cannot do, the system says.
+	if (stats.isFile() || stats.isDirectory()) return;
+	const code = `${basename(path)} is not a regular file`;
+	throw Object.assign(new Error(`${path} is not a regular file`), { code });
+}
+
+/** A disk of which `readFile` refuses anything else than regular files. */
+export function readsRegularFiles(disk: Disk): Disk {
+	const readFile = new Proxy(disk.readFile, {
+		apply: async (target, self, words: unknown[]) => {
+			const path = String(words[0]);
+			requireRegularFile(await disk.stat(path), path);
+			return Reflect.apply(target, self, words);
+		},
+	});
+	return { ...disk, readFile };
+}
+
 /**
- * `mkdir -p`. Node's `recursive` never returns if the system answers ENOENT although the parent exists, as below
+ * `mkdir -p`, for its owner alone. Node's `recursive` never returns if the system answers ENOENT although the parent exists, as below
  * /proc.
  * @throws {NodeJS.ErrnoException}
  */
 export async function makeFolder(disk: Disk, path: string): Promise<void> {
 	try {
-		await disk.mkdir(path);
+		await disk.mkdir(path, folderMode);
 	} catch (error) {
 		const isThere = (await disk.stat(path).catch(() => undefined))?.isDirectory();
 		if (isThere) return;
 		if (errorCode(error) !== "ENOENT" || dirname(path) === path) throw error;
 		await makeFolder(disk, dirname(path));
-		await disk.mkdir(path);
+		await disk.mkdir(path, folderMode);
 	}
 }
 

@@ -1,6 +1,7 @@
 /** The log: JSON lines on standard error. Secrets are redacted, in case a whole request or error is logged. */
 
 import { destination, type Logger, pino } from "pino";
+import { printableJson } from "./printable.js";
 
 export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -29,7 +30,7 @@ function standardError() {
 	const stream = destination({ dest: 2, sync: true, maxLength: 1024 * 1024, retryEAGAIN: () => tries-- > 0 });
 	stream.on("error", ignore);
 	return {
-		write: (line: string) => void stream.write(line),
+		write: (line: string) => void stream.write(printableJson(line)),
 
 		/** Called by Pino after a fatal line. The stream's own would try without end if the disk is full. */
 		flushSync: () => {

@@ -26,6 +26,10 @@ export function createMetrics(registry: Registry) {
 		/** Called for each uplink, so labels are built only when metrics are read. */
 		countUplink: (type: string): void => void uplinks.set(type, (uplinks.get(type) ?? 0) + 1),
 		droppedUplinks: counter("gateway_dropped_uplinks_total", "Uplinks that were not valid"),
+		leftOutFields: counter(
+			"gateway_left_out_fields_total",
+			"Fields of another model that were left out of a report",
+		),
 		pausedDevices: counter(
 			"gateway_paused_devices_total",
 			"Times that a device was not read for a while, as it sent too much",

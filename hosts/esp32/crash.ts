@@ -1,11 +1,11 @@
 /** The last crash and the last traced lines, in RTC memory (board-crash.c). */
 
 import FFI from "mc/ffi";
+import { placeIn } from "moddable/abort-report";
 import type { CrashMemory as CrashInterface, TraceMemory as TraceInterface } from "../../device/host.js";
 
 /** Of board_crash_text(). */
 const field = Object.freeze({ id: 0, kind: 1, message: 2, stack: 3, version: 4, trace: 5 });
-const longestFile = 128;
 
 export class CrashMemory implements CrashInterface {
 	readonly #ffi = new FFI();
@@ -42,10 +42,4 @@ export class TraceMemory implements TraceInterface {
 	read(count: number): string {
 		return this.#ffi.board_trace_read(count);
 	}
-}
-
-/** Only XS's debug build knows files and lines: in a release build a stack has names of functions. */
-function placeIn(stack: string): { file: string; line: number } | undefined {
-	const [, file, line] = /\(([^()\n]+):(\d+)\)/.exec(stack) ?? [];
-	return file === undefined ? undefined : { file: file.slice(-longestFile), line: Number(line) };
 }

@@ -1,28 +1,41 @@
 /** Runs before the firmware's main: gets the stored settings from the panel, in a later turn, then sets the global `device`. */
 
 import config from "mc/config";
+import { reportAborts } from "moddable/abort-report";
 import { createHost } from "simulator/host";
 import { Log } from "simulator/log";
 import { Panel } from "simulator/panel";
+import { TraceLines } from "virtual/trace-lines";
 
 export default function setup(done: () => void): void {
 	const model = config.model === "PROTO-1" ? "PROTO-1" : "DEV-1";
 	const panel = new Panel();
 	const log = new Log({ onLine: (line) => panel.post({ log: line }) });
-	showTraces(log);
+	const lines = new TraceLines();
+	const print = trace;
+	reportAborts({
+		note: (kind, message, stack) => panel.post({ abort: { kind, message, stack } }),
+		print,
+		drain: () => {},
+	});
+	keepTraces((text) => {
+		panel.post({ trace: text });
+		lines.write(text);
+		log.traced(text);
+	});
 	panel.onBoot = (boot) => {
-		Object.defineProperty(globalThis, "device", { value: createHost({ model, panel, boot, log }) });
+		Object.defineProperty(globalThis, "device", { value: createHost({ model, panel, boot, log, lines }) });
 		done();
 	};
 	panel.post({ ready: { model } });
 }
 
 /** The debugger and the terminal get them as well. */
-function showTraces(log: Log): void {
+function keepTraces(keep: (text: string) => void): void {
 	const original = trace;
 	const value = (...texts: Parameters<typeof trace>) => {
 		original(...texts);
-		log.traced(texts.join(""));
+		keep(texts.join(""));
 	};
 	Object.defineProperty(globalThis, "trace", { value });
 }

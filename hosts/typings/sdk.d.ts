@@ -8,6 +8,33 @@ declare module "Resource" {
 	export default Resource;
 }
 
+declare module "debug" {
+	const Debug: { gc(): void };
+	export default Debug;
+}
+
+declare module "file" {
+	export class File {
+		/** @param isWritable creates the file where there is none */
+		constructor(path: string, isWritable?: boolean);
+		position: number;
+		read(type: typeof ArrayBuffer, byteCount: number): ArrayBuffer;
+		write(bytes: ArrayBuffer): void;
+		close(): void;
+		/** @returns whether it existed */
+		static delete(path: string): boolean;
+	}
+}
+
+declare module "instrumentation" {
+	const Instrumentation: {
+		/** Undefined in a release build. */
+		get(what: number | undefined): number | undefined;
+		map(name: "XS Chunk Heap Used" | "XS Slot Heap Used"): number | undefined;
+	};
+	export default Instrumentation;
+}
+
 declare module "neopixel" {
 	export default class NeoPixel {
 		constructor(options: { pin: number; length: number; order: string });

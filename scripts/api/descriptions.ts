@@ -14,7 +14,8 @@ export const commandDescriptions: Readonly<Record<CommandName, string>> = {
 	restart:
 		"Restarts the device: it closes the connection with 1000, restarts within a second, and connects again with the reset reason SW_RESET and a new uptime. Busy while an update or a trial of settings is running, or the firmware is not confirmed yet.",
 	set_brightness: "Sets the LED ring's brightness.",
-	set_haptics: "Sets the haptic motor's intensity. PROTO-1 only.",
+	set_haptics:
+		"Sets the haptic motor's intensity, its PWM's duty in percent; from rest it needs about 25. PROTO-1 only.",
 	set_settings:
 		"Tries new settings: the device restarts with them, keeps them once it has reached a gateway within 120 s, and otherwise returns to its previous ones; settings_result says which. An empty password, ca or sntp is removed. The values are secrets, which the gateway neither keeps nor relays.",
 	query_crash:
@@ -86,7 +87,8 @@ export const monitorErrorDescriptions: Readonly<Record<MonitorErrorCode, string>
 	incompatible_firmware: "the firmware is for another model or chip",
 	ota_in_progress: "an update of this device is running",
 	storage_failed: "the update could not be written to disk, and was not started",
-	rate_limited: "more than 50 messages per second, or 100 at once",
+	rate_limited:
+		"more than 50 messages per second, or 100 at once; or the summary was switched on more than once per second, or 20 times at once",
 };
 
 export const reasonDescriptions: Readonly<Record<ChangeReason, string>> = {

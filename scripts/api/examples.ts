@@ -26,7 +26,7 @@ export const commandExamples: { readonly [N in CommandName]: CommandOf<N> } = {
 	set_log: { command: "set_log", level: "info", seconds: 60 },
 	start_ota: {
 		command: "start_ota",
-		url: "http://192.168.1.10:8080/releases/dev-1/firmware-v1.4.0.bin",
+		url: "http://192.168.1.10:8080/releases/firmware-v1.4.0.bin?model=dev-1&chip=esp32s3",
 	},
 };
 

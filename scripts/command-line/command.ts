@@ -1,5 +1,7 @@
 /** Runs an npm command: prints its usage for --help, and its errors as sentences. */
 
+import { printableLines } from "../../gateway/telemetry/printable.js";
+
 /** npm defines these itself, and may read them from an .npmrc. */
 const npmOptions: readonly string[] = ["ca", "json", "password", "token", "version", "yes"];
 
@@ -27,8 +29,8 @@ export async function runCommand({ name, usage, options = [], run }: Command): P
 		await run(words);
 	} catch (error) {
 		process.exitCode = 1;
-		if (isUsageError(error)) console.error(`${error.message}\n\n${usage}`);
-		else console.error(isDefect(error) ? error : messageOf(error));
+		if (isUsageError(error)) console.error(`${printableLines(error.message)}\n\n${usage}`);
+		else console.error(isDefect(error) ? error : printableLines(messageOf(error)));
 	}
 }
 

@@ -1,11 +1,15 @@
 /** Finds the Moddable SDK and builds with it. Errors about a missing part say what to install. */
 
 import { spawn } from "node:child_process";
-import { accessSync, constants, existsSync, mkdirSync } from "node:fs";
+import { accessSync, constants, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
+import { isRecord } from "../../device/protocol/schema.js";
 import { exitCodeOf } from "../command-line/child.js";
 import { projectFolder } from "../command-line/project.js";
+
+/** The first that knows es2025, the target of the SDK's configuration. */
+const oldestTypeScript = 6;
 
 /** mcconfig's name of the operating system. */
 export type Desktop = "lin" | "mac" | "win";
@@ -41,6 +45,7 @@ export function findModdableSdk(environment: NodeJS.ProcessEnv = process.env): M
 			`The Moddable SDK in ${folder} is not built. Build it: ` +
 				`cd ${join(folder, "build", "makefiles", desktop)} && PATH="${tools}:$PATH" make release`,
 		);
+	requireTypeScript(join(projectFolder, "node_modules"));
 	const path = [join(projectFolder, "node_modules", ".bin"), tools, environment.PATH ?? ""];
 	const { DEVICE_TOKEN: _device, MONITOR_TOKEN: _monitor, ...others } = environment;
 	return {
@@ -49,6 +54,18 @@ export function findModdableSdk(environment: NodeJS.ProcessEnv = process.env): M
 		tools,
 		environment: { ...others, MODDABLE: folder, PATH: path.join(delimiter) },
 	};
+}
+
+/** @param packages the folder node_modules, whose compiler mcconfig uses @throws MissingTool where it does not know es2025 */
+export function requireTypeScript(packages: string): void {
+	const file = join(packages, "typescript", "package.json");
+	if (!existsSync(file)) throw new MissingTool(`There is no TypeScript in ${packages}. Install it: npm ci`);
+	const found: unknown = JSON.parse(readFileSync(file, "utf8"));
+	const version = isRecord(found) ? String(found.version) : "";
+	if (!(Number.parseInt(version, 10) >= oldestTypeScript))
+		throw new MissingTool(
+			`TypeScript in ${packages} is ${version}, and the Moddable SDK needs ${oldestTypeScript} or newer. Install it: npm ci`,
+		);
 }
 
 export interface BuildOptions {

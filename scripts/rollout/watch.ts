@@ -11,8 +11,10 @@ import {
 	stateText,
 	statusText,
 	sum,
+	watchWords,
 } from "../../gateway/dashboard/page/model/rollout.js";
 import { sentence } from "../../gateway/dashboard/page/model/words.js";
+import { printable } from "../../gateway/telemetry/printable.js";
 import type { RolloutClient } from "./client.js";
 
 export const exitCodes = {
@@ -25,6 +27,7 @@ export const exitCodes = {
 
 const intervalMs = 1_000;
 const barLength = 24;
+const shortestBar = 6;
 
 /** @returns the exit code. @throws Refusal where the gateway does not know it, or is away from the start */
 export async function watch(client: RolloutClient, id: string): Promise<number> {
@@ -75,19 +78,36 @@ async function readAgain(client: RolloutClient, id: string, line: ProgressLine):
 	}
 }
 
-/** "Running  [######------]  34 %  81 of 240: 2 failed, 20 downloading, 139 queued" */
+/** "Running  [######------]  34 %  1 runs 1.4.0 (watched for another 2 min 40 s), 2 failed, 139 queued" */
 function progressOf(rollout: Rollout): string {
 	const { counts, groups, group } = rollout;
 	const percent = percentOf(counts);
-	const length = Math.round((percent * barLength) / 100);
-	const bar = `[${"#".repeat(length)}${"-".repeat(barLength - length)}]`;
 	const place = groups.length > 1 && !isOver(rollout) ? `, group ${group + 1} of ${groups.length}` : "";
-	return `${stateText(rollout)}${place}  ${bar}  ${percent} %  ${countWords(counts)}`;
+	const state = `${stateText(rollout)}${place}  `;
+	const rest = `${percent} %  ${devicesOf(rollout)}`;
+	const room = columnsOf(process.stdout) - state.length - rest.length - "[]  ".length - 1;
+	const length = Math.min(barLength, room);
+	const done = Math.round((percent * length) / 100);
+	const bar = length < shortestBar ? "" : `[${"#".repeat(done)}${"-".repeat(length - done)}]  `;
+	return `${state}${bar}${rest}`;
 }
 
-/** What a person wants a line for where lines stay: each state, group and tenth. */
+/** What takes minutes first, where a narrow terminal cuts the line. */
+function devicesOf({ counts, version, soakSecondsLeft }: Rollout): string {
+	if (soakSecondsLeft === null) return countWords(counts);
+	const { soaking } = counts;
+	const watched = `${soaking.toLocaleString("en")} ${soaking === 1 ? "runs" : "run"} ${version} (${watchWords(soakSecondsLeft, soaking)})`;
+	return [watched, countWords({ ...counts, soaking: 0 })].filter(Boolean).join(", ");
+}
+
+/** Of a terminal; elsewhere lines have any length. */
+function columnsOf({ isTTY, columns }: NodeJS.WriteStream): number {
+	return isTTY ? columns || 80 : Number.POSITIVE_INFINITY;
+}
+
+/** What a person wants a line for where lines stay: each state, group and tenth, and the long wait while devices are watched. */
 function stepOf({ status, pausedBecause, group, counts }: Rollout): string {
-	return `${status} ${pausedBecause} ${group} ${Math.floor(percentOf(counts) / 10)}`;
+	return `${status} ${pausedBecause} ${group} ${Math.floor(percentOf(counts) / 10)} ${counts.soaking > 0}`;
 }
 
 /** Undefined while it can go on without a person, or with one's approval. */
@@ -113,7 +133,8 @@ class ProgressLine {
 	#step = "";
 
 	/** A line that stays, above it. */
-	print(text: string): void {
+	print(note: string): void {
+		const text = printable(note);
 		if (!process.stdout.isTTY) return console.log(text);
 		process.stdout.write(`\r\x1b[K${text}\n`);
 		this.#draw();
@@ -121,9 +142,9 @@ class ProgressLine {
 
 	/** @param step where it is the same as before, no further line is printed */
 	show(line: string, step: string): void {
-		this.#line = line;
+		this.#line = printable(line);
 		if (process.stdout.isTTY) this.#draw();
-		else if (step !== this.#step) console.log(line);
+		else if (step !== this.#step) console.log(this.#line);
 		this.#step = step;
 	}
 
@@ -132,7 +153,6 @@ class ProgressLine {
 	}
 
 	#draw(): void {
-		const columns = process.stdout.columns || 80;
-		process.stdout.write(`\r\x1b[K${this.#line.slice(0, columns - 1)}`);
+		process.stdout.write(`\r\x1b[K${this.#line.slice(0, columnsOf(process.stdout) - 1)}`);
 	}
 }

@@ -32,6 +32,10 @@ export class Actions {
 				return this.#failDisk(action);
 			case "clock":
 				return world.gateway.setClock(action.byMs);
+			case "roll out":
+				return world.start(() => world.rollouts.start(action));
+			case "load":
+				return world.start(() => this.#load(action));
 			case "few files":
 				if (!world.gateway.limitFiles(action.spare)) return;
 				return void this.#later(action.steps, () => world.gateway.limitFiles(undefined));
@@ -85,6 +89,22 @@ export class Actions {
 			await pause(steps * stepMs);
 			await task();
 		});
+	}
+
+	/** An overloaded gateway keeps its fleet: devices hear of it in time. */
+	async #load({ steps }: Of<"load">): Promise<void> {
+		const { gateway, places, journal } = this.#world;
+		const { pauses } = gateway;
+		const silent = () => places.filter(({ device, isHeld }) => !isHeld && device.silences > 0).length;
+		for (const { device } of places) device.silences = 0;
+		await gateway.load(true);
+		await pause(steps * stepMs);
+		await gateway.load(false);
+		const lost = gateway.pauses === pauses ? silent() : 0;
+		journal.note(`load: ${lost} devices gave their connection up`);
+		// A few may be unlucky on a busy computer.
+		if (lost > places.length / 5)
+			journal.break(`${lost} of ${places.length} devices heard nothing of a gateway that was under load`);
 	}
 
 	async #failDisk({ fault, steps }: Of<"disk">): Promise<void> {

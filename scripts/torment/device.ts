@@ -14,6 +14,7 @@ import type { Images } from "./images.js";
 import type { Journal } from "./journal.js";
 import type { DeviceTruth } from "./ledger.js";
 import type { Line } from "./line.js";
+import { maxAttempts } from "./rollouts.js";
 
 export interface TormentedDeviceOptions {
 	readonly truth: DeviceTruth;
@@ -33,6 +34,8 @@ export interface Tormented {
 	readonly isOn: boolean;
 	/** Whether its state is final without further actions. */
 	readonly isIdle: boolean;
+	/** How often it has given up a connection on which it heard nothing. */
+	silences: number;
 	powerOn(): void;
 	/** Closes nothing; its line does. Resolves when it sends nothing any more. */
 	powerOff(): Promise<void>;
@@ -70,6 +73,7 @@ const silenceMs = 6000;
 export class TormentedDevice implements Tormented {
 	readonly truth: DeviceTruth;
 	isQuiet = false;
+	silences = 0;
 	readonly #options: TormentedDeviceOptions;
 	#report: { [name: string]: Json };
 	#socket: WebSocket | undefined;
@@ -170,7 +174,10 @@ export class TormentedDevice implements Tormented {
 
 	#look(): void {
 		const isOpen = this.#socket?.readyState === WebSocket.OPEN;
-		if (isOpen && performance.now() - this.#heardAt > silenceMs) this.#socket?.terminate();
+		if (isOpen && performance.now() - this.#heardAt > silenceMs) {
+			this.silences += 1;
+			this.#socket?.terminate();
+		}
 		this.#looks += 1;
 		if (!this.isQuiet && this.#looks % reportEvery === 0) this.report();
 	}
@@ -179,6 +186,7 @@ export class TormentedDevice implements Tormented {
 		if (!isRecord(command)) return;
 		const { truth, journal } = this.#options;
 		if (command.command === "start_ota") {
+			this.#countOffer(String(command.url));
 			void this.#update(String(command.url));
 			return;
 		}
@@ -189,6 +197,16 @@ export class TormentedDevice implements Tormented {
 			this.#set("peripherals.led_ring.brightness_coef", value);
 		}
 		this.report();
+	}
+
+	/** A roll-out offers its version at most so often. */
+	#countOffer(url: string): void {
+		const { truth, journal } = this.#options;
+		const [, version = ""] = /firmware-v(2\.\d+\.0)\.bin/.exec(url) ?? [];
+		const offers = (truth.offers.get(version) ?? 0) + 1;
+		truth.offers.set(version, offers);
+		if (version !== "" && offers > maxAttempts && !truth.hasLostUpdates)
+			journal.break(`${truth.deviceId} was offered ${version} ${offers} times by its roll-out`);
 	}
 
 	async #update(url: string): Promise<void> {

@@ -40,6 +40,7 @@ export async function checkFinalState(world: World, heapBefore: number | undefin
 		const left = devices.filter(({ metadata }) => active.includes(metadata.otaStatus));
 		return left.length > 0 ? `${left[0]?.deviceId} is still being updated` : undefined;
 	}, agreeMs);
+	await world.until(() => world.rollouts.findUnended(), agreeMs);
 	await agree(world);
 	const { status, text } = await gateway.request("/readyz");
 	if (status !== 200) world.journal.break(`the gateway is not ready: ${text}`);
@@ -55,6 +56,7 @@ async function heal(world: World): Promise<void> {
 		line.fault = undefined;
 		if (!device.isOn) device.powerOn();
 	}
+	await world.rollouts.cancel();
 }
 
 interface Devices {

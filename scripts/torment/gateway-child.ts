@@ -14,6 +14,8 @@ import { type DiskFault, FailingDisk } from "./failing-disk.js";
 const failing = new FailingDisk();
 let clockOffsetMs = 0;
 let aheadMs = 0;
+let load: NodeJS.Timeout | undefined;
+const loadEveryMs = 250;
 setClock();
 process.on("uncaughtException", (error) => {
 	log.fatal({ err: error }, "the gateway ends: a defect");
@@ -54,6 +56,11 @@ const handlers = {
 	clock: ({ offsetMs }: { readonly offsetMs: number }) => {
 		clockOffsetMs = offsetMs;
 	},
+	/** Leaves the event loop a fifth of the time. */
+	load: ({ isOn }: { readonly isOn: boolean }) => {
+		clearInterval(load);
+		load = isOn ? setInterval(block, loadEveryMs) : undefined;
+	},
 	/** Advances the monotonic clock. */
 	pass: ({ ms }: { readonly ms: number }) => {
 		aheadMs += ms;
@@ -73,6 +80,11 @@ export interface ListenOptions {
 	readonly dataDir: string;
 	readonly releasesDir: string;
 	readonly offsetMs: number;
+}
+
+function block(): void {
+	const end = performance.now() + loadEveryMs * 0.8;
+	while (performance.now() < end);
 }
 
 /** Replaces `Date` by that of the set clock. */

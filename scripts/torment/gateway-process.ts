@@ -21,6 +21,8 @@ export interface Answer {
 export class GatewayProcess {
 	readonly dataDir: string;
 	readonly releasesDir: string;
+	/** How often it was ended, or stood still for seconds while its memory was counted. */
+	pauses = 0;
 	readonly #journal: Journal;
 	readonly #logFile: string;
 	#child: Child<GatewayChild> | undefined;
@@ -83,12 +85,18 @@ export class GatewayProcess {
 		await this.#unlessKilled(this.#child?.ask("clock", { offsetMs: this.#clockOffsetMs }));
 	}
 
+	/** Keeps it busy, or no longer. */
+	async load(isOn: boolean): Promise<void> {
+		await this.#unlessKilled(this.#child?.ask("load", { isOn }));
+	}
+
 	/** Advances its monotonic clock. */
 	async pass(ms: number): Promise<void> {
 		await this.#child?.ask("pass", { ms });
 	}
 
 	async inUse() {
+		this.pauses += 1;
 		return this.#child?.ask("inUse");
 	}
 
@@ -167,6 +175,7 @@ export class GatewayProcess {
 	/** No requests are sent to it from here on. */
 	#leave(): Child<GatewayChild> | undefined {
 		const child = this.#child;
+		this.pauses += 1;
 		this.#child = undefined;
 		this.#port = undefined;
 		return child;

@@ -26,10 +26,14 @@ export class Images {
 		return `1.${number}.0`;
 	}
 
+	/** The version of a roll-out, counted from 1. */
+	static rollOut(number: number): string {
+		return `2.${number}.0`;
+	}
+
 	/** Writes releases for both models, and for virtual devices, which run `program`. */
-	async release(releasesDir: string, count: number, program: Uint8Array): Promise<void> {
-		for (let number = 1; number <= count; number += 1) {
-			const version = Images.release(number);
+	async release(releasesDir: string, versions: readonly string[], program: Uint8Array): Promise<void> {
+		for (const version of versions) {
 			const images = models.flatMap((model) => [
 				this.make(version, model).bytes,
 				makeVirtualImage(program, model, version),

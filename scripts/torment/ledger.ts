@@ -29,6 +29,10 @@ export class DeviceTruth {
 	isForgotten = false;
 	/** When an update was first requested, by version ("custom": the upload), in milliseconds of this process. */
 	readonly askedAt = new Map<string, number>();
+	/** `start_ota` that it got, by a roll-out's version. */
+	readonly offers = new Map<string, number>();
+	/** Its record of updates was damaged: the gateway does not know what it has sent. */
+	hasLostUpdates = false;
 	/** When the device last sent something about an update; milliseconds of this process. */
 	updateHeardAt = Number.NEGATIVE_INFINITY;
 	/** Executed values; each is sent once. */

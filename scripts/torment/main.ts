@@ -7,6 +7,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { printableLines } from "../../gateway/telemetry/printable.js";
 import { runCommand, UsageError } from "../command-line/command.js";
 import { BrokenInvariant, Journal } from "./journal.js";
 import { torment } from "./torment.js";
@@ -35,8 +36,8 @@ async function run(words: readonly string[]): Promise<void> {
 		await rm(folder, { recursive: true });
 		process.exit(process.exitCode ?? 0);
 	} catch (error) {
-		console.error(`What was done last:\n${journal.lastLines}\n`);
-		if (error instanceof BrokenInvariant) console.error(`BROKEN INVARIANT: ${error.message}`);
+		console.error(printableLines(`What was done last:\n${journal.lastLines}\n`));
+		if (error instanceof BrokenInvariant) console.error(printableLines(`BROKEN INVARIANT: ${error.message}`));
 		else console.error(error);
 		console.error(
 			`Seed ${seed}; again with: ${again}\nKept: ${folder} (journal.log, gateway.log, data, releases)`,

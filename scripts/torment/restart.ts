@@ -56,7 +56,10 @@ async function damage(world: World, damaged: Damaged): Promise<string | undefine
 	await writeFile(path, spoil(await readFile(path), damaged.how, damaged.at));
 	if (damaged.what === "upload") ledger.isUploadLost = true;
 	else if (damaged.what === "devices") place.truth.isKept = false;
-	else place.truth.accepted = [];
+	else {
+		place.truth.accepted = [];
+		place.truth.hasLostUpdates = true;
+	}
 	world.journal.note(`${path} is ${damaged.how}`);
 	return path;
 }

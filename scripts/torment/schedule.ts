@@ -27,6 +27,16 @@ export type Action =
 	| { readonly do: "freeze"; readonly steps: number }
 	| { readonly do: "disk"; readonly fault: DiskFault; readonly steps: number }
 	| { readonly do: "clock"; readonly byMs: number }
+	/** Devices from `first` on; then the clock is set back. */
+	| {
+			readonly do: "roll out";
+			readonly number: number;
+			readonly first: number;
+			readonly devices: number;
+			readonly backMs: number;
+	  }
+	/** Timers of the gateway are late. */
+	| { readonly do: "load"; readonly steps: number }
 	| { readonly do: "few files"; readonly spare: number; readonly steps: number }
 	| { readonly do: "line"; readonly device: number; readonly fault: LineFault; readonly steps: number }
 	| { readonly do: "cut"; readonly device: number }
@@ -55,8 +65,10 @@ export interface ScheduleOptions {
 const restartsUntil = 0.66;
 const stepsBetweenRestarts = 18;
 const hourMs = 3_600_000;
+/** The gateway keeps 20. */
+const rollOutsAtMost = 18;
 
-/** @returns the actions of each step, and how many releases they name */
+/** @returns the actions of each step, and how many releases they name, and how many roll-outs */
 export function drawSchedule(draw: Random, options: ScheduleOptions) {
 	const { steps, devices, monitors } = options;
 	const device = () => draw.between(0, devices - 1);
@@ -71,6 +83,14 @@ export function drawSchedule(draw: Random, options: ScheduleOptions) {
 		updates.set(of, number);
 		releases = Math.max(releases, number);
 		return { do: "update", monitor: monitor(), device: of, version: String(number) };
+	};
+	let rollOuts = 0;
+	const rollOut = (): Action => {
+		// All of them are kept.
+		if (rollOuts === rollOutsAtMost) return { do: "cut", device: device() };
+		rollOuts += 1;
+		const backMs = draw.of([0, 0.01, 1, 24 * 400]) * hourMs;
+		return { do: "roll out", number: rollOuts, first: device(), devices: 8, backMs };
 	};
 	const line = (): Action => {
 		const fault = draw.of<LineFault>(["stalled", "upstream lost", "downstream lost", "torn", "slow"]);
@@ -99,6 +119,9 @@ export function drawSchedule(draw: Random, options: ScheduleOptions) {
 		[3, () => ({ do: "malformed", device: device(), frames: draw.between(1, 25), kind: draw.between(0, 5) })],
 		[1, () => ({ do: "flood", device: device(), frames: draw.between(150, 400) })],
 		[2, () => ({ do: "clock", byMs: draw.of([-1, 1]) * draw.of([0.01, 1, 30, 24 * 400]) * hourMs })],
+		[1.5, rollOut],
+		// Longer than a device waits for a sign of life.
+		[0.7, () => ({ do: "load", steps: draw.between(16, 20) })],
 		[3, () => ({ do: "disk", fault: drawDiskFault(draw), steps: draw.between(2, 10) })],
 		[0.7, () => ({ do: "few files", spare: draw.between(0, 5), steps: draw.between(2, 5) })],
 		[0.7, () => ({ do: "freeze", steps: draw.between(1, 4) })],
@@ -122,7 +145,7 @@ export function drawSchedule(draw: Random, options: ScheduleOptions) {
 		}
 		schedule.push(drawn);
 	}
-	return { schedule, releases };
+	return { schedule, releases, rollOuts };
 }
 
 function drawDiskFault(draw: Random): DiskFault {

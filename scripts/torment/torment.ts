@@ -8,6 +8,7 @@ import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { Random } from "../../test/support/random.js";
 import { Actions } from "./actions.js";
 import { checkFinalState } from "./final-check.js";
+import { Images } from "./images.js";
 import type { Journal } from "./journal.js";
 import { restart, start } from "./restart.js";
 import { type Action, drawSchedule, stepMs } from "./schedule.js";
@@ -33,7 +34,7 @@ export async function torment(options: TormentOptions): Promise<void> {
 	const { seed, minutes, folder, journal, devices } = options;
 	const draw = new Random(seed);
 	const steps = Math.round(minutes * stepsAMinute);
-	const { schedule, releases } = drawSchedule(draw.fork("schedule"), {
+	const { schedule, releases, rollOuts } = drawSchedule(draw.fork("schedule"), {
 		steps,
 		devices,
 		monitors: monitorCount,
@@ -44,7 +45,10 @@ export async function torment(options: TormentOptions): Promise<void> {
 	await buildMachine();
 	const world = await World.make(folder, devices, draw, journal, program);
 	try {
-		await world.images.release(world.gateway.releasesDir, releases, program.bytes);
+		const named = (count: number, nameOf: (number: number) => string) =>
+			Array.from({ length: count }, (_, index) => nameOf(index + 1));
+		const versions = [...named(releases, Images.release), ...named(rollOuts, Images.rollOut)];
+		await world.images.release(world.gateway.releasesDir, versions, program.bytes);
 		await start(world);
 		for (const { device } of world.places) device.powerOn();
 		const heapBefore = await play(world, schedule);
@@ -70,6 +74,7 @@ async function play(world: World, schedule: readonly (readonly Action[])[]): Pro
 		}
 		await pause(stepMs);
 		for (const monitor of world.monitors) monitor.look();
+		world.start(() => world.rollouts.look());
 		if (step === lastRestart + settleSteps) heapBefore = (await world.gateway.inUse())?.heap;
 		world.journal.check();
 	}

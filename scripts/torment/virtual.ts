@@ -25,6 +25,8 @@ const silentMs = 10_000;
 export class TormentedVirtualDevice implements Tormented {
 	readonly truth: DeviceTruth;
 	isQuiet = false;
+	/** Not counted: the firmware decides. */
+	silences = 0;
 	readonly #options: TormentedVirtualDeviceOptions;
 	/** Survives being switched off. */
 	readonly #flash = new Flash({ byteLength: flashBytes });

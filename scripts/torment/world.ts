@@ -11,6 +11,7 @@ import type { Journal } from "./journal.js";
 import { DeviceTruth, Ledger } from "./ledger.js";
 import { Line } from "./line.js";
 import { Monitor } from "./monitor.js";
+import { Rollouts } from "./rollouts.js";
 import { TormentedVirtualDevice } from "./virtual.js";
 
 /** One device and its line to the gateway. */
@@ -35,6 +36,7 @@ export class World {
 	readonly ledger: Ledger;
 	readonly places: readonly Place[];
 	readonly monitors: readonly Monitor[];
+	readonly rollouts = new Rollouts(this);
 	/** Files that were damaged while the gateway was down, and that it has not written since. */
 	readonly damaged = new Set<string>();
 	/** Settles once the gateway is up and its records were checked: until then nothing may change them. */

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
+import type { Page } from "playwright-core";
 import { skip } from "../support/chromium.js";
 import { damaged, makeImage } from "../support/images.js";
 import { runReleasedFleet } from "../support/released-fleet.js";
@@ -24,6 +25,18 @@ async function setUp(
 	return { ...released, page: await open(t, released.url, { view, expected: refusedUpload }) };
 }
 
+/** Drops a file that is called dropped.bin. */
+async function drop(page: Page, content: Buffer): Promise<void> {
+	const transfer = await page.evaluateHandle(
+		`(() => {
+			const transfer = new DataTransfer();
+			transfer.items.add(new File([new Uint8Array(${JSON.stringify([...content])})], "dropped.bin"));
+			return transfer;
+		})()`,
+	);
+	await page.locator(".drop").dispatchEvent("drop", { dataTransfer: transfer });
+}
+
 describe("an upload", { skip }, () => {
 	const image = { name: "device.bin", mimeType: "application/octet-stream" };
 
@@ -43,16 +56,30 @@ describe("an upload", { skip }, () => {
 
 	test("is accepted by drag and drop", async (t) => {
 		const { page } = await setUp(t, []);
-		const bytes = JSON.stringify([...makeImage({ segments: [] })]);
-		const transfer = await page.evaluateHandle(
-			`(() => {
-				const transfer = new DataTransfer();
-				transfer.items.add(new File([new Uint8Array(${bytes})], "dropped.bin"));
-				return transfer;
-			})()`,
-		);
-		await page.locator(".drop").dispatchEvent("drop", { dataTransfer: transfer });
+		await drop(page, makeImage({ segments: [] }));
 		await page.getByText("dropped.bin is in place.").waitFor();
+	});
+
+	test("that is dropped or chosen while the gateway is away is sent once it is back", async (t) => {
+		const { page, stopGateway } = await setUp(t, []);
+		const upload = page.getByRole("region", { name: "Upload" });
+		const startAgain = await stopGateway();
+		await page.getByText("The gateway cannot be reached.").waitFor();
+		await upload.getByLabel(/Drop a .bin here/).setInputFiles({ ...image, buffer: makeImage() });
+		await upload.getByText("device.bin is sent once the gateway can be reached.").waitFor();
+		await drop(page, makeImage({ segments: [] }));
+		await upload.getByText("dropped.bin is sent once the gateway can be reached.").waitFor();
+		await startAgain();
+		await upload.getByText("dropped.bin is in place.").waitFor();
+	});
+
+	test("of a signature alone says what to choose", async (t) => {
+		const { page } = await setUp(t, []);
+		const upload = page.getByRole("region", { name: "Upload" });
+		const file = { name: "device.bin.sig", mimeType: "text/plain", buffer: Buffer.from("x") };
+		await page.getByText("Live").waitFor();
+		await page.getByLabel(/Drop a .bin here/).setInputFiles(file);
+		await upload.getByText("device.bin.sig was refused: choose the .bin together with its .sig.").waitFor();
 	});
 
 	for (const [what, buffer, reason] of [

@@ -289,6 +289,21 @@ describe("without a device", { skip }, () => {
 		await page.getByText(command("<device token>")).waitFor();
 	});
 
+	test("an address with a bad percent escape names no device, and can be left", async (t) => {
+		const { url } = await runGateway(t, wholeFleetAtOnce);
+		const page = await open(t, url);
+		for (const [hash, words] of [
+			["#/device/%E0%A4%A", "No device is called %E0%A4%A"],
+			["#/firmware?devices=%E0%A4%A", "Drop a .bin here"],
+			["#/?search=%E0%A4%A", "npm run device"],
+		] as const) {
+			await page.getByText("npm run device").first().waitFor();
+			await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+			await page.getByText(words).first().waitFor();
+			await page.getByRole("link", { name: "Fleet" }).click();
+		}
+	});
+
 	test("an address without a device says so", async (t) => {
 		const { url } = await runGateway(t, wholeFleetAtOnce);
 		const page = await open(t, url, { view: "#/device/dev-1-unknown" });

@@ -231,6 +231,27 @@ describe("a roll-out", { skip }, () => {
 		await past(later).getByText("Done 3 of 3 devices").waitFor();
 	});
 
+	test("says how long the devices that are updated are still watched, the same on a page that opens later", async (t) => {
+		const { page, url, fleet, openPage } = await setUp(t, some(1, "waits"));
+		const groups = [{ size: "rest", soakSeconds: 3600 }];
+		await putRollout(url, "autumn", quickPlan({ groups }));
+		await active(page).getByRole("button", { name: "1 downloading" }).waitFor();
+		await fleet[0]?.finish("updates");
+		const words = /^1 device runs 1\.4\.0, watched for another (1 h 0 min|59 min \d+ s)\.$/;
+		await active(page).getByText(words).waitFor();
+		await active(page)
+			.getByText(/another 59 min/)
+			.waitFor();
+		const later = await openPage();
+		await active(later)
+			.getByText(/another 59 min/)
+			.waitFor();
+		await active(later).getByRole("button", { name: "1 being watched" }).click();
+		await active(later)
+			.getByText(/^Runs 1\.4\.0, watched for another 59 min \d+ s\.$/)
+			.waitFor();
+	});
+
 	test("that failures have stopped says why, without a green bar, and goes on at a click", async (t) => {
 		const { page, url, fleet } = await setUp(t, [...some(1, "updates"), ...some(3, "rolls back")]);
 		const groups = [

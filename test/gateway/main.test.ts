@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, execFile, execFileSync } from "node:child_process";
+import { type ChildProcess, execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, constants, existsSync, openSync, readSync } from "node:fs";
 import { mkdir, open, readdir, readFile, stat, writeFile } from "node:fs/promises";
@@ -9,6 +9,7 @@ import { createInterface } from "node:readline";
 import { describe, test } from "node:test";
 import { promisify } from "node:util";
 import { WebSocket } from "ws";
+import { onEnd } from "../support/cleanup.js";
 import {
 	bearer,
 	Client,
@@ -89,6 +90,35 @@ describe("npm start", () => {
 			const written = await readdir(dataDir);
 			assert.ok(!written.some((name) => name.includes("token")), "given tokens are not written down");
 		});
+
+	test("SIGTERM to npm alone stops the gateway, and npm waits for it", async (t) => {
+		const DATA_DIR = await temporaryDirectory(t);
+		const given = { DEVICE_TOKEN: deviceToken, MONITOR_TOKEN: monitorToken, PORT: "0" };
+		// A group of its own, so that a gateway which outlives npm can be ended.
+		const npm = spawn("npm", ["start"], {
+			detached: true,
+			env: { PATH: process.env.PATH, DATA_DIR, npm_config_update_notifier: "false", ...given },
+			stdio: ["ignore", "pipe", "ignore"],
+		});
+		onEnd(t, () => {
+			try {
+				if (npm.pid !== undefined) process.kill(-npm.pid, "SIGKILL");
+			} catch {
+				// All of it has ended.
+			}
+		});
+		const { Devices = "" } = await printed(npm);
+		const device = new Client(Devices, { headers: bearer(deviceToken) });
+		await once(device.socket, "open");
+		const exit = once(npm, "exit");
+		npm.kill("SIGTERM");
+		assert.deepEqual(await exit, [0, null]);
+		assert.equal((await device.closed).code, 1012);
+		assert.ok(!(await readdir(DATA_DIR)).includes("gateway.lock"), "the folder is still held");
+		const next = createServer().listen(Number(new URL(Devices).port), "127.0.0.1");
+		t.after(() => next.close());
+		await once(next, "listening");
+	});
 
 	test("a second signal ends it immediately, even if a device does not close", async (t) => {
 		const child = startProcess(t, {
@@ -234,6 +264,54 @@ describe("npm start", () => {
 		assert.equal(code, 0);
 	});
 
+	for (const [name, environment, sentence] of [
+		[
+			"tokens.json",
+			{},
+			/tokens\.json cannot be read or written \(tokens\.json is not a regular file\); set DATA_DIR/,
+		],
+		["gateway.lock", {}, /which cannot be used \(gateway\.lock is not a regular file\); set it to a folder/],
+		["key.pem", { TLS_CERT: "package.json", TLS_KEY: "" }, /^TLS_KEY is "\S+key\.pem", which cannot be read/],
+		["keys.pem", { RELEASE_KEYS: "" }, /^RELEASE_KEYS is "\S+keys\.pem", which cannot be read/],
+	] as const)
+		test(`a named pipe as ${name} ends it with one sentence and exit code 1`, {
+			timeout: 60_000,
+		}, async (t) => {
+			const DATA_DIR = await temporaryDirectory(t);
+			const pipe = join(DATA_DIR, name);
+			execFileSync("mkfifo", [pipe]);
+			const given = Object.entries(environment).map(([setting, value]) => [setting, value || pipe]);
+			const child = startProcess(t, { DATA_DIR, ...Object.fromEntries(given) });
+			const { code, said } = await ended(child);
+			assert.equal(code, 1, said);
+			assert.match(said, sentence);
+			assert.equal(said.trim().split("\n").length, 1, said);
+		});
+
+	test("starts without what is kept in named pipes in place of its files", { timeout: 60_000 }, async (t) => {
+		const DATA_DIR = await temporaryDirectory(t);
+		const files = [
+			"ended-logins.json",
+			"firmware/upload.json",
+			"releases/catalog.json",
+			"rollouts/one/plan.json",
+			"devices/dev-1-a1b2c3.json",
+			"crashes/dev-1-a1b2c3.json",
+		];
+		for (const file of files) {
+			await mkdir(dirname(join(DATA_DIR, file)), { recursive: true });
+			execFileSync("mkfifo", [join(DATA_DIR, file)]);
+		}
+		const child = startProcess(t, { DATA_DIR, RELEASES_DIR: join(DATA_DIR, "releases") });
+		const { Dashboard = "" } = await printed(child);
+		assert.equal((await fetch(new URL("/healthz", Dashboard))).status, 200);
+		child.kill("SIGTERM");
+		const { code, said } = await ended(child);
+		assert.equal(code, 0);
+		for (const file of ["ended-logins.json", "upload.json", "catalog.json", "plan.json"])
+			assert.ok(said.includes(`${file} is not a regular file`), said);
+	});
+
 	test("a damaged certificate ends it with one sentence and exit code 1", async (t) => {
 		const directory = await temporaryDirectory(t);
 		const TLS_CERT = join(directory, "cert.pem");
@@ -287,6 +365,14 @@ describe("the tokens", () => {
 		assert.notEqual(gateway.tokens.device, gateway.tokens.monitor);
 		const written = (await readdir(dataDir)).filter((name) => name.includes("token"));
 		assert.deepEqual(written, ["tokens.json"]);
+		for (const entry of await readdir(dataDir, { withFileTypes: true, recursive: true }))
+			if (entry.isDirectory())
+				assert.equal(
+					(await stat(join(entry.parentPath ?? entry.path, entry.name))).mode & 0o777,
+					0o700,
+					entry.name,
+				);
+		assert.equal((await stat(dataDir)).mode & 0o777, 0o700);
 		await gateway.close();
 		assert.deepEqual((await runGateway(t, { ...made, dataDir })).gateway.tokens, tokens);
 	});

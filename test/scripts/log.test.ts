@@ -29,6 +29,25 @@ describe("npm run log", () => {
 		);
 	});
 
+	test("shows what a terminal would act on as escapes", async (t) => {
+		const { url } = await runGateway(t);
+		const clipboard = "\x1b]52;c;cm0gLXJm\x07";
+		const title = "\x9d0;title\x9c";
+		const device = await new ScriptedDevice({
+			url,
+			deviceId,
+			logLines: `a\tb\u{1f600} ${clipboard} ${title} over\rwritten \u202egnp.exe\nend\n`,
+		}).connect();
+		t.after(() => device.close());
+		const words = [deviceId, "--gateway", url];
+		const log = runCommand(t, "scripts/log.ts", words, { MONITOR_TOKEN: monitorToken });
+		await log.printed(/end\n$/);
+		assert.equal(
+			log.output(),
+			"a\tb\u{1f600} \\x1b]52;c;cm0gLXJm\\x07 \\x9d0;title\\x9c over\\x0dwritten \\u202egnp.exe\nend\n",
+		);
+	});
+
 	test("ends by itself", async (t) => {
 		const { url } = await runGateway(t);
 		const device = await new ScriptedDevice({ url, deviceId }).connect();

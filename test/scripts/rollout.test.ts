@@ -66,6 +66,16 @@ describe("npm run rollout", () => {
 		);
 	});
 
+	test("says how long what is updated is still watched, also to one who watches later", async (t) => {
+		const { rollout, url } = await setUp(t, some(1, "updates"));
+		const words = ["--model", "dev-1", "--soak", "3600", "--canary", "0", "--yes"];
+		const command = rollout("1.4.0", ...words);
+		const watched = /0 % {2}1 runs 1\.4\.0 \(watched for another (1 h 0 min|59 min \d+ s)\)\n/;
+		await command.printed(watched);
+		const [id = ""] = await rolloutIds(url);
+		await rollout("--watch", id).printed(watched);
+	});
+
 	test("ends with 2 where it ended without some devices, and with 3 where it was cancelled", async (t) => {
 		const { url, fleet, rollout } = await setUp(t, [{ ending: "rolls back" }, { ending: "waits" }]);
 		const which = ["--devices", "dev-1-000000,dev-1-000001"];

@@ -1,9 +1,13 @@
 /** The command line of `npm run simulator`, without a Moddable SDK. */
 
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { test } from "node:test";
+import type { Model } from "../../device/protocol/schema.js";
+import { type Desktop, requireTypeScript } from "../../scripts/moddable/sdk.js";
+import { SimulatorFolder } from "../../scripts/simulator/folder.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 import { runCommand } from "../support/command-line.js";
 
@@ -23,4 +27,54 @@ test("npm run simulator -- dev-1 --debug says what to build where the SDK has no
 		const output = command.output();
 		assert.match(output, /^--debug needs xsbug, which is not at .*xsbug.*\. Build it: cd .* && make release/);
 	}
+});
+
+for (const name of ["token", "ssid", "gateway"])
+	test(`npm run simulator refuses an empty ${name}=`, async (t) => {
+		const command = runCommand(t, "scripts/simulator.ts", ["dev-1", `${name}=`], {
+			DEVICE_TOKEN: "device-token-of-the-tests",
+			DISPLAY: "",
+		});
+		assert.equal(await command.exitCode, 1);
+		assert.match(
+			command.output(),
+			new RegExp(`^${name}= has no value: leave it out, or write what it should be`),
+		);
+	});
+
+test("a TypeScript that is missing or too old is named before anything is built", async (t) => {
+	const packages = await temporaryDirectory(t);
+	assert.throws(() => requireTypeScript(packages), /^MissingTool: There is no TypeScript in .*: npm ci$/);
+	mkdirSync(join(packages, "typescript"));
+	const install = (version: string) =>
+		writeFileSync(join(packages, "typescript", "package.json"), JSON.stringify({ version }));
+	install("5.9.3");
+	assert.throws(
+		() => requireTypeScript(packages),
+		/^MissingTool: TypeScript in .* is 5\.9\.3, and the Moddable SDK needs 6 or newer\. Install it: npm ci$/,
+	);
+	for (const version of ["6.0.0-beta", "7.0.2", "10.1.0"]) {
+		install(version);
+		requireTypeScript(packages);
+	}
+});
+
+test("two simulators of one model are two devices, and the first is the same the next time", async (t) => {
+	const parent = await temporaryDirectory(t);
+	const claim = (model: Model, desktop: Desktop = "lin") => SimulatorFolder.claim({ parent, model, desktop });
+	const first = claim("DEV-1");
+	const second = claim("DEV-1");
+	const other = claim("PROTO-1");
+	const nameOf = ({ path }: SimulatorFolder) => relative(parent, path);
+	assert.deepEqual([first, second, other].map(nameOf), ["dev-1", "dev-1-2", "proto-1"]);
+	first.close();
+	assert.throws(
+		() => claim("PROTO-1", "mac"),
+		/^Error: A simulated PROTO-1 runs already, and another one would/,
+	);
+	const again = claim("DEV-1", "mac");
+	assert.equal(nameOf(again), "dev-1");
+	// A process that was killed leaves its lock.
+	writeFileSync(join(second.path, "pid"), String(spawnSync("true").pid));
+	assert.equal(nameOf(claim("DEV-1")), "dev-1-2");
 });

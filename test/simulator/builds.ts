@@ -36,8 +36,8 @@ const sources = [
 export interface Builds {
 	/** The firmware, as an app for mcsim. */
 	readonly firmware: string;
-	/** The app of xs/restarting; there is one for the DEV-1 without release keys. */
-	readonly restarting: string;
+	/** The app of xs/ending; there is one for the DEV-1 without release keys. */
+	readonly ending: string;
 	/** The app of xs/vectors; there is one for the DEV-1 with release keys. */
 	readonly vectors: string;
 	/** What mcconfig printed. */
@@ -51,11 +51,12 @@ export interface Builds {
 export async function builds(sdk: ModdableSdk, model: Model, releaseKeys = ""): Promise<Builds> {
 	const folder = join(cache, `${model.toLowerCase()}-${keyOf(sdk, releaseKeys)}`);
 	if (!existsSync(folder)) await buildInto(folder, sdk, model, releaseKeys);
-	const app = (name: string) => join(folder, "bin", sdk.desktop, model.toLowerCase(), "debug", name, "mc.so");
+	const app = (parent: string, name: string) =>
+		join(parent, "bin", sdk.desktop, model.toLowerCase(), "debug", name, "mc.so");
 	return {
-		firmware: app("device"),
-		restarting: app("restarting"),
-		vectors: app("vectors"),
+		firmware: app(folder, "device"),
+		ending: app(join(folder, "ending"), "device"),
+		vectors: app(join(folder, "vectors"), "vectors"),
 		output: readFileSync(join(folder, "output.txt"), "utf8"),
 	};
 }
@@ -69,12 +70,23 @@ async function buildInto(folder: string, sdk: ModdableSdk, model: Model, release
 		output += text;
 	};
 	const platform = `${sdk.desktop}/${model.toLowerCase()}`;
-	const manifest = join(apps, releaseKeys === "" ? "restarting" : "vectors", "manifest.json");
 	try {
 		await buildForSimulator({ sdk, model, releaseKeys, outputFolder, onOutput });
-		if (model === "DEV-1") await build({ sdk, platform, manifest, outputFolder, isDebug: true, onOutput });
+		if (model === "DEV-1") {
+			const app = releaseKeys === "" ? "ending" : "vectors";
+			const manifest = join(apps, app, "manifest.json");
+			await build({
+				sdk,
+				platform,
+				manifest,
+				outputFolder: join(outputFolder, app),
+				isDebug: true,
+				onOutput,
+			});
+		}
 		writeFileSync(join(outputFolder, "output.txt"), output);
-		rmSync(join(outputFolder, "tmp"), { recursive: true });
+		for (const app of ["", "ending", "vectors"])
+			rmSync(join(outputFolder, app, "tmp"), { recursive: true, force: true });
 		putInPlace(outputFolder, folder);
 	} catch (error) {
 		throw new Error(`${error}\n${output}`);

@@ -6,6 +6,7 @@ import { setTimeout } from "node:timers/promises";
 import { WebSocketServer } from "ws";
 import type { PixelStrip } from "../../device/host.js";
 import { type LedState, ledState, paint } from "../../device/peripherals/led-patterns.js";
+import type { StateReport } from "../../device/protocol/messages.js";
 import { onEnd } from "../support/cleanup.js";
 import { type Connection, runScriptedGateway, ScriptedGateway } from "../support/scripted-gateway.js";
 import { type Builds, builds } from "./builds.js";
@@ -19,6 +20,9 @@ const skip =
 
 /** Of a DEV-1, in a window of 900 by 810. */
 const playKey = ["652", "619"] as const;
+const muteKey = ["568", "619"] as const;
+/** Whether keys stay down. */
+const keySwitch = ["145", "157"] as const;
 const resetKey = ["160", "127"] as const;
 /** How long the panel may take to show what it should, before a test fails. */
 const patienceMs = 30_000;
@@ -90,15 +94,15 @@ describe("the panel in the Moddable simulator", { skip, timeout: 560_000, concur
 		if (sdk) apps = await builds(sdk, "DEV-1");
 	});
 
-	function start(t: TestContext, app: "firmware" | "restarting", gateway: string) {
+	function start(t: TestContext, gateway: string) {
 		if (!sdk || !apps) throw new Error("there is no SDK");
-		return SimulatedDevice.start(t, { sdk, model: "DEV-1", app: apps[app], settings: { gateway } });
+		return SimulatedDevice.start(t, { sdk, model: "DEV-1", app: apps.firmware, settings: { gateway } });
 	}
 
 	/** A device that is connected and has reported once. */
 	async function connected(t: TestContext) {
 		const gateway = await runScriptedGateway(t);
-		const device = await start(t, "firmware", gateway.url);
+		const device = await start(t, gateway.url);
 		const connection = await gateway.connection();
 		await connection.next("state_report");
 		return { gateway, device, connection };
@@ -222,10 +226,23 @@ describe("the panel in the Moddable simulator", { skip, timeout: 560_000, concur
 		await again.next("state_report", ({ peripherals }) => !peripherals.buttons.btn_play);
 	});
 
-	test("the firmware can restart", async (t) => {
-		const device = await start(t, "restarting", "");
-		const started = () => device.trace.filter((line) => line.startsWith("started after"));
-		await device.traced(/^started after SW_RESET/);
-		assert.deepEqual(started(), ["started after POWERON_RESET", "started after SW_RESET"]);
+	test("keys that stay down can be held together, which erases the settings", async (t) => {
+		const { gateway, device, connection } = await connected(t);
+		device.screen.input("mousemove", ...keySwitch, "click", "1");
+		for (const key of [playKey, muteKey]) device.screen.input("mousemove", ...key, "click", "1");
+		const held = ({ btn_play, btn_mute }: StateReport["peripherals"]["buttons"]) => btn_play && btn_mute;
+		await connection.next("state_report", ({ peripherals }) => held(peripherals.buttons));
+		device.screen.input("mousemove", ...playKey, "click", "1");
+		await connection.next("state_report", ({ peripherals }) => !peripherals.buttons.btn_play);
+		device.screen.input("mousemove", ...keySwitch, "click", "1");
+		await connection.next("state_report", ({ peripherals }) => !peripherals.buttons.btn_mute);
+
+		device.screen.input("click", "1");
+		for (const key of [playKey, muteKey]) device.screen.input("mousemove", ...key, "click", "1");
+		await device.traced(/^play and mute were held: all settings are erased$/);
+		await connection.closed;
+		await device.traced(/^this device has no settings/);
+		assert.equal(device.kept.settings.token, undefined);
+		assert.equal(gateway.server.clients.size, 0);
 	});
 });

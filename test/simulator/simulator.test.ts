@@ -6,10 +6,13 @@ import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { before, describe, type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { type Model, models } from "../../device/protocol/schema.js";
+import { isRecord, type Model, models } from "../../device/protocol/schema.js";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
+import { addRelease } from "../../scripts/release/folder.js";
+import { makeVirtualImages } from "../../scripts/release/images.js";
+import { temporaryDirectory } from "../support/cleanup.js";
 import { failOnDroppedUplinks } from "../support/fleet.js";
-import { runGateway } from "../support/running.js";
+import { type Frame, runGateway } from "../support/running.js";
 import { runScriptedGateway } from "../support/scripted-gateway.js";
 import { type Builds, builds } from "./builds.js";
 import { findSimulator, isInstalled, SimulatedDevice, testToken } from "./simulated.js";
@@ -128,6 +131,11 @@ describe("the firmware in the Moddable simulator", { skip, timeout: 560_000 }, (
 			const { audio, led_ring } = (await connection.next("state_report")).peripherals;
 			assert.deepEqual([audio.volume, led_ring.state_id], [31, 2]);
 
+			const { health } = await connection.query();
+			assert.ok(health.min_free_heap_bytes > 50_000, `${health.min_free_heap_bytes} bytes`);
+			assert.ok(health.free_heap_bytes >= health.min_free_heap_bytes, `${health.free_heap_bytes} bytes`);
+			assert.ok(health.free_heap_bytes < 600_000, `${health.free_heap_bytes} bytes`);
+
 			while (device.kept.settings.volume !== "31" || device.kept.settings.brightness !== "0.25")
 				await setTimeout(100, undefined, { signal: t.signal });
 		});
@@ -143,7 +151,39 @@ describe("the firmware in the Moddable simulator", { skip, timeout: 560_000 }, (
 			assert.equal(back.deviceId, deviceId);
 			assert.notEqual(back.sessionId, sessionId);
 		});
+
+		test(`${model}: takes a release's own image up to the restart, which a desktop does not have, twice`, async (t) => {
+			const releasesDir = await temporaryDirectory(t);
+			const images = await makeVirtualImages("2.0.0", 0);
+			await addRelease(releasesDir, { version: "2.0.0", date: "2026-01-02", notes: "", images });
+			const { url, monitor: openMonitor } = await runGateway(t, { deviceToken: testToken, releasesDir });
+			const monitor = await openMonitor();
+			const device = await start(t, model, `${url.replace("http", "ws")}/device`);
+			const { sessionId } = await monitor.change("identified");
+			for (let round = 0; round < 2; round++) {
+				monitor.send({ type: "trigger_ota", targetId: sessionId, version: "2.0.0" });
+				const isOver = ({ message }: Frame) => isRecord(message) && message.type === "ota_error";
+				const percents: unknown[] = [];
+				const { message } = await monitor.until((frame) => {
+					if (isRecord(frame.message) && "percent" in frame.message) percents.push(frame.message.percent);
+					// The firmware ended, and is started again.
+					assert.notEqual(frame.reason, "disconnected", device.trace.join("\n"));
+					return isOver(frame);
+				});
+				assert.match(JSON.stringify(message), /the Moddable simulator runs what it was built with/);
+				assert.equal(percents.at(-1), 100);
+			}
+			assert.ok(!device.files.some((file) => file.endsWith(".slot")), device.files.join());
+		});
 	}
+
+	test("a password that the access point refuses is named", async (t) => {
+		if (!sdk) throw new Error("there is no SDK");
+		const settings = { gateway: "ws://127.0.0.1:9/device", password: "wrong-password" };
+		const app = buildOf("DEV-1").firmware;
+		const device = await SimulatedDevice.start(t, { sdk, model: "DEV-1", app, settings });
+		await device.traced(/^Wi-Fi: the access point "Simulated" refused the password$/);
+	});
 
 	test("an update runs through the SDK's HTTP client, and is checked, up to the restart, which a desktop does not have", async (t) => {
 		const gateway = await runScriptedGateway(t);

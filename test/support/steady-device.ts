@@ -113,7 +113,7 @@ export class SteadyDevice {
 		this.changedAt = performance.now();
 		this.offers += 1;
 		this.isUpdating = true;
-		const [, version = ""] = /firmware-v(.+)\.bin$/.exec(url) ?? [];
+		const [, version = ""] = /firmware-v(.+)\.bin(?:\?|$)/.exec(url) ?? [];
 		const headers = { ...bearer(deviceToken), "X-Forwarded-For": address };
 		for (const percent of [0, 50]) {
 			this.#send({ type: "ota_progress", percent, bytes_written: percent, bytes_total: 100 });

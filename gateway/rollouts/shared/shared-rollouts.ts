@@ -121,6 +121,10 @@ export class SharedRollouts implements RolloutService {
 		return this.#rollouts.find(id);
 	}
 
+	soakSecondsLeft(...parameters: Parameters<RolloutService["soakSecondsLeft"]>) {
+		return this.#rollouts.soakSecondsLeft(...parameters);
+	}
+
 	preview(asked: unknown) {
 		return this.#rollouts.preview(asked);
 	}

@@ -2,14 +2,16 @@
 
 import { Sha256 } from "moddable/sha256";
 import { AudioCodec, AudioOut } from "simulator/audio";
+import { CrashMemory, TraceMemory } from "simulator/crash";
 import { Button, LightSensor, TouchSensor } from "simulator/inputs";
 import type { Log } from "simulator/log";
 import { createNetwork } from "simulator/network";
 import { HapticMotor, Ring } from "simulator/outputs";
 import type { Boot, Panel } from "simulator/panel";
 import { SettingsStore } from "simulator/settings";
-import { NoCrashMemory, NoTraceMemory, SimulatedSystem } from "simulator/system";
-import { AlwaysConfirmed, MemorySlot } from "simulator/update";
+import { SimulatedSystem } from "simulator/system";
+import { AlwaysConfirmed, FileSlot } from "simulator/update";
+import type { TraceLines } from "virtual/trace-lines";
 import type { ButtonName, ButtonPart, Host } from "../../../device/host.js";
 import type { Model } from "../../../device/protocol/schema.js";
 
@@ -19,9 +21,11 @@ export interface HostOptions {
 	/** What the panel kept for this device. */
 	readonly boot: Boot;
 	readonly log: Log;
+	/** What the firmware traced. */
+	readonly lines: TraceLines;
 }
 
-export function createHost({ model, panel, boot, log }: HostOptions): Host {
+export function createHost({ model, panel, boot, log, lines }: HostOptions): Host {
 	const button = (name: ButtonName): ButtonPart =>
 		class extends Button {
 			constructor(options: { onReadable: () => void }) {
@@ -37,9 +41,24 @@ export function createHost({ model, panel, boot, log }: HostOptions): Host {
 			}
 		},
 		network: createNetwork({ panel, boot, log }),
-		update: { slot: MemorySlot, boot: AlwaysConfirmed },
-		crash: NoCrashMemory,
-		trace: NoTraceMemory,
+		update: {
+			slot: class extends FileSlot {
+				constructor() {
+					super({ boot });
+				}
+			},
+			boot: AlwaysConfirmed,
+		},
+		crash: class extends CrashMemory {
+			constructor() {
+				super({ panel, boot });
+			}
+		},
+		trace: class extends TraceMemory {
+			constructor() {
+				super({ lines });
+			}
+		},
 		digest: { sha256: Sha256 },
 		storage: {
 			settings: class extends SettingsStore {

@@ -1,5 +1,6 @@
 /** JSON messages between the simulated hardware and the panel. */
 
+import type { AbortNote, EndedRun } from "simulator/crash";
 import type { LogLine } from "simulator/log";
 import type { ButtonName } from "../../../device/host.js";
 import type { Model } from "../../../device/protocol/schema.js";
@@ -10,6 +11,10 @@ export interface Boot {
 	readonly macAddress: string;
 	readonly resetReason: string;
 	readonly settings: Readonly<Record<string, string>>;
+	/** The file for the image of an update. */
+	readonly slotPath: string;
+	/** The last crash, until it is cleared. */
+	readonly ended?: EndedRun;
 	readonly isWiFiOn: boolean;
 	/** Whether connections to the gateway fail. */
 	readonly isGatewayCut: boolean;
@@ -45,6 +50,11 @@ export interface PanelOutput {
 	/** To be stored; null: to be deleted. */
 	readonly setting?: { readonly name: string; readonly value: string | null };
 	readonly log?: LogLine;
+	/** What the firmware traces, as it comes. */
+	readonly trace?: string;
+	/** The firmware ends; each one takes the place of the previous one. */
+	readonly abort?: AbortNote;
+	readonly isCrashCleared?: true;
 	readonly restart?: true;
 }
 

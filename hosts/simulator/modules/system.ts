@@ -1,9 +1,15 @@
 /** System facts of the simulator; what it cannot measure is 0. */
 
+import Debug from "debug";
+import Instrumentation from "instrumentation";
 import config from "mc/config";
 import type { Boot, Panel } from "simulator/panel";
 import Time from "time";
-import type { CrashMemory, System, TraceMemory } from "../../../device/host.js";
+import type { System } from "../../../device/host.js";
+
+/** A slot's size on a board, and on a desktop. Its count is the same. */
+const slotBytes = 16;
+const desktopSlotBytes = 32;
 
 export interface SystemOptions {
 	readonly panel: Panel;
@@ -15,6 +21,7 @@ export class SimulatedSystem implements System {
 	readonly #boot: Boot;
 	#lastTicks = Time.ticks;
 	#uptimeMs = 0;
+	#minFreeHeapBytes = Number.POSITIVE_INFINITY;
 
 	constructor(options: SystemOptions) {
 		this.#panel = options.panel;
@@ -67,13 +74,19 @@ export class SimulatedSystem implements System {
 		return this.#uptimeMs;
 	}
 
-	/** The XS heap of a desktop grows as needed. */
+	/** Of the XS heap, as a board counts it. Garbage fills whatever there is, so it is collected first. */
 	get freeHeapBytes(): number {
-		return 0;
+		Debug.gc();
+		const chunks = Number(config.chunkBytes) - usedBytes("XS Chunk Heap Used");
+		const slots = Number(config.slots) - usedBytes("XS Slot Heap Used") / desktopSlotBytes;
+		const free = chunks + slots * slotBytes;
+		this.#minFreeHeapBytes = Math.min(this.#minFreeHeapBytes, free);
+		return free;
 	}
 
+	/** The lowest that was read. */
 	get minFreeHeapBytes(): number {
-		return 0;
+		return Math.min(this.#minFreeHeapBytes, this.freeHeapBytes);
 	}
 
 	restart(): void {
@@ -88,22 +101,6 @@ export class SimulatedSystem implements System {
 	setTime(_seconds: number): void {}
 }
 
-/** The simulator keeps no crash: mcsim shows it, and stops. */
-export class NoCrashMemory implements CrashMemory {
-	read(): undefined {
-		return undefined;
-	}
-
-	clear(): void {}
-}
-
-/** The simulator keeps no trace: mcsim's console has it. */
-export class NoTraceMemory implements TraceMemory {
-	get lineCount(): number {
-		return 0;
-	}
-
-	read(): string {
-		return "";
-	}
+function usedBytes(name: "XS Chunk Heap Used" | "XS Slot Heap Used"): number {
+	return Instrumentation.get(Instrumentation.map(name)) ?? 0;
 }

@@ -1,41 +1,41 @@
 /**
- * An update up to its last step: the image is received, kept in memory, read back and checked, and then not started. The virtual
+ * An update up to its last step: the image is received, kept in a file, read back and checked, and then not started. The virtual
  * device (`npm run device`) can be updated.
  */
 
+import { File } from "file";
+import type { Boot } from "simulator/panel";
 import type { BootState, UpdateSlot } from "../../../device/host.js";
 
 /** Of the virtual device. */
 const slotBytes = 0x200_000;
 
-export class MemorySlot implements UpdateSlot {
-	#blocks: Uint8Array[] = [];
+/** A file, since an image is larger than the heap. */
+export class FileSlot implements UpdateSlot {
+	readonly #path: string;
+	#file: File | undefined;
+
+	constructor({ boot }: { readonly boot: Boot }) {
+		this.#path = boot.slotPath;
+	}
 
 	get byteLength(): number {
 		return slotBytes;
 	}
 
 	open(): void {
-		this.#blocks = [];
+		File.delete(this.#path);
+		this.#file = new File(this.#path, true);
 	}
 
 	write(bytes: Uint8Array): void {
-		this.#blocks.push(bytes.slice());
+		this.#file?.write(bytes.slice().buffer);
 	}
 
 	read(buffer: Uint8Array, offset: number): void {
-		let start = -offset;
-		for (const block of this.#blocks) {
-			const end = start + block.byteLength;
-			if (end > 0 && start < buffer.byteLength) {
-				const part = block.subarray(
-					Math.max(0, -start),
-					Math.min(block.byteLength, buffer.byteLength - start),
-				);
-				buffer.set(part, Math.max(0, start));
-			}
-			start = end;
-		}
+		if (!this.#file) return;
+		this.#file.position = offset;
+		buffer.set(new Uint8Array(this.#file.read(ArrayBuffer, buffer.byteLength)));
 	}
 
 	complete(): void {
@@ -45,7 +45,9 @@ export class MemorySlot implements UpdateSlot {
 	}
 
 	close(): void {
-		this.#blocks = [];
+		this.#file?.close();
+		this.#file = undefined;
+		File.delete(this.#path);
 	}
 }
 

@@ -1,14 +1,15 @@
 /**
- * Wi-Fi with an access point that the panel switches on and off. As with the SDK's driver an attempt takes time, ends in a
- * callback, and has no retries and no timeout.
+ * Wi-Fi with an access point that the panel switches on and off, and that takes every password but one. As with the SDK's driver an
+ * attempt takes time, ends in a callback, and has no retries and no timeout.
  */
 
 import Net from "net";
 import type { Boot, Panel } from "simulator/panel";
 import Timer from "timer";
-import type { WiFi } from "../../../device/host.js";
+import type { WiFi, WiFiReason } from "../../../device/host.js";
 
 const attemptMs = 500;
+const refusedPassword = "wrong-password";
 const status = Object.freeze({ down: 200, connecting: 300, usable: 500 });
 
 /** The radio, which all network clients share. */
@@ -52,6 +53,7 @@ export class SimulatedWiFi implements WiFi {
 	readonly #onChanged: (property: string) => void;
 	#ssid: string | undefined;
 	#attempt: Timer | undefined;
+	#reason: WiFiReason | undefined;
 
 	constructor(options: WiFiOptions) {
 		this.#radio = options.radio;
@@ -77,6 +79,10 @@ export class SimulatedWiFi implements WiFi {
 		return this.#radio.isUsable ? -50 : undefined;
 	}
 
+	get reason(): WiFiReason | undefined {
+		return this.#reason;
+	}
+
 	/** The desktop has a host name already. */
 	configure(): void {}
 
@@ -86,7 +92,8 @@ export class SimulatedWiFi implements WiFi {
 		this.#radio.connection = status.connecting;
 		this.#attempt = Timer.set(() => {
 			this.#attempt = undefined;
-			this.#change(this.#radio.isAccessPointOn ? status.usable : status.down);
+			this.#reason = this.#failureReason(options.password);
+			this.#change(this.#reason === undefined ? status.usable : status.down);
 		}, attemptMs);
 	}
 
@@ -99,6 +106,12 @@ export class SimulatedWiFi implements WiFi {
 	close(): void {
 		this.disconnect();
 		this.#radio.onAccessPointLost = () => {};
+	}
+
+	/** @returns undefined where the access point can be joined */
+	#failureReason(password: string | undefined): WiFiReason | undefined {
+		if (!this.#radio.isAccessPointOn) return "no_access_point";
+		return password === refusedPassword ? "wrong_password" : undefined;
 	}
 
 	#change(connection: number): void {

@@ -55,15 +55,15 @@ export async function buildMachine(options: { sanitize?: boolean } = {}): Promis
 	const executable = path.join(cacheFolder, `machine-${key}`);
 	if (await exists(executable)) return executable;
 
-	process.stderr.write("compiling the XS engine, once…\n");
 	const folder = `${executable}.${process.pid}`;
-	await run("make", [
+	const parameters = [
 		`-j${availableParallelism()}`,
 		`--directory=${machineFolder}`,
 		`XS_DIR=${path.join(xs, "moddable/xs")}`,
 		`BUILD_DIR=${folder}`,
 		...variant,
-	]);
+	];
+	await run("make", parameters, showProgress(process.stderr));
 	await rename(path.join(folder, "machine"), executable);
 	await rm(folder, { recursive: true });
 	return executable;
@@ -171,14 +171,33 @@ async function writeAtomically(file: string, content: string | Buffer): Promise<
 	await rename(temporary, file);
 }
 
-/** @returns stdout @throws Error with stderr */
-function run(command: string, args: readonly string[]): Promise<string> {
+/**
+ * Compiling takes some ten seconds, on a busy machine minutes. On a terminal one line changes; elsewhere each quarter is a line.
+ *
+ * @returns takes all that the Makefile has printed
+ */
+function showProgress({ isTTY }: NodeJS.WriteStream): (output: string) => void {
+	let shown = -1;
+	return (output) => {
+		const total = Number(/^files: (\d+)$/m.exec(output)?.[1] ?? 0);
+		const done = output.match(/^compiled /gm)?.length ?? 0;
+		const step = isTTY ? done : Math.floor((4 * done) / total);
+		if (total === 0 || step === shown) return;
+		shown = step;
+		const text = `compiling the XS engine, once: ${done} of ${total} files`;
+		process.stderr.write(isTTY ? `\r${text}${done === total ? "\n" : ""}` : `${text}\n`);
+	};
+}
+
+/** @param onOutput called with all of stdout so far @returns stdout @throws Error with stderr */
+function run(command: string, args: readonly string[], onOutput = (_output: string) => {}): Promise<string> {
 	return new Promise((resolve, reject) => {
 		const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
 		let output = "";
 		let errors = "";
 		child.stdout.on("data", (chunk) => {
 			output += chunk;
+			onOutput(output);
 		});
 		child.stderr.on("data", (chunk) => {
 			errors += chunk;

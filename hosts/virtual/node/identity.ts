@@ -4,10 +4,11 @@
  */
 
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import type { Model } from "../../../device/protocol/schema.js";
+import { releaseLock, takeLock } from "./process-lock.js";
 
 export interface IdentityOptions {
 	readonly dataDir: string;
@@ -54,8 +55,8 @@ export class Identity {
 	static #tryClaim(dataDir: string, model: Model, serial: string): Identity | undefined {
 		const deviceId = deviceIdOf(model, serial);
 		const folder = join(dataDir, "virtual", deviceId);
-		mkdirSync(folder, { recursive: true });
-		if (!lock(lockIn(folder))) return undefined;
+		mkdirSync(folder, { recursive: true, mode: 0o700 });
+		if (!takeLock(lockIn(folder))) return undefined;
 		// Of an earlier version; it may contain a token.
 		rmSync(join(folder, "settings.json"), { force: true });
 		return new Identity(folder, deviceId, serial);
@@ -63,32 +64,10 @@ export class Identity {
 
 	/** Frees the identity for another process. */
 	close(): void {
-		rmSync(this.#lock, { force: true });
+		releaseLock(this.#lock);
 	}
 }
 
 function lockIn(folder: string): string {
 	return join(folder, "pid");
-}
-
-/** @returns false if another process holds the lock */
-function lock(file: string): boolean {
-	if (isHeld(file)) return false;
-	rmSync(file, { force: true });
-	try {
-		writeFileSync(file, String(process.pid), { flag: "wx" });
-		return true;
-	} catch {
-		return false;
-	}
-}
-
-function isHeld(file: string): boolean {
-	try {
-		const pid = Number(readFileSync(file, "utf8"));
-		process.kill(pid, 0);
-		return true;
-	} catch {
-		return false;
-	}
 }

@@ -6,9 +6,9 @@
 import { randomBytes } from "node:crypto";
 import type { Crash, CrashKind } from "../../../device/protocol/messages.js";
 import type { Exit } from "./exit.js";
+import { asPlainText, TraceLines } from "./trace-lines.js";
 
 /** As on a board (hosts/esp32/board-crash.c). */
-const traceBytes = 2000;
 const longestMessage = 255;
 const longestStack = 511;
 
@@ -31,10 +31,7 @@ export interface EndedRun {
 
 export class RtcMemory {
 	#crash: Crash | undefined;
-	/** Complete lines. */
-	#trace = "";
-	#incomplete = "";
-	#lineCount = 0;
+	#trace = new TraceLines();
 
 	get crash(): Crash | undefined {
 		return this.#crash;
@@ -42,7 +39,7 @@ export class RtcMemory {
 
 	/** Since the start of the firmware. */
 	get lineCount(): number {
-		return this.#lineCount;
+		return this.#trace.lineCount;
 	}
 
 	clearCrash(): void {
@@ -51,20 +48,12 @@ export class RtcMemory {
 
 	/** The firmware traced a text. */
 	write(text: string): void {
-		const lines = `${this.#incomplete}${asPlainText(text)}`.split("\n");
-		this.#incomplete = (lines.pop() ?? "").slice(-traceBytes);
-		if (lines.length === 0) return;
-		this.#lineCount += lines.length;
-		this.#trace = lastLines(`${this.#trace}${lines.join("\n")}\n`);
+		this.#trace.write(text);
 	}
 
 	/** @returns the newest `count` complete lines, as many of them as are kept */
 	read(count: number): string {
-		const lines = this.#trace.split("\n").slice(0, -1);
-		return lines
-			.slice(Math.max(0, lines.length - count))
-			.map((line) => `${line}\n`)
-			.join("");
+		return this.#trace.read(count);
 	}
 
 	/** The firmware ended, and the device restarts: a crash is stored, and the trace starts afresh. */
@@ -94,25 +83,11 @@ export class RtcMemory {
 			stack: asPlainText(stack).slice(0, longestStack),
 			firmware_version: version,
 			uptime_seconds: Math.floor(uptimeMs / 1000),
-			trace: this.#trace,
+			trace: this.#trace.all,
 		};
 	}
 
 	#restart(): void {
-		this.#trace = "";
-		this.#incomplete = "";
-		this.#lineCount = 0;
+		this.#trace = new TraceLines();
 	}
-}
-
-/** In ASCII, without control characters but line feeds. */
-function asPlainText(text: string): string {
-	return text.replaceAll(/[^\n\x20-\x7e]/g, "?");
-}
-
-function lastLines(text: string): string {
-	if (text.length <= traceBytes) return text;
-	// The first line is whole only if the one before it ends just there.
-	const start = text.indexOf("\n", text.length - traceBytes - 1) + 1;
-	return text.slice(start);
 }

@@ -277,6 +277,38 @@ describe("a release", () => {
 		const part = await ask("/releases/virtual/dev-1/firmware-v1.4.0.bin", { Range: "bytes=0-15" });
 		assert.deepEqual([part.status, part.body.length], [206, 16]);
 	});
+	test("is served under its version's path too: the query names the image, or it is the only one", async (t) => {
+		const { ask, releasesDir } = await serveFirmware(t);
+		const proto = { version: "1.4.0", model: "PROTO-1", chip: "esp32" } as const;
+		const onlyOne = { version: "1.3.0", model: "DEV-1", chip: "esp32s3" } as const;
+		const [dev1, proto1, only] = await writeReleases(releasesDir, [content, proto, onlyOne]);
+		const path = "/releases/firmware-v1.4.0.bin";
+		for (const [address, image] of [
+			[`${path}?model=dev-1&chip=virtual`, dev1],
+			[`${path}?chip=esp32&model=PROTO-1`, proto1],
+			[`${path}?model=proto-1`, proto1],
+			[pathOf(content), dev1],
+			[`${pathOf(content)}?model=proto-1`, dev1],
+			["/releases/firmware-v1.3.0.bin", only],
+			["/releases/firmware-v1.3.0.bin?model=dev-1&chip=esp32s3", only],
+		] as const) {
+			const { status, headers, body } = await ask(address);
+			assert.equal(status, 200, address);
+			assert.ok(image?.equals(body), address);
+			assert.match(String(headers["content-disposition"]), /filename=firmware-v1\.[34]\.0\.bin$/);
+		}
+		const ways = "add one of ?model=dev-1&chip=virtual, ?model=proto-1&chip=esp32 to its address.";
+		for (const [address, detail] of [
+			[path, `Release 1.4.0 has several images; ${ways}`],
+			[`${path}?model=dev-2`, `Release 1.4.0 has no such image; ${ways}`],
+			[`${path}?model=dev-1&chip=esp32`, `Release 1.4.0 has no such image; ${ways}`],
+			["/releases/firmware-v1.5.0.bin", "The catalog names no such file; see /ota/catalog."],
+		] as const) {
+			const { status, json } = await ask(address);
+			assert.deepEqual([status, json?.detail], [404, detail]);
+		}
+	});
+
 	test("only files that the catalog names are found, by any path", async (t) => {
 		const { ask, releasesDir, directory } = await serveFirmware(t);
 		await writeReleases(releasesDir, [content]);

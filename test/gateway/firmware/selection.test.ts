@@ -38,23 +38,27 @@ async function outcome({ selection }: Serving, device: Fit, version?: string) {
 
 describe("what a device gets from the releases", () => {
 	for (const [device, version, expected] of [
-		[s3, "latest", "1.4.0 /releases/dev-1/firmware-v1.4.0.bin"],
-		[virtual, "latest", "1.4.0 /releases/virtual/dev-1/firmware-v1.4.0.bin"],
-		[proto, "latest", "1.4.0 /releases/proto-1/firmware-v1.4.0.bin"],
-		[s3, undefined, "1.4.0 /releases/dev-1/firmware-v1.4.0.bin"],
-		[s3, "1.4.0", "1.4.0 /releases/dev-1/firmware-v1.4.0.bin"],
-		[s3, "v1.4.0", "1.4.0 /releases/dev-1/firmware-v1.4.0.bin"],
-		[s3, " 1.4.0 ", "1.4.0 /releases/dev-1/firmware-v1.4.0.bin"],
-		[esp32, "1.3.0", "1.3.0 /releases/esp32/dev-1/firmware-v1.3.0.bin"],
-		[s3, "1.5.0-rc.1", "1.5.0-rc.1 /releases/dev-1/firmware-v1.5.0-rc.1.bin"],
-		[esp32, "1.5.0-rc.1", "1.5.0-rc.1 /releases/esp32/dev-1/firmware-v1.5.0-rc.1.bin"],
-		[virtual, "1.5.0-rc.1", "1.5.0-rc.1 /releases/virtual/dev-1/firmware-v1.5.0-rc.1.bin"],
-		[{ model: "DEV-1" }, "1.5.0-rc.1", "1.5.0-rc.1 /releases/dev-1/firmware-v1.5.0-rc.1.bin"],
-		[s3, "v1.5.0-rc.1", "1.5.0-rc.1 /releases/dev-1/firmware-v1.5.0-rc.1.bin"],
-		[s3, "1.2.0+build.7", "1.2.0+build.7 /releases/dev-1/firmware-v1.2.0+build.7.bin"],
-		[{ model: "DEV-1" }, "1.4.0", "1.4.0 /releases/dev-1/firmware-v1.4.0.bin"],
-		[{ model: "PROTO-1" }, "1.3.0", "1.3.0 /releases/virtual/proto-1/firmware-v1.3.0.bin"],
-		[{ chip: "esp32" }, "1.3.0", "1.3.0 /releases/esp32/dev-1/firmware-v1.3.0.bin"],
+		[s3, "latest", "1.4.0 /releases/firmware-v1.4.0.bin?model=dev-1&chip=esp32s3"],
+		[virtual, "latest", "1.4.0 /releases/firmware-v1.4.0.bin?model=dev-1&chip=virtual"],
+		[proto, "latest", "1.4.0 /releases/firmware-v1.4.0.bin?model=proto-1&chip=esp32s3"],
+		[s3, undefined, "1.4.0 /releases/firmware-v1.4.0.bin?model=dev-1&chip=esp32s3"],
+		[s3, "1.4.0", "1.4.0 /releases/firmware-v1.4.0.bin?model=dev-1&chip=esp32s3"],
+		[s3, "v1.4.0", "1.4.0 /releases/firmware-v1.4.0.bin?model=dev-1&chip=esp32s3"],
+		[s3, " 1.4.0 ", "1.4.0 /releases/firmware-v1.4.0.bin?model=dev-1&chip=esp32s3"],
+		[esp32, "1.3.0", "1.3.0 /releases/firmware-v1.3.0.bin?model=dev-1&chip=esp32"],
+		[s3, "1.5.0-rc.1", "1.5.0-rc.1 /releases/firmware-v1.5.0-rc.1.bin?model=dev-1&chip=esp32s3"],
+		[esp32, "1.5.0-rc.1", "1.5.0-rc.1 /releases/firmware-v1.5.0-rc.1.bin?model=dev-1&chip=esp32"],
+		[virtual, "1.5.0-rc.1", "1.5.0-rc.1 /releases/firmware-v1.5.0-rc.1.bin?model=dev-1&chip=virtual"],
+		[
+			{ model: "DEV-1" },
+			"1.5.0-rc.1",
+			"1.5.0-rc.1 /releases/firmware-v1.5.0-rc.1.bin?model=dev-1&chip=esp32s3",
+		],
+		[s3, "v1.5.0-rc.1", "1.5.0-rc.1 /releases/firmware-v1.5.0-rc.1.bin?model=dev-1&chip=esp32s3"],
+		[s3, "1.2.0+build.7", "1.2.0+build.7 /releases/firmware-v1.2.0+build.7.bin?model=dev-1&chip=esp32s3"],
+		[{ model: "DEV-1" }, "1.4.0", "1.4.0 /releases/firmware-v1.4.0.bin?model=dev-1&chip=esp32s3"],
+		[{ model: "PROTO-1" }, "1.3.0", "1.3.0 /releases/firmware-v1.3.0.bin?model=proto-1&chip=virtual"],
+		[{ chip: "esp32" }, "1.3.0", "1.3.0 /releases/firmware-v1.3.0.bin?model=dev-1&chip=esp32"],
 	] as const satisfies readonly (readonly [Fit, string | undefined, string])[])
 		test(`${JSON.stringify(device)} ${version}: ${expected}`, async (t) => {
 			assert.equal(await outcome(await serveReleases(t), device, version), expected);
@@ -123,7 +127,10 @@ describe("what a device gets from the upload", () => {
 	test("without a requested version the latest release with an image for the device comes first", async (t) => {
 		const serving = await serveReleases(t);
 		await serving.upload(makeImage({ version: "9.0.0", ...esp32 }));
-		assert.equal(await outcome(serving, s3, undefined), "1.4.0 /releases/dev-1/firmware-v1.4.0.bin");
+		assert.equal(
+			await outcome(serving, s3, undefined),
+			"1.4.0 /releases/firmware-v1.4.0.bin?model=dev-1&chip=esp32s3",
+		);
 		assert.equal(await outcome(serving, esp32, undefined), "9.0.0 /ota/firmware.bin");
 		assert.match(
 			await outcome(serving, { model: "PROTO-1", chip: "esp32" }, undefined),

@@ -112,7 +112,7 @@ describe("an update", () => {
 		await monitor.change("identified");
 		assert.equal((await monitor.ask({ type: "trigger_ota", targetId: "dev-1-a1b2c3" })).type, "ack");
 		const { url } = JSON.parse(await device.nextText());
-		assert.equal(url, `${first.url}/releases/virtual/dev-1/firmware-v1.4.0.bin`);
+		assert.equal(url, `${first.url}/releases/firmware-v1.4.0.bin?model=dev-1&chip=virtual`);
 		device.send({ type: "ota_error", reason: "connection failed: 404" });
 		await monitor.change("ota");
 		await first.gateway.close();
@@ -165,7 +165,7 @@ describe("an update", () => {
 		const monitor = await gateway.open("/monitor", { ...client, headers: bearer(monitorToken) });
 		assert.equal((await monitor.ask({ type: "trigger_ota", targetId: "dev-1-a1b2c3" })).type, "ack");
 		const command = JSON.parse(await device.nextText());
-		assert.equal(command.url, `${gateway.url}/releases/virtual/dev-1/firmware-v1.4.0.bin`);
+		assert.equal(command.url, `${gateway.url}/releases/firmware-v1.4.0.bin?model=dev-1&chip=virtual`);
 		assert.equal(command.cert_pem.trim(), tls.cert.toString().trim());
 	});
 });

@@ -147,6 +147,30 @@ describe("a monitor that subscribes", () => {
 		}
 	});
 
+	test("that switches the summary off and on gets it whole 20 times, then once a second, and keeps what it has", async (t) => {
+		let now = 0;
+		const gateway = await runGateway(t, { limits, monotonic: () => now });
+		const watcher = await gateway.monitor();
+		await reported(gateway, watcher, first);
+		const { client, picture } = await subscribed(gateway, [], false);
+		const switchOn = async (requestId: string) => {
+			client.send({ type: "subscribe", summary: false });
+			client.send({ type: "subscribe", summary: true, requestId });
+			return picture.until((frame) => frame.requestId === requestId);
+		};
+		for (let time = 0; time < 20; time += 1) assert.equal((await switchOn(`${time}`)).type, "ack");
+		const { type, code, message } = await switchOn("too often");
+		assert.deepEqual(
+			[type, code, message],
+			["error", "rate_limited", "switch the summary on at most 1 time a second"],
+		);
+		const wholes = picture.told.filter((frame) => frame.type === "summary" && frame.reason === "snapshot");
+		assert.equal(wholes.length, 20);
+		now += 1000;
+		assert.equal((await switchOn("a second later")).type, "ack");
+		assert.deepEqual(picture.listed(), await picture.expected(gateway));
+	});
+
 	test("to the summary is told of sessions that have no device yet, which no summary names", async (t) => {
 		const gateway = await runGateway(t, { limits });
 		const watcher = await gateway.monitor();

@@ -84,7 +84,7 @@ describe("PUT /api/rollouts/<id>", () => {
 		assert.equal(body.plan.firmware.version, "1.4.0");
 		assert.match(body.plan.firmware.images[0].sha256, /^[0-9a-f]{64}$/);
 		const { next, url } = await update(gateway, gateway.first);
-		assert.match(url, /\/releases\/dev-1\/firmware-v1\.4\.0\.bin$/);
+		assert.match(url, /\/releases\/firmware-v1\.4\.0\.bin\?model=dev-1&chip=esp32s3$/);
 		const frame = await gateway.until("finished");
 		const { body: over } = await gateway.call("GET", "/autumn");
 		assert.deepEqual(frame.counts, over.counts);
@@ -94,7 +94,7 @@ describe("PUT /api/rollouts/<id>", () => {
 		const { body: listed } = await gateway.call("GET", "/autumn/devices?status=succeeded");
 		assert.deepEqual(
 			listed.devices.map(({ at: _at, ...device }: { at: string }) => device),
-			[{ deviceId, status: "succeeded", attempts: 1, group: 0, reason: null }],
+			[{ deviceId, status: "succeeded", attempts: 1, group: 0, reason: null, soakSecondsLeft: null }],
 		);
 		assert.deepEqual((await gateway.call("GET", "/autumn/devices?status=failed")).body.devices, []);
 		next.socket.close();
@@ -363,13 +363,24 @@ describe("POST /api/rollouts/preview", () => {
 	});
 });
 
-test("20 roll-outs are kept; then the oldest that is over gives way", async (t) => {
-	const { call } = await run(t);
+test("20 roll-outs are kept; then the oldest that is over gives way to one that could be stored", async (t) => {
+	let isFull = false;
+	const open: Disk["open"] = async (path, flags, mode) => {
+		if (isFull && flags !== "r") throw Object.assign(new Error("full"), { code: "ENOSPC" });
+		return fs.open(path, flags, mode);
+	};
+	const { call } = await run(t, { disk: { ...fs, open } });
 	const later = { ...smallest, startsAt: "2100-01-01T00:00:00Z" };
-	for (let index = 0; index <= 20; index++) {
-		assert.equal((await call("PUT", `/r${index}`, later)).status, 201);
-		assert.equal((await call("POST", `/r${index}/cancel`)).status, 200);
-	}
+	const add = async (id: string) => {
+		assert.equal((await call("PUT", id, later)).status, 201);
+		assert.equal((await call("POST", `${id}/cancel`)).status, 200);
+	};
+	for (let index = 0; index < 20; index++) await add(`/r${index}`);
+	isFull = true;
+	assert.equal((await call("PUT", "/r20", later)).status, 507);
+	assert.equal((await call("GET", "/r0")).status, 200);
+	isFull = false;
+	await add("/r20");
 	const { rollouts } = (await call("GET", "")).body;
 	assert.equal(rollouts.length, 20);
 	assert.equal((await call("GET", "/r0")).status, 404);

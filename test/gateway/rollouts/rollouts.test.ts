@@ -24,7 +24,8 @@ async function run(t: TestContext, ...fates: readonly Fate[]) {
 	const problems: string[] = [];
 	const random = new Random(1);
 	const dataDir = await temporaryDirectory(t);
-	const gateway = new SimulatedGateway({ dataDir, time, random, problems, onDisk: () => false });
+	const options = { dataDir, time, random, problems, onDisk: () => false };
+	const gateway = new SimulatedGateway(options);
 	await gateway.open();
 	onEnd(t, () => gateway.settle());
 	const devices: SimulatedDevice[] = [];
@@ -37,11 +38,24 @@ async function run(t: TestContext, ...fates: readonly Fate[]) {
 	for (const fate of fates) addDevice(fate);
 	await gateway.settle();
 	const pass = async (ms: number, stepMs = second) => {
-		for (let passed = 0; passed < ms; passed += stepMs) await gateway.pass(stepMs);
+		for (let passed = 0; passed < ms; passed += stepMs) await gateway.latest.pass(stepMs);
 	};
 	const statuses = (id = "x") => [...gateway.rollouts.find(id).devices.values()].map(({ status }) => status);
 	const headOf = (id = "x") => gateway.rollouts.find(id).head;
-	return { gateway, devices, time, addDevice, pass, statuses, headOf };
+	/** Kills the gateway. @returns its next run, to which all devices connect */
+	const restart = async () => {
+		const previous = gateway.latest;
+		previous.isRunning = false;
+		await previous.settle();
+		const next = new SimulatedGateway(options);
+		previous.next = next;
+		await next.open();
+		onEnd(t, () => next.settle());
+		for (const device of devices) device.connect(next);
+		await next.settle();
+		return next;
+	};
+	return { gateway, devices, time, addDevice, pass, statuses, headOf, restart };
 }
 
 const at = (ms: number) => new Date(startedAt + ms).toISOString();
@@ -55,6 +69,67 @@ test("a device counts as succeeded after its soak time, not before", async (t) =
 	assert.deepEqual(statuses(), ["soaking"]);
 	await pass(15 * second);
 	assert.deepEqual([statuses(), headOf().status], [["succeeded"], "finished"]);
+});
+
+test("it is known how long a device is still watched, also after a restart", async (t) => {
+	const { gateway, pass, restart } = await run(t, "fine");
+	const { rollouts } = gateway;
+	await rollouts.put("x", inOneGroup);
+	const leftIn = (one: typeof rollouts) => one.soakSecondsLeft(one.find("x"));
+	assert.equal(leftIn(rollouts), null);
+	while (gateway.rollouts.find("x").devices.get("dev-1-0")?.status !== "soaking") await pass(second);
+	assert.equal(leftIn(rollouts), 180);
+	await pass(20 * second);
+	assert.equal(leftIn(rollouts), 160);
+	const latest = await restart();
+	assert.equal(leftIn(latest.rollouts), 160);
+	await pass(160 * second);
+	assert.equal(leftIn(latest.rollouts), null);
+});
+
+test("failures stop a roll-out also while the clock is behind its start", async (t) => {
+	const fates = Array.from({ length: 12 }, () => "never succeeds" as const);
+	const { gateway, devices, time, pass, headOf } = await run(t, ...fates);
+	const group = { size: "rest", concurrency: 2, errorThreshold: { count: 2 } };
+	await gateway.rollouts.put("x", { ...smallest, maxAttempts: 1, groups: [group] });
+	time.skewMs = -60 * minute;
+	await pass(5 * minute);
+	assert.deepEqual([headOf().status, headOf().pausedBecause], ["paused", "failures"]);
+	assert.equal(devices.filter(({ offers }) => offers > 0).length, 2);
+});
+
+for (const [when, ...skews] of [
+	["after a restart with an earlier clock", 0, -60 * minute],
+	["after a restart with the right clock, which was behind in the run before", -60 * minute, 0],
+] as const)
+	test(`a device soaks as long as the plan says ${when}`, async (t) => {
+		const { gateway, time, pass, restart } = await run(t, "fine");
+		await gateway.rollouts.put("x", inOneGroup);
+		time.skewMs = skews[0];
+		await restart();
+		await pass(20 * second);
+		time.skewMs = skews[1];
+		const latest = await restart();
+		const statusAfter = async (ms: number) => {
+			await pass(ms);
+			return latest.rollouts.find("x").devices.get("dev-1-0")?.status;
+		};
+		assert.equal(await statusAfter(165 * second), "soaking");
+		assert.equal(await statusAfter(15 * second), "succeeded");
+	});
+
+test("a device that a kill of the gateway kept from its update gets it, also after a restart with an earlier clock", async (t) => {
+	const { gateway, devices, time, pass, restart } = await run(t, "fine");
+	const [device] = devices;
+	assert.ok(device);
+	device.isDeaf = true;
+	await gateway.rollouts.put("x", inOneGroup);
+	await pass(second);
+	time.skewMs = -60 * minute;
+	const latest = await restart();
+	device.isDeaf = false;
+	await pass(10 * minute);
+	assert.equal(latest.rollouts.find("x").devices.get(device.id)?.status, "succeeded");
 });
 
 test("a device that goes back while it soaks is no success, and is not tried again", async (t) => {

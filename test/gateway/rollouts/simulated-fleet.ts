@@ -43,6 +43,8 @@ const probationMs = 120_000;
 /** Virtual time, and what is to happen at which moment of it. */
 export class Timeline {
 	now = 0;
+	/** By how much the gateway's clock is wrong. */
+	skewMs = 0;
 	readonly #planned: { readonly at: number; readonly run: () => void }[] = [];
 
 	in(ms: number, run: () => void): void {
@@ -67,6 +69,8 @@ export class SimulatedDevice {
 	/** `start_ota` that it got. */
 	offers = 0;
 	isUpdating = false;
+	/** Commands are lost on their way to it. */
+	isDeaf = false;
 	readonly #time: Timeline;
 	#bootedAt = 0;
 	#resetReason = "POWERON_RESET";
@@ -130,6 +134,7 @@ export class SimulatedDevice {
 	}
 
 	#obey(text: string): void {
+		if (this.isDeaf) return;
 		const { command, url } = JSON.parse(text);
 		assert.equal(command, "start_ota");
 		assert.match(url, /firmware-v2\.0\.0\.bin$/);
@@ -212,7 +217,7 @@ export class SimulatedGateway {
 	constructor(options: GatewayOptions) {
 		const { dataDir, time, random, onDisk, problems } = options;
 		this.#options = options;
-		const clock = { now: () => startedAt + time.now, monotonic: () => time.now };
+		const clock = { now: () => startedAt + time.now + time.skewMs, monotonic: () => time.now };
 		const disk: Disk = countingDisk(() => {
 			if (this.isRunning && onDisk()) this.isRunning = false;
 			if (!this.isRunning) throw Object.assign(new Error("killed"), { code: "EIO" });

@@ -88,6 +88,24 @@ describe("a device's frames", () => {
 		assert.equal((await device.closed).code, 1007);
 	});
 
+	test("a field of another model is left out of a report, and counted; the rest counts", async (t) => {
+		const gateway = await runGateway(t);
+		const monitor = await gateway.monitor();
+		const { device } = await gateway.namedDevice(monitor);
+		await monitor.next();
+		const report = reportWithVolume(33);
+		const peripherals = { ...sampleReport("PROTO-1").peripherals, touch_active: "no" };
+		device.send({ ...report, peripherals: { ...peripherals, ...sampleReport("DEV-1").peripherals } });
+		device.send({ ...report, peripherals: { ...peripherals, audio: {} } });
+		device.send(reportWithVolume(34));
+		const expected = { ...report, peripherals: sampleReport("DEV-1").peripherals };
+		assert.deepEqual((await monitor.next()).message, expected);
+		assert.deepEqual((await monitor.next()).message, reportWithVolume(34));
+		const metrics = await (await fetch(`${gateway.url}/metrics`, { headers: bearer(monitorToken) })).text();
+		assert.match(metrics, /^gateway_left_out_fields_total 3$/m);
+		assert.match(metrics, /^gateway_dropped_uplinks_total 1$/m);
+	});
+
 	test("an invalid uplink is dropped and the session continues", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();

@@ -5,6 +5,8 @@ import { WebSocket } from "ws";
 import { type Peer, startHeartbeat } from "../../../gateway/sockets/heartbeat.js";
 
 const intervalMs = 15_000;
+/** The monotonic clock. */
+let now = 0;
 
 /** A socket that records pings, and answers immediately or never. */
 class Device extends EventEmitter implements Peer {
@@ -16,33 +18,44 @@ class Device extends EventEmitter implements Peer {
 	terminatedAt: number | undefined;
 
 	ping(): void {
-		this.pings.push(Date.now());
+		this.pings.push(now);
 		if (this.isAnswering) this.emit("pong");
 	}
 
 	terminate(): void {
-		this.terminatedAt = Date.now();
+		this.terminatedAt = now;
 		this.emit("close");
 	}
 }
 
 describe("a fleet", () => {
-	const watchFor = (count: number, intervals: number) => {
-		mock.timers.enable({ apis: ["setInterval", "Date"] });
+	/** @param run lets time pass */
+	const watch = (count: number, run: () => void) => {
+		now = 0;
+		mock.timers.enable({ apis: ["setInterval"] });
 		try {
-			const heartbeat = startHeartbeat(intervalMs, 2);
+			const heartbeat = startHeartbeat(intervalMs, 2, () => now);
 			const peers = Array.from({ length: count }, () => new Device());
 			for (const [index, peer] of peers.entries()) {
 				peer.isAnswering = index % 10 !== 0;
 				heartbeat.watch(peer);
 			}
-			for (let ms = 0; ms < intervals * intervalMs; ms += 5) mock.timers.tick(5);
+			run();
 			heartbeat.close();
 			return peers;
 		} finally {
 			mock.timers.reset();
 		}
 	};
+	/** @param slowness milliseconds by the clock in one of the timers */
+	const pass = (ms: number, slowness = 1) => {
+		for (const end = now + ms; now < end; ) {
+			now += 5 * slowness;
+			mock.timers.tick(5);
+		}
+	};
+	const watchFor = (count: number, intervals: number) => watch(count, () => pass(intervals * intervalMs));
+	const gaps = ({ pings }: Device) => pings.slice(1).map((time, index) => time - (pings[index] ?? 0));
 
 	test("is pinged one by one, each device once an interval", () => {
 		const peers = watchFor(600, 3).filter(({ isAnswering }) => isAnswering);
@@ -51,6 +64,32 @@ describe("a fleet", () => {
 		assert.equal(new Set(times).size, times.length, "no two at the same moment");
 		for (const { pings } of peers)
 			assert.ok(pings.every((time, index) => index === 0 || time - (pings[index - 1] ?? 0) === intervalMs));
+	});
+
+	test("is pinged as often if each tick of the timer is late, and loses what does not answer as soon", () => {
+		for (const peer of watch(600, () => pass(8 * intervalMs, 4)))
+			if (peer.isAnswering) {
+				assert.ok(peer.pings.length >= 7, `${peer.pings.length} pings in 8 intervals`);
+				assert.ok(gaps(peer).every((ms) => ms >= intervalMs - 100 && ms <= intervalMs + 100));
+			} else assert.ok((peer.terminatedAt ?? Number.POSITIVE_INFINITY) <= 3 * intervalMs + 100);
+	});
+
+	test("is pinged once after a pause, however long, and then again within 20 s with 5 s to answer", () => {
+		const peers = watch(600, () => {
+			pass(1.5 * intervalMs);
+			now += 10 * intervalMs;
+			pass(2 * intervalMs);
+		});
+		for (const peer of peers.filter(({ isAnswering }) => isAnswering)) {
+			assert.equal(peer.terminatedAt, undefined);
+			const late = peer.pings.filter((time) => time > 11 * intervalMs);
+			assert.equal(new Set(late).size, late.length);
+			assert.equal(late[0], 11.5 * intervalMs + 25);
+			assert.ok(gaps(peer).every((ms) => ms >= 5000));
+			assert.ok((late[1] ?? 0) - (late[0] ?? 0) <= 20_000);
+		}
+		for (const { terminatedAt } of peers.filter(({ isAnswering }) => !isAnswering))
+			assert.ok(terminatedAt !== undefined);
 	});
 
 	test("larger than the number of ticks is spread evenly", () => {

@@ -55,7 +55,15 @@ export const sdkFakes: ReadonlyMap<string, string> = new Map([
 		recorder("embedded:network/interface/wifi", ["configure", "connect", "close"]),
 	],
 	["embedded:network/websocket/client", recorder("embedded:network/websocket/client", ["close"])],
-	["neopixel", recorder("neopixel", ["setPixel", "update", "close"], "brightness = 64;")],
+	[
+		"neopixel",
+		recorder(
+			"neopixel",
+			["setPixel", "update", "close"],
+			`brightness = 64;
+	makeRGB(...channels) { return channels.map((value) => (value * this.brightness) >> 8); }`,
+		),
+	],
 	[
 		"sntp",
 		`export default class {
@@ -114,7 +122,6 @@ export const sdkFakes: ReadonlyMap<string, string> = new Map([
 		bench.call("embedded:update", "open", partition.status().size, mode);
 		return {
 			write(bytes) { bench.call("embedded:update", "write", bytes.byteLength); },
-			complete() { bench.call("embedded:update", "complete"); },
 			close() { bench.call("embedded:update", "close"); },
 		};
 	},
@@ -123,7 +130,7 @@ export const sdkFakes: ReadonlyMap<string, string> = new Map([
 	["time", 'export default { set(seconds) { bench.call("time", "set", seconds); } };'],
 	[
 		"timer",
-		"export default { set(callback) { bench.timers.push(callback); return callback; }, delay(ms) { bench.call('timer', 'delay', ms); }, clear(timer) { const at = bench.timers.indexOf(timer); if (at >= 0) bench.timers.splice(at, 1); } };",
+		"export default { set(callback) { bench.timers.push(callback); return callback; }, repeat(callback) { bench.timers.push(callback); return callback; }, delay(ms) { bench.call('timer', 'delay', ms); }, clear(timer) { const at = bench.timers.indexOf(timer); if (at >= 0) bench.timers.splice(at, 1); } };",
 	],
 	["mc/config", "export default bench.config;"],
 	[

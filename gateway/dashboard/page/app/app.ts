@@ -46,7 +46,10 @@ export class App {
 	readonly painter = new Painter((paint) => requestAnimationFrame(paint));
 	readonly recorder = new Recorder();
 	readonly rings = new Rings();
-	readonly firmware = new FirmwareStore(() => this.painter.mark(topics.firmware));
+	readonly firmware = new FirmwareStore(
+		() => this.painter.mark(topics.firmware),
+		() => this.linkState.name === "live",
+	);
 	readonly details = new Details((deviceId, { past, readAt }) => {
 		this.recorder.watch(deviceId).series.setPast(past, readAt);
 		this.painter.mark(topics.record(deviceId));
@@ -120,7 +123,7 @@ export class App {
 			if (state.name === "lost") {
 				this.#subscription.onLost();
 				this.cluster = undefined;
-			}
+			} else if (state.name === "live") this.firmware.onLive();
 			this.painter.mark(topics.link);
 		},
 		// With the fragment, which leads on to the same view.

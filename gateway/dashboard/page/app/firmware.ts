@@ -6,6 +6,8 @@ import { ask, problemDetail } from "./gateway.js";
 
 export type Upload =
 	| { readonly name: "none" }
+	/** For the gateway to be reached. */
+	| { readonly name: "waiting"; readonly filename: string }
 	/** @param percent 0 to 100, of what has been sent */
 	| { readonly name: "sending"; readonly filename: string; readonly percent: number }
 	| { readonly name: "checking"; readonly filename: string }
@@ -14,6 +16,7 @@ export type Upload =
 
 export class FirmwareStore {
 	readonly #onChanged: () => void;
+	readonly #isLive: () => boolean;
 	catalog: Catalog | undefined;
 	status: UploadStatus | undefined;
 	/** The latest first. */
@@ -22,9 +25,18 @@ export class FirmwareStore {
 	problem: string | undefined;
 	upload: Upload = { name: "none" };
 	#sending: XMLHttpRequest | undefined;
+	/** Sends the file that waits. */
+	#resume = () => {};
 
-	constructor(onChanged: () => void) {
+	/** @param isLive whether the gateway can be reached */
+	constructor(onChanged: () => void, isLive: () => boolean) {
 		this.#onChanged = onChanged;
+		this.#isLive = isLive;
+	}
+
+	/** To be called when the gateway can be reached again. */
+	onLive(): void {
+		this.#resume();
 	}
 
 	/** Everything that a device can be updated to. */
@@ -56,9 +68,26 @@ export class FirmwareStore {
 		this.#onChanged();
 	}
 
-	/** Uploads a file, with its signature; XMLHttpRequest, since fetch does not tell how much has been sent. */
-	send(file: File, signature: File | undefined): void {
+	/** Uploads what a person has chosen: a file, and maybe its signature. While the gateway is away the file waits. */
+	take(files: readonly File[]): void {
+		const isSignature = ({ name }: File) => name.endsWith(".sig");
+		const [file, signature] = [files.find((each) => !isSignature(each)), files.find(isSignature)];
+		const { name: filename } = file ?? signature ?? {};
+		if (filename === undefined) return;
 		this.#sending?.abort();
+		this.#sending = undefined;
+		this.#resume = () => {};
+		if (!file) this.upload = { name: "refused", filename, reason: "choose the .bin together with its .sig." };
+		else if (this.#isLive()) return this.#send(file, signature);
+		else {
+			this.upload = { name: "waiting", filename };
+			this.#resume = () => this.take(files);
+		}
+		this.#onChanged();
+	}
+
+	/** By XMLHttpRequest, since fetch does not tell how much has been sent. */
+	#send(file: File, signature: File | undefined): void {
 		const { name: filename } = file;
 		const request = new XMLHttpRequest();
 		const form = new FormData();

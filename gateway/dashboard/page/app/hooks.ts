@@ -113,7 +113,8 @@ export function useRoute(): Route {
 	return useMemo(() => routeOf(hash), [hash]);
 }
 
-function routeOf(hash: string): Route {
+/** @param hash the fragment of an address; a bad percent escape in it stands for itself */
+export function routeOf(hash: string): Route {
 	const [path = "", ...rest] = hash.split("?");
 	const search = rest.length > 0 ? `?${rest.join("?")}` : "";
 	const [, view, key] = /^#\/(device|firmware|settings|add)(?:\/(.+))?$/.exec(path) ?? [];

@@ -13,10 +13,15 @@ import {
 import type { AskedPlan } from "../model/rollout-plan.js";
 import { ask, Refusal } from "./gateway.js";
 
+/** As it was read, and when by this page's clock. */
+export interface ReadRollout extends Rollout {
+	readonly readAt: number;
+}
+
 export class Rollouts {
 	readonly #onChanged: () => void;
 	#heads: readonly RolloutHead[] = [];
-	readonly #details = new Map<string, Rollout>();
+	readonly #details = new Map<string, ReadRollout>();
 	/** Paths that are being read, and whether something has changed meanwhile. */
 	readonly #reading = new Map<string, boolean>();
 
@@ -30,7 +35,7 @@ export class Rollouts {
 	}
 
 	/** With plan and groups; undefined until `read` has read it. */
-	get(id: string): Rollout | undefined {
+	get(id: string): ReadRollout | undefined {
 		return this.#details.get(id);
 	}
 
@@ -44,7 +49,9 @@ export class Rollouts {
 
 	/** Reads one with its plan and groups. */
 	async read(id: string): Promise<void> {
-		await this.#read<Rollout>(pathOf(id), (rollout) => this.#details.set(id, rollout));
+		await this.#read<Rollout>(pathOf(id), (rollout) =>
+			this.#details.set(id, { ...rollout, readAt: Date.now() }),
+		);
 	}
 
 	/** The gateway told how one stands. */

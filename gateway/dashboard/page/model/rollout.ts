@@ -9,7 +9,7 @@ import type {
 	RolloutStatus,
 	Window,
 } from "../../../api/rollout.js";
-import { plural, when } from "./words.js";
+import { plural, timeLeft, when } from "./words.js";
 
 export type { Counts, DeviceStatus, Group, Plan, Window };
 
@@ -33,6 +33,8 @@ export interface Rollout extends RolloutHead {
 	/** Index of the current group. */
 	readonly group: number;
 	readonly groups: readonly { readonly size: number; readonly counts: Counts }[];
+	/** How long the last device that runs the new firmware is still watched; null: none is watched. */
+	readonly soakSecondsLeft: number | null;
 }
 
 /** `GET /api/rollouts/{id}/devices`. */
@@ -42,6 +44,8 @@ export interface RolloutDevice {
 	readonly attempts: number;
 	/** Why it failed or waits. */
 	readonly reason: string | null;
+	/** How long it is still watched; null: it is not. */
+	readonly soakSecondsLeft: number | null;
 }
 
 /** Numbers of devices. `POST /api/rollouts/preview`. */
@@ -89,7 +93,12 @@ export function statusText(status: DeviceStatus): string {
 export const failures = ["failed", "rolled_back", "timed_out"] as const satisfies readonly DeviceStatus[];
 /** A person should read why. */
 export const problems = [...failures, "rejected"] as const;
-const active = ["offered", "downloading", "rebooting", "soaking"] as const satisfies readonly DeviceStatus[];
+export const slotStatuses = [
+	"offered",
+	"downloading",
+	"rebooting",
+	"soaking",
+] as const satisfies readonly DeviceStatus[];
 
 export function sum(counts: Counts, statuses: readonly DeviceStatus[]): number {
 	return statuses.reduce((total, status) => total + counts[status], 0);
@@ -101,7 +110,7 @@ export function totalOf(counts: Counts): number {
 
 /** Devices whose update has ended, in any way. */
 export function endedOf(counts: Counts): number {
-	return totalOf(counts) - sum(counts, ["queued", ...active]);
+	return totalOf(counts) - sum(counts, ["queued", ...slotStatuses]);
 }
 
 /** 0 to 100: devices that have ended, however they did. @param total of devices; a group's counts are without those to come */
@@ -117,6 +126,12 @@ export function isOver({ status }: Pick<RolloutHead, "status">): boolean {
 export function countWords(counts: Counts): string {
 	const told = deviceStatuses.filter(([status]) => counts[status] > 0);
 	return told.map(([status, words]) => `${counts[status].toLocaleString("en")} ${words}`).join(", ");
+}
+
+/** "watched for another 2 min 40 s" @param count of devices, which may have less time left */
+export function watchWords(secondsLeft: number, count = 1): string {
+	if (secondsLeft === 0) return `watched until ${count === 1 ? "it is" : "they are"} connected`;
+	return `watched for another ${timeLeft(secondsLeft)}${count === 1 ? "" : " at most"}`;
 }
 
 /** "Paused: too many failures" */

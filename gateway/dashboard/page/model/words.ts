@@ -11,6 +11,13 @@ export function duration(seconds: number): string {
 	return `${Math.floor(whole / 86_400)} d ${Math.floor((whole % 86_400) / 3600)} h`;
 }
 
+/** "40 s", "2 min 40 s", "1 h 5 min" */
+export function timeLeft(seconds: number): string {
+	const rest = seconds % 60;
+	const isExact = seconds < 60 || seconds >= 3600 || rest === 0;
+	return isExact ? duration(seconds) : `${duration(seconds - rest)} ${duration(rest)}`;
+}
+
 /** "just now", "12 s ago" */
 export function age(milliseconds: number): string {
 	const seconds = Math.floor(milliseconds / 1000);

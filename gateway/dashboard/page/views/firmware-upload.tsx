@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { topics } from "../app/app.js";
 import type { Upload } from "../app/firmware.js";
-import { useApp, useIsLive, useNow, useTopic } from "../app/hooks.js";
+import { useApp, useNow, useTopic } from "../app/hooks.js";
 import type { UploadStatus } from "../model/messages.js";
 import { age, bytes } from "../model/words.js";
 import { Progress } from "../parts/presence.js";
@@ -11,14 +11,8 @@ import { Progress } from "../parts/presence.js";
 export function UploadPanel() {
 	const { firmware } = useApp();
 	useTopic(topics.firmware);
-	const isLive = useIsLive();
 	const [isOver, setIsOver] = useState(false);
-	const take = (files: FileList | null | undefined) => {
-		const isSignature = ({ name }: File) => name.endsWith(".sig");
-		const given = [...(files ?? [])];
-		const file = given.find((each) => !isSignature(each));
-		if (file && isLive) firmware.send(file, given.find(isSignature));
-	};
+	const take = (files: FileList | null | undefined) => firmware.take([...(files ?? [])]);
 	const onDrop = (event: DragEvent) => {
 		event.preventDefault();
 		setIsOver(false);
@@ -42,7 +36,6 @@ export function UploadPanel() {
 					type="file"
 					accept=".bin,.sig"
 					multiple
-					disabled={!isLive}
 					onChange={({ currentTarget }) => {
 						take(currentTarget.files);
 						currentTarget.value = "";
@@ -69,6 +62,12 @@ function Sending({ upload }: { upload: Upload }) {
 	switch (upload.name) {
 		case "none":
 			return null;
+		case "waiting":
+			return (
+				<p class="hint" role="status">
+					{upload.filename} is sent once the gateway can be reached.
+				</p>
+			);
 		case "sending":
 			return (
 				<div class="sending-file" role="status">

@@ -2,7 +2,7 @@
 
 import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { topics } from "../app/app.js";
-import { useApp, useTopic } from "../app/hooks.js";
+import { routeOf, useApp, useTopic } from "../app/hooks.js";
 import { type Look, select, tally, unfiltered } from "../model/filter.js";
 import { Grid } from "../parts/grid.js";
 import { ActionResults, SelectionBar } from "./fleet-actions.js";
@@ -75,8 +75,8 @@ function usePlace(): string | undefined {
 	}, [place]);
 	useLayoutEffect(
 		() => () => {
-			const key = /^#\/device\/(.+)$/.exec(location.hash)?.[1];
-			app.place = { scrollTop: scrollY, key: key && decodeURIComponent(key) };
+			const next = routeOf(location.hash);
+			app.place = { scrollTop: scrollY, key: next.view === "device" ? next.key : undefined };
 		},
 		[app],
 	);

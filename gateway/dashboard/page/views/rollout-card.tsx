@@ -2,7 +2,8 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { topics } from "../app/app.js";
-import { useApp, useIsLive, useTopic } from "../app/hooks.js";
+import { useApp, useIsLive, useNow, useTopic } from "../app/hooks.js";
+import type { ReadRollout } from "../app/rollouts.js";
 import {
 	countWords,
 	endedOf,
@@ -20,6 +21,7 @@ import {
 	statusText,
 	sum,
 	totalOf,
+	watchWords,
 } from "../model/rollout.js";
 import { plural, sentence, when } from "../model/words.js";
 import { Confirm } from "../parts/confirm.js";
@@ -49,6 +51,7 @@ export function RolloutCard({ head }: { head: RolloutHead }) {
 			{rollout && (
 				<>
 					<Explanation head={head} rollout={rollout} />
+					<Watched rollout={rollout} />
 					<Groups head={head} rollout={rollout} />
 				</>
 			)}
@@ -128,6 +131,20 @@ function Explanation({ head, rollout }: { head: RolloutHead; rollout: Rollout })
 		<p>
 			Too many updates failed, so no other begins. Resume continues without counting these failures; Retry
 			updates the failed devices again.
+		</p>
+	);
+}
+
+/** That nothing ends for minutes is no fault: updated devices are watched. */
+function Watched({ rollout }: { rollout: ReadRollout }) {
+	const { counts, version, soakSecondsLeft, readAt } = rollout;
+	const now = useNow(1000);
+	if (soakSecondsLeft === null) return null;
+	const secondsLeft = Math.max(0, Math.ceil(soakSecondsLeft - Math.max(0, now - readAt) / 1000));
+	const verb = counts.soaking === 1 ? "runs" : "run";
+	return (
+		<p>
+			{plural(counts.soaking, "device")} {verb} {version}, {watchWords(secondsLeft, counts.soaking)}.
 		</p>
 	);
 }

@@ -9,6 +9,7 @@ import {
 	type RolloutDevice,
 	type RolloutHead,
 	statusText,
+	watchWords,
 } from "../model/rollout.js";
 import { sentence } from "../model/words.js";
 import { Grid } from "../parts/grid.js";
@@ -66,7 +67,7 @@ function Devices({ head, status }: { head: RolloutHead; status: DeviceStatus }) 
 				{(key) => (
 					<div class="row">
 						<DeviceLink deviceKey={key} />
-						<span class="hint">{sentenceOf(byId.get(key))}</span>
+						<span class="hint">{sentenceOf(head, byId.get(key))}</span>
 					</div>
 				)}
 			</Grid>
@@ -74,7 +75,10 @@ function Devices({ head, status }: { head: RolloutHead; status: DeviceStatus }) 
 	);
 }
 
-function sentenceOf(device: RolloutDevice | undefined): string {
-	if (device?.reason) return sentence(device.reason);
-	return device && device.attempts > 1 ? `${device.attempts} attempts` : "";
+function sentenceOf({ version }: RolloutHead, device: RolloutDevice | undefined): string {
+	if (!device) return "";
+	const { reason, soakSecondsLeft, attempts } = device;
+	if (reason) return sentence(reason);
+	if (soakSecondsLeft !== null) return `Runs ${version}, ${watchWords(soakSecondsLeft)}.`;
+	return attempts > 1 ? `${attempts} attempts` : "";
 }

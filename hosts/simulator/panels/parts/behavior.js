@@ -9,6 +9,10 @@ import { Log } from "./log.js";
 
 /** About a board's restart time; without a delay an app that fails at its start would spin. */
 const restartDelayMs = 1000;
+/** With a separator at its end. XS's stacks have full paths. */
+const projectFolder = import.meta.uri.slice(0, -"hosts/simulator/panels/parts/behavior.js".length);
+/** More than the 2,000 bytes of whole lines that a board keeps. */
+const traceBytes = 4000;
 
 export class PanelBehavior extends DeviceBehavior {
 	onCreate(container, device) {
@@ -16,6 +20,10 @@ export class PanelBehavior extends DeviceBehavior {
 		this.kept = new Kept(device.model.toLowerCase());
 		this.log = new Log();
 		this.resetReason = "POWERON_RESET";
+		this.startedAtMs = 0;
+		this.trace = "";
+		this.abortNote = undefined;
+		this.ended = undefined;
 		this.isWiFiOn = true;
 		this.isGatewayCut = false;
 		this.light = 1500;
@@ -26,6 +34,10 @@ export class PanelBehavior extends DeviceBehavior {
 	onJSON(container, output) {
 		if (output.ready) this.onReady(container, output.ready);
 		if (output.log) this.addToLog(output.log);
+		if (output.trace) this.trace = (this.trace + output.trace).slice(-traceBytes);
+		if (output.abort)
+			this.abortNote = { ...output.abort, stack: output.abort.stack.replaceAll(projectFolder, "") };
+		if (output.isCrashCleared) this.ended = undefined;
 		if (output.setting) this.kept.keep(output.setting.name, output.setting.value);
 		if (output.restart) this.restart(container, "SW_RESET", 0);
 		container.distribute("onOutput", output);
@@ -33,11 +45,15 @@ export class PanelBehavior extends DeviceBehavior {
 
 	/** The app asks for the device's settings, and starts the firmware when it has them. */
 	onReady(container, { model }) {
-		const { isWiFiOn, isGatewayCut, isTouched, light, resetReason } = this;
+		this.startedAtMs = Date.now();
+		this.trace = "";
+		this.abortNote = undefined;
+		const { isWiFiOn, isGatewayCut, isTouched, light, resetReason, ended } = this;
 		const pressed = [...this.pressed];
 		const { macAddress, settings } = this.kept.read();
+		const { slotPath } = this.kept;
 		const controls = { isWiFiOn, isGatewayCut, isTouched, light, pressed };
-		const boot = { macAddress, settings, resetReason, ...controls };
+		const boot = { macAddress, settings, slotPath, resetReason, ended, ...controls };
 		this.postJSON(container, { boot });
 		this.show("gatewayLabel", settings.gateway || "not set");
 		this.show("resetLabel", resetReason);
@@ -56,8 +72,19 @@ export class PanelBehavior extends DeviceBehavior {
 		this.log.add(line, this.logLabel?.container?.next);
 	}
 
+	/** The firmware ended by a fault. mcsim lets it run on, so it is quit here; the record of a crash is ../../modules/crash.ts. */
 	onAbort(container, _status, reason) {
-		this.addToLog({ kind: "problem", text: `the firmware ended: ${reason}`, isReplacing: false });
+		application.delegate("quitScreen");
+		const now = Date.now();
+		this.ended = {
+			id: now.toString(16),
+			reason,
+			note: this.abortNote,
+			trace: this.trace,
+			uptimeMs: now - this.startedAtMs,
+		};
+		const text = `the firmware ended: ${this.abortNote?.message ?? reason}`;
+		this.addToLog({ kind: "problem", text, isReplacing: false });
 		container.distribute("onOutput", { aborted: reason });
 		this.restart(container, "SW_RESET", restartDelayMs);
 		return true;
@@ -80,6 +107,11 @@ export class PanelBehavior extends DeviceBehavior {
 		if (isPressed) this.pressed.add(name);
 		else this.pressed.delete(name);
 		this.postJSON(container, { button: { name, isPressed } });
+	}
+
+	/** A mouse holds one key at a time. */
+	onLatchSwitched(container, { value }) {
+		container.distribute("onLatch", value);
 	}
 
 	/** Piu delivers keys on macOS alone. */

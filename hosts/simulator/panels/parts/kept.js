@@ -5,10 +5,13 @@
 
 export class Kept {
 	#path;
+	/** For the image of an update. */
+	slotPath;
 
 	/** @param name `dev-1` or `proto-1` */
 	constructor(name) {
 		this.#path = system.buildPath(system.localDirectory, name, "json");
+		this.slotPath = system.buildPath(system.localDirectory, name, "slot");
 	}
 
 	/** Reads the file each time, since another program may have written it: `{ macAddress, settings }`. */

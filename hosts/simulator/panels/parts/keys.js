@@ -1,4 +1,7 @@
-/** The four buttons: pressed with the mouse; on macOS, where Piu delivers keys, also with P, M, + and -. */
+/**
+ * The four buttons: pressed with the mouse; on macOS, where Piu delivers keys, also with P, M, + and -. While the panel's keys are
+ * latched, a click presses one and the next click releases it.
+ */
 
 import { colours, disc, drawSprite, sprites, styles } from "./look.js";
 
@@ -17,6 +20,7 @@ class KeyBehavior extends Behavior {
 		this.name = name;
 		this.key = key;
 		this.isPressed = false;
+		this.isLatched = false;
 	}
 
 	press(container, isPressed) {
@@ -29,15 +33,20 @@ class KeyBehavior extends Behavior {
 
 	onTouchBegan(container, id, x, y, ticks) {
 		container.captureTouch(id, x, y, ticks);
-		this.press(container, true);
+		this.press(container, !(this.isLatched && this.isPressed));
 	}
 
 	onTouchEnded(container) {
-		this.press(container, false);
+		if (!this.isLatched) this.press(container, false);
 	}
 
 	onTouchCancelled(container) {
-		this.press(container, false);
+		this.onTouchEnded(container);
+	}
+
+	onLatch(container, isLatched) {
+		this.isLatched = isLatched;
+		if (!isLatched) this.press(container, false);
 	}
 
 	onKey(container, { key, isPressed }) {

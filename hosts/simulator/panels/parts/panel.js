@@ -73,6 +73,13 @@ export function createPanel({ model, platform }) {
 						]
 					: []),
 				ButtonsRow({ label: "Power", buttons: [{ event: "onReset", label: "Reset" }] }),
+				SwitchRow({
+					event: "onLatchSwitched",
+					label: "Keys",
+					on: "Stay down",
+					off: "Spring back",
+					value: false,
+				}),
 				InfoRow({ label: "Gateway", name: "gatewayLabel", value: "" }),
 				InfoRow({ label: "Last reset", name: "resetLabel", value: "" }),
 				InfoRow({ label: "Log", name: "logLabel", value: "newest first" }),

@@ -1,0 +1,93 @@
+/** The last crash, which the panel keeps over the restart, and the last traced lines. */
+
+import config from "mc/config";
+import { crashKind, placeIn, stackOverflow } from "moddable/abort-report";
+import type { Boot, Panel } from "simulator/panel";
+import { asPlainText, TraceLines } from "virtual/trace-lines";
+import type { CrashMemory as CrashInterface, TraceMemory as TraceInterface } from "../../../device/host.js";
+import type { Crash, CrashKind } from "../../../device/protocol/messages.js";
+
+/** device/protocol/messages.ts */
+const longestMessage = 512;
+const longestStack = 1024;
+
+/** What XS's abort hook knows. */
+export interface AbortNote {
+	readonly kind: CrashKind;
+	readonly message: string;
+	readonly stack: string;
+}
+
+/** An end of the firmware, as the panel saw it. */
+export interface EndedRun {
+	/** Hexadecimal digits. */
+	readonly id: string;
+	/** As XS names it (xsError.c, gXSAbortStrings). */
+	readonly reason: string;
+	/** Undefined where the heap had no room for it. */
+	readonly note?: AbortNote;
+	/** What was traced last; its first line may be cut. */
+	readonly trace: string;
+	readonly uptimeMs: number;
+}
+
+export interface CrashOptions {
+	readonly panel: Panel;
+	readonly boot: Boot;
+}
+
+export class CrashMemory implements CrashInterface {
+	readonly #panel: Panel;
+	#crash: Crash | undefined;
+
+	constructor({ panel, boot }: CrashOptions) {
+		this.#panel = panel;
+		this.#crash = boot.ended && crashOf(boot.ended);
+	}
+
+	read(): Crash | undefined {
+		return this.#crash;
+	}
+
+	clear(): void {
+		this.#crash = undefined;
+		this.#panel.post({ isCrashCleared: true });
+	}
+}
+
+function crashOf({ id, reason, note, trace, uptimeMs }: EndedRun): Crash {
+	const { kind, message, stack } = note ?? {
+		kind: crashKind(reason),
+		// Without room to call the abort hook XS calls it again and again.
+		message: reason === stackOverflow ? `${reason}, or a heap that was full to the last byte` : reason,
+		stack: "",
+	};
+	const lines = new TraceLines();
+	lines.write(trace);
+	return {
+		id,
+		kind,
+		message: asPlainText(message).slice(0, longestMessage),
+		...placeIn(stack),
+		stack: asPlainText(stack).slice(0, longestStack),
+		firmware_version: String(config.version ?? "0.0.0"),
+		uptime_seconds: Math.floor(uptimeMs / 1000),
+		trace: lines.all,
+	};
+}
+
+export class TraceMemory implements TraceInterface {
+	readonly #lines: TraceLines;
+
+	constructor({ lines }: { readonly lines: TraceLines }) {
+		this.#lines = lines;
+	}
+
+	get lineCount(): number {
+		return this.#lines.lineCount;
+	}
+
+	read(count: number): string {
+		return this.#lines.read(count);
+	}
+}

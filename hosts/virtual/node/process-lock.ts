@@ -1,0 +1,29 @@
+/** A lock that a process holds while it runs: a file with its id. One that was left behind by a process that has ended is free. */
+
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+
+/** @returns false if another process holds the lock */
+export function takeLock(file: string): boolean {
+	if (isHeld(file)) return false;
+	rmSync(file, { force: true });
+	try {
+		writeFileSync(file, String(process.pid), { flag: "wx" });
+		return true;
+	} catch {
+		return false;
+	}
+}
+
+export function releaseLock(file: string): void {
+	rmSync(file, { force: true });
+}
+
+function isHeld(file: string): boolean {
+	try {
+		const pid = Number(readFileSync(file, "utf8"));
+		process.kill(pid, 0);
+		return true;
+	} catch {
+		return false;
+	}
+}

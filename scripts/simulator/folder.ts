@@ -1,0 +1,51 @@
+/**
+ * The folder of a simulated device: its settings, its MAC address, its build and mcsim's copy of the running app. Each simulator has
+ * its own, as two devices with one address would keep disconnecting each other from the gateway.
+ */
+
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Model } from "../../device/protocol/schema.js";
+import { releaseLock, takeLock } from "../../hosts/virtual/node/process-lock.js";
+import type { Desktop } from "../moddable/sdk.js";
+
+const mostOfOneModel = 100;
+
+export interface FolderOptions {
+	/** Of all simulated devices. */
+	readonly parent: string;
+	readonly model: Model;
+	readonly desktop: Desktop;
+}
+
+export class SimulatorFolder {
+	readonly path: string;
+	readonly #lock: string;
+
+	private constructor(path: string, lock: string) {
+		this.path = path;
+		this.#lock = lock;
+	}
+
+	/** Takes the first that is free: the same device each time, and another one beside it. @throws Error where none is free */
+	static claim({ parent, model, desktop }: FolderOptions): SimulatorFolder {
+		// Elsewhere mcsim has one folder for all.
+		const most = desktop === "lin" ? mostOfOneModel : 1;
+		for (let number = 1; number <= most; number++) {
+			const path = join(parent, `${model.toLowerCase()}${number === 1 ? "" : `-${number}`}`);
+			mkdirSync(path, { recursive: true });
+			const lock = join(path, "pid");
+			if (takeLock(lock)) return new SimulatorFolder(path, lock);
+		}
+		throw new Error(
+			desktop === "lin"
+				? `${most} simulated ${model} run already. End one of them first.`
+				: `A simulated ${model} runs already, and another one would share its settings on this system. End it first; npm run device runs as many as you like.`,
+		);
+	}
+
+	/** Frees the folder for another process. */
+	close(): void {
+		releaseLock(this.#lock);
+	}
+}

@@ -1,0 +1,102 @@
+/** Roll-outs under faults, with clocks that jump back: compares what the gateway shows of them with their plans. */
+
+import { setTimeout as pause } from "node:timers/promises";
+import {
+	failures,
+	isOver,
+	type Rollout,
+	slotStatuses,
+	sum,
+} from "../../gateway/dashboard/page/model/rollout.js";
+import { Images } from "./images.js";
+import { type Action, stepMs } from "./schedule.js";
+import type { World } from "./world.js";
+
+export type RollOut = Extract<Action, { do: "roll out" }>;
+
+/** Of each device, unless its updates were damaged. */
+export const maxAttempts = 2;
+const concurrency = 3;
+const failuresAtMost = 2;
+const group = { size: "rest", concurrency, errorThreshold: { count: failuresAtMost }, soakSeconds: 2 };
+/** The gateway's clock may be set ahead by more than a year. */
+const deadline = "9999-12-31T00:00:00Z";
+
+export class Rollouts {
+	readonly #world: World;
+	/** Those that the gateway has acknowledged; at most 20 are kept. */
+	readonly #ids = new Set<string>();
+	#isLooking = false;
+
+	constructor(world: World) {
+		this.#world = world;
+	}
+
+	async start({ number, first, devices, backMs }: RollOut): Promise<void> {
+		const { gateway, journal, places } = this.#world;
+		const version = Images.rollOut(number);
+		const chosen = Array.from({ length: devices }, (_, index) =>
+			this.#world.place((first + index) % places.length),
+		);
+		for (const { truth } of chosen) truth.askedAt.set(version, performance.now());
+		const plan = {
+			firmware: { version },
+			target: { devices: chosen.map(({ truth }) => truth.deviceId) },
+			groups: [group],
+			maxAttempts,
+			allowDowngrade: true,
+			deadline,
+		};
+		const id = `r${number}`;
+		const body = JSON.stringify(plan);
+		const { status, text } = await gateway.request(`/api/rollouts/${id}`, { method: "PUT", body });
+		journal.note(`roll-out ${id}: ${status} ${status < 400 ? "" : text}`);
+		journal.count(`roll-out: ${status}`);
+		if (status === 201) this.#ids.add(id);
+		if (backMs === 0) return;
+		await pause(stepMs);
+		await gateway.setClock(-backMs);
+	}
+
+	/** Without effect while the last look is not answered. */
+	async look(): Promise<void> {
+		if (this.#isLooking) return;
+		this.#isLooking = true;
+		for (const id of this.#ids) await this.#read(id);
+		this.#isLooking = false;
+	}
+
+	/** No other update begins. */
+	async cancel(): Promise<void> {
+		const { gateway } = this.#world;
+		for (const id of this.#ids) await gateway.request(`/api/rollouts/${id}/cancel`, { method: "POST" });
+	}
+
+	/** @returns which roll-out has not ended, although all its devices are connected and done */
+	async findUnended(): Promise<string | undefined> {
+		for (const id of this.#ids) {
+			const rollout = await this.#read(id);
+			if (!rollout) return `${id} cannot be read`;
+			const held = sum(rollout.counts, slotStatuses);
+			if (!isOver(rollout) || held > 0)
+				return `${id} is ${rollout.status}, and ${held} of its devices hold slots`;
+		}
+		return undefined;
+	}
+
+	/** @returns undefined if the gateway does not answer now */
+	async #read(id: string): Promise<Rollout | undefined> {
+		const { gateway, journal } = this.#world;
+		const { status, text } = await gateway.request(`/api/rollouts/${id}`);
+		if (status === 404) journal.break(`the roll-out ${id} was acknowledged, and is lost`);
+		if (status !== 200) return undefined;
+		const rollout: Rollout = JSON.parse(text);
+		const held = sum(rollout.counts, slotStatuses);
+		const failed = sum(rollout.counts, failures);
+		if (held > concurrency) journal.break(`${id}: ${held} devices hold slots, of ${concurrency}`);
+		// It is paused with the step in which the limit is reached.
+		if (rollout.status === "running" && failed >= failuresAtMost && rollout.counts.queued > 0)
+			journal.break(`${id} goes on after ${failed} failures, of ${failuresAtMost}`);
+		return rollout;
+	}
+}

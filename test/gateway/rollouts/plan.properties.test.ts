@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import fs from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import fc from "fast-check";
+import { days } from "../../../gateway/api/rollout.js";
+import { HttpProblem } from "../../../gateway/problem.js";
+import { RolloutStore } from "../../../gateway/rollouts/store.js";
+import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
+import { Random } from "../../support/random.js";
+import { newVersion, SimulatedDevice, SimulatedGateway, startedAt, Timeline } from "./simulated-fleet.js";
+
+const pick = fc.constantFrom;
+const year = fc.oneof(fc.integer({ min: 0, max: 9999 }), pick(0, 1969, 1970, 2026, 9999));
+const isoTime = fc
+	.tuple(
+		year,
+		pick("01-01", "02-29", "12-02", "12-31", "13-01"),
+		pick("00:00", "23:59:59.999", "23:59:59.99999", "24:00"),
+		pick("Z", "Z", "-23:59", "+23:59", "+99:00"),
+	)
+	.map(([y, day, clock, zone]) => `${String(y).padStart(4, "0")}-${day}T${clock}${zone}`);
+/** Up to a limit; now and then beyond it. */
+const number = (least: number, most: number) =>
+	fc.oneof(
+		{ weight: 20, arbitrary: fc.integer({ min: least, max: most }) },
+		{ weight: 1, arbitrary: pick(least - 1, most + 1, least + 0.5) },
+	);
+const many = number(1, 10_000);
+const group = fc.record(
+	{
+		size: pick<number | string>(1, 10_000, "1%", "100%"),
+		concurrency: many,
+		errorThreshold: fc.record({ count: many, percent: number(1, 100), minExecuted: many }, optional("count")),
+		approval: fc.boolean(),
+		soakSeconds: number(0, 86_400),
+	},
+	optional("size"),
+);
+const plan = fc.record(
+	{
+		firmware: fc.constant({ version: newVersion }),
+		target: pick<object>({ model: "DEV-1" }, { model: "DEV-1", joinLater: true }, { devices: ["dev-1-0"] }),
+		groups: fc
+			.array(group, { minLength: 1, maxLength: 3 })
+			.map((list) => list.map((each, at) => (at === list.length - 1 ? { ...each, size: "rest" } : each))),
+		maxAttempts: number(1, 10),
+		allowDowngrade: fc.boolean(),
+		startsAt: isoTime,
+		deadline: isoTime,
+		window: fc.record(
+			{
+				from: pick("22:00", "00:00"),
+				to: pick("05:30", "23:59"),
+				timeZone: pick("Europe/Berlin", "UTC", "+01:00", "Etc/Unknown"),
+				days: fc.subarray([...days], { minLength: 1 }),
+			},
+			{ requiredKeys: ["from", "to"] },
+		),
+	},
+	{ requiredKeys: ["firmware", "target"] },
+);
+/** Milliseconds since 1970, of a clock that may be far from right. */
+const clock = fc.oneof(
+	{ weight: 4, arbitrary: fc.constant(startedAt) },
+	fc.integer({ min: -8.64e15, max: 8.64e15 }),
+	pick(0, Date.parse("1938-01-01"), Date.parse("9999-12-20"), 8.64e15),
+);
+
+function optional<T extends string>(required: T): { requiredKeys: T[] } {
+	return { requiredKeys: [required] };
+}
+
+test("a plan that is accepted is a plan that loads, whatever it asks for and whatever the clock says", async (t) => {
+	t.mock.timers.enable({ apis: ["setInterval", "setTimeout"] });
+	const dataDir = await temporaryDirectory(t);
+	const time = new Timeline();
+	const problems: string[] = [];
+	const gateway = new SimulatedGateway({
+		dataDir,
+		time,
+		random: new Random(1),
+		problems,
+		onDisk: () => false,
+	});
+	await gateway.open();
+	onEnd(t, () => gateway.settle());
+	new SimulatedDevice(time, "dev-1-0", "fine", newVersion, true).connect(gateway);
+	await gateway.settle();
+	const onProblem = (problem: string) => void problems.push(problem);
+	let accepted = 0;
+	await fc.assert(
+		fc.asyncProperty(plan, clock, async (drawn: object, now) => {
+			time.skewMs = now - startedAt;
+			try {
+				await gateway.rollouts.put("x", JSON.parse(JSON.stringify(drawn)));
+			} catch (error) {
+				if (!(error instanceof HttpProblem)) throw error;
+				assert.equal(error.refusal.status, 422, error.refusal.detail);
+				return;
+			}
+			accepted += 1;
+			const store = new RolloutStore({ directory: join(dataDir, "rollouts"), disk: fs, onProblem });
+			const loaded = await store.load();
+			const created = gateway.rollouts.find("x");
+			await gateway.rollouts.obey("x", "cancel", undefined).catch(() => {});
+			await gateway.rollouts.remove("x");
+			assert.deepEqual(problems.splice(0), []);
+			assert.deepEqual(loaded, [created]);
+		}),
+		{
+			numRuns: 400,
+			examples: [
+				[
+					{ firmware: { version: newVersion }, target: { model: "DEV-1" }, startsAt: "9999-12-31T00:00Z" },
+					startedAt,
+				],
+			],
+		},
+	);
+	assert.ok(accepted > 20, `${accepted} plans were accepted`);
+});

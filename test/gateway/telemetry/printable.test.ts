@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import { printable, printableJson, printableLines } from "../../../gateway/telemetry/printable.js";
+
+const harmful = fc.constantFrom(
+	"\x1b",
+	"\x07",
+	"\r",
+	"\n",
+	"\x7f",
+	"\x9b",
+	"\u202e",
+	"\u2066",
+	"\u2028",
+	"\u{e0001}",
+	"\ud800",
+);
+const text = fc.string({ unit: fc.oneof(harmful, fc.string({ unit: "binary", maxLength: 1 })) });
+
+describe("printable text", () => {
+	test("has no character left on which a terminal acts", () => {
+		fc.assert(
+			fc.property(text, (given) => {
+				assert.doesNotMatch(printable(given), /(?!\t)[\p{Cc}\p{Bidi_Control}]/u);
+				assert.equal(printableLines(given).split("\n").length, given.split("\n").length);
+			}),
+		);
+	});
+
+	test("as JSON has the same value", () => {
+		fc.assert(
+			fc.property(text, (given) => {
+				const json = printableJson(`${JSON.stringify(given)}\n`);
+				assert.doesNotMatch(json.slice(0, -1), /[\p{Cc}\p{Bidi_Control}]/u);
+				assert.equal(JSON.parse(json), given);
+			}),
+		);
+	});
+
+	test("leaves letters of every script, emoji and tabs", () => {
+		for (const each of ["Grüße\t日本語 שלום 😀", ""]) assert.equal(printable(each), each);
+	});
+});

@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { rm, writeFile } from "node:fs/promises";
+import { delimiter, join } from "node:path";
+import { test } from "node:test";
+import { runCommand } from "../../support/command-line.js";
+import { temporaryDirectory } from "../../support/running.js";
+
+/** Compiles nothing: the real one takes long. Its version is its own, so that nothing built is found. */
+const compiler = (folder: string) => `#!/bin/sh
+if [ "$1" = --version ]; then echo "quick ${folder}"; exit; fi
+while [ $# -gt 1 ]; do if [ "$1" = -o ]; then : > "$2"; fi; shift; done
+`;
+
+test("compiling the XS engine says how many files are done, of how many", async (t) => {
+	const folder = await temporaryDirectory(t);
+	await writeFile(join(folder, "cc"), compiler(folder), { mode: 0o755 });
+	const script = join(folder, "build.ts");
+	const module = new URL("../../../hosts/virtual/node/build.ts", import.meta.url).href;
+	await writeFile(
+		script,
+		`import { buildMachine } from ${JSON.stringify(module)};\nbuildMachine().then((path) => console.log(path));\n`,
+	);
+	const build = () => runCommand(t, script, [], { PATH: `${folder}${delimiter}${process.env.PATH}` });
+	const first = build();
+	assert.equal(await first.exitCode, 0, first.output());
+	const lines = first.output().trimEnd().split("\n");
+	const executable = lines.pop() ?? "";
+	t.after(() => rm(executable, { force: true }));
+	const [, total = ""] = /^compiling the XS engine, once: 0 of (\d+) files$/.exec(lines[0] ?? "") ?? [];
+	assert.ok(Number(total) > 50, first.output());
+	assert.equal(lines.at(-1), `compiling the XS engine, once: ${total} of ${total} files`);
+	assert.ok(lines.length >= 4, first.output());
+	const second = build();
+	assert.equal(await second.exitCode, 0);
+	assert.equal(second.output().trimEnd(), executable, "once");
+});

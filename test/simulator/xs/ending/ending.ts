@@ -1,0 +1,60 @@
+/** The firmware, which at its first start ends soon, in the way that the setting "end" names. */
+
+import Instrumentation from "instrumentation";
+import firmware from "main";
+import Timer from "timer";
+import type { Host } from "../../../../device/host.js";
+
+declare const device: Host;
+
+/** hosts/simulator/manifest.json */
+const chunkBytes = 262_144;
+const afterReportsMs = 2000;
+const lifeAfterEndMs = 300;
+
+export default function main(): void {
+	const system = new device.system({});
+	trace(`started after ${system.resetReason}\n`);
+	firmware();
+	const end = new device.storage.settings({}).read("end");
+	if (system.resetReason !== "POWERON_RESET" || end === undefined) return;
+	Timer.set(() => {
+		trace(`now: ${end}\n`);
+		// Due before mcsim would start the firmware again by itself.
+		Timer.set(() => trace("lives on after its end\n"), lifeAfterEndMs);
+		if (end === "restart") system.restart();
+		if (end === "exception") failOnPurpose();
+		if (end === "rejection") rejectOnPurpose();
+		if (end === "memory") fill([]);
+		if (end === "slots") fillWithObjects(undefined);
+		if (end === "texts") fillWithTexts();
+	}, afterReportsMs);
+}
+
+function failOnPurpose(): void {
+	throw new Error("the test's exception");
+}
+
+function rejectOnPurpose(): void {
+	Promise.reject(new Error("the test's rejection"));
+}
+
+/** A large chunk finds no room. */
+function fill(objects: object[]): void {
+	for (;;) objects.push({});
+}
+
+/** Slots run out. */
+function fillWithObjects(last: object | undefined): void {
+	for (let object = last; ; ) object = { object };
+}
+
+/** Chunks run out, to the last few bytes. */
+function fillWithTexts(): void {
+	const used = Instrumentation.map("XS Chunk Heap Used");
+	let texts: object | undefined;
+	for (;;) {
+		const free = chunkBytes - (Instrumentation.get(used) ?? 0);
+		texts = { text: "x".repeat(free > 4096 ? 2048 : 8), texts };
+	}
+}
