@@ -63,7 +63,6 @@ test("unchanged state reports in a row are one line, which counts them", () => {
 test("the progress of an update is one line, and its end another", () => {
 	const { log, lines } = createLog();
 	for (const percent of [1, 2, 3]) {
-		log.traced("update: ota_progress\n");
 		const progress = { type: "ota_progress", percent, bytes_written: percent * 10, bytes_total: 1000 };
 		log.sent(JSON.stringify(progress));
 	}

@@ -133,6 +133,16 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 		}
 	});
 
+	test("an expired certificate that is not needed does no harm: an authority's that signed the given one, too", async (t) => {
+		const folder = await temporaryDirectory(t);
+		const authority = new Authority(folder, "authority");
+		const { cert, key } = authority.issue(name);
+		const old = new Authority(folder, "old").issue(name, -1).cert;
+		const { gateway, url } = await runSecureGateway(t, { cert: cert + authority.certificate + old, key });
+		await start(t, url, { ca: authority.base64 });
+		await (await gateway.connection()).next("state_report");
+	});
+
 	test("a gateway whose own certificate is the one that the device was given is trusted", async (t) => {
 		const { cert, key } = selfSigned(await temporaryDirectory(t), name);
 		const { gateway, url } = await runSecureGateway(t, { cert, key });

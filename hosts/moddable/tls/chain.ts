@@ -46,9 +46,9 @@ export class ChainCertificates extends CertificateManager {
 		if (!own) throw new Error("TLS: the server sent no certificate");
 		// First what costs little: a signature takes up to a second.
 		requireName(own, name.toLowerCase());
-		for (const certificate of chain) requireDates(certificate);
 		if (this.#authority) requireDates(this.#authority);
 		for (const [index, certificate] of chain.entries()) {
+			requireDates(certificate);
 			if (this.#isIssuedByAuthority(certificate)) return true;
 			const issuer = chain[index + 1];
 			if (!issuer) break;
@@ -110,8 +110,9 @@ function keyOfIssuer({ tbs }: DecodedCertificate, authority: Uint8Array): Public
 function requireDates(certificate: Uint8Array): void {
 	const { from, to } = X509.decodeTBS(X509.decode(certificate).tbs).validity;
 	const now = Date.now();
-	if (now < from) throw new Error(tooEarly(from, now));
-	if (now > to) throw new Error(expired(to, now));
+	// A date that cannot be read is NaN, and refused.
+	if (!(now >= from)) throw new Error(tooEarly(from, now));
+	if (!(now <= to)) throw new Error(expired(to, now));
 }
 
 /** @param wanted in lower case */

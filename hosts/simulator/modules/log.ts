@@ -70,8 +70,7 @@ export class Log {
 		const lines = (this.#unfinished + text).split("\n");
 		this.#unfinished = lines.pop() ?? "";
 		for (const line of lines) {
-			// The message itself is shown.
-			if (line === "" || line === "update: ota_progress") continue;
+			if (line === "") continue;
 			const isProblem = /^(gateway: |Wi-Fi: |next attempt)/.test(line);
 			this.#add(isProblem ? "problem" : "trace", line);
 		}
