@@ -7,7 +7,7 @@
 export const models = Object.freeze(["DEV-1", "PROTO-1"] as const);
 export type Model = (typeof models)[number];
 
-interface Presence {
+export interface Presence {
 	readonly optional?: true;
 	/** Required on this model, refused on others. */
 	readonly modelOnly?: Model;
@@ -112,7 +112,7 @@ export function changeOf<const F extends Readonly<Record<string, Schema & { read
 	return Object.freeze({ type: "object", fields: Object.freeze(fields), isChange: true } as const);
 }
 
-export function optional<S extends Schema>(schema: S) {
+export function optional<S extends { readonly type: string }>(schema: S) {
 	const present: S & { readonly optional: true } = { ...schema, optional: true };
 	return Object.freeze(present);
 }

@@ -1,20 +1,26 @@
 /** The state of a device's update, as monitors get it: `metadata` of the session record. */
 
+import { integer, oneOf } from "../../device/protocol/schema.js";
+import { closed, described, type InferShape, nullable, text } from "./shapes.js";
+
 const underWay = ["pending", "downloading", "rebooting"] as const;
 const ended = ["updated", "rolled_back", "failed"] as const;
 export const otaStatuses = ["idle", ...underWay, ...ended] as const;
 export type OtaStatus = (typeof otaStatuses)[number];
 
 /** The latest update. */
-export interface OtaMetadata {
-	readonly otaStatus: OtaStatus;
-	/** 0 to 100; null unless a download has begun. */
-	readonly otaPercent: number | null;
+export const otaMetadata = closed({
+	otaStatus: described(
+		oneOf(...otaStatuses),
+		"updated may still become rolled_back for 5 minutes, until the new firmware is confirmed",
+	),
+	/** Null unless a download has begun. */
+	otaPercent: nullable(integer(0, 100)),
 	/** Null before the first update. */
-	readonly otaVersion: string | null;
-	/** Null unless it failed or was rolled back. */
-	readonly otaReason: string | null;
-}
+	otaVersion: nullable(text),
+	otaReason: described(nullable(text), "why it failed or was rolled back"),
+});
+export type OtaMetadata = InferShape<typeof otaMetadata>;
 export const noUpdate: OtaMetadata = {
 	otaStatus: "idle",
 	otaPercent: null,

@@ -4,6 +4,7 @@
  */
 
 import type { Logger } from "pino";
+import { frameText } from "../api/frames.js";
 import { subjectOf, type Unsubscribe } from "../bus.js";
 import type { Session } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
@@ -156,7 +157,7 @@ export class Cluster {
 	frame(): string {
 		const others = this.#members.up.length;
 		const alone = !this.#options.bus.isConnected || (others === 0 && this.#members.hasLost);
-		return JSON.stringify({ type: "cluster_update", gateways: 1 + others, alone });
+		return frameText<"cluster_update">({ type: "cluster_update", gateways: 1 + others, alone });
 	}
 
 	/** What the monitors that are connected here need. */

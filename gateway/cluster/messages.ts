@@ -3,8 +3,8 @@
  * side while one after the other is replaced.
  */
 
+import type { ChangeReason } from "../api/frames.js";
 import type { SessionFacts } from "../sessions/device.js";
-import type { ChangeReason } from "../sessions/view.js";
 
 /** What the monitors of a gateway need of the devices of others. */
 export interface Interest {

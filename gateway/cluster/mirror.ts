@@ -1,8 +1,9 @@
 /** Takes in what another gateway reports of one of its sessions. */
 
+import type { ChangeReason } from "../api/frames.js";
 import { type Handshake, Session, type SessionFacts, sharedList } from "../sessions/device.js";
 import type { Sessions } from "../sessions/sessions.js";
-import { type ChangeReason, isEndReason } from "../sessions/view.js";
+import { isEndReason } from "../sessions/view.js";
 import { MirrorLink } from "./mirror-link.js";
 
 export interface MirrorOptions {

@@ -4,11 +4,12 @@
  */
 
 import type { Infer } from "../../device/protocol/schema.js";
+import type { ChangeReason } from "../api/frames.js";
 import type { Core } from "../extension.js";
 import { TokenBucket } from "../rates.js";
 import type { Session } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
-import { type ChangeReason, statusUpdateText } from "../sessions/view.js";
+import { statusUpdateText } from "../sessions/view.js";
 import type { Monitor } from "../sockets/monitor.js";
 import { messageKind, type Outcome, refuse } from "../sockets/monitor-commands.js";
 import { subscribe } from "./messages.js";

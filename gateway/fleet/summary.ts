@@ -3,8 +3,11 @@
  * second in a frame that is made once for all. A page of 5,000 devices would otherwise get 1,000 reports a second.
  */
 
+import type { FrameOf } from "../api/frames.js";
 import type { Device } from "../sessions/device.js";
-import { frameCharacters, isoTime, summaryText } from "../sessions/view.js";
+import { frameCharacters, isoTime, summaryText, textWith } from "../sessions/view.js";
+
+type Head = Omit<FrameOf<"summary">, "devices">;
 
 export interface SummaryOptions {
 	/** By device id. */
@@ -40,7 +43,7 @@ export class Summary {
 	/** All devices, in frames; `remaining` counts those to come. */
 	*snapshot(): Generator<string> {
 		const ids = [...this.#options.devices.keys()];
-		let reason = "snapshot";
+		let reason: Head["reason"] = "snapshot";
 		let next = 0;
 		do {
 			this.#refresh();
@@ -81,7 +84,7 @@ export class Summary {
 			else texts.push(text);
 			size += (text ?? id).length;
 		}
-		return this.#frame({ reason: "changed", removed: removed.length > 0 ? removed : undefined }, texts);
+		return this.#frame({ reason: "changed", ...(removed.length > 0 && { removed }) }, texts);
 	}
 
 	#refresh(): void {
@@ -104,8 +107,8 @@ export class Summary {
 		return text;
 	}
 
-	#frame(fields: object, texts: readonly string[]): string {
-		const head = { type: "summary", timestamp: isoTime(this.#options.now()), ...fields };
-		return `${JSON.stringify(head).slice(0, -1)},"devices":[${texts.join(",")}]}`;
+	#frame(fields: Omit<Head, "type" | "timestamp">, texts: readonly string[]): string {
+		const head: Head = { type: "summary", timestamp: isoTime(this.#options.now()), ...fields };
+		return textWith(head, "devices", `[${texts.join(",")}]`);
 	}
 }

@@ -4,6 +4,7 @@
  */
 
 import { isDeepStrictEqual } from "node:util";
+import { frameText } from "../api/frames.js";
 import { countsOf, type DeviceStep, noCounts, type Plan, type Rollout } from "../api/rollout.js";
 import type { Selection, UpdateRefusal } from "../firmware/selection.js";
 import { HttpProblem } from "../problem.js";
@@ -360,7 +361,8 @@ export function frameOf({ id, head, devices }: Rollout, isDeleted = false): stri
 	const { status, pausedBecause = null, revision } = head;
 	const counts = isDeleted ? noCounts : countsOf(devices.values());
 	const shown = isDeleted ? "deleted" : status;
-	return JSON.stringify({ type: "rollout_update", id, status: shown, pausedBecause, counts, revision });
+	const frame = { id, status: shown, pausedBecause, counts, revision } as const;
+	return frameText<"rollout_update">({ type: "rollout_update", ...frame });
 }
 
 function mayGrow({ target }: Plan): boolean {

@@ -11,15 +11,8 @@ import {
 	type StateReport,
 	uplinks,
 } from "../../device/protocol/messages.js";
-import {
-	changeOf,
-	type Infer,
-	isRecord,
-	type Model,
-	optional,
-	type Schema,
-	string,
-} from "../../device/protocol/schema.js";
+import { isRecord, type Model, type Schema } from "../../device/protocol/schema.js";
+import type { Label, Vitals } from "../api/session.js";
 import { noUpdate } from "../api/update.js";
 import { OffHeapText } from "./off-heap-text.js";
 
@@ -64,23 +57,7 @@ export interface CrashHead {
 	readonly at: number;
 }
 
-/** What people call a device, and where it is. */
-export const label = changeOf({
-	name: optional(string(64)),
-	room: optional(string(64)),
-	note: optional(string(500)),
-});
-
-export type Label = Infer<typeof label>;
-
-/** Of the latest report, as far as lists of devices show it. */
-export interface Vitals {
-	/** dBm, within 4 of the report: a list would change with each report otherwise. */
-	readonly rssi: number | null;
-	readonly ssid: string | null;
-	readonly volume: number | null;
-	readonly safeMode?: true;
-}
+/** In dBm: a list of devices would change with each report otherwise. */
 const rssiStep = 5;
 const noVitals: Vitals = Object.freeze({ rssi: null, ssid: null, volume: null });
 /** Shared: an object of each device would take memory. */

@@ -4,9 +4,11 @@
  */
 
 import type { StateReport, Uplink } from "../../device/protocol/messages.js";
+import type { ChangeReason } from "../api/frames.js";
+import type { Label } from "../api/session.js";
 import type { OtaMetadata } from "../api/update.js";
-import { Device, type DeviceLink, type Handshake, type Label, labelOf, Session } from "./device.js";
-import type { ChangeReason, EndReason } from "./view.js";
+import { Device, type DeviceLink, type Handshake, labelOf, Session } from "./device.js";
+import type { EndReason } from "./view.js";
 
 /** The device has connected again. */
 const replacedCloseCode = 4001;

@@ -3,22 +3,21 @@
  * overflow the stack if formatted.
  */
 
+import type { ChangeReason, FrameOf } from "../api/frames.js";
+import type { DeviceSummary, SessionRecord } from "../api/session.js";
 import { noUpdate } from "../api/update.js";
 import type { Device, Session } from "./device.js";
 
-export const endReasons = ["disconnected", "replaced", "boot"] as const;
+export const endReasons = ["disconnected", "replaced", "boot"] as const satisfies readonly ChangeReason[];
 export type EndReason = (typeof endReasons)[number];
 
 export function isEndReason(reason: string | undefined): reason is EndReason {
 	return endReasons.some((each) => each === reason);
 }
 
-/** Why monitors get a session. */
-export type ChangeReason = "snapshot" | "connected" | "identified" | EndReason | "ota" | "crash" | "labelled";
-
 /** @param now milliseconds since 1970 */
 export function statusUpdateText(reason: ChangeReason, session: Session, now: number): string {
-	return frameText({ reason, timestamp: isoTime(now) }, [sessionText(session)]);
+	return statusUpdateOf({ reason, timestamp: isoTime(now) }, [sessionText(session)]);
 }
 
 /** With 3 bytes each, still below a slow monitor's limit. */
@@ -50,7 +49,7 @@ export function* snapshotTexts(
 		}
 		const remaining = pending.length - next;
 		const isWhole = reason === "snapshot" && remaining === 0;
-		yield frameText({ reason, timestamp: isoTime(now()), remaining: isWhole ? undefined : remaining }, texts);
+		yield statusUpdateOf({ reason, timestamp: isoTime(now()), ...(!isWhole && { remaining }) }, texts);
 		reason = "identified";
 	} while (next < pending.length);
 }
@@ -59,15 +58,16 @@ function reasonOf({ device }: Session): ChangeReason {
 	return device ? "identified" : "connected";
 }
 
-interface FrameHead {
-	readonly reason: ChangeReason;
-	readonly timestamp: string;
-	readonly remaining?: number | undefined;
+function statusUpdateOf(
+	fields: Omit<FrameOf<"status_update">, "type" | "sessions">,
+	sessionTexts: readonly string[],
+): string {
+	return textWith({ type: "status_update", ...fields }, "sessions", `[${sessionTexts.join(",")}]`);
 }
 
-function frameText(fields: FrameHead, sessionTexts: readonly string[]): string {
-	const head = JSON.stringify({ type: "status_update", ...fields });
-	return `${head.slice(0, -1)},"sessions":[${sessionTexts.join(",")}]}`;
+/** `{<head>,"<name>":<text>}` */
+export function textWith(head: object, name: string, text: string): string {
+	return `${JSON.stringify(head).slice(0, -1)},"${name}":${text}}`;
 }
 
 export function deviceMessageText(session: Session, uplinkText: string): string {
@@ -76,7 +76,7 @@ export function deviceMessageText(session: Session, uplinkText: string): string 
 }
 
 /** The session record without its state. */
-export function sessionHead(session: Session) {
+export function sessionHead(session: Session): Omit<SessionRecord, "state"> {
 	const { device, handshake } = session;
 	return {
 		sessionId: session.sessionId,
@@ -95,9 +95,10 @@ export function sessionHead(session: Session) {
 }
 
 /** A known device without its state. */
-export function deviceHead(device: Device) {
-	const { session, chip, firstSeenAt, vitals } = device;
-	return { ...sessionHead(session), chip: chip ?? null, firstSeenAt: isoTime(firstSeenAt), ...vitals };
+export function deviceHead(device: Device): DeviceSummary {
+	const { session, deviceId, chip, firstSeenAt, vitals } = device;
+	const head = { ...sessionHead(session), deviceId, chip: chip ?? null };
+	return { ...head, firstSeenAt: isoTime(firstSeenAt), ...vitals };
 }
 
 /** The same, without what changes with each report. */
@@ -118,7 +119,7 @@ function sessionText(session: Session): string {
 
 /** `{<head>,"state":<latest report>}` */
 export function textWithState(head: object, device: Device | undefined): string {
-	return `${JSON.stringify(head).slice(0, -1)},"state":${device?.state.text ?? "null"}}`;
+	return textWith(head, "state", device?.state.text ?? "null");
 }
 
 /** @param ms since 1970 */

@@ -18,7 +18,7 @@ import {
 	type Schema,
 	string,
 } from "../../device/protocol/schema.js";
-import type { UpdateRefusal } from "../firmware/selection.js";
+import type { MonitorErrorCode } from "../api/frames.js";
 import type { Updates } from "../firmware/updates.js";
 import { pick, type Session } from "../sessions/device.js";
 import type { Sessions } from "../sessions/sessions.js";
@@ -42,17 +42,6 @@ export const monitorMessages = Object.freeze({
 export type MonitorMessageType = keyof typeof monitorMessages;
 export type MonitorMessageOf<T extends MonitorMessageType> = Infer<(typeof monitorMessages)[T]>;
 export type MonitorMessage = { [T in MonitorMessageType]: MonitorMessageOf<T> }[MonitorMessageType];
-
-export type MonitorErrorCode =
-	| "invalid_json"
-	| "invalid_message"
-	| "unknown_type"
-	| "unknown_target"
-	| "target_offline"
-	| "invalid_command"
-	| "unsupported_command"
-	| UpdateRefusal["code"]
-	| "rate_limited";
 
 /** Why a message was not executed; `message` is one sentence that says what to change. */
 export interface Refused {

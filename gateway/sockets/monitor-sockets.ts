@@ -5,11 +5,12 @@
 
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
+import { type ChangeReason, frameText } from "../api/frames.js";
 import { parseJson } from "../json.js";
 import { limitMessagesAfterClose, TokenBucket, watchControlFrames } from "../rates.js";
 import type { Session } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
-import { type ChangeReason, deviceMessageText, snapshotTexts, statusUpdateText } from "../sessions/view.js";
+import { deviceMessageText, snapshotTexts, statusUpdateText } from "../sessions/view.js";
 import type { SocketsOptions } from "./limits.js";
 import { closeCodes } from "./limits.js";
 import { Monitor } from "./monitor.js";
@@ -217,11 +218,12 @@ export class MonitorSockets {
 			? refuse("rate_limited", `send at most ${limits.commandsASecond} messages a second`)
 			: await execute(value, monitor);
 		const requestId = requestIdOf(value);
+		const about = requestId === undefined ? {} : { requestId };
 		if (outcome.refusal) {
 			metrics.refusedCommands.inc({ code: outcome.refusal.code });
-			return JSON.stringify({ type: "error", requestId, ...outcome.refusal });
+			return frameText<"error">({ type: "error", ...about, ...outcome.refusal });
 		}
 		metrics.commands.inc({ type: outcome.command });
-		return JSON.stringify({ type: "ack", requestId, ...outcome });
+		return frameText<"ack">({ type: "ack", ...about, ...outcome });
 	}
 }

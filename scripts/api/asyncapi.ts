@@ -9,8 +9,12 @@ import {
 	type UplinkType,
 	uplinks,
 } from "../../device/protocol/messages.js";
+import { oneOf } from "../../device/protocol/schema.js";
+import { frames, type MonitorErrorCode } from "../../gateway/api/frames.js";
+import { deviceSummary, session } from "../../gateway/api/session.js";
+import { closed } from "../../gateway/api/shapes.js";
 import { addedMessages } from "../../gateway/extensions.js";
-import { type MonitorErrorCode, monitorMessages } from "../../gateway/sockets/monitor-commands.js";
+import { monitorMessages } from "../../gateway/sockets/monitor-commands.js";
 import { deviceHeaders } from "../../gateway/sockets/upgrades.js";
 import {
 	anyMessage,
@@ -23,8 +27,15 @@ import {
 	uplinkDescriptions,
 } from "./descriptions.js";
 import { commandExamples, monitorExamples, uplinkExamples } from "./examples.js";
-import { type Json, type JsonObject, jsonSchemaByModel, jsonSchemaOf, propertiesOf } from "./json-schema.js";
-import { keysOf, monitorFrames, schemaRef, sessionSchema, summarySchema } from "./monitor-frames.js";
+import {
+	type Json,
+	type JsonObject,
+	jsonSchemaByModel,
+	jsonSchemaOf,
+	propertiesOf,
+	schemaRef,
+} from "./json-schema.js";
+import { keysOf, monitorFrames } from "./monitor-frames.js";
 
 type Document = Record<string, Json>;
 
@@ -122,7 +133,7 @@ function monitorChannel(): JsonObject {
 }
 
 function schemas(): JsonObject {
-	const all: Document = { session: sessionSchema, device_summary: summarySchema };
+	const all: Document = { session: jsonSchemaOf(session), device_summary: jsonSchemaOf(deviceSummary) };
 	for (const name of keysOf(commands)) all[name] = jsonSchemaOf(commands[name]);
 	for (const name of keysOf(uplinks))
 		all[name] =
@@ -133,7 +144,9 @@ function schemas(): JsonObject {
 				: jsonSchemaOf(uplinks[name]);
 	for (const name of keysOf(monitorMessages)) all[name] = jsonSchemaOf(monitorMessages[name]);
 	for (const [name, { schema }] of Object.entries(addedMessages)) all[name] = jsonSchemaOf(schema);
-	for (const name of keysOf(monitorFrames)) all[name] = monitorFrames[name]?.schema ?? {};
+	for (const name of keysOf(frames)) all[name] = jsonSchemaOf(frames[name]);
+	const answered = oneOf(...Object.keys(monitorMessages), ...Object.keys(addedMessages));
+	all.ack = jsonSchemaOf(closed({ ...frames.ack.fields, command: answered }));
 	// The table has no type for this: the payload is one of the commands.
 	all.control_device = {
 		allOf: [
@@ -223,12 +236,9 @@ function answered(description: string, errors: readonly MonitorErrorCode[]): str
 }
 
 function frameOperations(): JsonObject {
-	return Object.fromEntries(
-		["status_update", "device_message", "summary", "rollout_update", "cluster_update"].map((name) => [
-			name,
-			operation("send", "monitor", name),
-		]),
-	);
+	const replies = ["ack", "error"];
+	const sent = keysOf(frames).filter((name) => !replies.includes(name));
+	return Object.fromEntries(sent.map((name) => [name, operation("send", "monitor", name)]));
 }
 
 function operation(action: "send" | "receive", channel: string, name: string): JsonObject {

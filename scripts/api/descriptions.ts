@@ -1,8 +1,8 @@
 /** Descriptions of the protocol's names. A name that is added to the protocol does not compile until it is described here. */
 
 import type { CommandErrorCode, CommandName, UplinkType } from "../../device/protocol/messages.js";
-import type { ChangeReason } from "../../gateway/sessions/view.js";
-import type { MonitorErrorCode, MonitorMessageType } from "../../gateway/sockets/monitor-commands.js";
+import type { ChangeReason, MonitorErrorCode } from "../../gateway/api/frames.js";
+import type { MonitorMessageType } from "../../gateway/sockets/monitor-commands.js";
 
 export const commandDescriptions: Readonly<Record<CommandName, string>> = {
 	set_volume: "Sets the codec's output gain, from 0 (silent) to 100.",

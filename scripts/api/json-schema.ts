@@ -1,12 +1,28 @@
-/** Converts the protocol table's schemas to JSON Schema, draft 7, as AsyncAPI uses it. */
+/** Converts the schemas of the protocol and of monitors' frames to JSON Schema, draft 7, as AsyncAPI uses it. */
 
-import { type Model, models, type ObjectSchema, type Schema } from "../../device/protocol/schema.js";
+import { type Model, models, type Schema } from "../../device/protocol/schema.js";
+import type { Shape } from "../../gateway/api/shapes.js";
 
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
 export type JsonObject = { readonly [name: string]: Json };
 
-/** A field of one model is optional. Additional fields are allowed, except in a change, as in the protocol's own check. */
-export function jsonSchemaOf(schema: Schema): JsonObject {
+type Fields = Readonly<Record<string, Shape>>;
+
+/** A reference within the same document. */
+export function schemaRef(name: string): JsonObject {
+	return { $ref: `#/components/schemas/${name}` };
+}
+
+/**
+ * A field of one model is optional. Additional fields are allowed as in the protocol's own check: not in a change, nor in what the
+ * gateway sends.
+ */
+export function jsonSchemaOf(schema: Shape): JsonObject {
+	const { description } = schema;
+	return { ...typeOf(schema), ...(description !== undefined && { description }) };
+}
+
+function typeOf(schema: Shape): JsonObject {
 	switch (schema.type) {
 		case "string":
 			if (schema.values)
@@ -21,7 +37,11 @@ export function jsonSchemaOf(schema: Schema): JsonObject {
 			};
 		case "integer":
 		case "number":
-			return { type: schema.type, minimum: schema.minimum, maximum: schema.maximum };
+			return {
+				type: schema.type,
+				minimum: schema.minimum,
+				...(schema.maximum < Number.MAX_SAFE_INTEGER && { maximum: schema.maximum }),
+			};
 		case "boolean":
 			return { type: "boolean" };
 		case "list":
@@ -29,12 +49,44 @@ export function jsonSchemaOf(schema: Schema): JsonObject {
 		case "object":
 			return {
 				type: "object",
-				...requiredOf(schema),
+				...requiredOf(schema.fields),
 				...(schema.isChange && { minProperties: 1 }),
 				properties: propertiesOf(schema),
 				...(schema.isChange && { additionalProperties: false }),
 			};
+		case "formatted":
+			return { type: "string", format: schema.format };
+		case "true":
+			return { type: "boolean", const: true };
+		case "nullable":
+			return orNull(jsonSchemaOf(schema.of));
+		case "array":
+			return { type: "array", items: jsonSchemaOf(schema.item) };
+		case "closed":
+			return {
+				type: "object",
+				...requiredOf(schema.fields),
+				properties: propertiesOf(schema),
+				additionalProperties: false,
+			};
+		case "counts":
+			return {
+				type: "object",
+				required: schema.names,
+				properties: Object.fromEntries(schema.names.map((name) => [name, { type: "integer", minimum: 0 }])),
+				additionalProperties: false,
+			};
+		case "reference": {
+			const references = Object.keys(schema.to).map(schemaRef);
+			return references.length === 1 ? (references[0] ?? {}) : { oneOf: references };
+		}
 	}
+}
+
+function orNull(schema: JsonObject): JsonObject {
+	const { type, enum: values } = schema;
+	if (typeof type !== "string") return { anyOf: [schema, { type: "null" }] };
+	return { ...schema, type: [type, "null"], ...(Array.isArray(values) && { enum: [...values, null] }) };
 }
 
 /** Like `jsonSchemaOf`, for a message that contains its model, which decides the fields. @param naming the schema of that */
@@ -44,7 +96,7 @@ export function jsonSchemaByModel(schema: Schema, naming: (model: Model) => Json
 }
 
 /** The schema of each field. */
-export function propertiesOf({ fields }: ObjectSchema): JsonObject {
+export function propertiesOf({ fields }: { readonly fields: Fields }): JsonObject {
 	return Object.fromEntries(
 		Object.entries(fields).map(([name, field]) => [
 			name,
@@ -53,7 +105,7 @@ export function propertiesOf({ fields }: ObjectSchema): JsonObject {
 	);
 }
 
-function requiredOf({ fields }: ObjectSchema): { readonly required?: readonly string[] } {
+function requiredOf(fields: Fields): { readonly required?: readonly string[] } {
 	const required = Object.keys(fields).filter((name) => !fields[name]?.optional && !fields[name]?.modelOnly);
 	return required.length > 0 ? { required } : {};
 }

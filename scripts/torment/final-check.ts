@@ -3,7 +3,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import type { SessionRecord } from "../../gateway/dashboard/page/model/messages.js";
+import type { SessionRecord } from "../../gateway/api/session.js";
 import { silenceMs } from "./ledger.js";
 import { type ReportedDevice, restart } from "./restart.js";
 import type { World } from "./world.js";

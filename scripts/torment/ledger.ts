@@ -2,7 +2,8 @@
 
 import { checkUplink } from "../../device/protocol/messages.js";
 import type { Model } from "../../device/protocol/schema.js";
-import type { DeviceMessage, SessionRecord } from "../../gateway/dashboard/page/model/messages.js";
+import type { FrameOf } from "../../gateway/api/frames.js";
+import type { SessionRecord } from "../../gateway/api/session.js";
 import { firstVersion, uploadsMajor } from "./images.js";
 import type { Journal } from "./journal.js";
 
@@ -89,7 +90,7 @@ export class Ledger {
 	}
 
 	/** Compares a relayed uplink with what a device can have sent. */
-	checkMessage({ deviceId, message }: DeviceMessage): void {
+	checkMessage({ deviceId, message }: FrameOf<"device_message">): void {
 		const { problem } = checkUplink(message);
 		const truth = this.devices.get(deviceId ?? "");
 		if (truth && message.type.startsWith("ota_")) truth.updateHeardAt = performance.now();

@@ -3,7 +3,7 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import type { SessionRecord } from "../../gateway/dashboard/page/model/messages.js";
+import type { SessionRecord } from "../../gateway/api/session.js";
 import type { ReportedUpdate } from "./ledger.js";
 import { type Action, type Damage, type Damaged, stepMs } from "./schedule.js";
 import type { Place, World } from "./world.js";

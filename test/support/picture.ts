@@ -1,5 +1,6 @@
 /** What a subscribed monitor makes of what it is told, as a page would. */
 
+import { checkFrame } from "../gateway/api/schemas.js";
 import {
 	bearer,
 	type Client,
@@ -36,6 +37,7 @@ export class Picture {
 	async until(isMeant: (frame: SummaryFrame) => boolean): Promise<SummaryFrame> {
 		for (;;) {
 			const frame: SummaryFrame = JSON.parse(await this.#client.nextText());
+			checkFrame(frame);
 			this.told.push(frame);
 			this.take(frame);
 			if (isMeant(frame)) return frame;

@@ -1,5 +1,6 @@
 /** The committed API documents, with validators of the JSON Schemas in them. */
 
+import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
@@ -67,4 +68,13 @@ export class ApiDocument {
 		}
 		return { node: isRecord(node) ? node : {}, pointer };
 	}
+}
+
+let asyncApi: ApiDocument | undefined;
+
+/** @throws {assert.AssertionError} if a frame of the gateway is not as gateway/api/frames.ts defines it */
+export function checkFrame(frame: { readonly type: string }): void {
+	asyncApi ??= new ApiDocument("asyncapi.yaml");
+	const problem = asyncApi.problemOf(frame, "components", "schemas", frame.type);
+	assert.equal(problem, undefined, JSON.stringify(frame));
 }

@@ -8,6 +8,7 @@ import { extensions } from "../../../gateway/extensions.js";
 import { bearer, monitorToken } from "../../support/gateway-settings.js";
 import { type Frame, type Running, type RunOptions, runGateway } from "../../support/running.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../../support/scripted-device.js";
+import { checkFrame } from "../api/schemas.js";
 import type { Buses } from "./bus-contract.js";
 
 /** A heartbeat often enough for tests, and seldom enough for a busy computer. */
@@ -108,6 +109,7 @@ async function watchOf(running: Running, path: string) {
 		for (;;) {
 			lastText = await client.nextText();
 			const frame: Told = JSON.parse(lastText);
+			checkFrame(frame);
 			told.push(frame);
 			if (isMeant(frame)) return frame;
 		}

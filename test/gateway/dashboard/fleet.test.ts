@@ -2,14 +2,10 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type StateReport, uplinks } from "../../../device/protocol/messages.js";
 import { matches } from "../../../device/protocol/schema.js";
+import type { ChangeReason, FrameOf } from "../../../gateway/api/frames.js";
+import type { DeviceSummary, SessionRecord } from "../../../gateway/api/session.js";
 import type { OtaMetadata, OtaStatus } from "../../../gateway/api/update.js";
 import { Fleet, neverBackward } from "../../../gateway/dashboard/page/model/fleet.js";
-import type {
-	DeviceSummary,
-	SessionRecord,
-	StatusUpdate,
-	Summary,
-} from "../../../gateway/dashboard/page/model/messages.js";
 import { altered, sampleReport } from "../../../scripts/api/sample-report.js";
 
 const second = 1000;
@@ -32,7 +28,7 @@ function session(change: Partial<SessionRecord> = {}): SessionRecord {
 	};
 }
 
-function update(reason: StatusUpdate["reason"], ...sessions: SessionRecord[]): StatusUpdate {
+function update(reason: ChangeReason, ...sessions: SessionRecord[]): FrameOf<"status_update"> {
 	return { type: "status_update", reason, timestamp: new Date(told).toISOString(), sessions };
 }
 
@@ -51,7 +47,10 @@ function summarized(change: Partial<DeviceSummary> = {}): DeviceSummary {
 	};
 }
 
-function summary(reason: Summary["reason"], change: Partial<Summary>): Summary {
+function summary(
+	reason: FrameOf<"summary">["reason"],
+	change: Partial<FrameOf<"summary">>,
+): FrameOf<"summary"> {
 	return { type: "summary", reason, timestamp: new Date(told).toISOString(), devices: [], ...change };
 }
 

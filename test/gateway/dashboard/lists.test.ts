@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type UplinkType, uplinks } from "../../../device/protocol/messages.js";
 import { matches } from "../../../device/protocol/schema.js";
+import type { SessionRecord } from "../../../gateway/api/session.js";
 import type { OtaStatus } from "../../../gateway/api/update.js";
 import {
 	noQuery,
@@ -12,7 +13,6 @@ import {
 	tally,
 } from "../../../gateway/dashboard/page/model/filter.js";
 import type { Entry } from "../../../gateway/dashboard/page/model/fleet.js";
-import type { SessionRecord } from "../../../gateway/dashboard/page/model/messages.js";
 import { effectOn, firmwareOf, fits } from "../../../gateway/dashboard/page/model/outdated.js";
 import { UplinkLog } from "../../../gateway/dashboard/page/model/uplink-log.js";
 import { age, bytes, duration, signalBars } from "../../../gateway/dashboard/page/model/words.js";

@@ -15,6 +15,7 @@ import {
 	temporaryDirectory,
 } from "../../support/running.js";
 import { filePart, form, formHeaders } from "../../support/serving.js";
+import { checkFrame } from "../api/schemas.js";
 
 const deviceId = "dev-1-a1b2c3";
 const smallest = { firmware: { version: "1.4.0" }, target: { model: "DEV-1" } };
@@ -50,6 +51,7 @@ async function run(t: TestContext, options: RunOptions = {}) {
 	const until = async (status: string, id = "autumn"): Promise<Readonly<Record<string, unknown>>> => {
 		for (;;) {
 			const frame = JSON.parse(await watcher.nextText());
+			checkFrame(frame);
 			if (frame.type === "rollout_update" && frame.id === id && frame.status === status) return frame;
 		}
 	};

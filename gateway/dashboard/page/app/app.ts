@@ -5,13 +5,13 @@
 
 import type { ComponentType } from "preact";
 import type { CommandOf } from "../../../../device/protocol/messages.js";
+import type { FrameOf, MonitorFrame } from "../../../api/frames.js";
 import type { OtaMetadata } from "../../../api/update.js";
 import type { Installer } from "../install/installer.js";
 import { type Answer, Attempts } from "../model/attempts.js";
 import { noQuery, type Query, queryOf, queryText } from "../model/filter.js";
 import { type Entry, Fleet } from "../model/fleet.js";
 import { FleetChange } from "../model/fleet-change.js";
-import type { ClusterUpdate, DeviceMessage, MonitorFrame, StatusUpdate } from "../model/messages.js";
 import { Selection } from "../model/selection.js";
 import { type SettingsChange, SettingsChanges } from "../model/settings-changes.js";
 import { isUpdating } from "../model/words.js";
@@ -101,7 +101,7 @@ export class App {
 	deviceSection: ComponentType<{ readonly entry: Entry }> | undefined;
 	linkState: LinkState = { name: "connecting" };
 	/** As last told; undefined where the gateway is not one of several. */
-	cluster: ClusterUpdate | undefined;
+	cluster: FrameOf<"cluster_update"> | undefined;
 	/** When anything was last heard from the gateway, in milliseconds of this page's clock. */
 	heardAt: number | undefined;
 	/** The devices that the fleet's view shows, in its order. */
@@ -190,7 +190,7 @@ export class App {
 		}
 	}
 
-	#update(frame: StatusUpdate, now: number): void {
+	#update(frame: FrameOf<"status_update">, now: number): void {
 		const isSnapshotComplete = this.fleet.update(frame, now);
 		for (const { deviceId, connected, state } of frame.sessions) {
 			if (deviceId === null) continue;
@@ -227,7 +227,7 @@ export class App {
 		yield* this.recorder.keys();
 	}
 
-	#hear(frame: DeviceMessage, text: string, now: number): void {
+	#hear(frame: FrameOf<"device_message">, text: string, now: number): void {
 		const before = this.fleet.get(frame.deviceId ?? frame.sessionId)?.state ?? null;
 		const key = this.fleet.receive(frame, now);
 		if (key === undefined) return;

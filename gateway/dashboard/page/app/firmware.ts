@@ -1,7 +1,7 @@
 /** What the gateway holds to update with: asked for when a view needs it, kept, and told to the views. */
 
-import type { Catalog, PastUpdate, UploadStatus } from "../model/messages.js";
 import { type Firmware, firmwareOf } from "../model/outdated.js";
+import type { Catalog, PastUpdate, UploadStatus } from "../model/responses.js";
 import { ask, problemDetail } from "./gateway.js";
 
 export type Upload =

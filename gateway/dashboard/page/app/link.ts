@@ -3,8 +3,8 @@
  * A line that dies without a word would leave a page that looks alive, so silence is looked into.
  */
 
+import type { MonitorFrame } from "../../../api/frames.js";
 import type { Answer } from "../model/attempts.js";
-import type { MonitorFrame } from "../model/messages.js";
 
 export type LinkState =
 	| { readonly name: "connecting" }

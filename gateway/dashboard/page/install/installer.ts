@@ -3,7 +3,8 @@
 import type { Model } from "../../../../device/protocol/schema.js";
 import { makeNvsImage, settingsNamespace } from "../../../../hosts/esp32/nvs-image.js";
 import { partitionTableOffset, readPartitionTable } from "../../../../hosts/esp32/partition-table.js";
-import type { Release, SessionRecord } from "../model/messages.js";
+import type { SessionRecord } from "../../../api/session.js";
+import type { Release } from "../model/responses.js";
 import { Board, type FlashFile } from "./board.js";
 import { describeProblem, InstallError, type Problem } from "./problems.js";
 import { loadFiles } from "./release.js";

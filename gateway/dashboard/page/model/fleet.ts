@@ -5,8 +5,9 @@
  */
 
 import type { StateReport } from "../../../../device/protocol/messages.js";
+import type { ChangeReason, FrameOf } from "../../../api/frames.js";
+import type { DeviceSummary, SessionRecord } from "../../../api/session.js";
 import type { OtaMetadata } from "../../../api/update.js";
-import type { DeviceMessage, DeviceSummary, SessionRecord, StatusUpdate, Summary } from "./messages.js";
 import { isUpdating, signalBars } from "./words.js";
 
 /** Of the latest report, as far as lists show it; null before the first. */
@@ -73,7 +74,7 @@ export class Fleet {
 	 * @param now milliseconds of this page's clock; ages are told by the gateway's clock alone, which may differ
 	 * @returns whether a snapshot is complete with it
 	 */
-	update({ reason, timestamp, sessions, remaining }: StatusUpdate, now: number): boolean {
+	update({ reason, timestamp, sessions, remaining }: FrameOf<"status_update">, now: number): boolean {
 		const keys = sessions.map(({ deviceId, sessionId }) => deviceId ?? sessionId);
 		const isListed = this.#list(reason, keys, remaining);
 		for (const session of sessions) this.#take(session, reason, heardAt(session.lastSeenAt, timestamp, now));
@@ -81,7 +82,10 @@ export class Fleet {
 	}
 
 	/** @param now as in `update`. @returns whether a snapshot is complete with it */
-	summarize({ reason, timestamp, devices, removed = [], remaining }: Summary, now: number): boolean {
+	summarize(
+		{ reason, timestamp, devices, removed = [], remaining }: FrameOf<"summary">,
+		now: number,
+	): boolean {
 		for (const key of removed) this.#remove(key);
 		const keys = devices.map(({ deviceId }) => deviceId);
 		const isListed = this.#list(reason, keys, remaining);
@@ -97,7 +101,7 @@ export class Fleet {
 	}
 
 	/** Takes in an uplink. @returns the key of the device that it came from */
-	receive({ deviceId, sessionId, message }: DeviceMessage, now: number): string | undefined {
+	receive({ deviceId, sessionId, message }: FrameOf<"device_message">, now: number): string | undefined {
 		const entry = this.#entries.get(deviceId ?? sessionId) ?? this.#entries.get(sessionId);
 		if (!entry) return undefined;
 		const state = message.type === "state_report" ? message : entry.state;
@@ -118,7 +122,7 @@ export class Fleet {
 		return isListed;
 	}
 
-	#take(session: SessionRecord, reason: StatusUpdate["reason"], heardAt: number): void {
+	#take(session: SessionRecord, reason: ChangeReason, heardAt: number): void {
 		const key = session.deviceId ?? session.sessionId;
 		if (session.deviceId !== null) this.#remove(session.sessionId);
 		const known = this.#entries.get(key);

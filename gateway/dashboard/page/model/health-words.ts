@@ -2,7 +2,7 @@
 
 import type { CrashKind } from "../../../../device/protocol/messages.js";
 import type { OtaStatus } from "../../../api/update.js";
-import type { PastMark } from "./messages.js";
+import type { PastMark } from "./responses.js";
 import { signalBars } from "./words.js";
 
 const resets: Readonly<Record<string, string>> = {

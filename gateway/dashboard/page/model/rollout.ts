@@ -1,5 +1,6 @@
 /** Roll-outs as the gateway tells them, and how people read them: for the page and the terminal. */
 
+import type { FrameOf } from "../../../api/frames.js";
 import type {
 	Counts,
 	DeviceStatus,
@@ -62,10 +63,7 @@ export interface Preview {
 }
 
 /** To a monitor that connects to /monitor?rollouts. */
-export interface RolloutUpdate extends Pick<RolloutHead, "id" | "pausedBecause" | "counts" | "revision"> {
-	readonly type: "rollout_update";
-	readonly status: RolloutStatus | "deleted";
-}
+export type RolloutUpdate = FrameOf<"rollout_update">;
 
 export type RolloutAction = "pause" | "resume" | "approve" | "cancel" | "retry";
 

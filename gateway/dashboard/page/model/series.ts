@@ -4,7 +4,7 @@
  */
 
 import type { StateReport } from "../../../../device/protocol/messages.js";
-import type { Extremes, Past } from "./messages.js";
+import type { Extremes, Past } from "./responses.js";
 
 /** A gap this long is drawn as one. */
 const gapMs = 20_000;

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import type { KnownPast } from "../app/details.js";
-import type { PastMark } from "../model/messages.js";
+import type { PastMark } from "../model/responses.js";
 import { startOf } from "../model/series.js";
 import { clock } from "../model/words.js";
 

@@ -1,7 +1,7 @@
 /** The crashes of one device, the latest first: what it was, where in the firmware, and what it traced before. */
 
 import { crashWords } from "../model/health-words.js";
-import type { DeviceDetails, PastCrash } from "../model/messages.js";
+import type { DeviceDetails, PastCrash } from "../model/responses.js";
 import { duration, when } from "../model/words.js";
 import { Bounded } from "../parts/bounded.js";
 import { CopyButton } from "../parts/copy-button.js";

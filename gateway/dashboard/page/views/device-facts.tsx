@@ -3,7 +3,7 @@
 import type { StateReport } from "../../../../device/protocol/messages.js";
 import type { Entry } from "../model/fleet.js";
 import { memoryText, resetText, signalText } from "../model/health-words.js";
-import type { DeviceDetails } from "../model/messages.js";
+import type { DeviceDetails } from "../model/responses.js";
 import { bytes, duration, when } from "../model/words.js";
 import { Bounded } from "../parts/bounded.js";
 import { capital } from "../parts/presence.js";

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { topics } from "../app/app.js";
 import type { Upload } from "../app/firmware.js";
 import { useApp, useNow, useTopic } from "../app/hooks.js";
-import type { UploadStatus } from "../model/messages.js";
+import type { UploadStatus } from "../model/responses.js";
 import { age, bytes } from "../model/words.js";
 import { Progress } from "../parts/presence.js";
 

@@ -2,7 +2,7 @@
 
 import { topics } from "../app/app.js";
 import { useApp, useFirmware, useTopic } from "../app/hooks.js";
-import type { Release } from "../model/messages.js";
+import type { Release } from "../model/responses.js";
 import { bytes } from "../model/words.js";
 import { UploadPanel } from "./firmware-upload.js";
 import { RolloutForm } from "./rollout-form.js";

@@ -1,0 +1,118 @@
+/**
+ * Every frame that the gateway sends to monitors, each defined once: its type for the gateway and the page, and its schema for the
+ * AsyncAPI document. Their descriptions are in scripts/api/monitor-frames.ts.
+ */
+
+import { uplinks } from "../../device/protocol/messages.js";
+import { boolean, integer, oneOf, optional, string } from "../../device/protocol/schema.js";
+import { deviceStatuses, pauseReasons, rolloutStatuses } from "./rollout.js";
+import { deviceSummary, session } from "./session.js";
+import {
+	array,
+	closed,
+	counts,
+	dateTime,
+	described,
+	type InferShape,
+	nullable,
+	reference,
+	text,
+	uuid,
+} from "./shapes.js";
+
+export const monitorErrorCodes = [
+	"invalid_json",
+	"invalid_message",
+	"unknown_type",
+	"unknown_target",
+	"target_offline",
+	"invalid_command",
+	"unsupported_command",
+	"no_firmware",
+	"unknown_version",
+	"incompatible_firmware",
+	"ota_in_progress",
+	"storage_failed",
+	"rate_limited",
+] as const;
+export type MonitorErrorCode = (typeof monitorErrorCodes)[number];
+
+const requestId = described(optional(string(64)), "the requestId of the message, if it had one");
+const number = integer(0, Number.MAX_SAFE_INTEGER);
+const atLeastOne = integer(1, Number.MAX_SAFE_INTEGER);
+
+/** By `type`. */
+export const frames = {
+	status_update: closed({
+		type: oneOf("status_update"),
+		reason: oneOf(
+			"snapshot",
+			"connected",
+			"identified",
+			"disconnected",
+			"replaced",
+			"boot",
+			"ota",
+			"crash",
+			"labelled",
+		),
+		timestamp: dateTime,
+		remaining: described(
+			optional(number),
+			"number of sessions of the snapshot that follow in other frames, 0 in the last of them; absent in a snapshot of one frame and in every other status_update",
+		),
+		sessions: array(reference({ session })),
+	}),
+	device_message: closed({
+		type: oneOf("device_message"),
+		sessionId: uuid,
+		deviceId: nullable(text),
+		message: reference(uplinks),
+	}),
+	summary: closed({
+		type: oneOf("summary"),
+		reason: oneOf("snapshot", "changed"),
+		timestamp: dateTime,
+		remaining: described(
+			optional(number),
+			"number of devices of the snapshot that follow in other frames, 0 in the last of them",
+		),
+		devices: array(reference({ device_summary: deviceSummary })),
+		removed: described(optional(array(text)), "ids of devices that were removed; absent: none"),
+	}),
+	rollout_update: closed({
+		type: oneOf("rollout_update"),
+		id: text,
+		status: described(oneOf(...rolloutStatuses, "deleted"), "deleted: it was removed from the gateway"),
+		pausedBecause: nullable(oneOf(...pauseReasons)),
+		counts: counts(deviceStatuses),
+		revision: atLeastOne,
+	}),
+	cluster_update: closed({
+		type: oneOf("cluster_update"),
+		gateways: atLeastOne,
+		alone: described(boolean(), "the others cannot be reached: their devices are shown as disconnected"),
+	}),
+	ack: closed({
+		type: oneOf("ack"),
+		requestId,
+		/** The `type` of the message. */
+		command: text,
+		sessionId: described(optional(uuid), "absent after subscribe"),
+	}),
+	error: closed({
+		type: oneOf("error"),
+		requestId,
+		code: oneOf(...monitorErrorCodes),
+		message: described(text, "one sentence that says what to change"),
+	}),
+} as const;
+export type FrameType = keyof typeof frames;
+export type FrameOf<T extends FrameType> = InferShape<(typeof frames)[T]>;
+export type MonitorFrame = { [T in FrameType]: FrameOf<T> }[FrameType];
+/** Why monitors get a session. */
+export type ChangeReason = FrameOf<"status_update">["reason"];
+
+export function frameText<T extends FrameType>(frame: FrameOf<T>): string {
+	return JSON.stringify(frame);
+}

@@ -1,0 +1,86 @@
+/** A session and a device as monitors and `GET /api/devices` get them. */
+
+import { features, uplinks } from "../../device/protocol/messages.js";
+import {
+	changeOf,
+	type Infer,
+	integer,
+	models,
+	oneOf,
+	optional,
+	string,
+} from "../../device/protocol/schema.js";
+import {
+	array,
+	closed,
+	dateTime,
+	described,
+	type InferShape,
+	nullable,
+	onlyTrue,
+	reference,
+	text,
+	uuid,
+} from "./shapes.js";
+import { otaMetadata } from "./update.js";
+
+const given = "given by a person (PATCH /api/devices/{deviceId}); absent: none";
+
+/** What people call a device, and where it is. */
+export const label = changeOf({
+	name: described(optional(string(64)), given),
+	room: described(optional(string(64)), given),
+	note: described(optional(string(500)), given),
+});
+export type Label = Infer<typeof label>;
+
+/** What a session and a device have in common. */
+const head = {
+	sessionId: uuid,
+	deviceId: described(nullable(text), "null until the device is identified"),
+	model: nullable(oneOf(...models)),
+	connected: { type: "boolean" },
+	connectedAt: dateTime,
+	lastSeenAt: dateTime,
+	remoteAddress: text,
+	firmwareVersion: described(nullable(text), "null before the first state_report"),
+	features: described(
+		array(oneOf(...features)),
+		"the device's Device-Features, as far as this gateway knows them",
+	),
+	metadata: otaMetadata,
+	crashCount: described(
+		optional(integer(1, 20)),
+		"of the last 20 crashes, those of the firmware version that runs; absent: none",
+	),
+	...label.fields,
+} as const;
+
+/** Of the latest report, as far as lists of devices show it. */
+const vitals = {
+	rssi: described(
+		nullable(uplinks.state_report.fields.network.fields.wifi_rssi),
+		"dBm, within 4 of the latest report; null before it, as are ssid and volume",
+	),
+	ssid: nullable(text),
+	volume: nullable(integer(0, 100)),
+	safeMode: described(optional(onlyTrue), "absent where it does not run in safe mode"),
+} as const;
+
+export const session = closed({
+	...head,
+	state: nullable(reference({ state_report: uplinks.state_report })),
+});
+export type SessionRecord = InferShape<typeof session>;
+
+/** A device without its state. */
+export const deviceSummary = closed({
+	...head,
+	deviceId: text,
+	lastSeenAt: described(optional(dateTime), "absent while it is connected"),
+	chip: nullable(text),
+	firstSeenAt: dateTime,
+	...vitals,
+});
+export type DeviceSummary = InferShape<typeof deviceSummary>;
+export type Vitals = Pick<DeviceSummary, keyof typeof vitals>;

@@ -1,0 +1,93 @@
+/**
+ * Schemas of what the gateway sends: those of the protocol, and kinds that the firmware does not need. The types of the page and the
+ * AsyncAPI document are derived from them; nothing is checked against them at run time.
+ */
+
+import type { Infer, Presence, Schema } from "../../device/protocol/schema.js";
+
+export type FormattedShape = Presence & {
+	readonly type: "formatted";
+	/** Of JSON Schema. */
+	readonly format: "date-time" | "uuid";
+};
+export type TrueShape = Presence & { readonly type: "true" };
+export type NullableShape = Presence & { readonly type: "nullable"; readonly of: Shape };
+/** Unlike a list it has any length. */
+export type ArrayShape = Presence & { readonly type: "array"; readonly item: Shape };
+/** An object without other fields. */
+export type ClosedShape = Presence & {
+	readonly type: "closed";
+	readonly fields: Readonly<Record<string, Shape>>;
+};
+/** An object with a count for each name. */
+export type CountsShape = Presence & { readonly type: "counts"; readonly names: readonly string[] };
+/** One of the schemas that the document has under these names. */
+export type ReferenceShape = Presence & {
+	readonly type: "reference";
+	readonly to: Readonly<Record<string, Shape>>;
+};
+export type Shape = (
+	| Schema
+	| FormattedShape
+	| TrueShape
+	| NullableShape
+	| ArrayShape
+	| ClosedShape
+	| CountsShape
+	| ReferenceShape
+) & { readonly description?: string };
+
+type Fields<F> = {
+	readonly [K in keyof F as F[K] extends { readonly optional: true } ? never : K]: InferShape<F[K]>;
+} & {
+	readonly [K in keyof F as F[K] extends { readonly optional: true } ? K : never]?: InferShape<F[K]>;
+};
+
+/** The type of what a shape describes. */
+export type InferShape<S> = S extends { readonly type: "formatted" }
+	? string
+	: S extends { readonly type: "true" }
+		? true
+		: S extends { readonly type: "nullable"; readonly of: infer O }
+			? InferShape<O> | null
+			: S extends { readonly type: "array"; readonly item: infer I }
+				? readonly InferShape<I>[]
+				: S extends { readonly type: "closed"; readonly fields: infer F }
+					? { readonly [K in keyof Fields<F>]: Fields<F>[K] }
+					: S extends { readonly type: "counts"; readonly names: readonly (infer N extends string)[] }
+						? Readonly<Record<N, number>>
+						: S extends { readonly type: "reference"; readonly to: infer T }
+							? InferShape<T[keyof T]>
+							: Infer<S>;
+
+/** Of any length. */
+export const text = { type: "string" } as const;
+/** ISO 8601. */
+export const dateTime = { type: "formatted", format: "date-time" } as const;
+export const uuid = { type: "formatted", format: "uuid" } as const;
+export const onlyTrue = { type: "true" } as const;
+
+export function nullable<const S extends Shape>(of: S) {
+	return { type: "nullable", of } as const;
+}
+
+export function array<const S extends Shape>(item: S) {
+	return { type: "array", item } as const;
+}
+
+export function closed<const F extends Readonly<Record<string, Shape>>>(fields: F) {
+	return { type: "closed", fields } as const;
+}
+
+export function counts<const N extends readonly string[]>(names: N) {
+	return { type: "counts", names } as const;
+}
+
+export function reference<const T extends Readonly<Record<string, Shape>>>(to: T) {
+	return { type: "reference", to } as const;
+}
+
+/** @param description what the field's name does not say: for the AsyncAPI document */
+export function described<const S extends Shape>(shape: S, description: string) {
+	return { ...shape, description };
+}
