@@ -22,8 +22,9 @@ import {
 } from "../../device/protocol/schema.js";
 import { label } from "../api/session.js";
 import { noUpdate, otaStatuses } from "../api/update.js";
+import { validItems } from "../json.js";
 import { type DeviceFacts, labelOf } from "../sessions/device.js";
-import { featuresOf, listOf, reset, version } from "../sessions/device-store.js";
+import { featuresOf, reset, version } from "../sessions/device-store.js";
 import { endReasons } from "../sessions/view.js";
 import { time } from "../storage/time.js";
 import type { Beat, Interest, ListPiece, News, ToldSession } from "./messages.js";
@@ -92,8 +93,7 @@ export function readPiece(text: string, onError: (error: unknown) => void): List
 
 function interestOf(value: unknown): Interest {
 	const { all, summary, devices } = fieldsOf(value);
-	const ids = arrayOf(devices).filter((id): id is string => matches(deviceId, id));
-	return { all: all === true, summary: summary === true, devices: ids };
+	return { all: all === true, summary: summary === true, devices: validItems(deviceId, devices) };
 }
 
 function sessionOf(value: unknown): ToldSession {
@@ -128,9 +128,9 @@ function deviceOf(value: unknown): DeviceFacts {
 		vitals: vitalsOf(vitals),
 		firstSeenAt,
 		lastReportAt,
-		versions: listOf(version, versions),
-		resets: listOf(reset, resets),
-		crashes: listOf(crashHead, crashes),
+		versions: validItems(version, versions),
+		resets: validItems(reset, resets),
+		crashes: validItems(crashHead, crashes),
 		hasReported,
 		label: labelOf(matches(label, named) ? named : {}),
 		labelledAt,

@@ -11,13 +11,13 @@ import {
 	type Infer,
 	integer,
 	isRecord,
+	list,
 	matches,
 	models,
 	object,
 	oneOf,
 	optional,
 	pattern,
-	type Schema,
 	string,
 } from "../../device/protocol/schema.js";
 import { errorCode } from "../problem.js";
@@ -25,6 +25,19 @@ import { type Disk, ifThere, stateOf } from "../storage/atomic-file.js";
 import { isVersion } from "./image.js";
 
 const sha256 = pattern(64, "^[0-9a-f]{64}$", "a SHA-256 in hex");
+const releaseFile = object({
+	path: pattern(
+		255,
+		"^/releases/([A-Za-z0-9][A-Za-z0-9_-]*/)*flash-v[0-9A-Za-z.+-]+/[a-z][a-z_-]*\\.(bin|json)$",
+		"/releases/<folder>/flash-v<version>/<name>.bin",
+	),
+	/** In bytes. */
+	size: integer(1, Number.MAX_SAFE_INTEGER),
+	sha256,
+});
+/** A file for installing a release on a new board; `path` is that of its URL. */
+export type ReleaseFile = Infer<typeof releaseFile>;
+
 const releaseImage = object({
 	model: oneOf(...models),
 	path: pattern(
@@ -41,24 +54,22 @@ const releaseImage = object({
 	security_version: optional(integer(0, 65_535)),
 	/** Absent: devices with release keys do not take the image. */
 	signature: optional(signature),
+	/** What a new board needs beside it, and flash.json, which says where. */
+	flash: optional(list(releaseFile, 100)),
 });
-const releaseFile = object({
-	path: pattern(
-		255,
-		"^/releases/([A-Za-z0-9][A-Za-z0-9_-]*/)*flash-v[0-9A-Za-z.+-]+/[a-z][a-z_-]*\\.(bin|json)$",
-		"/releases/<folder>/flash-v<version>/<name>.bin",
-	),
-	/** In bytes. */
-	size: integer(1, Number.MAX_SAFE_INTEGER),
-	sha256,
-});
-/** A file for installing a release on a new board; `path` is that of its URL. */
-export type ReleaseFile = Infer<typeof releaseFile>;
-/** An image of a release; `path` is that of its URL. `flash`: what a new board needs beside it, and flash.json, which says where. */
-export type ReleaseImage = Infer<typeof releaseImage> & { readonly flash?: readonly ReleaseFile[] };
+/** An image of a release; `path` is that of its URL. */
+export type ReleaseImage = Infer<typeof releaseImage>;
 
-const releaseHead = object({ version: string(64), date: string(64), notes: string(65_536) });
-export type Release = Infer<typeof releaseHead> & { readonly images: readonly ReleaseImage[] };
+const release = object({
+	version: string(64),
+	date: string(64),
+	notes: string(65_536),
+	images: list(releaseImage, 100),
+});
+export type Release = Infer<typeof release>;
+
+/** Without `latest`: the schemas have no kind for null. */
+const catalog = object({ releases: list(release, 10_000) });
 
 export interface Catalog {
 	readonly schema: 1;
@@ -141,45 +152,23 @@ export class CatalogFile implements Releases {
 export function parseCatalog(content: string): Catalog {
 	const value: unknown = JSON.parse(content);
 	if (!isRecord(value) || value.schema !== 1) throw new Error("schema must be 1");
-	const releases = parseList(value.releases, "releases", parseRelease);
-	requireUnique(releases.map(({ version }) => version));
-	requireUnique(releases.flatMap(({ images }) => images.map(({ path }) => path)));
-	requireUnique(
-		releases.flatMap(({ images }) => images.flatMap(({ flash = [] }) => flash.map(({ path }) => path))),
-	);
 	const { latest } = value;
+	if (!matches(catalog, value)) throw new Error(describeProblem(findProblem(catalog, value)));
+	const { releases } = value;
+	for (const [index, { version, images }] of releases.entries()) {
+		const where = `releases.${index}`;
+		if (!isVersion(version)) throw new Error(`${where}.version must be a semantic version such as 1.4.0`);
+		const stray = images.find(({ path }) => !path.endsWith(`/firmware-v${version}.bin`));
+		if (stray) throw new Error(`${where}: ${stray.path} is not named for version ${version}`);
+	}
+	const images = releases.flatMap((release) => release.images);
+	requireUnique(releases.map(({ version }) => version));
+	requireUnique(images.map(({ path }) => path));
+	requireUnique(images.flatMap(({ flash = [] }) => flash.map(({ path }) => path)));
 	if (latest !== null && typeof latest !== "string") throw new Error("latest must be a version or null");
 	if (latest !== null && !releases.some(({ version }) => version === latest))
 		throw new Error(`latest names ${latest}, which is not among the releases`);
-	return { ...value, schema: 1, latest, releases };
-}
-
-/** @param where in the catalog, for messages @throws {Error} */
-export function parseRelease(value: unknown, where: string): Release {
-	const head = requireMatch(releaseHead, value, where);
-	if (!isVersion(head.version)) throw new Error(`${where}.version must be a semantic version such as 1.4.0`);
-	const list = isRecord(value) ? value.images : undefined;
-	const images = parseList(list, `${where}.images`, parseImage);
-	const stray = images.find(({ path }) => !path.endsWith(`/firmware-v${head.version}.bin`));
-	if (stray) throw new Error(`${where}: ${stray.path} is not named for version ${head.version}`);
-	return { ...head, images };
-}
-
-function parseImage(value: unknown, where: string): ReleaseImage {
-	const image = requireMatch(releaseImage, value, where);
-	if (!isRecord(value) || value.flash === undefined) return image;
-	const flash = parseList(value.flash, `${where}.flash`, (file, at) => requireMatch(releaseFile, file, at));
-	return { ...image, flash };
-}
-
-function parseList<T>(value: unknown, where: string, parse: (item: unknown, where: string) => T): T[] {
-	if (!Array.isArray(value)) throw new Error(`${where} must be a list`);
-	return value.map((item, index) => parse(item, `${where}[${index}]`));
-}
-
-function requireMatch<S extends Schema>(schema: S, value: unknown, where: string): Infer<S> {
-	if (matches(schema, value)) return value;
-	throw new Error(`${where}: ${describeProblem(findProblem(schema, value))}`);
+	return { ...value, schema: 1, latest };
 }
 
 function requireUnique(values: readonly string[]): void {

@@ -10,6 +10,7 @@ import {
 	boolean,
 	type Infer,
 	integer,
+	list,
 	matches,
 	object,
 	oneOf,
@@ -17,7 +18,6 @@ import {
 	string,
 } from "../../device/protocol/schema.js";
 import { type OtaMetadata, otaStatuses } from "../api/update.js";
-
 import { isLater } from "../storage/json-file-store.js";
 import { time } from "../storage/time.js";
 
@@ -41,14 +41,14 @@ export const updateJob = object({
 	upload: optional(string(64)),
 });
 export type UpdateJob = Infer<typeof updateJob>;
+const jobsRecord = object({ jobs: list(updateJob, 1000) });
 
 export const jobsFile = Object.freeze({
 	what: "updates",
 	format: (jobs: readonly UpdateJob[]): string => `${JSON.stringify({ jobs }, null, "\t")}\n`,
 	parse: (content: string): readonly UpdateJob[] | undefined => {
-		const { jobs }: { readonly jobs?: unknown } = JSON.parse(content);
-		const isJob = (job: unknown): job is UpdateJob => matches(updateJob, job);
-		return Array.isArray(jobs) && jobs.every(isJob) ? jobs : undefined;
+		const value: unknown = JSON.parse(content);
+		return matches(jobsRecord, value) ? value.jobs : undefined;
 	},
 	/** Without the progress of a download. */
 	stateOf: (jobs: readonly UpdateJob[]): string =>

@@ -4,7 +4,8 @@
  */
 
 import { type Crash, type CrashReport, crash as crashSchema } from "../../device/protocol/messages.js";
-import { type Infer, isRecord, matches, object } from "../../device/protocol/schema.js";
+import { type Infer, isRecord, object } from "../../device/protocol/schema.js";
+import { validItems } from "../json.js";
 import type { Device, Session } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import { isLater, type RecordStore } from "../storage/json-file-store.js";
@@ -38,7 +39,7 @@ export const crashesFile = Object.freeze({
 	parse: (content: string): readonly StoredCrash[] | undefined => {
 		const value: unknown = JSON.parse(content);
 		if (!isRecord(value) || !Array.isArray(value.crashes)) return undefined;
-		return value.crashes.filter((each): each is StoredCrash => matches(storedCrash, each));
+		return validItems(storedCrash, value.crashes);
 	},
 	changedAt: (crashes: readonly StoredCrash[]): number => crashes.at(-1)?.at ?? 0,
 	/** A crash that two gateways were told of counts once, from the earlier time on. */

@@ -13,10 +13,10 @@ import {
 	object,
 	oneOf,
 	optional,
-	type Schema,
 	string,
 } from "../../device/protocol/schema.js";
 import { label } from "../api/session.js";
+import { validItems } from "../json.js";
 import { isLater, type RecordStore } from "../storage/json-file-store.js";
 import { time } from "../storage/time.js";
 import { Device, keptReport, labelOf, Session, sharedList, vitalsOf } from "./device.js";
@@ -177,8 +177,8 @@ export const deviceFile = Object.freeze({
 		device.labelledAt = value.labelledAt ?? 0;
 		device.firstSeenAt = value.firstSeenAt;
 		device.lastReportAt = value.lastReportAt;
-		device.versions = listOf(version, lists.versions);
-		device.resets = listOf(reset, lists.resets);
+		device.versions = validItems(version, lists.versions);
+		device.resets = validItems(reset, lists.resets);
 		return device;
 	},
 	/** Without what changes with each connection and report: it would be written for a fleet all the time. */
@@ -221,11 +221,6 @@ function sessionOf(deviceId: string, kept: Infer<typeof record>, features: reado
 
 /** Those that this gateway knows. */
 export function featuresOf(value: unknown): readonly Feature[] {
-	const list: readonly unknown[] = Array.isArray(value) ? value : [];
-	return sharedList(features.filter((each) => list.includes(each)));
-}
-
-export function listOf<S extends Schema>(schema: S, value: unknown): readonly Infer<S>[] {
-	if (!Array.isArray(value)) return [];
-	return value.filter((each): each is Infer<S> => matches(schema, each));
+	const known = validItems(oneOf(...features), value);
+	return sharedList(features.filter((each) => known.includes(each)));
 }

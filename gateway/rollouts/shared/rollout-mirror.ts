@@ -5,17 +5,10 @@
  */
 
 import { deviceId } from "../../../device/protocol/messages.js";
-import {
-	type Infer,
-	integer,
-	isRecord,
-	matches,
-	object,
-	type Schema,
-	string,
-} from "../../../device/protocol/schema.js";
+import { integer, isRecord, matches, object, string } from "../../../device/protocol/schema.js";
 import { type DeviceStep, deviceStep, type Head, head, type Rollout } from "../../api/rollout.js";
 import type { Entry } from "../../bus.js";
+import { validItems } from "../../json.js";
 import { time } from "../../storage/time.js";
 import { queued } from "../device-step.js";
 import { planFile, storedPlan } from "../store.js";
@@ -162,6 +155,7 @@ export class RolloutMirror {
 
 	/** @returns false if the value is damaged */
 	#take(id: string, kept: Kept, kind: string, name: string, value: unknown): boolean {
+		const { devices, ids }: Readonly<Record<string, unknown>> = isRecord(value) ? value : {};
 		switch (kind) {
 			case "plan":
 				kept.plan = planOf(value);
@@ -171,15 +165,12 @@ export class RolloutMirror {
 				// Own writes are told too, maybe before they are answered.
 				if (value.by !== this.#options.gatewayId) this.#options.onForeign();
 				if (value.commit >= kept.commit)
-					this.commit(id, value.head, value.commit, listOf(deviceStep, value, "devices"));
+					this.commit(id, value.head, value.commit, validItems(deviceStep, devices));
 				return true;
 			case "queue": {
 				if (!matches(queueValue, value)) return false;
-				const ids = listOf(deviceId, value, "ids");
-				kept.queue.set(
-					name,
-					ids.map((each) => queued(each, value.at)),
-				);
+				const queue = validItems(deviceId, ids).map((each) => queued(each, value.at));
+				kept.queue.set(name, queue);
 				return true;
 			}
 			case "device":
@@ -233,10 +224,4 @@ function planOf(value: unknown): Kept["plan"] {
 	} catch {
 		return undefined;
 	}
-}
-
-/** Items of a list in a record; damaged ones are left out. */
-function listOf<S extends Schema>(schema: S, value: object, name: string): readonly Infer<S>[] {
-	const list = isRecord(value) ? value[name] : undefined;
-	return Array.isArray(list) ? list.filter((item): item is Infer<S> => matches(schema, item)) : [];
 }

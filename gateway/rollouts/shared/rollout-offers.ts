@@ -3,7 +3,7 @@
  * that neither a driver that was stopped nor a second one can send it again.
  */
 
-import { integer, isRecord, matches, object, string } from "../../../device/protocol/schema.js";
+import { integer, list, matches, object, string } from "../../../device/protocol/schema.js";
 import type { Rollout } from "../../api/rollout.js";
 import { type Bus, BusError, subjectOf } from "../../bus.js";
 import type { UpdateRefusal } from "../../firmware/selection.js";
@@ -32,6 +32,8 @@ const offer = object({
 	commit: integer(1, Number.MAX_SAFE_INTEGER),
 	/** As for `trigger_ota`. */
 	version: string(64),
+	/** SHA-256 of the images that it may be. */
+	pinned: list(string(64), 20),
 });
 
 const answerMs = 10_000;
@@ -101,15 +103,10 @@ export class RolloutOffers implements Offers {
 	async #pass(message: unknown): Promise<UpdateRefusal | undefined> {
 		const { bucket, devices, ownerOf, updates } = this.#options;
 		if (!matches(offer, message)) throw new Error("not an offer");
-		const { rollout, deviceId, commit, version } = message;
+		const { rollout, deviceId, commit, version, pinned } = message;
 		const device = devices.get(deviceId);
 		if (!device?.session.isReachable || ownerOf(device) !== undefined) return isElsewhere;
 		if ((await bucket.mark(rollout, deviceId, commit, true)) !== undefined) return isRecalled;
-		return updates.trigger(device, version, pinnedOf(message));
+		return updates.trigger(device, version, pinned);
 	}
-}
-
-function pinnedOf(message: object): readonly string[] {
-	const list = isRecord(message) ? message.pinned : undefined;
-	return Array.isArray(list) ? list.filter((each) => typeof each === "string") : [];
 }
