@@ -32,6 +32,15 @@ export interface Admission {
 	readonly deviceId?: string;
 }
 
+/** What a token or a login is good for. */
+interface Grants {
+	/** With which it was compared. */
+	readonly file: Tokens["file"];
+	/** Undefined if it is no device's. */
+	readonly device?: Admission;
+	readonly isMonitor: boolean;
+}
+
 interface Login {
 	readonly signature: string;
 	/** Milliseconds since 1970. */
@@ -47,6 +56,7 @@ const mostCookies = 4;
 export class Access {
 	readonly #options: AccessOptions;
 	readonly #failures = new AddressLimit({ points: 10, seconds: 60, what: "wrong tokens" });
+	readonly #grants = new WeakMap<IncomingMessage, Grants>();
 	readonly #loginCodes = new Map<string, number>();
 
 	constructor(options: AccessOptions) {
@@ -62,48 +72,57 @@ export class Access {
 
 	async #check(request: IncomingMessage, roles: readonly Role[], maxAgeMs: number): Promise<Admission> {
 		if (this.#options.isOff) return this.#checkHost(request);
-		const shown = bearerOf(request);
-		if (shown !== undefined) return this.checkToken(request, shown, roles, maxAgeMs);
+		const isToken = bearerOf(request) !== undefined;
+		const age = isToken ? maxAgeMs : 0;
+		await this.#options.tokens.refresh(age);
+		const admission = admissionOf(this.#grantsOf(request), roles);
+		if (admission) return admission;
+		// It may just have been made.
+		if (age > 0) return this.#check(request, roles, 0);
+		return { refusal: isToken ? this.countFailure(request, roles.join()) : unauthorized };
+	}
+
+	/** A token that is in no header. @returns undefined if it is valid */
+	async checkMonitorToken(request: IncomingMessage, shown: string): Promise<HttpRefusal | undefined> {
 		await this.#options.tokens.refresh();
-		return roles.includes("monitor") && this.#loginsOf(request).length > 0 ? {} : { refusal: unauthorized };
+		return this.#grantsOfToken(shown).isMonitor ? undefined : this.countFailure(request, "monitor");
+	}
+
+	/** Whether it shows a token or login that was valid at the last look at the disk; decides on limits alone. */
+	isKnown(request: IncomingMessage): boolean {
+		const { device, isMonitor } = this.#grantsOf(request);
+		return isMonitor || device !== undefined;
+	}
+
+	/** Compared once for each request, and again if the tokens have changed since. */
+	#grantsOf(request: IncomingMessage): Grants {
+		const { file } = this.#options.tokens;
+		const known = this.#grants.get(request);
+		if (known && known.file === file) return known;
+		const shown = bearerOf(request);
+		const isLoggedIn = shown === undefined && this.#loginsOf(request).length > 0;
+		const grants = {
+			file,
+			...(shown === undefined ? { isMonitor: isLoggedIn } : this.#grantsOfToken(shown)),
+		};
+		this.#grants.set(request, grants);
+		return grants;
+	}
+
+	#grantsOfToken(shown: string): Omit<Grants, "file"> {
+		const { tokens } = this.#options;
+		const isMonitor = isAmong(shown, tokens.of("monitor"));
+		if (isAmong(shown, tokens.of("device"))) return { device: {}, isMonitor };
+		const deviceId = deviceOf(shown, tokens.of("device"));
+		return { ...(deviceId !== undefined && { device: { deviceId } }), isMonitor };
 	}
 
 	/**
 	 * A wrong token counts against the address, but a valid one always passes: the wrong ones may come from others
 	 * behind the same router. Tokens are too long to guess; the limit bounds work and log.
+	 * @param what counted separately @returns the response to send
 	 */
-	async checkToken(
-		request: IncomingMessage,
-		shown: string,
-		roles: readonly Role[],
-		maxAgeMs = 0,
-	): Promise<Admission> {
-		const { tokens } = this.#options;
-		await tokens.refresh(maxAgeMs);
-		const device = roles.includes("device") ? this.#deviceAdmission(shown) : undefined;
-		if (device) return device;
-		const isMonitor = roles.includes("monitor") && isAmong(shown, tokens.of("monitor"));
-		// It may just have been made.
-		if (!isMonitor && maxAgeMs > 0) return this.checkToken(request, shown, roles);
-		return isMonitor ? {} : { refusal: await this.countFailure(request, roles.join()) };
-	}
-
-	/** Whether it shows a token or login that was valid at the last look at the disk; decides on limits alone. */
-	isKnown(request: IncomingMessage): boolean {
-		const shown = bearerOf(request);
-		if (shown === undefined) return this.#loginsOf(request).length > 0;
-		return this.#deviceAdmission(shown) !== undefined || isAmong(shown, this.#options.tokens.of("monitor"));
-	}
-
-	#deviceAdmission(shown: string): Admission | undefined {
-		const tokens = this.#options.tokens.of("device");
-		if (isAmong(shown, tokens)) return {};
-		const deviceId = deviceOf(shown, tokens);
-		return deviceId === undefined ? undefined : { deviceId };
-	}
-
-	/** Counts a failed login. @param what counted separately @returns the response to send */
-	async countFailure(request: IncomingMessage, what: string): Promise<HttpRefusal> {
+	countFailure(request: IncomingMessage, what: string): HttpRefusal {
 		const tooMany = this.#failures.count(request, what);
 		if (tooMany) return tooMany;
 		this.#options.log.warn({ remoteAddress: remoteAddressOf(request), what }, "wrong token");
@@ -198,6 +217,11 @@ export class Access {
 		const detail = "With AUTH=off this gateway answers to localhost and 127.0.0.1 only.";
 		return { refusal: { status: 403, detail } };
 	}
+}
+
+function admissionOf({ device, isMonitor }: Grants, roles: readonly Role[]): Admission | undefined {
+	if (device && roles.includes("device")) return device;
+	return isMonitor && roles.includes("monitor") ? {} : undefined;
 }
 
 function bearerOf({ headers }: IncomingMessage): string | undefined {

@@ -33,7 +33,7 @@ export function loginRouter(access: Access, page: () => Promise<string>): Router
 		// Link previews (mail, chat) send HEAD, which must not use up the code.
 		if (typeof code !== "string" || request.method === "HEAD") return showPage(response, 200, "");
 		if (await access.useLoginCode(code)) return letIn(request, response);
-		const refusal = await access.countFailure(request, "login code");
+		const refusal = access.countFailure(request, "login code");
 		const message = "This link was used before, or is over an hour old. Paste the monitor token.";
 		await turnAway(response, refusal, message);
 	};
@@ -44,7 +44,7 @@ export function loginRouter(access: Access, page: () => Promise<string>): Router
 		const form = await readForm(request);
 		if (!form) return sendProblem(response, badForm);
 		const shown = form.get("token")?.trim() ?? "";
-		const { refusal } = await access.checkToken(request, shown, ["monitor"]);
+		const refusal = await access.checkMonitorToken(request, shown);
 		if (refusal) await turnAway(response, refusal, "That is not this gateway's monitor token.");
 		else await letIn(request, response);
 	};
