@@ -5,7 +5,6 @@
 
 import { uplinks } from "../../device/protocol/messages.js";
 import { boolean, integer, oneOf, optional, string } from "../../device/protocol/schema.js";
-import { deviceStatuses, pauseReasons, rolloutStatuses } from "./rollout.js";
 import { deviceSummary, session } from "./session.js";
 import {
 	array,
@@ -19,6 +18,7 @@ import {
 	text,
 	uuid,
 } from "./shapes.js";
+import { deviceStatuses, pauseReasons, rolloutStatuses } from "./statuses.js";
 
 export const monitorErrorCodes = [
 	"invalid_json",

@@ -11,26 +11,8 @@ import {
 	string,
 } from "../../device/protocol/schema.js";
 import { time } from "../storage/time.js";
+import { type DeviceStatus, deviceStatuses, pauseReasons, rolloutStatuses } from "./statuses.js";
 
-export const rolloutStatuses = ["scheduled", "running", "paused", "finished", "cancelled"] as const;
-export type RolloutStatus = (typeof rolloutStatuses)[number];
-export const pauseReasons = ["operator", "failures", "approval"] as const;
-
-/** From `offered` to the end of `soaking` a device holds one of the slots that `concurrency` bounds. */
-export const slotStatuses = ["offered", "downloading", "rebooting", "soaking"] as const;
-/** Counted against a group's error threshold; `retry` queues them again. */
-export const failureStatuses = ["failed", "rolled_back", "timed_out"] as const;
-export const deviceStatuses = [
-	"queued",
-	...slotStatuses,
-	"succeeded",
-	...failureStatuses,
-	"rejected",
-	"already_installed",
-	"removed",
-	"cancelled",
-] as const;
-export type DeviceStatus = (typeof deviceStatuses)[number];
 export type Counts = Readonly<Record<DeviceStatus, number>>;
 
 /** Part of a plan: an image that devices may get; one without a model or chip fits any. */
@@ -158,12 +140,4 @@ export function countsOf(devices: Iterable<DeviceStep>): Counts {
 	const counts: Record<DeviceStatus, number> = { ...noCounts };
 	for (const { status } of devices) counts[status] += 1;
 	return counts;
-}
-
-export function isOneOf<T extends string>(list: readonly T[], value: string): value is T {
-	return list.some((each) => each === value);
-}
-
-export function isOver({ status }: Head): boolean {
-	return status === "finished" || status === "cancelled";
 }

@@ -2,11 +2,7 @@
 
 import { integer, oneOf } from "../../device/protocol/schema.js";
 import { closed, described, type InferShape, nullable, text } from "./shapes.js";
-
-const underWay = ["pending", "downloading", "rebooting"] as const;
-const ended = ["updated", "rolled_back", "failed"] as const;
-export const otaStatuses = ["idle", ...underWay, ...ended] as const;
-export type OtaStatus = (typeof otaStatuses)[number];
+import { otaStatuses } from "./statuses.js";
 
 /** The latest update. */
 export const otaMetadata = closed({

@@ -21,7 +21,8 @@ import {
 	string,
 } from "../../device/protocol/schema.js";
 import { label } from "../api/session.js";
-import { noUpdate, otaStatuses } from "../api/update.js";
+import { otaStatuses } from "../api/statuses.js";
+import { noUpdate } from "../api/update.js";
 import { validItems } from "../json.js";
 import { type DeviceFacts, labelOf } from "../sessions/device.js";
 import { featuresOf, reset, version } from "../sessions/device-store.js";

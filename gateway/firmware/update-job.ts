@@ -17,7 +17,8 @@ import {
 	optional,
 	string,
 } from "../../device/protocol/schema.js";
-import { type OtaMetadata, otaStatuses } from "../api/update.js";
+import { isActiveUpdate, otaStatuses } from "../api/statuses.js";
+import type { OtaMetadata } from "../api/update.js";
 import { isLater } from "../storage/json-file-store.js";
 import { time } from "../storage/time.js";
 
@@ -123,7 +124,7 @@ export function beginJob(
 }
 
 export function isActive(job: UpdateJob | undefined): job is UpdateJob {
-	return job !== undefined && ["pending", "downloading", "rebooting"].includes(job.status);
+	return job !== undefined && isActiveUpdate(job.status);
 }
 
 /**

@@ -5,7 +5,8 @@
 
 import { isDeepStrictEqual } from "node:util";
 import type { CommandOf, Uplink } from "../../device/protocol/messages.js";
-import type { OtaMetadata, OtaStatus } from "../api/update.js";
+import type { OtaStatus } from "../api/statuses.js";
+import type { OtaMetadata } from "../api/update.js";
 import type { Device } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import type { RecordStore } from "../storage/json-file-store.js";

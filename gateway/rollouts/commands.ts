@@ -1,6 +1,7 @@
 /** What a person does to a roll-out, as a pure function. */
 
-import { failureStatuses, isOneOf, isOver, type Rollout } from "../api/rollout.js";
+import type { Rollout } from "../api/rollout.js";
+import { failureStatuses, isOneOf, isOver } from "../api/statuses.js";
 import { type Moment, move, queued } from "./device-step.js";
 import { type Change, resultsOf, turn } from "./machine.js";
 

@@ -3,15 +3,8 @@
  * store next. A device that is newly `offered` is to be sent the update once that is stored.
  */
 
-import {
-	type DeviceStep,
-	failureStatuses,
-	type Group,
-	type Head,
-	isOneOf,
-	isOver,
-	type Rollout,
-} from "../api/rollout.js";
+import type { DeviceStep, Group, Head, Rollout } from "../api/rollout.js";
+import { failureStatuses, isOneOf, isOver } from "../api/statuses.js";
 import { holdsSlot, type Look, type Moment, move, observe } from "./device-step.js";
 
 /** To be stored, then applied. */

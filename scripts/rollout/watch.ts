@@ -1,15 +1,14 @@
 /** Prints how a roll-out goes until it has ended: one line that changes on a terminal, elsewhere a line for each step. */
 
 import { setTimeout } from "node:timers/promises";
+import { deviceWords, isOver } from "../../gateway/api/statuses.js";
 import { Refusal } from "../../gateway/dashboard/page/app/gateway.js";
 import {
 	countWords,
-	isOver,
 	percentOf,
 	problems,
 	type Rollout,
 	stateText,
-	statusText,
 	sum,
 	watchWords,
 } from "../../gateway/dashboard/page/model/rollout.js";
@@ -56,7 +55,7 @@ async function problemsOf(client: RolloutClient, { id, counts }: Rollout): Promi
 	const devices = await client.devices(id, problems).catch(() => []);
 	return devices.map(
 		({ deviceId, status, reason }) =>
-			`${deviceId} ${statusText(status)}${reason === null ? "." : `: ${sentence(reason)}`}`,
+			`${deviceId} ${deviceWords[status]}${reason === null ? "." : `: ${sentence(reason)}`}`,
 	);
 }
 

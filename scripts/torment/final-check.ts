@@ -4,11 +4,11 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { SessionRecord } from "../../gateway/api/session.js";
+import { isActiveUpdate } from "../../gateway/api/statuses.js";
 import { silenceMs } from "./ledger.js";
 import { type ReportedDevice, restart } from "./restart.js";
 import type { World } from "./world.js";
 
-const active = ["pending", "downloading", "rebooting"];
 /** Firmware that failed to connect for long retries after a minute. */
 const backMs = 90_000;
 const agreeMs = 20_000;
@@ -37,7 +37,7 @@ export async function checkFinalState(world: World, heapBefore: number | undefin
 	await gateway.pass(silenceMs);
 	await world.until(async () => {
 		const { devices } = await devicesOf(world);
-		const left = devices.filter(({ metadata }) => active.includes(metadata.otaStatus));
+		const left = devices.filter(({ metadata }) => isActiveUpdate(metadata.otaStatus));
 		return left.length > 0 ? `${left[0]?.deviceId} is still being updated` : undefined;
 	}, agreeMs);
 	await world.until(() => world.rollouts.findUnended(), agreeMs);

@@ -1,13 +1,8 @@
 /** Roll-outs under faults, with clocks that jump back: compares what the gateway shows of them with their plans. */
 
 import { setTimeout as pause } from "node:timers/promises";
-import {
-	failures,
-	isOver,
-	type Rollout,
-	slotStatuses,
-	sum,
-} from "../../gateway/dashboard/page/model/rollout.js";
+import { failureStatuses, isOver, slotStatuses } from "../../gateway/api/statuses.js";
+import { type Rollout, sum } from "../../gateway/dashboard/page/model/rollout.js";
 import { Images } from "./images.js";
 import { type Action, stepMs } from "./schedule.js";
 import type { World } from "./world.js";
@@ -92,7 +87,7 @@ export class Rollouts {
 		if (status !== 200) return undefined;
 		const rollout: Rollout = JSON.parse(text);
 		const held = sum(rollout.counts, slotStatuses);
-		const failed = sum(rollout.counts, failures);
+		const failed = sum(rollout.counts, failureStatuses);
 		if (held > concurrency) journal.break(`${id}: ${held} devices hold slots, of ${concurrency}`);
 		// It is paused with the step in which the limit is reached.
 		if (rollout.status === "running" && failed >= failuresAtMost && rollout.counts.queued > 0)

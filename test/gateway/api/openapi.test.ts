@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { isRecord } from "../../../device/protocol/schema.js";
-import { otaStatuses } from "../../../gateway/api/update.js";
+import { otaStatuses } from "../../../gateway/api/statuses.js";
 
 import { pathOf, writeReleases } from "../../support/releases.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { type Crash, crashKinds } from "../../../device/protocol/messages.js";
-import { otaStatuses } from "../../../gateway/api/update.js";
+import { otaStatuses } from "../../../gateway/api/statuses.js";
 import { jobsFile, type UpdateJob } from "../../../gateway/firmware/update-job.js";
 import { crashesFile, type StoredCrash } from "../../../gateway/fleet/crash-store.js";
 

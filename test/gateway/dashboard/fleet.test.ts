@@ -4,7 +4,8 @@ import { type StateReport, uplinks } from "../../../device/protocol/messages.js"
 import { matches } from "../../../device/protocol/schema.js";
 import type { ChangeReason, FrameOf } from "../../../gateway/api/frames.js";
 import type { DeviceSummary, SessionRecord } from "../../../gateway/api/session.js";
-import type { OtaMetadata, OtaStatus } from "../../../gateway/api/update.js";
+import type { OtaStatus } from "../../../gateway/api/statuses.js";
+import type { OtaMetadata } from "../../../gateway/api/update.js";
 import { Fleet, neverBackward } from "../../../gateway/dashboard/page/model/fleet.js";
 import { altered, sampleReport } from "../../../scripts/api/sample-report.js";
 

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { type UplinkType, uplinks } from "../../../device/protocol/messages.js";
 import { matches } from "../../../device/protocol/schema.js";
 import type { SessionRecord } from "../../../gateway/api/session.js";
-import type { OtaStatus } from "../../../gateway/api/update.js";
+import type { OtaStatus } from "../../../gateway/api/statuses.js";
 import {
 	noQuery,
 	type Query,

@@ -4,12 +4,11 @@ import fc from "fast-check";
 import {
 	countsOf,
 	type DeviceStep,
-	failureStatuses,
 	type Group,
-	isOneOf,
 	type Plan,
 	type Rollout,
 } from "../../../gateway/api/rollout.js";
+import { failureStatuses, isOneOf } from "../../../gateway/api/statuses.js";
 import { silenceMs, type UpdateJob } from "../../../gateway/firmware/update-job.js";
 import { obey, rolloutCommands } from "../../../gateway/rollouts/commands.js";
 import { holdsSlot, type Moment, queued, type Seen } from "../../../gateway/rollouts/device-step.js";

@@ -1,7 +1,7 @@
 /** The roll-outs that the gateway keeps, as last told, and what a person asks of them. */
 
+import { isOver } from "../../../api/statuses.js";
 import {
-	isOver,
 	type Preview,
 	problems,
 	type Rollout,

@@ -7,6 +7,7 @@
 import type { StateReport } from "../../../../device/protocol/messages.js";
 import type { ChangeReason, FrameOf } from "../../../api/frames.js";
 import type { DeviceSummary, SessionRecord } from "../../../api/session.js";
+import { otaStatuses } from "../../../api/statuses.js";
 import type { OtaMetadata } from "../../../api/update.js";
 import { isUpdating, signalBars } from "./words.js";
 
@@ -210,13 +211,11 @@ function heardAt(lastSeenAt: string, timestamp: string, now: number): number {
 	return now - Math.max(0, Date.parse(timestamp) - Date.parse(lastSeenAt));
 }
 
-const order = ["pending", "downloading", "rebooting"];
-
 /** One update's progress as it may be shown: it only ever grows, in whichever order its steps are told. */
 export function neverBackward(shown: OtaMetadata, told: OtaMetadata): OtaMetadata {
 	if (!isUpdating(shown) || !isUpdating(told) || told.otaStatus === "pending") return told;
 	if (shown.otaVersion !== told.otaVersion) return told;
-	const steps = order.indexOf(told.otaStatus) - order.indexOf(shown.otaStatus);
+	const steps = otaStatuses.indexOf(told.otaStatus) - otaStatuses.indexOf(shown.otaStatus);
 	if (steps < 0) return shown;
 	return { ...told, otaPercent: Math.max(shown.otaPercent ?? 0, told.otaPercent ?? 0) };
 }

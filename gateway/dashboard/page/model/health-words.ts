@@ -1,7 +1,7 @@
 /** How a device fares, as people say it. */
 
 import type { CrashKind } from "../../../../device/protocol/messages.js";
-import type { OtaStatus } from "../../../api/update.js";
+import { updateWords } from "../../../api/statuses.js";
 import type { PastMark } from "./responses.js";
 import { signalBars } from "./words.js";
 
@@ -35,16 +35,6 @@ export const crashWords: Readonly<Record<CrashKind, string>> = {
 	panic: "Panic",
 	brown_out: "Brown-out",
 	unknown: "Unknown end",
-};
-
-export const updateWords: Readonly<Record<OtaStatus, string>> = {
-	idle: "",
-	pending: "asked for",
-	downloading: "downloading",
-	rebooting: "restarting",
-	updated: "updated",
-	rolled_back: "rolled back",
-	failed: "failed",
 };
 
 /** "Restart: switched on", "Update to 1.4.0: rolled back" */

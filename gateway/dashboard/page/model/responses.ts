@@ -2,7 +2,7 @@
 
 import type { CrashKind } from "../../../../device/protocol/messages.js";
 import type { Model } from "../../../../device/protocol/schema.js";
-import type { OtaStatus } from "../../../api/update.js";
+import type { OtaStatus } from "../../../api/statuses.js";
 
 /** `GET /ota/status`. */
 export interface UploadStatus {

@@ -1,18 +1,19 @@
 /** Roll-outs as the gateway tells them, and how people read them: for the page and the terminal. */
 
 import type { FrameOf } from "../../../api/frames.js";
-import type {
-	Counts,
-	DeviceStatus,
-	Group,
-	Plan,
-	pauseReasons,
-	RolloutStatus,
-	Window,
-} from "../../../api/rollout.js";
+import type { Counts, Group, Plan, Window } from "../../../api/rollout.js";
+import {
+	type DeviceStatus,
+	deviceStatuses,
+	deviceWords,
+	failureStatuses,
+	type pauseReasons,
+	type RolloutStatus,
+	slotStatuses,
+} from "../../../api/statuses.js";
 import { plural, timeLeft, when } from "./words.js";
 
-export type { Counts, DeviceStatus, Group, Plan, Window };
+export type { Counts, Group, Plan, Window };
 
 /** One of `GET /api/rollouts`. Times in ISO 8601. */
 export interface RolloutHead {
@@ -67,37 +68,8 @@ export type RolloutUpdate = FrameOf<"rollout_update">;
 
 export type RolloutAction = "pause" | "resume" | "approve" | "cancel" | "retry";
 
-/** In the order in which people read them. */
-export const deviceStatuses = [
-	["failed", "failed"],
-	["rolled_back", "rolled back"],
-	["timed_out", "timed out"],
-	["rejected", "rejected"],
-	["queued", "queued"],
-	["offered", "offered"],
-	["downloading", "downloading"],
-	["rebooting", "restarting"],
-	["soaking", "being watched"],
-	["succeeded", "updated"],
-	["already_installed", "had it already"],
-	["removed", "forgotten"],
-	["cancelled", "not begun"],
-] as const satisfies readonly (readonly [DeviceStatus, string])[];
-
-export function statusText(status: DeviceStatus): string {
-	return deviceStatuses.find(([one]) => one === status)?.[1] ?? status;
-}
-
-export const failures = ["failed", "rolled_back", "timed_out"] as const satisfies readonly DeviceStatus[];
 /** A person should read why. */
-export const problems = [...failures, "rejected"] as const;
-export const slotStatuses = [
-	"offered",
-	"downloading",
-	"rebooting",
-	"soaking",
-] as const satisfies readonly DeviceStatus[];
-
+export const problems = [...failureStatuses, "rejected"] as const;
 export function sum(counts: Counts, statuses: readonly DeviceStatus[]): number {
 	return statuses.reduce((total, status) => total + counts[status], 0);
 }
@@ -116,14 +88,10 @@ export function percentOf(counts: Counts, total = totalOf(counts)): number {
 	return total === 0 ? 0 : Math.min(100, Math.floor((100 * endedOf(counts)) / total));
 }
 
-export function isOver({ status }: Pick<RolloutHead, "status">): boolean {
-	return status === "finished" || status === "cancelled";
-}
-
 /** "2 failed, 20 downloading, 139 queued"; without those of which there is none */
 export function countWords(counts: Counts): string {
-	const told = deviceStatuses.filter(([status]) => counts[status] > 0);
-	return told.map(([status, words]) => `${counts[status].toLocaleString("en")} ${words}`).join(", ");
+	const told = deviceStatuses.filter((status) => counts[status] > 0);
+	return told.map((status) => `${counts[status].toLocaleString("en")} ${deviceWords[status]}`).join(", ");
 }
 
 /** "watched for another 2 min 40 s" @param count of devices, which may have less time left */

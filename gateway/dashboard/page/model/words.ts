@@ -1,5 +1,6 @@
 /** Numbers, times and names as people read them: the same words in every view. */
 
+import { isActiveUpdate, updateWords } from "../../../api/statuses.js";
 import type { OtaMetadata } from "../../../api/update.js";
 
 /** "3 s", "12 min", "2 h 5 min", "3 d 4 h" */
@@ -44,19 +45,11 @@ export function signalBars(dBm: number): number {
 	return 1;
 }
 
-const otaWords: Readonly<Record<OtaMetadata["otaStatus"], string>> = {
-	idle: "no update yet",
-	pending: "update asked for",
-	downloading: "downloading",
-	rebooting: "restarting",
-	updated: "updated",
-	rolled_back: "rolled back",
-	failed: "update failed",
-};
-
-/** "downloading 43 %", "updated to 1.4.0" */
+/** "downloading 43 %", "updated to 1.4.0", "update failed" */
 export function otaText({ otaStatus, otaPercent, otaVersion }: OtaMetadata): string {
-	const words = otaWords[otaStatus];
+	const words = updateWords[otaStatus];
+	if (otaStatus === "idle") return "no update yet";
+	if (otaStatus === "pending" || otaStatus === "failed") return `update ${words}`;
 	if (otaStatus === "downloading") return `${words} ${otaPercent ?? 0} %`;
 	if (otaStatus === "updated" && otaVersion !== null) return `${words} to ${otaVersion}`;
 	return words;
@@ -70,7 +63,7 @@ export function crashText(count: number, version: string | null): string {
 
 /** Whether the device is busy with an update. */
 export function isUpdating({ otaStatus }: OtaMetadata): boolean {
-	return otaStatus === "pending" || otaStatus === "downloading" || otaStatus === "rebooting";
+	return isActiveUpdate(otaStatus);
 }
 
 /** Whether an update ended otherwise than it should have. */

@@ -1,15 +1,14 @@
 /** How one roll-out goes, group by group, why updates failed, and what a person can do about it. */
 
 import { useEffect, useState } from "preact/hooks";
+import { deviceWords, failureStatuses, isOver } from "../../../api/statuses.js";
 import { topics } from "../app/app.js";
 import { useApp, useIsLive, useNow, useTopic } from "../app/hooks.js";
 import type { ReadRollout } from "../app/rollouts.js";
 import {
 	countWords,
 	endedOf,
-	failures,
 	groupWords,
-	isOver,
 	type Plan,
 	percentOf,
 	problems,
@@ -18,7 +17,6 @@ import {
 	type RolloutDevice,
 	type RolloutHead,
 	stateText,
-	statusText,
 	sum,
 	totalOf,
 	watchWords,
@@ -71,7 +69,7 @@ function Actions({ head }: { head: RolloutHead }) {
 	const [refusal, setRefusal] = useState("");
 	const [isAsking, setIsAsking] = useState(false);
 	const { status, pausedBecause, counts } = head;
-	const failed = sum(counts, failures);
+	const failed = sum(counts, failureStatuses);
 	const run = async (request: Promise<string | undefined>) => {
 		setIsAsking(true);
 		setRefusal((await request) ?? "");
@@ -197,7 +195,7 @@ function Problems({ head }: { head: RolloutHead }) {
 		<ul class="problems" aria-label="What went wrong">
 			{devices.slice(0, problemsShown).map(({ deviceId, status, reason }) => (
 				<li key={deviceId}>
-					<DeviceLink deviceKey={deviceId} /> <b>{statusText(status)}</b>
+					<DeviceLink deviceKey={deviceId} /> <b>{deviceWords[status]}</b>
 					{reason && `: ${sentence(reason)}`}
 				</li>
 			))}
@@ -217,5 +215,5 @@ function targetWords({ target }: Plan): string {
 function toneOf({ status, pausedBecause, counts }: RolloutHead): string {
 	if (status === "paused") return pausedBecause === "failures" ? "bad" : "warn";
 	if (status === "cancelled") return "off";
-	return status === "finished" && sum(counts, failures) > 0 ? "bad" : "";
+	return status === "finished" && sum(counts, failureStatuses) > 0 ? "bad" : "";
 }

@@ -1,16 +1,9 @@
 /** The devices of a roll-out by their status, read from the gateway where a person asks for them. */
 
 import { useEffect, useState } from "preact/hooks";
+import { type DeviceStatus, deviceStatuses, deviceWords, isOver } from "../../../api/statuses.js";
 import { useApp, useNow } from "../app/hooks.js";
-import {
-	type DeviceStatus,
-	deviceStatuses,
-	isOver,
-	type RolloutDevice,
-	type RolloutHead,
-	statusText,
-	watchWords,
-} from "../model/rollout.js";
+import { type RolloutDevice, type RolloutHead, watchWords } from "../model/rollout.js";
 import { sentence } from "../model/words.js";
 import { Grid } from "../parts/grid.js";
 import { capital } from "../parts/presence.js";
@@ -18,11 +11,11 @@ import { DeviceLink } from "./device-link.js";
 
 export function DevicesByStatus({ head }: { head: RolloutHead }) {
 	const [shown, setShown] = useState<DeviceStatus>();
-	const there = deviceStatuses.filter(([status]) => head.counts[status] > 0);
+	const there = deviceStatuses.filter((status) => head.counts[status] > 0);
 	return (
 		<>
 			<fieldset class="statuses" aria-label="Devices by status">
-				{there.map(([status, words]) => (
+				{there.map((status) => (
 					<button
 						key={status}
 						type="button"
@@ -30,7 +23,7 @@ export function DevicesByStatus({ head }: { head: RolloutHead }) {
 						aria-pressed={status === shown}
 						onClick={() => setShown(status === shown ? undefined : status)}
 					>
-						{head.counts[status].toLocaleString("en")} {words}
+						{head.counts[status].toLocaleString("en")} {deviceWords[status]}
 					</button>
 				))}
 			</fieldset>
@@ -63,7 +56,7 @@ function Devices({ head, status }: { head: RolloutHead; status: DeviceStatus }) 
 	const byId = new Map(devices.map((device) => [device.deviceId, device]));
 	return (
 		<div class="picker-list">
-			<Grid label={`${capital(statusText(status))} devices`} keys={[...byId.keys()]} height={40} gap={0}>
+			<Grid label={`${capital(deviceWords[status])} devices`} keys={[...byId.keys()]} height={40} gap={0}>
 				{(key) => (
 					<div class="row">
 						<DeviceLink deviceKey={key} />

@@ -1,6 +1,6 @@
 /** How updates ended, the latest first: above all which came back rolled back, and why. */
 
-import { updateWords } from "../model/health-words.js";
+import { updateWords } from "../../../api/statuses.js";
 import type { OwnUpdate } from "../model/responses.js";
 import { when } from "../model/words.js";
 import { Bounded } from "../parts/bounded.js";

@@ -1,0 +1,65 @@
+/** The statuses of updates and roll-outs, with the words that people read: for the gateway, the page and the terminal. */
+
+/** While a device's update can still go on. */
+export const activeUpdates = ["pending", "downloading", "rebooting"] as const;
+export const otaStatuses = ["idle", ...activeUpdates, "updated", "rolled_back", "failed"] as const;
+export type OtaStatus = (typeof otaStatuses)[number];
+
+export function isActiveUpdate(status: OtaStatus): boolean {
+	return isOneOf(activeUpdates, status);
+}
+
+export const updateWords: Readonly<Record<OtaStatus, string>> = {
+	idle: "",
+	pending: "asked for",
+	downloading: "downloading",
+	rebooting: "restarting",
+	updated: "updated",
+	rolled_back: "rolled back",
+	failed: "failed",
+};
+
+export const rolloutStatuses = ["scheduled", "running", "paused", "finished", "cancelled"] as const;
+export type RolloutStatus = (typeof rolloutStatuses)[number];
+export const pauseReasons = ["operator", "failures", "approval"] as const;
+
+export function isOver({ status }: { readonly status: RolloutStatus }): boolean {
+	return status === "finished" || status === "cancelled";
+}
+
+/** From `offered` to the end of `soaking` a device holds one of the slots that `concurrency` bounds. */
+export const slotStatuses = ["offered", "downloading", "rebooting", "soaking"] as const;
+/** Counted against a group's error threshold; `retry` queues them again. */
+export const failureStatuses = ["failed", "rolled_back", "timed_out"] as const;
+/** Of a device in a roll-out, in the order in which people read them. */
+export const deviceStatuses = [
+	...failureStatuses,
+	"rejected",
+	"queued",
+	...slotStatuses,
+	"succeeded",
+	"already_installed",
+	"removed",
+	"cancelled",
+] as const;
+export type DeviceStatus = (typeof deviceStatuses)[number];
+
+export const deviceWords: Readonly<Record<DeviceStatus, string>> = {
+	failed: updateWords.failed,
+	rolled_back: updateWords.rolled_back,
+	timed_out: "timed out",
+	rejected: "rejected",
+	queued: "queued",
+	offered: "offered",
+	downloading: updateWords.downloading,
+	rebooting: updateWords.rebooting,
+	soaking: "being watched",
+	succeeded: updateWords.updated,
+	already_installed: "had it already",
+	removed: "forgotten",
+	cancelled: "not begun",
+};
+
+export function isOneOf<T extends string>(list: readonly T[], value: string): value is T {
+	return list.some((each) => each === value);
+}
