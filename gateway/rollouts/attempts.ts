@@ -6,7 +6,7 @@ import type { UpdateRefusal } from "../firmware/selection.js";
 import { silenceMs } from "../firmware/update-job.js";
 import type { Updates } from "../firmware/updates.js";
 import type { Device } from "../sessions/device.js";
-import type { Seen } from "./device-step.js";
+import type { Offer, Seen } from "./device-step.js";
 
 /** Sends offers to devices of any gateway. */
 export interface Offers {
@@ -36,13 +36,10 @@ const retryMs = 60_000;
 
 export class Attempts {
 	readonly #options: AttemptsOptions;
-	readonly #beginning = new Set<string>();
 	/** Devices whose latest attempt was begun here; not judged by times, as the clock may have gone back. */
 	readonly #begun = new Set<string>();
-	/** Devices to which the latest attempt was sent; its job may become known later. */
-	readonly #sent = new Set<string>();
-	/** By device: why its latest attempt was not started. */
-	readonly #refusals = new Map<string, UpdateRefusal>();
+	/** By device, the latest. */
+	readonly #offers = new Map<string, Offer>();
 	/** By device, on the monotonic clock: when it may begin; infinity while it is away. */
 	readonly #readyAt = new Map<string, number>();
 	/** Until then a device that is away may be about to connect again; on the monotonic clock. */
@@ -77,28 +74,19 @@ export class Attempts {
 		deviceId: string,
 		offer: () => Promise<UpdateRefusal | undefined>,
 	): Promise<UpdateRefusal | undefined> {
-		this.#beginning.add(deviceId);
-		try {
-			const refusal = await offer();
-			if (refusal) this.#refusals.set(deviceId, refusal);
-			else this.#sent.add(deviceId);
-			return refusal;
-		} catch (error) {
+		this.#offers.set(deviceId, "pending");
+		const refusal = await offer().catch((error): UpdateRefusal => {
 			this.#options.log.error({ rollout: id, deviceId, err: error }, "roll-out: update could not be started");
-			const refusal = { code: "no_firmware", message: "The firmware could not be read." } as const;
-			this.#refusals.set(deviceId, refusal);
-			return refusal;
-		} finally {
-			this.#beginning.delete(deviceId);
-		}
+			return { code: "no_firmware", message: "The firmware could not be read." };
+		});
+		this.#offers.set(deviceId, refusal ?? "sent");
+		return refusal;
 	}
 
-	/** To be called when an attempt has ended. @param again the next one follows later */
-	end(deviceId: string, again: boolean): void {
+	/** Has the next attempt follow later. */
+	delay(deviceId: string): void {
 		const { monotonic } = this.#options;
-		this.#refusals.delete(deviceId);
-		this.#sent.delete(deviceId);
-		if (again) this.#readyAt.set(deviceId, monotonic() + retryMs * (0.5 + this.#draw() / 2));
+		this.#readyAt.set(deviceId, monotonic() + retryMs * (0.5 + this.#draw() / 2));
 	}
 
 	/** @returns undefined if the gateway does not know the device */
@@ -108,6 +96,7 @@ export class Attempts {
 		if (!device) {
 			this.#readyAt.delete(deviceId);
 			this.#begun.delete(deviceId);
+			this.#offers.delete(deviceId);
 			return undefined;
 		}
 		const { model, chip, firmwareVersion: version, session } = device;
@@ -123,9 +112,7 @@ export class Attempts {
 			version,
 			isConnected,
 			isAvailable: monotonic() >= readyAt,
-			isBeginning: this.#beginning.has(deviceId),
-			isSent: this.#sent.has(deviceId),
-			refusal: this.#refusals.get(deviceId),
+			offer: this.#offers.get(deviceId),
 			job,
 			isInherited: !this.#begun.has(deviceId),
 			isReturning: !isConnected && monotonic() < this.#returningUntil,

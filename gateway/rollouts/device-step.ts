@@ -10,6 +10,11 @@ import { type Fit, fits } from "../firmware/image.js";
 import type { UpdateRefusal } from "../firmware/selection.js";
 import { isActive, silenceMs, type UpdateJob } from "../firmware/update-job.js";
 
+/**
+ * It is being sent; it was sent, though its record may be still to come from the device's gateway; or why it was not sent.
+ */
+export type Offer = "pending" | "sent" | UpdateRefusal;
+
 /** What the gateway knows of a device now. */
 export interface Seen extends Fit {
 	readonly version: string | null;
@@ -17,12 +22,8 @@ export interface Seen extends Fit {
 	readonly isConnected: boolean;
 	/** It is connected, and nothing delays its next attempt. */
 	readonly isAvailable: boolean;
-	/** The update is being started: the answer is to come. */
-	readonly isBeginning: boolean;
-	/** The update was sent, though its record may be still to come from the device's gateway. */
-	readonly isSent: boolean;
-	/** Why the latest attempt was not started. */
-	readonly refusal?: UpdateRefusal | undefined;
+	/** What became of the latest offer; undefined: there was none since the gateway's start. */
+	readonly offer?: Offer | undefined;
 	/** Its latest update. */
 	readonly job?: UpdateJob | undefined;
 	/** It was begun before the gateway's latest start, so messages about it may be lost. */
@@ -101,8 +102,8 @@ export function observe(rollout: Rollout, step: DeviceStep, look: Look, moment: 
 function follow(rollout: Rollout, step: DeviceStep, seen: Seen, moment: Moment): DeviceStep {
 	const { now } = moment;
 	const job = seen.job?.startedAt === step.previousJob ? undefined : seen.job;
-	if (step.status === "offered" && (seen.refusal || !(job || seen.isSent)))
-		return seen.isBeginning ? step : giveBack(rollout, step, seen, now);
+	if (step.status === "offered" && (typeof seen.offer === "object" || !(job || seen.offer === "sent")))
+		return seen.offer === "pending" ? step : giveBack(rollout, step, seen, now);
 	if (!job) {
 		if (seen.version === rollout.plan.firmware.version) return soak(rollout, step, seen, now);
 		const isSilent = now - step.at >= silenceMs;
@@ -133,7 +134,8 @@ function follow(rollout: Rollout, step: DeviceStep, seen: Seen, moment: Moment):
 }
 
 /** The update was not sent: that is no attempt. */
-function giveBack({ head }: Rollout, step: DeviceStep, { refusal }: Seen, now: number): DeviceStep {
+function giveBack({ head }: Rollout, step: DeviceStep, { offer }: Seen, now: number): DeviceStep {
+	const refusal = typeof offer === "object" ? offer : undefined;
 	const { group, ...rest } = step;
 	const attempts = step.attempts - 1;
 	const before = { ...rest, attempts, ...(attempts > 0 && group !== undefined && { group }) };

@@ -236,7 +236,7 @@ export class Rollouts {
 		const { head } = change;
 		if (head) this.#options.log.info({ rollout: rollout.id, ...head }, `roll-out: ${head.status}`);
 		for (const { deviceId, status, reason } of change.devices) {
-			this.#attempts.end(deviceId, status === "queued" && reason !== undefined);
+			if (status === "queued" && reason !== undefined) this.#attempts.delay(deviceId);
 			if (status === "offered") void this.#attempts.begin(next, deviceId);
 		}
 		return true;

@@ -23,8 +23,6 @@ const away: Seen = {
 	version: "1.0.0",
 	isConnected: false,
 	isAvailable: false,
-	isBeginning: false,
-	isSent: false,
 	job: { status: "failed", silent: true, startedAt: 1, version: "2.0.0" },
 	isInherited: true,
 	isReturning: true,

@@ -100,8 +100,6 @@ class World {
 				...device,
 				chip: undefined,
 				isAvailable,
-				isBeginning: false,
-				isSent: false,
 				isInherited: false,
 				isReturning: false,
 			};
@@ -138,14 +136,14 @@ class World {
 			assert.ok(device?.seen.isAvailable, "offered to a device that is away");
 			const outcome = answer(index);
 			if (outcome === "refused")
-				device.seen = { ...device.seen, refusal: { code: "target_offline", message: "It has gone." } };
+				device.seen = { ...device.seen, offer: { code: "target_offline", message: "It has gone." } };
 			if (outcome !== "sent") continue;
 			this.offers.set(deviceId, (this.offers.get(deviceId) ?? 0) + 1);
 			this.#setJob(deviceId, { status: "pending" });
 		}
 		for (const { deviceId, status } of change.devices) {
 			const device = this.devices.get(deviceId);
-			if (device && status !== "offered") device.seen = { ...device.seen, refusal: undefined };
+			if (device && status !== "offered") device.seen = { ...device.seen, offer: undefined };
 		}
 		this.check(before);
 	}
