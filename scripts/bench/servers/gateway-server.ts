@@ -4,12 +4,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Registry } from "prom-client";
-import type { NatsBus } from "../../../gateway/cluster/nats-bus.js";
 import type { Joined } from "../../../gateway/extension.js";
-import { extensions } from "../../../gateway/extensions.js";
+import { extensions, loadExtensions } from "../../../gateway/extensions.js";
 import { createGateway } from "../../../gateway/gateway.js";
 import { disablePretenuring } from "../../../gateway/heap.js";
+import { defaultSettings } from "../../../gateway/settings.js";
 import type { SocketLimits } from "../../../gateway/sockets/limits.js";
+import { createLog } from "../../../gateway/telemetry/log.js";
 import { deviceToken, monitorToken, wholeFleetAtOnce } from "../../../test/support/gateway-settings.js";
 import { serve } from "../child.js";
 import { usage } from "./usage.js";
@@ -18,37 +19,27 @@ disablePretenuring();
 const dataDir = mkdtempSync(join(tmpdir(), "gateway-bench-"));
 process.on("exit", () => rmSync(dataDir, { recursive: true, force: true }));
 
-let bus: NatsBus | undefined;
 let joined: Joined = { extensions };
 const registry = new Registry();
 
 const handlers = {
 	/** To be called before `listen`. @param url of nats-server */
 	join: async (url: string) => {
-		const { NatsBus } = await import("../../../gateway/cluster/nats-bus.js");
-		const { joinGateways } = await import("../../../gateway/cluster/join.js");
-		const options = {
-			credentials: undefined,
-			authority: undefined,
-			allowOld: true,
-			onProblem: console.error,
-		};
-		bus = new NatsBus({ ...options, servers: [new URL(url)] });
-		joined = joinGateways(bus, extensions);
+		const nats = { servers: [new URL(url)], credentials: undefined, authority: undefined, allowOld: true };
+		joined = await loadExtensions({ ...defaultSettings, nats }, createLog("warn"));
 	},
 	/** @param limits replace the gateway's; without them a whole fleet is accepted in one moment */
 	listen: async (limits?: Partial<SocketLimits> | null) => {
 		const gateway = createGateway({
 			port: 0,
 			...joined,
-			...(bus && { deviceToken, monitorToken }),
+			...(joined.peers && { deviceToken, monitorToken }),
 			registry,
 			dataDir,
 			releasesDir: join(dataDir, "releases"),
 			// One address stands for a whole fleet, which has to be connected before anything is measured.
 			...(limits ? { limits } : wholeFleetAtOnce),
 		});
-		await bus?.open();
 		const { url } = await gateway.listen();
 		return { url, dataDir, tokens: gateway.tokens };
 	},

@@ -4,18 +4,18 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { joinGateways } from "../../../../gateway/cluster/join.js";
-import { extensions } from "../../../../gateway/extensions.js";
-import { MemoryServer } from "../../../support/memory-bus.js";
-import { writeReleases } from "../../../support/releases.js";
+import { joinGateways } from "../../../gateway/cluster/join.js";
+import { extensions } from "../../../gateway/extensions.js";
+import { MemoryServer } from "../../support/memory-bus.js";
+import { writeReleases } from "../../support/releases.js";
 import {
 	bearer,
 	monitorToken,
 	runGateway,
 	temporaryDirectory,
 	wholeFleetAtOnce,
-} from "../../../support/running.js";
-import { type Ending, ScriptedDevice } from "../../../support/scripted-device.js";
+} from "../../support/running.js";
+import { type Ending, ScriptedDevice } from "../../support/scripted-device.js";
 
 type Member = Awaited<ReturnType<typeof start>>;
 
