@@ -36,7 +36,7 @@ export const deviceHeaders = object({
 
 const knownPaths: readonly string[] = ["/device", "/monitor"];
 
-export interface UpgradesOptions extends Omit<SocketsOptions, "sessions"> {
+export interface UpgradesOptions extends SocketsOptions {
 	readonly access: Access;
 	readonly devices: DeviceSockets;
 	readonly monitors: MonitorSockets;
@@ -52,7 +52,7 @@ export type Upgrades = ReturnType<typeof createUpgrades>;
 
 export function createUpgrades(options: UpgradesOptions) {
 	const { access, devices, monitors, heartbeat, limits, publicUrl, guard, metrics } = options;
-	const { onRefused, log, yieldToLoop } = options;
+	const { sessions, log, yieldToLoop } = options;
 	const bounds = {
 		maxPayload: limits.maxFrameBytes,
 		maxFragments: limits.maxFragments,
@@ -98,7 +98,7 @@ export function createUpgrades(options: UpgradesOptions) {
 	function report(request: IncomingMessage, reason: string): void {
 		const named = request.headers["device-id"];
 		const id = matches(deviceId, named) ? named : undefined;
-		onRefused({ what: "connection", deviceId: id, remoteAddress: remoteAddressOf(request), reason });
+		sessions.refuse({ what: "connection", deviceId: id, remoteAddress: remoteAddressOf(request), reason });
 	}
 
 	return {

@@ -4,15 +4,21 @@
  */
 
 import { type Request, type RequestHandler, type Response, Router } from "express";
-import type { Access } from "../access/access.js";
 import { readBody } from "../http/request-body.js";
 import { type HttpRefusal, refuseMethod, sendProblem } from "../problem.js";
+import type { Access } from "./access.js";
+
+/** As plain as it can be: an extension may have a better one. */
+const plainPage = `<!doctype html>
+<title>Log in</title>
+<form method="post"><!--message--><label>Monitor token <input name="token" type="password"></label><button>Log in</button></form>
+`;
 
 /**
  * Routes `/login`, `/logout`, and `/login/state`, with which the page checks its login.
  * @param page the login page; `<!--message-->` is replaced by the error
  */
-export function loginRouter(access: Access, page: () => Promise<string>): Router {
+export function loginRouter(access: Access, page = async () => plainPage): Router {
 	const router = Router();
 
 	const showPage = async (response: Response, status: number, message: string) => {
@@ -25,7 +31,7 @@ export function loginRouter(access: Access, page: () => Promise<string>): Router
 
 	const letIn = async (request: Request, response: Response) => {
 		await access.logIn(request, response);
-		response.set("Cache-Control", "no-store").redirect(303, "./");
+		response.set("Cache-Control", "no-store").redirect(303, "../dashboard/");
 	};
 
 	const showOrUseCode: RequestHandler = async (request, response) => {
