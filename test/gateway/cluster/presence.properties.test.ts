@@ -66,6 +66,7 @@ class Node {
 			bus: this.bus,
 			sessions: this.sessions,
 			id: randomUUID(),
+			catalog: { read: async () => ({ schema: 1, latest: null, releases: [] }) },
 			monitors: {
 				list: () => [this.monitor],
 				relay: () => {
