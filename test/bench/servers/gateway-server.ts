@@ -10,7 +10,7 @@ import { extensions } from "../../../gateway/extensions.js";
 import { createGateway } from "../../../gateway/gateway.js";
 import { disablePretenuring } from "../../../gateway/heap.js";
 import type { SocketLimits } from "../../../gateway/sockets/limits.js";
-import { deviceToken, monitorToken, wholeFleetAtOnce } from "../../../test/support/gateway-settings.js";
+import { deviceToken, monitorToken, wholeFleetAtOnce } from "../../support/gateway-settings.js";
 import { serve } from "../child.js";
 import { usage } from "./usage.js";
 
