@@ -9,6 +9,7 @@ import { jobsFile, type UpdateJob } from "../../../gateway/firmware/update-job.j
 import { crashesFile, type StoredCrash } from "../../../gateway/fleet/crash-store.js";
 
 import { deviceFile } from "../../../gateway/sessions/device-store.js";
+import { runs } from "../../support/property-runs.js";
 
 const job: fc.Arbitrary<UpdateJob> = fc.record(
 	{
@@ -48,7 +49,7 @@ function testMerge<T>(what: string, any: fc.Arbitrary<T>, merge: (one: T, other:
 				assert.deepEqual(merge(merge(a, b), c), merge(a, merge(b, c)));
 				assert.deepEqual(merge(merge(a, b), b), merge(a, b));
 			}),
-			{ numRuns: 2000 },
+			{ numRuns: runs(2000) },
 		);
 	});
 }
