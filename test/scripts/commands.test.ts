@@ -1,20 +1,25 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, statSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { isRecord } from "../../device/protocol/schema.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 import { runCommand } from "../support/command-line.js";
 
-/** These run tools that have their own --help. */
-const others = ["check", "format"];
+/** These run a tool that has its own --help. */
+const others = ["format"];
 
 const packageJson: unknown = JSON.parse(readFileSync("package.json", "utf8"));
 const scripts = isRecord(packageJson) && isRecord(packageJson.scripts) ? packageJson.scripts : {};
 const commands = Object.entries(scripts)
 	.filter(([name]) => !others.includes(name))
-	.map(([name, line]) => ({ name, file: String(line).split(" ").at(-1) ?? "" }));
+	.map(([name, line]) => {
+		const words = String(line).split(" ");
+		const index = words.findLastIndex((word) => word.endsWith(".ts"));
+		return { name, file: words[index] ?? "", given: words.slice(index + 1) };
+	});
 
 const shortNames = ["start", "test"];
 const npmLine = (name: string) => (shortNames.includes(name) ? `npm ${name}` : `npm run ${name}`);
@@ -39,24 +44,24 @@ async function run(t: TestContext, file: string, words: readonly string[], env: 
 	return { code, output: command.output() };
 }
 
-describe("an npm command", () => {
+describe("an npm command", { concurrency: availableParallelism() }, () => {
 	test("is each file of scripts/, beside its folders", () => {
 		const files = readdirSync("scripts").filter((name) => name.endsWith(".ts"));
 		const strays = files.filter((name) => !commands.some(({ file }) => file === `scripts/${name}`));
 		assert.deepEqual(strays, []);
 	});
 
-	for (const { name, file } of commands) {
+	for (const { name, file, given } of commands) {
 		for (const option of ["--help", "-h"])
 			test(`${npmLine(name)} -- ${option} prints its usage and does nothing`, async (t) => {
-				const { code, output } = await run(t, file, [option]);
+				const { code, output } = await run(t, file, [...given, option]);
 				assert.equal(code, 0, output);
 				assert.ok(output.startsWith(`Usage: ${npmLine(name)}`), output);
 				assert.equal(output.split("Usage:").length, 2, output);
 			});
 
 		test(`${npmLine(name)} refuses an unknown option in a sentence`, async (t) => {
-			const { code, output } = await run(t, file, ["--no-such-option"]);
+			const { code, output } = await run(t, file, [...given, "--no-such-option"]);
 			assert.equal(code, 1, output);
 			assert.match(output, /not understood|Unknown option '--no-such-option'|model comes first/);
 			assert.doesNotMatch(output, /^ +at /m);
@@ -64,7 +69,7 @@ describe("an npm command", () => {
 	}
 });
 
-describe("a forgotten -- before the options", () => {
+describe("a forgotten -- before the options", { concurrency: availableParallelism() }, () => {
 	for (const [name, option] of [
 		["token", "rotate"],
 		["release", "allow-dirty"],

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { freePort } from "../../scripts/bench/servers/nginx.js";
+import { freePort } from "../bench/servers/nginx.js";
 import { printed, startProcess } from "../gateway/process.js";
 import { temporaryDirectory } from "./cleanup.js";
 import { bearer, deviceToken, monitorToken } from "./gateway-settings.js";

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { runs } from "./property-runs.js";
 
 export function testMerge<T>(what: string, any: fc.Arbitrary<T>, merge: (one: T, other: T) => T): void {
 	test(`${what}: in any order, and repeatedly`, () => {
@@ -13,7 +14,7 @@ export function testMerge<T>(what: string, any: fc.Arbitrary<T>, merge: (one: T,
 				assert.deepEqual(merge(merge(a, b), c), merge(a, merge(b, c)));
 				assert.deepEqual(merge(merge(a, b), b), merge(a, b));
 			}),
-			{ numRuns: 2000 },
+			{ numRuns: runs(2000) },
 		);
 	});
 }

@@ -1,6 +1,6 @@
 /** The actions of each step, drawn from a seed before anything runs. */
 
-import type { Random } from "../../test/support/random.js";
+import type { Random } from "../support/random.js";
 import type { DiskFault } from "./failing-disk.js";
 import type { LineFault } from "./line.js";
 

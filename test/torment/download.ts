@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
-import { bearer, deviceToken } from "../../test/support/gateway-settings.js";
+import { bearer, deviceToken } from "../support/gateway-settings.js";
 import type { Images } from "./images.js";
 import type { Journal } from "./journal.js";
 import type { DeviceTruth } from "./ledger.js";

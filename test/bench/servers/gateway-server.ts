@@ -11,7 +11,7 @@ import { disablePretenuring } from "../../../gateway/heap.js";
 import { defaultSettings } from "../../../gateway/settings.js";
 import type { SocketLimits } from "../../../gateway/sockets/limits.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
-import { deviceToken, monitorToken, wholeFleetAtOnce } from "../../../test/support/gateway-settings.js";
+import { deviceToken, monitorToken, wholeFleetAtOnce } from "../../support/gateway-settings.js";
 import { serve } from "../child.js";
 import { usage } from "./usage.js";
 

@@ -3,7 +3,7 @@
 import { WebSocket } from "ws";
 import { Fleet } from "../../gateway/dashboard/page/model/fleet.js";
 import type { MonitorFrame } from "../../gateway/dashboard/page/model/messages.js";
-import { bearer, monitorToken } from "../../test/support/gateway-settings.js";
+import { bearer, monitorToken } from "../support/gateway-settings.js";
 import type { Journal } from "./journal.js";
 import type { Ledger } from "./ledger.js";
 

@@ -12,7 +12,7 @@ import {
 	endOfRefusal,
 	failed,
 } from "../../../device/network/connection-end.js";
-import { clock } from "../../../test/device/update/timer.js";
+import { clock } from "../../device/update/timer.js";
 import { serve } from "../child.js";
 import type { Target } from "./connect.js";
 import { now, reportHead, stamped } from "./reports.js";

@@ -6,9 +6,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { WebSocket } from "ws";
 import { isRecord } from "../../device/protocol/schema.js";
-import { bearer, deviceToken } from "../../test/support/gateway-settings.js";
-import type { Random } from "../../test/support/random.js";
-import { altered, type Json, sampleReport } from "../api/sample-report.js";
+import { altered, type Json, sampleReport } from "../../scripts/api/sample-report.js";
+import { bearer, deviceToken } from "../support/gateway-settings.js";
+import type { Random } from "../support/random.js";
 import { download } from "./download.js";
 import type { Images } from "./images.js";
 import type { Journal } from "./journal.js";

@@ -9,7 +9,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { bearer, deviceToken, monitorToken } from "../../test/support/gateway-settings.js";
+import { bearer, deviceToken, monitorToken } from "../support/gateway-settings.js";
 import { Child } from "./child.js";
 import type { FirmwareFleet } from "./load/firmware-fleet.js";
 import type { Monitors } from "./load/monitors.js";

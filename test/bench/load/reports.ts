@@ -1,6 +1,6 @@
 /** The reports of benchmarked devices: whole state reports, each with the time at which it was sent. */
 
-import { sampleReport } from "../../api/sample-report.js";
+import { sampleReport } from "../../../scripts/api/sample-report.js";
 
 /** Digits of `now()`. */
 const stampDigits = 16;

@@ -3,7 +3,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { type Model, models } from "../../device/protocol/schema.js";
 import type { Program } from "../../hosts/virtual/node/build.js";
-import type { Random } from "../../test/support/random.js";
+import type { Random } from "../support/random.js";
 import { type Tormented, TormentedDevice } from "./device.js";
 import { GatewayProcess } from "./gateway-process.js";
 import { Images } from "./images.js";

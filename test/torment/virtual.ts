@@ -5,7 +5,7 @@ import { flashBytes } from "../../hosts/virtual/node/boot/partitions.js";
 import type { Program } from "../../hosts/virtual/node/build.js";
 import { describeExit } from "../../hosts/virtual/node/exit.js";
 import { type Started, VirtualDevice } from "../../hosts/virtual/node/virtual-device.js";
-import { deviceToken } from "../../test/support/gateway-settings.js";
+import { deviceToken } from "../support/gateway-settings.js";
 import type { Tormented } from "./device.js";
 import { firstVersion } from "./images.js";
 import type { Journal } from "./journal.js";

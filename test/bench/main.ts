@@ -7,7 +7,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { dirname, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { runCommand, UsageError } from "../command-line/command.js";
+import { runCommand, UsageError } from "../../scripts/command-line/command.js";
 import { run as cluster } from "./cluster.js";
 import { run as dashboard } from "./dashboard.js";
 import { run as image } from "./image.js";

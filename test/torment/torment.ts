@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { buildMachine } from "../../hosts/virtual/node/build.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
-import { Random } from "../../test/support/random.js";
+import { Random } from "../support/random.js";
 import { Actions } from "./actions.js";
 import { checkFinalState } from "./final-check.js";
 import { Images } from "./images.js";

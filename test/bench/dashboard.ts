@@ -4,11 +4,12 @@
  * page of as many plain rows, as software draws them here; and all of it with another checkout's page, where BENCH_BEFORE names one.
  */
 
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Browser, CDPSession, Page } from "playwright-core";
 import { type Asset, type Bundle, bundlePage } from "../../gateway/dashboard/bundle.js";
-import { launchChromium, skip } from "../../test/support/chromium.js";
+import { launchChromium, skip } from "../support/chromium.js";
 import { Child } from "./child.js";
 import type { Devices } from "./load/devices.js";
 import { roundCount } from "./rounds.js";
@@ -168,8 +169,10 @@ class Fleet {
 		this.#browser = browser;
 		this.#size = size;
 		const server = "servers/gateway-server.ts";
-		const path = checkout && pathToFileURL(resolve(checkout, "scripts/bench", server)).href;
-		this.#gateway = new Child(path ?? server);
+		// The benchmarks of an older checkout are in scripts/.
+		const paths = ["test/bench", "scripts/bench"].map((folder) => resolve(checkout ?? ".", folder, server));
+		const path = paths.find(existsSync);
+		this.#gateway = new Child(checkout && path ? pathToFileURL(path).href : server);
 	}
 
 	async start(): Promise<void> {

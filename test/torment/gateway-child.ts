@@ -6,9 +6,9 @@ import { createGateway } from "../../gateway/gateway.js";
 import { StartError } from "../../gateway/problem.js";
 import { Session } from "../../gateway/sessions/device.js";
 import { createLog } from "../../gateway/telemetry/log.js";
-import { deviceToken, monitorToken } from "../../test/support/gateway-settings.js";
 import { serve } from "../bench/child.js";
 import { usage } from "../bench/servers/usage.js";
+import { deviceToken, monitorToken } from "../support/gateway-settings.js";
 import { type DiskFault, FailingDisk } from "./failing-disk.js";
 
 const failing = new FailingDisk();

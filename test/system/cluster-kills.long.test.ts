@@ -3,7 +3,7 @@
  * off and stopped. CLUSTER_TIMES says how often each, CLUSTER_KINDS which, and CLUSTER_SEED repeats a run's choices.
  *
  * The round before a release takes half an hour, longer than npm test lets a file run:
- * CLUSTER_TIMES=20 node --import tsx --test test/system/cluster-kills.test.ts
+ * CLUSTER_TIMES=20 node --import tsx --test test/system/cluster-kills.long.test.ts
  */
 
 import assert from "node:assert/strict";

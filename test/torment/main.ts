@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { printableLines } from "../../gateway/telemetry/printable.js";
-import { runCommand, UsageError } from "../command-line/command.js";
+import { runCommand, UsageError } from "../../scripts/command-line/command.js";
 import { BrokenInvariant, Journal } from "./journal.js";
 import { torment } from "./torment.js";
 

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { type Model, models } from "../../device/protocol/schema.js";
 import { encodeImage } from "../../hosts/virtual/node/boot/encode-image.js";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
-import { addRelease } from "../release/folder.js";
+import { addRelease } from "../../scripts/release/folder.js";
 
 export const firstVersion = "1.0.0";
 /** Major version of uploads only. */

@@ -1,4 +1,4 @@
-/** axe at the states that a view comes to by what happens, beside those of accessibility.test.ts, in both themes. */
+/** axe at the states that a view comes to by what happens, beside those of accessibility.long.test.ts, in both themes. */
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
