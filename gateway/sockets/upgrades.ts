@@ -113,7 +113,7 @@ export function createUpgrades(options: UpgradesOptions) {
 			stream.on("error", onError);
 			await opening;
 			const url = targetOf(request);
-			// Before anything else: of a fleet that comes back at once, most must be told to wait, and each waits for the others.
+			// Before anything else: when a whole fleet returns at once, most devices are refused, and that must cost little.
 			const isDevice = !drain && url?.pathname === "/device" && access.isKnown(request);
 			const crowded = isDevice ? guard?.look() : undefined;
 			if (!crowded) await yieldToLoop();
