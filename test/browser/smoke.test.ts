@@ -16,7 +16,7 @@ const views = [
 	["the fleet", "#/", `text=${deviceId}`],
 	["the fleet as a table", "#/?view=table", ".table-body"],
 	["a device", `#/device/${deviceId}`, ".plot svg"],
-	["firmware", "#/firmware", "text=1.4.0"],
+	["firmware", "#/firmware", "text=1.4.0 >> visible=true"],
 	["settings of all devices", "#/settings", ".fleet-settings .field"],
 	["adding a device", "#/add", ".install"],
 ] as const;

@@ -1,7 +1,7 @@
 /**
  * Power cut at flash operations of an update, with the whole firmware in XS, each cut in a run of its own. By default at
  * those that decide (every one on otadata, and the first ones) and at every 70th between; CUT_EVERY=1 takes every one, and ten
- * minutes. test/device/update/power-cut.test.ts does all of them always, without XS.
+ * minutes. test/device/update/power-cut.long.test.ts does all of them always, without XS.
  */
 
 import assert from "node:assert/strict";

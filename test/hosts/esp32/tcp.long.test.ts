@@ -1,6 +1,6 @@
 /**
  * The boards' TCP socket (hosts/esp32/tcp) with two threads, real connections and random steps, under ThreadSanitizer and under
- * AddressSanitizer with UndefinedBehaviorSanitizer. tcp-faults.test.ts shows that the same steps find faults.
+ * AddressSanitizer with UndefinedBehaviorSanitizer. tcp-faults.long.test.ts shows that the same steps find faults.
  *
  * TCP_TEST_SEED repeats a run's script, though not its timing; TCP_TEST_STEPS changes its length.
  */
