@@ -55,5 +55,6 @@ declare module "mc/ffi" {
 		esp_reset_reason(): number;
 		esp_restart(): void;
 		esp_wifi_set_ps(mode: number): number;
+		qemu_buttons(): number;
 	}
 }
