@@ -157,6 +157,8 @@ export type SecureWebSocketPart = Part<WebSocketClientOptions & TrustOptions, We
 export interface TrustOptions {
 	/** The certificate authority as DER in base64. Undefined: the host's default; a board then refuses every server. */
 	certificate: string | undefined;
+	/** The TLS handshake failed; onError follows. @param reason says what to change */
+	onUntrusted?: ((reason: string) => void) | undefined;
 }
 
 /**

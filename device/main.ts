@@ -38,6 +38,7 @@ export default function main(): void {
 	const deviceId = `${model.toLowerCase()}-${system.macAddress.slice(-8).replaceAll(":", "").toLowerCase()}`;
 	const now = () => system.uptimeMs;
 	const restart = () => {
+		startCount.onProven();
 		clock.store();
 		settings.flush();
 		system.restart();
@@ -46,7 +47,8 @@ export default function main(): void {
 	const probation = new Probation({ boot: new device.update.boot({}), restart });
 	const store = new storage.settings({});
 	// And a confirmed one that fails is started in safe mode.
-	const startCount = new StartCount(store, probation.isOn);
+	const { resetReason } = system;
+	const startCount = new StartCount({ store, resetReason, isPendingVerify: probation.isOn });
 	const { isSafeMode } = startCount;
 	storeBuiltInSettings(store, system.buildTime);
 	const trial = new SettingsTrial({
@@ -90,6 +92,7 @@ export default function main(): void {
 		onErase: () => {
 			trace("play and mute were held: all settings are erased\n");
 			eraseSettings(store);
+			startCount.onProven();
 			system.restart();
 		},
 	});
@@ -150,7 +153,9 @@ export default function main(): void {
 		// The token is for the gateway only.
 		headersFor: (firmware) => (isSameServer(firmware, url) ? [["authorization", authorization]] : []),
 		send: (message) => {
-			trace(`update: ${message.type === "ota_error" ? message.reason : message.type}\n`);
+			// Not each step: it would drive all else out of a crash's trace and the live log.
+			if (message.type !== "ota_progress")
+				trace(`update: ${message.type === "ota_error" ? message.reason : message.type}\n`);
 			if (link.state === "connected") link.send(message);
 			else if (message.type !== "ota_progress") unsent = message;
 		},

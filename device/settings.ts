@@ -19,7 +19,8 @@ const builtInMark = "built_in";
 
 /**
  * Stores the values of mcconfig's command line, once for each image: the image of the next update does not contain them, and what
- * set_settings changes later is stronger. To be called before anything reads the store.
+ * set_settings changes later is stronger. To be called before anything reads the store. The manifest has each setting as an empty
+ * text, since the SDK's own manifests name a time server.
  *
  * @param buildTime of the image
  */

@@ -48,6 +48,9 @@ export class GatewaySocket {
 	/** From a close frame or a refused upgrade. */
 	#announcedEnd: ConnectionEnd | undefined;
 
+	/** Why the server is not trusted. */
+	#untrusted: string | undefined;
+
 	#writableBytes = 0;
 	readonly #outgoing: ArrayBuffer[] = [];
 	#outgoingBytes = 0;
@@ -70,6 +73,9 @@ export class GatewaySocket {
 			path: url.path,
 			headers: options.headers,
 			certificate,
+			onUntrusted: (reason) => {
+				this.#untrusted = reason;
+			},
 			dns: this.#ticket,
 			onReadable: (byteCount, { more, binary }) =>
 				this.#guard(() => this.#onReadable(byteCount, more, binary)),
@@ -213,11 +219,10 @@ export class GatewaySocket {
 	}
 
 	#likelyReason(): string {
-		const { host, port, isSecure } = this.#options.url;
+		const { host, port } = this.#options.url;
 		if (this.#ticket.hasFailed) return `the name ${host} was not found`;
 		if (this.#isOpen) return "the connection was lost";
-		// The SDK's client does not tell the two apart.
-		return `no connection to ${host}:${port}${isSecure ? ", or its certificate is not trusted" : ""}`;
+		return `no connection to ${host}:${port}${this.#untrusted === undefined ? "" : `: ${this.#untrusted}`}`;
 	}
 
 	#release(): void {

@@ -20,6 +20,7 @@ export interface ConnectionOptions {
 		host: string;
 		port: number;
 		dns: ResolverOption;
+		onUntrusted: (reason: string) => void;
 		onError: () => void;
 	}) => HttpClient;
 	readonly lookup: CancellableLookup;
@@ -43,6 +44,8 @@ export class Connection {
 	#lossTimer: Timer | undefined;
 	#answeredTimer: Timer | undefined;
 	#hasHeard = false;
+	/** Why the server is not trusted. */
+	#untrusted: string | undefined;
 	#isClosed = false;
 
 	constructor(options: ConnectionOptions) {
@@ -54,7 +57,10 @@ export class Connection {
 				host: `${url.host}:${url.port}`,
 				port: url.port,
 				dns: lookup,
-				onError: () => this.#lose("the connection broke off"),
+				onUntrusted: (reason) => {
+					this.#untrusted = reason;
+				},
+				onError: () => this.#lose(this.#untrusted ?? "the connection broke off"),
 			});
 			if (this.#isClosed) client.close();
 			else this.#client = client;
@@ -82,7 +88,7 @@ export class Connection {
 					}),
 				onReadable: (byteCount) => this.#guard(() => this.#options.onReadable(byteCount)),
 				onDone: (error) => {
-					if (error) return this.#lose("the connection broke off");
+					if (error) return this.#lose(this.#untrusted ?? "the connection broke off");
 					this.#guard(() => {
 						// The SDK loses a request that is made from within onDone.
 						this.#answeredTimer = Timer.set(() => this.#guard(() => this.#options.onAnswered()));

@@ -286,13 +286,8 @@ export class Download {
 		if (this.#offset > 0 && this.#offset === this.#known?.total) return;
 		if (this.#connection?.hasHeard || this.#offset > 0)
 			return this.#drop(`The download failed at ${this.#where()}: ${reason}.`);
-		const { host, port, isSecure } = this.#options.url;
-		const orCertificate = isSecure
-			? ", or its certificate is not accepted (expired, for another name, or by an authority not known here)"
-			: "";
-		this.#drop(
-			`${host}:${port} cannot be reached${orCertificate}: ${reason}, in each of ${1 + mostDrops} attempts.`,
-		);
+		const { host, port } = this.#options.url;
+		this.#drop(`${host}:${port} cannot be reached: ${reason}, in each of ${1 + mostDrops} attempts.`);
 	}
 
 	/** @param reason the update's error if this was the last attempt */

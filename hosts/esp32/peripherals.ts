@@ -64,10 +64,19 @@ export class Ring extends NeoPixel implements PixelStrip {
 		this.brightness = 255;
 	}
 
+	override makeRGB(red: number, green: number, blue: number): number {
+		return super.makeRGB(undimmed(red), undimmed(green), undimmed(blue));
+	}
+
 	override update(): void {
 		super.update();
 		Timer.delay(frameMs);
 	}
+}
+
+/** The SDK sends (value * 255) >> 8, which is 1 less than the value: a dim ring would be dark. */
+function undimmed(value: number): number {
+	return value === 0 ? 0 : Math.min(255, value + 1);
 }
 
 /** Inaudible, and possible with 10 bits (80 MHz / 1024). */

@@ -8,9 +8,10 @@ import { FormatRestoringSocket, type Socket, type SocketOptions } from "moddable
 import { UnchunkedHttpClient } from "moddable/unchunked-http-client";
 import type { HttpClientOptions, TrustOptions, WebSocketClientOptions } from "../../device/host.js";
 
+type Security = ReturnType<typeof securityOf>;
+
 export interface GuardedTLSOptions extends SocketOptions {
-	/** As DER; undefined: no one is trusted. */
-	readonly certificate: ArrayBuffer | Uint8Array | undefined;
+	readonly secure: Security;
 }
 
 /**
@@ -20,20 +21,22 @@ export interface GuardedTLSOptions extends SocketOptions {
  */
 class GuardedTLSSocket extends TLSSocket {
 	constructor(options: GuardedTLSOptions) {
-		const { address, host, port, certificate } = options;
+		const { address, host, port, secure } = options;
 		super({
 			address,
 			host,
 			port,
 			...guardCallbacks<unknown>(options, trace),
 			TCP: { io: TCP },
-			secure: certificate === undefined ? { cache: false } : { certificate, cache: false },
+			secure,
 		});
 	}
 }
 
-function decodeCertificate(certificate: string | undefined): Uint8Array | undefined {
-	return certificate === undefined ? undefined : Uint8Array.fromBase64(certificate);
+/** Without a certificate no one is trusted. @throws SyntaxError where it is not base64 */
+function securityOf({ certificate, onUntrusted }: TrustOptions) {
+	const isGiven = certificate !== undefined;
+	return { cache: false, onUntrusted, ...(isGiven && { certificate: Uint8Array.fromBase64(certificate) }) };
 }
 
 const overTCP = Object.freeze({ io: TCP });
@@ -46,11 +49,11 @@ export class PlainHttp extends UnchunkedHttpClient {
 
 export class SecureHttp extends UnchunkedHttpClient {
 	/** @throws SyntaxError where `certificate` is not base64 */
-	constructor({ certificate: base64, ...options }: HttpClientOptions & TrustOptions) {
-		const certificate = decodeCertificate(base64);
+	constructor({ certificate, onUntrusted, ...options }: HttpClientOptions & TrustOptions) {
+		const secure = securityOf({ certificate, onUntrusted });
 		const io = class extends GuardedTLSSocket {
 			constructor(socketOptions: SocketOptions) {
-				super({ ...socketOptions, certificate });
+				super({ ...socketOptions, secure });
 			}
 		};
 		super({ ...options, socket: { io } });
@@ -65,9 +68,9 @@ export class PlainWebSocket extends WebSocketClient {
 
 export class SecureWebSocket extends WebSocketClient {
 	/** @throws SyntaxError where `certificate` is not base64 */
-	constructor({ certificate: base64, ...options }: WebSocketClientOptions & TrustOptions) {
-		const certificate = decodeCertificate(base64);
-		super(optionsOver((socketOptions) => new GuardedTLSSocket({ ...socketOptions, certificate }), options));
+	constructor({ certificate, onUntrusted, ...options }: WebSocketClientOptions & TrustOptions) {
+		const secure = securityOf({ certificate, onUntrusted });
+		super(optionsOver((socketOptions) => new GuardedTLSSocket({ ...socketOptions, secure }), options));
 	}
 }
 

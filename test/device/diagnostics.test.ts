@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
 import { describe, type TestContext, test } from "node:test";
 import { type Crash, longestLogSeconds } from "../../device/protocol/messages.js";
+import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import type { VirtualDevice, VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
+import { onEnd } from "../support/cleanup.js";
 import { type Connection, powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
 import { powerOnInVirtualTime } from "../support/virtual-time.js";
 
@@ -233,6 +237,30 @@ describe("the live log", () => {
 			expected = (numbers.at(-1) ?? 0) + 1;
 		}
 		assert.ok(expected > 1000);
+	});
+
+	test("has one line of an update, its end, and none for each step", async (t) => {
+		const gateway = await runScriptedGateway(t);
+		const device = await powerOn(t, gateway, "DEV-1");
+		const connection = await gateway.connection();
+		await connection.next("state_report");
+		const image = makeVirtualImage((await buildFirmware()).bytes, "DEV-1", "2.0.0");
+		// Its SHA-256 is wrong, which is seen last.
+		image.writeUInt8(image.readUInt8(image.length - 1) ^ 1, image.length - 1);
+		const server = createServer((_request, response) =>
+			response.writeHead(200, { "Content-Length": image.length }).end(image),
+		);
+		onEnd(t, () => server.close());
+		server.listen(0, "127.0.0.1");
+		await once(server, "listening");
+		const address = server.address();
+		assert.ok(typeof address === "object" && address);
+		connection.send({ command: "start_ota", url: `http://127.0.0.1:${address.port}/firmware.bin` });
+		await connection.next("ota_progress");
+		await connection.next("ota_progress");
+		const { reason } = await connection.next("ota_error");
+		const lines = device.rtc.read(100);
+		assert.deepEqual(lines.match(/^update: .*$/gm), [`update: ${reason}`]);
 	});
 
 	test("masks the settings that are secret", async (t) => {

@@ -32,8 +32,7 @@ test("a confirmed image that crashes at each start comes back in safe mode, and 
 		// It crashes before it is connected, however fast this computer is.
 		accessPoint: undefined,
 		onBoot: ({ version }) => starts.push(version),
-		// A board would restart by itself.
-		onExit: () => void device.powerCycle(),
+		restartsAfterCrash: true,
 	});
 	onEnd(t, () => device.close());
 
@@ -76,35 +75,91 @@ async function serve(t: TestContext, image: Buffer): Promise<string> {
 	return `http://127.0.0.1:${address.port}/firmware.bin`;
 }
 
-/** A device whose power goes after each of these times, without a gateway. @returns whether it then starts in safe mode */
-async function isSafeAfter(t: TestContext, lives: readonly number[]): Promise<boolean> {
-	const device = await startAlone(t, "DEV-1");
-	for (const ms of lives) {
+type End = "crash" | "brown-out" | "power cut";
+type Life = readonly [ms: number, end: End];
+
+/** A device without a network that lives so long and ends so, one life after the other. @returns whether it is in safe mode then */
+async function isSafeAfter(t: TestContext, lives: readonly Life[]): Promise<boolean> {
+	const gateway = await runScriptedGateway(t);
+	let startCount = 0;
+	const device = await powerOn(t, gateway, "DEV-1", {
+		clock: "virtual",
+		program: await buildFirmware({ rules: "test/hosts/virtual/xs/firmware/crashing-rules.ts" }),
+		accessPoint: undefined,
+		restartsAfterCrash: true,
+		onBoot: () => {
+			startCount += 1;
+		},
+	});
+	const crash = async () => {
+		const before = startCount;
+		device.board.setButton("play", true);
+		while (startCount === before) await pass(device, 1).catch(() => {});
+		device.board.setButton("play", false);
+	};
+	for (const [ms, end] of lives) {
 		await pass(device, ms);
-		await device.powerCycle();
+		if (end === "power cut") await device.powerCycle();
+		if (end === "brown-out") await device.brownOut();
+		if (end === "crash") await crash();
 	}
-	await pass(device, 1000);
-	device.board.setButton("play", true);
-	await pass(device, 20);
-	const isSafe = !device.board.isSounding;
+	device.board.accessPoint = { ssid: "virtual", rssi: -50 };
+	const connection = await passUntil(device, gateway.connection());
+	const { health } = await connection.next("state_report");
 	await device.close();
-	return isSafe;
+	return health.safe_mode === true;
 }
 
 async function startAlone(t: TestContext, model: Model, options: Partial<VirtualDeviceOptions> = {}) {
 	return powerOn(t, { url: nowhere }, model, { clock: "virtual", ...options });
 }
 
-test("three starts in a row that end within 60 s are needed", async (t) => {
-	for (const [lives, isSafe] of [
-		[[59_000, 59_000, 59_000], true],
-		[[59_000, 59_000], false],
-		[[59_000, 60_000, 59_000, 59_000], false],
-		[[59_000, 60_000, 59_000, 59_000, 59_000], true],
+const lives = (end: End, ...ms: number[]) => ms.map((life): Life => [life, end]);
+
+test("three starts in a row that crash within 60 s are needed", async (t) => {
+	for (const [ms, isSafe] of [
+		[[58_000, 58_000, 58_000], true],
+		[[58_000, 58_000], false],
+		[[58_000, 60_000, 58_000, 58_000], false],
+		[[58_000, 60_000, 58_000, 58_000, 58_000], true],
 		[[10, 10, 10, 60_000], false],
 		[[10, 10, 10, 10], true],
 	] as const)
-		assert.equal(await isSafeAfter(t, lives), isSafe, `${lives}`);
+		assert.equal(await isSafeAfter(t, lives("crash", ...ms)), isSafe, `${ms}`);
+});
+
+test("a power cut is no crash, however early: it neither begins the safe mode nor ends it", async (t) => {
+	const crashes = lives("crash", 10, 10, 10);
+	const cuts = lives("power cut", 10, 10, 10, 10);
+	assert.equal(await isSafeAfter(t, cuts), false);
+	assert.equal(await isSafeAfter(t, [...cuts, ...crashes.slice(1)]), false);
+	assert.equal(await isSafeAfter(t, [...crashes.slice(1), ...cuts]), false);
+	assert.equal(await isSafeAfter(t, [...crashes.slice(1), ...cuts, ...crashes.slice(2)]), true);
+	assert.equal(await isSafeAfter(t, [...crashes, ...cuts]), true);
+});
+
+test("a brown-out counts as a crash: the loudspeaker or the motor may be what pulls the supply down", async (t) => {
+	assert.equal(await isSafeAfter(t, lives("brown-out", 10, 10, 10)), true);
+});
+
+test("a restart that the firmware wants is no crash: settings erased by hand within 60 s, four times", async (t) => {
+	const gateway = await runScriptedGateway(t);
+	const starts: string[] = [];
+	const device = await powerOn(t, gateway, "DEV-1", {
+		clock: "virtual",
+		accessPoint: undefined,
+		onBoot: ({ resetReason }) => starts.push(resetReason),
+	});
+	for (const count of [2, 3, 4, 5]) {
+		for (const name of ["play", "mute"] as const) device.board.setButton(name, true);
+		while (starts.length < count) await pass(device, 1000).catch(() => {});
+		for (const name of ["play", "mute"] as const) device.board.setButton(name, false);
+		await pass(device, 100);
+	}
+	assert.equal(starts.at(-1), "SW_RESET");
+	device.board.setButton("play", true);
+	await pass(device, 20);
+	assert.ok(device.board.isSounding);
 });
 
 test("a start that reaches the gateway is none of them, however short", async (t) => {
@@ -141,11 +196,13 @@ test("flash wears by two writes a start at most, and by none in a safe mode that
 	assert.ok(long.count > 0);
 	assert.equal((await countOf(600_000)).count, 0);
 	for (let start = 0; start < 4; start++) {
-		await device.powerCycle();
+		await device.brownOut();
 		await pass(device, 100);
 	}
 	writes.length = 0;
+	await device.brownOut();
+	assert.deepEqual(await countOf(59_000), { values: "4", count: 0 });
 	await device.powerCycle();
-	assert.deepEqual(await countOf(59_000), { values: "3", count: 0 });
+	assert.deepEqual(await countOf(59_000), { values: "4", count: 0 });
 	await device.close();
 });

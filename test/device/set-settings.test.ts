@@ -1,14 +1,19 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { createServer } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { type ChangedSettings, checkUplink } from "../../device/protocol/messages.js";
 import { Flash, type FlashOperation } from "../../hosts/virtual/node/boot/flash.js";
 import { flashBytes, partitions } from "../../hosts/virtual/node/boot/partitions.js";
 import type { VirtualDevice, VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
-import { onEnd } from "../support/cleanup.js";
+import { Authority, whyNoCertificates } from "../support/certificates.js";
+import { onEnd, temporaryDirectory } from "../support/cleanup.js";
 import { powerOn, runScriptedGateway, type ScriptedGateway } from "../support/scripted-gateway.js";
 import { passUntil } from "../support/virtual-time.js";
+
+const address = "IP:127.0.0.1";
 
 const setSettings = (value: ChangedSettings) => ({ command: "set_settings", value });
 
@@ -74,11 +79,7 @@ describe("wrong settings are given up after 120 s, and the device says why:", ()
 			'the access point "virtual" refused the password',
 		],
 		["no gateway there", () => ({ gateway: "ws://127.0.0.1:1/device" }), "no connection to 127.0.0.1:1"],
-		[
-			"no TLS there",
-			() => ({ gateway: "wss://127.0.0.1:1/device" }),
-			"no connection to 127.0.0.1:1, or its certificate is not trusted",
-		],
+		["no TLS there", () => ({ gateway: "wss://127.0.0.1:1/device" }), "no connection to 127.0.0.1:1"],
 		[
 			"a name that is not found",
 			() => ({ gateway: "ws://nowhere.invalid/device" }),
@@ -105,6 +106,53 @@ describe("wrong settings are given up after 120 s, and the device says why:", ()
 			const { health } = await back.query();
 			assert.equal(health.reset_reason, "SW_RESET");
 			assert.ok(health.uptime_seconds < 120, "of the start after the trial");
+		});
+});
+
+describe("a gateway over TLS that is not trusted is given up too, and the device says which:", {
+	skip: whyNoCertificates(),
+}, () => {
+	for (const [name, issue, isGiven, reason, clock] of [
+		["an expired certificate", (from: Authority) => from.issue(address, -1), true, /: TLS: .* has expired$/],
+		[
+			"a clock that is not set",
+			(from: Authority) => from.issue(address),
+			true,
+			/: TLS: .* is valid from 20\d\d-.*, and the device's clock shows 1970-/,
+			{ buildTime: 0, wallClock: undefined },
+		],
+		[
+			"another name",
+			(from: Authority) => from.issue("DNS:gateway.lan"),
+			true,
+			/: TLS: the server's certificate is for gateway\.lan, and not for 127\.0\.0\.1/,
+		],
+		[
+			"an authority that the device was not given",
+			(from: Authority) => from.issue(address),
+			false,
+			/: TLS: the server's certificate was not issued by the authority that the device was given/,
+		],
+	] as const)
+		test(name, async (t) => {
+			const authority = new Authority(await temporaryDirectory(t), "authority");
+			const server = createSecureServer(issue(authority)).listen(0, "127.0.0.1");
+			onEnd(t, () => server.close());
+			await once(server, "listening");
+			const place = server.address();
+			assert.ok(typeof place === "object" && place);
+			const { device, gateway, connection } = await start(t, clock);
+			connection.send(
+				setSettings({
+					gateway: `wss://127.0.0.1:${place.port}/device`,
+					...(isGiven && { ca: authority.certificate }),
+				}),
+			);
+			const back = await connected(device, gateway);
+			const result = await back.next("settings_result");
+			assert.equal(result.outcome, "returned");
+			assert.match(result.reason ?? "", /^no connection to 127\.0\.0\.1:\d+: TLS/);
+			assert.match(result.reason ?? "", reason);
 		});
 });
 

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { installedSettings } from "../../device/settings-trial.js";
 import { projectFolder } from "../../scripts/command-line/project.js";
 
 /** Modules under a folder, named as the manifest names them: by their path, without extension. */
@@ -46,4 +47,9 @@ test("every module of TLS is preloaded", () => {
 		preloaded.sort(),
 		modulesIn("hosts/moddable/tls").map((name) => `./${name}`),
 	);
+});
+
+test("every setting is empty in the manifest that is merged last: what a manifest of the SDK names is not taken for the command line's", () => {
+	const { config } = JSON.parse(readFileSync(join(projectFolder, "manifest.json"), "utf8"));
+	assert.deepEqual(config, Object.fromEntries(installedSettings.map((name) => [name, ""])));
 });

@@ -12,7 +12,13 @@ import { isRecord } from "../../device/protocol/schema.js";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import type { DeviceSettings } from "../../scripts/command-line/device-settings.js";
 import { addRelease } from "../../scripts/release/folder.js";
-import { Authority, type Certificate, type KeyKind, whyNoCertificates } from "../support/certificates.js";
+import {
+	Authority,
+	type Certificate,
+	type KeyKind,
+	selfSigned,
+	whyNoCertificates,
+} from "../support/certificates.js";
 import { bearer, monitorToken, runGateway, temporaryDirectory } from "../support/running.js";
 import { runScriptedGateway, ScriptedGateway } from "../support/scripted-gateway.js";
 import { order } from "../support/signing.js";
@@ -110,8 +116,60 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 		const { cert, key } = authority.issue(name);
 		const { gateway, url } = await runSecureGateway(t, { cert: cert + authority.certificate, key });
 		const device = await start(t, url, { ca: other.base64 });
-		await device.traced(/TLS: the server's certificates do not lead to the authority/);
+		await device.traced(
+			/no connection to 127\.0\.0\.1:\d+: TLS: the server's certificate was not issued by the authority/,
+		);
 		assert.equal(gateway.server.clients.size, 0);
+	});
+
+	test("a gateway whose authority has no key identifiers is trusted, whether it sends that authority or not", async (t) => {
+		const authority = new Authority(await temporaryDirectory(t), "authority", "ec", false);
+		const { cert, key } = authority.issue(name);
+		assert.doesNotMatch(new X509Certificate(authority.certificate).toString(), /KeyIdentifier/);
+		for (const chain of [cert + authority.certificate, cert]) {
+			const { gateway, url } = await runSecureGateway(t, { cert: chain, key });
+			await start(t, url, { ca: authority.base64 });
+			await (await gateway.connection()).next("state_report");
+		}
+	});
+
+	test("a gateway whose own certificate is the one that the device was given is trusted", async (t) => {
+		const { cert, key } = selfSigned(await temporaryDirectory(t), name);
+		const { gateway, url } = await runSecureGateway(t, { cert, key });
+		await start(t, url, { ca: new X509Certificate(cert).raw.toString("base64") });
+		await (await gateway.connection()).next("state_report");
+	});
+
+	for (const [what, issue, reason] of [
+		[
+			"has expired",
+			(authority: Authority) => authority.issue(name, -1),
+			/: TLS: a certificate of the server or its authority expired at 20.*Z, and the device's clock shows 20/,
+		],
+		[
+			"is not valid yet",
+			(authority: Authority) => authority.issueEarly(name),
+			/: TLS: a certificate .* is valid from 2090-01-01T00:00:00Z, and the device's clock shows 20/,
+		],
+		[
+			"is for another name",
+			(authority: Authority) => authority.issue("DNS:gateway.lan,IP:127.0.0.2"),
+			/: TLS: the server's certificate is for gateway\.lan, 127\.0\.0\.2, and not for 127\.0\.0\.1/,
+		],
+	] as const)
+		test(`a gateway whose certificate ${what} is refused, and the device says so`, async (t) => {
+			const authority = new Authority(await temporaryDirectory(t), "authority");
+			const { cert, key } = issue(authority);
+			const { gateway, url } = await runSecureGateway(t, { cert: cert + authority.certificate, key });
+			const device = await start(t, url, { ca: authority.base64 });
+			await device.traced(reason);
+			assert.equal(gateway.server.clients.size, 0);
+		});
+
+	test("a gateway that is not reached is not called untrusted", async (t) => {
+		const authority = new Authority(await temporaryDirectory(t), "authority");
+		const device = await start(t, "wss://127.0.0.1:1/device", { ca: authority.base64 });
+		await device.traced(/^gateway: no connection to 127\.0\.0\.1:1$/);
 	});
 
 	/** Commands the device to fetch an update there, with the authority to trust. */
@@ -172,7 +230,7 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 		const chain = { cert: cert + authority.certificate, key };
 		const { device, asked } = await firstRequest(t, chain, authority.certificate);
 		assert.equal(asked, undefined);
-		await device.traced(/are for another name/);
+		await device.traced(/is for 127\.0\.0\.2, and not for 127\.0\.0\.1/);
 	});
 
 	for (const [what, kind, signature, refusal] of [

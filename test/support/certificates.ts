@@ -20,13 +20,23 @@ export class Authority {
 	readonly #kind: KeyKind;
 	readonly certificate: string;
 
-	/** @param folder where its files go; @param kind of its key and of those that it signs */
-	constructor(folder: string, name: string, kind: KeyKind = "ec") {
+	/**
+	 * @param folder where its files go
+	 * @param kind of its key and of those that it signs
+	 * @param hasKeyIdentifiers of itself and its issuer, which a self-signed certificate may lack (RFC 5280, 4.2.1.1)
+	 */
+	constructor(folder: string, name: string, kind: KeyKind = "ec", hasKeyIdentifiers = true) {
 		this.#folder = folder;
 		this.#name = name;
 		this.#kind = kind;
+		const identifiers = "subjectKeyIdentifier=none\nauthorityKeyIdentifier=none\n";
+		writeFileSync(
+			this.#path("conf"),
+			`[req]\ndistinguished_name=dn\n[dn]\n[bare]\nbasicConstraints=critical,CA:TRUE\n${identifiers}`,
+		);
 		openssl(
 			`req -x509 -newkey ${newKey[kind]} -nodes -days 30 -subj /CN=${name} ` +
+				(hasKeyIdentifiers ? "" : `-config ${this.#path("conf")} -extensions bare `) +
 				`-keyout ${this.#path("key")} -out ${this.#path("pem")}`,
 		);
 		this.certificate = readFileSync(this.#path("pem"), "utf8");
@@ -65,9 +75,38 @@ export class Authority {
 		return { cert: readFileSync(`${base}.pem`, "utf8"), key: readFileSync(`${base}.key`, "utf8") };
 	}
 
+	/** A certificate that is valid from 2090 on. */
+	issueEarly(names: string): Certificate {
+		const { cert, key } = this.issue(names);
+		const base = this.#path("early");
+		writeFileSync(`${base}.pem`, cert);
+		writeFileSync(`${base}.key`, key, { mode: 0o600 });
+		writeFileSync(`${base}.db`, "");
+		writeFileSync(
+			`${base}.conf`,
+			`[ca]\ndefault_ca=own\n[own]\ndatabase=${base}.db\nnew_certs_dir=${this.#folder}\npolicy=any\ndefault_md=sha256\nx509_extensions=names\nrand_serial=yes\n[any]\ncommonName=supplied\n[names]\nsubjectAltName=${names}\n`,
+		);
+		openssl(`req -new -key ${base}.key -subj /CN=server -out ${base}.csr`);
+		openssl(
+			`ca -batch -notext -config ${base}.conf -cert ${this.#path("pem")} -keyfile ${this.#path("key")} ` +
+				`-startdate 20900101000000Z -enddate 20910101000000Z -in ${base}.csr -out ${base}.pem`,
+		);
+		return { cert: readFileSync(`${base}.pem`, "utf8"), key };
+	}
+
 	#path(extension: string): string {
 		return join(this.#folder, `${this.#name}.${extension}`);
 	}
+}
+
+/** A server certificate that is its own authority. @param folder where its files go */
+export function selfSigned(folder: string, names: string): Certificate {
+	const base = join(folder, "self-signed");
+	openssl(
+		`req -x509 -newkey ${newKey.ec} -nodes -days 30 -subj /CN=self -addext subjectAltName=${names} ` +
+			`-keyout ${base}.key -out ${base}.pem`,
+	);
+	return { cert: readFileSync(`${base}.pem`, "utf8"), key: readFileSync(`${base}.key`, "utf8") };
 }
 
 /** Why certificates cannot be made on this computer; undefined where they can. */

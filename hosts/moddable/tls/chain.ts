@@ -1,13 +1,14 @@
 /**
- * Verifies the certificate chain before the SDK does, which skips a certificate that is not signed by the next one, so that
- * `[own leaf, the authority's public certificate]` is accepted, and lets any certificate issue others
- * (modules/crypt/ssl/ssl_cert).
+ * Verifies the server's certificates in place of the SDK, which accepts `[own leaf, the authority's public certificate]`, lets any
+ * certificate issue others, fails where an authority has no authorityKeyIdentifier (RFC 5280, 4.2.1.1, lets a self-signed one omit
+ * it), and does not say what is wrong (modules/crypt/ssl/ssl_cert).
  */
 
 import { Digest } from "crypt";
 import ECDSA from "ecdsa";
 import CertificateManager from "ssl/cert";
 import { isEcdsaSignature } from "tls/ecdsa-signature";
+import { expired, tooEarly, unknownAuthority, wrongName } from "tls/reasons";
 import X509, { type DecodedCertificate, type PublicKey } from "x509";
 
 /** RFC 5280, 4.2.1.9. */
@@ -20,10 +21,35 @@ const ecdsaHashes: Readonly<Record<string, "SHA256" | "SHA384" | "SHA512">> = Ob
 	"1,2,840,10045,4,3,4": "SHA512",
 });
 
+/** Of a subjectAltName (RFC 5280, 4.2.1.6). */
+const dnsName = 2;
+const ipAddress = 7;
+
 export class ChainCertificates extends CertificateManager {
-	/** @throws Error that says what to change */
-	override verify(chain: readonly Uint8Array[], options: object): boolean {
+	readonly #authority: Uint8Array | undefined;
+
+	/** @param authority as DER; undefined: those compiled in */
+	constructor(options: object, authority: Uint8Array | undefined) {
+		super(options);
+		this.#authority = authority;
+	}
+
+	/**
+	 * @param chain each signed by the next one; what follows one that the authority issued is not needed
+	 * @throws Error that says what to change
+	 */
+	override verify(
+		chain: readonly Uint8Array[],
+		{ tls_server_name: name }: { tls_server_name: string },
+	): true {
+		const [own] = chain;
+		if (!own) throw new Error("TLS: the server sent no certificate");
+		// First what costs little: a signature takes up to a second.
+		requireName(own, name.toLowerCase());
+		for (const certificate of chain) requireDates(certificate);
+		if (this.#authority) requireDates(this.#authority);
 		for (const [index, certificate] of chain.entries()) {
+			if (this.#isIssuedByAuthority(certificate)) return true;
 			const issuer = chain[index + 1];
 			if (!issuer) break;
 			if (!this._verify(X509.decodeSPKI(issuer), X509.decode(certificate)))
@@ -35,11 +61,22 @@ export class ChainCertificates extends CertificateManager {
 					`TLS: the server's certificate ${index + 2} is no authority's; it lacks the basic constraint CA:TRUE`,
 				);
 		}
-		if (!super.verify(chain, options))
-			throw new Error(
-				"TLS: the server's certificates do not lead to the authority that was given (ca=…, cert_pem), are for another name, or have expired; it has to send its authority's certificate too",
-			);
-		return true;
+		throw new Error(unknownAuthority);
+	}
+
+	#isIssuedByAuthority(bytes: Uint8Array): boolean {
+		const certificate = X509.decode(bytes);
+		const key = this.#authority ? keyOfIssuer(certificate, this.#authority) : this.#builtInKey(bytes);
+		return key !== undefined && this._verify(key, certificate);
+	}
+
+	/** Of an authority that is compiled in; the boards have none, and the SDK throws. */
+	#builtInKey(bytes: Uint8Array): PublicKey | undefined {
+		try {
+			return this.findCert("ca.ski", X509.decodeAKI(bytes));
+		} catch {
+			return undefined;
+		}
 	}
 
 	/** The SDK drops leading zeros of an ECDSA signature's numbers, and so refuses one in 128. */
@@ -59,4 +96,40 @@ function mayIssue(certificate: Uint8Array): boolean {
 	if (!constraints) return false;
 	const [sequence, , boolean, length, isAuthority] = new Uint8Array(constraints);
 	return sequence === 0x30 && boolean === 1 && length === 1 && isAuthority === 0xff;
+}
+
+/** @returns the authority's key, if its name is that of the issuer */
+function keyOfIssuer({ tbs }: DecodedCertificate, authority: Uint8Array): PublicKey | undefined {
+	const { issuer } = X509.decodeTBS(tbs);
+	const { subject } = X509.decodeTBS(X509.decode(authority).tbs);
+	const isSame =
+		issuer.byteLength === subject.byteLength && issuer.every((byte, index) => byte === subject[index]);
+	return isSame ? X509.decodeSPKI(authority) : undefined;
+}
+
+function requireDates(certificate: Uint8Array): void {
+	const { from, to } = X509.decodeTBS(X509.decode(certificate).tbs).validity;
+	const now = Date.now();
+	if (now < from) throw new Error(tooEarly(from, now));
+	if (now > to) throw new Error(expired(to, now));
+}
+
+/** @param wanted in lower case */
+function requireName(certificate: Uint8Array, wanted: string): void {
+	const names = namesOf(certificate);
+	const dot = wanted.indexOf(".");
+	// A wildcard stands for one label (RFC 6125, 6.4.3).
+	const wildcard = dot > 0 ? `*${wanted.slice(dot)}` : wanted;
+	if (!names.includes(wanted) && !names.includes(wildcard)) throw new Error(wrongName(names, wanted));
+}
+
+/** Names in lower case, and IPv4 addresses. */
+function namesOf(certificate: Uint8Array): readonly string[] {
+	const names: string[] = [];
+	for (const { tag, value } of X509.decodeSAN(certificate) ?? []) {
+		if (tag === dnsName && typeof value === "string") names.push(value.toLowerCase());
+		if (tag === ipAddress && typeof value !== "string" && value.byteLength === 4)
+			names.push(new Uint8Array(value).join("."));
+	}
+	return names;
 }

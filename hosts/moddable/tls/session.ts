@@ -8,14 +8,24 @@ import SSLSession, { type SessionSocket } from "sdk/ssl/session";
 import { ChainCertificates } from "tls/chain";
 import { ServerFlight } from "tls/server-flight";
 
+export interface SessionOptions {
+	/** The authority as DER; undefined: those compiled in. */
+	readonly certificate?: ArrayBuffer | Uint8Array;
+	/** As in device/host.ts. */
+	readonly onUntrusted?: ((reason: string) => void) | undefined;
+}
+
 export default class Session extends SSLSession {
+	readonly #onUntrusted: SessionOptions["onUntrusted"];
 	readonly #flight = new ServerFlight();
 	#isEstablished = false;
 	#isRefused = false;
 
-	constructor(options: object) {
+	/** The authority is not for the SDK: it throws for one that is not valid at present, here, where no one catches. */
+	constructor({ certificate, onUntrusted, ...options }: SessionOptions) {
 		super(options);
-		this.certificateManager = new ChainCertificates(this.options);
+		this.#onUntrusted = onUntrusted;
+		this.certificateManager = new ChainCertificates(this.options, certificate && new Uint8Array(certificate));
 	}
 
 	override handshake(socket: SessionSocket): boolean | undefined {
@@ -52,6 +62,7 @@ export default class Session extends SSLSession {
 			return step();
 		} catch (error) {
 			this.#isRefused = true;
+			this.#onUntrusted?.(error instanceof Error ? error.message : String(error));
 			throw error;
 		}
 	}

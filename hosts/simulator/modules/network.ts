@@ -30,8 +30,8 @@ export function createNetwork({ panel, boot, log }: NetworkOptions): Host["netwo
 	const radio = new Radio({ panel, boot });
 	const path = new GatewayPath({ panel, boot });
 	const tcp = (options: SocketOptions) => new RadioTCP({ ...options, radio });
-	const tls = (options: SocketOptions, certificate: string | undefined) =>
-		new TLSSocket({ ...options, radio, secure: trusting(certificate), TCP: { io: RadioTCP } });
+	const tls = (options: SocketOptions, trust: TrustOptions) =>
+		new TLSSocket({ ...options, radio, secure: trusting(trust), TCP: { io: RadioTCP } });
 	return {
 		wifi: class extends SimulatedWiFi {
 			constructor(options: { onChanged: (property: string) => void }) {
@@ -51,8 +51,8 @@ export function createNetwork({ panel, boot, log }: NetworkOptions): Host["netwo
 			}
 		},
 		https: class extends UnchunkedHttpClient {
-			constructor({ certificate, ...options }: HttpClientOptions & TrustOptions) {
-				const secure = trusting(certificate);
+			constructor({ certificate, onUntrusted, ...options }: HttpClientOptions & TrustOptions) {
+				const secure = trusting({ certificate, onUntrusted });
 				super({ ...options, socket: { io: TLSSocket, radio, secure, TCP: { io: RadioTCP, radio } } });
 			}
 		},
@@ -61,9 +61,9 @@ export function createNetwork({ panel, boot, log }: NetworkOptions): Host["netwo
 }
 
 /** Without a certificate the SDK's authorities are trusted. */
-function trusting(certificate: string | undefined) {
-	if (certificate === undefined) return { cache: false };
-	return { certificate: Uint8Array.fromBase64(certificate), cache: false };
+function trusting({ certificate, onUntrusted }: TrustOptions) {
+	const isGiven = certificate !== undefined;
+	return { cache: false, onUntrusted, ...(isGiven && { certificate: Uint8Array.fromBase64(certificate) }) };
 }
 
 type RadioTCPOptions = TCPOptions & { readonly radio: Radio };

@@ -19,7 +19,7 @@ export interface WebSocketOptions {
 	readonly log: Log;
 	readonly path: GatewayPath;
 	/** Makes the socket that the client uses. */
-	readonly below: (options: SocketOptions, certificate: string | undefined) => Socket;
+	readonly below: (options: SocketOptions, trust: TrustOptions) => Socket;
 }
 
 /** The network between the access point and the gateway. */
@@ -50,7 +50,7 @@ export function webSocketOver({
 		/** Whether another fragment follows the one that is read next. */
 		#hasMore = false;
 
-		constructor({ certificate, ...options }: WebSocketClientOptions & Partial<TrustOptions>) {
+		constructor({ certificate, onUntrusted, ...options }: WebSocketClientOptions & Partial<TrustOptions>) {
 			const { onReadable, onWritable, onRefused, onClose, onError } = options;
 			const fail = () => {
 				panel.post({ gateway: "offline" });
@@ -58,7 +58,7 @@ export function webSocketOver({
 			};
 			const socket = {
 				io: FormatRestoringSocket,
-				below: (socketOptions: SocketOptions) => below(socketOptions, certificate),
+				below: (socketOptions: SocketOptions) => below(socketOptions, { certificate, onUntrusted }),
 				onRefused,
 			};
 			this.#client = new WebSocketClient({

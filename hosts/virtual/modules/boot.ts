@@ -77,8 +77,8 @@ class PlainHttp extends HttpClient {
 
 class SecureHttp extends HttpClient {
 	/** Without `certificate` the authorities that Node knows are trusted. */
-	constructor({ certificate, ...options }: HttpClientOptions & TrustOptions) {
-		const secure = { certificate };
+	constructor({ certificate, onUntrusted, ...options }: HttpClientOptions & TrustOptions) {
+		const secure = { certificate, onUntrusted };
 		super(
 			options,
 			class extends TcpSocket {

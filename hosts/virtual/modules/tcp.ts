@@ -33,9 +33,11 @@ export class TcpSocket {
 
 	constructor(options: TcpOptions) {
 		const { address, port, host, onReadable, onWritable } = options;
-		const secure = options.secure && { ...options.secure, now: Date.now() };
+		const { certificate, onUntrusted } = options.secure ?? {};
+		const secure = options.secure && { certificate, now: Date.now() };
 		this.#onError = options.onError;
-		this.#channel = new Channel("tcp", { address, port, host, secure }, (event, _detail, payload) => {
+		this.#channel = new Channel("tcp", { address, port, host, secure }, (event, detail, payload) => {
+			if (event === "untrusted") this.#guard(() => onUntrusted?.(String(detail)));
 			if (event === "open") this.#guard(() => onWritable(sendBufferBytes));
 			if (event === "error") this.#fail();
 			if (event !== "data" || !payload) return;

@@ -21,6 +21,7 @@ const headerBytes = 8;
 
 export class WebSocketClient implements Interface {
 	readonly #options: WebSocketClientOptions;
+	readonly #onUntrusted: TrustOptions["onUntrusted"];
 	#channel: Channel | undefined;
 	#isOpen = false;
 	#isClosed = false;
@@ -32,6 +33,7 @@ export class WebSocketClient implements Interface {
 	/** @param secure undefined: plain TCP */
 	constructor(options: WebSocketClientOptions, secure?: TrustOptions) {
 		this.#options = options;
+		this.#onUntrusted = secure?.onUntrusted;
 		const { host, port, path, headers } = options;
 		const dns = new options.dns.io(options.dns);
 		dns.resolve({
@@ -45,7 +47,7 @@ export class WebSocketClient implements Interface {
 						port,
 						path,
 						headers: [...headers],
-						secure: secure && { ...secure, now: Date.now() },
+						secure: secure && { certificate: secure.certificate, now: Date.now() },
 					},
 					(event, detail, payload) => this.#onEvent(event, detail, payload),
 				);
@@ -106,6 +108,8 @@ export class WebSocketClient implements Interface {
 					numberField(detail, "status"),
 					optionalNumberField(detail, "retryAfterSeconds"),
 				);
+			case "untrusted":
+				return this.#onUntrusted?.(String(detail));
 			case "error":
 				if (typeof detail === "string") trace(`socket: ${detail}\n`);
 				return this.#onError();
@@ -131,7 +135,7 @@ export class WebSocketClient implements Interface {
 
 /** The same over TLS. Without `certificate` the authorities that Node knows are trusted. */
 export class SecureWebSocketClient extends WebSocketClient {
-	constructor({ certificate, ...options }: WebSocketClientOptions & TrustOptions) {
-		super(options, { certificate });
+	constructor({ certificate, onUntrusted, ...options }: WebSocketClientOptions & TrustOptions) {
+		super(options, { certificate, onUntrusted });
 	}
 }

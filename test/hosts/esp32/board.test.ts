@@ -46,6 +46,16 @@ describe("a board's parts", () => {
 		assert.equal(Reflect.get(strip, "brightness"), 255);
 	});
 
+	test("the darkest light that is not black is lit: what the pixels get is 0 for 0 alone, and never less than set by more than 1", async () => {
+		const { device } = await proto1();
+		const strip = new device.peripheral.ledRing({});
+		// What the SDK sends (neopixel.c), in place of the colour in wire order.
+		const sent = (value: number) => Object(strip.makeRGB(value, value, value))[0];
+		assert.equal(sent(0), 0);
+		for (let value = 1; value < 255; value++) assert.equal(sent(value), value);
+		assert.equal(sent(255), 254);
+	});
+
 	test("a frame of the ring is sent before anything is written to flash", async () => {
 		const { bench, device } = await proto1();
 		const strip = new device.peripheral.ledRing({});

@@ -4,10 +4,19 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { type Model, models } from "../../../device/protocol/schema.js";
+import { isRecord, type Model, models } from "../../../device/protocol/schema.js";
+import { installedSettings } from "../../../device/settings-trial.js";
 import { boardOf } from "../../../scripts/boards/build.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
-import { checkTypes, type Generated, generate, lastSettings, linkIntoRom, sdkOrReason } from "./generated.js";
+import {
+	checkTypes,
+	type Generated,
+	generate,
+	generateSimulated,
+	lastSettings,
+	linkIntoRom,
+	sdkOrReason,
+} from "./generated.js";
 
 const { sdk, reason } = sdkOrReason();
 const version = "1.2.3-test.4";
@@ -50,6 +59,10 @@ function buildTests({ host, model, subclass, configuration }: Built): void {
 		const sdkconfig = generated.read(join(`xsProj-${subclass}`, "sdkconfig.mc"));
 		const versions = sdkconfig.match(/^CONFIG_APP_PROJECT_VER=.*$/gm);
 		assert.equal(versions?.at(-1), `CONFIG_APP_PROJECT_VER="${version}"`);
+	});
+
+	test("no setting is compiled in that the command line did not give", () => {
+		assert.deepEqual(builtInSettings(generated), {});
 	});
 
 	test("the lines that rollback needs follow the SDK's own", () => {
@@ -105,11 +118,36 @@ test("mcconfig alone compiles in the settings of its command line, with the vers
 	skip: reason,
 }, () => {
 	if (!sdk) return;
-	const { output, read, remove } = generate(sdk, "dev-1", undefined, ["ssid=home", "token=t0p-s3cret"]);
-	after(remove);
-	assert.equal(output, "");
-	assert.match(read("mc.config.js"), /"ssid": "home",\n\t"token": "t0p-s3cret"/);
-	const versions = read(join("xsProj-esp32s3", "sdkconfig.mc")).match(/^CONFIG_APP_PROJECT_VER=.*$/gm);
+	const settings = { ssid: "home", token: "t0p-s3cret", sntp: "time.lan" };
+	const words = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
+	const generated = generate(sdk, "dev-1", undefined, words);
+	after(generated.remove);
+	assert.equal(generated.output, "");
+	assert.deepEqual(builtInSettings(generated), settings);
+	const versions = generated
+		.read(join("xsProj-esp32s3", "sdkconfig.mc"))
+		.match(/^CONFIG_APP_PROJECT_VER=.*$/gm);
 	// hosts/esp32/board-descriptor.c knows such a build by it.
 	assert.equal(versions?.at(-1), 'CONFIG_APP_PROJECT_VER="0.0.0-dev"');
 });
+
+for (const model of models)
+	test(`a simulated ${model} has the settings of its command line alone`, { skip: reason }, () => {
+		if (!sdk) return;
+		for (const settings of [{}, { sntp: "time.lan" }]) {
+			const words = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
+			const generated = generateSimulated(sdk, model, words);
+			after(generated.remove);
+			assert.deepEqual(builtInSettings(generated), settings);
+		}
+	});
+
+/** What storeBuiltInSettings (device/settings.ts) stores of the generated `mc/config`. */
+function builtInSettings({ read }: Generated): Record<string, unknown> {
+	const [, object = ""] = /export default Object\.freeze\((.*), true\);/s.exec(read("mc.config.js")) ?? [];
+	const config: unknown = JSON.parse(object.replace(/,\s*\}$/, "}"));
+	assert.ok(isRecord(config));
+	return Object.fromEntries(
+		installedSettings.flatMap((name) => (config[name] ? [[name, config[name]] as const] : [])),
+	);
+}

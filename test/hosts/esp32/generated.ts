@@ -31,6 +31,16 @@ export interface Generated {
 	remove(): void;
 }
 
+/** What mcconfig generates for a model in the simulator. */
+export function generateSimulated(
+	sdk: ModdableSdk,
+	model: string,
+	settings: readonly string[] = [],
+): Generated {
+	const subplatform = model.toLowerCase();
+	return run(sdk, `${sdk.desktop}/${subplatform}`, join(sdk.desktop, subplatform), settings);
+}
+
 /**
  * @param host folder under hosts/
  * @param version undefined: as mcconfig alone has it
@@ -42,21 +52,27 @@ export function generate(
 	version: string | undefined,
 	settings: readonly string[] = [],
 ): Generated {
+	return run(sdk, boardPlatform(host), join("esp32", host), settings, (output) => ({
+		...(version && { SDKCONFIGPATH: writeSdkconfig(version, join(output, "sdkconfig"), host) }),
+	}));
+}
+
+/** @param place of the platform in mcconfig's output */
+function run(
+	sdk: ModdableSdk,
+	platform: string,
+	place: string,
+	settings: readonly string[],
+	variables: (output: string) => Readonly<Record<string, string>> = () => ({}),
+): Generated {
 	const output = mkdtempSync(join(tmpdir(), "board-"));
 	const { IDF_PATH: _idf, SDKCONFIGPATH: _sdkconfig, ...environment } = sdk.environment;
-	const made = spawnSync(
-		join(sdk.tools, "mcconfig"),
-		["-p", boardPlatform(host), "-o", output, ...settings],
-		{
-			cwd: projectFolder,
-			env: {
-				...environment,
-				...(version && { SDKCONFIGPATH: writeSdkconfig(version, join(output, "sdkconfig"), host) }),
-			},
-			encoding: "utf8",
-		},
-	);
-	const folder = join(output, "tmp", "esp32", host, "release", "device");
+	const made = spawnSync(join(sdk.tools, "mcconfig"), ["-p", platform, "-o", output, ...settings], {
+		cwd: projectFolder,
+		env: { ...environment, ...variables(output) },
+		encoding: "utf8",
+	});
+	const folder = join(output, "tmp", place, "release", "device");
 	return {
 		folder,
 		output: made.stdout + made.stderr,

@@ -49,7 +49,11 @@ describe("a WebSocket", () => {
 	function open(
 		device: Host,
 		part: "ws" | "wss",
-		more: { certificate?: string; onRefused?: WebSocketClientOptions["onRefused"] } = {},
+		more: {
+			certificate?: string;
+			onUntrusted?: () => void;
+			onRefused?: WebSocketClientOptions["onRefused"];
+		} = {},
 	): void {
 		new device.network[part]({
 			host: "gateway:8080",
@@ -139,18 +143,20 @@ describe("a WebSocket", () => {
 		});
 		const { TCP, secure, host } = bench.optionsOf(tls);
 		assert.equal(Reflect.get(Object(Reflect.get(Object(TCP), "io")), "name"), "TCP");
-		assert.deepEqual(secure, { cache: false });
+		assert.deepEqual(secure, { cache: false, onUntrusted: undefined });
 		assert.equal(host, "gateway");
 		bench.incoming.push(...switching);
 		call(bench.optionsOf(tls), "onReadable", bench.incoming.length);
 		assert.equal(errors, 1);
 	});
 
-	test("with TLS: trusts the certificate authority that is given", async () => {
+	test("with TLS: trusts the certificate authority that is given, and hands on why it trusts no one else", async () => {
 		const { bench, device } = await board();
-		open(device, "wss", { certificate });
+		const onUntrusted = () => {};
+		open(device, "wss", { certificate, onUntrusted });
+		assert.equal(bench.optionsOf(webSocketClient).onUntrusted, undefined);
 		makeSocket(bench.optionsOf(webSocketClient));
-		assert.deepEqual(bench.optionsOf(tls).secure, { certificate: der, cache: false });
+		assert.deepEqual(bench.optionsOf(tls).secure, { certificate: der, cache: false, onUntrusted });
 	});
 });
 
@@ -220,8 +226,8 @@ describe("an HTTP client", () => {
 			makeSocket(bench.optionsOf(httpClient));
 			return bench.optionsOf(tls).secure;
 		};
-		assert.deepEqual(secureWith(undefined), { cache: false });
-		assert.deepEqual(secureWith(certificate), { certificate: der, cache: false });
+		assert.deepEqual(secureWith(undefined), { cache: false, onUntrusted: undefined });
+		assert.deepEqual(secureWith(certificate), { certificate: der, cache: false, onUntrusted: undefined });
 	});
 
 	test("with TLS: refuses a certificate that is none before it connects", async () => {
@@ -294,7 +300,8 @@ describe("a TLS session", () => {
 		const bench = new Bench();
 		const { default: Session } = await load("moddable/tls/session.ts", bench);
 		assert.ok(typeof Session === "function");
-		return { bench, session: Reflect.construct(Session, [{}]) };
+		const onUntrusted = (reason: string) => bench.calls.push(`untrusted ${reason}`);
+		return { bench, session: Reflect.construct(Session, [{ onUntrusted }]) };
 	}
 
 	/** All that a server sends until it waits for the client's key, one record each. */
@@ -311,6 +318,7 @@ describe("a TLS session", () => {
 		const { bench, session: made } = await session();
 		bench.answers.set("sdk/ssl/session read", new Error("certificate: auth err"));
 		assert.throws(() => call(made, "read", {}), /auth err/);
+		assert.deepEqual(bench.calls, ["untrusted certificate: auth err"]);
 		bench.answers.set("sdk/ssl/session handshake", true);
 		assert.throws(() => call(made, "handshake", {}), /refused/);
 	});

@@ -55,7 +55,15 @@ export const sdkFakes: ReadonlyMap<string, string> = new Map([
 		recorder("embedded:network/interface/wifi", ["configure", "connect", "close"]),
 	],
 	["embedded:network/websocket/client", recorder("embedded:network/websocket/client", ["close"])],
-	["neopixel", recorder("neopixel", ["setPixel", "update", "close"], "brightness = 64;")],
+	[
+		"neopixel",
+		recorder(
+			"neopixel",
+			["setPixel", "update", "close"],
+			`brightness = 64;
+	makeRGB(...channels) { return channels.map((value) => (value * this.brightness) >> 8); }`,
+		),
+	],
 	[
 		"sntp",
 		`export default class {

@@ -13,8 +13,22 @@ declare module "x509" {
 		readonly sig: Uint8Array;
 	}
 
+	/** Each with its tag and length, but `validity`: milliseconds since 1970. */
+	export interface DecodedBody {
+		readonly issuer: Uint8Array;
+		readonly subject: Uint8Array;
+		readonly validity: { readonly from: number; readonly to: number };
+	}
+
 	const X509: {
 		decode(certificate: Uint8Array): DecodedCertificate;
+		decodeTBS(tbs: Uint8Array): DecodedBody;
+		/** Undefined if the certificate has none. */
+		decodeSAN(
+			certificate: Uint8Array,
+		): readonly { readonly tag: number; readonly value: string | ArrayBuffer }[] | undefined;
+		/** Undefined if the certificate has none, or without a key. */
+		decodeAKI(certificate: Uint8Array): Uint8Array | ArrayBuffer | undefined;
 		decodeSPKI(certificate: Uint8Array): PublicKey;
 		/** Undefined if the certificate has no such extension. */
 		decodeExtension(certificate: Uint8Array, identifier: readonly number[]): ArrayBuffer | undefined;

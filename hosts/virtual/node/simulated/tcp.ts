@@ -8,6 +8,7 @@ import {
 	type PeerCertificate,
 } from "node:tls";
 import { isRecord } from "../../../../device/protocol/schema.js";
+import { expired, tooEarly, unknownAuthority, wrongName } from "../../../moddable/tls/reasons.js";
 import type { Channel, ChannelHandler } from "../channel.js";
 import { numberOf, type PeripheralOptions, textOf } from "./hardware.js";
 
@@ -65,8 +66,11 @@ export class TcpSocket implements ChannelHandler {
 			this.#unreadBytes += bytes.length;
 			if (this.#unreadBytes > windowBytes) socket.pause();
 		});
-		// The firmware gets no cause.
-		socket.on("error", () => this.#fail());
+		socket.on("error", (error) => {
+			const reason = whyUntrusted(error);
+			if (reason !== undefined && !this.#isOver) this.#channel.send("untrusted", reason);
+			this.#fail();
+		});
 		socket.on("close", () => this.#fail());
 	}
 
@@ -107,7 +111,7 @@ export function trustOf(secure: unknown): Trust {
 	const now = numberOf(secure, "now");
 	return {
 		...(typeof certificate === "string" && { ca: pem(certificate) }),
-		checkServerIdentity: (name, peer) => checkServerIdentity(name, peer) ?? checkDates(peer, now),
+		checkServerIdentity: (name, peer) => checkName(name, peer) ?? checkDates(peer, now),
 	};
 }
 
@@ -116,12 +120,34 @@ function pem(base64: string): string {
 	return ["-----BEGIN CERTIFICATE-----", ...lines, "-----END CERTIFICATE-----"].join("\n");
 }
 
+/** A server that is not trusted, with the boards' reason. */
+class Untrusted extends Error {}
+
+/**
+ * @param error of a connection
+ * @returns why the server is not trusted; undefined: it was not reached
+ */
+export function whyUntrusted(error: Error): string | undefined {
+	if (error instanceof Untrusted) return error.message;
+	const code = "code" in error ? String(error.code) : "";
+	if (/^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|CERT_SIGNATURE_|INVALID_CA)/.test(code)) return unknownAuthority;
+	// By this computer's clock; before the check by the device's.
+	if (code === "CERT_HAS_EXPIRED") return "TLS: a certificate of the server or its authority has expired";
+	if (code === "CERT_NOT_YET_VALID")
+		return "TLS: a certificate of the server or its authority is not valid yet";
+	return /^(CERT_|ERR_SSL_|ERR_TLS_|EPROTO)/.test(code) ? `TLS: ${error.message}` : undefined;
+}
+
+function checkName(name: string, peer: PeerCertificate): Error | undefined {
+	if (!checkServerIdentity(name, peer)) return undefined;
+	const names = peer.subjectaltname?.split(", ").map((each) => each.replace(/^[^:]*:/, "")) ?? [];
+	return new Untrusted(wrongName(names, name));
+}
+
 function checkDates(peer: DetailedPeerCertificate | PeerCertificate, now: number): Error | undefined {
-	const { valid_from, valid_to } = peer;
-	if (now < Date.parse(valid_from) || now > Date.parse(valid_to))
-		return new Error(
-			`a certificate is valid from ${valid_from} to ${valid_to}, and the device's clock shows ${new Date(now).toISOString()}`,
-		);
+	const [from, to] = [Date.parse(peer.valid_from), Date.parse(peer.valid_to)];
+	if (now < from) return new Untrusted(tooEarly(from, now));
+	if (now > to) return new Untrusted(expired(to, now));
 	const issuer = "issuerCertificate" in peer ? peer.issuerCertificate : undefined;
 	return issuer && issuer !== peer ? checkDates(issuer, now) : undefined;
 }

@@ -4,7 +4,7 @@ import { WebSocket } from "ws";
 import { isRecord } from "../../../../device/protocol/schema.js";
 import type { Channel, ChannelHandler } from "../channel.js";
 import { numberOf, type PeripheralOptions, textOf } from "./hardware.js";
-import { trustOf } from "./tcp.js";
+import { trustOf, whyUntrusted } from "./tcp.js";
 
 /** RFC 6455, section 5.2. */
 const opcode = { close: 8, ping: 9, pong: 10 };
@@ -35,8 +35,10 @@ export class WebSocketClient implements ChannelHandler {
 			this.#socket.terminate();
 		});
 		// "error" is always followed by "close".
-		this.#socket.on("error", ({ message }) => {
-			this.#failure = message;
+		this.#socket.on("error", (error) => {
+			const reason = whyUntrusted(error);
+			if (reason !== undefined) channel.send("untrusted", reason);
+			this.#failure = error.message;
 		});
 		this.#socket.on("close", (code, reason) => this.#onEnd(code, reason));
 	}

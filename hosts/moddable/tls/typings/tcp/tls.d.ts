@@ -16,11 +16,13 @@ declare module "embedded:io/socket/tcp/tls" {
 			certificate?: ArrayBuffer | Uint8Array;
 			/** Whether sessions are resumed; default true. */
 			cache?: boolean;
+			/** Of our session (hosts/moddable/tls/session.ts). */
+			onUntrusted?: ((reason: string) => void) | undefined;
 		};
 	}
 
 	export default class TLSSocket {
-		/** The socket below gets all options. @throws Error if the clock is outside of the authority's dates */
+		/** The socket below gets all options. */
 		constructor(options: TLSSocketOptions & { readonly [option: string]: unknown });
 		format: "number" | "buffer";
 		read(count?: number | ByteBuffer): unknown;
