@@ -210,8 +210,13 @@ export interface UpdateSlot {
 	/** @throws Error */
 	write(bytes: Uint8Array): void;
 	read(buffer: Uint8Array, offset: number): void;
-	/** Verifies the image and selects it for the next boot. @throws Error if it is not selected */
-	complete(): void;
+	/**
+	 * Verifies the image and selects it for the next boot, which takes a second and longer, and not in one turn.
+	 *
+	 * @param onEnd gets why it is not selected, in a new turn; undefined: it is
+	 * @throws Error if that cannot begin
+	 */
+	complete(onEnd: (problem: string | undefined) => void): void;
 	/** Aborts before complete(): the slot is not selected. */
 	close(): void;
 }

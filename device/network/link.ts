@@ -10,7 +10,10 @@ import type { GatewayUrl } from "./gateway-url.js";
 /** A connection of this age resets the backoff. */
 const provenAfterMs = 30_000;
 
-/** `failed`: a round of retries failed. `refused`: the gateway refused the token. Another retry is planned after both. */
+/**
+ * `failed`: a round of retries failed. `refused`: the gateway refused the token. Both last until the first attempt of the next round,
+ * 30 to 60 s later, has ended; if that fails too, the state is `connecting` until the round is over.
+ */
 export type LinkState = "offline" | "connecting" | "connected" | "failed" | "refused";
 
 export interface LinkOptions {
@@ -81,7 +84,7 @@ export class Link {
 
 	#connect(): void {
 		const { network, url, certificate, headers, onMessage, onDrained } = this.#options;
-		// `failed` and `refused` are shown until an attempt succeeds.
+		// So that one attempt in a minute does not flash.
 		if (this.#state !== "failed" && this.#state !== "refused") this.#setState("connecting");
 		try {
 			this.#socket = new GatewaySocket({

@@ -1,10 +1,10 @@
-/** The haptic motor of the PROTO-1. */
+/**
+ * The haptic motor of the PROTO-1. The intensity is the PWM's duty in percent (interface specification, section 4.1: "Sets PWM
+ * intensity"); a coin motor at rest needs about 25 to start.
+ */
 
 import Timer from "timer";
 import type { Host, PulseWidth } from "../host.js";
-
-/** Share of full power at which a coin motor starts to turn. */
-const startingPower = 0.25;
 
 /** Long enough for a coin motor to slow down, short enough to feel like one tap. */
 const pulseMs = 50;
@@ -55,7 +55,6 @@ export class Haptics {
 
 	#drive(): void {
 		const share = this.#pulseTimer ? 0 : this.#intensity / 100;
-		const power = share === 0 ? 0 : startingPower + (1 - startingPower) * share;
-		this.#output.write(Math.round(power * (2 ** this.#output.resolution - 1)));
+		this.#output.write(Math.round(share * (2 ** this.#output.resolution - 1)));
 	}
 }

@@ -24,6 +24,9 @@ interface Point {
 /** The point at infinity. */
 type Neutral = undefined;
 
+/** Of the 256 bits of a number. */
+const bitsInStep = 16;
+
 /** Of the base point. */
 export function orderOfP256(): bigint {
 	return 0xffffffff_00000000_ffffffff_ffffffff_bce6faad_a7179e84_f3b9cac2_fc632551n;
@@ -41,20 +44,61 @@ export function toBigInt(bytes: Uint8Array): bigint {
 	return value;
 }
 
-/**
- * @param key a point on the curve
- * @param sha256 of the message
- */
-export function isSignedBy(key: PublicKey, sha256: ArrayBuffer, { r, s }: Signature): boolean {
-	if (!isScalar(r) || !isScalar(s)) return false;
-	const order = orderOfP256();
-	const inverse = invert(s, order);
-	const u1 = (toBigInt(new Uint8Array(sha256)) * inverse) % order;
-	const u2 = (r * inverse) % order;
-	return new P256().sumOfMultiples(u1, u2, key, (x, zz, p) => {
-		// The affine x modulo the order is r: x is r, or r + order, without a division.
-		return (r * zz - x) % p === 0n || (r + order < p && ((r + order) * zz - x) % p === 0n);
-	});
+/** Whether one of the keys has signed a message, in steps of 1/16 a key: about 40 ms each on a board, where a turn must be short. */
+export class Verification {
+	readonly #curve = new P256();
+	readonly #keys: readonly PublicKey[];
+	readonly #signature: Signature;
+	/** 256 digits each, or empty. */
+	readonly #bits1: string;
+	readonly #bits2: string;
+	#keyIndex = 0;
+	#bitIndex = 0;
+	#sum: Point | Neutral;
+
+	/**
+	 * @param keys points on the curve
+	 * @param sha256 of the message
+	 */
+	constructor(keys: readonly PublicKey[], sha256: ArrayBuffer, { r, s }: Signature) {
+		const isValid = isScalar(r) && isScalar(s);
+		const order = orderOfP256();
+		const inverse = isValid ? invert(s, order) : 0n;
+		this.#keys = isValid ? keys : [];
+		this.#signature = { r, s };
+		this.#bits1 = bitsOf((toBigInt(new Uint8Array(sha256)) * inverse) % order);
+		this.#bits2 = bitsOf((r * inverse) % order);
+	}
+
+	/** Takes the next step. @returns undefined: it was not the last one */
+	next(): boolean | undefined {
+		const key = this.#keys[this.#keyIndex];
+		if (!key) return false;
+		const from = this.#bitIndex;
+		this.#bitIndex += bitsInStep;
+		const bits1 = this.#bits1.slice(from, this.#bitIndex);
+		const bits2 = this.#bits2.slice(from, this.#bitIndex);
+		this.#sum = this.#curve.addMultiples(this.#sum, bits1, bits2, key);
+		if (this.#bitIndex < 256) return undefined;
+		if (this.#sum && this.#curve.hasX(this.#sum, this.#signature.r)) return true;
+		this.#sum = undefined;
+		this.#bitIndex = 0;
+		this.#keyIndex += 1;
+		return this.#keyIndex < this.#keys.length ? undefined : false;
+	}
+}
+
+/** Takes all steps at once. */
+export function finish(verification: Verification): boolean {
+	for (;;) {
+		const isSigned = verification.next();
+		if (isSigned !== undefined) return isSigned;
+	}
+}
+
+/** @param key a point on the curve @param sha256 of the message */
+export function isSignedBy(key: PublicKey, sha256: ArrayBuffer, signature: Signature): boolean {
+	return finish(new Verification([key], sha256, signature));
 }
 
 /** By Euclid's algorithm. @param value above 0 and below `prime` */
@@ -78,32 +122,28 @@ class P256 {
 		z: 1n,
 	};
 
-	/**
-	 * u1 · base + u2 · key, both at once (Shamir's trick).
-	 *
-	 * @param evaluate gets X and Z² of the sum, and the field's prime; not called for the point at infinity
-	 * @returns what `evaluate` does; false for the point at infinity
-	 */
-	sumOfMultiples(
-		u1: bigint,
-		u2: bigint,
-		{ x, y }: PublicKey,
-		evaluate: (x: bigint, zz: bigint, p: bigint) => boolean,
-	): boolean {
+	/** sum · 2ⁿ + u1 · base + u2 · key, both at once (Shamir's trick). @param bits1 the n bits of u1; those of u2 are as many */
+	addMultiples(sum: Point | Neutral, bits1: string, bits2: string, { x, y }: PublicKey): Point | Neutral {
 		const key = { x, y, z: 1n };
 		const both = this.#add(this.#base, key);
-		const bits1 = bitsOf(u1);
-		const bits2 = bitsOf(u2);
-		let sum: Point | Neutral;
-		for (let index = 0; index < 256; index++) {
-			if (sum) sum = this.#double(sum);
+		let result = sum;
+		for (let index = 0; index < bits1.length; index++) {
+			if (result) result = this.#double(result);
 			const isFirst = bits1[index] === "1";
 			const isSecond = bits2[index] === "1";
-			if (isFirst && isSecond) sum = this.#add(sum, both);
-			else if (isFirst) sum = this.#add(sum, this.#base);
-			else if (isSecond) sum = this.#add(sum, key);
+			if (isFirst && isSecond) result = this.#add(result, both);
+			else if (isFirst) result = this.#add(result, this.#base);
+			else if (isSecond) result = this.#add(result, key);
 		}
-		return sum !== undefined && evaluate(sum.x, (sum.z * sum.z) % this.#p, this.#p);
+		return result;
+	}
+
+	/** Whether the affine x modulo the order is r: x is r, or r + order, without a division. */
+	hasX({ x, z }: Point, r: bigint): boolean {
+		const p = this.#p;
+		const zz = (z * z) % p;
+		const next = r + orderOfP256();
+		return (r * zz - x) % p === 0n || (next < p && (next * zz - x) % p === 0n);
 	}
 
 	/** "dbl-2001-b" of the Explicit-Formulas Database, for a = -3. No point of this curve has y = 0. */

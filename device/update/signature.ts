@@ -3,7 +3,7 @@
  * neither the gateway nor anyone who has its tokens can put other firmware on the device.
  */
 
-import { isScalar, isSignedBy, type PublicKey, type Signature } from "./p256.js";
+import { isScalar, type PublicKey, type Signature, Verification } from "./p256.js";
 
 /** Base64 (RFC 4648, 4). */
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -37,6 +37,10 @@ export function readReleaseKeys(text: string): readonly PublicKey[] {
 	return keys.map((key) => ({ x: BigInt(`0x${key.slice(0, 64)}`), y: BigInt(`0x${key.slice(64)}`) }));
 }
 
+/** The reason of `ota_error` where none of the keys has signed the image. */
+export const wrongSignature =
+	"The firmware's signature is wrong: it was made with a key that this device does not know, or for another image.";
+
 /** The signature of one update, checked at its start for its form, and at its end against the image. */
 export class SignatureCheck {
 	readonly #keys: readonly PublicKey[];
@@ -68,12 +72,8 @@ export class SignatureCheck {
 		return new SignatureCheck(keys, numbers);
 	}
 
-	/**
-	 * @param sha256 of the image in flash, up to its end by its own header
-	 * @returns the reason of `ota_error`; undefined: one of the keys has signed it
-	 */
-	findProblem(sha256: ArrayBuffer): string | undefined {
-		if (this.#keys.some((key) => isSignedBy(key, sha256, this.#signature))) return undefined;
-		return "The firmware's signature is wrong: it was made with a key that this device does not know, or for another image.";
+	/** @param sha256 of the image in flash, up to its end by its own header */
+	verify(sha256: ArrayBuffer): Verification {
+		return new Verification(this.#keys, sha256, this.#signature);
 	}
 }

@@ -13,7 +13,7 @@ import { blockBytes, Download } from "./download.js";
 import { type FirmwareUrl, parseFirmwareUrl } from "./firmware-url.js";
 import { ImageCheck } from "./image-check.js";
 import { ReadBack } from "./read-back.js";
-import { SignatureCheck } from "./signature.js";
+import { SignatureCheck, wrongSignature } from "./signature.js";
 
 /** Three in a second and the last one: at most four a second. */
 const progressIntervalMs = 334;
@@ -176,29 +176,40 @@ export class Updater {
 			isSigned,
 			buffer: this.#buffer,
 			onEnd: (reason, digest) => {
-				const problem = reason ?? this.#findSignatureProblem(digest);
-				if (problem === undefined) this.#choose(fetchedAtMs);
-				else this.#fail(problem);
+				if (reason !== undefined) this.#fail(reason);
+				else if (this.#signature) this.#checkSignature(this.#signature, digest, fetchedAtMs);
+				else this.#choose(fetchedAtMs);
 			},
 		});
 	}
 
-	#findSignatureProblem(sha256: ArrayBuffer | undefined): string | undefined {
-		if (!this.#signature) return undefined;
-		return sha256 ? this.#signature.findProblem(sha256) : "The firmware was not hashed for its signature.";
+	/** Each step in its own turn: together they take more than half a second. */
+	#checkSignature(signature: SignatureCheck, sha256: ArrayBuffer | undefined, fetchedAtMs: number): void {
+		if (!sha256) return this.#fail("The firmware was not hashed for its signature.");
+		const verification = signature.verify(sha256);
+		const next = () => {
+			const isSigned = verification.next();
+			if (isSigned === undefined) Timer.set(next);
+			else if (isSigned) this.#choose(fetchedAtMs);
+			else this.#fail(wrongSignature);
+		};
+		next();
 	}
 
 	/** Selects the slot for the next boot. To be called once everything is checked. */
 	#choose(fetchedAtMs: number): void {
 		const readAtMs = this.#options.now();
+		const onEnd = (problem: string | undefined) => {
+			if (problem !== undefined) return this.#fail(`The device does not accept the firmware: ${problem}`);
+			this.#logTimes(fetchedAtMs, readAtMs);
+			this.#options.send({ type: "ota_complete" });
+			Timer.set(() => this.#options.restart(), restartDelayMs);
+		};
 		try {
-			this.#slot?.complete();
+			this.#slot?.complete(onEnd);
 		} catch (error) {
-			return this.#fail(`The device does not accept the firmware: ${messageOf(error)}`);
+			onEnd(messageOf(error));
 		}
-		this.#logTimes(fetchedAtMs, readAtMs);
-		this.#options.send({ type: "ota_complete" });
-		Timer.set(() => this.#options.restart(), restartDelayMs);
 	}
 
 	#logTimes(fetchedAtMs: number, readAtMs: number): void {

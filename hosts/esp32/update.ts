@@ -1,10 +1,13 @@
 import Flash, { type Flash as Partition } from "embedded:storage/flash";
 import Update, { type Updater } from "embedded:update";
 import FFI from "mc/ffi";
+import Timer from "timer";
 import type {
 	BootState as BootStateInterface,
 	UpdateSlot as UpdateSlotInterface,
 } from "../../device/host.js";
+
+const pollMs = 50;
 
 /** The inactive slot, by ESP-IDF's update functions (`esp_ota_begin` etc.). */
 export class UpdateSlot implements UpdateSlotInterface {
@@ -30,11 +33,21 @@ export class UpdateSlot implements UpdateSlotInterface {
 		this.#open().read(buffer, offset);
 	}
 
-	/** ESP-IDF verifies the image twice within this call. */
-	complete(): void {
+	/**
+	 * In a task of its own (board-update.c), which ESP-IDF's verification occupies. `esp_ota_end` is left out, as it would verify the
+	 * image once more: what it writes is the rest of a block of 16 bytes, of which an image has none.
+	 */
+	complete(onEnd: (problem: string | undefined) => void): void {
 		if (!this.#update) throw new Error("the slot is not open");
-		this.#update.complete();
 		this.close();
+		const ffi = new FFI();
+		ffi.board_update_select();
+		const timer = Timer.repeat(() => {
+			if (ffi.board_update_is_selecting() === 1) return;
+			Timer.clear(timer);
+			const result = ffi.board_update_result();
+			onEnd(result === 0 ? undefined : ffi.esp_err_to_name(result));
+		}, pollMs);
 	}
 
 	close(): void {

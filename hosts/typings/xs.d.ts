@@ -42,11 +42,17 @@ declare module "mc/ffi" {
 		board_trace(text: string): void;
 		board_trace_line_count(): number;
 		board_trace_read(count: number): string;
+		/** 1 or 0. */
+		board_update_is_selecting(): number;
+		/** An esp_err_t. */
+		board_update_result(): number;
+		board_update_select(): void;
 		board_uptime_ms(): number;
 		board_wifi_forget_reason(): void;
 		board_wifi_reason(): number;
 		board_wifi_watch(): void;
 		esp_clk_cpu_freq(): number;
+		esp_err_to_name(error: number): string;
 		esp_get_free_heap_size(): number;
 		esp_get_idf_version(): string;
 		esp_get_minimum_free_heap_size(): number;

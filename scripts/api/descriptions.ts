@@ -14,7 +14,8 @@ export const commandDescriptions: Readonly<Record<CommandName, string>> = {
 	restart:
 		"Restarts the device: it closes the connection with 1000, restarts within a second, and connects again with the reset reason SW_RESET and a new uptime. Busy while an update or a trial of settings is running, or the firmware is not confirmed yet.",
 	set_brightness: "Sets the LED ring's brightness.",
-	set_haptics: "Sets the haptic motor's intensity. PROTO-1 only.",
+	set_haptics:
+		"Sets the haptic motor's intensity, its PWM's duty in percent; from rest it needs about 25. PROTO-1 only.",
 	set_settings:
 		"Tries new settings: the device restarts with them, keeps them once it has reached a gateway within 120 s, and otherwise returns to its previous ones; settings_result says which. An empty password, ca or sntp is removed. The values are secrets, which the gateway neither keeps nor relays.",
 	query_crash:

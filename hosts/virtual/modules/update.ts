@@ -12,7 +12,11 @@ const readBytes = 4096;
 
 /** The slot of the firmware that does not run: Moddable's `embedded:update`. */
 export class UpdateSlot implements UpdateSlotInterface {
-	readonly #channel = new Channel("update-slot", {}, () => {});
+	#onCompleted: ((problem: string | undefined) => void) | undefined;
+	readonly #channel = new Channel("update-slot", {}, (_event, detail) => {
+		this.#channel.close();
+		this.#onCompleted?.(typeof detail === "string" ? detail : undefined);
+	});
 
 	get byteLength(): number {
 		return numberField(this.#channel.call("status").detail, "byteLength");
@@ -36,9 +40,9 @@ export class UpdateSlot implements UpdateSlotInterface {
 		}
 	}
 
-	complete(): void {
-		this.#channel.call("complete");
-		this.#channel.close();
+	complete(onEnd: (problem: string | undefined) => void): void {
+		this.#onCompleted = onEnd;
+		this.#channel.post("complete");
 	}
 
 	close(): void {

@@ -184,8 +184,8 @@ class ChosenBeforeVerified extends FlashSlot {
 		chooseUnverified(this.flash);
 	}
 
-	override complete(): void {
-		this.ota.end();
+	override select(): void {
+		verifyImage(this.flash, slots[this.ota.next]);
 	}
 }
 
@@ -197,7 +197,7 @@ class NeverErased extends FlashSlot {
 		this.#offset += bytes.byteLength;
 	}
 
-	override complete(): void {
+	override select(): void {
 		verifyImage(this.flash, slots[this.ota.next]);
 		this.ota.setBootPartition();
 	}

@@ -12,7 +12,7 @@ import { HttpClient } from "../../../hosts/virtual/modules/http-client.js";
 import { type Boot, boot } from "../../../hosts/virtual/node/boot/boot-loader.js";
 import { EspOta } from "../../../hosts/virtual/node/boot/esp-ota.js";
 import { flashFactoryImage, makeVirtualImage } from "../../../hosts/virtual/node/boot/factory-flash.js";
-import { Flash } from "../../../hosts/virtual/node/boot/flash.js";
+import { Flash, PowerCut } from "../../../hosts/virtual/node/boot/flash.js";
 import { flashBytes, slots } from "../../../hosts/virtual/node/boot/partitions.js";
 import type { MemoryServer } from "./server.js";
 import Timer, { clock } from "./timer.js";
@@ -129,6 +129,9 @@ export class Rig {
 	}
 }
 
+/** Of a full slot, on a board. */
+export const verificationMs = 4_000;
+
 /** The slot that does not run, as the virtual host offers it. */
 export class FlashSlot implements UpdateSlot {
 	protected readonly ota: EspOta;
@@ -155,9 +158,24 @@ export class FlashSlot implements UpdateSlot {
 		buffer.set(this.flash.read(slots[this.ota.next].offset + offset, buffer.byteLength));
 	}
 
-	complete(): void {
-		this.ota.end();
+	complete(onEnd: (problem: string | undefined) => void): void {
+		this.ota.abort();
+		Timer.set(() => onEnd(this.#findProblem()), verificationMs);
+	}
+
+	/** Verifies and selects the image. @throws Error */
+	select(): void {
 		this.ota.setBootPartition();
+	}
+
+	#findProblem(): string | undefined {
+		try {
+			this.select();
+			return undefined;
+		} catch (error) {
+			if (error instanceof PowerCut || !(error instanceof Error)) throw error;
+			return error.message;
+		}
 	}
 
 	close(): void {

@@ -111,9 +111,9 @@ describe("a device with a release key", () => {
 					if (steps.at(-1) !== "read") steps.push("read");
 					super.read(buffer, offset);
 				}
-				override complete(): void {
-					steps.push("complete");
-					super.complete();
+				override select(): void {
+					steps.push("select");
+					super.select();
 				}
 				override close(): void {
 					steps.push("close");
@@ -122,13 +122,32 @@ describe("a device with a release key", () => {
 			};
 			rig.update(new MemoryServer({ file: newFirmware }));
 		}
-		assert.deepEqual(steps, ["read", "complete", "read", "close"]);
+		assert.deepEqual(steps, ["read", "select", "read", "close"]);
+	});
+
+	test("checks a signature in many turns, in which others are heard", () => {
+		const rig = rigOf({ signature: newKey.sign(newFirmware), releaseKeys: `${key.text},${newKey.text}` });
+		let readAt = 0;
+		let selectedAt = 0;
+		rig.slot = class extends FlashSlot {
+			override read(buffer: Uint8Array, offset: number): void {
+				super.read(buffer, offset);
+				readAt = clock.turns;
+			}
+			override complete(onEnd: (problem: string | undefined) => void): void {
+				super.complete(onEnd);
+				selectedAt = clock.turns;
+			}
+		};
+		assert.equal(rig.update(new MemoryServer({ file: newFirmware })), undefined);
+		// 1/16 of a verification each, for two keys; the first in the turn of the last block.
+		assert.equal(selectedAt - readAt, 31);
 	});
 
 	test("has none of an earlier update's signature", () => {
 		const rig = rigOf({ signature: key.sign(newFirmware) });
 		rig.slot = class extends FlashSlot {
-			override complete(): void {
+			override select(): void {
 				throw new Error("not yet");
 			}
 		};

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { slots } from "../../../hosts/virtual/node/boot/partitions.js";
 import { damaged, dataBehindImages, makeImage, rewritten, withoutHash } from "../../support/images.js";
-import { FlashSlot, makeFirmware, Rig } from "./rig.js";
+import { FlashSlot, makeFirmware, Rig, verificationMs } from "./rig.js";
 import { MemoryServer } from "./server.js";
-import { clock } from "./timer.js";
+import Timer, { clock } from "./timer.js";
 
 const oldFirmware = makeFirmware("1.0.0", 40_000);
 const newFirmware = makeFirmware("2.0.0", 400_000);
@@ -170,6 +170,24 @@ describe("progress", () => {
 		assert.deepEqual(rig.messages.at(-1), { type: "ota_complete" });
 	});
 
+	test("is over when ESP-IDF has verified it, and turns go on until then", () => {
+		const rig = rigOf();
+		let begun = 0;
+		let reports = 0;
+		rig.slot = class extends FlashSlot {
+			override complete(onEnd: (problem: string | undefined) => void): void {
+				super.complete(onEnd);
+				begun = clock.now;
+				Timer.repeat(() => {
+					if (rig.messages.at(-1)?.type === "ota_progress") reports += 1;
+				}, 1_000);
+			}
+		};
+		assert.equal(rig.update(new MemoryServer({ file: newFirmware })), undefined);
+		assert.equal(clock.now - begun, verificationMs + 500);
+		assert.equal(reports, verificationMs / 1_000 - 1);
+	});
+
 	test("ends with the restart 500 ms after ota_complete", () => {
 		let completedAt = 0;
 		const rig = new Rig({
@@ -196,9 +214,9 @@ test("an update logs how long its steps took", () => {
 			clock.spend(200);
 			super.read(bytes, offset);
 		}
-		override complete(): void {
+		override select(): void {
 			clock.spend(700);
-			super.complete();
+			super.select();
 		}
 	};
 	assert.equal(rig.update(new MemoryServer({ file: newFirmware, delayMs: 1_000 })), undefined);
@@ -211,7 +229,7 @@ test("an update logs how long its steps took", () => {
 	assert.ok(network !== undefined && network > 0, "blocks overlap with flash");
 	assert.equal(flash, Number((pieces / 10).toFixed(1)));
 	assert.ok(readBack !== undefined && readBack >= blocks / 5);
-	assert.equal(verification, 0.7);
+	assert.equal(verification, (verificationMs + 700) / 1000);
 });
 
 test("a second update does not begin while one runs", () => {
@@ -265,7 +283,7 @@ describe("a slot that", () => {
 		[
 			"is not accepted by the boot loader",
 			class extends FlashSlot {
-				override complete(): void {
+				override select(): void {
 					throw new Error("end failed");
 				}
 			},

@@ -350,17 +350,39 @@ describe("the inactive slot", () => {
 		slot.open();
 		slot.write(new Uint8Array(16_384));
 		slot.read(new Uint8Array(32), 16_352);
-		slot.complete();
-		assert.deepEqual(bench.calls, [
+		slot.complete(() => {});
+		assert.deepEqual(bench.calls.slice(0, 6), [
 			'embedded:storage/flash open {"path":"nextota"}',
 			'embedded:update open 2031616 "a"',
 			"embedded:update write 16384",
 			"embedded:storage/flash read 32 16352",
-			"embedded:update complete",
 			"embedded:update close",
 			"embedded:storage/flash close",
 		]);
 	});
+
+	for (const [result, problem] of [
+		[0, undefined],
+		[0x1503, "ESP_ERR_OTA_VALIDATE_FAILED"],
+	] as const)
+		test(`is selected by a task of its own, whose end is looked for until it comes: ${result}`, async () => {
+			const { bench, device } = await proto1();
+			const ends: unknown[] = [];
+			const slot = new device.update.slot({});
+			slot.open();
+			bench.forget();
+			bench.natives.board_update_is_selecting = 1;
+			slot.complete((...values) => ends.push(values));
+			assert.ok(bench.calls.includes("mc/ffi board_update_select"));
+			for (let turn = 0; turn < 3; turn++) for (const timer of [...bench.timers]) timer();
+			assert.deepEqual(ends, []);
+			bench.natives.board_update_is_selecting = 0;
+			bench.natives.board_update_result = result;
+			bench.natives.esp_err_to_name = (code: number) => (code === 0x1503 ? problem : "another");
+			for (const timer of [...bench.timers]) timer();
+			assert.deepEqual(ends, [[problem]]);
+			assert.deepEqual(bench.timers, []);
+		});
 
 	test("is not selected if it is closed, and closes what it opened once", async () => {
 		const { bench, device } = await proto1();
@@ -387,19 +409,8 @@ describe("the inactive slot", () => {
 		const slot = new device.update.slot({});
 		assert.throws(() => slot.open());
 		assert.throws(() => slot.write(new Uint8Array(1)), /not open/);
-		assert.throws(() => slot.complete(), /not open/);
+		assert.throws(() => slot.complete(() => {}), /not open/);
 		slot.close();
-	});
-
-	test("stays open until it is closed if the image is not accepted", async () => {
-		const { bench, device } = await proto1();
-		bench.failing.add("embedded:update complete");
-		const slot = new device.update.slot({});
-		slot.open();
-		assert.throws(() => slot.complete());
-		bench.forget();
-		slot.close();
-		assert.equal(bench.calls[0], "embedded:update close");
 	});
 });
 

@@ -122,7 +122,6 @@ export const sdkFakes: ReadonlyMap<string, string> = new Map([
 		bench.call("embedded:update", "open", partition.status().size, mode);
 		return {
 			write(bytes) { bench.call("embedded:update", "write", bytes.byteLength); },
-			complete() { bench.call("embedded:update", "complete"); },
 			close() { bench.call("embedded:update", "close"); },
 		};
 	},
@@ -131,7 +130,7 @@ export const sdkFakes: ReadonlyMap<string, string> = new Map([
 	["time", 'export default { set(seconds) { bench.call("time", "set", seconds); } };'],
 	[
 		"timer",
-		"export default { set(callback) { bench.timers.push(callback); return callback; }, repeat(callback) { const again = () => { bench.timers.push(again); callback(); }; bench.timers.push(again); return again; }, delay(ms) { bench.call('timer', 'delay', ms); }, clear(timer) { const at = bench.timers.indexOf(timer); if (at >= 0) bench.timers.splice(at, 1); } };",
+		"export default { set(callback) { bench.timers.push(callback); return callback; }, repeat(callback) { bench.timers.push(callback); return callback; }, delay(ms) { bench.call('timer', 'delay', ms); }, clear(timer) { const at = bench.timers.indexOf(timer); if (at >= 0) bench.timers.splice(at, 1); } };",
 	],
 	["mc/config", "export default bench.config;"],
 	[

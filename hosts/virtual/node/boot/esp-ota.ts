@@ -79,14 +79,6 @@ export class EspOta {
 		this.#handle = undefined;
 	}
 
-	/** esp_ota_end. @throws Error where the image is not whole */
-	end(): void {
-		const { wroteBytes } = this.#requireHandle();
-		this.#handle = undefined;
-		if (wroteBytes === 0) throw new Error("ESP_ERR_INVALID_ARG");
-		verifyImage(this.#flash, slots[this.next]);
-	}
-
 	/** esp_ota_set_boot_partition of the slot that does not run. @throws Error where the image is not whole */
 	setBootPartition(): void {
 		verifyImage(this.#flash, slots[this.next]);

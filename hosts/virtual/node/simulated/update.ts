@@ -1,23 +1,27 @@
 /** What an update needs, over the virtual flash: the inactive slot, the state of the running image, and SHA-256. */
 
 import { createHash } from "node:crypto";
+import { PowerCut } from "../boot/flash.js";
 import { imageState } from "../boot/ota-data.js";
 import { slots } from "../boot/partitions.js";
-import type { Answer, ChannelHandler } from "../channel.js";
+import type { Answer, Channel, ChannelHandler } from "../channel.js";
 import { type Hardware, numberOf, onFlash } from "./hardware.js";
 
 type FlashHardware = Pick<Hardware, "flash" | "ota" | "onPowerCut">;
 
 export class UpdateSlot implements ChannelHandler {
+	readonly #channel: Channel;
 	readonly #hardware: FlashHardware;
 	/** The first error of the writes since the last call: the firmware does not wait for writes. */
 	#failure: unknown;
 
-	constructor({ hardware }: { readonly hardware: FlashHardware }) {
+	constructor({ channel, hardware }: { readonly channel: Channel; readonly hardware: FlashHardware }) {
+		this.#channel = channel;
 		this.#hardware = hardware;
 	}
 
-	onPost(_request: string, _detail: unknown, payload: Buffer): void {
+	onPost(request: string, _detail: unknown, payload: Buffer): void {
+		if (request === "complete") return this.#complete();
 		try {
 			onFlash(this.#hardware, () => this.#hardware.ota.write(payload));
 		} catch (error) {
@@ -25,11 +29,32 @@ export class UpdateSlot implements ChannelHandler {
 		}
 	}
 
+	/** As hosts/esp32/update.ts. */
+	#complete(): void {
+		try {
+			const failure = this.#takeFailure();
+			if (failure !== undefined) throw failure;
+			onFlash(this.#hardware, () => {
+				this.#hardware.ota.abort();
+				this.#hardware.ota.setBootPartition();
+			});
+			this.#channel.send("completed");
+		} catch (error) {
+			if (error instanceof PowerCut) return;
+			this.#channel.send("completed", error instanceof Error ? error.message : String(error));
+		}
+	}
+
 	onCall(request: string, detail: unknown): Answer | undefined {
-		const error = this.#failure;
-		this.#failure = undefined;
-		if (error !== undefined && request !== "close") throw error;
+		const failure = this.#takeFailure();
+		if (failure !== undefined && request !== "close") throw failure;
 		return onFlash(this.#hardware, () => this.#perform(request, detail));
+	}
+
+	#takeFailure(): unknown {
+		const failure = this.#failure;
+		this.#failure = undefined;
+		return failure;
 	}
 
 	#perform(request: string, detail: unknown): Answer | undefined {
@@ -47,11 +72,6 @@ export class UpdateSlot implements ChannelHandler {
 				if (start < 0 || start + count > byteLength) throw new RangeError("outside of the slot");
 				return { payload: flash.read(offset + start, count) };
 			}
-			case "complete":
-				// As Moddable's Update, which verifies the image in both.
-				ota.end();
-				ota.setBootPartition();
-				return undefined;
 			case "close":
 				ota.abort();
 				return undefined;

@@ -2,7 +2,8 @@
 
 import Time from "time";
 import Channel from "virtual/channel";
-import { SignatureCheck } from "../../../../device/update/signature.js";
+import { finish } from "../../../../device/update/p256.js";
+import { SignatureCheck, wrongSignature } from "../../../../device/update/signature.js";
 
 export default function main(): void {
 	/** @param request keys and signature, with a space between @param payload the SHA-256 */
@@ -16,7 +17,8 @@ export default function main(): void {
 
 function check(keys: string, signature: string | undefined, sha256: ArrayBuffer): string | undefined {
 	try {
-		return SignatureCheck.begin(keys, signature)?.findProblem(sha256);
+		const check = SignatureCheck.begin(keys, signature);
+		return check && !finish(check.verify(sha256)) ? wrongSignature : undefined;
 	} catch (error) {
 		return error instanceof Error ? error.message : String(error);
 	}

@@ -1,0 +1,79 @@
+/*
+ * Runs hosts/esp32/board-update.c on a computer, with POSIX threads for FreeRTOS's tasks: how ESP-IDF's verification of an image is
+ * seen while it lasts and when it is over, with memory for a task and without.
+ */
+#include <pthread.h>
+#include <stdio.h>
+
+#include "board-update.c"
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t released = PTHREAD_COND_INITIALIZER;
+static int is_released = 0;
+static int has_memory = 1;
+static pthread_t selected_by;
+static pthread_t task;
+static const esp_partition_t slot = { 0 };
+
+const esp_partition_t *esp_ota_get_next_update_partition(const esp_partition_t *start)
+{
+	return start ? NULL : &slot;
+}
+
+esp_err_t esp_ota_set_boot_partition(const esp_partition_t *partition)
+{
+	pthread_mutex_lock(&mutex);
+	while (!is_released)
+		pthread_cond_wait(&released, &mutex);
+	pthread_mutex_unlock(&mutex);
+	selected_by = pthread_self();
+	return &slot == partition ? 0x1503 : 0;
+}
+
+struct start {
+	TaskFunction_t code;
+	void *argument;
+};
+static struct start start;
+
+static void *run(void *unused)
+{
+	(void)unused;
+	start.code(start.argument);
+	return NULL;
+}
+
+int xTaskCreate(TaskFunction_t code, const char *name, int stack, void *argument, int priority, void *handle)
+{
+	(void)name, (void)stack, (void)priority, (void)handle;
+	start = (struct start){ code, argument };
+	return has_memory && 0 == pthread_create(&task, NULL, run, NULL) ? pdPASS : 0;
+}
+
+void vTaskDelete(void *handle)
+{
+	(void)handle;
+}
+
+static void release(void)
+{
+	pthread_mutex_lock(&mutex);
+	is_released = 1;
+	pthread_cond_signal(&released);
+	pthread_mutex_unlock(&mutex);
+}
+
+int main(void)
+{
+	board_update_select();
+	printf("selecting %d\n", board_update_is_selecting());
+	release();
+	pthread_join(task, NULL);
+	printf("selecting %d, result %x, in this turn %d\n", board_update_is_selecting(), board_update_result(),
+	       !!pthread_equal(selected_by, pthread_self()));
+	has_memory = 0;
+	board_update_select();
+	printf("selecting %d, result %x, in this turn %d\n", board_update_is_selecting(), board_update_result(),
+	       !!pthread_equal(selected_by, pthread_self()));
+	return 0;
+}

@@ -1,0 +1,52 @@
+/** The end of an update on a board, its C compiled for this computer: the image is verified and selected in a task of its own. */
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after, test } from "node:test";
+import { projectFolder } from "../../../scripts/command-line/project.js";
+
+const work = mkdtempSync(join(tmpdir(), "board-update-"));
+after(() => rmSync(work, { recursive: true, force: true }));
+const compiler = ["cc", "gcc", "clang"].find((name) => spawnSync(name, ["--version"]).status === 0);
+
+/** Of ESP-IDF v6.0's headers, what the file needs; the harness defines the functions. */
+const headers: Readonly<Record<string, string>> = {
+	"app_update/include/esp_ota_ops.h": `#pragma once
+typedef int esp_err_t;
+typedef struct { int unused; } esp_partition_t;
+const esp_partition_t *esp_ota_get_next_update_partition(const esp_partition_t *);
+esp_err_t esp_ota_set_boot_partition(const esp_partition_t *);
+`,
+	"freertos/FreeRTOS.h": "#define pdPASS 1\n#define tskIDLE_PRIORITY 0\n",
+	"freertos/task.h": `#pragma once
+typedef void (*TaskFunction_t)(void *);
+int xTaskCreate(TaskFunction_t, const char *, int, void *, int, void *);
+void vTaskDelete(void *);
+`,
+};
+
+test("an image is verified in a task of its own, without memory for one in the same turn, and the result is kept", {
+	skip: compiler ? undefined : "no C compiler",
+}, () => {
+	for (const [name, text] of Object.entries(headers)) {
+		mkdirSync(dirname(join(work, name)), { recursive: true });
+		writeFileSync(join(work, name), text);
+	}
+	const program = join(work, "update");
+	const harness = join(projectFolder, "test", "hosts", "esp32", "update-harness.c");
+	const own = ["-I", work, "-I", join(projectFolder, "hosts", "esp32")];
+	const checks = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-fsanitize=thread", "-pthread"];
+	const made = spawnSync(compiler ?? "cc", [...checks, ...own, "-o", program, harness], { encoding: "utf8" });
+	assert.equal(made.stderr, "");
+	const { stdout, stderr } = spawnSync(program, { encoding: "utf8" });
+	assert.equal(stderr, "");
+	assert.deepEqual(stdout.split("\n"), [
+		"selecting 1",
+		"selecting 0, result 1503, in this turn 0",
+		"selecting 0, result 1503, in this turn 1",
+		"",
+	]);
+});
