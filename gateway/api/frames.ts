@@ -92,6 +92,10 @@ export const frames = {
 		type: oneOf("cluster_update"),
 		gateways: atLeastOne,
 		alone: described(boolean(), "the others cannot be reached: their devices are shown as disconnected"),
+		releasesDiffer: described(
+			boolean(),
+			"another gateway offers other releases; all must be given the same RELEASES_DIR",
+		),
 	}),
 	ack: closed({
 		type: oneOf("ack"),
