@@ -1,5 +1,6 @@
 /** Peripherals of a DEV-1 that do nothing. The codec is ready, which the confirmation of a new image needs. */
 
+import { boardModels } from "protocol/models";
 import type { AudioOutput, Codec, DigitalInput, PixelStrip } from "../../device/host.js";
 
 /** Never pressed. */
@@ -12,7 +13,7 @@ export class Button implements DigitalInput {
 }
 
 export class Ring implements PixelStrip {
-	readonly length = 12;
+	readonly length = boardModels["DEV-1"].pixels;
 
 	makeRGB(red: number, green: number, blue: number): number {
 		return (red << 16) | (green << 8) | blue;

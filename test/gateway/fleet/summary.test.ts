@@ -232,7 +232,10 @@ describe("a monitor that subscribes", () => {
 		for (const devices of [null, "d", {}, [1], ["x".repeat(65)], ids]) {
 			const answer = await monitor.ask({ type: "subscribe", summary: true, devices });
 			assert.equal(answer.code, "invalid_message", JSON.stringify(devices));
-			assert.match(String(answer.message), /^subscribe: devices(\.0)? must be a (list of at most 200|string of at most 64 characters)$/);
+			assert.match(
+				String(answer.message),
+				/^subscribe: devices(\.0)? must be a (list of at most 200|string of at most 64 characters)$/,
+			);
 		}
 		assert.equal((await monitor.ask({ type: "subscribe", devices: [] })).code, "invalid_message");
 		const all = await monitor.ask({ type: "subscribe", summary: true, devices: ids.slice(1) });
