@@ -10,7 +10,7 @@ import {
 	installedSettings,
 	uplinks,
 } from "../../../device/protocol/messages.js";
-import { keysOf, type Schema } from "../../../device/protocol/schema.js";
+import { keysOf, models, type Schema } from "../../../device/protocol/schema.js";
 import { label, labelFields } from "../../../gateway/api/label.js";
 import { monitorErrorDescriptions } from "../../../scripts/api/descriptions.js";
 import { ApiDocument } from "./schemas.js";
@@ -67,6 +67,11 @@ describe("gateway/api/interface.md names", () => {
 			assert.ok(row.includes(String(label.fields[field].maxLength)));
 		}
 	});
+});
+
+test("openapi.yaml names each model where a roll-out's target is one", () => {
+	const target = openApi.at("components", "schemas", "plan", "properties", "target", "properties", "model");
+	assert.deepEqual(target.enum, models);
 });
 
 test("openapi.yaml has each field of a label, with its length: in the change, and in what is answered", () => {
