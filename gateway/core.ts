@@ -14,7 +14,7 @@ import { DeviceStore, deviceFile } from "./sessions/device-store.js";
 import { type SessionListener, Sessions } from "./sessions/sessions.js";
 import { defaultSettings, type Settings } from "./settings.js";
 import { createYield } from "./sockets/event-loop.js";
-import { type Refusal, type SocketLimits, socketLimits } from "./sockets/limits.js";
+import { type SocketLimits, socketLimits } from "./sockets/limits.js";
 import { monitorCommands } from "./sockets/monitor-commands.js";
 import { MonitorSockets } from "./sockets/monitor-sockets.js";
 import { type Disk, readsRegularFiles } from "./storage/atomic-file.js";
@@ -120,9 +120,6 @@ export function createCore(options: GatewayOptions) {
 		sessions,
 		limits,
 		metrics,
-		onRefused: (refusal: Refusal) => {
-			for (const extension of list) extension.onRefused?.(refusal);
-		},
 		log,
 		yieldToLoop,
 		...clocks,

@@ -16,7 +16,7 @@ import type { Device } from "./sessions/device.js";
 import type { DeviceStore } from "./sessions/device-store.js";
 import type { SessionListener, Sessions } from "./sessions/sessions.js";
 import type { Settings } from "./settings.js";
-import type { Refusal, SocketLimits } from "./sockets/limits.js";
+import type { SocketLimits } from "./sockets/limits.js";
 import type { CommandHooks, Execute } from "./sockets/monitor-commands.js";
 import type { MonitorHooks, MonitorSockets } from "./sockets/monitor-sockets.js";
 import type { Disk } from "./storage/atomic-file.js";
@@ -87,9 +87,9 @@ export interface Joined {
 export interface Extension extends CommandHooks, MonitorHooks {
 	/** Paths below `/`, with the check of their token. */
 	readonly routes?: Router;
+	/** The login page; `<!--message-->` is replaced by the error. */
+	loginPage?(): Promise<string>;
 	readonly sessions?: readonly SessionListener[];
-	/** A connection or an uplink was refused. */
-	onRefused?(refusal: Refusal): void;
 	readonly guard?: Guard;
 	/** One sentence; undefined: a proxy may send devices here. */
 	readonly readinessProblem?: string | undefined;

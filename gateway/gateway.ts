@@ -1,5 +1,6 @@
 /** A gateway: starts the core and its extensions, listens, and stops them. */
 
+import { loginRouter } from "./access/login.js";
 import { trimmed } from "./access/origin.js";
 import type { Role } from "./access/tokens.js";
 import { createCore, type GatewayOptions } from "./core.js";
@@ -70,6 +71,7 @@ export function createGateway(options: GatewayOptions = {}) {
 		routers: [
 			telemetryRoutes(metrics, core.requireMonitor, findReadinessProblem),
 			firmware.router,
+			loginRouter(access, extensions.find(({ loginPage }) => loginPage)?.loginPage),
 			...extensions.flatMap(({ routes }) => routes ?? []),
 		],
 		answerError,

@@ -33,11 +33,15 @@ async function run(words: readonly string[]): Promise<void> {
 	writeFlash(given);
 	console.log("Starting QEMU. Ctrl-C ends it; the next run with keep continues with its flash.");
 	// With the terminal as standard input, QEMU would send Ctrl-C to the serial port.
-	const child = spawn(qemu, qemuArguments(flashFile), { stdio: ["ignore", "inherit", "inherit"] });
+	const child = spawn(qemu, qemuArguments(flashFile), { stdio: ["pipe", "inherit", "inherit"] });
+	// The device may restart, or QEMU end, while a line is on its way.
+	child.stdin.on("error", () => {});
+	process.stdin.pipe(child.stdin);
 	// The terminal sends Ctrl-C to QEMU as well, which then ends.
 	process.on("SIGINT", () => {});
 	process.on("SIGTERM", () => child.kill("SIGTERM"));
 	const code = await exitCodeOf(child);
+	process.stdin.pause();
 	if (code) throw new Error(`QEMU ended with ${code}.`);
 }
 

@@ -1,39 +1,64 @@
-/** `npm test`: checks types and format, then runs the tests. */
+/** `npm test` and `npm run test:all`: check types and format, then run the tests. */
 
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
+import { run as runTests } from "node:test";
+import { spec } from "node:test/reporters";
 import { exitCodeOf } from "./command-line/child.js";
 import { runCommand, UsageError } from "./command-line/command.js";
+import { selectTests } from "./test/selection.js";
+import { Slowest } from "./test/slowest.js";
 
-const usage = `Usage: npm test [-- word …]
+/** Given by package.json to `npm run test:all`. */
+const isAll = process.argv.includes("--all");
 
-Checks types and format, then runs the test files whose path contains all of the words, such as: npm test -- gateway`;
+const usage = `Usage: ${isAll ? "npm run test:all" : "npm test"} [-- word …]
 
-/** The simulator's tests build the firmware first, which takes minutes. */
-const testTimeoutMs = 10 * 60_000;
+Checks types and format, then runs the test files whose path contains all of the words, such as: npm test -- gateway
+Files named *.long.test.ts take minutes: npm test runs those in whose name a word is, npm run test:all runs them too
+and tries properties as often as they are meant to be.`;
+
+/** The first test of a clone compiles XS; the simulator's compile the firmware too. */
+const testTimeoutMs = 20 * 60_000;
+/** Tests also wait: for a socket, a disk, another process. */
+const concurrency = availableParallelism() + 1;
 
 await runCommand({ name: "test", usage, run });
 
-async function run(words: readonly string[]): Promise<void> {
+async function run(given: readonly string[]): Promise<void> {
+	const words = given.filter((word) => word !== "--all");
 	const option = words.find((word) => word.startsWith("-"));
 	if (option) throw new UsageError(`"${option}" is not understood.`);
 	// Node 20 takes no glob after --test.
-	const files = readdirSync("test", { recursive: true, encoding: "utf8" })
-		.filter((file) => file.endsWith(".test.ts"))
-		.map((file) => join("test", file))
-		.filter((file) => words.every((word) => file.includes(word)))
-		.sort();
+	const found = readdirSync("test", { recursive: true, encoding: "utf8" }).map((file) => join("test", file));
+	const files = selectTests(found, { words, isAll });
 	if (files.length === 0) throw new UsageError(`No test file has ${words.join(" and ")} in its path.`);
-	const check = spawn("npm run check", { stdio: "inherit", shell: true });
+	const check = spawn("npm run --silent check", { stdio: "inherit", shell: true });
 	process.exitCode = (await exitCodeOf(check)) ?? 1;
 	if (process.exitCode !== 0) return;
-	const limits = [`--test-timeout=${testTimeoutMs}`, `--test-concurrency=${availableParallelism()}`];
-	// Names what failed once more at the end, also where a log keeps no more than that: Node 20 takes TAP there.
-	const reporter = "--test-reporter=spec";
-	const tests = spawn(process.execPath, ["--import", "tsx", "--test", reporter, ...limits, ...files], {
-		stdio: "inherit",
+	if (isAll) process.env.PROPERTY_RUNS ??= "100";
+	const slowest = new Slowest();
+	const tests = runTests({ files: [...files], concurrency, timeout: testTimeoutMs });
+	const note = ({ file, nesting, details }: Ended) => {
+		if (file !== undefined && nesting === 0) slowest.add(relative("", file), details.duration_ms);
+	};
+	tests.on("test:pass", note);
+	tests.on("test:fail", (ended) => {
+		note(ended);
+		if (ended.todo === undefined || ended.todo === false) process.exitCode = 1;
 	});
-	process.exitCode = (await exitCodeOf(tests)) ?? 1;
+	const report = tests.compose(new spec());
+	report.pipe(process.stdout, { end: false });
+	await once(report, "end");
+	console.log(`\n${slowest.format()}`);
+}
+
+/** Of Node's events. */
+interface Ended {
+	readonly file?: string | undefined;
+	readonly nesting: number;
+	readonly details: { readonly duration_ms: number };
 }

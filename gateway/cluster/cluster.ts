@@ -3,8 +3,10 @@
  * others. There is none without NATS_URL.
  */
 
+import { createHash } from "node:crypto";
 import type { Logger } from "pino";
 import { subjectOf, type Unsubscribe } from "../bus.js";
+import type { Catalog } from "../firmware/catalog.js";
 import type { Session } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import type { Monitor } from "../sockets/monitor.js";
@@ -24,6 +26,7 @@ export type MonitorNeeds = Pick<Monitor, "devices" | "summary" | "isGathering">;
 export interface ClusterOptions extends DeviceRequestsOptions {
 	/** Of this gateway, another one at each start. */
 	readonly id: string;
+	readonly catalog: { read(): Promise<Catalog> };
 	readonly monitors: Pick<MonitorSockets, "relay"> & { list(): Iterable<MonitorNeeds> };
 	/** Sends a frame to the monitors that asked for `cluster_update`. */
 	readonly announce: (frame: string) => void;
@@ -60,6 +63,9 @@ export class Cluster {
 	#tickedAt = 0;
 	#isBeatPlanned = false;
 	#announced = "";
+	/** Digest of this gateway's catalog. */
+	#releases: string | undefined;
+	#doReleasesDiffer = false;
 
 	constructor(options: ClusterOptions) {
 		this.#options = options;
@@ -156,7 +162,8 @@ export class Cluster {
 	frame(): string {
 		const others = this.#members.up.length;
 		const alone = !this.#options.bus.isConnected || (others === 0 && this.#members.hasLost);
-		return JSON.stringify({ type: "cluster_update", gateways: 1 + others, alone });
+		const releasesDiffer = this.#doReleasesDiffer;
+		return JSON.stringify({ type: "cluster_update", gateways: 1 + others, alone, releasesDiffer });
 	}
 
 	/** What the monitors that are connected here need. */
@@ -210,7 +217,13 @@ export class Cluster {
 	}
 
 	#beatNow(): Beat {
-		return { gateway: this.#options.id, told: this.#told, interest: this.#interest };
+		const releases = this.#releases;
+		return {
+			gateway: this.#options.id,
+			told: this.#told,
+			interest: this.#interest,
+			...(releases && { releases }),
+		};
 	}
 
 	#beat(): void {
@@ -238,6 +251,20 @@ export class Cluster {
 		this.#tickedAt = at;
 		if (!stoodStill) this.#members.check();
 		this.#beat();
+		void this.#compareReleases();
+	}
+
+	/** Devices would be offered by one gateway what another one cannot serve. */
+	async #compareReleases(): Promise<void> {
+		this.#releases = digestOf(await this.#options.catalog.read());
+		const others = this.#members.up.filter(({ releases }) => releases && releases !== this.#releases);
+		const doDiffer = others.length > 0;
+		if (doDiffer === this.#doReleasesDiffer) return;
+		this.#doReleasesDiffer = doDiffer;
+		const gateways = others.map(({ id }) => id);
+		if (doDiffer) this.#options.log.warn({ gateways }, "RELEASES_DIR differs from that of other gateways");
+		else this.#options.log.info("RELEASES_DIR is the same as that of all gateways");
+		this.#announce();
 	}
 
 	#announce(): void {
@@ -256,6 +283,10 @@ export class Cluster {
 			}
 		};
 	}
+}
+
+function digestOf(catalog: Catalog): string {
+	return createHash("sha256").update(JSON.stringify(catalog)).digest("hex");
 }
 
 function isSame(a: Interest, b: Interest): boolean {

@@ -29,6 +29,7 @@ export function createCluster({ core, peers, stores }: ClusterExtensionOptions):
 	const cluster = new Cluster({
 		...core,
 		...peers,
+		catalog: firmware.catalog,
 		beatMs: core.limits.gatewayBeatMs,
 		announce: (frame) => core.monitors.broadcast("cluster", frame),
 		// From another gateway: it must not be sent on to a third one.

@@ -16,6 +16,8 @@ export interface Member {
 	/** Milliseconds since 1970. */
 	seenAt: number;
 	interest: Interest;
+	/** Digest of its catalog; undefined: not known yet. */
+	releases: string | undefined;
 	readonly interestingDevices: Set<string>;
 	/** Number of its latest message about sessions. */
 	told: number;
@@ -82,7 +84,7 @@ export class Members {
 	}
 
 	/** Takes in a heartbeat. @returns undefined if that gateway stops, or there are too many */
-	hear({ gateway, told, interest, isLeaving }: Beat): Member | undefined {
+	hear({ gateway, told, interest, releases, isLeaving }: Beat): Member | undefined {
 		const known = this.#members.get(gateway);
 		if (isLeaving) {
 			if (known?.isUp) this.#drop(known, false);
@@ -93,6 +95,7 @@ export class Members {
 		member.heardAt = monotonic();
 		member.seenAt = now();
 		member.interest = interest;
+		member.releases = releases;
 		member.interestingDevices.clear();
 		for (const id of interest.devices) member.interestingDevices.add(id);
 		member.isBehind ||= told !== member.told;
@@ -146,5 +149,5 @@ function newMember(id: string): Member {
 		ended: new Set<string>(),
 		disputed: new Set<string>(),
 	};
-	return { id, ...standing, ...counts, ...sets, interest: noInterest };
+	return { id, ...standing, ...counts, ...sets, interest: noInterest, releases: undefined };
 }

@@ -22,6 +22,8 @@ export interface Beat {
 	/** Number of its messages on `gw.session.*` until now: another one may have missed some. */
 	readonly told: number;
 	readonly interest: Interest;
+	/** Digest of its catalog; absent: not known yet. */
+	readonly releases?: string;
 	/** It stops. */
 	readonly isLeaving?: boolean;
 }

@@ -30,7 +30,12 @@ import type { Beat, Interest, ListPiece, News, ToldSession } from "./messages.js
 
 const count = integer(0, Number.MAX_SAFE_INTEGER);
 const gatewayId = string(64);
-const beat = object({ gateway: gatewayId, told: count, isLeaving: optional(boolean()) });
+const beat = object({
+	gateway: gatewayId,
+	told: count,
+	releases: optional(string(64)),
+	isLeaving: optional(boolean()),
+});
 const news = object({ gateway: gatewayId, number: count });
 const piece = object({ told: count, next: optional(count) });
 const session = object({
@@ -58,8 +63,9 @@ const reasons = ["snapshot", "connected", "identified", "ota", "crash", "labelle
 /** @throws {SyntaxError | RangeError} */
 export function readBeat(text: string): Beat {
 	const value: unknown = JSON.parse(text);
-	const { gateway, told, isLeaving } = required(beat, value);
-	return { gateway, told, interest: interestOf(fieldsOf(value).interest), ...(isLeaving && { isLeaving }) };
+	const { gateway, told, releases, isLeaving } = required(beat, value);
+	const interest = interestOf(fieldsOf(value).interest);
+	return { gateway, told, interest, ...(releases && { releases }), ...(isLeaving && { isLeaving }) };
 }
 
 /** @throws {SyntaxError | RangeError} */

@@ -7,7 +7,6 @@ import { findAuthority } from "../firmware/service.js";
 import { deviceAddresses } from "../http/server.js";
 import { bundlePage } from "./bundle.js";
 import { deviceSetupRoutes } from "./device-setup.js";
-import { loginRouter } from "./login.js";
 import { dashboardRoutes } from "./routes.js";
 
 /** @param pageEntry the file that starts the page; default: page/main.tsx */
@@ -22,5 +21,5 @@ export function createDashboard(core: Core, pageEntry?: string): Extension {
 		addresses: () => deviceAddresses(host, port(), tls !== undefined),
 		authority: findAuthority(tls?.cert),
 	});
-	return { routes: Router().use(setup, loginRouter(access, dashboard.loginPage), dashboard.router) };
+	return { routes: Router().use(setup, dashboard.router), loginPage: dashboard.loginPage };
 }

@@ -38,10 +38,14 @@ export function createFleet(core: Core): Extension {
 	const subscriptions = new Subscriptions(core);
 	return {
 		routes: fleetRoutes({ core, crashes, refusals, histories }),
-		sessions: [crashes.sessions, histories.sessions, subscriptions.sessions],
+		sessions: [
+			crashes.sessions,
+			histories.sessions,
+			subscriptions.sessions,
+			{ onRefused: (refusal) => refusals.add(refusal) },
+		],
 		messages: { subscribe: subscriptions.execute },
 		onMonitorsChanged: () => subscriptions.onMonitorsChanged(),
-		onRefused: (refusal) => refusals.add(refusal),
 		get readinessProblem() {
 			return crashes.readinessProblem;
 		},

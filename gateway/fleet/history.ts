@@ -15,7 +15,7 @@ const stepMs = stepSeconds * 1000;
 const stepCount = 288;
 export const historyMs = stepCount * stepMs;
 
-/** Where in a step's bytes what is. RSSI has its sign turned, light is in 16ths, heap is in KiB and takes two bytes. */
+/** Offsets in a step's bytes. RSSI is stored without its sign, light in 16ths, heap in KiB in two bytes. */
 const heard = 0;
 const weakest = 1;
 const strongest = 2;
@@ -84,7 +84,7 @@ export class Histories {
 
 export class History {
 	#bytes: Buffer | undefined;
-	/** The step up to which nothing is from the day before. */
+	/** The latest step. Values of the previous day are removed up to it. */
 	#latest = 0;
 
 	/** @param monotonic monotonic clock, in milliseconds since about the gateway's start */

@@ -1,11 +1,9 @@
 /** The message `subscribe` of monitors, defined once for its check, its type and the AsyncAPI document. */
 
 import { boolean, list, object, oneOf, optional } from "../../device/protocol/schema.js";
+import { subscribedDevicesAtMost } from "../api/subscription.js";
 import type { MessageDocument } from "../extension.js";
 import { requestId, targetId } from "../sockets/monitor-commands.js";
-
-/** More than the rows that fit on a large screen. */
-export const subscribedDevicesAtMost = 200;
 
 export const subscribe = object({
 	type: oneOf("subscribe"),

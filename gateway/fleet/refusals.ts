@@ -3,7 +3,7 @@
  * person would have to read the log.
  */
 
-import type { Refusal } from "../sockets/limits.js";
+import type { Refusal } from "../sessions/sessions.js";
 
 interface Counted extends Refusal {
 	count: number;

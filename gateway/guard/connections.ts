@@ -1,6 +1,8 @@
 /**
  * Limits what a connection may cost before its client has shown a token. Node parses all requests of one read, up to
- * 2,500 in 64 KiB, and keeps each response until it is read: a few connections could fill the memory.
+ * 2,500 in 64 KiB, and keeps each response until it is read: a few connections could fill the memory. Node's public ways
+ * (maxRequestsPerSocket, Connection: close) apply after that parse, and a Duplex between socket and server would stay there
+ * for each WebSocket; so this class calls Node's own listeners with smaller pieces.
  */
 
 import { readFileSync } from "node:fs";

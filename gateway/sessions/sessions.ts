@@ -21,6 +21,16 @@ export interface SessionsOptions {
 	readonly maxDevices: number;
 }
 
+/** A connection or an uplink that was refused. */
+export interface Refusal {
+	readonly what: "connection" | "report";
+	/** From the `Device-Id` header, unverified; undefined if absent. */
+	readonly deviceId: string | undefined;
+	readonly remoteAddress: string;
+	/** One sentence. */
+	readonly reason: string;
+}
+
 /** What happens to sessions. Each listener is called in the order in which it was added. */
 export interface SessionListener {
 	/** A session was opened, named or ended, its device's update or label changed, or a crash of it was stored. */
@@ -31,6 +41,7 @@ export interface SessionListener {
 	onAdopted?(device: Device): void;
 	/** What is known of a device has changed otherwise. */
 	onTouched?(device: Device): void;
+	onRefused?(refusal: Refusal): void;
 	/** `text` is as received; `session.device` is up to date. */
 	onUplink?(session: Session, uplink: Uplink, text: string): void;
 	/** @param why `surplus`: there are too many devices; `removed`: its record was removed by another process */
@@ -63,6 +74,11 @@ export class Sessions {
 	/** Tells the listeners that what is known of a device was changed outside of this class. */
 	touch(device: Device): void {
 		for (const listener of this.#listeners) listener.onTouched?.(device);
+	}
+
+	/** Tells the listeners of a connection or an uplink that was refused. */
+	refuse(refusal: Refusal): void {
+		for (const listener of this.#listeners) listener.onRefused?.(refusal);
 	}
 
 	/** Connected sessions, and the latest of each device that is away. */

@@ -173,13 +173,13 @@ class DeviceSocket implements DeviceLink {
 	onMessage(text: string): void {
 		const session = this.#session;
 		if (!session.connected) return;
-		const { limits, metrics, onRefused, log, monotonic } = this.#options;
+		const { limits, metrics, sessions, log, monotonic } = this.#options;
 		const problem = this.#receive(text);
 		if (problem === undefined) return;
 		metrics.droppedUplinks.inc();
 		const deviceId = session.device?.deviceId;
 		const { remoteAddress } = session.handshake;
-		onRefused({ what: "report", deviceId, remoteAddress, reason: problem });
+		sessions.refuse({ what: "report", deviceId, remoteAddress, reason: problem });
 		log.warn({ ...this.#names, problem }, "uplink dropped");
 		this.#countInvalid ??= createMinuteCounter();
 		if (this.#countInvalid(monotonic()) >= limits.invalidUplinksAMinute)

@@ -1,6 +1,6 @@
 /**
- * When the devices of a gateway that stops are sent away, and when they return: over a time that their number asks for,
- * so that neither this process nor the next one has to do with all of them in one moment.
+ * The pace at which a gateway that stops closes its devices, and the time at which each is asked to return. Both are spread
+ * over a time that grows with the number of devices, so that neither this process nor the next one handles all at once.
  */
 
 /** Devices a second that are closed: 10,000 in 4 s. */

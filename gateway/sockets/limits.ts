@@ -78,22 +78,11 @@ export const closeCodes = Object.freeze({
 	tryAgainLater: 1013,
 });
 
-/** A connection or an uplink that was refused. */
-export interface Refusal {
-	readonly what: "connection" | "report";
-	/** From the `Device-Id` header, unverified; undefined if absent. */
-	readonly deviceId: string | undefined;
-	readonly remoteAddress: string;
-	/** One sentence. */
-	readonly reason: string;
-}
-
 /** What both ends of WebSockets need. */
 export interface SocketsOptions {
 	readonly sessions: Sessions;
 	readonly limits: SocketLimits;
 	readonly metrics: Metrics;
-	readonly onRefused: (refusal: Refusal) => void;
 	readonly log: Logger;
 	/** Awaited before work that many clients may cause at once: see event-loop.ts. */
 	readonly yieldToLoop: () => Promise<void>;

@@ -36,7 +36,7 @@ export const deviceHeaders = object({
 
 const knownPaths: readonly string[] = ["/device", "/monitor"];
 
-export interface UpgradesOptions extends Omit<SocketsOptions, "sessions"> {
+export interface UpgradesOptions extends SocketsOptions {
 	readonly access: Access;
 	readonly devices: DeviceSockets;
 	readonly monitors: MonitorSockets;
@@ -52,7 +52,7 @@ export type Upgrades = ReturnType<typeof createUpgrades>;
 
 export function createUpgrades(options: UpgradesOptions) {
 	const { access, devices, monitors, heartbeat, limits, publicUrl, guard, metrics } = options;
-	const { onRefused, log, yieldToLoop } = options;
+	const { sessions, log, yieldToLoop } = options;
 	const bounds = {
 		maxPayload: limits.maxFrameBytes,
 		maxFragments: limits.maxFragments,
@@ -98,7 +98,7 @@ export function createUpgrades(options: UpgradesOptions) {
 	function report(request: IncomingMessage, reason: string): void {
 		const named = request.headers["device-id"];
 		const id = matches(deviceId, named) ? named : undefined;
-		onRefused({ what: "connection", deviceId: id, remoteAddress: remoteAddressOf(request), reason });
+		sessions.refuse({ what: "connection", deviceId: id, remoteAddress: remoteAddressOf(request), reason });
 	}
 
 	return {
@@ -113,7 +113,7 @@ export function createUpgrades(options: UpgradesOptions) {
 			stream.on("error", onError);
 			await opening;
 			const url = targetOf(request);
-			// Before anything else: of a fleet that comes back at once, most must be told to wait, and each waits for the others.
+			// Before anything else: when a whole fleet returns at once, most devices are refused, and that must cost little.
 			const isDevice = !drain && url?.pathname === "/device" && access.isKnown(request);
 			const crowded = isDevice ? guard?.look() : undefined;
 			if (!crowded) await yieldToLoop();

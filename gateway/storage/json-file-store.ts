@@ -61,7 +61,7 @@ export class JsonFileStore<T> {
 	readonly #options: JsonFileStoreOptions<T>;
 	/** Undefined: to remove. */
 	readonly #waiting = new Map<string, { record: T | undefined; readonly written: Promise<boolean> }>();
-	/** With the error; the one tried longest ago first. */
+	/** Failed writes, the one that was tried longest ago first, each with its error. */
 	readonly #failed = new Map<string, { readonly record: T; readonly why: string }>();
 	#retry: NodeJS.Timeout | undefined;
 	#isClosed = false;

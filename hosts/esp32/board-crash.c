@@ -101,36 +101,48 @@ static const char *name_of_cause(uint32_t cause)
 	}
 }
 
-/** Adds what the core dump says: the reason, the task, and program counters for addr2line. */
-static void describe_dump(struct run *crash)
+/** Adds what the core dump says: the reason, the task, and program counters for addr2line. Nothing, if it is not complete. */
+static void describe_dump(struct checked_run *crash)
 {
+	char message[sizeof(crash->run.message)] = "", stack[sizeof(crash->run.stack)] = "";
 	esp_core_dump_summary_t *summary = calloc(1, sizeof(*summary));
 	if (!summary || (ESP_OK != esp_core_dump_image_check()) || (ESP_OK != esp_core_dump_get_summary(summary))) {
 		free(summary);
 		return;
 	}
-	if (ESP_OK != esp_core_dump_get_panic_reason(crash->message, sizeof(crash->message)))
-		snprintf(crash->message, sizeof(crash->message), "%s (cause %u) at 0x%08x of address 0x%08x, task %.16s",
+	if (ESP_OK != esp_core_dump_get_panic_reason(message, sizeof(message)))
+		snprintf(message, sizeof(message), "%s (cause %u) at 0x%08x of address 0x%08x, task %.16s",
 			name_of_cause(summary->ex_info.exc_cause), (unsigned)summary->ex_info.exc_cause, (unsigned)summary->exc_pc,
 			(unsigned)summary->ex_info.exc_vaddr, summary->exc_task);
 	size_t length = 0;
-	for (uint32_t i = 0; (i < summary->exc_bt_info.depth) && (i < 16) && (length < sizeof(crash->stack)); i++)
-		length += (size_t)snprintf(crash->stack + length, sizeof(crash->stack) - length, "at 0x%08x\n",
+	for (uint32_t i = 0; (i < summary->exc_bt_info.depth) && (i < 16) && (length < sizeof(stack)); i++)
+		length += (size_t)snprintf(stack + length, sizeof(stack) - length, "at 0x%08x\n",
 			(unsigned)summary->exc_bt_info.bt[i]);
 	free(summary);
+	memcpy(crash->run.message, message, sizeof(message));
+	memcpy(crash->run.stack, stack, sizeof(stack));
+	seal(crash);
 }
 
-/** The same for a dump whatever else was lost: its checksum; 0: there is none. */
+/**
+ * The same for a dump whatever else was lost, power cuts included: the checksum of what was written. 0: there is none. The last word
+ * is left out: over a checksum as well, every checksum would be the same.
+ */
 static uint32_t id_of_dump(void)
 {
 	size_t address = 0, size = 0;
 	uint32_t id = 0;
+	uint8_t bytes[256];
 	const esp_partition_t *partition =
 		esp_partition_find_first(ESP_PARTITION_TYPE_DATA, ESP_PARTITION_SUBTYPE_DATA_COREDUMP, NULL);
 	if (!partition || (ESP_OK != esp_core_dump_image_get(&address, &size)))
 		return 0;
-	if (ESP_OK != esp_partition_read(partition, size - sizeof(id), &id, sizeof(id)))
-		return 0;
+	for (size_t at = 0, part; at + sizeof(id) < size; at += part) {
+		part = size - sizeof(id) - at < sizeof(bytes) ? size - sizeof(id) - at : sizeof(bytes);
+		if (ESP_OK != esp_partition_read(partition, at, bytes, part))
+			return 0;
+		id = esp_rom_crc32_le(id, bytes, (uint32_t)part);
+	}
 	return id;
 }
 
@@ -139,7 +151,7 @@ static void erase_dump(void)
 	esp_core_dump_image_erase();
 }
 #else
-static void describe_dump(struct run *crash) { (void)crash; }
+static void describe_dump(struct checked_run *crash) { (void)crash; }
 static uint32_t id_of_dump(void) { return 0; }
 static void erase_dump(void) { }
 #endif
@@ -178,49 +190,77 @@ static const char *usual_message(const char *kind)
 	return "a fault in C, without a core dump";
 }
 
-/** Keeps the last run if it crashed, and begins the record of this one. To be called once, before anything is traced. */
-void board_crash_start(void)
+static bool has_crash(void)
 {
-	bool is_known = is_valid(&memory.current);
-	const char *kind = crash_kind(is_known ? &memory.current.run : NULL);
-	uint32_t dump = id_of_dump();
-	if ((MAGIC == memory.magic) && (MAGIC == memory.reading_dump)) {
-		erase_dump();
-		dump = 0;
+	return is_valid(&memory.crash) && memory.crash.run.kind[0];
+}
+
+/** @param last the run that crashed; NULL: unknown */
+static void keep_crash(const char *kind, const struct run *last)
+{
+	struct run *crash = &memory.crash.run;
+	if (last)
+		*crash = *last;
+	else {
+		memset(crash, 0, sizeof(*crash));
+		crash->id = esp_random();
 	}
-	/* A dump of which only the flash knows: the power was cut before it was reported. */
-	if (!kind && dump && !is_valid(&memory.crash)) {
-		kind = "panic";
-		is_known = false;
-	}
-	if (kind) {
-		struct run *crash = &memory.crash.run;
-		if (is_known)
-			*crash = memory.current.run;
-		else {
-			memset(crash, 0, sizeof(*crash));
-			crash->id = esp_random();
-		}
-		bool is_told = crash->kind[0];
-		if (!is_told)
-			copy_text(crash->kind, sizeof(crash->kind), kind);
-		if (dump && (!strcmp(crash->kind, "panic") || !strcmp(crash->kind, "watchdog"))) {
-			crash->id = dump;
-			memory.magic = MAGIC;
-			memory.reading_dump = MAGIC;
-			describe_dump(crash);
-		}
-		if (!crash->message[0])
-			copy_text(crash->message, sizeof(crash->message), usual_message(crash->kind));
-		seal(&memory.crash);
-	}
-	else if (!is_valid(&memory.crash))
-		memset(&memory.crash, 0, sizeof(memory.crash));
+	if (!crash->kind[0])
+		copy_text(crash->kind, sizeof(crash->kind), kind);
+	if (!crash->message[0])
+		copy_text(crash->message, sizeof(crash->message), usual_message(crash->kind));
+	seal(&memory.crash);
+}
+
+static void begin_run(void)
+{
 	memset(&memory.current, 0, sizeof(memory.current));
 	memory.current.run.id = esp_random();
 	copy_text(memory.current.run.version, sizeof(memory.current.run.version), board_firmware_version());
 	seal(&memory.current);
 	memory.magic = MAGIC;
+}
+
+/** Adds the core dump to the crash that was found at this start, if any. */
+static void add_dump(bool is_new_crash)
+{
+	uint32_t id = id_of_dump();
+	if (!id)
+		return;
+	/* A dump of which only the flash knows: the power was cut before it was reported. */
+	if (!is_new_crash && !has_crash()) {
+		keep_crash("panic", NULL);
+		is_new_crash = true;
+	}
+	const char *kind = memory.crash.run.kind;
+	if (!is_new_crash || (strcmp(kind, "panic") && strcmp(kind, "watchdog")))
+		return;
+	memory.crash.run.id = id;
+	seal(&memory.crash);
+	describe_dump(&memory.crash);
+}
+
+/**
+ * Keeps the last run if it crashed, and begins the record of this one. To be called once, before anything is traced. Flash is read
+ * last, when all else is sealed: a restart meanwhile loses only what the core dump would have added.
+ */
+void board_crash_start(void)
+{
+	bool is_dump_bad = (MAGIC == memory.magic) && (MAGIC == memory.reading_dump);
+	const struct run *last = is_valid(&memory.current) ? &memory.current.run : NULL;
+	/* A restart while the dump was read is no crash besides the one that left the dump. */
+	const char *kind = is_dump_bad && has_crash() ? NULL : crash_kind(last);
+	if (kind)
+		keep_crash(kind, last);
+	else if (!has_crash())
+		memset(&memory.crash, 0, sizeof(memory.crash));
+	begin_run();
+	if (is_dump_bad)
+		erase_dump();
+	else {
+		memory.reading_dump = MAGIC;
+		add_dump(NULL != kind);
+	}
 	memory.reading_dump = 0;
 	has_started = true;
 }
@@ -247,11 +287,6 @@ void board_crash_expect_restart(void)
 {
 	memory.current.run.is_restart = 1;
 	seal(&memory.current);
-}
-
-static bool has_crash(void)
-{
-	return is_valid(&memory.crash) && memory.crash.run.kind[0];
 }
 
 /** The newest `count` complete lines that are kept, at the start of `text`, which has TRACE_BYTES + 1 bytes. */

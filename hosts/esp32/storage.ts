@@ -1,6 +1,7 @@
 /** The device's settings, in ESP-IDF's NVS. A value that cannot be read counts as not set. */
 
 import KeyValueStorage, { type Storage } from "embedded:storage/key-value";
+import FFI from "mc/ffi";
 import type { KeyValueStore } from "../../device/host.js";
 
 /** NVS namespace, at most 15 characters. */
@@ -10,7 +11,12 @@ export class SettingsStore implements KeyValueStore {
 	readonly #storage: Storage;
 
 	constructor() {
-		this.#storage = KeyValueStorage.open({ path, format: "string" });
+		const isReadOnly = new FFI().board_nvs_is_read_only() === 1;
+		if (isReadOnly)
+			trace(
+				"settings: no page of the NVS is free, so they stay as they are until the board is flashed again\n",
+			);
+		this.#storage = KeyValueStorage.open({ path, format: "string", mode: isReadOnly ? "r" : "r+" });
 	}
 
 	read(key: string): string | undefined {

@@ -1,15 +1,51 @@
-/** Peripherals of a DEV-1 that do nothing. The codec is ready, which the confirmation of a new image needs. */
+/** Peripherals of a DEV-1: buttons on the serial port, and parts that do nothing. The codec is ready, which the confirmation of a new image needs. */
 
+import FFI from "mc/ffi";
 import { boardModels } from "protocol/models";
-import type { AudioOutput, Codec, DigitalInput, PixelStrip } from "../../device/host.js";
+import Timer from "timer";
+import type { AudioOutput, ButtonPart, Codec, DigitalInput, PixelStrip } from "../../device/host.js";
 
-/** Never pressed. */
-export class Button implements DigitalInput {
-	read(): number {
-		return 0;
+const pollMs = 50;
+
+interface ConsoleButtonOptions {
+	/** Of the button, in console-buttons.c. */
+	readonly bit: number;
+	readonly onReadable: () => void;
+}
+
+class ConsoleButton implements DigitalInput {
+	readonly #ffi = new FFI();
+	readonly #bit: number;
+	readonly #timer: Timer;
+	#level: number;
+
+	constructor({ bit, onReadable }: ConsoleButtonOptions) {
+		this.#bit = bit;
+		this.#level = this.read();
+		this.#timer = Timer.repeat(() => {
+			const level = this.read();
+			if (level === this.#level) return;
+			this.#level = level;
+			onReadable();
+		}, pollMs);
 	}
 
-	close(): void {}
+	read(): number {
+		return (this.#ffi.qemu_buttons() >> this.#bit) & 1;
+	}
+
+	close(): void {
+		Timer.clear(this.#timer);
+	}
+}
+
+export function buttonAt(position: number): ButtonPart {
+	const bit = position;
+	return class extends ConsoleButton {
+		constructor(options: { onReadable: () => void }) {
+			super({ bit, onReadable: options.onReadable });
+		}
+	};
 }
 
 export class Ring implements PixelStrip {

@@ -98,7 +98,7 @@ declare module "embedded:storage/key-value" {
 		close(): void;
 	}
 
-	const KeyValueStorage: { open(options: { path: string; format: "string" }): Storage };
+	const KeyValueStorage: { open(options: { path: string; format: "string"; mode: "r" | "r+" }): Storage };
 	export default KeyValueStorage;
 }
 

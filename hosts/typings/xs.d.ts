@@ -31,6 +31,7 @@ declare module "mc/ffi" {
 		board_firmware_version(): string;
 		board_flash_bytes(): number;
 		board_is_pending_verify(): number;
+		board_nvs_is_read_only(): number;
 		board_print(text: string): void;
 		board_psram_bytes(): number;
 		/** @param mac of six bytes, which are written */
@@ -60,5 +61,6 @@ declare module "mc/ffi" {
 		esp_reset_reason(): number;
 		esp_restart(): void;
 		esp_wifi_set_ps(mode: number): number;
+		qemu_buttons(): number;
 	}
 }

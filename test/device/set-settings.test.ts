@@ -3,10 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import { describe, type TestContext, test } from "node:test";
-import { setTimeout } from "node:timers/promises";
-import { type ChangedSettings, checkUplink } from "../../device/protocol/messages.js";
-import { Flash, type FlashOperation } from "../../hosts/virtual/node/boot/flash.js";
-import { flashBytes, partitions } from "../../hosts/virtual/node/boot/partitions.js";
+import type { ChangedSettings } from "../../device/protocol/messages.js";
 import type { VirtualDevice, VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
 import { Authority, whyNoCertificates } from "../support/certificates.js";
 import { onEnd, temporaryDirectory } from "../support/cleanup.js";
@@ -206,63 +203,4 @@ test("the longest settings fit the heap, beside an update's buffer", async (t) =
 	const again = await connected(device, gateway);
 	assert.equal((await again.next("settings_result")).outcome, "kept");
 	assert.equal(device.setting("ca"), "A".repeat(3996));
-});
-
-/** Every flash operation of a trial is cut in test/device/settings-trial.test.ts; here, with the whole firmware, each fourth. */
-const every = Number(process.env.CUT_EVERY || 4);
-
-test("power cut in a trial, with the whole firmware in XS, leaves whole settings, and a result that is true", async (t) => {
-	const operations: FlashOperation[] = [];
-	/** 20 s of the device's clock, with time for real sockets. */
-	const passSome = async (device: VirtualDevice) => {
-		for (let step = 0; step < 80; step++) {
-			await setTimeout(2);
-			await device.machine.advance(250).catch(() => {});
-		}
-	};
-	/** A trial of right settings. @param operation at which power is cut */
-	const tryIn = async (flash: Flash, operation?: number) => {
-		const gateway = await runScriptedGateway(t);
-		/** Of the last connection. */
-		let token: string | undefined;
-		const outcomes: string[] = [];
-		gateway.server.on("connection", (socket, { headers }) => {
-			token = headers.authorization;
-			socket.on("message", (text) => {
-				const checked = checkUplink(JSON.parse(text.toString()));
-				if (checked.problem === undefined && checked.uplink.type === "settings_result")
-					outcomes.push(checked.uplink.outcome);
-			});
-		});
-		const settings = { gateway: gateway.url, token: "previous-token" };
-		const device = await powerOn(t, gateway, "DEV-1", { flash, settings, clock: "virtual" });
-		const connection = await connected(device, gateway);
-		operations.length = 0;
-		if (operation !== undefined) flash.cutAt(operation, "middle");
-		connection.send(setSettings({ token: "next-token", sntp: "127.0.0.1" }));
-		await passSome(device);
-		assert.equal(device.setting("trial"), undefined);
-		await device.powerCycle();
-		await passSome(device);
-		const isNew = token === "Bearer next-token";
-		assert.ok(isNew || token === "Bearer previous-token");
-		assert.equal(device.setting("sntp"), isNew ? "127.0.0.1" : undefined, "whole");
-		await device.close();
-		return { isNew, outcomes };
-	};
-
-	const rehearsal = new Flash({ byteLength: flashBytes, onOperation: (one) => operations.push(one) });
-	assert.deepEqual(await tryIn(rehearsal), { isNew: true, outcomes: ["kept"] });
-	const { offset, byteLength } = partitions.nvs;
-	const cuts = operations
-		.map((operation, index) => ({ number: index + 1, at: operation.offset }))
-		.filter(({ at, number }) => at >= offset && at < offset + byteLength && number % every === 0);
-	let returned = 0;
-	for (const { number } of cuts) {
-		const { isNew, outcomes } = await tryIn(new Flash({ byteLength: flashBytes }), number);
-		if (!isNew) returned += 1;
-		assert.deepEqual([...new Set(outcomes)], isNew ? ["kept"] : [], `cut at ${number}`);
-	}
-	assert.ok(returned > 0 && returned < cuts.length, "some cuts come before the settings count");
-	t.diagnostic(`${cuts.length} power cuts, ${returned} of them before the new settings counted`);
 });

@@ -10,7 +10,7 @@ import { setImmediate } from "node:timers/promises";
 import { createGateway, type GatewayOptions } from "../../gateway/gateway.js";
 import { socketLimits } from "../../gateway/sockets/limits.js";
 import { createLog } from "../../gateway/telemetry/log.js";
-import { freePort } from "../../scripts/bench/servers/nginx.js";
+import { freePort } from "../bench/servers/nginx.js";
 import { onEnd, temporaryDirectory } from "../support/cleanup.js";
 import { bearer, Client, deviceToken, monitorToken, runGateway, upgradeRequest } from "../support/running.js";
 

@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, constants, existsSync, openSync, readSync } from "node:fs";
-import { mkdir, open, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
-import { createInterface } from "node:readline";
 import { describe, test } from "node:test";
 import { promisify } from "node:util";
 import { WebSocket } from "ws";
@@ -18,7 +16,7 @@ import {
 	runGateway,
 	temporaryDirectory,
 } from "../support/running.js";
-import { fullPipe, printed, startProcess } from "./process.js";
+import { printed, startProcess } from "./process.js";
 
 async function ended(child: ChildProcess): Promise<{ code: number | null; said: string }> {
 	let said = "";
@@ -28,34 +26,6 @@ async function ended(child: ChildProcess): Promise<{ code: number | null; said: 
 	const [code] = await once(child, "close");
 	return { code, said };
 }
-
-/** Of its standard error. */
-async function firstLine({ stderr }: ChildProcess): Promise<string> {
-	if (!stderr) throw new Error("no standard error");
-	const [line] = await once(createInterface(stderr), "line");
-	return line;
-}
-
-/** What a pipe holds. @param reader is non-blocking */
-function drain(reader: number): string {
-	const bytes = Buffer.alloc(64 * 1024);
-	let text = "";
-	try {
-		for (let length = 1; length > 0; text += bytes.toString("latin1", 0, length))
-			length = readSync(reader, bytes);
-	} catch {
-		// It is empty.
-	}
-	return text;
-}
-
-/** What Node runs so that a gateway does this on SIGUSR2, in a timer. */
-function withDefect(fault: string): readonly string[] {
-	const defect = `data:text/javascript,process.on("SIGUSR2", () => setTimeout(() => { ${fault} }))`;
-	return ["--import", "tsx", "--import", defect, "gateway/main.ts"];
-}
-
-const noFullDisk = existsSync("/dev/full") ? false : "needs /dev/full";
 
 describe("npm start", () => {
 	test("prints a valid login, the devices' address and where the tokens are, and what unsigned firmware means", async (t) => {
@@ -118,218 +88,6 @@ describe("npm start", () => {
 		const next = createServer().listen(Number(new URL(Devices).port), "127.0.0.1");
 		t.after(() => next.close());
 		await once(next, "listening");
-	});
-
-	test("a second signal ends it immediately, even if a device does not close", async (t) => {
-		const child = startProcess(t, {
-			DATA_DIR: await temporaryDirectory(t),
-			DEVICE_TOKEN: deviceToken,
-			MONITOR_TOKEN: monitorToken,
-		});
-		const { Devices = "" } = await printed(child);
-		const device = new Client(Devices, { headers: bearer(deviceToken) });
-		await once(device.socket, "open");
-		device.socket.pause();
-		const end = ended(child);
-		const again = setInterval(() => child.kill("SIGINT"), 100);
-		t.after(() => clearInterval(again));
-		assert.equal((await end).code, 1);
-		device.socket.terminate();
-	});
-
-	test("a defect, in a timer or a promise, ends it with exit code 1 and a line in the log", async (t) => {
-		for (const fault of ['throw new Error("planted")', 'Promise.reject(new Error("planted"))']) {
-			const program = withDefect(fault);
-			const child = startProcess(t, { DATA_DIR: await temporaryDirectory(t) }, { program });
-			await printed(child);
-			child.kill("SIGUSR2");
-			const { code, said } = await ended(child);
-			assert.equal(code, 1);
-			const { level, err } = JSON.parse(said.trim().split("\n").at(-1) ?? "");
-			assert.deepEqual([level, err.message], ["fatal", "planted"]);
-		}
-	});
-
-	test("a defect ends it even if the log's disk is full", {
-		skip: noFullDisk,
-		timeout: 60_000,
-	}, async (t) => {
-		const full = await open("/dev/full", "w");
-		t.after(() => full.close());
-		const options = { program: withDefect('throw new Error("planted")'), stderr: full.fd };
-		const child = startProcess(t, { DATA_DIR: await temporaryDirectory(t) }, options);
-		const exit = once(child, "exit");
-		await printed(child);
-		child.kill("SIGUSR2");
-		assert.deepEqual(await exit, [1, null]);
-	});
-
-	test("a defect is logged even if the log's pipe is full, once that is read", async (t) => {
-		const directory = await temporaryDirectory(t);
-		const path = join(directory, "pipe");
-		const full = fullPipe(path);
-		t.after(() => closeSync(full));
-		const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-		t.after(() => closeSync(reader));
-		const program = withDefect('process.stdout.write("Defect\\n"); throw new Error("planted")');
-		const child = startProcess(t, { DATA_DIR: directory }, { program, stderr: full });
-		const exit = once(child, "exit");
-		await printed(child);
-		child.kill("SIGUSR2");
-		assert.ok(child.stdout);
-		const [told] = await once(child.stdout.resume(), "data");
-		assert.match(String(told), /Defect/);
-		const before = drain(reader);
-		assert.deepEqual(await exit, [1, null]);
-		assert.match(before + drain(reader), /"level":"fatal".*"message":"planted"/);
-	});
-
-	for (const [what, environment, sentence] of [
-		["a wrong setting", { PORT: "eighty" }, /^PORT is "eighty"; set it to a whole number/],
-		["AUTH=off for everyone", { AUTH: "off", HOST: "0.0.0.0" }, /^AUTH=off is for loopback alone/],
-		[
-			"an address that is not ours",
-			{ HOST: "192.0.2.1" },
-			/^HOST is 192\.0\.2\.1, which is no address of this/,
-		],
-		[
-			"an address without its interface",
-			{ HOST: "fe80::1" },
-			/^HOST is fe80::1, which is no address of this/,
-		],
-		[
-			"a data folder that is a file",
-			{ DATA_DIR: "package.json" },
-			/^DATA_DIR is "\S*package\.json", which cannot be used \(EEXIST\); set it to a folder of its own\./,
-		],
-		[
-			"a data folder where none can be made",
-			{ DATA_DIR: "/proc/x" },
-			/^DATA_DIR is "\/proc\/x", which cannot be used \(ENOENT\); set it to a folder of its own\./,
-		],
-		[
-			"no certificate",
-			{ TLS_CERT: "package.json", TLS_KEY: "package.json" },
-			/^TLS_CERT and TLS_KEY cannot be/,
-		],
-	] as const)
-		test(`${what} ends it with one sentence and exit code 1`, async (t) => {
-			const environmentOfTest = { DATA_DIR: await temporaryDirectory(t), ...environment };
-			const { code, said } = await ended(startProcess(t, environmentOfTest));
-			assert.equal(code, 1);
-			assert.match(said, sentence);
-			assert.equal(said.trim().split("\n").length, 1, said);
-		});
-
-	test("keeps running if its log cannot be written, and can be stopped", { skip: noFullDisk }, async (t) => {
-		const full = await open("/dev/full", "w");
-		t.after(() => full.close());
-		const given = { DEVICE_TOKEN: deviceToken, MONITOR_TOKEN: monitorToken };
-		const environment = { ...given, DATA_DIR: await temporaryDirectory(t) };
-		const child = startProcess(t, environment, { stderr: full.fd });
-		const { Devices = "" } = await printed(child);
-		const device = new Client(Devices, { headers: bearer(deviceToken) });
-		await once(device.socket, "open");
-		child.kill("SIGTERM");
-		assert.equal((await device.closed).code, 1012);
-		const [code] = await once(child, "exit");
-		assert.equal(code, 0);
-	});
-
-	test("starts if its standard output cannot be written", { skip: noFullDisk }, async (t) => {
-		const full = await open("/dev/full", "w");
-		t.after(() => full.close());
-		const environment = { DATA_DIR: await temporaryDirectory(t) };
-		const child = startProcess(t, environment, { stdout: full.fd });
-		const exit = once(child, "exit");
-		const { url } = JSON.parse(await firstLine(child));
-		assert.equal((await fetch(`${url}/healthz`)).status, 200);
-		child.kill("SIGTERM");
-		const [code] = await exit;
-		assert.equal(code, 0);
-	});
-
-	test("keeps running if no one reads its standard error, and can be stopped", async (t) => {
-		const given = { DEVICE_TOKEN: deviceToken, MONITOR_TOKEN: monitorToken };
-		const directory = await temporaryDirectory(t);
-		const full = fullPipe(join(directory, "pipe"));
-		t.after(() => closeSync(full));
-		const child = startProcess(t, { ...given, DATA_DIR: directory }, { stderr: full });
-		const { Devices = "" } = await printed(child);
-		const exit = once(child, "exit");
-		const device = new Client(Devices, { headers: bearer(deviceToken) });
-		await once(device.socket, "open");
-		child.kill("SIGTERM");
-		const [code] = await exit;
-		assert.equal(code, 0);
-	});
-
-	for (const [name, environment, sentence] of [
-		[
-			"tokens.json",
-			{},
-			/tokens\.json cannot be read or written \(tokens\.json is not a regular file\); set DATA_DIR/,
-		],
-		["gateway.lock", {}, /which cannot be used \(gateway\.lock is not a regular file\); set it to a folder/],
-		["key.pem", { TLS_CERT: "package.json", TLS_KEY: "" }, /^TLS_KEY is "\S+key\.pem", which cannot be read/],
-		["keys.pem", { RELEASE_KEYS: "" }, /^RELEASE_KEYS is "\S+keys\.pem", which cannot be read/],
-	] as const)
-		test(`a named pipe as ${name} ends it with one sentence and exit code 1`, {
-			timeout: 60_000,
-		}, async (t) => {
-			const DATA_DIR = await temporaryDirectory(t);
-			const pipe = join(DATA_DIR, name);
-			execFileSync("mkfifo", [pipe]);
-			const given = Object.entries(environment).map(([setting, value]) => [setting, value || pipe]);
-			const child = startProcess(t, { DATA_DIR, ...Object.fromEntries(given) });
-			const { code, said } = await ended(child);
-			assert.equal(code, 1, said);
-			assert.match(said, sentence);
-			assert.equal(said.trim().split("\n").length, 1, said);
-		});
-
-	test("starts without what is kept in named pipes in place of its files", { timeout: 60_000 }, async (t) => {
-		const DATA_DIR = await temporaryDirectory(t);
-		const files = [
-			"ended-logins.json",
-			"firmware/upload.json",
-			"releases/catalog.json",
-			"rollouts/one/plan.json",
-			"devices/dev-1-a1b2c3.json",
-			"crashes/dev-1-a1b2c3.json",
-		];
-		for (const file of files) {
-			await mkdir(dirname(join(DATA_DIR, file)), { recursive: true });
-			execFileSync("mkfifo", [join(DATA_DIR, file)]);
-		}
-		const child = startProcess(t, { DATA_DIR, RELEASES_DIR: join(DATA_DIR, "releases") });
-		const { Dashboard = "" } = await printed(child);
-		assert.equal((await fetch(new URL("/healthz", Dashboard))).status, 200);
-		child.kill("SIGTERM");
-		const { code, said } = await ended(child);
-		assert.equal(code, 0);
-		for (const file of ["ended-logins.json", "upload.json", "catalog.json", "plan.json"])
-			assert.ok(said.includes(`${file} is not a regular file`), said);
-	});
-
-	test("a damaged certificate ends it with one sentence and exit code 1", async (t) => {
-		const directory = await temporaryDirectory(t);
-		const TLS_CERT = join(directory, "cert.pem");
-		await writeFile(TLS_CERT, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n");
-		const { code, said } = await ended(startProcess(t, { DATA_DIR: directory, TLS_CERT, TLS_KEY: TLS_CERT }));
-		assert.equal(code, 1);
-		assert.match(
-			said,
-			/^TLS_CERT and TLS_KEY cannot be used \(.+\); set them to a certificate and its key in PEM\.\n$/,
-		);
-	});
-
-	test("options end it with one sentence and exit code 1: they would be ignored", async (t) => {
-		const { code, said } = await ended(
-			startProcess(t, { DATA_DIR: await temporaryDirectory(t) }, { words: ["--port", "1"] }),
-		);
-		assert.equal(code, 1);
-		assert.match(said, /^"--port" is not understood here: settings come from the environment, such as PORT=/);
 	});
 
 	test("a port in use ends it with one sentence and exit code 1", async (t) => {

@@ -29,6 +29,7 @@ import { deviceFile } from "../../gateway/sessions/device-store.js";
 import { sessionHead, textWithState } from "../../gateway/sessions/view.js";
 import { anyJson, jsonText, nearText, oddValue, valid } from "../support/arbitraries.js";
 import { temporaryDirectory } from "../support/cleanup.js";
+import { runs } from "../support/property-runs.js";
 
 const maxTimeMs = 8.64e15;
 const time = fc.integer({ min: 0, max: 2 ** 42 });
@@ -118,7 +119,7 @@ test("any other record gives a valid device or none", () => {
 			assert.ok(read.model === undefined || models.includes(read.model));
 			for (const { at } of [...read.versions, ...read.resets]) assert.ok(Math.abs(at) <= maxTimeMs);
 		}),
-		{ numRuns: 500 },
+		{ numRuns: runs(500) },
 	);
 });
 
@@ -155,7 +156,7 @@ test("updates are read back unchanged, with any uplinks", () => {
 		fc.property(history, (jobs) => {
 			assert.deepEqual(jobsFile.parse(jobsFile.format(jobs)), JSON.parse(JSON.stringify(jobs)));
 		}),
-		{ numRuns: 500 },
+		{ numRuns: runs(500) },
 	);
 	const good = history.map((jobs) => jobsFile.format(jobs));
 	fc.assert(
@@ -168,7 +169,7 @@ test("updates are read back unchanged, with any uplinks", () => {
 				);
 			}
 		}),
-		{ numRuns: 500 },
+		{ numRuns: runs(500) },
 	);
 });
 
@@ -183,7 +184,7 @@ test("tokens are read back as they were written; any other content is refused wi
 			await writeTokenFile(fs, path, tokens);
 			assert.deepEqual(await readTokenFile(fs, path), tokens);
 		}),
-		{ numRuns: 20 },
+		{ numRuns: runs(20) },
 	);
 	const goodText = file.map((tokens) => JSON.stringify(tokens));
 	await fc.assert(
@@ -198,7 +199,7 @@ test("tokens are read back as they were written; any other content is refused wi
 				assert.match(error.message, /delete it to have new ones made/);
 			}
 		}),
-		{ numRuns: 200 },
+		{ numRuns: runs(200) },
 	);
 });
 
@@ -228,7 +229,7 @@ test("ended logins stay ended; of any other file only entries with a time count"
 			for (const name of Object.keys(content.ended)) assert.ok(logins.has(name, 1));
 			assert.ok(!logins.has("another", 1));
 		}),
-		{ numRuns: 50 },
+		{ numRuns: runs(50) },
 	);
 	await fc.assert(
 		fc.asyncProperty(fc.oneof(withOther(text), contentNear(text)), async (content) => {
@@ -243,7 +244,7 @@ test("ended logins stay ended; of any other file only entries with a time count"
 			assert.equal(problems.length, isGood ? 0 : 1, content);
 			if (!isGood) assert.ok(!logins.has("another", 1));
 		}),
-		{ numRuns: 200 },
+		{ numRuns: runs(200) },
 	);
 });
 
@@ -294,7 +295,7 @@ test("a stored upload is found again; one whose record or binary has changed is 
 			assert.equal(current.sha256, digest);
 			assert.equal(current.size, bytes.length, "a size that is not the binary's");
 		}),
-		{ numRuns: 150 },
+		{ numRuns: runs(150) },
 	);
 	await fc.assert(
 		fc.asyncProperty(fc.nat(bytes.length - 1), fc.integer({ min: 1, max: 255 }), async (at, bits) => {
@@ -302,7 +303,7 @@ test("a stored upload is found again; one whose record or binary has changed is 
 			other[at] = (other[at] ?? 0) ^ bits;
 			assert.equal(await keep(JSON.stringify(record), other), undefined);
 		}),
-		{ numRuns: 20 },
+		{ numRuns: runs(20) },
 	);
 });
 
@@ -357,6 +358,6 @@ test("a catalog is read as it was written; an invalid one is refused with a sent
 				);
 			}
 		}),
-		{ numRuns: 1000 },
+		{ numRuns: runs(1000) },
 	);
 });

@@ -17,6 +17,7 @@ import {
 import { StartError } from "../../gateway/problem.js";
 import { readSettings } from "../../gateway/settings.js";
 import { nearText, oddText } from "../support/arbitraries.js";
+import { runs } from "../support/property-runs.js";
 
 /** @returns undefined where it is refused, in a sentence that names the variable */
 function read(name: string, text: string): ReturnType<typeof readSettings> | undefined {
@@ -100,7 +101,7 @@ test("any other environment stops the start with a sentence, or gives valid sett
 				assert.match(url.pathname, /\/ota\/firmware\.bin$/);
 			}
 		}),
-		{ numRuns: 3000 },
+		{ numRuns: runs(3000) },
 	);
 });
 
@@ -167,7 +168,7 @@ test("with any headers a request has an address, a base URL for devices, and an 
 				assert.equal(isSameOrigin(request, published), false);
 			isSameOrigin(request, published);
 		}),
-		{ numRuns: 2000 },
+		{ numRuns: runs(2000) },
 	);
 });
 

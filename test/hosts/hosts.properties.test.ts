@@ -25,6 +25,7 @@ import {
 	oddText,
 	pieceSizes,
 } from "../support/arbitraries.js";
+import { runs } from "../support/property-runs.js";
 import { readStrings } from "./esp32/nvs/reader.js";
 
 const namespace = "settings";
@@ -78,7 +79,7 @@ test("a damaged NVS has only values that were written, also after further writes
 			// A bit that was lost in a blank entry stays 0, and the CRC shows it; ESP-IDF checks only the next free entry.
 			assert.ok(["7", undefined].includes(store.read("fresh")));
 		}),
-		{ numRuns: 500 },
+		{ numRuns: runs(500) },
 	);
 });
 
@@ -162,7 +163,7 @@ test("any other response gives only the status of an HTTP line, only a Retry-Aft
 				assert.match(said, new RegExp(`^retry-after:[ \t]*0*${retryAfterSeconds}[ \t]*\r?$`, "im"));
 			assert.ok(readHead(Buffer.concat([bytes, Buffer.alloc(9000, "x")])).isOver);
 		}),
-		{ numRuns: 1000 },
+		{ numRuns: runs(1000) },
 	);
 });
 
@@ -198,7 +199,7 @@ test("an ECDSA signature is two positive numbers, and nothing else", () => {
 					assert.ok(BigInt(`0x0${Buffer.from(bytes).toString("hex")}`) > 0n && (bytes[0] ?? 0) < 0x80);
 			},
 		),
-		{ numRuns: 2000 },
+		{ numRuns: runs(2000) },
 	);
 });
 
@@ -268,7 +269,7 @@ test("a server's handshake is complete with each message once and in order, and 
 			for (let at = 0; at < all.length; at += 4 + all.readUIntBE(at + 1, 3)) types.push(all.readUInt8(at));
 			assert.match(types.join(), /^2,11,12,(13,)?14$/);
 		}),
-		{ numRuns: 2000 },
+		{ numRuns: runs(2000) },
 	);
 	fc.assert(
 		fc.property(fc.uint8Array({ maxLength: 20 }), fc.boolean(), (record, isKeySent) => {
@@ -323,6 +324,6 @@ test("a typed line sets the input that it names, or is refused with what to type
 			const { light = 0 } = board;
 			assert.ok(Number.isInteger(light) && light >= 0 && light <= 4095);
 		}),
-		{ numRuns: 500 },
+		{ numRuns: runs(500) },
 	);
 });

@@ -7,9 +7,6 @@ import fc from "fast-check";
 import { hasPart } from "../../device/protocol/models.js";
 import type { Model, NumberSchema, Schema, StringSchema } from "../../device/protocol/schema.js";
 
-// What failed, and not only for which values.
-fc.configureGlobal({ includeErrorInReport: true });
-
 /** Characters that parsers, encodings or engines treat in their own way, lone surrogates and NUL among them. */
 const oddCharacters = [
 	..."\0\x01\t\n\r \x7f\x85\xa0\ufeff\u2028\u2029\u180e\u200b\ufffd\ud800\udbff\udc00\udfffé€😀",

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { freePort } from "../../scripts/bench/servers/nginx.js";
+import { freePort } from "../bench/servers/nginx.js";
 import { printed, startProcess } from "../gateway/process.js";
 import { temporaryDirectory } from "./cleanup.js";
 import { bearer, deviceToken, monitorToken } from "./gateway-settings.js";
@@ -20,7 +20,7 @@ export interface ClusterOptions {
 	readonly gateways: number;
 	/** One, or three that replicate. */
 	readonly servers: 1 | 3;
-	/** Of the first gateway alone. Default: an empty folder. */
+	/** Of all gateways. Default: an empty folder. */
 	readonly releasesDir?: string;
 }
 
@@ -112,7 +112,7 @@ export async function startCluster(t: TestContext, options: ClusterOptions): Pro
 		const wires = await Promise.all(servers.map((server) => startProxy(t, server.port)));
 		const environment = {
 			DATA_DIR: join(directory, `gateway-${index}`),
-			RELEASES_DIR: index === 0 ? releasesDir : join(directory, `releases-${index}`),
+			RELEASES_DIR: releasesDir,
 			DEVICE_TOKEN: deviceToken,
 			MONITOR_TOKEN: monitorToken,
 			TRUST_PROXY: "127.0.0.1",

@@ -7,7 +7,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { freePort } from "../../scripts/bench/servers/nginx.js";
+import { freePort } from "../bench/servers/nginx.js";
 import { onEnd, temporaryDirectory } from "./cleanup.js";
 
 const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/usr/local/sbin:/opt/homebrew/bin` };

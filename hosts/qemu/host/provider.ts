@@ -1,7 +1,7 @@
 /** The global `device` of a DEV-1 in QEMU. The SDK wants it at this path, as `embedded:provider/builtin`. */
 
 import { createServices } from "board/services";
-import { Button, Ring, SilentCodec, SilentOutput } from "qemu/peripherals";
+import { buttonAt, Ring, SilentCodec, SilentOutput } from "qemu/peripherals";
 import { WiredNetwork } from "qemu/wired-network";
 import type { Host } from "../../../device/host.js";
 
@@ -10,7 +10,7 @@ const device: Host = {
 	chip: "esp32",
 	...createServices(WiredNetwork),
 	peripheral: {
-		button: { play: Button, mute: Button, volumeUp: Button, volumeDown: Button },
+		button: { play: buttonAt(0), mute: buttonAt(1), volumeUp: buttonAt(2), volumeDown: buttonAt(3) },
 		ledRing: Ring,
 		audioOutput: SilentOutput,
 		codec: SilentCodec,

@@ -1,11 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
-import { setTimeout } from "node:timers/promises";
-import { flashSettings, makeVirtualImage } from "../../../hosts/virtual/node/boot/factory-flash.js";
+import { flashSettings } from "../../../hosts/virtual/node/boot/factory-flash.js";
 import { NvsStore } from "../../../hosts/virtual/node/boot/nvs-store.js";
-import { buildFirmware } from "../../../hosts/virtual/node/firmware.js";
 import type { VirtualDeviceOptions } from "../../../hosts/virtual/node/virtual-device.js";
-import { runFleet } from "../../support/fleet.js";
 import { type Connection, powerOn, runScriptedGateway } from "../../support/scripted-gateway.js";
 import { pass } from "../../support/virtual-time.js";
 
@@ -108,40 +105,5 @@ describe("a time server", () => {
 		device.board.wallClock = () => built + 1000 * hour;
 		await pass(device, 61_000);
 		assertNear(await read(connection), built + 1000 * hour, 70_000);
-	});
-});
-
-describe("the stored time", () => {
-	test("is written at most once an hour, even if the device keeps restarting", async (t) => {
-		let now = built + 1000 * hour;
-		const { device, connect } = await start(t, () => now);
-		const stored = recordStored(t);
-		for (let restart = 0; restart < 20; restart++) {
-			await pass(device, 6 * 60_000);
-			now += 6 * 60_000;
-			await device.powerCycle();
-			await connect();
-		}
-		await pass(device, 6000);
-		assert.ok(stored.length >= 1 && stored.length <= 3, `${stored.length} writes in two hours`);
-		stored.length = 0;
-		await pass(device, 10 * hour);
-		assert.ok(stored.length >= 9 && stored.length <= 11, `${stored.length} writes in ten hours`);
-	});
-
-	test("is written before a restart by the firmware", async (t) => {
-		const fleet = await runFleet(t);
-		const { bytes } = await buildFirmware();
-		await fleet.release("1.1.0", makeVirtualImage(bytes, "DEV-1", "1.1.0"));
-		const { device, deviceId, report } = await fleet.powerOn("DEV-1", { version: "1.0.0" });
-		await report();
-		// What the time server said first is written by then.
-		while (device.setting("clock") === undefined) await setTimeout(100);
-		const stored = recordStored(t);
-		const startedAt = Math.floor(Date.now() / 1000) * 1000;
-		await fleet.monitorClient.ask({ type: "trigger_ota", targetId: deviceId });
-		const { timestamp } = await report((state) => state.system.firmware_version === "1.1.0");
-		assertNear(stored[0] ?? 0, startedAt, Date.now() - startedAt);
-		assert.ok(Date.parse(timestamp) >= startedAt, timestamp);
 	});
 });

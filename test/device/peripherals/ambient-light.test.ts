@@ -1,4 +1,4 @@
-/** The filter in V8, over every raw value; proto-1.test.ts and soak.test.ts run it in XS. */
+/** The filter in V8, over every raw value; proto-1.test.ts and soak-proto-1.long.test.ts run it in XS. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

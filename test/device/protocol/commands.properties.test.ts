@@ -17,6 +17,7 @@ import { Device, Session } from "../../../gateway/sessions/device.js";
 import { monitorCommands } from "../../../gateway/sockets/monitor-commands.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { anyJson, jsonText, near, nearText, oddText, valid } from "../../support/arbitraries.js";
+import { runs } from "../../support/property-runs.js";
 import { startXsParsers } from "./xs-parsers.js";
 
 const model = fc.constantFrom(...models);
@@ -148,7 +149,7 @@ test("device and gateway judge each command as the specification does, and the d
 				{ code: checked.refusal.code, message: checked.refusal.message },
 			);
 		}),
-		{ numRuns: 1000 },
+		{ numRuns: runs(1000) },
 	);
 });
 
@@ -196,7 +197,7 @@ test("a command that is acknowledged is executed by the device; a refused one re
 			assert.ok(isRecord(command) && isSpecified(command, of));
 			assert.deepEqual([did, said, closed], [asJson(deeds(command)), [], undefined]);
 		}),
-		{ numRuns: 1000 },
+		{ numRuns: runs(1000) },
 	);
 });
 

@@ -14,6 +14,7 @@ import { Flash } from "../../../hosts/virtual/node/boot/flash.js";
 import { verifyImage } from "../../../hosts/virtual/node/boot/image.js";
 import { damaged, inPieces, pieceSizes } from "../../support/arbitraries.js";
 import { rewritten, withoutHash } from "../../support/images.js";
+import { runs } from "../../support/property-runs.js";
 
 const number = fc.nat(99).map(String);
 const version = fc
@@ -92,7 +93,7 @@ test("a complete image is accepted by every check, in pieces of any size and wit
 				if (other !== model)
 					assert.match(deviceProblem(file, { chip, model: other }, sizes) ?? "", /^The firmware is for a/);
 		}),
-		{ numRuns: 200 },
+		{ numRuns: runs(200) },
 	);
 });
 
@@ -108,7 +109,7 @@ test("a damaged or truncated image is refused by the gateway and does not start"
 			assert.ok(gatewayVerdict(file) instanceof ImageError);
 			assert.notEqual(bootProblem(file), undefined);
 		}),
-		{ numRuns: 500 },
+		{ numRuns: runs(500) },
 	);
 });
 
@@ -143,7 +144,7 @@ test("an image that the gateway accepts is accepted by its device; anything else
 			if (verdict instanceof ImageError) assert.match(verdict.message, /^[TSt].+\.$/s);
 			else if (verdict.chip === "virtual") assert.equal(bootProblem(bytes), undefined);
 		}),
-		{ numRuns: 500 },
+		{ numRuns: runs(500) },
 	);
 });
 
@@ -247,7 +248,7 @@ test("a file's segments, checksum and end are found as by a simple reader, in pi
 				expected.problem?.replace(/\d+/g, "n") ?? (expected.byteLength === undefined ? "cut" : "whole"),
 			);
 		}),
-		{ numRuns: 2000 },
+		{ numRuns: runs(2000) },
 	);
 	assert.equal(kinds.size, 5, "each outcome was seen");
 });
@@ -265,6 +266,6 @@ test("the checksum is the exclusive or of all bytes at any offset, also in parts
 				addToChecksum(7, part),
 			);
 		}),
-		{ numRuns: 1000 },
+		{ numRuns: runs(1000) },
 	);
 });

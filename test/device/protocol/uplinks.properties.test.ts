@@ -10,6 +10,7 @@ import { parseJson } from "../../../gateway/json.js";
 import { keptReport } from "../../../gateway/sessions/device.js";
 import { checkMonitorMessage, monitorMessages } from "../../../gateway/sockets/monitor-commands.js";
 import { anyJson, jsonText, near, nearText, valid } from "../../support/arbitraries.js";
+import { runs } from "../../support/property-runs.js";
 import { powerOn, runScriptedGateway } from "../../support/scripted-gateway.js";
 import { pass } from "../../support/virtual-time.js";
 
@@ -39,7 +40,7 @@ test("every uplink of the table is accepted, and stored with all of its fields u
 			if (checked.uplink.type === "state_report")
 				assert.deepEqual(JSON.parse(keptReport(checked.uplink, text)), checked.uplink);
 		}),
-		{ numRuns: 1000 },
+		{ numRuns: runs(1000) },
 	);
 });
 
@@ -55,7 +56,7 @@ test("any other uplink is accepted only if each field is as specified, and nothi
 			assert.equal(findProblem(uplinks[checked.uplink.type], kept), undefined);
 			assert.ok(checked.uplink.type !== "state_report" || isSpecifiedReport(checked.uplink), said);
 		}),
-		{ numRuns: 3000 },
+		{ numRuns: runs(3000) },
 	);
 });
 
@@ -124,7 +125,7 @@ test("a monitor's message is accepted unchanged, or refused with one of the erro
 			assert.ok(typeof targetId === "string" && [...targetId].length <= 64);
 			if (checked.message.type === "control_device") assert.ok(isRecord(checked.message.payload));
 		}),
-		{ numRuns: 2000 },
+		{ numRuns: runs(2000) },
 	);
 });
 
@@ -175,6 +176,6 @@ test("with any stored settings and inputs, a device's reports are valid", async 
 			assert.deepEqual(gateway.invalidUplinks.splice(0), []);
 			await device.close();
 		}),
-		{ numRuns: 15 },
+		{ numRuns: runs(15) },
 	);
 });

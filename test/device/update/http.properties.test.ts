@@ -16,6 +16,7 @@ import {
 	readSha256,
 } from "../../../device/update/http-fields.js";
 import { damaged, nearText, oddText } from "../../support/arbitraries.js";
+import { runs } from "../../support/property-runs.js";
 import { startXsParsers } from "../protocol/xs-parsers.js";
 import { clock } from "./timer.js";
 
@@ -38,7 +39,7 @@ test("an address is parsed into the parts that it was built from", () => {
 			const path = slash === "/" ? "/device" : slash;
 			assert.deepEqual(parseGatewayUrl(textOf("ws", given)), { isSecure, host, port, path });
 		}),
-		{ numRuns: 500 },
+		{ numRuns: runs(500) },
 	);
 });
 
@@ -83,7 +84,7 @@ test("any other address is refused with a sentence, or has a host, a port and no
 				}
 			}
 		}),
-		{ numRuns: 500 },
+		{ numRuns: runs(500) },
 	);
 });
 
@@ -128,7 +129,7 @@ test("a certificate in PEM is read with any line length; anything but base64 is 
 					/^([A-Za-z\d+/]{4})*([A-Za-z\d+/]{4}|[A-Za-z\d+/]{3}=|[A-Za-z\d+/]{2}==)$/,
 				);
 		}),
-		{ numRuns: 1000 },
+		{ numRuns: runs(1000) },
 	);
 });
 
@@ -154,7 +155,7 @@ test("a base64 text matches a digest if and only if it decodes to it", () => {
 		fc.property(nearly, ([bytes, text]) => {
 			assert.equal(isBase64Of(text, bytes), text === Buffer.from(bytes).toString("base64"));
 		}),
-		{ numRuns: 1000 },
+		{ numRuns: runs(1000) },
 	);
 });
 
@@ -187,7 +188,7 @@ test("an HTTP field is read if and only if it is well formed", () => {
 			const sha256 = readSha256(field);
 			if (sha256) assert.ok(field.includes(`:${sha256}:`));
 		}),
-		{ numRuns: 1000 },
+		{ numRuns: runs(1000) },
 	);
 });
 
@@ -219,7 +220,7 @@ test("a response is accepted only if it has the requested bytes; else there is a
 				assert.ok(expected > 0 && (!known || known.total === total));
 			},
 		),
-		{ numRuns: 2000 },
+		{ numRuns: runs(2000) },
 	);
 });
 

@@ -15,6 +15,7 @@ import {
 import { buildMachine, buildProgram } from "../../../hosts/virtual/node/build.js";
 import type { Channel } from "../../../hosts/virtual/node/channel.js";
 import { Machine } from "../../../hosts/virtual/node/machine.js";
+import { runs } from "../../support/property-runs.js";
 import {
 	badSignatures,
 	decodeSignature,
@@ -109,7 +110,7 @@ describe("beside OpenSSL", () => {
 				for (const keys of [key.text, `${key.text},${other.text}`, `${other.text},${key.text}`])
 					assert.equal(problemOf(keys, key.sign(data), sha256(data)), undefined);
 			}),
-			{ numRuns: 20 },
+			{ numRuns: runs(20) },
 		);
 	});
 
@@ -124,7 +125,7 @@ describe("beside OpenSSL", () => {
 				const [r, s] = decodeSignature(bytes.toString("base64"));
 				assert.equal(isSignedBy(publicKey, Uint8Array.from(hash).buffer, { r, s }), false);
 			}),
-			{ numRuns: 40 },
+			{ numRuns: runs(40) },
 		);
 	});
 
@@ -182,7 +183,7 @@ describe("the text of a signature", () => {
 				const numbers = readSignature(given);
 				if (numbers) assert.equal(encodeSignature(numbers.r, numbers.s), given);
 			}),
-			{ numRuns: 2000 },
+			{ numRuns: runs(2000) },
 		);
 	});
 });

@@ -221,13 +221,4 @@ describe("a token is replaced", () => {
 		assert.equal(await statusOf(gateway, other), 200);
 		assert.equal(await statusOf(gateway, monitor), 401);
 	});
-
-	for (const words of [[], ["--turn"], ["a", "b"], ["../a"], ["--rotate", "page"], ["--rotate", "--retire"]])
-		test(`npm run token -- ${words.join(" ")} prints its usage`, async (t) => {
-			const dataDir = await temporaryDirectory(t);
-			const { code, error } = await token({ DATA_DIR: dataDir }, ...words);
-			assert.equal(code, 1);
-			assert.match(error, /^Usage: npm run token -- dev-1-a1b2c3/m);
-			assert.deepEqual(await readdir(dataDir), []);
-		});
 });

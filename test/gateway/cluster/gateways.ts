@@ -96,6 +96,7 @@ export async function runClustered(t: TestContext, bus: Bus, options: RunOptions
 export interface Told extends Frame {
 	readonly gateways?: number;
 	readonly alone?: boolean;
+	readonly releasesDiffer?: boolean;
 	readonly devices?: readonly Readonly<Record<string, unknown>>[];
 }
 

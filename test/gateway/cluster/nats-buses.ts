@@ -5,9 +5,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Bus } from "../../../gateway/bus.js";
 import { NatsBus } from "../../../gateway/cluster/nats-bus.js";
 import type { NatsOptions } from "../../../gateway/cluster/nats-link.js";
-import { Line } from "../../../scripts/torment/line.js";
 import { onEnd } from "../../support/cleanup.js";
 import { isNatsOld, startNats } from "../../support/nats.js";
+import { Line } from "../../torment/line.js";
 import type { Buses } from "./bus-contract.js";
 
 export function natsBus(t: TestContext, servers: readonly string[], options: Partial<NatsOptions> = {}) {

@@ -14,6 +14,7 @@ import { refuse } from "../../../gateway/sockets/monitor-commands.js";
 import { createMetrics } from "../../../gateway/telemetry/metrics.js";
 import { sampleReport } from "../../../scripts/api/sample-report.js";
 import { type MemoryBus, MemoryServer } from "../../support/memory-bus.js";
+import { runs } from "../../support/property-runs.js";
 
 const ids = ["dev-1-000001", "dev-1-000002", "dev-1-000003"];
 const beatMs = 2_000;
@@ -66,6 +67,7 @@ class Node {
 			bus: this.bus,
 			sessions: this.sessions,
 			id: randomUUID(),
+			catalog: { read: async () => ({ schema: 1, latest: null, releases: [] }) },
 			monitors: {
 				list: () => [this.monitor],
 				relay: () => {
@@ -263,7 +265,7 @@ test("after any connects, moves, cuts, and kills all gateways show what is conne
 			world.close();
 		}),
 		// A gateway that was cut off and one that is killed both had the device; which one stands is drawn.
-		{ numRuns: 200, examples: Array.from({ length: 10 }, () => [disputed]) },
+		{ numRuns: runs(200), examples: Array.from({ length: 10 }, () => [disputed]) },
 	);
 });
 

@@ -5,6 +5,7 @@ import { type TestContext, test } from "node:test";
 import fc from "fast-check";
 import { Relay, readRelayed } from "../../../gateway/cluster/relay.js";
 import { Session } from "../../../gateway/sessions/device.js";
+import "../../support/property-runs.js";
 
 const handshake = {
 	deviceId: undefined,

@@ -12,6 +12,7 @@ import { Replication } from "../../../gateway/cluster/replication.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
 import { type MemoryBus, MemoryServer } from "../../support/memory-bus.js";
 import { natsMissing, startNats } from "../../support/nats.js";
+import { runs } from "../../support/property-runs.js";
 import { natsBus, status } from "./nats-buses.js";
 
 /** Entries by name, each with a number that only grows: the union of two lists, the greater number of each name. */
@@ -375,5 +376,7 @@ test("gateways that write, and are cut off and healed, in any order: all end wit
 		await fs.rm(directory, { recursive: true });
 	};
 	const root = temporaryDirectory(t);
-	await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 40 }), fc.boolean(), run), { numRuns: 150 });
+	await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 40 }), fc.boolean(), run), {
+		numRuns: runs(150),
+	});
 });

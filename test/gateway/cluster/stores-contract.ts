@@ -66,7 +66,7 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 		return { a, b, buses };
 	};
 
-	describe(`${name}: gateways keep together`, { timeout: 60_000 }, () => {
+	describe(`${name}: gateways keep together`, { timeout: 300_000 }, () => {
 		test("an upload: each serves it, a new one too, and the latest counts after a cut", async (t) => {
 			const { a, b, buses } = await two(t);
 			const [first, second] = [makeImage({ version: "1.5.0" }), makeImage({ version: "1.6.0" })];

@@ -9,6 +9,7 @@ import { isBase64Of } from "../../../device/update/http-fields.js";
 import { cleanFilename } from "../../../gateway/firmware/upload.js";
 import { nearText, oddText } from "../../support/arbitraries.js";
 import { makeImage } from "../../support/images.js";
+import { runs } from "../../support/property-runs.js";
 import { filePart, form, formHeaders, serveFirmware, textPart } from "../../support/serving.js";
 
 const image = makeImage();
@@ -67,7 +68,7 @@ test("a range is answered as RFC 9110 says, and with the digest of what is sent,
 				assert.ok(isBase64Of(verdict.sha256, createHash("sha256").update(body).digest()));
 			else assert.ok(body.length > 65_536);
 		}),
-		{ numRuns: 200 },
+		{ numRuns: runs(200) },
 	);
 });
 
@@ -87,7 +88,7 @@ test("any condition and any path gets the firmware or a 4xx, never a 5xx", async
 			if (status === 304) assert.match(field, /^If-(None-Match|Modified-Since)$/);
 			if (status === 412) assert.equal(field, "If-Match");
 		}),
-		{ numRuns: 100 },
+		{ numRuns: runs(100) },
 	);
 	const path = nearText(
 		fc.constantFrom(
@@ -103,7 +104,7 @@ test("any condition and any path gets the firmware or a 4xx, never a 5xx", async
 			const { status } = await serving.ask(target);
 			assert.ok(status === 404 || status === 400, `${status} for ${target}`);
 		}),
-		{ numRuns: 100 },
+		{ numRuns: runs(100) },
 	);
 	assert.deepEqual(serving.problems, []);
 });
@@ -134,7 +135,7 @@ test("an image in a form is stored unchanged under a printable name, with any ot
 				assert.ok((await serving.ask("/ota/firmware.bin")).body.equals(small));
 			},
 		),
-		{ numRuns: 60 },
+		{ numRuns: runs(60) },
 	);
 });
 
@@ -169,7 +170,7 @@ test("any other form is refused with one of the error codes, and the previous up
 			if (status === 201) assert.equal((await serving.upload(small)).status, 201);
 			if (status === 201) Object.assign(previous, (await serving.ask("/ota/status")).json);
 		}),
-		{ numRuns: 150 },
+		{ numRuns: runs(150) },
 	);
 	assert.deepEqual(serving.problems, []);
 });
@@ -182,6 +183,6 @@ test("a file's name is shown without a path or invisible characters, and is neve
 			assert.ok([...shown].length <= 120);
 			assert.equal(cleanFilename(shown), shown);
 		}),
-		{ numRuns: 1000 },
+		{ numRuns: runs(1000) },
 	);
 });

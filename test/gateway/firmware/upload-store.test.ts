@@ -1,11 +1,8 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { once } from "node:events";
-import fs, { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import fs, { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { UploadStore } from "../../../gateway/firmware/upload-store.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { makeImage } from "../../support/images.js";
@@ -76,57 +73,6 @@ test("each file is synced before it is renamed, and the folder after: a power cu
 	await draft.keep({ filename: "x.bin", sha256: sha256(previous) });
 	const file = ["open", "write", "write", "sync", "rename", "sync"];
 	assert.deepEqual(steps, [...file, ...file]);
-});
-
-describe("kill -9 at any step of an upload", () => {
-	test("leaves the complete previous or new firmware, and nothing else after a restart", {
-		timeout: 120_000,
-	}, async (t) => {
-		const directory = await temporaryDirectory(t);
-		const program = fileURLToPath(new URL("killed-upload.ts", import.meta.url));
-		const imagePath = join(directory, "next");
-		await writeFile(imagePath, next);
-
-		/** @returns whether it was killed, and what counts after the restart */
-		const killAt = async (step: number) => {
-			const folder = join(directory, String(step));
-			await keep(folder, previous, "previous.bin");
-			const child = spawn(process.execPath, ["--import", "tsx", program, folder, String(step), imagePath], {
-				stdio: "inherit",
-			});
-			const [code, signal] = await once(child, "exit");
-			assert.ok(signal === "SIGKILL" || code === 0, `step ${step}: exit ${code}, ${signal}`);
-			const problems: string[] = [];
-			const store = await openStore(folder, problems);
-			assert.deepEqual(problems, []);
-			const { current } = store;
-			assert.ok(current, `step ${step}: the firmware is gone`);
-			const isNew = current.filename === "new.bin";
-			const expected = isNew ? next : previous;
-			assert.deepEqual([current.sha256, current.size], [sha256(expected), expected.length]);
-			assert.equal(current.version, isNew ? "1.5.0" : "1.4.0");
-			assert.ok((await readFile(store.pathOf(current))).equals(expected));
-			assert.equal((await readdir(folder)).length, 2, `leftovers of step ${step}`);
-			await keep(folder, next, "after.bin");
-			return { wasKilled: signal === "SIGKILL", isNew };
-		};
-
-		let step = 1;
-		const outcomes: boolean[] = [];
-		for (let isRunning = true; isRunning; step += 4)
-			for (const { wasKilled, isNew } of await Promise.all(
-				[0, 1, 2, 3].map((offset) => killAt(step + offset)),
-			)) {
-				if (wasKilled) outcomes.push(isNew);
-				else isRunning = false;
-			}
-		t.diagnostic(
-			`${outcomes.length} steps, the new firmware counts after ${outcomes.filter(Boolean).length} of them`,
-		);
-		assert.ok(outcomes.length >= 12);
-		assert.deepEqual(outcomes, [...outcomes].sort(), "once the new one counts, it does at every later step");
-		assert.ok(outcomes.includes(true) && outcomes.includes(false));
-	});
 });
 
 describe("a damaged folder", () => {

@@ -9,6 +9,7 @@ import { Sessions } from "../../../gateway/sessions/sessions.js";
 import { summaryText } from "../../../gateway/sessions/view.js";
 import { sampleReport } from "../../../scripts/api/sample-report.js";
 import { Picture } from "../../support/picture.js";
+import { runs } from "../../support/property-runs.js";
 import { bearer, type Client, monitorToken, runGateway } from "../../support/running.js";
 
 const ids = ["dev-1-000001", "dev-1-000002", "dev-1-000003", "dev-1-000004"];
@@ -104,7 +105,7 @@ test("whatever changes while snapshots are read, every subscriber ends with all 
 			}
 			summary.close();
 		}),
-		{ numRuns: 300 },
+		{ numRuns: runs(300) },
 	);
 });
 
@@ -214,6 +215,6 @@ test("over real sockets, a subscriber's picture becomes what /api/devices says, 
 				await once(client.socket, "close");
 			}
 		}),
-		{ numRuns: 60, endOnFailure: true },
+		{ numRuns: runs(60), endOnFailure: true },
 	);
 });

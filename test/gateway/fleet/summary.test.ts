@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
-import { subscribedDevicesAtMost } from "../../../gateway/fleet/messages.js";
+import { subscribedDevicesAtMost } from "../../../gateway/api/subscription.js";
 import { Summary } from "../../../gateway/fleet/summary.js";
 import { Sessions } from "../../../gateway/sessions/sessions.js";
 import { frameCharacters } from "../../../gateway/sessions/view.js";

@@ -14,6 +14,7 @@ import { silenceMs, type UpdateJob } from "../../../gateway/firmware/update-job.
 import { obey, rolloutCommands } from "../../../gateway/rollouts/commands.js";
 import { holdsSlot, type Moment, queued, type Seen } from "../../../gateway/rollouts/device-step.js";
 import { advance, apply, firstHead, isActive, sizeOf } from "../../../gateway/rollouts/machine.js";
+import { runs } from "../../support/property-runs.js";
 
 const target = "2.0.0";
 
@@ -272,7 +273,7 @@ describe("a roll-out, whatever happens to its devices", () => {
 					world.advance((index) => answered[index % answered.length] ?? "sent");
 				}
 			}),
-			{ numRuns: 2000 },
+			{ numRuns: runs(2000) },
 		);
 	});
 
@@ -304,7 +305,7 @@ describe("a roll-out, whatever happens to its devices", () => {
 					else assert.ok(status === "rejected" || isOneOf(failureStatuses, status), status);
 				}
 			}),
-			{ numRuns: 500 },
+			{ numRuns: runs(500) },
 		);
 	});
 });

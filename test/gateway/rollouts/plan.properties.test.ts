@@ -7,6 +7,7 @@ import { days } from "../../../gateway/api/rollout.js";
 import { HttpProblem } from "../../../gateway/problem.js";
 import { RolloutStore } from "../../../gateway/rollouts/store.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
+import { runs } from "../../support/property-runs.js";
 import { Random } from "../../support/random.js";
 import { newVersion, SimulatedDevice, SimulatedGateway, startedAt, Timeline } from "./simulated-fleet.js";
 
@@ -109,7 +110,7 @@ test("a plan that is accepted is a plan that loads, whatever it asks for and wha
 			assert.deepEqual(loaded, [created]);
 		}),
 		{
-			numRuns: 400,
+			numRuns: runs(400),
 			examples: [
 				[
 					{ firmware: { version: newVersion }, target: { model: "DEV-1" }, startsAt: "9999-12-31T00:00Z" },

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { days } from "../../../gateway/api/rollout.js";
 import { isInWindow } from "../../../gateway/rollouts/window.js";
+import "../../support/property-runs.js";
 
 const night = { days: ["fri"], from: "22:00", to: "05:30", timeZone: "Europe/Berlin" } as const;
 

@@ -5,8 +5,6 @@ import { Duplex } from "node:stream";
 import { type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { WebSocket, WebSocketServer } from "ws";
-import { Summary } from "../../../gateway/fleet/summary.js";
-import type { Device } from "../../../gateway/sessions/device.js";
 import { createYield } from "../../../gateway/sockets/event-loop.js";
 import { socketLimits } from "../../../gateway/sockets/limits.js";
 import { Monitor } from "../../../gateway/sockets/monitor.js";
@@ -94,10 +92,7 @@ test("a monitor that was too slow for a change of the summary gets the whole one
 		write: (bytes, _encoding, done) => void written.push({ text: bytes.toString(), done }),
 	});
 	const { monitor } = await connected(t, stream);
-	const devices = new Map<string, Device>();
-	const summary = new Summary({ devices, now: () => 0, pauseMs: 1, onFrame: () => {} });
-	onEnd(t, () => summary.close());
-	monitor.summary = summary;
+	monitor.summary = { snapshot: () => ['{"reason":"snapshot"}'].values() };
 	monitor.devices = new Set();
 	const texts: string[] = [];
 	/** Reads until nothing more is written. */

@@ -11,6 +11,7 @@ import {
 	requestIdOf,
 } from "../../../gateway/sockets/monitor-commands.js";
 import { anyJson, jsonText, near, nearText, valid } from "../../support/arbitraries.js";
+import { runs } from "../../support/property-runs.js";
 import { runGateway } from "../../support/running.js";
 
 /** Not what these properties are about. */
@@ -43,7 +44,7 @@ test("each message of a monitor is answered once, with its requestId, and the ne
 			const next = await monitor.ask({ type: "boot_device", targetId: "x", requestId: String(count) });
 			assert.equal(next.requestId, String(count), "one answer each");
 		}),
-		{ numRuns: 200 },
+		{ numRuns: runs(200) },
 	);
 });
 
@@ -86,6 +87,6 @@ test("a valid message of a device reaches monitors unchanged, an invalid one is 
 			assert.equal(relayed.length, isValid ? 1 : 0);
 			if (isValid) assert.ok(relayed[0]?.endsWith(`"message":${text}}`));
 		}),
-		{ numRuns: 200 },
+		{ numRuns: runs(200) },
 	);
 });

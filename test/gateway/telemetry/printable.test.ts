@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { printable, printableJson, printableLines } from "../../../gateway/telemetry/printable.js";
+import "../../support/property-runs.js";
 
 const harmful = fc.constantFrom(
 	"\x1b",

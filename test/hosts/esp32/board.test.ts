@@ -222,7 +222,7 @@ describe("settings", () => {
 	test("are in the namespace that flashing writes", async () => {
 		const { bench, device } = await proto1();
 		new device.storage.settings({});
-		const [, path = ""] = /"path":"(\w+)"/.exec(bench.calls[0] ?? "") ?? [];
+		const [, path = ""] = /"path":"(\w+)"/.exec(bench.calls.join("\n")) ?? [];
 		assert.equal(path, settingsNamespace);
 	});
 });

@@ -1,7 +1,10 @@
 /*
  * Runs hosts/esp32/board-crash.c on a computer: each line of standard input is a command, and what it answers goes to standard
- * output, ended by an empty line. RTC memory is a static variable here, so a "restart" keeps it and "power" does not.
+ * output, ended by an empty line. RTC memory is a static variable here, so a "restart" keeps it and "power" does not. The core dump lies
+ * in an array, and each access to it may be where the chip restarts.
  */
+#include <sanitizer/lsan_interface.h>
+#include <setjmp.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -30,6 +33,87 @@ uint32_t esp_rom_crc32_le(uint32_t crc, const uint8_t *bytes, uint32_t length)
 	return ~crc;
 }
 
+#include "esp_partition.h"
+#include "espcoredump/include/esp_core_dump.h"
+
+static const esp_partition_t partition = { 0 };
+static uint8_t dump[600];
+static size_t dump_size = 0;
+static bool is_dump_whole = false;
+/* Accesses to the dump until the chip restarts in one; 0: it does not. */
+static int accesses_left = 0;
+static jmp_buf restart;
+
+static void access_dump(void)
+{
+	if (accesses_left && !--accesses_left)
+		longjmp(restart, 1);
+}
+
+/* Of `written` bytes and no more: the power was cut, or the panic handler crashed. */
+static void make_dump(int seed, size_t written)
+{
+	dump_size = sizeof(dump);
+	is_dump_whole = written == dump_size;
+	memset(dump, 0xff, sizeof(dump));
+	memset(dump, seed, written);
+}
+
+const esp_partition_t *esp_partition_find_first(int type, int subtype, const char *label)
+{
+	(void)type, (void)subtype, (void)label;
+	access_dump();
+	return &partition;
+}
+
+esp_err_t esp_partition_read(const esp_partition_t *from, size_t offset, void *bytes, size_t size)
+{
+	(void)from;
+	access_dump();
+	if (offset + size > sizeof(dump))
+		return ESP_FAIL;
+	memcpy(bytes, dump + offset, size);
+	return ESP_OK;
+}
+
+esp_err_t esp_core_dump_image_get(size_t *address, size_t *size)
+{
+	access_dump();
+	*address = 0;
+	*size = dump_size;
+	return dump_size ? ESP_OK : ESP_FAIL;
+}
+
+esp_err_t esp_core_dump_image_check(void)
+{
+	access_dump();
+	return is_dump_whole ? ESP_OK : ESP_FAIL;
+}
+
+esp_err_t esp_core_dump_get_summary(esp_core_dump_summary_t *summary)
+{
+	access_dump();
+	*summary = (esp_core_dump_summary_t){
+		.exc_tcb = 0, .exc_task = "main", .exc_pc = 0x400d1234, .exc_bt_info = { .bt = { 0x400d1234, 0x400d5678 }, .depth = 2 },
+		.ex_info = { .exc_cause = 29, .exc_vaddr = 0 }
+	};
+	return ESP_OK;
+}
+
+esp_err_t esp_core_dump_get_panic_reason(char *text, size_t size)
+{
+	(void)text, (void)size;
+	access_dump();
+	return ESP_FAIL;
+}
+
+esp_err_t esp_core_dump_image_erase(void)
+{
+	access_dump();
+	dump_size = 0;
+	return ESP_OK;
+}
+
 #include "board-crash.c"
 
 static void print_and_free(char *text)
@@ -50,8 +134,20 @@ int main(void)
 			reason = (esp_reset_reason_t)atoi(text);
 			now_us = 0;
 			has_started = false;
-			board_crash_start();
+			/* A restart frees nothing. */
+			__lsan_disable();
+			if (!setjmp(restart))
+				board_crash_start();
+			__lsan_enable();
 		}
+		else if (!strcmp(word, "dump"))
+			make_dump(atoi(text), sizeof(dump));
+		else if (!strcmp(word, "half-dump"))
+			make_dump(atoi(text), sizeof(dump) / 2);
+		else if (!strcmp(word, "restart-at"))
+			accesses_left = atoi(text);
+		else if (!strcmp(word, "accesses-left"))
+			printf("%d", accesses_left);
 		else if (!strcmp(word, "power"))
 			memset(&memory, atoi(text), sizeof(memory));
 		else if (!strcmp(word, "damage"))

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
@@ -22,7 +22,24 @@ const compiler = ["cc", "gcc", "clang"].find((name) => spawnSync(name, ["--versi
 /** Of ESP-IDF v6.0's headers, what the file needs; the harness defines the functions. */
 const headers: Readonly<Record<string, string>> = {
 	"esp_attr.h": "#define RTC_NOINIT_ATTR\n",
-	"esp_partition.h": "",
+	"esp_partition.h": `#pragma once
+#include <stddef.h>
+typedef enum { ESP_OK = 0, ESP_FAIL = -1 } esp_err_t;
+typedef struct { int address; } esp_partition_t;
+enum { ESP_PARTITION_TYPE_DATA = 1, ESP_PARTITION_SUBTYPE_DATA_COREDUMP = 3 };
+const esp_partition_t *esp_partition_find_first(int type, int subtype, const char *label);
+esp_err_t esp_partition_read(const esp_partition_t *from, size_t offset, void *bytes, size_t size);
+`,
+	"espcoredump/include/esp_core_dump.h": `#pragma once
+#include "esp_partition.h"
+typedef struct { uint32_t exc_tcb; char exc_task[16]; uint32_t exc_pc; struct { uint32_t bt[16]; uint32_t depth; bool corrupted; } exc_bt_info;
+	struct { uint32_t exc_cause; uint32_t exc_vaddr; } ex_info; } esp_core_dump_summary_t;
+esp_err_t esp_core_dump_image_get(size_t *address, size_t *size);
+esp_err_t esp_core_dump_image_check(void);
+esp_err_t esp_core_dump_get_summary(esp_core_dump_summary_t *summary);
+esp_err_t esp_core_dump_get_panic_reason(char *text, size_t size);
+esp_err_t esp_core_dump_image_erase(void);
+`,
 	"esp_random.h": "#include <stdint.h>\nuint32_t esp_random(void);\n",
 	"esp_rom_crc.h": "#include <stdint.h>\nuint32_t esp_rom_crc32_le(uint32_t, const uint8_t *, uint32_t);\n",
 	"esp_system.h": `#pragma once
@@ -32,13 +49,14 @@ typedef enum { ESP_RST_UNKNOWN, ESP_RST_POWERON, ESP_RST_EXT, ESP_RST_SW, ESP_RS
 esp_reset_reason_t esp_reset_reason(void);
 `,
 	"esp_timer.h": "#include <stdint.h>\nint64_t esp_timer_get_time(void);\n",
-	"sdkconfig.h": "",
+	"sdkconfig.h": "#define CONFIG_ESP_COREDUMP_ENABLE_TO_FLASH 1\n",
 };
 
 let program: string | undefined;
 
 function compiled(): string {
 	if (program !== undefined) return program;
+	mkdirSync(join(work, "espcoredump", "include"), { recursive: true });
 	for (const [name, text] of Object.entries(headers)) writeFileSync(join(work, name), text);
 	const output = join(work, "crash");
 	const harness = join(projectFolder, "test", "hosts", "esp32", "crash-harness.c");
@@ -144,6 +162,50 @@ describe("the RTC memory of a board", { skip: compiler ? undefined : "no C compi
 			},
 		);
 		assert.notEqual(later.id, first.id);
+	});
+
+	test("a core dump adds what crashed and where, and its id stays over power cuts until it is reported", () => {
+		const crashed = [...begin, "dump 7", `start ${reset.panic}`];
+		const first = crashAfter(...crashed);
+		assert.equal(first.kind, "panic");
+		assert.equal(first.message, "StoreProhibited (cause 29) at 0x400d1234 of address 0x00000000, task main");
+		assert.equal(first.stack, "at 0x400d1234\nat 0x400d5678\n");
+		assert.equal(first.trace, "one\ntwo\n");
+		assert.equal(crashAfter(...crashed, "power 165", `start ${reset.powerOn}`).id, first.id);
+		assert.equal(crashAfter(...crashed, "clear", "power 165", `start ${reset.powerOn}`).id, "");
+	});
+
+	test("a restart while the core dump is read changes nothing of the crash but what the dump would have added", () => {
+		const crashed = [...begin, "dump 7"];
+		for (let access = 1; ; access++) {
+			const broken = [...crashed, `restart-at ${access}`, `start ${reset.panic}`];
+			if (run(...broken, "accesses-left").at(-1) !== "0") {
+				assert.ok(access > 6, `${access} accesses to the dump`);
+				return;
+			}
+			const crash = crashAfter(...broken, `start ${reset.taskWatchdog}`);
+			const { id, ...told } = crash;
+			assert.match(id, /^[0-9a-f]{8}$/);
+			const message = "a fault in C, without a core dump";
+			const expected = { kind: "panic", message, stack: "", version: "1.4.0", trace: "one\ntwo\n" };
+			assert.deepEqual(told, expected, `restart at access ${access}`);
+			assert.deepEqual(
+				crashAfter(...broken, `start ${reset.taskWatchdog}`, "want", `start ${reset.software}`),
+				crash,
+			);
+		}
+	});
+
+	test("a core dump that is incomplete has an id of its own, which stays over power cuts", () => {
+		const ids = [5, 6].map((seed) => {
+			const crashed = [...begin, `half-dump ${seed}`, `start ${reset.panic}`];
+			const { id, kind, message } = crashAfter(...crashed);
+			assert.equal(kind, "panic");
+			assert.equal(message, "a fault in C, without a core dump");
+			assert.equal(crashAfter(...crashed, "power 165", `start ${reset.powerOn}`).id, id);
+			return id;
+		});
+		assert.notEqual(ids[0], ids[1]);
 	});
 
 	test("the trace is of whole lines in ASCII, the newest 2,000 bytes", () => {

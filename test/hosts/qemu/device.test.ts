@@ -1,8 +1,13 @@
 /** The device in QEMU, over fakes of the SDK's modules: what is real, what is simulated, and what does nothing. */
 
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
 import type { Host } from "../../../device/host.js";
+import { projectFolder } from "../../../scripts/command-line/project.js";
 import { Bench, loadBoard } from "../esp32/board-bench.js";
 
 const ethernet = "embedded:network/interface/ethernet";
@@ -47,8 +52,7 @@ describe("the device in QEMU", () => {
 
 	test("has peripherals that answer and do nothing", async () => {
 		const { bench, device } = await qemu();
-		const { button, ledRing, audioOutput, codec } = device.peripheral;
-		assert.equal(new button.play({ onReadable: () => {} }).read(), 0);
+		const { ledRing, audioOutput, codec } = device.peripheral;
 		const ring = new ledRing({});
 		assert.equal(ring.length, 12);
 		ring.setPixel(0, ring.makeRGB(255, 0, 0));
@@ -62,6 +66,62 @@ describe("the device in QEMU", () => {
 		sound.isMuted = false;
 		assert.deepEqual([sound.isReady, sound.volume, sound.isMuted], [true, 30, false]);
 		assert.deepEqual(bench.calls, []);
+	});
+});
+
+describe("the buttons in QEMU", () => {
+	const compiler = ["cc", "gcc", "clang"].find((name) => spawnSync(name, ["--version"]).status === 0);
+
+	test("report a change once, each its own, until they are closed", async () => {
+		const { bench, device } = await qemu();
+		const heard: string[] = [];
+		const parts = Object.entries(device.peripheral.button).map(([name, part]) => {
+			return { name, input: new part({ onReadable: () => heard.push(name) }) };
+		});
+		const polls = [...bench.timers];
+		const poll = () => {
+			for (const callback of polls) callback();
+		};
+		const levels = () => parts.map(({ input }) => input.read());
+		assert.deepEqual(levels(), [0, 0, 0, 0]);
+		bench.natives.qemu_buttons = 0b0101;
+		for (let round = 0; round < 3; round++) poll();
+		assert.deepEqual(levels(), [1, 0, 1, 0]);
+		bench.natives.qemu_buttons = 0b0100;
+		poll();
+		const [first, second, third] = parts.map(({ name }) => name);
+		assert.deepEqual([first, second, third], ["play", "mute", "volumeUp"]);
+		assert.deepEqual(heard, [first, third, first]);
+		for (const { input } of parts) input.close();
+		assert.deepEqual(bench.timers, []);
+	});
+
+	test("are pressed and released by lines on the serial port", {
+		skip: compiler ? undefined : "no C compiler",
+	}, () => {
+		const folder = mkdtempSync(join(tmpdir(), "qemu-buttons-"));
+		after(() => rmSync(folder, { recursive: true, force: true }));
+		const program = join(folder, "buttons");
+		const text = `#include "console-buttons.c"
+int main(void) { printf("%x", (unsigned)qemu_buttons()); return 0; }
+`;
+		const words = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined"];
+		const own = ["-I", join(projectFolder, "hosts", "qemu"), "-x", "c", "-", "-o", program];
+		const made = spawnSync(compiler ?? "cc", [...words, ...own], { input: text, encoding: "utf8" });
+		assert.equal(made.stderr, "");
+		const press = (button: string, pressed = true) => JSON.stringify({ button, pressed });
+		for (const [lines, pressed] of [
+			[[], "0"],
+			[["play", "mute", "volumeUp", "volumeDown"].map((name) => press(name)), "f"],
+			[[press("play"), press("mute"), press("play", false)], "2"],
+			[["", "x".repeat(5000), '{"button":"play"', press("stop"), press("volumeDown")], "8"],
+			[[`${press("mute")}\r`], "2"],
+		] as const) {
+			const input = lines.map((line) => `${line}\n`).join("");
+			const { stdout, stderr } = spawnSync(program, { input, encoding: "utf8" });
+			assert.equal(stderr, "");
+			assert.equal(stdout, pressed, input.slice(0, 200));
+		}
 	});
 });
 

@@ -1,6 +1,6 @@
 /**
- * The page's WebSocket: it connects again by itself, says how it stands, and gives every request exactly one answer.
- * A line that dies without a word would leave a page that looks alive, so silence is looked into.
+ * The page's WebSocket: it reconnects by itself, reports its state, and gives every request exactly one answer. A connection
+ * can end without a close, and the page would look live; so the gateway is asked when nothing was received for a while.
  */
 
 import type { Answer } from "../model/attempts.js";

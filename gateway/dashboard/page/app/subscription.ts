@@ -3,6 +3,8 @@
  * pending. All reports of a large fleet would keep a browser busy with devices that are not shown.
  */
 
+import { subscribedDevicesAtMost } from "../../../api/subscription.js";
+
 import type { Answer } from "../model/attempts.js";
 
 export interface SubscriptionOptions {
@@ -16,8 +18,6 @@ export interface SubscriptionOptions {
 	readonly later: (action: () => void, delayMs: number) => () => void;
 }
 
-/** The gateway's limit. */
-export const devicesAtMost = 200;
 /** Cards that only fly past are not asked for. */
 export const restMs = 120;
 export const longestRestMs = 480;
@@ -97,7 +97,7 @@ export class Subscription {
 	#wanted(): ReadonlySet<string> {
 		const ids = new Set<string>();
 		for (const some of [this.#options.needed(), this.#shown.keys()])
-			for (const id of some) if (ids.size < devicesAtMost) ids.add(id);
+			for (const id of some) if (ids.size < subscribedDevicesAtMost) ids.add(id);
 		return ids;
 	}
 }

@@ -1,7 +1,6 @@
 /**
- * What was asked of a device and is not confirmed yet. A control shows what was asked for until the device's own report
- * says so, and takes itself back with the reason where it never does: a page that believed itself would show a volume
- * that nobody hears.
+ * Requests to devices that are not confirmed yet. A control shows the value that was asked for until the device's own report
+ * confirms it. If that does not happen, the control returns to the reported value and says why.
  */
 
 import type {
@@ -126,7 +125,7 @@ export class Attempts {
 		});
 	}
 
-	/** A device would not obey. */
+	/** A device would refuse it. */
 	onCommandError(deviceId: string, { command, message }: CommandError): void {
 		this.#each(deviceId, ({ attempt: { ask, reason } }) => {
 			if (reason === null && ask.command === command) this.#refuse(deviceId, ask.command, sentence(message));

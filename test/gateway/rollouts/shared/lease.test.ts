@@ -5,6 +5,7 @@ import fc from "fast-check";
 import type { Bucket } from "../../../../gateway/bus.js";
 import { Lease, leaseBucket } from "../../../../gateway/rollouts/shared/lease.js";
 import { type MemoryBus, MemoryServer } from "../../../support/memory-bus.js";
+import { runs } from "../../../support/property-runs.js";
 
 const second = 1000;
 const ttlMs = 10 * second;
@@ -200,6 +201,6 @@ test("never do two believe to hold it, whatever is cut off, stopped or late; and
 			for (const { lease } of made) await lease.renew();
 			assert.equal(holders().length, 1);
 		}),
-		{ numRuns: 300 },
+		{ numRuns: runs(300) },
 	);
 });

@@ -1,0 +1,89 @@
+/**
+ * Login of a person, by a one-time link or with the monitor token. Either sets a cookie that scripts cannot read and
+ * browsers do not send for other sites.
+ */
+
+import { type Request, type RequestHandler, type Response, Router } from "express";
+import { readBody } from "../http/request-body.js";
+import { type HttpRefusal, refuseMethod, sendProblem } from "../problem.js";
+import type { Access } from "./access.js";
+
+/** As plain as it can be: an extension may have a better one. */
+const plainPage = `<!doctype html>
+<title>Log in</title>
+<form method="post"><!--message--><label>Monitor token <input name="token" type="password"></label><button>Log in</button></form>
+`;
+
+/**
+ * Routes `/login`, `/logout`, and `/login/state`, with which the page checks its login.
+ * @param page the login page; `<!--message-->` is replaced by the error
+ */
+export function loginRouter(access: Access, page = async () => plainPage): Router {
+	const router = Router();
+
+	const showPage = async (response: Response, status: number, message: string) => {
+		const html = (await page()).replace("<!--message-->", message);
+		response.status(status).set("Cache-Control", "no-store").send(html);
+	};
+
+	const turnAway = (response: Response, { status, detail, headers = {} }: HttpRefusal, message: string) =>
+		showPage(response.set(headers), status, status === 429 ? detail : message);
+
+	const letIn = async (request: Request, response: Response) => {
+		await access.logIn(request, response);
+		response.set("Cache-Control", "no-store").redirect(303, "./");
+	};
+
+	const showOrUseCode: RequestHandler = async (request, response) => {
+		const { code } = request.query;
+		// Link previews (mail, chat) send HEAD, which must not use up the code.
+		if (typeof code !== "string" || request.method === "HEAD") return showPage(response, 200, "");
+		if (await access.useLoginCode(code)) return letIn(request, response);
+		const refusal = await access.countFailure(request, "login code");
+		const message = "This link was used before, or is over an hour old. Paste the monitor token.";
+		await turnAway(response, refusal, message);
+	};
+
+	const takeToken: RequestHandler = async (request, response) => {
+		const foreign = access.checkOrigin(request);
+		if (foreign) return sendProblem(response, foreign);
+		const form = await readForm(request);
+		if (!form) return sendProblem(response, badForm);
+		const shown = form.get("token")?.trim() ?? "";
+		const { refusal } = await access.checkToken(request, shown, ["monitor"]);
+		if (refusal) await turnAway(response, refusal, "That is not this gateway's monitor token.");
+		else await letIn(request, response);
+	};
+
+	router.route("/login").get(showOrUseCode).post(takeToken).all(refuseMethod("GET, HEAD, POST"));
+
+	router
+		.route("/login/state")
+		.get(access.require("monitor"), (_request, response) => {
+			response.set("Cache-Control", "no-store").status(204).end();
+		})
+		.all(refuseMethod("GET, HEAD"));
+
+	router
+		.route("/logout")
+		.post(async (request, response) => {
+			const foreign = access.checkOrigin(request);
+			if (foreign) return sendProblem(response, foreign);
+			await access.logOut(request, response);
+			response.redirect(303, "login");
+		})
+		.all(refuseMethod("POST"));
+
+	return router;
+}
+
+const badForm: HttpRefusal = {
+	status: 400,
+	detail: "Send the token as a form of at most 4 KiB, within 10 s.",
+};
+
+/** @returns undefined if it is too large or too slow */
+async function readForm(request: Request): Promise<URLSearchParams | undefined> {
+	const body = await readBody(request);
+	return body === undefined ? undefined : new URLSearchParams(body);
+}

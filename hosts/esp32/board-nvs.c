@@ -1,0 +1,77 @@
+/*
+ * Opens the NVS before the SDK's main does (build/devices/esp32/lib/main/main.c), which panics at every start where no page is free.
+ * ESP-IDF suggests to erase all of it then; here nothing is lost that can be read. Called from storage.ts.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "esp_partition.h"
+#include "esp_private/startup_internal.h"
+#include "nvs_flash/include/nvs.h"
+#include "nvs_flash/include/nvs_flash.h"
+
+/* The format of a page (nvs_flash/src/nvs_page.hpp): two bits for each entry follow its header. */
+#define PAGE_BYTES 4096
+#define STATES_OFFSET 32
+#define ENTRY_COUNT 126
+#define ENTRY_WRITTEN 2
+
+/** As in storage.ts. */
+#define NAMESPACE "settings"
+
+static bool is_read_only = false;
+
+static bool has_entry(const uint8_t *states)
+{
+	for (int entry = 0; entry < ENTRY_COUNT; entry++)
+		if (ENTRY_WRITTEN == ((states[entry / 4] >> (entry % 4 * 2)) & 3))
+			return true;
+	return false;
+}
+
+/** @returns whether there was such a page */
+static bool erase_page_without_entries(const esp_partition_t *nvs)
+{
+	uint8_t states[32];
+	for (size_t page = 0; page + PAGE_BYTES <= nvs->size; page += PAGE_BYTES)
+		if ((ESP_OK == esp_partition_read(nvs, page + STATES_OFFSET, states, sizeof(states))) && !has_entry(states))
+			return ESP_OK == esp_partition_erase_range(nvs, page, PAGE_BYTES);
+	return false;
+}
+
+static void open_read_only(const esp_partition_t *nvs)
+{
+	static esp_partition_t read_only;
+	nvs_handle_t settings;
+	read_only = *nvs;
+	read_only.readonly = true;
+	if (ESP_OK != nvs_flash_init_partition_ptr(&read_only))
+		return;
+	/* Full of what is not this firmware's. */
+	if (ESP_ERR_NVS_NOT_FOUND == nvs_open(NAMESPACE, NVS_READONLY, &settings)) {
+		nvs_flash_deinit();
+		nvs_flash_erase();
+		return;
+	}
+	nvs_close(settings);
+	is_read_only = true;
+}
+
+/* By ESP-IDF's start, before app_main. What it leaves open, nvs_flash_init() finds open; any other problem is left to it. */
+ESP_SYSTEM_INIT_FN(board_nvs_start, SECONDARY, BIT(0), 240)
+{
+	const esp_partition_t *nvs =
+		esp_partition_find_first(ESP_PARTITION_TYPE_DATA, ESP_PARTITION_SUBTYPE_DATA_NVS, NVS_DEFAULT_PART_NAME);
+	if (!nvs || (ESP_ERR_NVS_NO_FREE_PAGES != nvs_flash_init()))
+		return ESP_OK;
+	if (!erase_page_without_entries(nvs) || (ESP_OK != nvs_flash_init()))
+		open_read_only(nvs);
+	return ESP_OK;
+}
+
+/** 1: no page is free, so the settings can be read and not be changed. */
+int32_t board_nvs_is_read_only(void)
+{
+	return is_read_only;
+}

@@ -1,0 +1,315 @@
+/**
+ * The cost of the dashboard in a real Chromium, with 10, 300 and 5,000 devices that report every 5 s: its script, the time to the
+ * first device, its main thread at rest, its frames while it is scrolled, and what it receives. Frames are compared with those of a
+ * page of as many plain rows, as software draws them here; and all of it with another checkout's page, where BENCH_BEFORE names one.
+ */
+
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Browser, CDPSession, Page } from "playwright-core";
+import { type Asset, type Bundle, bundlePage } from "../../gateway/dashboard/bundle.js";
+import { launchChromium, skip } from "../support/chromium.js";
+import { Child } from "./child.js";
+import type { Devices } from "./load/devices.js";
+import { roundCount } from "./rounds.js";
+import { compare, measure, percentile, type Row, type Target } from "./row.js";
+import type { GatewayServer } from "./servers/gateway-server.js";
+import { socketsAtMost } from "./sockets.js";
+
+const fleets = [10, 300, 5000];
+/** Of a large fleet also what it does not show by itself. */
+const looks = { "": "", "as cards": "#/?view=cards" };
+const looksFrom = 300;
+const reportEverySeconds = 5;
+const restSeconds = 10;
+const scrollSeconds = 4;
+/** CSS pixels. */
+const scrolledEachFrame = 60;
+/** Of a frame at 60 a second; no browser is exact. */
+const frameMs = 17.5;
+
+const viewport = { width: 1280, height: 900 };
+
+const benchmark = "dashboard";
+/** The folder of another checkout, in which `npm ci` was run. */
+const before = process.env.BENCH_BEFORE;
+
+/** What one opened page cost. */
+interface Cost {
+	/** Milliseconds since the navigation began. */
+	readonly firstPaintMs: number;
+	readonly firstDeviceMs: number;
+	/** Percent of a core, of the page's main thread. */
+	readonly restPercent: number;
+	/** Over the WebSocket, at rest. */
+	readonly bytesASecond: number;
+	/** Between the frames while it is scrolled. */
+	readonly framesMs: readonly number[];
+	/** Of the main thread's processor time, for each of these frames. */
+	readonly frameWorkMs: number;
+}
+
+interface Figure {
+	readonly name: string;
+	readonly unit: string;
+	readonly atMost?: number;
+	readonly figureOf: (cost: Cost) => number;
+}
+
+const frameRanks = [50, 95, 99];
+const figures: readonly Figure[] = [
+	{ name: "first paint", unit: "ms", figureOf: ({ firstPaintMs }) => firstPaintMs },
+	{ name: "first device", unit: "ms", figureOf: ({ firstDeviceMs }) => firstDeviceMs },
+	{
+		name: "main thread at rest",
+		unit: "% of a core",
+		atMost: 15,
+		figureOf: ({ restPercent }) => restPercent,
+	},
+	{ name: "received at rest", unit: "KB/s", figureOf: ({ bytesASecond }) => bytesASecond / 1024 },
+	{
+		name: "main thread, each frame while scrolling",
+		unit: "ms",
+		figureOf: ({ frameWorkMs }) => frameWorkMs,
+	},
+	...frameRanks.map((rank) => ({
+		name: `frame while scrolling, p${rank}`,
+		unit: "ms",
+		...(rank === 50 && { atMost: frameMs }),
+		figureOf: ({ framesMs }: Cost) => percentile(framesMs, rank),
+	})),
+];
+
+interface Round {
+	readonly ours: Cost;
+	/** Of another checkout. */
+	readonly before: Cost | undefined;
+	/** Milliseconds between the frames of a page of plain rows. */
+	readonly bareFramesMs: readonly number[];
+}
+
+export async function run(): Promise<readonly Row[]> {
+	if (skip) {
+		console.error(`dashboard is left out: ${skip}`);
+		return [];
+	}
+	const rows = [...(await scriptRows())];
+	const browser = await launchChromium();
+	try {
+		for (const size of fleets) rows.push(...(await fleetRows(browser, Math.min(size, socketsAtMost()))));
+		return rows;
+	} finally {
+		await browser.close();
+	}
+}
+
+async function scriptRows(): Promise<readonly Row[]> {
+	const { assets } = await bundlePage();
+	const scripts = pageScripts(assets);
+	const kilobytes = (list: typeof scripts) => list.reduce((sum, { gzip }) => sum + gzip.length, 0) / 1024;
+	const first = scripts.filter(({ name }) => name.startsWith("assets/dashboard-"));
+	return [
+		measure({ benchmark, what: "script, gzip", unit: "KB", target: { of: "ours", atMost: 70 } }, [
+			kilobytes(scripts),
+		]),
+		measure({ benchmark, what: "script before the first device, gzip", unit: "KB" }, [kilobytes(first)]),
+	];
+}
+
+/** All that the page may load, but not what installs firmware on boards, which only that view loads. */
+function pageScripts(assets: Bundle["assets"]): readonly Asset[] {
+	const isFirst = ({ name }: Asset) => name.startsWith("assets/dashboard-") && name.endsWith(".js");
+	const found = new Set([...assets.values()].filter(isFirst));
+	for (const { content } of found)
+		for (const [, name = ""] of content.toString().matchAll(/"\.\/([\w.-]+\.js)"/g)) {
+			const script = assets.get(`assets/${name}`);
+			if (script && !name.startsWith("installation-")) found.add(script);
+		}
+	return [...found];
+}
+
+async function fleetRows(browser: Browser, size: number): Promise<readonly Row[]> {
+	const ours = new Fleet(browser, size);
+	const other = before === undefined ? undefined : new Fleet(browser, size, before);
+	try {
+		await ours.start();
+		await other?.start();
+		const rows: Row[] = [];
+		for (const [look, view] of Object.entries(looks)) {
+			if (look !== "" && size < looksFrom) continue;
+			const rounds: Round[] = [];
+			for (let round = 0; round < roundCount; round++)
+				rounds.push({
+					ours: await ours.cost(view),
+					before: await other?.cost(view),
+					bareFramesMs: await ours.during(scrollSeconds + 2, () => bareFrames(browser, size)),
+				});
+			const what = [size.toLocaleString("en"), "devices", look].filter(Boolean).join(" ");
+			rows.push(...costRows(what, rounds), ...frameRows(what, rounds));
+		}
+		return rows;
+	} finally {
+		await ours.close();
+		await other?.close();
+	}
+}
+
+/** A gateway and its devices. */
+class Fleet {
+	readonly #browser: Browser;
+	readonly #size: number;
+	readonly #gateway: Child<GatewayServer>;
+	readonly #devices = new Child<Devices>("load/devices.ts");
+	#url = "";
+	#token = "";
+
+	/** @param checkout default: this one */
+	constructor(browser: Browser, size: number, checkout?: string) {
+		this.#browser = browser;
+		this.#size = size;
+		const server = "servers/gateway-server.ts";
+		// The benchmarks of an older checkout are in scripts/.
+		const paths = ["test/bench", "scripts/bench"].map((folder) => resolve(checkout ?? ".", folder, server));
+		const path = paths.find(existsSync);
+		this.#gateway = new Child(checkout && path ? pathToFileURL(path).href : server);
+	}
+
+	async start(): Promise<void> {
+		const { url, tokens } = await this.#gateway.ask("listen");
+		const target = { url: `${url.replace("http", "ws")}/device`, token: tokens.device };
+		await this.#devices.ask("connect", { target, count: this.#size });
+		await this.#devices.ask("introduce", { perSecond: 2000 });
+		this.#url = url;
+		this.#token = tokens.monitor;
+	}
+
+	/** @param view fragment of the address */
+	cost(view: string): Promise<Cost> {
+		const open = () => costOf(this.#browser, `${this.#url}/${view}`, this.#url, this.#token);
+		return this.during(restSeconds * 1.5 + scrollSeconds + 4, open);
+	}
+
+	/** Does something while the devices report. @param seconds it takes at least */
+	async during<T>(seconds: number, action: () => Promise<T>): Promise<T> {
+		const perSecond = this.#size / reportEverySeconds;
+		const sent = this.#devices.ask("send", { count: perSecond * seconds, perSecond });
+		const result = await action();
+		await sent;
+		return result;
+	}
+
+	async close(): Promise<void> {
+		await this.#devices.close();
+		await this.#gateway.close();
+	}
+}
+
+function costRows(what: string, rounds: readonly Round[]): readonly Row[] {
+	return figures.flatMap(({ name, unit, atMost, figureOf }) => {
+		const target: Target | undefined = atMost === undefined ? undefined : { of: "ours", atMost };
+		const description = { benchmark, what: `${what}: ${name}`, unit };
+		const ours = rounds.map((round) => figureOf(round.ours));
+		const other = rounds.flatMap(({ ours, before }) =>
+			before ? [{ ours: figureOf(ours), reference: figureOf(before) }] : [],
+		);
+		return [
+			measure({ ...description, ...(target && { target }) }, ours),
+			...(other.length > 0 ? [compare({ ...description, note: "beside BENCH_BEFORE" }, other)] : []),
+		];
+	});
+}
+
+function frameRows(what: string, rounds: readonly Round[]): readonly Row[] {
+	return frameRanks.map((rank) =>
+		compare(
+			{ benchmark, what: `${what}: frame while scrolling, p${rank}`, unit: "ms", note: "beside plain rows" },
+			rounds.map(({ ours, bareFramesMs }) => ({
+				ours: percentile(ours.framesMs, rank),
+				reference: percentile(bareFramesMs, rank),
+			})),
+		),
+	);
+}
+
+/** Opens the page without caches. */
+async function costOf(browser: Browser, address: string, url: string, token: string): Promise<Cost> {
+	const context = await browser.newContext({ viewport });
+	await context.request.post(`${url}/login`, { form: { token }, maxRedirects: 0 });
+	const page = await context.newPage();
+	const session = await context.newCDPSession(page);
+	await page.addInitScript(`new MutationObserver((_, observer) => {
+		if (!document.querySelector(".card, .table-body tr")) return;
+		observer.disconnect();
+		requestAnimationFrame(() => requestAnimationFrame(() => performance.mark("first device")));
+	}).observe(document, { childList: true, subtree: true });`);
+	await page.goto(address);
+	await page.getByText("Live").waitFor();
+	const times: Pick<Cost, "firstPaintMs" | "firstDeviceMs"> = await page.evaluate(`(async () => {
+		const after = async (name) => {
+			for (;;) {
+				const [entry] = performance.getEntriesByName(name);
+				if (entry) return entry.startTime;
+				await new Promise(requestAnimationFrame);
+			}
+		};
+		return { firstPaintMs: await after("first-paint"), firstDeviceMs: await after("first device") };
+	})()`);
+	const rest = await restOf(page, session);
+	const busyBefore = await busySeconds(session);
+	const framesMs = await scroll(page);
+	const frameWorkMs = (1000 * ((await busySeconds(session)) - busyBefore)) / framesMs.length;
+	await context.close();
+	return { ...times, ...rest, framesMs, frameWorkMs };
+}
+
+/** As fast as this browser scrolls anything of that length. @returns milliseconds between frames */
+async function bareFrames(browser: Browser, size: number): Promise<readonly number[]> {
+	const page = await browser.newPage({ viewport });
+	const rows = Array.from({ length: size }, (_, index) => `<div>dev-1-${index}</div>`);
+	await page.setContent(`<style>div { height: 40px }</style>${rows.join("")}`);
+	const framesMs = await scroll(page);
+	await page.close();
+	return framesMs;
+}
+
+async function restOf(page: Page, session: CDPSession): Promise<Pick<Cost, "restPercent" | "bytesASecond">> {
+	// The start's own work is over by then.
+	await page.waitForTimeout(2000);
+	let bytes = 0;
+	session.on("Network.webSocketFrameReceived", ({ response }) => {
+		bytes += response.payloadData.length;
+	});
+	// Time on the processor, not on the clock, as other processes compete for it.
+	await session.send("Performance.enable", { timeDomain: "threadTicks" });
+	const before = await busySeconds(session);
+	await page.waitForTimeout(restSeconds * 1000);
+	const restPercent = (100 * ((await busySeconds(session)) - before)) / restSeconds;
+	// A second time, as to watch the socket costs the page something.
+	await session.send("Network.enable");
+	await page.waitForTimeout(restSeconds * 500);
+	await session.send("Network.disable");
+	return { restPercent, bytesASecond: bytes / (restSeconds / 2) };
+}
+
+async function busySeconds(session: CDPSession): Promise<number> {
+	const { metrics } = await session.send("Performance.getMetrics");
+	return metrics.find(({ name }) => name === "TaskDuration")?.value ?? Number.NaN;
+}
+
+/** @returns milliseconds between frames */
+function scroll(page: Page): Promise<readonly number[]> {
+	return page.evaluate(`new Promise((done) => {
+		const times = [];
+		let step = ${scrolledEachFrame};
+		const next = (time) => {
+			times.push(time);
+			if (time - times[0] > ${scrollSeconds * 1000}) return done(times.slice(1).map((at, index) => at - times[index]));
+			const end = document.documentElement.scrollHeight - innerHeight;
+			if (scrollY + step > end || scrollY + step < 0) step = -step;
+			scrollBy(0, step);
+			requestAnimationFrame(next);
+		};
+		requestAnimationFrame(next);
+	})`);
+}

@@ -1,0 +1,166 @@
+/**
+ * A fleet as one process that loses its gateway and comes back as our firmware does: with its code for what an end means
+ * and for the delays. Each device has an address of its own.
+ */
+
+import { setTimeout } from "node:timers/promises";
+import { WebSocket } from "ws";
+import { Backoff } from "../../../device/network/backoff.js";
+import {
+	type ConnectionEnd,
+	endOfClose,
+	endOfRefusal,
+	failed,
+} from "../../../device/network/connection-end.js";
+import { clock } from "../../device/update/timer.js";
+import { serve } from "../child.js";
+import type { Target } from "./connect.js";
+import { now, reportHead, stamped } from "./reports.js";
+
+/** As in device/network/gateway-socket.ts and link.ts. */
+const connectTimeoutMs = 20_000;
+const provenAfterMs = 30_000;
+/** The SDK's client reports a close frame after this time. */
+const closedAfterMs = 1000;
+const tickMs = 4;
+const lostCode = 1006;
+
+class Device {
+	readonly #index: number;
+	readonly #target: Target;
+	readonly #head: string;
+	readonly #backoff: Backoff;
+	#socket: WebSocket | undefined;
+	/** In microseconds; since when it is connected. */
+	openedAt: number | undefined;
+	/** Since the last mark. */
+	hasShownFailed = false;
+	refusals = 0;
+	failures = 0;
+
+	constructor(index: number, target: Target) {
+		this.#index = index;
+		this.#target = target;
+		this.#head = reportHead(index);
+		this.#backoff = new Backoff({
+			onRetry: () => this.connect(),
+			onExhausted: () => {
+				this.hasShownFailed = true;
+			},
+		});
+	}
+
+	connect(): void {
+		const { url, token } = this.#target;
+		const index = this.#index;
+		const { deviceId } = JSON.parse(`${this.#head}"}`);
+		const socket = new WebSocket(url, {
+			perMessageDeflate: false,
+			skipUTF8Validation: true,
+			handshakeTimeout: connectTimeoutMs,
+			localAddress: `127.${1 + (index >> 16)}.${(index >> 8) & 255}.${index & 255}`,
+			headers: { Authorization: `Bearer ${token}`, "Device-Id": deviceId, "Device-Model": "DEV-1" },
+		});
+		this.#socket = socket;
+		let refusal: ConnectionEnd | undefined;
+		socket.on("open", () => {
+			this.openedAt = now();
+			globalThis.setTimeout(() => {
+				if (this.#socket === socket && socket.readyState === WebSocket.OPEN) this.#backoff.reset();
+			}, provenAfterMs);
+			// Without a time stamp: its latency is not measured.
+			socket.send(`${this.#head}"}`);
+		});
+		socket.on("unexpected-response", (_request, { statusCode = 0, headers }) => {
+			const seconds = headers["retry-after"];
+			refusal = endOfRefusal(statusCode, seconds === undefined ? undefined : Number(seconds));
+			this.refusals += 1;
+			socket.terminate();
+		});
+		socket.on("error", () => {});
+		socket.on("close", (code, reason) => {
+			this.openedAt = undefined;
+			if (code === lostCode) return this.#plan(refusal ?? failed("lost"));
+			globalThis.setTimeout(() => this.#plan(endOfClose(code, reason.toString())), closedAfterMs);
+		});
+	}
+
+	report(): void {
+		if (this.#socket?.readyState !== WebSocket.OPEN) return;
+		this.#socket.send(isMeasured ? stamped(this.#head) : `${this.#head}"}`);
+	}
+
+	mark(): void {
+		this.hasShownFailed = false;
+		this.refusals = this.failures = 0;
+	}
+
+	#plan(end: ConnectionEnd): void {
+		if (end.kind === "failed") this.failures += 1;
+		if (end.kind === "failed") this.#backoff.failed();
+		else if (end.kind === "closed") this.#backoff.ended();
+		else if (end.kind === "busy") this.#backoff.pause(end.waitMs, end.spreadMs);
+		else throw new Error(end.reason);
+	}
+}
+
+let devices: Device[] = [];
+let markedAt = 0;
+let perSecond = 0;
+/** Whether the latency of reports is to be measured: they carry the time. */
+let isMeasured = false;
+let turn = 0;
+
+/** Firmware's timers, in real time, and reports at an even pace, one device after the other. */
+async function run(): Promise<void> {
+	const began = performance.now();
+	let [passedMs, due] = [0, 0];
+	for (;;) {
+		await setTimeout(tickMs);
+		const ms = Math.floor(performance.now() - began) - passedMs;
+		passedMs += ms;
+		clock.pass(ms);
+		due += (perSecond * ms) / 1000;
+		for (; due >= 1 && devices.length > 0; due -= 1) devices[turn++ % devices.length]?.report();
+	}
+}
+
+const handlers = {
+	/** Begins to connect at an even pace. */
+	connect: async ({ target, count, first }: { target: Target; count: number; first: number }) => {
+		devices = Array.from({ length: count }, (_, index) => new Device(first + index, target));
+		void run();
+		for (const [index, device] of devices.entries()) {
+			device.connect();
+			if (index % 4 === 3) await setTimeout(10);
+		}
+	},
+
+	/** Sets the pace of the reports of all devices together. */
+	report: (given: { perSecond: number; isMeasured: boolean }) => {
+		({ perSecond, isMeasured } = given);
+	},
+
+	/** From now on is counted. */
+	mark: () => {
+		markedAt = now();
+		for (const device of devices) device.mark();
+	},
+
+	/** @returns counts since the mark */
+	standing: () => {
+		const openedAt = devices.map((device) => device.openedAt ?? 0);
+		const back = openedAt.filter((at) => at > markedAt);
+		return {
+			connected: openedAt.filter((at) => at > 0).length,
+			/** Have connected since the mark. */
+			back: back.length,
+			lastBackMs: (back.reduce((last, at) => Math.max(last, at), markedAt) - markedAt) / 1000,
+			shownFailed: devices.filter((device) => device.hasShownFailed).length,
+			refusals: devices.reduce((sum, device) => sum + device.refusals, 0),
+			failures: devices.reduce((sum, device) => sum + device.failures, 0),
+		};
+	},
+};
+export type FirmwareFleet = typeof handlers;
+serve(handlers);

@@ -1,0 +1,54 @@
+/** The gateway as a process, as `npm start` runs it, in a data folder that is deleted at the end. */
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Registry } from "prom-client";
+import type { Joined } from "../../../gateway/extension.js";
+import { extensions, loadExtensions } from "../../../gateway/extensions.js";
+import { createGateway } from "../../../gateway/gateway.js";
+import { disablePretenuring } from "../../../gateway/heap.js";
+import { defaultSettings } from "../../../gateway/settings.js";
+import type { SocketLimits } from "../../../gateway/sockets/limits.js";
+import { createLog } from "../../../gateway/telemetry/log.js";
+import { deviceToken, monitorToken, wholeFleetAtOnce } from "../../support/gateway-settings.js";
+import { serve } from "../child.js";
+import { usage } from "./usage.js";
+
+disablePretenuring();
+const dataDir = mkdtempSync(join(tmpdir(), "gateway-bench-"));
+process.on("exit", () => rmSync(dataDir, { recursive: true, force: true }));
+
+let joined: Joined = { extensions };
+const registry = new Registry();
+
+const handlers = {
+	/** To be called before `listen`. @param url of nats-server */
+	join: async (url: string) => {
+		const nats = { servers: [new URL(url)], credentials: undefined, authority: undefined, allowOld: true };
+		joined = await loadExtensions({ ...defaultSettings, nats }, createLog("warn"));
+	},
+	/** @param limits replace the gateway's; without them a whole fleet is accepted in one moment */
+	listen: async (limits?: Partial<SocketLimits> | null) => {
+		const gateway = createGateway({
+			port: 0,
+			...joined,
+			...(joined.peers && { deviceToken, monitorToken }),
+			registry,
+			dataDir,
+			releasesDir: join(dataDir, "releases"),
+			// One address stands for a whole fleet, which has to be connected before anything is measured.
+			...(limits ? { limits } : wholeFleetAtOnce),
+		});
+		const { url } = await gateway.listen();
+		return { url, dataDir, tokens: gateway.tokens };
+	},
+	/** Reports that were published to other gateways. */
+	publishedReports: async () => {
+		const { values = [] } = (await registry.getSingleMetric("gateway_bus_publishes_total")?.get()) ?? {};
+		return values.find(({ labels }) => labels.kind === "report")?.value ?? 0;
+	},
+	usage: ({ isSettled }: { isSettled: boolean }) => usage(isSettled),
+};
+export type GatewayServer = typeof handlers;
+serve(handlers);

@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { skip } from "../support/chromium.js";
+import { runGateway, temporaryDirectory } from "../support/running.js";
+import { ScriptedDevice } from "../support/scripted-device.js";
+import { browsing } from "./browsing.js";
+
+const open = browsing();
+describe("a gateway that restarts under the page", { skip }, () => {
+	test("is shown as unreachable, with the age of the state, and reconnected", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const first = await runGateway(t, { dataDir });
+		const { url } = first;
+		const stays = await new ScriptedDevice({ url, deviceId: "dev-1-aaaaaa" }).connect();
+		const goes = await new ScriptedDevice({ url, deviceId: "dev-1-bbbbbb" }).connect();
+		t.after(() => {
+			for (const device of [stays, goes]) device.close();
+		});
+		const page = await open(t, url);
+		await page.getByText("2 devices, 2 connected").waitFor();
+
+		await first.gateway.close();
+		await page.getByText("The gateway cannot be reached.").waitFor();
+		await page.getByText(/What is shown is from (just now|\d+ s ago)/).waitFor();
+		await page.getByText("Reconnecting…").waitFor();
+		await page
+			.locator(".card")
+			.first()
+			.getByText(/^As of /)
+			.waitFor();
+		assert.equal(await page.locator(".card").count(), 2, "what was known is still shown");
+		// Devices are sent away first: the page may have been told of it.
+		await page.getByText(/^2 devices, [012] were connected$/).waitFor();
+		await page.getByRole("button", { name: "Table" }).click();
+		await page.getByRole("row", { name: "dev-1-aaaaaa" }).getByText("Not known").waitFor();
+		assert.equal(
+			await page
+				.locator("main")
+				.getByText(/^Connected|^now$/)
+				.count(),
+			0,
+		);
+
+		await runGateway(t, { dataDir, port: Number(new URL(url).port) });
+		await stays.connect();
+		await page.getByText("Live").waitFor();
+		await page.getByText("2 devices, 1 connected").waitFor();
+		assert.equal(await page.getByText("The gateway cannot be reached.").count(), 0);
+	});
+
+	test("leaves its page at what was looked at, with controls that are off meanwhile", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const first = await runGateway(t, { dataDir });
+		const { url } = first;
+		const device = await new ScriptedDevice({ url, deviceId: "dev-1-aaaaaa", isObedient: false }).connect();
+		t.after(() => device.close());
+		const page = await open(t, url, { view: "#/device/dev-1-aaaaaa" });
+		const volume = page.getByLabel("Volume", { exact: true });
+		await volume.fill("80");
+		await page.getByText("sending").first().waitFor();
+		await first.gateway.close();
+		await page.locator("input[type=range]:disabled").first().waitFor();
+		await runGateway(t, { dataDir, port: Number(new URL(url).port) });
+		device.set({ "peripherals.audio.volume": 80 });
+		await device.connect();
+		await page.locator("input[type=range]:enabled").first().waitFor();
+		await page.locator(".sending").waitFor({ state: "detached" });
+		// Its report comes after the summary, which enables the controls.
+		await page.locator(".control", { hasText: "Volume" }).getByText("80", { exact: true }).waitFor();
+		assert.equal(await volume.inputValue(), "80");
+	});
+
+	test("is tried immediately by a click", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const first = await runGateway(t, { dataDir });
+		const page = await open(t, first.url);
+		await page.getByText("No device yet").waitFor();
+		await page.clock.install();
+		await first.gateway.close();
+		await page.getByText("The gateway cannot be reached.").waitFor();
+		await page.clock.pauseAt(Date.now() + 60_000);
+		await runGateway(t, { dataDir, port: Number(new URL(first.url).port) });
+		await page.getByRole("button", { name: "Try now" }).click();
+		await page.clock.resume();
+		await page.getByText("Live").waitFor();
+	});
+
+	test("with another monitor token leads to the login", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const first = await runGateway(t, { dataDir });
+		const page = await open(t, first.url, { expected: /401/ });
+		await page.getByText("Live").waitFor();
+		await first.gateway.close();
+		const port = Number(new URL(first.url).port);
+		await runGateway(t, { dataDir, port, monitorToken: "another-token-of-the-tests" });
+		await page.getByLabel("Monitor token").waitFor();
+	});
+});
+
+test("a connection that is lost without a close frame is noticed", { skip }, async (t) => {
+	const { url } = await runGateway(t);
+	const page = await open(t, url, { expected: /ERR_TIMED_OUT/ });
+	await page.clock.install();
+	await page.reload();
+	await page.getByText("Live").waitFor();
+	await page.route("**/healthz", (route) => route.abort("timedout"));
+	await page.route("**/login/state", (route) => route.abort("timedout"));
+	await page.clock.fastForward(21_000);
+	await page.getByText("The gateway cannot be reached.").waitFor();
+	await page.unrouteAll();
+	await page.clock.fastForward(20_000);
+	await page.getByText("Live").waitFor();
+});

@@ -1,0 +1,46 @@
+/** The main views of the page at one gateway: each shows what it is for, and a control reaches its device. */
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { test } from "node:test";
+import { skip } from "../support/chromium.js";
+import { writeReleases } from "../support/releases.js";
+import { runGateway, temporaryDirectory } from "../support/running.js";
+import { ScriptedDevice } from "../support/scripted-device.js";
+import { browsing } from "./browsing.js";
+
+const open = browsing();
+const deviceId = "proto-1-5c02fe";
+
+const views = [
+	["the fleet", "#/", `text=${deviceId}`],
+	["the fleet as a table", "#/?view=table", ".table-body"],
+	["a device", `#/device/${deviceId}`, ".plot svg"],
+	["firmware", "#/firmware", "text=1.4.0 >> visible=true"],
+	["settings of all devices", "#/settings", ".fleet-settings .field"],
+	["adding a device", "#/add", ".install"],
+] as const;
+
+test("each main view shows what it is for, and a control reaches its device", { skip }, async (t) => {
+	const dataDir = await temporaryDirectory(t);
+	const releasesDir = join(dataDir, "releases");
+	await writeReleases(releasesDir, [{ version: "1.4.0", model: "PROTO-1", chip: "esp32s3" }]);
+	const { url, monitor } = await runGateway(t, { dataDir, releasesDir });
+	const watcher = await monitor();
+	const device = await new ScriptedDevice({ url, deviceId, model: "PROTO-1" }).connect();
+	t.after(() => device.close());
+	await watcher.change("identified");
+	const page = await open(t, url);
+	for (const [name, view, shown] of views)
+		await t.test(name, async () => {
+			await page.goto(`${url}/${view}`);
+			await page.locator(shown).first().waitFor();
+		});
+	await t.test("a control", async () => {
+		await page.goto(`${url}/#/device/${deviceId}`);
+		const volume = page.getByLabel("Volume", { exact: true });
+		await volume.fill("80");
+		await page.locator(".control", { has: volume }).getByText("80", { exact: true }).waitFor();
+		assert.ok(device.commands.some(({ command, value }) => command === "set_volume" && value === 80));
+	});
+});

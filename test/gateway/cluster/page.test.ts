@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { browsing } from "../../browser/browsing.js";
+import { skip } from "../../support/chromium.js";
+import { runGateways } from "./gateways.js";
+import { memoryBuses } from "./memory-buses.js";
+
+const open = browsing();
+describe("gateways that act as one", { skip }, () => {
+	test("are counted; one that cannot reach the others says so, and shows their devices as disconnected", async (t) => {
+		const buses = await memoryBuses();
+		const [a, b] = await runGateways(t, buses, 2);
+		assert.ok(a && b);
+		const device = await a.join("dev-1-aaaaaa");
+		t.after(() => device.close());
+		const page = await open(t, b.url);
+		await page.getByText("Live · 2 gateways").waitFor();
+		await page.getByText("1 device, 1 connected").waitFor();
+		await buses.cut(b.bus);
+		await page.getByText("This gateway alone: others cannot be reached.").waitFor();
+		await page.getByText("1 device, 0 connected").waitFor();
+		await buses.heal(b.bus);
+		await page.getByText("Live · 2 gateways").waitFor();
+		await page.getByText("1 device, 1 connected").waitFor();
+		assert.equal(await page.getByText("This gateway alone").count(), 0);
+	});
+});

@@ -1,0 +1,265 @@
+/** Roll-outs of gateways in one process, on a bus that tests cut off. */
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { joinGateways } from "../../../gateway/cluster/join.js";
+import { extensions } from "../../../gateway/extensions.js";
+import { MemoryServer } from "../../support/memory-bus.js";
+import { writeReleases } from "../../support/releases.js";
+import {
+	bearer,
+	monitorToken,
+	runGateway,
+	temporaryDirectory,
+	wholeFleetAtOnce,
+} from "../../support/running.js";
+import { type Ending, ScriptedDevice } from "../../support/scripted-device.js";
+
+type Member = Awaited<ReturnType<typeof start>>;
+
+const quick = {
+	firmware: { version: "1.4.0" },
+	target: { model: "DEV-1" },
+	groups: [{ size: "rest", concurrency: 2, soakSeconds: 0 }],
+};
+
+/** Gateways that act as one; the first drives the roll-outs. */
+async function run(t: TestContext, count: number, dataDirs: readonly string[] = []) {
+	const server = new MemoryServer();
+	const releasesDir = join(await temporaryDirectory(t), "releases");
+	await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
+	const members: Member[] = [];
+	for (let index = 0; index < count; index++)
+		members.push(await start(t, server, releasesDir, dataDirs[index]));
+	const devices: ScriptedDevice[] = [];
+	const add = async (member: Member | undefined, ending: Ending = "updates") => {
+		const deviceId = `dev-1-${String(devices.length).padStart(6, "0")}`;
+		const device = new ScriptedDevice({ url: member?.url ?? "", deviceId, ending });
+		t.after(() => device.close());
+		devices.push(device);
+		await device.connect();
+		for (const each of members) await knows(each, deviceId);
+		return device;
+	};
+	return { server, members, devices, add, releasesDir };
+}
+
+async function start(
+	t: TestContext,
+	server: MemoryServer,
+	releasesDir: string,
+	dataDir?: string,
+	bus = server.connect(),
+) {
+	const limits = { ...wholeFleetAtOnce.limits, subscribeMs: 0 };
+	const running = await runGateway(t, {
+		...joinGateways(bus, extensions),
+		releasesDir,
+		limits,
+		...(dataDir && { dataDir }),
+	});
+	return {
+		...running,
+		bus,
+		async call(method: string, path: string, body?: object, headers = {}) {
+			const response = await fetch(`${running.url}/api/${path}`, {
+				method,
+				headers: { ...bearer(monitorToken), ...headers },
+				...(body && { body: JSON.stringify(body) }),
+			});
+			const text = await response.text();
+			return { status: response.status, body: text === "" ? undefined : JSON.parse(text) };
+		},
+		/** Resolves once its monitors are told of this. */
+		async shows(status: string): Promise<Readonly<Record<string, unknown>>> {
+			const watcher = await running.open("/monitor?rollouts", { headers: bearer(monitorToken) });
+			for (;;) {
+				const frame = JSON.parse(await watcher.nextText());
+				if (frame.type !== "rollout_update" || frame.id !== "autumn" || frame.status !== status) continue;
+				watcher.socket.close();
+				return frame;
+			}
+		},
+	};
+}
+
+/** Resolves once a gateway shows the device as connected and reported. */
+async function knows(member: Member, deviceId: string): Promise<void> {
+	const watcher = await member.open("/monitor", { headers: bearer(monitorToken) });
+	await watcher.until(({ sessions = [] }) =>
+		sessions.some((each) => each.deviceId === deviceId && each.connected && each.firmwareVersion !== null),
+	);
+	watcher.socket.close();
+}
+
+/** Commands that began an update. */
+function offersOf(device: ScriptedDevice): number {
+	return device.commands.filter(({ command }) => command === "start_ota").length;
+}
+
+test("a roll-out that any gateway is asked for updates the devices of all, and all show the same", async (t) => {
+	const { members, devices, add } = await run(t, 3);
+	for (const member of [...members, ...members]) await add(member);
+	const [driver, second, third] = members;
+	assert.ok(driver && second && third);
+	const finished = members.map((member) => member.shows("finished"));
+	const { status, body } = await second.call("PUT", "rollouts/autumn", quick);
+	assert.equal(status, 201, JSON.stringify(body));
+	assert.equal((await third.call("PUT", "rollouts/autumn", quick)).status, 200);
+	const frames = await Promise.all(finished);
+	for (const frame of frames) assert.deepEqual(frame, frames[0]);
+	assert.deepEqual(devices.map(offersOf), [1, 1, 1, 1, 1, 1]);
+	const shown = await Promise.all(members.map((member) => member.call("GET", "rollouts/autumn")));
+	for (const { body } of shown) {
+		assert.deepEqual(body, shown[0]?.body);
+		assert.equal(body.counts.succeeded, 6);
+	}
+	const steps = await Promise.all(members.map((member) => member.call("GET", "rollouts/autumn/devices")));
+	for (const { body } of steps) assert.deepEqual(body, steps[0]?.body);
+	assert.equal((await third.call("DELETE", "rollouts/autumn")).status, 204);
+	assert.equal((await third.call("GET", "rollouts/autumn")).status, 404);
+});
+
+test("any gateway steers, with the revision that a person has seen there", async (t) => {
+	const { members, add } = await run(t, 2);
+	const [driver, other] = members;
+	assert.ok(driver && other);
+	await add(other, "waits");
+	await add(driver, "waits");
+	const preview = await other.call("POST", "rollouts/preview", quick);
+	assert.deepEqual([preview.body.total, preview.body.away], [2, 0]);
+	const { body } = await other.call("PUT", "rollouts/autumn", quick);
+	const paused = await other.call("POST", "rollouts/autumn/pause", undefined, {
+		"If-Match": `"${body.revision}"`,
+	});
+	assert.deepEqual([paused.status, paused.body.status], [200, "paused"]);
+	const outdated = await other.call("POST", "rollouts/autumn/resume", undefined, {
+		"If-Match": `"${body.revision}"`,
+	});
+	assert.equal(outdated.status, 412);
+	assert.equal((await driver.call("POST", "rollouts/autumn/resume")).body.status, "running");
+	for (const [path, expected] of [
+		["DELETE autumn", 409],
+		["POST winter/pause", 404],
+		["PUT winter", 409],
+	] as const) {
+		const [method = "", rest] = path.split(" ");
+		const answers = await Promise.all(
+			members.map((member) => member.call(method, `rollouts/${rest}`, method === "PUT" ? quick : undefined)),
+		);
+		assert.deepEqual(
+			answers.map(({ status }) => status),
+			[expected, expected],
+			path,
+		);
+		assert.deepEqual(answers[0]?.body, answers[1]?.body);
+	}
+	assert.equal((await other.call("PUT", "rollouts/Autumn", quick)).status, 422);
+	const misspelt = await other.call("PUT", "rollouts/spring", { ...quick, maxAttempts: 0 });
+	assert.deepEqual([misspelt.status, /^maxAttempts /.test(misspelt.body.detail)], [422, true]);
+	const started = await other.call("POST", "rollouts/autumn/cancel");
+	assert.equal(started.body.status, "cancelled");
+});
+
+test("without the bus nothing can be changed, and what was stored is still shown", async (t) => {
+	const { members, add } = await run(t, 2);
+	const [driver, other] = members;
+	assert.ok(driver && other);
+	await add(other, "waits");
+	await other.call("PUT", "rollouts/autumn", quick);
+	other.bus.cut();
+	const { status, body } = await other.call("POST", "rollouts/autumn/pause");
+	assert.equal(status, 503);
+	assert.match(body.detail, /cannot reach NATS/);
+	assert.equal((await other.call("GET", "rollouts/autumn")).body.status, "running");
+	assert.equal((await driver.call("POST", "rollouts/autumn/pause")).body.status, "paused");
+	const told = other.shows("paused");
+	other.bus.heal();
+	await told;
+});
+
+test("when the driver stops, another goes on where it was", async (t) => {
+	const { members, devices, add } = await run(t, 2);
+	const [driver, other] = members;
+	assert.ok(driver && other);
+	for (let count = 0; count < 4; count++) await add(other, "waits");
+	const groups = [{ size: "rest", concurrency: 1, soakSeconds: 0 }];
+	await driver.call("PUT", "rollouts/autumn", { ...quick, groups });
+	const [first] = devices;
+	await first?.offered;
+	await driver.gateway.close();
+	const refused = await other.call("POST", "rollouts/autumn/pause");
+	assert.equal(refused.status, 503);
+	assert.match(refused.body.detail, /No gateway drives the roll-outs/);
+	const finished = other.shows("finished");
+	for (const device of devices) void device.offered.then(() => device.finish("updates"));
+	assert.equal(Object(await finished).counts.succeeded, 4);
+	assert.deepEqual(devices.map(offersOf), [1, 1, 1, 1]);
+});
+
+test("a roll-out of the time before a gateway joined others goes on among them", async (t) => {
+	const dataDir = await temporaryDirectory(t);
+	const releasesDir = join(dataDir, "releases");
+	await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
+	const alone = await runGateway(t, { dataDir, releasesDir, ...wholeFleetAtOnce });
+	const deviceId = "dev-1-000000";
+	const device = await new ScriptedDevice({ url: alone.url, deviceId, ending: "waits" }).connect();
+	t.after(() => device.close());
+	const monitor = await alone.monitor();
+	if (monitor.snapshot.sessions.length === 0) await monitor.change("identified");
+	const put = await fetch(`${alone.url}/api/rollouts/autumn`, {
+		method: "PUT",
+		headers: bearer(monitorToken),
+		body: JSON.stringify(quick),
+	});
+	const before: unknown = await put.json();
+	assert.equal(put.status, 201);
+	await device.offered;
+	await alone.gateway.close();
+	const { members } = await run(t, 2, [dataDir]);
+	const [joined, other] = members;
+	await other?.shows("running");
+	const { body } = (await other?.call("GET", "rollouts/autumn")) ?? {};
+	assert.deepEqual([body.plan, body.createdAt], [Object(before).plan, Object(before).createdAt]);
+	for (;;) {
+		const [step] = (await other?.call("GET", "rollouts/autumn/devices"))?.body.devices ?? [];
+		assert.equal(step?.deviceId, deviceId);
+		// Its state is shared a moment after the plan.
+		if (step.attempts === 1) break;
+		await setTimeout(10);
+	}
+	await joined?.call("POST", "rollouts/autumn/cancel");
+});
+
+test("a gateway without the devices of the others drives nothing, and so ends no step of a device", async (t) => {
+	const { server, members, add, releasesDir } = await run(t, 1);
+	const [driver] = members;
+	assert.ok(driver);
+	const away = await add(driver);
+	const groups = [{ size: "rest", concurrency: 1, soakSeconds: 0 }];
+	const target = { devices: [away.deviceId] };
+	away.close();
+	const startsAt = new Date(Date.now() + 3_600_000).toISOString();
+	await driver.call("PUT", "rollouts/autumn", { ...quick, groups, target, startsAt });
+	await driver.gateway.close();
+
+	const bus = server.connect();
+	let release = () => {};
+	const records = new Promise<void>((resolve) => {
+		release = resolve;
+	});
+	const open = bus.bucket.bind(bus);
+	bus.bucket = async (name, options) => {
+		if (name === "gw-devices") await records;
+		return open(name, options);
+	};
+	const late = await start(t, server, releasesDir, undefined, bus);
+	const isPaused = async () => (await late.call("POST", "rollouts/autumn/pause")).status === 200;
+	for (let request = 0; request < 100; request++) assert.equal(await isPaused(), false);
+	release();
+	while (!(await isPaused())) await setTimeout(50);
+	const { body } = await late.call("GET", "rollouts/autumn/devices");
+	assert.deepEqual([body.devices[0].deviceId, body.devices[0].status], [away.deviceId, "queued"]);
+});

@@ -1,0 +1,153 @@
+/** As much of a board's build as runs without ESP-IDF: generating, checking types, and linking all modules into ROM. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { installedSettings } from "../../../device/protocol/messages.js";
+import { isRecord, type Model, models } from "../../../device/protocol/schema.js";
+import { boardOf } from "../../../scripts/boards/build.js";
+import { projectFolder } from "../../../scripts/command-line/project.js";
+import {
+	checkTypes,
+	type Generated,
+	generate,
+	generateSimulated,
+	lastSettings,
+	linkIntoRom,
+	sdkOrReason,
+} from "./generated.js";
+
+const { sdk, reason } = sdkOrReason();
+const version = "1.2.3-test.4";
+
+/** What a host of ours for ESP32 builds. */
+interface Built {
+	/** Folder under hosts/. */
+	readonly host: string;
+	readonly model: Model;
+	readonly subclass: "esp32" | "esp32s3";
+	/** Folder under hosts/ of sdkconfig and partitions. */
+	readonly configuration: string;
+}
+const boards = models.map(
+	(model): Built => ({ host: boardOf(model), model, subclass: "esp32s3", configuration: "esp32" }),
+);
+const qemu: Built = { host: "qemu", model: "DEV-1", subclass: "esp32", configuration: "qemu" };
+
+for (const built of [...boards, qemu])
+	describe(`building ${built.host}`, { skip: reason }, () => buildTests(built));
+
+function buildTests({ host, model, subclass, configuration }: Built): void {
+	let generated: Generated;
+
+	before(() => {
+		if (sdk) generated = generate(sdk, host, version);
+	});
+	after(() => generated.remove());
+
+	test("mcconfig generates it without warnings", () => {
+		assert.equal(generated.output, "");
+		assert.equal(generated.status, 0);
+	});
+
+	test("model, version and security version are in the image", () => {
+		assert.match(generated.read("mc.defines.h"), new RegExp(`#define MODDEF_FIRMWARE_MODEL "${model}"`));
+		const { defines } = JSON.parse(readFileSync(join(projectFolder, "manifest.json"), "utf8"));
+		const securityVersion = `#define MODDEF_FIRMWARE_SECURITYVERSION (${defines.firmware.securityVersion})`;
+		assert.ok(generated.read("mc.defines.h").includes(securityVersion));
+		const sdkconfig = generated.read(join(`xsProj-${subclass}`, "sdkconfig.mc"));
+		const versions = sdkconfig.match(/^CONFIG_APP_PROJECT_VER=.*$/gm);
+		assert.equal(versions?.at(-1), `CONFIG_APP_PROJECT_VER="${version}"`);
+	});
+
+	test("no setting is compiled in that the command line did not give", () => {
+		assert.deepEqual(builtInSettings(generated), {});
+	});
+
+	test("the lines that rollback needs follow the SDK's own", () => {
+		const last = lastSettings(generated.read(join(`xsProj-${subclass}`, "sdkconfig.mc")));
+		assert.equal(last.get("CONFIG_BOOTLOADER_APP_ROLLBACK_ENABLE"), "y");
+		assert.equal(last.get("CONFIG_ESP_TASK_WDT_EN"), "y");
+		assert.equal(last.get("CONFIG_ESP_TASK_WDT_PANIC"), "y");
+		assert.equal(last.get("CONFIG_ESP_SYSTEM_PANIC_PRINT_REBOOT"), "y");
+		for (const off of ["CONFIG_ESP_SYSTEM_PANIC_GDBSTUB", "CONFIG_BOOTLOADER_SKIP_VALIDATE_ALWAYS"])
+			assert.ok(["n", "", undefined].includes(last.get(off)), off);
+	});
+
+	test("its partitions are ours", () => {
+		const file = join(projectFolder, "hosts", configuration, "sdkconfig", "partitions.csv");
+		const ours = readFileSync(file, "utf8");
+		assert.equal(generated.read(join(`xsProj-${subclass}`, "partitions.csv")).trim(), ours.trim());
+	});
+
+	test("ESP-IDF's drivers are linked only where they are used", () => {
+		const drivers = generated.read("xs_idf_deps.txt");
+		assert.equal(drivers.includes("esp_driver_touch_sens"), model === "PROTO-1");
+		assert.equal(drivers.includes("esp_eth"), host === "qemu");
+		assert.equal(drivers.includes("esp_psram"), host !== "qemu");
+	});
+
+	test("TCP is this project's: nothing of the SDK's, which corrupts memory, is in the image", () => {
+		const makefile = generated.read("makefile");
+		const objects: readonly string[] = makefile.match(/(?<=TMP_DIR\)\/)[\w-]+(?=\.c\.o\\)/g) ?? [];
+		assert.ok(objects.length > 20);
+		for (const own of ["tcp-binding", "tcp-connection", "tcp-port-esp32", "tcp-watcher"])
+			assert.ok(objects.includes(own), own);
+		for (const other of ["tcp", "listener"]) assert.ok(!objects.includes(other), other);
+		assert.doesNotMatch(makefile, /socket\/lwip\/(tcp|listener)/);
+		assert.match(makefile, /hosts\/esp32\/tcp\/tcp\.ts/);
+	});
+
+	test("GHASH is this project's: the SDK's takes five times the instructions", () => {
+		const sources = generated.read("makefile").match(/\S+\/ghash\.c\b(?!\.)/g) ?? [];
+		assert.ok(sources.length > 0);
+		for (const source of sources) assert.match(source, /hosts\/moddable\/tls\/ghash\.c$/);
+	});
+
+	test("every module passes the type checker, strictly, with the SDK's typings", () => {
+		if (sdk) assert.equal(checkTypes(sdk, generated), "");
+	});
+
+	test("all modules are preloaded: nothing that runs while they load needs a chip, and none of ours stays in RAM", () => {
+		if (sdk) assert.deepEqual(linkIntoRom(sdk, generated, subclass), []);
+	});
+}
+
+test("mcconfig alone compiles in the settings of its command line, with the version that marks the image", {
+	skip: reason,
+}, () => {
+	if (!sdk) return;
+	const settings = { ssid: "home", token: "t0p-s3cret", sntp: "time.lan" };
+	const words = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
+	const generated = generate(sdk, "dev-1", undefined, words);
+	after(generated.remove);
+	assert.equal(generated.output, "");
+	assert.deepEqual(builtInSettings(generated), settings);
+	const versions = generated
+		.read(join("xsProj-esp32s3", "sdkconfig.mc"))
+		.match(/^CONFIG_APP_PROJECT_VER=.*$/gm);
+	// hosts/esp32/board-descriptor.c knows such a build by it.
+	assert.equal(versions?.at(-1), 'CONFIG_APP_PROJECT_VER="0.0.0-dev"');
+});
+
+for (const model of models)
+	test(`a simulated ${model} has the settings of its command line alone`, { skip: reason }, () => {
+		if (!sdk) return;
+		for (const settings of [{}, { sntp: "time.lan" }]) {
+			const words = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
+			const generated = generateSimulated(sdk, model, words);
+			after(generated.remove);
+			assert.deepEqual(builtInSettings(generated), settings);
+		}
+	});
+
+/** What storeBuiltInSettings (device/settings.ts) stores of the generated `mc/config`. */
+function builtInSettings({ read }: Generated): Record<string, unknown> {
+	const [, object = ""] = /export default Object\.freeze\((.*), true\);/s.exec(read("mc.config.js")) ?? [];
+	const config: unknown = JSON.parse(object.replace(/,\s*\}$/, "}"));
+	assert.ok(isRecord(config));
+	return Object.fromEntries(
+		installedSettings.flatMap((name) => (config[name] ? [[name, config[name]] as const] : [])),
+	);
+}

@@ -1,0 +1,94 @@
+/*
+ * Runs hosts/esp32/board-nvs.c on a computer, over a partition in a file, and prints what its start left: "closed", "open" or
+ * "read-only". ESP-IDF's library is here what matters of it: which pages it takes for free, and which namespaces it finds.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "nvs_flash/include/nvs.h"
+
+#define PAGE 4096
+
+static uint8_t flash[0x10000];
+static bool is_open = false;
+
+const esp_partition_t *esp_partition_find_first(int type, int subtype, const char *label)
+{
+	static const esp_partition_t nvs = { .size = sizeof(flash), .readonly = false };
+	(void)type, (void)subtype;
+	return strcmp(label, "nvs") ? NULL : &nvs;
+}
+
+esp_err_t esp_partition_read(const esp_partition_t *from, size_t offset, void *bytes, size_t size)
+{
+	if (offset + size > from->size)
+		return ESP_FAIL;
+	memcpy(bytes, flash + offset, size);
+	return ESP_OK;
+}
+
+esp_err_t esp_partition_erase_range(const esp_partition_t *from, size_t offset, size_t size)
+{
+	if ((offset + size > from->size) || (offset % PAGE) || (size % PAGE))
+		return ESP_FAIL;
+	memset(flash + offset, 0xff, size);
+	return ESP_OK;
+}
+
+static bool is_in_use(size_t page)
+{
+	return (0xfe == flash[page]) || (0xfc == flash[page]) || (0xf8 == flash[page]);
+}
+
+esp_err_t nvs_flash_init_partition_ptr(const esp_partition_t *nvs)
+{
+	if (is_open)
+		return ESP_OK;
+	is_open = nvs->readonly;
+	for (size_t page = 0; page < sizeof(flash); page += PAGE)
+		is_open = is_open || !is_in_use(page);
+	return is_open ? ESP_OK : ESP_ERR_NVS_NO_FREE_PAGES;
+}
+
+esp_err_t nvs_flash_init(void)
+{
+	return nvs_flash_init_partition_ptr(esp_partition_find_first(0, 0, "nvs"));
+}
+
+esp_err_t nvs_flash_deinit(void)
+{
+	is_open = false;
+	return ESP_OK;
+}
+
+esp_err_t nvs_flash_erase(void)
+{
+	memset(flash, 0xff, sizeof(flash));
+	return ESP_OK;
+}
+
+esp_err_t nvs_open(const char *name, nvs_open_mode_t mode, nvs_handle_t *handle)
+{
+	(void)mode;
+	*handle = 1;
+	for (size_t at = 64; at < sizeof(flash); at += 32)
+		if (is_in_use(at / PAGE * PAGE) && !flash[at] && (1 == flash[at + 1]) && !strcmp((const char *)flash + at + 8, name))
+			return ESP_OK;
+	return ESP_ERR_NVS_NOT_FOUND;
+}
+
+void nvs_close(nvs_handle_t handle) { (void)handle; }
+
+#include "board-nvs.c"
+
+int main(int count, char **words)
+{
+	FILE *file = count > 1 ? fopen(words[1], "r+b") : NULL;
+	if (!file || (1 != fread(flash, sizeof(flash), 1, file)))
+		return 1;
+	board_nvs_start();
+	puts(board_nvs_is_read_only() ? "read-only" : is_open ? "open" : "closed");
+	rewind(file);
+	return (1 == fwrite(flash, sizeof(flash), 1, file)) && !fclose(file) ? 0 : 1;
+}

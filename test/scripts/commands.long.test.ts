@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { describe, test } from "node:test";
+import { temporaryDirectory } from "../support/cleanup.js";
+
+import { commands, npmLine, run } from "./npm-commands.js";
+
+describe("an npm command", { concurrency: availableParallelism() }, () => {
+	for (const { name, file, given } of commands) {
+		for (const option of ["--help", "-h"])
+			test(`${npmLine(name)} -- ${option} prints its usage and does nothing`, async (t) => {
+				const { code, output } = await run(t, file, [...given, option]);
+				assert.equal(code, 0, output);
+				assert.ok(output.startsWith(`Usage: ${npmLine(name)}`), output);
+				assert.equal(output.split("Usage:").length, 2, output);
+			});
+
+		test(`${npmLine(name)} refuses an unknown option in a sentence`, async (t) => {
+			const { code, output } = await run(t, file, [...given, "--no-such-option"]);
+			assert.equal(code, 1, output);
+			assert.match(output, /not understood|Unknown option '--no-such-option'|model comes first/);
+			assert.doesNotMatch(output, /^ +at /m);
+		});
+	}
+});
+
+describe("a forgotten -- before the options", { concurrency: availableParallelism() }, () => {
+	for (const [name, option] of [
+		["token", "rotate"],
+		["release", "allow-dirty"],
+		["device", "gateway"],
+		["flash", "ssid"],
+		["qemu", "keep"],
+		["simulator", "gateway"],
+	] as const)
+		test(`is explained by npm run ${name}`, async (t) => {
+			const environment = {
+				npm_lifecycle_event: name,
+				[`npm_config_${option.replace("-", "_")}`]: "s3cret",
+			};
+			const { code, output } = await run(t, `scripts/${name}.ts`, ["1.0.0"], environment);
+			assert.equal(code, 1);
+			assert.ok(output.includes(`Write -- before the arguments: npm run ${name} -- --${option} …`), output);
+			assert.doesNotMatch(output, /s3cret/);
+		});
+
+	test("is seen as npm itself passes it on", async (t) => {
+		const folder = await temporaryDirectory(t);
+		const { status, stderr } = spawnSync("npm run --silent token --rotate device", {
+			shell: true,
+			encoding: "utf8",
+			env: { PATH: process.env.PATH, DATA_DIR: folder },
+		});
+		assert.equal(status, 1);
+		assert.match(stderr, /npm run token -- --rotate/);
+		assert.deepEqual(readdirSync(folder), []);
+	});
+
+	test("is not seen in what an .npmrc sets, or in another command's environment", async (t) => {
+		for (const environment of [
+			{ npm_lifecycle_event: "flash", npm_config_ca: "ca.pem" },
+			{ npm_lifecycle_event: "test", npm_config_gateway: "true" },
+		]) {
+			const { output } = await run(t, "scripts/flash.ts", ["dev-1", "keep"], environment);
+			assert.match(output, /MODDABLE is \/nowhere/);
+			assert.doesNotMatch(output, /npm took/);
+		}
+	});
+});

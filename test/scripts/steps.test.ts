@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { runSteps } from "../../scripts/command-line/steps.js";
+
+function step(name: string, script: string) {
+	return { name, command: process.execPath, words: ["--eval", script] };
+}
+
+test("every step is run and reported, also after one has failed", async () => {
+	const texts: string[] = [];
+	const isDone = await runSteps(
+		[
+			step("first", 'console.log("wrong here"); process.exit(1)'),
+			step("second", ""),
+			step("third", 'throw new Error("wrong there")'),
+			{ name: "fourth", command: "no-such-command", words: [] },
+		],
+		(text) => texts.push(text),
+	);
+	assert.equal(isDone, false);
+	const text = (name: string) => texts.find((each) => each.split("\n")[0]?.endsWith(name)) ?? "";
+	assert.match(text("first"), /^✘ first\nwrong here/);
+	assert.equal(text("second"), "✔ second");
+	assert.match(text("third"), /^✘ third\n.*wrong there/s);
+	assert.match(text("fourth"), /^✘ fourth\n.*ENOENT/s);
+});
+
+test("steps that succeed are named, without what they print", async () => {
+	const texts: string[] = [];
+	assert.equal(await runSteps([step("quiet", 'console.log("much")')], (text) => texts.push(text)), true);
+	assert.deepEqual(texts, ["✔ quiet"]);
+});

@@ -1,0 +1,247 @@
+/**
+ * A roll-out over three gateways and three servers of NATS with haproxy between, while gateways and servers are killed, cut
+ * off and stopped. CLUSTER_TIMES says how often each, CLUSTER_KINDS which, and CLUSTER_SEED repeats a run's choices.
+ *
+ * The round before a release takes half an hour, longer than npm test lets a file run:
+ * CLUSTER_TIMES=20 node --import tsx --test test/system/cluster-kills.long.test.ts
+ */
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { onEnd, temporaryDirectory } from "../support/cleanup.js";
+import { clusterMissing, eventually, type GatewayCluster, startCluster } from "../support/gateway-cluster.js";
+import { Random } from "../support/random.js";
+import { writeReleases } from "../support/releases.js";
+import { SteadyDevice } from "../support/steady-device.js";
+
+const seed = Number(process.env.CLUSTER_SEED ?? Date.now() % 1_000_000);
+const times = Number(process.env.CLUSTER_TIMES ?? 1);
+const allKinds = ["kills a gateway", "kills a server", "cuts a gateway off", "stops a gateway"] as const;
+const kinds = allKinds.filter((kind) => kind.includes(process.env.CLUSTER_KINDS ?? ""));
+const concurrency = 4;
+const maxAttempts = 2;
+/** It takes less than 10 s, which is printed; the rest is for a computer that has other things to do. */
+const agreeMs = 30_000;
+/** A device for which nothing has happened for this time is shown as it is. */
+const steadyMs = 7_000;
+/** As long as others may need to take over, and to notice. */
+const outageMs = [1_000, 16_000] as const;
+
+interface Rollout {
+	readonly status: string;
+	readonly revision: number;
+	readonly counts: Readonly<Record<string, number>>;
+}
+interface Step {
+	readonly deviceId: string;
+	readonly status: string;
+	readonly attempts: number;
+	readonly reason: string | null;
+}
+interface Shown {
+	readonly deviceId: string;
+	readonly connected: boolean;
+	readonly firmwareVersion: string;
+}
+
+test("a roll-out keeps its promises while gateways and servers are killed, cut off and stopped", {
+	skip: clusterMissing,
+}, async (t) => {
+	t.diagnostic(`CLUSTER_SEED=${seed}`);
+	// A long round may be ended before diagnostics are printed.
+	if (times > 1) console.log(`CLUSTER_SEED=${seed}`);
+	const random = new Random(seed);
+	const releasesDir = join(await temporaryDirectory(t), "releases");
+	await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
+	const cluster = await startCluster(t, { gateways: 3, servers: 3, releasesDir });
+	const devices = startDevices(t, cluster, random, 10 + 14 * times * kinds.length);
+	const [first] = cluster.gateways;
+	assert.ok(first);
+	await eventually(
+		() => devicesOf(cluster, 0),
+		(shown) => shown.filter(({ connected }) => connected).length === devices.length,
+		60_000,
+	);
+	await Promise.all(cluster.gateways.map((gateway) => gateway.knows("1.4.0")));
+	const errorThreshold = { percent: 100, minExecuted: 10_000 };
+	const plan = {
+		firmware: { version: "1.4.0" },
+		target: { model: "DEV-1" },
+		groups: [{ size: "rest", concurrency, soakSeconds: 1, errorThreshold }],
+		maxAttempts,
+	};
+	// The gateways start: none may drive yet.
+	await eventually(
+		() => first.call("PUT", "rollouts/autumn", plan),
+		() => true,
+		15_000,
+	);
+	const slowest: Record<string, number> = {};
+	const disturbances = Array.from({ length: times }, () => kinds).flat();
+	for (const [index, kind] of disturbances.entries()) {
+		const before = await rolloutOf(cluster, 0);
+		assert.equal(before.status, "running", `over before ${kind}, number ${index}`);
+		const begun = before.counts.succeeded ?? 0;
+		await eventually(
+			() => rolloutOf(cluster, 0),
+			({ counts }) => (counts.succeeded ?? 0) > begun,
+			90_000,
+		);
+		await setTimeout(random.between(0, 1500));
+		const { others, restore } = await disturb(cluster, kind, random);
+		const agreedMs = [await agree(cluster, devices, others)];
+		await setTimeout(Math.max(0, random.between(...outageMs) - Math.max(...agreedMs)));
+		await restore();
+		agreedMs.push(await agree(cluster, devices, cluster.gateways.keys()));
+		slowest[kind] = Math.max(slowest[kind] ?? 0, ...agreedMs);
+		if (times > 1) console.log(`${kind}: all agree within ${Math.max(...agreedMs)} ms`);
+	}
+	const steps = await theEnd(cluster, devices);
+	for (const kind of kinds) t.diagnostic(`${kind}, ${times} times: all agree within ${slowest[kind]} ms`);
+	const ends: Record<string, number> = {};
+	for (const { status } of steps) ends[status] = (ends[status] ?? 0) + 1;
+	t.diagnostic(`${devices.length} devices: ${JSON.stringify(ends)}`);
+	await agree(cluster, devices, cluster.gateways.keys());
+	assert.equal(steps.length, devices.length);
+	for (const { deviceId, status, attempts, reason } of steps) {
+		const device = devices.find(({ id }) => id === deviceId);
+		assert.ok(device && device.offers <= maxAttempts, `${deviceId} was offered it ${device?.offers} times`);
+		assert.ok(
+			device.offers <= attempts,
+			`${deviceId} was offered it ${device.offers} times, told: ${attempts}`,
+		);
+		const isLost = device.offers < attempts;
+		assert.ok(status === "succeeded" || isLost, `${deviceId}: ${status}, ${reason}`);
+		assert.equal(device.version === "1.4.0", status === "succeeded", `${deviceId} runs ${device.version}`);
+	}
+});
+
+function startDevices(t: TestContext, { url }: GatewayCluster, random: Random, count: number) {
+	const devices: SteadyDevice[] = [];
+	const problems: string[] = [];
+	for (let index = 0; index < count; index++)
+		devices.push(
+			new SteadyDevice({
+				url,
+				id: `dev-1-${String(index).padStart(6, "0")}`,
+				address: `10.1.${index >> 8}.${index & 255}`,
+				random: random.fork(String(index)),
+				updateMs: [1_000, 3_000],
+				onOffer: ({ id, isUpdating, offers }) => {
+					if (isUpdating) problems.push(`${id} was sent an update while it updates`);
+					const updating = devices.filter((device) => device.isUpdating).length;
+					if (updating >= concurrency) problems.push(`${id} is offer ${updating + 1} at a time`);
+					if (offers >= maxAttempts) problems.push(`${id} was sent it ${offers + 1} times`);
+				},
+			}),
+		);
+	const work = devices.map((device) => device.run());
+	onEnd(t, async () => {
+		for (const device of devices) device.end();
+		await Promise.all(work);
+		assert.deepEqual(problems, []);
+	});
+	return devices;
+}
+
+/** @returns which gateways go on, and what ends the disturbance */
+async function disturb({ gateways, servers }: GatewayCluster, kind: (typeof kinds)[number], random: Random) {
+	const index = random.between(0, 2);
+	const [gateway, server] = [gateways[index], servers[index]];
+	assert.ok(gateway && server);
+	const others = [0, 1, 2].filter((each) => each !== index);
+	switch (kind) {
+		case "kills a gateway":
+			await gateway.kill();
+			return { others, restore: () => gateway.start() };
+		case "kills a server":
+			await server.kill();
+			return {
+				others: [0, 1, 2],
+				restore: async () => {
+					await server.start();
+					await server.ready();
+				},
+			};
+		case "cuts a gateway off":
+			gateway.cut();
+			return { others, restore: async () => gateway.heal() };
+		case "stops a gateway":
+			gateway.suspend();
+			return { others, restore: async () => gateway.resume() };
+	}
+}
+
+/** @returns after how many milliseconds these gateways show what is so, and the same roll-out */
+async function agree(
+	{ gateways }: GatewayCluster,
+	devices: readonly SteadyDevice[],
+	indices: Iterable<number>,
+): Promise<number> {
+	const asked = [...indices].flatMap((index) => gateways[index] ?? []);
+	const from = performance.now();
+	const read = async () => {
+		const views = await Promise.all(
+			asked.map(async (gateway) => {
+				const [known, rollout] = await Promise.all([
+					gateway.call<{ devices: readonly Shown[] }>("GET", "devices"),
+					gateway.call<{ devices: readonly Step[] }>("GET", "rollouts/autumn/devices"),
+				]);
+				const steps = new Map(rollout.devices.map(({ deviceId, status }) => [deviceId, status]));
+				return new Map(
+					known.devices.map(({ deviceId, connected, firmwareVersion }) => [
+						deviceId,
+						`${connected ? "connected" : "away"}, ${firmwareVersion}, ${steps.get(deviceId)}`,
+					]),
+				);
+			}),
+		);
+		return devices.flatMap(({ id, version, changedAt, isConnected }) => {
+			const shown = views.map((view) => view.get(id) ?? "");
+			const isSteady = performance.now() - changedAt > steadyMs && isConnected;
+			const isRight = shown.every((each) => each === shown[0] && each.startsWith(`connected, ${version}, `));
+			return !isSteady || isRight ? [] : [`${id} ${version}: ${shown.join("; ")}`];
+		});
+	};
+	await eventually(read, (wrong) => wrong.length === 0, agreeMs);
+	return Math.round(performance.now() - from);
+}
+
+/** Waits until each device has ended, or its offer was lost with a gateway: that ends after 5 minutes of silence. */
+async function theEnd(cluster: GatewayCluster, devices: readonly SteadyDevice[]): Promise<readonly Step[]> {
+	const read = async () => {
+		const { devices: steps } =
+			(await cluster.gateways[0]?.call<{ devices: readonly Step[] }>("GET", "rollouts/autumn/devices")) ?? {};
+		return steps ?? [];
+	};
+	const isLost = ({ deviceId, status, attempts }: Step) =>
+		status === "offered" && (devices.find(({ id }) => id === deviceId)?.offers ?? 0) < attempts;
+	const isEnded = (step: Step) =>
+		["succeeded", "failed", "timed_out", "rolled_back"].includes(step.status) || isLost(step);
+	let calmSince = performance.now();
+	return eventually(
+		read,
+		(steps) => {
+			if (!steps.every(isEnded)) calmSince = performance.now();
+			// An offer may be on its way.
+			return (
+				steps.length > 0 &&
+				(steps.every((step) => !isLost(step)) ? steps.every(isEnded) : performance.now() - calmSince > 15_000)
+			);
+		},
+		20_000 * devices.length,
+	);
+}
+
+async function devicesOf(cluster: GatewayCluster, index: number): Promise<readonly Shown[]> {
+	const answer = await cluster.gateways[index]?.call<{ devices: readonly Shown[] }>("GET", "devices");
+	return answer?.devices ?? [];
+}
+
+async function rolloutOf(cluster: GatewayCluster, index: number): Promise<Rollout> {
+	const rollout = await cluster.gateways[index]?.call<Rollout>("GET", "rollouts/autumn");
+	assert.ok(rollout);
+	return rollout;
+}

@@ -1,0 +1,53 @@
+/** A scripted device's download of an image: from the address that it was sent, with its token, verified. */
+
+import { createHash } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
+import { bearer, deviceToken } from "../support/gateway-settings.js";
+import type { Images } from "./images.js";
+import type { Journal } from "./journal.js";
+import type { DeviceTruth } from "./ledger.js";
+
+const downloadMs = 4000;
+const tries = 4;
+const retryMs = 300;
+
+export interface DownloadOptions {
+	readonly images: Images;
+	readonly journal: Journal;
+	/** Whether the device has restarted since. */
+	readonly isOver: () => boolean;
+}
+
+/** @returns the version of the image; undefined: no image, or none for this device */
+export async function download(
+	url: string,
+	{ deviceId, model }: DeviceTruth,
+	{ images, journal, isOver }: DownloadOptions,
+): Promise<string | undefined> {
+	for (let attempt = 0; attempt < tries && !isOver(); attempt += 1) {
+		const got = await get(url);
+		if (got === "refused") return undefined;
+		if (got !== undefined) {
+			const image = images.find(got.bytes);
+			const sha256 = createHash("sha256").update(got.bytes).digest("hex");
+			if (!image || got.etag !== `"${sha256}"`)
+				journal.break(`${deviceId} was sent ${got.bytes.length} bytes at ${url} that are no firmware`);
+			return image?.model === model ? image.version : undefined;
+		}
+		await pause(retryMs);
+	}
+	return undefined;
+}
+
+/** @returns undefined if it may be retried */
+async function get(url: string) {
+	try {
+		const signal = AbortSignal.timeout(downloadMs);
+		const response = await fetch(url, { headers: bearer(deviceToken), signal });
+		const bytes = Buffer.from(await response.arrayBuffer());
+		if (response.status >= 400 && response.status < 500) return "refused";
+		return response.status === 200 ? { bytes, etag: response.headers.get("ETag") } : undefined;
+	} catch {
+		return undefined;
+	}
+}

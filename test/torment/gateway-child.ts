@@ -1,0 +1,101 @@
+/** The gateway as a process that can be killed, with a disk and a clock that fail as the parent process says. */
+
+import v8 from "node:v8";
+import { WebSocket } from "ws";
+import { createGateway } from "../../gateway/gateway.js";
+import { StartError } from "../../gateway/problem.js";
+import { Session } from "../../gateway/sessions/device.js";
+import { createLog } from "../../gateway/telemetry/log.js";
+import { serve } from "../bench/child.js";
+import { usage } from "../bench/servers/usage.js";
+import { deviceToken, monitorToken } from "../support/gateway-settings.js";
+import { type DiskFault, FailingDisk } from "./failing-disk.js";
+
+const failing = new FailingDisk();
+let clockOffsetMs = 0;
+let aheadMs = 0;
+let load: NodeJS.Timeout | undefined;
+const loadEveryMs = 250;
+setClock();
+process.on("uncaughtException", (error) => {
+	log.fatal({ err: error }, "the gateway ends: a defect");
+	process.exit(1);
+});
+
+const log = createLog("debug");
+let gateway: ReturnType<typeof createGateway> | undefined;
+
+const handlers = {
+	/** @returns where it listens, or why it does not */
+	listen: async ({ dataDir, releasesDir, offsetMs }: ListenOptions) => {
+		clockOffsetMs = offsetMs;
+		gateway = createGateway({
+			port: 0,
+			dataDir,
+			releasesDir,
+			deviceToken,
+			monitorToken,
+			log,
+			disk: failing.disk,
+			now: () => Date.now(),
+			monotonic: () => performance.now() + aheadMs,
+			// A stalled line is noticed within the run; one address stands for all.
+			limits: { pingIntervalMs: 1500, upgradesInTwoSeconds: 100_000, closeTimeoutMs: 2000 },
+		});
+		try {
+			return { port: (await gateway.listen()).port };
+		} catch (error) {
+			if (error instanceof StartError) return { refusal: error.message };
+			throw error;
+		}
+	},
+	disk: ({ fault }: { readonly fault: DiskFault | null }) => {
+		failing.fault = fault ?? undefined;
+	},
+	/** Sets the wall clock, relative to this computer's. */
+	clock: ({ offsetMs }: { readonly offsetMs: number }) => {
+		clockOffsetMs = offsetMs;
+	},
+	/** Leaves the event loop a fifth of the time. */
+	load: ({ isOn }: { readonly isOn: boolean }) => {
+		clearInterval(load);
+		load = isOn ? setInterval(block, loadEveryMs) : undefined;
+	},
+	/** Advances the monotonic clock. */
+	pass: ({ ms }: { readonly ms: number }) => {
+		aheadMs += ms;
+	},
+	/** After a garbage collection: bytes, WebSockets and sessions, as V8 counts them. */
+	inUse: () => {
+		const { heap } = usage(true);
+		const count = (of: new (...parameters: never[]) => object) => v8.queryObjects(of, { format: "count" });
+		const open = process.getActiveResourcesInfo().filter((name) => name.startsWith("TCP")).length;
+		return { heap, webSockets: count(WebSocket), sessions: count(Session), tcp: open };
+	},
+	close: () => gateway?.close(),
+};
+export type GatewayChild = typeof handlers;
+
+export interface ListenOptions {
+	readonly dataDir: string;
+	readonly releasesDir: string;
+	readonly offsetMs: number;
+}
+
+function block(): void {
+	const end = performance.now() + loadEveryMs * 0.8;
+	while (performance.now() < end);
+}
+
+/** Replaces `Date` by that of the set clock. */
+function setClock(): void {
+	const RealDate = Date;
+	const now = () => RealDate.now() + clockOffsetMs;
+	globalThis.Date = new Proxy(RealDate, {
+		construct: (target, parameters, newTarget) =>
+			Reflect.construct(target, parameters.length === 0 ? [now()] : parameters, newTarget),
+		get: (target, name) => (name === "now" ? now : Reflect.get(target, name)),
+	});
+}
+
+serve(handlers);

@@ -1,0 +1,159 @@
+/** A monitor with the dashboard's own state, which counts the answers to its requests. */
+
+import { WebSocket } from "ws";
+import { Fleet } from "../../gateway/dashboard/page/model/fleet.js";
+import type { MonitorFrame } from "../../gateway/dashboard/page/model/messages.js";
+import { bearer, monitorToken } from "../support/gateway-settings.js";
+import type { Journal } from "./journal.js";
+import type { Ledger } from "./ledger.js";
+
+/** The result of a request: `code` is "ack", an error's code, or "lost" if the connection ended before the answer. */
+export interface Outcome {
+	readonly code: string;
+	readonly message: string;
+}
+
+export interface MonitorOptions {
+	readonly name: string;
+	/** Of the gateway; undefined while it is down. */
+	readonly port: () => number | undefined;
+	/** Milliseconds over which frames are batched; undefined: each is sent on its own. */
+	readonly batchMs?: number | undefined;
+	readonly ledger: Ledger;
+	readonly journal: Journal;
+}
+
+interface Request {
+	readonly text: string;
+	/** Checks that may still pass without an answer. */
+	patience: number;
+	resolve(outcome: Outcome): void;
+}
+
+const retryMs = 200;
+/** Checks; long enough for a slow disk and a busy computer. */
+const patience = 60;
+
+export class Monitor {
+	readonly name: string;
+	/** What it shows. */
+	readonly fleet = new Fleet(() => {});
+	readonly #options: MonitorOptions;
+	#socket: WebSocket | undefined;
+	#hasSnapshot = false;
+	#isClosed = false;
+	#count = 0;
+	/** Of the current connection, by id; invalid messages have none, and are kept by number. */
+	#requests = new Map<string, Request>();
+
+	constructor(options: MonitorOptions) {
+		this.name = options.name;
+		this.#options = options;
+		this.#connect();
+	}
+
+	/** Whether it is connected and has the whole snapshot. */
+	get isLive(): boolean {
+		return this.#hasSnapshot && this.#socket?.readyState === WebSocket.OPEN && !this.#socket.isPaused;
+	}
+
+	get unanswered(): number {
+		return this.#requests.size;
+	}
+
+	/** Never rejects. */
+	ask(message: object): Promise<Outcome> {
+		this.#count += 1;
+		const requestId = `${this.name}-${this.#count}`;
+		return this.#send(requestId, JSON.stringify({ ...message, requestId }));
+	}
+
+	/** Sends a message that is no request. */
+	sendInvalid(text: string): Promise<Outcome> {
+		this.#count += 1;
+		return this.#send(`garbage ${this.#count}`, text);
+	}
+
+	set isReading(isReading: boolean) {
+		if (isReading) this.#socket?.resume();
+		else this.#socket?.pause();
+	}
+
+	/** Loses its connection, and reconnects. */
+	drop(): void {
+		this.#socket?.terminate();
+	}
+
+	close(): void {
+		this.#isClosed = true;
+		this.drop();
+	}
+
+	/** To be called regularly while the gateway is up: a request without an answer for long is a broken invariant. */
+	look(): void {
+		if (!this.isLive) return;
+		for (const request of this.#requests.values()) {
+			request.patience -= 1;
+			if (request.patience === 0)
+				this.#options.journal.break(`${this.name} got no answer to ${request.text.slice(0, 200)}`);
+		}
+	}
+
+	#send(id: string, text: string): Promise<Outcome> {
+		const socket = this.#socket;
+		if (socket?.readyState !== WebSocket.OPEN) return Promise.resolve(lost);
+		socket.send(text);
+		return new Promise((resolve) => this.#requests.set(id, { text, patience, resolve }));
+	}
+
+	#connect(): void {
+		const { port: portNow, batchMs } = this.#options;
+		if (this.#isClosed) return;
+		const port = portNow();
+		const retry = () => setTimeout(() => this.#connect(), retryMs);
+		if (port === undefined) return void retry();
+		const query = batchMs === undefined ? "" : `?batch=${batchMs}`;
+		const socket = new WebSocket(`ws://127.0.0.1:${port}/monitor${query}`, { headers: bearer(monitorToken) });
+		this.#socket = socket;
+		this.#hasSnapshot = false;
+		socket.on("error", () => {});
+		socket.on("message", (data) => {
+			const reported: MonitorFrame | readonly MonitorFrame[] = JSON.parse(data.toString());
+			for (const frame of Array.isArray(reported) ? reported : [reported]) this.#take(frame);
+		});
+		socket.on("close", () => {
+			const requests = this.#requests;
+			this.#requests = new Map();
+			for (const { resolve } of requests.values()) resolve(lost);
+			retry();
+		});
+	}
+
+	#take(frame: MonitorFrame): void {
+		const { ledger } = this.#options;
+		if (frame.type === "status_update") {
+			for (const session of frame.sessions) ledger.checkSession(session);
+			if (this.fleet.update(frame, 0)) this.#hasSnapshot = true;
+		} else if (frame.type === "device_message") {
+			ledger.checkMessage(frame);
+			this.fleet.receive(frame, 0);
+		} else if (frame.type === "ack" || frame.type === "error") {
+			const answer = { code: frame.type === "ack" ? "ack" : frame.code, message: JSON.stringify(frame) };
+			this.#answer(frame.requestId, answer);
+		}
+	}
+
+	#answer(requestId: string | undefined, outcome: Outcome): void {
+		// Invalid messages are answered without an id, so any of them matches.
+		const id = requestId ?? [...this.#requests.keys()].find((each) => each.startsWith("garbage"));
+		const request = this.#requests.get(id ?? "");
+		if (!request)
+			return this.#options.journal.break(
+				`${this.name} got an answer that it does not wait for: ${outcome.message}`,
+			);
+		this.#requests.delete(id ?? "");
+		request.resolve(outcome);
+	}
+}
+
+const lost: Outcome = { code: "lost", message: "the connection ended" };

@@ -1,0 +1,161 @@
+/** Everything around the gateway: devices behind their lines, monitors, firmware, and the truth about them. */
+
+import { setTimeout as pause } from "node:timers/promises";
+import { type Model, models } from "../../device/protocol/schema.js";
+import type { Program } from "../../hosts/virtual/node/build.js";
+import type { Random } from "../support/random.js";
+import { type Tormented, TormentedDevice } from "./device.js";
+import { GatewayProcess } from "./gateway-process.js";
+import { Images } from "./images.js";
+import type { Journal } from "./journal.js";
+import { DeviceTruth, Ledger } from "./ledger.js";
+import { Line } from "./line.js";
+import { Monitor } from "./monitor.js";
+import { Rollouts } from "./rollouts.js";
+import { TormentedVirtualDevice } from "./virtual.js";
+
+/** One device and its line to the gateway. */
+export interface Place {
+	readonly truth: DeviceTruth;
+	readonly device: Tormented;
+	readonly line: Line;
+	/** An action has switched it off or changed its line, and will restore it. */
+	isHeld: boolean;
+}
+
+const batchesMs = [undefined, 100, undefined, 20];
+/** The first ones: one of each model. */
+const virtualDevices = models.length;
+export const monitorCount = batchesMs.length;
+const pollMs = 100;
+
+export class World {
+	readonly journal: Journal;
+	readonly gateway: GatewayProcess;
+	readonly images: Images;
+	readonly ledger: Ledger;
+	readonly places: readonly Place[];
+	readonly monitors: readonly Monitor[];
+	readonly rollouts = new Rollouts(this);
+	/** Files that were damaged while the gateway was down, and that it has not written since. */
+	readonly damaged = new Set<string>();
+	/** Settles once the gateway is up and its records were checked: until then nothing may change them. */
+	whenChecked: Promise<void> = Promise.resolve();
+	readonly #tasks = new Set<Promise<void>>();
+
+	private constructor(folder: string, journal: Journal, images: Images, places: readonly Place[]) {
+		this.journal = journal;
+		this.images = images;
+		this.places = places;
+		this.gateway = new GatewayProcess(folder, journal);
+		this.ledger = new Ledger(
+			places.map(({ truth }) => truth),
+			journal,
+		);
+		const port = () => this.gateway.port;
+		this.monitors = batchesMs.map(
+			(batchMs, number) =>
+				new Monitor({ name: `monitor-${number}`, port, batchMs, ledger: this.ledger, journal }),
+		);
+	}
+
+	/** @param program for virtual devices */
+	static async make(
+		folder: string,
+		devices: number,
+		draw: Random,
+		journal: Journal,
+		program: Program,
+	): Promise<World> {
+		const images = new Images();
+		const places: Place[] = [];
+		for (let number = 0; number < devices; number += 1) {
+			const model: Model = models[Number(number % 3 === 0)] ?? "DEV-1";
+			const serial = number.toString(16).padStart(6, "0");
+			const truth = new DeviceTruth(`${model.toLowerCase()}-${serial}`, model);
+			const line = await Line.open();
+			const isNamedByHeader = number % 7 !== 0;
+			const ownDraw = draw.fork(truth.deviceId);
+			const isVirtual = number < virtualDevices;
+			const device = isVirtual
+				? new TormentedVirtualDevice({ truth, line, program, journal })
+				: new TormentedDevice({ truth, line, draw: ownDraw, images, journal, isNamedByHeader });
+			places.push({ truth, device, line, isHeld: false });
+		}
+		return new World(folder, journal, images, places);
+	}
+
+	/** @throws RangeError if there is no such device */
+	place(number: number): Place {
+		const place = this.places[number];
+		if (!place) throw new RangeError(`there is no device ${number}`);
+		return place;
+	}
+
+	/** @throws RangeError if there is no such monitor */
+	monitor(number: number): Monitor {
+		const monitor = this.monitors[number];
+		if (!monitor) throw new RangeError(`there is no monitor ${number}`);
+		return monitor;
+	}
+
+	/** Connects devices to the gateway's current port, or to none. */
+	connectLines(port: number | undefined): void {
+		for (const { line } of this.places) {
+			line.target = port;
+			if (port === undefined) line.cut();
+		}
+	}
+
+	/** Runs a task beside the steps. An exception is a defect of the torment. */
+	start(task: () => Promise<void>): void {
+		const running = task().catch((error: unknown) =>
+			this.journal.break(`the torment itself failed: ${error instanceof Error ? error.stack : error}`),
+		);
+		this.#tasks.add(running);
+		void running.finally(() => this.#tasks.delete(running));
+	}
+
+	/** Runs a task on a device that no other task holds; otherwise does nothing. */
+	hold(place: Place, task: () => Promise<void>): void {
+		if (place.isHeld) return;
+		place.isHeld = true;
+		this.start(async () => {
+			await task();
+			place.isHeld = false;
+		});
+	}
+
+	/** Resolves when all tasks have ended. */
+	async settle(): Promise<void> {
+		while (this.#tasks.size > 0) await Promise.all(this.#tasks);
+	}
+
+	/**
+	 * Waits until there is no problem.
+	 *
+	 * @param findProblem gives a sentence, or undefined
+	 * @throws BrokenInvariant if there is one after `ms` milliseconds
+	 */
+	async until(
+		findProblem: () => Promise<string | undefined> | string | undefined,
+		ms: number,
+	): Promise<void> {
+		const deadline = performance.now() + ms;
+		for (;;) {
+			const problem = await findProblem();
+			this.journal.check();
+			if (problem === undefined) return;
+			if (performance.now() > deadline) this.journal.break(`still after ${ms / 1000} s: ${problem}`);
+			this.journal.check();
+			await pause(pollMs);
+		}
+	}
+
+	async close(): Promise<void> {
+		await Promise.all(this.places.map(({ device }) => device.powerOff()));
+		for (const { line } of this.places) line.close();
+		for (const monitor of this.monitors) monitor.close();
+		await this.gateway.kill();
+	}
+}
