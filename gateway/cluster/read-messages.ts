@@ -20,8 +20,9 @@ import {
 	type Schema,
 	string,
 } from "../../device/protocol/schema.js";
+import { label, labelOf } from "../api/label.js";
 import { noUpdate, otaStatuses } from "../api/update.js";
-import { type DeviceFacts, label, labelOf } from "../sessions/device.js";
+import type { DeviceFacts } from "../sessions/device.js";
 import { featuresOf, listOf, reset, version } from "../sessions/device-store.js";
 import { endReasons } from "../sessions/view.js";
 import { time } from "../storage/time.js";

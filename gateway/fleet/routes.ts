@@ -2,11 +2,12 @@
 
 import { type Response, Router } from "express";
 import { integer, matches } from "../../device/protocol/schema.js";
+import { label } from "../api/label.js";
 import type { Core } from "../extension.js";
 import type { UpdateJob } from "../firmware/update-job.js";
 import { readJson } from "../http/request-body.js";
 import { refuseMethod, sendProblem } from "../problem.js";
-import { type Device, label } from "../sessions/device.js";
+import type { Device } from "../sessions/device.js";
 import { deviceHead, isoTime, textWithState } from "../sessions/view.js";
 import type { CrashStore, StoredCrash } from "./crash-store.js";
 import { type Histories, historyMs } from "./history.js";

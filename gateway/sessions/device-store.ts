@@ -16,9 +16,10 @@ import {
 	type Schema,
 	string,
 } from "../../device/protocol/schema.js";
+import { label, labelOf } from "../api/label.js";
 import { isLater, type RecordStore } from "../storage/json-file-store.js";
 import { time } from "../storage/time.js";
-import { Device, keptReport, label, labelOf, Session, sharedList, vitalsOf } from "./device.js";
+import { Device, keptReport, Session, sharedList, vitalsOf } from "./device.js";
 import type { SessionListener } from "./sessions.js";
 
 const changesSaveMs = 1_000;

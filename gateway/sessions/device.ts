@@ -11,15 +11,8 @@ import {
 	type StateReport,
 	uplinks,
 } from "../../device/protocol/messages.js";
-import {
-	changeOf,
-	type Infer,
-	isRecord,
-	type Model,
-	optional,
-	type Schema,
-	string,
-} from "../../device/protocol/schema.js";
+import { isRecord, type Model, type Schema } from "../../device/protocol/schema.js";
+import { type Label, noLabel } from "../api/label.js";
 import { noUpdate } from "../api/update.js";
 import { OffHeapText } from "./off-heap-text.js";
 
@@ -64,15 +57,6 @@ export interface CrashHead {
 	readonly at: number;
 }
 
-/** What people call a device, and where it is. */
-export const label = changeOf({
-	name: optional(string(64)),
-	room: optional(string(64)),
-	note: optional(string(500)),
-});
-
-export type Label = Infer<typeof label>;
-
 /** Of the latest report, as far as lists of devices show it. */
 export interface Vitals {
 	/** dBm, within 4 of the report: a list would change with each report otherwise. */
@@ -83,8 +67,6 @@ export interface Vitals {
 }
 const rssiStep = 5;
 const noVitals: Vitals = Object.freeze({ rssi: null, ssid: null, volume: null });
-/** Shared: an object of each device would take memory. */
-const noLabel: Label = Object.freeze({});
 const none: readonly never[] = Object.freeze([]);
 
 const listedAtMost = 10;
@@ -225,12 +207,6 @@ export function vitalsOf({ health, network, peripherals }: StateReport, previous
 	const isSame = rssi === previous.rssi && ssid === previous.ssid && volume === previous.volume;
 	if (isSame && safeMode === (previous.safeMode ?? false)) return previous;
 	return { rssi, ssid, volume, ...(safeMode && { safeMode }) };
-}
-
-/** @returns the label without empty texts */
-export function labelOf({ name, room, note }: Label): Label {
-	if (!name && !room && !note) return noLabel;
-	return { ...(name && { name }), ...(room && { room }), ...(note && { note }) };
 }
 
 /** @returns the report, or only the schema's fields if the others take more than 4 KB and could fill the memory */

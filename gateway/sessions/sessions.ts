@@ -4,8 +4,9 @@
  */
 
 import type { StateReport, Uplink } from "../../device/protocol/messages.js";
+import { type Label, labelOf } from "../api/label.js";
 import type { OtaMetadata } from "../api/update.js";
-import { Device, type DeviceLink, type Handshake, type Label, labelOf, Session } from "./device.js";
+import { Device, type DeviceLink, type Handshake, Session } from "./device.js";
 import type { ChangeReason, EndReason } from "./view.js";
 
 /** The device has connected again. */

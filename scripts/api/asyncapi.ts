@@ -9,12 +9,13 @@ import {
 	type UplinkType,
 	uplinks,
 } from "../../device/protocol/messages.js";
+import { keysOf } from "../../device/protocol/schema.js";
 import { addedMessages } from "../../gateway/extensions.js";
 import { type MonitorErrorCode, monitorMessages } from "../../gateway/sockets/monitor-commands.js";
 import { deviceHeaders } from "../../gateway/sockets/upgrades.js";
 import {
 	anyMessage,
-	commandDescriptions,
+	commandDocuments,
 	commandErrorDescriptions,
 	listOf,
 	monitorDescriptions,
@@ -22,9 +23,9 @@ import {
 	monitorErrors,
 	uplinkDescriptions,
 } from "./descriptions.js";
-import { commandExamples, monitorExamples, uplinkExamples } from "./examples.js";
+import { monitorExamples, uplinkExamples } from "./examples.js";
 import { type Json, type JsonObject, jsonSchemaByModel, jsonSchemaOf, propertiesOf } from "./json-schema.js";
-import { keysOf, monitorFrames, schemaRef, sessionSchema, summarySchema } from "./monitor-frames.js";
+import { monitorFrames, schemaRef, sessionSchema, summarySchema } from "./monitor-frames.js";
 
 type Document = Record<string, Json>;
 
@@ -147,7 +148,7 @@ function schemas(): JsonObject {
 function messagesOfDevices(): JsonObject {
 	const all: Document = {};
 	for (const name of keysOf(commands))
-		all[name] = message(name, commandDescriptions[name], commandExamples[name]);
+		all[name] = message(name, commandDocuments[name].description, commandDocuments[name].example);
 	for (const name of keysOf(uplinks))
 		all[name] = message(name, uplinkDescriptions[name], uplinkExamples[name]);
 	return all;
@@ -178,7 +179,7 @@ function commandOperations(): JsonObject {
 	for (const name of keysOf(commands))
 		all[name] = {
 			...operation("send", "device", name),
-			description: `${commandDescriptions[name]} The device answers with ${answersOf(name).join(" or ") || "nothing"}, or with command_error:\n${codes}`,
+			description: `${commandDocuments[name].description} The device answers with ${answersOf(name).join(" or ") || "nothing"}, or with command_error:\n${codes}`,
 			reply: reply("device", answersOf(name), "command_error"),
 		};
 	return all;

@@ -1,7 +1,8 @@
 /** The frames that the gateway sends to monitors, as JSON Schema with an example each. */
 
 import { features } from "../../device/protocol/messages.js";
-import { models } from "../../device/protocol/schema.js";
+import { keysOf, models } from "../../device/protocol/schema.js";
+import { label, labelFields } from "../../gateway/api/label.js";
 import { noCounts, pauseReasons, rolloutStatuses } from "../../gateway/api/rollout.js";
 import { otaStatuses } from "../../gateway/api/update.js";
 import { addedMessages } from "../../gateway/extensions.js";
@@ -9,7 +10,7 @@ import { addedMessages } from "../../gateway/extensions.js";
 import { monitorMessages } from "../../gateway/sockets/monitor-commands.js";
 import { listOf, monitorErrorDescriptions, reasonDescriptions } from "./descriptions.js";
 import { deviceId, sessionId, timestamp, uplinkExamples } from "./examples.js";
-import type { Json, JsonObject } from "./json-schema.js";
+import { type Json, type JsonObject, jsonSchemaOf } from "./json-schema.js";
 
 export interface Frame {
 	readonly description: string;
@@ -26,11 +27,15 @@ export function schemaRef(name: string): JsonObject {
 	return { $ref: `#/components/schemas/${name}` };
 }
 
-const label = (maxLength: number) => ({
-	type: "string",
-	maxLength,
-	description: "given by a person (PATCH /api/devices/{deviceId}); absent: none",
-});
+const labelSchemas = Object.fromEntries(
+	labelFields.map((name) => [
+		name,
+		{
+			...jsonSchemaOf(label.fields[name]),
+			description: "given by a person (PATCH /api/devices/{deviceId}); absent: none",
+		},
+	]),
+);
 
 /** What a session and a summary have in common. */
 const head = {
@@ -62,11 +67,9 @@ const head = {
 		maximum: 20,
 		description: "of the last 20 crashes, those of the firmware version that runs; absent: none",
 	},
-	name: label(64),
-	room: label(64),
-	note: label(500),
+	...labelSchemas,
 };
-const sometimes = ["crashCount", "name", "room", "note"];
+const sometimes = ["crashCount", ...labelFields];
 
 export const sessionSchema: JsonObject = closed(
 	{ ...head, state: { anyOf: [schemaRef("state_report"), { type: "null" }] } },
@@ -265,12 +268,6 @@ export const monitorFrames: Readonly<Record<string, Frame>> = {
 		},
 	},
 };
-
-export function keysOf<K extends string>(record: Readonly<Record<K, unknown>>): readonly K[] {
-	const keys: K[] = [];
-	for (const key in record) keys.push(key);
-	return keys;
-}
 
 /** The schema of an object with exactly these fields; all but the optional ones are required. */
 export function closed(

@@ -5,13 +5,12 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { ChangedSettings } from "../../device/protocol/messages.js";
 import {
-	eraseSettings,
+	type ChangedSettings,
 	type InstalledSetting,
 	installedSettings,
-	SettingsTrial,
-} from "../../device/settings-trial.js";
+} from "../../device/protocol/messages.js";
+import { eraseSettings, SettingsTrial } from "../../device/settings-trial.js";
 import { makeNvsImage, settingsNamespace } from "../../hosts/esp32/nvs-image.js";
 import {
 	type CutMoment,

@@ -5,6 +5,7 @@
  */
 
 import type { StateReport } from "../../../../device/protocol/messages.js";
+import { labelFields } from "../../../api/label.js";
 import type { OtaMetadata } from "../../../api/update.js";
 import type { DeviceMessage, DeviceSummary, SessionRecord, StatusUpdate, Summary } from "./messages.js";
 import { isUpdating, signalBars } from "./words.js";
@@ -182,12 +183,11 @@ export class Fleet {
 
 /** What lists are filtered and sorted by; while it is unchanged, lists are reused. */
 function listedBy({ session, vitals }: Entry): string {
-	const { model, connected, firmwareVersion, metadata, crashCount, name, room, note, remoteAddress } =
-		session;
+	const { model, connected, firmwareVersion, metadata, crashCount, remoteAddress } = session;
 	const bars = vitals.rssi === null ? 0 : signalBars(vitals.rssi);
 	const { ssid, volume, safeMode } = vitals;
-	const label = `${name}\n${room}\n${note}\n${ssid}`;
-	return `${model} ${connected} ${firmwareVersion} ${metadata.otaStatus} ${crashCount} ${bars} ${volume} ${safeMode} ${remoteAddress} ${label}`;
+	const label = labelFields.map((field) => session[field]).join("\n");
+	return `${model} ${connected} ${firmwareVersion} ${metadata.otaStatus} ${crashCount} ${bars} ${volume} ${safeMode} ${remoteAddress} ${label}\n${ssid}`;
 }
 
 const noVitals: Vitals = { rssi: null, ssid: null, volume: null };

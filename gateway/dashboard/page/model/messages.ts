@@ -5,10 +5,12 @@
 
 import type { CrashKind, Feature, StateReport, Uplink } from "../../../../device/protocol/messages.js";
 import type { Model } from "../../../../device/protocol/schema.js";
+import type { Label } from "../../../api/label.js";
 import type { OtaMetadata, OtaStatus } from "../../../api/update.js";
 import type { RolloutUpdate } from "./rollout.js";
 
-export interface SessionRecord {
+/** Its label has the fields that a person gave. */
+export interface SessionRecord extends Label {
 	readonly sessionId: string;
 	/** Null until a header or a report names the device. */
 	readonly deviceId: string | null;
@@ -24,10 +26,6 @@ export interface SessionRecord {
 	readonly metadata: OtaMetadata;
 	/** Of its last 20 crashes, those of the firmware that runs; undefined: none. */
 	readonly crashCount?: number;
-	/** Given by a person; undefined: none. */
-	readonly name?: string;
-	readonly room?: string;
-	readonly note?: string;
 	readonly state: StateReport | null;
 }
 
