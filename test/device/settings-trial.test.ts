@@ -1,6 +1,6 @@
 /**
  * Trials of new settings in Node: the firmware's own code over the virtual host's NVS, so that power can be cut at every flash
- * operation. test/system/settings.test.ts does the same with the whole firmware in XS.
+ * operation. test/system/settings.long.test.ts does the same with the whole firmware in XS.
  */
 
 import assert from "node:assert/strict";
