@@ -10,19 +10,13 @@
 import Timer from "timer";
 import type { KeyValueStore } from "./host.js";
 import { parseGatewayUrl } from "./network/gateway-url.js";
-import type { ChangedSettings, SettingsResult } from "./protocol/messages.js";
+import {
+	type ChangedSettings,
+	type InstalledSetting,
+	installedSettings,
+	type SettingsResult,
+} from "./protocol/messages.js";
 import { readAuthority } from "./update/authority.js";
-
-/** What set_settings changes. */
-export type InstalledSetting = keyof ChangedSettings;
-export const installedSettings: readonly InstalledSetting[] = Object.freeze([
-	"ssid",
-	"password",
-	"gateway",
-	"token",
-	"ca",
-	"sntp",
-]);
 
 /** Of uptime, in each start of a trial. */
 const limitMs = 120_000;

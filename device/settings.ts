@@ -6,7 +6,7 @@
 import config from "mc/config";
 import Timer from "timer";
 import type { KeyValueStore } from "./host.js";
-import { type InstalledSetting, installedSettings } from "./settings-trial.js";
+import { type InstalledSetting, installedSettings } from "./protocol/messages.js";
 
 const writeDelayMs = 5_000;
 

@@ -4,8 +4,8 @@ import type { System } from "./host.js";
 import type { Link } from "./network/link.js";
 import type { WiFiStation } from "./network/wifi.js";
 import type { Peripherals } from "./peripherals/peripherals.js";
-import type { StateReport } from "./protocol/messages.js";
-import type { Model } from "./protocol/schema.js";
+import type { CompleteReport } from "./protocol/messages.js";
+import { hasPart, type Model } from "./protocol/models.js";
 
 export interface ReportedParts {
 	readonly deviceId: string;
@@ -17,7 +17,7 @@ export interface ReportedParts {
 	readonly isSafeMode: boolean;
 }
 
-export function readState(parts: ReportedParts): StateReport {
+export function readState(parts: ReportedParts): CompleteReport {
 	const { deviceId, model, system, wifi, link, isSafeMode } = parts;
 	const { audio, ring, buttons, haptics, light, touch } = parts.peripherals;
 	return {
@@ -28,7 +28,7 @@ export function readState(parts: ReportedParts): StateReport {
 			mac_address: system.macAddress,
 			model,
 			firmware_version: system.firmwareVersion,
-			...(system.securityVersion > 0 && { security_version: system.securityVersion }),
+			security_version: system.securityVersion > 0 ? system.securityVersion : undefined,
 			idf_version: system.idfVersion,
 			cpu_freq_mhz: system.cpuFrequencyMHz,
 			flash_size_mb: system.flashSizeMB,
@@ -39,7 +39,7 @@ export function readState(parts: ReportedParts): StateReport {
 			free_heap_bytes: system.freeHeapBytes,
 			min_free_heap_bytes: system.minFreeHeapBytes,
 			reset_reason: system.resetReason,
-			...(isSafeMode && { safe_mode: true }),
+			safe_mode: isSafeMode || undefined,
 		},
 		network: {
 			wifi_connected: wifi.state === "connected",
@@ -53,11 +53,10 @@ export function readState(parts: ReportedParts): StateReport {
 			audio: audio?.report ?? { volume: 0, player_state: "idle", current_track: "none" },
 			led_ring: ring.report,
 			buttons: buttons.report,
-			...(isSafeMode &&
-				model === "PROTO-1" && { haptic_intensity: 0, ambient_light: 0, touch_active: false }),
-			...(haptics && { haptic_intensity: haptics.intensity }),
-			...(light && { ambient_light: light.level }),
-			...(touch && { touch_active: touch.isActive }),
+			// In safe mode the parts are there, and not used.
+			haptic_intensity: hasPart(model, "haptics") ? (haptics?.intensity ?? 0) : undefined,
+			ambient_light: hasPart(model, "ambientLight") ? (light?.level ?? 0) : undefined,
+			touch_active: hasPart(model, "touch") ? (touch?.isActive ?? false) : undefined,
 		},
 	};
 }

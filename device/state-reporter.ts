@@ -4,15 +4,15 @@
  */
 
 import Timer from "timer";
-import type { StateReport } from "./protocol/messages.js";
+import type { CompleteReport } from "./protocol/messages.js";
 
 const periodMs = 5_000;
 
 export interface StateReporterOptions {
-	readonly read: () => StateReport;
+	readonly read: () => CompleteReport;
 	/** Whether a message would be sent immediately. */
 	readonly canSend: () => boolean;
-	readonly send: (report: StateReport) => void;
+	readonly send: (report: CompleteReport) => void;
 }
 
 export class StateReporter {

@@ -16,7 +16,7 @@ import { messageOf, runCommand, UsageError } from "./command-line/command.js";
 import { findModel, findToken, modelNames } from "./command-line/device-settings.js";
 import { builtInReleaseKeys } from "./command-line/release-keys.js";
 
-const usage = `Usage: npm run device -- --model dev-1|proto-1 [--gateway ws://127.0.0.1:8080/device] [--serial a1b2c3] [--restart]
+const usage = `Usage: npm run device -- --model ${modelNames.join("|")} [--gateway ws://127.0.0.1:8080/device] [--serial a1b2c3] [--restart]
 
 Runs a virtual device, with --restart also after a crash, which reads JSON lines such as ${inputExamples}
 The device token is DEVICE_TOKEN, or that in the data folder (DATA_DIR, or data) of the gateway on this computer.`;

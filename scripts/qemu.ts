@@ -1,9 +1,9 @@
-/** `npm run qemu`: runs a DEV-1 in Espressif's QEMU, with a real image, boot loader, flash, update and roll-back. */
+/** `npm run qemu`: runs a board in Espressif's QEMU, with a real image, boot loader, flash, update and roll-back. */
 
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { binFolder, buildBoard } from "./boards/build.js";
+import { binFolder, buildBoard, qemuBoard } from "./boards/build.js";
 import { type BuiltFirmware, makeFlashImage, settingsPartition, withSettings } from "./boards/flash-image.js";
 import { missingIdf } from "./boards/tools.js";
 import { exitCodeOf } from "./command-line/child.js";
@@ -16,7 +16,7 @@ import { findModdableSdk, type ModdableSdk } from "./moddable/sdk.js";
 import { options, type QemuArguments, readArguments, usage } from "./qemu/arguments.js";
 import { findQemu, qemuArguments } from "./qemu/tools.js";
 
-const host = "qemu";
+const { model, host } = qemuBoard;
 const outputFolder = join(projectFolder, ".cache", "qemu");
 const flashFile = join(outputFolder, "flash.bin");
 const partitionsFile = join(projectFolder, "hosts", host, "sdkconfig", "partitions.csv");
@@ -72,7 +72,7 @@ async function buildImage({ version = packageVersion() }: QemuArguments, sdk: Mo
 	const onOutput = (text: string) => process.stdout.write(text);
 	await buildBoard({
 		sdk,
-		model: "DEV-1",
+		model,
 		host,
 		version,
 		releaseKeys: builtInReleaseKeys(),

@@ -1,6 +1,7 @@
 /** `npm run simulator`: runs the firmware in the Moddable desktop simulator, with a panel of LED ring, buttons and sensors. */
 
 import { join } from "node:path";
+import { type InstalledSetting, installedSettings } from "../device/protocol/messages.js";
 import type { Model } from "../device/protocol/schema.js";
 import { printable } from "../gateway/telemetry/printable.js";
 import { exitCodeOf } from "./command-line/child.js";
@@ -9,6 +10,7 @@ import {
 	type DeviceSettings,
 	findModel,
 	findToken,
+	modelNames,
 	modelProblem,
 	parseGateway,
 	readAuthority,
@@ -22,7 +24,7 @@ import { buildForSimulator, startSimulator } from "./simulator/app.js";
 import { findDebugger, startDebugger } from "./simulator/debugger.js";
 import { SimulatorFolder } from "./simulator/folder.js";
 
-const usage = `Usage: npm run simulator -- dev-1|proto-1 [gateway=ws://127.0.0.1:8080/device] [token=…] [ssid=Simulated] [--debug]
+const usage = `Usage: npm run simulator -- ${modelNames.join("|")} [gateway=ws://127.0.0.1:8080/device] [token=…] [ssid=Simulated] [--debug]
 
 Runs the firmware in the Moddable simulator. Without token=, the device token is DEVICE_TOKEN, or that in the data folder
 (DATA_DIR, or data) of the gateway on this computer. While one runs, a second one of the same model is another device.
@@ -31,12 +33,11 @@ Runs the firmware in the Moddable simulator. Without token=, the device token is
   password=…          of the access point, which takes every one but wrong-password
   sntp=pool.ntp.org   the time server
   --debug             starts xsbug, which then shows what the firmware traces, and connects the firmware to it`;
-const names = ["gateway", "token", "ssid", "password", "ca", "sntp"] as const;
 /** What a device cannot do without. */
-const needed: readonly (typeof names)[number][] = ["gateway", "token", "ssid"];
+const needed: readonly InstalledSetting[] = ["gateway", "token", "ssid"];
 const debugFlag = "debug";
 
-await runCommand({ name: "simulator", usage, options: [...names, debugFlag], run });
+await runCommand({ name: "simulator", usage, options: [...installedSettings, debugFlag], run });
 
 async function run(words: readonly string[]): Promise<void> {
 	const { model, given, isDebugged } = readArguments(words);
@@ -120,7 +121,10 @@ function readArguments([name, ...words]: readonly string[]): Arguments {
 	const problems = new Problems();
 	const model = findModel(name);
 	if (!model) problems.add(modelProblem(name));
-	const { values, flags } = parseSettingWords({ words, names, flags: [debugFlag], position: 2 }, problems);
+	const { values, flags } = parseSettingWords(
+		{ words, names: installedSettings, flags: [debugFlag], position: 2 },
+		problems,
+	);
 	for (const name of needed)
 		if (values[name] === "") problems.add(`${name}= has no value: leave it out, or write what it should be.`);
 	if (problems.areFound || !model) throw new UsageError(problems.asError().message);

@@ -3,8 +3,10 @@
  * 4.2, and our own: `command_error`, crash reports and the live log.
  */
 
+import { hasPart, modelsWith } from "./models.js";
 import {
 	boolean,
+	type Complete,
 	changeOf,
 	describeProblem,
 	findProblem,
@@ -12,9 +14,9 @@ import {
 	type Infer,
 	integer,
 	isRecord,
+	keysOf,
 	type Model,
 	matches,
-	modelOnly,
 	models,
 	object,
 	oneOf,
@@ -22,6 +24,7 @@ import {
 	pattern,
 	type Schema,
 	string,
+	withPart,
 } from "./schema.js";
 
 const uint32 = integer(0, 4_294_967_295);
@@ -76,7 +79,7 @@ export type Crash = Infer<typeof crash>;
 /** How long a live log lasts at most, in seconds. */
 export const longestLogSeconds = 600;
 
-export const hapticIntensity = modelOnly("PROTO-1", percent);
+export const hapticIntensity = withPart("haptics", percent);
 
 /** Room for a certificate of 3 KB in DER. */
 const certificateInPem = string(4352);
@@ -97,6 +100,9 @@ const changedSettings = changeOf({
 	sntp: optional(pattern(253, "^[A-Za-z0-9.-]*$", "empty, or the name of a time server,")),
 });
 export type ChangedSettings = Infer<typeof changedSettings>;
+/** Those that an installation gives, by set_settings or on a command line. */
+export type InstalledSetting = keyof ChangedSettings;
+export const installedSettings = Object.freeze(keysOf(changedSettings.fields));
 
 /** Gateway to device, by the value of `command`. */
 export const commands = Object.freeze({
@@ -107,7 +113,7 @@ export const commands = Object.freeze({
 	identify: object({ command: oneOf("identify") }),
 	restart: object({ command: oneOf("restart") }),
 	set_brightness: object({ command: oneOf("set_brightness"), value: float(0, 1) }),
-	set_haptics: modelOnly("PROTO-1", object({ command: oneOf("set_haptics"), value: percent })),
+	set_haptics: withPart("haptics", object({ command: oneOf("set_haptics"), value: percent })),
 	start_ota: object({
 		command: oneOf("start_ota"),
 		url: pattern(2048, "^https?://[^\\s/]\\S*$", "an http or https address"),
@@ -139,8 +145,19 @@ export type CommandName = keyof typeof commands;
 /** Commands beyond those of the first version, named in `Device-Features`. */
 export const features = Object.freeze(["identify", "settings", "crash", "log", "restart"] as const);
 export type Feature = (typeof features)[number];
+/** Commands of the first version, which every firmware knows. */
+type FirstCommand =
+	| "set_volume"
+	| "query_state"
+	| "set_led"
+	| "play_audio"
+	| "set_brightness"
+	| "set_haptics"
+	| "start_ota";
 /** Sent only to devices that name the feature: an older firmware would refuse the command. */
-export const featureOf: Readonly<Partial<Record<CommandName, Feature>>> = Object.freeze({
+export const featureOf: Readonly<
+	Record<Exclude<CommandName, FirstCommand>, Feature> & Partial<Record<FirstCommand, undefined>>
+> = Object.freeze({
 	identify: "identify",
 	set_settings: "settings",
 	query_crash: "crash",
@@ -213,8 +230,8 @@ export const uplinks = Object.freeze({
 				btn_vol_down: boolean(),
 			}),
 			haptic_intensity: hapticIntensity,
-			ambient_light: modelOnly("PROTO-1", integer(0, 4095)),
-			touch_active: modelOnly("PROTO-1", boolean()),
+			ambient_light: withPart("ambientLight", integer(0, 4095)),
+			touch_active: withPart("touch", boolean()),
 		}),
 	}),
 	ota_progress: object({
@@ -264,6 +281,8 @@ export type UplinkType = keyof typeof uplinks;
 export type UplinkOf<T extends UplinkType> = Infer<(typeof uplinks)[T]>;
 export type Uplink = { [T in UplinkType]: UplinkOf<T> }[UplinkType];
 export type StateReport = UplinkOf<"state_report">;
+/** As the firmware makes it: the compiler names a field that is missing. */
+export type CompleteReport = Complete<(typeof uplinks)["state_report"]>;
 export type CommandError = UplinkOf<"command_error">;
 export type SettingsResult = UplinkOf<"settings_result">;
 export type CrashReport = UplinkOf<"crash_report">;
@@ -280,15 +299,15 @@ export type CheckedCommand =
 
 /**
  * @param value parsed JSON
- * @param model of the device; undefined: commands of one model are accepted too
+ * @param model of the device; undefined: commands of every part are accepted
  */
 export function checkCommand(value: unknown, model?: Model): CheckedCommand {
 	const name = isRecord(value) ? value.command : undefined;
 	if (typeof name !== "string" || !isCommandName(name))
 		return refuse("unknown_command", `command must be one of ${Object.keys(commands).join(", ")}`);
 	const schema: Schema = commands[name];
-	if (schema.modelOnly && model && schema.modelOnly !== model)
-		return refuse("unsupported", `${name} exists on ${schema.modelOnly} only`);
+	if (schema.part && model && !hasPart(model, schema.part))
+		return refuse("unsupported", `${name} exists on ${modelsWith(schema.part)} only`);
 	if (matches(commands[name], value, model)) return { command: value };
 	return refuse("invalid_value", `${name}: ${describeProblem(findProblem(schema, value, model))}`);
 }

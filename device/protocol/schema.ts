@@ -3,14 +3,14 @@
  * of messages.ts.
  */
 
-/** Interface specification, section 1. */
-export const models = Object.freeze(["DEV-1", "PROTO-1"] as const);
-export type Model = (typeof models)[number];
+import { type BoardPart, hasPart, type Model, modelsWith } from "./models.js";
+
+export { type Model, models } from "./models.js";
 
 export interface Presence {
 	readonly optional?: true;
-	/** Required on this model, refused on others. */
-	readonly modelOnly?: Model;
+	/** Required on models with this part, refused on others. */
+	readonly part?: BoardPart;
 }
 
 export type StringSchema = Presence & {
@@ -43,7 +43,7 @@ export type ListSchema = Presence & {
 };
 export type Schema = StringSchema | NumberSchema | BooleanSchema | ObjectSchema | ListSchema;
 
-type MayBeAbsent<S> = S extends { readonly optional: true } | { readonly modelOnly: Model } ? true : false;
+type MayBeAbsent<S> = S extends { readonly optional: true } | { readonly part: BoardPart } ? true : false;
 type Fields<F> = {
 	readonly [K in keyof F as MayBeAbsent<F[K]> extends true ? never : K]: Infer<F[K]>;
 } & {
@@ -64,6 +64,13 @@ export type Infer<S> = S extends { readonly values: readonly (infer V)[] }
 					: S extends { readonly fields: infer F }
 						? { readonly [K in keyof Fields<F>]: Fields<F>[K] }
 						: never;
+
+/** As Infer, but each field is named: what may be absent is undefined, which JSON leaves out. */
+export type Complete<S> = S extends { readonly fields: infer F }
+	? {
+			readonly [K in keyof F]: Complete<F[K]> | (MayBeAbsent<F[K]> extends true ? undefined : never);
+		}
+	: Infer<S>;
 
 export function oneOf<const V extends readonly string[]>(...values: V) {
 	return Object.freeze({ type: "string", values: Object.freeze(values) } as const);
@@ -117,8 +124,8 @@ export function optional<S extends { readonly type: string }>(schema: S) {
 	return Object.freeze(present);
 }
 
-export function modelOnly<M extends Model, S extends Schema>(model: M, schema: S) {
-	const restricted: S & { readonly modelOnly: M } = { ...schema, modelOnly: model };
+export function withPart<P extends BoardPart, S extends Schema>(part: P, schema: S) {
+	const restricted: S & { readonly part: P } = { ...schema, part };
 	return Object.freeze(restricted);
 }
 
@@ -134,7 +141,7 @@ export function describeProblem(problem: Problem | undefined): string {
 }
 
 /**
- * @param model decides about fields of one model; undefined: such fields are optional
+ * @param model decides about fields of a part; undefined: such fields are optional
  * @returns the first problem; undefined if the value matches
  */
 export function findProblem(schema: Schema, value: unknown, model?: Model): Problem | undefined {
@@ -168,6 +175,13 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
 	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** Of a table, such as the fields of an object. */
+export function keysOf<K extends string>(table: Readonly<Record<K, unknown>>): readonly K[] {
+	const keys: K[] = [];
+	for (const key in table) keys.push(key);
+	return keys;
+}
+
 function findProblemInFields(
 	fields: ObjectSchema["fields"],
 	value: Readonly<Record<string, unknown>>,
@@ -178,11 +192,11 @@ function findProblemInFields(
 		if (field === undefined) continue;
 		const given = value[name];
 		if (given === undefined) {
-			if (field.optional || (field.modelOnly && field.modelOnly !== model)) continue;
+			if (field.optional || (field.part && !(model && hasPart(model, field.part)))) continue;
 			return { path: name, expected: "is missing" };
 		}
-		if (field.modelOnly && model && field.modelOnly !== model)
-			return { path: name, expected: `exists on ${field.modelOnly} only` };
+		if (field.part && model && !hasPart(model, field.part))
+			return { path: name, expected: `exists on ${modelsWith(field.part)} only` };
 		const problem = findProblem(field, given, model);
 		if (problem) return within(name, problem);
 	}

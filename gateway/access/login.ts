@@ -31,7 +31,7 @@ export function loginRouter(access: Access, page = async () => plainPage): Route
 
 	const letIn = async (request: Request, response: Response) => {
 		await access.logIn(request, response);
-		response.set("Cache-Control", "no-store").redirect(303, "../dashboard/");
+		response.set("Cache-Control", "no-store").redirect(303, "./");
 	};
 
 	const showOrUseCode: RequestHandler = async (request, response) => {

@@ -1,15 +1,8 @@
 /** A session and a device as monitors and `GET /api/devices` get them. */
 
 import { features, uplinks } from "../../device/protocol/messages.js";
-import {
-	changeOf,
-	type Infer,
-	integer,
-	models,
-	oneOf,
-	optional,
-	string,
-} from "../../device/protocol/schema.js";
+import { integer, models, oneOf, optional } from "../../device/protocol/schema.js";
+import { label } from "./label.js";
 import {
 	array,
 	closed,
@@ -23,16 +16,6 @@ import {
 	uuid,
 } from "./shapes.js";
 import { otaMetadata } from "./update.js";
-
-const given = "given by a person (PATCH /api/devices/{deviceId}); absent: none";
-
-/** What people call a device, and where it is. */
-export const label = changeOf({
-	name: described(optional(string(64)), given),
-	room: described(optional(string(64)), given),
-	note: described(optional(string(500)), given),
-});
-export type Label = Infer<typeof label>;
 
 /** What a session and a device have in common. */
 const head = {

@@ -20,11 +20,11 @@ import {
 	type Schema,
 	string,
 } from "../../device/protocol/schema.js";
-import { label } from "../api/session.js";
+import { label, labelOf } from "../api/label.js";
 import { otaStatuses } from "../api/statuses.js";
 import { noUpdate } from "../api/update.js";
 import { validItems } from "../json.js";
-import { type DeviceFacts, labelOf } from "../sessions/device.js";
+import type { DeviceFacts } from "../sessions/device.js";
 import { featuresOf, reset, version } from "../sessions/device-store.js";
 import { endReasons } from "../sessions/view.js";
 import { time } from "../storage/time.js";

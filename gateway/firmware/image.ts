@@ -188,6 +188,8 @@ export function describeFit({ model, chip }: Fit): string {
 
 export function fits(image: Fit, device: Fit): boolean {
 	const isSame = (a: string | undefined, b: string | undefined) => a === b || !a || !b;
+	// Only a virtual device runs such an image, and each one names its chip.
+	if (image.chip === "virtual" && device.chip !== "virtual") return false;
 	return isSame(image.model, device.model) && isSame(image.chip, device.chip);
 }
 

@@ -2,7 +2,7 @@
 
 import { type Response, Router } from "express";
 import { integer, matches } from "../../device/protocol/schema.js";
-import { label } from "../api/session.js";
+import { label } from "../api/label.js";
 import type { Core } from "../extension.js";
 import type { UpdateJob } from "../firmware/update-job.js";
 import { readJson } from "../http/request-body.js";

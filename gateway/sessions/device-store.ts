@@ -15,11 +15,11 @@ import {
 	optional,
 	string,
 } from "../../device/protocol/schema.js";
-import { label } from "../api/session.js";
+import { label, labelOf } from "../api/label.js";
 import { validItems } from "../json.js";
 import { isLater, type RecordStore } from "../storage/json-file-store.js";
 import { time } from "../storage/time.js";
-import { Device, keptReport, labelOf, Session, sharedList, vitalsOf } from "./device.js";
+import { Device, keptReport, Session, sharedList, vitalsOf } from "./device.js";
 import type { SessionListener } from "./sessions.js";
 
 const changesSaveMs = 1_000;

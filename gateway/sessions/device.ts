@@ -12,7 +12,8 @@ import {
 	uplinks,
 } from "../../device/protocol/messages.js";
 import { isRecord, type Model, type Schema } from "../../device/protocol/schema.js";
-import type { Label, Vitals } from "../api/session.js";
+import { type Label, noLabel } from "../api/label.js";
+import type { Vitals } from "../api/session.js";
 import { noUpdate } from "../api/update.js";
 import { OffHeapText } from "./off-heap-text.js";
 
@@ -60,8 +61,6 @@ export interface CrashHead {
 /** In dBm: a list of devices would change with each report otherwise. */
 const rssiStep = 5;
 const noVitals: Vitals = Object.freeze({ rssi: null, ssid: null, volume: null });
-/** Shared: an object of each device would take memory. */
-const noLabel: Label = Object.freeze({});
 const none: readonly never[] = Object.freeze([]);
 
 const listedAtMost = 10;
@@ -202,12 +201,6 @@ export function vitalsOf({ health, network, peripherals }: StateReport, previous
 	const isSame = rssi === previous.rssi && ssid === previous.ssid && volume === previous.volume;
 	if (isSame && safeMode === (previous.safeMode ?? false)) return previous;
 	return { rssi, ssid, volume, ...(safeMode && { safeMode }) };
-}
-
-/** @returns the label without empty texts */
-export function labelOf({ name, room, note }: Label): Label {
-	if (!name && !room && !note) return noLabel;
-	return { ...(name && { name }), ...(room && { room }), ...(note && { note }) };
 }
 
 /** @returns the report, or only the schema's fields if the others take more than 4 KB and could fill the memory */

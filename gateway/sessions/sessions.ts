@@ -5,9 +5,9 @@
 
 import type { StateReport, Uplink } from "../../device/protocol/messages.js";
 import type { ChangeReason } from "../api/frames.js";
-import type { Label } from "../api/session.js";
+import { type Label, labelOf } from "../api/label.js";
 import type { OtaMetadata } from "../api/update.js";
-import { Device, type DeviceLink, type Handshake, labelOf, Session } from "./device.js";
+import { Device, type DeviceLink, type Handshake, Session } from "./device.js";
 import type { EndReason } from "./view.js";
 
 /** The device has connected again. */

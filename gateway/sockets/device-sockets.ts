@@ -6,6 +6,7 @@
 import { setTimeout } from "node:timers/promises";
 import type { RawData, WebSocket } from "ws";
 import { checkUplink, uplinks } from "../../device/protocol/messages.js";
+import { hasPart } from "../../device/protocol/models.js";
 import { isRecord, models, type Schema } from "../../device/protocol/schema.js";
 import { parseJson } from "../json.js";
 import { createMinuteCounter, limitMessagesAfterClose, type Rate, Throttle, TokenBucket } from "../rates.js";
@@ -234,7 +235,7 @@ class DeviceSocket implements DeviceLink {
 	}
 }
 
-/** A state report without the fields that exist on another model only: one of them must not cost the rest. */
+/** A state report without the fields of parts that the model lacks: one of them must not cost the rest. */
 function withoutOtherModels(report: unknown): { readonly value: unknown; readonly leftOut: number } {
 	const system = isRecord(report) ? report.system : undefined;
 	const model = models.find((name) => isRecord(system) && system.model === name);
@@ -244,7 +245,7 @@ function withoutOtherModels(report: unknown): { readonly value: unknown; readonl
 		const fields = { ...value };
 		for (const [name, field] of Object.entries(schema.fields)) {
 			if (fields[name] === undefined) continue;
-			if (field.modelOnly === undefined || field.modelOnly === model) fields[name] = own(field, fields[name]);
+			if (model && (!field.part || hasPart(model, field.part))) fields[name] = own(field, fields[name]);
 			else if (delete fields[name]) leftOut += 1;
 		}
 		return fields;

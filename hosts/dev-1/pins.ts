@@ -10,7 +10,7 @@ export const pins: BoardPins = Object.freeze({
 		volumeDown: 42,
 	}),
 	/** WS2812 data. */
-	ledRing: Object.freeze({ pin: 21, length: 12 }),
+	ledRing: 21,
 	/** ES8311 control: CDATA and CCLK, pulled up on the board. */
 	codec: Object.freeze({ data: 8, clock: 9 }),
 	/** ES8311 sound: MCLK, SCLK, LRCK and DSDIN. */

@@ -5,8 +5,8 @@ import { ES8311 } from "board/es8311";
 import { AudioOutput, PushButton, Ring } from "board/peripherals";
 import { createServices } from "board/services";
 import { WiFiStation } from "board/wifi-station";
+import { boardModels, type Model } from "protocol/models";
 import type { AudioOutputOptions, ButtonPart, Host } from "../../device/host.js";
-import type { Model } from "../../device/protocol/schema.js";
 import type { BoardPins } from "./pins.js";
 
 export interface BoardOptions {
@@ -14,9 +14,10 @@ export interface BoardOptions {
 	readonly pins: BoardPins;
 }
 
-/** What both models have. Each class has its pins as constants, so that the linker can put it into ROM. */
+/** What all models have. Each class has its pins as constants, so that the linker can put it into ROM. */
 export function createBoard(options: BoardOptions): Host {
 	const { model, pins } = options;
+	const ring = { pin: pins.ledRing, length: boardModels[model].pixels };
 	return {
 		model,
 		chip: "esp32s3",
@@ -30,7 +31,7 @@ export function createBoard(options: BoardOptions): Host {
 			},
 			ledRing: class extends Ring {
 				constructor() {
-					super(pins.ledRing);
+					super(ring);
 				}
 			},
 			audioOutput: class extends AudioOutput {

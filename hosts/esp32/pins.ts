@@ -7,7 +7,8 @@ export interface BoardPins {
 		readonly volumeUp: number;
 		readonly volumeDown: number;
 	};
-	readonly ledRing: { readonly pin: number /** Pixels. */; readonly length: number };
+	/** WS2812 data. */
+	readonly ledRing: number;
 	/** I2C. */
 	readonly codec: { readonly data: number; readonly clock: number };
 	/** The SDK takes these from the manifest.json beside pins.ts; a test compares the two. */

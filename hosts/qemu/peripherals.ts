@@ -1,6 +1,7 @@
 /** Peripherals of a DEV-1: buttons on the serial port, and parts that do nothing. The codec is ready, which the confirmation of a new image needs. */
 
 import FFI from "mc/ffi";
+import { boardModels } from "protocol/models";
 import Timer from "timer";
 import type { AudioOutput, ButtonPart, Codec, DigitalInput, PixelStrip } from "../../device/host.js";
 
@@ -48,7 +49,7 @@ export function buttonAt(position: number): ButtonPart {
 }
 
 export class Ring implements PixelStrip {
-	readonly length = 12;
+	readonly length = boardModels["DEV-1"].pixels;
 
 	makeRGB(red: number, green: number, blue: number): number {
 		return (red << 16) | (green << 8) | blue;

@@ -1,14 +1,13 @@
 /** Runs before the firmware's main: gets the stored settings from the panel, in a later turn, then sets the global `device`. */
 
-import config from "mc/config";
 import { reportAborts } from "moddable/abort-report";
+import { requireModel } from "protocol/models";
 import { createHost } from "simulator/host";
 import { Log } from "simulator/log";
 import { Panel } from "simulator/panel";
 import { TraceLines } from "virtual/trace-lines";
 
 export default function setup(done: () => void): void {
-	const model = config.model === "PROTO-1" ? "PROTO-1" : "DEV-1";
 	const panel = new Panel();
 	const log = new Log({ onLine: (line) => panel.post({ log: line }) });
 	const lines = new TraceLines();
@@ -24,10 +23,11 @@ export default function setup(done: () => void): void {
 		log.traced(text);
 	});
 	panel.onBoot = (boot) => {
+		const model = requireModel(boot.model);
 		Object.defineProperty(globalThis, "device", { value: createHost({ model, panel, boot, log, lines }) });
 		done();
 	};
-	panel.post({ ready: { model } });
+	panel.post({ ready: true });
 }
 
 /** The debugger and the terminal get them as well. */

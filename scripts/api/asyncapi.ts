@@ -9,7 +9,7 @@ import {
 	type UplinkType,
 	uplinks,
 } from "../../device/protocol/messages.js";
-import { oneOf } from "../../device/protocol/schema.js";
+import { keysOf, oneOf } from "../../device/protocol/schema.js";
 import { frames, type MonitorErrorCode } from "../../gateway/api/frames.js";
 import { deviceSummary, session } from "../../gateway/api/session.js";
 import { closed } from "../../gateway/api/shapes.js";
@@ -18,7 +18,7 @@ import { monitorMessages } from "../../gateway/sockets/monitor-commands.js";
 import { deviceHeaders } from "../../gateway/sockets/upgrades.js";
 import {
 	anyMessage,
-	commandDescriptions,
+	commandDocuments,
 	commandErrorDescriptions,
 	listOf,
 	monitorDescriptions,
@@ -26,7 +26,7 @@ import {
 	monitorErrors,
 	uplinkDescriptions,
 } from "./descriptions.js";
-import { commandExamples, monitorExamples, uplinkExamples } from "./examples.js";
+import { monitorExamples, uplinkExamples } from "./examples.js";
 import {
 	type Json,
 	type JsonObject,
@@ -35,7 +35,7 @@ import {
 	propertiesOf,
 	schemaRef,
 } from "./json-schema.js";
-import { keysOf, monitorFrames } from "./monitor-frames.js";
+import { monitorFrames } from "./monitor-frames.js";
 
 type Document = Record<string, Json>;
 
@@ -160,7 +160,7 @@ function schemas(): JsonObject {
 function messagesOfDevices(): JsonObject {
 	const all: Document = {};
 	for (const name of keysOf(commands))
-		all[name] = message(name, commandDescriptions[name], commandExamples[name]);
+		all[name] = message(name, commandDocuments[name].description, commandDocuments[name].example);
 	for (const name of keysOf(uplinks))
 		all[name] = message(name, uplinkDescriptions[name], uplinkExamples[name]);
 	return all;
@@ -191,7 +191,7 @@ function commandOperations(): JsonObject {
 	for (const name of keysOf(commands))
 		all[name] = {
 			...operation("send", "device", name),
-			description: `${commandDescriptions[name]} The device answers with ${answersOf(name).join(" or ") || "nothing"}, or with command_error:\n${codes}`,
+			description: `${commandDocuments[name].description} The device answers with ${answersOf(name).join(" or ") || "nothing"}, or with command_error:\n${codes}`,
 			reply: reply("device", answersOf(name), "command_error"),
 		};
 	return all;

@@ -1,31 +1,79 @@
 /** Descriptions of the protocol's names. A name that is added to the protocol does not compile until it is described here. */
 
-import type { CommandErrorCode, CommandName, UplinkType } from "../../device/protocol/messages.js";
+import type { CommandErrorCode, CommandName, CommandOf, UplinkType } from "../../device/protocol/messages.js";
 import type { ChangeReason, MonitorErrorCode } from "../../gateway/api/frames.js";
 import type { MonitorMessageType } from "../../gateway/sockets/monitor-commands.js";
 
-export const commandDescriptions: Readonly<Record<CommandName, string>> = {
-	set_volume: "Sets the codec's output gain, from 0 (silent) to 100.",
-	query_state: "Requests a state_report at once.",
-	set_led: "Sets the LED ring's preset.",
-	play_audio: "Plays a chime from flash.",
-	identify:
-		"Makes the device easy to find: its LED ring flashes white for 3 s, and it plays the startup chime.",
-	restart:
-		"Restarts the device: it closes the connection with 1000, restarts within a second, and connects again with the reset reason SW_RESET and a new uptime. Busy while an update or a trial of settings is running, or the firmware is not confirmed yet.",
-	set_brightness: "Sets the LED ring's brightness.",
-	set_haptics:
-		"Sets the haptic motor's intensity, its PWM's duty in percent; from rest it needs about 25. PROTO-1 only.",
-	set_settings:
-		"Tries new settings: the device restarts with them, keeps them once it has reached a gateway within 120 s, and otherwise returns to its previous ones; settings_result says which. An empty password, ca or sntp is removed. The values are secrets, which the gateway neither keeps nor relays.",
-	query_crash:
-		"Requests a crash_report. The gateway sends it itself to each device that names the feature, once per connection.",
-	clear_crash:
-		"Ends the report of the crash with this id: it is stored. The gateway sends it itself, after it has written the crash to disk.",
-	set_log:
-		"Starts the live log for `seconds`, with the lines that the device has kept, or switches it off. It ends by itself, also with the connection.",
-	start_ota:
-		"Downloads and installs a firmware image; ota_progress reports the progress. signature is base64 of r and s (IEEE P1363) of ECDSA P-256 over the SHA-256 of the image as it ends by its own header; firmware with release keys needs it.",
+/** The tests send each example to a running gateway. */
+export const commandDocuments: {
+	readonly [N in CommandName]: { readonly description: string; readonly example: CommandOf<N> };
+} = {
+	set_volume: {
+		description: "Sets the codec's output gain, from 0 (silent) to 100.",
+		example: { command: "set_volume", value: 40 },
+	},
+	query_state: {
+		description: "Requests a state_report at once.",
+		example: { command: "query_state" },
+	},
+	set_led: {
+		description: "Sets the LED ring's preset.",
+		example: { command: "set_led", value: "rainbow" },
+	},
+	play_audio: {
+		description: "Plays a chime from flash.",
+		example: { command: "play_audio", value: "startup" },
+	},
+	identify: {
+		description:
+			"Makes the device easy to find: its LED ring flashes white for 3 s, and it plays the startup chime.",
+		example: { command: "identify" },
+	},
+	restart: {
+		description:
+			"Restarts the device: it closes the connection with 1000, restarts within a second, and connects again with the reset reason SW_RESET and a new uptime. Busy while an update or a trial of settings is running, or the firmware is not confirmed yet.",
+		example: { command: "restart" },
+	},
+	set_brightness: {
+		description: "Sets the LED ring's brightness.",
+		example: { command: "set_brightness", value: 0.25 },
+	},
+	set_haptics: {
+		description:
+			"Sets the haptic motor's intensity, its PWM's duty in percent; from rest it needs about 25. PROTO-1 only.",
+		example: { command: "set_haptics", value: 60 },
+	},
+	set_settings: {
+		description:
+			"Tries new settings: the device restarts with them, keeps them once it has reached a gateway within 120 s, and otherwise returns to its previous ones; settings_result says which. An empty password, ca or sntp is removed. The values are secrets, which the gateway neither keeps nor relays.",
+		example: {
+			command: "set_settings",
+			value: { ssid: "workshop", password: "correct horse", gateway: "wss://gateway.example/device" },
+		},
+	},
+	query_crash: {
+		description:
+			"Requests a crash_report. The gateway sends it itself to each device that names the feature, once per connection.",
+		example: { command: "query_crash" },
+	},
+	clear_crash: {
+		description:
+			"Ends the report of the crash with this id: it is stored. The gateway sends it itself, after it has written the crash to disk.",
+		example: { command: "clear_crash", id: "5f0c21b7" },
+	},
+	set_log: {
+		description:
+			"Starts the live log for `seconds`, with the lines that the device has kept, or switches it off. It ends by itself, also with the connection.",
+		example: { command: "set_log", level: "info", seconds: 60 },
+	},
+	start_ota: {
+		description:
+			"Downloads and installs a firmware image; ota_progress reports the progress. signature is base64 of r and s (IEEE P1363) of ECDSA P-256 over the SHA-256 of the image as it ends by its own header; firmware with release keys needs it.",
+		example: {
+			command: "start_ota",
+			url: "http://192.168.1.10:8080/releases/firmware-v1.4.0.bin?model=dev-1&chip=esp32s3",
+		},
+	},
 };
 
 export const uplinkDescriptions: Readonly<Record<UplinkType, string>> = {

@@ -1,34 +1,13 @@
-/** One example of each message, by type; the tests send each of them to a running gateway. */
+/** One example of each uplink and monitor's message; the tests send each of them to a running gateway. */
 
-import type { CommandName, CommandOf, UplinkOf, UplinkType } from "../../device/protocol/messages.js";
+import type { UplinkOf, UplinkType } from "../../device/protocol/messages.js";
 import type { MonitorMessageOf, MonitorMessageType } from "../../gateway/sockets/monitor-commands.js";
+import { commandDocuments } from "./descriptions.js";
 import { sampleReport } from "./sample-report.js";
 
 const report = sampleReport("DEV-1");
 export const { deviceId, timestamp } = report;
 export const sessionId = "8b0d3f5e-6d0c-4c7e-9a55-0d3a6f6b7c21";
-
-export const commandExamples: { readonly [N in CommandName]: CommandOf<N> } = {
-	set_volume: { command: "set_volume", value: 40 },
-	query_state: { command: "query_state" },
-	set_led: { command: "set_led", value: "rainbow" },
-	play_audio: { command: "play_audio", value: "startup" },
-	identify: { command: "identify" },
-	restart: { command: "restart" },
-	set_brightness: { command: "set_brightness", value: 0.25 },
-	set_haptics: { command: "set_haptics", value: 60 },
-	set_settings: {
-		command: "set_settings",
-		value: { ssid: "workshop", password: "correct horse", gateway: "wss://gateway.example/device" },
-	},
-	query_crash: { command: "query_crash" },
-	clear_crash: { command: "clear_crash", id: "5f0c21b7" },
-	set_log: { command: "set_log", level: "info", seconds: 60 },
-	start_ota: {
-		command: "start_ota",
-		url: "http://192.168.1.10:8080/releases/firmware-v1.4.0.bin?model=dev-1&chip=esp32s3",
-	},
-};
 
 export const uplinkExamples = {
 	state_report: report,
@@ -71,7 +50,7 @@ export const monitorExamples: { readonly [T in MonitorMessageType]: MonitorMessa
 	control_device: {
 		type: "control_device",
 		targetId: deviceId,
-		payload: commandExamples.set_volume,
+		payload: commandDocuments.set_volume.example,
 		requestId: "2",
 	},
 	trigger_ota: { type: "trigger_ota", targetId: deviceId, version: "latest", requestId: "3" },

@@ -1,5 +1,6 @@
 /** Converts the schemas of the protocol and of monitors' frames to JSON Schema, draft 7, as AsyncAPI uses it. */
 
+import { hasPart, modelsWith } from "../../device/protocol/models.js";
 import { type Model, models, type Schema } from "../../device/protocol/schema.js";
 import type { Shape } from "../../gateway/api/shapes.js";
 
@@ -100,13 +101,13 @@ export function propertiesOf({ fields }: { readonly fields: Fields }): JsonObjec
 	return Object.fromEntries(
 		Object.entries(fields).map(([name, field]) => [
 			name,
-			{ ...jsonSchemaOf(field), ...(field.modelOnly && { description: `${field.modelOnly} only` }) },
+			{ ...jsonSchemaOf(field), ...(field.part && { description: `${modelsWith(field.part)} only` }) },
 		]),
 	);
 }
 
 function requiredOf(fields: Fields): { readonly required?: readonly string[] } {
-	const required = Object.keys(fields).filter((name) => !fields[name]?.optional && !fields[name]?.modelOnly);
+	const required = Object.keys(fields).filter((name) => !fields[name]?.optional && !fields[name]?.part);
 	return required.length > 0 ? { required } : {};
 }
 
@@ -116,8 +117,8 @@ function fieldsOf(schema: Schema, model: Model): JsonObject | undefined {
 	const own: string[] = [];
 	const properties: Record<string, Json> = {};
 	for (const [name, field] of Object.entries(schema.fields)) {
-		if (field.modelOnly === model) own.push(name);
-		else if (field.modelOnly) properties[name] = false;
+		if (field.part && hasPart(model, field.part)) own.push(name);
+		else if (field.part) properties[name] = false;
 		const inner = fieldsOf(field, model);
 		if (inner) properties[name] = inner;
 	}

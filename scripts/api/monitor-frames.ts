@@ -1,6 +1,7 @@
 /** A description and an example of each frame of gateway/api/frames.ts. One that is added there does not compile until it is here. */
 
 import { features } from "../../device/protocol/messages.js";
+import { keysOf } from "../../device/protocol/schema.js";
 import type { FrameOf, FrameType } from "../../gateway/api/frames.js";
 import { noCounts } from "../../gateway/api/rollout.js";
 import type { SessionRecord } from "../../gateway/api/session.js";
@@ -88,9 +89,3 @@ export const monitorFrames: Frames = {
 		},
 	},
 };
-
-export function keysOf<K extends string>(record: Readonly<Record<K, unknown>>): readonly K[] {
-	const keys: K[] = [];
-	for (const key in record) keys.push(key);
-	return keys;
-}

@@ -27,6 +27,9 @@ export function boardOf(model: Model): string {
 	return model.toLowerCase();
 }
 
+/** The board that runs in QEMU. */
+export const qemuBoard = { model: "DEV-1", host: "qemu" } as const;
+
 /** For mcconfig's -p. */
 export function boardPlatform(host: string): string {
 	return `esp32:./hosts/${host}`;

@@ -1,5 +1,6 @@
 /** Parses and checks the command line of `npm run flash`. */
 
+import { installedSettings } from "../../device/protocol/messages.js";
 import type { Model } from "../../device/protocol/schema.js";
 import { isThisComputer, passwordProblem, ssidProblem } from "../../hosts/esp32/nvs-settings.js";
 import { UsageError } from "../command-line/command.js";
@@ -7,6 +8,7 @@ import {
 	type ArgumentsOptions,
 	type DeviceSettings,
 	findModel,
+	modelNames,
 	modelProblem,
 	parseGateway,
 	readAuthority,
@@ -16,8 +18,8 @@ import {
 import { Problems } from "../command-line/problems.js";
 import { parseSettingWords, type SettingWords } from "../command-line/setting-words.js";
 
-export const usage = `Usage: npm run flash -- dev-1|proto-1 ssid=… password=… gateway=ws://192.168.1.20:8080/device [token=…]
-       npm run flash -- dev-1|proto-1 keep [port=…]
+export const usage = `Usage: npm run flash -- ${modelNames.join("|")} ssid=… password=… gateway=ws://192.168.1.20:8080/device [token=…]
+       npm run flash -- ${modelNames.join("|")} keep [port=…]
 
 Builds the firmware and writes it to a board by USB, with this board's settings; with keep, the board keeps the ones it has.
 An open network has an empty password=. Without token=, the device token is DEVICE_TOKEN, or that in the data folder
@@ -27,7 +29,7 @@ An open network has an empty password=. Without token=, the device token is DEVI
   sntp=pool.ntp.org   the time server
   port=/dev/ttyACM0   the board's serial port, where more than one is connected`;
 
-const names = ["ssid", "password", "gateway", "token", "ca", "sntp", "port"] as const;
+const names = [...installedSettings, "port"] as const;
 const flags = ["keep"] as const;
 type Values = SettingWords<(typeof names)[number], "keep">["values"];
 
@@ -65,8 +67,8 @@ function readSettings(values: Values, problems: Problems, findToken: () => strin
 	checkNetwork(values, problems);
 	const ca = checkGateway(values, problems);
 	const token = values.token || problems.attempt(() => tokenFrom(findToken));
-	const { ssid, password, gateway, sntp } = values;
-	return settingsOf({ ssid, password, gateway, token, ca, sntp });
+	const { port: _, ...given } = values;
+	return settingsOf({ ...given, token, ca });
 }
 
 function checkNetwork({ ssid, password }: Values, problems: Problems): void {

@@ -12,7 +12,7 @@ import { projectFolder } from "../command-line/project.js";
 const bootLoaderOffsets = Object.freeze({ esp32: 0x1000, esp32s3: 0 });
 export type BoardChip = keyof typeof bootLoaderOffsets & Chip;
 
-/** Of the boards, DEV-1 and PROTO-1. */
+/** Of the boards. */
 export const boardChip: BoardChip = "esp32s3";
 export const partitionsFile = join(projectFolder, "hosts", "esp32", "sdkconfig", "partitions.csv");
 

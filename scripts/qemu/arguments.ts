@@ -1,6 +1,8 @@
 /** Parses and checks the command line of `npm run qemu`. */
 
+import { type InstalledSetting, installedSettings } from "../../device/protocol/messages.js";
 import { isThisComputer } from "../../hosts/esp32/nvs-settings.js";
+import { qemuBoard } from "../boards/build.js";
 import { UsageError } from "../command-line/command.js";
 import {
 	type ArgumentsOptions,
@@ -21,14 +23,19 @@ export const usage = `Usage: npm run qemu -- --gateway ws://127.0.0.1:8080/devic
        npm run qemu -- keep [--gateway …]      does not build: starts the flash that the last run left
        npm run qemu -- build [version=1.1.0]   only builds an image, to upload to the gateway as an update
 
-Builds a DEV-1 for an ESP32 and runs it in Espressif's QEMU. Without token=, the device token is DEVICE_TOKEN, or that in the
+Builds a ${qemuBoard.model} for an ESP32 and runs it in Espressif's QEMU. Without token=, the device token is DEVICE_TOKEN, or that in the
 data folder (DATA_DIR, or data) of the gateway on this computer.
 
   ca=ca.pem           for wss, and for updates by https: the authority that signed the server's certificate
   sntp=pool.ntp.org   the time server
   version=1.1.0       of the image; default: package.json's`;
 
-const names = ["gateway", "token", "ca", "sntp", "version"] as const;
+type NetworkSetting = "ssid" | "password";
+/** QEMU's network is wired. */
+const given = installedSettings.filter(
+	(name): name is Exclude<InstalledSetting, NetworkSetting> => name !== "ssid" && name !== "password",
+);
+const names = [...given, "version"] as const;
 const modes = ["build", "keep"] as const;
 type Values = SettingWords<(typeof names)[number], (typeof modes)[number]>["values"];
 
@@ -76,7 +83,7 @@ function readSettings(values: Values, { remarks, problems, findToken }: Settings
 	const ca = values.ca ? problems.attempt(() => readAuthority(values.ca)) : undefined;
 	const token = values.token || problems.attempt(() => tokenFrom(findToken));
 	const sntp = values.sntp && hostInQemu(values.sntp);
-	return settingsOf({ ssid: "qemu", gateway, token, ca, sntp });
+	return settingsOf({ ...values, ssid: "qemu", gateway, token, ca, sntp });
 }
 
 function gatewayFor({ gateway, ca }: Values, remarks: string[]): string {

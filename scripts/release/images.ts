@@ -9,7 +9,7 @@ import {
 	makeVirtualImage,
 } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
-import { binFolder, boardOf, buildBoard } from "../boards/build.js";
+import { binFolder, boardOf, buildBoard, qemuBoard } from "../boards/build.js";
 import { boardChip, firmwareFiles, partitionsFile } from "../boards/flash-image.js";
 import type { ModdableSdk } from "../moddable/sdk.js";
 import type { InstallableImage } from "./folder.js";
@@ -24,7 +24,7 @@ interface ReleaseHost {
 
 const releaseHosts: readonly ReleaseHost[] = [
 	...models.map((model) => ({ model, host: boardOf(model), output: "esp32" })),
-	{ model: "DEV-1", host: "qemu", output: "qemu" },
+	{ ...qemuBoard, output: "qemu" },
 ];
 
 export interface ReleaseBuild {

@@ -250,6 +250,7 @@ describe("an installation that fails says why, and what to do:", { skip }, () =>
 	test("a real board never gets the firmware of a virtual device", async (t) => {
 		const board = plugIn(t, { vendor: "f0f5bd" });
 		const { page } = await openView(t, board);
+		await page.getByText("Firmware 1.1.0 is for virtual devices alone.").waitFor();
 		await fillIn(page);
 		await install(page);
 		assert.match(await failure(page), /chip is ESP32-S3, but the firmware for DEV-1 is for virtual/);

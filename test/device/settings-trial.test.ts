@@ -1,17 +1,16 @@
 /**
  * Trials of new settings in Node: the firmware's own code over the virtual host's NVS, so that power can be cut at every flash
- * operation. test/system/settings.test.ts does the same with the whole firmware in XS.
+ * operation. test/system/settings.long.test.ts does the same with the whole firmware in XS.
  */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { ChangedSettings } from "../../device/protocol/messages.js";
 import {
-	eraseSettings,
+	type ChangedSettings,
 	type InstalledSetting,
 	installedSettings,
-	SettingsTrial,
-} from "../../device/settings-trial.js";
+} from "../../device/protocol/messages.js";
+import { eraseSettings, SettingsTrial } from "../../device/settings-trial.js";
 import { makeNvsImage, settingsNamespace } from "../../hosts/esp32/nvs-image.js";
 import {
 	type CutMoment,

@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { WebSocket } from "ws";
 import { sampleReport } from "../../scripts/api/sample-report.js";
+import { printed, startProcess } from "../support/gateway-process.js";
 import { bearer, deviceToken, monitorToken, temporaryDirectory } from "../support/running.js";
-import { printed, startProcess } from "./process.js";
 
 /** Enough for V8 to adapt to how long their garbage lives. */
 const deviceCount = 600;

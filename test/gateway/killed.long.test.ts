@@ -11,10 +11,10 @@ import { type TestContext, test } from "node:test";
 import { build } from "esbuild";
 import { altered, sampleReport } from "../../scripts/api/sample-report.js";
 import { temporaryDirectory } from "../support/cleanup.js";
+import { printed, startProcess } from "../support/gateway-process.js";
 import { makeImage } from "../support/images.js";
 import { Random } from "../support/random.js";
 import { bearer, Client } from "../support/running.js";
-import { printed, startProcess } from "./process.js";
 
 const kills = 50;
 const deviceIds = ["dev-1-000001", "dev-1-000002", "dev-1-000003"];

@@ -7,8 +7,8 @@ import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, test } from "node:test";
+import { fullPipe, printed, startProcess } from "../support/gateway-process.js";
 import { bearer, Client, deviceToken, monitorToken, temporaryDirectory } from "../support/running.js";
-import { fullPipe, printed, startProcess } from "./process.js";
 
 async function ended(child: ChildProcess): Promise<{ code: number | null; said: string }> {
 	let said = "";

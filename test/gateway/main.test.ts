@@ -8,6 +8,7 @@ import { describe, test } from "node:test";
 import { promisify } from "node:util";
 import { WebSocket } from "ws";
 import { onEnd } from "../support/cleanup.js";
+import { printed, startProcess } from "../support/gateway-process.js";
 import {
 	bearer,
 	Client,
@@ -16,7 +17,6 @@ import {
 	runGateway,
 	temporaryDirectory,
 } from "../support/running.js";
-import { printed, startProcess } from "./process.js";
 
 async function ended(child: ChildProcess): Promise<{ code: number | null; said: string }> {
 	let said = "";

@@ -10,7 +10,7 @@ import { checkUplink, chips, deviceId, type Uplink, uplinks } from "../../device
 import { isRecord, matches, models, type Schema } from "../../device/protocol/schema.js";
 import { EndedLogins } from "../../gateway/access/ended-logins.js";
 import { makeTokens, readTokenFile, writeTokenFile } from "../../gateway/access/tokens.js";
-import { label } from "../../gateway/api/session.js";
+import { label, labelOf } from "../../gateway/api/label.js";
 import { parseCatalog } from "../../gateway/firmware/catalog.js";
 import { isVersion } from "../../gateway/firmware/image.js";
 import {
@@ -24,7 +24,7 @@ import {
 } from "../../gateway/firmware/update-job.js";
 import { UploadStore } from "../../gateway/firmware/upload-store.js";
 import { StartError } from "../../gateway/problem.js";
-import { Device, labelOf, Session } from "../../gateway/sessions/device.js";
+import { Device, Session } from "../../gateway/sessions/device.js";
 import { deviceFile } from "../../gateway/sessions/device-store.js";
 import { sessionHead, textWithState } from "../../gateway/sessions/view.js";
 import { anyJson, jsonText, nearText, oddValue, valid } from "../support/arbitraries.js";

@@ -2,8 +2,6 @@ import assert from "node:assert/strict";
 import { availableParallelism } from "node:os";
 import { describe, test } from "node:test";
 import { runCommand } from "../support/command-line.js";
-import { monitorToken, runGateway } from "../support/running.js";
-import { ScriptedDevice } from "../support/scripted-device.js";
 
 const deviceId = "dev-1-a1b2c3";
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { installedSettings } from "../../device/settings-trial.js";
+import { installedSettings } from "../../device/protocol/messages.js";
 import { projectFolder } from "../../scripts/command-line/project.js";
 
 /** Modules under a folder, named as the manifest names them: by their path, without extension. */

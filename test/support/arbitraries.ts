@@ -4,6 +4,7 @@
  */
 
 import fc from "fast-check";
+import { hasPart } from "../../device/protocol/models.js";
 import type { Model, NumberSchema, Schema, StringSchema } from "../../device/protocol/schema.js";
 
 /** Characters that parsers, encodings or engines treat in their own way, lone surrogates and NUL among them. */
@@ -86,10 +87,10 @@ export function valid(schema: Schema, model?: Model): fc.Arbitrary<unknown> {
 			return fc.boolean();
 		case "object": {
 			const fields = Object.entries(schema.fields).filter(
-				([, { modelOnly }]) => !modelOnly || !model || modelOnly === model,
+				([, { part }]) => !part || !model || hasPart(model, part),
 			);
-			const isRequired = ([, { optional, modelOnly }]: (typeof fields)[number]) =>
-				!optional && (!modelOnly || modelOnly === model);
+			const isRequired = ([, { optional, part }]: (typeof fields)[number]) =>
+				!optional && (!part || (model !== undefined && hasPart(model, part)));
 			const requiredKeys = fields.filter(isRequired).map(([name]) => name);
 			const arbitraries = fields.map(([name, field]) => [name, valid(field, model)] as const);
 			const record = fc.record(Object.fromEntries(arbitraries), { requiredKeys, noNullPrototype: true });

@@ -1,14 +1,12 @@
 /** Gateways as processes of their own on one bus, with haproxy before them, which tests kill, stop and cut off. */
 
-import type { ChildProcess } from "node:child_process";
-import { once } from "node:events";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { freePort } from "../bench/servers/nginx.js";
-import { printed, startProcess } from "../gateway/process.js";
 import { temporaryDirectory } from "./cleanup.js";
-import { bearer, deviceToken, monitorToken } from "./gateway-settings.js";
+import { GatewayProcess } from "./gateway-process.js";
+import { deviceToken, monitorToken } from "./gateway-settings.js";
 import { runHaproxy, whyNoHaproxy } from "./haproxy.js";
 import { isNatsOld, type NatsServer, natsMissing, startNats, startNatsCluster } from "./nats.js";
 import { startProxy } from "./tcp-proxy.js";
@@ -28,57 +26,31 @@ export interface GatewayCluster {
 	/** Of haproxy. */
 	readonly url: string;
 	readonly servers: readonly NatsServer[];
-	readonly gateways: readonly GatewayProcess[];
+	readonly gateways: readonly ClusterGateway[];
 	readonly releasesDir: string;
 }
 
-/** `npm start`, as often as it is told. */
-export class GatewayProcess {
-	readonly port: number;
-	readonly url: string;
-	/** Cuts it off from the servers. */
-	readonly cut: () => void;
-	readonly heal: () => void;
-	readonly #t: TestContext;
-	readonly #environment: Readonly<Record<string, string>>;
-	#child: ChildProcess | undefined;
+export class ClusterGateway extends GatewayProcess {
+	readonly #wires: readonly { cut(): void; heal(): void }[];
 
+	/** @param wires to the servers */
 	constructor(
 		t: TestContext,
 		port: number,
 		environment: Readonly<Record<string, string>>,
-		wire: { cut(): void; heal(): void },
+		wires: readonly { cut(): void; heal(): void }[],
 	) {
-		this.#t = t;
-		this.port = port;
-		this.url = `http://127.0.0.1:${port}`;
-		this.cut = wire.cut;
-		this.heal = wire.heal;
-		this.#environment = { ...environment, PORT: String(port) };
+		super(t, port, environment);
+		this.#wires = wires;
 	}
 
-	/** Resolves once it listens. */
-	async start(): Promise<void> {
-		const child = startProcess(this.#t, this.#environment, { stderr: 2 });
-		this.#child = child;
-		await printed(child);
-		child.stdout?.resume();
+	/** Cuts it off from the servers. */
+	cut(): void {
+		for (const { cut } of this.#wires) cut();
 	}
 
-	/** kill -9 */
-	async kill(): Promise<void> {
-		const child = this.#child;
-		this.#child = undefined;
-		child?.kill("SIGKILL");
-		if (child && child.exitCode === null && child.signalCode === null) await once(child, "exit");
-	}
-
-	suspend(): void {
-		this.#child?.kill("SIGSTOP");
-	}
-
-	resume(): void {
-		this.#child?.kill("SIGCONT");
+	heal(): void {
+		for (const { heal } of this.#wires) heal();
 	}
 
 	/** Resolves once it knows a release. */
@@ -87,19 +59,6 @@ export class GatewayProcess {
 			this.call<{ readonly releases: readonly { version: string }[] }>("GET", "../ota/catalog");
 		await eventually(read, ({ releases }) => releases.some((each) => each.version === version), 10_000);
 	}
-
-	/** @throws if there is no answer, or none of 200 to 299 */
-	async call<T>(method: string, path: string, body?: object): Promise<T> {
-		const response = await fetch(new URL(path, `${this.url}/api/`), {
-			method,
-			headers: bearer(monitorToken),
-			signal: AbortSignal.timeout(20_000),
-			...(body && { body: JSON.stringify(body) }),
-		});
-		const text = await response.text();
-		if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-		return JSON.parse(text);
-	}
 }
 
 export async function startCluster(t: TestContext, options: ClusterOptions): Promise<GatewayCluster> {
@@ -107,7 +66,7 @@ export async function startCluster(t: TestContext, options: ClusterOptions): Pro
 	const { gateways: count, releasesDir = join(directory, "releases") } = options;
 	// Otherwise a gateway would learn of addresses past those that can be cut.
 	const servers = options.servers === 1 ? [await startNats(t)] : await startNatsCluster(t, "--no_advertise");
-	const gateways: GatewayProcess[] = [];
+	const gateways: ClusterGateway[] = [];
 	for (let index = 0; index < count; index++) {
 		const wires = await Promise.all(servers.map((server) => startProxy(t, server.port)));
 		const environment = {
@@ -121,15 +80,7 @@ export async function startCluster(t: TestContext, options: ClusterOptions): Pro
 			NATS_ALLOW_OLD: isNatsOld ? "1" : "0",
 			IMAGE_CHECK: "off",
 		};
-		const wire = {
-			cut: () => {
-				for (const { cut } of wires) cut();
-			},
-			heal: () => {
-				for (const { heal } of wires) heal();
-			},
-		};
-		gateways.push(new GatewayProcess(t, await freePort(), environment, wire));
+		gateways.push(new ClusterGateway(t, await freePort(), environment, wires));
 	}
 	await Promise.all(gateways.map((gateway) => gateway.start()));
 	const port = await runHaproxy(

@@ -1,74 +1,52 @@
 /** A device that connects again and again, and carries out the updates that it is sent, whatever happens to its gateway. */
 
 import { setTimeout } from "node:timers/promises";
-import { WebSocket } from "ws";
-import { altered, sampleReport } from "../../scripts/api/sample-report.js";
 import { bearer, deviceToken } from "./gateway-settings.js";
-import type { Random } from "./random.js";
+import { type Command, SimulatedDevice, type SimulatedDeviceOptions } from "./simulated-device.js";
 
-export interface SteadyDeviceOptions {
-	/** Of the gateway, `http://…`. */
-	readonly url: string;
-	readonly id: string;
-	/** Its own: gateways limit clients by address. */
-	readonly address: string;
-	readonly random: Random;
+export interface SteadyDeviceOptions extends SimulatedDeviceOptions {
+	/** Between the end of a connection and the next one. */
+	readonly reconnectMs: () => number;
 	/** How long an update takes, beside the download. */
-	readonly updateMs: readonly [least: number, most: number];
-	/** Called when it gets an update, before anything else. */
-	readonly onOffer: (device: SteadyDevice) => void;
+	readonly updateMs: () => number;
 }
 
 const reportMs = 20_000;
 /** Without an answer to a ping. */
 const silenceMs = 3_000;
 
-export class SteadyDevice {
-	readonly id: string;
+export class SteadyDevice extends SimulatedDevice {
 	version = "1.2.3";
 	/** `start_ota` that it got. */
 	offers = 0;
 	isUpdating = false;
 	/** On the monotonic clock: when it last connected, was disconnected, or got an update. */
 	changedAt = 0;
+	/** Called when it gets an update, before anything else, and when it has reported on a new connection. */
+	onStep: (step: "offered" | "reported") => void = () => {};
 	readonly #options: SteadyDeviceOptions;
 	#isOn = true;
-	#socket: WebSocket | undefined;
 	#startedAt = performance.now();
+	/** Of an update: the next connection is that of the new firmware. */
+	#hasRestarted = false;
 
 	constructor(options: SteadyDeviceOptions) {
-		this.id = options.id;
+		super({ ...options, client: { handshakeTimeout: 5_000, ...options.client } });
 		this.#options = options;
 	}
 
-	get isConnected(): boolean {
-		return this.#socket?.readyState === WebSocket.OPEN;
-	}
-
 	async run(): Promise<void> {
-		const { random, url, address } = this.#options;
 		while (this.#isOn) {
-			const socket = new WebSocket(`${url.replace("http", "ws")}/device`, {
-				headers: {
-					...bearer(deviceToken),
-					"Device-Id": this.id,
-					"Device-Model": "DEV-1",
-					"Device-Chip": "esp32s3",
-					"X-Forwarded-For": address,
-				},
-				handshakeTimeout: 5_000,
-			});
-			this.#socket = socket;
+			const socket = this.open();
 			const closed = new Promise<void>((resolve) => socket.on("close", () => resolve()));
-			socket.on("error", () => {});
 			socket.on("open", () => {
 				this.changedAt = performance.now();
-				this.#report();
+				this.report();
 				this.isUpdating &&= !this.#hasRestarted;
 				this.#hasRestarted = false;
+				this.onStep("reported");
 			});
-			socket.on("message", (data) => void this.#obey(JSON.parse(data.toString())));
-			const reporting = setInterval(() => this.#report(), reportMs);
+			const reporting = setInterval(() => this.report(), reportMs);
 			// haproxy 2.6 may keep the connection although its gateway was killed.
 			let isAlive = true;
 			socket.on("pong", () => {
@@ -83,52 +61,46 @@ export class SteadyDevice {
 			this.changedAt = performance.now();
 			clearInterval(reporting);
 			clearInterval(watching);
-			if (this.#isOn) await setTimeout(random.between(200, 800));
+			if (this.#isOn) await setTimeout(this.#options.reconnectMs());
 		}
 	}
 
-	/** Of the update: the next connection is that of the new firmware. */
-	#hasRestarted = false;
-
 	end(): void {
 		this.#isOn = false;
-		this.#socket?.terminate();
+		this.close();
 	}
 
-	#report(): void {
-		const named = altered(sampleReport("DEV-1"), "deviceId", this.id);
-		const report = altered(named, "system.firmware_version", this.version);
+	override report(): void {
 		const uptime = Math.floor((performance.now() - this.#startedAt) / 1000);
-		this.#send(altered(report, "health.uptime_seconds", uptime));
+		super.report({ "system.firmware_version": this.version, "health.uptime_seconds": uptime });
 	}
 
-	#send(message: object): void {
-		if (this.isConnected) this.#socket?.send(JSON.stringify(message));
+	protected override onCommand({ command, url }: Command): void {
+		if (command === "start_ota") void this.#update(String(url));
 	}
 
-	async #obey({ command, url }: { readonly command: string; readonly url: string }): Promise<void> {
-		const { random, updateMs, address, onOffer } = this.#options;
-		if (command !== "start_ota") return;
-		onOffer(this);
+	async #update(url: string): Promise<void> {
+		const { updateMs, token = deviceToken, client } = this.#options;
+		this.onStep("offered");
 		this.changedAt = performance.now();
 		this.offers += 1;
 		this.isUpdating = true;
 		const [, version = ""] = /firmware-v(.+)\.bin(?:\?|$)/.exec(url) ?? [];
-		const headers = { ...bearer(deviceToken), "X-Forwarded-For": address };
 		for (const percent of [0, 50]) {
-			this.#send({ type: "ota_progress", percent, bytes_written: percent, bytes_total: 100 });
-			await setTimeout(random.between(...updateMs) / 2);
+			this.progress(percent);
+			await setTimeout(updateMs() / 2);
 		}
+		const headers = new Headers({ ...bearer(token), ...client?.headers });
 		while (this.#isOn) {
 			const answer = await fetch(url, { headers }).catch(() => undefined);
 			if (answer?.ok && (await answer.arrayBuffer().catch(() => undefined))) break;
 			await setTimeout(200);
 		}
 		if (!this.#isOn) return;
-		this.#send({ type: "ota_complete" });
+		this.send({ type: "ota_complete" });
 		this.version = version;
 		this.#hasRestarted = true;
 		this.#startedAt = performance.now();
-		this.#socket?.terminate();
+		this.close();
 	}
 }

@@ -106,7 +106,7 @@ test("a roll-out keeps its promises while gateways and servers are killed, cut o
 	await agree(cluster, devices, cluster.gateways.keys());
 	assert.equal(steps.length, devices.length);
 	for (const { deviceId, status, attempts, reason } of steps) {
-		const device = devices.find(({ id }) => id === deviceId);
+		const device = devices.find((device) => device.deviceId === deviceId);
 		assert.ok(device && device.offers <= maxAttempts, `${deviceId} was offered it ${device?.offers} times`);
 		assert.ok(
 			device.offers <= attempts,
@@ -121,22 +121,26 @@ test("a roll-out keeps its promises while gateways and servers are killed, cut o
 function startDevices(t: TestContext, { url }: GatewayCluster, random: Random, count: number) {
 	const devices: SteadyDevice[] = [];
 	const problems: string[] = [];
-	for (let index = 0; index < count; index++)
-		devices.push(
-			new SteadyDevice({
-				url,
-				id: `dev-1-${String(index).padStart(6, "0")}`,
-				address: `10.1.${index >> 8}.${index & 255}`,
-				random: random.fork(String(index)),
-				updateMs: [1_000, 3_000],
-				onOffer: ({ id, isUpdating, offers }) => {
-					if (isUpdating) problems.push(`${id} was sent an update while it updates`);
-					const updating = devices.filter((device) => device.isUpdating).length;
-					if (updating >= concurrency) problems.push(`${id} is offer ${updating + 1} at a time`);
-					if (offers >= maxAttempts) problems.push(`${id} was sent it ${offers + 1} times`);
-				},
-			}),
-		);
+	for (let index = 0; index < count; index++) {
+		const draw = random.fork(String(index));
+		const device = new SteadyDevice({
+			url,
+			deviceId: `dev-1-${String(index).padStart(6, "0")}`,
+			// Gateways limit clients by address.
+			client: { headers: { "X-Forwarded-For": `10.1.${index >> 8}.${index & 255}` } },
+			reconnectMs: () => draw.between(200, 800),
+			updateMs: () => draw.between(1_000, 3_000),
+		});
+		device.onStep = (step) => {
+			if (step !== "offered") return;
+			const { deviceId, isUpdating, offers } = device;
+			if (isUpdating) problems.push(`${deviceId} was sent an update while it updates`);
+			const updating = devices.filter((each) => each.isUpdating).length;
+			if (updating >= concurrency) problems.push(`${deviceId} is offer ${updating + 1} at a time`);
+			if (offers >= maxAttempts) problems.push(`${deviceId} was sent it ${offers + 1} times`);
+		};
+		devices.push(device);
+	}
 	const work = devices.map((device) => device.run());
 	onEnd(t, async () => {
 		for (const device of devices) device.end();
@@ -198,7 +202,7 @@ async function agree(
 				);
 			}),
 		);
-		return devices.flatMap(({ id, version, changedAt, isConnected }) => {
+		return devices.flatMap(({ deviceId: id, version, changedAt, isConnected }) => {
 			const shown = views.map((view) => view.get(id) ?? "");
 			const isSteady = performance.now() - changedAt > steadyMs && isConnected;
 			const isRight = shown.every((each) => each === shown[0] && each.startsWith(`connected, ${version}, `));
@@ -217,7 +221,7 @@ async function theEnd(cluster: GatewayCluster, devices: readonly SteadyDevice[])
 		return steps ?? [];
 	};
 	const isLost = ({ deviceId, status, attempts }: Step) =>
-		status === "offered" && (devices.find(({ id }) => id === deviceId)?.offers ?? 0) < attempts;
+		status === "offered" && (devices.find((device) => device.deviceId === deviceId)?.offers ?? 0) < attempts;
 	const isEnded = (step: Step) =>
 		["succeeded", "failed", "timed_out", "rolled_back"].includes(step.status) || isLost(step);
 	let calmSince = performance.now();

@@ -8,7 +8,7 @@ import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { VirtualDevice } from "../../hosts/virtual/node/virtual-device.js";
 import { addRelease } from "../../scripts/release/folder.js";
 import { onEnd, temporaryDirectory } from "../support/cleanup.js";
-import { clusterMissing, eventually, type GatewayProcess, startCluster } from "../support/gateway-cluster.js";
+import { type ClusterGateway, clusterMissing, eventually, startCluster } from "../support/gateway-cluster.js";
 import { bearer, Client, deviceToken, type Frame, monitorToken } from "../support/running.js";
 
 /** Two gateways, a release 1.1.0 at the first, a monitor at the second, and devices that run 1.0.0. */
@@ -54,7 +54,7 @@ interface Shown {
 	readonly firmwareVersion: string | null;
 }
 
-async function devicesOf(gateway: GatewayProcess): Promise<readonly Shown[]> {
+async function devicesOf(gateway: ClusterGateway): Promise<readonly Shown[]> {
 	const { devices } = await gateway.call<{ devices: readonly Shown[] }>("GET", "devices");
 	return devices;
 }
@@ -120,7 +120,7 @@ test("a roll-out updates the devices behind the balancer, and any gateway shows 
 		() => true,
 		15_000,
 	);
-	const read = (gateway: GatewayProcess) =>
+	const read = (gateway: ClusterGateway) =>
 		gateway.call<{ status: string; counts: object }>("GET", "rollouts/autumn");
 	await eventually(
 		() => read(first),

@@ -4,11 +4,8 @@
  */
 
 import { setTimeout as pause } from "node:timers/promises";
-import { WebSocket } from "ws";
-import { isRecord } from "../../device/protocol/schema.js";
-import { altered, type Json, sampleReport } from "../../scripts/api/sample-report.js";
-import { bearer, deviceToken } from "../support/gateway-settings.js";
 import type { Random } from "../support/random.js";
+import { type Command, SimulatedDevice } from "../support/simulated-device.js";
 import { download } from "./download.js";
 import type { Images } from "./images.js";
 import type { Journal } from "./journal.js";
@@ -65,18 +62,18 @@ const endings: readonly (readonly [number, Ending])[] = [
 	[1, "loses power"],
 ];
 
+/** About the size of the images, for progress. */
+const imageBytes = 24_000;
 const lookMs = 1000;
 const reportEvery = 2;
 /** The gateway pings every 1.5 s. */
 const silenceMs = 6000;
 
-export class TormentedDevice implements Tormented {
+export class TormentedDevice extends SimulatedDevice implements Tormented {
 	readonly truth: DeviceTruth;
 	isQuiet = false;
 	silences = 0;
 	readonly #options: TormentedDeviceOptions;
-	#report: { [name: string]: Json };
-	#socket: WebSocket | undefined;
 	#heardAt = 0;
 	#looks = 0;
 	#timer: NodeJS.Timeout | undefined;
@@ -89,10 +86,16 @@ export class TormentedDevice implements Tormented {
 	#isOnProbation = false;
 
 	constructor(options: TormentedDeviceOptions) {
-		const { truth } = options;
+		const { truth, line, isNamedByHeader } = options;
+		super({
+			url: () => `http://127.0.0.1:${line.port}`,
+			deviceId: truth.deviceId,
+			model: truth.model,
+			isNamedByHeader,
+			client: { handshakeTimeout: silenceMs, perMessageDeflate: false },
+		});
 		this.#options = options;
 		this.truth = truth;
-		this.#report = altered(sampleReport(truth.model), "deviceId", truth.deviceId);
 	}
 
 	get isOn(): boolean {
@@ -108,7 +111,7 @@ export class TormentedDevice implements Tormented {
 		this.#onBoot?.();
 		this.#onBoot = undefined;
 		this.#startedAt = performance.now();
-		this.#set("health.reset_reason", reason);
+		this.set({ "health.reset_reason": reason });
 		this.#timer = setInterval(() => this.#look(), lookMs);
 		this.#connect();
 	}
@@ -118,72 +121,50 @@ export class TormentedDevice implements Tormented {
 		this.#timer = undefined;
 		this.#starts += 1;
 		this.#isUpdating = false;
-		const socket = this.#socket;
-		this.#socket = undefined;
-		socket?.terminate();
+		this.forget();
 	}
 
 	say(text: string | Buffer): void {
-		if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(text);
+		this.sendText(text);
 	}
 
-	report(): void {
-		this.#set("system.firmware_version", this.truth.runs);
-		this.#set("health.uptime_seconds", Math.floor((performance.now() - this.#startedAt) / 1000));
-		this.say(JSON.stringify(this.#report));
+	override report(): void {
+		const uptime = Math.floor((performance.now() - this.#startedAt) / 1000);
+		super.report({ "system.firmware_version": this.truth.runs, "health.uptime_seconds": uptime });
 	}
 
 	connectAgain(): void {
-		if (!this.isOn) return;
-		this.#socket = undefined;
 		this.#connect();
 	}
 
-	#set(path: string, value: Json): void {
-		this.#report = altered(this.#report, path, value);
-	}
-
 	#connect(): void {
-		const { truth, line, isNamedByHeader } = this.#options;
+		const { truth, draw } = this.#options;
 		if (!this.isOn) return;
 		truth.isForgotten = false;
-		const headers = {
-			...bearer(deviceToken),
-			...(isNamedByHeader && { "Device-Id": truth.deviceId, "Device-Model": truth.model }),
-			"Device-Chip": "esp32s3",
-		};
-		const url = `ws://127.0.0.1:${line.port}/device`;
-		const socket = new WebSocket(url, { headers, handshakeTimeout: silenceMs, perMessageDeflate: false });
-		this.#socket = socket;
-		const isCurrent = () => this.#socket === socket;
+		const socket = this.open();
+		const isCurrent = () => this.socket === socket;
 		const onFrame = () => {
 			if (isCurrent()) this.#heardAt = performance.now();
 		};
 		onFrame();
-		socket.on("error", () => {});
 		socket.on("open", () => isCurrent() && this.report());
 		socket.on("ping", onFrame);
-		socket.on("message", (data) => {
-			onFrame();
-			if (isCurrent()) this.#receive(JSON.parse(data.toString()));
-		});
+		socket.on("message", onFrame);
 		socket.on("close", () => {
-			if (isCurrent()) setTimeout(() => isCurrent() && this.#connect(), this.#options.draw.between(50, 900));
+			if (isCurrent()) setTimeout(() => isCurrent() && this.#connect(), draw.between(50, 900));
 		});
 	}
 
 	#look(): void {
-		const isOpen = this.#socket?.readyState === WebSocket.OPEN;
-		if (isOpen && performance.now() - this.#heardAt > silenceMs) {
+		if (this.isConnected && performance.now() - this.#heardAt > silenceMs) {
 			this.silences += 1;
-			this.#socket?.terminate();
+			this.close();
 		}
 		this.#looks += 1;
 		if (!this.isQuiet && this.#looks % reportEvery === 0) this.report();
 	}
 
-	#receive(command: unknown): void {
-		if (!isRecord(command)) return;
+	protected override onCommand(command: Command): void {
 		const { truth, journal } = this.#options;
 		if (command.command === "start_ota") {
 			this.#countOffer(String(command.url));
@@ -194,7 +175,7 @@ export class TormentedDevice implements Tormented {
 			const value = Number(command.value);
 			if (truth.obeyed.has(value)) journal.break(`${truth.deviceId} got the same brightness twice: ${value}`);
 			truth.obeyed.add(value);
-			this.#set("peripherals.led_ring.brightness_coef", value);
+			this.set({ "peripherals.led_ring.brightness_coef": value });
 		}
 		this.report();
 	}
@@ -213,29 +194,29 @@ export class TormentedDevice implements Tormented {
 		const { truth, draw, images, journal } = this.#options;
 		const busy = { type: "command_error", deviceId: truth.deviceId, command: "start_ota", code: "busy" };
 		if (this.#isUpdating || this.#isOnProbation)
-			return this.say(JSON.stringify({ ...busy, message: "an update is under way" }));
+			return this.send({ ...busy, message: "an update is under way" });
 		const ending = draw.byWeight(endings);
 		const pauses = [draw.between(0, 3000), draw.between(0, 3000), draw.between(200, 2500)];
 		const start = this.#starts;
 		const isOver = () => this.#starts !== start;
 		this.#isUpdating = true;
-		this.#progress(0);
+		this.progress(0, imageBytes);
 		await pause(pauses[0]);
 		const version = isOver() ? undefined : await download(url, truth, { images, journal, isOver });
 		if (isOver()) return;
 		if (version === undefined || ending === "fails") {
 			this.#isUpdating = false;
-			return this.say(JSON.stringify({ type: "ota_error", reason: "the image cannot be used" }));
+			return this.send({ type: "ota_error", reason: "the image cannot be used" });
 		}
-		this.#progress(50);
+		this.progress(50, imageBytes);
 		await pause(pauses[1]);
 		if (isOver()) return;
 		if (ending === "loses power") return this.powerOn("PANIC_RESET");
-		this.#progress(100);
+		this.progress(100, imageBytes);
 		const previous = truth.runs;
 		const isCrash = ending === "crashes" && !truth.ran.has(version);
 		this.#onBoot = isCrash ? () => truth.rolledBack.add(version) : () => truth.boot(version);
-		this.say(JSON.stringify({ type: "ota_complete" }));
+		this.send({ type: "ota_complete" });
 		await pause(50);
 		if (isOver()) return;
 		this.powerOn(isCrash ? "PANIC_RESET" : "SW_RESET");
@@ -250,10 +231,5 @@ export class TormentedDevice implements Tormented {
 		truth.rolledBack.add(truth.runs);
 		truth.boot(previous);
 		if (this.isOn) this.powerOn("PANIC_RESET");
-	}
-
-	#progress(percent: number): void {
-		const bytes = { bytes_written: percent * 240, bytes_total: 24_000 };
-		this.say(JSON.stringify({ type: "ota_progress", percent, ...bytes }));
 	}
 }

@@ -2,6 +2,7 @@
 
 import v8 from "node:v8";
 import { WebSocket } from "ws";
+import { extensions } from "../../gateway/extensions.js";
 import { createGateway } from "../../gateway/gateway.js";
 import { StartError } from "../../gateway/problem.js";
 import { Session } from "../../gateway/sessions/device.js";
@@ -31,6 +32,7 @@ const handlers = {
 		clockOffsetMs = offsetMs;
 		gateway = createGateway({
 			port: 0,
+			extensions,
 			dataDir,
 			releasesDir,
 			deviceToken,

@@ -1,6 +1,7 @@
 /** Makes the global `device` (device/host.ts) of the simulator. */
 
 import { Sha256 } from "moddable/sha256";
+import { boardModels, hasPart, type Model } from "protocol/models";
 import { AudioCodec, AudioOut } from "simulator/audio";
 import { CrashMemory, TraceMemory } from "simulator/crash";
 import { Button, LightSensor, TouchSensor } from "simulator/inputs";
@@ -13,7 +14,6 @@ import { SimulatedSystem } from "simulator/system";
 import { AlwaysConfirmed, FileSlot } from "simulator/update";
 import type { TraceLines } from "virtual/trace-lines";
 import type { ButtonName, ButtonPart, Host } from "../../../device/host.js";
-import type { Model } from "../../../device/protocol/schema.js";
 
 export interface HostOptions {
 	readonly model: Model;
@@ -76,7 +76,7 @@ export function createHost({ model, panel, boot, log, lines }: HostOptions): Hos
 			},
 			ledRing: class extends Ring {
 				constructor() {
-					super({ panel });
+					super({ panel, length: boardModels[model].pixels });
 				}
 			},
 			audioOutput: class extends AudioOut {
@@ -89,17 +89,21 @@ export function createHost({ model, panel, boot, log, lines }: HostOptions): Hos
 					super({ panel });
 				}
 			},
-			...(model === "PROTO-1" && {
+			...(hasPart(model, "haptics") && {
 				haptics: class extends HapticMotor {
 					constructor() {
 						super({ panel });
 					}
 				},
+			}),
+			...(hasPart(model, "ambientLight") && {
 				ambientLight: class extends LightSensor {
 					constructor() {
 						super({ panel, boot });
 					}
 				},
+			}),
+			...(hasPart(model, "touch") && {
 				touch: class extends TouchSensor {
 					constructor() {
 						super({ panel, boot });

@@ -3,24 +3,21 @@
 import type { Panel } from "simulator/panel";
 import type { PixelStrip, PulseWidth } from "../../../device/host.js";
 
-const pixelCount = 12;
-
 export interface OutputOptions {
 	readonly panel: Panel;
 }
 
 /** Moddable's `neopixel` at full brightness, in RGB order. */
 export class Ring implements PixelStrip {
+	readonly length: number;
 	readonly #panel: Panel;
-	readonly #pixels = new Uint8Array(pixelCount * 3);
+	readonly #pixels: Uint8Array;
 	#shown = "";
 
-	constructor(options: OutputOptions) {
+	constructor(options: OutputOptions & { readonly length: number }) {
+		this.length = options.length;
 		this.#panel = options.panel;
-	}
-
-	get length(): number {
-		return pixelCount;
+		this.#pixels = new Uint8Array(options.length * 3);
 	}
 
 	makeRGB(red: number, green: number, blue: number): number {

@@ -3,10 +3,11 @@
 import type { AbortNote, EndedRun } from "simulator/crash";
 import type { LogLine } from "simulator/log";
 import type { ButtonName } from "../../../device/host.js";
-import type { Model } from "../../../device/protocol/schema.js";
 
 /** What the panel stores for the device, as flash does on a board, and the state of its controls. */
 export interface Boot {
+	/** Of device/protocol/models.ts. */
+	readonly model: string;
 	/** Six bytes in hex, joined by colons. */
 	readonly macAddress: string;
 	readonly resetReason: string;
@@ -36,7 +37,7 @@ export interface PanelInput {
 
 /** To the panel; one field per message. */
 export interface PanelOutput {
-	readonly ready?: { readonly model: Model };
+	readonly ready?: true;
 	/** Six hexadecimal digits a pixel. */
 	readonly ring?: string;
 	readonly codec?: { readonly volume: number; readonly isMuted: boolean };

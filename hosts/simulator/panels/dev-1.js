@@ -2,4 +2,4 @@
 
 import { createPanel } from "./parts/panel.js";
 
-export default createPanel({ model: "DEV-1", platform: "(lin|mac|win)/(dev-1|mc)" });
+export default createPanel({ model: "DEV-1", pixels: 12, hasSensors: false, isDefault: true });

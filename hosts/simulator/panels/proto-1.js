@@ -2,4 +2,4 @@
 
 import { createPanel } from "./parts/panel.js";
 
-export default createPanel({ model: "PROTO-1", platform: "(lin|mac|win)/proto-1" });
+export default createPanel({ model: "PROTO-1", pixels: 12, hasSensors: true });

@@ -2,8 +2,8 @@
 
 import main from "main";
 import config from "mc/config";
+import { boardModels, hasPart, type Model, requireModel } from "protocol/models";
 import type { Host, HttpClientOptions, TrustOptions } from "../../../device/host.js";
-import type { Model } from "../../../device/protocol/schema.js";
 import { HttpClient, type HttpSocketOptions } from "./http-client.js";
 import { Resolver, TimeQuery, WiFi } from "./network.js";
 import {
@@ -26,7 +26,7 @@ import { BootState, Sha256, UpdateSlot } from "./update.js";
 import { SecureWebSocketClient, WebSocketClient } from "./websocket-client.js";
 
 export default function boot(): void {
-	const device = createHost(config.model === "PROTO-1" ? "PROTO-1" : "DEV-1");
+	const device = createHost(requireModel(config.model));
 	Object.defineProperty(globalThis, "device", { value: device });
 	main();
 }
@@ -57,14 +57,16 @@ function createHost(model: Model): Host {
 				volumeUp: VolumeUpButton,
 				volumeDown: VolumeDownButton,
 			},
-			ledRing: PixelStrip,
+			ledRing: class extends PixelStrip {
+				constructor() {
+					super(boardModels[model].pixels);
+				}
+			},
 			audioOutput: AudioOutput,
 			codec: Codec,
-			...(model === "PROTO-1" && {
-				haptics: HapticMotor,
-				ambientLight: LightSensor,
-				touch: CapacitivePad,
-			}),
+			...(hasPart(model, "haptics") && { haptics: HapticMotor }),
+			...(hasPart(model, "ambientLight") && { ambientLight: LightSensor }),
+			...(hasPart(model, "touch") && { touch: CapacitivePad }),
 		},
 	};
 }

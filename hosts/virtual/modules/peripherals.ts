@@ -105,15 +105,16 @@ export class CapacitivePad extends Sensor implements TouchPad {
 	}
 }
 
-const pixelCount = 12;
-
 /** The LED ring: Moddable's `neopixel`. Node gets each frame as bytes: red, green and blue of each pixel. */
 export class PixelStrip implements PixelStripInterface {
-	readonly #channel = new Channel("pixels", { length: pixelCount }, () => {});
-	readonly #frame = new Uint8Array(pixelCount * 3);
+	readonly length: number;
+	readonly #channel: Channel;
+	readonly #frame: Uint8Array;
 
-	get length(): number {
-		return pixelCount;
+	constructor(length: number) {
+		this.length = length;
+		this.#channel = new Channel("pixels", { length }, () => {});
+		this.#frame = new Uint8Array(length * 3);
 	}
 
 	makeRGB(red: number, green: number, blue: number): number {

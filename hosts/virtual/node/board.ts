@@ -42,8 +42,8 @@ export class Board {
 	#accessPoint: AccessPoint | undefined = { ssid: "virtual", rssi: -48 };
 	#isSounding = false;
 
-	/** Red, green and blue of twelve pixels. */
-	pixels = new Uint8Array(36);
+	/** Red, green and blue of each pixel; empty before the first frame. */
+	pixels = new Uint8Array(0);
 	/** Frames shown since power-on. */
 	frameCount = 0;
 	/** PWM of the haptic motor, 0 to 1023. */

@@ -2,6 +2,7 @@
 
 import { useEffect, useId, useMemo, useState } from "preact/hooks";
 import type { ButtonName } from "../../../device/host.js";
+import { type BoardPart, hasPart } from "../../../device/protocol/models.js";
 import type { Entry } from "../../../gateway/dashboard/page/model/fleet.js";
 import type { BoardInput } from "../../../hosts/virtual/node/input.js";
 import { HoldButton } from "./hold-button.js";
@@ -40,7 +41,7 @@ export function Board({ entry }: { entry: Entry }) {
 	useEffect(() => setProblem(""), [isOn]);
 	const sender = useMemo(() => new BoardInputs(path, setProblem), [path]);
 	const send = (input: BoardInput) => sender.send(input);
-	const isProto = entry.session.model === "PROTO-1";
+	const has = (part: BoardPart) => entry.session.model !== null && hasPart(entry.session.model, part);
 	/** The last one in range. */
 	const [rssi, setRssi] = useState(usualRssi);
 	const rssiNow = state?.inputs.rssi ?? null;
@@ -68,7 +69,7 @@ export function Board({ entry }: { entry: Entry }) {
 								{text}
 							</HoldButton>
 						))}
-						{isProto && (
+						{has("touch") && (
 							<HoldButton isPressed={inputs.isTouched} onChange={(touch) => void send({ touch })}>
 								Touch
 							</HoldButton>
@@ -77,7 +78,7 @@ export function Board({ entry }: { entry: Entry }) {
 				</div>
 				<div class="board-part">
 					<h3>Around it</h3>
-					{isProto && (
+					{has("ambientLight") && (
 						<Range
 							label="Light on it"
 							least={0}

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { checkUplink, uplinks } from "../../../device/protocol/messages.js";
+import { hasPart } from "../../../device/protocol/models.js";
 import { findProblem, isRecord, models } from "../../../device/protocol/schema.js";
 import { parseJson } from "../../../gateway/json.js";
 import { keptReport } from "../../../gateway/sessions/device.js";
@@ -74,9 +75,9 @@ function isSpecifiedReport({
 	if (!isRecord(system) || !isRecord(health) || !isRecord(network) || !isRecord(peripherals)) return false;
 	const { audio, led_ring: ring, buttons, haptic_intensity, ambient_light, touch_active } = peripherals;
 	if (!isRecord(audio) || !isRecord(ring) || !isRecord(buttons)) return false;
-	const isProto = system.model === "PROTO-1";
+	const model = models.find((name) => name === system.model);
+	if (!model) return false;
 	return (
-		(isProto || system.model === "DEV-1") &&
 		typeof system.mac_address === "string" &&
 		[health.uptime_seconds, health.free_heap_bytes].every((value) => isInteger(value, 0, 2 ** 32 - 1)) &&
 		typeof network.wifi_connected === "boolean" &&
@@ -90,9 +91,9 @@ function isSpecifiedReport({
 		["btn_play", "btn_mute", "btn_vol_up", "btn_vol_down"].every(
 			(name) => typeof buttons[name] === "boolean",
 		) &&
-		(isProto ? isInteger(haptic_intensity, 0, 100) : haptic_intensity === undefined) &&
-		(isProto ? isInteger(ambient_light, 0, 4095) : ambient_light === undefined) &&
-		(isProto ? typeof touch_active === "boolean" : touch_active === undefined)
+		(hasPart(model, "haptics") ? isInteger(haptic_intensity, 0, 100) : haptic_intensity === undefined) &&
+		(hasPart(model, "ambientLight") ? isInteger(ambient_light, 0, 4095) : ambient_light === undefined) &&
+		(hasPart(model, "touch") ? typeof touch_active === "boolean" : touch_active === undefined)
 	);
 }
 

@@ -33,6 +33,7 @@ const modules = [
 	"device/network/gateway-url",
 	"device/network/lookup",
 	"device/protocol/messages",
+	"device/protocol/models",
 	"device/protocol/schema",
 	"device/update/authority",
 	"device/update/firmware-url",

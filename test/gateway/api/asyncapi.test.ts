@@ -8,7 +8,8 @@ import { checkCommand, checkUplink, commands, features, uplinks } from "../../..
 import { models } from "../../../device/protocol/schema.js";
 import { checkMonitorMessage, monitorMessages } from "../../../gateway/sockets/monitor-commands.js";
 import { asyncApiDocument } from "../../../scripts/api/asyncapi.js";
-import { commandExamples, monitorExamples, uplinkExamples } from "../../../scripts/api/examples.js";
+import { commandDocuments } from "../../../scripts/api/descriptions.js";
+import { monitorExamples, uplinkExamples } from "../../../scripts/api/examples.js";
 import { altered, type Json, sampleReport } from "../../../scripts/api/sample-report.js";
 import { runGateway } from "../../support/running.js";
 import { ApiDocument, checkFrame } from "./schemas.js";
@@ -72,7 +73,7 @@ test("the schemas accept exactly what the gateway accepts from a device", () => 
 });
 
 test("the schemas accept exactly what the gateway accepts from a monitor", () => {
-	for (const example of Object.values(commandExamples))
+	for (const { example } of Object.values(commandDocuments))
 		for (const command of variants(copy(example))) {
 			const isAccepted = checkCommand(command).refusal === undefined;
 			assert.equal(problemOf(command, example.command) === undefined, isAccepted, JSON.stringify(command));
@@ -107,7 +108,7 @@ test("each frame of the running gateway matches its schema", async (t) => {
 		{ type: "explode" },
 		{ type: "boot_device", targetId: "unknown" },
 		{ type: "control_device", targetId: session.sessionId, payload: { command: "set_volume" } },
-		{ type: "control_device", targetId: session.sessionId, payload: commandExamples.set_haptics },
+		{ type: "control_device", targetId: session.sessionId, payload: commandDocuments.set_haptics.example },
 		{ type: "trigger_ota", targetId: session.sessionId, version: "9.9.9" },
 	])
 		await monitor.ask(message);
@@ -124,7 +125,7 @@ test("a command reaches the device as the schemas describe it", async (t) => {
 	});
 	await monitor.change("connected");
 	assert.equal((await device.next()).command, "query_crash", "by the gateway itself");
-	for (const payload of Object.values(commandExamples)) {
+	for (const { example: payload } of Object.values(commandDocuments)) {
 		const answer = await monitor.ask({ type: "control_device", targetId: "proto-1-a1b2c3", payload });
 		assert.equal(answer.type, "ack", payload.command);
 		assert.equal(problemOf(await device.next(), payload.command), undefined, payload.command);

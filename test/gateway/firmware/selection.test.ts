@@ -57,7 +57,6 @@ describe("what a device gets from the releases", () => {
 		[s3, "v1.5.0-rc.1", "1.5.0-rc.1 /releases/firmware-v1.5.0-rc.1.bin?model=dev-1&chip=esp32s3"],
 		[s3, "1.2.0+build.7", "1.2.0+build.7 /releases/firmware-v1.2.0+build.7.bin?model=dev-1&chip=esp32s3"],
 		[{ model: "DEV-1" }, "1.4.0", "1.4.0 /releases/firmware-v1.4.0.bin?model=dev-1&chip=esp32s3"],
-		[{ model: "PROTO-1" }, "1.3.0", "1.3.0 /releases/firmware-v1.3.0.bin?model=proto-1&chip=virtual"],
 		[{ chip: "esp32" }, "1.3.0", "1.3.0 /releases/firmware-v1.3.0.bin?model=dev-1&chip=esp32"],
 	] as const satisfies readonly (readonly [Fit, string | undefined, string])[])
 		test(`${JSON.stringify(device)} ${version}: ${expected}`, async (t) => {
@@ -69,6 +68,8 @@ describe("what a device gets from the releases", () => {
 			"1.6.0",
 			/^unknown_version: There is no release "1\.6\.0"; there are 1\.5\.0-rc\.1, 1\.4\.0, 1\.3\.0, 1\.2\.0/,
 		],
+		// Its only image is for virtual devices, and each of those names its chip.
+		[{ model: "PROTO-1" }, "1.3.0", /^incompatible_firmware: Release 1\.3\.0 has no image for/],
 		[s3, "1.4", /^unknown_version/],
 		[s3, "1.2.0", /^unknown_version/],
 		[s3, "newest", /^unknown_version/],

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import disk from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
+import { labelFields } from "../../../gateway/api/label.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { bearer, monitorToken, type Running, reportWithVolume, runGateway } from "../../support/running.js";
 
@@ -37,6 +38,20 @@ describe("a device's name, room and note", () => {
 		const again = await runGateway(t, { dataDir });
 		const { name, room, note } = (await ask(again, "GET", `/${id}`)).json;
 		assert.deepEqual({ name, room, note }, label);
+	});
+
+	test("come back from PATCH, each field of the schema, and are removed by an empty text", async (t) => {
+		const gateway = await runGateway(t);
+		await gateway.namedDevice(await gateway.monitor());
+		const all = Object.fromEntries(labelFields.map((field) => [field, `a ${field}`]));
+		const { json } = await ask(gateway, "PATCH", `/${id}`, all);
+		assert.deepEqual(Object.fromEntries(labelFields.map((field) => [field, json[field]])), all);
+		const none = Object.fromEntries(labelFields.map((field) => [field, ""]));
+		const removed = (await ask(gateway, "PATCH", `/${id}`, none)).json;
+		assert.deepEqual(
+			labelFields.filter((field) => field in removed),
+			[],
+		);
 	});
 
 	test("are changed one by one, and removed by an empty text", async (t) => {

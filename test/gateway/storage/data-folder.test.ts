@@ -9,7 +9,7 @@ import { StartError } from "../../../gateway/problem.js";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { FolderLock } from "../../../gateway/storage/data-folder.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
-import { printed, startProcess } from "../process.js";
+import { printed, startProcess } from "../../support/gateway-process.js";
 
 async function makeLocks(t: TestContext) {
 	const directory = await temporaryDirectory(t);

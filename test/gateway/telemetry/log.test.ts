@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 import { describe, test } from "node:test";
 import { createLog, linesAMinute } from "../../../gateway/telemetry/log.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
-import { fullPipe, startProcess } from "../process.js";
+import { fullPipe, startProcess } from "../../support/gateway-process.js";
 
 function recordingLog() {
 	const lines: Readonly<Record<string, unknown>>[] = [];

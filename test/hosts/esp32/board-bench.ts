@@ -97,7 +97,7 @@ export async function load(file: string, bench: Bench): Promise<Readonly<Record<
 }
 
 /** Names of modules that the hosts bring, the SDK's or their own. */
-const ours = /^((board|qemu|tls)\/|embedded:io\/socket\/tcp$)/;
+const ours = /^((board|protocol|qemu|tls)\/|embedded:io\/socket\/tcp$)/;
 
 function boardModules(board: string): Plugin {
 	const manifests = [
@@ -119,7 +119,11 @@ function boardModules(board: string): Plugin {
 		name: "board-modules",
 		setup({ onResolve, onLoad }) {
 			onResolve({ filter: ours }, ({ path }) => ({
-				path: files.get(path) ?? `${path} is in no manifest`,
+				path:
+					files.get(path) ??
+					(path.startsWith("protocol/")
+						? join(projectFolder, "device", `${path}.ts`)
+						: `${path} is in no manifest`),
 			}));
 			onResolve({ filter: /^moddable\// }, ({ path }) => ({
 				path: join(projectFolder, "hosts", `${path}.ts`),

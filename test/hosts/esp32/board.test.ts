@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Host } from "../../../device/host.js";
-import { models } from "../../../device/protocol/schema.js";
+import { boardModels, models } from "../../../device/protocol/models.js";
 import { settingsNamespace } from "../../../hosts/esp32/nvs-image.js";
 import { pins } from "../../../hosts/proto-1/pins.js";
 import { Bench, loadBoard } from "./board-bench.js";
@@ -21,10 +21,14 @@ for (const model of models)
 			assert.equal(device.chip, "esp32s3");
 		});
 
-		test("has haptics, light and touch if it is a PROTO-1", async () => {
-			const { peripheral } = await loadBoard(model.toLowerCase(), new Bench());
-			for (const part of [peripheral.haptics, peripheral.ambientLight, peripheral.touch])
-				assert.equal(part !== undefined, model === "PROTO-1");
+		test("has the parts and the pixels that device/protocol/models.ts names", async () => {
+			const bench = new Bench();
+			const { peripheral } = await loadBoard(model.toLowerCase(), bench);
+			const common = ["button", "ledRing", "audioOutput", "codec"];
+			const { parts, pixels } = boardModels[model];
+			assert.deepEqual(Object.keys(peripheral).sort(), [...common, ...parts].sort());
+			new peripheral.ledRing({});
+			assert.match(bench.calls.join(), new RegExp(`^neopixel new .*"length":${pixels},`));
 		});
 	});
 
@@ -42,7 +46,7 @@ describe("a board's parts", () => {
 	test("the ring shows its pixels as set, undimmed", async () => {
 		const { bench, device } = await proto1();
 		const strip = new device.peripheral.ledRing({});
-		assert.deepEqual(bench.calls, [`neopixel new {"pin":${pins.ledRing.pin},"length":12,"order":"GRB"}`]);
+		assert.deepEqual(bench.calls, [`neopixel new {"pin":${pins.ledRing},"length":12,"order":"GRB"}`]);
 		assert.equal(Reflect.get(strip, "brightness"), 255);
 	});
 

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { installedSettings } from "../../../device/protocol/messages.js";
 import { isRecord, type Model, models } from "../../../device/protocol/schema.js";
-import { installedSettings } from "../../../device/settings-trial.js";
 import { boardOf } from "../../../scripts/boards/build.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
 import {

@@ -4,30 +4,33 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
+import { boardModels, models } from "../../../device/protocol/models.js";
 import { isRecord } from "../../../device/protocol/schema.js";
-import { pins as dev1 } from "../../../hosts/dev-1/pins.js";
 import type { BoardPins } from "../../../hosts/esp32/pins.js";
 import { pins as proto1 } from "../../../hosts/proto-1/pins.js";
 import { flashBytes, partitions as virtualPartitions } from "../../../hosts/virtual/node/boot/partitions.js";
+import { boardOf } from "../../../scripts/boards/build.js";
 import { readPartitions } from "../../../scripts/boards/flash-image.js";
 
 const read = (path: string) => readFileSync(new URL(`../../../hosts/${path}`, import.meta.url), "utf8");
 
 /** Every number in it that is a GPIO. */
 function gpios(pins: object): number[] {
-	return Object.entries(pins).flatMap(([name, value]) => {
+	return Object.values(pins).flatMap((value) => {
 		if (isRecord(value)) return gpios(value);
-		return typeof value === "number" && name !== "length" ? [value] : [];
+		return typeof value === "number" ? [value] : [];
 	});
 }
 
-const boards: Readonly<Record<string, BoardPins>> = { "dev-1": dev1, "proto-1": proto1 };
-for (const [name, pins] of Object.entries(boards)) {
+for (const model of models) {
+	const name = boardOf(model);
+	const { pins }: { readonly pins: BoardPins } = await import(`../../../hosts/${name}/pins.js`);
 	describe(`the pins of ${name}`, () => {
 		test("are used once each", () => {
 			const used = gpios(pins);
 			assert.equal(new Set(used).size, used.length);
-			assert.equal(used.length, name === "dev-1" ? 12 : 15);
+			// Four buttons, the ring, two of the codec, four of I2S and the amplifier.
+			assert.equal(used.length, 12 + boardModels[model].parts.length);
 		});
 
 		test("exist on an ESP32-S3", () => {
@@ -52,8 +55,6 @@ for (const [name, pins] of Object.entries(boards)) {
 			const { masterClock, bitClock, wordSelect, dataOut } = pins.i2s;
 			assert.deepEqual([mck_pin, bck_pin, lr_pin, dataout_pin], [masterClock, bitClock, wordSelect, dataOut]);
 		});
-
-		test("drive a ring of twelve pixels", () => assert.equal(pins.ledRing.length, 12));
 	});
 }
 

@@ -19,14 +19,15 @@ export interface Look {
 	readonly brightness: number;
 }
 
-const pixelCount = 12;
 /** Of the canvas' width. */
 const radius = 0.385;
 const thickness = 0.17;
+/** Of a pixel, and of its glow, where the ring has up to 12. */
 const pixelRadius = 0.053;
 const glowRadius = 0.113;
 
 interface Ring {
+	pixels: number;
 	look: Look | undefined;
 	isVisible: boolean;
 	/** Number of the frame that is drawn; undefined: none is. */
@@ -36,7 +37,7 @@ interface Ring {
 export class Rings {
 	readonly #rings = new Map<Element, Ring>();
 	readonly #stillness = matchMedia("(prefers-reduced-motion: reduce)");
-	readonly #strip = new DrawnStrip();
+	readonly #strips = new Map<number, DrawnStrip>();
 	readonly #observer = new IntersectionObserver((entries) => {
 		for (const { target, isIntersecting } of entries) {
 			const ring = this.#rings.get(target);
@@ -56,7 +57,7 @@ export class Rings {
 
 	/** @returns a function that ends it */
 	add(canvas: HTMLCanvasElement): () => void {
-		this.#rings.set(canvas, { look: undefined, isVisible: false, frame: undefined });
+		this.#rings.set(canvas, { pixels: 0, look: undefined, isVisible: false, frame: undefined });
 		this.#observer.observe(canvas);
 		return () => {
 			this.#observer.unobserve(canvas);
@@ -64,9 +65,10 @@ export class Rings {
 		};
 	}
 
-	show(canvas: HTMLCanvasElement, look: Look | undefined): void {
+	show(canvas: HTMLCanvasElement, pixels: number, look: Look | undefined): void {
 		const ring = this.#rings.get(canvas);
 		if (!ring) return;
+		ring.pixels = pixels;
 		ring.look = look;
 		ring.frame = undefined;
 		this.#wake();
@@ -91,20 +93,26 @@ export class Rings {
 		let nextMs = Number.POSITIVE_INFINITY;
 		for (const [canvas, ring] of this.#rings) {
 			if (!ring.isVisible || !(canvas instanceof HTMLCanvasElement)) continue;
-			const { look } = ring;
+			const { pixels, look } = ring;
 			const intervalMs = look && !this.#stillness.matches ? frameIntervalMs(look.state) : 0;
 			const frame = intervalMs === 0 ? 0 : Math.floor(now / intervalMs);
 			if (intervalMs > 0) nextMs = Math.min(nextMs, (frame + 1) * intervalMs - now);
 			if (frame === ring.frame) continue;
 			ring.frame = frame;
 			const size = fit(canvas);
-			const name = `${size} ${look?.state} ${look?.brightness}`;
+			const name = `${size} ${pixels} ${look?.state} ${look?.brightness}`;
 			const same = drawn.get(name);
 			if (same) copy(same, canvas);
-			else this.#strip.draw(canvas, look, intervalMs === 0 ? stillTimeMs(look) : now);
+			else this.#stripOf(pixels).draw(canvas, look, intervalMs === 0 ? stillTimeMs(look) : now);
 			drawn.set(name, same ?? canvas);
 		}
 		if (Number.isFinite(nextMs)) this.#wake(Math.max(1, nextMs));
+	}
+
+	#stripOf(pixels: number): DrawnStrip {
+		const strip = this.#strips.get(pixels) ?? new DrawnStrip(pixels);
+		this.#strips.set(pixels, strip);
+		return strip;
 	}
 }
 
@@ -134,8 +142,16 @@ function copy(from: HTMLCanvasElement, to: HTMLCanvasElement): void {
 
 /** Stands in for the strip of LEDs, as any host's does. */
 class DrawnStrip implements PixelStrip {
-	readonly length = pixelCount;
-	readonly #colours = new Uint32Array(pixelCount);
+	readonly length: number;
+	readonly #colours: Uint32Array;
+	/** Of the pixels' size: more than 12 would not fit beside one another. */
+	readonly #scale: number;
+
+	constructor(length: number) {
+		this.length = length;
+		this.#colours = new Uint32Array(length);
+		this.#scale = Math.min(1, 12 / length);
+	}
 
 	makeRGB(red: number, green: number, blue: number): number {
 		return (red << 16) | (green << 8) | blue;
@@ -156,9 +172,43 @@ class DrawnStrip implements PixelStrip {
 		context.setTransform(size, 0, 0, size, 0, 0);
 		context.clearRect(0, 0, 1, 1);
 		drawBody(context, look !== undefined);
+		for (let index = 0; index < this.length; index++)
+			this.#disc(context, index, pixelRadius, look ? "#333936" : "#8a918d3d");
 		if (!look) return;
 		paint(this, look.state, timeMs, look.brightness);
-		for (const [index, colour] of this.#colours.entries()) drawPixel(context, index, colour);
+		for (const [index, colour] of this.#colours.entries()) this.#drawPixel(context, index, colour);
+	}
+
+	/** A lit pixel, its glow around it; the strip is driven in light, which a screen and an eye take for brightness. */
+	#drawPixel(context: CanvasRenderingContext2D, index: number, colour: number): void {
+		const channels = [(colour >> 16) & 255, (colour >> 8) & 255, colour & 255];
+		const strongest = Math.max(...channels);
+		if (strongest === 0) return;
+		const hue = channels.map((channel) => 255 * (channel / strongest) ** 0.7);
+		const brightness = 0.22 + 0.78 * (strongest / 255) ** 0.45;
+		const { x, y } = this.#centreOf(index);
+		const glow = context.createRadialGradient(x, y, 0, x, y, glowRadius * this.#scale);
+		glow.addColorStop(0, rgb(hue, 0.75 * brightness));
+		glow.addColorStop(0.45, rgb(hue, 0.38 * brightness));
+		glow.addColorStop(1, rgb(hue, 0));
+		this.#disc(context, index, glowRadius, glow);
+		this.#disc(context, index, pixelRadius, rgb(hue, brightness));
+		const core = hue.map((channel) => channel + (255 - channel) * 0.45);
+		this.#disc(context, index, pixelRadius * 0.5, rgb(core, brightness));
+	}
+
+	#disc(context: CanvasRenderingContext2D, index: number, size: number, fill: string | CanvasGradient): void {
+		const { x, y } = this.#centreOf(index);
+		context.beginPath();
+		context.arc(x, y, size * this.#scale, 0, 2 * Math.PI);
+		context.fillStyle = fill;
+		context.fill();
+	}
+
+	/** The first pixel is at the top, the others follow clockwise. */
+	#centreOf(index: number): { x: number; y: number } {
+		const angle = (index / this.length) * 2 * Math.PI - Math.PI / 2;
+		return { x: 0.5 + radius * Math.cos(angle), y: 0.5 + radius * Math.sin(angle) };
 	}
 }
 
@@ -175,45 +225,6 @@ function drawBody(context: CanvasRenderingContext2D, isKnown: boolean): void {
 		context.arc(0.5, 0.5, edge, 0, 2 * Math.PI);
 		context.stroke();
 	}
-	for (let index = 0; index < pixelCount; index++)
-		disc(context, index, pixelRadius, isKnown ? "#333936" : "#8a918d3d");
-}
-
-/** A lit pixel, its glow around it; the strip is driven in light, which a screen and an eye take for brightness. */
-function drawPixel(context: CanvasRenderingContext2D, index: number, colour: number): void {
-	const channels = [(colour >> 16) & 255, (colour >> 8) & 255, colour & 255];
-	const strongest = Math.max(...channels);
-	if (strongest === 0) return;
-	const hue = channels.map((channel) => 255 * (channel / strongest) ** 0.7);
-	const brightness = 0.22 + 0.78 * (strongest / 255) ** 0.45;
-	const { x, y } = centreOf(index);
-	const glow = context.createRadialGradient(x, y, 0, x, y, glowRadius);
-	glow.addColorStop(0, rgb(hue, 0.75 * brightness));
-	glow.addColorStop(0.45, rgb(hue, 0.38 * brightness));
-	glow.addColorStop(1, rgb(hue, 0));
-	disc(context, index, glowRadius, glow);
-	disc(context, index, pixelRadius, rgb(hue, brightness));
-	const core = hue.map((channel) => channel + (255 - channel) * 0.45);
-	disc(context, index, pixelRadius * 0.5, rgb(core, brightness));
-}
-
-function disc(
-	context: CanvasRenderingContext2D,
-	index: number,
-	size: number,
-	fill: string | CanvasGradient,
-): void {
-	const { x, y } = centreOf(index);
-	context.beginPath();
-	context.arc(x, y, size, 0, 2 * Math.PI);
-	context.fillStyle = fill;
-	context.fill();
-}
-
-/** The first pixel is at the top, the others follow clockwise. */
-function centreOf(index: number): { x: number; y: number } {
-	const angle = (index / pixelCount) * 2 * Math.PI - Math.PI / 2;
-	return { x: 0.5 + radius * Math.cos(angle), y: 0.5 + radius * Math.sin(angle) };
 }
 
 function rgb(channels: readonly number[], alpha: number): string {

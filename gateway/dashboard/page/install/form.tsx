@@ -6,7 +6,7 @@ import { topics } from "../app/app.js";
 import { useApp, useTopic } from "../app/hooks.js";
 import { isLoopback, ownDeviceAddress } from "../model/own-address.js";
 import type { Installation } from "./installer.js";
-import { installableRelease } from "./release.js";
+import { installableRelease, isBoardChip } from "./release.js";
 import { type GivenSettings, isForThisComputer, isSecure, settingsProblems } from "./settings.js";
 
 export function InstallForm({ onInstall }: { onInstall: (installation: Installation) => void }) {
@@ -17,14 +17,16 @@ export function InstallForm({ onInstall }: { onInstall: (installation: Installat
 	const [isKept, setIsKept] = useState(false);
 	const [given, set] = useSettings();
 	const [isChecked, setIsChecked] = useState(false);
-	const release = installableRelease(firmware.catalog, model);
+	const { catalog } = firmware;
+	const forBoards = installableRelease(catalog, model, isBoardChip);
+	const release = forBoards ?? installableRelease(catalog, model, () => true);
 	const problems = isKept ? {} : settingsProblems(given);
 	const shown = isChecked ? problems : {};
 	const onSubmit = (event: Event) => {
 		event.preventDefault();
 		setIsChecked(true);
-		if (release && Object.keys(problems).length === 0)
-			onInstall({ release, model, settings: isKept ? undefined : given });
+		if (catalog && release && Object.keys(problems).length === 0)
+			onInstall({ catalog, release, model, settings: isKept ? undefined : given });
 	};
 	return (
 		<form class="panel" onSubmit={onSubmit} noValidate>
@@ -42,9 +44,15 @@ export function InstallForm({ onInstall }: { onInstall: (installation: Installat
 					))}
 				</select>
 			</label>
-			<p class={release ? "hint" : "problem"} role="status">
-				{release && `Firmware ${release.version}, the latest that can be installed.`}
-				{firmware.catalog && !release && (
+			<p class={forBoards ? "hint" : "problem"} role="status">
+				{forBoards && `Firmware ${forBoards.version}, the latest that can be installed.`}
+				{release && !forBoards && (
+					<>
+						Firmware {release.version} is for virtual devices alone. Make a release for boards with the
+						Moddable SDK: <code>npm run release -- 1.0.0</code>
+					</>
+				)}
+				{catalog && !release && (
 					<>
 						No release for {model} can be installed yet. Make one: <code>npm run release -- 1.0.0</code>
 					</>

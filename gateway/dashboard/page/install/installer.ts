@@ -4,13 +4,15 @@ import type { Model } from "../../../../device/protocol/schema.js";
 import { makeNvsImage, settingsNamespace } from "../../../../hosts/esp32/nvs-image.js";
 import { partitionTableOffset, readPartitionTable } from "../../../../hosts/esp32/partition-table.js";
 import type { SessionRecord } from "../../../api/session.js";
-import type { Release } from "../model/responses.js";
+import type { Catalog, Release } from "../model/responses.js";
 import { Board, type FlashFile } from "./board.js";
 import { describeProblem, InstallError, type Problem } from "./problems.js";
-import { loadFiles } from "./release.js";
+import { chipOf, installableRelease, loadFiles } from "./release.js";
 import { type GivenSettings, storedSettings } from "./settings.js";
 
 export interface Installation {
+	readonly catalog: Catalog;
+	/** Where the catalog has none for the board's chip: names the chips that it is for. */
 	readonly release: Release;
 	readonly model: Model;
 	/** Undefined: the board keeps those that it has. */
@@ -85,9 +87,10 @@ export class Installer {
 		}
 	}
 
-	async #write(board: Board, { release, model, settings }: Installation): Promise<void> {
+	async #write(board: Board, { catalog, release, model, settings }: Installation): Promise<void> {
 		const deviceId = `${model}-${board.macAddress.slice(-8).replaceAll(":", "")}`.toLowerCase();
-		const files = await loadFiles(release, model, board.chipFamily);
+		const fitting = installableRelease(catalog, model, (chip) => chip === chipOf(board.chipFamily));
+		const files = await loadFiles(fitting ?? release, model, board.chipFamily);
 		const table = files.find(({ address }) => address === partitionTableOffset)?.data ?? new Uint8Array();
 		if (settings) files.push(settingsFile(table, storedSettings(settings, await readToken(deviceId))));
 		else await requireSamePartitions(board, table);

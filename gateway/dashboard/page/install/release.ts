@@ -14,9 +14,19 @@ interface Manifest {
 	}[];
 }
 
-/** The latest release with everything that a new board of that model needs; a pre-release only if there is no other. */
-export function installableRelease(catalog: Catalog | undefined, model: Model): Release | undefined {
-	const fitting = (catalog?.releases ?? []).filter((release) => manifestsOf(release, model).length > 0);
+/**
+ * The latest release with everything that a new board of that model needs; a pre-release only if there is no other.
+ *
+ * @param isMeant whether a release counts that has it for this chip, as the catalog names it
+ */
+export function installableRelease(
+	catalog: Catalog | undefined,
+	model: Model,
+	isMeant: (chip: string) => boolean,
+): Release | undefined {
+	const fitting = (catalog?.releases ?? []).filter(
+		(release) => manifestsOf(release, model, isMeant).length > 0,
+	);
 	return fitting.find(({ version }) => !version.includes("-")) ?? fitting[0];
 }
 
@@ -46,10 +56,24 @@ export async function loadFiles(release: Release, model: Model, chipFamily: stri
 	);
 }
 
+/** A virtual device is no board: what it alone can run is not offered to boards. */
+export function isBoardChip(chip: string): boolean {
+	return chip !== "virtual";
+}
+
+/** The catalog's name of a chip. @param chipFamily as ESP Web Tools names it, such as ESP32-S3 */
+export function chipOf(chipFamily: string): string {
+	return chipFamily.toLowerCase().replaceAll("-", "");
+}
+
 /** In order of the release. */
-function manifestsOf({ images }: Release, model: Model): readonly string[] {
+function manifestsOf(
+	{ images }: Release,
+	model: Model,
+	isMeant: (chip: string) => boolean = () => true,
+): readonly string[] {
 	return images
-		.filter((image) => image.model === model)
+		.filter((image) => image.model === model && isMeant(image.chip))
 		.flatMap(({ flash = [] }) => flash.map(({ path }) => path))
 		.filter((path) => path.endsWith("/flash.json"));
 }

@@ -1,7 +1,7 @@
 /** Says why this browser cannot install, and how to do it by command line. */
 
 import { ownDeviceAddress } from "../model/own-address.js";
-import { TokenCommand } from "../parts/token-command.js";
+import { ModelNames, TokenCommand } from "../parts/token-command.js";
 
 export function WithoutSerial() {
 	return (
@@ -24,8 +24,7 @@ export function WithoutSerial() {
 			<section class="panel">
 				<h2>By command line</h2>
 				<p>
-					In the project's folder, with the board connected; <code>dev-1</code> or <code>proto-1</code> comes
-					first:
+					In the project's folder, with the board connected; <ModelNames /> comes first:
 				</p>
 				<TokenCommand
 					text={(token) =>

@@ -4,16 +4,25 @@
  */
 
 import type {
-	Command,
 	CommandError,
 	CommandName,
+	CommandOf,
 	StateReport,
 } from "../../../../device/protocol/messages.js";
 import { sentence } from "./words.js";
 
 /** What a control can be asked to do; `boot_device` is a new connection. */
 export type Ask =
-	| Exclude<Command, { command: "start_ota" | "set_settings" | "query_crash" | "clear_crash" | "set_log" }>
+	| CommandOf<
+			| "set_volume"
+			| "set_brightness"
+			| "set_led"
+			| "set_haptics"
+			| "play_audio"
+			| "identify"
+			| "restart"
+			| "query_state"
+	  >
 	| { readonly command: "boot_device" };
 export type AskName = Ask["command"];
 

@@ -2,6 +2,7 @@
 
 import compare from "semver/functions/compare.js";
 import valid from "semver/functions/valid.js";
+import { labelFields } from "../../../api/label.js";
 import type { Entry } from "./fleet.js";
 import { hasFailed, isUpdating, signalBars } from "./words.js";
 
@@ -21,7 +22,7 @@ export const looks = ["cards", "table"] as const;
 export type Look = (typeof looks)[number];
 
 export interface Query {
-	/** Words that must all occur in name, room, note, model, version, address or network. */
+	/** Words that must all occur in its label, model, version, address or network. */
 	readonly search: string;
 	/** Empty: any; so are room, version and state. */
 	readonly model: string;
@@ -182,8 +183,9 @@ function finder(search: string): (entry: Entry) => boolean {
 }
 
 function textOf({ key, session, vitals }: Entry): string {
-	const { name, room, note, model, firmwareVersion, remoteAddress } = session;
-	const texts = [key, name, room, note, model, firmwareVersion, remoteAddress, vitals.ssid];
+	const { model, firmwareVersion, remoteAddress } = session;
+	const label = labelFields.map((field) => session[field]);
+	const texts = [key, ...label, model, firmwareVersion, remoteAddress, vitals.ssid];
 	return texts.join(" ").toLowerCase();
 }
 

@@ -6,6 +6,7 @@
 
 import type { StateReport } from "../../../../device/protocol/messages.js";
 import type { ChangeReason, FrameOf } from "../../../api/frames.js";
+import { labelFields } from "../../../api/label.js";
 import type { DeviceSummary, SessionRecord } from "../../../api/session.js";
 import { otaStatuses } from "../../../api/statuses.js";
 import type { OtaMetadata } from "../../../api/update.js";
@@ -187,12 +188,11 @@ export class Fleet {
 
 /** What lists are filtered and sorted by; while it is unchanged, lists are reused. */
 function listedBy({ session, vitals }: Entry): string {
-	const { model, connected, firmwareVersion, metadata, crashCount, name, room, note, remoteAddress } =
-		session;
+	const { model, connected, firmwareVersion, metadata, crashCount, remoteAddress } = session;
 	const bars = vitals.rssi === null ? 0 : signalBars(vitals.rssi);
 	const { ssid, volume, safeMode } = vitals;
-	const label = `${name}\n${room}\n${note}\n${ssid}`;
-	return `${model} ${connected} ${firmwareVersion} ${metadata.otaStatus} ${crashCount} ${bars} ${volume} ${safeMode} ${remoteAddress} ${label}`;
+	const label = labelFields.map((field) => session[field]).join("\n");
+	return `${model} ${connected} ${firmwareVersion} ${metadata.otaStatus} ${crashCount} ${bars} ${volume} ${safeMode} ${remoteAddress} ${label}\n${ssid}`;
 }
 
 const noVitals: Vitals = { rssi: null, ssid: null, volume: null };

@@ -34,7 +34,7 @@ export function firmwareOf(
 export function fits({ images }: Firmware, { session: { model }, chip }: Target): boolean {
 	const isFor = (image: Firmware["images"][number]) =>
 		(model === null || image.model === model) &&
-		(chip === null || image.chip === null || image.chip === chip);
+		(image.chip === chip || image.chip === null || (chip === null && image.chip !== "virtual"));
 	return images.length === 0 || images.some(isFor);
 }
 

@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { LedState } from "../../../../device/peripherals/led-patterns.js";
+import { boardModels } from "../../../../device/protocol/models.js";
 import { useApp, useIsLive } from "../app/hooks.js";
 import type { Entry } from "../model/fleet.js";
 
@@ -38,13 +39,14 @@ export function Ring({
 	const canvas = useRef<HTMLCanvasElement>(null);
 	const { session, state } = entry;
 	const shown = isLive && session.connected ? state?.peripherals.led_ring : undefined;
+	const { pixels } = boardModels[session.model ?? "DEV-1"];
 	const id = stateOf(shown?.state_id);
 	const brightness = shown?.brightness_coef;
 	useEffect(() => (canvas.current ? rings.add(canvas.current) : undefined), [rings]);
 	useEffect(() => {
 		const look = id === undefined || brightness === undefined ? undefined : { state: id, brightness };
-		if (canvas.current) rings.show(canvas.current, look);
-	}, [rings, id, brightness]);
+		if (canvas.current) rings.show(canvas.current, pixels, look);
+	}, [rings, pixels, id, brightness]);
 	return (
 		<div class={`ring ${size}`}>
 			<canvas ref={canvas} role="img" aria-label={`LED ring: ${isLive ? ringText(entry) : "not known"}`} />

@@ -1,5 +1,6 @@
 /** A command line with the device token: it is not shown until a person asks, but copied. */
 
+import { models } from "../../../../device/protocol/schema.js";
 import { ask } from "../app/gateway.js";
 import { Command } from "./command.js";
 
@@ -17,6 +18,16 @@ export function TokenCommand({
 			toCopy={async () => text(token ?? (await readDeviceToken()))}
 		/>
 	);
+}
+
+/** The models as a command line names them: "dev-1 or proto-1". */
+export function ModelNames() {
+	return models.map((model, index) => (
+		<span key={model}>
+			{index > 0 && " or "}
+			<code>{model.toLowerCase()}</code>
+		</span>
+	));
 }
 
 /** @throws Refusal */

@@ -1,14 +1,39 @@
-/** A device's name, room and note: shown, and edited in their place. */
+/** A device's label, shown and edited in its place. */
 
 import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { type Label, label, labelFields } from "../../../api/label.js";
 import { ask } from "../app/gateway.js";
 import { useApp, useIsLive } from "../app/hooks.js";
 import type { Entry } from "../model/fleet.js";
 
+interface FieldLook {
+	readonly title: string;
+	readonly shownAs: "heading" | "fact" | "text";
+	/** Whether the values of other devices are suggested. */
+	readonly isShared?: true;
+}
+
+/** A field that is added to the label does not compile until it is here. */
+const looks: Readonly<Record<keyof Label, FieldLook>> = {
+	name: { title: "Name", shownAs: "heading" },
+	room: { title: "Room", shownAs: "fact", isShared: true },
+	note: { title: "Note", shownAs: "text" },
+};
+/** "name, room and note" */
+const titles = new Intl.ListFormat("en-GB").format(
+	labelFields.map((field) => looks[field].title.toLowerCase()),
+);
+
+function shownAs(place: FieldLook["shownAs"], given: Label): readonly string[] {
+	return labelFields.filter((field) => looks[field].shownAs === place).flatMap((field) => given[field] ?? []);
+}
+
 export function DeviceLabel({ entry: { session } }: { entry: Entry }) {
 	const [isOpen, setIsOpen] = useState(false);
 	const button = useRef<HTMLButtonElement>(null);
-	const { deviceId, name, room, note } = session;
+	const { deviceId } = session;
+	const [heading] = shownAs("heading", session);
+	const facts = [...shownAs("fact", session), ...(heading !== undefined && deviceId ? [deviceId] : [])];
 	const close = () => {
 		setIsOpen(false);
 		button.current?.focus();
@@ -16,57 +41,57 @@ export function DeviceLabel({ entry: { session } }: { entry: Entry }) {
 	return (
 		<div class="label">
 			<div class="title">
-				<h1>{name ?? deviceId ?? "Not named yet"}</h1>
+				<h1>{heading ?? deviceId ?? "Not named yet"}</h1>
 				{deviceId !== null && (
 					<button
 						ref={button}
 						type="button"
 						class="quiet small"
 						aria-expanded={isOpen}
-						aria-label="Edit name, room and note"
+						aria-label={`Edit ${titles}`}
 						onClick={() => setIsOpen(!isOpen)}
 					>
 						Edit
 					</button>
 				)}
 			</div>
-			{isOpen && deviceId !== null && (
-				<LabelForm deviceId={deviceId} name={name} room={room} note={note} onEnd={close} />
-			)}
-			{!isOpen && (room !== undefined || name !== undefined) && (
+			{isOpen && deviceId !== null && <LabelForm deviceId={deviceId} given={session} onEnd={close} />}
+			{!isOpen && facts.length > 0 && (
 				<p class="facts">
-					{room !== undefined && <span>{room}</span>}
-					{name !== undefined && <span>{deviceId}</span>}
+					{facts.map((text, index) => (
+						<span key={index}>{text}</span>
+					))}
 				</p>
 			)}
-			{!isOpen && note !== undefined && <p class="note">{note}</p>}
+			{!isOpen &&
+				shownAs("text", session).map((text) => (
+					<p key={text} class="note">
+						{text}
+					</p>
+				))}
 		</div>
 	);
 }
 
 interface LabelFormProps {
 	readonly deviceId: string;
-	readonly name: string | undefined;
-	readonly room: string | undefined;
-	readonly note: string | undefined;
+	readonly given: Label;
 	readonly onEnd: () => void;
 }
 
-function LabelForm({ deviceId, name, room, note, onEnd }: LabelFormProps) {
-	const { fleet } = useApp();
+function LabelForm({ deviceId, given, onEnd }: LabelFormProps) {
 	const isLive = useIsLive();
 	const id = useId();
-	const first = useRef<HTMLInputElement>(null);
+	const form = useRef<HTMLFormElement>(null);
 	const [isSaving, setIsSaving] = useState(false);
 	const [problem, setProblem] = useState("");
-	useEffect(() => first.current?.select(), []);
-	const rooms = new Set(fleet.all().flatMap(({ session }) => session.room ?? []));
+	useEffect(() => form.current?.querySelector("input")?.select(), []);
 	const save = async (event: SubmitEvent) => {
 		event.preventDefault();
 		// Not by a disabled button, which would lose the keyboard's focus.
 		if (isSaving || !(event.currentTarget instanceof HTMLFormElement)) return;
-		const form = new FormData(event.currentTarget);
-		const body = { name: textOf(form, "name"), room: textOf(form, "room"), note: textOf(form, "note") };
+		const data = new FormData(event.currentTarget);
+		const body = Object.fromEntries(labelFields.map((field) => [field, textOf(data, field)]));
 		setIsSaving(true);
 		setProblem("");
 		try {
@@ -79,43 +104,23 @@ function LabelForm({ deviceId, name, room, note, onEnd }: LabelFormProps) {
 	};
 	return (
 		<form
+			ref={form}
 			class="label-form"
 			autocomplete="off"
 			onSubmit={save}
 			onKeyDown={({ key }) => key === "Escape" && onEnd()}
 		>
-			<div class="field">
-				<label for={`${id}-name`}>Name</label>
-				<input
-					ref={first}
-					id={`${id}-name`}
-					name="name"
-					type="text"
-					maxLength={64}
-					defaultValue={name}
-					placeholder={deviceId}
-				/>
-			</div>
-			<div class="field">
-				<label for={`${id}-room`}>Room</label>
-				<input
-					id={`${id}-room`}
-					name="room"
-					type="text"
-					maxLength={64}
-					defaultValue={room}
-					list={`${id}-rooms`}
-				/>
-				<datalist id={`${id}-rooms`}>
-					{[...rooms].sort().map((one) => (
-						<option key={one} value={one} />
-					))}
-				</datalist>
-			</div>
-			<div class="field">
-				<label for={`${id}-note`}>Note</label>
-				<textarea id={`${id}-note`} name="note" rows={3} maxLength={500} defaultValue={note} />
-			</div>
+			{labelFields.map((field) => (
+				<div key={field} class="field">
+					<label for={`${id}-${field}`}>{looks[field].title}</label>
+					<FieldInput
+						id={`${id}-${field}`}
+						field={field}
+						value={given[field]}
+						placeholder={looks[field].shownAs === "heading" ? deviceId : undefined}
+					/>
+				</div>
+			))}
 			<p class="problem" role="alert">
 				{problem}
 			</p>
@@ -128,6 +133,38 @@ function LabelForm({ deviceId, name, room, note, onEnd }: LabelFormProps) {
 				</button>
 			</div>
 		</form>
+	);
+}
+
+interface FieldInputProps {
+	readonly id: string;
+	readonly field: keyof Label;
+	readonly value: string | undefined;
+	readonly placeholder: string | undefined;
+}
+
+function FieldInput({ id, field, value, placeholder }: FieldInputProps) {
+	const { fleet } = useApp();
+	const { shownAs, isShared } = looks[field];
+	const common = {
+		id,
+		name: field,
+		maxLength: label.fields[field].maxLength,
+		defaultValue: value,
+		placeholder,
+	};
+	if (shownAs === "text") return <textarea {...common} rows={3} />;
+	if (!isShared) return <input {...common} type="text" />;
+	const known = new Set(fleet.all().flatMap(({ session }) => session[field] ?? []));
+	return (
+		<>
+			<input {...common} type="text" list={`${id}-known`} />
+			<datalist id={`${id}-known`}>
+				{[...known].sort().map((one) => (
+					<option key={one} value={one} />
+				))}
+			</datalist>
+		</>
 	);
 }
 

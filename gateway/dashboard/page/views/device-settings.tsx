@@ -2,9 +2,22 @@
 
 import { useId } from "preact/hooks";
 import type { ChangedSettings } from "../../../../device/protocol/messages.js";
+import { keysOf } from "../../../../device/protocol/schema.js";
 import { useApp, useIsLive } from "../app/hooks.js";
 import type { Entry } from "../model/fleet.js";
 import type { SettingsChange } from "../model/settings-changes.js";
+
+/** A setting that is added does not compile until it is here. */
+const looks: Readonly<Record<keyof ChangedSettings, Omit<FieldProps, "name">>> = {
+	ssid: { label: "Wi-Fi name", maxLength: 32 },
+	password: { label: "Wi-Fi password", isSecret: true, maxLength: 63, removal: "None: an open network" },
+	gateway: { label: "Gateway's address", placeholder: "wss://gateway.example/device" },
+	token: { label: "Token", isSecret: true },
+	sntp: { label: "Time server", removal: "Its default one" },
+	ca: { label: "Certificate authority (PEM)", isLong: true, removal: "No authority" },
+};
+/** In the order of the form. */
+const settingNames = keysOf(looks);
 
 export function DeviceSettings({ entry }: { entry: Entry }) {
 	const app = useApp();
@@ -32,18 +45,9 @@ export function DeviceSettings({ entry }: { entry: Entry }) {
 			</p>
 			<form autocomplete="off" onSubmit={onSubmit}>
 				<fieldset class="fields" disabled={isOff} aria-label="New settings">
-					<Field name="ssid" label="Wi-Fi name" maxLength={32} />
-					<Field
-						name="password"
-						label="Wi-Fi password"
-						isSecret
-						maxLength={63}
-						removal="None: an open network"
-					/>
-					<Field name="gateway" label="Gateway's address" placeholder="wss://gateway.example/device" />
-					<Field name="token" label="Token" isSecret />
-					<Field name="sntp" label="Time server" removal="Its default one" />
-					<Field name="ca" label="Certificate authority (PEM)" isLong removal="No authority" />
+					{settingNames.map((name) => (
+						<Field key={name} name={name} {...looks[name]} />
+					))}
 				</fieldset>
 				<div class="actions">
 					<button type="submit" class="primary" disabled={isOff}>
@@ -124,14 +128,7 @@ function changedIn(form: FormData): ChangedSettings {
 		if (form.has(removed(name))) return { [name]: "" };
 		return typeof value === "string" && value !== "" ? { [name]: value } : {};
 	};
-	return {
-		...of("ssid"),
-		...of("password"),
-		...of("gateway"),
-		...of("token"),
-		...of("ca"),
-		...of("sntp"),
-	};
+	return Object.assign({}, ...settingNames.map(of));
 }
 
 function removed(name: keyof ChangedSettings): string {

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { isLoopback, ownDeviceAddress } from "../model/own-address.js";
-import { readDeviceToken, TokenCommand } from "../parts/token-command.js";
+import { ModelNames, readDeviceToken, TokenCommand } from "../parts/token-command.js";
 
 export function GettingStarted() {
 	const [token, setToken] = useState<string>();
@@ -32,8 +32,8 @@ export function GettingStarted() {
 				<h2 id="board">A board</h2>
 				<p>
 					Connect it by USB to this computer, and <a href="#/add">install the firmware from this page</a>. Or
-					build and install it in the project's folder, with your Wi-Fi's name and password;{" "}
-					<code>dev-1</code> or <code>proto-1</code> comes first:
+					build and install it in the project's folder, with your Wi-Fi's name and password; <ModelNames />{" "}
+					comes first:
 				</p>
 				<TokenCommand
 					token={token}

@@ -17,6 +17,7 @@ const traceBytes = 4000;
 export class PanelBehavior extends DeviceBehavior {
 	onCreate(container, device) {
 		super.onCreate(container, device);
+		this.model = device.model;
 		this.kept = new Kept(device.model.toLowerCase());
 		this.log = new Log();
 		this.resetReason = "POWERON_RESET";
@@ -32,7 +33,7 @@ export class PanelBehavior extends DeviceBehavior {
 	}
 
 	onJSON(container, output) {
-		if (output.ready) this.onReady(container, output.ready);
+		if (output.ready) this.onReady(container);
 		if (output.log) this.addToLog(output.log);
 		if (output.trace) this.trace = (this.trace + output.trace).slice(-traceBytes);
 		if (output.abort)
@@ -44,7 +45,7 @@ export class PanelBehavior extends DeviceBehavior {
 	}
 
 	/** The app asks for the device's settings, and starts the firmware when it has them. */
-	onReady(container, { model }) {
+	onReady(container) {
 		this.startedAtMs = Date.now();
 		this.trace = "";
 		this.abortNote = undefined;
@@ -53,11 +54,11 @@ export class PanelBehavior extends DeviceBehavior {
 		const { macAddress, settings } = this.kept.read();
 		const { slotPath } = this.kept;
 		const controls = { isWiFiOn, isGatewayCut, isTouched, light, pressed };
-		const boot = { macAddress, settings, slotPath, resetReason, ended, ...controls };
+		const boot = { model: this.model, macAddress, settings, slotPath, resetReason, ended, ...controls };
 		this.postJSON(container, { boot });
 		this.show("gatewayLabel", settings.gateway || "not set");
 		this.show("resetLabel", resetReason);
-		const deviceId = `${model}-${macAddress.slice(-8).replaceAll(":", "")}`.toLowerCase();
+		const deviceId = `${this.model}-${macAddress.slice(-8).replaceAll(":", "")}`.toLowerCase();
 		container.distribute("onStarted", { deviceId });
 		container.distribute("onLight", light);
 	}

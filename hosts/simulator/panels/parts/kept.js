@@ -8,7 +8,7 @@ export class Kept {
 	/** For the image of an update. */
 	slotPath;
 
-	/** @param name `dev-1` or `proto-1` */
+	/** @param name the model in lower case */
 	constructor(name) {
 		this.#path = system.buildPath(system.localDirectory, name, "json");
 		this.slotPath = system.buildPath(system.localDirectory, name, "slot");

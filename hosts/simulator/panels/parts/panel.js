@@ -31,15 +31,18 @@ class LayoutBehavior extends Behavior {
 }
 
 /**
- * @param model `DEV-1` or `PROTO-1`
- * @param platform of a build for it, as a regular expression: `lin/dev-1`
+ * A test compares each panel with device/protocol/models.ts, which mcsim cannot load.
+ *
+ * @param isDefault whether it also shows a build without a subplatform
  */
-export function createPanel({ model, platform }) {
-	const hasSensors = model === "PROTO-1";
+export function createPanel({ model, pixels, hasSensors, isDefault = false }) {
+	const name = model.toLowerCase();
+	const platform = `(lin|mac|win)/${isDefault ? `(${name}|mc)` : name}`;
 	const bodyHeight = hasSensors ? 660 : 548;
 	return {
 		title: model,
 		model,
+		pixels,
 		applicationName: `${platform}/(debug|release|instrument)/device`,
 		Workers: {},
 		ControlsTemplate: ControlsColumn.template(() => ({

@@ -2,7 +2,6 @@
 
 import { colours, disc, drawSprite, plate, sprites, styles } from "./look.js";
 
-const pixelCount = 12;
 const size = 344;
 const middle = size / 2;
 const radius = 122;
@@ -13,19 +12,24 @@ const screenValue = (light) => (light <= 0.0031308 ? 12.92 * light : 1.055 * lig
 const visibility = (light) => 0.22 + 0.78 * light ** 0.45;
 
 class RingBehavior extends Behavior {
-	onCreate() {
-		this.frame = "0".repeat(pixelCount * 6);
+	onCreate(_port, { pixels }) {
+		this.pixels = pixels;
+		this.frame = this.dark;
+	}
+
+	get dark() {
+		return "0".repeat(this.pixels * 6);
 	}
 
 	onOutput(port, { ring, ready, aborted }) {
-		if (ready || aborted) this.frame = "0".repeat(pixelCount * 6);
+		if (ready || aborted) this.frame = this.dark;
 		else if (ring) this.frame = ring;
 		else return;
 		port.invalidate();
 	}
 
 	onDraw(port) {
-		const pixels = Array.from({ length: pixelCount }, (_, index) => this.pixel(index));
+		const pixels = Array.from({ length: this.pixels }, (_, index) => this.pixel(index));
 		// All glows first, so that none covers a neighbour.
 		for (const pixel of pixels) this.drawGlow(port, pixel);
 		for (const pixel of pixels) this.drawCore(port, pixel);
@@ -33,7 +37,7 @@ class RingBehavior extends Behavior {
 
 	/** Its position, its colour at full brightness, and its brightness: 0 to 1. */
 	pixel(index) {
-		const angle = (index / pixelCount) * 2 * Math.PI;
+		const angle = (index / this.pixels) * 2 * Math.PI;
 		const hex = this.frame.slice(index * 6, index * 6 + 6);
 		const channels = [0, 2, 4].map((at) => Number.parseInt(hex.slice(at, at + 2), 16));
 		const strongest = Math.max(...channels);

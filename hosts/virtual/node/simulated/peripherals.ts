@@ -50,7 +50,7 @@ class BoardPart {
 
 export class PixelStrip extends BoardPart implements ChannelHandler {
 	onPost(_request: string, _detail: unknown, frame: Buffer): void {
-		this.board.pixels.set(frame);
+		this.board.pixels = Uint8Array.from(frame);
 		this.board.frameCount += 1;
 	}
 }

@@ -9,9 +9,9 @@ import { checkUplink, uplinks } from "../../device/protocol/messages.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { VirtualDevice } from "../../hosts/virtual/node/virtual-device.js";
 import { sampleReport } from "../../scripts/api/sample-report.js";
-import { printed, startProcess } from "../gateway/process.js";
 import { onEnd, temporaryDirectory } from "../support/cleanup.js";
 import { runFleet } from "../support/fleet.js";
+import { printed, startProcess } from "../support/gateway-process.js";
 import { bearer, Client, deviceToken, monitorToken } from "../support/running.js";
 
 const rules = "test/hosts/virtual/xs/firmware/crashing-rules.ts";

@@ -5,7 +5,8 @@ import { once } from "node:events";
 import { constants, openSync, writeSync } from "node:fs";
 import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
-import { onEnd } from "../support/cleanup.js";
+import { onEnd } from "./cleanup.js";
+import { bearer } from "./gateway-settings.js";
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -65,5 +66,61 @@ export function fullPipe(path: string): number {
 		for (;;) writeSync(pipe, Buffer.alloc(4096));
 	} catch {
 		return pipe;
+	}
+}
+
+/** `npm start` at one port with one data folder, started as often as a test wants. */
+export class GatewayProcess {
+	readonly port: number;
+	readonly url: string;
+	readonly #t: TestContext;
+	readonly #environment: Environment;
+	readonly #monitorToken: string;
+	#child: ChildProcess | undefined;
+
+	/** @param environment with both tokens */
+	constructor(t: TestContext, port: number, environment: Environment) {
+		this.#t = t;
+		this.port = port;
+		this.url = `http://127.0.0.1:${port}`;
+		this.#environment = { ...environment, PORT: String(port) };
+		this.#monitorToken = environment.MONITOR_TOKEN ?? "";
+	}
+
+	/** Resolves once it listens. */
+	async start(): Promise<void> {
+		const child = startProcess(this.#t, this.#environment, { stderr: 2 });
+		this.#child = child;
+		await printed(child);
+		child.stdout?.resume();
+	}
+
+	/** kill -9 */
+	async kill(): Promise<void> {
+		const child = this.#child;
+		this.#child = undefined;
+		child?.kill("SIGKILL");
+		if (child && child.exitCode === null && child.signalCode === null) await once(child, "exit");
+	}
+
+	suspend(): void {
+		this.#child?.kill("SIGSTOP");
+	}
+
+	resume(): void {
+		this.#child?.kill("SIGCONT");
+	}
+
+	/** An HTTP request as a monitor, to a path below /api/. @throws if there is no answer, or none of 200 to 299 */
+	async call<T>(method: string, path: string, body?: object): Promise<T> {
+		const response = await fetch(new URL(path, `${this.url}/api/`), {
+			method,
+			headers: bearer(this.#monitorToken),
+			signal: AbortSignal.timeout(20_000),
+			...(body && { body: JSON.stringify(body) }),
+		});
+		const text = await response.text();
+		if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+		return JSON.parse(text);
 	}
 }

@@ -1,0 +1,43 @@
+/**
+ * The kinds of boards. Firmware, gateway, page and tools read here what a model has; the pins of a board are in
+ * hosts/<model in lower case>/pins.ts.
+ */
+
+/** What a board can have beside the ring, the buttons, the codec and the amplifier: named as in Host.peripheral. */
+export type BoardPart = "haptics" | "ambientLight" | "touch";
+
+interface BoardModel {
+	/** LEDs of the ring. */
+	readonly pixels: number;
+	readonly parts: readonly BoardPart[];
+}
+
+/** As state reports and images name them: at most 15 characters. */
+export const models = Object.freeze(["DEV-1", "PROTO-1"] as const);
+export type Model = (typeof models)[number];
+
+export const boardModels: Readonly<Record<Model, BoardModel>> = Object.freeze({
+	"DEV-1": board(12, []),
+	"PROTO-1": board(12, ["haptics", "ambientLight", "touch"]),
+});
+
+/** @throws Error that names the models there are */
+export function requireModel(name: unknown): Model {
+	const model = models.find((each) => each === name);
+	if (!model)
+		throw new Error(`there is no model ${String(name)}; device/protocol/models.ts has ${models.join(", ")}`);
+	return model;
+}
+
+export function hasPart(model: Model, part: BoardPart): boolean {
+	return boardModels[model].parts.includes(part);
+}
+
+/** E.g. "PROTO-1". */
+export function modelsWith(part: BoardPart): string {
+	return models.filter((model) => hasPart(model, part)).join(" and ");
+}
+
+function board(pixels: number, parts: readonly BoardPart[]): BoardModel {
+	return Object.freeze({ pixels, parts: Object.freeze(parts) });
+}

@@ -1,0 +1,87 @@
+/** What the interface has is named in its documents: a name that is added and not described fails here. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { describe, test } from "node:test";
+import {
+	commandErrorCodes,
+	commands,
+	features,
+	installedSettings,
+	uplinks,
+} from "../../../device/protocol/messages.js";
+import { keysOf, models, type Schema } from "../../../device/protocol/schema.js";
+import { label, labelFields } from "../../../gateway/api/label.js";
+import { monitorErrorDescriptions } from "../../../scripts/api/descriptions.js";
+import { ApiDocument } from "./schemas.js";
+
+const text = readFileSync(new URL("../../../gateway/api/interface.md", import.meta.url), "utf8");
+const openApi = new ApiDocument("openapi.yaml");
+
+/** As `name`, `"name"`, `path.name` or `name: …` within code. */
+function isNamed(name: string): boolean {
+	return [...text.matchAll(/`[^`]+`/g)].some(([code]) =>
+		new RegExp(`(?<![\\w-])${name}(?![\\w-])`).test(code),
+	);
+}
+
+/** Names of the schema's fields, and of those within them. */
+function fieldsOf(schema: Schema): string[] {
+	if (schema.type !== "object") return [];
+	return Object.entries(schema.fields).flatMap(([name, field]) => [name, ...fieldsOf(field)]);
+}
+
+describe("gateway/api/interface.md names", () => {
+	const lists: Readonly<Record<string, readonly string[]>> = {
+		command: keysOf(commands),
+		"field of a command": Object.values(commands).flatMap(fieldsOf),
+		"kind of uplink": keysOf(uplinks),
+		"field of an uplink": Object.values(uplinks).flatMap(fieldsOf),
+		feature: features,
+		"error of a command": commandErrorCodes,
+		"error of a monitor's command": keysOf(monitorErrorDescriptions),
+		setting: installedSettings,
+		"field of a label": labelFields,
+	};
+	for (const [what, names] of Object.entries(lists))
+		test(`each ${what}`, () =>
+			assert.deepEqual(
+				[...new Set(names)].filter((name) => !isNamed(name)),
+				[],
+			));
+
+	test("each route of openapi.yaml", () => {
+		// What is in braces has any text there, such as <id>; then the address ends.
+		const address = (path: string) => new RegExp(`${path.replaceAll(/\{\w+\}/g, "[^`\\s]+?")}(?![\\w/-])`);
+		const routes = Object.keys(openApi.at("paths"));
+		assert.deepEqual(
+			routes.filter((path) => !address(path).test(text)),
+			[],
+		);
+	});
+
+	test("each field of a label as PATCH takes it, and how long it may be", () => {
+		const row = text.split("\n").find((line) => line.includes("`PATCH /api/devices/")) ?? "";
+		for (const field of labelFields) {
+			assert.ok(row.includes(`"${field}"?`), `the row of PATCH does not name ${field}`);
+			assert.ok(row.includes(String(label.fields[field].maxLength)));
+		}
+	});
+});
+
+test("openapi.yaml names each model where a roll-out's target is one", () => {
+	const target = openApi.at("components", "schemas", "plan", "properties", "target", "properties", "model");
+	assert.deepEqual(target.enum, models);
+});
+
+test("openapi.yaml has each field of a label, with its length: in the change, and in what is answered", () => {
+	for (const name of ["label", "knownDevice"]) {
+		const properties = openApi.at("components", "schemas", name, "properties");
+		for (const field of labelFields) {
+			assert.ok(field in properties, `components.schemas.${name}.properties lacks ${field}`);
+			const { maxLength } = openApi.at("components", "schemas", name, "properties", field);
+			assert.equal(maxLength, label.fields[field].maxLength, `${name}.${field}`);
+		}
+	}
+	assert.deepEqual(Object.keys(openApi.at("components", "schemas", "label", "properties")), labelFields);
+});

@@ -1,0 +1,63 @@
+/** What each model of device/protocol/models.ts has to have elsewhere: a failure names what is missing. */
+
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { boardModels, models } from "../../device/protocol/models.js";
+import { buildMachine } from "../../hosts/virtual/node/build.js";
+import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
+import { Machine } from "../../hosts/virtual/node/machine.js";
+import { boardOf } from "../../scripts/boards/build.js";
+import { projectFolder } from "../../scripts/command-line/project.js";
+
+const read = (file: string) => readFileSync(join(projectFolder, file), "utf8");
+
+for (const model of models)
+	describe(`a ${model}`, () => {
+		const folder = `hosts/${boardOf(model)}`;
+
+		for (const name of ["pins.ts", "host/provider.ts"])
+			test(`has ${folder}/${name}`, () =>
+				assert.ok(existsSync(join(projectFolder, folder, name)), "copy another board's"));
+
+		test(`is named in ${folder}/manifest.json, and so in its images`, () => {
+			const { defines } = JSON.parse(read(`${folder}/manifest.json`));
+			assert.equal(defines.firmware.model, `#${model}`);
+			assert.ok(model.length < 16, "an image has room for 15 characters");
+		});
+
+		const panel = `hosts/simulator/panels/${boardOf(model)}.js`;
+		test(`has the simulator's panel ${panel}, with its pixels and sensors`, () => {
+			const { pixels, parts } = boardModels[model];
+			const expected = `model: "${model}", pixels: ${pixels}, hasSensors: ${parts.length > 0}`;
+			assert.ok(read(panel).includes(expected), `it must say ${expected}`);
+		});
+
+		test("is named in gateway/api/interface.md", () =>
+			assert.ok(read("gateway/api/interface.md").includes(`\`${model}\``)));
+	});
+
+test("the simulator has no panel of another model", () => {
+	const panels = readdirSync(join(projectFolder, "hosts/simulator/panels")).filter(
+		(name) => name !== "parts",
+	);
+	assert.deepEqual(panels.sort(), models.map((model) => `${boardOf(model)}.js`).sort());
+});
+
+test("every folder of hosts/ with pins is a model's board", () => {
+	const folders = readdirSync(join(projectFolder, "hosts")).filter((name) =>
+		existsSync(join(projectFolder, "hosts", name, "host/provider.ts")),
+	);
+	assert.deepEqual(folders.sort(), [...models.map(boardOf), "qemu"].sort());
+});
+
+test("a virtual host with an unknown model ends with a sentence that names the known ones", async () => {
+	const [executable, program] = await Promise.all([buildMachine(), buildFirmware()]);
+	for (const config of [{ model: "DEV-9" }, {}]) {
+		const machine = new Machine({ executable, program: program.path, clock: "virtual", config });
+		const { kind, message } = await machine.exited;
+		assert.equal(kind, "exception");
+		assert.match(message, /there is no model (DEV-9|undefined); .* has DEV-1, /);
+	}
+});
