@@ -111,7 +111,15 @@ function Outage() {
 				</p>
 			</aside>
 		);
-	if (state.name !== "lost") return null;
+	if (state.name !== "lost")
+		return app.cluster?.releasesDiffer ? (
+			<aside class="outage" aria-label="Releases">
+				<p>
+					<strong>Not all gateways have the same releases.</strong> Give each the same RELEASES_DIR; the log
+					names those that differ.
+				</p>
+			</aside>
+		) : null;
 	const seconds = Math.max(0, Math.ceil((state.retryAt - now) / 1000));
 	return (
 		<aside class="outage" aria-label="Connection">

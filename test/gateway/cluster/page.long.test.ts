@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, test } from "node:test";
 import { browsing } from "../../browser/browsing.js";
 import { skip } from "../../support/chromium.js";
-import { runGateways } from "./gateways.js";
+import { temporaryDirectory } from "../../support/cleanup.js";
+import { runClustered, runGateways } from "./gateways.js";
 import { memoryBuses } from "./memory-buses.js";
 
 const open = browsing();
@@ -23,5 +26,20 @@ describe("gateways that act as one", { skip }, () => {
 		await page.getByText("Live · 2 gateways").waitFor();
 		await page.getByText("1 device, 1 connected").waitFor();
 		assert.equal(await page.getByText("This gateway alone").count(), 0);
+	});
+
+	test("with different releases say so", async (t) => {
+		const releasesDir = await temporaryDirectory(t);
+		const release = { version: "1.0.0", date: "2026-11-23", notes: "", images: [] };
+		const catalog = { schema: 1, latest: "1.0.0", releases: [release] };
+		const path = join(releasesDir, "catalog.json");
+		await writeFile(path, JSON.stringify(catalog));
+		const buses = await memoryBuses();
+		const a = await runClustered(t, await buses.connect(), { releasesDir });
+		await runClustered(t, await buses.connect());
+		const page = await open(t, a.url);
+		await page.getByText("Not all gateways have the same releases.").waitFor();
+		await rm(path);
+		await page.getByText("Not all gateways have the same releases.").waitFor({ state: "hidden" });
 	});
 });
