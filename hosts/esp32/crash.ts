@@ -1,6 +1,6 @@
 /** The last crash and the last traced lines, in RTC memory (board-crash.c). */
 
-import FFI from "mc/ffi";
+import { nativeFunctions } from "board/native";
 import { placeIn } from "moddable/abort-report";
 import type { CrashMemory as CrashInterface, TraceMemory as TraceInterface } from "../../device/host.js";
 
@@ -8,7 +8,7 @@ import type { CrashMemory as CrashInterface, TraceMemory as TraceInterface } fro
 const field = Object.freeze({ id: 0, kind: 1, message: 2, stack: 3, version: 4, trace: 5 });
 
 export class CrashMemory implements CrashInterface {
-	readonly #ffi = new FFI();
+	readonly #ffi = nativeFunctions();
 
 	read(): unknown {
 		const ffi = this.#ffi;
@@ -33,7 +33,7 @@ export class CrashMemory implements CrashInterface {
 }
 
 export class TraceMemory implements TraceInterface {
-	readonly #ffi = new FFI();
+	readonly #ffi = nativeFunctions();
 
 	get lineCount(): number {
 		return this.#ffi.board_trace_line_count();

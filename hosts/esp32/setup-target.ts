@@ -3,12 +3,12 @@
  * and reports aborts.
  */
 
+import { nativeFunctions } from "board/native";
 import { SystemFacts } from "board/system";
-import FFI from "mc/ffi";
 import { reportAborts } from "moddable/abort-report";
 
 export default function setup(done: () => void): void {
-	const ffi = new FFI();
+	const ffi = nativeFunctions();
 	ffi.board_crash_start();
 	keepTrace((text) => ffi.board_trace(text));
 	reportAborts({

@@ -1,7 +1,7 @@
 /** The device's settings, in ESP-IDF's NVS. A value that cannot be read counts as not set. */
 
 import KeyValueStorage, { type Storage } from "embedded:storage/key-value";
-import FFI from "mc/ffi";
+import { nativeFunctions } from "board/native";
 import type { KeyValueStore } from "../../device/host.js";
 
 /** NVS namespace, at most 15 characters. */
@@ -11,7 +11,7 @@ export class SettingsStore implements KeyValueStore {
 	readonly #storage: Storage;
 
 	constructor() {
-		const isReadOnly = new FFI().board_nvs_is_read_only() === 1;
+		const isReadOnly = nativeFunctions().board_nvs_is_read_only() === 1;
 		if (isReadOnly)
 			trace(
 				"settings: no page of the NVS is free, so they stay as they are until the board is flashed again\n",

@@ -1,6 +1,6 @@
 /** System facts, read from ESP-IDF by the SDK's foreign function interface. */
 
-import FFI from "mc/ffi";
+import { nativeFunctions } from "board/native";
 import Time from "time";
 import type { System } from "../../device/host.js";
 
@@ -8,7 +8,7 @@ const bytesPerMB = 1024 * 1024;
 
 /** Not to be constructed at module level: modules are loaded on the computer that builds them. */
 export class SystemFacts implements System {
-	readonly #ffi = new FFI();
+	readonly #ffi = nativeFunctions();
 	readonly macAddress: string;
 	readonly idfVersion: string;
 	readonly firmwareVersion: string;

@@ -1,6 +1,6 @@
 import Flash, { type Flash as Partition } from "embedded:storage/flash";
 import Update, { type Updater } from "embedded:update";
-import FFI from "mc/ffi";
+import { nativeFunctions } from "board/native";
 import Timer from "timer";
 import type {
 	BootState as BootStateInterface,
@@ -40,7 +40,7 @@ export class UpdateSlot implements UpdateSlotInterface {
 	complete(onEnd: (problem: string | undefined) => void): void {
 		if (!this.#update) throw new Error("the slot is not open");
 		this.close();
-		const ffi = new FFI();
+		const ffi = nativeFunctions();
 		ffi.board_update_select();
 		const timer = Timer.repeat(() => {
 			if (ffi.board_update_is_selecting() === 1) return;
@@ -69,7 +69,7 @@ export class UpdateSlot implements UpdateSlotInterface {
 
 /** ESP-IDF's rollback. A new image starts once; unless it is confirmed, the next restart returns to the previous one. */
 export class BootState implements BootStateInterface {
-	readonly #ffi = new FFI();
+	readonly #ffi = nativeFunctions();
 
 	get isPendingVerify(): boolean {
 		return this.#ffi.board_is_pending_verify() === 1;

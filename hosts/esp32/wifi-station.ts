@@ -4,7 +4,7 @@
  */
 
 import SDKWiFi from "embedded:network/interface/wifi";
-import FFI from "mc/ffi";
+import { nativeFunctions } from "board/native";
 import type { WiFi, WiFiReason } from "../../device/host.js";
 
 /** wifi_ps_type_t (components/esp_wifi/include/esp_wifi_types_generic.h, v6.0). */
@@ -26,14 +26,12 @@ const reasons: Readonly<Record<number, WiFiReason>> = Object.freeze({
 });
 
 export class WiFiStation extends SDKWiFi implements WiFi {
-	readonly #ffi: FFI;
+	readonly #ffi = nativeFunctions();
 
 	constructor(options: { onChanged: (property: string) => void }) {
-		const ffi = new FFI();
-		ffi.board_wifi_watch();
+		nativeFunctions().board_wifi_watch();
 		super(options);
-		this.#ffi = ffi;
-		const error = ffi.esp_wifi_set_ps(powerSaveNone);
+		const error = this.#ffi.esp_wifi_set_ps(powerSaveNone);
 		if (error !== 0) trace(`Wi-Fi: power saving stays on (${error})\n`);
 	}
 

@@ -1,6 +1,6 @@
 /** Peripherals of a DEV-1: buttons on the serial port, and parts that do nothing. The codec is ready, which the confirmation of a new image needs. */
 
-import FFI from "mc/ffi";
+import { nativeFunctions } from "board/native";
 import { boardModels } from "protocol/models";
 import Timer from "timer";
 import type { AudioOutput, ButtonPart, Codec, DigitalInput, PixelStrip } from "../../device/host.js";
@@ -14,7 +14,7 @@ interface ConsoleButtonOptions {
 }
 
 class ConsoleButton implements DigitalInput {
-	readonly #ffi = new FFI();
+	readonly #ffi = nativeFunctions();
 	readonly #bit: number;
 	readonly #timer: Timer;
 	#level: number;

@@ -1,6 +1,6 @@
 /** A capacitive pad of the ESP32-S3 (board-touch.c). It reads 0 if the controller cannot be started. */
 
-import FFI from "mc/ffi";
+import { nativeFunctions } from "board/native";
 import type { TouchPad as Interface } from "../../../device/host.js";
 
 export interface TouchPadOptions {
@@ -9,7 +9,7 @@ export interface TouchPadOptions {
 }
 
 export class TouchPad implements Interface {
-	readonly #ffi = new FFI();
+	readonly #ffi = nativeFunctions();
 
 	constructor(options: TouchPadOptions) {
 		const error = this.#ffi.board_touch_open(options.pin);

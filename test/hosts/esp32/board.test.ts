@@ -32,6 +32,22 @@ for (const model of models)
 		});
 	});
 
+/** Each object of the SDK's FFI class has every function as its own, 200 slots of XS's heap: in QEMU an update over wss had no more. */
+for (const folder of ["proto-1", "dev-1", "qemu"])
+	test(`${folder}: all parts share one object of foreign functions`, async () => {
+		const bench = new Bench();
+		const { storage, system, crash, trace, update, network, peripheral } = await loadBoard(folder, bench);
+		const { button, touch } = peripheral;
+		for (const part of [storage.settings, system, crash, trace, update.boot]) if (part) new part({});
+		new network.wifi({ onChanged: () => {} });
+		const slot = new update.slot({});
+		slot.open();
+		slot.complete(() => {});
+		for (const part of Object.values(button)) new part({ onReadable: () => {} });
+		if (touch) new touch({});
+		assert.equal(bench.calls.filter((text) => text === "mc/ffi new").length, 1);
+	});
+
 describe("a board's parts", () => {
 	test("each button is an input at its own pin, 1 while it is pressed to ground", async () => {
 		const { bench, device } = await proto1();
