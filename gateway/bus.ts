@@ -1,5 +1,5 @@
 /**
- * What gateways that act as one need of each other: messages, requests, key-value buckets and files. Two
+ * What gateways that act as one need of each other: messages, requests, key-value buckets, logs and files. Two
  * implementations pass the same tests: in one process (memory-bus.ts), and NATS (nats-bus.ts), which is loaded only
  * where NATS_URL is set. A gateway that is alone uses none.
  */
@@ -22,6 +22,8 @@ export interface Bus {
 	serve(subject: string, answer: (text: string) => Promise<string>): Unsubscribe;
 	/** Opens a bucket, and makes it if it is missing. @throws {BusError} `away` */
 	bucket(name: string, options?: BucketOptions): Promise<Bucket>;
+	/** Opens a log, and makes it if it is missing. @throws {BusError} `away` */
+	log(name: string): Promise<Log>;
 	/** Opens a store of files, and makes it if it is missing. @throws {BusError} `away` */
 	files(name: string): Promise<Files>;
 	/** Sends what is waiting, then ends all subscriptions. */
@@ -60,6 +62,28 @@ export interface Bucket {
 	 * @throws {BusError} `away`, `timeout`
 	 */
 	watch(onChange: (key: string, entry: Entry | undefined) => void): Promise<Unsubscribe>;
+}
+
+export interface LogReader {
+	/** All entries, in their order; again after each time without a server, as it may have lost the latest ones. */
+	readonly onAll: (entries: readonly (readonly [key: string, entry: Entry])[]) => void;
+	/** One that was added since, by this process too. */
+	readonly onEntry: (key: string, entry: Entry) => void;
+}
+
+/** Lists of texts, one for each key, to which lines are appended. A `/` in a key divides it into parts. */
+export interface Log {
+	/**
+	 * Appends if the latest entry of the key still has this revision.
+	 * @param after 0: there must be none
+	 * @returns the revision of the new entry; undefined if another one was the latest, and nothing was written
+	 * @throws {BusError} `away`, `timeout`; then it may be written or not
+	 */
+	append(key: string, text: string, after: number): Promise<number | undefined>;
+	/** Removes the entries of a key but its latest one, and those of all keys below it. @throws {BusError} */
+	removeAll(key: string): Promise<void>;
+	/** @returns once `onAll` was called @throws {BusError} */
+	read(reader: LogReader): Promise<Unsubscribe>;
 }
 
 /** Files of some megabytes, by name; a name's content never changes. */

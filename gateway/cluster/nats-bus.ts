@@ -4,10 +4,11 @@ import { JetStreamApiError, jetstream } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
 import { Objm } from "@nats-io/obj";
 import type { Msg, NatsConnection, Subscription } from "@nats-io/transport-node";
-import type { Bucket, BucketOptions, Bus, Files, Unsubscribe } from "../bus.js";
+import type { Bucket, BucketOptions, Bus, Files, Log, Unsubscribe } from "../bus.js";
 import { NatsBucket } from "./nats-bucket.js";
 import { NatsFiles } from "./nats-files.js";
 import { answerMs, NatsLink, type NatsOptions } from "./nats-link.js";
+import { NatsLog } from "./nats-log.js";
 
 interface Subscribed {
 	readonly subject: string;
@@ -84,6 +85,12 @@ export class NatsBus implements Bus {
 			const kv = await new Kvm(client).create(name, options);
 			return new NatsBucket(this.#link, name, kv, client);
 		});
+	}
+
+	log(name: string): Promise<Log> {
+		return this.#open(name, (connection, replicas) =>
+			NatsLog.open(this.#link, name, jetstream(connection, { timeout: answerMs }), replicas),
+		);
 	}
 
 	files(name: string): Promise<Files> {

@@ -7,6 +7,8 @@ import {
 	BusError,
 	type Entry,
 	type Files,
+	type Log,
+	type LogReader,
 } from "../../gateway/bus.js";
 
 /** Real also in tests that mock timers. */
@@ -39,11 +41,18 @@ interface BucketContent {
 	revision: number;
 }
 
+interface LogContent {
+	readonly entries: (readonly [key: string, entry: Entry])[];
+	readonly readers: Set<LogReader & { readonly bus: MemoryBus }>;
+	revision: number;
+}
+
 /** What the buses of one process are connected to. */
 export class MemoryServer {
 	readonly subscriptions = new Set<Subscription>();
 	readonly services = new Set<Service>();
 	readonly buckets = new Map<string, BucketContent>();
+	readonly logs = new Map<string, LogContent>();
 	readonly files = new Map<string, Map<string, Uint8Array>>();
 	readonly now: () => number;
 
@@ -82,6 +91,9 @@ export class MemoryBus implements Bus {
 		for (const content of this.#server.buckets.values())
 			for (const watch of content.watches)
 				if (watch.bus === this) later(() => catchUp(this.#server, content, watch));
+		for (const { readers, entries } of this.#server.logs.values())
+			for (const reader of readers)
+				if (reader.bus === this) later(() => this.#isConnected && reader.onAll([...entries]));
 		this.#setConnected(true);
 	}
 
@@ -134,6 +146,14 @@ export class MemoryBus implements Bus {
 		return new MemoryBucket(this, this.#server, content);
 	}
 
+	async log(name: string): Promise<Log> {
+		await this.requireConnected();
+		const { logs } = this.#server;
+		const content = logs.get(name) ?? { entries: [], readers: new Set(), revision: 0 };
+		logs.set(name, content);
+		return new MemoryLog(this, content);
+	}
+
 	async files(name: string): Promise<Files> {
 		await this.requireConnected();
 		const { files } = this.#server;
@@ -144,9 +164,10 @@ export class MemoryBus implements Bus {
 
 	async close(): Promise<void> {
 		await turn();
-		const { subscriptions, services, buckets } = this.#server;
+		const { subscriptions, services, buckets, logs } = this.#server;
 		const watches = [...buckets.values()].map((content) => content.watches);
-		for (const all of [subscriptions, services, ...watches] as readonly Set<{ bus: MemoryBus }>[])
+		const readers = [...logs.values()].map((content) => content.readers);
+		for (const all of [subscriptions, services, ...watches, ...readers] as readonly Set<{ bus: MemoryBus }>[])
 			for (const each of all) if (each.bus === this) all.delete(each);
 		this.#isClosed = true;
 		this.#listeners.clear();
@@ -211,6 +232,45 @@ class MemoryBucket implements Bucket {
 		await turn();
 		if (!this.#bus.isConnected) throw new BusError("timeout", "The bus was cut off during the write.");
 		return written;
+	}
+}
+
+class MemoryLog implements Log {
+	readonly #bus: MemoryBus;
+	readonly #content: LogContent;
+
+	constructor(bus: MemoryBus, content: LogContent) {
+		this.#bus = bus;
+		this.#content = content;
+	}
+
+	async append(key: string, text: string, after: number): Promise<number | undefined> {
+		await this.#bus.requireConnected();
+		const { entries, readers } = this.#content;
+		if ((entries.findLast(([each]) => each === key)?.[1].revision ?? 0) !== after) return undefined;
+		this.#content.revision += 1;
+		const entry = { text, revision: this.#content.revision };
+		entries.push([key, entry]);
+		for (const reader of readers)
+			later(() => reader.bus.isConnected && readers.has(reader) && reader.onEntry(key, entry));
+		await turn();
+		if (!this.#bus.isConnected) throw new BusError("timeout", "The bus was cut off during the write.");
+		return entry.revision;
+	}
+
+	async removeAll(key: string): Promise<void> {
+		await this.#bus.requireConnected();
+		const { entries } = this.#content;
+		const latest = entries.findLast(([each]) => each === key);
+		const isKept = (each: LogContent["entries"][number]) =>
+			each === latest || !(each[0] === key || each[0].startsWith(`${key}/`));
+		entries.splice(0, entries.length, ...entries.filter(isKept));
+	}
+
+	async read(reader: LogReader) {
+		await this.#bus.requireConnected();
+		reader.onAll([...this.#content.entries]);
+		return added(this.#content.readers, { ...reader, bus: this.#bus });
 	}
 }
 

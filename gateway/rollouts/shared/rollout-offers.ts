@@ -1,5 +1,5 @@
 /**
- * Sends a roll-out's offers to the gateway that has the device. Each is marked in the bucket before the device gets it, so
+ * Sends a roll-out's offers to the gateway that has the device. Each is marked in the log before the device gets it, so
  * that neither a driver that was stopped nor a second one can send it again.
  */
 
@@ -10,7 +10,7 @@ import type { UpdateRefusal } from "../../firmware/selection.js";
 import type { Updates } from "../../firmware/updates.js";
 import type { Device } from "../../sessions/device.js";
 import { type Offers, triggerOf } from "../attempts.js";
-import type { RolloutBucket } from "./rollout-bucket.js";
+import type { RolloutLog } from "./rollout-log.js";
 
 export interface RolloutOffersOptions {
 	readonly bus: Bus;
@@ -21,7 +21,7 @@ export interface RolloutOffersOptions {
 	/** The id of the gateway that has the device; undefined: this one. */
 	readonly ownerOf: (device: Device) => string | undefined;
 	readonly updates: Pick<Updates, "trigger">;
-	readonly bucket: Pick<RolloutBucket, "mark" | "stepCommitOf">;
+	readonly steps: Pick<RolloutLog, "mark" | "stepOf">;
 	readonly isDriver: () => boolean;
 }
 
@@ -29,7 +29,7 @@ const offer = object({
 	rollout: string(64),
 	deviceId: string(64),
 	/** Of the step `offered`. */
-	commit: integer(1, Number.MAX_SAFE_INTEGER),
+	step: integer(1, Number.MAX_SAFE_INTEGER),
 	/** As for `trigger_ota`. */
 	version: string(64),
 	/** SHA-256 of the images that it may be. */
@@ -66,12 +66,12 @@ export class RolloutOffers implements Offers {
 	}
 
 	async send(rollout: Rollout, device: Device): Promise<UpdateRefusal | undefined> {
-		const { bus, bucket, ownerOf } = this.#options;
+		const { bus, steps, ownerOf } = this.#options;
 		const { deviceId } = device;
 		const [version, pinned] = triggerOf(rollout);
-		const commit = bucket.stepCommitOf(rollout.id, deviceId);
+		const step = steps.stepOf(rollout.id, deviceId);
 		const owner = ownerOf(device);
-		const message = { rollout: rollout.id, deviceId, commit, version, pinned };
+		const message = { rollout: rollout.id, deviceId, step, version, pinned };
 		try {
 			if (owner === undefined) return await this.#pass(message);
 			const text = await bus.request(subjectOf("gw", "offer", owner), JSON.stringify(message), answerMs);
@@ -84,12 +84,12 @@ export class RolloutOffers implements Offers {
 	}
 
 	async recall({ id }: Rollout, deviceId: string): Promise<UpdateRefusal | undefined> {
-		const { bucket, isDriver } = this.#options;
-		const commit = bucket.stepCommitOf(id, deviceId);
+		const { steps, isDriver } = this.#options;
+		const step = steps.stepOf(id, deviceId);
 		// The next driver does it again.
 		while (isDriver()) {
 			try {
-				const isSent = await bucket.mark(id, deviceId, commit, false);
+				const isSent = await steps.mark(id, deviceId, step, false);
 				return isSent ? undefined : isElsewhere;
 			} catch (error) {
 				if (!(error instanceof BusError)) throw error;
@@ -101,12 +101,12 @@ export class RolloutOffers implements Offers {
 
 	/** To a device of this gateway. @throws {BusError} if it is not known whether it may be sent */
 	async #pass(message: unknown): Promise<UpdateRefusal | undefined> {
-		const { bucket, devices, ownerOf, updates } = this.#options;
+		const { steps, devices, ownerOf, updates } = this.#options;
 		if (!matches(offer, message)) throw new Error("not an offer");
-		const { rollout, deviceId, commit, version, pinned } = message;
+		const { rollout, deviceId, step, version, pinned } = message;
 		const device = devices.get(deviceId);
 		if (!device?.session.isReachable || ownerOf(device) !== undefined) return isElsewhere;
-		if ((await bucket.mark(rollout, deviceId, commit, true)) !== undefined) return isRecalled;
+		if ((await steps.mark(rollout, deviceId, step, true)) !== undefined) return isRecalled;
 		return updates.trigger(device, version, pinned);
 	}
 }

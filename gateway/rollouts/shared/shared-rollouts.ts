@@ -12,13 +12,13 @@ import type { RolloutCommand } from "../commands.js";
 import { type RolloutService, Rollouts, type RolloutsOptions } from "../rollouts.js";
 import type { RolloutRecords } from "../store.js";
 import { Lease, leaseBucket } from "./lease.js";
-import { RolloutBucket } from "./rollout-bucket.js";
+import { RolloutLog } from "./rollout-log.js";
 import { RolloutOffers, type RolloutOffersOptions } from "./rollout-offers.js";
 
 export interface SharedRolloutsOptions
 	extends Omit<RolloutsOptions, "store" | "offers" | "isDriver">,
-		Omit<RolloutOffersOptions, "bucket" | "isDriver" | "updates" | "devices"> {
-	/** Of the time before this gateway joined others: they are moved to the bucket. */
+		Omit<RolloutOffersOptions, "steps" | "isDriver" | "updates" | "devices"> {
+	/** Of the time before this gateway joined others: they are moved to the log. */
 	readonly stored: RolloutRecords;
 	/** Whether this gateway knows the devices that the others know: a driver without would end the steps of the rest. */
 	readonly knowsDevices: () => boolean;
@@ -36,8 +36,8 @@ interface Request {
 
 interface Done {
 	readonly isNew: boolean;
-	/** After it; 0: the roll-out is removed. */
-	readonly commit: number;
+	/** The roll-out's latest entry in the log; 0: it is removed. */
+	readonly entry: number;
 }
 type Answer = Done | { readonly problem: HttpRefusal };
 
@@ -49,7 +49,7 @@ const lookMs = 100;
 
 export class SharedRollouts implements RolloutService {
 	readonly #options: SharedRolloutsOptions;
-	readonly #bucket: RolloutBucket;
+	readonly #log: RolloutLog;
 	readonly #offers: RolloutOffers;
 	readonly #rollouts: Rollouts;
 	#lease: Lease | undefined;
@@ -64,7 +64,7 @@ export class SharedRollouts implements RolloutService {
 	constructor(options: SharedRolloutsOptions) {
 		this.#options = options;
 		const isDriver = () => this.isDriver;
-		this.#bucket = new RolloutBucket({
+		this.#log = new RolloutLog({
 			gatewayId: options.id,
 			isDriver,
 			onStale: () => {
@@ -75,8 +75,8 @@ export class SharedRollouts implements RolloutService {
 			},
 			onProblem: (problem) => options.log.error({ problem }, "roll-outs"),
 		});
-		this.#offers = new RolloutOffers({ ...options, bucket: this.#bucket, isDriver });
-		this.#rollouts = new Rollouts({ ...options, store: this.#bucket, offers: this.#offers, isDriver });
+		this.#offers = new RolloutOffers({ ...options, steps: this.#log, isDriver });
+		this.#rollouts = new Rollouts({ ...options, store: this.#log, offers: this.#offers, isDriver });
 	}
 
 	get isDriver(): boolean {
@@ -164,7 +164,7 @@ export class SharedRollouts implements RolloutService {
 			const { status, detail, headers } = answer.problem;
 			throw new HttpProblem(status, detail, headers);
 		}
-		await this.#bucket.reached(request.id, answer.commit);
+		await this.#log.reached(request.id, answer.entry);
 		await this.#mirror(request.id);
 		return answer;
 	}
@@ -182,7 +182,7 @@ export class SharedRollouts implements RolloutService {
 			if (error instanceof HttpProblem && error.refusal.status === 507) throw unavailable("timeout");
 			throw error;
 		}
-		return { isNew, commit: this.#bucket.commitOf(id) };
+		return { isNew, entry: this.#log.revisionOf(id) };
 	}
 
 	async #answer(text: string): Promise<string> {
@@ -196,14 +196,14 @@ export class SharedRollouts implements RolloutService {
 	}
 
 	#mirror(id: string): Promise<void> {
-		return this.#rollouts.mirror(id, this.#bucket.find(id));
+		return this.#rollouts.mirror(id, this.#log.find(id));
 	}
 
-	/** Opens the buckets once the bus is reached. */
+	/** Opens the log once the bus is reached. */
 	#join(): void {
 		const { bus, log } = this.#options;
 		if (this.#lease || this.#joining || this.#isClosed || !bus.isConnected) return;
-		this.#joining = this.#openBuckets()
+		this.#joining = this.#openLog()
 			.catch((error: unknown) => {
 				log.error({ err: error }, "roll-outs: not yet joined");
 				void setTimeout(retryMs, undefined, { ref: false }).then(() => this.#join());
@@ -213,9 +213,9 @@ export class SharedRollouts implements RolloutService {
 			});
 	}
 
-	async #openBuckets(): Promise<void> {
+	async #openLog(): Promise<void> {
 		const { bus, id: gatewayId, monotonic, knowsDevices } = this.#options;
-		await this.#bucket.open(await bus.bucket("gw-rollouts"));
+		await this.#log.open(await bus.log("gw-rollout-log"));
 		await this.#moveStored();
 		while (!knowsDevices() && !this.#isClosed) await setTimeout(lookMs);
 		const bucket = await bus.bucket("gw-lease", leaseBucket);
@@ -229,7 +229,7 @@ export class SharedRollouts implements RolloutService {
 		const { stored, log } = this.#options;
 		for (const rollout of await stored.load()) {
 			const { id } = rollout;
-			if (await this.#bucket.create(rollout)) await stored.remove(id);
+			if (await this.#log.create(rollout)) await stored.remove(id);
 			else log.error({ rollout: id }, "roll-out: stays on this gateway's disk, as another has its id");
 		}
 	}
@@ -238,8 +238,8 @@ export class SharedRollouts implements RolloutService {
 		const { bus, log } = this.#options;
 		const lease = this.#lease;
 		const term = this.#term;
-		if (!(await this.#bucket.claim())) return lease?.stepDown();
-		for (const { id } of await this.#bucket.load()) await this.#mirror(id);
+		if (!(await this.#log.claim())) return lease?.stepDown();
+		for (const { id } of await this.#log.load()) await this.#mirror(id);
 		await this.#rollouts.takeOver(() => {
 			this.#hasClaimed = term === this.#term && !this.#isClosed;
 			return this.#hasClaimed;
@@ -254,7 +254,7 @@ export class SharedRollouts implements RolloutService {
 		this.#stopServing();
 		if (this.#hasClaimed) this.#options.log.info("roll-outs: no longer driven by this gateway");
 		this.#hasClaimed = false;
-		for (const { id } of await this.#bucket.load()) await this.#mirror(id);
+		for (const { id } of await this.#log.load()) await this.#mirror(id);
 	}
 }
 

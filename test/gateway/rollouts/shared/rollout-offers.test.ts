@@ -4,7 +4,7 @@ import type { Rollout } from "../../../../gateway/api/rollout.js";
 import type { UpdateRefusal } from "../../../../gateway/firmware/selection.js";
 import { move, queued } from "../../../../gateway/rollouts/device-step.js";
 import { apply, firstHead } from "../../../../gateway/rollouts/machine.js";
-import { RolloutBucket } from "../../../../gateway/rollouts/shared/rollout-bucket.js";
+import { RolloutLog } from "../../../../gateway/rollouts/shared/rollout-log.js";
 import { RolloutOffers } from "../../../../gateway/rollouts/shared/rollout-offers.js";
 import { Device, Session } from "../../../../gateway/sessions/device.js";
 import { MemoryServer } from "../../../support/memory-bus.js";
@@ -18,14 +18,14 @@ async function run(answer: UpdateRefusal | undefined = undefined) {
 	const place = { ofDevice: "owner" };
 	const join = async (gatewayId: string) => {
 		const bus = server.connect();
-		const bucket = new RolloutBucket({
+		const steps = new RolloutLog({
 			gatewayId,
 			isDriver: () => true,
 			onStale: () => {},
 			onChange: () => {},
 			onProblem: () => {},
 		});
-		await bucket.open(await bus.bucket("gw-rollouts"));
+		await steps.open(await bus.log("gw-rollout-log"));
 		const handshake = { deviceId, isBound: true, model: undefined, chip: undefined, features: [] };
 		const link = { send: () => {}, isOpen: () => true, close: () => {} };
 		const session = new Session({ ...handshake, remoteAddress: "", baseUrl: "" }, link, 0);
@@ -45,16 +45,16 @@ async function run(answer: UpdateRefusal | undefined = undefined) {
 					return answer;
 				},
 			},
-			bucket,
+			steps,
 			isDriver: () => true,
 		});
-		return { bus, bucket, device, offers, stop: offers.serve() };
+		return { bus, steps, device, offers, stop: offers.serve() };
 	};
 	const [driver, owner] = [await join("driver"), await join("owner")];
 	const group = {
 		size: "rest",
 		concurrency: 1,
-		errorThreshold: { minExecuted: 1 },
+		errorThreshold: { percent: 10, minExecuted: 1 },
 		approval: false,
 		soakSeconds: 0,
 	};
@@ -75,10 +75,10 @@ async function run(answer: UpdateRefusal | undefined = undefined) {
 		head: firstHead,
 		devices: new Map([[deviceId, queued(deviceId, 0)]]),
 	};
-	assert.ok(await driver.bucket.create(created));
+	assert.ok(await driver.steps.create(created));
 	const offered = { ...move(queued(deviceId, 0), "offered", 1), attempts: 1, group: 0 };
 	const rollout = apply(created, { devices: [offered] });
-	assert.ok(await driver.bucket.append(rollout, { devices: [offered] }));
+	assert.ok(await driver.steps.append(rollout, { devices: [offered] }));
 	return { driver, owner, rollout, triggered, place };
 }
 
@@ -104,8 +104,8 @@ test("an offer is sent once, also after another gateway has become the driver", 
 
 test("an offer that a later driver has recalled is not sent", async () => {
 	const { driver, owner, rollout, triggered } = await run();
-	const commitOf = () => driver.bucket.stepCommitOf("autumn", deviceId);
-	while (owner.bucket.stepCommitOf("autumn", deviceId) < commitOf())
+	const step = () => driver.steps.stepOf("autumn", deviceId);
+	while (owner.steps.stepOf("autumn", deviceId) < step())
 		await new Promise((resolve) => setImmediate(resolve));
 	assert.equal((await owner.offers.recall(rollout, deviceId))?.code, "target_offline");
 	assert.equal((await driver.offers.send(rollout, driver.device))?.code, "ota_in_progress");

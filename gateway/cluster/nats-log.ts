@@ -1,0 +1,92 @@
+/** A log in a stream of NATS: each key is a subject. */
+
+import {
+	DeliverPolicy,
+	JetStreamApiCodes,
+	JetStreamApiError,
+	type JetStreamClient,
+	type JetStreamManager,
+} from "@nats-io/jetstream";
+import type { Entry, Log, LogReader, Unsubscribe } from "../bus.js";
+import type { NatsLink } from "./nats-link.js";
+import { decodeName, encodeName, NatsReader, unlessOverwritten } from "./nats-reader.js";
+
+export class NatsLog implements Log {
+	readonly #link: NatsLink;
+	readonly #name: string;
+	readonly #client: JetStreamClient;
+	readonly #manager: JetStreamManager;
+
+	constructor(link: NatsLink, name: string, client: JetStreamClient, manager: JetStreamManager) {
+		this.#link = link;
+		this.#name = name;
+		this.#client = client;
+		this.#manager = manager;
+	}
+
+	/** Makes the stream, if it is missing. */
+	static async open(
+		link: NatsLink,
+		name: string,
+		client: JetStreamClient,
+		replicas: number,
+	): Promise<NatsLog> {
+		const manager = await client.jetstreamManager();
+		const found = await manager.streams.info(streamOf(name)).catch((error: unknown) => {
+			if (error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound) return;
+			throw error;
+		});
+		if (!found)
+			await manager.streams.add({ name: streamOf(name), subjects: [`${name}.>`], num_replicas: replicas });
+		return new NatsLog(link, name, client, manager);
+	}
+
+	append(key: string, text: string, after: number): Promise<number | undefined> {
+		const options = { expect: { lastSubjectSequence: after } };
+		const append = async () => (await this.#client.publish(this.#subjectOf(key), text, options)).seq;
+		return this.#link.ask(() => unlessOverwritten(append));
+	}
+
+	async removeAll(key: string): Promise<void> {
+		await this.#link.ask(async () => {
+			const subject = this.#subjectOf(key);
+			await this.#manager.streams.purge(streamOf(this.#name), { filter: `${subject}.>` });
+			await this.#manager.streams.purge(streamOf(this.#name), { filter: subject, keep: 1 });
+		});
+	}
+
+	read({ onAll, onEntry }: LogReader): Promise<Unsubscribe> {
+		let all: [string, Entry][] | undefined;
+		const reader = new NatsReader({
+			link: this.#link,
+			client: this.#client,
+			stream: streamOf(this.#name),
+			consumer: { filter_subjects: `${this.#name}.>`, deliver_policy: DeliverPolicy.All },
+			onBegin: () => {
+				all = [];
+			},
+			onMessage: (message) => {
+				const parts = message.subject.slice(this.#name.length + 1).split(".");
+				const key = parts.map(decodeName).join("/");
+				const entry = { text: message.string(), revision: message.seq };
+				if (all) all.push([key, entry]);
+				else onEntry(key, entry);
+			},
+			onRead: () => {
+				const read = all ?? [];
+				all = undefined;
+				onAll(read);
+			},
+		});
+		return reader.open();
+	}
+
+	#subjectOf(key: string): string {
+		return [this.#name, ...key.split("/").map(encodeName)].join(".");
+	}
+}
+
+/** A stream's name has no dots. */
+function streamOf(name: string): string {
+	return name.toUpperCase();
+}
