@@ -7,10 +7,10 @@ import { Registry } from "prom-client";
 import { Access } from "./access/access.js";
 import { EndedLogins } from "./access/ended-logins.js";
 import { Tokens } from "./access/tokens.js";
-import type { Core, CreateExtension, Extension, Peers } from "./extension.js";
+import type { Core, CreateExtension, Extension, Peers, Storage } from "./extension.js";
 import { type CreateFirmwareService, createFirmwareService } from "./firmware/service.js";
 import { createAnswerError } from "./problem.js";
-import { DeviceStore, deviceFile } from "./sessions/device-store.js";
+import { DeviceStore } from "./sessions/device-store.js";
 import { type SessionListener, Sessions } from "./sessions/sessions.js";
 import { defaultSettings, type Settings } from "./settings.js";
 import { createYield } from "./sockets/event-loop.js";
@@ -18,7 +18,8 @@ import { type SocketLimits, socketLimits } from "./sockets/limits.js";
 import { monitorCommands } from "./sockets/monitor-commands.js";
 import { MonitorSockets } from "./sockets/monitor-sockets.js";
 import { type Disk, readsRegularFiles } from "./storage/atomic-file.js";
-import { type CreateRecords, JsonFileStore } from "./storage/json-file-store.js";
+import { fileRecords } from "./storage/file-records.js";
+import type { CreateRecords } from "./storage/records.js";
 import { createLog } from "./telemetry/log.js";
 import { createMetrics } from "./telemetry/metrics.js";
 
@@ -39,20 +40,22 @@ export interface GatewayOptions extends Partial<Settings> {
 	readonly extensions?: readonly CreateExtension[];
 	/** Default: files in the data folder. */
 	readonly records?: CreateRecords;
+	readonly storage?: Storage;
 	/** Its bus is closed with this gateway. */
 	readonly peers?: Peers;
 }
 
-const files: CreateRecords = (options) => new JsonFileStore(options);
-
 export function createCore(options: GatewayOptions) {
-	const { now = Date.now, monotonic = () => performance.now(), records = files } = options;
+	const { now = Date.now, monotonic = () => performance.now() } = options;
 	const { createFirmware = createFirmwareService, maxDevices = 10_000, peers } = options;
 	const disk = readsRegularFiles(options.disk ?? fs);
 	const settings: Settings = { ...defaultSettings, ...options };
 	const limits: SocketLimits = { ...socketLimits, ...options.limits };
 	const log = options.log ?? createLog(settings.logLevel);
 	const { dataDir, deviceToken: device, monitorToken: monitor, publicUrl } = settings;
+	const records: CreateRecords =
+		options.records ??
+		(({ name, ...kind }) => fileRecords({ ...kind, directory: join(dataDir, name), disk }));
 	/** Filled below, as extensions are handed the core. */
 	const list: Extension[] = [];
 	const listening = { port: settings.port };
@@ -86,21 +89,12 @@ export function createCore(options: GatewayOptions) {
 	});
 
 	const sessions = new Sessions({ ...clocks, maxDevices });
-	const deviceStore = new DeviceStore(
-		records({
-			directory: join(dataDir, "devices"),
-			disk,
-			onProblem: onProblemOf("known devices"),
-			...deviceFile,
-			bucket: "gw-devices",
-			onRecord: (deviceId, device) => {
-				const known = sessions.devices.get(deviceId);
-				if (device) sessions.adopt(device);
-				else if (known && !sessions.forget(known, "removed")) void deviceStore.keep(known);
-			},
-		}),
+	const deviceStore = new DeviceStore({
+		records,
+		sessions,
 		monotonic,
-	);
+		onProblem: onProblemOf("known devices"),
+	});
 	const firmware = createFirmware({
 		settings,
 		access,
@@ -135,6 +129,7 @@ export function createCore(options: GatewayOptions) {
 		...clocks,
 		yieldToLoop,
 		records,
+		storage: options.storage ?? { place: "the gateway's disk", status: 507 },
 		access,
 		tokens,
 		endedLogins,

@@ -20,7 +20,7 @@ import type { SocketLimits } from "./sockets/limits.js";
 import type { CommandHooks, Execute } from "./sockets/monitor-commands.js";
 import type { MonitorHooks, MonitorSockets } from "./sockets/monitor-sockets.js";
 import type { Disk } from "./storage/atomic-file.js";
-import type { CreateRecords } from "./storage/json-file-store.js";
+import type { CreateRecords } from "./storage/records.js";
 import type { Metrics } from "./telemetry/metrics.js";
 
 /** What the core hands to each extension. */
@@ -38,6 +38,7 @@ export interface Core {
 	readonly yieldToLoop: () => Promise<void>;
 	/** Makes a store of one record for each device. */
 	readonly records: CreateRecords;
+	readonly storage: Storage;
 	readonly access: Access;
 	readonly tokens: Tokens;
 	readonly endedLogins: EndedLogins;
@@ -55,6 +56,14 @@ export interface Core {
 	readonly port: () => number;
 }
 
+/** For answers where something could not be stored. */
+export interface Storage {
+	/** Such as "the data folder". */
+	readonly place: string;
+	/** 507: it is full or broken; 503: it cannot be reached. */
+	readonly status: 503 | 507;
+}
+
 /** The gateways with which this one acts as one. */
 export interface Peers {
 	/** Of this gateway, another one at each start. */
@@ -62,8 +71,10 @@ export interface Peers {
 	readonly bus: Bus;
 	/** The id of the gateway to which a device is connected; undefined: this one. */
 	readonly ownerOf: (device: Device) => string | undefined;
-	/** Whether the devices that the others have stored are known here. */
-	readonly knowsDevices: () => boolean;
+	/** Sees to it that all have the same tokens; before they are opened. @throws {StartError} if their file is invalid */
+	readonly openTokens: (tokens: Tokens, onProblem: (sentence: string) => void) => Promise<void>;
+	/** Called last. */
+	readonly close: () => Promise<void>;
 }
 
 /** A message of monitors that an extension adds, for the AsyncAPI document. */
@@ -79,6 +90,7 @@ export type CreateExtension = (core: Core) => Extension;
 export interface Joined {
 	readonly extensions: readonly CreateExtension[];
 	readonly records?: CreateRecords;
+	readonly storage?: Storage;
 	readonly peers?: Peers;
 	readonly maxDevices?: number;
 }

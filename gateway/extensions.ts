@@ -21,6 +21,7 @@ export const addedMessages: Readonly<Record<string, MessageDocument>> = { ...fle
 
 /** Loads what is there only with its setting. @throws {StartError} if a setting cannot be used */
 export async function loadExtensions(settings: Settings, log: Logger): Promise<Joined> {
-	if (settings.nats) return (await import("./cluster/join.js")).joinOverNats(settings.nats, extensions, log);
+	if (settings.nats)
+		return (await import("./cluster/join.js")).joinOverNats(settings.nats, settings.dataDir, extensions, log);
 	return { extensions };
 }

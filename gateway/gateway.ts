@@ -109,7 +109,7 @@ export function createGateway(options: GatewayOptions = {}) {
 		for (const extension of extensions.toReversed()) await extension.close?.();
 		await firmware.close();
 		await deviceStore.close();
-		await core.peers?.bus.close();
+		await core.peers?.close();
 		await lock.release();
 	};
 	const close = async () => {
@@ -140,6 +140,7 @@ export function createGateway(options: GatewayOptions = {}) {
 			await usable(dataDir, lock.take());
 			let url: string;
 			try {
+				await core.peers?.openTokens(tokens, (problem) => log.warn({ problem }, "tokens"));
 				await tokens.open();
 				({ url, port: listening.port } = await listen(server, settings));
 				// Such as too many open files: one client is refused, the others stay.

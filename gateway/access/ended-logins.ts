@@ -30,10 +30,8 @@ export interface EndedLoginsOptions {
 
 export class EndedLogins {
 	readonly #options: EndedLoginsOptions;
-	/** Called when a login was ended here. */
-	onEnded: ((file: EndedLoginsFile) => void) | undefined;
-	/** @returns whether no other process has used that login code; never fails */
-	claim: ((signature: string) => Promise<boolean>) | undefined;
+	/** Ends a login for other processes too. @returns whether none of them has ended it; never fails */
+	claim: ((signature: string, expires: number) => Promise<boolean>) | undefined;
 	readonly #path: string;
 	readonly #ended = new Map<string, number>();
 	#endedBefore = 0;
@@ -66,15 +64,17 @@ export class EndedLogins {
 	 */
 	async end(signature: string, expires: number): Promise<void> {
 		await this.take({ endedBefore: this.#endedBefore, ended: { [signature]: expires } });
-		this.onEnded?.(this.file);
+		await this.claim?.(signature, expires);
 	}
 
 	/** Ends a login code. @returns false if it was used before, here or by another process */
 	async use(signature: string, expires: number): Promise<boolean> {
 		if (this.has(signature, Number.POSITIVE_INFINITY)) return false;
 		// Begins at once, so that it does not count twice here. A full disk must not keep anyone out; it is used in memory.
-		const ended = this.end(signature, expires).catch(() => {});
-		const isFirst = (await this.claim?.(signature)) ?? true;
+		const ended = this.take({ endedBefore: this.#endedBefore, ended: { [signature]: expires } }).catch(
+			() => {},
+		);
+		const isFirst = (await this.claim?.(signature, expires)) ?? true;
 		await ended;
 		return isFirst;
 	}

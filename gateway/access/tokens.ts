@@ -73,7 +73,6 @@ export interface TokensOptions {
 	readonly disk: Disk;
 	/** The file has become invalid; the last tokens stay valid. */
 	readonly onProblem: (sentence: string) => void;
-	/** The file was read for the first time, or has changed. */
 }
 
 export class Tokens {
@@ -97,7 +96,7 @@ export class Tokens {
 	 */
 	async open(): Promise<void> {
 		const { disk } = this.#options;
-		if (this.#isGiven()) return this.#requireDifferent();
+		if (this.areGiven) return this.#requireDifferent();
 		try {
 			if ((await readTokenFile(disk, this.#path)) === undefined) {
 				await makeFolder(disk, dirname(this.#path));
@@ -118,7 +117,7 @@ export class Tokens {
 	 * the disk
 	 */
 	async refresh(maxAgeMs = 0): Promise<void> {
-		if (this.#isGiven() || performance.now() - this.#readAt < maxAgeMs) return;
+		if (this.areGiven || performance.now() - this.#readAt < maxAgeMs) return;
 		this.#readAt = performance.now();
 		this.#refreshing ??= this.#read()
 			.catch((error: unknown) => this.#report(error))
@@ -139,10 +138,27 @@ export class Tokens {
 		return this.#file;
 	}
 
-	/** Takes in the tokens of another gateway. @throws {NodeJS.ErrnoException} */
+	/** Whether none comes from the file. */
+	get areGiven(): boolean {
+		const { device, monitor } = this.#options.given;
+		return device !== undefined && monitor !== undefined;
+	}
+
+	/** @returns undefined if there is no file @throws {StartError} if it is invalid @throws {NodeJS.ErrnoException} */
+	readFile(): Promise<TokenFile | undefined> {
+		return readTokenFile(this.#options.disk, this.#path);
+	}
+
+	/** Takes in tokens that another process has written. @throws {NodeJS.ErrnoException} */
 	async replace(file: TokenFile): Promise<void> {
+		await makeFolder(this.#options.disk, dirname(this.#path));
 		await writeTokenFile(this.#options.disk, this.#path, file);
 		await this.#read();
+	}
+
+	/** Has the next look at the file read it, also if it has not changed. */
+	forgetState(): void {
+		this.#state = undefined;
 	}
 
 	current(role: Role): string {
@@ -155,11 +171,6 @@ export class Tokens {
 	#requireDifferent(): void {
 		if (!this.of("device").some((token) => this.of("monitor").includes(token))) return;
 		throw new StartError("DEVICE_TOKEN and MONITOR_TOKEN are the same; set one of them to another value.");
-	}
-
-	#isGiven(): boolean {
-		const { device, monitor } = this.#options.given;
-		return device !== undefined && monitor !== undefined;
 	}
 
 	async #read(): Promise<void> {

@@ -131,7 +131,8 @@ export class Cluster {
 
 	readonly sessions: SessionListener = {
 		onChanged: (session, reason) => {
-			if (!session.link.isRemote) this.#tell(session, reason);
+			// A label is a record, which each gateway reads itself.
+			if (!session.link.isRemote && reason !== "labelled") this.#tell(session, reason);
 		},
 		onUplink: (session, { type }, text) => {
 			const { device } = session;

@@ -4,26 +4,11 @@ import type { Core, Extension, Peers } from "../extension.js";
 import { refuse } from "../sockets/monitor-commands.js";
 import { Cluster } from "./cluster.js";
 import { MirrorLink } from "./mirror-link.js";
-import { shareLogins } from "./shared-logins.js";
-import { SharedTokens } from "./shared-tokens.js";
+import { SharedLogins } from "./shared-logins.js";
 import { SharedUpload } from "./shared-upload.js";
 
-/** A store whose records others have too. */
-export interface SharedRecords {
-	/** Begins to exchange records. */
-	start(): void;
-	/** Whether it has had all records of the others. */
-	readonly hasCaughtUp: boolean;
-}
-
-export interface ClusterExtensionOptions {
-	readonly core: Core;
-	readonly peers: Peers;
-	readonly stores: Iterable<SharedRecords>;
-}
-
-export function createCluster({ core, peers, stores }: ClusterExtensionOptions): Extension {
-	const { tokens, endedLogins, firmware, sessions, log, now } = core;
+export function createCluster(core: Core, peers: Peers): Extension {
+	const { endedLogins, firmware, sessions, log } = core;
 	const { bus } = peers;
 	const onProblemOf = (what: string) => (problem: string) => log.warn({ problem }, what);
 	const cluster = new Cluster({
@@ -42,14 +27,8 @@ export function createCluster({ core, peers, stores }: ClusterExtensionOptions):
 			);
 		},
 	});
-	const sharedTokens = new SharedTokens({ bus, tokens, now, onProblem: onProblemOf("tokens") });
-	const logins = shareLogins({ bus, endedLogins, now, onProblem: onProblemOf("logins") });
-	const { uploads } = firmware;
-	const upload = new SharedUpload({ bus, uploads, now, onProblem: onProblemOf("firmware") });
-	tokens.onRead = (file) => sharedTokens.changed(file);
-	endedLogins.onEnded = (file) => logins.changed(file);
-	endedLogins.claim = (signature) => logins.claim(signature);
-	uploads.onKept = (kept) => upload.changed(kept);
+	const logins = new SharedLogins({ bus, endedLogins, onProblem: onProblemOf("logins") });
+	const upload = new SharedUpload({ bus, uploads: firmware.uploads, onProblem: onProblemOf("firmware") });
 	return {
 		sessions: [cluster.sessions],
 		channels: { cluster: () => [cluster.frame()] },
@@ -58,17 +37,14 @@ export function createCluster({ core, peers, stores }: ClusterExtensionOptions):
 		gather: (deviceIds) => cluster.gather(deviceIds),
 		onMonitorsChanged: () => cluster.onInterest(),
 		open: async () => {
-			sharedTokens.start();
-			logins.start();
-			upload.start();
-			for (const store of stores) store.start();
+			await logins.open();
+			await upload.open();
 			await cluster.start();
 		},
 		close: async () => {
 			cluster.leave();
+			logins.close();
 			await upload.close();
-			await sharedTokens.close();
-			await logins.close();
 		},
 	};
 }

@@ -3,43 +3,59 @@
  */
 
 import { randomUUID } from "node:crypto";
+import fs from "node:fs/promises";
 import type { Logger } from "pino";
 import type { Bus } from "../bus.js";
 import type { CreateExtension, Joined, Peers } from "../extension.js";
-import type { CreateRecords } from "../storage/json-file-store.js";
-import { createCluster, type SharedRecords } from "./extension.js";
+import { type CreateRecords, Records } from "../storage/records.js";
+import { BucketRecords } from "./bucket-records.js";
+import { createCluster } from "./extension.js";
 import { MirrorLink } from "./mirror-link.js";
 import { NatsBus } from "./nats-bus.js";
 import type { NatsOptions } from "./nats-link.js";
-import { ReplicatedStore } from "./replicated-store.js";
+import { SharedTokens } from "./shared-tokens.js";
+import { takeOverRecords } from "./take-over.js";
 
 const maxDevices = 100_000;
 
-/** @throws {StartError} if the server cannot be used */
+/** @param dataDir of the time before this gateway joined others: what it has is taken over once @throws {StartError} if the server cannot be used */
 export async function joinOverNats(
 	nats: Omit<NatsOptions, "onProblem">,
+	dataDir: string,
 	extensions: readonly CreateExtension[],
 	log: Pick<Logger, "warn">,
 ): Promise<Joined> {
 	const bus = new NatsBus({ ...nats, onProblem: (problem) => log.warn({ problem }, "bus") });
 	await bus.open();
-	return joinGateways(bus, extensions);
+	return joinGateways(bus, dataDir, extensions);
 }
 
-/** @param bus closed with the gateway @param now milliseconds since 1970 */
-export function joinGateways(bus: Bus, extensions: readonly CreateExtension[], now = Date.now): Joined {
-	const stores = new Map<string, SharedRecords>();
+/** @param bus closed with the gateway */
+export function joinGateways(bus: Bus, dataDir: string, extensions: readonly CreateExtension[]): Joined {
 	const records: CreateRecords = (options) => {
-		const store = new ReplicatedStore({ ...options, bus, now });
-		stores.set(options.bucket, store);
-		return store;
+		const { name, onProblem } = options;
+		const takeOver = (bucket: Parameters<typeof takeOverRecords>[2]) =>
+			takeOverRecords({ dataDir, disk: fs, onProblem }, name, bucket);
+		return new Records({
+			...options,
+			engine: new BucketRecords({ bus, bucket: `gw-record-${name}`, takeOver }),
+		});
 	};
+	let tokens: SharedTokens | undefined;
 	const peers: Peers = {
 		id: randomUUID(),
 		bus,
 		ownerOf: ({ session: { link } }) => (link instanceof MirrorLink ? link.gateway : undefined),
-		knowsDevices: () => stores.get("gw-devices")?.hasCaughtUp === true,
+		openTokens: async (own, onProblem) => {
+			tokens = new SharedTokens({ bus, tokens: own, onProblem });
+			await tokens.open();
+		},
+		close: async () => {
+			tokens?.close();
+			await bus.close();
+		},
 	};
-	const cluster: CreateExtension = (core) => createCluster({ core, peers, stores: stores.values() });
-	return { extensions: [...extensions, cluster], records, peers, maxDevices };
+	const cluster: CreateExtension = (core) => createCluster(core, peers);
+	const storage = { place: "NATS", status: 503 } as const;
+	return { extensions: [...extensions, cluster], records, storage, peers, maxDevices };
 }

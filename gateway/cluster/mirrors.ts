@@ -120,8 +120,7 @@ export class Mirrors {
 		const link = mirrored?.member === member ? mirrored : new MirrorLink(member);
 		link.list = member.lists;
 		if (told.revision < link.revision) return;
-		const isLabelKnown = told.device && known?.device?.labelledAt === told.device.labelledAt;
-		const isNews = told.revision > link.revision && !(reason === "labelled" && isLabelKnown);
+		const isNews = told.revision > link.revision;
 		const listed = known?.connected ? "identified" : undefined;
 		const heardAt = known?.device?.lastReportAt ?? 0;
 		link.revision = told.revision;

@@ -20,7 +20,6 @@ import {
 	type Schema,
 	string,
 } from "../../device/protocol/schema.js";
-import { label, labelOf } from "../api/label.js";
 import { otaStatuses } from "../api/statuses.js";
 import { noUpdate } from "../api/update.js";
 import { validItems } from "../json.js";
@@ -57,7 +56,6 @@ const device = object({
 	securityVersion: optional(count),
 	uptimeSeconds: optional(float(0, Number.MAX_SAFE_INTEGER)),
 	hasReported: optional(boolean()),
-	labelledAt: optional(time),
 });
 const crashHead = object({ id: string(32), kind: oneOf(...crashKinds), version: string(32), at: time });
 const reasons = ["snapshot", "connected", "identified", "ota", "crash", "labelled", ...endReasons] as const;
@@ -123,8 +121,8 @@ function sessionOf(value: unknown): ToldSession {
 function deviceOf(value: unknown): DeviceFacts {
 	const facts = required(device, value);
 	const { deviceId, firstSeenAt, lastReportAt, securityVersion, uptimeSeconds } = facts;
-	const { hasReported = false, labelledAt = 0 } = facts;
-	const { firmwareVersion, metadata, vitals, versions, resets, crashes, label: named } = fieldsOf(value);
+	const { hasReported = false } = facts;
+	const { firmwareVersion, metadata, vitals, versions, resets, crashes } = fieldsOf(value);
 	return {
 		deviceId,
 		...boardOf(value),
@@ -139,8 +137,6 @@ function deviceOf(value: unknown): DeviceFacts {
 		resets: validItems(reset, resets),
 		crashes: validItems(crashHead, crashes),
 		hasReported,
-		label: labelOf(matches(label, named) ? named : {}),
-		labelledAt,
 	};
 }
 

@@ -1,59 +1,77 @@
-/** Logins that were ended, by logging out or as codes that were used: on one gateway, so on all. */
+/** Logins that were ended, by logging out or as codes that were used: on one gateway, so on all. Each has a key. */
 
-import { type EndedLogins, type EndedLoginsFile, parseEndedLogins } from "../access/ended-logins.js";
-import { type BucketOptions, type Bus, BusError } from "../bus.js";
-import { Replication } from "./replication.js";
+import type { EndedLogins } from "../access/ended-logins.js";
+import { type Bucket, type BucketOptions, type Bus, BusError, type Unsubscribe } from "../bus.js";
+import { whenReached } from "./when-reached.js";
 
 export interface SharedLoginsOptions {
 	readonly bus: Bus;
 	readonly endedLogins: EndedLogins;
-	/** Milliseconds since 1970. */
-	readonly now: () => number;
 	readonly onProblem: (sentence: string) => void;
 }
 
-const key = "ended-logins";
-/** Longer than a login code is valid, by any gateway's clock. */
-const codesBucket: BucketOptions = Object.freeze({ ttlMs: 2 * 60 * 60 * 1000 });
+/** Longer than a login is valid, by any gateway's clock. */
+const bucketOptions: BucketOptions = Object.freeze({ ttlMs: 32 * 24 * 60 * 60 * 1000 });
 
-/** @returns to be started once the logins are open */
-export function shareLogins({ bus, endedLogins, now, onProblem }: SharedLoginsOptions) {
-	const replication = new Replication<EndedLoginsFile>({
-		bus,
-		bucket: "gw-state",
-		key,
-		own: {
-			read: async () => endedLogins.file,
-			save: (_key, file) => endedLogins.take(file),
-			remove: async () => {},
-		},
-		format: (file) => JSON.stringify(file),
-		parse: parseEndedLogins,
-		changedAt: now,
-		merge: (theirs, mine) => ({
-			endedBefore: Math.max(theirs.endedBefore, mine.endedBefore),
-			ended: { ...theirs.ended, ...mine.ended },
-		}),
-		onRecord: () => {},
-		now,
-		onProblem,
-	});
-	return {
-		start: () => {
-			replication.has(key, endedLogins.file);
-			replication.start();
-		},
-		changed: (file: EndedLoginsFile) => replication.changed(key, file),
-		/** Without the bus each gateway counts for itself. @returns whether no other gateway has used that login code */
-		claim: async (signature: string): Promise<boolean> => {
-			try {
-				const codes = await bus.bucket("gw-login-codes", codesBucket);
-				return (await codes.set(signature, "used", 0)) !== undefined;
-			} catch (error) {
-				if (!(error instanceof BusError)) throw error;
-				return true;
-			}
-		},
-		close: () => replication.close(),
-	};
+export class SharedLogins {
+	readonly #options: SharedLoginsOptions;
+	#bucket: Bucket | undefined;
+	/** By signature: those that the bus has not got yet. */
+	readonly #waiting = new Map<string, number>();
+	#ends: Unsubscribe[] = [];
+	#isClosed = false;
+
+	constructor(options: SharedLoginsOptions) {
+		this.#options = options;
+	}
+
+	/** To be called once the logins are open. */
+	async open(): Promise<void> {
+		const { bus, endedLogins } = this.#options;
+		endedLogins.claim = (signature, expires) => this.#claim(signature, expires);
+		this.#ends.push(bus.onStatus((isConnected) => isConnected && void this.#send()));
+		await whenReached(
+			() => this.#isClosed,
+			async () => {
+				const bucket = await bus.bucket("gw-ended-logins", bucketOptions);
+				for (const [signature, expires] of Object.entries(endedLogins.file.ended))
+					this.#waiting.set(signature, expires);
+				this.#ends.push(await bucket.watch((signature, entry) => this.#take(signature, Number(entry?.text))));
+				this.#bucket = bucket;
+			},
+		);
+		await this.#send();
+	}
+
+	close(): void {
+		this.#isClosed = true;
+		for (const end of this.#ends) end();
+		this.#ends = [];
+	}
+
+	#take(signature: string, expires: number): void {
+		const { endedLogins, onProblem } = this.#options;
+		if (!Number.isSafeInteger(expires)) return;
+		endedLogins
+			.take({ endedBefore: 0, ended: { [signature]: expires } })
+			.catch((error: Error) => onProblem(`Ended logins cannot be written: ${error.message}`));
+	}
+
+	/** Without the bus each gateway counts for itself. @returns whether no other gateway has ended this login */
+	async #claim(signature: string, expires: number): Promise<boolean> {
+		try {
+			return (await this.#bucket?.set(signature, String(expires), 0)) !== undefined || !this.#bucket;
+		} catch (error) {
+			if (!(error instanceof BusError)) throw error;
+			this.#waiting.set(signature, expires);
+			return true;
+		}
+	}
+
+	async #send(): Promise<void> {
+		for (const [signature, expires] of this.#waiting) {
+			this.#waiting.delete(signature);
+			await this.#claim(signature, expires);
+		}
+	}
 }

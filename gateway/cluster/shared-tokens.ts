@@ -1,17 +1,15 @@
 /**
- * The tokens in `tokens.json`, the same on all gateways: those of the first one, and each rotation. Those given by the
- * environment are left alone.
+ * The tokens, the same on all gateways: in a key of the bus, made once by compare and set. `tokens.json` is a copy, in which
+ * a rotation is made as on a gateway that is alone. Those given by the environment are left alone.
  */
 
-import { parseTokens, type TokenFile, type Tokens } from "../access/tokens.js";
-import type { Bus } from "../bus.js";
-import { Replication } from "./replication.js";
+import { makeTokens, parseTokens, type TokenFile, type Tokens } from "../access/tokens.js";
+import { type Bucket, type Bus, BusError, type Entry, type Unsubscribe } from "../bus.js";
+import { whenReached } from "./when-reached.js";
 
 export interface SharedTokensOptions {
 	readonly bus: Bus;
 	readonly tokens: Tokens;
-	/** Milliseconds since 1970. */
-	readonly now: () => number;
 	readonly onProblem: (sentence: string) => void;
 }
 
@@ -20,47 +18,76 @@ const key = "tokens";
 const lookMs = 1_000;
 
 export class SharedTokens {
-	readonly #tokens: Tokens;
-	readonly #replication: Replication<TokenFile>;
+	readonly #options: SharedTokensOptions;
+	#bucket: Bucket | undefined;
+	/** As read, or written here. */
+	#shared: { readonly text: string; readonly revision: number } | undefined;
+	#stopWatching: Unsubscribe = () => {};
 	#timer: NodeJS.Timeout | undefined;
+	#isClosed = false;
 
-	constructor({ bus, tokens, now, onProblem }: SharedTokensOptions) {
-		this.#tokens = tokens;
-		this.#replication = new Replication({
-			bus,
-			bucket: "gw-state",
-			key,
-			own: {
-				read: async () => tokens.file,
-				save: (_key, file) => tokens.replace(file),
-				remove: async () => {},
+	constructor(options: SharedTokensOptions) {
+		this.#options = options;
+	}
+
+	/** To be called before the tokens are opened. Waits for the bus: with other tokens no device could connect. */
+	async open(): Promise<void> {
+		const { bus, tokens } = this.#options;
+		if (tokens.areGiven) return;
+		await whenReached(
+			() => this.#isClosed,
+			async () => {
+				const bucket = await bus.bucket("gw-state");
+				const own = await tokens.readFile();
+				await bucket.set(key, JSON.stringify(own ?? makeTokens()), 0);
+				this.#stopWatching = await bucket.watch((name, entry) => {
+					if (name === key && entry) this.#take(entry);
+				});
+				const shared = parsed(this.#shared?.text);
+				if (shared) await tokens.replace(shared);
+				this.#bucket = bucket;
 			},
-			format: (file) => JSON.stringify(file),
-			parse: parseTokens,
-			changedAt: ({ changedAt = 0 }) => changedAt,
-			merge: (theirs, mine) => ((mine.changedAt ?? 0) > (theirs.changedAt ?? 0) ? mine : theirs),
-			onRecord: () => onProblem("The tokens in use are now those of the other gateways."),
-			now,
-			onProblem,
-		});
+		);
+		tokens.onRead = (file) => void this.#put(file);
+		this.#timer = setInterval(() => void tokens.refresh(), lookMs).unref();
 	}
 
-	/** To be called once the tokens are open. */
-	start(): void {
-		const { file } = this.#tokens;
-		if (!file) return;
-		this.#replication.has(key, file);
-		this.#replication.start();
-		this.#timer = setInterval(() => void this.#tokens.refresh(), lookMs).unref();
-	}
-
-	/** To be called when the file was read. */
-	changed(file: TokenFile): void {
-		if (this.#timer) this.#replication.changed(key, file);
-	}
-
-	async close(): Promise<void> {
+	close(): void {
+		this.#isClosed = true;
 		clearInterval(this.#timer);
-		if (this.#timer) await this.#replication.close();
+		this.#stopWatching();
 	}
+
+	#take(entry: Entry): void {
+		const { tokens, onProblem } = this.#options;
+		if (entry.revision <= (this.#shared?.revision ?? 0)) return;
+		const isNews = this.#bucket && entry.text !== this.#shared?.text;
+		this.#shared = entry;
+		const file = parsed(entry.text);
+		if (!isNews || !file) return;
+		onProblem("The tokens in use are now those of the other gateways.");
+		tokens
+			.replace(file)
+			.catch((error: Error) => onProblem(`tokens.json cannot be written: ${error.message}`));
+	}
+
+	/** To be called when the file was read: of a rotation here and one elsewhere, the one that is written first counts. */
+	async #put(file: TokenFile): Promise<void> {
+		const text = JSON.stringify(file);
+		const { text: shared, revision = 0 } = this.#shared ?? {};
+		if (!this.#bucket || text === shared) return;
+		try {
+			const written = await this.#bucket.set(key, text, revision);
+			if (written !== undefined) this.#shared = { text, revision: written };
+			else if (shared !== undefined) await this.#options.tokens.replace(parsed(shared) ?? file);
+		} catch (error) {
+			if (!(error instanceof BusError)) throw error;
+			// The bus is away; the next look tries again.
+			this.#options.tokens.forgetState();
+		}
+	}
+}
+
+function parsed(text: string | undefined): TokenFile | undefined {
+	return text === undefined ? undefined : parseTokens(text);
 }

@@ -1,19 +1,18 @@
 /**
- * The latest upload, the same on all gateways. Its bytes are in the bus's files by their SHA-256, a key says which one
- * counts, and each gateway has it in its own store.
+ * The latest upload, the same on all gateways: its bytes are in the bus's files by their SHA-256, and a key says which one
+ * counts. Each gateway has a copy, from which devices read.
  */
 
 import { createReadStream } from "node:fs";
-import { type Bus, BusError } from "../bus.js";
+import { type Bucket, type Bus, BusError, type Entry, type Unsubscribe } from "../bus.js";
 import { isUpload, type Upload, type UploadStore } from "../firmware/upload-store.js";
-import { isLater } from "../storage/json-file-store.js";
-import { Replication } from "./replication.js";
+import { parseJson } from "../json.js";
+import { HttpProblem } from "../problem.js";
+import { whenReached } from "./when-reached.js";
 
 export interface SharedUploadOptions {
 	readonly bus: Bus;
 	readonly uploads: UploadStore;
-	/** Milliseconds since 1970. */
-	readonly now: () => number;
 	readonly onProblem: (sentence: string) => void;
 }
 
@@ -21,71 +20,95 @@ const key = "upload";
 
 export class SharedUpload {
 	readonly #options: SharedUploadOptions;
-	readonly #replication: Replication<Upload>;
-	/** SHA-256 of the one that counted before. */
-	#previous: string | undefined;
+	#bucket: Bucket | undefined;
+	/** As read, or written here. */
+	#shared: Entry | undefined;
+	#stopWatching: Unsubscribe = () => {};
+	#fetching: Promise<void> = Promise.resolve();
+	#isClosed = false;
 
 	constructor(options: SharedUploadOptions) {
 		this.#options = options;
-		const { bus, uploads, now, onProblem } = options;
-		this.#replication = new Replication<Upload>({
-			bus,
-			bucket: "gw-state",
-			key,
-			own: {
-				read: async () => uploads.current,
-				save: (_key, upload) => this.#fetch(upload),
-				remove: async () => {},
-			},
-			format: (upload) => JSON.stringify(upload),
-			parse: (text) => {
-				const upload: unknown = JSON.parse(text);
-				return isUpload(upload) ? upload : undefined;
-			},
-			changedAt: ({ upload_time }) => Date.parse(upload_time),
-			merge: (theirs, mine) => (isLater(orderOf(mine), orderOf(theirs)) ? mine : theirs),
-			prepare: (upload) => this.#send(upload),
-			onRecord: () => {},
-			now,
-			onProblem,
-		});
 	}
 
-	/** To be called once the upload of the last run is loaded. */
-	start(): void {
-		const { current } = this.#options.uploads;
-		if (current) this.#replication.has(key, current);
-		this.#previous = current?.sha256;
-		this.#replication.start();
-	}
-
-	/** To be called when firmware was uploaded to this gateway. */
-	changed(upload: Upload): void {
-		this.#replication.changed(key, upload);
-	}
-
-	close(): Promise<void> {
-		return this.#replication.close();
-	}
-
-	async #send(upload: Upload): Promise<void> {
-		const files = await this.#options.bus.files("gw-firmware");
-		await files.put(upload.sha256, createReadStream(this.#options.uploads.pathOf(upload)));
-		if (this.#previous && this.#previous !== upload.sha256) await files.remove(this.#previous);
-		this.#previous = upload.sha256;
-	}
-
-	/** @throws {BusError} if it is not there yet */
-	async #fetch(upload: Upload): Promise<void> {
+	/** To be called once the upload of the last run is loaded. Resolves once this gateway has the one that counts. */
+	async open(): Promise<void> {
 		const { bus, uploads } = this.#options;
+		uploads.share = (upload) => this.#share(upload);
+		await whenReached(
+			() => this.#isClosed,
+			async () => {
+				const bucket = await bus.bucket("gw-state");
+				this.#stopWatching = await bucket.watch((name, entry) => {
+					if (name !== key || !entry || entry.revision <= (this.#shared?.revision ?? 0)) return;
+					this.#shared = entry;
+					this.#fetching = this.#fetching.then(() => this.#fetch(entry));
+				});
+				this.#bucket = bucket;
+				if (!this.#shared && uploads.current) await this.#put(uploads.current);
+			},
+		);
+		await this.#fetching;
+	}
+
+	async close(): Promise<void> {
+		this.#isClosed = true;
+		this.#stopWatching();
+		await this.#fetching;
+	}
+
+	/** @throws {HttpProblem} 503 */
+	async #share(upload: Upload): Promise<void> {
+		try {
+			await this.#put(upload);
+		} catch (error) {
+			if (!(error instanceof BusError)) throw error;
+			throw new HttpProblem(503, "NATS, where the gateways keep their upload, cannot be reached; try again.");
+		}
+	}
+
+	/** Of two that are made at one time, the later counts. @throws {BusError} */
+	async #put(upload: Upload): Promise<void> {
+		const { bus, uploads } = this.#options;
+		if (!this.#bucket) throw new BusError("away", "The bucket of the upload is not open.");
 		const files = await bus.files("gw-firmware");
-		const content = await files.get(upload.sha256);
-		if (!content) throw new BusError("away", `The file ${upload.sha256} is missing.`);
-		await uploads.take(upload, content);
-		this.#previous = upload.sha256;
+		await files.put(upload.sha256, createReadStream(uploads.pathOf(upload)));
+		const text = JSON.stringify(upload);
+		let before = this.#shared;
+		for (;;) {
+			const revision = await this.#bucket.set(key, text, before?.revision ?? 0);
+			if (revision !== undefined) {
+				this.#shared = { text, revision };
+				break;
+			}
+			before = await this.#bucket.get(key);
+		}
+		const previous = before && parsed(before.text);
+		if (previous && previous.sha256 !== upload.sha256) await files.remove(previous.sha256).catch(() => {});
+	}
+
+	/** Unless a later one counts by now. */
+	#fetch(entry: Entry): Promise<void> {
+		const { bus, uploads, onProblem } = this.#options;
+		const upload = parsed(entry.text);
+		if (!upload) {
+			onProblem("The upload of the other gateways is not understood, and is left out.");
+			return Promise.resolve();
+		}
+		const isOutdated = () => this.#isClosed || this.#shared !== entry;
+		return whenReached(isOutdated, async () => {
+			if (uploads.current?.sha256 === upload.sha256 && uploads.current.upload_time === upload.upload_time)
+				return;
+			const content = await (await bus.files("gw-firmware")).get(upload.sha256);
+			if (!content) throw new BusError("away", `The file ${upload.sha256} is missing.`);
+			await uploads.take(upload, content);
+		}).catch((error: Error) =>
+			onProblem(`The upload of the other gateways could not be kept: ${error.message}`),
+		);
 	}
 }
 
-function orderOf({ upload_time, sha256 }: Upload): readonly (number | string)[] {
-	return [Date.parse(upload_time), sha256];
+function parsed(text: string): Upload | undefined {
+	const value = parseJson(text);
+	return isUpload(value) ? value : undefined;
 }

@@ -14,7 +14,7 @@ import { AddressLimit } from "../rates.js";
 import type { Device } from "../sessions/device.js";
 import type { Settings } from "../settings.js";
 import type { Disk } from "../storage/atomic-file.js";
-import type { CreateRecords } from "../storage/json-file-store.js";
+import type { CreateRecords } from "../storage/records.js";
 import { type Binaries, createBinaries } from "./binaries.js";
 import { CatalogFile } from "./catalog.js";
 import { FirmwareRepository } from "./repository.js";
@@ -82,11 +82,9 @@ export const createFirmwareService: CreateFirmwareService = (options) => {
 	const repository = new FirmwareRepository({ catalog, uploads, disk, checkImages, releaseKeys, recheckMs });
 	const selection = new Selection({ catalog, uploads, repository });
 	const records = options.records({
-		directory: join(dataDir, "updates"),
-		disk,
+		name: "updates",
 		onProblem,
 		...jobsFile,
-		bucket: "gw-updates",
 		onRecord: (deviceId, jobs) => updates.take(deviceId, jobs, findDevice(deviceId)),
 	});
 	const authority = findAuthority(settings.tls?.cert);

@@ -19,7 +19,6 @@ import {
 } from "../../device/protocol/schema.js";
 import { isActiveUpdate, otaStatuses } from "../api/statuses.js";
 import type { OtaMetadata } from "../api/update.js";
-import { isLater } from "../storage/json-file-store.js";
 import { time } from "../storage/time.js";
 
 /** As stored on disk. */
@@ -51,36 +50,7 @@ export const jobsFile = Object.freeze({
 		const value: unknown = JSON.parse(content);
 		return matches(jobsRecord, value) ? value.jobs : undefined;
 	},
-	/** Without the progress of a download. */
-	stateOf: (jobs: readonly UpdateJob[]): string =>
-		JSON.stringify(jobs.map((job) => (job.status === "downloading" ? { ...job, percent: 0 } : job))),
-	changedAt: (jobs: readonly UpdateJob[]): number => {
-		const { startedAt = 0, endedAt = 0 } = jobs.at(-1) ?? {};
-		return Math.max(startedAt, endedAt);
-	},
-	/** All jobs of both; of the same one, what is further. */
-	merge: (one: readonly UpdateJob[], other: readonly UpdateJob[]): readonly UpdateJob[] => {
-		const jobs = new Map(one.map((job) => [job.startedAt, job]));
-		for (const job of other) {
-			const known = jobs.get(job.startedAt);
-			if (!known || isLater(progressOf(job), progressOf(known))) jobs.set(job.startedAt, job);
-		}
-		return [...jobs.values()].sort((a, b) => a.startedAt - b.startedAt).slice(-jobsKept);
-	},
 });
-
-/** A job that timed out is as far as it was; it may go on. */
-function progressOf(job: UpdateJob): readonly (number | string)[] {
-	const { silent, complete, percent = -1, endedAt = 0 } = job;
-	const hasEnded = !silent && !isActive(job);
-	return [
-		hasEnded ? 1 : 0,
-		hasEnded ? endedAt : 0,
-		complete ? 101 : percent,
-		silent ? 1 : 0,
-		JSON.stringify(job),
-	];
-}
 
 /** Of a device, the latest. */
 export const jobsKept = 10;

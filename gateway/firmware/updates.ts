@@ -9,7 +9,7 @@ import type { OtaStatus } from "../api/statuses.js";
 import type { OtaMetadata } from "../api/update.js";
 import type { Device } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
-import type { RecordStore } from "../storage/json-file-store.js";
+import type { Records } from "../storage/records.js";
 import type { Choice, Selection, UpdateRefusal } from "./selection.js";
 import {
 	beginJob,
@@ -26,7 +26,7 @@ import {
 export interface UpdatesOptions {
 	readonly selection: Pick<Selection, "choose">;
 	/** The latest last. */
-	readonly records: RecordStore<readonly UpdateJob[]>;
+	readonly records: Records<readonly UpdateJob[]>;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
 	/** Monotonic clock, in milliseconds. */
@@ -70,7 +70,7 @@ const isReplaced: UpdateRefusal = Object.freeze({
 });
 const notKept: UpdateRefusal = Object.freeze({
 	code: "storage_failed",
-	message: "The update could not be written to the gateway's disk and was not started; see /readyz.",
+	message: "The gateway could not store the update, which was not started; see its log.",
 });
 
 /** For timeouts, and for writing progress, which comes 4 times a second. */
@@ -117,6 +117,9 @@ export class Updates {
 	 */
 	take(deviceId: string, jobs: readonly UpdateJob[] | undefined, device: Device | undefined): void {
 		const known = this.#entries.get(deviceId);
+		// Of a device that is connected here, what is known here is newer.
+		if (known && device?.session.isReachable && !device.session.link.isRemote)
+			return void this.#options.records.save(deviceId, known.jobs);
 		if (jobs) this.#entries.set(deviceId, { ...this.#entryOf(jobs), sessionId: known?.sessionId });
 		else this.#entries.delete(deviceId);
 		if (device) this.onConnected(device);

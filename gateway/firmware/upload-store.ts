@@ -63,8 +63,8 @@ export interface UploadStoreOptions {
 /** Only one process may use its folder. */
 export class UploadStore {
 	readonly #options: UploadStoreOptions;
-	/** Called when an upload to this gateway has become the current one. */
-	onKept: ((upload: Upload) => void) | undefined;
+	/** Called before an upload to this gateway becomes the current one, with its binary in its place. It may refuse. */
+	share: ((upload: Upload) => Promise<void>) | undefined;
 	#current: Upload | undefined;
 	/** One upload is stored after the other. */
 	#turn: Promise<unknown> = Promise.resolve();
@@ -115,9 +115,7 @@ export class UploadStore {
 			keep: async (description: Omit<Upload, "size" | "upload_time">): Promise<Upload> => {
 				const { now } = this.#options;
 				const describe = () => ({ ...description, size, upload_time: new Date(now()).toISOString() });
-				const kept = await this.#inTurn(() => this.#replace(draft, describe()));
-				this.onKept?.(kept);
-				return kept;
+				return this.#inTurn(() => this.#replace(draft, describe(), this.share));
 			},
 			/** Removes it; also after a failed `keep`. */
 			discard: draft.discard,
@@ -145,10 +143,11 @@ export class UploadStore {
 		return done;
 	}
 
-	async #replace(draft: Draft, upload: Upload): Promise<Upload> {
+	async #replace(draft: Draft, upload: Upload, share?: UploadStore["share"]): Promise<Upload> {
 		const { disk } = this.#options;
 		try {
 			await draft.moveTo(this.pathOf(upload));
+			await share?.(upload);
 			await writeFileAtomic(disk, this.#path("upload.json"), `${JSON.stringify(upload, null, "\t")}\n`);
 			this.#current = upload;
 		} catch (error) {

@@ -8,7 +8,7 @@ import { type Infer, isRecord, object } from "../../device/protocol/schema.js";
 import { validItems } from "../json.js";
 import type { Device, Session } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
-import { isLater, type RecordStore } from "../storage/json-file-store.js";
+import type { Records } from "../storage/records.js";
 import { time } from "../storage/time.js";
 import type { Metrics } from "../telemetry/metrics.js";
 
@@ -41,18 +41,10 @@ export const crashesFile = Object.freeze({
 		if (!isRecord(value) || !Array.isArray(value.crashes)) return undefined;
 		return validItems(storedCrash, value.crashes);
 	},
-	changedAt: (crashes: readonly StoredCrash[]): number => crashes.at(-1)?.at ?? 0,
-	/** A crash that two gateways were told of counts once, from the earlier time on. */
-	merge: (one: readonly StoredCrash[], other: readonly StoredCrash[]): readonly StoredCrash[] => {
-		const byTime = [...one, ...other].sort((a, b) => (isLater([a.at, a.id], [b.at, b.id]) ? 1 : -1));
-		const known = new Map<string, StoredCrash>();
-		for (const crash of byTime) if (!known.has(crash.id)) known.set(crash.id, crash);
-		return [...known.values()].slice(-keptAtMost);
-	},
 });
 
 export interface CrashStoreOptions {
-	readonly records: RecordStore<readonly StoredCrash[]>;
+	readonly records: Records<readonly StoredCrash[]>;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
 	/** A crash that was not known is on disk. */
@@ -72,7 +64,7 @@ export class CrashStore {
 
 	readonly sessions: SessionListener = {
 		onNamed: ({ session }) => this.ask(session),
-		onAdopted: (device) => void this.restore(device),
+		onAdopted: async (device) => this.take(device, await this.#options.records.read(device.deviceId)),
 		onUplink: (session, uplink) => {
 			if (uplink.type === "crash_report") void this.onReport(session, uplink);
 		},
@@ -91,10 +83,9 @@ export class CrashStore {
 		});
 	}
 
-	/** Takes in what is on disk, as another process may have written it. */
-	async restore(device: Device): Promise<void> {
-		const crashes = await this.#options.records.read(device.deviceId);
-		device.crashes = crashes?.map(headOf) ?? [];
+	/** Takes in what another process has written. @param crashes undefined: they were removed */
+	take(device: Device, crashes: readonly StoredCrash[] = []): void {
+		device.crashes = crashes.map(headOf);
 	}
 
 	/** Asks a device for its last crash, if it can tell one. */

@@ -1,27 +1,22 @@
 /** The fleet: names and rooms of devices, their crashes, history and refusals, the summary for lists, and forgetting. */
 
-import { join } from "node:path";
 import type { Core, Extension } from "../extension.js";
-import { CrashStore, crashCounter, crashesFile } from "./crash-store.js";
+import { CrashStore, crashCounter, crashesFile, type StoredCrash } from "./crash-store.js";
 import { Histories } from "./history.js";
 import { Refusals } from "./refusals.js";
 import { fleetRoutes } from "./routes.js";
 import { Subscriptions } from "./subscriptions.js";
 
 export function createFleet(core: Core): Extension {
-	const { settings, sessions, records, disk, log, now } = core;
+	const { sessions, records, log, now } = core;
 	const countCrash = crashCounter(core.metrics);
-	const crashRecords = records({
-		directory: join(settings.dataDir, "crashes"),
-		disk,
+	const crashRecords = records<readonly StoredCrash[]>({
+		name: "crashes",
 		onProblem: (problem) => log.warn({ problem }, "crashes"),
 		...crashesFile,
-		bucket: "gw-crashes",
-		onRecord: async (deviceId) => {
-			// The device may become known meanwhile.
-			await crashRecords.settle();
+		onRecord: (deviceId, stored) => {
 			const device = sessions.devices.get(deviceId);
-			if (device) await crashes.restore(device);
+			if (device) crashes.take(device, stored);
 		},
 	});
 	const crashes: CrashStore = new CrashStore({

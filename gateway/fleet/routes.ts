@@ -24,7 +24,7 @@ const awayDays = integer(1, 3650);
 const dayMs = 24 * 60 * 60 * 1000;
 
 export function fleetRoutes({ core, crashes, refusals, histories }: FleetRoutesOptions): Router {
-	const { sessions, deviceStore, requireMonitor, monitors, now } = core;
+	const { sessions, deviceStore, requireMonitor, monitors, storage, now } = core;
 	const { updates } = core.firmware;
 	const router = Router({ caseSensitive: true, strict: true });
 
@@ -33,7 +33,7 @@ export function fleetRoutes({ core, crashes, refusals, histories }: FleetRoutesO
 		const removeCrashes = async () => (await crashes.forget(device)) && !device.session.connected;
 		const isGone =
 			(await deviceStore.forget(device)) && (await updates.forget(device.deviceId, removeCrashes));
-		if (!isGone) void deviceStore.keep(device);
+		if (!isGone) void deviceStore.keepLabel(device);
 		return isGone;
 	};
 
@@ -84,9 +84,9 @@ export function fleetRoutes({ core, crashes, refusals, histories }: FleetRoutesO
 			const device = sessions.devices.get(deviceId);
 			if (!device) return sendUnknown(response, deviceId);
 			sessions.setLabel(device, change);
-			if (!(await deviceStore.keep(device))) {
-				const detail = `This is not on the gateway's disk yet: it is tried again every second; the log says why.`;
-				return sendProblem(response, { status: 507, detail });
+			if (!(await deviceStore.keepLabel(device))) {
+				const detail = `This is not in ${storage.place} yet: it is tried again every second; the log says why.`;
+				return sendProblem(response, { status: storage.status, detail });
 			}
 			response.json(deviceHead(device));
 		})
@@ -95,8 +95,8 @@ export function fleetRoutes({ core, crashes, refusals, histories }: FleetRoutesO
 			if (!device) return sendUnknown(response, deviceId);
 			const isGone = !device.session.connected && (await erase(device));
 			if (!isGone && !device.session.connected) {
-				const detail = `${deviceId} could not be removed from the gateway's disk and stays; the log says why.`;
-				return sendProblem(response, { status: 507, detail });
+				const detail = `${deviceId} could not be removed from ${storage.place} and stays; the log says why.`;
+				return sendProblem(response, { status: storage.status, detail });
 			}
 			if (!sessions.forget(device)) {
 				const detail = `${deviceId} is connected and would be known again at once; forget it while it is away.`;

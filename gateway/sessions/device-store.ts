@@ -1,5 +1,5 @@
 /**
- * The known devices on disk. A new one is written at once, its changes within a second, and times (connected, last
+ * The known devices, as they are kept. A new one is written at once, its changes within a second, and times (connected, last
  * seen) within 5 minutes: a fleet that reports every five seconds would wear out the disk otherwise.
  */
 
@@ -15,12 +15,12 @@ import {
 	optional,
 	string,
 } from "../../device/protocol/schema.js";
-import { label, labelOf } from "../api/label.js";
+import { type Label, label, labelOf, noLabel } from "../api/label.js";
 import { validItems } from "../json.js";
-import { isLater, type RecordStore } from "../storage/json-file-store.js";
+import type { CreateRecords, Records } from "../storage/records.js";
 import { time } from "../storage/time.js";
 import { Device, keptReport, Session, sharedList, vitalsOf } from "./device.js";
-import type { SessionListener } from "./sessions.js";
+import type { SessionListener, Sessions } from "./sessions.js";
 
 const changesSaveMs = 1_000;
 /** Upper limit; random, so that a fleet that connects at once is not written at once. */
@@ -29,8 +29,19 @@ const seenSaveMs = 5 * 60_000;
 const lastTimesMs = 500;
 const settledAtOnce = 64;
 
+export interface DeviceStoreOptions {
+	readonly records: CreateRecords;
+	readonly sessions: Pick<Sessions, "devices" | "adopt" | "forget" | "replaceLabel">;
+	/** Monotonic clock, in milliseconds. */
+	readonly monotonic: () => number;
+	readonly onProblem: (sentence: string) => void;
+}
+
 export class DeviceStore {
-	readonly #records: RecordStore<Device>;
+	readonly #records: Records<Device>;
+	readonly #labels: Records<Label>;
+	/** Of devices that are not known yet. */
+	readonly #early = new Map<string, Label>();
 	readonly #monotonic: () => number;
 	/** When to write changed devices, on the monotonic clock. */
 	readonly #dueAt = new Map<Device, number>();
@@ -38,10 +49,29 @@ export class DeviceStore {
 	readonly #facts = new WeakMap<Device, ReturnType<typeof factsOf>>();
 	#timer: NodeJS.Timeout | undefined;
 
-	/** @param monotonic monotonic clock, in milliseconds */
-	constructor(records: RecordStore<Device>, monotonic: () => number) {
-		this.#records = records;
+	constructor({ records, sessions, monotonic, onProblem }: DeviceStoreOptions) {
 		this.#monotonic = monotonic;
+		this.#records = records<Device>({
+			...deviceRecord,
+			name: "devices",
+			onProblem,
+			onRecord: (deviceId, device) => {
+				const known = sessions.devices.get(deviceId);
+				if (device) this.#adopt(sessions, device);
+				else if (known && !sessions.forget(known, "removed")) void this.keep(known);
+			},
+		});
+		this.#labels = records<Label>({
+			...labelRecord,
+			name: "labels",
+			onProblem,
+			onRecord: (deviceId, given = noLabel) => {
+				const device = sessions.devices.get(deviceId);
+				if (device) sessions.replaceLabel(device, given);
+				else if (given === noLabel) this.#early.delete(deviceId);
+				else this.#early.set(deviceId, given);
+			},
+		});
 	}
 
 	readonly sessions: SessionListener = {
@@ -55,13 +85,17 @@ export class DeviceStore {
 	};
 
 	get readinessProblem(): string | undefined {
-		return this.#records.readinessProblem;
+		return this.#records.readinessProblem ?? this.#labels.readinessProblem;
 	}
 
 	/** @returns the devices, the one longest unseen first @throws {NodeJS.ErrnoException} */
 	async open(): Promise<readonly Device[]> {
+		const labels = await this.#labels.load();
 		const devices = [...(await this.#records.load()).values()];
-		for (const device of devices) this.#facts.set(device, factsOf(device));
+		for (const device of devices) {
+			this.#facts.set(device, factsOf(device));
+			device.label = labels.get(device.deviceId) ?? device.label;
+		}
 		this.#timer = setInterval(() => this.#save(this.#monotonic()), changesSaveMs).unref();
 		return devices.sort((a, b) => a.session.lastSeenAt - b.session.lastSeenAt);
 	}
@@ -78,16 +112,25 @@ export class DeviceStore {
 			this.#dueAt.set(device, this.#monotonic() + seenSaveMs * (0.5 + Math.random() / 2));
 	}
 
-	/** @returns whether its file is written; if not, it is tried again every second */
+	/** @returns whether it is written; if not, it is tried again every second */
 	keep(device: Device): Promise<boolean> {
 		this.#dueAt.delete(device);
 		return this.#records.save(device.deviceId, device);
 	}
 
-	/** @returns whether its file is gone */
-	forget(device: Device): Promise<boolean> {
+	/** @returns whether its label is kept, which was changed here; if not, it is tried again every second */
+	async keepLabel(device: Device): Promise<boolean> {
+		const { deviceId, label: given } = device;
+		const kept = given === noLabel ? this.#labels.remove(deviceId) : this.#labels.save(deviceId, given);
+		// A record of earlier releases has a label, too.
+		return (await Promise.all([kept, device.session.link.isRemote || this.keep(device)])).every(Boolean);
+	}
+
+	/** @returns whether its records are gone */
+	async forget(device: Device): Promise<boolean> {
 		this.#dueAt.delete(device);
-		return this.#records.remove(device.deviceId);
+		const { deviceId } = device;
+		return (await this.#records.remove(deviceId)) && (await this.#labels.remove(deviceId));
 	}
 
 	/** Writes all changes; those of times alone until `isOver`, as 10,000 take longer than a restart may. */
@@ -96,24 +139,32 @@ export class DeviceStore {
 		const writing: Promise<boolean>[] = [];
 		for (const device of [...this.#dueAt.keys()]) {
 			if (isOver()) break;
-			writing.push(this.keep(device));
+			if (!device.session.link.isRemote) writing.push(this.keep(device));
 			if (writing.length === settledAtOnce) await Promise.all(writing.splice(0));
 		}
-		await this.#records.settle();
+		await Promise.all([this.#records.settle(), this.#labels.settle()]);
 	}
 
 	async close(): Promise<void> {
 		clearInterval(this.#timer);
 		const endsAt = this.#monotonic() + lastTimesMs;
 		await this.settle(() => this.#monotonic() > endsAt);
-		await this.#records.close();
+		await Promise.all([this.#records.close(), this.#labels.close()]);
+	}
+
+	/** Takes in a device that another process has stored. */
+	#adopt(sessions: DeviceStoreOptions["sessions"], device: Device): void {
+		const early = this.#early.get(device.deviceId);
+		this.#early.delete(device.deviceId);
+		device.label = early ?? sessions.devices.get(device.deviceId)?.label ?? device.label;
+		sessions.adopt(device);
 	}
 
 	#save(latest: number): void {
 		for (const [device, dueAt] of this.#dueAt) {
 			if (dueAt > latest) continue;
 			this.#dueAt.delete(device);
-			void this.#records.save(device.deviceId, device);
+			if (!device.session.link.isRemote) void this.#records.save(device.deviceId, device);
 		}
 	}
 }
@@ -134,9 +185,8 @@ const record = object({
 	connectedAt: time,
 	lastSeenAt: time,
 	lastReportAt: time,
+	/** Before labels had a record of their own. */
 	...label.fields,
-	/** Absent: 0. */
-	labelledAt: optional(time),
 	/** The latest state report as received: a JSON object. */
 	report: optional(string(65_536)),
 });
@@ -144,8 +194,18 @@ const reportHead = object({ health: object({ uptime_seconds: integer(0, 0xffff_f
 export const version = object({ version: string(32), at: time });
 export const reset = object({ reason: string(64), at: time });
 
-/** The file of a device; times in milliseconds since 1970. */
-export const deviceFile = Object.freeze({
+/** What a person says of a device: any process may write it, not only the one to which the device is connected. */
+export const labelRecord = Object.freeze({
+	what: "names",
+	format: (given: Label): string => `${JSON.stringify(given, undefined, "\t")}\n`,
+	parse: (content: string): Label | undefined => {
+		const value: unknown = JSON.parse(content);
+		return matches(label, value) ? labelOf(value) : undefined;
+	},
+});
+
+/** The record of a device; times in milliseconds since 1970. */
+export const deviceRecord = Object.freeze({
 	what: "facts",
 	format: (device: Device): string => {
 		const { model, chip, firstSeenAt, lastReportAt, versions, resets } = device;
@@ -155,8 +215,7 @@ export const deviceFile = Object.freeze({
 		const { remoteAddress, features } = handshake;
 		const what = { sessionId, model, chip, firmwareVersion, features, remoteAddress };
 		const when = { firstSeenAt, connectedAt, lastSeenAt, lastReportAt };
-		const named = { ...device.label, ...(device.labelledAt > 0 && { labelledAt: device.labelledAt }) };
-		return `${JSON.stringify({ ...what, ...when, ...named, report, versions, resets }, undefined, "\t")}\n`;
+		return `${JSON.stringify({ ...what, ...when, report, versions, resets }, undefined, "\t")}\n`;
 	},
 	parse: (content: string, deviceId: string): Device | undefined => {
 		const value: unknown = JSON.parse(content);
@@ -174,40 +233,13 @@ export const deviceFile = Object.freeze({
 		}
 		if (matches(reportHead, report)) device.uptimeSeconds = report.health.uptime_seconds;
 		device.label = labelOf(value);
-		device.labelledAt = value.labelledAt ?? 0;
 		device.firstSeenAt = value.firstSeenAt;
 		device.lastReportAt = value.lastReportAt;
 		device.versions = validItems(version, lists.versions);
 		device.resets = validItems(reset, lists.resets);
 		return device;
 	},
-	/** Without what changes with each connection and report: it would be written for a fleet all the time. */
-	stateOf: (device: Device): string => {
-		const { firmwareVersion, firstSeenAt, label, labelledAt } = device;
-		return JSON.stringify({ ...factsOf(device), firmwareVersion, firstSeenAt, label, labelledAt });
-	},
-	changedAt: ({ session, labelledAt }: Device): number =>
-		session.connected ? Number.POSITIVE_INFINITY : Math.max(session.lastSeenAt, labelledAt),
-	/** The facts of the later session, with the later label. @returns a device of its own */
-	merge: (one: Device, other: Device): Device => {
-		const later = isLater(seenOf(other), seenOf(one)) ? other : one;
-		const labelled = isLater(labelledOf(other), labelledOf(one)) ? other : one;
-		const merged = deviceFile.parse(deviceFile.format(later), later.deviceId) ?? later;
-		merged.label = labelled.label;
-		merged.labelledAt = labelled.labelledAt;
-		merged.firstSeenAt = Math.min(one.firstSeenAt, other.firstSeenAt);
-		return merged;
-	},
 });
-
-function seenOf(device: Device) {
-	const { connectedAt, sessionId, lastSeenAt } = device.session;
-	return [connectedAt, sessionId, lastSeenAt, deviceFile.stateOf(device)];
-}
-
-function labelledOf({ labelledAt, label }: Device) {
-	return [labelledAt, JSON.stringify(label)];
-}
 
 function sessionOf(deviceId: string, kept: Infer<typeof record>, features: readonly Feature[]): Session {
 	const { sessionId, model, chip, remoteAddress, connectedAt, lastSeenAt } = kept;

@@ -93,8 +93,6 @@ export class Device {
 	/** The latest last, at most 20; CrashStore has the rest of them. */
 	crashes: readonly CrashHead[] = none;
 	label: Label = noLabel;
-	/** Later than the time of the previous label; 0: it has none. */
-	labelledAt = 0;
 	vitals = noVitals;
 	session: Session;
 	/** Of the latest report since the gateway's start, on the monotonic clock. */
@@ -145,11 +143,11 @@ export class Device {
 	/** What gateways tell each other of it. */
 	facts() {
 		const { deviceId, model, chip, firmwareVersion, securityVersion, firstSeenAt, lastReportAt } = this;
-		const { uptimeSeconds, versions, resets, crashes, label, labelledAt, vitals, hasReported } = this;
+		const { uptimeSeconds, versions, resets, crashes, vitals, hasReported } = this;
 		const metadata = this.metadata === noUpdate ? undefined : this.metadata;
 		const what = { deviceId, model, chip, firmwareVersion, securityVersion, metadata, uptimeSeconds, vitals };
 		const past = { firstSeenAt, lastReportAt, versions, resets, crashes, hasReported };
-		return { ...what, ...past, label, labelledAt };
+		return { ...what, ...past };
 	}
 
 	/**
@@ -171,9 +169,6 @@ export class Device {
 		this.resets = told.resets;
 		this.crashes = told.crashes.length > 0 ? told.crashes : none;
 		this.vitals = told.vitals;
-		if (told.labelledAt <= this.labelledAt) return;
-		this.label = told.label;
-		this.labelledAt = told.labelledAt;
 	}
 
 	/**

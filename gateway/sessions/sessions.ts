@@ -109,10 +109,7 @@ export class Sessions {
 		const known = this.#devices.get(device.deviceId);
 		const { session } = known ?? {};
 		const isSame = session?.sessionId === device.session.sessionId;
-		if (known && session && (session.connected || session.epoch > 0 || isSame)) {
-			if (device.labelledAt > known.labelledAt) this.replaceLabel(known, device.label, device.labelledAt);
-			return false;
-		}
+		if (known && session && (session.connected || session.epoch > 0 || isSame)) return false;
 		if (session) this.#sessions.delete(session.sessionId);
 		this.restore([device]);
 		for (const listener of this.#listeners) listener.onAdopted?.(device);
@@ -188,18 +185,12 @@ export class Sessions {
 
 	/** Tells monitors too: `labelled`. An empty text removes it. */
 	setLabel(device: Device, change: Label): void {
-		const { label, labelledAt } = device;
-		this.replaceLabel(
-			device,
-			labelOf({ ...label, ...change }),
-			Math.max(this.#options.now(), labelledAt + 1),
-		);
+		this.replaceLabel(device, labelOf({ ...device.label, ...change }));
 	}
 
-	/** Tells monitors too: `labelled`. @param labelledAt in milliseconds since 1970 */
-	replaceLabel(device: Device, label: Label, labelledAt: number): void {
+	/** Tells monitors too: `labelled`. */
+	replaceLabel(device: Device, label: Label): void {
 		device.label = label;
-		device.labelledAt = labelledAt;
 		this.announce(device.session, "labelled");
 	}
 

@@ -25,7 +25,7 @@ import {
 import { UploadStore } from "../../gateway/firmware/upload-store.js";
 import { StartError } from "../../gateway/problem.js";
 import { Device, Session } from "../../gateway/sessions/device.js";
-import { deviceFile } from "../../gateway/sessions/device-store.js";
+import { deviceRecord, labelRecord } from "../../gateway/sessions/device-store.js";
 import { sessionHead, textWithState } from "../../gateway/sessions/view.js";
 import { anyJson, jsonText, nearText, oddValue, valid } from "../support/arbitraries.js";
 import { temporaryDirectory } from "../support/cleanup.js";
@@ -67,11 +67,10 @@ const device = fc
 			chip: fc.constantFrom(undefined, ...chips),
 			connectedAt: time,
 			reports: fc.array(report, { maxLength: 3 }),
-			label: valid(label),
 		},
 		{ noNullPrototype: true },
 	)
-	.map(({ name, address: remoteAddress, chip, connectedAt, reports, label: given }) => {
+	.map(({ name, address: remoteAddress, chip, connectedAt, reports }) => {
 		const link = { send: () => {}, isOpen: () => false, close: () => {} };
 		const handshake = {
 			deviceId: name,
@@ -84,7 +83,6 @@ const device = fc
 		};
 		const made = new Device(name, new Session(handshake, link, connectedAt));
 		made.chip = chip;
-		if (matches(label, given)) made.label = labelOf(given);
 		for (const [index, each] of reports.entries())
 			made.report(each, JSON.stringify(each), connectedAt + index, index * 1000);
 		return made;
@@ -102,18 +100,28 @@ const told = (each: Device) => {
 test("a device's record is read back unchanged, with any reports", () => {
 	fc.assert(
 		fc.property(device, (each) => {
-			const read = deviceFile.parse(deviceFile.format(each), each.deviceId);
+			const read = deviceRecord.parse(deviceRecord.format(each), each.deviceId);
 			assert.ok(read);
 			assert.deepEqual(told(read), told(each));
 		}),
 	);
 });
 
+test("a label's record is read back unchanged", () => {
+	fc.assert(
+		fc.property(valid(label), (given) => {
+			assert.ok(matches(label, given));
+			const each = labelOf(given);
+			assert.deepEqual(labelRecord.parse(labelRecord.format(each)), each);
+		}),
+	);
+});
+
 test("any other record gives a valid device or none", () => {
-	const good = device.map((each) => deviceFile.format(each));
+	const good = device.map((each) => deviceRecord.format(each));
 	fc.assert(
 		fc.property(fc.oneof(withOther(good), contentNear(good)), (content) => {
-			const read = parsed(() => deviceFile.parse(content, "d"));
+			const read = parsed(() => deviceRecord.parse(content, "d"));
 			if (!read) return;
 			JSON.parse(told(read).text);
 			assert.ok(read.model === undefined || models.includes(read.model));
@@ -123,7 +131,7 @@ test("any other record gives a valid device or none", () => {
 	);
 });
 
-/** JsonFileStore takes a SyntaxError or TypeError of JSON for a damaged record. */
+/** Records takes a SyntaxError or TypeError of JSON for a damaged record. */
 function parsed<T>(read: () => T): T | undefined {
 	try {
 		return read();

@@ -20,8 +20,6 @@ export interface SharedRolloutsOptions
 		Omit<RolloutOffersOptions, "steps" | "isDriver" | "updates" | "devices"> {
 	/** Of the time before this gateway joined others: they are moved to the log. */
 	readonly stored: RolloutRecords;
-	/** Whether this gateway knows the devices that the others know: a driver without would end the steps of the rest. */
-	readonly knowsDevices: () => boolean;
 }
 
 /** What a person asks of the driver. */
@@ -45,7 +43,6 @@ const subject = "gw.rollouts";
 /** A plan may have to be stored for 10,000 devices. */
 const requestMs = 15_000;
 const retryMs = 1_000;
-const lookMs = 100;
 
 export class SharedRollouts implements RolloutService {
 	readonly #options: SharedRolloutsOptions;
@@ -214,10 +211,9 @@ export class SharedRollouts implements RolloutService {
 	}
 
 	async #openLog(): Promise<void> {
-		const { bus, id: gatewayId, monotonic, knowsDevices } = this.#options;
+		const { bus, id: gatewayId, monotonic } = this.#options;
 		await this.#log.open(await bus.log("gw-rollout-log"));
 		await this.#moveStored();
-		while (!knowsDevices() && !this.#isClosed) await setTimeout(lookMs);
 		const bucket = await bus.bucket("gw-lease", leaseBucket);
 		const onChange = (isHeld: boolean) => void (isHeld ? this.#takeOver() : this.#stepDown());
 		if (this.#isClosed) return;

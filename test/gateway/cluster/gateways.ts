@@ -6,7 +6,13 @@ import type { Bus } from "../../../gateway/bus.js";
 import { joinGateways } from "../../../gateway/cluster/join.js";
 import { extensions } from "../../../gateway/extensions.js";
 import { bearer, monitorToken } from "../../support/gateway-settings.js";
-import { type Frame, type Running, type RunOptions, runGateway } from "../../support/running.js";
+import {
+	type Frame,
+	type Running,
+	type RunOptions,
+	runGateway,
+	temporaryDirectory,
+} from "../../support/running.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../../support/scripted-device.js";
 import { checkFrame } from "../api/schemas.js";
 import type { Buses } from "./bus-contract.js";
@@ -55,9 +61,11 @@ export async function runGateways(
 }
 
 export async function runClustered(t: TestContext, bus: Bus, options: RunOptions = {}): Promise<Clustered> {
+	const dataDir = options.dataDir ?? (await temporaryDirectory(t));
 	const running = await runGateway(t, {
 		...options,
-		...joinGateways(bus, extensions),
+		dataDir,
+		...joinGateways(bus, dataDir, extensions),
 		limits: { ...limits, ...options.limits },
 	});
 	const { url } = running;

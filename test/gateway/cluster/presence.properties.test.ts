@@ -8,7 +8,7 @@ import fc from "fast-check";
 import { Registry } from "prom-client";
 import { Cluster, type MonitorNeeds } from "../../../gateway/cluster/cluster.js";
 import type { Device, DeviceLink, Session } from "../../../gateway/sessions/device.js";
-import { deviceFile } from "../../../gateway/sessions/device-store.js";
+import { deviceRecord } from "../../../gateway/sessions/device-store.js";
 import { Sessions } from "../../../gateway/sessions/sessions.js";
 import { refuse } from "../../../gateway/sockets/monitor-commands.js";
 import { createMetrics } from "../../../gateway/telemetry/metrics.js";
@@ -99,7 +99,7 @@ class Node {
 
 	/** Takes in a device as another gateway has stored it. */
 	adopt(stored: Device | undefined): void {
-		const copy = stored && deviceFile.parse(deviceFile.format(stored), stored.deviceId);
+		const copy = stored && deviceRecord.parse(deviceRecord.format(stored), stored.deviceId);
 		if (copy && this.sessions.adopt(copy)) this.shown.set(copy.session.sessionId, false);
 	}
 

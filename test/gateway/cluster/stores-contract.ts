@@ -1,7 +1,7 @@
 /** What gateways on one bus keep together, as tests: the same on each implementation of Bus. */
 
 import assert from "node:assert/strict";
-import disk, { readdir, readFile } from "node:fs/promises";
+import disk, { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
@@ -9,7 +9,7 @@ import { readTokenFile, tokenPath, writeTokenFile } from "../../../gateway/acces
 import { retire, rotate } from "../../../scripts/token/rotation.js";
 import { bearer, monitorToken } from "../../support/gateway-settings.js";
 import { makeImage } from "../../support/images.js";
-import { temporaryDirectory } from "../../support/running.js";
+import { runGateway, temporaryDirectory } from "../../support/running.js";
 import { ScriptedDevice } from "../../support/scripted-device.js";
 import type { Buses } from "./bus-contract.js";
 import { type Clustered, runClustered, runGateways } from "./gateways.js";
@@ -41,7 +41,7 @@ async function details(gateway: Clustered, deviceId = id): Promise<Readonly<Reco
 	return body;
 }
 
-async function upload(gateway: Clustered, image: Buffer): Promise<void> {
+async function upload(gateway: Clustered, image: Buffer, status = 201): Promise<void> {
 	const body = new FormData();
 	body.append("firmware", new Blob([new Uint8Array(image)]), "firmware.bin");
 	const answer = await fetch(`${gateway.url}/ota/upload`, {
@@ -49,7 +49,7 @@ async function upload(gateway: Clustered, image: Buffer): Promise<void> {
 		body,
 		headers: bearer(monitorToken),
 	});
-	assert.equal(answer.status, 201);
+	assert.equal(answer.status, status, await answer.text());
 }
 
 async function served(gateway: Clustered): Promise<Buffer> {
@@ -67,15 +67,16 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 	};
 
 	describe(`${name}: gateways keep together`, { timeout: 300_000 }, () => {
-		test("an upload: each serves it, a new one too, and the latest counts after a cut", async (t) => {
+		test("an upload: each serves it, a new one too; without the bus none is accepted, and the previous one stays", async (t) => {
 			const { a, b, buses } = await two(t);
 			const [first, second] = [makeImage({ version: "1.5.0" }), makeImage({ version: "1.6.0" })];
 			await upload(a, first);
 			assert.ok((await eventually(async () => same(await served(b), first))).equals(first));
 			await buses.cut(b.bus);
-			await upload(b, second);
-			assert.ok(first.equals(await served(a)));
+			await upload(b, second, 503);
+			for (const each of [a, b]) assert.ok(first.equals(await served(each)));
 			await buses.heal(b.bus);
+			await upload(b, second);
 			await eventually(async () => same(await served(a), second));
 			const c = await runClustered(t, await buses.connect());
 			await eventually(async () => same(await served(c), second));
@@ -133,58 +134,104 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			await eventually(() => isWhole(c));
 		});
 
-		test("the later name, if two were given while they were cut off", async (t) => {
+		test("a name that was given without the bus, once it is back, unless another one was given meanwhile", async (t) => {
 			const { a, b, buses } = await two(t);
 			const device = await a.join(id);
 			await eventually(() => details(b));
 			device.close();
+			const name = async (where: Clustered, text: string) =>
+				(await where.api("PATCH", `/api/devices/${id}`, { name: text })).status;
+			const shows = async (text: string) => {
+				for (const each of [a, b])
+					await eventually(async () => assert.equal((await details(each)).name ?? "", text));
+			};
 			await buses.cut(a.bus);
-			await a.api("PATCH", `/api/devices/${id}`, { name: "first" });
-			await pause(2);
-			await b.api("PATCH", `/api/devices/${id}`, { name: "second" });
+			assert.equal(await name(a, "first"), 503);
 			await buses.heal(a.bus);
-			for (const each of [a, b])
-				await eventually(async () => assert.equal((await details(each)).name, "second"));
+
+			await shows("first");
+			await buses.cut(a.bus);
+			assert.equal(await name(a, "second"), 503);
+			assert.equal(await name(b, "third"), 200);
+			await buses.heal(a.bus);
+			await shows("third");
+			assert.equal(await name(a, "fourth"), 200);
+			await shows("fourth");
+			assert.equal(await name(b, ""), 200);
+			await shows("");
 		});
 
-		test("what is forgotten: a gateway that was away forgets it too", async (t) => {
+		test("a device that came without the bus: it is known to all, and after a restart, once the bus is back", async (t) => {
 			const { a, b, buses } = await two(t);
-			const dataDir = await temporaryDirectory(t);
-			const device = await a.join(id, { crash });
-			const c = await runClustered(t, await buses.connect(), { dataDir });
-			await eventually(async () =>
-				assert.ok((await readdir(join(dataDir, "devices"))).includes(`${id}.json`)),
-			);
-			await c.gateway.close();
+			await buses.cut(a.bus);
+			const device = await a.join(id);
+			await buses.heal(a.bus);
+			await eventually(async () => assert.equal((await details(b)).connected, true));
 			device.close();
-			await eventually(async () => assert.equal((await b.api("DELETE", `/api/devices/${id}`)).status, 204));
-			await eventually(async () => assert.equal((await a.api("GET", `/api/devices/${id}`)).status, 404));
-			const again = await runClustered(t, await buses.connect(), { dataDir });
-			await eventually(async () => assert.equal((await again.api("GET", `/api/devices/${id}`)).status, 404));
-			await eventually(async () => assert.deepEqual(await readdir(join(dataDir, "devices")), []));
-			// It may come back.
-			const back = new ScriptedDevice({ url: again.url, deviceId: id });
-			await back.connect();
-			for (const each of [a, b, again]) await eventually(() => details(each));
-			back.close();
+			await eventually(async () => assert.equal((await details(b)).connected, false));
+			await a.gateway.close();
+			await b.gateway.close();
+			const c = await runClustered(t, await buses.connect());
+			assert.equal((await details(c)).firmwareVersion, "1.2.3");
 		});
 
-		test("what is forgotten without the bus, also if the gateway is restarted before it is back", async (t) => {
-			const buses = await make(t);
-			const b = await runClustered(t, await buses.connect());
-			const dataDir = await temporaryDirectory(t);
-			const a = await runClustered(t, await buses.connect(), { dataDir });
+		test("what is forgotten: everywhere, and without the bus nowhere", async (t) => {
+			const { a, b, buses } = await two(t);
 			const device = await a.join(id, { crash });
 			await eventually(() => details(b));
 			device.close();
-			await buses.cut(a.bus);
 			await eventually(async () => assert.equal((await details(b)).connected, false));
+			await buses.cut(a.bus);
+			assert.equal((await a.api("DELETE", `/api/devices/${id}`)).status, 503);
+			await details(a);
+			await buses.heal(a.bus);
+			await eventually(async () => assert.equal((await b.api("DELETE", `/api/devices/${id}`)).status, 204));
+			for (const each of [a, b, await runClustered(t, await buses.connect())])
+				await eventually(async () => assert.equal((await each.api("GET", `/api/devices/${id}`)).status, 404));
+			// It may come back.
+			const back = new ScriptedDevice({ url: b.url, deviceId: id });
+			await back.connect();
+			for (const each of [a, b]) await eventually(() => details(each));
+			back.close();
+		});
+
+		test("what a gateway had alone is taken over once, and is not brought back later", async (t) => {
+			const buses = await make(t);
+			const dataDir = await temporaryDirectory(t);
+			const alone = await runGateway(t, { dataDir });
+			const device = await new ScriptedDevice({ url: alone.url, deviceId: id, crash }).connect();
+			await eventually(async () => assert.ok((await readdir(join(dataDir, "crashes"))).length > 0));
+			await fetch(`${alone.url}/api/devices/${id}`, {
+				method: "PATCH",
+				headers: bearer(monitorToken),
+				body: '{"name":"Kitchen"}',
+			});
+			device.close();
+			await alone.gateway.close();
+			const a = await runClustered(t, await buses.connect(), { dataDir });
+			const { name, crashes, connected } = await details(a);
+			assert.deepEqual([name, Array.isArray(crashes) && crashes.length, connected], ["Kitchen", 1, false]);
 			await eventually(async () => assert.equal((await a.api("DELETE", `/api/devices/${id}`)).status, 204));
 			await a.gateway.close();
 			const again = await runClustered(t, await buses.connect(), { dataDir });
-			for (const each of [again, b])
-				await eventually(async () => assert.equal((await each.api("GET", `/api/devices/${id}`)).status, 404));
-			await eventually(async () => assert.deepEqual(await readdir(join(dataDir, "devices")), []));
+			assert.equal((await again.api("GET", `/api/devices/${id}`)).status, 404);
+		});
+
+		test("all, where a gateway's data folder is erased while it is stopped", async (t) => {
+			const { a, b, buses } = await two(t);
+			const dataDir = await temporaryDirectory(t);
+			const c = await runClustered(t, await buses.connect(), { dataDir });
+			const device = await c.join(id, { crash });
+			assert.equal((await c.api("PATCH", `/api/devices/${id}`, { name: "Kitchen" })).status, 200);
+			const image = makeImage({ version: "1.5.0" });
+			await upload(c, image);
+			device.close();
+			for (const each of [c, a, b]) await each.gateway.close();
+			await rm(dataDir, { recursive: true });
+			const again = await runClustered(t, await buses.connect(), { dataDir });
+			const { name, firmwareVersion } = await details(again);
+			assert.deepEqual([name, firmwareVersion], ["Kitchen", "1.2.3"]);
+			assert.ok(image.equals(await served(again)));
 		});
 
 		test("logins: a code counts once, and who logs out does so everywhere", async (t) => {

@@ -8,7 +8,7 @@ import { jobsFile } from "../../../gateway/firmware/update-job.js";
 import { Updates } from "../../../gateway/firmware/updates.js";
 import { Device, Session } from "../../../gateway/sessions/device.js";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
-import { JsonFileStore } from "../../../gateway/storage/json-file-store.js";
+import { fileRecords } from "../../../gateway/storage/file-records.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
 import { progress, report, uplink } from "./uplinks.js";
 
@@ -52,7 +52,7 @@ async function run(t: TestContext, { disk = fs, certPem, at = 1_000_000, ...opti
 				return shelf.choice;
 			},
 		},
-		records: new JsonFileStore({
+		records: fileRecords({
 			directory,
 			disk,
 			onProblem: (problem) => void problems.push(problem),
@@ -465,7 +465,7 @@ describe("records on disk", () => {
 			while (!(await isDone())) await new Promise((resolve) => setImmediate(resolve));
 		};
 		await settled(() => problems.length > 0);
-		assert.match(String(problems), /updates of dev-1-a1b2c3 could not be kept on disk \(ENOSPC\)/);
+		assert.match(String(problems), /updates of dev-1-a1b2c3 could not be kept \(ENOSPC\)/);
 		assert.match(String(updates.readinessProblem), /cannot be written \(ENOSPC\)/);
 		isFull = false;
 		t.mock.timers.tick(1000);

@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, type TestContext, test } from "node:test";
 import { Device, Session } from "../../../gateway/sessions/device.js";
-import { DeviceStore, deviceFile } from "../../../gateway/sessions/device-store.js";
-import { JsonFileStore } from "../../../gateway/storage/json-file-store.js";
+import { DeviceStore } from "../../../gateway/sessions/device-store.js";
+import { Sessions } from "../../../gateway/sessions/sessions.js";
+import { fileRecords } from "../../../gateway/storage/file-records.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { altered, sampleReport } from "../../../scripts/api/sample-report.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
@@ -153,8 +154,17 @@ describe("a device that was connected", () => {
 			let now = 0;
 			const directory = await temporaryDirectory(t);
 			const onProblem = (problem: string) => assert.fail(problem);
-			const records = new JsonFileStore({ directory, disk, onProblem, ...deviceFile });
-			const known = new DeviceStore(records, () => now);
+			const settles: (() => Promise<void>)[] = [];
+			const known = new DeviceStore({
+				records: ({ name, ...kind }) => {
+					const made = fileRecords({ ...kind, directory: join(directory, name), disk });
+					settles.push(() => made.settle());
+					return made;
+				},
+				sessions: new Sessions({ now: () => now, monotonic: () => now, maxDevices: 10 }),
+				monotonic: () => now,
+				onProblem,
+			});
 			await known.open();
 			const devices = Array.from({ length: count }, (_, index) => {
 				const handshake = {
@@ -170,9 +180,9 @@ describe("a device that was connected", () => {
 			});
 			/** @returns how many files were written */
 			const settle = async () => {
-				await records.settle();
-				const names = await readdir(directory);
-				for (const name of names) await rm(join(directory, name));
+				for (const each of settles) await each();
+				const names = await readdir(join(directory, "devices"));
+				for (const name of names) await rm(join(directory, "devices", name));
 				return names.length;
 			};
 			/** One second, after some minutes. */

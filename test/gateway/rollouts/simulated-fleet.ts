@@ -13,10 +13,11 @@ import { Updates } from "../../../gateway/firmware/updates.js";
 import { Rollouts } from "../../../gateway/rollouts/rollouts.js";
 import { RolloutStore } from "../../../gateway/rollouts/store.js";
 import type { Session } from "../../../gateway/sessions/device.js";
-import { DeviceStore, deviceFile } from "../../../gateway/sessions/device-store.js";
+import { DeviceStore } from "../../../gateway/sessions/device-store.js";
 import { Sessions } from "../../../gateway/sessions/sessions.js";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
-import { JsonFileStore } from "../../../gateway/storage/json-file-store.js";
+import { fileRecords } from "../../../gateway/storage/file-records.js";
+import type { CreateRecords } from "../../../gateway/storage/records.js";
 import { altered, sampleReport } from "../../../scripts/api/sample-report.js";
 import type { Random } from "../../support/random.js";
 import { countingDisk } from "../firmware/counting-disk.js";
@@ -225,24 +226,25 @@ export class SimulatedGateway {
 		const onProblem = (problem: string) => {
 			if (this.isRunning) problems.push(problem);
 		};
-		const devices = new JsonFileStore({
-			directory: join(dataDir, "devices"),
-			disk,
-			onProblem,
-			...deviceFile,
-		});
-		const jobs = new JsonFileStore({ directory: join(dataDir, "updates"), disk, onProblem, ...jobsFile });
+		const settles: (() => Promise<void>)[] = [];
+		const records: CreateRecords = ({ name, ...kind }) => {
+			const made = fileRecords({ ...kind, directory: join(dataDir, name), disk });
+			settles.push(() => made.settle());
+			return made;
+		};
+		const jobs = records({ name: "updates", onProblem, ...jobsFile });
 		this.settle = async () => {
 			// A step may lead to the next.
 			for (let length = -1; length !== this.#work.length; ) {
 				length = this.#work.length;
 				await Promise.all(this.#work);
-				await Promise.all([devices.settle(), jobs.settle()]);
+				await Promise.all(settles.map((each) => each()));
 			}
 			this.#work.splice(0);
 		};
-		this.#deviceStore = new DeviceStore(devices, clock.monotonic);
 		this.sessions = new Sessions({ ...clock, maxDevices: 10_000 });
+		const { sessions } = this;
+		this.#deviceStore = new DeviceStore({ records, sessions, monotonic: clock.monotonic, onProblem });
 		this.sessions.listen(this.#deviceStore.sessions);
 		const selection: Pick<Selection, "choose" | "pin"> = {
 			choose: async () => ({ path: "/releases/firmware-v2.0.0.bin", version: newVersion, sha256 }),

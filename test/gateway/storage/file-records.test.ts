@@ -3,12 +3,12 @@ import fs, { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
-import { JsonFileStore } from "../../../gateway/storage/json-file-store.js";
+import { fileRecords } from "../../../gateway/storage/file-records.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 
 async function makeFolder(t: TestContext, disk: Disk = fs, problems?: string[]) {
 	const directory = await temporaryDirectory(t);
-	const folder = new JsonFileStore<{ value: number }>({
+	const folder = fileRecords<{ value: number }>({
 		directory,
 		disk,
 		what: "values",

@@ -1,0 +1,122 @@
+/**
+ * Records in a bucket, which other gateways read and write too. Each write is a compare and set with the revision that this
+ * gateway has read: of two gateways that write at one time, one is answered that it was late.
+ */
+
+import { type Bucket, type Bus, BusError, type Entry, type Unsubscribe } from "../bus.js";
+import { type RecordEngine, Superseded } from "../storage/records.js";
+import { whenReached } from "./when-reached.js";
+
+export interface BucketRecordsOptions {
+	readonly bus: Bus;
+	readonly bucket: string;
+	/** Moves the records of the time before this gateway had a bus to the bucket. @throws {BusError} */
+	readonly takeOver: (bucket: Bucket) => Promise<void>;
+}
+
+export class BucketRecords implements RecordEngine {
+	readonly #options: BucketRecordsOptions;
+	#bucket: Bucket | undefined;
+	/** As read, or written here. */
+	readonly #revisions = new Map<string, number>();
+	/** What was written here last, until its revision is known. */
+	readonly #mine = new Map<string, string | undefined>();
+	#stopWatching: Unsubscribe = () => {};
+	#isClosed = false;
+
+	constructor(options: BucketRecordsOptions) {
+		this.#options = options;
+	}
+
+	onChange: RecordEngine["onChange"];
+
+	/** Waits for the bus: without it there is nothing that this gateway knows. */
+	async each(onText: (key: string, text: string) => void): Promise<void> {
+		const { bus, bucket: name, takeOver } = this.#options;
+		await whenReached(
+			() => this.#isClosed,
+			async () => {
+				const bucket = await bus.bucket(name);
+				await takeOver(bucket);
+				let isLoading = true;
+				this.#stopWatching = await bucket.watch((key, entry) => {
+					if (!this.#learn(key, entry)) return;
+					if (!isLoading) this.onChange?.(key, entry?.text);
+					else if (entry) onText(key, entry.text);
+				});
+				isLoading = false;
+				this.#bucket = bucket;
+			},
+		);
+	}
+
+	async read(key: string): Promise<string | undefined> {
+		const entry = await this.#bucket?.get(key).catch(() => undefined);
+		return entry?.text;
+	}
+
+	/** @throws {BusError} then it may be written or not @throws {Superseded} */
+	async write(key: string, text: string | undefined): Promise<void> {
+		const bucket = this.#bucket;
+		if (!bucket) throw new BusError("away", `${this.#options.bucket} is not open.`);
+		for (;;) {
+			const revision = this.#revisions.get(key) ?? 0;
+			if (text === undefined && revision === 0) return;
+			/** Of a write of this gateway whose answer was lost. */
+			const unanswered = this.#mine.get(key);
+			this.#mine.set(key, text);
+			if (await this.#set(bucket, key, text, revision)) return;
+			const entry = await bucket.get(key);
+			const isLost = entry ? entry.revision <= revision : revision === 0;
+			const isMine = entry !== undefined && (entry.text === unanswered || entry.text === text);
+			if (isLost || isMine) this.#know(key, entry?.revision);
+			else if (text === undefined && !entry) return this.#know(key, undefined);
+			else {
+				this.#mine.delete(key);
+				if (this.#learn(key, entry)) this.onChange?.(key, entry?.text);
+				throw new Superseded();
+			}
+		}
+	}
+
+	placeOf(key: string): string {
+		return `The record ${key} in the bucket ${this.#options.bucket}`;
+	}
+
+	/** Devices stay connected without the bus. */
+	problemOf(): undefined {
+		return undefined;
+	}
+
+	async close(): Promise<void> {
+		this.#isClosed = true;
+		this.#stopWatching();
+	}
+
+	async #set(bucket: Bucket, key: string, text: string | undefined, revision: number): Promise<boolean> {
+		if (text === undefined) {
+			if (!(await bucket.remove(key, revision))) return false;
+			this.#know(key, undefined);
+			return true;
+		}
+		const written = await bucket.set(key, text, revision);
+		if (written !== undefined) this.#know(key, written);
+		return written !== undefined;
+	}
+
+	#know(key: string, revision: number | undefined): void {
+		this.#mine.delete(key);
+		if (revision === undefined) this.#revisions.delete(key);
+		else this.#revisions.set(key, revision);
+	}
+
+	/** @returns whether another gateway has written it */
+	#learn(key: string, entry: Entry | undefined): boolean {
+		const known = this.#revisions.get(key);
+		if (entry ? entry.revision <= (known ?? 0) : known === undefined) return false;
+		const isMine = this.#mine.has(key) && this.#mine.get(key) === entry?.text;
+		if (entry) this.#revisions.set(key, entry.revision);
+		else this.#revisions.delete(key);
+		return !isMine;
+	}
+}

@@ -1,0 +1,80 @@
+/** Records as files: one for each device, written atomically, so that a damaged file costs one device alone. */
+
+import type { Dirent } from "node:fs";
+import { join } from "node:path";
+import { deviceId as deviceIdSchema } from "../../device/protocol/messages.js";
+import { matches } from "../../device/protocol/schema.js";
+import { errorCode } from "../problem.js";
+import { type Disk, isTemporary, makeFolder, removeFile, writeFileAtomic } from "./atomic-file.js";
+import { type RecordEngine, type RecordOptions, Records } from "./records.js";
+
+export interface FolderOptions {
+	/** Made if it is missing; used by this store alone. */
+	readonly directory: string;
+	readonly disk: Disk;
+	/** In the plural, for messages. */
+	readonly what: string;
+	readonly onProblem: (sentence: string) => void;
+}
+
+const readersAtMost = 8;
+/** One file cannot be written, but the folder can. */
+const onePlaceTaken: readonly string[] = ["EISDIR", "EEXIST", "ENOTEMPTY", "ERR_FS_EISDIR"];
+
+export function fileRecords<T>(options: FolderOptions & Omit<RecordOptions<T>, "name">): Records<T> {
+	return new Records({ ...options, engine: new FileEngine(options) });
+}
+
+export class FileEngine implements RecordEngine {
+	readonly #options: FolderOptions;
+
+	constructor(options: FolderOptions) {
+		this.#options = options;
+	}
+
+	/** @throws {NodeJS.ErrnoException} if the folder cannot be used */
+	async each(onText: (key: string, text: string) => void): Promise<void> {
+		const { directory, disk, what, onProblem } = this.#options;
+		await makeFolder(disk, directory);
+		const entries = (await disk.readdir(directory, { withFileTypes: true })).values();
+		const read = async (entry: Dirent) => {
+			const path = join(directory, entry.name);
+			const [, deviceId] = /^(.+)\.json$/.exec(entry.name) ?? [];
+			// A person's files, such as a copy, are left alone.
+			const isRecord = matches(deviceIdSchema, deviceId);
+			if (isRecord && entry.isDirectory())
+				onProblem(`${path} is a folder; remove it: the ${what} of this device cannot be kept.`);
+			if (!entry.isFile()) return;
+			try {
+				if (isTemporary(entry.name)) await disk.rm(path, { force: true });
+				else if (isRecord) onText(deviceId, await disk.readFile(path, "utf8"));
+			} catch (error) {
+				onProblem(`${path} cannot be read or removed (${errorCode(error) ?? error}); it is left out.`);
+			}
+		};
+		const reader = async () => {
+			for (const entry of entries) await read(entry);
+		};
+		await Promise.all(Array.from({ length: readersAtMost }, reader));
+	}
+
+	read(key: string): Promise<string | undefined> {
+		return this.#options.disk.readFile(this.placeOf(key), "utf8").catch(() => undefined);
+	}
+
+	async write(key: string, text: string | undefined): Promise<void> {
+		const { disk } = this.#options;
+		if (text === undefined) await removeFile(disk, this.placeOf(key));
+		else await writeFileAtomic(disk, this.placeOf(key), text);
+	}
+
+	placeOf(key: string): string {
+		return join(this.#options.directory, `${key}.json`);
+	}
+
+	problemOf(why: string): string | undefined {
+		return onePlaceTaken.includes(why) ? undefined : `${this.#options.directory} cannot be written (${why}).`;
+	}
+
+	async close(): Promise<void> {}
+}

@@ -1,0 +1,220 @@
+/**
+ * Records: one JSON text for each device, in an engine: files (file-records.ts), or what a cluster has in their place. Waiting
+ * changes of a record are written together; a failed write is repeated every second.
+ */
+
+import { deviceId as deviceIdSchema } from "../../device/protocol/messages.js";
+import { matches } from "../../device/protocol/schema.js";
+import { errorCode } from "../problem.js";
+
+/** Where records are kept. */
+export interface RecordEngine {
+	/** Passes each record that there is. @throws {Error} if none can be had */
+	each(onText: (key: string, text: string) => void): Promise<void>;
+	/** @returns undefined if there is none, or it cannot be read */
+	read(key: string): Promise<string | undefined>;
+	/** @param text undefined: removes it @throws {Superseded} @throws {Error} with a code, or a message, that says why */
+	write(key: string, text: string | undefined): Promise<void>;
+	/** For messages, such as a path. */
+	placeOf(key: string): string;
+	/** @param why code or message of a write that failed @returns why nothing can be written; undefined if only this is not */
+	problemOf(why: string): string | undefined;
+	/** Where another process may write too: called with what it has written, undefined if it removed it. */
+	onChange?: ((key: string, text: string | undefined) => void) | undefined;
+	close(): Promise<void>;
+}
+
+/** Another process has written a record first: the change is dropped. */
+export class Superseded extends Error {}
+
+/** What is particular to a kind of record. */
+export interface RecordKind<T> {
+	/** In the plural, for messages. */
+	readonly what: string;
+	readonly format: (record: T) => string;
+	/** Throws, or returns undefined, if the content is invalid. */
+	readonly parse: (content: string, deviceId: string) => T | undefined;
+}
+
+export interface RecordOptions<T> extends RecordKind<T> {
+	/** Names the folder, or what is in its place. */
+	readonly name: string;
+	readonly onProblem: (sentence: string) => void;
+	/** Called with what another process has written, undefined if it was removed. */
+	readonly onRecord?: (deviceId: string, record: T | undefined) => void;
+}
+
+/** Makes a store of one record for each device. */
+export type CreateRecords = <T>(options: RecordOptions<T>) => Records<T>;
+
+const writersAtMost = 8;
+const retryMs = 1_000;
+
+interface Waiting<T> {
+	/** Undefined: to remove. */
+	record: T | undefined;
+	/** Another process has written first. */
+	isSuperseded: boolean;
+	readonly written: Promise<boolean>;
+}
+
+export class Records<T> {
+	readonly #options: Omit<RecordOptions<T>, "name"> & { readonly engine: RecordEngine };
+	readonly #waiting = new Map<string, Waiting<T>>();
+	/** Failed writes, the one that was tried longest ago first, each with its error. */
+	readonly #failed = new Map<string, { readonly record: T; readonly why: string }>();
+	#retry: NodeJS.Timeout | undefined;
+	#isClosed = false;
+	/** The latest task of each. A device has one writer, to keep its changes in order. */
+	readonly #writers: Promise<unknown>[] = Array.from({ length: writersAtMost }, () => Promise.resolve());
+
+	constructor(options: Omit<RecordOptions<T>, "name"> & { readonly engine: RecordEngine }) {
+		this.#options = options;
+		options.engine.onChange = (deviceId, text) => this.#onChange(deviceId, text);
+	}
+
+	/** Why records cannot be written; undefined if they can. */
+	get readinessProblem(): string | undefined {
+		for (const { why } of this.#failed.values()) {
+			const problem = this.#options.engine.problemOf(why);
+			if (problem !== undefined) return problem;
+		}
+		return undefined;
+	}
+
+	/**
+	 * Loads all records; invalid ones are reported and left out.
+	 * @returns records by device id
+	 * @throws {Error} if none can be had, such as of a folder that cannot be used
+	 */
+	async load(): Promise<Map<string, T>> {
+		const records = new Map<string, T>();
+		await this.each((deviceId, record) => records.set(deviceId, record));
+		return records;
+	}
+
+	/** Like `load`, a few records at a time, for records that together need too much memory. */
+	async each(onRecord: (deviceId: string, record: T) => void): Promise<void> {
+		await this.#options.engine.each((deviceId, text) => {
+			const record = matches(deviceIdSchema, deviceId) ? this.#parse(text, deviceId) : undefined;
+			if (record !== undefined) onRecord(deviceId, record);
+		});
+	}
+
+	/** @returns the record as it is kept; undefined if there is none, or it is damaged or cannot be read */
+	async read(deviceId: string): Promise<T | undefined> {
+		const content = await this.#options.engine.read(deviceId);
+		return content === undefined ? undefined : this.#parse(content, deviceId);
+	}
+
+	/** @returns whether this record, or a later one, is kept; if not, it is tried again every second */
+	save(deviceId: string, record: T): Promise<boolean> {
+		return this.#set(deviceId, record);
+	}
+
+	/** @returns whether it is gone; if not, that is not tried again */
+	remove(deviceId: string): Promise<boolean> {
+		return this.#set(deviceId, undefined);
+	}
+
+	/** Resolves once all is written, except what has failed. */
+	async settle(): Promise<void> {
+		const writers = [...this.#writers];
+		await Promise.all(writers);
+		if (writers.some((latest, writer) => latest !== this.#writers[writer])) await this.settle();
+	}
+
+	/** Tries once more what has failed, then stops. */
+	async close(): Promise<void> {
+		this.#isClosed = true;
+		clearTimeout(this.#retry);
+		await this.settle();
+		for (const [deviceId, { record }] of this.#failed) void this.save(deviceId, record);
+		await this.settle();
+		await this.#options.engine.close();
+	}
+
+	/** What is to be written here is older: of a device that has moved, for instance. */
+	#onChange(deviceId: string, text: string | undefined): void {
+		if (!matches(deviceIdSchema, deviceId)) return;
+		this.#failed.delete(deviceId);
+		const waiting = this.#waiting.get(deviceId);
+		if (waiting) waiting.isSuperseded = true;
+		const record = text === undefined ? undefined : this.#parse(text, deviceId);
+		if (text === undefined || record !== undefined) this.#options.onRecord?.(deviceId, record);
+	}
+
+	#set(deviceId: string, record: T | undefined): Promise<boolean> {
+		const waiting = this.#waiting.get(deviceId);
+		if (waiting) {
+			waiting.record = record;
+			waiting.isSuperseded = false;
+			return waiting.written;
+		}
+		const writer = Buffer.from(deviceId).reduce((sum, byte) => sum + byte, 0) % writersAtMost;
+		const written = Promise.resolve(this.#writers[writer]).then(() => this.#write(deviceId));
+		this.#writers[writer] = written;
+		this.#waiting.set(deviceId, { record, isSuperseded: false, written });
+		return written;
+	}
+
+	async #write(deviceId: string): Promise<boolean> {
+		const { engine, format } = this.#options;
+		const { record, isSuperseded } = this.#waiting.get(deviceId) ?? {};
+		this.#waiting.delete(deviceId);
+		if (isSuperseded) return false;
+		// The older record that failed must not replace this one.
+		const failed = this.#failed.get(deviceId);
+		if (record === undefined) this.#failed.delete(deviceId);
+		else if (failed) this.#failed.set(deviceId, { ...failed, record });
+		try {
+			await engine.write(deviceId, record === undefined ? undefined : format(record));
+			this.#failed.delete(deviceId);
+			return true;
+		} catch (error) {
+			if (error instanceof Superseded) this.#failed.delete(deviceId);
+			else this.#fail(deviceId, record, errorCode(error) ?? String(error));
+			return false;
+		}
+	}
+
+	#fail(deviceId: string, record: T | undefined, why: string): void {
+		const { what, onProblem } = this.#options;
+		const isNews = this.#failed.get(deviceId)?.why !== why && this.#failed.size < writersAtMost;
+		this.#failed.delete(deviceId);
+		if (record === undefined) return onProblem(`The ${what} of ${deviceId} could not be removed (${why}).`);
+		this.#failed.set(deviceId, { record, why });
+		if (isNews)
+			onProblem(`The ${what} of ${deviceId} could not be kept (${why}); it is tried again every second.`);
+		this.#retry ??= this.#retrySoon();
+	}
+
+	#retrySoon(): NodeJS.Timeout | undefined {
+		if (this.#isClosed || this.#failed.size === 0) return undefined;
+		return setTimeout(() => this.#writeFailed(), retryMs).unref();
+	}
+
+	/** Stops after this many failures: a full disk must not be tried for thousands of records. */
+	async #writeFailed(): Promise<void> {
+		let failures = 0;
+		for (const [deviceId, { record }] of [...this.#failed]) {
+			// A later one may be written or waiting.
+			if (this.#failed.get(deviceId)?.record !== record || this.#waiting.has(deviceId)) continue;
+			if (!(await this.save(deviceId, record))) failures += 1;
+			if (failures >= writersAtMost) break;
+		}
+		this.#retry = this.#retrySoon();
+	}
+
+	#parse(content: string, deviceId: string): T | undefined {
+		const { parse, what, engine, onProblem } = this.#options;
+		try {
+			const record = parse(content, deviceId);
+			if (record !== undefined) return record;
+		} catch {
+			// Reported below.
+		}
+		onProblem(`${engine.placeOf(deviceId)} is damaged; the ${what} of this device are lost.`);
+		return undefined;
+	}
+}
