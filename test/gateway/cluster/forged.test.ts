@@ -1,7 +1,7 @@
 /** What a gateway of another version, or anyone on the bus, can send: it costs that message, and nothing else. */
 
 import assert from "node:assert/strict";
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { Members, membersAtMost, noInterest } from "../../../gateway/cluster/members.js";
@@ -27,8 +27,6 @@ const device = {
 	resets: [{ reason: "POWERON_RESET", at }],
 	crashes: [{ id: "c1", kind: "panic", version: "1.2.3", at }],
 	hasReported: true,
-	label: { name: "Kitchen" },
-	labelledAt: at,
 };
 const session = {
 	sessionId: "ffffffff-ffff-4fff-bfff-ffffffffffff",
@@ -58,16 +56,12 @@ async function runForged(t: TestContext) {
 		return body.devices;
 	};
 	/** Resolves once it has taken in what was said before. */
-	const taken = async (name: string) => {
+	const taken = async (firmwareVersion: string) => {
 		say("gw.hb.forged", beat);
-		const named = { ...session, device: { ...device, label: { name }, labelledAt: at + ++number } };
-		say("gw.session.x", {
-			gateway: "forged",
-			number,
-			reason: "labelled",
-			session: { ...named, revision: number },
-		});
-		while (!JSON.stringify(await devices()).includes(name));
+		number += 1;
+		const changed = { ...session, device: { ...device, firmwareVersion }, revision: number };
+		say("gw.session.x", { gateway: "forged", number, reason: "identified", session: changed });
+		while (!JSON.stringify(await devices()).includes(firmwareVersion));
 	};
 	let number = 100;
 	return { gateway, monitor, bus, dataDir, beat, say, devices, taken };
@@ -105,27 +99,29 @@ describe("a gateway of which messages lack fields", { timeout: 60_000 }, () => {
 });
 
 describe("a key of a bucket", { timeout: 60_000 }, () => {
-	test("is no path: nothing outside of its folder is written or removed", async (t) => {
-		const { gateway, bus, dataDir, taken } = await runForged(t);
-		const victim = join(dataDir, "victim.json");
-		await writeFile(victim, "kept");
+	test("that no device can have is left out, and one that is not understood is reported and left out", async (t) => {
+		const { gateway, bus, dataDir, taken, devices } = await runForged(t);
 		const times = { firstSeenAt: at, connectedAt: at, lastSeenAt: at, lastReportAt: at };
 		const record = JSON.stringify({ sessionId: "a", remoteAddress: "192.0.2.1", ...times });
-		const devices = await bus.bucket("gw-devices");
-		const crashes = await bus.bucket("gw-crashes");
-		for (const bucket of [devices, crashes]) await bucket.set("../victim", '{"removedAt":1}', 0);
-		for (const key of ["../../outside", "a/b", "..", ".", "", "a\0b"]) await devices.set(key, record, 0);
-		await crashes.set("../other", '{"crashes":[]}', 0);
-		await devices.set("dev-1-000001", record, 0);
-		while (!(await readdir(join(dataDir, "devices"))).includes("dev-1-000001.json")) await taken("again");
+		for (const [name, text] of [
+			["devices", record],
+			["labels", '{"name":"x"}'],
+			["crashes", '{"crashes":[]}'],
+			["updates", '{"jobs":[]}'],
+		] as const) {
+			const bucket = await bus.bucket(`gw-record-${name}`);
+			for (const key of ["../../outside", "a/b", "..", ".", "", "a\0b"]) await bucket.set(key, text, 0);
+			for (const wrong of ["", "null", "[]", '{"removedAt":1}', "{"]) {
+				await bucket.set("dev-1-000002", wrong, (await bucket.get("dev-1-000002"))?.revision ?? 0);
+				await taken(`after ${name}`);
+			}
+			await bucket.set("dev-1-000001", text, 0);
+		}
+		while (!JSON.stringify(await devices()).includes('"name":"x"')) await taken("again");
+		const listed: readonly { readonly deviceId: string }[] = JSON.parse(JSON.stringify(await devices()));
+		assert.deepEqual(listed.map(({ deviceId }) => deviceId).sort(), ["dev-1-000001", deviceId]);
 		await gateway.gateway.close();
-		assert.equal(await readFile(victim, "utf8"), "kept");
-		assert.ok(!(await readdir(join(dataDir, ".."))).includes("outside.json"));
-		assert.ok(!(await readdir(dataDir)).includes("other.json"));
-		assert.deepEqual(
-			(await readdir(join(dataDir, "devices"))).filter((name) => !name.startsWith("dev-1")),
-			[],
-		);
+		assert.deepEqual((await readdir(join(dataDir, ".."))).sort(), ["data"]);
 	});
 });
 
