@@ -29,7 +29,8 @@ export function mirror(
 	const known = named && gatewayOf(named) === link.gateway ? named : undefined;
 	const current = facts && sessions.devices.get(facts.deviceId)?.session;
 	const stands = !current || current === known || isNewer(told, link.gateway, current);
-	if (!stands || (!known && !facts && !told.connected)) {
+	// A device that is away and not known here was forgotten meanwhile: the records say which devices there are.
+	if (!stands || (!known && !current && !told.connected)) {
 		if (known && known !== current) sessions.end(known, "replaced");
 		return undefined;
 	}

@@ -63,15 +63,20 @@ export class NatsBucket implements Bucket {
 			onMessage: (message) => {
 				const key = decodeName(message.subject.slice(`$KV.${this.#name}.`.length));
 				const entry = entryOf(message);
-				if (entry) missing.delete(key);
+				missing.delete(key);
 				pass(key, entry);
 			},
 			onRead: () => {
-				for (const key of missing) pass(key, undefined);
-				missing.clear();
+				for (const key of missing) void this.#passIfGone(key, () => missing.has(key) && pass(key, undefined));
 			},
 		});
 		return reader.open();
+	}
+
+	/** A key that is written again while a reading begins is not part of what that counts. */
+	async #passIfGone(key: string, pass: () => void): Promise<void> {
+		const entry = await this.get(key).catch(() => null);
+		if (entry === undefined) pass();
 	}
 }
 

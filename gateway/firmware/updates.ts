@@ -93,7 +93,9 @@ export class Updates {
 		onUplink: ({ device }, uplink) => {
 			if (device) this.onUplink(device, uplink);
 		},
-		onForgotten: ({ deviceId }) => void this.forget(deviceId),
+		onForgotten: ({ deviceId }, why) => {
+			if (why !== "removed") void this.forget(deviceId);
+		},
 	};
 
 	/** Loads what the last run stored. @throws {NodeJS.ErrnoException} */

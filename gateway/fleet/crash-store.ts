@@ -68,7 +68,9 @@ export class CrashStore {
 		onUplink: (session, uplink) => {
 			if (uplink.type === "crash_report") void this.onReport(session, uplink);
 		},
-		onForgotten: (device) => void this.forget(device),
+		onForgotten: (device, why) => {
+			if (why !== "removed") void this.forget(device);
+		},
 	};
 
 	get readinessProblem(): string | undefined {

@@ -81,7 +81,9 @@ export class DeviceStore {
 		onUplink: ({ device }, { type }) => {
 			if (device && type === "state_report") this.onSeen(device);
 		},
-		onForgotten: (device) => void this.forget(device),
+		onForgotten: (device, why) => {
+			if (why !== "removed") void this.forget(device);
+		},
 	};
 
 	get readinessProblem(): string | undefined {
