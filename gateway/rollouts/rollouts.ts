@@ -10,7 +10,7 @@ import type { Selection, UpdateRefusal } from "../firmware/selection.js";
 import { HttpProblem } from "../problem.js";
 import type { Device } from "../sessions/device.js";
 import { Attempts, type AttemptsOptions } from "./attempts.js";
-import { obey, type RolloutCommand } from "./commands.js";
+import { executeCommand, type RolloutCommand } from "./commands.js";
 import { findObstacle, holdsSlot, type Moment, queued, soakSecondsLeft } from "./device-step.js";
 import { advance, apply, type Change, firstHead, isActive } from "./machine.js";
 import { parsePlan } from "./plan.js";
@@ -178,7 +178,7 @@ export class Rollouts {
 			const rollout = this.find(id);
 			const detail = `The roll-out has revision ${rollout.head.revision}; read it again.`;
 			if (revision !== undefined && revision !== rollout.head.revision) throw new HttpProblem(412, detail);
-			const change = obey(rollout, command, this.#momentOf(rollout));
+			const change = executeCommand(rollout, command, this.#momentOf(rollout));
 			if (typeof change === "string") throw new HttpProblem(409, change);
 			if (command === "retry")
 				this.#refuseBusy(

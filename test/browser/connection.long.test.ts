@@ -52,7 +52,11 @@ describe("a gateway that restarts under the page", { skip }, () => {
 		const dataDir = await temporaryDirectory(t);
 		const first = await runGateway(t, { dataDir });
 		const { url } = first;
-		const device = await new ScriptedDevice({ url, deviceId: "dev-1-aaaaaa", isObedient: false }).connect();
+		const device = await new ScriptedDevice({
+			url,
+			deviceId: "dev-1-aaaaaa",
+			executesCommands: false,
+		}).connect();
 		t.after(() => device.close());
 		const page = await open(t, url, { view: "#/device/dev-1-aaaaaa" });
 		const volume = page.getByLabel("Volume", { exact: true });

@@ -20,7 +20,7 @@ async function setUp(t: TestContext, options: Partial<ScriptedDeviceOptions> = {
 
 describe("the settings of a device", { skip }, () => {
 	test("are sent where they are filled in, tried, and kept; the page forgets them", async (t) => {
-		const { device, panel } = await setUp(t, { isObedient: false });
+		const { device, panel } = await setUp(t, { executesCommands: false });
 		await field(panel, "Wi-Fi name").fill("workshop");
 		await field(panel, "Wi-Fi password").fill("correct horse");
 		await field(panel, "Its default one").check();
@@ -71,7 +71,7 @@ describe("the settings of a device", { skip }, () => {
 	});
 
 	test("are given up by the page when nothing is heard", async (t) => {
-		const { page, panel } = await setUp(t, { isObedient: false });
+		const { page, panel } = await setUp(t, { executesCommands: false });
 		// The page would be loaded in the time of the fake clock.
 		await panel.waitFor();
 		await page.clock.install();

@@ -33,10 +33,10 @@ export class Rollouts {
 		const chosen = Array.from({ length: devices }, (_, index) =>
 			this.#world.place((first + index) % places.length),
 		);
-		for (const { truth } of chosen) truth.askedAt.set(version, performance.now());
+		for (const { record } of chosen) record.askedAt.set(version, performance.now());
 		const plan = {
 			firmware: { version },
-			target: { devices: chosen.map(({ truth }) => truth.deviceId) },
+			target: { devices: chosen.map(({ record }) => record.deviceId) },
 			groups: [group],
 			maxAttempts,
 			allowDowngrade: true,

@@ -221,7 +221,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 	describe(`${name}: reports`, () => {
 		test("go to other gateways only while a monitor there needs them", async (t) => {
 			const { a, b } = await two(t);
-			const device = await a.join(id, { isObedient: false });
+			const device = await a.join(id, { executesCommands: false });
 			const far = await a.join(other);
 			const here = await a.watch();
 			const relay = async (volume: number) => {
@@ -287,7 +287,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 
 		test("change the summary of other gateways", async (t) => {
 			const { a, b } = await two(t);
-			const device = await a.join(id, { isObedient: false });
+			const device = await a.join(id, { executesCommands: false });
 			const here = await a.watch();
 			const there = await b.watch();
 			await there.ask({ type: "subscribe", summary: false });

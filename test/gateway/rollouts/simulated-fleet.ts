@@ -104,7 +104,7 @@ export class SimulatedDevice {
 		} as const;
 		const session: Session = gateway.sessions.open(handshake, {
 			send: (text) => {
-				if (gateway.isRunning && this.#session === session) this.#obey(text);
+				if (gateway.isRunning && this.#session === session) this.#execute(text);
 			},
 			isOpen: () => gateway.isRunning && session.connected,
 			close: () => {},
@@ -133,7 +133,7 @@ export class SimulatedDevice {
 			this.#gateway?.sessions.receive(this.#session, checked.uplink, JSON.stringify(message));
 	}
 
-	#obey(text: string): void {
+	#execute(text: string): void {
 		if (this.isDeaf) return;
 		const { command, url } = JSON.parse(text);
 		assert.equal(command, "start_ota");
