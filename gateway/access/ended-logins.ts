@@ -1,6 +1,6 @@
 /**
- * Login cookies that were ended by logging out, on disk until they expire. A cookie is valid by its signature, so a
- * copy of it would still log in otherwise.
+ * Login cookies that were ended by logging out, on disk until they expire: a copy of such a cookie still has a valid
+ * signature.
  */
 
 import { join } from "node:path";
@@ -14,9 +14,9 @@ const content = object({ endedBefore: optional(time), ended: object({}) });
 
 /** As stored on disk. */
 export interface EndedLoginsFile {
-	/** Cookies that expire before have ended too, in milliseconds since 1970. */
+	/** Cookies that expire earlier have ended too; milliseconds since 1970. */
 	readonly endedBefore: number;
-	/** Signature → expiry, in milliseconds since 1970. */
+	/** Signature → expiry in milliseconds since 1970. */
 	readonly ended: Readonly<Record<string, number>>;
 }
 
@@ -30,9 +30,9 @@ export interface EndedLoginsOptions {
 
 export class EndedLogins {
 	readonly #options: EndedLoginsOptions;
-	/** Called when a login was ended here. */
+	/** A login was ended here. */
 	onEnded: ((file: EndedLoginsFile) => void) | undefined;
-	/** @returns whether no other process has used that login code; never fails */
+	/** @returns whether no other process has used this login code; never rejects */
 	claim: ((signature: string) => Promise<boolean>) | undefined;
 	readonly #path: string;
 	readonly #ended = new Map<string, number>();
@@ -60,19 +60,16 @@ export class EndedLogins {
 		return expires < this.#endedBefore || this.#ended.has(signature);
 	}
 
-	/**
-	 * Ends a login; beyond 1000, all logins. Resolves once that is on disk.
-	 * @throws {NodeJS.ErrnoException}
-	 */
+	/** Ends a login; beyond 1000, all logins. Resolves once stored. @throws {NodeJS.ErrnoException} */
 	async end(signature: string, expires: number): Promise<void> {
 		await this.take({ endedBefore: this.#endedBefore, ended: { [signature]: expires } });
 		this.onEnded?.(this.file);
 	}
 
-	/** Ends a login code. @returns false if it was used before, here or by another process */
+	/** Ends a login code. @returns false if it was used before, here or elsewhere */
 	async use(signature: string, expires: number): Promise<boolean> {
 		if (this.has(signature, Number.POSITIVE_INFINITY)) return false;
-		// Begins at once, so that it does not count twice here. A full disk must not keep anyone out; it is used in memory.
+		// Marked as used before the first await. If the disk fails, the person is still logged in.
 		const ended = this.end(signature, expires).catch(() => {});
 		const isFirst = (await this.claim?.(signature)) ?? true;
 		await ended;
@@ -83,7 +80,7 @@ export class EndedLogins {
 		return { endedBefore: this.#endedBefore, ended: Object.fromEntries(this.#ended) };
 	}
 
-	/** Ends those of another process too. Resolves once that is on disk. @throws {NodeJS.ErrnoException} */
+	/** Adds those that another process ended. Resolves once stored. @throws {NodeJS.ErrnoException} */
 	async take(file: EndedLoginsFile): Promise<void> {
 		this.#add(file);
 		for (const [each, at] of this.#ended) if (at <= this.#options.now()) this.#ended.delete(each);

@@ -1,6 +1,6 @@
 /**
  * The valid tokens: from the environment, else from `tokens.json`, which is made at the first start. The file is read
- * again when it changes, so that tokens can be replaced and revoked while the gateway runs.
+ * again when it changes, so tokens can be replaced while the gateway runs.
  */
 
 import { dirname, join } from "node:path";
@@ -13,7 +13,7 @@ import { makeSecret } from "./secrets.js";
 export const roles = Object.freeze(["device", "monitor"] as const);
 export type Role = (typeof roles)[number];
 
-/** Long enough not to be guessed, valid in a header, without the comma that separates two. */
+/** Too long to guess, valid in a header, without the comma that separates two. */
 export const token = pattern(
 	512,
 	"^[\\x21-\\x2b\\x2d-\\x7e]{16,}$",
@@ -22,9 +22,9 @@ export const token = pattern(
 const content = object({
 	device: token,
 	monitor: token,
-	/** During a rotation (scripts/token/rotation.ts), so that devices without the new token are not locked out. */
+	/** During a rotation (scripts/token/rotation.ts): devices without the new token are not locked out. */
 	former: optional(object({ device: optional(token), monitor: optional(token) })),
-	/** By a rotation; of the tokens of two gateways the later ones count. Absent: as first made. */
+	/** Set by a rotation; of two gateways' tokens the later ones count. */
 	changedAt: optional(time),
 });
 export type TokenFile = Infer<typeof content>;
@@ -61,14 +61,14 @@ export function parseTokens(text: string): TokenFile | undefined {
 	return matches(content, value) ? value : undefined;
 }
 
-/** Readable for this user alone. @throws {NodeJS.ErrnoException} */
+/** Readable for this user only. @throws {NodeJS.ErrnoException} */
 export async function writeTokenFile(disk: Disk, path: string, file: TokenFile): Promise<void> {
 	await writeFileAtomic(disk, path, `${JSON.stringify(file, undefined, "\t")}\n`);
 }
 
 export interface TokensOptions {
 	readonly dataDir: string;
-	/** Or the current and the previous one, separated by a comma. Undefined: from the file. */
+	/** The current token, or the current and the previous one with a comma between. Undefined: from the file. */
 	readonly given: Readonly<Record<Role, string | undefined>>;
 	readonly disk: Disk;
 	/** The file has become invalid; the last tokens stay valid. */
@@ -91,10 +91,7 @@ export class Tokens {
 		this.#path = tokenPath(options.dataDir);
 	}
 
-	/**
-	 * Reads the tokens that were not given, or makes them.
-	 * @throws {StartError} if the file is invalid or its folder cannot be used
-	 */
+	/** Reads the tokens that were not given, or makes them. @throws {StartError} for an invalid file or folder */
 	async open(): Promise<void> {
 		const { disk } = this.#options;
 		if (this.#isGiven()) return this.#requireDifferent();
@@ -113,10 +110,7 @@ export class Tokens {
 		}
 	}
 
-	/**
-	 * Reads the file if it has changed; to be called before tokens are compared. @param maxAgeMs of the last look at
-	 * the disk
-	 */
+	/** Reads the file if it has changed; call it before tokens are compared. @param maxAgeMs since the last read */
 	async refresh(maxAgeMs = 0): Promise<void> {
 		if (this.#isGiven() || performance.now() - this.#readAt < maxAgeMs) return;
 		this.#readAt = performance.now();
@@ -128,18 +122,18 @@ export class Tokens {
 		await this.#refreshing;
 	}
 
-	/** A role's valid tokens, the current one first. */
+	/** The current token first. */
 	of(role: Role): readonly string[] {
 		const kept = [this.#file?.[role], this.#file?.former?.[role]];
 		return this.#options.given[role]?.split(",") ?? kept.filter((token) => token !== undefined);
 	}
 
-	/** Undefined before it was read, or if no token comes from it. */
+	/** Undefined before it was read, or if all tokens are given. */
 	get file(): TokenFile | undefined {
 		return this.#file;
 	}
 
-	/** Takes in the tokens of another gateway. @throws {NodeJS.ErrnoException} */
+	/** Stores the tokens of another gateway. @throws {NodeJS.ErrnoException} */
 	async replace(file: TokenFile): Promise<void> {
 		await writeTokenFile(this.#options.disk, this.#path, file);
 		await this.#read();
@@ -151,7 +145,7 @@ export class Tokens {
 		return token;
 	}
 
-	/** A device could control all others with a monitor's token. @throws {StartError} */
+	/** With a monitor's token a device could control all others. @throws {StartError} */
 	#requireDifferent(): void {
 		if (!this.of("device").some((token) => this.of("monitor").includes(token))) return;
 		throw new StartError("DEVICE_TOKEN and MONITOR_TOKEN are the same; set one of them to another value.");

@@ -1,6 +1,6 @@
 /**
  * The known devices on disk. A new one is written at once, its changes within a second, and times (connected, last
- * seen) within 5 minutes: a fleet that reports every five seconds would wear out the disk otherwise.
+ * seen) within 5 minutes, to spare the disk.
  */
 
 import { chips, type Feature, features, uplinks } from "../../device/protocol/messages.js";
@@ -23,22 +23,22 @@ import { Device, keptReport, Session, sharedList, vitalsOf } from "./device.js";
 import type { SessionListener } from "./sessions.js";
 
 const changesSaveMs = 1_000;
-/** Upper limit; random, so that a fleet that connects at once is not written at once. */
+/** Upper limit; random, so that a fleet is not written at once. */
 const seenSaveMs = 5 * 60_000;
-/** For those that have changed since a stop began. */
+/** Time to write, at a stop, the times that changed. */
 const lastTimesMs = 500;
 const settledAtOnce = 64;
 
 export class DeviceStore {
 	readonly #records: RecordStore<Device>;
 	readonly #monotonic: () => number;
-	/** When to write changed devices, on the monotonic clock. */
+	/** When to write a changed device; monotonic. */
 	readonly #dueAt = new Map<Device, number>();
 	/** As last seen; a changed list is a new object. */
 	readonly #facts = new WeakMap<Device, ReturnType<typeof factsOf>>();
 	#timer: NodeJS.Timeout | undefined;
 
-	/** @param monotonic monotonic clock, in milliseconds */
+	/** @param monotonic in milliseconds */
 	constructor(records: RecordStore<Device>, monotonic: () => number) {
 		this.#records = records;
 		this.#monotonic = monotonic;
@@ -58,7 +58,7 @@ export class DeviceStore {
 		return this.#records.readinessProblem;
 	}
 
-	/** @returns the devices, the one longest unseen first @throws {NodeJS.ErrnoException} */
+	/** @returns the devices, longest unseen first @throws {NodeJS.ErrnoException} */
 	async open(): Promise<readonly Device[]> {
 		const devices = [...(await this.#records.load()).values()];
 		for (const device of devices) this.#facts.set(device, factsOf(device));
@@ -66,7 +66,7 @@ export class DeviceStore {
 		return devices.sort((a, b) => a.session.lastSeenAt - b.session.lastSeenAt);
 	}
 
-	/** To be called when a device connects, disconnects or reports. */
+	/** Call it when a device connects, disconnects or reports. */
 	onSeen(device: Device): void {
 		const facts = factsOf(device);
 		const previous = this.#facts.get(device);
@@ -78,19 +78,19 @@ export class DeviceStore {
 			this.#dueAt.set(device, this.#monotonic() + seenSaveMs * (0.5 + Math.random() / 2));
 	}
 
-	/** @returns whether its file is written; if not, it is tried again every second */
+	/** @returns whether its file is written; if not, the store retries every second */
 	keep(device: Device): Promise<boolean> {
 		this.#dueAt.delete(device);
 		return this.#records.save(device.deviceId, device);
 	}
 
-	/** @returns whether its file is gone */
+	/** @returns whether its file is removed */
 	forget(device: Device): Promise<boolean> {
 		this.#dueAt.delete(device);
 		return this.#records.remove(device.deviceId);
 	}
 
-	/** Writes all changes; those of times alone until `isOver`, as 10,000 take longer than a restart may. */
+	/** Writes all changes, but those of times only until `isOver`: 10,000 of them take longer than a restart may. */
 	async settle(isOver: () => boolean): Promise<void> {
 		this.#save(Number.NEGATIVE_INFINITY);
 		const writing: Promise<boolean>[] = [];
@@ -137,7 +137,7 @@ const record = object({
 	...label.fields,
 	/** Absent: 0. */
 	labelledAt: optional(time),
-	/** The latest state report as received: a JSON object. */
+	/** As received: a JSON object. */
 	report: optional(string(65_536)),
 });
 const reportHead = object({ health: object({ uptime_seconds: integer(0, 0xffff_ffff) }) });
@@ -181,14 +181,14 @@ export const deviceFile = Object.freeze({
 		device.resets = validItems(reset, lists.resets);
 		return device;
 	},
-	/** Without what changes with each connection and report: it would be written for a fleet all the time. */
+	/** Without what changes with each connection and report, or a fleet would write all the time. */
 	stateOf: (device: Device): string => {
 		const { firmwareVersion, firstSeenAt, label, labelledAt } = device;
 		return JSON.stringify({ ...factsOf(device), firmwareVersion, firstSeenAt, label, labelledAt });
 	},
 	changedAt: ({ session, labelledAt }: Device): number =>
 		session.connected ? Number.POSITIVE_INFINITY : Math.max(session.lastSeenAt, labelledAt),
-	/** The facts of the later session, with the later label. @returns a device of its own */
+	/** The facts of the later session, with the later label. @returns a new device */
 	merge: (one: Device, other: Device): Device => {
 		const later = isLater(seenOf(other), seenOf(one)) ? other : one;
 		const labelled = isLater(labelledOf(other), labelledOf(one)) ? other : one;
@@ -219,7 +219,7 @@ function sessionOf(deviceId: string, kept: Infer<typeof record>, features: reado
 	return session;
 }
 
-/** Those that this gateway knows. */
+/** Without features that this gateway does not know. */
 export function featuresOf(value: unknown): readonly Feature[] {
 	const known = validItems(oneOf(...features), value);
 	return sharedList(features.filter((each) => known.includes(each)));

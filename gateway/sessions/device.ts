@@ -1,6 +1,6 @@
 /**
- * A device, kept until the gateway forgets it, and a session, one connection of it. Two classes, as an update
- * belongs to the device and outlives the connection on which it began.
+ * A device, kept until the gateway forgets it, and a session, one of its connections. An update belongs to the
+ * device, since it outlives the connection.
  */
 
 import { randomUUID } from "node:crypto";
@@ -23,7 +23,7 @@ export interface DeviceLink {
 	/** false once either side is closing. */
 	isOpen(): boolean;
 	close(code: number, reason: string): void;
-	/** The device is connected to another process, which also stores it and times out its updates. */
+	/** The device is connected to another process, which stores it and times out its updates. */
 	readonly isRemote?: boolean;
 }
 
@@ -36,13 +36,13 @@ export interface Handshake {
 	readonly chip: Chip | undefined;
 	readonly features: readonly Feature[];
 	readonly remoteAddress: string;
-	/** By which the device reached this gateway, with a proxy's path; no slash at its end. */
+	/** The address by which the device reached this gateway, with a proxy's path, without a final slash. */
 	readonly baseUrl: string;
 }
 
 const featureLists = new Map<string, readonly Feature[]>();
 
-/** @returns the same list for the same features: one of each device would take memory */
+/** @returns the same list for the same features, to save memory */
 export function sharedList(features: readonly Feature[]): readonly Feature[] {
 	const key = features.join();
 	const known = featureLists.get(key) ?? features;
@@ -53,18 +53,18 @@ export function sharedList(features: readonly Feature[]): readonly Feature[] {
 export interface CrashHead {
 	readonly id: string;
 	readonly kind: CrashKind;
-	/** Of the firmware that ended; empty if unknown. */
+	/** Of the firmware that crashed; empty if unknown. */
 	readonly version: string;
 	readonly at: number;
 }
 
-/** In dBm: a list of devices would change with each report otherwise. */
+/** In dBm; finer steps would change the summary with each report. */
 const rssiStep = 5;
 const noVitals: Vitals = Object.freeze({ rssi: null, ssid: null, volume: null });
 const none: readonly never[] = Object.freeze([]);
 
 const listedAtMost = 10;
-/** For a report's fields that are not in the schema, as of newer firmware. */
+/** Limit of a report's fields that are not in the schema, as from newer firmware. */
 export const otherFieldsBytes = 4096;
 
 export class Device {
@@ -74,30 +74,29 @@ export class Device {
 	chip: Chip | undefined;
 	/** Null before the first state report. */
 	firmwareVersion: string | null = null;
-	/** Of its firmware; undefined before the first state report since the gateway's start. */
+	/** Undefined before the first state report since the gateway's start. */
 	securityVersion: number | undefined;
-	/** Set by Sessions.setOta alone, which tells monitors. */
+	/** Set by Sessions.setOta alone, which notifies monitors. */
 	metadata = noUpdate;
-	/** The latest report as received; an object would take three times the memory. */
+	/** The latest report as received, which takes a third of an object's memory. */
 	readonly state = new OffHeapText();
 	/** Milliseconds since 1970, like all times here. */
 	firstSeenAt: number;
 	/** 0 before the first state report. */
 	lastReportAt = 0;
-	/** Of the latest report. */
 	uptimeSeconds: number | undefined;
-	/** The latest last, at most 10. */
+	/** At most 10, latest last. */
 	versions: readonly { readonly version: string; readonly at: number }[] = none;
-	/** Restarts, the latest last, at most 10. */
+	/** Restarts; at most 10, latest last. */
 	resets: readonly { readonly reason: string; readonly at: number }[] = none;
-	/** The latest last, at most 20; CrashStore has the rest of them. */
+	/** At most 20, latest last; CrashStore has their details. */
 	crashes: readonly CrashHead[] = none;
 	label: Label = noLabel;
-	/** Later than the time of the previous label; 0: it has none. */
+	/** Later than that of the previous label; 0: it has none. */
 	labelledAt = 0;
 	vitals = noVitals;
 	session: Session;
-	/** Of the latest report since the gateway's start, on the monotonic clock. */
+	/** Session and monotonic time of the latest report since the gateway's start. */
 	#reportedIn: Session | undefined;
 	#reportedAt: number | undefined;
 
@@ -108,14 +107,14 @@ export class Device {
 		this.firstSeenAt = session.connectedAt;
 	}
 
-	/** Whether it has reported on its latest connection; before that `firmwareVersion` may be outdated. */
+	/** Whether it has reported on its latest connection; if not, `firmwareVersion` may be outdated. */
 	get hasReported(): boolean {
 		return this.#reportedIn === this.session;
 	}
 
 	/**
 	 * @param now milliseconds since 1970
-	 * @param monotonic monotonic clock, in milliseconds
+	 * @param monotonic in milliseconds
 	 * @returns whether model or version changed
 	 */
 	report(report: StateReport, text: string, now: number, monotonic: number): boolean {
@@ -142,7 +141,7 @@ export class Device {
 		return isNews;
 	}
 
-	/** What gateways tell each other of it. */
+	/** For other gateways. */
 	facts() {
 		const { deviceId, model, chip, firmwareVersion, securityVersion, firstSeenAt, lastReportAt } = this;
 		const { uptimeSeconds, versions, resets, crashes, label, labelledAt, vitals, hasReported } = this;
@@ -152,10 +151,7 @@ export class Device {
 		return { ...what, ...past, label, labelledAt };
 	}
 
-	/**
-	 * Takes in what the gateway to which it is connected tells of it.
-	 * @param monotonic as in `report`
-	 */
+	/** Applies the facts that the gateway it is connected to has sent. @param monotonic as in `report` */
 	mirror(told: DeviceFacts, monotonic: number): void {
 		this.model = told.model;
 		this.chip = told.chip;
@@ -177,8 +173,8 @@ export class Device {
 	}
 
 	/**
-	 * Its uptime is lower than in its latest report, or than the time since. Uptime is in whole seconds, and a
-	 * report may be late.
+	 * Its uptime is lower than in its latest report, or than the time since. Uptime is in whole seconds, and a report
+	 * may be late.
 	 */
 	#hasRestarted(uptimeSeconds: number, monotonic: number): boolean {
 		if (this.resets.length === 0) return true;
@@ -191,7 +187,7 @@ export class Device {
 
 export type DeviceFacts = ReturnType<Device["facts"]>;
 
-/** @param previous of the report before this one */
+/** @param previous those of the previous report */
 export function vitalsOf({ health, network, peripherals }: StateReport, previous = noVitals): Vitals {
 	const { wifi_rssi: heard, wifi_ssid: ssid } = network;
 	const isNear = previous.rssi !== null && Math.abs(heard - previous.rssi) < rssiStep;
@@ -203,7 +199,7 @@ export function vitalsOf({ health, network, peripherals }: StateReport, previous
 	return { rssi, ssid, volume, ...(safeMode && { safeMode }) };
 }
 
-/** @returns the report, or only the schema's fields if the others take more than 4 KB and could fill the memory */
+/** @returns the report, with only the schema's fields if the others take more than 4 KB */
 export function keptReport(report: StateReport, text: string): string {
 	const size = Buffer.byteLength(text);
 	if (size <= otherFieldsBytes) return text;
@@ -211,7 +207,7 @@ export function keptReport(report: StateReport, text: string): string {
 	return size - Buffer.byteLength(checked) <= otherFieldsBytes ? text : checked;
 }
 
-/** @returns the value without fields that are not in the schema */
+/** @returns the value without fields that the schema lacks */
 export function pick(schema: Schema, value: unknown): unknown {
 	if (schema.type !== "object" || !isRecord(value)) return value;
 	const fields = Object.entries(schema.fields);
@@ -222,10 +218,10 @@ export class Session {
 	readonly sessionId: string;
 	readonly handshake: Handshake;
 	readonly connectedAt: number;
-	/** Of the latest valid uplink, in milliseconds since 1970. */
+	/** Time of the latest valid uplink; milliseconds since 1970. */
 	lastSeenAt: number;
 	connected = true;
-	/** One more than that of the device's previous session; 0 of a session without a name, and of the last run. */
+	/** One more than that of the device's previous session; 0 for a session without a name or restored from disk. */
 	epoch = 0;
 	/** Undefined until a header or the first state report names it. */
 	device: Device | undefined;
@@ -249,7 +245,7 @@ export class Session {
 		if (this.connected) this.link.send(text);
 	}
 
-	/** What gateways tell each other of it. */
+	/** For other gateways. */
 	facts() {
 		const { sessionId, epoch, connected, connectedAt, lastSeenAt, device } = this;
 		const { model, chip, features, remoteAddress } = this.handshake;

@@ -1,6 +1,6 @@
 /**
- * A JSON file store: one file per device, written atomically, so that a damaged file costs one device alone. Waiting
- * changes of a device are written together; a failed write is repeated every second.
+ * A JSON file store: one file per device, written atomically, so that a damaged file affects one device alone.
+ * Waiting changes of a device are written together; a failed write is repeated every second.
  */
 
 import type { Dirent } from "node:fs";
@@ -11,7 +11,7 @@ import { errorCode } from "../problem.js";
 import { type Disk, isTemporary, makeFolder, removeFile, writeFileAtomic } from "./atomic-file.js";
 
 export interface JsonFileStoreOptions<T> {
-	/** Made if it is missing; used by this store alone. */
+	/** Used by this store alone; made if missing. */
 	readonly directory: string;
 	readonly disk: Disk;
 	/** In the plural, for messages. */
@@ -22,29 +22,29 @@ export interface JsonFileStoreOptions<T> {
 	readonly onProblem: (sentence: string) => void;
 }
 
-/** What uses a store needs of it. */
+/** The interface of a store. */
 export type RecordStore<T> = Pick<
 	JsonFileStore<T>,
 	"readinessProblem" | "load" | "each" | "read" | "save" | "remove" | "settle" | "close"
 >;
 
 export interface RecordOptions<T> extends JsonFileStoreOptions<T> {
-	/** Names the store where other processes have the same records. */
+	/** The store's name where other processes have the same records. */
 	readonly bucket: string;
-	/** Called with what another process has written, or undefined if it was removed. */
+	/** Called with a record that another process has written; undefined if it was removed. */
 	readonly onRecord: (deviceId: string, record: T | undefined) => void;
-	/** Of its latest change, in milliseconds since 1970: a removal wins if it is not earlier. */
+	/** Of its latest change, in milliseconds since 1970: a removal wins unless it is earlier. */
 	readonly changedAt: (record: T) => number;
 	/** @param theirs written by another process @param mine changed here meanwhile */
 	readonly merge: (theirs: T, mine: T) => T;
-	/** What others need to know when it changes; default: all of it. */
+	/** The part that others need when it changes; default: all. */
 	readonly stateOf?: (record: T) => string;
 }
 
-/** Makes a store of one record for each device. */
+/** Makes a store with one record per device. */
 export type CreateRecords = <T>(options: RecordOptions<T>) => RecordStore<T>;
 
-/** For merges: whether the first value that differs is greater in `one`. */
+/** For merges: whether the first different value is greater in `one`. */
 export function isLater(one: readonly (number | string)[], other: readonly (number | string)[]): boolean {
 	const at = one.findIndex((value, index) => value !== other[index]);
 	const [value = 0, against = 0] = [one[at], other[at]];
@@ -54,25 +54,25 @@ export function isLater(one: readonly (number | string)[], other: readonly (numb
 const readersAtMost = 8;
 const writersAtMost = 8;
 const retryMs = 1_000;
-/** One file cannot be written, but the folder can. */
+/** The file cannot be written, but the folder can. */
 const onePlaceTaken: readonly string[] = ["EISDIR", "EEXIST", "ENOTEMPTY", "ERR_FS_EISDIR"];
 
 export class JsonFileStore<T> {
 	readonly #options: JsonFileStoreOptions<T>;
-	/** Undefined: to remove. */
+	/** Undefined: remove. */
 	readonly #waiting = new Map<string, { record: T | undefined; readonly written: Promise<boolean> }>();
-	/** Failed writes, the one that was tried longest ago first, each with its error. */
+	/** Failed writes, oldest attempt first, each with its error. */
 	readonly #failed = new Map<string, { readonly record: T; readonly why: string }>();
 	#retry: NodeJS.Timeout | undefined;
 	#isClosed = false;
-	/** The latest task of each. A device has one writer, to keep its changes in order. */
+	/** The latest task of each writer. A device has one writer, to keep its changes in order. */
 	readonly #writers: Promise<unknown>[] = Array.from({ length: writersAtMost }, () => Promise.resolve());
 
 	constructor(options: JsonFileStoreOptions<T>) {
 		this.#options = options;
 	}
 
-	/** Why records cannot be written; undefined if they can. */
+	/** Undefined if records can be written. */
 	get readinessProblem(): string | undefined {
 		const { directory } = this.#options;
 		for (const { why } of this.#failed.values())
@@ -82,8 +82,7 @@ export class JsonFileStore<T> {
 
 	/**
 	 * Loads all records; invalid ones are reported and left out.
-	 * @returns records by device id
-	 * @throws {NodeJS.ErrnoException} if the folder cannot be used
+	 * @returns records by device id @throws {NodeJS.ErrnoException} if the folder cannot be used
 	 */
 	async load(): Promise<Map<string, T>> {
 		const records = new Map<string, T>();
@@ -91,7 +90,7 @@ export class JsonFileStore<T> {
 		return records;
 	}
 
-	/** Like `load`, a few records at a time, for records that together need too much memory. */
+	/** As `load`, a few at a time, for records that together need too much memory. */
 	async each(onRecord: (deviceId: string, record: T) => void): Promise<void> {
 		const { directory, disk, what, onProblem } = this.#options;
 		await makeFolder(disk, directory);
@@ -99,7 +98,7 @@ export class JsonFileStore<T> {
 		const read = async (entry: Dirent) => {
 			const path = join(directory, entry.name);
 			const [, deviceId] = /^(.+)\.json$/.exec(entry.name) ?? [];
-			// A person's files, such as a copy, are left alone.
+			// Other files, such as a person's copy, are left alone.
 			const isRecord = matches(deviceIdSchema, deviceId);
 			if (isRecord && entry.isDirectory())
 				onProblem(`${path} is a folder; remove it: the ${what} of this device cannot be kept.`);
@@ -121,31 +120,31 @@ export class JsonFileStore<T> {
 		await Promise.all(Array.from({ length: readersAtMost }, reader));
 	}
 
-	/** @returns the record on disk; undefined if there is none, or it is damaged or cannot be read */
+	/** @returns undefined if there is none, or it is damaged or cannot be read */
 	async read(deviceId: string): Promise<T | undefined> {
 		const { directory, disk } = this.#options;
 		const content = await disk.readFile(join(directory, `${deviceId}.json`), "utf8").catch(() => undefined);
 		return content === undefined ? undefined : this.#parse(content, deviceId);
 	}
 
-	/** @returns whether this record, or a later one, is on disk; if not, it is tried again every second */
+	/** @returns whether this record, or a later one, is on disk; if not, it is retried every second */
 	save(deviceId: string, record: T): Promise<boolean> {
 		return this.#set(deviceId, record);
 	}
 
-	/** @returns whether it is gone from disk; if not, that is not tried again */
+	/** @returns whether it is removed from disk; if not, it is not retried */
 	remove(deviceId: string): Promise<boolean> {
 		return this.#set(deviceId, undefined);
 	}
 
-	/** Resolves once all is written, except what has failed. */
+	/** Resolves when all is written, except what has failed. */
 	async settle(): Promise<void> {
 		const writers = [...this.#writers];
 		await Promise.all(writers);
 		if (writers.some((latest, writer) => latest !== this.#writers[writer])) await this.settle();
 	}
 
-	/** Tries once more what has failed, then stops. */
+	/** Retries what has failed once, then stops. */
 	async close(): Promise<void> {
 		this.#isClosed = true;
 		clearTimeout(this.#retry);
@@ -171,7 +170,7 @@ export class JsonFileStore<T> {
 		const { directory, disk, format } = this.#options;
 		const record = this.#waiting.get(deviceId)?.record;
 		this.#waiting.delete(deviceId);
-		// The older record that failed must not replace this one.
+		// An older record that failed must not replace this one.
 		const failed = this.#failed.get(deviceId);
 		if (record === undefined) this.#failed.delete(deviceId);
 		else if (failed) this.#failed.set(deviceId, { ...failed, record });
@@ -205,11 +204,11 @@ export class JsonFileStore<T> {
 		return setTimeout(() => this.#writeFailed(), retryMs).unref();
 	}
 
-	/** Stops after this many failures: a full disk must not be tried for thousands of records. */
+	/** Stops after a few failures: on a full disk thousands of records would fail. */
 	async #writeFailed(): Promise<void> {
 		let failures = 0;
 		for (const [deviceId, { record }] of [...this.#failed]) {
-			// A later one may be written or waiting.
+			// A later record was written or waits.
 			if (this.#failed.get(deviceId)?.record !== record || this.#waiting.has(deviceId)) continue;
 			if (!(await this.save(deviceId, record))) failures += 1;
 			if (failures >= writersAtMost) break;

@@ -1,4 +1,4 @@
-/** Prometheus metrics: events are counted where they happen, gauges are read on request. */
+/** Prometheus metrics: events are counted, gauges are read on request. */
 
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
@@ -23,7 +23,7 @@ export function createMetrics(registry: Registry) {
 		registry,
 		/** Adds a counter. */
 		counter,
-		/** Called for each uplink, so labels are built only when metrics are read. */
+		/** Builds no labels until metrics are read, since it is called for each uplink. */
 		countUplink: (type: string): void => void uplinks.set(type, (uplinks.get(type) ?? 0) + 1),
 		droppedUplinks: counter("gateway_dropped_uplinks_total", "Uplinks that were not valid"),
 		leftOutFields: counter(
