@@ -19,7 +19,6 @@ export interface AccessOptions {
 	readonly endedLogins: Pick<EndedLogins, "has" | "end" | "use">;
 	readonly log: Logger;
 	readonly onAdmitted: (request: IncomingMessage) => void;
-	/** Milliseconds since 1970. */
 	readonly now: () => number;
 	/** Monotonic, in milliseconds. */
 	readonly monotonic: () => number;
@@ -36,7 +35,7 @@ export interface Admission {
 interface Grants {
 	/** The tokens it was compared with. */
 	readonly file: Tokens["file"];
-	/** Undefined: it is not a device's token. */
+	/** Undefined: not a device's token. */
 	readonly device?: Admission;
 	readonly isMonitor: boolean;
 }
@@ -50,7 +49,7 @@ interface Login {
 const dayMs = 24 * 60 * 60 * 1000;
 const cookieAgeMs = 30 * dayMs;
 const loginCodeAgeMs = 60 * 60 * 1000;
-/** Cookies of one name that are verified; a browser sends one per path. */
+/** Of one name; browsers send one per path. */
 const mostCookies = 4;
 
 export class Access {
@@ -63,7 +62,7 @@ export class Access {
 		this.#options = options;
 	}
 
-	/** Checks the token, or a monitor's login cookie. @param maxAgeMs how long a revoked token may still be valid */
+	/** Checks the token or a monitor's login cookie. @param maxAgeMs how long a revoked token may still be valid */
 	async check(request: IncomingMessage, roles: readonly Role[], maxAgeMs = 0): Promise<Admission> {
 		const admission = await this.#check(request, roles, maxAgeMs);
 		if (!admission.refusal) this.#options.onAdmitted(request);
@@ -82,19 +81,19 @@ export class Access {
 		return { refusal: isToken ? this.countFailure(request, roles.join()) : unauthorized };
 	}
 
-	/** Checks a token that is not in a header. @returns undefined if it is valid */
+	/** For a token outside the headers. @returns undefined if it is valid */
 	async checkMonitorToken(request: IncomingMessage, shown: string): Promise<HttpRefusal | undefined> {
 		await this.#options.tokens.refresh();
 		return this.#grantsOfToken(shown).isMonitor ? undefined : this.countFailure(request, "monitor");
 	}
 
-	/** Whether its token or login was valid when the file was last read; used for limits alone. */
+	/** Whether its token or login was valid when last read; for limits alone. */
 	isKnown(request: IncomingMessage): boolean {
 		const { device, isMonitor } = this.#grantsOf(request);
 		return isMonitor || device !== undefined;
 	}
 
-	/** Compares once per request, and again if the tokens have changed. */
+	/** Compares again if the tokens have changed. */
 	#grantsOf(request: IncomingMessage): Grants {
 		const { file } = this.#options.tokens;
 		const known = this.#grants.get(request);
@@ -118,8 +117,7 @@ export class Access {
 	}
 
 	/**
-	 * Wrong tokens are limited per address, which bounds work and log. Valid ones always pass, since others may share
-	 * the address.
+	 * Wrong tokens are limited per address. Valid ones always pass, since others may share the address.
 	 * @param what counted separately @returns the response to send
 	 */
 	countFailure(request: IncomingMessage, what: string): HttpRefusal {
@@ -129,12 +127,12 @@ export class Access {
 		return unauthorized;
 	}
 
-	/** Refuses requests that a browser sends for another web site. */
+	/** Refuses requests that browsers send for other web sites. */
 	checkOrigin(request: IncomingMessage): HttpRefusal | undefined {
 		return isSameOrigin(request, this.#options.publicUrl) ? undefined : fromElsewhere;
 	}
 
-	/** Express middleware: passes requests with one of these roles. */
+	/** Passes requests with one of these roles. */
 	require(...roles: readonly Role[]): RequestHandler {
 		return async (request, response, next) => {
 			const isRead = request.method === "GET" || request.method === "HEAD";
@@ -154,7 +152,7 @@ export class Access {
 		return code;
 	}
 
-	/** @returns false if it is wrong, used or expired */
+	/** @returns false if wrong, used or expired */
 	async useLoginCode(code: string): Promise<boolean> {
 		const { tokens, endedLogins, now, monotonic } = this.#options;
 		const [, head = "", expires, signature = ""] = /^((\d{1,16})\.[\w-]{36})\.([\w-]+)$/.exec(code) ?? [];
@@ -162,13 +160,13 @@ export class Access {
 		const isSigned = tokens
 			.of("monitor")
 			.some((token) => equalSecrets(signature, sign(token, `login code ${head}`)));
-		// At the gateway that made it, a changed clock or token has no effect.
+		// The gateway that made it ignores a changed clock or token.
 		const runsUntil = this.#loginCodes.get(code);
 		const isValid = runsUntil === undefined ? isSigned && Number(expires) > now() : runsUntil > monotonic();
 		return isValid && endedLogins.use(signature, Number(expires));
 	}
 
-	/** Sets a login cookie: its expiry, signed with the monitor token, with which it becomes invalid. */
+	/** Sets a cookie: its expiry, signed with the monitor token, which also ends it. */
 	async logIn(request: IncomingMessage, response: Response): Promise<void> {
 		const { tokens, publicUrl, now } = this.#options;
 		await tokens.refresh();
@@ -192,7 +190,7 @@ export class Access {
 		await Promise.all(logins.map(({ signature, expires }) => endedLogins.end(signature, expires)));
 	}
 
-	/** Other programs may share the host behind a proxy. */
+	/** Behind a proxy other programs may share the host. */
 	#cookiePath(request: IncomingMessage): string {
 		return new URL(baseUrlOf(request, this.#options.publicUrl)).pathname;
 	}
@@ -210,7 +208,7 @@ export class Access {
 		});
 	}
 
-	/** Only loopback names: otherwise DNS rebinding would give a web site access. */
+	/** Only loopback names, because of DNS rebinding. */
 	#checkHost(request: IncomingMessage): Admission {
 		if (isLoopback(reachedAt(request).hostname)) return {};
 		const detail = "With AUTH=off this gateway answers to localhost and 127.0.0.1 only.";

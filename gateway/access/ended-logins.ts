@@ -1,7 +1,4 @@
-/**
- * Login cookies that were ended by logging out, on disk until they expire: a copy of such a cookie still has a valid
- * signature.
- */
+/** Login cookies that were ended by logging out, on disk until they expire: a copy still has a valid signature. */
 
 import { join } from "node:path";
 import { matches, object, optional } from "../../device/protocol/schema.js";
@@ -12,9 +9,8 @@ import { time } from "../storage/time.js";
 const endedAtMost = 1000;
 const content = object({ endedBefore: optional(time), ended: object({}) });
 
-/** As stored on disk. */
 export interface EndedLoginsFile {
-	/** Cookies that expire earlier have ended too; milliseconds since 1970. */
+	/** Cookies that expire earlier have ended; milliseconds since 1970. */
 	readonly endedBefore: number;
 	/** Signature → expiry in milliseconds since 1970. */
 	readonly ended: Readonly<Record<string, number>>;
@@ -66,10 +62,10 @@ export class EndedLogins {
 		this.onEnded?.(this.file);
 	}
 
-	/** Ends a login code. @returns false if it was used before, here or elsewhere */
+	/** Ends a login code. @returns false if it was used, here or elsewhere */
 	async use(signature: string, expires: number): Promise<boolean> {
 		if (this.has(signature, Number.POSITIVE_INFINITY)) return false;
-		// Marked as used before the first await. If the disk fails, the person is still logged in.
+		// Marked as used before the first await. A failing disk keeps no one out.
 		const ended = this.end(signature, expires).catch(() => {});
 		const isFirst = (await this.claim?.(signature)) ?? true;
 		await ended;

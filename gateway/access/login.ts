@@ -1,6 +1,6 @@
 /**
- * Login by a one-time link or with the monitor token. Either sets a cookie that scripts cannot read and browsers do
- * not send for other sites.
+ * Login by a one-time link or the monitor token. Either sets a cookie that scripts cannot read and browsers do not
+ * send for other sites.
  */
 
 import { type Request, type RequestHandler, type Response, Router } from "express";
@@ -36,7 +36,7 @@ export function loginRouter(access: Access, page = async () => plainPage): Route
 
 	const showOrUseCode: RequestHandler = async (request, response) => {
 		const { code } = request.query;
-		// Link previews (mail, chat) send HEAD, which must not use the code up.
+		// Link previews send HEAD, which must not use the code up.
 		if (typeof code !== "string" || request.method === "HEAD") return showPage(response, 200, "");
 		if (await access.useLoginCode(code)) return letIn(request, response);
 		const refusal = access.countFailure(request, "login code");

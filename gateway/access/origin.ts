@@ -1,6 +1,6 @@
 /**
- * The origin of a request, and the address by which it reached this gateway. Without a check any web site could
- * control its visitors' devices: a browser sends cookies for any page and lets it reach 127.0.0.1.
+ * The origin of a request, and the address by which it reached this gateway. Unchecked, any web site could control
+ * its visitors' devices: browsers send cookies for any page and let it reach 127.0.0.1.
  */
 
 import type { IncomingMessage } from "node:http";
@@ -20,7 +20,7 @@ interface Forwarded {
 const forwarded = new WeakMap<IncomingMessage, Forwarded>();
 
 /**
- * Reads X-Forwarded-For, -Proto and -Host of a trusted proxy; call it first. The first value of -Proto and -Host
+ * Reads X-Forwarded-For, -Proto and -Host of a trusted proxy; call it first. The first value of the latter two
  * counts, as in Express.
  */
 export function readForwarded(request: IncomingMessage, trust: TrustProxy): void {
@@ -53,8 +53,8 @@ function withoutMapping(address: string): string {
 }
 
 /**
- * What rate limits count as one client: an IPv4 address, or the /64 of an IPv6 address, all of which one computer may
- * use (RFC 4941).
+ * What rate limits count as one client: an IPv4 address, or an IPv6 /64, all of which one computer may use (RFC
+ * 4941).
  */
 export function networkOf(address: string): string {
 	const [bare = ""] = withoutMapping(address).split("%");
@@ -65,7 +65,7 @@ export function networkOf(address: string): string {
 	return `${[...(first ?? []), ...zeros, ...(last ?? [])].slice(0, 4).join(":")}::/64`;
 }
 
-/** Scheme and host that the client used; this gateway's address if the Host header is invalid. */
+/** Scheme and host that the client used; this gateway's address if Host is invalid. */
 export function reachedAt(request: IncomingMessage): URL {
 	const { socket } = request;
 	const told = forwarded.get(request);
@@ -79,12 +79,12 @@ export function reachedAt(request: IncomingMessage): URL {
 }
 
 /**
- * Without a final slash: PUBLIC_URL, which has a proxy's path and TLS, if the client used its host; otherwise the
- * address that the client used, as a device sends its token to no other.
+ * Without a final slash: PUBLIC_URL, with a proxy's path and TLS, if the client used its host; otherwise the address
+ * that the client used, as a device sends its token to no other.
  */
 export function baseUrlOf(request: IncomingMessage, publicUrl: URL | undefined): string {
 	const reached = reachedAt(request);
-	// With PUBLIC_URL's scheme, so that its default port is left out.
+	// With PUBLIC_URL's scheme, to omit its default port.
 	const isPublic = publicUrl && parseUrl(`${publicUrl.protocol}//${reached.host}`)?.host === publicUrl.host;
 	return trimmed(isPublic ? publicUrl : reached);
 }
@@ -106,8 +106,8 @@ export function isLoopback(hostname: string): boolean {
 }
 
 /**
- * Whether a request comes from this gateway's page, or from a program, which sends neither `Origin` nor
- * `Sec-Fetch-Site`. A browser always sends the latter (Fetch Metadata, section 2.3).
+ * Whether a request comes from this gateway's page, or from a program, without `Origin` and `Sec-Fetch-Site`. A
+ * browser always sends the latter (Fetch Metadata, section 2.3).
  */
 export function isSameOrigin(request: IncomingMessage, publicUrl: URL | undefined): boolean {
 	const { origin, "sec-fetch-site": site = "none" } = request.headers;
@@ -116,7 +116,7 @@ export function isSameOrigin(request: IncomingMessage, publicUrl: URL | undefine
 	return page !== undefined && (page === reachedAt(request).origin || page === publicUrl?.origin);
 }
 
-/** Parses origin-form or absolute-form (RFC 9112, 3.2); the host of the result has no meaning. */
+/** Parses origin-form or absolute-form (RFC 9112, 3.2); the result's host has no meaning. */
 export function targetOf({ url = "" }: IncomingMessage): URL | undefined {
 	return parseUrl(url.startsWith("/") ? `http://gateway${url}` : url);
 }

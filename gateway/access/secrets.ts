@@ -1,4 +1,4 @@
-/** Makes, compares and derives secrets. Comparisons take constant time, which shows nothing about the secret. */
+/** Makes, compares and derives secrets. Comparisons take constant time. */
 
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 

@@ -1,6 +1,6 @@
 /**
- * The valid tokens: from the environment, else from `tokens.json`, which is made at the first start. The file is read
- * again when it changes, so tokens can be replaced while the gateway runs.
+ * The valid tokens: from the environment, else from `tokens.json`, which is made at the first start and read again
+ * when it changes.
  */
 
 import { dirname, join } from "node:path";
@@ -13,7 +13,7 @@ import { makeSecret } from "./secrets.js";
 export const roles = Object.freeze(["device", "monitor"] as const);
 export type Role = (typeof roles)[number];
 
-/** Too long to guess, valid in a header, without the comma that separates two. */
+/** Too long to guess, valid in a header, without the separating comma. */
 export const token = pattern(
 	512,
 	"^[\\x21-\\x2b\\x2d-\\x7e]{16,}$",
@@ -22,9 +22,9 @@ export const token = pattern(
 const content = object({
 	device: token,
 	monitor: token,
-	/** During a rotation (scripts/token/rotation.ts): devices without the new token are not locked out. */
+	/** During a rotation (scripts/token/rotation.ts), for devices without the new token. */
 	former: optional(object({ device: optional(token), monitor: optional(token) })),
-	/** Set by a rotation; of two gateways' tokens the later ones count. */
+	/** By a rotation; of two gateways' tokens the later ones count. */
 	changedAt: optional(time),
 });
 export type TokenFile = Infer<typeof content>;
@@ -37,11 +37,7 @@ export function makeTokens(): TokenFile {
 	return { device: makeSecret(), monitor: makeSecret() };
 }
 
-/**
- * @returns undefined if there is no file
- * @throws {StartError} if it is invalid
- * @throws {NodeJS.ErrnoException}
- */
+/** @returns undefined if there is no file @throws {StartError} if it is invalid */
 export async function readTokenFile(disk: Disk, path: string): Promise<TokenFile | undefined> {
 	try {
 		const file = parseTokens(await disk.readFile(path, "utf8"));
@@ -61,23 +57,22 @@ export function parseTokens(text: string): TokenFile | undefined {
 	return matches(content, value) ? value : undefined;
 }
 
-/** Readable for this user only. @throws {NodeJS.ErrnoException} */
+/** Readable for this user only. */
 export async function writeTokenFile(disk: Disk, path: string, file: TokenFile): Promise<void> {
 	await writeFileAtomic(disk, path, `${JSON.stringify(file, undefined, "\t")}\n`);
 }
 
 export interface TokensOptions {
 	readonly dataDir: string;
-	/** The current token, or the current and the previous one with a comma between. Undefined: from the file. */
+	/** The current token, or with a comma the previous one too. Undefined: from the file. */
 	readonly given: Readonly<Record<Role, string | undefined>>;
 	readonly disk: Disk;
-	/** The file has become invalid; the last tokens stay valid. */
+	/** The file is invalid; the last tokens stay valid. */
 	readonly onProblem: (sentence: string) => void;
-	/** The file was read for the first time, or has changed. */
 }
 
 export class Tokens {
-	/** Called when the file was read. */
+	/** The file was read for the first time, or has changed. */
 	onRead: ((file: TokenFile) => void) | undefined;
 	readonly #options: TokensOptions;
 	readonly #path: string;
@@ -91,7 +86,7 @@ export class Tokens {
 		this.#path = tokenPath(options.dataDir);
 	}
 
-	/** Reads the tokens that were not given, or makes them. @throws {StartError} for an invalid file or folder */
+	/** Reads or makes the tokens that were not given. @throws {StartError} */
 	async open(): Promise<void> {
 		const { disk } = this.#options;
 		if (this.#isGiven()) return this.#requireDifferent();
@@ -110,7 +105,7 @@ export class Tokens {
 		}
 	}
 
-	/** Reads the file if it has changed; call it before tokens are compared. @param maxAgeMs since the last read */
+	/** Reads a changed file; call it before tokens are compared. @param maxAgeMs since the last read */
 	async refresh(maxAgeMs = 0): Promise<void> {
 		if (this.#isGiven() || performance.now() - this.#readAt < maxAgeMs) return;
 		this.#readAt = performance.now();
@@ -128,12 +123,12 @@ export class Tokens {
 		return this.#options.given[role]?.split(",") ?? kept.filter((token) => token !== undefined);
 	}
 
-	/** Undefined before it was read, or if all tokens are given. */
+	/** Undefined if all tokens are given. */
 	get file(): TokenFile | undefined {
 		return this.#file;
 	}
 
-	/** Stores the tokens of another gateway. @throws {NodeJS.ErrnoException} */
+	/** Stores another gateway's tokens. @throws {NodeJS.ErrnoException} */
 	async replace(file: TokenFile): Promise<void> {
 		await writeTokenFile(this.#options.disk, this.#path, file);
 		await this.#read();
@@ -145,7 +140,7 @@ export class Tokens {
 		return token;
 	}
 
-	/** With a monitor's token a device could control all others. @throws {StartError} */
+	/** With a monitor's token a device could control others. @throws {StartError} */
 	#requireDifferent(): void {
 		if (!this.of("device").some((token) => this.of("monitor").includes(token))) return;
 		throw new StartError("DEVICE_TOKEN and MONITOR_TOKEN are the same; set one of them to another value.");

@@ -1,5 +1,5 @@
 /**
- * How many devices are admitted per second: as many as the event loop bears. Found by additive increase and
+ * How many devices are admitted per second: as many as the event loop bears, found by additive increase and
  * multiplicative decrease, as TCP does (RFC 5681).
  */
 
@@ -10,7 +10,7 @@ import { TokenBucket } from "../rates.js";
 const mostDelayMs = 50;
 /** Between two changes of the rate. */
 const stepMs = 250;
-/** Per step in which devices were refused and the delay was acceptable: 200 devices/s in a second. */
+/** Per step in which devices were refused and the delay was short: 200 devices/s in a second. */
 const increase = 50;
 /** Factor after a longer delay. */
 const decrease = 0.7;
@@ -48,7 +48,7 @@ export class AdmissionRate {
 	readonly #bucket: TokenBucket;
 	#steppedAt: number;
 	#isCrowded = false;
-	/** When the last refused device is admitted, if all return when asked to. */
+	/** When the last refused device is admitted, if all return on time. */
 	#queueEndsAt: number;
 	#reportedAt: number;
 	#admitted = 0;
@@ -93,7 +93,7 @@ export class AdmissionRate {
 		const [isCrowded, delayMs] = [this.#isCrowded, takeDelayMs()];
 		this.#steppedAt = time;
 		this.#isCrowded = false;
-		// A sample over a longer time says nothing about the present load.
+		// The sample of a longer time does not show the present load.
 		if (passedMs < 2 * stepMs) {
 			if (delayMs > mostDelayMs)
 				this.#rate.perSecond = Math.max(this.perSecond * decrease, Math.min(lowestRate, perSecond));
@@ -103,8 +103,8 @@ export class AdmissionRate {
 	}
 
 	/**
-	 * Spaces devices at the rate, at least at the first one: the rate is lowest while a fleet is being refused, and a
-	 * device that returns too early costs little.
+	 * Spaces devices at the rate, at least at the first one: the rate is lowest while a fleet is refused, and
+	 * returning early costs little.
 	 */
 	#nextPlace(): number {
 		const time = this.#options.monotonic();
@@ -131,7 +131,7 @@ export class EventLoopDelay {
 		this.#histogram.enable();
 	}
 
-	/** @returns milliseconds since the last call, the 90th percentile: garbage collection does not count */
+	/** @returns the 90th percentile since the last call, in milliseconds: garbage collection does not count */
 	take(): number {
 		const delayMs = this.#histogram.percentile(90) / 1e6 - resolutionMs;
 		this.#histogram.reset();

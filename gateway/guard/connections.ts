@@ -20,7 +20,7 @@ const bodyPieceBytes = 16 * 1024;
 /** Of all clients without a token. */
 const requestRate = { perSecond: 200, burst: 300 };
 const pauseMs = 1000 / requestRate.perSecond;
-/** Time to read a response that was sent before its request ended; random, so that clients do not return at once. */
+/** Time to read a response sent before its request ended; random, to spread the clients' return. */
 const lingerMs = () => 2000 + Math.random() * 2000;
 
 export interface ConnectionsOptions {
@@ -47,9 +47,9 @@ export class Connections {
 	#count = 0;
 	/** Shared by all sockets, to save memory. */
 	readonly #onClose: (this: Socket) => void;
-	/** Node may read from a hundred sockets per turn of the event loop. */
+	/** Node may read from a hundred sockets per turn. */
 	readonly #yieldToParse = createYield();
-	/** Separate from that of devices, which need not wait for these. */
+	/** Not that of devices, which need not wait for these. */
 	readonly #yieldToLoop: () => Promise<void>;
 
 	constructor({ maxUnauthenticated, monotonic }: ConnectionsOptions) {
@@ -76,8 +76,8 @@ export class Connections {
 	}
 
 	/**
-	 * Call it for each request. @param isKnown it shows a valid token and need not wait
-	 * @returns await it before the response
+	 * Call it for each request. @param isKnown it shows a valid token and need not wait @returns await it before the
+	 * response
 	 */
 	take(request: IncomingMessage, response: ServerResponse, isKnown: boolean): Promise<void> | undefined {
 		return this.#readers
@@ -116,7 +116,7 @@ export class Connections {
 		if (sockets.size === 0) this.#unauthenticated.delete(network);
 	}
 
-	/** Closes the oldest connection of the network with the most, so that devices can always connect. */
+	/** Closes the oldest connection of the network with the most. */
 	#cutOne(): void {
 		let [most, network]: [Map<string, Socket>, string] = [new Map(), ""];
 		for (const [each, sockets] of this.#unauthenticated)
@@ -129,7 +129,7 @@ export class Connections {
 	}
 }
 
-/** Feeds Node's parser in pieces, the next one when all responses to the previous one are sent. */
+/** Feeds Node's parser in pieces, each when all responses to the previous one are sent. */
 class RequestReader {
 	#isAdmitted = false;
 	readonly #socket: Socket;
@@ -232,9 +232,7 @@ class RequestReader {
 		return bytes.subarray(0, length);
 	}
 
-	/**
-	 * Stops reading. Closing while bytes arrive would reset the connection before the client has read the response.
-	 */
+	/** Stops reading. Closing while bytes arrive would reset the connection before the response is read. */
 	#linger(): void {
 		this.release();
 		this.#socket.pause();

@@ -26,7 +26,7 @@ function callAll(
 
 /**
  * Makes a WebSocket parse one piece per turn: one read may hold 10,000 frames. After our close frame the rest is
- * dropped, which `ws` would parse when the connection ends.
+ * dropped, which `ws` would parse at the end.
  */
 export function readInPieces(
 	stream: Duplex,

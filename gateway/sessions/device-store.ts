@@ -32,7 +32,7 @@ const settledAtOnce = 64;
 export class DeviceStore {
 	readonly #records: RecordStore<Device>;
 	readonly #monotonic: () => number;
-	/** When to write a changed device; monotonic. */
+	/** Monotonic time to write a changed device. */
 	readonly #dueAt = new Map<Device, number>();
 	/** As last seen; a changed list is a new object. */
 	readonly #facts = new WeakMap<Device, ReturnType<typeof factsOf>>();
@@ -58,7 +58,7 @@ export class DeviceStore {
 		return this.#records.readinessProblem;
 	}
 
-	/** @returns the devices, longest unseen first @throws {NodeJS.ErrnoException} */
+	/** @returns the longest unseen first @throws {NodeJS.ErrnoException} */
 	async open(): Promise<readonly Device[]> {
 		const devices = [...(await this.#records.load()).values()];
 		for (const device of devices) this.#facts.set(device, factsOf(device));
@@ -78,7 +78,7 @@ export class DeviceStore {
 			this.#dueAt.set(device, this.#monotonic() + seenSaveMs * (0.5 + Math.random() / 2));
 	}
 
-	/** @returns whether its file is written; if not, the store retries every second */
+	/** @returns whether its file is written; if not, it is retried every second */
 	keep(device: Device): Promise<boolean> {
 		this.#dueAt.delete(device);
 		return this.#records.save(device.deviceId, device);
@@ -90,7 +90,7 @@ export class DeviceStore {
 		return this.#records.remove(device.deviceId);
 	}
 
-	/** Writes all changes, but those of times only until `isOver`: 10,000 of them take longer than a restart may. */
+	/** Writes all changes, those of times only until `isOver`: 10,000 take longer than a restart may. */
 	async settle(isOver: () => boolean): Promise<void> {
 		this.#save(Number.NEGATIVE_INFINITY);
 		const writing: Promise<boolean>[] = [];
@@ -181,7 +181,7 @@ export const deviceFile = Object.freeze({
 		device.resets = validItems(reset, lists.resets);
 		return device;
 	},
-	/** Without what changes with each connection and report, or a fleet would write all the time. */
+	/** Without what changes with each connection and report. */
 	stateOf: (device: Device): string => {
 		const { firmwareVersion, firstSeenAt, label, labelledAt } = device;
 		return JSON.stringify({ ...factsOf(device), firmwareVersion, firstSeenAt, label, labelledAt });

@@ -23,7 +23,7 @@ export interface DeviceLink {
 	/** false once either side is closing. */
 	isOpen(): boolean;
 	close(code: number, reason: string): void;
-	/** The device is connected to another process, which stores it and times out its updates. */
+	/** Connected to another process, which stores it and times out its updates. */
 	readonly isRemote?: boolean;
 }
 
@@ -36,7 +36,7 @@ export interface Handshake {
 	readonly chip: Chip | undefined;
 	readonly features: readonly Feature[];
 	readonly remoteAddress: string;
-	/** The address by which the device reached this gateway, with a proxy's path, without a final slash. */
+	/** By which the device reached this gateway: with a proxy's path, without a final slash. */
 	readonly baseUrl: string;
 }
 
@@ -64,7 +64,7 @@ const noVitals: Vitals = Object.freeze({ rssi: null, ssid: null, volume: null })
 const none: readonly never[] = Object.freeze([]);
 
 const listedAtMost = 10;
-/** Limit of a report's fields that are not in the schema, as from newer firmware. */
+/** For a report's fields that are not in the schema, as from newer firmware. */
 export const otherFieldsBytes = 4096;
 
 export class Device {
@@ -78,7 +78,7 @@ export class Device {
 	securityVersion: number | undefined;
 	/** Set by Sessions.setOta alone, which notifies monitors. */
 	metadata = noUpdate;
-	/** The latest report as received, which takes a third of an object's memory. */
+	/** The latest report as received: an object would take three times the memory. */
 	readonly state = new OffHeapText();
 	/** Milliseconds since 1970, like all times here. */
 	firstSeenAt: number;
@@ -96,7 +96,7 @@ export class Device {
 	labelledAt = 0;
 	vitals = noVitals;
 	session: Session;
-	/** Session and monotonic time of the latest report since the gateway's start. */
+	/** Of the latest report since the gateway's start. */
 	#reportedIn: Session | undefined;
 	#reportedAt: number | undefined;
 
@@ -113,9 +113,7 @@ export class Device {
 	}
 
 	/**
-	 * @param now milliseconds since 1970
-	 * @param monotonic in milliseconds
-	 * @returns whether model or version changed
+	 * @param now milliseconds since 1970 @param monotonic in milliseconds @returns whether model or version changed
 	 */
 	report(report: StateReport, text: string, now: number, monotonic: number): boolean {
 		const { system, health } = report;
@@ -151,7 +149,7 @@ export class Device {
 		return { ...what, ...past, label, labelledAt };
 	}
 
-	/** Applies the facts that the gateway it is connected to has sent. @param monotonic as in `report` */
+	/** Applies the facts from the gateway that it is connected to. @param monotonic as in `report` */
 	mirror(told: DeviceFacts, monotonic: number): void {
 		this.model = told.model;
 		this.chip = told.chip;
@@ -173,7 +171,7 @@ export class Device {
 	}
 
 	/**
-	 * Its uptime is lower than in its latest report, or than the time since. Uptime is in whole seconds, and a report
+	 * Its uptime is lower than in its latest report, or than the time since. Uptime is in whole seconds, and reports
 	 * may be late.
 	 */
 	#hasRestarted(uptimeSeconds: number, monotonic: number): boolean {
@@ -221,7 +219,7 @@ export class Session {
 	/** Time of the latest valid uplink; milliseconds since 1970. */
 	lastSeenAt: number;
 	connected = true;
-	/** One more than that of the device's previous session; 0 for a session without a name or restored from disk. */
+	/** One more than that of the device's previous session; 0 if it has no name or comes from disk. */
 	epoch = 0;
 	/** Undefined until a header or the first state report names it. */
 	device: Device | undefined;

@@ -43,9 +43,9 @@ export interface SessionListener {
 	/** A device has changed otherwise. */
 	onTouched?(device: Device): void;
 	onRefused?(refusal: Refusal): void;
-	/** `text` is as received; `session.device` is up to date. */
+	/** `text` is as received; `session` is up to date. */
 	onUplink?(session: Session, uplink: Uplink, text: string): void;
-	/** @param why `surplus`: there are too many devices; `removed`: another process removed its record */
+	/** @param why `surplus`: too many devices; `removed`: another process removed its record */
 	onForgotten?(device: Device, why: ForgetReason): void;
 }
 
@@ -67,7 +67,7 @@ export class Sessions {
 		this.#listeners.push(listener);
 	}
 
-	/** Notifies listeners of a change made outside of this class. */
+	/** For a change made outside of this class. */
 	announce(session: Session, reason: ChangeReason): void {
 		for (const listener of this.#listeners) listener.onChanged?.(session, reason);
 	}
@@ -100,9 +100,7 @@ export class Sessions {
 		this.#forgetSurplus();
 	}
 
-	/**
-	 * Adds a device whose record another process has written. @returns whether it was unknown, or known only from disk
-	 */
+	/** @param device from another process's record @returns whether it was unknown, or known only from disk */
 	adopt(device: Device): boolean {
 		const known = this.#devices.get(device.deviceId);
 		const { session } = known ?? {};
@@ -137,7 +135,7 @@ export class Sessions {
 	}
 
 	/**
-	 * Adds a session whose connection another part of the gateway has; an older one of its device ends as `replaced`.
+	 * Adds a session whose connection another part has; an older one of its device ends as `replaced`.
 	 * @param deviceId undefined: not named yet
 	 */
 	put(session: Session, deviceId: string | undefined): void {
@@ -146,11 +144,7 @@ export class Sessions {
 		this.#sessions.set(session.sessionId, session);
 	}
 
-	/**
-	 * @param uplink checked
-	 * @param text as received
-	 * @returns why it is not valid; undefined if it is
-	 */
+	/** @param uplink checked @param text as received @returns why it is not valid; undefined if it is */
 	receive(session: Session, uplink: Uplink, text: string): string | undefined {
 		if ("deviceId" in uplink && session.device && uplink.deviceId !== session.device.deviceId)
 			return `${uplink.type}: deviceId must be ${session.device.deviceId}, as this connection was named`;

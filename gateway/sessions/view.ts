@@ -25,7 +25,7 @@ export const frameCharacters = 256 * 1024;
 
 /**
  * All sessions, in several frames, as one could exceed V8's longest string. The first has the reason `snapshot`,
- * later ones `identified`, or `connected` for sessions without a name. `remaining` counts the sessions to come.
+ * later ones `identified`, or `connected` for sessions without a name. `remaining` counts those to come.
  * @param now milliseconds since 1970
  */
 export function* snapshotTexts(
@@ -107,7 +107,7 @@ export function summaryText(device: Device): string {
 	return JSON.stringify({ ...deviceHead(device), lastSeenAt });
 }
 
-/** Counts the stored crashes of the running firmware; undefined: none. */
+/** Of the stored crashes, those of the running firmware; undefined: none. */
 function crashCountOf({ crashes, firmwareVersion }: Device): { readonly crashCount: number } | undefined {
 	const crashCount = crashes.filter(({ version }) => version === firmwareVersion).length;
 	return crashCount > 0 ? { crashCount } : undefined;

@@ -1,4 +1,4 @@
-/** Atomic file writes. A power cut during a write in place would lose both the old content and the new. */
+/** Atomic file writes: a power cut during a write in place would lose both the old and the new content. */
 
 import { createHash, randomUUID } from "node:crypto";
 import type { Stats } from "node:fs";
@@ -35,7 +35,7 @@ export async function stateOf(disk: Disk, path: string): Promise<{ size: number;
 	return { size: Number(size), state: [ino, size, mtimeNs, ctimeNs].join() };
 }
 
-/** @param stats of the file at `path` @throws {Error} if a read could block forever, as of a named pipe */
+/** @param stats of `path` @throws {Error} if a read could block forever, as of a named pipe */
 export function requireRegularFile(stats: Pick<Stats, "isFile" | "isDirectory">, path: string): void {
 	// Reading a folder fails with the system's error.
 	if (stats.isFile() || stats.isDirectory()) return;
@@ -86,10 +86,7 @@ export function isTemporary(name: string): boolean {
 	return name.endsWith(".tmp");
 }
 
-/**
- * Opens a temporary file beside `path`. @param mode default: for its owner alone @throws {NodeJS.ErrnoException} as
- * each method
- */
+/** Opens a temporary file beside `path`. @param mode default: for its owner alone */
 export async function openDraft(disk: Disk, path: string, mode = 0o600) {
 	const temporary = `${path}.${randomUUID()}.tmp`;
 	const handle = await disk.open(temporary, "wx", mode);
@@ -112,10 +109,7 @@ export async function openDraft(disk: Disk, path: string, mode = 0o600) {
 
 export type Draft = Awaited<ReturnType<typeof openDraft>>;
 
-/**
- * Writes content with this SHA-256, in hex.
- * @throws {NodeJS.ErrnoException} @throws {Error} if it does not match, or what reading it throws
- */
+/** @param sha256 of the content, in hex @throws {Error} if it does not match, or what reading it throws */
 export async function fillDraft(
 	draft: Draft,
 	content: AsyncIterable<Uint8Array>,
@@ -130,8 +124,8 @@ export async function fillDraft(
 }
 
 /**
- * Atomic and durable. @param mode default: for its owner alone
- * @throws {NodeJS.ErrnoException} the previous content is kept
+ * Atomic and durable. @param mode default: for its owner alone @throws {NodeJS.ErrnoException} the previous content
+ * is kept
  */
 export async function writeFileAtomic(
 	disk: Disk,
@@ -149,7 +143,7 @@ export async function writeFileAtomic(
 	}
 }
 
-/** @returns a function that runs one write at a time; all calls meanwhile share the next one */
+/** @returns a function that runs one write at a time; all calls meanwhile share the next */
 export function inTurns(write: () => Promise<void>): () => Promise<void> {
 	let writing: Promise<unknown> = Promise.resolve();
 	let waiting: Promise<void> | undefined;

@@ -2,8 +2,8 @@
  * The data folder: its problems, and its lock, since two gateways would overwrite each other's files.
  *
  * Node has no flock, so the lock is a file that names its process. In the same boot and process id namespace, /proc
- * shows whether that process runs. Otherwise (another container or machine) the holder is alive if the file's time
- * changes, every second. That time is compared only with itself, as clocks may differ.
+ * shows whether that process runs. Otherwise (another container or machine) the holder is alive if it changes the
+ * file's time, every second; that is compared only with itself, as clocks may differ.
  */
 
 import { randomUUID } from "node:crypto";
@@ -18,7 +18,7 @@ import { type Disk, ifThere, makeFolder } from "./atomic-file.js";
 const holder = object({
 	id: string(36),
 	pid: integer(0, Number.MAX_SAFE_INTEGER),
-	/** In clock ticks since boot, because process ids are reused; empty: unknown. */
+	/** In clock ticks since boot, as process ids are reused; empty: unknown. */
 	startTime: string(32),
 	/** Boot and process id namespace. */
 	place: string(200),
@@ -30,7 +30,7 @@ export interface FolderLockOptions {
 	/** Made if missing. */
 	readonly directory: string;
 	readonly disk: Disk;
-	/** Another process has taken the folder: this one must not write to it. */
+	/** Another process has taken the folder: do not write to it. */
 	readonly onLost: (sentence: string) => void;
 	/** The lock could not be written; the gateway runs without. */
 	readonly onProblem: (sentence: string) => void;
@@ -57,8 +57,7 @@ export class FolderLock {
 	}
 
 	/**
-	 * @throws {StartError} if another process holds the folder
-	 * @throws {NodeJS.ErrnoException} if it cannot be used
+	 * @throws {StartError} if another process holds the folder @throws {NodeJS.ErrnoException} if it cannot be used
 	 */
 	async take(): Promise<void> {
 		const { disk, directory, onProblem } = this.#options;
@@ -88,7 +87,7 @@ export class FolderLock {
 		}
 	}
 
-	/** Written in place: if two processes try at once, one wins. */
+	/** In place: if two processes try at once, one wins. */
 	async #takeOver(own: Holder): Promise<void> {
 		const previous = await this.#read();
 		if (await this.#isAlive(previous)) throw this.#refusal(previous);
@@ -111,7 +110,6 @@ export class FolderLock {
 		return false;
 	}
 
-	/** Updates the file's time and checks the holder. */
 	async #beat(own: Holder): Promise<void> {
 		const { disk, onLost } = this.#options;
 		try {
@@ -141,7 +139,7 @@ export class FolderLock {
 		}
 	}
 
-	/** @returns undefined if the file is missing or incomplete */
+	/** @returns undefined if missing or incomplete */
 	async #read(): Promise<Holder | undefined> {
 		const content = await ifThere(this.#options.disk.readFile(this.#path, "utf8"));
 		try {
@@ -177,12 +175,12 @@ async function describeSelf(disk: Disk): Promise<Holder> {
 /** @returns undefined if the process has ended or /proc is missing */
 async function startTimeOf(disk: Disk, pid: number): Promise<string | undefined> {
 	const stat = await disk.readFile(`/proc/${pid}/stat`, "utf8").catch(() => undefined);
-	// proc(5): field 2, the name, may hold spaces and brackets; field 3 is the state, 22 the start time.
+	// proc(5): field 2, the name, may hold spaces and brackets; field 22 is the start time.
 	const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ") ?? [];
 	return ["Z", "X"].includes(fields[0] ?? "") ? undefined : fields[19];
 }
 
-/** Awaits the work on the data folder. @throws {StartError} if the folder is the cause */
+/** @throws {StartError} if the folder is the cause of the work's failure */
 export async function usable(dataDir: string, work: Promise<void>): Promise<void> {
 	try {
 		await work;
@@ -195,7 +193,7 @@ export async function usable(dataDir: string, work: Promise<void>): Promise<void
 	}
 }
 
-/** @returns why the data folder cannot be written; undefined if it can */
+/** @returns undefined if the data folder can be written */
 export async function findDiskProblem(disk: Disk, dataDir: string): Promise<string | undefined> {
 	try {
 		await disk.access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);

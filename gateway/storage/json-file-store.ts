@@ -22,16 +22,15 @@ export interface JsonFileStoreOptions<T> {
 	readonly onProblem: (sentence: string) => void;
 }
 
-/** The interface of a store. */
 export type RecordStore<T> = Pick<
 	JsonFileStore<T>,
 	"readinessProblem" | "load" | "each" | "read" | "save" | "remove" | "settle" | "close"
 >;
 
 export interface RecordOptions<T> extends JsonFileStoreOptions<T> {
-	/** The store's name where other processes have the same records. */
+	/** Its name where other processes have the same records. */
 	readonly bucket: string;
-	/** Called with a record that another process has written; undefined if it was removed. */
+	/** @param record that another process has written; undefined: removed */
 	readonly onRecord: (deviceId: string, record: T | undefined) => void;
 	/** Of its latest change, in milliseconds since 1970: a removal wins unless it is earlier. */
 	readonly changedAt: (record: T) => number;
@@ -41,7 +40,6 @@ export interface RecordOptions<T> extends JsonFileStoreOptions<T> {
 	readonly stateOf?: (record: T) => string;
 }
 
-/** Makes a store with one record per device. */
 export type CreateRecords = <T>(options: RecordOptions<T>) => RecordStore<T>;
 
 /** For merges: whether the first different value is greater in `one`. */
@@ -54,7 +52,7 @@ export function isLater(one: readonly (number | string)[], other: readonly (numb
 const readersAtMost = 8;
 const writersAtMost = 8;
 const retryMs = 1_000;
-/** The file cannot be written, but the folder can. */
+/** The folder can still be written. */
 const onePlaceTaken: readonly string[] = ["EISDIR", "EEXIST", "ENOTEMPTY", "ERR_FS_EISDIR"];
 
 export class JsonFileStore<T> {
@@ -65,7 +63,7 @@ export class JsonFileStore<T> {
 	readonly #failed = new Map<string, { readonly record: T; readonly why: string }>();
 	#retry: NodeJS.Timeout | undefined;
 	#isClosed = false;
-	/** The latest task of each writer. A device has one writer, to keep its changes in order. */
+	/** The latest tasks. A device has one writer, to keep its changes in order. */
 	readonly #writers: Promise<unknown>[] = Array.from({ length: writersAtMost }, () => Promise.resolve());
 
 	constructor(options: JsonFileStoreOptions<T>) {
@@ -81,7 +79,7 @@ export class JsonFileStore<T> {
 	}
 
 	/**
-	 * Loads all records; invalid ones are reported and left out.
+	 * Reports and omits invalid records.
 	 * @returns records by device id @throws {NodeJS.ErrnoException} if the folder cannot be used
 	 */
 	async load(): Promise<Map<string, T>> {
@@ -90,7 +88,7 @@ export class JsonFileStore<T> {
 		return records;
 	}
 
-	/** As `load`, a few at a time, for records that together need too much memory. */
+	/** As `load`, a few at a time, for records that need too much memory together. */
 	async each(onRecord: (deviceId: string, record: T) => void): Promise<void> {
 		const { directory, disk, what, onProblem } = this.#options;
 		await makeFolder(disk, directory);
@@ -98,7 +96,7 @@ export class JsonFileStore<T> {
 		const read = async (entry: Dirent) => {
 			const path = join(directory, entry.name);
 			const [, deviceId] = /^(.+)\.json$/.exec(entry.name) ?? [];
-			// Other files, such as a person's copy, are left alone.
+			// A person's files, such as a copy, are left alone.
 			const isRecord = matches(deviceIdSchema, deviceId);
 			if (isRecord && entry.isDirectory())
 				onProblem(`${path} is a folder; remove it: the ${what} of this device cannot be kept.`);
@@ -120,7 +118,7 @@ export class JsonFileStore<T> {
 		await Promise.all(Array.from({ length: readersAtMost }, reader));
 	}
 
-	/** @returns undefined if there is none, or it is damaged or cannot be read */
+	/** @returns undefined if it is missing, damaged or cannot be read */
 	async read(deviceId: string): Promise<T | undefined> {
 		const { directory, disk } = this.#options;
 		const content = await disk.readFile(join(directory, `${deviceId}.json`), "utf8").catch(() => undefined);
@@ -132,7 +130,7 @@ export class JsonFileStore<T> {
 		return this.#set(deviceId, record);
 	}
 
-	/** @returns whether it is removed from disk; if not, it is not retried */
+	/** @returns whether it is removed; if not, it is not retried */
 	remove(deviceId: string): Promise<boolean> {
 		return this.#set(deviceId, undefined);
 	}
@@ -144,7 +142,7 @@ export class JsonFileStore<T> {
 		if (writers.some((latest, writer) => latest !== this.#writers[writer])) await this.settle();
 	}
 
-	/** Retries what has failed once, then stops. */
+	/** Retries failed writes once, then stops. */
 	async close(): Promise<void> {
 		this.#isClosed = true;
 		clearTimeout(this.#retry);
@@ -170,7 +168,7 @@ export class JsonFileStore<T> {
 		const { directory, disk, format } = this.#options;
 		const record = this.#waiting.get(deviceId)?.record;
 		this.#waiting.delete(deviceId);
-		// An older record that failed must not replace this one.
+		// The older record that failed must not replace this one.
 		const failed = this.#failed.get(deviceId);
 		if (record === undefined) this.#failed.delete(deviceId);
 		else if (failed) this.#failed.set(deviceId, { ...failed, record });
@@ -204,7 +202,7 @@ export class JsonFileStore<T> {
 		return setTimeout(() => this.#writeFailed(), retryMs).unref();
 	}
 
-	/** Stops after a few failures: on a full disk thousands of records would fail. */
+	/** Stops after a few failures: a full disk would fail for thousands of records. */
 	async #writeFailed(): Promise<void> {
 		let failures = 0;
 		for (const [deviceId, { record }] of [...this.#failed]) {

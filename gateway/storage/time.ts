@@ -1,4 +1,4 @@
-/** The schema of stored times, in a file that the page can import without the gateway's. */
+/** The schema of stored times, which the page can import without the gateway's files. */
 
 import { integer } from "../../device/protocol/schema.js";
 

@@ -13,15 +13,15 @@ const warnLevel = 40;
 /** Warnings and errors with the same message; further ones are only counted. */
 export const linesAMinute = 60;
 const minuteMs = 60_000;
-/** For a fatal line if a pipe is full, every 100 ms. */
+/** For a fatal line to a full pipe, every 100 ms. */
 const fatalTries = 10;
 
 /** Shared by the logs of a process. */
 const ignore = () => {};
 
 /**
- * Standard error. If it cannot be written (disk full, terminal closed, pipe not read), only lines are lost. Writes
- * are synchronous, to keep the lines before a crash. Opening `process.stderr` makes a pipe non-blocking; the rest is
+ * If standard error cannot be written (disk full, terminal closed, pipe not read), only lines are lost. Writes are
+ * synchronous, to keep the lines before a crash. Opening `process.stderr` makes a pipe non-blocking; the rest is
  * written with the next line.
  */
 function standardError() {

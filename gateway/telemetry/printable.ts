@@ -1,6 +1,6 @@
 /**
- * Text of a device or client, safe to print. A terminal acts on control characters, which set its title, write the
- * clipboard or overwrite lines, and shows text after a right-to-left override in another order.
+ * Makes text of a device or client safe to print. Terminals act on control characters (title, clipboard, overwritten
+ * lines) and reorder text after a right-to-left override.
  */
 
 const unprintable = /(?!\t)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
@@ -19,7 +19,7 @@ export function printableLines(text: string): string {
 	return text.split("\n").map(printable).join("\n");
 }
 
-/** Escapes in JSON of one line what JSON itself does not, with the same value. */
+/** Escapes in JSON of one line what JSON itself does not; the value is the same. */
 export function printableJson(line: string): string {
 	return line.replace(unprintable, (sign) =>
 		sign === "\n"
