@@ -1,6 +1,6 @@
 /**
- * The SDK's HTTP client, but it refuses chunked bodies, which the SDK reads in a timer: the exception of a malformed chunk would
- * restart the board.
+ * The SDK's HTTP client without chunked bodies: the SDK reads these in a timer, where the exception of a malformed
+ * chunk restarts the board.
  */
 
 import HTTPClient, { type HTTPRequest } from "embedded:network/http/client";

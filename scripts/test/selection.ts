@@ -1,14 +1,14 @@
-/** Which test files a run of `npm test` has. */
+/** Selects the test files of a run of `npm test`. */
 
 import { basename } from "node:path";
 
-/** Rounds of minutes, which `npm run test:all` runs. */
+/** Files that take minutes; `npm run test:all` runs them. */
 const longEnding = ".long.test.ts";
 
 export interface Selection {
-	/** Those of a path contain all of them. */
+	/** Each selected path contains all of them. */
 	readonly words: readonly string[];
-	/** Includes the long ones. Otherwise a word must be in their own name. */
+	/** Includes long files; otherwise a word must be in a long file's own name. */
 	readonly isAll: boolean;
 }
 
