@@ -200,8 +200,8 @@ export class GatewaySocket {
 			action();
 		} catch (error) {
 			// The SDK's client throws errors without a message.
-			const isTelling = error instanceof Error && error.message !== "";
-			this.#fail(isTelling ? `the connection failed: ${error}` : undefined);
+			const hasReason = error instanceof Error && error.message !== "";
+			this.#fail(hasReason ? `the connection failed: ${error}` : undefined);
 		}
 	}
 

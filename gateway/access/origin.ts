@@ -68,10 +68,10 @@ export function networkOf(address: string): string {
 /** Scheme and host that the client used; this gateway's address if Host is invalid. */
 export function reachedAt(request: IncomingMessage): URL {
 	const { socket } = request;
-	const told = forwarded.get(request);
+	const proxied = forwarded.get(request);
 	const isEncrypted = "encrypted" in socket && socket.encrypted === true;
-	const scheme = told?.scheme ?? (isEncrypted ? "https" : "http");
-	const host = told?.host ?? request.headers.host ?? "";
+	const scheme = proxied?.scheme ?? (isEncrypted ? "https" : "http");
+	const host = proxied?.host ?? request.headers.host ?? "";
 	return (
 		(/[/?#@\\]/.test(host) ? undefined : parseUrl(`${scheme}://${host}`)) ??
 		new URL(`${scheme}://${hostOf(socket.localAddress ?? "127.0.0.1")}:${socket.localPort ?? 80}`)

@@ -42,7 +42,7 @@ export const crashesFile = Object.freeze({
 		return validItems(storedCrash, value.crashes);
 	},
 	changedAt: (crashes: readonly StoredCrash[]): number => crashes.at(-1)?.at ?? 0,
-	/** A crash that two gateways were told of counts once, from the earlier time on. */
+	/** A crash that was reported to two gateways counts once, with the earlier time. */
 	merge: (one: readonly StoredCrash[], other: readonly StoredCrash[]): readonly StoredCrash[] => {
 		const byTime = [...one, ...other].sort((a, b) => (isLater([a.at, a.id], [b.at, b.id]) ? 1 : -1));
 		const known = new Map<string, StoredCrash>();
@@ -97,7 +97,7 @@ export class CrashStore {
 		device.crashes = crashes?.map(headOf) ?? [];
 	}
 
-	/** Asks a device for its last crash, if it can tell one. */
+	/** Asks a device for its last crash, if it can report one. */
 	ask(session: Session): void {
 		if (!session.handshake.features.includes("crash")) return;
 		this.#asked.add(session);

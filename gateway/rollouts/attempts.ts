@@ -1,4 +1,4 @@
-/** The attempts of roll-outs to update devices: starts them, and tells what is known of each device. */
+/** The attempts of roll-outs to update devices: starts them, and reports what is known of each device. */
 
 import type { Logger } from "pino";
 import type { Rollout } from "../api/rollout.js";
@@ -50,7 +50,7 @@ export class Attempts {
 		this.#returningUntil = options.monotonic() + silenceMs;
 	}
 
-	/** Starts the update of a device; `look` tells how that goes. */
+	/** Starts the update of a device; `look` reports its progress. */
 	async begin(rollout: Rollout, deviceId: string): Promise<void> {
 		const { devices, updates, offers, log } = this.#options;
 		const device = devices.get(deviceId);

@@ -1,6 +1,6 @@
 /**
  * Carries roll-outs out: compares each active one with its devices twice a second, stores what follows, and then
- * starts updates and tells monitors.
+ * starts updates and notifies monitors.
  */
 
 import { isDeepStrictEqual } from "node:util";
@@ -21,7 +21,7 @@ export interface RolloutsOptions extends AttemptsOptions {
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
 	readonly store: RolloutRecords;
-	/** Whether steps are taken here; default: always. Otherwise `mirror` tells what another gateway does. */
+	/** Whether steps are taken here; default: always. Otherwise `mirror` gets what another gateway does. */
 	readonly isDriver?: () => boolean;
 	readonly selection: Pick<Selection, "pin">;
 	/** Sends a frame to the monitors that asked for roll-outs. */

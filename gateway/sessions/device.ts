@@ -150,24 +150,24 @@ export class Device {
 	}
 
 	/** Applies the facts from the gateway that it is connected to. @param monotonic as in `report` */
-	mirror(told: DeviceFacts, monotonic: number): void {
-		this.model = told.model;
-		this.chip = told.chip;
-		this.firmwareVersion = told.firmwareVersion;
-		this.securityVersion = told.securityVersion;
-		this.metadata = told.metadata ?? noUpdate;
-		this.firstSeenAt = Math.min(this.firstSeenAt, told.firstSeenAt);
-		this.lastReportAt = told.lastReportAt;
-		this.uptimeSeconds = told.uptimeSeconds;
+	mirror(facts: DeviceFacts, monotonic: number): void {
+		this.model = facts.model;
+		this.chip = facts.chip;
+		this.firmwareVersion = facts.firmwareVersion;
+		this.securityVersion = facts.securityVersion;
+		this.metadata = facts.metadata ?? noUpdate;
+		this.firstSeenAt = Math.min(this.firstSeenAt, facts.firstSeenAt);
+		this.lastReportAt = facts.lastReportAt;
+		this.uptimeSeconds = facts.uptimeSeconds;
 		this.#reportedAt = monotonic;
-		this.#reportedIn = told.hasReported ? this.session : undefined;
-		this.versions = told.versions;
-		this.resets = told.resets;
-		this.crashes = told.crashes.length > 0 ? told.crashes : none;
-		this.vitals = told.vitals;
-		if (told.labelledAt <= this.labelledAt) return;
-		this.label = told.label;
-		this.labelledAt = told.labelledAt;
+		this.#reportedIn = facts.hasReported ? this.session : undefined;
+		this.versions = facts.versions;
+		this.resets = facts.resets;
+		this.crashes = facts.crashes.length > 0 ? facts.crashes : none;
+		this.vitals = facts.vitals;
+		if (facts.labelledAt <= this.labelledAt) return;
+		this.label = facts.label;
+		this.labelledAt = facts.labelledAt;
 	}
 
 	/**

@@ -31,12 +31,12 @@ const shortestBar = 6;
 /** @returns the exit code. @throws Refusal where the gateway does not know it, or is away from the start */
 export async function watch(client: RolloutClient, id: string): Promise<number> {
 	const line = new ProgressLine();
-	const told = new Set<string>();
+	const printed = new Set<string>();
 	let rollout = await client.read(id);
 	for (;;) {
 		for (const note of [...(await problemsOf(client, rollout)), ...approvalOf(rollout)]) {
-			if (!told.has(note)) line.print(note);
-			told.add(note);
+			if (!printed.has(note)) line.print(note);
+			printed.add(note);
 		}
 		line.show(progressOf(rollout), stepOf(rollout));
 		const code = exitCodeOf(rollout);

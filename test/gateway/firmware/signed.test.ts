@@ -110,7 +110,7 @@ test("a release is available only if one of the release keys has signed it", asy
 	for (const [version, reason] of [
 		[
 			"1.5.0",
-			/firmware-v1\.5\.0\.bin has a signature that is not of this image by one of the keys in RELEASE_KEYS/,
+			/firmware-v1\.5\.0\.bin has a signature, but none of the keys in RELEASE_KEYS has signed this image/,
 		],
 		["1.6.0", /firmware-v1\.6\.0\.bin is not signed/],
 	] as const) {

@@ -100,7 +100,7 @@ export class App {
 	/** What another entry of the page adds to the view of a device. */
 	deviceSection: ComponentType<{ readonly entry: Entry }> | undefined;
 	linkState: LinkState = { name: "connecting" };
-	/** As last told; undefined where the gateway is not one of several. */
+	/** As last received; undefined if the gateway is not one of several. */
 	cluster: FrameOf<"cluster_update"> | undefined;
 	/** When anything was last heard from the gateway, in milliseconds of this page's clock. */
 	heardAt: number | undefined;
@@ -206,7 +206,7 @@ export class App {
 		if (this.firmware.catalog) void this.firmware.refresh();
 	}
 
-	/** Acts on what a change means, whether the summary or the device's own record told it. */
+	/** Acts on a change, from the summary or the device's own record. */
 	#compare({ session: before }: Entry, { key, session }: Entry): void {
 		if (session.connected && session.sessionId !== before.sessionId) this.attempts.onConnected(key);
 		if (!session.connected && before.connected) this.attempts.onGone(key);

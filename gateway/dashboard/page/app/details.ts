@@ -36,7 +36,7 @@ export class Details {
 		}
 	}
 
-	/** A device told of a crash. */
+	/** A device reported a crash. */
 	onCrash(deviceId: string): void {
 		if (this.#known.has(deviceId)) void this.read(deviceId);
 	}

@@ -1,4 +1,4 @@
-/** What the gateway holds to update with: asked for when a view needs it, kept, and told to the views. */
+/** The firmware that the gateway offers: requested when a view needs it, and kept for all views. */
 
 import { type Firmware, firmwareOf } from "../model/outdated.js";
 import type { Catalog, PastUpdate, UploadStatus } from "../model/responses.js";
@@ -86,7 +86,7 @@ export class FirmwareStore {
 		this.#onChanged();
 	}
 
-	/** By XMLHttpRequest, since fetch does not tell how much has been sent. */
+	/** By XMLHttpRequest, since fetch does not report how much was sent. */
 	#send(file: File, signature: File | undefined): void {
 		const { name: filename } = file;
 		const request = new XMLHttpRequest();

@@ -12,7 +12,7 @@ import {
 	paint,
 } from "../../../../device/peripherals/led-patterns.js";
 
-/** What a ring shows; undefined: nobody knows. */
+/** What a ring shows; undefined: unknown. */
 export interface Look {
 	readonly state: LedState;
 	/** 0 to 1. */

@@ -1,4 +1,4 @@
-/** The roll-outs that the gateway keeps, as last told, and what a person asks of them. */
+/** The gateway's roll-outs, as last received, and the requests of a person to them. */
 
 import { isOver } from "../../../api/statuses.js";
 import {
@@ -54,7 +54,7 @@ export class Rollouts {
 		);
 	}
 
-	/** The gateway told how one stands. */
+	/** A roll-out has changed. */
 	onUpdate({ type: _, status, ...change }: RolloutUpdate): void {
 		const { id } = change;
 		const head = this.#heads.find((one) => one.id === id);

@@ -167,15 +167,15 @@ export class Fleet {
 	#put(entry: Entry): void {
 		const previous = this.#entries.get(entry.key);
 		this.#entries.set(entry.key, entry);
-		this.#tell(entry.key, !previous || listedBy(previous) !== listedBy(entry), previous, entry);
+		this.#notify(entry.key, !previous || listedBy(previous) !== listedBy(entry), previous, entry);
 	}
 
 	#remove(key: string): void {
 		const previous = this.#entries.get(key);
-		if (this.#entries.delete(key)) this.#tell(key, true, previous, undefined);
+		if (this.#entries.delete(key)) this.#notify(key, true, previous, undefined);
 	}
 
-	#tell(key: string, isListed: boolean, previous: Entry | undefined, entry: Entry | undefined): void {
+	#notify(key: string, isListed: boolean, previous: Entry | undefined, entry: Entry | undefined): void {
 		if (isListed) this.#listVersion += 1;
 		this.#onEntry(key, isListed, previous, entry);
 	}

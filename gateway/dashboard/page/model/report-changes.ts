@@ -76,7 +76,7 @@ export function uplinkText(uplink: Uplink, before: StateReport | null, changed: 
 		case "command_error":
 			return `${uplink.command}: ${uplink.message}`;
 		case "crash_report":
-			return uplink.crash?.message ?? "nothing to tell";
+			return uplink.crash?.message ?? "none to report";
 		case "log":
 			return uplink.lines.trimEnd();
 	}

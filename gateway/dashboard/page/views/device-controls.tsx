@@ -1,4 +1,4 @@
-/** What a device can be told, and what is done to it by hand. */
+/** The controls of a device: commands, restart and identification. */
 
 import type { Chime, StateReport } from "../../../../device/protocol/messages.js";
 import { useIsLive } from "../app/hooks.js";

@@ -11,7 +11,7 @@ export function DeviceCrashes({ details }: { details: DeviceDetails | undefined 
 		<section class="panel crashes" aria-label="Crashes">
 			<h2>Crashes</h2>
 			{!details || details.crashes.length === 0 ? (
-				<p class="hint">{details ? "It has told of none." : "Looking for them…"}</p>
+				<p class="hint">{details ? "It has reported none." : "Looking for them…"}</p>
 			) : (
 				<Bounded label="Crashes, the latest first" items={[...details.crashes].reverse()}>
 					{(crash) => <PastCrashItem key={crash.id} crash={crash} />}

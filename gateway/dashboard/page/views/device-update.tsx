@@ -1,4 +1,4 @@
-/** The firmware of one device: what it could run, the update of it, and how the former ones ended. */
+/** The firmware of one device: what it could run, its update, and how the previous ones ended. */
 
 import { useState } from "preact/hooks";
 import { topics } from "../app/app.js";

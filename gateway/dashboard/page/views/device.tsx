@@ -1,4 +1,4 @@
-/** One device: what it shows, what it can be told, how it fares, and what it said. */
+/** One device: its state, controls, health and messages. */
 
 import { useEffect, useRef } from "preact/hooks";
 import { topics } from "../app/app.js";
@@ -69,7 +69,7 @@ function useKnownPast(key: string, entry: Entry | undefined) {
 	return details.of(key);
 }
 
-/** Changes with each restart: a report tells of it by an uptime that is less than before. */
+/** Changes with each restart, which a lower uptime shows. */
 function useStarts(entry: Entry | undefined): number {
 	const seen = useRef({ uptimeSeconds: 0, count: 0 });
 	const uptimeSeconds = entry?.state?.health.uptime_seconds ?? 0;

@@ -179,7 +179,7 @@ export function ActionResults() {
 	const { items, title, isRunning } = actions;
 	if (items.length === 0) return null;
 	const count = (status: FleetItem["status"]) => items.filter((item) => item.status === status).length;
-	const told = order
+	const counts = order
 		.filter((status) => count(status) > 0)
 		.map((status) => `${count(status).toLocaleString("en")} ${words[status]}`);
 	const sorted = order.flatMap((status) => items.filter((item) => item.status === status));
@@ -188,7 +188,7 @@ export function ActionResults() {
 		<section class="panel results" aria-labelledby={id}>
 			<div class="results-head">
 				<h2 id={id}>{title}</h2>
-				<p role="status">{told.join(", ")}</p>
+				<p role="status">{counts.join(", ")}</p>
 				{isRunning ? (
 					<button type="button" class="small" onClick={() => actions.cancel()}>
 						Cancel

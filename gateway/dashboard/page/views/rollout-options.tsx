@@ -1,4 +1,4 @@
-/** What else a roll-out can be told. Each has a default that the gateway chooses with care. */
+/** The further options of a roll-out. The gateway has a default for each. */
 
 import { useId } from "preact/hooks";
 import { type PlanOptions, weekdays } from "../model/rollout-plan.js";

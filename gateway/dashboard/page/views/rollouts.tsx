@@ -53,7 +53,7 @@ function PastRollout({ head, isFresh }: { head: RolloutHead; isFresh: boolean })
 
 const freshMs = 600_000;
 
-/** Anyone who watched it to its end still sees it. While its end is not read yet, it has just been told. */
+/** Whether a roll-out ended less than ten minutes ago; `endedAt` is null until its end has been read. */
 function isFresh({ endedAt }: RolloutHead): boolean {
 	return endedAt === null || Date.now() - Date.parse(endedAt) < freshMs;
 }

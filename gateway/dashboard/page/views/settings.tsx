@@ -99,14 +99,14 @@ function Progress() {
 	const { fleetChange } = useApp();
 	const { items, title } = fleetChange;
 	const count = (status: FleetItem["status"]) => items.filter((item) => item.status === status).length;
-	const told = (["kept", "running", "waiting", "failed", "not_begun"] as const)
+	const counts = (["kept", "running", "waiting", "failed", "not_begun"] as const)
 		.filter((status) => count(status) > 0)
 		.map((status) => `${count(status)} ${status === "running" ? "under way" : words[status]}`);
 	return (
 		<section class="panel" aria-label="Progress">
 			<h2>{title}</h2>
 			<div class="rollout-head">
-				<p role="status">{told.join(", ")}</p>
+				<p role="status">{counts.join(", ")}</p>
 				{count("waiting") > 0 && (
 					<button type="button" class="small" onClick={() => fleetChange.cancel()}>
 						Cancel the {count("waiting")} to come

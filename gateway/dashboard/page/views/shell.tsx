@@ -16,11 +16,11 @@ export function Shell() {
 	const isOfFleet = route.view !== "firmware" && route.view !== "add";
 	const main = useRef<HTMLElement>(null);
 	const where = route.view === "device" ? route.key : route.view;
-	const former = useRef(where);
+	const previous = useRef(where);
 	useEffect(() => {
 		if (route.view !== "device") document.title = `${titles[route.view]} · Device gateway`;
-		if (former.current === where) return;
-		former.current = where;
+		if (previous.current === where) return;
+		previous.current = where;
 		// The fleet's view returns to its place itself.
 		if (where === "fleet" && app.place) {
 			if (!main.current?.contains(document.activeElement)) main.current?.focus({ preventScroll: true });
@@ -96,7 +96,7 @@ function LinkState() {
 	);
 }
 
-/** Said in full width while nothing comes: whoever steers must know that what is shown is old. */
+/** A banner of full width while nothing is received: a person must know that the page shows an old state. */
 function Outage() {
 	useTopic(topics.link);
 	const app = useApp();
