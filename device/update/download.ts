@@ -275,8 +275,9 @@ export class Download {
 	}
 
 	#complain(reason: string): void {
-		const former = this.#complaint;
-		if (former && former.reason === reason && former.offset === this.#offset) return this.#finish(reason);
+		const previous = this.#complaint;
+		if (previous && previous.reason === reason && previous.offset === this.#offset)
+			return this.#finish(reason);
 		this.#complaint = { reason, offset: this.#offset };
 		this.#drop(reason);
 	}

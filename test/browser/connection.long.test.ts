@@ -29,7 +29,7 @@ describe("a gateway that restarts under the page", { skip }, () => {
 			.getByText(/^As of /)
 			.waitFor();
 		assert.equal(await page.locator(".card").count(), 2, "what was known is still shown");
-		// Devices are sent away first: the page may have been told of it.
+		// Devices are sent away first: the page may have been informed.
 		await page.getByText(/^2 devices, [012] were connected$/).waitFor();
 		await page.getByRole("button", { name: "Table" }).click();
 		await page.getByRole("row", { name: "dev-1-aaaaaa" }).getByText("Not known").waitFor();

@@ -41,7 +41,7 @@ describe("the settings of a device", { skip }, () => {
 		assert.equal(device.commands.length, 1, "nothing filled in, nothing sent");
 	});
 
-	test("that it does not keep are told with the reason", async (t) => {
+	test("that it does not keep are shown with the reason", async (t) => {
 		const { panel } = await setUp(t, { settingsProblem: "the gateway refused the token (401)" });
 		await field(panel, "Token").fill("wrong-token");
 		await panel.getByRole("button", { name: "Try these settings" }).click();
@@ -98,7 +98,7 @@ describe("the settings of a device", { skip }, () => {
 	});
 });
 
-test("a device in safe mode is told on its card and on its page", { skip }, async (t) => {
+test("a device in safe mode is named as such on its card and on its page", { skip }, async (t) => {
 	const { page } = await setUp(t, { report: { "health.safe_mode": true } });
 	await page.getByText("Its last three starts failed").waitFor();
 	await page.goto(page.url().replace(/#.*/, "#/"));

@@ -91,7 +91,7 @@ const device = fc
 	});
 
 /** As monitors see it. */
-const told = (each: Device) => {
+const contentOf = (each: Device) => {
 	const { connected: _, ...head } = sessionHead(each.session);
 	return {
 		text: textWithState(head, each),
@@ -104,7 +104,7 @@ test("a device's record is read back unchanged, with any reports", () => {
 		fc.property(device, (each) => {
 			const read = deviceFile.parse(deviceFile.format(each), each.deviceId);
 			assert.ok(read);
-			assert.deepEqual(told(read), told(each));
+			assert.deepEqual(contentOf(read), contentOf(each));
 		}),
 	);
 });
@@ -115,7 +115,7 @@ test("any other record gives a valid device or none", () => {
 		fc.property(fc.oneof(withOther(good), contentNear(good)), (content) => {
 			const read = parsed(() => deviceFile.parse(content, "d"));
 			if (!read) return;
-			JSON.parse(told(read).text);
+			JSON.parse(contentOf(read).text);
 			assert.ok(read.model === undefined || models.includes(read.model));
 			for (const { at } of [...read.versions, ...read.resets]) assert.ok(Math.abs(at) <= maxTimeMs);
 		}),

@@ -27,7 +27,7 @@ async function call(fleet: Fleet, method: string, path: string, body?: object) {
 	return answer;
 }
 
-/** Resolves once a roll-out has this status, as any number of monitors is told. */
+/** Resolves once a roll-out has this status, as monitors are notified. */
 async function reaches(fleet: Fleet, id: string, isMeant: (frame: Shown) => boolean): Promise<Shown> {
 	const watcher = await fleet.open("/monitor?rollouts", { headers: bearer(monitorToken) });
 	for (;;) {

@@ -221,13 +221,13 @@ test("a browser's request counts as our page's by scheme, host and port, or by S
 
 test("the same value for both tokens stops the start", async (t) => {
 	const sentence = /^StartError: DEVICE_TOKEN and MONITOR_TOKEN are the same; set one/;
-	const former = "the-previous-monitor-token";
-	const previous = `${monitorToken},${former}`;
+	const previousToken = "the-previous-monitor-token";
+	const previous = `${monitorToken},${previousToken}`;
 	const dataDir = await temporaryDirectory(t);
 	await writeTokenFile(disk, tokenPath(dataDir), { device: deviceToken, monitor: deviceToken });
 	const kept = { dataDir, deviceToken: undefined, monitorToken: undefined };
 	await assert.rejects(runGateway(t, kept), (error) => sentence.test(String(error)));
-	for (const token of [monitorToken, `${deviceToken},${monitorToken}`, former])
+	for (const token of [monitorToken, `${deviceToken},${monitorToken}`, previousToken])
 		await assert.rejects(runGateway(t, { deviceToken: token, monitorToken: previous }), (error) => {
 			assert.match(String(error), sentence);
 			return true;

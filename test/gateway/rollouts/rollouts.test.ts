@@ -262,7 +262,7 @@ test("a device that the gateway forgets is removed from it", async (t) => {
 	assert.deepEqual(statuses(), ["succeeded", "removed"]);
 });
 
-test("monitors are told of each change, at most once a second", async (t) => {
+test("monitors are notified of each change, at most once a second", async (t) => {
 	const { gateway, pass } = await run(
 		t,
 		..."x"

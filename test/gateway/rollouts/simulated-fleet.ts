@@ -205,7 +205,7 @@ export class SimulatedGateway {
 	readonly sessions: Sessions;
 	readonly updates: Updates;
 	readonly rollouts: Rollouts;
-	/** What monitors are told, and when. */
+	/** What monitors are sent, and when. */
 	readonly frames: { readonly counts: Counts; readonly at: number }[] = [];
 	isRunning = true;
 	/** The run that followed this one. */
