@@ -23,7 +23,7 @@ const content = object({
 	device: token,
 	monitor: token,
 	/** During a rotation (scripts/token/rotation.ts), for devices without the new token. */
-	former: optional(object({ device: optional(token), monitor: optional(token) })),
+	previous: optional(object({ device: optional(token), monitor: optional(token) })),
 	/** By a rotation; of two gateways' tokens the later ones count. */
 	changedAt: optional(time),
 });
@@ -53,7 +53,8 @@ export async function readTokenFile(disk: Disk, path: string): Promise<TokenFile
 
 /** @returns undefined if it is invalid @throws {SyntaxError} */
 export function parseTokens(text: string): TokenFile | undefined {
-	const value: unknown = JSON.parse(text);
+	// Earlier releases named the key `former`.
+	const value: unknown = JSON.parse(text.replace(/"former"\s*:/, '"previous":'));
 	return matches(content, value) ? value : undefined;
 }
 
@@ -119,7 +120,7 @@ export class Tokens {
 
 	/** The current token first. */
 	of(role: Role): readonly string[] {
-		const kept = [this.#file?.[role], this.#file?.former?.[role]];
+		const kept = [this.#file?.[role], this.#file?.previous?.[role]];
 		return this.#options.given[role]?.split(",") ?? kept.filter((token) => token !== undefined);
 	}
 

@@ -35,7 +35,7 @@ export async function stateOf(disk: Disk, path: string): Promise<{ size: number;
 	return { size: Number(size), state: [ino, size, mtimeNs, ctimeNs].join() };
 }
 
-/** @param stats of `path` @throws {Error} if a read could block forever, as of a named pipe */
+/** @param stats of `path` @throws {Error} if a read could block without end, as of a named pipe */
 export function requireRegularFile(stats: Pick<Stats, "isFile" | "isDirectory">, path: string): void {
 	// Reading a folder fails with the system's error.
 	if (stats.isFile() || stats.isDirectory()) return;

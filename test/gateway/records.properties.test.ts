@@ -178,7 +178,7 @@ test("tokens are read back as they were written; any other content is refused wi
 	const good = fc.constant(0).map(makeTokens);
 	const file = fc
 		.tuple(good, fc.option(good))
-		.map(([tokens, former]) => ({ ...tokens, ...(former && { former }) }));
+		.map(([tokens, previous]) => ({ ...tokens, ...(previous && { previous }) }));
 	await fc.assert(
 		fc.asyncProperty(file, async (tokens) => {
 			await writeTokenFile(fs, path, tokens);
@@ -192,7 +192,7 @@ test("tokens are read back as they were written; any other content is refused wi
 			await writeFile(path, content);
 			try {
 				const tokens = await readTokenFile(fs, path);
-				for (const each of [tokens?.device, tokens?.monitor, tokens?.former?.device ?? tokens?.device])
+				for (const each of [tokens?.device, tokens?.monitor, tokens?.previous?.device ?? tokens?.device])
 					assert.match(each ?? "", /^[!-+\--~]{16,512}$/);
 			} catch (error) {
 				assert.ok(error instanceof StartError, String(error));

@@ -1,4 +1,4 @@
-/** The tormented gateway: a process on a real folder that is killed and started again. */
+/** The gateway under test: a process on a real folder that is killed and started again. */
 
 import { execFileSync } from "node:child_process";
 import { closeSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";

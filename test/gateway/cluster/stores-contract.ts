@@ -248,7 +248,7 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			await areAll((await change(rotate, b)).device);
 			await change(retire, a);
 			await eventually(async () =>
-				assert.equal((await readTokenFile(disk, tokenPath(c.dataDir)))?.former, undefined),
+				assert.equal((await readTokenFile(disk, tokenPath(c.dataDir)))?.previous, undefined),
 			);
 			await buses.cut(c.bus);
 			const rotated = await change(rotate, c);
