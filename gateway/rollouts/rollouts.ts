@@ -173,7 +173,7 @@ export class Rollouts {
 	 * @param revision that the client has seen; undefined: any
 	 * @throws {HttpProblem} 404, 409, 412, 507
 	 */
-	obey(id: string, command: RolloutCommand, revision: number | undefined): Promise<Rollout> {
+	execute(id: string, command: RolloutCommand, revision: number | undefined): Promise<Rollout> {
 		return this.#inTurn(async () => {
 			const rollout = this.find(id);
 			const detail = `The roll-out has revision ${rollout.head.revision}; read it again.`;
