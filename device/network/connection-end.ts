@@ -39,8 +39,7 @@ export function failed(reason: string): ConnectionEnd {
 
 /**
  * @param code of the close frame; undefined: it had none
- * @param text its reason; with 1012, `retry in <seconds> s` is the wait that the gateway has chosen, limited to 1 to
- * 120 s
+ * @param text its reason; with 1012, `retry in <seconds> s`, limited to 1 to 120 s
  */
 export function endOfClose(code: number | undefined, text = ""): ConnectionEnd {
 	const drawn = code === serviceRestart ? /^retry in (\d{1,9}) s$/.exec(text)?.[1] : undefined;

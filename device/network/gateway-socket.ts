@@ -1,6 +1,7 @@
 /**
- * One WebSocket connection to the gateway. It adds what the SDK's client lacks: a queue that splits messages to fit the write
- * window, a connect timeout, a heartbeat, cancelling of the look-up, and no exceptions from callbacks (they restart a board).
+ * One WebSocket connection to the gateway. It adds what the SDK's client lacks: a queue that splits messages to fit
+ * the write window, a connect timeout, a heartbeat, cancelling of the look-up, and no exceptions from callbacks (they
+ * restart a board).
  */
 
 import Timer from "timer";
@@ -95,7 +96,7 @@ export class GatewaySocket {
 		return this.#canSend && this.#outgoing.length === 0;
 	}
 
-	/** Queues a text message; drops it if the connection is not open or the queue is full. */
+	/** Drops the message if the connection is not open or the queue is full. */
 	send(text: string): void {
 		if (!this.#canSend) return;
 		const message = ArrayBuffer.fromString(text);

@@ -12,7 +12,7 @@ const provenAfterMs = 30_000;
 
 /**
  * `failed`: a round of retries failed. `refused`: the gateway refused the token. Both last until the next round's
- * first attempt, 30 to 60 s later, has ended; if that fails too, the state is `connecting` until the round is over.
+ * first attempt, 30 to 60 s later, has ended; if it fails, the state is `connecting` for the rest of the round.
  */
 export type LinkState = "offline" | "connecting" | "connected" | "failed" | "refused";
 

@@ -1,7 +1,6 @@
 /**
  * A DNS resolver for the SDK's WebSocket and HTTP clients that works around two defects: their `close()` does not
- * cancel a look-up, and their Host header is the `host` option without the port. So they get `host:port`, and the
- * port is removed here.
+ * cancel a look-up, and their Host header lacks the port. So they get `host:port`, and the port is removed here.
  */
 
 import type { ResolveOptions, Resolver, ResolverPart } from "../host.js";

@@ -1,8 +1,8 @@
 /**
  * Plays the chimes and controls the volume, by the codec's gain.
  *
- * A chime is queued whole before the output starts, padded with silence to five blocks: its last block is complete
- * and no old block is repeated. The end is timed, since the SDK reports samples as played when they are queued.
+ * A chime is queued whole before the output starts, padded with silence to five blocks, so that no old block is
+ * repeated. The end is timed, since the SDK reports samples as played when they are queued.
  */
 
 import Timer from "timer";
@@ -107,8 +107,8 @@ export class Audio {
 	}
 
 	/**
-	 * From mute (by button or set_volume 0) a step starts at the last audible volume. A volume stepped down to 0
-	 * continues from 0.
+	 * From mute (by button or set_volume 0) a step starts at the last audible volume; from a volume stepped down to 0,
+	 * at 0.
 	 */
 	changeVolume(by: number): void {
 		const from = this.#isMuted ? this.#audibleVolume : this.#volume;

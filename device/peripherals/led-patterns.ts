@@ -85,7 +85,7 @@ export function paint(strip: PixelStrip, state: LedState, timeMs: number, bright
 
 /**
  * Covers the state without changing it, so that the reported state is one of the specification's. It ignores the set
- * brightness, which may be 0.
+ * brightness.
  */
 export interface Overlay {
 	/** Milliseconds from one frame to the next. */

@@ -1,7 +1,6 @@
 /**
  * The LED ring: selects the state to show and animates it. An update has priority over a command, and a command over
- * the connection's state until that next changes. An overlay (identify, recovery countdown, no settings, refused
- * token) covers the state, which is still reported.
+ * the connection's state until that next changes. An overlay covers the state, which is still reported.
  */
 
 import Timer from "timer";
@@ -102,8 +101,8 @@ export class LedRing {
 	}
 
 	/**
-	 * Shows a preset until the connection's state next changes. Reported even if it is shown already: every set_led is
-	 * answered by a state report (specification, 3.3).
+	 * Shows a preset until the connection's state next changes. Always reported: every set_led is answered by a state
+	 * report (specification, 3.3).
 	 */
 	preset(preset: LedPreset): void {
 		this.#command = stateOfPreset[preset];

@@ -43,10 +43,10 @@ export interface DownloadOptions {
 	readonly isOnline: () => boolean;
 	/**
 	 * The next verified piece: at most 4 KiB; the first at least 4 KiB or the whole image. Valid during the call; an
-	 * exception ends the download. `total` is the firmware's length in bytes.
+	 * exception ends the download. @param total the firmware's length in bytes
 	 */
 	readonly onPiece: (piece: Uint8Array, total: number) => void;
-	/** @param reason a sentence that says why it failed; undefined: all was passed on */
+	/** @param reason a sentence that says why it failed, if it did */
 	readonly onEnd: (reason: string | undefined) => void;
 }
 
@@ -188,8 +188,8 @@ export class Download {
 		if (!known || this.#position < this.#end) return this.#onLost("the server sent less than it announced");
 		if (!known.isInParts) return;
 		if (!this.#endBlock(this.#sha256)) return;
-		// The next block is received while this one is verified and written. The SDK sends a request from a timer: this
-		// timer must be set later.
+		// The next block is received while this one is verified and written. The SDK's request is sent from a timer,
+		// which must be set before this one.
 		if (this.#offset < known.total) this.#ask();
 		this.#pieceTimer ??= Timer.set(() => this.#onPieceTimer());
 	}

@@ -1,8 +1,8 @@
 /**
- * ECDSA verification on the curve P-256 (FIPS 186-5, 6.4.2; SEC 2, 2.4.2) with BigInt alone: the same code on every
- * host. The SDK's `ecdsa` never ends for an s that is a multiple of the order, and refuses valid signatures whose
- * point has an x above the order. All values are public, so the time may depend on them. No BigInt at module level:
- * XS damages it in ROM.
+ * ECDSA verification on the curve P-256 (FIPS 186-5, 6.4.2; SEC 2, 2.4.2) with BigInt: the same code on every host.
+ * The SDK's `ecdsa` never ends for an s that is a multiple of the order, and refuses valid signatures whose point has
+ * an x above the order. All values are public, so the time may depend on them. No BigInt at module level: XS damages
+ * it in ROM.
  */
 
 export interface PublicKey {

@@ -19,8 +19,8 @@ export interface ReadBackOptions {
 	/** Used until onEnd. */
 	readonly buffer: Uint8Array;
 	/**
-	 * @param reason a sentence that says what is wrong; undefined: the image is intact
-	 * @param sha256 of image and appended SHA-256; undefined unless `isSigned`
+	 * @param reason a sentence that says what is wrong, if anything
+	 * @param sha256 of image and appended SHA-256, if `isSigned`
 	 */
 	readonly onEnd: (reason: string | undefined, sha256?: ArrayBuffer) => void;
 }

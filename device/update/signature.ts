@@ -1,6 +1,6 @@
 /**
  * The check of a firmware's signature: ECDSA P-256 over the image's SHA-256, by one of the compiled in public keys.
- * With the gateway or its tokens alone no one can install other firmware.
+ * The gateway or its tokens alone cannot install other firmware.
  */
 
 import { isScalar, type PublicKey, type Signature, Verification } from "./p256.js";
@@ -54,7 +54,7 @@ export class SignatureCheck {
 	/**
 	 * @param releaseKeys see `readReleaseKeys` @param signature of `start_ota`
 	 * @returns undefined if no key is compiled in: any firmware is accepted
-	 * @throws Error whose message is the reason of `ota_error`
+	 * @throws Error, the reason of `ota_error`
 	 */
 	static begin(releaseKeys: string, signature: string | undefined): SignatureCheck | undefined {
 		const keys = readReleaseKeys(releaseKeys);

@@ -115,7 +115,7 @@ export class Updater {
 		this.#download?.resume();
 	}
 
-	/** @throws Error whose message is the reason of `ota_error` */
+	/** @throws Error, the reason of `ota_error` */
 	#write(piece: Uint8Array, total: number): void {
 		this.#image?.write(piece, total);
 		const startedAtMs = this.#options.now();

@@ -102,10 +102,7 @@ export class AdmissionRate {
 		if (time - this.#reportedAt >= reportMs) this.#report(time);
 	}
 
-	/**
-	 * Spaces devices at the rate, at least at the first one: the rate is lowest while a fleet is refused, and
-	 * returning early costs little.
-	 */
+	/** Spaces devices at the rate, at least at the first one, since the rate is lowest while a fleet is refused. */
 	#nextPlace(): number {
 		const time = this.#options.monotonic();
 		const perSecond = Math.max(this.perSecond, this.#options.perSecond);
@@ -131,7 +128,7 @@ export class EventLoopDelay {
 		this.#histogram.enable();
 	}
 
-	/** @returns the 90th percentile since the last call, in milliseconds: garbage collection does not count */
+	/** @returns 90th percentile since the last call, in milliseconds: garbage collection does not count */
 	take(): number {
 		const delayMs = this.#histogram.percentile(90) / 1e6 - resolutionMs;
 		this.#histogram.reset();

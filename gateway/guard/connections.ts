@@ -76,8 +76,7 @@ export class Connections {
 	}
 
 	/**
-	 * Call it for each request. @param isKnown it shows a valid token and need not wait @returns await it before the
-	 * response
+	 * For each request. @param isKnown it shows a valid token and need not wait @returns await it before the response
 	 */
 	take(request: IncomingMessage, response: ServerResponse, isKnown: boolean): Promise<void> | undefined {
 		return this.#readers
@@ -85,7 +84,7 @@ export class Connections {
 			?.take(request, response, isKnown ? undefined : this.#yieldToLoop);
 	}
 
-	/** Call it for an upgrade. @returns the bytes after the request */
+	/** For an upgrade. @returns the bytes after the request */
 	release(socket: object, head: Buffer): Buffer {
 		const rest = this.#readers.get(socket)?.release() ?? [];
 		this.#readers.delete(socket);
@@ -143,7 +142,7 @@ class RequestReader {
 	#isFeeding = false;
 	#isReleased = false;
 
-	/** @param yieldToParse awaited before each read without a token is parsed */
+	/** @param yieldToParse awaited before a read without a token is parsed */
 	constructor(socket: Socket, yieldToParse: () => Promise<void>) {
 		this.#socket = socket;
 		this.#yieldToParse = yieldToParse;
@@ -216,7 +215,7 @@ class RequestReader {
 		return this.#latest?.complete === false ? !this.#isBodyFull() : this.#unanswered === 0;
 	}
 
-	/** Whether Node's buffer for the body is full; Node would pause the socket, which it does not read. */
+	/** Whether Node's buffer for the body is full; Node would pause the socket. */
 	#isBodyFull(): boolean {
 		const body = this.#latest;
 		return body?.complete === false && body.readableLength >= body.readableHighWaterMark;
@@ -240,7 +239,7 @@ class RequestReader {
 	}
 }
 
-/** @returns at most half of the files that may be open: the rest is for clients with a token */
+/** @returns at most half of the files that may be open: the rest is for known clients */
 export function maxUnauthenticatedOf(limit: number): number {
 	try {
 		const [, openFiles] = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8")) ?? [];

@@ -6,7 +6,7 @@ import type { WebSocket } from "ws";
 /** About 700 empty frames. */
 const pieceBytes = 4096;
 
-/** Handles the ends of streams in separate turns: Node reports many at once. */
+/** Handles the ends of streams in separate turns. */
 export function delayEnd(stream: Duplex, yieldToLoop: () => Promise<void>): void {
 	const listeners = stream.listeners("end");
 	stream.removeAllListeners("end");
@@ -26,7 +26,7 @@ function callAll(
 
 /**
  * Makes a WebSocket parse one piece per turn: one read may hold 10,000 frames. After our close frame the rest is
- * dropped, which `ws` would parse at the end.
+ * dropped, which `ws` would parse.
  */
 export function readInPieces(
 	stream: Duplex,

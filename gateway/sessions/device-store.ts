@@ -1,6 +1,6 @@
 /**
  * The known devices on disk. A new one is written at once, its changes within a second, and times (connected, last
- * seen) within 5 minutes, to spare the disk.
+ * seen) within 5 minutes.
  */
 
 import { chips, type Feature, features, uplinks } from "../../device/protocol/messages.js";
@@ -78,7 +78,7 @@ export class DeviceStore {
 			this.#dueAt.set(device, this.#monotonic() + seenSaveMs * (0.5 + Math.random() / 2));
 	}
 
-	/** @returns whether its file is written; if not, it is retried every second */
+	/** @returns whether its file is written; otherwise it is retried every second */
 	keep(device: Device): Promise<boolean> {
 		this.#dueAt.delete(device);
 		return this.#records.save(device.deviceId, device);

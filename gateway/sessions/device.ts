@@ -1,6 +1,6 @@
 /**
  * A device, kept until the gateway forgets it, and a session, one of its connections. An update belongs to the
- * device, since it outlives the connection.
+ * device.
  */
 
 import { randomUUID } from "node:crypto";
@@ -58,13 +58,13 @@ export interface CrashHead {
 	readonly at: number;
 }
 
-/** In dBm; finer steps would change the summary with each report. */
+/** In dBm, to change the summary less often. */
 const rssiStep = 5;
 const noVitals: Vitals = Object.freeze({ rssi: null, ssid: null, volume: null });
 const none: readonly never[] = Object.freeze([]);
 
 const listedAtMost = 10;
-/** For a report's fields that are not in the schema, as from newer firmware. */
+/** For a report's fields that are not in the schema. */
 export const otherFieldsBytes = 4096;
 
 export class Device {
@@ -197,7 +197,7 @@ export function vitalsOf({ health, network, peripherals }: StateReport, previous
 	return { rssi, ssid, volume, ...(safeMode && { safeMode }) };
 }
 
-/** @returns the report, with only the schema's fields if the others take more than 4 KB */
+/** @returns the report, or only the schema's fields if the others take more than 4 KB */
 export function keptReport(report: StateReport, text: string): string {
 	const size = Buffer.byteLength(text);
 	if (size <= otherFieldsBytes) return text;

@@ -40,7 +40,7 @@ export interface SessionListener {
 	onNamed?(device: Device): void;
 	/** A device that is away was read from another process's record. */
 	onAdopted?(device: Device): void;
-	/** A device has changed otherwise. */
+	/** Another change of a device. */
 	onTouched?(device: Device): void;
 	onRefused?(refusal: Refusal): void;
 	/** `text` is as received; `session` is up to date. */

@@ -1,4 +1,4 @@
-/** Atomic file writes: a power cut during a write in place would lose both the old and the new content. */
+/** Atomic file writes: a power cut during a write in place would lose the old and the new content. */
 
 import { createHash, randomUUID } from "node:crypto";
 import type { Stats } from "node:fs";
@@ -26,18 +26,15 @@ export type Disk = Pick<
 
 const folderMode = 0o700;
 
-/**
- * @returns size in bytes, and a string that differs after a change
- * @throws {NodeJS.ErrnoException} ENOENT
- */
+/** @returns size in bytes, and a string that differs after a change @throws {NodeJS.ErrnoException} ENOENT */
 export async function stateOf(disk: Disk, path: string): Promise<{ size: number; state: string }> {
 	const { ino, size, mtimeNs, ctimeNs } = await disk.stat(path, { bigint: true });
 	return { size: Number(size), state: [ino, size, mtimeNs, ctimeNs].join() };
 }
 
-/** @param stats of `path` @throws {Error} if a read could block without end, as of a named pipe */
+/** @param stats of `path` @throws {Error} if a read could block, as of a named pipe */
 export function requireRegularFile(stats: Pick<Stats, "isFile" | "isDirectory">, path: string): void {
-	// Reading a folder fails with the system's error.
+	// A folder fails with the system's error.
 	if (stats.isFile() || stats.isDirectory()) return;
 	const code = `${basename(path)} is not a regular file`;
 	throw Object.assign(new Error(`${path} is not a regular file`), { code });
@@ -58,7 +55,6 @@ export function readsRegularFiles(disk: Disk): Disk {
 /**
  * `mkdir -p`, for its owner alone. Node's `recursive` never returns where the system answers ENOENT although the
  * parent exists, as below /proc.
- * @throws {NodeJS.ErrnoException}
  */
 export async function makeFolder(disk: Disk, path: string): Promise<void> {
 	try {
@@ -92,7 +88,7 @@ export async function openDraft(disk: Disk, path: string, mode = 0o600) {
 	const handle = await disk.open(temporary, "wx", mode);
 	return {
 		write: (content: string | Uint8Array): Promise<void> => handle.writeFile(content),
-		/** Renames it within its folder. A reader sees the old file or this one, even after a power cut. */
+		/** Within its folder. A reader sees the old file or this one, even after a power cut. */
 		moveTo: async (final: string): Promise<void> => {
 			await handle.sync();
 			await handle.close();
@@ -124,8 +120,8 @@ export async function fillDraft(
 }
 
 /**
- * Atomic and durable. @param mode default: for its owner alone @throws {NodeJS.ErrnoException} the previous content
- * is kept
+ * Atomic and durable. @param mode default: for its owner alone @throws {NodeJS.ErrnoException} the old content is
+ * kept
  */
 export async function writeFileAtomic(
 	disk: Disk,
@@ -143,7 +139,7 @@ export async function writeFileAtomic(
 	}
 }
 
-/** @returns a function that runs one write at a time; all calls meanwhile share the next */
+/** @returns runs one write at a time; all calls meanwhile share the next */
 export function inTurns(write: () => Promise<void>): () => Promise<void> {
 	let writing: Promise<unknown> = Promise.resolve();
 	let waiting: Promise<void> | undefined;

@@ -2,8 +2,8 @@
  * The data folder: its problems, and its lock, since two gateways would overwrite each other's files.
  *
  * Node has no flock, so the lock is a file that names its process. In the same boot and process id namespace, /proc
- * shows whether that process runs. Otherwise (another container or machine) the holder is alive if it changes the
- * file's time, every second; that is compared only with itself, as clocks may differ.
+ * shows whether that runs. Otherwise (another container or machine) it is alive if it changes the file's time, every
+ * second; that is compared only with itself, as clocks may differ.
  */
 
 import { randomUUID } from "node:crypto";
@@ -18,7 +18,7 @@ import { type Disk, ifThere, makeFolder } from "./atomic-file.js";
 const holder = object({
 	id: string(36),
 	pid: integer(0, Number.MAX_SAFE_INTEGER),
-	/** In clock ticks since boot, as process ids are reused; empty: unknown. */
+	/** In clock ticks since boot, as ids are reused; empty: unknown. */
 	startTime: string(32),
 	/** Boot and process id namespace. */
 	place: string(200),
@@ -30,7 +30,7 @@ export interface FolderLockOptions {
 	/** Made if missing. */
 	readonly directory: string;
 	readonly disk: Disk;
-	/** Another process has taken the folder: do not write to it. */
+	/** Another process has taken the folder. */
 	readonly onLost: (sentence: string) => void;
 	/** The lock could not be written; the gateway runs without. */
 	readonly onProblem: (sentence: string) => void;
@@ -38,7 +38,7 @@ export interface FolderLockOptions {
 	readonly beatMs?: number;
 }
 
-/** Without /proc, a holder that missed this many beats has ended. */
+/** Without /proc: the holder has ended if it missed this many. */
 const beatsMissed = 4;
 /** A full or read-only disk must not stop the gateway. */
 const cannotWrite: readonly string[] = ["ENOSPC", "EDQUOT", "EROFS", "EISDIR"];
@@ -56,9 +56,7 @@ export class FolderLock {
 		this.#beatMs = options.beatMs ?? 1000;
 	}
 
-	/**
-	 * @throws {StartError} if another process holds the folder @throws {NodeJS.ErrnoException} if it cannot be used
-	 */
+	/** @throws {StartError} if another process holds the folder @throws {NodeJS.ErrnoException} */
 	async take(): Promise<void> {
 		const { disk, directory, onProblem } = this.#options;
 		await makeFolder(disk, directory);
@@ -180,7 +178,7 @@ async function startTimeOf(disk: Disk, pid: number): Promise<string | undefined>
 	return ["Z", "X"].includes(fields[0] ?? "") ? undefined : fields[19];
 }
 
-/** @throws {StartError} if the folder is the cause of the work's failure */
+/** @throws {StartError} if the folder caused the failure */
 export async function usable(dataDir: string, work: Promise<void>): Promise<void> {
 	try {
 		await work;

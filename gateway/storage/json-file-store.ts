@@ -1,6 +1,6 @@
 /**
  * A JSON file store: one file per device, written atomically, so that a damaged file affects one device alone.
- * Waiting changes of a device are written together; a failed write is repeated every second.
+ * Waiting changes of a device are written together; failed writes are repeated every second.
  */
 
 import type { Dirent } from "node:fs";
@@ -28,15 +28,15 @@ export type RecordStore<T> = Pick<
 >;
 
 export interface RecordOptions<T> extends JsonFileStoreOptions<T> {
-	/** Its name where other processes have the same records. */
+	/** Its name for other processes with the same records. */
 	readonly bucket: string;
-	/** @param record that another process has written; undefined: removed */
+	/** @param record from another process; undefined: removed */
 	readonly onRecord: (deviceId: string, record: T | undefined) => void;
 	/** Of its latest change, in milliseconds since 1970: a removal wins unless it is earlier. */
 	readonly changedAt: (record: T) => number;
-	/** @param theirs written by another process @param mine changed here meanwhile */
+	/** @param theirs from another process @param mine changed here meanwhile */
 	readonly merge: (theirs: T, mine: T) => T;
-	/** The part that others need when it changes; default: all. */
+	/** What others need when it changes; default: all. */
 	readonly stateOf?: (record: T) => string;
 }
 
@@ -63,7 +63,7 @@ export class JsonFileStore<T> {
 	readonly #failed = new Map<string, { readonly record: T; readonly why: string }>();
 	#retry: NodeJS.Timeout | undefined;
 	#isClosed = false;
-	/** The latest tasks. A device has one writer, to keep its changes in order. */
+	/** A device has one writer, to keep its changes in order. */
 	readonly #writers: Promise<unknown>[] = Array.from({ length: writersAtMost }, () => Promise.resolve());
 
 	constructor(options: JsonFileStoreOptions<T>) {
@@ -78,17 +78,14 @@ export class JsonFileStore<T> {
 		return undefined;
 	}
 
-	/**
-	 * Reports and omits invalid records.
-	 * @returns records by device id @throws {NodeJS.ErrnoException} if the folder cannot be used
-	 */
+	/** Reports and omits invalid records. @returns records by device id @throws {NodeJS.ErrnoException} */
 	async load(): Promise<Map<string, T>> {
 		const records = new Map<string, T>();
 		await this.each((deviceId, record) => records.set(deviceId, record));
 		return records;
 	}
 
-	/** As `load`, a few at a time, for records that need too much memory together. */
+	/** As `load`, a few at a time, to need less memory. */
 	async each(onRecord: (deviceId: string, record: T) => void): Promise<void> {
 		const { directory, disk, what, onProblem } = this.#options;
 		await makeFolder(disk, directory);
@@ -202,7 +199,7 @@ export class JsonFileStore<T> {
 		return setTimeout(() => this.#writeFailed(), retryMs).unref();
 	}
 
-	/** Stops after a few failures: a full disk would fail for thousands of records. */
+	/** Stops after a few failures, as of a full disk. */
 	async #writeFailed(): Promise<void> {
 		let failures = 0;
 		for (const [deviceId, { record }] of [...this.#failed]) {

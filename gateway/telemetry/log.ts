@@ -1,4 +1,4 @@
-/** The log: JSON lines on standard error. Secrets are redacted if a whole request or error is logged. */
+/** The log: JSON lines on standard error, with secrets redacted. */
 
 import { destination, type Logger, pino } from "pino";
 import { printableJson } from "./printable.js";
@@ -10,7 +10,7 @@ const secrets = ["authorization", "cookie", "set-cookie", "token", "tokens", "de
 
 /** Pino's number for `warn`. */
 const warnLevel = 40;
-/** Warnings and errors with the same message; further ones are only counted. */
+/** With the same message; further ones are only counted. */
 export const linesAMinute = 60;
 const minuteMs = 60_000;
 /** For a fatal line to a full pipe, every 100 ms. */
@@ -20,9 +20,9 @@ const fatalTries = 10;
 const ignore = () => {};
 
 /**
- * If standard error cannot be written (disk full, terminal closed, pipe not read), only lines are lost. Writes are
- * synchronous, to keep the lines before a crash. Opening `process.stderr` makes a pipe non-blocking; the rest is
- * written with the next line.
+ * If standard error fails (disk full, terminal closed, pipe not read), only lines are lost. Writes are synchronous,
+ * to keep the lines before a crash. Opening `process.stderr` makes a pipe non-blocking; the rest is written with the
+ * next line.
  */
 function standardError() {
 	process.stderr.off("error", ignore).on("error", ignore);

@@ -19,7 +19,7 @@ export function printableLines(text: string): string {
 	return text.split("\n").map(printable).join("\n");
 }
 
-/** Escapes in JSON of one line what JSON itself does not; the value is the same. */
+/** Escapes what JSON does not; the value is the same. */
 export function printableJson(line: string): string {
 	return line.replace(unprintable, (sign) =>
 		sign === "\n"
