@@ -91,7 +91,7 @@ export class Actions {
 		});
 	}
 
-	/** An overloaded gateway keeps its fleet: devices hear of it in time. */
+	/** An overloaded gateway keeps its fleet: its frames reach devices in time. */
 	async #load({ steps }: Of<"load">): Promise<void> {
 		const { gateway, places, journal } = this.#world;
 		const { pauses } = gateway;
@@ -102,7 +102,7 @@ export class Actions {
 		await gateway.load(false);
 		const lost = gateway.pauses === pauses ? silent() : 0;
 		journal.note(`load: ${lost} devices gave their connection up`);
-		// A few may be unlucky on a busy computer.
+		// A busy computer may cost a few connections.
 		if (lost > places.length / 5)
 			journal.break(`${lost} of ${places.length} devices heard nothing of a gateway that was under load`);
 	}

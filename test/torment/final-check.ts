@@ -1,4 +1,4 @@
-/** The final check: all faults end, and then gateway, devices, monitors and disk must agree, and nothing may be left over. */
+/** The final check: all faults end; then gateway, devices, monitors and disk must agree, without leftovers. */
 
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -110,7 +110,7 @@ function findDifference(shown: SessionRecord, reported: SessionRecord): string |
 	return field && `${field} ${JSON.stringify(shown[field])} instead of ${JSON.stringify(reported[field])}`;
 }
 
-/** The next upload removes what uploads have left that failed on a failing disk. */
+/** The next upload removes leftovers of uploads that failed on a failing disk. */
 async function replaceUpload(world: World): Promise<void> {
 	const { gateway, images, ledger, journal } = world;
 	const { bytes, version } = images.upload("DEV-1");

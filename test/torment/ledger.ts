@@ -102,7 +102,7 @@ export class Ledger {
 	/** Compares the gateway's list of a device's updates with the device's record. */
 	checkHistory(record: DeviceRecord, updates: readonly ReportedUpdate[]): void {
 		for (const update of updates) this.#checkUpdate(record, update);
-		// An update that is rolled back late becomes the latest again: their order means nothing.
+		// Their order means nothing: an update that is rolled back late becomes the latest again.
 		const left = [...updates];
 		for (const { version } of record.accepted.slice(-updatesKept).reverse()) {
 			const at = left.findLastIndex((update) => isFor(update, version));

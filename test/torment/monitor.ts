@@ -89,7 +89,7 @@ export class Monitor {
 		this.drop();
 	}
 
-	/** To be called regularly while the gateway is up: a request without an answer for long is a broken invariant. */
+	/** Call it regularly while the gateway is up: a request that stays unanswered is a broken invariant. */
 	look(): void {
 		if (!this.isLive) return;
 		for (const request of this.#requests.values()) {

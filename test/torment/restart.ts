@@ -102,7 +102,7 @@ function checkLog({ gateway, journal, damaged }: World, damagedPath: string | un
 		journal.break(`${damagedPath} was damaged, but the log does not say so`);
 }
 
-/** Before any device has reconnected: the gateway's state comes from its disk. */
+/** Before any device reconnects, the gateway's state comes from its disk alone. */
 async function checkKept(world: World): Promise<void> {
 	const { gateway, ledger, journal } = world;
 	const { devices } = await gateway.get<{ devices: readonly SessionRecord[] }>("/api/devices");

@@ -1,4 +1,6 @@
-/** Everything around the gateway: devices behind their lines, monitors, firmware, and the records of what happened. */
+/**
+ * Everything around the gateway: devices behind their lines, monitors, firmware, and the records of what happened.
+ */
 
 import { setTimeout as pause } from "node:timers/promises";
 import { type Model, models } from "../../device/protocol/schema.js";
@@ -107,7 +109,7 @@ export class World {
 		}
 	}
 
-	/** Runs a task beside the steps. An exception is a defect of the torment. */
+	/** Runs a task beside the steps. An exception is a defect of this program. */
 	start(task: () => Promise<void>): void {
 		const running = task().catch((error: unknown) =>
 			this.journal.break(`the torment itself failed: ${error instanceof Error ? error.stack : error}`),

@@ -1,4 +1,6 @@
-/** What the gateway keeps of the devices that someone looks at: their last 24 hours, restarts, versions, updates and crashes. */
+/**
+ * The gateway's records of the devices that are shown: their last 24 hours, restarts, versions, updates and crashes.
+ */
 
 import type { DeviceDetails, Past } from "../model/responses.js";
 import { ask } from "./gateway.js";

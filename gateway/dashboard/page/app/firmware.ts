@@ -68,7 +68,7 @@ export class FirmwareStore {
 		this.#onChanged();
 	}
 
-	/** Uploads what a person has chosen: a file, and maybe its signature. While the gateway is away the file waits. */
+	/** Uploads the chosen file, with its signature if there is one. While the gateway is away the file waits. */
 	take(files: readonly File[]): void {
 		const isSignature = ({ name }: File) => name.endsWith(".sig");
 		const [file, signature] = [files.find((each) => !isSignature(each)), files.find(isSignature)];

@@ -125,7 +125,7 @@ export class Link {
 		resolve?.(answer);
 	}
 
-	/** Without effect on a socket that has been given up. */
+	/** No effect on a socket that was abandoned. */
 	#drop(socket: WebSocket): void {
 		if (this.#socket !== socket) return;
 		this.#socket = undefined;
@@ -150,7 +150,7 @@ export class Link {
 		}, silenceMs);
 	}
 
-	/** A browser does not say why a WebSocket was refused, so that is asked first. */
+	/** A browser does not say why a WebSocket was refused, so HTTP is asked first. */
 	async #isLoggedOut(): Promise<boolean> {
 		try {
 			return (await fetch("login/state", { signal: AbortSignal.timeout(healthMs) })).status === 401;

@@ -14,7 +14,7 @@ export class Painter {
 		this.#requestFrame = requestFrame;
 	}
 
-	/** What goes by that name has changed. */
+	/** A topic has changed. */
 	mark(topic: string): void {
 		this.#changed.add(topic);
 		if (this.#isRequested) return;

@@ -39,7 +39,7 @@ export class Rollouts {
 		return this.#details.get(id);
 	}
 
-	/** Reads the list again, and those that someone looks at. What cannot be read stays as it was. */
+	/** Reads the list again, and the details that are shown. What cannot be read stays as it was. */
 	async refresh(): Promise<void> {
 		for (const id of this.#details.keys()) void this.read(id);
 		await this.#read<{ rollouts: readonly RolloutHead[] }>(listPath, ({ rollouts }) => {
@@ -72,7 +72,7 @@ export class Rollouts {
 		this.#onChanged();
 	}
 
-	/** What a plan would meet. @throws Refusal that names a wrong field */
+	/** Which devices a plan would update. @throws Refusal that names a wrong field */
 	preview(plan: AskedPlan): Promise<Preview> {
 		return ask(`${listPath}/preview`, { method: "POST", body: plan });
 	}
@@ -104,7 +104,7 @@ export class Rollouts {
 		return (await ask<{ devices: readonly RolloutDevice[] }>(path)).devices;
 	}
 
-	/** At most one request for a path runs; where it is wanted again meanwhile, it is repeated. */
+	/** At most one request per path runs; further calls repeat it once. */
 	async #read<T>(path: string, take: (answer: T) => void): Promise<void> {
 		if (this.#reading.has(path)) return void this.#reading.set(path, true);
 		do {

@@ -1,4 +1,4 @@
-/** When a device was there, and what happened to it; a time can be chosen by pointer, touch and keyboard. */
+/** When a device was connected, and its events; a time can be chosen by pointer, touch and keyboard. */
 
 import type { ComponentChildren } from "preact";
 import type { KnownPast } from "../app/details.js";
@@ -23,7 +23,7 @@ interface TimelineProps {
 	/** Undefined: the latest. */
 	readonly at: number | undefined;
 	readonly onAt: (at: number | undefined) => void;
-	/** What is said of the chosen time. */
+	/** Describes the chosen time. */
 	readonly children: ComponentChildren;
 }
 

@@ -84,7 +84,7 @@ const buttons: readonly (readonly [keyof StateReport["peripherals"]["buttons"], 
 	["btn_vol_up", "Volume +"],
 ];
 
-/** What is pressed, lit or touched, as the device last said. */
+/** Buttons, light and touch, as last reported. */
 export function Inputs({ entry: { session }, state }: { entry: Entry; state: StateReport }) {
 	const isNow = useIsLive() && session.connected;
 	const { buttons: pressed, ambient_light, touch_active } = state.peripherals;

@@ -1,4 +1,4 @@
-/** The crashes of one device, the latest first: what it was, where in the firmware, and what it traced before. */
+/** The crashes of one device, the latest first: kind, place in the firmware, and the trace before it. */
 
 import { crashWords } from "../model/health-words.js";
 import type { DeviceDetails, PastCrash } from "../model/responses.js";

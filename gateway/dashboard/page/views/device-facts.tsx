@@ -1,4 +1,4 @@
-/** What a device is and how it fares: everything of its report that has no better place. */
+/** Facts and health of a device: everything of its report that no other view shows. */
 
 import type { StateReport } from "../../../../device/protocol/messages.js";
 import type { Entry } from "../model/fleet.js";

@@ -13,7 +13,7 @@ interface FieldLook {
 	readonly isShared?: true;
 }
 
-/** A field that is added to the label does not compile until it is here. */
+/** A new field of the label does not compile until it is here. */
 const looks: Readonly<Record<keyof Label, FieldLook>> = {
 	name: { title: "Name", shownAs: "heading" },
 	room: { title: "Room", shownAs: "fact", isShared: true },

@@ -1,4 +1,4 @@
-/** The last 24 hours of a device: when it was there, signal, memory and light, with what happened to it. */
+/** The last 24 hours of a device: connection, signal, memory and light, with its events. */
 
 import { useMemo, useState } from "preact/hooks";
 import { topics } from "../app/app.js";
@@ -44,7 +44,7 @@ export function DevicePlots({ entry, known }: { entry: Entry; known: KnownPast |
 	/** What is pointed at, in seconds since 1970; undefined: the latest. */
 	const [at, setAt] = useState<number>();
 	const { version } = series;
-	// With what is known: so pointing at something moves nothing.
+	// The time of the data, so that pointing moves nothing.
 	const now = useMemo(() => Math.max(Date.now() / 1000, series.times.at(-1) ?? 0), [series, version, known]);
 	const since = Math.min(series.times[0] ?? now, now - leastSeconds);
 	const marks = marksOf(known).filter(({ time }) => time >= since - sameSeconds);
@@ -107,10 +107,10 @@ export function DevicePlots({ entry, known }: { entry: Entry; known: KnownPast |
 	);
 }
 
-/** Shown at least. */
+/** Shortest time shown. */
 const leastSeconds = 60;
 
-/** Half a step: a mark this near belongs to what is pointed at. */
+/** Half a step: marks within it belong to the chosen time. */
 const sameSeconds = 150;
 
 function isNear(seconds: number) {

@@ -1,4 +1,4 @@
-/** Takes a firmware file, dropped or chosen, and says how far it is and why it was refused. */
+/** Accepts a firmware file, dropped or chosen, and shows the upload's progress or refusal. */
 
 import { useState } from "preact/hooks";
 import { topics } from "../app/app.js";

@@ -1,4 +1,4 @@
-/** Firmware: how it comes in, what there is, and how it gets to the devices. */
+/** Firmware: uploads, the catalog, and the updates of devices. */
 
 import { topics } from "../app/app.js";
 import { useApp, useFirmware, useTopic } from "../app/hooks.js";

@@ -1,4 +1,4 @@
-/** What can be done to one device or to several that are selected, and what each of them answered. */
+/** The actions on one device or on a selection, and each device's answer. */
 
 import { useId, useState } from "preact/hooks";
 import type { LedPreset } from "../../../../device/protocol/messages.js";
@@ -14,7 +14,7 @@ import { Grid } from "../parts/grid.js";
 import { type DeviceAction, forget, perform } from "./device-actions.js";
 import { DeviceLink } from "./device-link.js";
 
-/** For more than these a person is asked again. */
+/** Above it a confirmation is required. */
 const fewDevices = 20;
 
 interface OfDevice {
@@ -41,7 +41,7 @@ export function SelectBox({ deviceKey, tabIndex }: OfDevice) {
 	);
 }
 
-/** Makes a device show itself. */
+/** Makes a device flash its ring. */
 export function Identify({ deviceKey, tabIndex }: OfDevice) {
 	const { attempt, isSending, isOff, ask } = useControl(deviceKey, "identify");
 	const reason = attempt?.reason;
@@ -171,7 +171,7 @@ const words: Readonly<Record<FleetItem["status"], string>> = {
 };
 const order: readonly FleetItem["status"][] = ["failed", "running", "waiting", "not_begun", "kept"];
 
-/** What came of the latest action, with the answer of each device: failures come first. */
+/** The results of the latest action, failures first. */
 export function ActionResults() {
 	const { actions } = useApp();
 	useTopic(topics.actions);

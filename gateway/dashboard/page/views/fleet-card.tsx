@@ -1,4 +1,4 @@
-/** A device as a card: its ring as it shows it, and what matters most beside it. */
+/** A device as a card: its ring as the device shows it, and its main facts. */
 
 import { deviceAddress, useFollowedDevice } from "../app/hooks.js";
 import { nameOf } from "../model/filter.js";

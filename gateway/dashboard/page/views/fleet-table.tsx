@@ -1,4 +1,4 @@
-/** The fleet as a dense table, which can be sorted by every column. It shows what the summary says: no report is asked for. */
+/** The fleet as a dense table that can be sorted by every column. It shows the summary, and requests no reports. */
 
 import { useCallback } from "preact/hooks";
 import { topics } from "../app/app.js";
@@ -98,7 +98,7 @@ function Row({ deviceKey, isActive }: { deviceKey: string; isActive: boolean }) 
 	);
 }
 
-/** In a word or two, what a person should know of it first. */
+/** The state that matters most, in a word or two. */
 function State({ entry }: { entry: Entry }) {
 	const isLive = useIsLive();
 	const { metadata, connected, crashCount, firmwareVersion } = entry.session;

@@ -1,4 +1,4 @@
-/** How the list of devices is searched, filtered and sorted, and how many of which kind there are. */
+/** Search, filters and order of the list of devices, and the number of devices of each kind. */
 
 import { models } from "../../../../device/protocol/schema.js";
 import { useApp, useIsLive } from "../app/hooks.js";
@@ -45,7 +45,7 @@ const versionsShown = 6;
 
 interface ToolbarProps {
 	readonly entries: readonly Entry[];
-	/** Those that are shown. */
+	/** Keys of the listed devices. */
 	readonly keys: readonly string[];
 	readonly tallies: ReturnType<typeof tally>;
 	readonly look: Look;

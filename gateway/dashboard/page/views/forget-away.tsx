@@ -1,4 +1,4 @@
-/** Removes devices from the list that have been away for long. */
+/** Removes devices that have been away for long. */
 
 import { useState } from "preact/hooks";
 import { topics } from "../app/app.js";

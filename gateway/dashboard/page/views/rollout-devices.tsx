@@ -1,4 +1,4 @@
-/** The devices of a roll-out by their status, read from the gateway where a person asks for them. */
+/** The devices of a roll-out by their status, read from the gateway on request. */
 
 import { useEffect, useState } from "preact/hooks";
 import { type DeviceStatus, deviceStatuses, deviceWords, isOver } from "../../../api/statuses.js";
@@ -39,7 +39,7 @@ function Devices({ head, status }: { head: RolloutHead; status: DeviceStatus }) 
 	const tick = useNow(ageMs);
 	const [devices, setDevices] = useState<readonly RolloutDevice[]>();
 	const { id } = head;
-	// One that is over changes no more.
+	// An ended one does not change.
 	const version = isOver(head) ? head.status : tick;
 	useEffect(() => {
 		let isShown = true;

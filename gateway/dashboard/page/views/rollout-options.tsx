@@ -6,7 +6,7 @@ import { type PlanOptions, weekdays } from "../model/rollout-plan.js";
 interface OptionsProps {
 	readonly options: PlanOptions;
 	readonly onChange: (change: Partial<PlanOptions>) => void;
-	/** Whether all devices of a model are meant. */
+	/** Whether the target is all devices of a model. */
 	readonly isOfModel: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** The roll-outs that the gateway keeps: those that are not over in full, the past ones by their outcome. */
+/** The gateway's roll-outs: active ones in full, ended ones by their outcome. */
 
 import { useState } from "preact/hooks";
 import { isOver } from "../../../api/statuses.js";

@@ -1,4 +1,6 @@
-/** One setting of all devices that are connected, a few at a time: a token of their own for each, or a gateway that has moved. */
+/**
+ * Changes one setting of all connected devices, a few at a time: a token for each, or a new address of the gateway.
+ */
 
 import { useState } from "preact/hooks";
 import { topics } from "../app/app.js";

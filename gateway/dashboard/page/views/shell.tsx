@@ -1,4 +1,4 @@
-/** What is around every view: where one is, how the connection to the gateway stands, and the way out. */
+/** The frame around every view: navigation, the state of the connection, and logout. */
 
 import { useEffect, useRef } from "preact/hooks";
 import { topics } from "../app/app.js";
@@ -80,7 +80,7 @@ function View({ route }: { route: Route }) {
 	}
 }
 
-/** The view of a device names the window itself. */
+/** The device's view sets its own title. */
 const titles = { fleet: "Fleet", firmware: "Firmware", settings: "Settings", add: "Add device" };
 
 function LinkState() {

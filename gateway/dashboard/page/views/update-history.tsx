@@ -1,4 +1,4 @@
-/** How updates ended, the latest first: above all which came back rolled back, and why. */
+/** How updates ended, the latest first, with the reasons of rollbacks. */
 
 import { updateWords } from "../../../api/statuses.js";
 import type { OwnUpdate } from "../model/responses.js";
