@@ -1,4 +1,4 @@
-/** Makes the core: access, sessions, firmware, and the sockets of devices and monitors, each handed what it needs. */
+/** Makes the core: access, sessions, firmware, and the sockets of devices and monitors. */
 
 import fs from "node:fs/promises";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ export interface GatewayOptions extends Partial<Settings> {
 	readonly log?: Logger;
 	/** Milliseconds since 1970. */
 	readonly now?: () => number;
-	/** Monotonic clock, in milliseconds; default: since the start of this process. */
+	/** Monotonic, in milliseconds; default: since the start of this process. */
 	readonly monotonic?: () => number;
 	readonly limits?: Partial<SocketLimits>;
 	/** At most; default: 10,000. */
@@ -53,7 +53,7 @@ export function createCore(options: GatewayOptions) {
 	const limits: SocketLimits = { ...socketLimits, ...options.limits };
 	const log = options.log ?? createLog(settings.logLevel);
 	const { dataDir, deviceToken: device, monitorToken: monitor, publicUrl } = settings;
-	/** Filled below, as extensions are handed the core. */
+	/** Filled below, since extensions get the core. */
 	const list: Extension[] = [];
 	const listening = { port: settings.port };
 	const metrics = createMetrics(options.registry ?? new Registry());

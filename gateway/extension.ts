@@ -1,6 +1,6 @@
 /**
- * The seam between the core and everything beside it. An extension is a folder, and a line in extensions.ts: without both
- * the rest compiles and passes its tests. The core imports no extension, and no extension imports another one.
+ * The seam between the core and the extensions. An extension is a folder and a line in extensions.ts: without both,
+ * the rest compiles and passes its tests. Neither the core nor another extension imports it.
  */
 
 import type { RequestHandler, Router } from "express";
@@ -32,11 +32,11 @@ export interface Core {
 	readonly disk: Disk;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
-	/** Monotonic clock, in milliseconds. */
+	/** Monotonic, in milliseconds. */
 	readonly monotonic: () => number;
-	/** Awaited before work that many clients may cause at once: see sockets/event-loop.ts. */
+	/** Await it before work that many clients may cause at once: see sockets/event-loop.ts. */
 	readonly yieldToLoop: () => Promise<void>;
-	/** Makes a store of one record for each device. */
+	/** Makes a store with one record per device. */
 	readonly records: CreateRecords;
 	readonly access: Access;
 	readonly tokens: Tokens;
@@ -47,22 +47,22 @@ export interface Core {
 	readonly deviceStore: DeviceStore;
 	readonly firmware: FirmwareService;
 	readonly monitors: MonitorSockets;
-	/** Carries out a monitor's message. */
+	/** Executes a monitor's message. */
 	readonly execute: Execute;
-	/** Undefined where this gateway is alone. */
+	/** Undefined if this gateway is alone. */
 	readonly peers: Peers | undefined;
 	/** Valid once the gateway listens. */
 	readonly port: () => number;
 }
 
-/** The gateways with which this one acts as one. */
+/** The other gateways of a cluster. */
 export interface Peers {
-	/** Of this gateway, another one at each start. */
+	/** Of this gateway; new at each start. */
 	readonly id: string;
 	readonly bus: Bus;
-	/** The id of the gateway to which a device is connected; undefined: this one. */
+	/** The id of the gateway that a device is connected to; undefined: this one. */
 	readonly ownerOf: (device: Device) => string | undefined;
-	/** Whether the devices that the others have stored are known here. */
+	/** Whether the devices that the others have stored are known. */
 	readonly knowsDevices: () => boolean;
 }
 
@@ -75,7 +75,7 @@ export interface MessageDocument {
 
 export type CreateExtension = (core: Core) => Extension;
 
-/** What the loading of extensions gives to the core. */
+/** Given by the loading of extensions to the core. */
 export interface Joined {
 	readonly extensions: readonly CreateExtension[];
 	readonly records?: CreateRecords;
@@ -91,10 +91,10 @@ export interface Extension extends CommandHooks, MonitorHooks {
 	loginPage?(): Promise<string>;
 	readonly sessions?: readonly SessionListener[];
 	readonly guard?: Guard;
-	/** One sentence; undefined: a proxy may send devices here. */
+	/** One sentence; undefined: devices may be sent here. */
 	readonly readinessProblem?: string | undefined;
-	/** Called in the order of the list, once the core has loaded its data. @throws {NodeJS.ErrnoException} */
+	/** Called in the order of the list, after the core has loaded its data. @throws {NodeJS.ErrnoException} */
 	open?(): Promise<void>;
-	/** Called in the reverse order, once all sessions have ended. Also after a start that failed. */
+	/** Called in reverse order, after all sessions have ended, also after a failed start. */
 	close?(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** What a person does to a roll-out, as a pure function. */
+/** A person's commands to a roll-out, as a pure function. */
 
 import type { Rollout } from "../api/rollout.js";
 import { failureStatuses, isOneOf, isOver } from "../api/statuses.js";
