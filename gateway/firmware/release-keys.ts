@@ -49,5 +49,5 @@ export function findSignatureProblem(
 	const numbers = readSignature(signature);
 	const hash = Uint8Array.from(Buffer.from(sha256, "hex")).buffer;
 	if (numbers && keys.some((key) => isSignedBy(key, hash, numbers))) return undefined;
-	return "has a signature, but none of the keys in RELEASE_KEYS has signed this image";
+	return "is signed, but with another key than those in RELEASE_KEYS, or it has changed since";
 }
