@@ -1,14 +1,14 @@
-/** Selects the test files of a run of `npm test`. */
+/** Selects the test files of `npm test`. */
 
 import { basename } from "node:path";
 
-/** Files that take minutes; `npm run test:all` runs them. */
+/** Run by `npm run test:all`. */
 const longEnding = ".long.test.ts";
 
 export interface Selection {
-	/** Each selected path contains all of them. */
+	/** Each path contains all. */
 	readonly words: readonly string[];
-	/** Includes long files; otherwise a word must be in a long file's own name. */
+	/** Long files too; otherwise a word must be in their name. */
 	readonly isAll: boolean;
 }
 

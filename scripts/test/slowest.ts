@@ -5,7 +5,7 @@ const listed = 10;
 export class Slowest {
 	readonly #msByFile = new Map<string, number>();
 
-	/** @param ms of one of the file's tests */
+	/** @param ms of one test */
 	add(file: string, ms: number): void {
 		this.#msByFile.set(file, (this.#msByFile.get(file) ?? 0) + ms);
 	}
