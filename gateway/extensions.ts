@@ -17,7 +17,9 @@ export const extensions: readonly CreateExtension[] = [
 ];
 
 /** The messages of monitors that these add, by `type`. */
-export const addedMessages: Readonly<Record<string, MessageDocument>> = { ...fleetMessages };
+export const addedMessages: Readonly<Record<string, MessageDocument>> = {
+	...fleetMessages,
+};
 
 /** Loads what is there only with its setting. @throws {StartError} if a setting cannot be used */
 export async function loadExtensions(settings: Settings, log: Logger): Promise<Joined> {

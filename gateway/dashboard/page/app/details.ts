@@ -1,7 +1,7 @@
 /** What the gateway keeps of the devices that someone looks at: their last 24 hours, restarts, versions, updates and crashes. */
 
+import { ask } from "../../../api/client/request.js";
 import type { DeviceDetails, Past } from "../model/responses.js";
-import { ask } from "./gateway.js";
 
 export interface KnownPast {
 	readonly details: DeviceDetails;

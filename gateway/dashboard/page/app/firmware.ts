@@ -1,8 +1,8 @@
 /** What the gateway holds to update with: asked for when a view needs it, kept, and told to the views. */
 
+import { ask, problemDetail } from "../../../api/client/request.js";
 import { type Firmware, firmwareOf } from "../model/outdated.js";
 import type { Catalog, PastUpdate, UploadStatus } from "../model/responses.js";
-import { ask, problemDetail } from "./gateway.js";
 
 export type Upload =
 	| { readonly name: "none" }

@@ -1,6 +1,8 @@
 /** How the list of devices is searched, filtered and sorted, and how many of which kind there are. */
 
 import { models } from "../../../../device/protocol/schema.js";
+import type { Entry } from "../../../api/client/fleet.js";
+import { plural } from "../../../api/client/words.js";
 import { useApp, useIsLive } from "../app/hooks.js";
 import {
 	isFiltered,
@@ -15,8 +17,6 @@ import {
 	type tally,
 	unfiltered,
 } from "../model/filter.js";
-import type { Entry } from "../model/fleet.js";
-import { plural } from "../model/words.js";
 import { anyOf, Choice } from "../parts/choice.js";
 
 const stateWords: Readonly<Record<State, string>> = {

@@ -1,7 +1,7 @@
 /** What else a roll-out can be told. Each has a default that the gateway chooses with care. */
 
 import { useId } from "preact/hooks";
-import { type PlanOptions, weekdays } from "../model/rollout-plan.js";
+import { type PlanOptions, weekdays } from "../../../api/client/rollout-plan.js";
 
 interface OptionsProps {
 	readonly options: PlanOptions;

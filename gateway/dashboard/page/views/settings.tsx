@@ -1,10 +1,10 @@
 /** One setting of all devices that are connected, a few at a time: a token of their own for each, or a gateway that has moved. */
 
 import { useState } from "preact/hooks";
+import { plural } from "../../../api/client/words.js";
 import { topics } from "../app/app.js";
 import { useApp, useIsLive, useLeaveWarning, useTopic } from "../app/hooks.js";
 import type { FleetItem } from "../model/fleet-change.js";
-import { plural } from "../model/words.js";
 import { Choice } from "../parts/choice.js";
 import { Grid } from "../parts/grid.js";
 import { DeviceLink } from "./device-link.js";

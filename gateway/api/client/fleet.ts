@@ -4,12 +4,12 @@
  * keeps its place. Entries are replaced, never changed.
  */
 
-import type { StateReport } from "../../../../device/protocol/messages.js";
-import type { ChangeReason, FrameOf } from "../../../api/frames.js";
-import { labelFields } from "../../../api/label.js";
-import type { DeviceSummary, SessionRecord } from "../../../api/session.js";
-import { otaStatuses } from "../../../api/statuses.js";
-import type { OtaMetadata } from "../../../api/update.js";
+import type { StateReport } from "../../../device/protocol/messages.js";
+import type { ChangeReason, FrameOf } from "../frames.js";
+import { labelFields } from "../label.js";
+import type { DeviceSummary, SessionRecord } from "../session.js";
+import { otaStatuses } from "../statuses.js";
+import type { OtaMetadata } from "../update.js";
 import { isUpdating, signalBars } from "./words.js";
 
 /** Of the latest report, as far as lists show it; null before the first. */
