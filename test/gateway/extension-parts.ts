@@ -5,10 +5,17 @@
 
 export const extensionParts = {
 	guard: [],
-	fleet: [],
+	fleet: [
+		"test/support/picture.ts",
+		"test/system/crashes.long.test.ts",
+		"test/system/torment.long.test.ts",
+		// It compares what has happened with /api/devices.
+		"test/torment",
+	],
 	rollouts: [
 		"scripts/rollout.ts",
 		"scripts/rollout",
+		"test/gateway/cluster/shared-rollouts.test.ts",
 		"test/scripts/rollout.long.test.ts",
 		"test/system/rollout.test.ts",
 	],
@@ -36,6 +43,10 @@ export const extensionParts = {
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
 export type ExtensionName = keyof typeof extensionParts;
+
+export function isExtension(name: string): name is ExtensionName {
+	return name in extensionParts;
+}
 
 /** All that is deleted with it. */
 export function pathsOf(name: ExtensionName): readonly string[] {

@@ -134,7 +134,7 @@ describe("logging in by token", () => {
 		assert.equal((await logIn(gateway.url, monitorToken)).status, 303);
 		await gateway.monitor();
 		const headers = bearer(monitorToken);
-		assert.equal((await fetch(`${gateway.url}/api/devices`, { headers })).status, 200);
+		assert.equal((await fetch(`${gateway.url}/metrics`, { headers })).status, 200);
 		assert.equal(await isLoggedIn(gateway, cookie), true);
 		for (let i = 0; i < 10; i += 1) await gateway.refused("/device", bearer("wrong"));
 		assert.equal((await gateway.refused("/device", bearer("wrong"))).status, 429);
@@ -361,7 +361,7 @@ describe("other requests", () => {
 
 	test("every refusal has X-Content-Type-Options: nosniff", async (t) => {
 		const { url } = await runGateway(t);
-		for (const path of ["/ota/firmware.bin", "/releases/x.bin", "/api/devices", "/nowhere"])
+		for (const path of ["/ota/firmware.bin", "/releases/x.bin", "/metrics", "/nowhere"])
 			assert.equal((await fetch(`${url}${path}`)).headers.get("x-content-type-options"), "nosniff", path);
 	});
 

@@ -70,7 +70,7 @@ function binary(operation: string, path: string): Readonly<Record<string, Probe>
 export const probes: Readonly<Record<string, Probe>> = {
 	"GET /healthz 200": { path: "/healthz" },
 	"GET /readyz 200": { path: "/readyz" },
-	"GET /readyz 503": { testedIn: "test/gateway/load.test.ts" },
+	"GET /readyz 503": { testedIn: "test/gateway/limits.test.ts" },
 	"GET /metrics 200": { path: "/metrics", headers: monitor },
 	"GET /api/refusals 200": { path: "/api/refusals", headers: monitor },
 	"GET /api/devices 200": { path: "/api/devices", headers: monitor },
