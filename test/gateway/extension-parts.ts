@@ -15,6 +15,7 @@ export const extensionParts = {
 	rollouts: [
 		"scripts/rollout.ts",
 		"scripts/rollout",
+		"test/browser/rollout.long.test.ts",
 		"test/gateway/cluster/shared-rollouts.test.ts",
 		"test/scripts/rollout.long.test.ts",
 		"test/system/rollout.test.ts",
