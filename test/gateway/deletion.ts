@@ -13,6 +13,9 @@ import { type ExtensionName, extensionParts, isExtension, lists, pathsOf } from 
 const folders = ["gateway", "scripts", "system", "browser", "torment", "bench"];
 
 const asked = process.argv.slice(2);
+const unknown = asked.find((name) => !isExtension(name));
+if (unknown !== undefined)
+	throw new Error(`"${unknown}" is none of ${Object.keys(extensionParts).join(", ")}.`);
 for (const name of Object.keys(extensionParts).filter(isExtension)) {
 	if (asked.length > 0 && !asked.includes(name)) continue;
 	const copy = mkdtempSync(join(tmpdir(), `without-${name}-`));
