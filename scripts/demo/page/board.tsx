@@ -87,14 +87,11 @@ export function Board({ entry }: { entry: Entry }) {
 							onChange={(light) => send({ light })}
 						/>
 					)}
-					<label class="check">
-						<input
-							type="checkbox"
-							checked={inputs.rssi !== null}
-							onChange={({ currentTarget }) => void send(currentTarget.checked ? { rssi } : { wifi: false })}
-						/>
-						<span>Wi-Fi in range</span>
-					</label>
+					<Check
+						label="Wi-Fi in range"
+						value={inputs.rssi !== null}
+						onChange={(inRange) => send(inRange ? { rssi } : { wifi: false })}
+					/>
 					<Range
 						label="Wi-Fi signal"
 						unit=" dBm"
@@ -135,14 +132,7 @@ interface RangeProps {
 
 function Range({ label, unit = "", least, most, value, isOff = false, onChange }: RangeProps) {
 	const id = useId();
-	/** On its way to the board. */
-	const [wanted, setWanted] = useState<number>();
-	const shown = wanted ?? value;
-	const change = async (next: number) => {
-		setWanted(next);
-		await onChange(next);
-		setWanted((latest) => (latest === next ? undefined : latest));
-	};
+	const [shown, change] = useWanted(value, onChange);
 	return (
 		<div class="control">
 			<label for={id}>{label}</label>
@@ -158,6 +148,40 @@ function Range({ label, unit = "", least, most, value, isOff = false, onChange }
 			/>
 		</div>
 	);
+}
+
+interface CheckProps {
+	readonly label: string;
+	/** As the board has it. */
+	readonly value: boolean;
+	/** @returns resolves once the board has it */
+	readonly onChange: (value: boolean) => Promise<void>;
+}
+
+function Check({ label, value, onChange }: CheckProps) {
+	const [shown, change] = useWanted(value, onChange);
+	return (
+		<label class="check">
+			<input
+				type="checkbox"
+				checked={shown}
+				onChange={({ currentTarget }) => void change(currentTarget.checked)}
+			/>
+			<span>{label}</span>
+		</label>
+	);
+}
+
+/** The value that a control shows, with the function that changes it: what was chosen is shown until the board has it. */
+function useWanted<T>(value: T, onChange: (value: T) => Promise<void>): [T, (next: T) => Promise<void>] {
+	const [wanted, setWanted] = useState<{ readonly value: T }>();
+	const change = async (next: T) => {
+		const sent = { value: next };
+		setWanted(sent);
+		await onChange(next);
+		setWanted((latest) => (latest === sent ? undefined : latest));
+	};
+	return [wanted === undefined ? value : wanted.value, change];
 }
 
 function SpeakerText({ isPlaying, volume }: { isPlaying: boolean; volume: number }) {
