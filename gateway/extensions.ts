@@ -19,7 +19,9 @@ export const extensions: readonly CreateExtension[] = [
 ];
 
 /** The extensions' messages of monitors, by `type`. */
-export const addedMessages: Readonly<Record<string, MessageDocument>> = { ...fleetMessages };
+export const addedMessages: Readonly<Record<string, MessageDocument>> = {
+	...fleetMessages,
+};
 
 /** Loads extensions that need a setting. @throws {StartError} if a setting cannot be used */
 export async function loadExtensions(settings: Settings, log: Logger): Promise<Joined> {

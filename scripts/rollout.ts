@@ -12,14 +12,14 @@ import {
 	type Rollout,
 	type RolloutHead,
 	stateText,
-} from "../gateway/dashboard/page/model/rollout.js";
+} from "../gateway/api/client/rollout.js";
 import {
 	type AskedPlan,
 	makePlan,
 	makeRolloutId,
 	type PlanOptions,
-} from "../gateway/dashboard/page/model/rollout-plan.js";
-import { plural } from "../gateway/dashboard/page/model/words.js";
+} from "../gateway/api/client/rollout-plan.js";
+import { plural } from "../gateway/api/client/words.js";
 import { printable, printableLines } from "../gateway/telemetry/printable.js";
 import { runCommand, UsageError } from "./command-line/command.js";
 import { findModel, modelNames } from "./command-line/device-settings.js";

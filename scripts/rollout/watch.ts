@@ -1,8 +1,7 @@
 /** Prints how a roll-out goes until it has ended: one line that changes on a terminal, elsewhere a line for each step. */
 
 import { setTimeout } from "node:timers/promises";
-import { deviceWords, isOver } from "../../gateway/api/statuses.js";
-import { Refusal } from "../../gateway/dashboard/page/app/gateway.js";
+import { Refusal } from "../../gateway/api/client/request.js";
 import {
 	countWords,
 	percentOf,
@@ -11,8 +10,9 @@ import {
 	stateText,
 	sum,
 	watchWords,
-} from "../../gateway/dashboard/page/model/rollout.js";
-import { sentence } from "../../gateway/dashboard/page/model/words.js";
+} from "../../gateway/api/client/rollout.js";
+import { sentence } from "../../gateway/api/client/words.js";
+import { deviceWords, isOver } from "../../gateway/api/statuses.js";
 import { printable } from "../../gateway/telemetry/printable.js";
 import type { RolloutClient } from "./client.js";
 

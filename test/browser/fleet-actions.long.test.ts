@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import type { Rollout } from "../../gateway/dashboard/page/model/rollout.js";
+import type { Rollout } from "../../gateway/api/client/rollout.js";
 import type { GatewayOptions } from "../../gateway/gateway.js";
 import { skip } from "../support/chromium.js";
 import { writeReleases } from "../support/releases.js";

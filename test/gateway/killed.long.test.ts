@@ -5,10 +5,12 @@
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { cp, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { build } from "esbuild";
+import type { FrameOf } from "../../gateway/api/frames.js";
 import { altered, sampleReport } from "../../scripts/api/sample-report.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 import { printed, startProcess } from "../support/gateway-process.js";
@@ -104,16 +106,19 @@ class Run {
 		const { version } = await this.#get("/ota/status");
 		const since = expected.uploads.slice(Math.max(0, expected.kept - 1));
 		assert.ok(expected.kept === 0 ? true : since.includes(version), `${version} instead of ${since}`);
-		const { devices } = await this.#get("/api/devices");
-		const known = devices.map(({ deviceId }: { deviceId: string }) => `${deviceId}.json`);
+		const snapshot = await this.#connect("/monitor", bearer(this.#options.monitor)).nextText();
+		const { sessions }: FrameOf<"status_update"> = JSON.parse(snapshot);
+		const devices = sessions.filter(({ deviceId }) => deviceId !== null);
+		const known = devices.map(({ deviceId }) => `${deviceId}.json`);
 		assert.deepEqual(
 			before.filter((name) => !name.endsWith(".tmp") && !known.includes(name)),
 			[],
 		);
 		for (const { deviceId, metadata, firmwareVersion } of devices) {
-			const ran = expected.ran.get(deviceId);
+			const ran = expected.ran.get(deviceId ?? "");
 			if (firmwareVersion !== null) assert.ok(ran?.has(firmwareVersion), `${deviceId}: ${firmwareVersion}`);
-			if (metadata.otaStatus === "updated") assert.ok(ran?.has(metadata.otaVersion), metadata.otaVersion);
+			const { otaStatus, otaVersion } = metadata;
+			if (otaStatus === "updated") assert.ok(ran?.has(otaVersion ?? ""), `${deviceId}: ${otaVersion}`);
 		}
 		for (const [deviceId, version] of expected.acknowledged) {
 			assert.ok(known.includes(`${deviceId}.json`), `${deviceId} is not known, and its update is`);
@@ -217,7 +222,8 @@ async function bundle(t: TestContext): Promise<string> {
 		outfile,
 		logLevel: "error",
 	});
-	await cp("gateway/dashboard/page", join(directory, "page"), { recursive: true });
+	const page = "gateway/dashboard/page";
+	if (existsSync(page)) await cp(page, join(directory, "page"), { recursive: true });
 	return outfile;
 }
 

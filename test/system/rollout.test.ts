@@ -13,7 +13,6 @@ interface Answer {
 		readonly status: string;
 		readonly attempts: number;
 		readonly reason: string | null;
-		readonly connected: boolean;
 	}[];
 }
 
@@ -95,7 +94,9 @@ test("a device that was away is updated after its return, while no page is open"
 
 	device.board.accessPoint = accessPoint;
 	const stepOf = async () => (await call(fleet, "GET", "rollouts/away/devices")).devices[0];
-	const connected = async () => (await call(fleet, "GET", "devices")).devices[0]?.connected === true;
+	const headers = bearer(monitorToken);
+	const metrics = async () => (await fetch(`${fleet.url}/metrics`, { headers })).text();
+	const connected = async () => /^gateway_sessions 1$/m.test(await metrics());
 	while (!(await connected())) await pass(device, 100);
 	// Its jitter is at most 10 s.
 	skewMs += 10_000;

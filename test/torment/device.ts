@@ -4,13 +4,13 @@
  */
 
 import { setTimeout as pause } from "node:timers/promises";
+import type { Line } from "../support/line.js";
 import type { Random } from "../support/random.js";
 import { type Command, SimulatedDevice } from "../support/simulated-device.js";
 import { download } from "./download.js";
 import type { Images } from "./images.js";
 import type { Journal } from "./journal.js";
 import type { DeviceRecord } from "./ledger.js";
-import type { Line } from "./line.js";
 import { maxAttempts } from "./rollouts.js";
 
 export interface SimulatedTormentDeviceOptions {

@@ -1,8 +1,8 @@
 /** A monitor with the dashboard's own state, which counts the answers to its requests. */
 
 import { WebSocket } from "ws";
+import { Fleet } from "../../gateway/api/client/fleet.js";
 import type { MonitorFrame } from "../../gateway/api/frames.js";
-import { Fleet } from "../../gateway/dashboard/page/model/fleet.js";
 import { bearer, monitorToken } from "../support/gateway-settings.js";
 import type { Journal } from "./journal.js";
 import type { Ledger } from "./ledger.js";

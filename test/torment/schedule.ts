@@ -1,8 +1,8 @@
 /** The actions of each step, drawn from a seed before anything runs. */
 
+import type { LineFault } from "../support/line.js";
 import type { Random } from "../support/random.js";
 import type { DiskFault } from "./failing-disk.js";
-import type { LineFault } from "./line.js";
 
 export const stepMs = 500;
 

@@ -6,11 +6,11 @@ import type { Program } from "../../hosts/virtual/node/build.js";
 import { describeExit } from "../../hosts/virtual/node/exit.js";
 import { type Started, VirtualDevice } from "../../hosts/virtual/node/virtual-device.js";
 import { deviceToken } from "../support/gateway-settings.js";
+import type { Line } from "../support/line.js";
 import type { TormentDevice } from "./device.js";
 import { firstVersion } from "./images.js";
 import type { Journal } from "./journal.js";
 import type { DeviceRecord } from "./ledger.js";
-import type { Line } from "./line.js";
 
 export interface VirtualTormentDeviceOptions {
 	readonly record: DeviceRecord;

@@ -5,13 +5,13 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { type Model, models } from "../../device/protocol/schema.js";
 import type { Program } from "../../hosts/virtual/node/build.js";
+import { Line } from "../support/line.js";
 import type { Random } from "../support/random.js";
 import { SimulatedTormentDevice, type TormentDevice } from "./device.js";
 import { GatewayProcess } from "./gateway-process.js";
 import { Images } from "./images.js";
 import type { Journal } from "./journal.js";
 import { DeviceRecord, Ledger } from "./ledger.js";
-import { Line } from "./line.js";
 import { Monitor } from "./monitor.js";
 import { Rollouts } from "./rollouts.js";
 import { VirtualTormentDevice } from "./virtual.js";

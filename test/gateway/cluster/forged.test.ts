@@ -8,7 +8,7 @@ import { Members, membersAtMost, noInterest } from "../../../gateway/cluster/mem
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { MemoryServer } from "../../support/memory-bus.js";
-import { runClustered } from "./gateways.js";
+import { ofFleet, runClustered } from "./gateways.js";
 
 const deviceId = "dev-1-00f0f0";
 const at = 1_795_176_000_000;
@@ -85,27 +85,31 @@ function* damaged(value: object): Generator<object> {
 }
 
 describe("a gateway of which messages lack fields", { timeout: 60_000 }, () => {
-	test("in a heartbeat, in news of a session and in a list of them ends no other gateway", async (t) => {
-		const { bus, beat, say, devices, taken } = await runForged(t);
-		let asked = 0;
-		bus.serve("gw.list.forged", async () => {
-			asked += 1;
-			return JSON.stringify({ told: 0, sessions: [...damaged(session), null, session], next: 0 });
-		});
-		for (const each of [...damaged(beat), null, [], 1]) say("gw.hb.forged", each);
-		await taken("first");
-		const news = { gateway: "forged", number: 1, reason: "connected", session };
-		for (const each of [...damaged(news), null, [], 1]) say("gw.session.x", each);
-		for (const time of ["NaN", "x", "9e99"])
-			bus.publish("gw.reports.x", `${session.sessionId} ${time} other 2\n{}`);
-		await taken("second");
-		assert.ok(asked > 0);
-		assert.match(JSON.stringify(await devices()), /"deviceId":"dev-1-00f0f0"/);
-	});
+	test(
+		"in a heartbeat, in news of a session and in a list of them ends no other gateway",
+		ofFleet,
+		async (t) => {
+			const { bus, beat, say, devices, taken } = await runForged(t);
+			let asked = 0;
+			bus.serve("gw.list.forged", async () => {
+				asked += 1;
+				return JSON.stringify({ told: 0, sessions: [...damaged(session), null, session], next: 0 });
+			});
+			for (const each of [...damaged(beat), null, [], 1]) say("gw.hb.forged", each);
+			await taken("first");
+			const news = { gateway: "forged", number: 1, reason: "connected", session };
+			for (const each of [...damaged(news), null, [], 1]) say("gw.session.x", each);
+			for (const time of ["NaN", "x", "9e99"])
+				bus.publish("gw.reports.x", `${session.sessionId} ${time} other 2\n{}`);
+			await taken("second");
+			assert.ok(asked > 0);
+			assert.match(JSON.stringify(await devices()), /"deviceId":"dev-1-00f0f0"/);
+		},
+	);
 });
 
 describe("a key of a bucket", { timeout: 60_000 }, () => {
-	test("is no path: nothing outside of its folder is written or removed", async (t) => {
+	test("is no path: nothing outside of its folder is written or removed", ofFleet, async (t) => {
 		const { gateway, bus, dataDir, taken } = await runForged(t);
 		const victim = join(dataDir, "victim.json");
 		await writeFile(victim, "kept");

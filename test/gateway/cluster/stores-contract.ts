@@ -12,7 +12,7 @@ import { makeImage } from "../../support/images.js";
 import { temporaryDirectory } from "../../support/running.js";
 import { ScriptedDevice } from "../../support/scripted-device.js";
 import type { Buses } from "./bus-contract.js";
-import { type Clustered, runClustered, runGateways } from "./gateways.js";
+import { type Clustered, ofFleet, runClustered, runGateways } from "./gateways.js";
 
 const id = "dev-1-000001";
 const crash = {
@@ -81,7 +81,7 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			await eventually(async () => same(await served(c), second));
 		});
 
-		test("an update: it goes on at the gateway where the device comes back", async (t) => {
+		test("an update: it goes on at the gateway where the device comes back", ofFleet, async (t) => {
 			const { a, b } = await two(t);
 			await upload(b, makeImage({ version: "9.9.9" }));
 			await eventually(async () => assert.ok((await served(a)).length > 1000));
@@ -106,34 +106,44 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			device.close();
 		});
 
-		test("names, crashes and updates: a new gateway knows them when all others have stopped", async (t) => {
-			const { a, b, buses } = await two(t);
-			const device = await a.join(id, { crash, ending: "fails" });
-			await b.api("PATCH", `/api/devices/${id}`, { name: "Kitchen", room: "Home" });
-			await upload(a, makeImage({ version: "9.9.9" }));
-			const watch = await a.watch();
-			await watch.ask({ type: "trigger_ota", targetId: id, version: "custom", requestId: "u" });
-			const isWhole = async (each: Clustered) => {
-				const { crashes, updates, versions, firmwareVersion, ...rest } = await details(each);
-				assert.ok(Array.isArray(crashes) && Array.isArray(updates) && Array.isArray(versions));
-				assert.deepEqual(
-					[rest.name, rest.room, firmwareVersion, versions[0].version, crashes.map(({ message }) => message)],
-					["Kitchen", "Home", "1.2.3", "1.2.3", ["on purpose"]],
-				);
-				assert.deepEqual(
-					updates.map(({ status }) => status),
-					["failed"],
-				);
-			};
-			for (const each of [a, b]) await eventually(() => isWhole(each));
-			device.close();
-			await a.gateway.close();
-			await b.gateway.close();
-			const c = await runClustered(t, await buses.connect());
-			await eventually(() => isWhole(c));
-		});
+		test(
+			"names, crashes and updates: a new gateway knows them when all others have stopped",
+			ofFleet,
+			async (t) => {
+				const { a, b, buses } = await two(t);
+				const device = await a.join(id, { crash, ending: "fails" });
+				await b.api("PATCH", `/api/devices/${id}`, { name: "Kitchen", room: "Home" });
+				await upload(a, makeImage({ version: "9.9.9" }));
+				const watch = await a.watch();
+				await watch.ask({ type: "trigger_ota", targetId: id, version: "custom", requestId: "u" });
+				const isWhole = async (each: Clustered) => {
+					const { crashes, updates, versions, firmwareVersion, ...rest } = await details(each);
+					assert.ok(Array.isArray(crashes) && Array.isArray(updates) && Array.isArray(versions));
+					assert.deepEqual(
+						[
+							rest.name,
+							rest.room,
+							firmwareVersion,
+							versions[0].version,
+							crashes.map(({ message }) => message),
+						],
+						["Kitchen", "Home", "1.2.3", "1.2.3", ["on purpose"]],
+					);
+					assert.deepEqual(
+						updates.map(({ status }) => status),
+						["failed"],
+					);
+				};
+				for (const each of [a, b]) await eventually(() => isWhole(each));
+				device.close();
+				await a.gateway.close();
+				await b.gateway.close();
+				const c = await runClustered(t, await buses.connect());
+				await eventually(() => isWhole(c));
+			},
+		);
 
-		test("the later name, if two were given while they were cut off", async (t) => {
+		test("the later name, if two were given while they were cut off", ofFleet, async (t) => {
 			const { a, b, buses } = await two(t);
 			const device = await a.join(id);
 			await eventually(() => details(b));
@@ -147,7 +157,7 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 				await eventually(async () => assert.equal((await details(each)).name, "second"));
 		});
 
-		test("what is forgotten: a gateway that was away forgets it too", async (t) => {
+		test("what is forgotten: a gateway that was away forgets it too", ofFleet, async (t) => {
 			const { a, b, buses } = await two(t);
 			const dataDir = await temporaryDirectory(t);
 			const device = await a.join(id, { crash });
@@ -169,23 +179,29 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			back.close();
 		});
 
-		test("what is forgotten without the bus, also if the gateway is restarted before it is back", async (t) => {
-			const buses = await make(t);
-			const b = await runClustered(t, await buses.connect());
-			const dataDir = await temporaryDirectory(t);
-			const a = await runClustered(t, await buses.connect(), { dataDir });
-			const device = await a.join(id, { crash });
-			await eventually(() => details(b));
-			device.close();
-			await buses.cut(a.bus);
-			await eventually(async () => assert.equal((await details(b)).connected, false));
-			await eventually(async () => assert.equal((await a.api("DELETE", `/api/devices/${id}`)).status, 204));
-			await a.gateway.close();
-			const again = await runClustered(t, await buses.connect(), { dataDir });
-			for (const each of [again, b])
-				await eventually(async () => assert.equal((await each.api("GET", `/api/devices/${id}`)).status, 404));
-			await eventually(async () => assert.deepEqual(await readdir(join(dataDir, "devices")), []));
-		});
+		test(
+			"what is forgotten without the bus, also if the gateway is restarted before it is back",
+			ofFleet,
+			async (t) => {
+				const buses = await make(t);
+				const b = await runClustered(t, await buses.connect());
+				const dataDir = await temporaryDirectory(t);
+				const a = await runClustered(t, await buses.connect(), { dataDir });
+				const device = await a.join(id, { crash });
+				await eventually(() => details(b));
+				device.close();
+				await buses.cut(a.bus);
+				await eventually(async () => assert.equal((await details(b)).connected, false));
+				await eventually(async () => assert.equal((await a.api("DELETE", `/api/devices/${id}`)).status, 204));
+				await a.gateway.close();
+				const again = await runClustered(t, await buses.connect(), { dataDir });
+				for (const each of [again, b])
+					await eventually(async () =>
+						assert.equal((await each.api("GET", `/api/devices/${id}`)).status, 404),
+					);
+				await eventually(async () => assert.deepEqual(await readdir(join(dataDir, "devices")), []));
+			},
+		);
 
 		test("logins: a code counts once, and who logs out does so everywhere", async (t) => {
 			const buses = await make(t);

@@ -5,16 +5,16 @@
 
 import type { ComponentType } from "preact";
 import type { CommandOf } from "../../../../device/protocol/messages.js";
+import { type Entry, Fleet } from "../../../api/client/fleet.js";
+import { isUpdating } from "../../../api/client/words.js";
 import type { FrameOf, MonitorFrame } from "../../../api/frames.js";
 import type { OtaMetadata } from "../../../api/update.js";
 import type { Installer } from "../install/installer.js";
 import { type Answer, Attempts } from "../model/attempts.js";
 import { noQuery, type Query, queryOf, queryText } from "../model/filter.js";
-import { type Entry, Fleet } from "../model/fleet.js";
 import { FleetChange } from "../model/fleet-change.js";
 import { Selection } from "../model/selection.js";
 import { type SettingsChange, SettingsChanges } from "../model/settings-changes.js";
-import { isUpdating } from "../model/words.js";
 import { Details } from "./details.js";
 import { FirmwareStore } from "./firmware.js";
 import { Link, type LinkState } from "./link.js";

@@ -2,8 +2,8 @@
  * The gateway's records of the devices that are shown: their last 24 hours, restarts, versions, updates and crashes.
  */
 
+import { ask } from "../../../api/client/request.js";
 import type { DeviceDetails, Past } from "../model/responses.js";
-import { ask } from "./gateway.js";
 
 export interface KnownPast {
 	readonly details: DeviceDetails;

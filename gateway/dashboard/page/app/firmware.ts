@@ -1,8 +1,8 @@
 /** The firmware that the gateway offers: requested when a view needs it, and kept for all views. */
 
+import { ask, problemDetail } from "../../../api/client/request.js";
 import { type Firmware, firmwareOf } from "../model/outdated.js";
 import type { Catalog, PastUpdate, UploadStatus } from "../model/responses.js";
-import { ask, problemDetail } from "./gateway.js";
 
 export type Upload =
 	| { readonly name: "none" }

@@ -2,7 +2,7 @@
 
 import { createContext } from "preact";
 import { useContext, useEffect, useLayoutEffect, useMemo, useReducer, useState } from "preact/hooks";
-import type { Entry } from "../model/fleet.js";
+import type { Entry } from "../../../api/client/fleet.js";
 import { type App, topics } from "./app.js";
 
 export const AppContext = createContext<App | undefined>(undefined);

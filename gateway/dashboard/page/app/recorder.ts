@@ -1,9 +1,9 @@
 /** Keeps the messages of the devices that were shown, for plots and the log. */
 
 import type { StateReport, Uplink } from "../../../../device/protocol/messages.js";
+import { newLines } from "../../../api/client/trace-lines.js";
 import { changedPaths, uplinkText } from "../model/report-changes.js";
 import { Series } from "../model/series.js";
-import { newLines } from "../model/trace-lines.js";
 import { UplinkLog } from "../model/uplink-log.js";
 
 export interface Record {

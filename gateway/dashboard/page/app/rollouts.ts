@@ -1,6 +1,6 @@
 /** The gateway's roll-outs, as last received, and the requests of a person to them. */
 
-import { isOver } from "../../../api/statuses.js";
+import { ask, Refusal } from "../../../api/client/request.js";
 import {
 	type Preview,
 	problems,
@@ -9,9 +9,9 @@ import {
 	type RolloutDevice,
 	type RolloutHead,
 	type RolloutUpdate,
-} from "../model/rollout.js";
-import type { AskedPlan } from "../model/rollout-plan.js";
-import { ask, Refusal } from "./gateway.js";
+} from "../../../api/client/rollout.js";
+import type { AskedPlan } from "../../../api/client/rollout-plan.js";
+import { isOver } from "../../../api/statuses.js";
 
 /** As it was read, and when by this page's clock. */
 export interface ReadRollout extends Rollout {

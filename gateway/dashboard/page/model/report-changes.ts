@@ -2,7 +2,7 @@
 
 import type { StateReport, Uplink, UplinkType } from "../../../../device/protocol/messages.js";
 import { isRecord } from "../../../../device/protocol/schema.js";
-import { bytes } from "./words.js";
+import { bytes } from "../../../api/client/words.js";
 
 export const uplinkWords: Readonly<Record<UplinkType, string>> = {
 	state_report: "Report",

@@ -1,10 +1,10 @@
 /** When a device was connected, and its events; a time can be chosen by pointer, touch and keyboard. */
 
 import type { ComponentChildren } from "preact";
+import { clock } from "../../../api/client/words.js";
 import type { KnownPast } from "../app/details.js";
 import type { PastMark } from "../model/responses.js";
 import { startOf } from "../model/series.js";
-import { clock } from "../model/words.js";
 
 /** A mark by this page's clock. */
 export interface Mark {

@@ -1,7 +1,7 @@
 /** Actions on many devices, one after the other, at a pace that the gateway accepts. */
 
+import { ask as request } from "../../../api/client/request.js";
 import type { App } from "../app/app.js";
-import { ask as request } from "../app/gateway.js";
 import type { Ask } from "../model/attempts.js";
 import type { SettingsChange } from "../model/settings-changes.js";
 

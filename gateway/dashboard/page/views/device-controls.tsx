@@ -1,8 +1,8 @@
 /** The controls of a device: commands, restart and identification. */
 
 import type { Chime, StateReport } from "../../../../device/protocol/messages.js";
+import type { Entry } from "../../../api/client/fleet.js";
 import { useIsLive } from "../app/hooks.js";
-import type { Entry } from "../model/fleet.js";
 import { presetWords } from "../model/presets.js";
 import { Action, Choices, Outcome, Slider, useControl } from "../parts/controls.js";
 

@@ -1,8 +1,8 @@
 /** The crashes of one device, the latest first: kind, place in the firmware, and the trace before it. */
 
+import { duration, when } from "../../../api/client/words.js";
 import { crashWords } from "../model/health-words.js";
 import type { DeviceDetails, PastCrash } from "../model/responses.js";
-import { duration, when } from "../model/words.js";
 import { Bounded } from "../parts/bounded.js";
 import { CopyButton } from "../parts/copy-button.js";
 

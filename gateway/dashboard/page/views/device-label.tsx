@@ -1,10 +1,10 @@
 /** A device's label, shown and edited in its place. */
 
 import { useEffect, useId, useRef, useState } from "preact/hooks";
+import type { Entry } from "../../../api/client/fleet.js";
+import { ask } from "../../../api/client/request.js";
 import { type Label, label, labelFields } from "../../../api/label.js";
-import { ask } from "../app/gateway.js";
 import { useApp, useIsLive } from "../app/hooks.js";
-import type { Entry } from "../model/fleet.js";
 
 interface FieldLook {
 	readonly title: string;

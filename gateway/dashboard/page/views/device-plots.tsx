@@ -1,13 +1,13 @@
 /** The last 24 hours of a device: connection, signal, memory and light, with its events. */
 
 import { useMemo, useState } from "preact/hooks";
+import type { Entry } from "../../../api/client/fleet.js";
+import { clock, when } from "../../../api/client/words.js";
 import { topics } from "../app/app.js";
 import type { KnownPast } from "../app/details.js";
 import { useApp, useIsLive, useTopic } from "../app/hooks.js";
-import type { Entry } from "../model/fleet.js";
 import { markText } from "../model/health-words.js";
 import { type Series, startOf } from "../model/series.js";
-import { clock, when } from "../model/words.js";
 import { Bounded } from "../parts/bounded.js";
 import { Plot, type PlotKind } from "../parts/plot.js";
 import { type Mark, Timeline } from "../parts/timeline.js";

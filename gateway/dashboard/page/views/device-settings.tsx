@@ -3,8 +3,8 @@
 import { useId } from "preact/hooks";
 import type { ChangedSettings } from "../../../../device/protocol/messages.js";
 import { keysOf } from "../../../../device/protocol/schema.js";
+import type { Entry } from "../../../api/client/fleet.js";
 import { useApp, useIsLive } from "../app/hooks.js";
-import type { Entry } from "../model/fleet.js";
 import type { SettingsChange } from "../model/settings-changes.js";
 
 /** A new setting does not compile until it is here. */

@@ -1,9 +1,9 @@
 /** The live log of a device: the firmware's trace, from a person's request on. */
 
 import { useEffect, useState } from "preact/hooks";
+import type { Entry } from "../../../api/client/fleet.js";
 import { topics } from "../app/app.js";
 import { useApp, useIsLive, useTopic } from "../app/hooks.js";
-import type { Entry } from "../model/fleet.js";
 import { LogPane } from "../parts/log-pane.js";
 
 /** After this the device ends it. */

@@ -1,10 +1,10 @@
 /** One device: its state, controls, health and messages. */
 
 import { useEffect, useRef } from "preact/hooks";
+import type { Entry } from "../../../api/client/fleet.js";
+import { when } from "../../../api/client/words.js";
 import { topics } from "../app/app.js";
 import { useApp, useFollowedDevice, useIsLive, useTitle, useTopic } from "../app/hooks.js";
-import type { Entry } from "../model/fleet.js";
-import { when } from "../model/words.js";
 import { Action, Outcome } from "../parts/controls.js";
 import { Presence, SafeMode, Signal } from "../parts/presence.js";
 import { Ring, ringText } from "../parts/ring.js";

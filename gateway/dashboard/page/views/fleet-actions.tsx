@@ -2,11 +2,11 @@
 
 import { useId, useState } from "preact/hooks";
 import type { LedPreset } from "../../../../device/protocol/messages.js";
+import { plural } from "../../../api/client/words.js";
 import { topics } from "../app/app.js";
 import { updateAddress, useApp, useIsLive, useTopic } from "../app/hooks.js";
 import type { FleetItem } from "../model/fleet-change.js";
 import { presetWords } from "../model/presets.js";
-import { plural } from "../model/words.js";
 import { Choice } from "../parts/choice.js";
 import { Confirm } from "../parts/confirm.js";
 import { useControl } from "../parts/controls.js";

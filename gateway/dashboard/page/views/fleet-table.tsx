@@ -1,11 +1,11 @@
 /** The fleet as a dense table that can be sorted by every column. It shows the summary, and requests no reports. */
 
 import { useCallback } from "preact/hooks";
+import type { Entry } from "../../../api/client/fleet.js";
+import { age, crashText, hasFailed, isUpdating, otaText } from "../../../api/client/words.js";
 import { topics } from "../app/app.js";
 import { deviceAddress, useApp, useDevice, useIsLive, useMedia, useTopic } from "../app/hooks.js";
 import { nameOf, type Sort } from "../model/filter.js";
-import type { Entry } from "../model/fleet.js";
-import { age, crashText, hasFailed, isUpdating, otaText } from "../model/words.js";
 import { capital, SafeMode, Signal } from "../parts/presence.js";
 import { type Column, Table } from "../parts/table.js";
 import { Identify, SelectBox } from "./fleet-actions.js";

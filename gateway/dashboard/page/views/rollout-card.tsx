@@ -1,10 +1,6 @@
 /** One roll-out: its progress by group, why updates failed, and what a person can do. */
 
 import { useEffect, useState } from "preact/hooks";
-import { deviceWords, failureStatuses, isOver } from "../../../api/statuses.js";
-import { topics } from "../app/app.js";
-import { useApp, useIsLive, useNow, useTopic } from "../app/hooks.js";
-import type { ReadRollout } from "../app/rollouts.js";
 import {
 	countWords,
 	endedOf,
@@ -20,8 +16,12 @@ import {
 	sum,
 	totalOf,
 	watchWords,
-} from "../model/rollout.js";
-import { plural, sentence, when } from "../model/words.js";
+} from "../../../api/client/rollout.js";
+import { plural, sentence, when } from "../../../api/client/words.js";
+import { deviceWords, failureStatuses, isOver } from "../../../api/statuses.js";
+import { topics } from "../app/app.js";
+import { useApp, useIsLive, useNow, useTopic } from "../app/hooks.js";
+import type { ReadRollout } from "../app/rollouts.js";
 import { Confirm } from "../parts/confirm.js";
 import { Progress } from "../parts/presence.js";
 import { DeviceLink } from "./device-link.js";

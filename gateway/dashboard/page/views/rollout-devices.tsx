@@ -1,10 +1,10 @@
 /** The devices of a roll-out by their status, read from the gateway on request. */
 
 import { useEffect, useState } from "preact/hooks";
+import { type RolloutDevice, type RolloutHead, watchWords } from "../../../api/client/rollout.js";
+import { sentence } from "../../../api/client/words.js";
 import { type DeviceStatus, deviceStatuses, deviceWords, isOver } from "../../../api/statuses.js";
 import { useApp, useNow } from "../app/hooks.js";
-import { type RolloutDevice, type RolloutHead, watchWords } from "../model/rollout.js";
-import { sentence } from "../model/words.js";
 import { Grid } from "../parts/grid.js";
 import { capital } from "../parts/presence.js";
 import { DeviceLink } from "./device-link.js";

@@ -2,14 +2,14 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { models } from "../../../../device/protocol/schema.js";
+import { beginsOf, type Preview, planWords, previewWords } from "../../../api/client/rollout.js";
+import { type AskedPlan, defaultOptions, makePlan, makeRolloutId } from "../../../api/client/rollout-plan.js";
+import { plural } from "../../../api/client/words.js";
 import { isOver } from "../../../api/statuses.js";
 import { topics } from "../app/app.js";
 import { useApp, useIsLive, useNow, useTopic } from "../app/hooks.js";
 import { noQuery, select } from "../model/filter.js";
 import { type Firmware, fits } from "../model/outdated.js";
-import { beginsOf, type Preview, planWords, previewWords } from "../model/rollout.js";
-import { type AskedPlan, defaultOptions, makePlan, makeRolloutId } from "../model/rollout-plan.js";
-import { plural } from "../model/words.js";
 import { Choice } from "../parts/choice.js";
 import { Confirm } from "../parts/confirm.js";
 import { DevicePicker, obstacle } from "./device-picker.js";

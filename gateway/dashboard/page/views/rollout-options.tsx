@@ -1,7 +1,7 @@
 /** The further options of a roll-out. The gateway has a default for each. */
 
 import { useId } from "preact/hooks";
-import { type PlanOptions, weekdays } from "../model/rollout-plan.js";
+import { type PlanOptions, weekdays } from "../../../api/client/rollout-plan.js";
 
 interface OptionsProps {
 	readonly options: PlanOptions;

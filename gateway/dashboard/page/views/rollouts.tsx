@@ -1,11 +1,11 @@
 /** The gateway's roll-outs: active ones in full, ended ones by their outcome. */
 
 import { useState } from "preact/hooks";
+import { type RolloutHead, stateText, totalOf } from "../../../api/client/rollout.js";
+import { plural, when } from "../../../api/client/words.js";
 import { isOver } from "../../../api/statuses.js";
 import { topics } from "../app/app.js";
 import { useApp, useTopic } from "../app/hooks.js";
-import { type RolloutHead, stateText, totalOf } from "../model/rollout.js";
-import { plural, when } from "../model/words.js";
 import { RolloutCard } from "./rollout-card.js";
 
 export function ActiveRollouts() {

@@ -3,10 +3,10 @@
  */
 
 import { useState } from "preact/hooks";
+import { plural } from "../../../api/client/words.js";
 import { topics } from "../app/app.js";
 import { useApp, useIsLive, useLeaveWarning, useTopic } from "../app/hooks.js";
 import type { FleetItem } from "../model/fleet-change.js";
-import { plural } from "../model/words.js";
 import { Choice } from "../parts/choice.js";
 import { Grid } from "../parts/grid.js";
 import { DeviceLink } from "./device-link.js";

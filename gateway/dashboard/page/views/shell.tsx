@@ -1,9 +1,9 @@
 /** The frame around every view: navigation, the state of the connection, and logout. */
 
 import { useEffect, useRef } from "preact/hooks";
+import { age, duration } from "../../../api/client/words.js";
 import { topics } from "../app/app.js";
 import { type Route, useApp, useNow, useRoute, useTopic } from "../app/hooks.js";
-import { age, duration } from "../model/words.js";
 import { AddDeviceView } from "./add-device.js";
 import { DeviceView } from "./device.js";
 import { FirmwareView } from "./firmware.js";

@@ -1,7 +1,7 @@
 /** Roll-outs as the gateway tells them, and how people read them: for the page and the terminal. */
 
-import type { FrameOf } from "../../../api/frames.js";
-import type { Counts, Group, Plan, Window } from "../../../api/rollout.js";
+import type { FrameOf } from "../frames.js";
+import type { Counts, Group, Plan, Window } from "../rollout.js";
 import {
 	type DeviceStatus,
 	deviceStatuses,
@@ -10,7 +10,7 @@ import {
 	type pauseReasons,
 	type RolloutStatus,
 	slotStatuses,
-} from "../../../api/statuses.js";
+} from "../statuses.js";
 import { plural, timeLeft, when } from "./words.js";
 
 export type { Counts, Group, Plan, Window };

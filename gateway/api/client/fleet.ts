@@ -1,15 +1,15 @@
 /**
- * What is known of every device, as told by the gateway: of each the summary, and of those that the page follows every
+ * What is known of every device, as told by the gateway: of each the summary, and of those that this client follows every
  * report. A device goes by its deviceId, or, while it has none, by its session; one that comes back has a new session but
  * keeps its place. Entries are replaced, never changed.
  */
 
-import type { StateReport } from "../../../../device/protocol/messages.js";
-import type { ChangeReason, FrameOf } from "../../../api/frames.js";
-import { labelFields } from "../../../api/label.js";
-import type { DeviceSummary, SessionRecord } from "../../../api/session.js";
-import { otaStatuses } from "../../../api/statuses.js";
-import type { OtaMetadata } from "../../../api/update.js";
+import type { StateReport } from "../../../device/protocol/messages.js";
+import type { ChangeReason, FrameOf } from "../frames.js";
+import { labelFields } from "../label.js";
+import type { DeviceSummary, SessionRecord } from "../session.js";
+import { otaStatuses } from "../statuses.js";
+import type { OtaMetadata } from "../update.js";
 import { isUpdating, signalBars } from "./words.js";
 
 /** Of the latest report, as far as lists show it; null before the first. */
@@ -26,7 +26,7 @@ export interface Entry {
 	readonly vitals: Vitals;
 	/** Whether each of its reports comes here. */
 	readonly isFollowed: boolean;
-	/** When the device was last heard, in milliseconds of this page's clock; may be old where it is connected and not followed. */
+	/** When the device was last heard, in milliseconds of this client's clock; may be old where it is connected and not followed. */
 	readonly heardAt: number;
 }
 
@@ -73,7 +73,7 @@ export class Fleet {
 	}
 
 	/**
-	 * @param now milliseconds of this page's clock; ages are told by the gateway's clock alone, which may differ
+	 * @param now milliseconds of this client's clock; ages are told by the gateway's clock alone, which may differ
 	 * @returns whether a snapshot is complete with it
 	 */
 	update({ reason, timestamp, sessions, remaining }: FrameOf<"status_update">, now: number): boolean {
@@ -206,7 +206,7 @@ function vitalsOf({ health, network, peripherals }: StateReport): Vitals {
 	};
 }
 
-/** In milliseconds of this page's clock, from two times of the gateway's. */
+/** In milliseconds of this client's clock, from two times of the gateway's. */
 function heardAt(lastSeenAt: string, timestamp: string, now: number): number {
 	return now - Math.max(0, Date.parse(timestamp) - Date.parse(lastSeenAt));
 }

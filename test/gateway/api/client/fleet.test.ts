@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type StateReport, uplinks } from "../../../device/protocol/messages.js";
-import { matches } from "../../../device/protocol/schema.js";
-import type { ChangeReason, FrameOf } from "../../../gateway/api/frames.js";
-import type { DeviceSummary, SessionRecord } from "../../../gateway/api/session.js";
-import type { OtaStatus } from "../../../gateway/api/statuses.js";
-import type { OtaMetadata } from "../../../gateway/api/update.js";
-import { Fleet, neverBackward } from "../../../gateway/dashboard/page/model/fleet.js";
-import { altered, sampleReport } from "../../../scripts/api/sample-report.js";
+import { type StateReport, uplinks } from "../../../../device/protocol/messages.js";
+import { matches } from "../../../../device/protocol/schema.js";
+import { Fleet, neverBackward } from "../../../../gateway/api/client/fleet.js";
+import type { ChangeReason, FrameOf } from "../../../../gateway/api/frames.js";
+import type { DeviceSummary, SessionRecord } from "../../../../gateway/api/session.js";
+import type { OtaStatus } from "../../../../gateway/api/statuses.js";
+import type { OtaMetadata } from "../../../../gateway/api/update.js";
+import { altered, sampleReport } from "../../../../scripts/api/sample-report.js";
 
 const second = 1000;
 const sentAt = Date.parse("2026-11-20T12:00:00Z");
