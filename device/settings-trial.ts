@@ -195,7 +195,8 @@ export class SettingsTrial {
 }
 
 /** Deletes everything that was installed or is set by people; what the device knows of itself stays. */
-export function eraseSettings(store: Pick<Store, "delete">): void {
+export function eraseSettings(store: Pick<KeyValueStore, "delete" | "erase">): void {
+	if (store.erase) return store.erase();
 	// First: what is on trial, or half kept, must not come back.
 	store.delete(marker);
 	for (const name of installedSettings) {
