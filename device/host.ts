@@ -242,6 +242,8 @@ export interface KeyValueStore {
 	read(key: string): string | undefined;
 	write(key: string, value: string): void;
 	delete(key: string): void;
+	/** Erases all of it; there only where values can be read and not be changed one by one. The device must restart next. */
+	readonly erase?: (() => void) | undefined;
 	close(): void;
 }
 

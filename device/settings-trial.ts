@@ -191,7 +191,8 @@ export class SettingsTrial {
 }
 
 /** Deletes what was installed or set by people; what the device has learnt stays. */
-export function eraseSettings(store: Pick<Store, "delete">): void {
+export function eraseSettings(store: Pick<KeyValueStore, "delete" | "erase">): void {
+	if (store.erase) return store.erase();
 	// First, so that settings on trial or half kept do not return.
 	store.delete(marker);
 	for (const name of installedSettings) {

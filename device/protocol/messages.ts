@@ -116,7 +116,7 @@ export const commands = Object.freeze({
 	set_haptics: withPart("haptics", object({ command: oneOf("set_haptics"), value: percent })),
 	start_ota: object({
 		command: oneOf("start_ota"),
-		url: pattern(2048, "^https?://[^\\s/]\\S*$", "an http or https address"),
+		url: pattern(2048, "^https?://[^\\s/]\\S*?$", "an http or https address"),
 		cert_pem: optional(certificateInPem),
 		/**
 		 * ECDSA P-256 over the SHA-256 of the image as it ends by its own header: r and s, 32 bytes each, big-endian

@@ -348,6 +348,17 @@ for (const [name, trial] of [
 		t.diagnostic(`${cuts} power cuts`);
 	});
 
+test("settings that can only be read are erased as a whole", () => {
+	const calls: string[] = [];
+	eraseSettings({
+		delete: () => {
+			throw new Error("read-only");
+		},
+		erase: () => calls.push("erase"),
+	});
+	assert.deepEqual(calls, ["erase"]);
+});
+
 test("erasing leaves nothing of what was installed, also where power is cut and it is asked for again", () => {
 	for (let operation = 1; ; operation++) {
 		const bench = new Bench();
