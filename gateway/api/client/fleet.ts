@@ -1,7 +1,7 @@
 /**
- * What is known of every device, as told by the gateway: of each the summary, and of those that this client follows every
- * report. A device goes by its deviceId, or, while it has none, by its session; one that comes back has a new session but
- * keeps its place. Entries are replaced, never changed.
+ * The gateway's devices as this client knows them: the summary of each, and every report of those that it follows. A
+ * device is identified by its deviceId, or, while it has none, by its session; after a reconnection it has a new
+ * session and keeps its place. Entries are replaced, never changed.
  */
 
 import type { StateReport } from "../../../device/protocol/messages.js";
@@ -73,7 +73,7 @@ export class Fleet {
 	}
 
 	/**
-	 * @param now milliseconds of this client's clock; ages are told by the gateway's clock alone, which may differ
+	 * @param now milliseconds of this client's clock; ages are counted by the gateway's clock alone, which may differ
 	 * @returns whether a snapshot is complete with it
 	 */
 	update({ reason, timestamp, sessions, remaining }: FrameOf<"status_update">, now: number): boolean {
@@ -211,11 +211,11 @@ function heardAt(lastSeenAt: string, timestamp: string, now: number): number {
 	return now - Math.max(0, Date.parse(timestamp) - Date.parse(lastSeenAt));
 }
 
-/** One update's progress as it may be shown: it only ever grows, in whichever order its steps are told. */
-export function neverBackward(shown: OtaMetadata, told: OtaMetadata): OtaMetadata {
-	if (!isUpdating(shown) || !isUpdating(told) || told.otaStatus === "pending") return told;
-	if (shown.otaVersion !== told.otaVersion) return told;
-	const steps = otaStatuses.indexOf(told.otaStatus) - otaStatuses.indexOf(shown.otaStatus);
+/** One update's progress as it may be shown: it only grows, in whichever order its steps arrive. */
+export function neverBackward(shown: OtaMetadata, received: OtaMetadata): OtaMetadata {
+	if (!isUpdating(shown) || !isUpdating(received) || received.otaStatus === "pending") return received;
+	if (shown.otaVersion !== received.otaVersion) return received;
+	const steps = otaStatuses.indexOf(received.otaStatus) - otaStatuses.indexOf(shown.otaStatus);
 	if (steps < 0) return shown;
-	return { ...told, otaPercent: Math.max(shown.otaPercent ?? 0, told.otaPercent ?? 0) };
+	return { ...received, otaPercent: Math.max(shown.otaPercent ?? 0, received.otaPercent ?? 0) };
 }
