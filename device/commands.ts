@@ -1,4 +1,4 @@
-/** Executes commands. A command that cannot be executed changes nothing and is answered with `command_error`. */
+/** Executes commands. One that cannot be executed changes nothing and is answered with `command_error`. */
 
 import type { Diagnostics } from "./diagnostics.js";
 import type { Audio } from "./peripherals/audio.js";
@@ -33,11 +33,11 @@ export interface CommandsOptions {
 	/** A state report is requested. */
 	readonly onQuery: () => void;
 	readonly diagnostics: Pick<Diagnostics, "reportCrash" | "clearCrash" | "setLog">;
-	/** An update is requested. @returns a sentence that says why not now; undefined: it starts */
+	/** @returns a sentence that says why no update starts now; undefined: it starts */
 	readonly onUpdate: (command: CommandOf<"start_ota">) => string | undefined;
-	/** A restart is requested. @returns a sentence that says why not now; undefined: the device restarts */
+	/** @returns a sentence that says why the device cannot restart now; undefined: it restarts */
 	readonly onRestart: () => string | undefined;
-	/** New settings are to be tried. @returns why not; undefined: the device restarts with them */
+	/** @returns why new settings cannot be tried; undefined: the device restarts with them */
 	readonly onSettings: (changed: ChangedSettings) => Objection | undefined;
 	readonly send: (error: CommandError) => void;
 }

@@ -1,6 +1,6 @@
 /**
- * Crash reports and the live log, sent only when the gateway asks: an older one would count them as invalid. The settings that are
- * secret are masked in both.
+ * Crash reports and the live log, sent only on request: an older gateway would count them as invalid. Secret settings
+ * are masked in both.
  */
 
 import Timer from "timer";
@@ -28,7 +28,7 @@ export class Diagnostics {
 	#timer: Timer | undefined;
 	#endsAt = 0;
 	#sequence = 0;
-	/** Lines that were traced before the next message. */
+	/** Lines traced before the next message. */
 	#lineCount = 0;
 
 	constructor(options: DiagnosticsOptions) {
@@ -46,7 +46,7 @@ export class Diagnostics {
 		if (this.#lastCrash()?.id === id) this.#options.crash.clear();
 	}
 
-	/** Starts the live log with the lines that are kept, or ends it. */
+	/** Starts the live log with the stored lines, or ends it. */
 	setLog({ level, seconds }: CommandOf<"set_log">): void {
 		this.stopLog();
 		if (level === "off" || seconds === 0) return;
@@ -67,7 +67,7 @@ export class Diagnostics {
 	#onTick(): void {
 		const { now, trace, canSend } = this.#options;
 		const { lineCount } = trace;
-		// On a slow connection lines wait, and are dropped as new ones take their place.
+		// On a slow connection lines wait until newer ones replace them.
 		if (lineCount !== this.#lineCount && canSend()) {
 			const added = lineCount - this.#lineCount;
 			this.#lineCount = lineCount;

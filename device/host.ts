@@ -1,6 +1,7 @@
 /**
- * The interface between the firmware and its host. A host supplies the global `device` with classes in the style of ECMA-419 that
- * know their pins and ports, so the firmware calls `new device.peripheral.button.play({ onReadable })` on every host.
+ * The interface between the firmware and its host, which supplies the global `device`: classes in the style of
+ * ECMA-419 that know their pins and ports, so that `new device.peripheral.button.play({ onReadable })` works on every
+ * host.
  */
 
 import type { Chip } from "./protocol/messages.js";
@@ -8,7 +9,7 @@ import type { Model } from "./protocol/schema.js";
 
 export type Part<Options, Instance> = new (options: Options) => Instance;
 
-/** ECMA-419 `embedded:io/digital` as an input. */
+/** ECMA-419 `embedded:io/digital`, an input. */
 export interface DigitalInput {
 	/** 1 while active, else 0. */
 	read(): number;
@@ -18,7 +19,7 @@ export type ButtonPart = Part<{ onReadable: () => void }, DigitalInput>;
 export const buttonNames = Object.freeze(["play", "mute", "volumeUp", "volumeDown"] as const);
 export type ButtonName = (typeof buttonNames)[number];
 
-/** Moddable's `neopixel`, a strip of RGB pixels with a frame buffer. */
+/** Moddable's `neopixel`: RGB pixels with a frame buffer. */
 export interface PixelStrip {
 	readonly length: number;
 	/** Each 0 to 255, linear. */
@@ -30,7 +31,7 @@ export interface PixelStrip {
 
 /** ECMA-419 `embedded:io/pwm`. */
 export interface PulseWidth {
-	/** In bits; `write` takes 0 to 2 ** resolution - 1. */
+	/** In bits: `write` takes 0 to 2 ** resolution - 1. */
 	readonly resolution: number;
 	write(value: number): void;
 	close(): void;
@@ -38,7 +39,7 @@ export interface PulseWidth {
 
 /** ECMA-419 `embedded:io/analog`. */
 export interface AnalogInput {
-	/** In bits; `read` returns 0 to 2 ** resolution - 1. */
+	/** In bits: `read` returns 0 to 2 ** resolution - 1. */
 	readonly resolution: number;
 	/** Undefined if the conversion failed. */
 	read(): number | undefined;
@@ -46,20 +47,20 @@ export interface AnalogInput {
 }
 
 export interface TouchPad {
-	/** The raw charge count, which a finger raises; 0 if nothing was measured. */
+	/** Raw charge count, raised by a finger; 0: nothing measured. */
 	read(): number;
 	close(): void;
 }
 
 /**
- * Moddable's `embedded:io/audio/out`: one stream of signed 16-bit samples. The ESP32's (modules/io/audioout/esp32) plays whole
- * blocks of 4,092 bytes, of which five fit before `start`.
+ * Moddable's `embedded:io/audio/out`: one stream of signed 16-bit samples. The ESP32's plays whole blocks of 4,092
+ * bytes, five of which fit before `start`.
  */
 export interface AudioOutput {
 	start(): void;
 	/** Drops queued samples. */
 	stop(): void;
-	/** @throws Error if they do not fit the queue */
+	/** @throws Error if the queue is full */
 	write(samples: Uint8Array): void;
 	close(): void;
 }
@@ -71,13 +72,13 @@ export interface AudioOutputOptions {
 }
 
 export interface Codec {
-	/** Whether the codec answered last time. */
+	/** Whether the codec last answered. */
 	readonly isReady: boolean;
-	/** Output gain, 0 (mute) to 100, on a perceptual curve. */
+	/** Perceived gain, 0 (mute) to 100. */
 	volume: number;
 	/** Ramped, within 40 ms. */
 	isMuted: boolean;
-	/** Accesses the codec, to update `isReady`. */
+	/** Accesses the codec and updates `isReady`. */
 	check(): void;
 	close(): void;
 }
@@ -92,9 +93,9 @@ export interface WiFi {
 	readonly SSID: string | undefined;
 	/** dBm */
 	readonly RSSI: number | undefined;
-	/** Why the last attempt failed; undefined if unknown. */
+	/** Of the last failure; undefined if unknown. */
 	readonly reason?: WiFiReason | undefined;
-	/** @param options.hostname for DHCP: at most 32 letters, digits and hyphens (RFC 1123) */
+	/** @param options.hostname at most 32 letters, digits and hyphens (RFC 1123) */
 	configure(options: { hostname: string }): void;
 	/** @throws Error during an attempt */
 	connect(options: { SSID: string; password?: string }): void;
@@ -120,10 +121,7 @@ export interface ResolverOption {
 
 /** ECMA-419 `embedded:network/websocket/client`. */
 export interface WebSocketClient {
-	/**
-	 * @returns how many bytes can be written next
-	 * @throws Error if the payload and its header do not fit
-	 */
+	/** @returns how many bytes can be written next @throws Error if it does not fit */
 	write(
 		payload: ArrayBuffer | Uint8Array,
 		options: { binary?: boolean; more?: boolean; opcode?: number },
@@ -138,39 +136,38 @@ export interface WebSocketClientOptions {
 	headers: Iterable<readonly [string, string]>;
 	dns: ResolverOption;
 	onReadable: (byteCount: number, options: { more: boolean; binary: boolean }) => void;
-	/** First called when the connection is open. */
+	/** First called when the connection opens. */
 	onWritable: (byteCount: number) => void;
 	onControl: (opcode: number, payload: ArrayBuffer) => void;
 	/**
-	 * The upgrade was answered with a status other than 101; onError follows.
-	 *
-	 * @param retryAfterSeconds Retry-After (RFC 9110, 10.2.3), if it is a number of seconds
+	 * The upgrade was refused; onError follows.
+	 * @param retryAfterSeconds Retry-After (RFC 9110, 10.2.3), if in seconds
 	 */
 	onRefused?: ((status: number, retryAfterSeconds: number | undefined) => void) | undefined;
 	onClose: () => void;
 	onError: () => void;
 }
 export type WebSocketPart = Part<WebSocketClientOptions, WebSocketClient>;
-/** Over TLS, without session resumption: the SDK's cache does not know which authority a session was checked by. */
+/** Over TLS, without session resumption: the SDK's cache does not store which authority checked a session. */
 export type SecureWebSocketPart = Part<WebSocketClientOptions & TrustOptions, WebSocketClient>;
 
 export interface TrustOptions {
-	/** The certificate authority as DER in base64. Undefined: the host's default; a board then refuses every server. */
+	/** The authority as DER in base64. Undefined: the host's default; boards then refuse every server. */
 	certificate: string | undefined;
-	/** The TLS handshake failed; onError follows. @param reason says what to change */
+	/** The TLS handshake failed; onError follows. @param reason what to change */
 	onUntrusted?: ((reason: string) => void) | undefined;
 }
 
 /**
- * ECMA-419 `embedded:network/http/client`, with one request at a time. As in the SDK there are no timeouts, errors have no message,
- * and requests made within onDone are lost.
+ * ECMA-419 `embedded:network/http/client`, one request at a time. As in the SDK there are no timeouts, errors have no
+ * messages, and requests made within onDone are lost.
  */
 export interface HttpClient {
 	request(options: HttpRequestOptions): HttpRequest;
 	close(): void;
 }
 export interface HttpRequest {
-	/** @param buffer is filled; not longer than onReadable announced. Unread bytes make the sender wait. */
+	/** @param buffer at most as long as onReadable announced */
 	read(buffer: Uint8Array): unknown;
 }
 export interface HttpRequestOptions {
@@ -179,7 +176,7 @@ export interface HttpRequestOptions {
 	/** Names in lower case. */
 	onHeaders: (status: number, headers: ReadonlyMap<string, string>) => void;
 	onReadable: (byteCount: number) => void;
-	/** Null: the response is complete. */
+	/** Null: complete. */
 	onDone: (error: Error | null) => void;
 }
 export interface HttpClientOptions {
@@ -195,39 +192,37 @@ export type HttpsPart = Part<HttpClientOptions & TrustOptions, HttpClient>;
 /** Moddable's `crypt` Digest. */
 export interface Digest {
 	write(bytes: Uint8Array): void;
-	/** To be called once, last. */
+	/** Call it once, last. */
 	close(): ArrayBuffer;
 }
 
 /**
- * The inactive app slot: Moddable's `embedded:update` in mode "a", and `embedded:storage/flash` to read it back. Written once, in
- * order; flash is erased as needed.
+ * The inactive app slot: Moddable's `embedded:update` in mode "a", and `embedded:storage/flash` to read it back.
+ * Written once, in order.
  */
 export interface UpdateSlot {
 	readonly byteLength: number;
-	/** The slot's previous image cannot be started any more. @throws Error, also while the running image is unconfirmed */
+	/** Invalidates the slot's image. @throws Error, also while the running image is unconfirmed */
 	open(): void;
 	/** @throws Error */
 	write(bytes: Uint8Array): void;
 	read(buffer: Uint8Array, offset: number): void;
 	/**
-	 * Verifies the image and selects it for the next boot, which takes a second and longer, and not in one turn.
-	 *
-	 * @param onEnd gets why it is not selected, in a new turn; undefined: it is
-	 * @throws Error if that cannot begin
+	 * Verifies the image and selects it for the next boot, over several turns of a second or more together.
+	 * @param onEnd gets the problem, if any, in a new turn @throws Error
 	 */
 	complete(onEnd: (problem: string | undefined) => void): void;
-	/** Aborts before complete(): the slot is not selected. */
+	/** Aborts before complete(); the slot is not selected. */
 	close(): void;
 }
 
-/** The state of the running image: ESP-IDF's rollback. */
+/** The running image's state: ESP-IDF's rollback. */
 export interface BootState {
-	/** Unconfirmed: ESP_OTA_IMG_PENDING_VERIFY. */
+	/** ESP_OTA_IMG_PENDING_VERIFY: unconfirmed. */
 	readonly isPendingVerify: boolean;
 	/** esp_ota_mark_app_valid_cancel_rollback. @returns whether it was written */
 	confirm(): boolean;
-	/** esp_ota_mark_app_invalid_rollback_and_reboot. Returns only if there is no previous image. */
+	/** esp_ota_mark_app_invalid_rollback_and_reboot. Returns only without a previous image. */
 	rollBack(): void;
 }
 
@@ -242,11 +237,13 @@ export interface TimeQueryOptions {
 }
 export type TimePart = Part<TimeQueryOptions, TimeQuery>;
 
-/** ECMA-419 `embedded:storage/key-value` for strings. Keys have at most 15 characters (ESP-IDF NVS). */
+/** ECMA-419 `embedded:storage/key-value` for strings. Keys: at most 15 characters (ESP-IDF NVS). */
 export interface KeyValueStore {
 	read(key: string): string | undefined;
 	write(key: string, value: string): void;
 	delete(key: string): void;
+	/** Erases all of it; there only where values can be read and not be changed one by one. The device must restart next. */
+	readonly erase?: (() => void) | undefined;
 	close(): void;
 }
 
@@ -255,9 +252,9 @@ export interface System {
 	readonly macAddress: string;
 	readonly idfVersion: string;
 	readonly firmwareVersion: string;
-	/** Of the running image, 0 to 65,535. */
+	/** Of the image, 0 to 65,535. */
 	readonly securityVersion: number;
-	/** Of the running image: seconds since 1970; 0: unknown. */
+	/** Of the image: seconds since 1970; 0: unknown. */
 	readonly buildTime: number;
 	readonly cpuFrequencyMHz: number;
 	readonly flashSizeMB: number;
@@ -269,24 +266,24 @@ export interface System {
 	readonly freeHeapBytes: number;
 	readonly minFreeHeapBytes: number;
 	restart(): void;
-	/** Writes to the console, also in a release build, which has no trace(). */
+	/** Writes to the console; a release build has no trace(). */
 	print(text: string): void;
 	/** @param seconds since 1970 */
 	setTime(seconds: number): void;
 }
 
-/** The last crash, in memory that survives a restart: an end of the firmware that it did not ask for by System.restart(). */
+/** The last crash, in memory that survives a restart. */
 export interface CrashMemory {
-	/** As `crash` of messages.ts, unless the memory is damaged; undefined: none, or it was cleared. */
+	/** A `crash` of messages.ts, if undamaged; undefined: none, or cleared. */
 	read(): unknown;
 	clear(): void;
 }
 
-/** What was traced last: 2,000 bytes of ASCII, allocated once. */
+/** The latest traced output: 2,000 bytes of ASCII. */
 export interface TraceMemory {
-	/** How many complete lines have been traced since the start. */
+	/** Complete lines traced since the start. */
 	readonly lineCount: number;
-	/** @returns the newest `count` complete lines, or as many of them as are kept; each ends with a line feed */
+	/** @returns the newest `count` complete lines, if stored; each ends with a line feed */
 	read(count: number): string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The firmware's composition root: constructs the parts from the host's classes, wires them and starts them. Nothing happens at
- * module level, since modules are preloaded into ROM.
+ * The firmware's composition root: constructs the parts from the host's classes, connects and starts them. Modules
+ * are preloaded into ROM, so nothing happens at module level.
  */
 
 import config from "mc/config";
@@ -43,10 +43,10 @@ export default function main(): void {
 		settings.flush();
 		system.restart();
 	};
-	// First: whatever fails below, an unconfirmed image is rolled back.
+	// First: if anything below fails, an unconfirmed image is rolled back.
 	const probation = new Probation({ boot: new device.update.boot({}), restart });
 	const store = new storage.settings({});
-	// And a confirmed one that fails is started in safe mode.
+	// A confirmed one that fails starts in safe mode.
 	const { resetReason } = system;
 	const startCount = new StartCount({ store, resetReason, isPendingVerify: probation.isOn });
 	const { isSafeMode } = startCount;
@@ -77,7 +77,7 @@ export default function main(): void {
 		isSafeMode,
 		now,
 		onPressed: (name) => {
-			// Someone is waiting.
+			// A person is waiting.
 			retryNow();
 			const isRecovery = recovery.onPressed(name);
 			if (isRecovery) undoPress?.();
@@ -153,7 +153,7 @@ export default function main(): void {
 		// The token is for the gateway only.
 		headersFor: (firmware) => (isSameServer(firmware, url) ? [["authorization", authorization]] : []),
 		send: (message) => {
-			// Not each step: it would drive all else out of a crash's trace and the live log.
+			// Steps of progress would displace all else in a crash's trace and the live log.
 			if (message.type !== "ota_progress")
 				trace(`update: ${message.type === "ota_error" ? message.reason : message.type}\n`);
 			if (link.state === "connected") link.send(message);
@@ -187,7 +187,7 @@ export default function main(): void {
 			updater.start(command);
 			return undefined;
 		},
-		// Not while an image is unconfirmed: the boot loader would return to the previous one.
+		// While an image is unconfirmed the boot loader would return to the previous one.
 		onRestart: () => {
 			const busy = findWork();
 			if (busy === undefined) restartSoon();
@@ -212,7 +212,7 @@ export default function main(): void {
 	function onWiFi(state: WiFiState): void {
 		trace(`Wi-Fi ${state}\n`);
 		if (state === "connected") {
-			// In this order: names are resolved one after the other, and that of the time server may not exist.
+			// In this order: names are resolved one after the other, and the time server may not exist.
 			link.start();
 			clock.start();
 			return;
@@ -243,7 +243,7 @@ export default function main(): void {
 		Timer.set(restart, restartDelayMs);
 	}
 
-	/** @returns why neither an update nor a trial of settings can start now, nor the device be restarted */
+	/** @returns why no update, trial of settings or restart can start now */
 	function findWork(): string | undefined {
 		if (updater.isRunning) return "an update is under way; wait until it has ended";
 		if (probation.isOn) return "the firmware is new and not confirmed yet; try again in a minute";

@@ -1,6 +1,6 @@
 /**
- * Erases all settings when play and mute are held for 10 s, while the ring counts down. A stuck button must not do that: both have
- * to be pressed after the start.
+ * Erases all settings when play and mute are held for 10 s, while the ring counts down. Both must be pressed after
+ * the start, since a button may be stuck.
  */
 
 import Timer from "timer";
@@ -26,7 +26,7 @@ export class Recovery {
 		this.#options = options;
 	}
 
-	/** @returns whether play and mute are held now, so that the press means nothing else */
+	/** @returns whether play and mute are held, so that the press has no other effect */
 	onPressed(name: ButtonName): boolean {
 		if (name === "play") this.#isPlayPressed = true;
 		if (name === "mute") this.#isMutePressed = true;

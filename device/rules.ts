@@ -23,9 +23,8 @@ export function showLink(state: LinkState, ring: LedRing): void {
 }
 
 /**
- * Handles a press of a button.
- *
- * @returns a function that takes it back, where play or mute turns out to be held for the recovery (recovery.ts)
+ * Handles a press of a button. @returns a function that undoes it when play or mute is held for the recovery
+ * (recovery.ts)
  */
 export function onButton(
 	name: ButtonName,

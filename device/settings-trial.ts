@@ -1,10 +1,10 @@
 /**
- * Tries new settings, and keeps them only once the device has reached the gateway with them. Power may fail at any moment: NVS
- * writes each value whole, but not several together, so one marker decides which settings count.
+ * Tries new settings and keeps them only if the device reaches the gateway with them. Power may fail at any moment,
+ * and NVS writes only single values atomically: one marker decides which settings count.
  *
- * The new values are stored beside the present ones, then the marker, then the device restarts with them. When it has reported,
- * the marker becomes `kept`, and the values replace the previous ones one by one, which a start repeats where it was
- * interrupted. Otherwise the marker becomes `returned`, and they are deleted. The marker is deleted when the result is sent.
+ * New values are stored beside the present ones, then the marker, and the device restarts. After its report the
+ * marker becomes `kept` and the values replace the previous ones, which the next start completes if interrupted.
+ * Otherwise it becomes `returned` and they are deleted. The marker is deleted when the result is sent.
  */
 
 import Timer from "timer";
@@ -18,23 +18,20 @@ import {
 } from "./protocol/messages.js";
 import { readAuthority } from "./update/authority.js";
 
-/** Of uptime, in each start of a trial. */
+/** Uptime limit of each start of a trial. */
 const limitMs = 120_000;
-/**
- * A trial that a power cut ended is repeated once, since that says nothing about the settings. Settings that make the firmware
- * crash look the same, so it is not repeated again.
- */
+/** A trial that a power cut may have ended is repeated once. Settings that crash the firmware look the same. */
 const starts = 2;
 
 const marker = "trial";
-/** Values of the marker; during a trial it is the number of starts that are left. */
+/** Values of the marker; during a trial: the number of starts left. */
 const kept = "kept";
 const returned = "returned ";
 const longestReason = 400;
 
 /** IEEE 802.11. */
 const longestSsidBytes = 32;
-/** NVS holds 3999 bytes, of which the candidate's mark takes one. */
+/** NVS holds 3999 bytes; the prefix of a value on trial takes one. */
 const longestAuthority = 3996;
 
 type Store = Pick<KeyValueStore, "read" | "write" | "delete">;
@@ -46,41 +43,40 @@ export interface SettingsTrialOptions {
 	/** Returns to the previous settings. */
 	readonly restart: () => void;
 	readonly log: (text: string) => void;
-	/** Sends the result; onDrained() has to follow. */
+	/** Sends the result; call onDrained() then. */
 	readonly send: (result: Pick<SettingsResult, "outcome" | "reason">) => void;
 }
 
 export class SettingsTrial {
 	readonly #options: SettingsTrialOptions;
 	#timer: Timer | undefined;
-	/** Whether the values on trial count; those that have been kept are stored as the others are. */
+	/** Whether the values on trial count. */
 	#isInForce = false;
 	#hasBegun = false;
 	#result: Pick<SettingsResult, "outcome" | "reason"> | undefined;
 	#isSending = false;
 
-	/** Continues what an earlier start has begun. */
+	/** Continues what an earlier start began. */
 	constructor(options: SettingsTrialOptions) {
 		this.#options = options;
 		const state = options.store.read(marker) ?? "";
-		// Where it fails, this start has the previous settings or the kept ones, and the next start tries again.
+		// If it fails, the next start retries.
 		this.#attempt(() => this.#continue(state));
 	}
 
-	/** Whether a trial runs, or its result is not sent yet: neither another one nor an update must start then. */
+	/** Whether a trial runs or its result is unsent: then no other trial or update may start. */
 	get isOn(): boolean {
 		return this.#hasBegun || this.#timer !== undefined || this.#result !== undefined || this.#isInForce;
 	}
 
-	/** @returns the value on trial; undefined: the stored one counts */
+	/** @returns undefined if the stored value counts */
 	value(name: InstalledSetting): string | undefined {
 		return this.#isInForce ? this.#options.store.read(candidate(name))?.slice(1) : undefined;
 	}
 
 	/**
-	 * Stores new settings for a trial in the next start. Not to be called while isOn.
-	 *
-	 * @returns a sentence that says what to change; undefined: they are stored, and the device has to restart
+	 * Stores new settings for a trial at the next start. Not while isOn.
+	 * @returns a sentence that says what to change; undefined: the device has to restart
 	 */
 	begin(changed: ChangedSettings): string | undefined {
 		const problem = findProblem(changed);
@@ -91,10 +87,10 @@ export class SettingsTrial {
 			for (const name of installedSettings) {
 				const value = changed[name];
 				if (value === undefined) store.delete(candidate(name));
-				// With a mark, since an empty text removes the setting.
+				// With a prefix, since an empty text removes the setting.
 				else store.write(candidate(name), `=${name === "ca" ? authority(value) : value}`);
 			}
-			// From here on they count.
+			// The trial begins here.
 			store.write(marker, String(starts));
 		} catch (error) {
 			this.#discard();
@@ -104,22 +100,22 @@ export class SettingsTrial {
 		return undefined;
 	}
 
-	/** The gateway has accepted the device, and all messages are sent, a report among them. */
+	/** The gateway has all messages, including a report. */
 	onDrained(): void {
 		if (this.#timer && !this.#keep()) return;
 		if (!this.#result) return;
 		if (!this.#isSending) {
 			this.#isSending = true;
-			// Calls back once it is sent, perhaps at once.
+			// Calls back when sent, perhaps at once.
 			this.#options.send(this.#result);
 			return;
 		}
 		this.#result = undefined;
-		// What could not be kept yet is kept in the next start.
+		// The next start keeps what this one could not.
 		if (!this.#isInForce) this.#attempt(() => this.#options.store.delete(marker));
 	}
 
-	/** The connection is lost: the result is sent on the next one. */
+	/** The result is sent on the next connection. */
 	onLost(): void {
 		this.#isSending = false;
 	}
@@ -139,7 +135,7 @@ export class SettingsTrial {
 		this.#timer = Timer.set(() => this.#onTimeout(), limitMs);
 	}
 
-	/** @returns false where that could not be written: the next report tries again */
+	/** @returns false if that failed: the next report retries */
 	#keep(): boolean {
 		// The settings change here, all at once.
 		if (!this.#attempt(() => this.#options.store.write(marker, kept))) return false;
@@ -149,7 +145,7 @@ export class SettingsTrial {
 		return true;
 	}
 
-	/** Replaces the previous values. Each step can be repeated. */
+	/** Each step can be repeated. */
 	#complete(): void {
 		const { store } = this.#options;
 		this.#result = { outcome: "kept" };
@@ -182,7 +178,7 @@ export class SettingsTrial {
 		});
 	}
 
-	/** @returns whether flash did what was asked */
+	/** @returns whether it succeeded */
 	#attempt(action: () => void): boolean {
 		try {
 			action();
@@ -194,9 +190,10 @@ export class SettingsTrial {
 	}
 }
 
-/** Deletes everything that was installed or is set by people; what the device knows of itself stays. */
-export function eraseSettings(store: Pick<Store, "delete">): void {
-	// First: what is on trial, or half kept, must not come back.
+/** Deletes what was installed or set by people; what the device has learnt stays. */
+export function eraseSettings(store: Pick<KeyValueStore, "delete" | "erase">): void {
+	if (store.erase) return store.erase();
+	// First, so that settings on trial or half kept do not return.
 	store.delete(marker);
 	for (const name of installedSettings) {
 		store.delete(name);
@@ -210,7 +207,7 @@ function candidate(name: InstalledSetting): string {
 	return `new_${name}`;
 }
 
-/** What the schema cannot say. */
+/** Checks what the schema cannot. */
 function findProblem({ ssid, gateway, ca }: ChangedSettings): string | undefined {
 	if (ssid !== undefined && bytesOf(ssid) > longestSsidBytes)
 		return `ssid must be at most ${longestSsidBytes} bytes long`;

@@ -1,6 +1,6 @@
 /**
- * Persistent settings: those of the installation (network, gateway, token), and remembered values (volume, brightness, clock).
- * Flash wears, so changes of the latter are written at most once in 5 s.
+ * Persistent settings: the installation's (network, gateway, token) and remembered values (volume, brightness,
+ * clock). Flash wears, so the latter are written at most once in 5 s.
  */
 
 import config from "mc/config";
@@ -14,14 +14,13 @@ type RememberedSetting = "volume" | "audible" | "brightness" | "codec" | "clock"
 /** At most 15 characters (NVS). */
 export type SettingName = InstalledSetting | RememberedSetting;
 
-/** The marker of the values of mcconfig's command line that were stored last. */
+/** Marks which values of mcconfig's command line were stored last. */
 const builtInMark = "built_in";
 
 /**
- * Stores the values of mcconfig's command line, once for each image: the image of the next update does not contain them, and what
- * set_settings changes later is stronger. To be called before anything reads the store. The manifest has each setting as an empty
- * text, since the SDK's own manifests name a time server.
- *
+ * Stores the values of mcconfig's command line once per image: the next image lacks them, and set_settings overrides
+ * them. Call it before the store is read. The manifest lists each setting as an empty text, as the SDK's manifests
+ * name a time server.
  * @param buildTime of the image
  */
 export function storeBuiltInSettings(store: KeyValueStore, buildTime: number): void {
@@ -44,7 +43,7 @@ export function storeBuiltInSettings(store: KeyValueStore, buildTime: number): v
 
 export interface SettingsOptions {
 	readonly store: KeyValueStore;
-	/** The value on trial; undefined: the stored one counts. */
+	/** Undefined: the stored value counts. */
 	readonly onTrial: (name: InstalledSetting) => string | undefined;
 }
 
@@ -52,7 +51,7 @@ export class Settings {
 	readonly #store: KeyValueStore;
 	readonly #onTrial: SettingsOptions["onTrial"];
 	readonly #changed = new Map<RememberedSetting, string>();
-	/** So that an unchanged value costs no read of flash, for which both cores wait. */
+	/** Saves reads of flash, for which both cores wait. */
 	readonly #remembered = new Map<RememberedSetting, number>();
 	#timer: Timer | undefined;
 
@@ -66,14 +65,14 @@ export class Settings {
 		return this.#onTrial(name) ?? this.#store.read(name) ?? "";
 	}
 
-	/** @returns `otherwise` if no number from `minimum` to `maximum` is stored */
+	/** @returns `otherwise` if no number in this range is stored */
 	number(name: RememberedSetting, minimum: number, maximum: number, otherwise: number): number {
 		const text = this.#remembrance(name);
 		const value = Number(text);
 		return text !== "" && value >= minimum && value <= maximum ? value : otherwise;
 	}
 
-	/** Stores a number, within 5 s. */
+	/** Writes within 5 s. */
 	remember(name: RememberedSetting, value: number): void {
 		if (this.#remembered.get(name) === value) return;
 		this.#remembered.set(name, value);
@@ -83,7 +82,7 @@ export class Settings {
 		this.#timer ??= Timer.set(() => this.flush(), writeDelayMs);
 	}
 
-	/** Writes all changes; to be called before a restart. */
+	/** Writes all changes; call it before a restart. */
 	flush(): void {
 		Timer.clear(this.#timer);
 		this.#timer = undefined;
@@ -100,7 +99,7 @@ export class Settings {
 			this.#store.write(name, text);
 		} catch (error) {
 			trace(`settings: ${name} could not be written: ${error}\n`);
-			// So that it is written the next time.
+			// So that the next change is written.
 			this.#remembered.delete(name);
 		}
 	}

@@ -1,7 +1,7 @@
 /**
- * Counts starts that end early by a fault, for the safe mode: a confirmed image that crashes at each start could never be
- * replaced. After three starts in a row that crashed within 60 s without a connection, the next one leaves out what an update does
- * not need.
+ * Counts starts that soon end by a fault, for the safe mode: a confirmed image that crashes at each start could never
+ * be replaced. After three in a row that crashed within 60 s without a connection, the next start omits what an
+ * update does not need.
  */
 
 import Timer from "timer";
@@ -12,8 +12,8 @@ const mostFailures = 3;
 const key = "starts";
 
 /**
- * Reset reasons of a fault. An exception of XS restarts with SW_RESET, as a restart does that the firmware wants: before that it
- * calls onProven(). A brown-out counts, since the loudspeaker or the motor may cause it. All others are a person's doing.
+ * Reset reasons of a fault. An XS exception restarts with SW_RESET, as does an intended restart, after onProven().
+ * The loudspeaker or motor may cause a brown-out. People cause all others.
  */
 const faults: readonly string[] = Object.freeze([
 	"SW_RESET",
@@ -27,23 +27,23 @@ const faults: readonly string[] = Object.freeze([
 
 export interface StartCountOptions {
 	readonly store: Pick<KeyValueStore, "read" | "write" | "delete">;
-	/** Why this start began. */
+	/** Of this start. */
 	readonly resetReason: string;
-	/** A new image has the rollback for this, and must not be confirmed with its parts left out. */
+	/** A new image has the rollback instead, and is confirmed with all its parts. */
 	readonly isPendingVerify: boolean;
 }
 
 export class StartCount {
-	/** Whether the three starts before this one failed. */
+	/** Whether the three previous starts failed. */
 	readonly isSafeMode: boolean;
 	readonly #store: StartCountOptions["store"];
 	#timer: Timer | undefined;
 
-	/** Counts this start as failed until it has proven itself: at most one write, and one more then. */
+	/** Counts this start as failed until it is proven. */
 	constructor({ store, resetReason, isPendingVerify }: StartCountOptions) {
 		this.#store = store;
 		const counted = Number(store.read(key) ?? "0") || 0;
-		// The start before was counted, but only a fault makes it a failure.
+		// The previous start counts as failed only after a fault.
 		const failures = faults.includes(resetReason) ? counted : Math.max(0, counted - 1);
 		this.isSafeMode = failures >= mostFailures && !isPendingVerify;
 		const counting = Math.min(failures, mostFailures) + 1;
@@ -51,7 +51,7 @@ export class StartCount {
 		this.#timer = Timer.set(() => this.onProven(), provenAfterMs);
 	}
 
-	/** The gateway is connected, 60 s have passed, or the firmware itself restarts the device. */
+	/** The gateway is connected, 60 s have passed, or the firmware restarts. */
 	onProven(): void {
 		if (!this.#timer) return;
 		Timer.clear(this.#timer);
@@ -59,7 +59,7 @@ export class StartCount {
 		this.#attempt(() => this.#store.delete(key));
 	}
 
-	/** Without flash there is no safe mode, but the device works. */
+	/** Without flash the device works without safe mode. */
 	#attempt(action: () => void): void {
 		try {
 			action();

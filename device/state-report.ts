@@ -1,4 +1,4 @@
-/** The contents of a state report (interface specification, section 2.1), read from the parts of the device. */
+/** The contents of a state report (specification, 2.1). */
 
 import type { System } from "./host.js";
 import type { Link } from "./network/link.js";

@@ -1,6 +1,6 @@
 /**
- * Decides when a state report is sent: every 5 s, on request, and at the end of a turn with changes. At most one waits for the
- * network, and it is built when it is sent.
+ * Decides when a state report is sent: every 5 s, on request, and at the end of a turn with changes. At most one
+ * waits for the network; it is built when sent.
  */
 
 import Timer from "timer";
@@ -26,19 +26,19 @@ export class StateReporter {
 		this.#options = options;
 	}
 
-	/** Whether a report was sent on this connection. */
+	/** On this connection. */
 	get hasReported(): boolean {
 		return this.#hasReported;
 	}
 
-	/** To be called when the connection is open. */
+	/** Call it when the connection opens. */
 	start(): void {
 		Timer.clear(this.#timer);
 		this.#timer = Timer.repeat(() => this.changed(), periodMs);
 		this.changed();
 	}
 
-	/** To be called when the connection is lost. */
+	/** Call it when the connection is lost. */
 	stop(): void {
 		Timer.clear(this.#timer);
 		this.#timer = undefined;
@@ -60,7 +60,7 @@ export class StateReporter {
 			.catch((error: unknown) => trace(`state report: ${error}\n`));
 	}
 
-	/** Sends a report if one is due and can be sent at once. */
+	/** Sends a report that is due, if it can be sent at once. */
 	flush(): void {
 		if (!this.#isDue || !this.#options.canSend()) return;
 		this.#isDue = false;

@@ -55,10 +55,10 @@ export interface Bucket {
 	/** Like `set`. @returns whether it is gone */
 	remove(key: string, revision: number): Promise<boolean>;
 	/**
-	 * Tells all values, then all changes, this process's own included. After a time without a server, what changed
-	 * meanwhile is told. A value that expires may be told as removed, or not.
+	 * Reports all values, then all changes, this process's own included; after a time without a server also what
+	 * changed meanwhile. A value that expires may be reported as removed, or not.
 	 * @param onChange `entry` undefined: removed
-	 * @returns once the present values were told
+	 * @returns once the present values were reported
 	 * @throws {BusError} `away`, `timeout`
 	 */
 	watch(onChange: (key: string, entry: Entry | undefined) => void): Promise<Unsubscribe>;

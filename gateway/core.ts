@@ -1,4 +1,4 @@
-/** Makes the core: access, sessions, firmware, and the sockets of devices and monitors, each handed what it needs. */
+/** Makes the core: access, sessions, firmware, and the sockets of devices and monitors. */
 
 import fs from "node:fs/promises";
 import { join } from "node:path";
@@ -27,7 +27,7 @@ export interface GatewayOptions extends Partial<Settings> {
 	readonly log?: Logger;
 	/** Milliseconds since 1970. */
 	readonly now?: () => number;
-	/** Monotonic clock, in milliseconds; default: since the start of this process. */
+	/** Monotonic, in milliseconds; default: since the start of this process. */
 	readonly monotonic?: () => number;
 	readonly limits?: Partial<SocketLimits>;
 	/** At most; default: 10,000. */

@@ -1,6 +1,6 @@
 /**
- * The seam between the core and everything beside it. An extension is a folder, and a line in extensions.ts: without both
- * the rest compiles and passes its tests. The core imports no extension, and no extension imports another one.
+ * The seam between the core and the extensions. An extension is a folder and a line in extensions.ts: without both,
+ * the rest compiles and passes its tests. Neither the core nor another extension imports it.
  */
 
 import type { RequestHandler, Router } from "express";
@@ -32,11 +32,11 @@ export interface Core {
 	readonly disk: Disk;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
-	/** Monotonic clock, in milliseconds. */
+	/** Monotonic, in milliseconds. */
 	readonly monotonic: () => number;
-	/** Awaited before work that many clients may cause at once: see sockets/event-loop.ts. */
+	/** Await it before work that many clients may cause at once: see sockets/event-loop.ts. */
 	readonly yieldToLoop: () => Promise<void>;
-	/** Makes a store of one record for each device. */
+	/** Makes a store with one record per device. */
 	readonly records: CreateRecords;
 	readonly storage: Storage;
 	readonly access: Access;
@@ -48,9 +48,9 @@ export interface Core {
 	readonly deviceStore: DeviceStore;
 	readonly firmware: FirmwareService;
 	readonly monitors: MonitorSockets;
-	/** Carries out a monitor's message. */
+	/** Executes a monitor's message. */
 	readonly execute: Execute;
-	/** Undefined where this gateway is alone. */
+	/** Undefined if this gateway is alone. */
 	readonly peers: Peers | undefined;
 	/** Valid once the gateway listens. */
 	readonly port: () => number;
@@ -66,10 +66,10 @@ export interface Storage {
 
 /** The gateways with which this one acts as one. */
 export interface Peers {
-	/** Of this gateway, another one at each start. */
+	/** Of this gateway; new at each start. */
 	readonly id: string;
 	readonly bus: Bus;
-	/** The id of the gateway to which a device is connected; undefined: this one. */
+	/** The id of the gateway that a device is connected to; undefined: this one. */
 	readonly ownerOf: (device: Device) => string | undefined;
 	/** Sees to it that all have the same tokens; before they are opened. @throws {StartError} if their file is invalid */
 	readonly openTokens: (tokens: Tokens, onProblem: (sentence: string) => void) => Promise<void>;
@@ -86,7 +86,7 @@ export interface MessageDocument {
 
 export type CreateExtension = (core: Core) => Extension;
 
-/** What the loading of extensions gives to the core. */
+/** Given by the loading of extensions to the core. */
 export interface Joined {
 	readonly extensions: readonly CreateExtension[];
 	readonly records?: CreateRecords;
@@ -103,10 +103,10 @@ export interface Extension extends CommandHooks, MonitorHooks {
 	loginPage?(): Promise<string>;
 	readonly sessions?: readonly SessionListener[];
 	readonly guard?: Guard;
-	/** One sentence; undefined: a proxy may send devices here. */
+	/** One sentence; undefined: devices may be sent here. */
 	readonly readinessProblem?: string | undefined;
-	/** Called in the order of the list, once the core has loaded its data. @throws {NodeJS.ErrnoException} */
+	/** Called in the order of the list, after the core has loaded its data. @throws {NodeJS.ErrnoException} */
 	open?(): Promise<void>;
-	/** Called in the reverse order, once all sessions have ended. Also after a start that failed. */
+	/** Called in reverse order, after all sessions have ended, also after a failed start. */
 	close?(): Promise<void>;
 }

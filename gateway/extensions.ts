@@ -1,4 +1,6 @@
-/** What there is beside the core, in the order in which it is opened. Without its line and its folder, a capability is gone. */
+/**
+ * The extensions, in the order in which they are opened. Without its line and its folder, a capability is removed.
+ */
 
 import type { Logger } from "pino";
 import { createDashboard } from "./dashboard/extension.js";
@@ -16,10 +18,12 @@ export const extensions: readonly CreateExtension[] = [
 	createDashboard,
 ];
 
-/** The messages of monitors that these add, by `type`. */
-export const addedMessages: Readonly<Record<string, MessageDocument>> = { ...fleetMessages };
+/** The extensions' messages of monitors, by `type`. */
+export const addedMessages: Readonly<Record<string, MessageDocument>> = {
+	...fleetMessages,
+};
 
-/** Loads what is there only with its setting. @throws {StartError} if a setting cannot be used */
+/** Loads extensions that need a setting. @throws {StartError} if a setting cannot be used */
 export async function loadExtensions(settings: Settings, log: Logger): Promise<Joined> {
 	if (settings.nats)
 		return (await import("./cluster/join.js")).joinOverNats(settings.nats, settings.dataDir, extensions, log);

@@ -2,12 +2,12 @@
 
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 
-/** Why the gateway cannot start, for a person: printed without a stack trace. Any other error is a defect. */
+/** Why the gateway cannot start: printed without a stack trace. Any other error is a defect. */
 export class StartError extends Error {
 	override readonly name = "StartError";
 }
 
-/** An option such as `--port` would be ignored unnoticed otherwise. @throws {StartError} if there is any */
+/** Otherwise an option such as `--port` would be ignored. @throws {StartError} if there is any */
 export function refuseArguments([word]: readonly string[]): void {
 	if (word === undefined) return;
 	throw new StartError(
@@ -48,13 +48,13 @@ export function problemOf({ status, detail, headers }: HttpRefusal) {
 	return { headers: { ...headers, ...described }, body };
 }
 
-/** For reading the rest of a refused request. */
+/** Time to read the rest of a refused request. */
 const lingerMs = 3000;
 const lingerBytes = 64 * 1024;
 
 /**
- * Responds even while the request is arriving. Closing the connection then would reset it, and most clients would
- * not see the response (RFC 9112, 9.6): so it is closed later.
+ * Responds even while the request arrives. Closing the connection at once would reset it, and most clients would not
+ * see the response (RFC 9112, 9.6).
  */
 export function sendProblem(response: ServerResponse, refusal: HttpRefusal): void {
 	const request = response.req;
@@ -81,13 +81,13 @@ export function wrongMethod(method: string | undefined, allow: string): HttpRefu
 	return { status: 405, detail: `${method} does not work here; ${allow} does.`, headers: { Allow: allow } };
 }
 
-/** For the methods that a route has no handler for. */
+/** For methods without a handler. */
 export function refuseMethod(allow: string) {
 	return (request: IncomingMessage, response: ServerResponse): void =>
 		sendProblem(response, wrongMethod(request.method, allow));
 }
 
-/** Responds to a failed request; a response that has begun is cut off. */
+/** Responds to a failed request; ends a response that has begun. */
 export type AnswerError = (error: unknown, response: ServerResponse) => void;
 
 /** @param onError called with errors that are not the client's */
@@ -105,7 +105,8 @@ function refusalOf(error: unknown): HttpRefusal {
 	if (error instanceof URIError) return { status: 400, detail: "This address is not well formed." };
 	if (["ENOSPC", "EDQUOT"].includes(errorCode(error) ?? ""))
 		return { status: 507, detail: "The gateway's disk is full; nothing was changed." };
-	// Errors with a status below 500, such as body-parser's, are the client's; others are ours, without details.
+	// Errors with a status below 500, such as body-parser's, are the client's; others are defects, sent without
+	// details.
 	const status = error instanceof Error && "status" in error ? Number(error.status) : 500;
 	if (status >= 400 && status < 500) return { status, detail: "This request cannot be read." };
 	return { status: 500, detail: "The gateway failed at this; its log says why." };

@@ -1,4 +1,4 @@
-/** Rate limits by socket and by address, so that a client in a loop cannot keep the gateway busy or fill its log. */
+/** Rate limits by socket and by address: a client in a loop must not keep the gateway busy or fill its log. */
 
 import type { IncomingMessage } from "node:http";
 import type { WebSocket } from "ws";
@@ -8,11 +8,11 @@ import type { HttpRefusal } from "./problem.js";
 type Readable = Pick<WebSocket, "pause" | "resume">;
 
 export interface Rate {
-	/** In the long run. */
+	/** Long-term. */
 	readonly perSecond: number;
 	/** At once. */
 	readonly burst: number;
-	/** Monotonic clock, in milliseconds. */
+	/** Monotonic, in milliseconds. */
 	readonly monotonic: () => number;
 }
 
@@ -28,7 +28,7 @@ export class TokenBucket {
 		this.#filledAt = rate.monotonic();
 	}
 
-	/** The count may become negative. @param cost 0: to look only @returns false if less than one token was left */
+	/** The count may become negative. @param cost 0: check only @returns false if less than one token was left */
 	take(cost = 1): boolean {
 		const { perSecond, burst, monotonic } = this.#rate;
 		const time = monotonic();
@@ -41,7 +41,7 @@ export class TokenBucket {
 	}
 }
 
-/** @returns a function that counts an event at `now`, in milliseconds, and returns the count of the last 60 s */
+/** @returns a function that counts an event at `now` (milliseconds), and returns the count of the last 60 s */
 export function createMinuteCounter(): (now: number) => number {
 	let times: number[] = [];
 	return (now) => {
@@ -73,14 +73,17 @@ export function limitMessagesAfterClose(socket: Pick<WebSocket, "terminate">, at
 const charactersATurn = 2048;
 const turnsMs = 50;
 
-/** What a throttle calls: an object, as closures take more memory. */
+/** The listener of a throttle: an object, since closures take more memory. */
 export interface Throttled {
 	onMessage(text: string): void;
 	/** The first message has to wait. */
 	onPaused(): void;
 }
 
-/** A throttle that loses no message: those over the rate wait, with the socket paused, so at most one read's worth waits. */
+/**
+ * A throttle that loses no message: those over the rate wait, with the socket paused, so at most one read's worth
+ * waits.
+ */
 export class Throttle {
 	readonly #socket: Readable;
 	readonly #bucket: TokenBucket;
@@ -139,13 +142,13 @@ export class Throttle {
 	}
 }
 
-/** Others who share a flooding client's address must not wait long. */
+/** Others may share a flooding client's address. */
 const mostAdvisedSeconds = 60;
 
 /** Counts requests by address, in windows of a fixed length. */
 export class AddressLimit {
 	readonly #options: { readonly points: number; readonly seconds: number; readonly what: string };
-	/** By kind and address, the one that ends first in front. */
+	/** By kind and address, the first to end in front. */
 	readonly #windows = new Map<string, { count: number; readonly endsAt: number }>();
 
 	/** `points` in `seconds`; `what` is for messages, such as "wrong tokens". */
@@ -166,7 +169,7 @@ export class AddressLimit {
 		this.#windows.set(key, window);
 		window.count += 1;
 		if (window.count <= points) return undefined;
-		// Spread, or all who are refused would come back at once.
+		// Spread, so that refused clients do not return at once.
 		const windowsAhead = Math.floor((window.count - points - 1) / points);
 		const advised = Math.ceil((window.endsAt - now) / 1000 + windowsAhead * seconds);
 		const retrySeconds = Math.min(mostAdvisedSeconds, Math.max(1, advised));

@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 import { WebSocket } from "ws";
 import { deviceId as deviceIdSchema, longestLogSeconds, uplinks } from "../device/protocol/messages.js";
 import { isRecord, matches } from "../device/protocol/schema.js";
-import { newLines } from "../gateway/dashboard/page/model/trace-lines.js";
+import { newLines } from "../gateway/api/client/trace-lines.js";
 import { printable } from "../gateway/telemetry/printable.js";
 import { runCommand, UsageError } from "./command-line/command.js";
 import { findGatewayToken } from "./command-line/gateway-token.js";

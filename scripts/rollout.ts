@@ -12,14 +12,14 @@ import {
 	type Rollout,
 	type RolloutHead,
 	stateText,
-} from "../gateway/dashboard/page/model/rollout.js";
+} from "../gateway/api/client/rollout.js";
 import {
 	type AskedPlan,
 	makePlan,
 	makeRolloutId,
 	type PlanOptions,
-} from "../gateway/dashboard/page/model/rollout-plan.js";
-import { plural } from "../gateway/dashboard/page/model/words.js";
+} from "../gateway/api/client/rollout-plan.js";
+import { plural } from "../gateway/api/client/words.js";
 import { printable, printableLines } from "../gateway/telemetry/printable.js";
 import { runCommand, UsageError } from "./command-line/command.js";
 import { findModel, modelNames } from "./command-line/device-settings.js";
@@ -97,7 +97,7 @@ async function run(words: readonly string[]): Promise<void> {
 	const client = new RolloutClient(addressOf(values.gateway), findGatewayToken("monitor"));
 	if (values.list) return list(client);
 	if (action === "delete") return client.remove(values.delete);
-	if (action) return tell(await client.act(values[action], action));
+	if (action) return print(await client.act(values[action], action));
 	if (values.watch) return watchToEnd(client, values.watch);
 	const plan = planOf(version ?? "", values);
 	const preview = await client.preview(plan);
@@ -164,10 +164,10 @@ async function watchToEnd(client: RolloutClient, id: string): Promise<void> {
 async function list(client: RolloutClient): Promise<void> {
 	const rollouts = await client.list();
 	if (rollouts.length === 0) console.log("There is no roll-out.");
-	for (const rollout of rollouts) tell(rollout);
+	for (const rollout of rollouts) print(rollout);
 }
 
-function tell(rollout: RolloutHead | Rollout): void {
+function print(rollout: RolloutHead | Rollout): void {
 	console.log(
 		printable(`${rollout.id}  ${rollout.version}  ${stateText(rollout)}: ${countWords(rollout.counts)}`),
 	);

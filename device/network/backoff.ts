@@ -1,4 +1,4 @@
-/** Exponential backoff with jitter, so that a fleet that lost its gateway neither overloads it nor reconnects in step. */
+/** Exponential backoff with jitter: a fleet that lost its gateway must neither overload it nor reconnect in step. */
 
 import Timer from "timer";
 
@@ -6,7 +6,7 @@ import Timer from "timer";
 const retryDelaysMs = Object.freeze([1_000, 2_000, 4_000, 8_000, 16_000] as const);
 /** Between two rounds. */
 const roundDelayMs = 60_000;
-/** Orderly ends in a row that are followed by a short delay. */
+/** Orderly closes in a row that are followed by a short delay. */
 const quickReturns = 5;
 
 export interface BackoffOptions {
@@ -15,7 +15,7 @@ export interface BackoffOptions {
 	onExhausted: () => void;
 }
 
-/** The methods that plan a retry do nothing while one is planned. */
+/** The methods that plan a retry have no effect while one is planned. */
 export class Backoff {
 	readonly #onRetry: () => void;
 	readonly #onExhausted: () => void;
@@ -29,7 +29,7 @@ export class Backoff {
 		this.#onExhausted = options.onExhausted;
 	}
 
-	/** An attempt failed: the next delay is longer. */
+	/** The next delay is longer. */
 	failed(): void {
 		if (this.isWaiting) return;
 		const delayMs = retryDelaysMs[this.#retries];
@@ -42,7 +42,7 @@ export class Backoff {
 		this.#plan(delayMs / 2, delayMs);
 	}
 
-	/** The server closed in order: retry after the first delay, from the sixth time in a row on after 8 to 16 s. */
+	/** The server closed in order: retry after the first delay; from the sixth time in a row after 8 to 16 s. */
 	ended(): void {
 		if (this.isWaiting) return;
 		const delayMs = this.#returns < quickReturns ? retryDelaysMs[0] : retryDelaysMs[4];
@@ -55,7 +55,7 @@ export class Backoff {
 		if (!this.isWaiting) this.#plan(ms, ms + spreadMs);
 	}
 
-	/** Retrying soon does not help: retry as after a failed round. */
+	/** Retrying soon is useless: wait as after a failed round. */
 	refused(): void {
 		if (this.isWaiting) return;
 		this.#retries = 0;
@@ -71,7 +71,7 @@ export class Backoff {
 		return this.#delayMs;
 	}
 
-	/** Cancels a planned retry too. */
+	/** Also cancels a planned retry. */
 	reset(): void {
 		this.#retries = 0;
 		this.#returns = 0;

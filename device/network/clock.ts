@@ -1,6 +1,6 @@
 /**
- * The wall clock. A chip without a battery starts in 1970, when no certificate is valid. This clock starts at the image's build
- * time or the last stored time, whichever is later, so that TLS works before a time server corrects it.
+ * The wall clock. Without a battery a chip starts in 1970, when no certificate is valid. This clock starts at the
+ * image's build time or the last stored time, whichever is later, so that TLS works.
  */
 
 import Timer from "timer";
@@ -8,13 +8,13 @@ import type { System, TimePart, TimeQuery } from "../host.js";
 import type { Settings } from "../settings.js";
 
 const retryMs = 60_000;
-/** A crystal of 20 ppm drifts by half a second in this time. */
+/** A 20 ppm crystal drifts half a second in this time. */
 const resyncMs = 6 * 3_600_000;
-/** Hourly writes of 64 bytes (an NVS entry and its text) are 139 sector erasures a year; a sector bears 100,000. */
+/** 64 bytes an hour (an NVS entry and its text) are 139 sector erasures a year; a sector bears 100,000. */
 const storeIntervalSeconds = 3600;
-/** 2025-01-01; before it the clock was not set. */
+/** 2025-01-01: an earlier clock was not set. */
 const earliestSeconds = 1_735_689_600;
-/** 2106; the most that 32 bits hold. */
+/** 2106: the limit of 32 bits. */
 const latestSeconds = 0xffff_ffff;
 
 export interface ClockOptions {
@@ -30,7 +30,7 @@ export class Clock {
 	#query: TimeQuery | undefined;
 	#timer: Timer | undefined;
 
-	/** Sets the clock unless it is later already: the chip's clock survives a software restart. */
+	/** Sets the clock unless it is later: it survives a software restart. */
 	constructor(options: ClockOptions) {
 		this.#options = options;
 		const { system } = options;
@@ -39,12 +39,12 @@ export class Clock {
 		Timer.repeat(() => this.#storeHourly(), storeIntervalSeconds * 1000);
 	}
 
-	/** To be called when there is a network. */
+	/** Call it when there is a network. */
 	start(): void {
 		if (this.#timer === undefined && this.#query === undefined) this.#ask();
 	}
 
-	/** To be called when the network is lost. */
+	/** Call it when the network is lost. */
 	stop(): void {
 		this.#query?.close();
 		this.#query = undefined;
@@ -52,7 +52,7 @@ export class Clock {
 		this.#timer = undefined;
 	}
 
-	/** Stores the time; to be called before a restart. */
+	/** Call it before a restart. */
 	store(): void {
 		const seconds = nowSeconds();
 		if (seconds >= earliestSeconds && seconds <= latestSeconds)
@@ -80,7 +80,7 @@ export class Clock {
 				},
 			});
 		} catch (error) {
-			// E.g. no memory for a socket. An exception in a timer restarts the board.
+			// Such as no memory for a socket. An exception in a timer restarts the board.
 			trace(`clock: ${error}\n`);
 			this.#plan(retryMs);
 		}

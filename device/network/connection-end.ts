@@ -1,9 +1,9 @@
-/** Classifies how a connection to the gateway ended, which decides when to reconnect. */
+/** Classifies the end of a connection to the gateway, which decides when to reconnect. */
 
 /**
  * - `failed`: retry with a longer delay.
  * - `closed`: the gateway closed in order; retry soon.
- * - `busy`: the gateway said how long to wait.
+ * - `busy`: the gateway named a wait.
  * - `refused`: a person has to change something.
  */
 export type ConnectionEnd =
@@ -13,7 +13,7 @@ export type ConnectionEnd =
 			readonly reason: string;
 			/** The shortest wait. */
 			readonly waitMs: number;
-			/** Up to as much is added to it, drawn. */
+			/** Random addition, at most this. */
 			readonly spreadMs: number;
 	  };
 
@@ -39,13 +39,13 @@ export function failed(reason: string): ConnectionEnd {
 
 /**
  * @param code of the close frame; undefined: it had none
- * @param text its reason; with 1012, `retry in <seconds> s` is the wait that the gateway has drawn, limited to 1 to 120 s
+ * @param text its reason; with 1012, `retry in <seconds> s`, limited to 1 to 120 s
  */
 export function endOfClose(code: number | undefined, text = ""): ConnectionEnd {
 	const drawn = code === serviceRestart ? /^retry in (\d{1,9}) s$/.exec(text)?.[1] : undefined;
 	if (drawn !== undefined) {
 		const seconds = limited(Number(drawn));
-		// Whole seconds: devices that were told the same do not return in the same moment.
+		// Whole seconds: devices with the same wait must not return in the same moment.
 		return { kind: "busy", reason: `the gateway restarts: ${text}`, waitMs: seconds * 1000, spreadMs: 1000 };
 	}
 	const isOrderly = code !== undefined && orderlyCodes.includes(code);
@@ -63,7 +63,7 @@ export function endOfRefusal(status: number, retryAfterSeconds: number | undefin
 			kind: "busy",
 			reason: `the gateway is busy (${status}); it is tried again in ${seconds} s or a little later`,
 			waitMs: seconds * 1000,
-			// A proxy tells all the same.
+			// A proxy sends the same wait to all.
 			spreadMs: seconds * 500,
 		};
 	}

@@ -1,6 +1,7 @@
 /**
- * One WebSocket connection to the gateway. It adds what the SDK's client lacks: a queue that splits messages to fit the write
- * window, a connect timeout, a heartbeat, cancelling of the look-up, and no exceptions from callbacks (they restart a board).
+ * One WebSocket connection to the gateway. It adds what the SDK's client lacks: a queue that splits messages to fit
+ * the write window, a connect timeout, a heartbeat, cancelling of the look-up, and no exceptions from callbacks (they
+ * restart a board).
  */
 
 import Timer from "timer";
@@ -11,12 +12,12 @@ import type { GatewayUrl } from "./gateway-url.js";
 import { requireReadable } from "./json-bounds.js";
 import { LookupTicket } from "./lookup.js";
 
-/** Until the upgrade is accepted. A TLS handshake in software takes several seconds. */
+/** Includes a TLS handshake in software, which takes several seconds. */
 const connectTimeoutMs = 20_000;
-/** A ping is sent after this time without a frame; after three times as long the connection counts as lost. */
+/** A ping is sent after this time without a frame; after three times as long the connection is lost. */
 const silenceMs = 15_000;
 const silencesUntilLost = 3;
-/** Of unsent messages. Reports never wait (state-reporter.ts), and refusals beyond this are not worth the heap. */
+/** Reports never wait (state-reporter.ts), and more refusals are not worth the heap. */
 const longestQueueBytes = 16 * 1024;
 const smallestFragmentBytes = 32;
 
@@ -57,7 +58,7 @@ export class GatewaySocket {
 	/** Of the first outgoing message. */
 	#sentBytes = 0;
 
-	/** A message's fragments, in one piece: a buffer for each would take many times its bytes. */
+	/** A message's fragments, in one piece: separate buffers would take many times its bytes. */
 	#incoming = new ArrayBuffer(0);
 
 	#silenceTimer: Timer | undefined;
@@ -95,7 +96,7 @@ export class GatewaySocket {
 		return this.#canSend && this.#outgoing.length === 0;
 	}
 
-	/** Queues a text message; drops it if the connection is not open or the queue is full. */
+	/** Drops the message if the connection is not open or the queue is full. */
 	send(text: string): void {
 		if (!this.#canSend) return;
 		const message = ArrayBuffer.fromString(text);
@@ -125,13 +126,13 @@ export class GatewaySocket {
 		try {
 			message = JSON.parse(this.#takeText());
 		} catch (error) {
-			// The host's TCP may have lost bytes (the SDK's does), so the rest of this connection cannot be trusted.
+			// The host's TCP may have lost bytes (the SDK's does), so this connection cannot be trusted.
 			return this.#fail(`the gateway sent what cannot be read: ${error}`);
 		}
 		this.#options.onMessage(message);
 	}
 
-	/** In a method of its own, so that its bytes are garbage while the message is parsed. */
+	/** A separate method, so that its bytes are garbage while the message is parsed. */
 	#takeText(): string {
 		const bytes = this.#incoming;
 		this.#incoming = new ArrayBuffer(0);
@@ -158,7 +159,7 @@ export class GatewaySocket {
 		const high = bytes[0];
 		const low = bytes[1];
 		const closeCode = high === undefined || low === undefined ? undefined : (high << 8) | low;
-		// At most 123 bytes; what is not ASCII is not understood, and String.fromArrayBuffer would throw.
+		// At most 123 bytes; String.fromArrayBuffer would throw for other than ASCII.
 		this.#announcedEnd = endOfClose(closeCode, String.fromCharCode(...bytes.subarray(2)));
 	}
 
@@ -200,8 +201,8 @@ export class GatewaySocket {
 			action();
 		} catch (error) {
 			// The SDK's client throws errors without a message.
-			const isTelling = error instanceof Error && error.message !== "";
-			this.#fail(isTelling ? `the connection failed: ${error}` : undefined);
+			const hasReason = error instanceof Error && error.message !== "";
+			this.#fail(hasReason ? `the connection failed: ${error}` : undefined);
 		}
 	}
 

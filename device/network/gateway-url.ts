@@ -12,7 +12,7 @@ export interface GatewayUrl {
  * @throws Error whose message says what to change
  */
 export function parseGatewayUrl(url: string): GatewayUrl {
-	const match = /^(wss?):\/\/([A-Za-z0-9.-]+)(?::(\d{1,5}))?(\/\S*)?$/.exec(url);
+	const match = /^(wss?):\/\/([A-Za-z0-9.-]+?)(?::(\d{1,5}))?(\/\S*?)?$/.exec(url);
 	const host = match?.[2];
 	if (!match || !host) throw new Error(`gateway must be ws://host:port/device or wss://…, not "${url}"`);
 	const isSecure = match[1] === "wss";

@@ -1,9 +1,9 @@
 /**
- * Limits for JSON before it is parsed: XS restarts the board when memory runs out, which a short text of many values or levels can
- * cause. XS also ends a text at a NUL, and so would accept what is not JSON.
+ * Limits JSON before it is parsed: XS restarts the board when memory runs out, which a short text of many values or
+ * levels can cause. XS also ends a text at a NUL and would accept what is not JSON.
  */
 
-/** A command has one level and four fields; the rest is for later commands. */
+/** A command has one level and four fields; more are for later commands. */
 const mostLevels = 8;
 const mostValues = 64;
 

@@ -11,8 +11,8 @@ import type { GatewayUrl } from "./gateway-url.js";
 const provenAfterMs = 30_000;
 
 /**
- * `failed`: a round of retries failed. `refused`: the gateway refused the token. Both last until the first attempt of the next round,
- * 30 to 60 s later, has ended; if that fails too, the state is `connecting` until the round is over.
+ * `failed`: a round of retries failed. `refused`: the gateway refused the token. Both last until the next round's
+ * first attempt, 30 to 60 s later, has ended; if it fails, the state is `connecting` for the rest of the round.
  */
 export type LinkState = "offline" | "connecting" | "connected" | "failed" | "refused";
 
@@ -47,7 +47,7 @@ export class Link {
 		return this.#state;
 	}
 
-	/** Why the last connection ended, or could not be made. */
+	/** Why the last connection failed or ended. */
 	get problem(): string | undefined {
 		return this.#problem;
 	}
@@ -57,12 +57,12 @@ export class Link {
 		return this.#socket?.isDrained ?? false;
 	}
 
-	/** To be called when there is a network. */
+	/** Call it when there is a network. */
 	start(): void {
 		if (this.#state === "offline") this.#connect();
 	}
 
-	/** To be called when the network is lost. */
+	/** Call it when the network is lost. */
 	stop(): void {
 		this.#drop();
 		this.#backoff.reset();
@@ -84,7 +84,7 @@ export class Link {
 
 	#connect(): void {
 		const { network, url, certificate, headers, onMessage, onDrained } = this.#options;
-		// So that one attempt in a minute does not flash.
+		// One attempt in a minute must not flash.
 		if (this.#state !== "failed" && this.#state !== "refused") this.#setState("connecting");
 		try {
 			this.#socket = new GatewaySocket({
@@ -102,7 +102,7 @@ export class Link {
 				onClosed: (end) => this.#lost(end),
 			});
 		} catch (error) {
-			// E.g. no memory for a socket. An exception in a timer restarts the board.
+			// Such as no memory for a socket. An exception in a timer restarts the board.
 			this.#lost(failed(`no connection could be begun: ${error}`));
 		}
 	}

@@ -1,14 +1,14 @@
 /**
- * A DNS resolver for the SDK's WebSocket and HTTP clients that works around two defects: their `close()` does not cancel a look-up,
- * and they send their `host` option as the Host header without the port. So they get `host:port`, and the port is removed here.
+ * A DNS resolver for the SDK's WebSocket and HTTP clients that works around two defects: their `close()` does not
+ * cancel a look-up, and their Host header lacks the port. So they get `host:port`, and the port is removed here.
  */
 
 import type { ResolveOptions, Resolver, ResolverPart } from "../host.js";
 
-/** The `dns` option of a client, which gets no answer once `isCancelled` is set. */
+/** A client's `dns` option; it gets no answer once `isCancelled` is set. */
 export class LookupTicket {
 	isCancelled = false;
-	/** Whether the name was not found: the clients do not distinguish this from other errors. */
+	/** Whether the name was not found, which the clients do not report. */
 	hasFailed = false;
 	readonly io = Lookup;
 	readonly dns: ResolverPart;

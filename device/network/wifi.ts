@@ -116,7 +116,7 @@ export class WiFiStation {
 		trace(`Wi-Fi: ${this.#problem}\n`);
 		this.#clearTimers();
 		this.#wifi.disconnect();
-		// A weak signal looks like a wrong password: a password that was right before is retried as usual.
+		// A weak signal looks like a wrong password: one that was right before is retried as usual.
 		const isRefused = reason === "wrong_password" && !this.#hasConnected;
 		this.#setState(isRefused ? "failed" : "connecting");
 		if (isRefused) this.#backoff.refused();

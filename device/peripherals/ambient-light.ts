@@ -1,5 +1,5 @@
 /**
- * The ambient light sensor of the PROTO-1, low-pass filtered against mains flicker. The filter works in integers: floating-point
+ * The ambient light sensor of the PROTO-1, low-pass filtered against mains flicker, in integers: floating-point
  * values would become subnormal in darkness, and XS's Math.round does not round those.
  */
 
@@ -10,7 +10,7 @@ const sampleMs = 100;
 const highestLevel = 4095;
 /** 64ths of a count. */
 const fractionBits = 6;
-/** The weight of a new sample is 1/4: three quarters of a step show within 0.5 s. */
+/** A new sample weighs 1/4: three quarters of a step show within 0.5 s. */
 const smoothingBits = 2;
 
 export interface AmbientLightOptions {
@@ -34,7 +34,7 @@ export class AmbientLight {
 		return ((this.#filtered ?? 0) + half) >> fractionBits;
 	}
 
-	/** A failed conversion leaves the level as it is. */
+	/** A failed conversion does not change the level. */
 	#sample(): void {
 		const share = Number(this.#input.read()) / (2 ** this.#input.resolution - 1);
 		if (Number.isNaN(share)) return;

@@ -1,8 +1,8 @@
 /**
- * Plays the chimes and controls the volume, by the gain of the codec.
+ * Plays the chimes and controls the volume, by the codec's gain.
  *
- * A chime is queued whole before the output starts, padded with silence to five blocks, so that its last block is complete and no
- * old block is played again. The end is timed, since the SDK reports samples as played when they are queued.
+ * A chime is queued whole before the output starts, padded with silence to five blocks, so that no old block is
+ * repeated. The end is timed, since the SDK reports samples as played when they are queued.
  */
 
 import Timer from "timer";
@@ -26,7 +26,7 @@ export interface AudioOptions {
 	readonly now: () => number;
 	/** 0 to 100. */
 	readonly volume: number;
-	/** 1 to 100: the volume after unmuting, if `volume` is 0. */
+	/** 1 to 100: the volume after unmuting. */
 	readonly audibleVolume: number;
 	/** Volume, player state or track changed. */
 	readonly onChanged: () => void;
@@ -42,7 +42,7 @@ export class Audio {
 	#volume: number;
 	/** The last volume that was not 0. */
 	#audibleVolume: number;
-	/** Whether the volume is 0 by mute, not by steps down. */
+	/** Whether it was muted, not stepped down to 0. */
 	#isMuted: boolean;
 
 	#state: PlayerState = "idle";
@@ -107,8 +107,8 @@ export class Audio {
 	}
 
 	/**
-	 * While muted (by button or by set_volume 0) the step starts from the last audible volume and unmutes. A volume that was stepped
-	 * down to 0 continues from 0.
+	 * From mute (by button or set_volume 0) a step starts at the last audible volume; from a volume stepped down to 0,
+	 * at 0.
 	 */
 	changeVolume(by: number): void {
 		const from = this.#isMuted ? this.#audibleVolume : this.#volume;
@@ -135,7 +135,7 @@ export class Audio {
 		this.#begin(this.#startedAtByte);
 	}
 
-	/** Stops for an update, and checks whether the codec answers, for the confirmation of the new image (update/probation.ts). */
+	/** Stops for an update, and checks the codec for the confirmation of the new image (update/probation.ts). */
 	stop(): void {
 		this.#codec.check();
 		if (!this.isActive) return;

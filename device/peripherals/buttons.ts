@@ -1,4 +1,7 @@
-/** The four buttons, debounced: a level counts once it was stable for 20 ms. Inputs report edges only: the first level is read. */
+/**
+ * The four buttons, debounced: a level counts once it was stable for 20 ms. Inputs report edges only: the first level
+ * is read.
+ */
 
 import Timer from "timer";
 import { type ButtonName, buttonNames, type DigitalInput, type Host } from "../host.js";

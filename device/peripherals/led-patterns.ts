@@ -1,6 +1,6 @@
 /**
- * The pattern of each LED state as a function of time (interface specification, section 3.1). Painting allocates no memory, since
- * it runs 30 times a second on a small heap.
+ * The pattern of each LED state as a function of time (specification, 3.1). Painting allocates no memory: it runs 30
+ * times a second on a small heap.
  */
 
 import type { PixelStrip } from "../host.js";
@@ -43,7 +43,7 @@ const identifyPeriodMs = 500;
 /** Visible in daylight, with less current than a full ring. */
 const overlayBrightness = 0.5;
 const smoothFrameMs = 33;
-/** Of a whole turn of the pixel that shows a device without settings. */
+/** One turn of the pixel of a device without settings. */
 const unprovisionedPeriodMs = 3000;
 
 /** In milliseconds; 0: the pattern is static. */
@@ -84,13 +84,13 @@ export function paint(strip: PixelStrip, state: LedState, timeMs: number, bright
 }
 
 /**
- * A pattern that covers the state without changing it, so that the reported state is one of the specification's. It ignores the set
- * brightness, which may be 0.
+ * Covers the state without changing it, so that the reported state is one of the specification's. It ignores the set
+ * brightness.
  */
 export interface Overlay {
 	/** Milliseconds from one frame to the next. */
 	readonly frameMs: number;
-	/** Paints one frame, without showing it. @param timeMs since the overlay began @param lengthMs of the overlay */
+	/** Paints one frame without showing it. @param timeMs since the overlay began @param lengthMs of the overlay */
 	readonly paint: (strip: PixelStrip, timeMs: number, lengthMs: number) => void;
 }
 
@@ -103,7 +103,7 @@ export const identifyOverlay: Overlay = Object.freeze({
 	},
 });
 
-/** A magenta ring that goes out pixel by pixel: the time that is left until the settings are erased. */
+/** A magenta ring that goes out pixel by pixel: the time left until the settings are erased. */
 export const countdownOverlay: Overlay = Object.freeze({
 	frameMs: 100,
 	paint(strip: PixelStrip, timeMs: number, lengthMs: number): void {
@@ -114,7 +114,7 @@ export const countdownOverlay: Overlay = Object.freeze({
 	},
 });
 
-/** Orange and red in turns: the gateway refuses the token, so a person has to change it. */
+/** Orange and red in turns: the gateway refuses the token; a person has to change it. */
 export const refusedOverlay: Overlay = Object.freeze({
 	frameMs: flashPeriodMs / 2,
 	paint(strip: PixelStrip, timeMs: number): void {
@@ -122,7 +122,7 @@ export const refusedOverlay: Overlay = Object.freeze({
 	},
 });
 
-/** One white pixel that goes round: the device has no settings, and waits to be installed. */
+/** One circling white pixel: the device has no settings. */
 export const unprovisionedOverlay: Overlay = Object.freeze({
 	frameMs: unprovisionedPeriodMs / 12,
 	paint(strip: PixelStrip, timeMs: number): void {
@@ -180,7 +180,7 @@ function hueChannel(position: number): number {
 	return 0;
 }
 
-/** A colour that is not black stays visible at the lowest brightness. */
+/** A colour other than black stays visible at the lowest brightness. */
 function channel(value: number, light: number): number {
 	if (value === 255 && light > 0) return Math.max(1, Math.round(255 * light));
 	return Math.round(value * light);

@@ -1,7 +1,6 @@
 /**
- * The LED ring: selects the state to show, and animates it. An update has priority over a command, and a command over the
- * connection's state until that state next changes. An overlay (white flashes that identify the device, the countdown of the
- * recovery, a device without settings, a refused token) covers the state, which is reported nevertheless.
+ * The LED ring: selects the state to show and animates it. An update has priority over a command, and a command over
+ * the connection's state until that next changes. An overlay covers the state, which is still reported.
  */
 
 import Timer from "timer";
@@ -102,8 +101,8 @@ export class LedRing {
 	}
 
 	/**
-	 * Shows a preset until the connection's state next changes. It is reported even if it is shown already: every set_led is
-	 * answered by a state report (interface specification, section 3.3).
+	 * Shows a preset until the connection's state next changes. Always reported: every set_led is answered by a state
+	 * report (specification, 3.3).
 	 */
 	preset(preset: LedPreset): void {
 		this.#command = stateOfPreset[preset];
@@ -118,7 +117,7 @@ export class LedRing {
 		this.#overlayTimer = Timer.set(() => this.#endOverlay(), identifyMs);
 	}
 
-	/** Shows that the device has no settings, for good. */
+	/** Permanent. */
 	showUnprovisioned(): void {
 		this.connection = ledState.off;
 		this.#stand(unprovisionedOverlay);

@@ -1,4 +1,7 @@
-/** The touch pad of the PROTO-1. It tracks a baseline, since the count without a finger drifts with temperature and humidity. */
+/**
+ * The touch pad of the PROTO-1, with a tracked baseline: the count without a finger drifts with temperature and
+ * humidity.
+ */
 
 import Timer from "timer";
 import type { Host, TouchPad } from "../host.js";
@@ -43,7 +46,7 @@ export class Touch {
 		const rise = this.#count - this.#baseline;
 		if (!this.#isActive) {
 			if (rise > this.#baseline * pressedShare) return this.#set(true);
-			// Falls immediately: the pad may have been touched at the start.
+			// Falls at once: the pad may have been touched at the start.
 			this.#baseline = rise < 0 ? this.#count : this.#baseline + rise * baselineFollows;
 			return;
 		}

@@ -1,6 +1,6 @@
 /**
- * Streaming parser of a firmware image's structure, which finds the end of the image as ESP-IDF's esp_image_verify does
- * (components/bootloader_support/src/esp_image_format.c): a file or a slot may contain more, e.g. a signature.
+ * Streaming parser of a firmware image's structure. It finds the end of the image as ESP-IDF's esp_image_verify does
+ * (components/bootloader_support/src/esp_image_format.c), since a file or slot may contain more, such as a signature.
  */
 
 import { imageLayout } from "./image.js";
@@ -12,7 +12,7 @@ export interface ImageScannerOptions {
 
 type Piece = "header" | "segment header" | "segment" | "padding" | "digest and what follows";
 
-/** Magic, chip, descriptors and SHA-256 are the caller's to check. */
+/** The caller checks magic, chip, descriptors and SHA-256. */
 export class ImageScanner {
 	readonly #verifiesChecksum: boolean;
 	#piece: Piece = "header";
@@ -42,7 +42,7 @@ export class ImageScanner {
 		return this.#contentBytes;
 	}
 
-	/** The least number of bytes of the image with its SHA-256; exact once `contentBytes` is known. */
+	/** Least size of the image with its SHA-256; exact once `contentBytes` is known. */
 	get minimumBytes(): number {
 		return this.#minimumBytes;
 	}
@@ -52,7 +52,7 @@ export class ImageScanner {
 		return `The image is cut off: the file ends after ${fileBytes} bytes, its segments need ${this.#minimumBytes}.`;
 	}
 
-	/** @returns a sentence that says why this is not an image, also for all later bytes; undefined while it may be one */
+	/** @returns a sentence that says why this is not an image, also for later bytes; undefined while it may be one */
 	write(bytes: Uint8Array): string | undefined {
 		for (let at = 0; at < bytes.byteLength && this.#problem === undefined; ) {
 			const end = Math.min(bytes.byteLength, at + this.#pieceEnd - this.#offset);
@@ -73,7 +73,7 @@ export class ImageScanner {
 			case "segment header":
 				for (let at = start; at < end; at++) {
 					const place = at + toPiece - imageLayout.segmentLengthOffset;
-					// A shift would make a length of 2 GiB and more negative.
+					// A shift would make lengths from 2 GiB negative.
 					if (place >= 0) this.#segmentBytes += (bytes[at] ?? 0) * 256 ** place;
 				}
 				return;
@@ -141,10 +141,8 @@ export class ImageScanner {
 }
 
 /**
- * Xors all bytes, four at a time: one at a time would take as long as the SHA-256.
- *
- * @param start the seed, or the checksum so far
- * @returns 0 to 255
+ * Xors all bytes, four at a time: single bytes would take as long as the SHA-256.
+ * @param start the seed, or the checksum so far @returns 0 to 255
  */
 export function addToChecksum(start: number, bytes: Uint8Array): number {
 	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -1,23 +1,23 @@
 /**
- * The layout of a firmware image: ESP-IDF's application image (esp_app_format.h, esp_app_desc.h) with this project's descriptor
- * after ESP-IDF's (hosts/esp32/board-descriptor.c). Offsets and sizes are in bytes, numbers little-endian, strings padded with NUL.
+ * The layout of a firmware image: ESP-IDF's application image (esp_app_format.h, esp_app_desc.h) with this project's
+ * descriptor after ESP-IDF's (hosts/esp32/board-descriptor.c). In bytes, little-endian, strings padded with NUL.
  */
 
 import type { Chip } from "./messages.js";
 
-/** `chip_id` of the image header. No chip has the virtual one, so no board accepts such an image. */
+/** `chip_id` of the image header. No chip has the virtual id, so boards refuse such images. */
 export const chipIds: Readonly<Record<Chip, number>> = Object.freeze({
 	esp32: 0x0000,
 	esp32s3: 0x0009,
 	virtual: 0xfff0,
 });
 
-/** A header, segments with a header each, padding that ends with the checksum, and a SHA-256. */
+/** A header, segments with headers, padding that ends with the checksum, and a SHA-256. */
 export const imageLayout = Object.freeze({
 	magic: 0xe9,
 	segmentCountOffset: 0x01,
 	chipIdOffset: 0x0c,
-	/** Not 0: a SHA-256 of all bytes up to and including the checksum follows it. */
+	/** Not 0: a SHA-256 of everything up to the checksum follows it. */
 	hasDigestOffset: 0x17,
 	headerBytes: 24,
 	segmentHeaderBytes: 8,
@@ -26,9 +26,9 @@ export const imageLayout = Object.freeze({
 	mostSegments: 16,
 	/** Exclusive; lengths are multiples of 4. */
 	segmentLimit: 0x100_0000,
-	/** Xor of this and all bytes of all segments. */
+	/** Xor of this and all segments' bytes. */
 	checksumSeed: 0xef,
-	/** The padding is never empty; its last byte is the checksum. */
+	/** Never empty; its last byte is the checksum. */
 	paddedTo: 16,
 	digestBytes: 32,
 });
@@ -59,8 +59,8 @@ export const ownDescriptor = Object.freeze({
 	/** u16, see `imageFlags`. */
 	flagsOffset: 0x158,
 	/**
-	 * u16, raised by a release that must not be replaced by an earlier one. 0 in images from before it, which took these two bytes
-	 * for flags.
+	 * u16. A release whose predecessors must not be installed again raises it. Images older than this field have 0,
+	 * since these bytes belonged to their flags.
 	 */
 	securityVersionOffset: 0x15a,
 	/** u32, seconds since 1970; 0: unknown. */
@@ -68,11 +68,11 @@ export const ownDescriptor = Object.freeze({
 });
 
 export const imageFlags = Object.freeze({
-	/** Settings may be compiled in, as by mcconfig alone. */
+	/** Settings may be compiled in, as mcconfig does. */
 	hasSettings: 1,
 });
 
-/** Header, first segment header and both descriptors. */
+/** The header, the first segment's, and both descriptors. */
 export const headBytes = 0x160;
 
 function field(offset: number, byteLength: number): TextField {

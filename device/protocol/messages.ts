@@ -1,6 +1,6 @@
 /**
- * Every message between a device and the gateway, each defined once: interface specification, sections 2.1, 2.2, 2.4, 4.1 and
- * 4.2, and our own: `command_error`, crash reports and the live log.
+ * Every message between device and gateway, each defined once: specification, 2.1, 2.2, 2.4, 4.1 and 4.2, and our
+ * own.
  */
 
 import { hasPart, modelsWith } from "./models.js";
@@ -35,7 +35,7 @@ export const deviceId = pattern(64, "^[A-Za-z0-9][A-Za-z0-9._-]*$", "letters, di
 export const chips = Object.freeze(["esp32s3", "esp32", "virtual"] as const);
 export type Chip = (typeof chips)[number];
 
-/** The LED ring's presets, as `set_led` takes them and `led_ring.state_name` gives them. */
+/** As in `set_led` and `led_ring.state_name`. */
 const ledPreset = oneOf("rainbow", "connecting", "failed", "idle", "updating");
 export type LedPreset = Infer<typeof ledPreset>;
 
@@ -57,13 +57,13 @@ export const crashKinds = Object.freeze([
 ] as const);
 export type CrashKind = (typeof crashKinds)[number];
 
-/** An end of the firmware that it did not ask for. */
+/** An end of the firmware other than by System.restart(). */
 export const crash = object({
-	/** Tells a crash from the next one of the same kind. */
+	/** Distinguishes a crash from the next one of its kind. */
 	id: pattern(32, "^[0-9a-f]+$", "hexadecimal digits"),
 	kind: oneOf(...crashKinds),
 	message: string(512),
-	/** Of the source, relative to the project, where the host knows it. */
+	/** Of the source, relative to the project, if known. */
 	file: optional(string(128)),
 	line: optional(integer(1, 1_000_000)),
 	/** Lines of `at function (file:line)` or program counters, innermost first; may be empty. */
@@ -76,7 +76,7 @@ export const crash = object({
 });
 export type Crash = Infer<typeof crash>;
 
-/** How long a live log lasts at most, in seconds. */
+/** Limit of a live log. */
 export const longestLogSeconds = 600;
 
 export const hapticIntensity = withPart("haptics", percent);
@@ -87,9 +87,9 @@ const certificateInPem = string(4352);
 /** 64 bytes; in the catalog, an upload and `start_ota`. */
 export const signature = pattern(88, "^[A-Za-z0-9+/]{85}[AQgw]==$", "a signature of 64 bytes in base64,");
 
-/** What set_settings changes; an empty text removes a setting that a device can do without. */
+/** An empty text removes an optional setting. */
 const changedSettings = changeOf({
-	// In the XS of virtual devices a class [^…] that begins at \x00 excludes nothing; SDK 8.2.3 has that mended.
+	// In the XS of virtual devices a class [^…] that begins at \x00 excludes nothing (mended in SDK 8.2.3).
 	ssid: optional(pattern(32, "^((?!\\x00)[^\\x01-\\x1f])+$", "the name of a Wi-Fi network")),
 	password: optional(pattern(63, "^([ -~]{8,63})?$", "empty, or a WPA password of 8 or more characters,")),
 	gateway: optional(
@@ -100,7 +100,7 @@ const changedSettings = changeOf({
 	sntp: optional(pattern(253, "^[A-Za-z0-9.-]*$", "empty, or the name of a time server,")),
 });
 export type ChangedSettings = Infer<typeof changedSettings>;
-/** Those that an installation gives, by set_settings or on a command line. */
+/** Given at the installation, by set_settings or on a command line. */
 export type InstalledSetting = keyof ChangedSettings;
 export const installedSettings = Object.freeze(keysOf(changedSettings.fields));
 
@@ -116,15 +116,15 @@ export const commands = Object.freeze({
 	set_haptics: withPart("haptics", object({ command: oneOf("set_haptics"), value: percent })),
 	start_ota: object({
 		command: oneOf("start_ota"),
-		url: pattern(2048, "^https?://[^\\s/]\\S*$", "an http or https address"),
+		url: pattern(2048, "^https?://[^\\s/]\\S*?$", "an http or https address"),
 		cert_pem: optional(certificateInPem),
 		/**
-		 * ECDSA P-256 over the SHA-256 of the image as it ends by its own header: r and s, 32 bytes each, big-endian (IEEE P1363).
-		 * Firmware with release keys needs it.
+		 * ECDSA P-256 over the SHA-256 of the image as it ends by its own header: r and s, 32 bytes each, big-endian
+		 * (IEEE P1363). Firmware with release keys requires it.
 		 */
 		signature: optional(signature),
 	}),
-	/** Secrets: the gateway hands them to the device and keeps no copy. */
+	/** Secret: the gateway keeps no copy. */
 	set_settings: object({ command: oneOf("set_settings"), value: changedSettings }),
 	query_crash: object({ command: oneOf("query_crash") }),
 	clear_crash: object({ command: oneOf("clear_crash"), id: crash.fields.id }),
@@ -136,16 +136,16 @@ export const commands = Object.freeze({
 	}),
 });
 /**
- * Of a command's JSON in UTF-8: the longest `start_ota`. A device closes a connection on which more comes; its heap of 77 KB holds
- * a command up to four times while it is parsed, beside the 16 KB of an update.
+ * Of a command's JSON in UTF-8: the longest `start_ota`. A device closes a connection that sends more: its heap of 77
+ * KB holds a command up to four times while parsing, beside the 16 KB of an update.
  */
 export const longestCommandBytes = 6656;
 export type CommandName = keyof typeof commands;
 
-/** Commands beyond those of the first version, named in `Device-Features`. */
+/** Commands added after the first version. */
 export const features = Object.freeze(["identify", "settings", "crash", "log", "restart"] as const);
 export type Feature = (typeof features)[number];
-/** Commands of the first version, which every firmware knows. */
+/** Known to every firmware. */
 type FirstCommand =
 	| "set_volume"
 	| "query_state"
@@ -154,7 +154,7 @@ type FirstCommand =
 	| "set_brightness"
 	| "set_haptics"
 	| "start_ota";
-/** Sent only to devices that name the feature: an older firmware would refuse the command. */
+/** Sent only to devices with this feature. */
 export const featureOf: Readonly<
 	Record<Exclude<CommandName, FirstCommand>, Feature> & Partial<Record<FirstCommand, undefined>>
 > = Object.freeze({
@@ -190,7 +190,7 @@ export const uplinks = Object.freeze({
 			mac_address: pattern(17, "^([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}$", "a MAC address"),
 			model: oneOf(...models),
 			firmware_version: string(32),
-			/** Of the firmware; absent: 0. The device takes no firmware with a lower one. */
+			/** Of the firmware; absent: 0. The device accepts no firmware with a lower one. */
 			security_version: optional(integer(0, 65_535)),
 			idf_version: string(32),
 			cpu_freq_mhz: integer(0, 10_000),
@@ -202,7 +202,7 @@ export const uplinks = Object.freeze({
 			free_heap_bytes: uint32,
 			min_free_heap_bytes: uint32,
 			reset_reason: string(64),
-			/** Only where it is true: after three starts that failed, with neither sound, motor nor sensors. */
+			/** Only if true: after three failed starts, without sound, motor and sensors. */
 			safe_mode: optional(boolean()),
 		}),
 		network: object({
@@ -242,12 +242,12 @@ export const uplinks = Object.freeze({
 	}),
 	ota_complete: object({ type: oneOf("ota_complete") }),
 	ota_error: object({ type: oneOf("ota_error"), reason: string(1024) }),
-	/** How a trial of new settings ended; sent on the connection that then stands. */
+	/** How a trial of new settings ended. */
 	settings_result: object({
 		type: oneOf("settings_result"),
 		deviceId,
 		outcome: oneOf("kept", "returned"),
-		/** Why the device returned to its previous settings; without secrets. */
+		/** Why the device returned to its previous settings. */
 		reason: optional(string(512)),
 	}),
 	command_error: object({
@@ -265,13 +265,13 @@ export const uplinks = Object.freeze({
 		/** Absent: nothing to report. */
 		crash: optional(crash),
 	}),
-	/** While `set_log` lasts: at most one a second, of at most 4 KB. */
+	/** While `set_log` lasts: at most one a second, up to 4 KB. */
 	log: object({
 		type: oneOf("log"),
 		deviceId,
 		/** 0 for the first after `set_log`. */
 		seq: uint32,
-		/** Lines between this message and the previous one that did not fit. */
+		/** Lines lost since the previous message. */
 		dropped: uint32,
 		/** Each ends with a line feed. */
 		lines: string(2048),
@@ -281,7 +281,7 @@ export type UplinkType = keyof typeof uplinks;
 export type UplinkOf<T extends UplinkType> = Infer<(typeof uplinks)[T]>;
 export type Uplink = { [T in UplinkType]: UplinkOf<T> }[UplinkType];
 export type StateReport = UplinkOf<"state_report">;
-/** As the firmware makes it: the compiler names a field that is missing. */
+/** The compiler reports a field that the firmware lacks. */
 export type CompleteReport = Complete<(typeof uplinks)["state_report"]>;
 export type CommandError = UplinkOf<"command_error">;
 export type SettingsResult = UplinkOf<"settings_result">;
@@ -297,10 +297,7 @@ export type CheckedCommand =
 	| { readonly command: Command; readonly refusal?: undefined }
 	| { readonly refusal: Refusal };
 
-/**
- * @param value parsed JSON
- * @param model of the device; undefined: commands of every part are accepted
- */
+/** @param value parsed JSON @param model undefined: commands of every part are accepted */
 export function checkCommand(value: unknown, model?: Model): CheckedCommand {
 	const name = isRecord(value) ? value.command : undefined;
 	if (typeof name !== "string" || !isCommandName(name))
@@ -317,10 +314,8 @@ export type CheckedUplink =
 	| { readonly problem: string };
 
 /**
- * A state report is checked against the model that it names.
- *
- * @param value parsed JSON
- * @returns the uplink, or a sentence that says what is wrong and where
+ * Checks a state report against the model that it names.
+ * @param value parsed JSON @returns the uplink, or a sentence that says what is wrong and where
  */
 export function checkUplink(value: unknown): CheckedUplink {
 	const type = isRecord(value) ? value.type : undefined;

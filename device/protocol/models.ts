@@ -1,9 +1,8 @@
 /**
- * The kinds of boards. Firmware, gateway, page and tools read here what a model has; the pins of a board are in
- * hosts/<model in lower case>/pins.ts.
+ * The kinds of boards: the one list of what a model has. A board's pins are in hosts/<model in lower case>/pins.ts.
  */
 
-/** What a board can have beside the ring, the buttons, the codec and the amplifier: named as in Host.peripheral. */
+/** Parts that only some boards have, named as in Host.peripheral. */
 export type BoardPart = "haptics" | "ambientLight" | "touch";
 
 interface BoardModel {
@@ -21,7 +20,7 @@ export const boardModels: Readonly<Record<Model, BoardModel>> = Object.freeze({
 	"PROTO-1": board(12, ["haptics", "ambientLight", "touch"]),
 });
 
-/** @throws Error that names the models there are */
+/** @throws Error that names the models */
 export function requireModel(name: unknown): Model {
 	const model = models.find((each) => each === name);
 	if (!model)

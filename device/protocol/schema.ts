@@ -1,6 +1,6 @@
 /**
- * A small schema library. Types, the device's check, the gateway's check and the AsyncAPI document are all derived from the schemas
- * of messages.ts.
+ * A small schema library. The types, both peers' checks and the AsyncAPI document are derived from the schemas of
+ * messages.ts.
  */
 
 import { type BoardPart, hasPart, type Model, modelsWith } from "./models.js";
@@ -19,7 +19,7 @@ export type StringSchema = Presence & {
 	readonly values?: readonly string[];
 	/** In code points. */
 	readonly maxLength?: number;
-	/** Source of a regular expression: a preloaded module must not keep a RegExp. */
+	/** A regular expression: a preloaded module must not keep a RegExp. */
 	readonly pattern?: string;
 	/** Describes `pattern` in an error. */
 	readonly form?: string;
@@ -33,7 +33,7 @@ export type BooleanSchema = Presence & { readonly type: "boolean" };
 export type ObjectSchema = Presence & {
 	readonly type: "object";
 	readonly fields: Readonly<Record<string, Schema>>;
-	/** At least one field, and none but these. */
+	/** At least one field, and no others. */
 	readonly isChange?: true;
 };
 export type ListSchema = Presence & {
@@ -65,7 +65,7 @@ export type Infer<S> = S extends { readonly values: readonly (infer V)[] }
 						? { readonly [K in keyof Fields<F>]: Fields<F>[K] }
 						: never;
 
-/** As Infer, but each field is named: what may be absent is undefined, which JSON leaves out. */
+/** As Infer, but optional fields are required and may be undefined, which JSON leaves out. */
 export type Complete<S> = S extends { readonly fields: infer F }
 	? {
 			readonly [K in keyof F]: Complete<F[K]> | (MayBeAbsent<F[K]> extends true ? undefined : never);
@@ -104,15 +104,12 @@ export function list<const S extends Schema>(item: S, maxItems: number) {
 	return Object.freeze({ type: "list", item, maxItems } as const);
 }
 
-/** Other fields are ignored, so that an older peer understands a newer one. */
+/** Other fields are ignored: an older peer understands a newer one. */
 export function object<const F extends Readonly<Record<string, Schema>>>(fields: F) {
 	return Object.freeze({ type: "object", fields: Object.freeze(fields) } as const);
 }
 
-/**
- * A change of some of these values: an object with at least one of the fields and no other. A misspelt name must not pass for a
- * change of nothing.
- */
+/** At least one of the fields and no other: a misspelt name must not pass for a change of nothing. */
 export function changeOf<const F extends Readonly<Record<string, Schema & { readonly optional: true }>>>(
 	fields: F,
 ) {
@@ -141,7 +138,7 @@ export function describeProblem(problem: Problem | undefined): string {
 }
 
 /**
- * @param model decides about fields of a part; undefined: such fields are optional
+ * @param model decides about fields of a part; undefined: they are optional
  * @returns the first problem; undefined if the value matches
  */
 export function findProblem(schema: Schema, value: unknown, model?: Model): Problem | undefined {
@@ -175,7 +172,6 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
 	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Of a table, such as the fields of an object. */
 export function keysOf<K extends string>(table: Readonly<Record<K, unknown>>): readonly K[] {
 	const keys: K[] = [];
 	for (const key in table) keys.push(key);
@@ -234,9 +230,9 @@ function isAllowedText(schema: StringSchema, value: string): boolean {
 	return schema.pattern === undefined || new RegExp(schema.pattern).test(value);
 }
 
-/** Counts code points one by one: an array of them would take more memory than a board has. */
+/** Counts code points one by one: an array of them could exceed a board's memory. */
 function isLonger(value: string, maxLength: number): boolean {
-	// UTF-16 units, or code points in XS: never fewer than code points.
+	// Counts UTF-16 units, or code points in XS: never fewer than code points.
 	if (value.length <= maxLength) return false;
 	let count = 0;
 	for (const _character of value) {

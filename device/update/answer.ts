@@ -32,7 +32,7 @@ export type Verdict =
 /** @param headers names in lower case */
 export function judge(status: number, headers: ReadonlyMap<string, string>, asked: Asked): Verdict {
 	const { known, offset } = asked;
-	// The SDK reads chunks in a timer, where the exception of a malformed one restarts the board.
+	// The SDK reads chunks in a timer, where an exception restarts the board.
 	if ((status === 200 || status === 206) && headers.has("transfer-encoding"))
 		return retry("The server sends the firmware in chunks, without its length.");
 	if (status === 206) return judgePart(headers, asked);
@@ -77,7 +77,7 @@ function judgeWhole(headers: ReadonlyMap<string, string>, { known }: Asked): Ver
 	return { kind: "bytes", known: now, first: 0, expected: total, sha256: undefined };
 }
 
-/** Retried: a byte lost in the head of a response looks like this too. */
+/** Retried: a byte lost in a response's head looks the same. */
 const changed =
 	"The firmware on the server was replaced by another while it was fetched; start the update again.";
 

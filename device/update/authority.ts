@@ -11,7 +11,7 @@ export function readAuthority(pem: string, name = "cert_pem"): string {
 	const start = pem.indexOf(begin);
 	const stop = pem.indexOf(end, start);
 	const base64 = start < 0 || stop < 0 ? "" : pem.slice(start + begin.length, stop).replace(/\s/g, "");
-	if (base64.length % 4 !== 0 || !/^[A-Za-z\d+/]+={0,2}$/.test(base64))
+	if (base64.length % 4 !== 0 || !/^[A-Za-z\d+/]+?={0,2}$/.test(base64))
 		throw new Error(`${name} must be a certificate in PEM: ${begin}, its base64, ${end}.`);
 	return base64;
 }

@@ -1,13 +1,13 @@
 /**
- * One HTTP connection to the firmware server. It adds what the SDK's client lacks: timeouts, cancelling of the look-up, and no
- * exceptions from callbacks (they restart a board). Reads into the caller's buffer.
+ * One HTTP connection to the firmware server. It adds what the SDK's client lacks: timeouts, cancelling of the
+ * look-up, and no exceptions from callbacks (they restart a board). It reads into the caller's buffer.
  */
 
 import Timer from "timer";
 import type { HttpClient, HttpRequest, ResolverOption } from "../host.js";
 import type { FirmwareUrl } from "./firmware-url.js";
 
-/** Limit of silence before the first response: a TLS handshake takes seconds. */
+/** Until the first response: a TLS handshake takes seconds. */
 const firstAnswerMs = 30_000;
 
 /** Implemented in network/lookup.ts. */
@@ -131,7 +131,7 @@ export class Connection {
 		if (this.#silenceTimer) Timer.schedule(this.#silenceTimer, halfMs, halfMs);
 	}
 
-	/** In two halves: after a long turn the timer fires before the bytes that arrived meanwhile are reported. */
+	/** In two halves: after a long turn the timer fires before bytes that arrived are reported. */
 	#onSilence(): void {
 		this.#lossTimer ??= Timer.set(
 			() => this.#lose(`nothing came for ${this.#limitMs / 1000} s`),

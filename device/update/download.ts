@@ -1,6 +1,7 @@
 /**
- * Downloads a firmware block by block and passes on verified blocks only, in order, each once. TCP that loses bytes without an
- * error (the SDK's does), broken connections and restarted servers cost a block each, never the update; all retries are bounded.
+ * Downloads a firmware block by block and passes on verified blocks only, in order, each once. TCP that loses bytes
+ * without an error (the SDK's does), broken connections and restarted servers cost a block each, never the update;
+ * retries are bounded.
  */
 
 import Timer from "timer";
@@ -10,22 +11,22 @@ import { type CancellableLookup, Connection, type ConnectionOptions } from "./co
 import type { FirmwareUrl } from "./firmware-url.js";
 import { isBase64Of } from "./http-fields.js";
 
-/** Requested at a time, and the most of a firmware that is in memory. */
+/** The size of a request, and the most firmware in memory. */
 export const blockBytes = 16 * 1024;
-/** Passed on in a turn: the unit of an erase. Erasing and writing it takes tens of milliseconds, in which nothing else runs. */
+/** Passed on per turn: the unit of an erase, which with the write blocks everything for tens of milliseconds. */
 const pieceBytes = 4 * 1024;
-/** Lost connections until the update fails, counted from 0 after the progress below. */
+/** Lost connections without progress (below) that end the update. */
 const mostDrops = 5;
 const progressBytes = 1024 * 1024;
 const progressMs = 30_000;
 /** Of a damaged block. */
 const mostRefetches = 3;
-/** Before the first reconnection; doubled for each further one, with jitter over the upper half. */
+/** Before the first reconnection; doubled for each further one, with jitter in the upper half. */
 const retryDelayMs = 1_000;
-/** Without a byte; doubled after each drop, for lines with a long delay. */
+/** Longest silence; doubled after each drop, for slow lines. */
 const stallMs = 2_000;
 const longestStallMs = 30_000;
-/** That an update waits for the device's own connection without a byte of firmware. */
+/** Longest wait for the device's own connection without progress. */
 const longestWaitMs = 600_000;
 
 export interface DownloadOptions {
@@ -34,18 +35,18 @@ export interface DownloadOptions {
 	readonly sha256: Part<object, Digest>;
 	readonly url: FirmwareUrl;
 	readonly headers: Iterable<readonly [string, string]>;
-	/** Of `blockBytes`; not to be used by others until onEnd. */
+	/** Of `blockBytes`; reserved until onEnd. */
 	readonly buffer: Uint8Array;
 	/** Monotonic milliseconds. */
 	readonly now: () => number;
-	/** Whether the device's connection to the gateway is open; a lost download waits for it. */
+	/** Whether the gateway is connected; a lost download waits for it. */
 	readonly isOnline: () => boolean;
 	/**
-	 * The next verified piece: at most 4 KiB, the first at least 4 KiB or the whole image. Valid until the call returns; an exception
-	 * ends the download. `total` is the firmware's length in bytes.
+	 * The next verified piece: at most 4 KiB; the first at least 4 KiB or the whole image. Valid during the call; an
+	 * exception ends the download. @param total the firmware's length in bytes
 	 */
 	readonly onPiece: (piece: Uint8Array, total: number) => void;
-	/** @param reason a sentence that says why it failed; undefined: everything was passed on */
+	/** @param reason a sentence that says why it failed, if it did */
 	readonly onEnd: (reason: string | undefined) => void;
 }
 
@@ -59,23 +60,23 @@ export class Download {
 
 	/** Start of the block that is requested next or being received. */
 	#offset = 0;
-	/** End of the previous block in the buffer until all of it is passed on, then 0. */
+	/** End of the previous block in the buffer until it is passed on, then 0. */
 	#waiting = 0;
 	/** Bytes of that block already passed on. */
 	#handedOn = 0;
 	#isProven = false;
-	/** Its digest, as the server named it. */
+	/** Its digest from the server. */
 	#waitingSha256: string | undefined;
 	/** Bytes of the next block in the buffer. */
 	#filled = 0;
-	/** Offset of the next byte to be read; below `#offset` while a stream without ranges is read again. */
+	/** Offset of the next byte to read; below `#offset` while a stream without ranges is repeated. */
 	#position = 0;
 	/** End of the current response. */
 	#end = 0;
 	#sha256: string | undefined;
 
 	#drops = 0;
-	/** Where the drops were last set to 0, and how long blocks have been received since. */
+	/** Where the drops were last reset, and how long blocks have been received since. */
 	#countedFrom = 0;
 	#progressMs = 0;
 	/** When the last block was complete, or this connection began. */
@@ -94,7 +95,7 @@ export class Download {
 		this.#connect();
 	}
 
-	/** To be called when the device's connection to the gateway is open again. */
+	/** Call it when the gateway is connected again. */
 	resume(): void {
 		if (!this.#waitTimer) return;
 		Timer.clear(this.#waitTimer);
@@ -156,7 +157,7 @@ export class Download {
 	#onReadable(byteCount: number): void {
 		const { buffer } = this.#options;
 		for (let left = byteCount; left > 0 && this.#known && this.#connection; ) {
-			// A stream without ranges repeats what was passed on before.
+			// A stream without ranges repeats earlier bytes.
 			const isRepeated = this.#position < this.#offset;
 			const start = isRepeated ? 0 : this.#filled;
 			const room = isRepeated ? Math.min(blockBytes, this.#offset - this.#position) : blockBytes - start;
@@ -187,8 +188,8 @@ export class Download {
 		if (!known || this.#position < this.#end) return this.#onLost("the server sent less than it announced");
 		if (!known.isInParts) return;
 		if (!this.#endBlock(this.#sha256)) return;
-		// The next block is received while this one is verified and written. The SDK sends a request from a timer, so this timer has to
-		// be set after it.
+		// The next block is received while this one is verified and written. The SDK's request is sent from a timer,
+		// which must be set before this one.
 		if (this.#offset < known.total) this.#ask();
 		this.#pieceTimer ??= Timer.set(() => this.#onPieceTimer());
 	}
@@ -253,7 +254,7 @@ export class Download {
 		return isBase64Of(this.#waitingSha256, new Uint8Array(digest.close()));
 	}
 
-	/** Progress resets the count of drops: a slow line that loses its connection now and then must succeed too. */
+	/** Resets the count of drops: a slow line that loses its connection now and then must succeed. */
 	#onProgress(): void {
 		const now = this.#options.now();
 		this.#progressMs += now - this.#movedAtMs;
@@ -274,15 +275,16 @@ export class Download {
 	}
 
 	#complain(reason: string): void {
-		const former = this.#complaint;
-		if (former && former.reason === reason && former.offset === this.#offset) return this.#finish(reason);
+		const previous = this.#complaint;
+		if (previous && previous.reason === reason && previous.offset === this.#offset)
+			return this.#finish(reason);
 		this.#complaint = { reason, offset: this.#offset };
 		this.#drop(reason);
 	}
 
 	#onLost(reason: string): void {
 		if (!this.#prove()) return;
-		// Everything was received and only has to be written.
+		// Everything was received and has only to be written.
 		if (this.#offset > 0 && this.#offset === this.#known?.total) return;
 		if (this.#connection?.hasHeard || this.#offset > 0)
 			return this.#drop(`The download failed at ${this.#where()}: ${reason}.`);
@@ -307,7 +309,7 @@ export class Download {
 		}, Math.round(delayMs));
 	}
 
-	/** Without its own connection the device cannot tell a lost network from a lost server. */
+	/** Without its own connection the device cannot distinguish a lost network from a lost server. */
 	#awaitConnection(reason: string): void {
 		this.#connection?.close();
 		this.#connection = undefined;

@@ -13,7 +13,7 @@ export interface FirmwareUrl {
  * @throws Error whose message says what to change
  */
 export function parseFirmwareUrl(url: string): FirmwareUrl {
-	const match = /^(https?):\/\/([A-Za-z0-9.-]+)(?::(\d{1,5}))?(\/[^\s#]*)?$/.exec(url);
+	const match = /^(https?):\/\/([A-Za-z0-9.-]+?)(?::(\d{1,5}))?(\/[^\s#]*?)?$/.exec(url);
 	const host = match?.[2];
 	const isSecure = match?.[1] === "https";
 	const port = match?.[3] === undefined ? (isSecure ? 443 : 80) : Number(match[3]);

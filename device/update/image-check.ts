@@ -1,6 +1,6 @@
 /**
- * Checks a firmware image while it is downloaded: whether it is for this device, before anything is erased, and whether the file is
- * complete.
+ * Checks a firmware image during the download: whether it is for this device, before anything is erased, and whether
+ * the file is complete.
  */
 
 import {
@@ -31,7 +31,7 @@ export class ImageCheck {
 		this.#device = device;
 	}
 
-	/** Bytes up to and including the checksum; undefined before all segment headers have arrived. */
+	/** Bytes up to and including the checksum; undefined until all segment headers have arrived. */
 	get contentBytes(): number | undefined {
 		return this.#scanner.contentBytes;
 	}

@@ -1,7 +1,8 @@
 /**
- * ECDSA verification on the curve P-256 (FIPS 186-5, 6.4.2; SEC 2, 2.4.2), by BigInt alone: the same code on every host. The SDK's
- * `ecdsa` loops without end where s is a multiple of the order, and refuses valid signatures whose point has an x above the order.
- * It handles public values only, so its time may depend on them. No BigInt is at module level: XS damages it in ROM.
+ * ECDSA verification on the curve P-256 (FIPS 186-5, 6.4.2; SEC 2, 2.4.2) with BigInt: the same code on every host.
+ * The SDK's `ecdsa` never ends for an s that is a multiple of the order, and refuses valid signatures whose point has
+ * an x above the order. All values are public, so the time may depend on them. No BigInt at module level: XS damages
+ * it in ROM.
  */
 
 export interface PublicKey {
@@ -32,7 +33,7 @@ export function orderOfP256(): bigint {
 	return 0xffffffff_00000000_ffffffff_ffffffff_bce6faad_a7179e84_f3b9cac2_fc632551n;
 }
 
-/** FIPS 186-5, 6.4.2, step 1: r and s must be such numbers. @param order of the curve's base point */
+/** FIPS 186-5, 6.4.2, step 1. @param order of the curve's base point */
 export function isScalar(value: bigint, order = orderOfP256()): boolean {
 	return value > 0n && value < order;
 }
@@ -44,7 +45,7 @@ export function toBigInt(bytes: Uint8Array): bigint {
 	return value;
 }
 
-/** Whether one of the keys has signed a message, in steps of 1/16 a key: about 40 ms each on a board, where a turn must be short. */
+/** Whether one of the keys has signed a message, in steps of 1/16 a key: about 40 ms each on a board. */
 export class Verification {
 	readonly #curve = new P256();
 	readonly #keys: readonly PublicKey[];
@@ -70,7 +71,7 @@ export class Verification {
 		this.#bits2 = bitsOf((r * inverse) % order);
 	}
 
-	/** Takes the next step. @returns undefined: it was not the last one */
+	/** @returns undefined until the last step */
 	next(): boolean | undefined {
 		const key = this.#keys[this.#keyIndex];
 		if (!key) return false;
@@ -88,7 +89,6 @@ export class Verification {
 	}
 }
 
-/** Takes all steps at once. */
 export function finish(verification: Verification): boolean {
 	for (;;) {
 		const isSigned = verification.next();
@@ -122,7 +122,9 @@ class P256 {
 		z: 1n,
 	};
 
-	/** sum · 2ⁿ + u1 · base + u2 · key, both at once (Shamir's trick). @param bits1 the n bits of u1; those of u2 are as many */
+	/**
+	 * sum · 2ⁿ + u1 · base + u2 · key, both at once (Shamir's trick). @param bits1 the n bits of u1; u2 has as many
+	 */
 	addMultiples(sum: Point | Neutral, bits1: string, bits2: string, { x, y }: PublicKey): Point | Neutral {
 		const key = { x, y, z: 1n };
 		const both = this.#add(this.#base, key);
@@ -138,7 +140,7 @@ class P256 {
 		return result;
 	}
 
-	/** Whether the affine x modulo the order is r: x is r, or r + order, without a division. */
+	/** Whether the affine x modulo the order is r: x is r or r + order, without a division. */
 	hasX({ x, z }: Point, r: bigint): boolean {
 		const p = this.#p;
 		const zz = (z * z) % p;

@@ -1,6 +1,6 @@
 /**
- * Confirms a new image (ESP-IDF: cancels the rollback) once it has reached the gateway, or rolls back after two minutes. An image
- * that cannot reach the gateway must not be confirmed: it could never be updated again.
+ * Confirms a new image (ESP-IDF: cancels the rollback) once it has reached the gateway, or rolls back after two
+ * minutes: an image that cannot reach the gateway could never be updated.
  */
 
 import Timer from "timer";
@@ -29,21 +29,21 @@ export class Probation {
 		if (options.boot.isPendingVerify) this.#timer = Timer.set(() => this.#rollBack(), limitMs);
 	}
 
-	/** Whether the image is unconfirmed; no update can start then. */
+	/** No update can start while the image is unconfirmed. */
 	get isOn(): boolean {
 		return this.#timer !== undefined;
 	}
 
 	/**
-	 * To be called after each report. Confirms a new image if the codec answers, or did not answer under the previous image either: a
-	 * device with a broken codec must stay updatable.
+	 * Call it after each report. Confirms a new image if the codec answers, or did not answer under the previous
+	 * image: a device with a broken codec must stay updatable.
 	 */
 	onReported(isCodecReady: boolean, settings: CodecSetting): void {
 		if (this.isOn) {
-			// Not stored: by an older image, confirmed because its codec answered.
+			// Not stored: the older image was confirmed because its codec answered.
 			const answeredBefore = settings.number("codec", 0, 1, 1) === 1;
 			if (answeredBefore && !isCodecReady) return;
-			// If not, the next report tries again.
+			// Otherwise the next report retries.
 			if (!this.#options.boot.confirm()) return;
 			Timer.clear(this.#timer);
 			this.#timer = undefined;

@@ -1,6 +1,6 @@
 /**
- * Reads a written image back from flash, compares it with its SHA-256, the only end-to-end check if the server sends no digests, and
- * hashes the whole for its signature. Each block is read in its own turn, so that commands are answered meanwhile.
+ * Reads a written image back from flash, compares it with its SHA-256 (the only end-to-end check if the server sends
+ * no digests) and hashes it for its signature. Each block has its own turn, so that commands are executed in between.
  */
 
 import Timer from "timer";
@@ -10,26 +10,26 @@ import { imageLayout } from "../protocol/image.js";
 export interface ReadBackOptions {
 	readonly slot: UpdateSlot;
 	readonly sha256: Part<object, Digest>;
-	/** Up to and including the checksum, which is what the appended SHA-256 covers. */
+	/** The appended SHA-256 covers these. */
 	readonly contentBytes: number;
 	/** Whether a SHA-256 is appended. */
 	readonly hasDigest: boolean;
-	/** Whether to hash the image with its SHA-256, too. */
+	/** Whether to hash the image with its appended SHA-256. */
 	readonly isSigned: boolean;
 	/** Used until onEnd. */
 	readonly buffer: Uint8Array;
 	/**
-	 * @param reason a sentence that says what is wrong; undefined: the image is intact
-	 * @param sha256 of the image with its appended SHA-256; undefined unless `isSigned`
+	 * @param reason a sentence that says what is wrong, if anything
+	 * @param sha256 of image and appended SHA-256, if `isSigned`
 	 */
 	readonly onEnd: (reason: string | undefined, sha256?: ArrayBuffer) => void;
 }
 
 export class ReadBack {
 	readonly #options: ReadBackOptions;
-	/** Of what the appended SHA-256 covers. */
+	/** For the appended SHA-256. */
 	readonly #content: Digest;
-	/** Of the whole image. */
+	/** For the signature. */
 	readonly #image: Digest | undefined;
 	#offset = 0;
 
@@ -61,7 +61,6 @@ export class ReadBack {
 		onEnd(reason, sha256);
 	}
 
-	/** The next bytes of the image. */
 	#read(byteLength: number): Uint8Array {
 		const { slot, buffer } = this.#options;
 		const block = buffer.subarray(0, byteLength);

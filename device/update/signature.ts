@@ -1,6 +1,6 @@
 /**
- * The check of a firmware's signature: ECDSA P-256 over the SHA-256 of the image, by one of the public keys that are compiled in. So
- * neither the gateway nor anyone who has its tokens can put other firmware on the device.
+ * The check of a firmware's signature: ECDSA P-256 over the image's SHA-256, by one of the compiled in public keys.
+ * The gateway or its tokens alone cannot install other firmware.
  */
 
 import { isScalar, type PublicKey, type Signature, Verification } from "./p256.js";
@@ -10,7 +10,7 @@ const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 
 /**
  * @param base64 of 64 bytes: r and s, big-endian (IEEE P1363)
- * @returns undefined if it has another form, or r or s are not above 0 and below the order
+ * @returns undefined for another form, or if r or s is not above 0 and below the order
  */
 export function readSignature(base64: string): Signature | undefined {
 	if (!/^[A-Za-z\d+/]{85}[AQgw]==$/.test(base64)) return undefined;
@@ -25,7 +25,7 @@ export function readSignature(base64: string): Signature | undefined {
 
 /**
  * @param text one or two keys, with a comma between: x and y, 64 hex digits each; empty: none
- * @throws Error that says how it must be built
+ * @throws Error that describes the form
  */
 export function readReleaseKeys(text: string): readonly PublicKey[] {
 	if (text === "") return [];
@@ -37,11 +37,11 @@ export function readReleaseKeys(text: string): readonly PublicKey[] {
 	return keys.map((key) => ({ x: BigInt(`0x${key.slice(0, 64)}`), y: BigInt(`0x${key.slice(64)}`) }));
 }
 
-/** The reason of `ota_error` where none of the keys has signed the image. */
+/** Sent in `ota_error`. */
 export const wrongSignature =
 	"The firmware's signature is wrong: it was made with a key that this device does not know, or for another image.";
 
-/** The signature of one update, checked at its start for its form, and at its end against the image. */
+/** The signature of an update: its form is checked at the start, and the image at the end. */
 export class SignatureCheck {
 	readonly #keys: readonly PublicKey[];
 	readonly #signature: Signature;
@@ -52,10 +52,9 @@ export class SignatureCheck {
 	}
 
 	/**
-	 * @param releaseKeys as `readReleaseKeys` takes them
-	 * @param signature of `start_ota`
-	 * @returns undefined if no key is compiled in: any firmware is taken
-	 * @throws Error whose message is the reason of `ota_error`
+	 * @param releaseKeys see `readReleaseKeys` @param signature of `start_ota`
+	 * @returns undefined if no key is compiled in: any firmware is accepted
+	 * @throws Error, the reason of `ota_error`
 	 */
 	static begin(releaseKeys: string, signature: string | undefined): SignatureCheck | undefined {
 		const keys = readReleaseKeys(releaseKeys);

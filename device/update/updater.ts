@@ -1,6 +1,6 @@
 /**
- * Updates the device: downloads the image, checks it, writes it to the inactive slot, verifies it, selects it and restarts. Until
- * it is selected, the running firmware is the one that boots.
+ * Updates the device: downloads the image, checks it, writes it to the inactive slot, verifies it, selects it and
+ * restarts. Until it is selected, the running firmware boots.
  */
 
 import Timer from "timer";
@@ -48,13 +48,13 @@ export interface UpdaterOptions {
 
 export class Updater {
 	readonly #options: UpdaterOptions;
-	/** Kept after the first update: the heap may have no room for another one. */
+	/** Kept after the first update: the heap may have no room for another. */
 	#buffer: Uint8Array | undefined;
 	#isRunning = false;
 	#download: Download | undefined;
 	#slot: UpdateSlot | undefined;
 	#image: ImageCheck | undefined;
-	/** Undefined: any firmware is taken. */
+	/** Undefined: any firmware is accepted. */
 	#signature: SignatureCheck | undefined;
 	#written = 0;
 	#total = 0;
@@ -110,12 +110,12 @@ export class Updater {
 		return url.isSecure ? new https({ ...options, certificate }) : new http(options);
 	}
 
-	/** To be called when the connection to the gateway is open again. */
+	/** Call it when the gateway is connected again. */
 	resume(): void {
 		this.#download?.resume();
 	}
 
-	/** @throws Error whose message is the reason of `ota_error` */
+	/** @throws Error, the reason of `ota_error` */
 	#write(piece: Uint8Array, total: number): void {
 		this.#image?.write(piece, total);
 		const startedAtMs = this.#options.now();
@@ -130,7 +130,7 @@ export class Updater {
 		if (this.#written < total) this.#reportProgress();
 	}
 
-	/** To be called after the head was checked: from here on flash is erased. */
+	/** Call it after the head was checked: this erases flash. */
 	#begin(total: number): void {
 		const slot = new this.#options.slot({});
 		this.#slot = slot;
@@ -196,7 +196,7 @@ export class Updater {
 		next();
 	}
 
-	/** Selects the slot for the next boot. To be called once everything is checked. */
+	/** Selects the slot for the next boot; call it when everything is checked. */
 	#choose(fetchedAtMs: number): void {
 		const readAtMs = this.#options.now();
 		const onEnd = (problem: string | undefined) => {

@@ -1,4 +1,4 @@
-/** Authentication and origin checks of every request, HTTP and WebSocket. */
+/** Checks the token, login and origin of every request, HTTP and WebSocket. */
 
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
@@ -13,30 +13,29 @@ import type { Role, Tokens } from "./tokens.js";
 
 export interface AccessOptions {
 	readonly tokens: Tokens;
-	/** AUTH=off: no token is needed, on loopback. */
+	/** AUTH=off: loopback needs no token. */
 	readonly isOff: boolean;
 	readonly publicUrl: URL | undefined;
 	readonly endedLogins: Pick<EndedLogins, "has" | "end" | "use">;
 	readonly log: Logger;
 	readonly onAdmitted: (request: IncomingMessage) => void;
-	/** Milliseconds since 1970. */
 	readonly now: () => number;
-	/** Monotonic clock, in milliseconds. */
+	/** Monotonic, in milliseconds. */
 	readonly monotonic: () => number;
 }
 
 export interface Admission {
-	/** Undefined if it may. */
+	/** Undefined if it is admitted. */
 	readonly refusal?: HttpRefusal;
-	/** Set if the token is for this device alone. */
+	/** If the token is for this device alone. */
 	readonly deviceId?: string;
 }
 
-/** What a token or a login is good for. */
+/** What a token or a login permits. */
 interface Grants {
-	/** With which it was compared. */
+	/** The tokens it was compared with. */
 	readonly file: Tokens["file"];
-	/** Undefined if it is no device's. */
+	/** Undefined: not a device's token. */
 	readonly device?: Admission;
 	readonly isMonitor: boolean;
 }
@@ -50,7 +49,7 @@ interface Login {
 const dayMs = 24 * 60 * 60 * 1000;
 const cookieAgeMs = 30 * dayMs;
 const loginCodeAgeMs = 60 * 60 * 1000;
-/** Of one name, which a browser sends for different paths; each takes time to verify. */
+/** Of one name; browsers send one per path. */
 const mostCookies = 4;
 
 export class Access {
@@ -63,7 +62,7 @@ export class Access {
 		this.#options = options;
 	}
 
-	/** Checks the token, or a monitor's login cookie. @param maxAgeMs how long a revoked token may still pass */
+	/** Checks the token or a monitor's login cookie. @param maxAgeMs how long a revoked token may still be valid */
 	async check(request: IncomingMessage, roles: readonly Role[], maxAgeMs = 0): Promise<Admission> {
 		const admission = await this.#check(request, roles, maxAgeMs);
 		if (!admission.refusal) this.#options.onAdmitted(request);
@@ -77,24 +76,24 @@ export class Access {
 		await this.#options.tokens.refresh(age);
 		const admission = admissionOf(this.#grantsOf(request), roles);
 		if (admission) return admission;
-		// It may just have been made.
+		// The token may be new.
 		if (age > 0) return this.#check(request, roles, 0);
 		return { refusal: isToken ? this.countFailure(request, roles.join()) : unauthorized };
 	}
 
-	/** A token that is in no header. @returns undefined if it is valid */
+	/** For a token outside the headers. @returns undefined if it is valid */
 	async checkMonitorToken(request: IncomingMessage, shown: string): Promise<HttpRefusal | undefined> {
 		await this.#options.tokens.refresh();
 		return this.#grantsOfToken(shown).isMonitor ? undefined : this.countFailure(request, "monitor");
 	}
 
-	/** Whether it shows a token or login that was valid at the last look at the disk; decides on limits alone. */
+	/** Whether its token or login was valid when last read; for limits alone. */
 	isKnown(request: IncomingMessage): boolean {
 		const { device, isMonitor } = this.#grantsOf(request);
 		return isMonitor || device !== undefined;
 	}
 
-	/** Compared once for each request, and again if the tokens have changed since. */
+	/** Compares again if the tokens have changed. */
 	#grantsOf(request: IncomingMessage): Grants {
 		const { file } = this.#options.tokens;
 		const known = this.#grants.get(request);
@@ -118,8 +117,7 @@ export class Access {
 	}
 
 	/**
-	 * A wrong token counts against the address, but a valid one always passes: the wrong ones may come from others
-	 * behind the same router. Tokens are too long to guess; the limit bounds work and log.
+	 * Wrong tokens are limited per address. Valid ones always pass, since others may share the address.
 	 * @param what counted separately @returns the response to send
 	 */
 	countFailure(request: IncomingMessage, what: string): HttpRefusal {
@@ -129,12 +127,12 @@ export class Access {
 		return unauthorized;
 	}
 
-	/** Refuses what a browser sends for another web site. */
+	/** Refuses requests that browsers send for other web sites. */
 	checkOrigin(request: IncomingMessage): HttpRefusal | undefined {
 		return isSameOrigin(request, this.#options.publicUrl) ? undefined : fromElsewhere;
 	}
 
-	/** Express middleware: passes requests with these roles. */
+	/** Passes requests with one of these roles. */
 	require(...roles: readonly Role[]): RequestHandler {
 		return async (request, response, next) => {
 			const isRead = request.method === "GET" || request.method === "HEAD";
@@ -145,7 +143,7 @@ export class Access {
 		};
 	}
 
-	/** Logs in once, within an hour, at any gateway with the same monitor token. */
+	/** Valid once, for an hour, at any gateway with the same monitor token. */
 	makeLoginCode(): string {
 		const { tokens, now, monotonic } = this.#options;
 		const head = `${now() + loginCodeAgeMs}.${randomUUID()}`;
@@ -154,7 +152,7 @@ export class Access {
 		return code;
 	}
 
-	/** @returns false if it is wrong, used or expired */
+	/** @returns false if wrong, used or expired */
 	async useLoginCode(code: string): Promise<boolean> {
 		const { tokens, endedLogins, now, monotonic } = this.#options;
 		const [, head = "", expires, signature = ""] = /^((\d{1,16})\.[\w-]{36})\.([\w-]+)$/.exec(code) ?? [];
@@ -162,13 +160,13 @@ export class Access {
 		const isSigned = tokens
 			.of("monitor")
 			.some((token) => equalSecrets(signature, sign(token, `login code ${head}`)));
-		// Where it was made, neither the clock nor a new token counts.
+		// The gateway that made it ignores a changed clock or token.
 		const runsUntil = this.#loginCodes.get(code);
 		const isValid = runsUntil === undefined ? isSigned && Number(expires) > now() : runsUntil > monotonic();
 		return isValid && endedLogins.use(signature, Number(expires));
 	}
 
-	/** Sets a login cookie: its expiry, signed with the current monitor token. It ends with that token. */
+	/** Sets a cookie: its expiry, signed with the monitor token, which also ends it. */
 	async logIn(request: IncomingMessage, response: Response): Promise<void> {
 		const { tokens, publicUrl, now } = this.#options;
 		await tokens.refresh();
@@ -183,7 +181,7 @@ export class Access {
 		});
 	}
 
-	/** Ends the request's logins. @throws {NodeJS.ErrnoException} if that cannot be stored */
+	/** Ends the request's logins. @throws {NodeJS.ErrnoException} */
 	async logOut(request: IncomingMessage, response: Response): Promise<void> {
 		const { tokens, endedLogins } = this.#options;
 		const path = this.#cookiePath(request);
@@ -192,12 +190,11 @@ export class Access {
 		await Promise.all(logins.map(({ signature, expires }) => endedLogins.end(signature, expires)));
 	}
 
-	/** Behind a proxy other programs may share our host. */
+	/** Behind a proxy other programs may share the host. */
 	#cookiePath(request: IncomingMessage): string {
 		return new URL(baseUrlOf(request, this.#options.publicUrl)).pathname;
 	}
 
-	/** The valid logins of a request. */
 	#loginsOf({ headers }: IncomingMessage): readonly Login[] {
 		const { tokens, endedLogins, now } = this.#options;
 		return tokens.of("monitor").flatMap((token) => {
@@ -211,7 +208,7 @@ export class Access {
 		});
 	}
 
-	/** Without tokens, DNS rebinding would give a web site access: only loopback names are accepted. */
+	/** Only loopback names, because of DNS rebinding. */
 	#checkHost(request: IncomingMessage): Admission {
 		if (isLoopback(reachedAt(request).hostname)) return {};
 		const detail = "With AUTH=off this gateway answers to localhost and 127.0.0.1 only.";
@@ -239,7 +236,7 @@ const unauthorized: HttpRefusal = {
 	headers: { "WWW-Authenticate": 'Bearer realm="gateway"' },
 };
 
-/** Cookies ignore the port: gateways on one host must use different names. */
+/** Different for each gateway of a host: cookies ignore the port. */
 function cookieName(token: string): string {
 	return `gateway_${sign(token, "cookie name").slice(0, 12)}`;
 }

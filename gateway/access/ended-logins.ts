@@ -1,7 +1,4 @@
-/**
- * Login cookies that were ended by logging out, on disk until they expire. A cookie is valid by its signature, so a
- * copy of it would still log in otherwise.
- */
+/** Login cookies that were ended by logging out, on disk until they expire: a copy still has a valid signature. */
 
 import { join } from "node:path";
 import { matches, object, optional } from "../../device/protocol/schema.js";
@@ -12,11 +9,10 @@ import { time } from "../storage/time.js";
 const endedAtMost = 1000;
 const content = object({ endedBefore: optional(time), ended: object({}) });
 
-/** As stored on disk. */
 export interface EndedLoginsFile {
-	/** Cookies that expire before have ended too, in milliseconds since 1970. */
+	/** Cookies that expire earlier have ended; milliseconds since 1970. */
 	readonly endedBefore: number;
-	/** Signature → expiry, in milliseconds since 1970. */
+	/** Signature → expiry in milliseconds since 1970. */
 	readonly ended: Readonly<Record<string, number>>;
 }
 
@@ -58,16 +54,13 @@ export class EndedLogins {
 		return expires < this.#endedBefore || this.#ended.has(signature);
 	}
 
-	/**
-	 * Ends a login; beyond 1000, all logins. Resolves once that is on disk.
-	 * @throws {NodeJS.ErrnoException}
-	 */
+	/** Ends a login; beyond 1000, all logins. Resolves once stored. @throws {NodeJS.ErrnoException} */
 	async end(signature: string, expires: number): Promise<void> {
 		await this.take({ endedBefore: this.#endedBefore, ended: { [signature]: expires } });
 		await this.claim?.(signature, expires);
 	}
 
-	/** Ends a login code. @returns false if it was used before, here or by another process */
+	/** Ends a login code. @returns false if it was used, here or elsewhere */
 	async use(signature: string, expires: number): Promise<boolean> {
 		if (this.has(signature, Number.POSITIVE_INFINITY)) return false;
 		// Begins at once, so that it does not count twice here. A full disk must not keep anyone out; it is used in memory.
@@ -83,7 +76,7 @@ export class EndedLogins {
 		return { endedBefore: this.#endedBefore, ended: Object.fromEntries(this.#ended) };
 	}
 
-	/** Ends those of another process too. Resolves once that is on disk. @throws {NodeJS.ErrnoException} */
+	/** Adds those that another process ended. Resolves once stored. @throws {NodeJS.ErrnoException} */
 	async take(file: EndedLoginsFile): Promise<void> {
 		this.#add(file);
 		for (const [each, at] of this.#ended) if (at <= this.#options.now()) this.#ended.delete(each);

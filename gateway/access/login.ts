@@ -1,6 +1,6 @@
 /**
- * Login of a person, by a one-time link or with the monitor token. Either sets a cookie that scripts cannot read and
- * browsers do not send for other sites.
+ * Login by a one-time link or the monitor token. Either sets a cookie that scripts cannot read and browsers do not
+ * send for other sites.
  */
 
 import { type Request, type RequestHandler, type Response, Router } from "express";
@@ -8,14 +8,14 @@ import { readBody } from "../http/request-body.js";
 import { type HttpRefusal, refuseMethod, sendProblem } from "../problem.js";
 import type { Access } from "./access.js";
 
-/** As plain as it can be: an extension may have a better one. */
+/** The default; an extension may provide another. */
 const plainPage = `<!doctype html>
 <title>Log in</title>
 <form method="post"><!--message--><label>Monitor token <input name="token" type="password"></label><button>Log in</button></form>
 `;
 
 /**
- * Routes `/login`, `/logout`, and `/login/state`, with which the page checks its login.
+ * Routes `/login`, `/logout` and `/login/state`, which the page asks.
  * @param page the login page; `<!--message-->` is replaced by the error
  */
 export function loginRouter(access: Access, page = async () => plainPage): Router {
@@ -36,7 +36,7 @@ export function loginRouter(access: Access, page = async () => plainPage): Route
 
 	const showOrUseCode: RequestHandler = async (request, response) => {
 		const { code } = request.query;
-		// Link previews (mail, chat) send HEAD, which must not use up the code.
+		// Link previews send HEAD, which must not use the code up.
 		if (typeof code !== "string" || request.method === "HEAD") return showPage(response, 200, "");
 		if (await access.useLoginCode(code)) return letIn(request, response);
 		const refusal = access.countFailure(request, "login code");

@@ -1,6 +1,6 @@
 /**
- * The origin of a request, and the address by which it reached this gateway. A browser sends cookies for any page,
- * and lets any page reach 127.0.0.1: a web site could control its visitors' devices otherwise.
+ * The origin of a request, and the address by which it reached this gateway. Unchecked, any web site could control
+ * its visitors' devices: browsers send cookies for any page and let it reach 127.0.0.1.
  */
 
 import type { IncomingMessage } from "node:http";
@@ -16,12 +16,12 @@ interface Forwarded {
 	readonly host: string | undefined;
 }
 
-/** Only for requests of trusted proxies. */
+/** Requests of trusted proxies. */
 const forwarded = new WeakMap<IncomingMessage, Forwarded>();
 
 /**
- * Reads X-Forwarded-For, -Proto and -Host of a trusted proxy; to be called first. Of several values of -Proto and
- * -Host the first counts, as in Express.
+ * Reads X-Forwarded-For, -Proto and -Host of a trusted proxy; call it first. The first value of the latter two
+ * counts, as in Express.
  */
 export function readForwarded(request: IncomingMessage, trust: TrustProxy): void {
 	if (!trust(request.socket.remoteAddress ?? "", 0)) return;
@@ -42,7 +42,7 @@ function firstOf(header: string | string[] | undefined): string | undefined {
 	);
 }
 
-/** IPv4-mapped IPv6 as IPv4. */
+/** An IPv4-mapped IPv6 address as IPv4. */
 export function remoteAddressOf(request: IncomingMessage): string {
 	const address = forwarded.get(request)?.address ?? request.socket.remoteAddress ?? "unknown";
 	return withoutMapping(address);
@@ -53,8 +53,8 @@ function withoutMapping(address: string): string {
 }
 
 /**
- * What rate limits count as one client: an IPv4 address, or the /64 of an IPv6 address, as one computer may use all
- * of that (RFC 4941).
+ * What rate limits count as one client: an IPv4 address, or an IPv6 /64, all of which one computer may use (RFC
+ * 4941).
  */
 export function networkOf(address: string): string {
 	const [bare = ""] = withoutMapping(address).split("%");
@@ -65,13 +65,13 @@ export function networkOf(address: string): string {
 	return `${[...(first ?? []), ...zeros, ...(last ?? [])].slice(0, 4).join(":")}::/64`;
 }
 
-/** Scheme and host that the client used; our own address if the Host header is invalid. */
+/** Scheme and host that the client used; this gateway's address if Host is invalid. */
 export function reachedAt(request: IncomingMessage): URL {
 	const { socket } = request;
-	const told = forwarded.get(request);
+	const proxied = forwarded.get(request);
 	const isEncrypted = "encrypted" in socket && socket.encrypted === true;
-	const scheme = told?.scheme ?? (isEncrypted ? "https" : "http");
-	const host = told?.host ?? request.headers.host ?? "";
+	const scheme = proxied?.scheme ?? (isEncrypted ? "https" : "http");
+	const host = proxied?.host ?? request.headers.host ?? "";
 	return (
 		(/[/?#@\\]/.test(host) ? undefined : parseUrl(`${scheme}://${host}`)) ??
 		new URL(`${scheme}://${hostOf(socket.localAddress ?? "127.0.0.1")}:${socket.localPort ?? 80}`)
@@ -79,8 +79,8 @@ export function reachedAt(request: IncomingMessage): URL {
 }
 
 /**
- * Without a slash at its end: PUBLIC_URL if the client used its host, as that includes a proxy's path and TLS.
- * Otherwise the address that the client used: a device sends its token to no other.
+ * Without a final slash: PUBLIC_URL, with a proxy's path and TLS, if the client used its host; otherwise the address
+ * that the client used, as a device sends its token to no other.
  */
 export function baseUrlOf(request: IncomingMessage, publicUrl: URL | undefined): string {
 	const reached = reachedAt(request);
@@ -89,7 +89,7 @@ export function baseUrlOf(request: IncomingMessage, publicUrl: URL | undefined):
 	return trimmed(isPublic ? publicUrl : reached);
 }
 
-/** A URL without a slash at its end. */
+/** Without a final slash. */
 export function trimmed(url: URL): string {
 	return url.href.replace(/\/+$/, "");
 }
@@ -106,8 +106,8 @@ export function isLoopback(hostname: string): boolean {
 }
 
 /**
- * Whether a request comes from our page, or from a program, which sends neither `Origin` nor `Sec-Fetch-Site`. A
- * browser may omit the first, never the second (Fetch Metadata, section 2.3).
+ * Whether a request comes from this gateway's page, or from a program, without `Origin` and `Sec-Fetch-Site`. A
+ * browser always sends the latter (Fetch Metadata, section 2.3).
  */
 export function isSameOrigin(request: IncomingMessage, publicUrl: URL | undefined): boolean {
 	const { origin, "sec-fetch-site": site = "none" } = request.headers;
@@ -116,7 +116,7 @@ export function isSameOrigin(request: IncomingMessage, publicUrl: URL | undefine
 	return page !== undefined && (page === reachedAt(request).origin || page === publicUrl?.origin);
 }
 
-/** Parses origin-form or absolute-form (RFC 9112, 3.2); the host of the result has no meaning. */
+/** Parses origin-form or absolute-form (RFC 9112, 3.2); the result's host has no meaning. */
 export function targetOf({ url = "" }: IncomingMessage): URL | undefined {
 	return parseUrl(url.startsWith("/") ? `http://gateway${url}` : url);
 }

@@ -1,7 +1,4 @@
-/**
- * Makes, compares and derives secrets. Comparisons take constant time, as the time would show how much of a guess is
- * right.
- */
+/** Makes, compares and derives secrets. Comparisons take constant time. */
 
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 
@@ -10,13 +7,12 @@ export function makeSecret(): string {
 	return randomBytes(32).toString("base64url");
 }
 
-/** In constant time; lengths are no secret. */
+/** Lengths are not secret. */
 export function equalSecrets(a: string, b: string): boolean {
 	const [bytes, others] = [Buffer.from(a), Buffer.from(b)];
 	return bytes.length === others.length && timingSafeEqual(bytes, others);
 }
 
-/** In constant time. */
 export function isAmong(shown: string, secrets: readonly string[]): boolean {
 	return secrets.map((secret) => equalSecrets(shown, secret)).includes(true);
 }
@@ -26,12 +22,12 @@ export function sign(secret: string, text: string): string {
 	return createHmac("sha256", secret).update(text).digest("base64url");
 }
 
-/** The token of a single device, `<deviceId>.<signature>`: it needs no storage and names its device. */
+/** A device's own token, `<deviceId>.<signature>`, which need not be stored. */
 export function deviceTokenOf(secret: string, deviceId: string): string {
 	return `${deviceId}.${sign(secret, `device ${deviceId}`)}`;
 }
 
-/** The device that this token is for. @param secrets that it may be derived from */
+/** @param secrets that it may be derived from @returns the token's device */
 export function deviceOf(shown: string, secrets: readonly string[]): string | undefined {
 	const end = shown.lastIndexOf(".");
 	if (end < 0) return undefined;

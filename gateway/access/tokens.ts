@@ -1,6 +1,6 @@
 /**
- * The valid tokens: from the environment, else from `tokens.json`, which is made at the first start. The file is read
- * again when it changes, so that tokens can be replaced and revoked while the gateway runs.
+ * The valid tokens: from the environment, else from `tokens.json`, which is made at the first start and read again
+ * when it changes.
  */
 
 import { dirname, join } from "node:path";
@@ -13,7 +13,7 @@ import { makeSecret } from "./secrets.js";
 export const roles = Object.freeze(["device", "monitor"] as const);
 export type Role = (typeof roles)[number];
 
-/** Long enough not to be guessed, valid in a header, without the comma that separates two. */
+/** Too long to guess, valid in a header, without the separating comma. */
 export const token = pattern(
 	512,
 	"^[\\x21-\\x2b\\x2d-\\x7e]{16,}$",
@@ -22,9 +22,9 @@ export const token = pattern(
 const content = object({
 	device: token,
 	monitor: token,
-	/** During a rotation (scripts/token/rotation.ts), so that devices without the new token are not locked out. */
-	former: optional(object({ device: optional(token), monitor: optional(token) })),
-	/** By a rotation; of the tokens of two gateways the later ones count. Absent: as first made. */
+	/** During a rotation (scripts/token/rotation.ts), for devices without the new token. */
+	previous: optional(object({ device: optional(token), monitor: optional(token) })),
+	/** By a rotation; of two gateways' tokens the later ones count. */
 	changedAt: optional(time),
 });
 export type TokenFile = Infer<typeof content>;
@@ -37,11 +37,7 @@ export function makeTokens(): TokenFile {
 	return { device: makeSecret(), monitor: makeSecret() };
 }
 
-/**
- * @returns undefined if there is no file
- * @throws {StartError} if it is invalid
- * @throws {NodeJS.ErrnoException}
- */
+/** @returns undefined if there is no file @throws {StartError} if it is invalid */
 export async function readTokenFile(disk: Disk, path: string): Promise<TokenFile | undefined> {
 	try {
 		const file = parseTokens(await disk.readFile(path, "utf8"));
@@ -57,26 +53,27 @@ export async function readTokenFile(disk: Disk, path: string): Promise<TokenFile
 
 /** @returns undefined if it is invalid @throws {SyntaxError} */
 export function parseTokens(text: string): TokenFile | undefined {
-	const value: unknown = JSON.parse(text);
+	// Earlier releases named the key `former`.
+	const value: unknown = JSON.parse(text.replace(/"former"\s*:/, '"previous":'));
 	return matches(content, value) ? value : undefined;
 }
 
-/** Readable for this user alone. @throws {NodeJS.ErrnoException} */
+/** Readable for this user only. */
 export async function writeTokenFile(disk: Disk, path: string, file: TokenFile): Promise<void> {
 	await writeFileAtomic(disk, path, `${JSON.stringify(file, undefined, "\t")}\n`);
 }
 
 export interface TokensOptions {
 	readonly dataDir: string;
-	/** Or the current and the previous one, separated by a comma. Undefined: from the file. */
+	/** The current token, or with a comma the previous one too. Undefined: from the file. */
 	readonly given: Readonly<Record<Role, string | undefined>>;
 	readonly disk: Disk;
-	/** The file has become invalid; the last tokens stay valid. */
+	/** The file is invalid; the last tokens stay valid. */
 	readonly onProblem: (sentence: string) => void;
 }
 
 export class Tokens {
-	/** Called when the file was read. */
+	/** The file was read for the first time, or has changed. */
 	onRead: ((file: TokenFile) => void) | undefined;
 	readonly #options: TokensOptions;
 	readonly #path: string;
@@ -90,10 +87,7 @@ export class Tokens {
 		this.#path = tokenPath(options.dataDir);
 	}
 
-	/**
-	 * Reads the tokens that were not given, or makes them.
-	 * @throws {StartError} if the file is invalid or its folder cannot be used
-	 */
+	/** Reads or makes the tokens that were not given. @throws {StartError} */
 	async open(): Promise<void> {
 		const { disk } = this.#options;
 		if (this.areGiven) return this.#requireDifferent();
@@ -112,10 +106,7 @@ export class Tokens {
 		}
 	}
 
-	/**
-	 * Reads the file if it has changed; to be called before tokens are compared. @param maxAgeMs of the last look at
-	 * the disk
-	 */
+	/** Reads a changed file; call it before tokens are compared. @param maxAgeMs since the last read */
 	async refresh(maxAgeMs = 0): Promise<void> {
 		if (this.areGiven || performance.now() - this.#readAt < maxAgeMs) return;
 		this.#readAt = performance.now();
@@ -127,13 +118,13 @@ export class Tokens {
 		await this.#refreshing;
 	}
 
-	/** A role's valid tokens, the current one first. */
+	/** The current token first. */
 	of(role: Role): readonly string[] {
-		const kept = [this.#file?.[role], this.#file?.former?.[role]];
+		const kept = [this.#file?.[role], this.#file?.previous?.[role]];
 		return this.#options.given[role]?.split(",") ?? kept.filter((token) => token !== undefined);
 	}
 
-	/** Undefined before it was read, or if no token comes from it. */
+	/** Undefined if all tokens are given. */
 	get file(): TokenFile | undefined {
 		return this.#file;
 	}
@@ -167,7 +158,7 @@ export class Tokens {
 		return token;
 	}
 
-	/** A device could control all others with a monitor's token. @throws {StartError} */
+	/** With a monitor's token a device could control others. @throws {StartError} */
 	#requireDifferent(): void {
 		if (!this.of("device").some((token) => this.of("monitor").includes(token))) return;
 		throw new StartError("DEVICE_TOKEN and MONITOR_TOKEN are the same; set one of them to another value.");

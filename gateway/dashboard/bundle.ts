@@ -17,7 +17,7 @@ export interface Asset {
 	readonly type: string;
 	/** Of the content; part of its ETag. */
 	readonly hash: string;
-	/** Its name changes with its content: it can be cached forever. */
+	/** Its name changes with its content: it can be cached without limit. */
 	readonly isImmutable: boolean;
 	readonly content: Buffer;
 	readonly gzip: Buffer;

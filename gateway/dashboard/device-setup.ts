@@ -1,6 +1,6 @@
 /**
- * What a device needs to connect for the first time: its token, an address of this gateway, and the authority that signed the
- * gateway's certificate. The page that installs firmware on a board asks for it.
+ * What a device needs for its first connection: its token, an address of this gateway, and the authority that signed
+ * the gateway's certificate. The page that installs firmware asks for it.
  */
 
 import { type RequestHandler, Router } from "express";

@@ -98,7 +98,8 @@ function wasSeen(headers: IncomingHttpHeaders, etag: string, lastModified: strin
 
 /**
  * RFC 9110, 14.2. A Range that is malformed, has several parts or another unit, or is for a previous version, is
- * ignored.
+ * ignored. The package range-parser (1.3) has no range for the last 500 bytes of 400 and for 5-2, which 14.1.1 and 14.1.2 serve whole.
+ *
  * @param validators values that If-Range may have
  * @returns first and last byte, both included; undefined: the whole
  * @throws {HttpProblem} 416 if the range starts beyond the end

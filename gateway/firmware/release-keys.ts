@@ -1,5 +1,5 @@
 /**
- * The public keys by one of which firmware is signed, and the check of signatures: the devices' own, so that both agree. The gateway
+ * The public keys by which firmware is signed, and the check of signatures with the devices' own code. The gateway
  * never has a private key.
  */
 
@@ -7,7 +7,7 @@ import { createPublicKey, type KeyObject } from "node:crypto";
 import { isSignedBy, type PublicKey } from "../../device/update/p256.js";
 import { readSignature } from "../../device/update/signature.js";
 
-/** One, or two while one is replaced by the other; none: signatures are not checked. */
+/** Two while one replaces the other; none: signatures are not checked. */
 export type ReleaseKeys = readonly PublicKey[];
 
 /**
@@ -37,7 +37,7 @@ export function releaseKeyOf(key: KeyObject): PublicKey {
 /**
  * @param sha256 of the image up to its end by its own header, in hex
  * @param signature base64 of r and s, 32 bytes each (IEEE P1363)
- * @returns what devices with these keys would object to; undefined if they take it, or there are no keys
+ * @returns why devices with these keys would refuse it; undefined if they accept it, or there are no keys
  */
 export function findSignatureProblem(
 	keys: ReleaseKeys,
@@ -49,5 +49,5 @@ export function findSignatureProblem(
 	const numbers = readSignature(signature);
 	const hash = Uint8Array.from(Buffer.from(sha256, "hex")).buffer;
 	if (numbers && keys.some((key) => isSignedBy(key, hash, numbers))) return undefined;
-	return "has a signature that is not of this image by one of the keys in RELEASE_KEYS";
+	return "is signed, but with another key than those in RELEASE_KEYS, or it has changed since";
 }

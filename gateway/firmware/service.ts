@@ -32,7 +32,7 @@ export interface FirmwareServiceOptions {
 	readonly now: () => number;
 	/** Monotonic clock, in milliseconds. */
 	readonly monotonic: () => number;
-	/** Sets the state of a device's update and tells monitors. */
+	/** Sets the state of a device's update and notifies monitors. */
 	readonly setOta: (device: Device, metadata: OtaMetadata) => void;
 	/** Called once for each update that has ended. */
 	readonly onEnded: (outcome: OtaStatus) => void;

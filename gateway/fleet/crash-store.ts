@@ -90,7 +90,7 @@ export class CrashStore {
 		device.crashes = crashes.map(headOf);
 	}
 
-	/** Asks a device for its last crash, if it can tell one. */
+	/** Asks a device for its last crash, if it can report one. */
 	ask(session: Session): void {
 		if (!session.handshake.features.includes("crash")) return;
 		this.#asked.add(session);

@@ -22,7 +22,7 @@ export interface SummaryOptions {
 
 export class Summary {
 	readonly #options: SummaryOptions;
-	/** By device id: what subscribers are told. A snapshot is made of these too, or it could miss a change. */
+	/** What subscribers get, by device id. A snapshot is made of these too, or it could miss a change. */
 	readonly #texts = new Map<string, string>();
 	/** Ids of devices that may differ from `#texts`. */
 	readonly #touched = new Set<string>();

@@ -1,45 +1,43 @@
 /**
- * How many devices a second are let in: as many as the event loop bears. The rate is found by additive increase and
- * multiplicative decrease, as TCP finds that of a network (RFC 5681).
+ * How many devices are admitted per second: as many as the event loop bears, found by additive increase and
+ * multiplicative decrease, as TCP does (RFC 5681).
  */
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { TokenBucket } from "../rates.js";
 
-/** Of the event loop: what others wait at most. */
+/** Longest acceptable delay of the event loop. */
 const mostDelayMs = 50;
 /** Between two changes of the rate. */
 const stepMs = 250;
-/** Devices a second more in each step in which some were refused and no delay was too long: 200 in a second. */
+/** Per step in which devices were refused and the delay was short: 200 devices/s in a second. */
 const increase = 50;
-/** After a step with a longer delay. */
+/** Factor after a longer delay. */
 const decrease = 0.7;
-/** Devices a second: what keeps the event loop busy may be something else. */
+/** Devices/s; the load may have other causes. */
 const lowestRate = 100;
 const reportMs = 5_000;
-/** Firmware adds up to half to what it is told. */
+/** On average: firmware adds up to half to `Retry-After`. */
 const addedByFirmware = 1.25;
 const longestWaitSeconds = 60;
-/** Of the sampled delay. */
 const resolutionMs = 10;
 
 export interface AdmissionRateOptions {
-	/** Devices a second at the start. */
+	/** Devices/s at the start. */
 	readonly perSecond: number;
-	/** At once. */
 	readonly burst: number;
-	/** Monotonic clock, in milliseconds. */
+	/** Monotonic, in milliseconds. */
 	readonly monotonic: () => number;
-	/** The delay of the event loop since the last call, in milliseconds: see EventLoopDelay. */
+	/** As EventLoopDelay.take. */
 	readonly takeDelayMs: () => number;
-	/** Called every 5 s while devices are refused. */
+	/** Every 5 s while devices are refused. */
 	readonly onReport: (report: AdmissionReport) => void;
 }
 
 export interface AdmissionReport {
-	/** The rate, in devices a second. */
+	/** Devices/s. */
 	readonly perSecond: number;
-	/** Since the last report, as is `refused`. */
+	/** Since the last report. */
 	readonly admitted: number;
 	readonly refused: number;
 }
@@ -50,7 +48,7 @@ export class AdmissionRate {
 	readonly #bucket: TokenBucket;
 	#steppedAt: number;
 	#isCrowded = false;
-	/** When the last of those that were refused is let in, if all come back as told. */
+	/** When the last refused device is admitted, if all return on time. */
 	#queueEndsAt: number;
 	#reportedAt: number;
 	#admitted = 0;
@@ -64,12 +62,12 @@ export class AdmissionRate {
 		this.#steppedAt = this.#queueEndsAt = this.#reportedAt = monotonic();
 	}
 
-	/** Devices a second. */
+	/** Devices/s. */
 	get perSecond(): number {
 		return this.#rate.perSecond;
 	}
 
-	/** @returns undefined if a device may enter; otherwise after how many seconds it should try again */
+	/** @returns undefined if a device is admitted; otherwise the seconds to wait */
 	take(): number | undefined {
 		const seconds = this.look();
 		if (seconds !== undefined) return seconds;
@@ -78,7 +76,7 @@ export class AdmissionRate {
 		return undefined;
 	}
 
-	/** The same, but a device that may enter does not yet. */
+	/** As `take`, but admits none. */
 	look(): number | undefined {
 		this.#step();
 		if (this.#bucket.take(0)) return undefined;
@@ -95,7 +93,7 @@ export class AdmissionRate {
 		const [isCrowded, delayMs] = [this.#isCrowded, takeDelayMs()];
 		this.#steppedAt = time;
 		this.#isCrowded = false;
-		// The delay of a longer time says nothing about the devices that connect now.
+		// The sample of a longer time does not show the present load.
 		if (passedMs < 2 * stepMs) {
 			if (delayMs > mostDelayMs)
 				this.#rate.perSecond = Math.max(this.perSecond * decrease, Math.min(lowestRate, perSecond));
@@ -104,10 +102,7 @@ export class AdmissionRate {
 		if (time - this.#reportedAt >= reportMs) this.#report(time);
 	}
 
-	/**
-	 * One place after the other, at the rate; at least at that of the start, as the rate is lowest while a whole fleet is
-	 * being refused, and a device that returns too early costs little.
-	 */
+	/** Spaces devices at the rate, at least at the first one, since the rate is lowest while a fleet is refused. */
 	#nextPlace(): number {
 		const time = this.#options.monotonic();
 		const perSecond = Math.max(this.perSecond, this.#options.perSecond);
@@ -125,7 +120,7 @@ export class AdmissionRate {
 	}
 }
 
-/** Samples the delay of this process's event loop. */
+/** Samples this process's event loop. */
 export class EventLoopDelay {
 	readonly #histogram = monitorEventLoopDelay({ resolution: resolutionMs });
 
@@ -133,10 +128,7 @@ export class EventLoopDelay {
 		this.#histogram.enable();
 	}
 
-	/**
-	 * @returns since the last call, in milliseconds: nine of ten samples were shorter, so that a garbage collection or two
-	 * do not count
-	 */
+	/** @returns 90th percentile since the last call, in milliseconds: garbage collection does not count */
 	take(): number {
 		const delayMs = this.#histogram.percentile(90) / 1e6 - resolutionMs;
 		this.#histogram.reset();

@@ -1,8 +1,8 @@
 /**
- * Limits what a connection may cost before its client has shown a token. Node parses all requests of one read, up to
- * 2,500 in 64 KiB, and keeps each response until it is read: a few connections could fill the memory. Node's public ways
- * (maxRequestsPerSocket, Connection: close) apply after that parse, and a Duplex between socket and server would stay there
- * for each WebSocket; so this class calls Node's own listeners with smaller pieces.
+ * Limits what a connection costs before its client has shown a token. Node parses all requests of one read, up to
+ * 2,500 in 64 KiB, and keeps each response until it is read: a few connections could fill the memory.
+ * maxRequestsPerSocket and Connection: close apply after that parse, and a Duplex in between would stay for each
+ * WebSocket; so this class calls Node's own listeners with smaller pieces.
  */
 
 import { readFileSync } from "node:fs";
@@ -12,25 +12,23 @@ import { networkOf } from "../access/origin.js";
 import { TokenBucket } from "../rates.js";
 import { createYield } from "../sockets/event-loop.js";
 
-/** Parsed in one step: at most a few requests without headers. */
+/** A few requests without headers. */
 const pieceBytes = 256;
-/** For a client that has shown a token: at most a hundred requests. */
+/** With a token: up to a hundred requests. */
 const admittedPieceBytes = 4096;
-/** For a body. */
 const bodyPieceBytes = 16 * 1024;
-/** Requests of all clients without a token. */
+/** Of all clients without a token. */
 const requestRate = { perSecond: 200, burst: 300 };
 const pauseMs = 1000 / requestRate.perSecond;
-/** For a client to read a response that was sent before the end of its request; random, so that many do not return at once. */
+/** Time to read a response sent before its request ended; random, to spread the clients' return. */
 const lingerMs = () => 2000 + Math.random() * 2000;
 
 export interface ConnectionsOptions {
 	readonly maxUnauthenticated: number;
-	/** In milliseconds. */
 	readonly monotonic: () => number;
 }
 
-/** The client's end of a connection; a TLS socket has no reference to its connection. */
+/** A TLS socket has no reference to its connection: addresses identify it. */
 interface Endpoint {
 	readonly network: string;
 	/** Address and port. */
@@ -44,14 +42,14 @@ function endpointOf({ remoteAddress = "", remotePort = 0 }: Socket): Endpoint {
 export class Connections {
 	readonly #maxUnauthenticated: number;
 	readonly #readers = new WeakMap<object, RequestReader>();
-	/** By network, and in it by address and port, the oldest first. */
+	/** By network, then by address and port, oldest first. */
 	readonly #unauthenticated = new Map<string, Map<string, Socket>>();
 	#count = 0;
-	/** Of all sockets: a closure of each would take more memory. */
+	/** Shared by all sockets, to save memory. */
 	readonly #onClose: (this: Socket) => void;
-	/** Node may read from a hundred sockets in one turn of the event loop. */
+	/** Node may read from a hundred sockets per turn. */
 	readonly #yieldToParse = createYield();
-	/** Not that of devices, which must not wait for these. */
+	/** Not that of devices, which need not wait for these. */
 	readonly #yieldToLoop: () => Promise<void>;
 
 	constructor({ maxUnauthenticated, monotonic }: ConnectionsOptions) {
@@ -69,7 +67,7 @@ export class Connections {
 		};
 	}
 
-	/** To be called before the server listens. */
+	/** Call it before the server listens. */
 	watch(server: Server, isTls: boolean): void {
 		server.on("connection", (socket) => this.#add(socket));
 		server.on(isTls ? "secureConnection" : "connection", (socket: Socket) =>
@@ -78,8 +76,7 @@ export class Connections {
 	}
 
 	/**
-	 * To be called for each request. @param isKnown whether it shows a valid token: then it does not wait
-	 * @returns to be awaited before the response, if anything
+	 * For each request. @param isKnown it shows a valid token and need not wait @returns await it before the response
 	 */
 	take(request: IncomingMessage, response: ServerResponse, isKnown: boolean): Promise<void> | undefined {
 		return this.#readers
@@ -87,14 +84,14 @@ export class Connections {
 			?.take(request, response, isKnown ? undefined : this.#yieldToLoop);
 	}
 
-	/** To be called for an upgrade. @returns all bytes after the request */
+	/** For an upgrade. @returns the bytes after the request */
 	release(socket: object, head: Buffer): Buffer {
 		const rest = this.#readers.get(socket)?.release() ?? [];
 		this.#readers.delete(socket);
 		return rest.length > 0 ? Buffer.concat([head, ...rest]) : head;
 	}
 
-	/** The client has shown a token: its connection is not closed for a newer one. */
+	/** The client has shown a token: newer connections do not displace this one. */
 	admit(socket: Socket): void {
 		if (this.#readers.get(socket)?.admit() === false) return;
 		this.#remove(endpointOf(socket));
@@ -118,7 +115,7 @@ export class Connections {
 		if (sockets.size === 0) this.#unauthenticated.delete(network);
 	}
 
-	/** Closes the oldest of the network with the most, so that a device can always connect. */
+	/** Closes the oldest connection of the network with the most. */
 	#cutOne(): void {
 		let [most, network]: [Map<string, Socket>, string] = [new Map(), ""];
 		for (const [each, sockets] of this.#unauthenticated)
@@ -131,13 +128,12 @@ export class Connections {
 	}
 }
 
-/** Feeds Node's parser in pieces, the next one once all responses to the previous one are sent. */
+/** Feeds Node's parser in pieces, each when all responses to the previous one are sent. */
 class RequestReader {
-	/** A client of this connection has shown a token. */
 	#isAdmitted = false;
 	readonly #socket: Socket;
 	readonly #yieldToParse: () => Promise<void>;
-	/** Node's own, which parse. */
+	/** Node's listeners. */
 	readonly #parse: readonly unknown[];
 	#waiting: Buffer[] = [];
 	#unanswered = 0;
@@ -146,25 +142,25 @@ class RequestReader {
 	#isFeeding = false;
 	#isReleased = false;
 
-	/** @param yieldToParse awaited before each read of a client without a token is parsed */
+	/** @param yieldToParse awaited before a read without a token is parsed */
 	constructor(socket: Socket, yieldToParse: () => Promise<void>) {
 		this.#socket = socket;
 		this.#yieldToParse = yieldToParse;
 		this.#parse = socket.listeners("data");
 		socket.removeAllListeners("data");
 		socket.on("data", this.#onData);
-		// Emitted after a full body was read.
+		// Node emits it once a full body was read.
 		socket.on("resume", this.#onResume);
 	}
 
-	/** @returns whether it is the first of this connection */
+	/** @returns whether it is the first time */
 	admit(): boolean {
 		const isFirst = !this.#isAdmitted;
 		this.#isAdmitted = true;
 		return isFirst;
 	}
 
-	/** @param yieldToLoop awaited by one request at a time, if any */
+	/** @param yieldToLoop awaited by one request at a time */
 	take(
 		request: IncomingMessage,
 		response: ServerResponse,
@@ -182,7 +178,7 @@ class RequestReader {
 		return this.#latestTurn;
 	}
 
-	/** @returns bytes not parsed yet */
+	/** @returns unparsed bytes */
 	release(): Buffer[] {
 		this.#isReleased = true;
 		this.#socket.off("data", this.#onData).off("resume", this.#onResume);
@@ -199,7 +195,7 @@ class RequestReader {
 	};
 
 	#feed(): void {
-		// Called again when a request is answered while its piece is being parsed.
+		// A request may be answered while its piece is parsed.
 		if (this.#isFeeding || this.#isReleased) return;
 		this.#isFeeding = true;
 		while (this.#mayParse()) {
@@ -219,7 +215,7 @@ class RequestReader {
 		return this.#latest?.complete === false ? !this.#isBodyFull() : this.#unanswered === 0;
 	}
 
-	/** Whether Node's buffer for the body is full. Node would pause the connection, which it does not read here. */
+	/** Whether Node's buffer for the body is full; Node would pause the socket. */
 	#isBodyFull(): boolean {
 		const body = this.#latest;
 		return body?.complete === false && body.readableLength >= body.readableHighWaterMark;
@@ -235,10 +231,7 @@ class RequestReader {
 		return bytes.subarray(0, length);
 	}
 
-	/**
-	 * Stops reading. Closing the connection while bytes arrive would reset it, and the client might not see the
-	 * response.
-	 */
+	/** Stops reading. Closing while bytes arrive would reset the connection before the response is read. */
 	#linger(): void {
 		this.release();
 		this.#socket.pause();
@@ -246,7 +239,7 @@ class RequestReader {
 	}
 }
 
-/** @returns at most half of the files that may be open, to leave room for clients with a token */
+/** @returns at most half of the files that may be open: the rest is for known clients */
 export function maxUnauthenticatedOf(limit: number): number {
 	try {
 		const [, openFiles] = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8")) ?? [];

@@ -1,4 +1,4 @@
-/** Protects from clients that cost more than their share, and from a fleet that returns at once. */
+/** Protects from abusive clients, and from a fleet that returns at once. */
 
 import type { IncomingMessage } from "node:http";
 import type { Core, Extension } from "../extension.js";
@@ -32,7 +32,7 @@ export function createGuard({ limits, monotonic, metrics, log, yieldToLoop }: Co
 		Math.round(admissions.perSecond),
 	);
 
-	/** Counted separately: refused clients must not keep out valid ones of the same address. */
+	/** Counts refused and valid clients of an address separately. */
 	async function count(request: IncomingMessage, path: string | undefined, refusal: HttpRefusal | undefined) {
 		const name = request.headers["device-id"];
 		const returned = refusal || name === undefined ? undefined : returns.count(request, String(name));
@@ -59,7 +59,7 @@ export function createGuard({ limits, monotonic, metrics, log, yieldToLoop }: Co
 	};
 }
 
-/** @param seconds undefined: not too many */
+/** @param seconds undefined: not crowded */
 function crowded(seconds: number | undefined): HttpRefusal | undefined {
 	return seconds === undefined ? undefined : tryAgain("Too many devices connect at this moment", seconds);
 }

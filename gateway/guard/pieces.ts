@@ -1,4 +1,4 @@
-/** Makes one connection take the event loop a piece at a time, so that the reports of others are handled in between. */
+/** Divides the work of one connection, so that other devices' reports are handled in between. */
 
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
@@ -6,7 +6,7 @@ import type { WebSocket } from "ws";
 /** About 700 empty frames. */
 const pieceBytes = 4096;
 
-/** Handles each end of a stream in a turn of its own: Node reports many at once, and `ws` needs time for each. */
+/** Handles the ends of streams in separate turns. */
 export function delayEnd(stream: Duplex, yieldToLoop: () => Promise<void>): void {
 	const listeners = stream.listeners("end");
 	stream.removeAllListeners("end");
@@ -25,8 +25,8 @@ function callAll(
 }
 
 /**
- * Makes a WebSocket parse in pieces, one per turn: one read may hold 10,000 frames. What is left after our close
- * frame is not parsed; `ws` would do that at the end of the connection.
+ * Makes a WebSocket parse one piece per turn: one read may hold 10,000 frames. After our close frame the rest is
+ * dropped, which `ws` would parse.
  */
 export function readInPieces(
 	stream: Duplex,

@@ -1,4 +1,4 @@
-/** Where connections enter: the HTTP server, with what is checked of a request or an upgrade before anyone answers it. */
+/** The entry of connections: the HTTP server, with the checks of a request or an upgrade before it is answered. */
 
 import type { RequestListener, Server } from "node:http";
 import type { Logger } from "pino";
@@ -21,7 +21,7 @@ export interface FrontOptions {
 	readonly binaries: Binaries;
 	readonly app: RequestListener;
 	readonly upgrades: Upgrades;
-	/** What requests wait for; undefined once the data is loaded. */
+	/** Requests wait for it; undefined once the data is loaded. */
 	readonly opening: () => Promise<void> | undefined;
 	readonly log: Pick<Logger, "error">;
 }

@@ -1,4 +1,4 @@
-/** The attempts of roll-outs to update devices: starts them, and tells what is known of each device. */
+/** The attempts of roll-outs to update devices: starts them, and reports what is known of each device. */
 
 import type { Logger } from "pino";
 import type { Rollout } from "../api/rollout.js";
@@ -12,7 +12,7 @@ import type { Offer, Seen } from "./device-step.js";
 export interface Offers {
 	/** @returns why it was not sent; undefined if it was, or if that is not known */
 	send(rollout: Rollout, device: Device): Promise<UpdateRefusal | undefined>;
-	/** Sees to it that an offer of another driver is not sent if it was not yet. @returns as `send` */
+	/** Prevents an unsent offer of another driver from being sent. @returns as `send` */
 	recall(rollout: Rollout, deviceId: string): Promise<UpdateRefusal | undefined>;
 }
 
@@ -29,20 +29,22 @@ export interface AttemptsOptions {
 	readonly log: Pick<Logger, "info" | "error">;
 }
 
-/** A device that returns begins after a time of at most this, drawn: a crowd must not begin at once. */
+/** A returning device begins after at most this, at random: a fleet must not begin at once. */
 const returnMs = 10_000;
 /** Before the next attempt; drawn from the upper half. */
 const retryMs = 60_000;
 
 export class Attempts {
 	readonly #options: AttemptsOptions;
-	/** Devices whose latest attempt was begun here; not judged by times, as the clock may have gone back. */
+	/**
+	 * Devices whose latest attempt was begun here; times do not decide about them, as the clock may have gone back.
+	 */
 	readonly #begun = new Set<string>();
-	/** By device, the latest. */
+	/** The latest, by device. */
 	readonly #offers = new Map<string, Offer>();
-	/** By device, on the monotonic clock: when it may begin; infinity while it is away. */
+	/** By device: monotonic time at which it may begin; infinity while it is away. */
 	readonly #readyAt = new Map<string, number>();
-	/** Until then a device that is away may be about to connect again; on the monotonic clock. */
+	/** Until this monotonic time, a device that is away may be about to connect. */
 	readonly #returningUntil: number;
 
 	constructor(options: AttemptsOptions) {
@@ -50,7 +52,7 @@ export class Attempts {
 		this.#returningUntil = options.monotonic() + silenceMs;
 	}
 
-	/** Starts the update of a device; `look` tells how that goes. */
+	/** Starts the update of a device; `look` reports its progress. */
 	async begin(rollout: Rollout, deviceId: string): Promise<void> {
 		const { devices, updates, offers, log } = this.#options;
 		const device = devices.get(deviceId);
@@ -63,7 +65,7 @@ export class Attempts {
 		log.info({ rollout: rollout.id, deviceId, version, refused: refusal?.code }, "roll-out: update offered");
 	}
 
-	/** To be called for each device that the previous driver has offered it. */
+	/** Call it for each device to which the previous driver has offered the update. */
 	async takeOver(rollout: Rollout, deviceId: string): Promise<void> {
 		const { offers } = this.#options;
 		if (offers) await this.#follow(rollout, deviceId, () => offers.recall(rollout, deviceId));
@@ -83,7 +85,7 @@ export class Attempts {
 		return refusal;
 	}
 
-	/** Has the next attempt follow later. */
+	/** Delays the next attempt. */
 	delay(deviceId: string): void {
 		const { monotonic } = this.#options;
 		this.#readyAt.set(deviceId, monotonic() + retryMs * (0.5 + this.#draw() / 2));

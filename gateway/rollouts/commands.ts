@@ -1,4 +1,4 @@
-/** What a person does to a roll-out, as a pure function. */
+/** A person's commands to a roll-out, as a pure function. */
 
 import type { Rollout } from "../api/rollout.js";
 import { failureStatuses, isOneOf, isOver } from "../api/statuses.js";
@@ -9,7 +9,11 @@ export const rolloutCommands = ["pause", "resume", "approve", "cancel", "retry"]
 export type RolloutCommand = (typeof rolloutCommands)[number];
 
 /** @returns what changes, nothing if it was done before, or a sentence that says why it cannot be done */
-export function obey(rollout: Rollout, command: RolloutCommand, { now, isLate }: Moment): Change | string {
+export function executeCommand(
+	rollout: Rollout,
+	command: RolloutCommand,
+	{ now, isLate }: Moment,
+): Change | string {
 	const { head } = rollout;
 	const { status, pausedBecause, group, approved } = head;
 	const nothing: Change = { devices: [] };

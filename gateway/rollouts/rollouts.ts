@@ -1,6 +1,6 @@
 /**
  * Carries roll-outs out: compares each active one with its devices twice a second, stores what follows, and then
- * starts updates and tells monitors.
+ * starts updates and notifies monitors.
  */
 
 import { isDeepStrictEqual } from "node:util";
@@ -10,7 +10,7 @@ import type { Selection, UpdateRefusal } from "../firmware/selection.js";
 import { HttpProblem } from "../problem.js";
 import type { Device } from "../sessions/device.js";
 import { Attempts, type AttemptsOptions } from "./attempts.js";
-import { obey, type RolloutCommand } from "./commands.js";
+import { executeCommand, type RolloutCommand } from "./commands.js";
 import { findObstacle, holdsSlot, type Moment, queued, soakSecondsLeft } from "./device-step.js";
 import { advance, apply, type Change, firstHead, isActive } from "./machine.js";
 import { parsePlan } from "./plan.js";
@@ -21,7 +21,7 @@ export interface RolloutsOptions extends AttemptsOptions {
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
 	readonly store: RolloutRecords;
-	/** Whether steps are taken here; default: always. Otherwise `mirror` tells what another gateway does. */
+	/** Whether steps are taken here; default: always. Otherwise `mirror` gets what another gateway does. */
 	readonly isDriver?: () => boolean;
 	readonly selection: Pick<Selection, "pin">;
 	/** Sends a frame to the monitors that asked for roll-outs. */
@@ -173,12 +173,12 @@ export class Rollouts {
 	 * @param revision that the client has seen; undefined: any
 	 * @throws {HttpProblem} 404, 409, 412, 507
 	 */
-	obey(id: string, command: RolloutCommand, revision: number | undefined): Promise<Rollout> {
+	execute(id: string, command: RolloutCommand, revision: number | undefined): Promise<Rollout> {
 		return this.#inTurn(async () => {
 			const rollout = this.find(id);
 			const detail = `The roll-out has revision ${rollout.head.revision}; read it again.`;
 			if (revision !== undefined && revision !== rollout.head.revision) throw new HttpProblem(412, detail);
-			const change = obey(rollout, command, this.#momentOf(rollout));
+			const change = executeCommand(rollout, command, this.#momentOf(rollout));
 			if (typeof change === "string") throw new HttpProblem(409, change);
 			if (command === "retry")
 				this.#refuseBusy(

@@ -70,7 +70,7 @@ export function rolloutRoutes(rollouts: RolloutService, requireMonitor: RequestH
 		router
 			.route(`/api/rollouts/:id/${command}`)
 			.post(requireMonitor, async (request, response) => {
-				send(response, await rollouts.obey(String(request.params.id), command, revisionOf(request)));
+				send(response, await rollouts.execute(String(request.params.id), command, revisionOf(request)));
 			})
 			.all(refuseMethod("POST"));
 

@@ -23,9 +23,9 @@ import { Device, keptReport, Session, sharedList, vitalsOf } from "./device.js";
 import type { SessionListener, Sessions } from "./sessions.js";
 
 const changesSaveMs = 1_000;
-/** Upper limit; random, so that a fleet that connects at once is not written at once. */
+/** Upper limit; random, so that a fleet is not written at once. */
 const seenSaveMs = 5 * 60_000;
-/** For those that have changed since a stop began. */
+/** Time to write, at a stop, the times that changed. */
 const lastTimesMs = 500;
 const settledAtOnce = 64;
 
@@ -43,7 +43,7 @@ export class DeviceStore {
 	/** Of devices that are not known yet. */
 	readonly #early = new Map<string, Label>();
 	readonly #monotonic: () => number;
-	/** When to write changed devices, on the monotonic clock. */
+	/** Monotonic time to write a changed device. */
 	readonly #dueAt = new Map<Device, number>();
 	/** As last seen; a changed list is a new object. */
 	readonly #facts = new WeakMap<Device, ReturnType<typeof factsOf>>();
@@ -90,7 +90,7 @@ export class DeviceStore {
 		return this.#records.readinessProblem ?? this.#labels.readinessProblem;
 	}
 
-	/** @returns the devices, the one longest unseen first @throws {NodeJS.ErrnoException} */
+	/** @returns the longest unseen first @throws {NodeJS.ErrnoException} */
 	async open(): Promise<readonly Device[]> {
 		const labels = await this.#labels.load();
 		const devices = [...(await this.#records.load()).values()];
@@ -102,7 +102,7 @@ export class DeviceStore {
 		return devices.sort((a, b) => a.session.lastSeenAt - b.session.lastSeenAt);
 	}
 
-	/** To be called when a device connects, disconnects or reports. */
+	/** Call it when a device connects, disconnects or reports. */
 	onSeen(device: Device): void {
 		const facts = factsOf(device);
 		const previous = this.#facts.get(device);
@@ -135,7 +135,7 @@ export class DeviceStore {
 		return (await this.#records.remove(deviceId)) && (await this.#labels.remove(deviceId));
 	}
 
-	/** Writes all changes; those of times alone until `isOver`, as 10,000 take longer than a restart may. */
+	/** Writes all changes, those of times only until `isOver`: 10,000 take longer than a restart may. */
 	async settle(isOver: () => boolean): Promise<void> {
 		this.#save(Number.NEGATIVE_INFINITY);
 		const writing: Promise<boolean>[] = [];
@@ -253,7 +253,7 @@ function sessionOf(deviceId: string, kept: Infer<typeof record>, features: reado
 	return session;
 }
 
-/** Those that this gateway knows. */
+/** Without features that this gateway does not know. */
 export function featuresOf(value: unknown): readonly Feature[] {
 	const known = validItems(oneOf(...features), value);
 	return sharedList(features.filter((each) => known.includes(each)));

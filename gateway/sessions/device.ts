@@ -1,6 +1,6 @@
 /**
- * A device, kept until the gateway forgets it, and a session, one connection of it. Two classes, as an update
- * belongs to the device and outlives the connection on which it began.
+ * A device, kept until the gateway forgets it, and a session, one of its connections. An update belongs to the
+ * device.
  */
 
 import { randomUUID } from "node:crypto";
@@ -23,7 +23,7 @@ export interface DeviceLink {
 	/** false once either side is closing. */
 	isOpen(): boolean;
 	close(code: number, reason: string): void;
-	/** The device is connected to another process, which also stores it and times out its updates. */
+	/** Connected to another process, which stores it and times out its updates. */
 	readonly isRemote?: boolean;
 }
 
@@ -36,13 +36,13 @@ export interface Handshake {
 	readonly chip: Chip | undefined;
 	readonly features: readonly Feature[];
 	readonly remoteAddress: string;
-	/** By which the device reached this gateway, with a proxy's path; no slash at its end. */
+	/** By which the device reached this gateway: with a proxy's path, without a final slash. */
 	readonly baseUrl: string;
 }
 
 const featureLists = new Map<string, readonly Feature[]>();
 
-/** @returns the same list for the same features: one of each device would take memory */
+/** @returns the same list for the same features, to save memory */
 export function sharedList(features: readonly Feature[]): readonly Feature[] {
 	const key = features.join();
 	const known = featureLists.get(key) ?? features;
@@ -53,18 +53,18 @@ export function sharedList(features: readonly Feature[]): readonly Feature[] {
 export interface CrashHead {
 	readonly id: string;
 	readonly kind: CrashKind;
-	/** Of the firmware that ended; empty if unknown. */
+	/** Of the firmware that crashed; empty if unknown. */
 	readonly version: string;
 	readonly at: number;
 }
 
-/** In dBm: a list of devices would change with each report otherwise. */
+/** In dBm, to change the summary less often. */
 const rssiStep = 5;
 const noVitals: Vitals = Object.freeze({ rssi: null, ssid: null, volume: null });
 const none: readonly never[] = Object.freeze([]);
 
 const listedAtMost = 10;
-/** For a report's fields that are not in the schema, as of newer firmware. */
+/** For a report's fields that are not in the schema. */
 export const otherFieldsBytes = 4096;
 
 export class Device {
@@ -74,28 +74,27 @@ export class Device {
 	chip: Chip | undefined;
 	/** Null before the first state report. */
 	firmwareVersion: string | null = null;
-	/** Of its firmware; undefined before the first state report since the gateway's start. */
+	/** Undefined before the first state report since the gateway's start. */
 	securityVersion: number | undefined;
-	/** Set by Sessions.setOta alone, which tells monitors. */
+	/** Set by Sessions.setOta alone, which notifies monitors. */
 	metadata = noUpdate;
-	/** The latest report as received; an object would take three times the memory. */
+	/** The latest report as received: an object would take three times the memory. */
 	readonly state = new OffHeapText();
 	/** Milliseconds since 1970, like all times here. */
 	firstSeenAt: number;
 	/** 0 before the first state report. */
 	lastReportAt = 0;
-	/** Of the latest report. */
 	uptimeSeconds: number | undefined;
-	/** The latest last, at most 10. */
+	/** At most 10, latest last. */
 	versions: readonly { readonly version: string; readonly at: number }[] = none;
-	/** Restarts, the latest last, at most 10. */
+	/** Restarts; at most 10, latest last. */
 	resets: readonly { readonly reason: string; readonly at: number }[] = none;
-	/** The latest last, at most 20; CrashStore has the rest of them. */
+	/** At most 20, latest last; CrashStore has their details. */
 	crashes: readonly CrashHead[] = none;
 	label: Label = noLabel;
 	vitals = noVitals;
 	session: Session;
-	/** Of the latest report since the gateway's start, on the monotonic clock. */
+	/** Of the latest report since the gateway's start. */
 	#reportedIn: Session | undefined;
 	#reportedAt: number | undefined;
 
@@ -106,15 +105,13 @@ export class Device {
 		this.firstSeenAt = session.connectedAt;
 	}
 
-	/** Whether it has reported on its latest connection; before that `firmwareVersion` may be outdated. */
+	/** Whether it has reported on its latest connection; if not, `firmwareVersion` may be outdated. */
 	get hasReported(): boolean {
 		return this.#reportedIn === this.session;
 	}
 
 	/**
-	 * @param now milliseconds since 1970
-	 * @param monotonic monotonic clock, in milliseconds
-	 * @returns whether model or version changed
+	 * @param now milliseconds since 1970 @param monotonic in milliseconds @returns whether model or version changed
 	 */
 	report(report: StateReport, text: string, now: number, monotonic: number): boolean {
 		const { system, health } = report;
@@ -140,7 +137,7 @@ export class Device {
 		return isNews;
 	}
 
-	/** What gateways tell each other of it. */
+	/** For other gateways. */
 	facts() {
 		const { deviceId, model, chip, firmwareVersion, securityVersion, firstSeenAt, lastReportAt } = this;
 		const { uptimeSeconds, versions, resets, crashes, vitals, hasReported } = this;
@@ -150,30 +147,27 @@ export class Device {
 		return { ...what, ...past };
 	}
 
-	/**
-	 * Takes in what the gateway to which it is connected tells of it.
-	 * @param monotonic as in `report`
-	 */
-	mirror(told: DeviceFacts, monotonic: number): void {
-		this.model = told.model;
-		this.chip = told.chip;
-		this.firmwareVersion = told.firmwareVersion;
-		this.securityVersion = told.securityVersion;
-		this.metadata = told.metadata ?? noUpdate;
-		this.firstSeenAt = Math.min(this.firstSeenAt, told.firstSeenAt);
-		this.lastReportAt = told.lastReportAt;
-		this.uptimeSeconds = told.uptimeSeconds;
+	/** Applies the facts from the gateway that it is connected to. @param monotonic as in `report` */
+	mirror(facts: DeviceFacts, monotonic: number): void {
+		this.model = facts.model;
+		this.chip = facts.chip;
+		this.firmwareVersion = facts.firmwareVersion;
+		this.securityVersion = facts.securityVersion;
+		this.metadata = facts.metadata ?? noUpdate;
+		this.firstSeenAt = Math.min(this.firstSeenAt, facts.firstSeenAt);
+		this.lastReportAt = facts.lastReportAt;
+		this.uptimeSeconds = facts.uptimeSeconds;
 		this.#reportedAt = monotonic;
-		this.#reportedIn = told.hasReported ? this.session : undefined;
-		this.versions = told.versions;
-		this.resets = told.resets;
-		this.crashes = told.crashes.length > 0 ? told.crashes : none;
-		this.vitals = told.vitals;
+		this.#reportedIn = facts.hasReported ? this.session : undefined;
+		this.versions = facts.versions;
+		this.resets = facts.resets;
+		this.crashes = facts.crashes.length > 0 ? facts.crashes : none;
+		this.vitals = facts.vitals;
 	}
 
 	/**
-	 * Its uptime is lower than in its latest report, or than the time since. Uptime is in whole seconds, and a
-	 * report may be late.
+	 * Its uptime is lower than in its latest report, or than the time since. Uptime is in whole seconds, and reports
+	 * may be late.
 	 */
 	#hasRestarted(uptimeSeconds: number, monotonic: number): boolean {
 		if (this.resets.length === 0) return true;
@@ -186,7 +180,7 @@ export class Device {
 
 export type DeviceFacts = ReturnType<Device["facts"]>;
 
-/** @param previous of the report before this one */
+/** @param previous those of the previous report */
 export function vitalsOf({ health, network, peripherals }: StateReport, previous = noVitals): Vitals {
 	const { wifi_rssi: heard, wifi_ssid: ssid } = network;
 	const isNear = previous.rssi !== null && Math.abs(heard - previous.rssi) < rssiStep;
@@ -198,7 +192,7 @@ export function vitalsOf({ health, network, peripherals }: StateReport, previous
 	return { rssi, ssid, volume, ...(safeMode && { safeMode }) };
 }
 
-/** @returns the report, or only the schema's fields if the others take more than 4 KB and could fill the memory */
+/** @returns the report, or only the schema's fields if the others take more than 4 KB */
 export function keptReport(report: StateReport, text: string): string {
 	const size = Buffer.byteLength(text);
 	if (size <= otherFieldsBytes) return text;
@@ -206,7 +200,7 @@ export function keptReport(report: StateReport, text: string): string {
 	return size - Buffer.byteLength(checked) <= otherFieldsBytes ? text : checked;
 }
 
-/** @returns the value without fields that are not in the schema */
+/** @returns the value without fields that the schema lacks */
 export function pick(schema: Schema, value: unknown): unknown {
 	if (schema.type !== "object" || !isRecord(value)) return value;
 	const fields = Object.entries(schema.fields);
@@ -217,10 +211,10 @@ export class Session {
 	readonly sessionId: string;
 	readonly handshake: Handshake;
 	readonly connectedAt: number;
-	/** Of the latest valid uplink, in milliseconds since 1970. */
+	/** Time of the latest valid uplink; milliseconds since 1970. */
 	lastSeenAt: number;
 	connected = true;
-	/** One more than that of the device's previous session; 0 of a session without a name, and of the last run. */
+	/** One more than that of the device's previous session; 0 if it has no name or comes from disk. */
 	epoch = 0;
 	/** Undefined until a header or the first state report names it. */
 	device: Device | undefined;
@@ -244,7 +238,7 @@ export class Session {
 		if (this.connected) this.link.send(text);
 	}
 
-	/** What gateways tell each other of it. */
+	/** For other gateways. */
 	facts() {
 		const { sessionId, epoch, connected, connectedAt, lastSeenAt, device } = this;
 		const { model, chip, features, remoteAddress } = this.handshake;

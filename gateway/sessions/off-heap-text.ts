@@ -1,9 +1,9 @@
 /**
- * An off-heap text buffer, for text that is replaced often, such as a device's latest report. As a string each would
- * become garbage among V8's long-lived objects, and cost a mark of the whole heap every few seconds.
+ * An off-heap text buffer, for text that is often replaced, such as a device's latest report: strings would become
+ * garbage among V8's long-lived objects, and cause a mark of the whole heap every few seconds.
  */
 
-/** In bytes: texts of similar length use the same memory. */
+/** In bytes: texts of similar length reuse the memory. */
 const stepBytes = 128;
 
 export class OffHeapText {

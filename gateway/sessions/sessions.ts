@@ -1,6 +1,6 @@
 /**
- * All known devices and their sessions. Every change passes through this class, so monitors, updates and commands
- * agree about a device's current session.
+ * All known devices and their sessions. Every change passes through this class, so all parts agree about a device's
+ * current session.
  */
 
 import type { StateReport, Uplink } from "../../device/protocol/messages.js";
@@ -16,36 +16,36 @@ const replacedCloseCode = 4001;
 export interface SessionsOptions {
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
-	/** Monotonic clock, in milliseconds. */
+	/** Monotonic, in milliseconds. */
 	readonly monotonic: () => number;
-	/** Beyond it, those longest away are forgotten. */
+	/** Beyond it, the devices longest away are forgotten. */
 	readonly maxDevices: number;
 }
 
-/** A connection or an uplink that was refused. */
+/** A refused connection or uplink. */
 export interface Refusal {
 	readonly what: "connection" | "report";
-	/** From the `Device-Id` header, unverified; undefined if absent. */
+	/** From the header `Device-Id`, unverified. */
 	readonly deviceId: string | undefined;
 	readonly remoteAddress: string;
 	/** One sentence. */
 	readonly reason: string;
 }
 
-/** What happens to sessions. Each listener is called in the order in which it was added. */
+/** Listeners are called in the order in which they were added. */
 export interface SessionListener {
-	/** A session was opened, named or ended, its device's update or label changed, or a crash of it was stored. */
+	/** A session was opened, named or ended, its device's update or label changed, or a crash was stored. */
 	onChanged?(session: Session, reason: ChangeReason): void;
 	/** Once per session of a named device. */
 	onNamed?(device: Device): void;
-	/** A device that is away was read from a record that another process has written. */
+	/** A device that is away was read from another process's record. */
 	onAdopted?(device: Device): void;
-	/** What is known of a device has changed otherwise. */
+	/** Another change of a device. */
 	onTouched?(device: Device): void;
 	onRefused?(refusal: Refusal): void;
-	/** `text` is as received; `session.device` is up to date. */
+	/** `text` is as received; `session` is up to date. */
 	onUplink?(session: Session, uplink: Uplink, text: string): void;
-	/** @param why `surplus`: there are too many devices; `removed`: its record was removed by another process */
+	/** @param why `surplus`: too many devices; `removed`: another process removed its record */
 	onForgotten?(device: Device, why: ForgetReason): void;
 }
 
@@ -56,7 +56,7 @@ export class Sessions {
 	readonly #listeners: SessionListener[] = [];
 	/** In the order of the latest connect or disconnect. */
 	readonly #devices = new Map<string, Device>();
-	/** Those of `list`. */
+	/** As `list` returns them. */
 	readonly #sessions = new Map<string, Session>();
 
 	constructor(options: SessionsOptions) {
@@ -67,22 +67,21 @@ export class Sessions {
 		this.#listeners.push(listener);
 	}
 
-	/** Tells the listeners of a change that was made outside of this class. */
+	/** For a change made outside of this class. */
 	announce(session: Session, reason: ChangeReason): void {
 		for (const listener of this.#listeners) listener.onChanged?.(session, reason);
 	}
 
-	/** Tells the listeners that what is known of a device was changed outside of this class. */
+	/** As `announce`, for `onTouched`. */
 	touch(device: Device): void {
 		for (const listener of this.#listeners) listener.onTouched?.(device);
 	}
 
-	/** Tells the listeners of a connection or an uplink that was refused. */
 	refuse(refusal: Refusal): void {
 		for (const listener of this.#listeners) listener.onRefused?.(refusal);
 	}
 
-	/** Connected sessions, and the latest of each device that is away. */
+	/** Connected sessions, and the latest session of each device that is away. */
 	list(): Iterable<Session> {
 		return this.#sessions.values();
 	}
@@ -92,7 +91,7 @@ export class Sessions {
 		return this.#devices;
 	}
 
-	/** @param devices of the last run, the one longest away first */
+	/** @param devices from disk, longest away first */
 	restore(devices: Iterable<Device>): void {
 		for (const device of devices) {
 			this.#devices.set(device.deviceId, device);
@@ -101,10 +100,7 @@ export class Sessions {
 		this.#forgetSurplus();
 	}
 
-	/**
-	 * Takes in a device whose record another process has written.
-	 * @returns whether it was not known, or only from disk
-	 */
+	/** @param device from another process's record @returns whether it was unknown, or known only from disk */
 	adopt(device: Device): boolean {
 		const known = this.#devices.get(device.deviceId);
 		const { session } = known ?? {};
@@ -116,7 +112,7 @@ export class Sessions {
 		return true;
 	}
 
-	/** @returns false if it is connected: it would be known again at once */
+	/** @returns false if it is connected: it would soon be known again */
 	forget(device: Device, why: ForgetReason = "asked"): boolean {
 		if (device.session.connected) return false;
 		this.#devices.delete(device.deviceId);
@@ -136,8 +132,8 @@ export class Sessions {
 	}
 
 	/**
-	 * Adds a session whose connection another part of the gateway has. An older session of its device ends as `replaced`.
-	 * @param deviceId undefined: it has no name yet
+	 * Adds a session whose connection another part has; an older one of its device ends as `replaced`.
+	 * @param deviceId undefined: not named yet
 	 */
 	put(session: Session, deviceId: string | undefined): void {
 		if (deviceId !== undefined && !session.device) this.#assign(session, deviceId);
@@ -145,11 +141,7 @@ export class Sessions {
 		this.#sessions.set(session.sessionId, session);
 	}
 
-	/**
-	 * @param uplink checked
-	 * @param text as received
-	 * @returns why it is not valid; undefined if it is
-	 */
+	/** @param uplink checked @param text as received @returns why it is not valid; undefined if it is */
 	receive(session: Session, uplink: Uplink, text: string): string | undefined {
 		if ("deviceId" in uplink && session.device && uplink.deviceId !== session.device.deviceId)
 			return `${uplink.type}: deviceId must be ${session.device.deviceId}, as this connection was named`;
@@ -159,10 +151,7 @@ export class Sessions {
 		return undefined;
 	}
 
-	/**
-	 * Ends a session. No effect if it has ended.
-	 * @param close frame to send; absent if the socket is closed
-	 */
+	/** No effect if it has ended. @param close frame to send; absent if the socket is closed */
 	end(session: Session, reason: EndReason, close?: { code: number; reason: string }): void {
 		if (!session.connected) return;
 		session.connected = false;
@@ -177,13 +166,13 @@ export class Sessions {
 		return this.#sessions.get(targetId) ?? this.#devices.get(targetId)?.session;
 	}
 
-	/** Tells monitors too: `ota`. */
+	/** Announces `ota`. */
 	setOta(device: Device, metadata: OtaMetadata): void {
 		device.metadata = metadata;
 		this.announce(device.session, "ota");
 	}
 
-	/** Tells monitors too: `labelled`. An empty text removes it. */
+	/** Announces `labelled`. An empty text removes a field. */
 	setLabel(device: Device, change: Label): void {
 		this.replaceLabel(device, labelOf({ ...device.label, ...change }));
 	}

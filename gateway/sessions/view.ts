@@ -1,6 +1,6 @@
 /**
- * The session record as JSON for monitors, with a state report's text as received: one that nests deeply could
- * overflow the stack if formatted.
+ * The session record as JSON for monitors, with a state report's text as received: formatting a deeply nested one
+ * could overflow the stack.
  */
 
 import type { ChangeReason, FrameOf } from "../api/frames.js";
@@ -20,12 +20,12 @@ export function statusUpdateText(reason: ChangeReason, session: Session, now: nu
 	return statusUpdateOf({ reason, timestamp: isoTime(now) }, [sessionText(session)]);
 }
 
-/** With 3 bytes each, still below a slow monitor's limit. */
+/** With 3 bytes each, below a slow monitor's limit. */
 export const frameCharacters = 256 * 1024;
 
 /**
- * All sessions, in frames, as one would exceed V8's longest string in a large fleet. The first has the reason
- * `snapshot`, later ones `identified`, or `connected` for sessions without a name. `remaining` counts those to come.
+ * All sessions, in several frames, as one could exceed V8's longest string. The first has the reason `snapshot`,
+ * later ones `identified`, or `connected` for sessions without a name. `remaining` counts those to come.
  * @param now milliseconds since 1970
  */
 export function* snapshotTexts(
@@ -101,13 +101,13 @@ export function deviceHead(device: Device): DeviceSummary {
 	return { ...head, firstSeenAt: isoTime(firstSeenAt), ...vitals };
 }
 
-/** The same, without what changes with each report. */
+/** As `deviceHead`, without what changes with each report. */
 export function summaryText(device: Device): string {
 	const lastSeenAt = device.session.connected ? undefined : isoTime(device.session.lastSeenAt);
 	return JSON.stringify({ ...deviceHead(device), lastSeenAt });
 }
 
-/** Of the crashes that are kept, those of the firmware that runs; undefined: none. */
+/** Of the stored crashes, those of the running firmware; undefined: none. */
 function crashCountOf({ crashes, firmwareVersion }: Device): { readonly crashCount: number } | undefined {
 	const crashCount = crashes.filter(({ version }) => version === firmwareVersion).length;
 	return crashCount > 0 ? { crashCount } : undefined;

@@ -1,5 +1,5 @@
 /**
- * The gateway's end of `/device`. Invalid messages end here, in a log line or a close code, so that other parts see
+ * The gateway's end of `/device`. Invalid messages end here in a log line or a close code, so other parts receive
  * valid uplinks only.
  */
 
@@ -15,7 +15,7 @@ import type { Drain } from "./drain.js";
 import { closeCodes, type SocketsOptions } from "./limits.js";
 
 const drainStepMs = 20;
-/** For sessions of sockets that were cut off to end, so that monitors see it. */
+/** Time for the sessions of terminated sockets to end, so that monitors are informed. */
 const cutMs = 1000;
 
 export class DeviceSockets {
@@ -48,12 +48,11 @@ export class DeviceSockets {
 		socket.on("error", onError).on("close", onClose);
 	}
 
-	/** Connected ones. */
 	get count(): number {
 		return this.#devices.size;
 	}
 
-	/** Closes every socket with 1012, some at a time. Resolves once all are gone, and cuts those off that stay. */
+	/** Closes all sockets with 1012, a few at a time. Resolves when all are closed; those that stay are terminated. */
 	async drain(drain: Drain): Promise<void> {
 		let closed = 0;
 		for (const device of this.#devices.values()) {
@@ -66,19 +65,18 @@ export class DeviceSockets {
 		await this.#untilGone(cutMs);
 	}
 
-	/** Waits until no socket is left, at most `ms`. */
 	async #untilGone(ms: number): Promise<void> {
 		for (let leftMs = ms; leftMs > 0 && this.#devices.size > 0; leftMs -= drainStepMs)
 			await setTimeout(drainStepMs);
 	}
 
-	/** Ends every session, once all connections are closed. */
+	/** Ends every session; call it when all connections are closed. */
 	settle(): void {
 		for (const device of this.#devices.values()) device.end();
 	}
 }
 
-/** Of all sockets: closures of each socket would take 3 KB of each device. */
+/** Shared by all sockets: separate closures would take 3 KB per device. */
 function listenersOf(devices: Map<WebSocket, DeviceSocket>, yieldToLoop: () => Promise<void>) {
 	return {
 		onMessage(this: WebSocket, data: RawData, isBinary: boolean): void {
@@ -114,7 +112,7 @@ class DeviceSocket implements DeviceLink {
 	readonly #session: Session;
 	readonly #uplinks: Throttle;
 	readonly #controlFrames: TokenBucket;
-	/** Undefined before the first one. */
+	/** Undefined before the first invalid uplink. */
 	#countInvalid: ReturnType<typeof createMinuteCounter> | undefined;
 	#onMessageAfterClose: (() => void) | undefined;
 	#wasTooFast = false;
@@ -143,7 +141,7 @@ class DeviceSocket implements DeviceLink {
 		this.#socket.close(code, reason);
 	}
 
-	/** The session of a socket that is closed. */
+	/** Ends the session; call it when the socket is closed. */
 	end(): void {
 		this.#options.sessions.end(this.#session, "disconnected");
 	}
@@ -235,7 +233,7 @@ class DeviceSocket implements DeviceLink {
 	}
 }
 
-/** A state report without the fields of parts that the model lacks: one of them must not cost the rest. */
+/** Removes a state report's fields of parts that the model lacks, so that the rest is kept. */
 function withoutOtherModels(report: unknown): { readonly value: unknown; readonly leftOut: number } {
 	const system = isRecord(report) ? report.system : undefined;
 	const model = models.find((name) => isRecord(system) && system.model === name);

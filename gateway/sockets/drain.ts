@@ -1,21 +1,21 @@
 /**
- * The pace at which a gateway that stops closes its devices, and the time at which each is asked to return. Both are spread
- * over a time that grows with the number of devices, so that neither this process nor the next one handles all at once.
+ * The pace at which a stopping gateway closes its devices, and the time at which each is asked to return. Both are
+ * spread over a time that grows with the number of devices, so neither this process nor the next handles all at once.
  */
 
-/** Devices a second that are closed: 10,000 in 4 s. */
+/** Devices/s: 10,000 in 4 s. */
 const closedASecond = 2500;
-/** From the last close until the next process listens: devices leave, the last records are written, Node starts. */
+/** From the last close until the next process listens. */
 const restartMs = 3_000;
-/** No device is told to wait longer for its turn. */
+/** No device is asked to wait longer for its turn. */
 const longestSpanMs = 60_000;
 
 export interface DrainOptions {
-	/** Connected ones. */
+	/** Connected devices. */
 	readonly devices: number;
-	/** That the next process admits from its start. */
+	/** Devices/s that the next process admits at its start. */
 	readonly admittedASecond: number;
-	/** Monotonic clock, in milliseconds. */
+	/** Monotonic, in milliseconds. */
 	readonly monotonic: () => number;
 }
 
@@ -30,12 +30,12 @@ export class Drain {
 		this.#spanMs = Math.min(longestSpanMs, (devices / Math.max(1, admittedASecond)) * 1000);
 	}
 
-	/** Of an even pace. */
+	/** Devices to close in this time. */
 	devicesIn(ms: number): number {
 		return (closedASecond * ms) / 1000;
 	}
 
-	/** Drawn for each device: after how many seconds it should connect again. */
+	/** Random: seconds after which a device should connect again. */
 	drawSeconds(): number {
 		const leftMs = Math.max(0, this.#endsAt - this.#monotonic());
 		return Math.round((leftMs + restartMs + Math.random() * this.#spanMs) / 1000);

@@ -1,6 +1,6 @@
 /**
- * Spreads work over turns of the event loop. After a restart of a proxy a thousand devices connect at once; the
- * reports of others are handled in between.
+ * Spreads work over turns of the event loop. When a thousand devices connect at once, other devices' reports are
+ * handled in between.
  */
 
 /**

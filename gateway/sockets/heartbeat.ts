@@ -1,6 +1,6 @@
 /**
- * Pings every socket regularly. A device that loses power or Wi-Fi closes nothing; TCP would show it as connected
- * for hours.
+ * Pings every socket regularly. A device that loses power or Wi-Fi closes nothing; TCP would show it as connected for
+ * hours.
  */
 
 import type { WebSocket } from "ws";
@@ -11,21 +11,21 @@ export interface Peer extends Pick<WebSocket, "OPEN" | "readyState" | "isPaused"
 	on(event: "pong" | "close", listener: (this: Peer) => void): unknown;
 }
 
-/** Sockets are pinged at different times: if all answered at once, reports would wait. */
+/** Sockets are pinged in time slots: answers in one moment would delay reports. */
 const momentMs = 25;
 
 export type Heartbeat = ReturnType<typeof startHeartbeat>;
 
-/** The sockets of one time slot, with their unanswered pings. */
+/** A time slot's sockets, with their unanswered pings. */
 interface Moment {
 	readonly peers: Map<Peer, number>;
 	askedAt: number;
 }
 
 /**
- * @param intervalMs between two pings of one socket; under load up to a third more
+ * @param intervalMs between pings of one socket; under load up to a third more
  * @param allowed unanswered pings before the socket is destroyed
- * @param monotonic milliseconds; ticks are no measure of time, as each is late under load
+ * @param monotonic milliseconds; timers are late under load
  */
 export function startHeartbeat(intervalMs: number, allowed: number, monotonic: () => number) {
 	const count = Math.max(1, Math.floor(intervalMs / momentMs));
@@ -41,16 +41,16 @@ export function startHeartbeat(intervalMs: number, allowed: number, monotonic: (
 	const timer = setInterval(() => {
 		const now = monotonic();
 		const due = Math.floor((now - startedAt) / stepMs);
-		// After a longer pause each socket is pinged once.
+		// After a long pause each socket is pinged only once.
 		for (beats = Math.max(beats, due - count); beats < due; beats++) {
 			const moment = moments[beats % count];
-			// Pinged late: until the next ping there must be time to answer.
+			// After a late ping, a socket needs time to answer.
 			if (!moment || now - moment.askedAt < intervalMs / 3) continue;
 			moment.askedAt = now;
 			ask(moment.peers, allowed);
 		}
 	}, stepMs).unref();
-	// Of all sockets: closures of each would take more memory.
+	// Shared by all sockets, to save memory.
 	function onPong(this: Peer): void {
 		momentOf.get(this)?.set(this, 0);
 	}
@@ -75,7 +75,7 @@ export function startHeartbeat(intervalMs: number, allowed: number, monotonic: (
 
 function ask(peers: Map<Peer, number>, allowed: number): void {
 	for (const [socket, unanswered] of peers) {
-		// Its pongs are not read, but it expects our pings.
+		// Its pongs are not read, but it expects pings.
 		if (socket.isPaused) socket.ping();
 		else if (unanswered >= allowed) socket.terminate();
 		else if (socket.readyState === socket.OPEN) {

@@ -1,7 +1,6 @@
 /**
- * The messages from monitors, defined once for the check, the types and the AsyncAPI document, and their execution:
- * interface specification sections 2.3 and 4.3. Each gets exactly one answer, and a device gets only commands that its
- * model supports.
+ * The messages from monitors, defined once for the check, the types and the AsyncAPI document, and their execution
+ * (specification, 2.3 and 4.3). Each gets one answer, and a device gets only commands that its model supports.
  */
 
 import type { Logger } from "pino";
@@ -27,7 +26,7 @@ import type { Monitor } from "./monitor.js";
 
 /** A session's id, or a device's for its latest session. */
 export const targetId = string(64);
-/** Returned unchanged in the answer. */
+/** Returned in the answer. */
 export const requestId = optional(string(64));
 /** A command; checked against the target's model. */
 const payload = object({});
@@ -43,12 +42,12 @@ export type MonitorMessageType = keyof typeof monitorMessages;
 export type MonitorMessageOf<T extends MonitorMessageType> = Infer<(typeof monitorMessages)[T]>;
 export type MonitorMessage = { [T in MonitorMessageType]: MonitorMessageOf<T> }[MonitorMessageType];
 
-/** Why a message was not executed; `message` is one sentence that says what to change. */
+/** `message` is one sentence that says what to change. */
 export interface Refused {
 	readonly refusal: { readonly code: MonitorErrorCode; readonly message: string };
 }
 
-/** `command` is the message's type; `sessionId` is that of the session that gets the command. */
+/** `command` is the message's type; `sessionId` is the target's. */
 export interface Executed {
 	readonly command: string;
 	readonly sessionId?: string;
@@ -57,7 +56,7 @@ export interface Executed {
 
 export type Outcome = Executed | Refused;
 
-/** Checks and executes a message of monitors that an extension adds. */
+/** Checks and executes a type of message that an extension adds. */
 export type MessageKind = (value: unknown, monitor: Monitor) => Outcome | Promise<Outcome>;
 
 export function messageKind<const S extends Schema>(
@@ -68,15 +67,14 @@ export function messageKind<const S extends Schema>(
 		matches(schema, value) ? execute(value, monitor) : refuseMessage(schema, value);
 }
 
-/** What extensions do with the messages of monitors. */
 export interface CommandHooks {
-	/** Messages beside those of the core, by `type`. */
+	/** Further messages, by `type`. */
 	readonly messages?: Readonly<Record<string, MessageKind>>;
-	/** @returns the outcome of a message in place of what the core would do; undefined: the core does it */
+	/** @returns the outcome of a message in place of the core's; undefined: the core executes it */
 	intercept?(message: MonitorMessage, session: Session): Refused | Promise<Outcome> | undefined;
 }
 
-/** Checks a parsed message of the core; undefined stands for invalid JSON. @param others further types */
+/** @param value a parsed message of the core; undefined stands for invalid JSON @param others further types */
 export function checkMonitorMessage(
 	value: unknown,
 	others: readonly string[] = [],
@@ -99,7 +97,7 @@ function refuseMessage(schema: Schema, value: unknown): Refused {
 	return refuse("invalid_message", `${type}${describeProblem(findProblem(schema, value))}`);
 }
 
-/** The message's `requestId`, if it has a valid one. */
+/** Undefined if it is absent or invalid. */
 export function requestIdOf(value: unknown): string | undefined {
 	const id = isRecord(value) ? value.requestId : undefined;
 	return matches(requestId, id) ? id : undefined;
@@ -117,17 +115,14 @@ export function refuse(code: MonitorErrorCode, message: string): Refused {
 /** Executes a parsed message; undefined stands for invalid JSON. @param monitor undefined: an extension asks */
 export type Execute = (value: unknown, monitor?: Monitor) => Promise<Outcome>;
 
-/**
- * @param hooks those of the extensions
- * @returns a function that does all but `trigger_ota` synchronously, so commands reach a device in order
- */
+/** @returns a function that does all but `trigger_ota` synchronously, so that commands reach a device in order */
 export function monitorCommands(
 	sessions: Pick<Sessions, "find" | "end">,
 	updates: Pick<Updates, "trigger">,
 	log: Pick<Logger, "info" | "error">,
 	hooks: readonly CommandHooks[] = [],
 ): Execute {
-	/** Made at the first message: the hooks may come after this call. */
+	/** Made at the first message, since hooks may be added later. */
 	let added: ReadonlyMap<string, MessageKind> | undefined;
 	return async (value, monitor) => {
 		added ??= new Map(hooks.flatMap(({ messages = {} }) => Object.entries(messages)));
@@ -192,7 +187,7 @@ function control(session: Session, payload: unknown): Refused | undefined {
 	const feature = featureOf[command.command];
 	if (feature && !session.handshake.features.includes(feature))
 		return refuse("unsupported_command", `the device's firmware does not know ${feature}; update it`);
-	// Only the fields of the schema: additional ones must not reach a device's small heap.
+	// Other fields must not reach a device's small heap.
 	const text = JSON.stringify(pick(commands[command.command], command));
 	if (Buffer.byteLength(text) > longestCommandBytes)
 		return refuse(

@@ -1,5 +1,5 @@
 /**
- * The gateway's end of `/monitor`: every monitor gets every change and uplink, or what it subscribed to, and one answer
+ * The gateway's end of `/monitor`: a monitor gets every change and uplink, or those it subscribed to, and one answer
  * to each message. A frame is built once for all.
  */
 
@@ -16,16 +16,15 @@ import { closeCodes } from "./limits.js";
 import { Monitor } from "./monitor.js";
 import { type Execute, refuse, requestIdOf } from "./monitor-commands.js";
 
-/** What extensions do for monitors. */
 export interface MonitorHooks {
 	/**
-	 * Frames that only those monitors get which ask for them in their address: by the name of the query parameter, what they
-	 * start with. MonitorSockets.broadcast sends later ones.
+	 * First frames for monitors that name a channel as a query parameter of their address, by its name.
+	 * MonitorSockets.broadcast sends later ones.
 	 */
 	readonly channels?: Readonly<Record<string, () => readonly string[]>>;
-	/** Brings the reports of these devices, or of all, up to date before a monitor is sent them. */
+	/** Updates the reports of these devices, or of all, before a monitor gets them. */
 	gather?(deviceIds: readonly string[] | undefined): Promise<void>;
-	/** A monitor has come or gone, or asks for something else. */
+	/** A monitor connected, disconnected, or changed its subscription. */
 	onMonitorsChanged?(): void;
 }
 
@@ -36,9 +35,9 @@ export interface MonitorSocketsOptions extends SocketsOptions {
 
 export class MonitorSockets {
 	readonly #options: MonitorSocketsOptions;
-	/** With the channels that each asked for. */
+	/** With the channels of each. */
 	readonly #monitors = new Map<Monitor, ReadonlySet<string>>();
-	/** Those that wait for their snapshot. */
+	/** Monitors that wait for their snapshot. */
 	readonly #waiting = new Set<Monitor>();
 	#announcing: NodeJS.Timeout | undefined;
 	#isCorked = false;
@@ -60,7 +59,7 @@ export class MonitorSockets {
 	}
 
 	/**
-	 * Adds a socket after its upgrade was checked, and sends it the snapshot.
+	 * Adds a socket after its upgrade was checked, and sends the snapshot.
 	 * @param stream the connection under the socket
 	 * @param channels see MonitorHooks; unknown ones have no effect
 	 */
@@ -105,7 +104,7 @@ export class MonitorSockets {
 		else this.#begin(monitor);
 	}
 
-	/** Has the reports brought up to date before the snapshot, unless the monitor subscribes at once. */
+	/** Updates the reports before the snapshot, unless the monitor subscribes at once. */
 	async #prepare(monitor: Monitor): Promise<void> {
 		monitor.devices = new Set();
 		await new Promise((resolve) => setTimeout(resolve, this.#options.limits.subscribeMs));
@@ -115,7 +114,7 @@ export class MonitorSockets {
 		this.#begin(monitor);
 	}
 
-	/** Sends what a monitor starts with, unless it has been sent. */
+	/** Sends the first frames, once. */
 	#begin(monitor: Monitor): void {
 		if (!this.#waiting.delete(monitor)) return;
 		monitor.isGathering = false;
@@ -127,7 +126,6 @@ export class MonitorSockets {
 					for (const text of frames()) monitor.send(Buffer.from(text));
 	}
 
-	/** Those that are connected. */
 	list(): Iterable<Monitor> {
 		return this.#monitors.keys();
 	}
@@ -137,7 +135,7 @@ export class MonitorSockets {
 		for (const hook of this.#options.hooks) await hook.gather?.(deviceIds);
 	}
 
-	/** To be called when a monitor asks for something else. */
+	/** Call it when a monitor changes its subscription. */
 	changed(): void {
 		for (const hook of this.#options.hooks) hook.onMonitorsChanged?.();
 	}
@@ -149,7 +147,7 @@ export class MonitorSockets {
 			if (channels.has(channel) && !this.#waiting.has(monitor)) monitor.send(frame);
 	}
 
-	/** Sends monitors a snapshot, as no message reports a forgotten device; the summary does. */
+	/** Sends all snapshots again, since only the summary reports forgotten devices. */
 	announceAll(): void {
 		const { limits, yieldToLoop } = this.#options;
 		this.#announcing ??= setTimeout(async () => {
@@ -198,7 +196,7 @@ export class MonitorSockets {
 		return snapshotTexts(sessions, now);
 	}
 
-	/** To be called before frames are sent to many: those of one turn of the event loop are written together, as system calls cost most. */
+	/** Call it before frames are sent to many monitors: those of one turn of the event loop share a system call. */
 	cork(): void {
 		if (this.#isCorked) return;
 		this.#isCorked = true;

@@ -13,24 +13,24 @@ export interface MonitorOptions {
 	/** The connection under the socket. */
 	readonly stream: Duplex;
 	readonly limits: Pick<SocketLimits, "slowMonitorBytes" | "stuckMonitorBytes">;
-	/** Awaited before each further frame of a snapshot. */
+	/** Awaited before further frames of a snapshot. */
 	readonly yieldToLoop: () => Promise<void>;
 }
 
 export class Monitor {
-	/** Ids of the devices of which it gets changes and uplinks; undefined: of all, named or not. */
+	/** Ids of devices whose changes and uplinks it gets; undefined: of all, named or not. */
 	devices: ReadonlySet<string> | undefined;
-	/** Frames of what it has subscribed to in place of all sessions; undefined: it has not. */
+	/** Set if it has subscribed to the summary in place of all sessions. */
 	summary: { snapshot(): Iterator<string> } | undefined;
-	/** Its snapshot is being prepared: see MonitorHooks.gather. */
+	/** See MonitorHooks.gather. */
 	isGathering = false;
 	readonly #options: MonitorOptions;
-	/** By session id: reports that the monitor was too slow for. */
+	/** Reports that the monitor was too slow for, by session id. */
 	readonly #waiting = new Map<string, Buffer>();
 	/** The rest of the snapshot. */
 	#snapshot: Iterator<string> | undefined;
 	#isSnapshotPlanned = false;
-	/** It was too slow for a change of the summary, and gets the whole one again. */
+	/** It missed a change of the summary, and gets the whole one again. */
 	#isBehind = false;
 
 	constructor(options: MonitorOptions) {
@@ -42,7 +42,7 @@ export class Monitor {
 		return this.#options.socket.bufferedAmount;
 	}
 
-	/** Collects what is sent, for one system call. */
+	/** Collects frames for one system call. */
 	cork(): void {
 		this.#options.stream.cork();
 	}
@@ -53,11 +53,14 @@ export class Monitor {
 
 	wants({ device }: Session): boolean {
 		if (!this.devices) return true;
-		// No summary names a session before its device is known.
+		// The summary lists only sessions of known devices.
 		return device ? this.devices.has(device.deviceId) : this.summary !== undefined;
 	}
 
-	/** Sends all sessions' records or the whole summary, each further frame once the monitor has read most of the previous ones. */
+	/**
+	 * Sends all session records or the whole summary, each further frame when the monitor has read most of the
+	 * previous ones.
+	 */
 	sendSnapshot(frames: Iterator<string>): void {
 		this.#waiting.clear();
 		this.#isBehind = false;
@@ -65,7 +68,7 @@ export class Monitor {
 		this.#sendNextOfSnapshot();
 	}
 
-	/** For frames that must not be dropped. */
+	/** Sends a frame that must not be dropped. */
 	send(frame: Buffer): void {
 		const { socket, limits } = this.#options;
 		if (socket.readyState !== socket.OPEN) return;
@@ -75,13 +78,13 @@ export class Monitor {
 		socket.close(closeCodes.tryAgainLater, "reads too slowly");
 	}
 
-	/** The record includes the newest state, so it replaces a waiting report. */
+	/** The record includes the newest state and replaces a waiting report. */
 	sendChange(sessionId: string, frame: Buffer): void {
 		this.#waiting.delete(sessionId);
 		this.send(frame);
 	}
 
-	/** To a slow monitor, only each session's newest state report is sent, later. */
+	/** A slow monitor gets only each session's newest state report, later. */
 	relay(sessionId: string, frame: Buffer, isStateReport: boolean): void {
 		if (!this.#hasMoreThan(this.#options.limits.slowMonitorBytes)) this.sendChange(sessionId, frame);
 		else if (isStateReport) this.#waiting.set(sessionId, frame);
@@ -111,13 +114,13 @@ export class Monitor {
 		this.#isSnapshotPlanned = true;
 		await this.#options.yieldToLoop();
 		this.#isSnapshotPlanned = false;
-		// Otherwise the write of the rest calls this again.
+		// Otherwise #onSent calls this again.
 		if (!this.#mayTakeSnapshot()) return;
 		if (this.#isBehind && this.summary) this.sendSnapshot(this.summary.snapshot());
 		else this.#sendNextOfSnapshot();
 	}
 
-	/** A snapshot must not make a monitor slow, and no waiting report may be older than it. */
+	/** A snapshot must neither make a monitor slow nor overtake a waiting report. */
 	#mayTakeSnapshot(): boolean {
 		return this.#waiting.size === 0 && this.unread <= this.#options.limits.slowMonitorBytes / 2;
 	}
@@ -129,7 +132,7 @@ export class Monitor {
 		else this.#snapshot = undefined;
 	}
 
-	/** Whether more bytes are unread; what is corked in this turn does not count. */
+	/** Whether more bytes are unread, after sending what is corked. */
 	#hasMoreThan(limit: number): boolean {
 		const { stream } = this.#options;
 		if (this.unread <= limit) return false;

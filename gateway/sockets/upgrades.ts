@@ -1,6 +1,5 @@
 /**
- * Handles upgrade requests. Refused ones get an HTTP response and are closed, as no other part handles the socket or
- * its errors.
+ * Handles upgrade requests. Refused ones get an HTTP response and are closed, as no other part handles their socket.
  */
 
 import { type IncomingMessage, STATUS_CODES } from "node:http";
@@ -79,11 +78,11 @@ export function createUpgrades(options: UpgradesOptions) {
 	async function admit(request: IncomingMessage, stream: Duplex, url: URL | undefined) {
 		const path = url?.pathname;
 		const { refusal, deviceId } = await check(request, path);
-		// Requests whose tokens were checked in one look at the disk continue in the same turn.
+		// Requests that share one read of the tokens resume in the same turn.
 		await yieldToLoop();
 		const refused = guard ? await guard.admit(request, path, refusal) : refusal;
 		if (refused) return refused;
-		// Checked last: the gateway may have begun to stop meanwhile.
+		// The gateway may have begun to stop meanwhile.
 		if (drain) return tryAgain("The gateway is stopping", drain.drawSeconds());
 		if (path === "/device") return acceptDevice(request, deviceId);
 		const channels = new Set(url?.searchParams.keys());
@@ -102,7 +101,7 @@ export function createUpgrades(options: UpgradesOptions) {
 	}
 
 	return {
-		/** For each `upgrade` event of the HTTP server. @param opening awaited first @throws the error of `opening` */
+		/** For each `upgrade` event of the HTTP server. @param opening awaited first @throws its error */
 		async handle(
 			request: IncomingMessage,
 			stream: Duplex,
@@ -113,11 +112,11 @@ export function createUpgrades(options: UpgradesOptions) {
 			stream.on("error", onError);
 			await opening;
 			const url = targetOf(request);
-			// Before anything else: when a whole fleet returns at once, most devices are refused, and that must cost little.
+			// Checked first, at little cost: most devices of a returning fleet are refused.
 			const isDevice = !drain && url?.pathname === "/device" && access.isKnown(request);
 			const crowded = isDevice ? guard?.look() : undefined;
 			if (!crowded) await yieldToLoop();
-			// A client that is gone takes no one's place.
+			// A client that is gone does not count.
 			if (stream.destroyed) return;
 			const admission = crowded ?? (await admit(request, stream, url));
 			if ("status" in admission) {
@@ -127,7 +126,7 @@ export function createUpgrades(options: UpgradesOptions) {
 				const path = knownPaths.find((known) => known === url?.pathname) ?? "(unknown path)";
 				const event = { remoteAddress: remoteAddressOf(request), path, status, problem };
 				if (path !== "(unknown path)") report(request, status === 401 ? "It shows no valid token." : problem);
-				// A device cannot show why it is refused; but many attempts would fill the log.
+				// A device cannot show the reason. Refusals with `Retry-After` would fill the log.
 				if (headers?.["Retry-After"] === undefined) log.warn(event, "upgrade refused");
 				return refuse(stream, admission);
 			}
@@ -183,7 +182,7 @@ export function tryAgain(why: string, seconds: number): HttpRefusal {
 	return { status: 503, detail: `${why}; try again in ${seconds} s.`, headers };
 }
 
-/** Responds on the socket and ends it, even if the client does not read. */
+/** Responds and closes, even if the client does not read. */
 function refuse(stream: Duplex, refusal: HttpRefusal): void {
 	const { headers, body } = problemOf({ ...refusal, headers: { ...refusal.headers, Connection: "close" } });
 	const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);

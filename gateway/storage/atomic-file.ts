@@ -1,4 +1,4 @@
-/** Atomic file writes. A power cut during a write in place would lose both the old content and the new. */
+/** Atomic file writes: a power cut during a write in place would lose the old and the new content. */
 
 import { createHash, randomUUID } from "node:crypto";
 import type { Stats } from "node:fs";
@@ -26,24 +26,21 @@ export type Disk = Pick<
 
 const folderMode = 0o700;
 
-/**
- * @returns size in bytes, and a string that differs after a change
- * @throws {NodeJS.ErrnoException} ENOENT
- */
+/** @returns size in bytes, and a string that differs after a change @throws {NodeJS.ErrnoException} ENOENT */
 export async function stateOf(disk: Disk, path: string): Promise<{ size: number; state: string }> {
 	const { ino, size, mtimeNs, ctimeNs } = await disk.stat(path, { bigint: true });
 	return { size: Number(size), state: [ino, size, mtimeNs, ctimeNs].join() };
 }
 
-/** @param stats of the file at `path` @throws {Error} if reading it could wait without end, as for a named pipe */
+/** @param stats of `path` @throws {Error} if a read could block, as of a named pipe */
 export function requireRegularFile(stats: Pick<Stats, "isFile" | "isDirectory">, path: string): void {
-	// What a folder cannot do, the system says.
+	// A folder fails with the system's error.
 	if (stats.isFile() || stats.isDirectory()) return;
 	const code = `${basename(path)} is not a regular file`;
 	throw Object.assign(new Error(`${path} is not a regular file`), { code });
 }
 
-/** A disk of which `readFile` refuses anything else than regular files. */
+/** A disk whose `readFile` refuses all but regular files. */
 export function readsRegularFiles(disk: Disk): Disk {
 	const readFile = new Proxy(disk.readFile, {
 		apply: async (target, self, words: unknown[]) => {
@@ -56,9 +53,8 @@ export function readsRegularFiles(disk: Disk): Disk {
 }
 
 /**
- * `mkdir -p`, for its owner alone. Node's `recursive` never returns if the system answers ENOENT although the parent exists, as below
- * /proc.
- * @throws {NodeJS.ErrnoException}
+ * `mkdir -p`, for its owner alone. Node's `recursive` never returns where the system answers ENOENT although the
+ * parent exists, as below /proc.
  */
 export async function makeFolder(disk: Disk, path: string): Promise<void> {
 	try {
@@ -86,24 +82,20 @@ export function isTemporary(name: string): boolean {
 	return name.endsWith(".tmp");
 }
 
-/**
- * Opens a temporary file beside `path`.
- * @param mode default: for its owner alone
- * @throws {NodeJS.ErrnoException} as may each method
- */
+/** Opens a temporary file beside `path`. @param mode default: for its owner alone */
 export async function openDraft(disk: Disk, path: string, mode = 0o600) {
 	const temporary = `${path}.${randomUUID()}.tmp`;
 	const handle = await disk.open(temporary, "wx", mode);
 	return {
 		write: (content: string | Uint8Array): Promise<void> => handle.writeFile(content),
-		/** Renames it, in the same folder. A reader sees the old file or this one, even after a power cut. */
+		/** Within its folder. A reader sees the old file or this one, even after a power cut. */
 		moveTo: async (final: string): Promise<void> => {
 			await handle.sync();
 			await handle.close();
 			await disk.rename(temporary, final);
 			await syncDirectory(disk, dirname(final));
 		},
-		/** Removes it; also after a failed step. */
+		/** Removes it, also after a failed step. */
 		discard: async (): Promise<void> => {
 			await handle.close();
 			await disk.rm(temporary, { force: true });
@@ -113,10 +105,7 @@ export async function openDraft(disk: Disk, path: string, mode = 0o600) {
 
 export type Draft = Awaited<ReturnType<typeof openDraft>>;
 
-/**
- * Writes content of which the SHA-256 is known, in hex.
- * @throws {NodeJS.ErrnoException} @throws {Error} if the content is another one, or what reading it throws
- */
+/** @param sha256 of the content, in hex @throws {Error} if it does not match, or what reading it throws */
 export async function fillDraft(
 	draft: Draft,
 	content: AsyncIterable<Uint8Array>,
@@ -131,9 +120,8 @@ export async function fillDraft(
 }
 
 /**
- * Atomic and durable.
- * @param mode default: for its owner alone
- * @throws {NodeJS.ErrnoException} the previous content is still there
+ * Atomic and durable. @param mode default: for its owner alone @throws {NodeJS.ErrnoException} the old content is
+ * kept
  */
 export async function writeFileAtomic(
 	disk: Disk,
@@ -151,7 +139,7 @@ export async function writeFileAtomic(
 	}
 }
 
-/** @returns a function that writes once what is being written is done, and once for all calls until then */
+/** @returns runs one write at a time; all calls meanwhile share the next */
 export function inTurns(write: () => Promise<void>): () => Promise<void> {
 	let writing: Promise<unknown> = Promise.resolve();
 	let waiting: Promise<void> | undefined;
@@ -166,7 +154,7 @@ export function inTurns(write: () => Promise<void>): () => Promise<void> {
 	};
 }
 
-/** Durable; no effect if there is none. */
+/** Durable; no effect if the file is missing. */
 export async function removeFile(disk: Disk, path: string): Promise<void> {
 	await disk.rm(path, { force: true });
 	await syncDirectory(disk, dirname(path));

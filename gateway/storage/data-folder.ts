@@ -1,9 +1,9 @@
 /**
- * The data folder: its problems, and its lock, as two gateways would overwrite each other's files.
+ * The data folder: its problems, and its lock, since two gateways would overwrite each other's files.
  *
  * Node has no flock, so the lock is a file that names its process. In the same boot and process id namespace, /proc
- * shows whether that process runs. Otherwise (another container or machine) the holder is alive if it changes the
- * file's time, every second. That time is compared only with itself, as clocks may differ.
+ * shows whether that runs. Otherwise (another container or machine) it is alive if it changes the file's time, every
+ * second; that is compared only with itself, as clocks may differ.
  */
 
 import { randomUUID } from "node:crypto";
@@ -18,29 +18,29 @@ import { type Disk, ifThere, makeFolder } from "./atomic-file.js";
 const holder = object({
 	id: string(36),
 	pid: integer(0, Number.MAX_SAFE_INTEGER),
-	/** In clock ticks since boot, as process ids are reused; empty: unknown. */
+	/** In clock ticks since boot, as ids are reused; empty: unknown. */
 	startTime: string(32),
-	/** Boot and namespace of the process id. */
+	/** Boot and process id namespace. */
 	place: string(200),
 	host: string(255),
 });
 type Holder = Infer<typeof holder>;
 
 export interface FolderLockOptions {
-	/** Made if it is missing. */
+	/** Made if missing. */
 	readonly directory: string;
 	readonly disk: Disk;
-	/** Another process has the folder: this one must not write to it. */
+	/** Another process has taken the folder. */
 	readonly onLost: (sentence: string) => void;
-	/** The file could not be written; the gateway runs without. */
+	/** The lock could not be written; the gateway runs without. */
 	readonly onProblem: (sentence: string) => void;
-	/** Milliseconds. Default 1000. */
+	/** Default: 1000. */
 	readonly beatMs?: number;
 }
 
-/** Without /proc, a holder has ended if it missed this many beats. */
+/** Without /proc: the holder has ended if it missed this many. */
 const beatsMissed = 4;
-/** A disk that is full or read-only must not stop the gateway. */
+/** A full or read-only disk must not stop the gateway. */
 const cannotWrite: readonly string[] = ["ENOSPC", "EDQUOT", "EROFS", "EISDIR"];
 
 export class FolderLock {
@@ -56,10 +56,7 @@ export class FolderLock {
 		this.#beatMs = options.beatMs ?? 1000;
 	}
 
-	/**
-	 * @throws {StartError} if another process has the folder
-	 * @throws {NodeJS.ErrnoException} if the folder cannot be used
-	 */
+	/** @throws {StartError} if another process holds the folder @throws {NodeJS.ErrnoException} */
 	async take(): Promise<void> {
 		const { disk, directory, onProblem } = this.#options;
 		await makeFolder(disk, directory);
@@ -84,7 +81,7 @@ export class FolderLock {
 			if (own && (await this.#read())?.id === own.id)
 				await this.#options.disk.rm(this.#path, { force: true });
 		} catch {
-			// The file stays, with a process that has ended.
+			// The file stays; its process has ended.
 		}
 	}
 
@@ -111,7 +108,6 @@ export class FolderLock {
 		return false;
 	}
 
-	/** Updates the file's time, and checks the holder. */
 	async #beat(own: Holder): Promise<void> {
 		const { disk, onLost } = this.#options;
 		try {
@@ -121,12 +117,12 @@ export class FolderLock {
 				const now = new Date();
 				return await disk.utimes(this.#path, now, now);
 			}
-			// Removed, or the disk was full.
+			// The file was removed, or the disk was full.
 			if (holder === undefined) return void (await this.#write(own, "w"));
 			clearInterval(this.#timer);
 			onLost(this.#refusal(holder).message);
 		} catch {
-			// Disk full, or too many open files: the next beat tries again.
+			// The next beat tries again.
 		}
 	}
 
@@ -141,7 +137,7 @@ export class FolderLock {
 		}
 	}
 
-	/** @returns undefined if there is none, or half of one */
+	/** @returns undefined if missing or incomplete */
 	async #read(): Promise<Holder | undefined> {
 		const content = await ifThere(this.#options.disk.readFile(this.#path, "utf8"));
 		try {
@@ -174,15 +170,15 @@ async function describeSelf(disk: Disk): Promise<Holder> {
 	return { id: randomUUID(), pid, startTime, place, host: hostname() };
 }
 
-/** @returns undefined if the process has ended, or without /proc */
+/** @returns undefined if the process has ended or /proc is missing */
 async function startTimeOf(disk: Disk, pid: number): Promise<string | undefined> {
 	const stat = await disk.readFile(`/proc/${pid}/stat`, "utf8").catch(() => undefined);
-	// proc(5): the name, field 2, may hold spaces and brackets; field 3 is the state, 22 the start time.
+	// proc(5): field 2, the name, may hold spaces and brackets; field 22 is the start time.
 	const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ") ?? [];
 	return ["Z", "X"].includes(fields[0] ?? "") ? undefined : fields[19];
 }
 
-/** Awaits the work on the data folder. @throws {StartError} if the folder is the cause */
+/** @throws {StartError} if the folder caused the failure */
 export async function usable(dataDir: string, work: Promise<void>): Promise<void> {
 	try {
 		await work;
@@ -195,7 +191,7 @@ export async function usable(dataDir: string, work: Promise<void>): Promise<void
 	}
 }
 
-/** @returns why the data folder cannot be written; undefined if it can */
+/** @returns undefined if the data folder can be written */
 export async function findDiskProblem(disk: Disk, dataDir: string): Promise<string | undefined> {
 	try {
 		await disk.access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);

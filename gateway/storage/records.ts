@@ -65,7 +65,7 @@ export class Records<T> {
 	readonly #failed = new Map<string, { readonly record: T; readonly why: string }>();
 	#retry: NodeJS.Timeout | undefined;
 	#isClosed = false;
-	/** The latest task of each. A device has one writer, to keep its changes in order. */
+	/** A device has one writer, to keep its changes in order. */
 	readonly #writers: Promise<unknown>[] = Array.from({ length: writersAtMost }, () => Promise.resolve());
 
 	constructor(options: Omit<RecordOptions<T>, "name"> & { readonly engine: RecordEngine }) {
@@ -73,7 +73,7 @@ export class Records<T> {
 		options.engine.onChange = (deviceId, text) => this.#onChange(deviceId, text);
 	}
 
-	/** Why records cannot be written; undefined if they can. */
+	/** Undefined if records can be written. */
 	get readinessProblem(): string | undefined {
 		for (const { why } of this.#failed.values()) {
 			const problem = this.#options.engine.problemOf(why);
@@ -93,7 +93,7 @@ export class Records<T> {
 		return records;
 	}
 
-	/** Like `load`, a few records at a time, for records that together need too much memory. */
+	/** As `load`, a few at a time, to need less memory. */
 	async each(onRecord: (deviceId: string, record: T) => void): Promise<void> {
 		await this.#options.engine.each((deviceId, text) => {
 			const record = matches(deviceIdSchema, deviceId) ? this.#parse(text, deviceId) : undefined;
@@ -117,14 +117,14 @@ export class Records<T> {
 		return this.#set(deviceId, undefined);
 	}
 
-	/** Resolves once all is written, except what has failed. */
+	/** Resolves when all is written, except what has failed. */
 	async settle(): Promise<void> {
 		const writers = [...this.#writers];
 		await Promise.all(writers);
 		if (writers.some((latest, writer) => latest !== this.#writers[writer])) await this.settle();
 	}
 
-	/** Tries once more what has failed, then stops. */
+	/** Retries failed writes once, then stops. */
 	async close(): Promise<void> {
 		this.#isClosed = true;
 		clearTimeout(this.#retry);
@@ -194,11 +194,11 @@ export class Records<T> {
 		return setTimeout(() => this.#writeFailed(), retryMs).unref();
 	}
 
-	/** Stops after this many failures: a full disk must not be tried for thousands of records. */
+	/** Stops after a few failures, as of a full disk. */
 	async #writeFailed(): Promise<void> {
 		let failures = 0;
 		for (const [deviceId, { record }] of [...this.#failed]) {
-			// A later one may be written or waiting.
+			// A later record was written or waits.
 			if (this.#failed.get(deviceId)?.record !== record || this.#waiting.has(deviceId)) continue;
 			if (!(await this.save(deviceId, record))) failures += 1;
 			if (failures >= writersAtMost) break;

@@ -1,4 +1,4 @@
-/** The schema of stored times. By itself, so that the page can share types that have one without the gateway's files. */
+/** The schema of stored times, which the page can import without the gateway's files. */
 
 import { integer } from "../../device/protocol/schema.js";
 

@@ -1,4 +1,4 @@
-/** The log: JSON lines on standard error. Secrets are redacted, in case a whole request or error is logged. */
+/** The log: JSON lines on standard error, with secrets redacted. */
 
 import { destination, type Logger, pino } from "pino";
 import { printableJson } from "./printable.js";
@@ -10,19 +10,19 @@ const secrets = ["authorization", "cookie", "set-cookie", "token", "tokens", "de
 
 /** Pino's number for `warn`. */
 const warnLevel = 40;
-/** Warnings and errors with the same message per minute; further ones are counted. */
+/** With the same message; further ones are only counted. */
 export const linesAMinute = 60;
 const minuteMs = 60_000;
-/** Attempts for a fatal line if a pipe is full, every 100 ms. */
+/** For a fatal line to a full pipe, every 100 ms. */
 const fatalTries = 10;
 
-/** One function, which several logs of a process share. */
+/** Shared by the logs of a process. */
 const ignore = () => {};
 
 /**
- * Standard error. If it cannot be written (disk full, terminal closed, pipe not read), only lines are lost. Writes
- * are synchronous, to keep the lines before a crash. Opening `process.stderr` makes a pipe non-blocking; the rest is
- * tried again with the next line.
+ * If standard error fails (disk full, terminal closed, pipe not read), only lines are lost. Writes are synchronous,
+ * to keep the lines before a crash. Opening `process.stderr` makes a pipe non-blocking; the rest is written with the
+ * next line.
  */
 function standardError() {
 	process.stderr.off("error", ignore).on("error", ignore);
@@ -32,7 +32,7 @@ function standardError() {
 	return {
 		write: (line: string) => void stream.write(printableJson(line)),
 
-		/** Called by Pino after a fatal line. The stream's own would try without end if the disk is full. */
+		/** Called by Pino after a fatal line. The stream's own would retry without end on a full disk. */
 		flushSync: () => {
 			tries = fatalTries;
 			stream.write("");
@@ -42,25 +42,25 @@ function standardError() {
 }
 
 /**
- * Limits the lines of each cause: a client without a token could fill the disk otherwise.
- * @returns whether to write a line; `tellLeftOut` is called after a minute with omitted lines
+ * Limits the lines of each cause, or a client without a token could fill the disk.
+ * @returns whether to write a line; `reportOmitted` is called after a minute with omitted lines
  */
 function createLineLimit() {
 	const counts = new Map<string, number>();
-	return (cause: string, tellLeftOut: (leftOut: number) => void): boolean => {
+	return (cause: string, reportOmitted: (leftOut: number) => void): boolean => {
 		const count = (counts.get(cause) ?? 0) + 1;
 		counts.set(cause, count);
 		if (count === 1)
 			setTimeout(() => {
 				const leftOut = (counts.get(cause) ?? 0) - linesAMinute;
 				counts.delete(cause);
-				if (leftOut > 0) tellLeftOut(leftOut);
+				if (leftOut > 0) reportOmitted(leftOut);
 			}, minuteMs).unref();
 		return count <= linesAMinute;
 	};
 }
 
-/** @param stream for the lines; default standard error */
+/** @param stream default: standard error */
 export function createLog(level: LogLevel, stream: { write(line: string): void } = standardError()): Logger {
 	const mayWrite = createLineLimit();
 	return pino(
@@ -69,8 +69,8 @@ export function createLog(level: LogLevel, stream: { write(line: string): void }
 			hooks: {
 				logMethod(args, write, lineLevel) {
 					const cause = args.find((each) => typeof each === "string") ?? "";
-					const tellLeftOut = (leftOut: number) => write.call(this, { cause, leftOut }, "lines left out");
-					if (lineLevel < warnLevel || mayWrite(cause, tellLeftOut)) write.apply(this, args);
+					const reportOmitted = (leftOut: number) => write.call(this, { cause, leftOut }, "lines left out");
+					if (lineLevel < warnLevel || mayWrite(cause, reportOmitted)) write.apply(this, args);
 				},
 			},
 			base: null,

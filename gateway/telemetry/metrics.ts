@@ -1,4 +1,4 @@
-/** Prometheus metrics: events are counted where they happen, gauges are read on request. */
+/** Prometheus metrics: events are counted, gauges are read on request. */
 
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
@@ -21,9 +21,8 @@ export function createMetrics(registry: Registry) {
 	});
 	return {
 		registry,
-		/** Adds a counter. */
 		counter,
-		/** Called for each uplink, so labels are built only when metrics are read. */
+		/** Called for each uplink: labels are built when metrics are read. */
 		countUplink: (type: string): void => void uplinks.set(type, (uplinks.get(type) ?? 0) + 1),
 		droppedUplinks: counter("gateway_dropped_uplinks_total", "Uplinks that were not valid"),
 		leftOutFields: counter(
@@ -49,7 +48,7 @@ export function createMetrics(registry: Registry) {
 			buckets: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 1],
 			registers,
 		}),
-		/** Adds a gauge whose value is read on request. */
+		/** @param ask called on request */
 		watch(name: string, help: string, ask: () => number): void {
 			const gauge: Gauge = new Gauge({ name, help, registers, collect: () => gauge.set(ask()) });
 		},

@@ -1,11 +1,11 @@
 /**
- * Text of a device or a client, safe to print: a terminal would act on control characters, such as those that set its
- * title, write the clipboard or overwrite a line, and show text after a right-to-left override in another order.
+ * Makes text of a device or client safe to print. Terminals act on control characters (title, clipboard, overwritten
+ * lines) and reorder text after a right-to-left override.
  */
 
 const unprintable = /(?!\t)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** One line: a line feed becomes `\x0a`, ESC `\x1b`. */
+/** Of one line: a line feed becomes `\x0a`, ESC `\x1b`. */
 export function printable(line: string): string {
 	return line.replace(unprintable, (sign) => {
 		const code = sign.codePointAt(0) ?? 0;
@@ -14,12 +14,12 @@ export function printable(line: string): string {
 	});
 }
 
-/** Text whose line feeds are meant. */
+/** Keeps line feeds. */
 export function printableLines(text: string): string {
 	return text.split("\n").map(printable).join("\n");
 }
 
-/** JSON of one line with the same value, of which JSON escapes only a part. */
+/** Escapes what JSON does not; the value is the same. */
 export function printableJson(line: string): string {
 	return line.replace(unprintable, (sign) =>
 		sign === "\n"

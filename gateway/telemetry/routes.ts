@@ -1,4 +1,4 @@
-/** `/healthz`: the process responds. `/readyz`: a proxy may send devices here. `/metrics`: for monitors alone. */
+/** `/healthz`: the process responds. `/readyz`: devices may be sent here. `/metrics`: for monitors alone. */
 
 import { type RequestHandler, Router } from "express";
 import { refuseMethod, sendProblem } from "../problem.js";

@@ -178,7 +178,7 @@ static const char *crash_kind(const struct run *last)
 	}
 }
 
-/** What is told of a kind where nothing else is known. */
+/** The message for a kind if nothing else is known. */
 static const char *usual_message(const char *kind)
 {
 	if (!strcmp(kind, "unknown"))

@@ -93,3 +93,9 @@ int32_t board_nvs_is_read_only(void)
 {
 	return is_read_only;
 }
+
+/** The open NVS as well: nothing can be read from it until the next start. @returns ESP-IDF's error */
+int32_t board_nvs_erase(void)
+{
+	return nvs_flash_erase();
+}

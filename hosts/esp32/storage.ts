@@ -8,13 +8,17 @@ import type { KeyValueStore } from "../../device/host.js";
 const path = "settings";
 
 export class SettingsStore implements KeyValueStore {
+	/** What NVS keeps for others goes too, but without a free page the board takes no settings. */
+	readonly erase: (() => void) | undefined;
 	readonly #storage: Storage;
 
 	constructor() {
-		const isReadOnly = nativeFunctions().board_nvs_is_read_only() === 1;
+		const ffi = nativeFunctions();
+		const isReadOnly = ffi.board_nvs_is_read_only() === 1;
+		this.erase = isReadOnly ? () => eraseNvs(ffi) : undefined;
 		if (isReadOnly)
 			trace(
-				"settings: no page of the NVS is free, so they stay as they are until the board is flashed again\n",
+				"settings: no page of the NVS is free, so they stay as they are until play and mute are held or the board is flashed again\n",
 			);
 		this.#storage = KeyValueStorage.open({ path, format: "string", mode: isReadOnly ? "r" : "r+" });
 	}
@@ -40,4 +44,9 @@ export class SettingsStore implements KeyValueStore {
 	close(): void {
 		this.#storage.close();
 	}
+}
+
+function eraseNvs(ffi: ReturnType<typeof nativeFunctions>): void {
+	const result = ffi.board_nvs_erase();
+	if (result !== 0) trace(`settings: they could not be erased: ${ffi.esp_err_to_name(result)}\n`);
 }

@@ -1,6 +1,6 @@
 /**
- * Why the firmware ends: XS calls the global function `abort` first, in release builds too, where there is the define xs.abortHook
- * (xs/platforms/esp/xsPlatform.c, build/simulators/modules/screen.c).
+ * Reports why the firmware ends: XS calls the global function `abort` first, also in release builds with the define
+ * xs.abortHook (xs/platforms/esp/xsPlatform.c, build/simulators/modules/screen.c).
  */
 
 import type { CrashKind } from "../../device/protocol/messages.js";
@@ -19,12 +19,12 @@ export interface AbortReportOptions {
 
 export function reportAborts({ note, print, drain }: AbortReportOptions): void {
 	let isReporting = false;
-	// Returns undefined: after false the firmware would continue in an unknown state.
+	// Undefined: after false the firmware would continue in an unknown state.
 	const abort = (kind: string, exception?: unknown): void => {
-		// Describing the exception may abort too if the heap is full.
+		// On a full heap, describing the exception may abort too.
 		if (isReporting) return;
 		isReporting = true;
-		// What needs no memory comes first.
+		// First what needs no memory.
 		note(crashKind(kind), kind, "");
 		print("\nXS abort: ");
 		print(kind);
@@ -64,7 +64,7 @@ function describe(exception: unknown): { message: string; stack: string } {
 	return { message, stack: frames.replace(/^\n ?/, "").replaceAll("\n ", "\n") };
 }
 
-/** Only XS's debug build knows files and lines: in a release build a stack has names of functions. */
+/** Only XS's debug build knows files and lines; otherwise a stack has names of functions. */
 export function placeIn(stack: string): { file: string; line: number } | undefined {
 	const [, file, line] = /\(([^()\n]+):(\d+)\)/.exec(stack) ?? [];
 	return file === undefined ? undefined : { file: file.slice(-longestFile), line: Number(line) };

@@ -1,6 +1,6 @@
 /**
- * A socket for the SDK's WebSocket client that works around two defects. The client reads frame headers byte by byte in the format
- * "number", but each write sets the format to "buffer". And it reports a refused upgrade without a reason.
+ * A socket for the SDK's WebSocket client that works around two defects: the client reads frame headers in the format
+ * "number", but each write sets it to "buffer"; and a refused upgrade has no reason.
  */
 
 import { ResponseHead } from "moddable/response-head";
@@ -8,7 +8,7 @@ import { ResponseHead } from "moddable/response-head";
 export interface Socket {
 	format: "number" | "buffer";
 	read(count?: number | ByteBuffer): unknown;
-	/** @returns how many bytes can be written next; the SDK's typing lacks that */
+	/** @returns how many bytes can be written next, which the SDK's typing lacks */
 	write(bytes: ByteBuffer): unknown;
 	close(): void;
 }
@@ -23,7 +23,7 @@ export interface SocketOptions {
 	readonly onError: () => void;
 }
 
-/** Of the client's `socket`: `{ io: FormatRestoringSocket, below: (options) => new TCP(options) }`. */
+/** `socket` of the client: `{ io: FormatRestoringSocket, below: (options) => new TCP(options) }`. */
 export interface FormatRestoringSocketOptions extends SocketOptions {
 	readonly below: (options: SocketOptions) => Socket;
 	/** As in device/host.ts. */

@@ -31,6 +31,7 @@ declare module "mc/ffi" {
 		board_firmware_version(): string;
 		board_flash_bytes(): number;
 		board_is_pending_verify(): number;
+		board_nvs_erase(): number;
 		board_nvs_is_read_only(): number;
 		board_print(text: string): void;
 		board_psram_bytes(): number;

@@ -150,7 +150,7 @@ export const reasonDescriptions: Readonly<Record<ChangeReason, string>> = {
 	replaced: "the same device connected again",
 	boot: "a monitor had the connection closed",
 	ota: "the device's update progressed",
-	crash: "the device told of a crash, which is stored now",
+	crash: "the device reported a crash, which is now stored",
 	labelled: "a person changed the device's name, room or note",
 };
 

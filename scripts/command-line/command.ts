@@ -1,11 +1,11 @@
-/** Runs an npm command: prints its usage for --help, and its errors as sentences. */
+/** Runs an npm command: prints its usage for --help, and errors as sentences. */
 
 import { printableLines } from "../../gateway/telemetry/printable.js";
 
-/** npm defines these itself, and may read them from an .npmrc. */
+/** Defined by npm itself, which may read them from an .npmrc. */
 const npmOptions: readonly string[] = ["ca", "json", "password", "token", "version", "yes"];
 
-/** The command line is wrong; the message says how. */
+/** The command line is wrong. */
 export class UsageError extends Error {
 	override readonly name = "UsageError";
 }
@@ -15,7 +15,7 @@ export interface Command {
 	readonly name: string;
 	/** Begins with "Usage:". */
 	readonly usage: string;
-	/** Names of its options, without dashes. */
+	/** Without dashes. */
 	readonly options?: readonly string[];
 	readonly run: (words: readonly string[]) => Promise<void> | void;
 }
@@ -34,7 +34,7 @@ export async function runCommand({ name, usage, options = [], run }: Command): P
 	}
 }
 
-/** @throws UsageError where there are any */
+/** @throws UsageError if there is a word */
 export function refuseWords([word]: readonly string[]): void {
 	if (word !== undefined)
 		throw new UsageError(`"${word}" is not understood: the command takes no arguments.`);

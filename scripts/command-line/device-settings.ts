@@ -1,4 +1,4 @@
-/** Checks the settings of a device as a person gives them on a command line. */
+/** Checks the settings of a device from a command line. */
 
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -12,9 +12,9 @@ import { findGatewayToken } from "./gateway-token.js";
 export type DeviceSettings = Readonly<Record<string, string>>;
 
 export interface ArgumentsOptions {
-	/** The command line after the command's name. */
+	/** The words after the command's name. */
 	readonly words: readonly string[];
-	/** Called without token=. @throws Error that says how to get one */
+	/** Called if token= is missing. @throws Error that says how to get one */
 	readonly findToken: () => string;
 }
 

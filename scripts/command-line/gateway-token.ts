@@ -1,4 +1,4 @@
-/** Finds a token of the gateway: in the environment, else that of the gateway on this computer. */
+/** Finds a gateway's token: in the environment, else that of the gateway on this computer. */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { isRecord } from "../../device/protocol/schema.js";
 /** @throws Error that says how to get one */
 export function findGatewayToken(role: "device" | "monitor"): string {
 	const variable = `${role.toUpperCase()}_TOKEN`;
-	// During a token rotation there are two, the new one first.
+	// During a rotation there are two, the new one first.
 	const given = process.env[variable]?.split(",")[0];
 	if (given) return given;
 	const file = join(process.env.DATA_DIR || "data", "tokens.json");

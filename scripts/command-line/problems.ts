@@ -1,4 +1,4 @@
-/** Collects problems, so that a command can name everything that is missing at once, before it builds for minutes. */
+/** Collects problems, so that a command can name all of them before it builds for minutes. */
 
 import { messageOf, UsageError } from "./command.js";
 
@@ -15,7 +15,7 @@ export class Problems {
 		if (sentence !== undefined && !this.#sentences.includes(sentence)) this.#sentences.push(sentence);
 	}
 
-	/** @returns the action's result; undefined where it threw, which is a problem */
+	/** @returns the result; undefined if the action threw, which is a problem */
 	attempt<T>(action: () => T): T | undefined {
 		try {
 			return action();
@@ -26,7 +26,7 @@ export class Problems {
 		}
 	}
 
-	/** One line for each problem; a UsageError where one was. */
+	/** One line per problem; a UsageError if one was. */
 	asError(): Error {
 		const message = this.#sentences.join("\n");
 		return this.#isUsageWrong ? new UsageError(message) : new Error(message);

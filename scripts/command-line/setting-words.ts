@@ -8,7 +8,7 @@ export interface SettingWordsOptions<Name extends string, Flag extends string> {
 	readonly names: readonly Name[];
 	/** Words without a value, with or without dashes. */
 	readonly flags: readonly Flag[];
-	/** Of the first word on the command line; default 1. */
+	/** Of the first word; default 1. */
 	readonly position?: number;
 }
 
@@ -17,7 +17,7 @@ export interface SettingWords<Name extends string, Flag extends string> {
 	readonly flags: readonly Flag[];
 }
 
-/** @param problems gets a sentence for each word that is not understood */
+/** @param problems gets a sentence for each unknown word */
 export function parseSettingWords<Name extends string, Flag extends string>(
 	{ words, names, flags, position = 1 }: SettingWordsOptions<Name, Flag>,
 	problems: Problems,
@@ -39,7 +39,7 @@ export function parseSettingWords<Name extends string, Flag extends string>(
 		else if (name && token.kind === "option" && token.value !== undefined)
 			Object.assign(values, { [name]: token.value });
 		else if (name) problems.add(`${name}= has no value.`);
-		// The word itself may be part of a password, so it is not printed.
+		// The word is not printed, since it may be part of a password.
 		else problems.add(`Word ${token.index + position} is not understood. ${known}`);
 	}
 	return { values, flags: found };

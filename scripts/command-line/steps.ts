@@ -1,4 +1,4 @@
-/** Runs commands side by side and reports each of them, whether or not others fail. */
+/** Runs commands side by side and reports each, whether or not others fail. */
 
 import { spawn } from "node:child_process";
 
@@ -10,8 +10,8 @@ export interface Step {
 }
 
 /**
- * @param print gets one text for each step when it has ended: its name, and what it printed if it failed
- * @returns whether all of them succeeded
+ * @param print gets a text when a step has ended: its name, and its output if it failed @returns whether all
+ * succeeded
  */
 export async function runSteps(steps: readonly Step[], print: (text: string) => void): Promise<boolean> {
 	const outcomes = await Promise.all(

@@ -1,4 +1,4 @@
-/** What the demo and its page tell each other, besides the inputs of hosts/virtual/node/input.ts. */
+/** The messages between the demo and its page, besides the inputs of hosts/virtual/node/input.ts. */
 
 import type { ButtonName } from "../../device/host.js";
 

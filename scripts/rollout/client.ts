@@ -1,14 +1,14 @@
 /** Requests about roll-outs to a gateway. Each throws Refusal, with the gateway's sentence. */
 
-import { ask, type GatewayRequest } from "../../gateway/dashboard/page/app/gateway.js";
+import { ask, type GatewayRequest } from "../../gateway/api/client/request.js";
 import type {
 	Preview,
 	Rollout,
 	RolloutAction,
 	RolloutDevice,
 	RolloutHead,
-} from "../../gateway/dashboard/page/model/rollout.js";
-import type { AskedPlan } from "../../gateway/dashboard/page/model/rollout-plan.js";
+} from "../../gateway/api/client/rollout.js";
+import type { AskedPlan } from "../../gateway/api/client/rollout-plan.js";
 
 export class RolloutClient {
 	readonly #address: string;

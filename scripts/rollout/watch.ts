@@ -1,8 +1,7 @@
 /** Prints how a roll-out goes until it has ended: one line that changes on a terminal, elsewhere a line for each step. */
 
 import { setTimeout } from "node:timers/promises";
-import { deviceWords, isOver } from "../../gateway/api/statuses.js";
-import { Refusal } from "../../gateway/dashboard/page/app/gateway.js";
+import { Refusal } from "../../gateway/api/client/request.js";
 import {
 	countWords,
 	percentOf,
@@ -11,8 +10,9 @@ import {
 	stateText,
 	sum,
 	watchWords,
-} from "../../gateway/dashboard/page/model/rollout.js";
-import { sentence } from "../../gateway/dashboard/page/model/words.js";
+} from "../../gateway/api/client/rollout.js";
+import { sentence } from "../../gateway/api/client/words.js";
+import { deviceWords, isOver } from "../../gateway/api/statuses.js";
 import { printable } from "../../gateway/telemetry/printable.js";
 import type { RolloutClient } from "./client.js";
 
@@ -31,12 +31,12 @@ const shortestBar = 6;
 /** @returns the exit code. @throws Refusal where the gateway does not know it, or is away from the start */
 export async function watch(client: RolloutClient, id: string): Promise<number> {
 	const line = new ProgressLine();
-	const told = new Set<string>();
+	const printed = new Set<string>();
 	let rollout = await client.read(id);
 	for (;;) {
 		for (const note of [...(await problemsOf(client, rollout)), ...approvalOf(rollout)]) {
-			if (!told.has(note)) line.print(note);
-			told.add(note);
+			if (!printed.has(note)) line.print(note);
+			printed.add(note);
 		}
 		line.show(progressOf(rollout), stepOf(rollout));
 		const code = exitCodeOf(rollout);

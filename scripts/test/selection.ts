@@ -1,14 +1,14 @@
-/** Which test files a run of `npm test` has. */
+/** Selects the test files of `npm test`. */
 
 import { basename } from "node:path";
 
-/** Rounds of minutes, which `npm run test:all` runs. */
+/** Run by `npm run test:all`. */
 const longEnding = ".long.test.ts";
 
 export interface Selection {
-	/** Those of a path contain all of them. */
+	/** Each path contains all. */
 	readonly words: readonly string[];
-	/** Includes the long ones. Otherwise a word must be in their own name. */
+	/** Long files too; otherwise a word must be in their name. */
 	readonly isAll: boolean;
 }
 

@@ -5,12 +5,11 @@ const listed = 10;
 export class Slowest {
 	readonly #msByFile = new Map<string, number>();
 
-	/** @param file path of a test file, of which one test took `ms` */
+	/** @param ms of one test */
 	add(file: string, ms: number): void {
 		this.#msByFile.set(file, (this.#msByFile.get(file) ?? 0) + ms);
 	}
 
-	/** One line each. */
 	format(): string {
 		const files = [...this.#msByFile].sort(([, a], [, b]) => b - a).slice(0, listed);
 		const lines = files.map(([file, ms]) => `${(ms / 1000).toFixed(1).padStart(7)} s  ${file}`);

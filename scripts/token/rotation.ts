@@ -5,20 +5,20 @@ import { StartError } from "../../gateway/problem.js";
 
 /** @throws StartError where the previous rotation is not finished */
 export function rotate(file: TokenFile, which: readonly Role[]): TokenFile {
-	const unfinished = which.find((role) => file.former?.[role] !== undefined);
+	const unfinished = which.find((role) => file.previous?.[role] !== undefined);
 	if (unfinished)
 		throw new StartError(
 			`The previous ${unfinished} token is still valid; retire it first: npm run token -- --retire ${unfinished}`,
 		);
 	const pick = (from: TokenFile) => Object.fromEntries(which.map((role) => [role, from[role]]));
-	return changed({ ...file, ...pick(makeTokens()), former: { ...file.former, ...pick(file) } });
+	return changed({ ...file, ...pick(makeTokens()), previous: { ...file.previous, ...pick(file) } });
 }
 
 /** Ends the previous tokens. */
 export function retire(file: TokenFile, which: readonly Role[]): TokenFile {
-	const kept = Object.entries(file.former ?? {}).filter(([name]) => which.every((role) => role !== name));
-	const { former: _, ...current } = file;
-	return changed(kept.length === 0 ? current : { ...current, former: Object.fromEntries(kept) });
+	const kept = Object.entries(file.previous ?? {}).filter(([name]) => which.every((role) => role !== name));
+	const { previous: _, ...current } = file;
+	return changed(kept.length === 0 ? current : { ...current, previous: Object.fromEntries(kept) });
 }
 
 function changed(file: TokenFile): TokenFile {

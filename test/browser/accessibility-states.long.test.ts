@@ -46,7 +46,7 @@ describe("axe finds nothing at", { skip }, () => {
 		});
 
 		test(`a device that restarts, that refused, and that has not reported, ${colorScheme}`, async (t) => {
-			const { page, url, fleet } = await setUp(t, [{ isObedient: false }], "#/device/dev-1-000000");
+			const { page, url, fleet } = await setUp(t, [{ executesCommands: false }], "#/device/dev-1-000000");
 			await page.getByRole("button", { name: "Restart" }).click();
 			await page.getByText("restarting").waitFor();
 			await isClean(page);
@@ -63,7 +63,11 @@ describe("axe finds nothing at", { skip }, () => {
 
 		test(`settings that are tried, refused and kept, of one and of all, ${colorScheme}`, async (t) => {
 			const problem = { settingsProblem: "the gateway refused the token (401)" };
-			const { page, url, fleet } = await setUp(t, [{ isObedient: false }, problem], "#/device/dev-1-000000");
+			const { page, url, fleet } = await setUp(
+				t,
+				[{ executesCommands: false }, problem],
+				"#/device/dev-1-000000",
+			);
 			const panel = page.getByRole("region", { name: "Settings", exact: true });
 			await panel.getByLabel("Time server").fill("time.example");
 			await panel.getByRole("button", { name: "Try these settings" }).click();

@@ -28,7 +28,7 @@ async function everyState(t: TestContext): Promise<string> {
 		t.after(() => device.close());
 		return device;
 	};
-	await connect({ deviceId: "proto-1-5c02fe", model: "PROTO-1", isObedient: false });
+	await connect({ deviceId: "proto-1-5c02fe", model: "PROTO-1", executesCommands: false });
 	await connect({ deviceId: "dev-1-unsafe", report: { "health.safe_mode": true } });
 	await connect({
 		deviceId: "dev-1-crashd",

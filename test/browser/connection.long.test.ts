@@ -29,7 +29,7 @@ describe("a gateway that restarts under the page", { skip }, () => {
 			.getByText(/^As of /)
 			.waitFor();
 		assert.equal(await page.locator(".card").count(), 2, "what was known is still shown");
-		// Devices are sent away first: the page may have been told of it.
+		// Devices are sent away first: the page may have been informed.
 		await page.getByText(/^2 devices, [012] were connected$/).waitFor();
 		await page.getByRole("button", { name: "Table" }).click();
 		await page.getByRole("row", { name: "dev-1-aaaaaa" }).getByText("Not known").waitFor();
@@ -52,7 +52,11 @@ describe("a gateway that restarts under the page", { skip }, () => {
 		const dataDir = await temporaryDirectory(t);
 		const first = await runGateway(t, { dataDir });
 		const { url } = first;
-		const device = await new ScriptedDevice({ url, deviceId: "dev-1-aaaaaa", isObedient: false }).connect();
+		const device = await new ScriptedDevice({
+			url,
+			deviceId: "dev-1-aaaaaa",
+			executesCommands: false,
+		}).connect();
 		t.after(() => device.close());
 		const page = await open(t, url, { view: "#/device/dev-1-aaaaaa" });
 		const volume = page.getByLabel("Volume", { exact: true });

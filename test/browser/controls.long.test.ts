@@ -157,7 +157,7 @@ describe("a control", { skip }, () => {
 	}
 
 	test('shows "sending" until the report confirms it, even when other fields are reported', async (t) => {
-		const { device, volume } = await setUp(t, { isObedient: false });
+		const { device, volume } = await setUp(t, { executesCommands: false });
 		await volume.input.fill("80");
 		await volume.control.getByText("sending").waitFor();
 		device.report({ "peripherals.audio.volume": 51 });
@@ -179,7 +179,7 @@ describe("a control", { skip }, () => {
 	});
 
 	test("is reverted with the device's reason", async (t) => {
-		const { device, volume } = await setUp(t, { isObedient: false });
+		const { device, volume } = await setUp(t, { executesCommands: false });
 		await volume.input.fill("80");
 		await volume.control.getByText("sending").waitFor();
 		device.refuse("set_volume", "the codec does not answer");
@@ -190,7 +190,7 @@ describe("a control", { skip }, () => {
 	});
 
 	test("is reverted when nothing confirms it in time", async (t) => {
-		const { page, volume } = await setUp(t, { isObedient: false });
+		const { page, volume } = await setUp(t, { executesCommands: false });
 		await volume.input.waitFor();
 		await page.clock.install();
 		await volume.input.fill("80");
@@ -201,7 +201,7 @@ describe("a control", { skip }, () => {
 	});
 
 	test("is reverted when the device disconnects, and disabled until it reconnects", async (t) => {
-		const { device, volume } = await setUp(t, { isObedient: false });
+		const { device, volume } = await setUp(t, { executesCommands: false });
 		await volume.input.fill("80");
 		await volume.control.getByText("sending").waitFor();
 		device.close();

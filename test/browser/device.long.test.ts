@@ -272,7 +272,7 @@ test("a device's own updates are listed, though 200 others are newer", { skip },
 });
 
 test("nothing moves when a button is chosen, nor while it is sent", { skip }, async (t) => {
-	const { device, page } = await setUp(t, { device: { isObedient: false } });
+	const { device, page } = await setUp(t, { device: { executesCommands: false } });
 	const places = (): Promise<readonly string[]> =>
 		page.evaluate(`[...document.querySelectorAll(
 			".device .control, .device .segment, .device .actions button, .keys li, .hero, .inputs, .plots",

@@ -29,10 +29,10 @@ async function setUp(
 }
 
 describe("crashes on the page", { skip }, () => {
-	test("have their kind, place, version and last lines on the device's view, as soon as it tells of them", async (t) => {
+	test("have their kind, place, version and last lines on the device's view, as soon as it reports them", async (t) => {
 		const { device, page } = await setUp(t);
 		const panel = page.getByRole("region", { name: "Crashes" });
-		await panel.getByText("It has told of none.").waitFor();
+		await panel.getByText("It has reported none.").waitFor();
 		device.close();
 		const back = await new ScriptedDevice({
 			url: new URL(page.url()).origin,

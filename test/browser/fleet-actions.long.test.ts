@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import type { Rollout } from "../../gateway/dashboard/page/model/rollout.js";
+import type { Rollout } from "../../gateway/api/client/rollout.js";
 import type { GatewayOptions } from "../../gateway/gateway.js";
 import { skip } from "../support/chromium.js";
 import { writeReleases } from "../support/releases.js";
@@ -42,7 +42,7 @@ async function runMany(
 
 describe("a selection", { skip }, () => {
 	test("is asked for something, and each device's answer is shown, failures with their reason", async (t) => {
-		const { url, devices } = await runMany(t, 6, (index) => ({ isObedient: index !== 2 }));
+		const { url, devices } = await runMany(t, 6, (index) => ({ executesCommands: index !== 2 }));
 		const page = await open(t, url, { view: "#/?view=table" });
 		await page.getByLabel(`Select ${idOf(1)}`).click();
 		await page.getByLabel(`Select ${idOf(4)}`).click({ modifiers: ["Shift"] });
@@ -104,7 +104,7 @@ describe("a selection", { skip }, () => {
 	});
 
 	test("is asked to its end, though one device refuses", async (t) => {
-		const { url, devices } = await runMany(t, 18, () => ({ isObedient: false }));
+		const { url, devices } = await runMany(t, 18, () => ({ executesCommands: false }));
 		const page = await open(t, url);
 		await page.getByRole("button", { name: "Select all 18" }).click();
 		await page.getByRole("button", { name: "Set volume" }).click();
@@ -210,7 +210,7 @@ describe("a selection", { skip }, () => {
 	test("is restarted: done once a device is back with a new uptime, refused where its firmware is older", async (t) => {
 		const features = (index: number) => (index === 1 ? { features: ["identify"] } : {});
 		const { url, devices } = await runMany(t, 4, (index) => ({
-			isObedient: index !== 2,
+			executesCommands: index !== 2,
 			...features(index),
 		}));
 		const page = await open(t, url);

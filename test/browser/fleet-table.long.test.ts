@@ -351,7 +351,7 @@ describe("the page asks", { skip }, () => {
 		const volume = (index: number, value: number) =>
 			page.locator(".card", { hasText: idOf(index) }).getByText(`Volume ${value}`, { exact: true });
 		await volume(0, 50).waitFor();
-		// The subscription is on its way once a card tells how long ago its device was heard.
+		// The subscription is on its way once a card shows how long ago its device was heard.
 		await page
 			.locator(".card", { hasText: idOf(0) })
 			.getByText("Connected · ")

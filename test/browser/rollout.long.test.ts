@@ -150,7 +150,7 @@ describe("a new roll-out", { skip }, () => {
 		await active(page).getByText("Running").waitFor();
 	});
 
-	test("tells the gateway every option", async (t) => {
+	test("sends the gateway every option", async (t) => {
 		const { page, url } = await setUp(t, some(1, "waits"));
 		await form(page).getByText("Options", { exact: true }).click();
 		for (const [label, value] of [

@@ -20,7 +20,7 @@ async function setUp(t: TestContext, options: Partial<ScriptedDeviceOptions> = {
 
 describe("the settings of a device", { skip }, () => {
 	test("are sent where they are filled in, tried, and kept; the page forgets them", async (t) => {
-		const { device, panel } = await setUp(t, { isObedient: false });
+		const { device, panel } = await setUp(t, { executesCommands: false });
 		await field(panel, "Wi-Fi name").fill("workshop");
 		await field(panel, "Wi-Fi password").fill("correct horse");
 		await field(panel, "Its default one").check();
@@ -41,7 +41,7 @@ describe("the settings of a device", { skip }, () => {
 		assert.equal(device.commands.length, 1, "nothing filled in, nothing sent");
 	});
 
-	test("that it does not keep are told with the reason", async (t) => {
+	test("that it does not keep are shown with the reason", async (t) => {
 		const { panel } = await setUp(t, { settingsProblem: "the gateway refused the token (401)" });
 		await field(panel, "Token").fill("wrong-token");
 		await panel.getByRole("button", { name: "Try these settings" }).click();
@@ -71,7 +71,7 @@ describe("the settings of a device", { skip }, () => {
 	});
 
 	test("are given up by the page when nothing is heard", async (t) => {
-		const { page, panel } = await setUp(t, { isObedient: false });
+		const { page, panel } = await setUp(t, { executesCommands: false });
 		// The page would be loaded in the time of the fake clock.
 		await panel.waitFor();
 		await page.clock.install();
@@ -98,7 +98,7 @@ describe("the settings of a device", { skip }, () => {
 	});
 });
 
-test("a device in safe mode is told on its card and on its page", { skip }, async (t) => {
+test("a device in safe mode is named as such on its card and on its page", { skip }, async (t) => {
 	const { page } = await setUp(t, { report: { "health.safe_mode": true } });
 	await page.getByText("Its last three starts failed").waitFor();
 	await page.goto(page.url().replace(/#.*/, "#/"));

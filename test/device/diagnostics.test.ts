@@ -47,7 +47,7 @@ async function lineOf(text: string): Promise<number> {
 	return lines.findIndex((line) => line.includes(text)) + 1;
 }
 
-describe("a crash is told after the restart", () => {
+describe("a crash is reported after the restart", () => {
 	for (const [button, kind, message, line] of [
 		["play", "exception", /^TypeError: no volume for \*+$/, "throw new TypeError"],
 		["mute", "rejection", /^Error: not handled$/, "throw new Error"],

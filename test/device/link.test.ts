@@ -25,7 +25,7 @@ test("a device reconnects after a close, a lost connection and a lost access poi
 			const connection = await gateway.connection();
 			await connection.next("state_report");
 			device.board.accessPoint = undefined;
-			assert.equal(await connection.closed, 1000, "a normal end, where it can still be told");
+			assert.equal(await connection.closed, 1000, "a normal end, where it can still be sent");
 			device.board.accessPoint = { ssid: "virtual", rssi: -60 };
 		},
 	])

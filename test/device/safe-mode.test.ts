@@ -76,10 +76,10 @@ async function serve(t: TestContext, image: Buffer): Promise<string> {
 }
 
 type End = "crash" | "brown-out" | "power cut";
-type Life = readonly [ms: number, end: End];
+type Run = readonly [ms: number, end: End];
 
-/** A device without a network that lives so long and ends so, one life after the other. @returns whether it is in safe mode then */
-async function isSafeAfter(t: TestContext, lives: readonly Life[]): Promise<boolean> {
+/** Runs a device without a network and ends each run as given. @returns whether it is in safe mode then */
+async function isSafeAfter(t: TestContext, runs: readonly Run[]): Promise<boolean> {
 	const gateway = await runScriptedGateway(t);
 	let startCount = 0;
 	const device = await powerOn(t, gateway, "DEV-1", {
@@ -97,7 +97,7 @@ async function isSafeAfter(t: TestContext, lives: readonly Life[]): Promise<bool
 		while (startCount === before) await pass(device, 1).catch(() => {});
 		device.board.setButton("play", false);
 	};
-	for (const [ms, end] of lives) {
+	for (const [ms, end] of runs) {
 		await pass(device, ms);
 		if (end === "power cut") await device.powerCycle();
 		if (end === "brown-out") await device.brownOut();
@@ -114,7 +114,7 @@ async function startAlone(t: TestContext, model: Model, options: Partial<Virtual
 	return powerOn(t, { url: nowhere }, model, { clock: "virtual", ...options });
 }
 
-const lives = (end: End, ...ms: number[]) => ms.map((life): Life => [life, end]);
+const runs = (end: End, ...ms: number[]) => ms.map((each): Run => [each, end]);
 
 test("three starts in a row that crash within 60 s are needed", async (t) => {
 	for (const [ms, isSafe] of [
@@ -125,12 +125,12 @@ test("three starts in a row that crash within 60 s are needed", async (t) => {
 		[[10, 10, 10, 60_000], false],
 		[[10, 10, 10, 10], true],
 	] as const)
-		assert.equal(await isSafeAfter(t, lives("crash", ...ms)), isSafe, `${ms}`);
+		assert.equal(await isSafeAfter(t, runs("crash", ...ms)), isSafe, `${ms}`);
 });
 
 test("a power cut is no crash, however early: it neither begins the safe mode nor ends it", async (t) => {
-	const crashes = lives("crash", 10, 10, 10);
-	const cuts = lives("power cut", 10, 10, 10, 10);
+	const crashes = runs("crash", 10, 10, 10);
+	const cuts = runs("power cut", 10, 10, 10, 10);
 	assert.equal(await isSafeAfter(t, cuts), false);
 	assert.equal(await isSafeAfter(t, [...cuts, ...crashes.slice(1)]), false);
 	assert.equal(await isSafeAfter(t, [...crashes.slice(1), ...cuts]), false);
@@ -139,7 +139,7 @@ test("a power cut is no crash, however early: it neither begins the safe mode no
 });
 
 test("a brown-out counts as a crash: the loudspeaker or the motor may be what pulls the supply down", async (t) => {
-	assert.equal(await isSafeAfter(t, lives("brown-out", 10, 10, 10)), true);
+	assert.equal(await isSafeAfter(t, runs("brown-out", 10, 10, 10)), true);
 });
 
 test("a restart that the firmware wants is no crash: settings erased by hand within 60 s, four times", async (t) => {

@@ -134,7 +134,7 @@ describe("new settings", () => {
 		assert.deepEqual(bench.used, afterwards);
 		assert.deepEqual(bench.keys, [], "nothing of the trial is left");
 		bench.report();
-		assert.equal(bench.sent.length, 1, "told once");
+		assert.equal(bench.sent.length, 1, "reported once");
 		assert.equal(bench.store.read("volume"), "7");
 	});
 
@@ -265,7 +265,7 @@ interface Trial {
 
 /**
  * From set_settings to the end of the trial, with power cut at one operation. After each start the settings must be the previous
- * ones or the new ones, whole, and once a result was told they must be what it said.
+ * ones or the new ones, whole, and once a result was sent they must be what it said.
  *
  * @returns how many starts it took; undefined: there was no such operation
  */
@@ -302,9 +302,9 @@ function runWithCut(
 			bench.powerCycle();
 		}
 		bench.flash.powerOn();
-		const told = bench.sent.at(-1);
-		if (told !== undefined)
-			assert.deepEqual(bench.used, isSame(told, { outcome: "kept" }) ? afterwards : previous);
+		const result = bench.sent.at(-1);
+		if (result !== undefined)
+			assert.deepEqual(bench.used, isSame(result, { outcome: "kept" }) ? afterwards : previous);
 		assert.equal(bench.store.read("volume"), "7");
 		// The device takes further settings.
 		assert.equal(bench.trial.isOn, false);
@@ -347,6 +347,17 @@ for (const [name, trial] of [
 		assert.ok(cuts > 40, `${cuts} cuts`);
 		t.diagnostic(`${cuts} power cuts`);
 	});
+
+test("settings that can only be read are erased as a whole", () => {
+	const calls: string[] = [];
+	eraseSettings({
+		delete: () => {
+			throw new Error("read-only");
+		},
+		erase: () => calls.push("erase"),
+	});
+	assert.deepEqual(calls, ["erase"]);
+});
 
 test("erasing leaves nothing of what was installed, also where power is cut and it is asked for again", () => {
 	for (let operation = 1; ; operation++) {

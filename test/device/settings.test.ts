@@ -24,7 +24,11 @@ test("compiled-in settings are stored, for an image that was built without them"
 	const { peripherals } = await again.next("state_report");
 	assert.equal(peripherals.audio.volume, 12);
 	assert.equal(peripherals.led_ring.brightness_coef, 0.25);
-	assert.equal(peripherals.haptic_intensity, 0, "a motor that starts with the board can restart it for ever");
+	assert.equal(
+		peripherals.haptic_intensity,
+		0,
+		"a motor that starts with the board can restart it again and again",
+	);
 });
 
 test("settings that are flashed again replace those in flash, and what the device remembers stays", async (t) => {

@@ -9,7 +9,7 @@ import { bearer, deviceToken, monitorToken, temporaryDirectory } from "../suppor
 /** Enough for V8 to adapt to how long their garbage lives. */
 const deviceCount = 600;
 const reportsEach = 100;
-/** One address alone cannot open so many connections in a row, and other systems have only one loopback address. */
+/** One address alone cannot open this many connections in a row, and other systems have only one loopback address. */
 const skip = process.platform === "linux" ? false : "needs 127.0.0.2 and those after it";
 
 test("relayed reports never cause a full garbage collection", { skip }, async (t) => {

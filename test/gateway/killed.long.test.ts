@@ -5,10 +5,12 @@
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { cp, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { build } from "esbuild";
+import type { FrameOf } from "../../gateway/api/frames.js";
 import { altered, sampleReport } from "../../scripts/api/sample-report.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 import { printed, startProcess } from "../support/gateway-process.js";
@@ -20,8 +22,8 @@ const kills = 50;
 const deviceIds = ["dev-1-000001", "dev-1-000002", "dev-1-000003"];
 const seed = Number(process.env.KILL_SEED ?? Date.now() % 1_000_000);
 
-/** What really happened, to be compared with what the gateway reports. */
-interface Truth {
+/** What the gateway must report. */
+interface Expected {
 	/** Versions that each device has run, by its id. */
 	readonly ran: Map<string, Set<string>>;
 	readonly runs: Map<string, string>;
@@ -38,10 +40,16 @@ test("a gateway that is killed at any moment loses no record and leaves none hal
 	const random = () => draw.next();
 	const program = await bundle(t);
 	const dataDir = await temporaryDirectory(t);
-	const truth: Truth = { ran: new Map(), runs: new Map(), acknowledged: new Map(), uploads: [], kept: 0 };
+	const expected: Expected = {
+		ran: new Map(),
+		runs: new Map(),
+		acknowledged: new Map(),
+		uploads: [],
+		kept: 0,
+	};
 	for (const id of deviceIds) {
-		truth.runs.set(id, "1.0.0");
-		truth.ran.set(id, new Set(["1.0.0"]));
+		expected.runs.set(id, "1.0.0");
+		expected.ran.set(id, new Set(["1.0.0"]));
 	}
 	let tokens = "";
 	for (let round = 0; round <= kills; round += 1) {
@@ -51,29 +59,35 @@ test("a gateway that is killed at any moment loses no record and leaves none hal
 		if (round > 0) assert.equal(kept, tokens, "the tokens have changed");
 		tokens = kept;
 		const { device, monitor } = JSON.parse(kept);
-		const life = new Life({ url, device, monitor, truth, random });
-		await life.check(dataDir, before);
+		const run = new Run({ url, device, monitor, expected, random });
+		await run.check(dataDir, before);
 		assert.equal(said.join("").includes("damaged"), false, said.join(""));
-		life.live();
+		run.begin();
 		// Most kills early, some after what is gathered for a second has gone to disk.
 		await new Promise((resolve) => setTimeout(resolve, random() ** 3 * 1300));
 		child.kill("SIGKILL");
 		await once(child, "exit");
-		await life.end();
+		await run.end();
 	}
 	t.diagnostic(
-		`${truth.kept} uploads, ${[...truth.ran.values()].reduce((sum, { size }) => sum + size, 0)} versions run`,
+		`${expected.kept} uploads, ${[...expected.ran.values()].reduce((sum, { size }) => sum + size, 0)} versions run`,
 	);
-	assert.ok(truth.kept > 10 && truth.acknowledged.size === deviceIds.length, "too little has happened");
+	assert.ok(expected.kept > 10 && expected.acknowledged.size === deviceIds.length, "too little has happened");
 });
 
 /** Monitors and devices of one run of the gateway. */
-class Life {
-	readonly #options: { url: string; device: string; monitor: string; truth: Truth; random: () => number };
+class Run {
+	readonly #options: {
+		url: string;
+		device: string;
+		monitor: string;
+		expected: Expected;
+		random: () => number;
+	};
 	readonly #clients: Client[] = [];
 	readonly #work: Promise<void>[] = [];
 
-	constructor(options: Life["options"]) {
+	constructor(options: Run["options"]) {
 		this.#options = options;
 	}
 
@@ -81,29 +95,32 @@ class Life {
 		return this.#options;
 	}
 
-	/** Compares what the gateway reports after its start with the truth. */
+	/** Compares what the gateway reports after its start with what is expected. */
 	async check(dataDir: string, before: readonly string[]): Promise<void> {
-		const { truth } = this.#options;
+		const { expected } = this.#options;
 		for (const folder of ["devices", "updates", "firmware"])
 			for (const name of await filesOf(dataDir, folder)) {
 				assert.match(name, /\.(json|bin)$/, "a file is left half written");
 				if (name.endsWith(".json")) JSON.parse(await readFile(join(dataDir, folder, name), "utf8"));
 			}
 		const { version } = await this.#get("/ota/status");
-		const since = truth.uploads.slice(Math.max(0, truth.kept - 1));
-		assert.ok(truth.kept === 0 ? true : since.includes(version), `${version} instead of ${since}`);
-		const { devices } = await this.#get("/api/devices");
-		const known = devices.map(({ deviceId }: { deviceId: string }) => `${deviceId}.json`);
+		const since = expected.uploads.slice(Math.max(0, expected.kept - 1));
+		assert.ok(expected.kept === 0 ? true : since.includes(version), `${version} instead of ${since}`);
+		const snapshot = await this.#connect("/monitor", bearer(this.#options.monitor)).nextText();
+		const { sessions }: FrameOf<"status_update"> = JSON.parse(snapshot);
+		const devices = sessions.filter(({ deviceId }) => deviceId !== null);
+		const known = devices.map(({ deviceId }) => `${deviceId}.json`);
 		assert.deepEqual(
 			before.filter((name) => !name.endsWith(".tmp") && !known.includes(name)),
 			[],
 		);
 		for (const { deviceId, metadata, firmwareVersion } of devices) {
-			const ran = truth.ran.get(deviceId);
+			const ran = expected.ran.get(deviceId ?? "");
 			if (firmwareVersion !== null) assert.ok(ran?.has(firmwareVersion), `${deviceId}: ${firmwareVersion}`);
-			if (metadata.otaStatus === "updated") assert.ok(ran?.has(metadata.otaVersion), metadata.otaVersion);
+			const { otaStatus, otaVersion } = metadata;
+			if (otaStatus === "updated") assert.ok(ran?.has(otaVersion ?? ""), `${deviceId}: ${otaVersion}`);
 		}
-		for (const [deviceId, version] of truth.acknowledged) {
+		for (const [deviceId, version] of expected.acknowledged) {
 			assert.ok(known.includes(`${deviceId}.json`), `${deviceId} is not known, and its update is`);
 			const content = await readFile(join(dataDir, "updates", `${deviceId}.json`), "utf8");
 			const jobs: readonly { version?: string; status: string }[] = JSON.parse(content).jobs;
@@ -112,12 +129,13 @@ class Life {
 				`${deviceId}: ${version} is not in ${content}`,
 			);
 			for (const job of jobs)
-				if (job.status === "updated") assert.ok(truth.ran.get(deviceId)?.has(job.version ?? ""), job.version);
+				if (job.status === "updated")
+					assert.ok(expected.ran.get(deviceId)?.has(job.version ?? ""), job.version);
 		}
 	}
 
-	/** Begins to upload, update and report, until the gateway is gone. */
-	live(): void {
+	/** Uploads, updates and reports until the gateway has ended. */
+	begin(): void {
 		for (const id of deviceIds) this.#work.push(this.#device(id).catch(() => {}));
 		this.#work.push(this.#person().catch(() => {}));
 	}
@@ -128,27 +146,27 @@ class Life {
 	}
 
 	async #person(): Promise<void> {
-		const { url, monitor: token, truth, random } = this.#options;
+		const { url, monitor: token, expected, random } = this.#options;
 		const monitor = this.#connect("/monitor", bearer(token));
 		for (;;) {
-			const version = `1.${truth.uploads.length + 1}.0`;
-			truth.uploads.push(version);
+			const version = `1.${expected.uploads.length + 1}.0`;
+			expected.uploads.push(version);
 			const body = new FormData();
 			body.set("firmware", new Blob([makeImage({ chip: "virtual", version })]), `${version}.bin`);
 			const answer = await fetch(`${url}/ota/upload`, { method: "POST", body, headers: bearer(token) });
 			if (answer.status === 429) return;
 			assert.equal(answer.status, 201);
-			truth.kept = truth.uploads.length;
+			expected.kept = expected.uploads.length;
 			const targetId = deviceIds[Math.floor(random() * deviceIds.length)] ?? "";
 			const { type } = await monitor.ask({ type: "trigger_ota", targetId, version: "custom" });
-			if (type === "ack") truth.acknowledged.set(targetId, version);
+			if (type === "ack") expected.acknowledged.set(targetId, version);
 		}
 	}
 
 	async #device(id: string): Promise<void> {
-		const { device: token, truth, random } = this.#options;
+		const { device: token, expected, random } = this.#options;
 		for (let uptime = 1000; ; ) {
-			const runs = truth.runs.get(id) ?? "";
+			const runs = expected.runs.get(id) ?? "";
 			const report = altered(altered(sampleReport("DEV-1"), "deviceId", id), "system.firmware_version", runs);
 			const client = this.#connect("/device", {
 				...bearer(token),
@@ -157,7 +175,7 @@ class Life {
 				"Device-Chip": "virtual",
 			});
 			await once(client.socket, "open");
-			truth.ran.get(id)?.add(runs);
+			expected.ran.get(id)?.add(runs);
 			client.send(altered(report, "health.uptime_seconds", uptime));
 			const { url } = JSON.parse(await client.nextText());
 			const version: string = (await this.#get("/ota/status")).version;
@@ -167,7 +185,7 @@ class Life {
 				client.send({ type: "ota_progress", percent, bytes_written: percent, bytes_total: 100 });
 			client.send(luck < 0.2 ? { type: "ota_error", reason: "HTTP 404" } : { type: "ota_complete" });
 			client.send(altered(report, "peripherals.audio.volume", Math.floor(random() * 101)));
-			if (luck > 0.4) truth.runs.set(id, version);
+			if (luck > 0.4) expected.runs.set(id, version);
 			if (luck >= 0.2) uptime = 0;
 			client.socket.close();
 			await client.closed;
@@ -204,7 +222,8 @@ async function bundle(t: TestContext): Promise<string> {
 		outfile,
 		logLevel: "error",
 	});
-	await cp("gateway/dashboard/page", join(directory, "page"), { recursive: true });
+	const page = "gateway/dashboard/page";
+	if (existsSync(page)) await cp(page, join(directory, "page"), { recursive: true });
 	return outfile;
 }
 

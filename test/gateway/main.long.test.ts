@@ -105,8 +105,8 @@ describe("npm start", { concurrency: availableParallelism() }, () => {
 		await printed(child);
 		child.kill("SIGUSR2");
 		assert.ok(child.stdout);
-		const [told] = await once(child.stdout.resume(), "data");
-		assert.match(String(told), /Defect/);
+		const [output] = await once(child.stdout.resume(), "data");
+		assert.match(String(output), /Defect/);
 		const before = drain(reader);
 		assert.deepEqual(await exit, [1, null]);
 		assert.match(before + drain(reader), /"level":"fatal".*"message":"planted"/);

@@ -16,7 +16,7 @@ function throttle(t: TestContext) {
 	const taken: string[] = [];
 	const rate = { perSecond: 10, burst: 10, monotonic: Date.now };
 	const onMessage = (text: string) => void taken.push(text);
-	const onPaused = () => void calls.push("told");
+	const onPaused = () => void calls.push("onPaused");
 	return { calls, taken, throttle: new Throttle(socket, rate, { onMessage, onPaused }) };
 }
 
@@ -24,11 +24,11 @@ test("messages above the rate wait in order, and their socket is paused until th
 	const { calls, taken, throttle: paced } = throttle(t);
 	const texts = Array.from({ length: 25 }, (_, index) => String(index));
 	for (const text of texts) paced.take(text);
-	assert.deepEqual([taken, calls], [texts.slice(0, 10), ["pause", "told"]]);
+	assert.deepEqual([taken, calls], [texts.slice(0, 10), ["pause", "onPaused"]]);
 	t.mock.timers.tick(1000);
-	assert.deepEqual([taken, calls], [texts.slice(0, 20), ["pause", "told"]]);
+	assert.deepEqual([taken, calls], [texts.slice(0, 20), ["pause", "onPaused"]]);
 	t.mock.timers.tick(500);
-	assert.deepEqual([taken, calls], [texts, ["pause", "told", "resume"]]);
+	assert.deepEqual([taken, calls], [texts, ["pause", "onPaused", "resume"]]);
 	t.mock.timers.tick(100);
 	paced.take("at once");
 	assert.deepEqual([taken.at(-1), calls.length], ["at once", 3]);
@@ -37,13 +37,13 @@ test("messages above the rate wait in order, and their socket is paused until th
 test("a long message counts as several", (t) => {
 	const { calls, taken, throttle: paced } = throttle(t);
 	for (let count = 0; count < 4; count += 1) paced.take("x".repeat(10_000));
-	assert.deepEqual([taken.length, calls], [2, ["pause", "told"]]);
+	assert.deepEqual([taken.length, calls], [2, ["pause", "onPaused"]]);
 	t.mock.timers.tick(100);
 	assert.equal(taken.length, 3);
 	t.mock.timers.tick(450);
 	assert.equal(taken.length, 3);
 	t.mock.timers.tick(50);
-	assert.deepEqual([taken.length, calls], [4, ["pause", "told", "resume"]]);
+	assert.deepEqual([taken.length, calls], [4, ["pause", "onPaused", "resume"]]);
 });
 
 test("messages that wait when their socket closes are dropped", (t) => {

@@ -89,7 +89,7 @@ const device = fc
 	});
 
 /** As monitors see it. */
-const told = (each: Device) => {
+const contentOf = (each: Device) => {
 	const { connected: _, ...head } = sessionHead(each.session);
 	return {
 		text: textWithState(head, each),
@@ -102,7 +102,7 @@ test("a device's record is read back unchanged, with any reports", () => {
 		fc.property(device, (each) => {
 			const read = deviceRecord.parse(deviceRecord.format(each), each.deviceId);
 			assert.ok(read);
-			assert.deepEqual(told(read), told(each));
+			assert.deepEqual(contentOf(read), contentOf(each));
 		}),
 	);
 });
@@ -123,7 +123,7 @@ test("any other record gives a valid device or none", () => {
 		fc.property(fc.oneof(withOther(good), contentNear(good)), (content) => {
 			const read = parsed(() => deviceRecord.parse(content, "d"));
 			if (!read) return;
-			JSON.parse(told(read).text);
+			JSON.parse(contentOf(read).text);
 			assert.ok(read.model === undefined || models.includes(read.model));
 			for (const { at } of [...read.versions, ...read.resets]) assert.ok(Math.abs(at) <= maxTimeMs);
 		}),
@@ -186,7 +186,7 @@ test("tokens are read back as they were written; any other content is refused wi
 	const good = fc.constant(0).map(makeTokens);
 	const file = fc
 		.tuple(good, fc.option(good))
-		.map(([tokens, former]) => ({ ...tokens, ...(former && { former }) }));
+		.map(([tokens, previous]) => ({ ...tokens, ...(previous && { previous }) }));
 	await fc.assert(
 		fc.asyncProperty(file, async (tokens) => {
 			await writeTokenFile(fs, path, tokens);
@@ -200,7 +200,7 @@ test("tokens are read back as they were written; any other content is refused wi
 			await writeFile(path, content);
 			try {
 				const tokens = await readTokenFile(fs, path);
-				for (const each of [tokens?.device, tokens?.monitor, tokens?.former?.device ?? tokens?.device])
+				for (const each of [tokens?.device, tokens?.monitor, tokens?.previous?.device ?? tokens?.device])
 					assert.match(each ?? "", /^[!-+\--~]{16,512}$/);
 			} catch (error) {
 				assert.ok(error instanceof StartError, String(error));

@@ -1,45 +1,58 @@
 /** The rule of gateway/extension.ts, by reading imports: what is beside the core can be deleted with its folder and its line. */
 
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { test } from "node:test";
+import { type ExtensionName, extensionParts, isExtension, lists, pathsOf } from "./extension-parts.js";
 
-/** Of the core; everything else is an extension. */
+/** Of the core; everything else in gateway/ is an extension. */
 const coreFolders = ["access", "api", "firmware", "http", "sessions", "sockets", "storage", "telemetry"];
-/** Those that name extensions. */
-const lists = ["extensions.ts", "main.ts"];
 
-const files = readdirSync("gateway", { recursive: true, encoding: "utf8" }).filter((file) =>
-	/\.tsx?$/.test(file),
+const files = ["gateway", "scripts", "test"].flatMap((folder) =>
+	readdirSync(folder, { recursive: true, encoding: "utf8" })
+		.filter((file) => /\.tsx?$/.test(file))
+		.map((file) => join(folder, file)),
 );
-/** By path below gateway/: the files there that each imports, types too. */
+/** By path: the files of these folders that each imports, types too. */
 const imports = new Map(files.map((file) => [file, importsOf(file)]));
 
 function importsOf(file: string): readonly string[] {
-	const text = readFileSync(join("gateway", file), "utf8");
+	const text = readFileSync(file, "utf8");
 	return [...text.matchAll(/(?:from|import|import\() ?"(\.[^"]+)\.js"/g)].flatMap(([, path = ""]) => {
 		const target = normalize(join(dirname(file), path));
 		return [`${target}.ts`, `${target}.tsx`].filter((each) => files.includes(each));
 	});
 }
 
-/** @returns the extension's folder; undefined for a file of the core */
-function extensionOf(file: string): string | undefined {
-	const [folder = "", ...rest] = file.split("/");
-	return rest.length === 0 || coreFolders.includes(folder) ? undefined : folder;
-}
+test("each folder of gateway/ that is not the core's has its parts listed", () => {
+	const folders = readdirSync("gateway", { withFileTypes: true }).filter((entry) => entry.isDirectory());
+	const unlisted = folders
+		.map(({ name }) => name)
+		.filter((name) => !coreFolders.includes(name) && !isExtension(name));
+	assert.deepEqual(unlisted, [], "add it to test/gateway/extension-parts.ts");
+	const extensions = Object.keys(extensionParts).filter(isExtension);
+	const isHere = (name: ExtensionName) => existsSync(`gateway/${name}`);
+	const removed = extensions.filter((name) => !isHere(name)).flatMap(pathsOf);
+	const stale = extensions
+		.filter(isHere)
+		.flatMap(pathsOf)
+		.filter((path) => !existsSync(path) && !removed.some((folder) => path.startsWith(folder)));
+	assert.deepEqual(stale, [], "remove or move it in test/gateway/extension-parts.ts");
+});
 
-test("the core imports no extension, and no extension imports another one", () => {
+test("only the parts of an extension import it: not the core, no other extension, no script and no other test", () => {
 	const found: string[] = [];
-	for (const [file, targets] of imports)
-		for (const target of targets) {
-			const extension = extensionOf(target);
-			if (extension === undefined || extension === extensionOf(file) || lists.includes(file)) continue;
-			found.push(`${file} → ${target}`);
+	for (const name of Object.keys(extensionParts).filter(isExtension)) {
+		const paths = pathsOf(name);
+		const isPart = (file: string) => paths.some((path) => file === path || file.startsWith(`${path}/`));
+		for (const [file, targets] of imports) {
+			if (isPart(file) || lists.includes(file)) continue;
+			found.push(...targets.filter(isPart).map((target) => `${file} → ${target}`));
 		}
+	}
 	assert.deepEqual(found, []);
-	assert.ok(files.length > 100, `${files.length} files were read`);
+	assert.ok(files.length > 400, `${files.length} files were read`);
 });
 
 test("no files import each other in a circle", () => {
@@ -54,6 +67,6 @@ test("no files import each other in a circle", () => {
 		for (const target of imports.get(file) ?? []) visit(target);
 		path.pop();
 	};
-	for (const file of imports.keys()) visit(file);
+	for (const file of imports.keys()) if (file.startsWith("gateway/")) visit(file);
 	assert.deepEqual(circles, []);
 });

@@ -139,8 +139,8 @@ test("the head of a response gives its status and Retry-After, with any other fi
 	});
 	fc.assert(
 		fc.property(head, ({ status, reason, before, seconds, name, after, lineEnd, body }) => {
-			const told = seconds === undefined ? [] : [`${name}: ${seconds}`];
-			const lines = [`HTTP/1.1 ${status}${reason}`, ...before, ...told, ...after, "", body];
+			const header = seconds === undefined ? [] : [`${name}: ${seconds}`];
+			const lines = [`HTTP/1.1 ${status}${reason}`, ...before, ...header, ...after, "", body];
 			const read = readHead(Buffer.from(lines.join(lineEnd)));
 			assert.deepEqual([read.status, read.retryAfterSeconds, read.isOver], [status, seconds, true]);
 		}),

@@ -37,7 +37,7 @@ describe("npm run release", () => {
 		assert.equal(again.output(), "release 1.4.0 exists already; use a new version\n");
 	});
 
-	test("refuses a tree with changes, and one without git, unless told otherwise", async (t) => {
+	test("refuses a tree with changes, and one without git, unless an option allows it", async (t) => {
 		const folder = await temporaryDirectory(t);
 		const git = join(folder, "git");
 		execFileSync("git", ["init", "--quiet", "--bare", git]);

@@ -85,7 +85,7 @@ describe("npm run rollout", () => {
 		await fleet[1]?.finish("updates");
 		assert.equal(await command.exitCode, 2, command.output());
 		assert.match(command.output(), /Done, except for 1 device/);
-		assert.equal(command.output().split("dev-1-000000 rolled back").length, 2, "told once");
+		assert.equal(command.output().split("dev-1-000000 rolled back").length, 2, "printed once");
 		await putRollout(
 			url,
 			"later",

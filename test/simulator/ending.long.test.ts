@@ -1,4 +1,4 @@
-/** Ends of the firmware in the Moddable simulator: nothing of it lives on, and the next start tells the gateway what it was. */
+/** Ends of the firmware in the Moddable simulator: nothing of it keeps running, and the next start reports to the gateway what it was. */
 
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
@@ -36,7 +36,7 @@ describe("the end of the firmware in the Moddable simulator", {
 		// XS has no room to call the abort hook, and calls it again for that.
 		["texts", "out_of_memory", "JavaScript stack overflow, or a heap that was full to the last byte", /^/],
 	] as const)
-		test(`${end}: is told after the next start, until the gateway has stored it`, async (t) => {
+		test(`${end}: is reported after the next start, until the gateway has stored it`, async (t) => {
 			if (!sdk) return;
 			const gateway = await runScriptedGateway(t);
 			const settings = { gateway: gateway.url, end };

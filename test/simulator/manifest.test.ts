@@ -36,7 +36,7 @@ test("every module of the simulator's host is preloaded", () => {
 	assert.deepEqual(ours.sort(), modules);
 });
 
-test("the simulator knows the sizes of its heap, which XS does not tell", () => {
+test("the simulator knows the sizes of its heap, which XS does not report", () => {
 	const { config, creation } = JSON.parse(
 		readFileSync(join(projectFolder, "hosts/simulator/manifest.json"), "utf8"),
 	);

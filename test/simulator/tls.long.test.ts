@@ -252,7 +252,7 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 			/signed with no signature of ECDSA/,
 		],
 		[
-			"with the curve's order in a signature, at which the SDK would loop forever",
+			"with the curve's order in a signature, at which the SDK would loop without end",
 			"ec",
 			[4, 3, 0, 40, 0x30, 38, 2, 1, 7, 2, 33, 0, ...Buffer.from(order.toString(16), "hex")],
 			/signed with no signature of ECDSA/,

@@ -1,4 +1,4 @@
-/** What a subscribed monitor makes of what it is told, as a page would. */
+/** What a subscribed monitor knows from its frames, as a page would. */
 
 import { checkFrame } from "../gateway/api/schemas.js";
 import {
@@ -19,7 +19,7 @@ export interface SummaryFrame extends Frame {
 
 export class Picture {
 	/** Every frame since the subscription was asked for. */
-	readonly told: SummaryFrame[] = [];
+	readonly frames: SummaryFrame[] = [];
 	/** By device id. */
 	readonly devices = new Map<string, Listed>();
 	/** Latest state of each device of which a record came, by device id. */
@@ -38,7 +38,7 @@ export class Picture {
 		for (;;) {
 			const frame: SummaryFrame = JSON.parse(await this.#client.nextText());
 			checkFrame(frame);
-			this.told.push(frame);
+			this.frames.push(frame);
 			this.take(frame);
 			if (isMeant(frame)) return frame;
 		}

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import type { Rollout } from "../../gateway/dashboard/page/model/rollout.js";
-import type { AskedPlan } from "../../gateway/dashboard/page/model/rollout-plan.js";
+import type { Rollout } from "../../gateway/api/client/rollout.js";
+import type { AskedPlan } from "../../gateway/api/client/rollout-plan.js";
 import type { GatewayOptions } from "../../gateway/gateway.js";
 import { writeReleases } from "./releases.js";
 import { bearer, monitorToken, runGateway, temporaryDirectory, wholeFleetAtOnce } from "./running.js";

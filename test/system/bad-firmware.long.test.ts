@@ -51,7 +51,7 @@ describe("a new firmware", () => {
 		});
 });
 
-test("a confirmed firmware that crashes ends the virtual device: a board would restart for ever", async (t) => {
+test("a confirmed firmware that crashes ends the virtual device: a board would restart again and again", async (t) => {
 	const fleet = await runFleet(t);
 	await assert.rejects(
 		fleet.powerOn("DEV-1", {

@@ -69,7 +69,7 @@ async function updateEnd(monitor: Client, deviceId: string): Promise<string> {
 	}
 }
 
-test("a command to a device of another gateway is obeyed, and its report arrives", {
+test("a command to a device of another gateway is executed, and its report arrives", {
 	skip: clusterMissing,
 }, async (t) => {
 	const { first, open, powerOn } = await run(t);

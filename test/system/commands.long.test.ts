@@ -43,13 +43,13 @@ for (const model of models)
 			const { powerOn } = await runFleet(t);
 			const { control, report } = await powerOn(model);
 			let expected = steadyParts(await report());
-			const obeys = async (payload: object, change: object) => {
+			const executes = async (payload: object, change: object) => {
 				assert.equal((await control(payload)).type, "ack", JSON.stringify(payload));
 				expected = { ...expected, ...change };
 				assert.deepEqual(steadyParts(await report()), expected, JSON.stringify(payload));
 			};
 			for (const volume of [0, 100, 37])
-				await obeys({ command: "set_volume", value: volume }, { audio: { ...expected.audio, volume } });
+				await executes({ command: "set_volume", value: volume }, { audio: { ...expected.audio, volume } });
 			for (const [value, state_id] of [
 				["idle", 0],
 				["connecting", 3],
@@ -57,19 +57,19 @@ for (const model of models)
 				["updating", 6],
 				["rainbow", 5],
 			] as const)
-				await obeys(
+				await executes(
 					{ command: "set_led", value },
 					{ led_ring: { ...expected.led_ring, state_id, state_name: value } },
 				);
 			for (const brightness_coef of [0, 1, 0.25])
-				await obeys(
+				await executes(
 					{ command: "set_brightness", value: brightness_coef },
 					{ led_ring: { ...expected.led_ring, brightness_coef } },
 				);
-			await obeys({ command: "query_state" }, {});
+			await executes({ command: "query_state" }, {});
 			if (model === "PROTO-1")
 				for (const value of [100, 0, 60])
-					await obeys({ command: "set_haptics", value }, { haptic_intensity: value });
+					await executes({ command: "set_haptics", value }, { haptic_intensity: value });
 		});
 
 		test("plays each chime to its end", async (t) => {

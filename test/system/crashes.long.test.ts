@@ -1,4 +1,4 @@
-/** Crashes of virtual devices, as the gateway tells of them; and old and new firmware at old and new gateways. */
+/** Crashes of virtual devices, as the gateway reports them; and old and new firmware at old and new gateways. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -40,7 +40,7 @@ describe("a crash of a device", () => {
 		["panic", (device: VirtualDevice) => process.kill(device.machine.pid ?? 0, "SIGSEGV")],
 		["brown_out", (device: VirtualDevice) => device.brownOut()],
 	] as const satisfies readonly (readonly [string, ButtonName | ((device: VirtualDevice) => unknown)])[])
-		test(`${kind} is told once, within 10 s of its return`, async (t) => {
+		test(`${kind} is reported once, within 10 s of its return`, async (t) => {
 			const fleet = await runFleet(t);
 			const { device, deviceId, report } = await fleet.powerOn("DEV-1", {
 				program: await buildFirmware({ rules }),
@@ -67,7 +67,7 @@ describe("a crash of a device", () => {
 		});
 });
 
-test("a crash is told once, also where the gateway is killed before it has heard of it, and after", async (t) => {
+test("a crash is reported once, also where the gateway is killed before it has heard of it, and after", async (t) => {
 	const environment = {
 		DATA_DIR: await temporaryDirectory(t),
 		DEVICE_TOKEN: deviceToken,

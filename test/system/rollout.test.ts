@@ -13,7 +13,6 @@ interface Answer {
 		readonly status: string;
 		readonly attempts: number;
 		readonly reason: string | null;
-		readonly connected: boolean;
 	}[];
 }
 
@@ -27,7 +26,7 @@ async function call(fleet: Fleet, method: string, path: string, body?: object) {
 	return answer;
 }
 
-/** Resolves once a roll-out has this status, as any number of monitors is told. */
+/** Resolves once a roll-out has this status, as monitors are notified. */
 async function reaches(fleet: Fleet, id: string, isMeant: (frame: Shown) => boolean): Promise<Shown> {
 	const watcher = await fleet.open("/monitor?rollouts", { headers: bearer(monitorToken) });
 	for (;;) {
@@ -95,7 +94,9 @@ test("a device that was away is updated after its return, while no page is open"
 
 	device.board.accessPoint = accessPoint;
 	const stepOf = async () => (await call(fleet, "GET", "rollouts/away/devices")).devices[0];
-	const connected = async () => (await call(fleet, "GET", "devices")).devices[0]?.connected === true;
+	const headers = bearer(monitorToken);
+	const metrics = async () => (await fetch(`${fleet.url}/metrics`, { headers })).text();
+	const connected = async () => /^gateway_sessions 1$/m.test(await metrics());
 	while (!(await connected())) await pass(device, 100);
 	// Its jitter is at most 10 s.
 	skewMs += 10_000;

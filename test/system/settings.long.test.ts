@@ -12,13 +12,13 @@ import type { Client } from "../support/running.js";
 const devices = 50;
 const updates = 100;
 
-/** Reads how the trials of so many devices ended. */
+/** Reads how the trials of this many devices ended. */
 async function resultsOf(monitor: Client, count: number): Promise<Map<string, string>> {
 	const results = new Map<string, string>();
 	while (results.size < count) {
 		const { message } = await monitor.until(({ type }) => type === "device_message");
 		if (!matches(uplinks.settings_result, message)) continue;
-		assert.ok(!results.has(message.deviceId), "told once");
+		assert.ok(!results.has(message.deviceId), "reported once");
 		results.set(message.deviceId, `${message.outcome}: ${message.reason}`);
 	}
 	return results;

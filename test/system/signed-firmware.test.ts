@@ -97,7 +97,7 @@ describe("a device with a release key", () => {
 		await release(fleet, "2.0.0", {});
 		assert.match((await trigger(fleet, device, "2.0.0")).reason, /is not signed/);
 		await release(fleet, "3.0.0", { by: makeReleaseKey() });
-		assert.match((await trigger(fleet, device, "3.0.0")).reason, /not of this image by one of the keys/);
+		assert.match((await trigger(fleet, device, "3.0.0")).reason, /another key than those in RELEASE_KEYS/);
 		await release(fleet, "4.0.0", { by: key, releaseKeys: key.text });
 		assert.deepEqual(await trigger(fleet, device, "4.0.0"), { otaStatus: "updated", reason: "" });
 	});

@@ -14,8 +14,8 @@ const holdMs = 4 * stepMs;
 
 /** A device sends malformed frames. */
 export function sayMalformed(world: World, { device: number, frames, kind }: Of<"malformed">): void {
-	const { device, truth } = world.place(number);
-	const report = { ...sampleReport(truth.model), deviceId: truth.deviceId };
+	const { device, record } = world.place(number);
+	const report = { ...sampleReport(record.model), deviceId: record.deviceId };
 	const malformed = [
 		"{",
 		JSON.stringify({ ...report, deviceId: "dev-1-no-such" }),
@@ -24,7 +24,7 @@ export function sayMalformed(world: World, { device: number, frames, kind }: Of<
 		JSON.stringify({ type: "ota_error", reason: "x".repeat(70_000) }),
 		"[".repeat(30_000),
 	];
-	for (let frame = 0; frame < frames; frame += 1) device.say(malformed[kind] ?? "");
+	for (let frame = 0; frame < frames; frame += 1) device.sendText(malformed[kind] ?? "");
 }
 
 /** A monitor sends an invalid message, which must be answered with an error. */

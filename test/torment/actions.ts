@@ -61,7 +61,7 @@ export class Actions {
 				return world.start(() => this.#update(action));
 			case "boot":
 				return world.start(async () => {
-					const { deviceId } = world.place(action.device).truth;
+					const { deviceId } = world.place(action.device).record;
 					await world.monitor(action.monitor).ask({ type: "boot_device", targetId: deviceId });
 				});
 			case "upload":
@@ -91,7 +91,7 @@ export class Actions {
 		});
 	}
 
-	/** An overloaded gateway keeps its fleet: devices hear of it in time. */
+	/** An overloaded gateway keeps its fleet: its frames reach devices in time. */
 	async #load({ steps }: Of<"load">): Promise<void> {
 		const { gateway, places, journal } = this.#world;
 		const { pauses } = gateway;
@@ -102,7 +102,7 @@ export class Actions {
 		await gateway.load(false);
 		const lost = gateway.pauses === pauses ? silent() : 0;
 		journal.note(`load: ${lost} devices gave their connection up`);
-		// A few may be unlucky on a busy computer.
+		// A busy computer may cost a few connections.
 		if (lost > places.length / 5)
 			journal.break(`${lost} of ${places.length} devices heard nothing of a gateway that was under load`);
 	}
@@ -131,7 +131,7 @@ export class Actions {
 
 	async #control({ monitor, device, kind }: Of<"control">): Promise<void> {
 		const world = this.#world;
-		const targetId = kind === 5 ? "no-such-device" : world.place(device).truth.deviceId;
+		const targetId = kind === 5 ? "no-such-device" : world.place(device).record.deviceId;
 		this.#brightness += 1;
 		const payloads: readonly object[] = [{ command: "query_state" }, { command: "no_such_command" }];
 		const payload = payloads[kind - 3] ?? { command: "set_brightness", value: this.#brightness / 1_000_000 };
@@ -141,17 +141,17 @@ export class Actions {
 	}
 
 	async #update({ monitor, device, version }: Of<"update">): Promise<void> {
-		const { truth } = this.#world.place(device);
+		const { record } = this.#world.place(device);
 		const isUpload = version === "custom";
 		const asked = isUpload ? version : Images.release(Number(version));
-		if (!truth.askedAt.has(asked) || isUpload) truth.askedAt.set(asked, performance.now());
-		const message = { type: "trigger_ota", targetId: truth.deviceId, version: asked };
+		if (!record.askedAt.has(asked) || isUpload) record.askedAt.set(asked, performance.now());
+		const message = { type: "trigger_ota", targetId: record.deviceId, version: asked };
 		const { code } = await this.#world.monitor(monitor).ask(message);
-		this.#world.journal.note(`update of ${truth.deviceId} to ${asked}: ${code}`);
+		this.#world.journal.note(`update of ${record.deviceId} to ${asked}: ${code}`);
 		this.#world.journal.count(`update: ${code}`);
 		if (code !== "ack") return;
-		truth.accepted.push({ version: isUpload ? undefined : asked });
-		truth.isKept = true;
+		record.accepted.push({ version: isUpload ? undefined : asked });
+		record.isKept = true;
 	}
 
 	async #upload({ isForPrototype, how }: Of<"upload">): Promise<void> {
@@ -180,37 +180,37 @@ export class Actions {
 		const place = this.#world.place(number);
 		await place.device.powerOff();
 		place.line.cut();
-		const address = `/api/devices/${place.truth.deviceId}`;
+		const address = `/api/devices/${place.record.deviceId}`;
 		for (let attempt = 0; attempt < 10; attempt += 1) {
 			await pause(200);
 			if ((await gateway.request(address)).text.includes('"connected":false')) break;
 		}
 		await this.#world.whenChecked;
 		const { status } = await gateway.request(address, { method: "DELETE" });
-		this.#world.journal.note(`forget ${place.truth.deviceId}: ${status}`);
+		this.#world.journal.note(`forget ${place.record.deviceId}: ${status}`);
 		await this.#onForgotten(place, address, status);
 		await pause(steps * stepMs);
 		place.device.powerOn();
 	}
 
-	async #onForgotten({ truth }: Place, address: string, status: number): Promise<void> {
+	async #onForgotten({ record }: Place, address: string, status: number): Promise<void> {
 		const { gateway, journal } = this.#world;
 		if (status === 404 || status === 409) return;
 		// If it failed, or its result is unknown, a part of it may have been done.
-		truth.isKept = false;
-		truth.accepted = [];
+		record.isKept = false;
+		record.accepted = [];
 		if (status !== 204) return;
-		truth.isForgotten = true;
+		record.isForgotten = true;
 		for (const folder of ["devices", "updates"]) {
-			const path = join(gateway.dataDir, folder, `${truth.deviceId}.json`);
+			const path = join(gateway.dataDir, folder, `${record.deviceId}.json`);
 			const isThere = await access(path).then(
 				() => true,
 				() => false,
 			);
-			if (isThere) journal.break(`${truth.deviceId} was forgotten, but ${path} exists`);
+			if (isThere) journal.break(`${record.deviceId} was forgotten, but ${path} exists`);
 		}
 		const after = await gateway.request(address);
 		if (after.status === 200)
-			journal.break(`${truth.deviceId} was forgotten, but the gateway still reports it`);
+			journal.break(`${record.deviceId} was forgotten, but the gateway still reports it`);
 	}
 }

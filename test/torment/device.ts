@@ -1,20 +1,20 @@
 /**
  * A device that follows the protocol: it reports, executes commands, reconnects, and downloads, checks and runs firmware, or fails
- * in one of the ways that a draw selects. What it does is recorded as the truth.
+ * in one of the ways that a draw selects. Its record says what it did.
  */
 
 import { setTimeout as pause } from "node:timers/promises";
+import type { Line } from "../support/line.js";
 import type { Random } from "../support/random.js";
 import { type Command, SimulatedDevice } from "../support/simulated-device.js";
 import { download } from "./download.js";
 import type { Images } from "./images.js";
 import type { Journal } from "./journal.js";
-import type { DeviceTruth } from "./ledger.js";
-import type { Line } from "./line.js";
+import type { DeviceRecord } from "./ledger.js";
 import { maxAttempts } from "./rollouts.js";
 
-export interface TormentedDeviceOptions {
-	readonly truth: DeviceTruth;
+export interface SimulatedTormentDeviceOptions {
+	readonly record: DeviceRecord;
 	readonly line: Line;
 	readonly draw: Random;
 	readonly images: Images;
@@ -23,21 +23,21 @@ export interface TormentedDeviceOptions {
 	readonly isNamedByHeader: boolean;
 }
 
-/** The interface of a tormented device, scripted or virtual. */
-export interface Tormented {
-	readonly truth: DeviceTruth;
+/** A device of a torment run, simulated or virtual. */
+export interface TormentDevice {
+	readonly record: DeviceRecord;
 	/** Reports only on request. */
 	isQuiet: boolean;
 	readonly isOn: boolean;
 	/** Whether its state is final without further actions. */
 	readonly isIdle: boolean;
-	/** How often it has given up a connection on which it heard nothing. */
+	/** How often it has closed a connection on which it received nothing. */
 	silences: number;
 	powerOn(): void;
 	/** Closes nothing; its line does. Resolves when it sends nothing any more. */
 	powerOff(): Promise<void>;
 	/** Sends a text, valid or not. */
-	say(text: string | Buffer): void;
+	sendText(text: string | Buffer): void;
 	report(): void;
 	/** Connects a second time, as after a lost connection; the gateway closes the previous connection. */
 	connectAgain(): void;
@@ -69,11 +69,11 @@ const reportEvery = 2;
 /** The gateway pings every 1.5 s. */
 const silenceMs = 6000;
 
-export class TormentedDevice extends SimulatedDevice implements Tormented {
-	readonly truth: DeviceTruth;
+export class SimulatedTormentDevice extends SimulatedDevice implements TormentDevice {
+	readonly record: DeviceRecord;
 	isQuiet = false;
 	silences = 0;
-	readonly #options: TormentedDeviceOptions;
+	readonly #options: SimulatedTormentDeviceOptions;
 	#heardAt = 0;
 	#looks = 0;
 	#timer: NodeJS.Timeout | undefined;
@@ -85,17 +85,17 @@ export class TormentedDevice extends SimulatedDevice implements Tormented {
 	#isUpdating = false;
 	#isOnProbation = false;
 
-	constructor(options: TormentedDeviceOptions) {
-		const { truth, line, isNamedByHeader } = options;
+	constructor(options: SimulatedTormentDeviceOptions) {
+		const { record, line, isNamedByHeader } = options;
 		super({
 			url: () => `http://127.0.0.1:${line.port}`,
-			deviceId: truth.deviceId,
-			model: truth.model,
+			deviceId: record.deviceId,
+			model: record.model,
 			isNamedByHeader,
 			client: { handshakeTimeout: silenceMs, perMessageDeflate: false },
 		});
 		this.#options = options;
-		this.truth = truth;
+		this.record = record;
 	}
 
 	get isOn(): boolean {
@@ -124,13 +124,9 @@ export class TormentedDevice extends SimulatedDevice implements Tormented {
 		this.forget();
 	}
 
-	say(text: string | Buffer): void {
-		this.sendText(text);
-	}
-
 	override report(): void {
 		const uptime = Math.floor((performance.now() - this.#startedAt) / 1000);
-		super.report({ "system.firmware_version": this.truth.runs, "health.uptime_seconds": uptime });
+		super.report({ "system.firmware_version": this.record.runs, "health.uptime_seconds": uptime });
 	}
 
 	connectAgain(): void {
@@ -138,9 +134,9 @@ export class TormentedDevice extends SimulatedDevice implements Tormented {
 	}
 
 	#connect(): void {
-		const { truth, draw } = this.#options;
+		const { record, draw } = this.#options;
 		if (!this.isOn) return;
-		truth.isForgotten = false;
+		record.isForgotten = false;
 		const socket = this.open();
 		const isCurrent = () => this.socket === socket;
 		const onFrame = () => {
@@ -165,7 +161,7 @@ export class TormentedDevice extends SimulatedDevice implements Tormented {
 	}
 
 	protected override onCommand(command: Command): void {
-		const { truth, journal } = this.#options;
+		const { record, journal } = this.#options;
 		if (command.command === "start_ota") {
 			this.#countOffer(String(command.url));
 			void this.#update(String(command.url));
@@ -173,26 +169,27 @@ export class TormentedDevice extends SimulatedDevice implements Tormented {
 		}
 		if (command.command === "set_brightness") {
 			const value = Number(command.value);
-			if (truth.obeyed.has(value)) journal.break(`${truth.deviceId} got the same brightness twice: ${value}`);
-			truth.obeyed.add(value);
+			if (record.executed.has(value))
+				journal.break(`${record.deviceId} got the same brightness twice: ${value}`);
+			record.executed.add(value);
 			this.set({ "peripherals.led_ring.brightness_coef": value });
 		}
 		this.report();
 	}
 
-	/** A roll-out offers its version at most so often. */
+	/** A roll-out offers its version at most `maxAttempts` times. */
 	#countOffer(url: string): void {
-		const { truth, journal } = this.#options;
+		const { record, journal } = this.#options;
 		const [, version = ""] = /firmware-v(2\.\d+\.0)\.bin/.exec(url) ?? [];
-		const offers = (truth.offers.get(version) ?? 0) + 1;
-		truth.offers.set(version, offers);
-		if (version !== "" && offers > maxAttempts && !truth.hasLostUpdates)
-			journal.break(`${truth.deviceId} was offered ${version} ${offers} times by its roll-out`);
+		const offers = (record.offers.get(version) ?? 0) + 1;
+		record.offers.set(version, offers);
+		if (version !== "" && offers > maxAttempts && !record.hasLostUpdates)
+			journal.break(`${record.deviceId} was offered ${version} ${offers} times by its roll-out`);
 	}
 
 	async #update(url: string): Promise<void> {
-		const { truth, draw, images, journal } = this.#options;
-		const busy = { type: "command_error", deviceId: truth.deviceId, command: "start_ota", code: "busy" };
+		const { record, draw, images, journal } = this.#options;
+		const busy = { type: "command_error", deviceId: record.deviceId, command: "start_ota", code: "busy" };
 		if (this.#isUpdating || this.#isOnProbation)
 			return this.send({ ...busy, message: "an update is under way" });
 		const ending = draw.byWeight(endings);
@@ -202,7 +199,7 @@ export class TormentedDevice extends SimulatedDevice implements Tormented {
 		this.#isUpdating = true;
 		this.progress(0, imageBytes);
 		await pause(pauses[0]);
-		const version = isOver() ? undefined : await download(url, truth, { images, journal, isOver });
+		const version = isOver() ? undefined : await download(url, record, { images, journal, isOver });
 		if (isOver()) return;
 		if (version === undefined || ending === "fails") {
 			this.#isUpdating = false;
@@ -213,9 +210,9 @@ export class TormentedDevice extends SimulatedDevice implements Tormented {
 		if (isOver()) return;
 		if (ending === "loses power") return this.powerOn("PANIC_RESET");
 		this.progress(100, imageBytes);
-		const previous = truth.runs;
-		const isCrash = ending === "crashes" && !truth.ran.has(version);
-		this.#onBoot = isCrash ? () => truth.rolledBack.add(version) : () => truth.boot(version);
+		const previous = record.runs;
+		const isCrash = ending === "crashes" && !record.ran.has(version);
+		this.#onBoot = isCrash ? () => record.rolledBack.add(version) : () => record.boot(version);
 		this.send({ type: "ota_complete" });
 		await pause(50);
 		if (isOver()) return;
@@ -224,12 +221,12 @@ export class TormentedDevice extends SimulatedDevice implements Tormented {
 	}
 
 	async #rollBack(previous: string, afterMs = 0): Promise<void> {
-		const { truth } = this.#options;
+		const { record } = this.#options;
 		this.#isOnProbation = true;
 		await pause(afterMs);
 		this.#isOnProbation = false;
-		truth.rolledBack.add(truth.runs);
-		truth.boot(previous);
+		record.rolledBack.add(record.runs);
+		record.boot(previous);
 		if (this.isOn) this.powerOn("PANIC_RESET");
 	}
 }

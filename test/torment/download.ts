@@ -5,7 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { bearer, deviceToken } from "../support/gateway-settings.js";
 import type { Images } from "./images.js";
 import type { Journal } from "./journal.js";
-import type { DeviceTruth } from "./ledger.js";
+import type { DeviceRecord } from "./ledger.js";
 
 const downloadMs = 4000;
 const tries = 4;
@@ -21,7 +21,7 @@ export interface DownloadOptions {
 /** @returns the version of the image; undefined: no image, or none for this device */
 export async function download(
 	url: string,
-	{ deviceId, model }: DeviceTruth,
+	{ deviceId, model }: DeviceRecord,
 	{ images, journal, isOver }: DownloadOptions,
 ): Promise<string | undefined> {
 	for (let attempt = 0; attempt < tries && !isOver(); attempt += 1) {

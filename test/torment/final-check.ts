@@ -1,4 +1,4 @@
-/** The final check: all faults end, and then gateway, devices, monitors and disk must agree, and nothing may be left over. */
+/** The final check: all faults end; then gateway, devices, monitors and disk must agree, without leftovers. */
 
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ export async function checkFinalState(world: World, heapBefore: number | undefin
 	const { gateway, places, monitors, ledger } = world;
 	await heal(world);
 	await world.until(async () => {
-		const waiting = places.filter(({ device }) => !device.isIdle).map(({ truth }) => truth.deviceId);
+		const waiting = places.filter(({ device }) => !device.isIdle).map(({ record }) => record.deviceId);
 		if (waiting.length > 0) return `${waiting} have not ended their updates`;
 		const stale = monitors.filter(({ isLive }) => !isLive).map(({ name }) => name);
 		if (stale.length > 0) return `${stale} have no snapshot yet`;
@@ -69,8 +69,8 @@ function devicesOf({ gateway }: World): Promise<Devices> {
 
 /** Every device is connected, and its version is the one that it runs. */
 function findProblem({ devices }: Devices, { places }: World): string | undefined {
-	for (const { truth } of places) {
-		const { deviceId, runs } = truth;
+	for (const { record } of places) {
+		const { deviceId, runs } = record;
 		const reported = devices.find((device) => device.deviceId === deviceId);
 		if (!reported?.connected) return `${deviceId} is not connected`;
 		if (reported.firmwareVersion !== runs)
@@ -87,15 +87,15 @@ async function agree(world: World): Promise<void> {
 		device.report();
 	}
 	await world.until(async () => {
-		for (const { truth } of places) {
-			const reported = await gateway.get<ReportedDevice>(`/api/devices/${truth.deviceId}`);
-			ledger.checkHistory(truth, reported.updates);
+		for (const { record } of places) {
+			const reported = await gateway.get<ReportedDevice>(`/api/devices/${record.deviceId}`);
+			ledger.checkHistory(record, reported.updates);
 			for (const { name, fleet } of monitors) {
-				const shown = fleet.get(truth.deviceId);
+				const shown = fleet.get(record.deviceId);
 				const problem = shown ? findDifference(shown.session, reported) : "no session";
-				if (problem) return `${name} shows ${truth.deviceId} with ${problem}`;
+				if (problem) return `${name} shows ${record.deviceId} with ${problem}`;
 				if (!isDeepStrictEqual(shown?.state, reported.state))
-					return `${name} shows an old state of ${truth.deviceId}`;
+					return `${name} shows an old state of ${record.deviceId}`;
 			}
 		}
 		const surplus = monitors.find(({ fleet }) => fleet.size !== places.length);
@@ -110,7 +110,7 @@ function findDifference(shown: SessionRecord, reported: SessionRecord): string |
 	return field && `${field} ${JSON.stringify(shown[field])} instead of ${JSON.stringify(reported[field])}`;
 }
 
-/** The next upload removes what uploads have left that failed on a failing disk. */
+/** The next upload removes leftovers of uploads that failed on a failing disk. */
 async function replaceUpload(world: World): Promise<void> {
 	const { gateway, images, ledger, journal } = world;
 	const { bytes, version } = images.upload("DEV-1");
@@ -131,8 +131,8 @@ async function findDiskProblem({ gateway, places, damaged }: World): Promise<str
 	if (left.length > 0) return `temporary files are left: ${left}`;
 	const binaries = files.filter((name) => name.endsWith(".bin"));
 	if (binaries.length > 1) return `unused firmware is left: ${binaries}`;
-	for (const { truth } of places) {
-		const { deviceId } = truth;
+	for (const { record } of places) {
+		const { deviceId } = record;
 		const reported = await gateway.get<ReportedDevice>(`/api/devices/${deviceId}`);
 		const pathOf = (folder: string) => join(gateway.dataDir, folder, `${deviceId}.json`);
 		const read = (folder: string) => readFile(pathOf(folder), "utf8");
@@ -183,20 +183,20 @@ function openFiles({ gateway }: World): number {
 /** Nothing is lost by one more kill. */
 async function checkRestart(world: World): Promise<void> {
 	const { gateway, places, journal } = world;
-	const tell = async () => {
+	const readAll = async () => {
 		const reported = new Map<string, string>();
-		for (const { truth } of places) {
+		for (const { record } of places) {
 			const { model, firmwareVersion, metadata, updates } = await gateway.get<ReportedDevice>(
-				`/api/devices/${truth.deviceId}`,
+				`/api/devices/${record.deviceId}`,
 			);
-			reported.set(truth.deviceId, JSON.stringify({ model, firmwareVersion, metadata, updates }));
+			reported.set(record.deviceId, JSON.stringify({ model, firmwareVersion, metadata, updates }));
 		}
 		return reported;
 	};
 	await Promise.all(places.map(({ device }) => device.powerOff()));
-	const before = await tell();
+	const before = await readAll();
 	await restart(world, { do: "restart", how: "kill", away: 0 });
-	const after = await tell();
+	const after = await readAll();
 	for (const [deviceId, was] of before)
 		if (after.get(deviceId) !== was) journal.break(`${deviceId} was ${was}, but is ${after.get(deviceId)}`);
 	await gateway.stop();

@@ -1,4 +1,4 @@
-/** The gateway as a process that can be killed, with a disk and a clock that fail as the parent process says. */
+/** The gateway as a process that can be killed, with a disk and a clock that fail on request. */
 
 import v8 from "node:v8";
 import { WebSocket } from "ws";

@@ -1,4 +1,4 @@
-/** The tormented gateway: a process on a real folder that is killed and started again. */
+/** The gateway under test: a process on a real folder that is killed and started again. */
 
 import { execFileSync } from "node:child_process";
 import { closeSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
@@ -21,7 +21,7 @@ export interface Answer {
 export class GatewayProcess {
 	readonly dataDir: string;
 	readonly releasesDir: string;
-	/** How often it was ended, or stood still for seconds while its memory was counted. */
+	/** How often it was ended, or paused for seconds while its memory was counted. */
 	pauses = 0;
 	readonly #journal: Journal;
 	readonly #logFile: string;
@@ -172,7 +172,7 @@ export class GatewayProcess {
 		throw new Error(`${path}: no answer`);
 	}
 
-	/** No requests are sent to it from here on. */
+	/** No more requests are sent to it. */
 	#leave(): Child<GatewayChild> | undefined {
 		const child = this.#child;
 		this.pauses += 1;

@@ -38,7 +38,7 @@ export class Journal {
 		return [...this.#counts].map(([what, count]) => `${what}: ${count}`).join(", ");
 	}
 
-	/** To be called where a broken invariant is seen; the first one counts. */
+	/** Reports a broken invariant; the first one counts. */
 	break(sentence: string): void {
 		if (this.#broken) return;
 		this.note(`BROKEN: ${sentence}`);

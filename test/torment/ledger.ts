@@ -1,4 +1,4 @@
-/** The truth, to be compared with what the gateway reports: what each device ran, was promised and executed. */
+/** Records what each device ran and executed and which updates it was promised; compares that with what the gateway reports. */
 
 import { checkUplink } from "../../device/protocol/messages.js";
 import type { Model } from "../../device/protocol/schema.js";
@@ -16,7 +16,7 @@ interface Accepted {
 	readonly version: string | undefined;
 }
 
-export class DeviceTruth {
+export class DeviceRecord {
 	readonly deviceId: string;
 	readonly model: Model;
 	runs = firstVersion;
@@ -37,7 +37,7 @@ export class DeviceTruth {
 	/** When the device last sent something about an update; milliseconds of this process. */
 	updateHeardAt = Number.NEGATIVE_INFINITY;
 	/** Executed values; each is sent once. */
-	readonly obeyed = new Set<number>();
+	readonly executed = new Set<number>();
 
 	constructor(deviceId: string, model: Model) {
 		this.deviceId = deviceId;
@@ -61,7 +61,7 @@ export interface ReportedUpdate {
 const updatesKept = 10;
 
 export class Ledger {
-	readonly devices: ReadonlyMap<string, DeviceTruth>;
+	readonly devices: ReadonlyMap<string, DeviceRecord>;
 	/** Versions sent to /ota/upload, in order, and how many there were when one was last acknowledged. */
 	readonly uploads: string[] = [];
 	uploadsKept = 0;
@@ -71,48 +71,48 @@ export class Ledger {
 	hasTimePassed = false;
 	readonly #journal: Journal;
 
-	constructor(devices: readonly DeviceTruth[], journal: Journal) {
+	constructor(devices: readonly DeviceRecord[], journal: Journal) {
 		this.devices = new Map(devices.map((device) => [device.deviceId, device]));
 		this.#journal = journal;
 	}
 
-	/** Compares a monitor's session record with the truth. */
+	/** Compares a session record of a monitor with the device's own. */
 	checkSession({ deviceId, firmwareVersion, metadata }: Omit<SessionRecord, "state">): void {
-		const truth = this.devices.get(deviceId ?? "");
-		if (!truth) {
+		const record = this.devices.get(deviceId ?? "");
+		if (!record) {
 			if (deviceId !== null) this.#journal.break(`the gateway reports ${deviceId}, which does not exist`);
 			return;
 		}
-		if (firmwareVersion !== null && !truth.ran.has(firmwareVersion))
+		if (firmwareVersion !== null && !record.ran.has(firmwareVersion))
 			this.#journal.break(`${deviceId} is reported with ${firmwareVersion}, but never ran it`);
 		const { otaStatus, otaVersion, otaReason } = metadata;
-		this.#checkUpdate(truth, { status: otaStatus, version: otaVersion, reason: otaReason });
+		this.#checkUpdate(record, { status: otaStatus, version: otaVersion, reason: otaReason });
 	}
 
 	/** Compares a relayed uplink with what a device can have sent. */
 	checkMessage({ deviceId, message }: FrameOf<"device_message">): void {
 		const { problem } = checkUplink(message);
-		const truth = this.devices.get(deviceId ?? "");
-		if (truth && message.type.startsWith("ota_")) truth.updateHeardAt = performance.now();
+		const record = this.devices.get(deviceId ?? "");
+		if (record && message.type.startsWith("ota_")) record.updateHeardAt = performance.now();
 		if (problem) this.#journal.break(`an invalid uplink was relayed: ${problem}`);
 		else if ("deviceId" in message && message.deviceId !== deviceId)
 			this.#journal.break(`${deviceId} is reported as the sender of a message of ${message.deviceId}`);
 	}
 
-	/** Compares a device's list of updates with the truth. */
-	checkHistory(truth: DeviceTruth, updates: readonly ReportedUpdate[]): void {
-		for (const update of updates) this.#checkUpdate(truth, update);
-		// An update that is rolled back late becomes the latest again: their order means nothing.
+	/** Compares the gateway's list of a device's updates with the device's record. */
+	checkHistory(record: DeviceRecord, updates: readonly ReportedUpdate[]): void {
+		for (const update of updates) this.#checkUpdate(record, update);
+		// Their order means nothing: an update that is rolled back late becomes the latest again.
 		const left = [...updates];
-		for (const { version } of truth.accepted.slice(-updatesKept).reverse()) {
+		for (const { version } of record.accepted.slice(-updatesKept).reverse()) {
 			const at = left.findLastIndex((update) => isFor(update, version));
 			if (at >= 0) left.splice(at, 1);
-			else if (updates.length < updatesKept) return this.#tellLost(truth, version, updates);
+			else if (updates.length < updatesKept) return this.#reportLost(record, version, updates);
 		}
 	}
 
-	#tellLost(
-		{ deviceId }: DeviceTruth,
+	#reportLost(
+		{ deviceId }: DeviceRecord,
 		version: string | undefined,
 		updates: readonly ReportedUpdate[],
 	): void {
@@ -120,7 +120,7 @@ export class Ledger {
 		this.#journal.break(`${deviceId}: the accepted update to ${version ?? "the upload"} is lost; ${said}`);
 	}
 
-	#checkUpdate({ deviceId, ran, rolledBack, askedAt }: DeviceTruth, update: ReportedUpdate): void {
+	#checkUpdate({ deviceId, ran, rolledBack, askedAt }: DeviceRecord, update: ReportedUpdate): void {
 		const { status, version, reason } = update;
 		if (status === "updated" && !ran.has(version ?? ""))
 			this.#journal.break(`${deviceId} is reported as updated to ${version}, but never ran it`);

@@ -1,8 +1,8 @@
 /** A monitor with the dashboard's own state, which counts the answers to its requests. */
 
 import { WebSocket } from "ws";
+import { Fleet } from "../../gateway/api/client/fleet.js";
 import type { MonitorFrame } from "../../gateway/api/frames.js";
-import { Fleet } from "../../gateway/dashboard/page/model/fleet.js";
 import { bearer, monitorToken } from "../support/gateway-settings.js";
 import type { Journal } from "./journal.js";
 import type { Ledger } from "./ledger.js";
@@ -89,7 +89,7 @@ export class Monitor {
 		this.drop();
 	}
 
-	/** To be called regularly while the gateway is up: a request without an answer for long is a broken invariant. */
+	/** Call it regularly while the gateway is up: a request that stays unanswered is a broken invariant. */
 	look(): void {
 		if (!this.isLive) return;
 		for (const request of this.#requests.values()) {

@@ -49,16 +49,16 @@ async function damage(world: World, damaged: Damaged): Promise<string | undefine
 	const folder = join(gateway.dataDir, damaged.what === "upload" ? "firmware" : damaged.what);
 	const place = world.place(damaged.device);
 	const name =
-		damaged.what === "upload" ? await uploadFile(folder, damaged.at) : `${place.truth.deviceId}.json`;
+		damaged.what === "upload" ? await uploadFile(folder, damaged.at) : `${place.record.deviceId}.json`;
 	const files: readonly string[] = await readdir(folder).catch(() => []);
 	if (!files.includes(name)) return undefined;
 	const path = join(folder, name);
 	await writeFile(path, spoil(await readFile(path), damaged.how, damaged.at));
 	if (damaged.what === "upload") ledger.isUploadLost = true;
-	else if (damaged.what === "devices") place.truth.isKept = false;
+	else if (damaged.what === "devices") place.record.isKept = false;
 	else {
-		place.truth.accepted = [];
-		place.truth.hasLostUpdates = true;
+		place.record.accepted = [];
+		place.record.hasLostUpdates = true;
 	}
 	world.journal.note(`${path} is ${damaged.how}`);
 	return path;
@@ -102,7 +102,7 @@ function checkLog({ gateway, journal, damaged }: World, damagedPath: string | un
 		journal.break(`${damagedPath} was damaged, but the log does not say so`);
 }
 
-/** Before any device has reconnected: the gateway's state comes from its disk. */
+/** Before any device reconnects, the gateway's state comes from its disk alone. */
 async function checkKept(world: World): Promise<void> {
 	const { gateway, ledger, journal } = world;
 	const { devices } = await gateway.get<{ devices: readonly SessionRecord[] }>("/api/devices");
@@ -111,7 +111,7 @@ async function checkKept(world: World): Promise<void> {
 		ledger.checkSession(session);
 		if (session.connected) journal.break(`${session.deviceId} is reported as connected before it could be`);
 	}
-	for (const place of world.places) await checkDevice(world, place, known.has(place.truth.deviceId));
+	for (const place of world.places) await checkDevice(world, place, known.has(place.record.deviceId));
 	const { version } = await gateway.get<{ version: string | null }>("/ota/status");
 	const { uploads, uploadsKept, isUploadLost } = ledger;
 	const isPossible = version === null ? uploadsKept === 0 || isUploadLost : isRecent(version);
@@ -123,11 +123,11 @@ async function checkKept(world: World): Promise<void> {
 	}
 }
 
-async function checkDevice({ gateway, ledger, journal }: World, { truth }: Place, isKnown: boolean) {
-	const { deviceId } = truth;
-	if (truth.isKept && !isKnown) journal.break(`${deviceId} is unknown after the restart`);
-	if (truth.isForgotten && isKnown) journal.break(`${deviceId} was forgotten, but is known again`);
-	truth.isKept = isKnown;
+async function checkDevice({ gateway, ledger, journal }: World, { record }: Place, isKnown: boolean) {
+	const { deviceId } = record;
+	if (record.isKept && !isKnown) journal.break(`${deviceId} is unknown after the restart`);
+	if (record.isForgotten && isKnown) journal.break(`${deviceId} was forgotten, but is known again`);
+	record.isKept = isKnown;
 	if (isKnown)
-		ledger.checkHistory(truth, (await gateway.get<ReportedDevice>(`/api/devices/${deviceId}`)).updates);
+		ledger.checkHistory(record, (await gateway.get<ReportedDevice>(`/api/devices/${deviceId}`)).updates);
 }

@@ -1,8 +1,8 @@
 /** Roll-outs under faults, with clocks that jump back: compares what the gateway shows of them with their plans. */
 
 import { setTimeout as pause } from "node:timers/promises";
+import { type Rollout, sum } from "../../gateway/api/client/rollout.js";
 import { failureStatuses, isOver, slotStatuses } from "../../gateway/api/statuses.js";
-import { type Rollout, sum } from "../../gateway/dashboard/page/model/rollout.js";
 import { Images } from "./images.js";
 import { type Action, stepMs } from "./schedule.js";
 import type { World } from "./world.js";
@@ -33,10 +33,10 @@ export class Rollouts {
 		const chosen = Array.from({ length: devices }, (_, index) =>
 			this.#world.place((first + index) % places.length),
 		);
-		for (const { truth } of chosen) truth.askedAt.set(version, performance.now());
+		for (const { record } of chosen) record.askedAt.set(version, performance.now());
 		const plan = {
 			firmware: { version },
-			target: { devices: chosen.map(({ truth }) => truth.deviceId) },
+			target: { devices: chosen.map(({ record }) => record.deviceId) },
 			groups: [group],
 			maxAttempts,
 			allowDowngrade: true,

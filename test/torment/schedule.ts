@@ -1,8 +1,8 @@
 /** The actions of each step, drawn from a seed before anything runs. */
 
+import type { LineFault } from "../support/line.js";
 import type { Random } from "../support/random.js";
 import type { DiskFault } from "./failing-disk.js";
-import type { LineFault } from "./line.js";
 
 export const stepMs = 500;
 
@@ -120,7 +120,7 @@ export function drawSchedule(draw: Random, options: ScheduleOptions) {
 		[1, () => ({ do: "flood", device: device(), frames: draw.between(150, 400) })],
 		[2, () => ({ do: "clock", byMs: draw.of([-1, 1]) * draw.of([0.01, 1, 30, 24 * 400]) * hourMs })],
 		[1.5, rollOut],
-		// Longer than a device waits for a sign of life.
+		// Longer than a device waits for a frame.
 		[0.7, () => ({ do: "load", steps: draw.between(16, 20) })],
 		[3, () => ({ do: "disk", fault: drawDiskFault(draw), steps: draw.between(2, 10) })],
 		[0.7, () => ({ do: "few files", spare: draw.between(0, 5), steps: draw.between(2, 5) })],

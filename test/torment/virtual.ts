@@ -6,14 +6,14 @@ import type { Program } from "../../hosts/virtual/node/build.js";
 import { describeExit } from "../../hosts/virtual/node/exit.js";
 import { type Started, VirtualDevice } from "../../hosts/virtual/node/virtual-device.js";
 import { deviceToken } from "../support/gateway-settings.js";
-import type { Tormented } from "./device.js";
+import type { Line } from "../support/line.js";
+import type { TormentDevice } from "./device.js";
 import { firstVersion } from "./images.js";
 import type { Journal } from "./journal.js";
-import type { DeviceTruth } from "./ledger.js";
-import type { Line } from "./line.js";
+import type { DeviceRecord } from "./ledger.js";
 
-export interface TormentedVirtualDeviceOptions {
-	readonly truth: DeviceTruth;
+export interface VirtualTormentDeviceOptions {
+	readonly record: DeviceRecord;
 	readonly line: Line;
 	readonly program: Program;
 	readonly journal: Journal;
@@ -22,12 +22,12 @@ export interface TormentedVirtualDeviceOptions {
 /** An update without progress for this time has ended: the firmware reports progress four times a second. */
 const silentMs = 10_000;
 
-export class TormentedVirtualDevice implements Tormented {
-	readonly truth: DeviceTruth;
+export class VirtualTormentDevice implements TormentDevice {
+	readonly record: DeviceRecord;
 	isQuiet = false;
 	/** Not counted: the firmware decides. */
 	silences = 0;
-	readonly #options: TormentedVirtualDeviceOptions;
+	readonly #options: VirtualTormentDeviceOptions;
 	/** Survives being switched off. */
 	readonly #flash = new Flash({ byteLength: flashBytes });
 	#isOn = false;
@@ -36,9 +36,9 @@ export class TormentedVirtualDevice implements Tormented {
 	/** Power is switched in order. */
 	#turn: Promise<void> = Promise.resolve();
 
-	constructor(options: TormentedVirtualDeviceOptions) {
+	constructor(options: VirtualTormentDeviceOptions) {
 		this.#options = options;
-		this.truth = options.truth;
+		this.record = options.record;
 	}
 
 	get isOn(): boolean {
@@ -46,24 +46,24 @@ export class TormentedVirtualDevice implements Tormented {
 	}
 
 	get isIdle(): boolean {
-		const isSilent = performance.now() - this.truth.updateHeardAt > silentMs;
+		const isSilent = performance.now() - this.record.updateHeardAt > silentMs;
 		return this.#device !== undefined && !this.#device.isPendingVerify && isSilent;
 	}
 
 	powerOn(): void {
 		this.#isOn = true;
 		void this.#then(async () => {
-			const { truth, line, program, journal } = this.#options;
+			const { record, line, program, journal } = this.#options;
 			if (this.#device) return;
 			this.#device = await VirtualDevice.start({
-				model: truth.model,
-				serial: truth.deviceId.slice(-6),
+				model: record.model,
+				serial: record.deviceId.slice(-6),
 				settings: { gateway: `ws://127.0.0.1:${line.port}/device`, token: deviceToken },
 				flash: this.#flash,
 				program,
 				version: firstVersion,
 				onBoot: (started) => this.#onBoot(started),
-				onExit: (exit) => journal.break(`the firmware of ${truth.deviceId} ended: ${describeExit(exit)}`),
+				onExit: (exit) => journal.break(`the firmware of ${record.deviceId} ended: ${describeExit(exit)}`),
 			});
 		});
 	}
@@ -78,27 +78,27 @@ export class TormentedVirtualDevice implements Tormented {
 	}
 
 	/** The firmware decides what it sends. */
-	say(): void {}
+	sendText(): void {}
 
 	report(): void {}
 
 	connectAgain(): void {}
 
 	#then(task: () => Promise<void>): Promise<void> {
-		const { truth, journal } = this.#options;
+		const { record, journal } = this.#options;
 		this.#turn = this.#turn
 			.then(task)
-			.catch((error: unknown) => journal.break(`${truth.deviceId} could not be switched: ${error}`));
+			.catch((error: unknown) => journal.break(`${record.deviceId} could not be switched: ${error}`));
 		return this.#turn;
 	}
 
 	#onBoot(started: Started): void {
-		const { truth } = this.#options;
+		const { record } = this.#options;
 		const previous = this.#started;
 		this.#started = started;
-		truth.isForgotten = false;
+		record.isForgotten = false;
 		if (previous?.isPendingVerify && previous.version !== started.version)
-			truth.rolledBack.add(previous.version);
-		truth.boot(started.version);
+			record.rolledBack.add(previous.version);
+		record.boot(started.version);
 	}
 }

@@ -1,23 +1,25 @@
-/** Everything around the gateway: devices behind their lines, monitors, firmware, and the truth about them. */
+/**
+ * Everything around the gateway: devices behind their lines, monitors, firmware, and the records of what happened.
+ */
 
 import { setTimeout as pause } from "node:timers/promises";
 import { type Model, models } from "../../device/protocol/schema.js";
 import type { Program } from "../../hosts/virtual/node/build.js";
+import { Line } from "../support/line.js";
 import type { Random } from "../support/random.js";
-import { type Tormented, TormentedDevice } from "./device.js";
+import { SimulatedTormentDevice, type TormentDevice } from "./device.js";
 import { GatewayProcess } from "./gateway-process.js";
 import { Images } from "./images.js";
 import type { Journal } from "./journal.js";
-import { DeviceTruth, Ledger } from "./ledger.js";
-import { Line } from "./line.js";
+import { DeviceRecord, Ledger } from "./ledger.js";
 import { Monitor } from "./monitor.js";
 import { Rollouts } from "./rollouts.js";
-import { TormentedVirtualDevice } from "./virtual.js";
+import { VirtualTormentDevice } from "./virtual.js";
 
 /** One device and its line to the gateway. */
 export interface Place {
-	readonly truth: DeviceTruth;
-	readonly device: Tormented;
+	readonly record: DeviceRecord;
+	readonly device: TormentDevice;
 	readonly line: Line;
 	/** An action has switched it off or changed its line, and will restore it. */
 	isHeld: boolean;
@@ -49,7 +51,7 @@ export class World {
 		this.places = places;
 		this.gateway = new GatewayProcess(folder, journal);
 		this.ledger = new Ledger(
-			places.map(({ truth }) => truth),
+			places.map(({ record }) => record),
 			journal,
 		);
 		const port = () => this.gateway.port;
@@ -72,15 +74,15 @@ export class World {
 		for (let number = 0; number < devices; number += 1) {
 			const model: Model = models[Number(number % 3 === 0)] ?? "DEV-1";
 			const serial = number.toString(16).padStart(6, "0");
-			const truth = new DeviceTruth(`${model.toLowerCase()}-${serial}`, model);
+			const record = new DeviceRecord(`${model.toLowerCase()}-${serial}`, model);
 			const line = await Line.open();
 			const isNamedByHeader = number % 7 !== 0;
-			const ownDraw = draw.fork(truth.deviceId);
+			const ownDraw = draw.fork(record.deviceId);
 			const isVirtual = number < virtualDevices;
 			const device = isVirtual
-				? new TormentedVirtualDevice({ truth, line, program, journal })
-				: new TormentedDevice({ truth, line, draw: ownDraw, images, journal, isNamedByHeader });
-			places.push({ truth, device, line, isHeld: false });
+				? new VirtualTormentDevice({ record, line, program, journal })
+				: new SimulatedTormentDevice({ record, line, draw: ownDraw, images, journal, isNamedByHeader });
+			places.push({ record, device, line, isHeld: false });
 		}
 		return new World(folder, journal, images, places);
 	}
@@ -107,7 +109,7 @@ export class World {
 		}
 	}
 
-	/** Runs a task beside the steps. An exception is a defect of the torment. */
+	/** Runs a task beside the steps. An exception is a defect of this program. */
 	start(task: () => Promise<void>): void {
 		const running = task().catch((error: unknown) =>
 			this.journal.break(`the torment itself failed: ${error instanceof Error ? error.stack : error}`),

@@ -137,7 +137,7 @@ export class SharedRollouts implements RolloutService {
 	}
 
 	/** @throws {HttpProblem} also 503 */
-	async obey(id: string, method: RolloutCommand, revision: number | undefined): Promise<Rollout> {
+	async execute(id: string, method: RolloutCommand, revision: number | undefined): Promise<Rollout> {
 		await this.#ask({ method, id, revision });
 		return this.find(id);
 	}
@@ -173,7 +173,7 @@ export class SharedRollouts implements RolloutService {
 		try {
 			if (method === "put") ({ isNew } = await this.#rollouts.put(id, asked));
 			else if (method === "remove") await this.#rollouts.remove(id);
-			else await this.#rollouts.obey(id, method, revision);
+			else await this.#rollouts.execute(id, method, revision);
 		} catch (error) {
 			// Not written: another gateway may drive by now.
 			if (error instanceof HttpProblem && error.refusal.status === 507) throw unavailable("timeout");

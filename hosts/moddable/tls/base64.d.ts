@@ -1,4 +1,4 @@
-/** Of ES2026, which XS has; the SDK's typings end with ES2025. */
+/** ES2026, which XS has and the SDK's typings lack. */
 
 interface Uint8ArrayConstructor {
 	/** @throws SyntaxError */

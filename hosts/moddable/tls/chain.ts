@@ -1,7 +1,7 @@
 /**
- * Verifies the server's certificates in place of the SDK, which accepts `[own leaf, the authority's public certificate]`, lets any
- * certificate issue others, fails where an authority has no authorityKeyIdentifier (RFC 5280, 4.2.1.1, lets a self-signed one omit
- * it), and does not say what is wrong (modules/crypt/ssl/ssl_cert).
+ * Verifies the server's certificates in place of the SDK (modules/crypt/ssl/ssl_cert), which accepts `[own leaf, the
+ * authority's public certificate]`, lets any certificate issue others, fails for an authority without
+ * authorityKeyIdentifier (optional if self-signed: RFC 5280, 4.2.1.1), and gives no reason.
  */
 
 import { Digest } from "crypt";
@@ -35,8 +35,8 @@ export class ChainCertificates extends CertificateManager {
 	}
 
 	/**
-	 * @param chain each signed by the next one; what follows one that the authority issued is not needed
-	 * @throws Error that says what to change
+	 * @param chain each signed by the next one, up to one that the authority issued @throws Error that says what to
+	 * change
 	 */
 	override verify(
 		chain: readonly Uint8Array[],
@@ -44,7 +44,7 @@ export class ChainCertificates extends CertificateManager {
 	): true {
 		const [own] = chain;
 		if (!own) throw new Error("TLS: the server sent no certificate");
-		// First what costs little: a signature takes up to a second.
+		// First the cheap checks: a signature takes up to a second.
 		requireName(own, name.toLowerCase());
 		if (this.#authority) requireDates(this.#authority);
 		for (const [index, certificate] of chain.entries()) {
@@ -70,7 +70,7 @@ export class ChainCertificates extends CertificateManager {
 		return key !== undefined && this._verify(key, certificate);
 	}
 
-	/** Of an authority that is compiled in; the boards have none, and the SDK throws. */
+	/** By a compiled in authority; boards have none, and the SDK throws. */
 	#builtInKey(bytes: Uint8Array): PublicKey | undefined {
 		try {
 			return this.findCert("ca.ski", X509.decodeAKI(bytes));
@@ -110,7 +110,7 @@ function keyOfIssuer({ tbs }: DecodedCertificate, authority: Uint8Array): Public
 function requireDates(certificate: Uint8Array): void {
 	const { from, to } = X509.decodeTBS(X509.decode(certificate).tbs).validity;
 	const now = Date.now();
-	// A date that cannot be read is NaN, and refused.
+	// An unreadable date is NaN, and refused.
 	if (!(now >= from)) throw new Error(tooEarly(from, now));
 	if (!(now <= to)) throw new Error(expired(to, now));
 }

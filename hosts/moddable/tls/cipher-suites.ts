@@ -1,4 +1,7 @@
-/** Replaces the SDK's list, which starts with RSA key exchange. ECDHE only (RFC 5289, 3.2): one kind of handshake to check. */
+/**
+ * Replaces the SDK's list, which starts with RSA key exchange. With ECDHE only (RFC 5289, 3.2) there is one kind of
+ * handshake to check.
+ */
 
 import { AES, ECDHE_RSA, GCM, SHA256 } from "ssl/constants";
 
@@ -7,7 +10,7 @@ const aes128Gcm = Object.freeze({
 	// For either signature.
 	keyExchangeAlgorithm: ECDHE_RSA,
 	cipherAlgorithm: AES,
-	/** Bytes, as are the other sizes. */
+	/** In bytes, as the other sizes. */
 	cipherKeySize: 16,
 	cipherBlockSize: 16,
 	hashAlgorithm: SHA256,

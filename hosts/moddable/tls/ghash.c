@@ -1,13 +1,14 @@
 /*
- * GHASH of AES-GCM (NIST SP 800-38D, 6.4) with tables of four bits (Shoup), in place of the SDK's (modules/crypt/digest/kcl/ghash.c),
- * which multiplies bit by bit: on an ESP32 about 270 instructions a byte, 60 here. The interface is the SDK's ghash.h.
+ * GHASH of AES-GCM (NIST SP 800-38D, 6.4) with tables of four bits (Shoup). The SDK's
+ * (modules/crypt/digest/kcl/ghash.c) multiplies bit by bit: on an ESP32 about 270 instructions a byte, 60 here. The
+ * interface is the SDK's ghash.h.
  */
 
 #include <string.h>
 
 #include "ghash.h"
 
-/** A block as four words, the most significant last: the order of the SDK's type on a little-endian chip. */
+/** A block as four words, the most significant last: the SDK's type on a little-endian chip. */
 typedef struct {
 	uint32_t word[4];
 } block_t;
@@ -16,7 +17,7 @@ _Static_assert(sizeof(block_t) == sizeof(uint128_t), "the SDK's type has 128 bit
 
 /** The polynomial 1 + x + x^2 + x^7, the first power in the most significant bit. */
 #define POLYNOMIAL 0xe1000000u
-/** What four bits that are shifted out add at the top. */
+/** What four shifted out bits add at the top. */
 #define FOLD(bits)                                                                                                   \
 	((((bits)&1) ? POLYNOMIAL >> 3 : 0) ^ (((bits)&2) ? POLYNOMIAL >> 2 : 0) ^ (((bits)&4) ? POLYNOMIAL >> 1 : 0) ^    \
 	 (((bits)&8) ? POLYNOMIAL : 0))
@@ -84,7 +85,7 @@ void _ghash_create(ghash_t *ghash)
 	ghash->len = 0;
 }
 
-/** @param size a part of a block at the end counts as a whole one with zeros */
+/** @param size a partial block at the end is padded with zeros */
 void _ghash_update(ghash_t *ghash, const void *data, size_t size)
 {
 	block_t products[16], y = load(&ghash->y);

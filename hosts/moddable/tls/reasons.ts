@@ -1,4 +1,4 @@
-/** Why a server is not trusted, in sentences that say what to change. The device shows them to a person (device/host.ts, TrustOptions). */
+/** Why a server is not trusted, in sentences that say what to change (device/host.ts, TrustOptions). */
 
 /** @param names of the certificate */
 export function wrongName(names: readonly string[], wanted: string): string {

@@ -1,6 +1,7 @@
 /**
- * Checks the server's part of a full TLS 1.2 handshake with ECDHE (RFC 5246, 7.3; RFC 8422, 5.4). The SDK accepts messages in any
- * order, unsigned keys, an early ChangeCipherSpec and plain data, so that a man in the middle could act as the server.
+ * Checks the server's part of a full TLS 1.2 handshake with ECDHE (RFC 5246, 7.3; RFC 8422, 5.4). The SDK accepts
+ * messages in any order, unsigned keys, an early ChangeCipherSpec and plain data: a man in the middle could act as
+ * the server.
  */
 
 import { isEcdsaSignature } from "tls/ecdsa-signature";
@@ -34,9 +35,8 @@ export class ServerFlight {
 	}
 
 	/**
-	 * @param record with its header
-	 * @param isKeySent whether the client encrypts
-	 * @throws Error for a record that must not come now
+	 * @param record with its header @param isKeySent whether the client encrypts @throws Error for a record that must
+	 * not come now
 	 */
 	check(record: Uint8Array, isKeySent: boolean): void {
 		const [type] = record;

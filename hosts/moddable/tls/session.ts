@@ -1,7 +1,7 @@
 /**
- * Replaces the SDK's TLS session (manifest.json), whose handshake ends as established after an alert too: the request with its
- * token would be sent unencrypted. It also reads later records in a timer, where an exception restarts the board; here such a
- * record ends the connection.
+ * Replaces the SDK's TLS session (manifest.json), which is established after an alert too: the request with its token
+ * would be sent unencrypted. It also reads later records in a timer, where an exception restarts the board; here such
+ * a record ends the connection.
  */
 
 import SSLSession, { type SessionSocket } from "sdk/ssl/session";
@@ -21,7 +21,7 @@ export default class Session extends SSLSession {
 	#isEstablished = false;
 	#isRefused = false;
 
-	/** The authority is not for the SDK: it throws for one that is not valid at present, here, where no one catches. */
+	/** The SDK does not get the authority: it throws here, uncaught, for one that is not valid at present. */
 	constructor({ certificate, onUntrusted, ...options }: SessionOptions) {
 		super(options);
 		this.#onUntrusted = onUntrusted;

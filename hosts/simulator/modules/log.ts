@@ -37,28 +37,28 @@ export class Log {
 	/** @param text a message to the gateway, in JSON */
 	sent(text: string): void {
 		const type = read(text, (fields) => String(fields.get("type")));
-		const tell = (describe: (fields: Fields) => string) => `> ${read(text, describe)}`;
+		const describeSent = (describe: (fields: Fields) => string) => `> ${read(text, describe)}`;
 		switch (type) {
 			case "state_report":
 				return this.#addReport(text);
 			case "ota_progress":
-				return this.#add("update", tell(describeProgress), type);
+				return this.#add("update", describeSent(describeProgress), type);
 			case "ota_complete":
 				return this.#add("update", "> update complete");
 			case "ota_error":
 				return this.#add(
 					"problem",
-					tell((fields) => `update failed: ${fields.get("reason")}`),
+					describeSent((fields) => `update failed: ${fields.get("reason")}`),
 				);
 			case "command_error":
 				return this.#add(
 					"problem",
-					tell((fields) => `${fields.get("command")} refused: ${fields.get("message")}`),
+					describeSent((fields) => `${fields.get("command")} refused: ${fields.get("message")}`),
 				);
 			case "settings_result":
 				return this.#add(
 					"message",
-					tell((fields) => `settings ${fields.get("outcome")}. ${fields.get("reason") ?? ""}`),
+					describeSent((fields) => `settings ${fields.get("outcome")}. ${fields.get("reason") ?? ""}`),
 				);
 			default:
 				return this.#add("message", `> ${type}`);

@@ -126,7 +126,7 @@ class Fragments {
 	}
 }
 
-/** Fails as a refused connection does. The SDK's client cannot be told not to connect. */
+/** Fails as a refused connection does. The SDK's client has no option not to connect. */
 class NoRoute implements Resolver {
 	resolve({ onError }: ResolveOptions): void {
 		Timer.set(() => onError());

@@ -31,7 +31,7 @@ struct frame {
 };
 
 extern void channel_start(int descriptor);
-/** Waits up to `timeout_ms` (negative: for ever) for the next frame; false if there was none. */
+/** Waits up to `timeout_ms` (negative: without limit) for the next frame; false if there was none. */
 extern bool channel_receive(struct frame* frame, double timeout_ms);
 /** Sends a frame, at the latest when the machine waits for the next one. */
 extern void channel_send(enum frame_kind kind, uint32_t channel, const char* header, size_t header_length,
@@ -49,7 +49,7 @@ extern void native_post(txMachine* the);
 extern void native_call(txMachine* the);
 extern void native_close(txMachine* the);
 
-/* clock.c: the device's clocks. Milliseconds are doubles: they do not wrap in any device's life. */
+/* clock.c: the device's clocks. Milliseconds are doubles, which do not wrap. */
 extern void clock_start(bool is_virtual, double first_tick, double wall_clock_ms, uint32_t seed);
 extern bool clock_is_virtual(void);
 /** Milliseconds since the device started. */

@@ -1,5 +1,5 @@
 /*
- * A fault in C: what ESP-IDF's panic handler is on a board. It tells the signal, program counters as offsets into the
+ * A fault in C: what ESP-IDF's panic handler is on a board. It reports the signal, program counters as offsets into the
  * executable (addr2line -e <executable> explains them), and the frames of TypeScript above the fault.
  */
 #define _GNU_SOURCE

@@ -12,7 +12,7 @@ import { asPlainText, TraceLines } from "./trace-lines.js";
 const longestMessage = 255;
 const longestStack = 511;
 
-/** Kinds of ends that a board cannot tell apart either. */
+/** Kinds of ends that a board does not distinguish either. */
 const kinds: Readonly<Partial<Record<Exit["kind"], CrashKind>>> = {
 	exception: "exception",
 	rejection: "rejection",

@@ -3,7 +3,7 @@
 import { useEffect, useId, useMemo, useState } from "preact/hooks";
 import type { ButtonName } from "../../../device/host.js";
 import { type BoardPart, hasPart } from "../../../device/protocol/models.js";
-import type { Entry } from "../../../gateway/dashboard/page/model/fleet.js";
+import type { Entry } from "../../../gateway/api/client/fleet.js";
 import type { BoardInput } from "../../../hosts/virtual/node/input.js";
 import { HoldButton } from "./hold-button.js";
 import { BoardInputs } from "./inputs.js";

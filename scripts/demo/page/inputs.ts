@@ -1,6 +1,6 @@
 /** Sends inputs to a board in their order, one at a time, so that a release never overtakes its press. */
 
-import { ask } from "../../../gateway/dashboard/page/app/gateway.js";
+import { ask } from "../../../gateway/api/client/request.js";
 import type { BoardInput } from "../../../hosts/virtual/node/input.js";
 
 /** The firmware takes a level once it was stable for 20 ms. */

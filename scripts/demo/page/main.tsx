@@ -1,7 +1,7 @@
 /** Starts the demo's page: the gateway's, with a section for the boards of the demo's devices, loaded once it is known that there are any. */
 
+import { ask } from "../../../gateway/api/client/request.js";
 import { topics } from "../../../gateway/dashboard/page/app/app.js";
-import { ask } from "../../../gateway/dashboard/page/app/gateway.js";
 import { app } from "../../../gateway/dashboard/page/main.js";
 import type { DemoDevices } from "../messages.js";
 import "./board.css";

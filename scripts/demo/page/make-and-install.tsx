@@ -1,10 +1,10 @@
 /** Makes a release of this checkout and updates the device to it, with one click. */
 
 import { useState } from "preact/hooks";
-import { ask } from "../../../gateway/dashboard/page/app/gateway.js";
+import type { Entry } from "../../../gateway/api/client/fleet.js";
+import { ask } from "../../../gateway/api/client/request.js";
+import { isUpdating, sentence } from "../../../gateway/api/client/words.js";
 import { useApp } from "../../../gateway/dashboard/page/app/hooks.js";
-import type { Entry } from "../../../gateway/dashboard/page/model/fleet.js";
-import { isUpdating, sentence } from "../../../gateway/dashboard/page/model/words.js";
 import { UpdateState } from "../../../gateway/dashboard/page/parts/presence.js";
 import type { MadeRelease } from "../messages.js";
 

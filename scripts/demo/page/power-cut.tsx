@@ -1,7 +1,7 @@
 /** Takes a virtual device's power away for a moment. */
 
 import { useState } from "preact/hooks";
-import { ask } from "../../../gateway/dashboard/page/app/gateway.js";
+import { ask } from "../../../gateway/api/client/request.js";
 
 /** @param path of the board */
 export function PowerCut({ path }: { path: string }) {

@@ -31,7 +31,7 @@ export interface UsbBoardOptions {
 	readonly hasNoResetLines?: boolean;
 }
 
-/** What the page is told about a write. */
+/** What the page learns about a write. */
 export interface WriteResult {
 	readonly reply: readonly number[];
 	readonly isLost: boolean;

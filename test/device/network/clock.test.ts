@@ -88,15 +88,15 @@ describe("the clock of a device without a time server", () => {
 });
 
 describe("a time server", () => {
-	for (const [direction, told] of [
+	for (const [direction, timeMs] of [
 		["forward", built + 1000 * hour],
 		["back", built - 1000 * hour],
 	] as const)
 		test(`sets the clock ${direction}, and so does what is stored`, async (t) => {
-			const { device, connection } = await start(t, () => told);
+			const { device, connection } = await start(t, () => timeMs);
 			await pass(device, 6000);
-			assertNear(await read(connection), told, 10_000);
-			assertNear(Number(device.setting("clock")) * 1000, told, 10_000);
+			assertNear(await read(connection), timeMs, 10_000);
+			assertNear(Number(device.setting("clock")) * 1000, timeMs, 10_000);
 		});
 
 	test("that does not answer is asked again each minute", async (t) => {

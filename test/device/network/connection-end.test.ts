@@ -41,12 +41,12 @@ describe("the end of a connection", () => {
 
 	test("Retry-After is kept within limits; without it a busy gateway is a failure", () => {
 		for (const status of [429, 503]) {
-			for (const [told, waitMs] of [
+			for (const [seconds, waitMs] of [
 				[0, 1_000],
 				[10, 10_000],
 				[86_400, 120_000],
 			] as const) {
-				const end = endOfRefusal(status, told);
+				const end = endOfRefusal(status, seconds);
 				assert.ok(end.kind === "busy");
 				assert.deepEqual([end.waitMs, end.spreadMs], [waitMs, waitMs / 2]);
 			}
@@ -57,12 +57,12 @@ describe("the end of a connection", () => {
 
 describe("a gateway that restarts", () => {
 	test("says with 1012 when to come back, within limits", () => {
-		for (const [told, waitMs] of [
+		for (const [seconds, waitMs] of [
 			[0, 1_000],
 			[12, 12_000],
 			[999_999_999, 120_000],
 		] as const) {
-			const end = endOfClose(1012, `retry in ${told} s`);
+			const end = endOfClose(1012, `retry in ${seconds} s`);
 			assert.ok(end.kind === "busy");
 			assert.deepEqual([end.waitMs, end.spreadMs], [waitMs, 1000]);
 		}
@@ -77,7 +77,7 @@ describe("a gateway that restarts", () => {
 		assert.equal(endOfClose(1008, "retry in 12 s").kind, "failed");
 	});
 
-	test("is reconnected after the time that it told, any number of times; the ring never shows failed", async (t) => {
+	test("is reconnected after the time that it named, any number of times; the ring never shows failed", async (t) => {
 		const { device, gateway, connection } = await powerOnInVirtualTime(t, "DEV-1");
 		let current = connection;
 		for (let restart = 1; restart <= 7; restart++) {
@@ -283,7 +283,7 @@ describe("a gateway that refuses the upgrade", () => {
 				assert.equal(gateway.count(), refusal, "not before the time is over");
 				let laterMs = 0;
 				for (; gateway.count() === refusal; laterMs += 250) await letPass(250);
-				assert.ok(laterMs <= 22_000, `${laterMs} ms more than told`);
+				assert.ok(laterMs <= 22_000, `${laterMs} ms more than asked`);
 				const looks = new Set<string>();
 				for (let look = 0; look < 4; look++) {
 					looks.add(ring(device));

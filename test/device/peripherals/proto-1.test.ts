@@ -62,7 +62,7 @@ describe("haptics", () => {
 		assert.equal(device.board.hapticDuty, 1023);
 	});
 
-	test("start at 0 after any intensity: a motor that starts with the board can restart it for ever", async (t) => {
+	test("start at 0 after any intensity: a motor that starts with the board can restart it again and again", async (t) => {
 		const { device, gateway, command, pass } = await powerOnInVirtualTime(t, "PROTO-1");
 		await command({ command: "set_haptics", value: 80 }, (parts) => parts.haptic_intensity === 80);
 		await pass(10_000);

@@ -106,7 +106,7 @@ function isChange(value: unknown): boolean {
 	);
 }
 
-/** What a device does that obeys. */
+/** What a device does with each command. */
 function deeds(value: Readonly<Record<string, unknown>>): unknown[][] {
 	const { command, url, cert_pem, signature, id, level, seconds } = value;
 	if (["query_state", "query_crash", "restart"].includes(String(command))) return [[command]];

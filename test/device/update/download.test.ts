@@ -508,7 +508,7 @@ describe("a server that", () => {
 			() => part({ "Content-Range": `bytes 1-${blockBytes}/${total}` }),
 		],
 		[
-			"sends crumbs for ever",
+			"sends crumbs without end",
 			/sends less of the firmware/,
 			2,
 			() => part({ "Content-Range": `bytes 0-0/${total}` }, newFirmware.subarray(0, 1)),

@@ -152,10 +152,10 @@ describe("a device with a release key", () => {
 			}
 		};
 		assert.match(rig.update(new MemoryServer({ file: newFirmware })) ?? "", /not yet/);
-		const told = rig.messages.length;
+		const sentBefore = rig.messages.length;
 		rig.updater?.start({ url: "http://gateway.lan:8080/firmware.bin" });
 		clock.pass(60_000);
-		assert.match(JSON.stringify(rig.messages.slice(told)), /is not signed/);
+		assert.match(JSON.stringify(rig.messages.slice(sentBefore)), /is not signed/);
 		assert.equal(rig.restarts, 0);
 	});
 });

@@ -141,9 +141,9 @@ describe("an image with other data after it", () => {
 	test("counts as a whole in the progress", () => {
 		const rig = rigOf();
 		rig.update(new MemoryServer({ file: Buffer.concat([small, Buffer.alloc(5000)]) }));
-		const told = rig.messages.filter((message) => message.type === "ota_progress");
-		assert.equal(told.at(-1)?.bytes_written, small.length + 5000);
-		assert.equal(told.at(-1)?.percent, 100);
+		const progress = rig.messages.filter((message) => message.type === "ota_progress");
+		assert.equal(progress.at(-1)?.bytes_written, small.length + 5000);
+		assert.equal(progress.at(-1)?.percent, 100);
 	});
 });
 
@@ -155,17 +155,17 @@ describe("progress", () => {
 			onMessage: ({ type }) => type === "ota_progress" && times.push(clock.now),
 		});
 		assert.equal(rig.update(new MemoryServer({ file: newFirmware })), undefined);
-		const told = rig.messages.filter((message) => message.type === "ota_progress");
-		assert.ok(told.length >= 2);
+		const progress = rig.messages.filter((message) => message.type === "ota_progress");
+		assert.ok(progress.length >= 2);
 		for (const start of times)
 			assert.ok(times.filter((time) => time >= start && time < start + 1000).length <= 4, times.join());
-		const written = told.map(({ bytes_written }) => bytes_written);
+		const written = progress.map(({ bytes_written }) => bytes_written);
 		assert.deepEqual(
 			written,
 			[...written].sort((a, b) => a - b),
 		);
-		assert.ok(told.every(({ bytes_total }) => bytes_total === newFirmware.length));
-		assert.equal(told.filter(({ percent }) => percent === 100).length, 1);
+		assert.ok(progress.every(({ bytes_total }) => bytes_total === newFirmware.length));
+		assert.equal(progress.filter(({ percent }) => percent === 100).length, 1);
 		assert.equal(written.at(-1), newFirmware.length);
 		assert.deepEqual(rig.messages.at(-1), { type: "ota_complete" });
 	});

@@ -16,7 +16,7 @@ async function afterEleven({ url }: Running, forwardedFor: (attempt: number) => 
 	let status = 0;
 	for (let attempt = 0; attempt < 11; attempt += 1) {
 		const headers = { ...wrong, "X-Forwarded-For": forwardedFor(attempt) };
-		({ status } = await fetch(`${url}/api/devices`, { headers }));
+		({ status } = await fetch(`${url}/metrics`, { headers }));
 	}
 	return status;
 }

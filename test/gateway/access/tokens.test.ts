@@ -178,13 +178,29 @@ describe("a token is replaced", () => {
 	test("in a file written atomically, readable by this user only", async (t) => {
 		const { dataDir } = await runMade(t);
 		await token({ DATA_DIR: dataDir }, "--rotate", "monitor");
-		const { former } = JSON.parse(await readFile(join(dataDir, "tokens.json"), "utf8"));
-		assert.deepEqual(Object.keys(former), ["monitor"]);
+		const { previous } = JSON.parse(await readFile(join(dataDir, "tokens.json"), "utf8"));
+		assert.deepEqual(Object.keys(previous), ["monitor"]);
 		assert.equal((await stat(join(dataDir, "tokens.json"))).mode & 0o777, 0o600);
 		assert.equal(
 			(await readdir(dataDir)).some((name) => name.endsWith(".tmp")),
 			false,
 		);
+	});
+
+	test("begun by an earlier release, whose file has another key for the previous ones", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const file = {
+			device: deviceToken,
+			monitor: monitorToken,
+			former: { device: `${deviceToken}-previous` },
+		};
+		await writeFile(tokenPath(dataDir), JSON.stringify(file, undefined, "\t"));
+		const gateway = await runGateway(t, { ...made, dataDir });
+		assert.equal(await statusOf(gateway, `${deviceToken}-previous`), 200);
+		assert.equal((await token({ DATA_DIR: dataDir }, "--retire")).code, 0);
+		assert.equal(await statusOf(gateway, `${deviceToken}-previous`), 401);
+		assert.equal(await statusOf(gateway, deviceToken), 200);
+		assert.deepEqual(Object.keys(await kept(dataDir)), ["device", "monitor", "changedAt"]);
 	});
 
 	test("not twice at the same time: the first previous one would end unasked", async (t) => {

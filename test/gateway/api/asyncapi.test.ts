@@ -124,10 +124,10 @@ test("a command reaches the device as the schemas describe it", async (t) => {
 		"Device-Features": features.join(","),
 	});
 	await monitor.change("connected");
-	assert.equal((await device.next()).command, "query_crash", "by the gateway itself");
 	for (const { example: payload } of Object.values(commandDocuments)) {
 		const answer = await monitor.ask({ type: "control_device", targetId: "proto-1-a1b2c3", payload });
 		assert.equal(answer.type, "ack", payload.command);
-		assert.equal(problemOf(await device.next(), payload.command), undefined, payload.command);
+		const sent = await device.until(({ command }) => command === payload.command);
+		assert.equal(problemOf(sent, payload.command), undefined, payload.command);
 	}
 });

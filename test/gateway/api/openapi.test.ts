@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { isRecord } from "../../../device/protocol/schema.js";
 import { otaStatuses } from "../../../gateway/api/statuses.js";
-
 import { pathOf, writeReleases } from "../../support/releases.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
 import { brokenRelease, examplePath, probeByRule, probes, release, wrongToken } from "./probes.js";
@@ -22,12 +22,23 @@ interface Operation {
 	readonly path: string;
 	/** Where it is in the document. */
 	readonly names: readonly string[];
+	/** Its folder; undefined: the core. */
+	readonly extension: string | undefined;
 }
 
-const operations: readonly Operation[] = Object.keys(openApi.at("paths")).flatMap((path) =>
+const described: readonly Operation[] = Object.keys(openApi.at("paths")).flatMap((path) =>
 	Object.keys(openApi.at("paths", path))
 		.filter((name) => name !== "parameters")
-		.map((name) => ({ method: name.toUpperCase(), path, names: ["paths", path, name] })),
+		.map((name) => {
+			const names = ["paths", path, name];
+			const { tags } = openApi.at(...names);
+			const extension = Array.isArray(tags) ? String(tags[0]) : undefined;
+			return { method: name.toUpperCase(), path, names, extension };
+		}),
+);
+/** Without those of an extension that was removed. */
+const operations = described.filter(
+	({ extension }) => extension === undefined || existsSync(`gateway/${extension}`),
 );
 
 test("openapi.yaml is an OpenAPI 3.1 document", async () => {
@@ -36,7 +47,7 @@ test("openapi.yaml is an OpenAPI 3.1 document", async () => {
 });
 
 test("each example body in openapi.yaml matches its schema, which describes all of its fields", () => {
-	for (const { names } of operations)
+	for (const { names } of described)
 		for (const status of Object.keys(openApi.at(...names, "responses"))) {
 			const response = [...names, "responses", status];
 			for (const type of mediaTypes(openApi.at(...response))) {
@@ -58,6 +69,12 @@ test("openapi.yaml has each route of the running gateway, and no other", async (
 		(await routesOf(url)).filter((route) => !pageFiles.includes(route)),
 		"a route was added or removed: change gateway/api/openapi.yaml as well",
 	);
+});
+
+test("openapi.yaml names the extension of each route that the core does not have", async (t) => {
+	const { url } = await runGateway(t, { extensions: [] });
+	const ofCore = operations.filter(({ extension }) => extension === undefined);
+	assert.deepEqual(ofCore.map(({ method, path }) => `${method} ${path}`).sort(), await routesOf(url));
 });
 
 test("openapi.yaml names the tokens that each route of the running gateway takes", async (t) => {
@@ -96,7 +113,11 @@ test("the running gateway gives each answer that openapi.yaml promises, with a b
 	for (const [key, probe] of Object.entries(probes)) {
 		const [method = "", path = "", status = ""] = key.split(" ");
 		assert.ok(promised(method, path).includes(Number(status)), `${key} is probed, but not in openapi.yaml`);
-		if ("testedIn" in probe) continue;
+		if (!operations.some((each) => each.method === method && each.path === path)) continue;
+		if ("testedIn" in probe) {
+			assert.ok(existsSync(probe.testedIn), `${key}: ${probe.testedIn}`);
+			continue;
+		}
 		const asked = key === "GET /login 303" ? { path: `${pathname}${search}` } : probe;
 		await requireAnswer(url, method, path, Number(status), asked);
 	}

@@ -5,7 +5,15 @@ import { describe, type TestContext, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import { reportWithVolume } from "../../support/running.js";
 import type { Buses } from "./bus-contract.js";
-import { type Clustered, limits, runClustered, runGateways, type Told, type Watch } from "./gateways.js";
+import {
+	type Clustered,
+	limits,
+	ofFleet,
+	runClustered,
+	runGateways,
+	type Told,
+	type Watch,
+} from "./gateways.js";
 
 const id = "dev-1-000001";
 const other = "dev-1-000002";
@@ -25,21 +33,25 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 	};
 
 	describe(`${name}: a device of another gateway`, () => {
-		test("is in the snapshot of a new monitor, and in lists, as its own gateway has it", async (t) => {
-			const { a, b } = await two(t);
-			const device = await a.join(id);
-			const here = await a.watch();
-			device.report({ "peripherals.audio.volume": 33 });
-			await here.until(isReport(33));
-			const [there, known] = [await b.watch(), await a.watch()];
-			assert.deepEqual(there.snapshot.sessions, known.snapshot.sessions);
-			assert.equal(volumeOf(there.snapshot.sessions[0]?.state), 33);
-			for (const each of [there, known]) each.client.socket.terminate();
-			assert.deepEqual(
-				(await b.api("GET", `/api/devices/${id}`)).body,
-				(await a.api("GET", `/api/devices/${id}`)).body,
-			);
-		});
+		test(
+			"is in the snapshot of a new monitor, and in lists, as its own gateway has it",
+			ofFleet,
+			async (t) => {
+				const { a, b } = await two(t);
+				const device = await a.join(id);
+				const here = await a.watch();
+				device.report({ "peripherals.audio.volume": 33 });
+				await here.until(isReport(33));
+				const [there, known] = [await b.watch(), await a.watch()];
+				assert.deepEqual(there.snapshot.sessions, known.snapshot.sessions);
+				assert.equal(volumeOf(there.snapshot.sessions[0]?.state), 33);
+				for (const each of [there, known]) each.client.socket.terminate();
+				assert.deepEqual(
+					(await b.api("GET", `/api/devices/${id}`)).body,
+					(await a.api("GET", `/api/devices/${id}`)).body,
+				);
+			},
+		);
 
 		test("is told of as one that is connected here: changes and uplinks, in order and unchanged", async (t) => {
 			const { a, b } = await two(t);
@@ -96,7 +108,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			assert.equal((await there.ask(boot)).code, "target_offline");
 		});
 
-		test("shows its live log to a monitor that subscribed to it", async (t) => {
+		test("shows its live log to a monitor that subscribed to it", ofFleet, async (t) => {
 			const { a, b } = await two(t);
 			const device = await a.join(id, { logLines: "first\n" });
 			const there = await b.watch();
@@ -109,7 +121,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			await there.until(isLog("second\n"));
 		});
 
-		test("has its history there", async (t) => {
+		test("has its history there", ofFleet, async (t) => {
 			const { a, b } = await two(t);
 			await a.join(id, { report: { "network.wifi_rssi": -61 } });
 			const path = `/api/devices/${id}/history`;
@@ -142,7 +154,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			);
 		});
 
-		test("can be named by a person at any gateway, and the latest name stands at all", async (t) => {
+		test("can be named by a person at any gateway, and the latest name stands at all", ofFleet, async (t) => {
 			const { a, b, c } = await three(t);
 			const device = await a.join(id);
 			const watches = await Promise.all([a, b, c].map((each) => each.watch()));
@@ -159,7 +171,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 				assert.equal((await each.api("GET", `/api/devices/${id}`)).body.name, "three");
 		});
 
-		test("can be forgotten at any gateway, but only while it is away", async (t) => {
+		test("can be forgotten at any gateway, but only while it is away", ofFleet, async (t) => {
 			const { a, b, c } = await three(t);
 			const device = await a.join(id);
 			const watches = await Promise.all([a, b, c].map((each) => each.watch()));
@@ -196,7 +208,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			}
 		});
 
-		test("after it has disconnected is told of as of one gateway, with its restarts", async (t) => {
+		test("after it has disconnected is told of as of one gateway, with its restarts", ofFleet, async (t) => {
 			const { a, b } = await two(t);
 			const watches = [await a.watch(), await b.watch()];
 			(await a.join(id, { report: { "health.uptime_seconds": 50 } })).close();
@@ -219,9 +231,9 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 	});
 
 	describe(`${name}: reports`, () => {
-		test("go to other gateways only while a monitor there needs them", async (t) => {
+		test("go to other gateways only while a monitor there needs them", ofFleet, async (t) => {
 			const { a, b } = await two(t);
-			const device = await a.join(id, { isObedient: false });
+			const device = await a.join(id, { executesCommands: false });
 			const far = await a.join(other);
 			const here = await a.watch();
 			const relay = async (volume: number) => {
@@ -269,25 +281,29 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			assert.deepEqual(toldThere, told);
 		});
 
-		test("of named devices begin with the latest one, which no gateway keeps for another after that", async (t) => {
-			const { a, b } = await two(t);
-			const device = await a.join(id);
-			const here = await a.watch();
-			const there = await b.watch();
-			await there.ask({ type: "subscribe", summary: false, devices: [] });
-			for (const volume of [11, 12]) {
-				device.report({ "peripherals.audio.volume": volume });
-				await here.until(isReport(volume));
-				there.client.send({ type: "subscribe", summary: false, devices: [id] });
-				await there.until(isReport(volume, id, "status_update"));
-				await there.until(({ type }) => type === "ack");
+		test(
+			"of named devices begin with the latest one, which no gateway keeps for another after that",
+			ofFleet,
+			async (t) => {
+				const { a, b } = await two(t);
+				const device = await a.join(id);
+				const here = await a.watch();
+				const there = await b.watch();
 				await there.ask({ type: "subscribe", summary: false, devices: [] });
-			}
-		});
+				for (const volume of [11, 12]) {
+					device.report({ "peripherals.audio.volume": volume });
+					await here.until(isReport(volume));
+					there.client.send({ type: "subscribe", summary: false, devices: [id] });
+					await there.until(isReport(volume, id, "status_update"));
+					await there.until(({ type }) => type === "ack");
+					await there.ask({ type: "subscribe", summary: false, devices: [] });
+				}
+			},
+		);
 
-		test("change the summary of other gateways", async (t) => {
+		test("change the summary of other gateways", ofFleet, async (t) => {
 			const { a, b } = await two(t);
-			const device = await a.join(id, { isObedient: false });
+			const device = await a.join(id, { executesCommands: false });
 			const here = await a.watch();
 			const there = await b.watch();
 			await there.ask({ type: "subscribe", summary: false });
@@ -381,7 +397,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			assert.ok(!there.told.some(isCluster));
 		});
 
-		test("that start know the others' devices before they let any in", async (t) => {
+		test("that start know the others' devices before they let any in", ofFleet, async (t) => {
 			const buses = await make(t);
 			const a = await runClustered(t, await buses.connect());
 			await a.join(id);

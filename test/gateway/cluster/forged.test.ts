@@ -8,7 +8,7 @@ import { Members, membersAtMost, noInterest } from "../../../gateway/cluster/mem
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { MemoryServer } from "../../support/memory-bus.js";
-import { runClustered } from "./gateways.js";
+import { ofFleet, runClustered } from "./gateways.js";
 
 const deviceId = "dev-1-00f0f0";
 const at = 1_795_176_000_000;
@@ -79,50 +79,58 @@ function* damaged(value: object): Generator<object> {
 }
 
 describe("a gateway of which messages lack fields", { timeout: 60_000 }, () => {
-	test("in a heartbeat, in news of a session and in a list of them ends no other gateway", async (t) => {
-		const { bus, beat, say, devices, taken } = await runForged(t);
-		let asked = 0;
-		bus.serve("gw.list.forged", async () => {
-			asked += 1;
-			return JSON.stringify({ told: 0, sessions: [...damaged(session), null, session], next: 0 });
-		});
-		for (const each of [...damaged(beat), null, [], 1]) say("gw.hb.forged", each);
-		await taken("first");
-		const news = { gateway: "forged", number: 1, reason: "connected", session };
-		for (const each of [...damaged(news), null, [], 1]) say("gw.session.x", each);
-		for (const time of ["NaN", "x", "9e99"])
-			bus.publish("gw.reports.x", `${session.sessionId} ${time} other 2\n{}`);
-		await taken("second");
-		assert.ok(asked > 0);
-		assert.match(JSON.stringify(await devices()), /"deviceId":"dev-1-00f0f0"/);
-	});
+	test(
+		"in a heartbeat, in news of a session and in a list of them ends no other gateway",
+		ofFleet,
+		async (t) => {
+			const { bus, beat, say, devices, taken } = await runForged(t);
+			let asked = 0;
+			bus.serve("gw.list.forged", async () => {
+				asked += 1;
+				return JSON.stringify({ told: 0, sessions: [...damaged(session), null, session], next: 0 });
+			});
+			for (const each of [...damaged(beat), null, [], 1]) say("gw.hb.forged", each);
+			await taken("first");
+			const news = { gateway: "forged", number: 1, reason: "connected", session };
+			for (const each of [...damaged(news), null, [], 1]) say("gw.session.x", each);
+			for (const time of ["NaN", "x", "9e99"])
+				bus.publish("gw.reports.x", `${session.sessionId} ${time} other 2\n{}`);
+			await taken("second");
+			assert.ok(asked > 0);
+			assert.match(JSON.stringify(await devices()), /"deviceId":"dev-1-00f0f0"/);
+		},
+	);
 });
 
 describe("a key of a bucket", { timeout: 60_000 }, () => {
-	test("that no device can have is left out, and one that is not understood is reported and left out", async (t) => {
-		const { gateway, bus, dataDir, taken, devices } = await runForged(t);
-		const times = { firstSeenAt: at, connectedAt: at, lastSeenAt: at, lastReportAt: at };
-		const record = JSON.stringify({ sessionId: "a", remoteAddress: "192.0.2.1", ...times });
-		for (const [name, text] of [
-			["devices", record],
-			["labels", '{"name":"x"}'],
-			["crashes", '{"crashes":[]}'],
-			["updates", '{"jobs":[]}'],
-		] as const) {
-			const bucket = await bus.bucket(`gw-record-${name}`);
-			for (const key of ["../../outside", "a/b", "..", ".", "", "a\0b"]) await bucket.set(key, text, 0);
-			for (const wrong of ["", "null", "[]", '{"removedAt":1}', "{"]) {
-				await bucket.set("dev-1-000002", wrong, (await bucket.get("dev-1-000002"))?.revision ?? 0);
-				await taken(`after ${name}`);
+	test(
+		"that no device can have is left out, and one that is not understood is reported and left out",
+		ofFleet,
+		async (t) => {
+			const { gateway, bus, dataDir, taken, devices } = await runForged(t);
+			const times = { firstSeenAt: at, connectedAt: at, lastSeenAt: at, lastReportAt: at };
+			const record = JSON.stringify({ sessionId: "a", remoteAddress: "192.0.2.1", ...times });
+			for (const [name, text] of [
+				["devices", record],
+				["labels", '{"name":"x"}'],
+				["crashes", '{"crashes":[]}'],
+				["updates", '{"jobs":[]}'],
+			] as const) {
+				const bucket = await bus.bucket(`gw-record-${name}`);
+				for (const key of ["../../outside", "a/b", "..", ".", "", "a\0b"]) await bucket.set(key, text, 0);
+				for (const wrong of ["", "null", "[]", '{"removedAt":1}', "{"]) {
+					await bucket.set("dev-1-000002", wrong, (await bucket.get("dev-1-000002"))?.revision ?? 0);
+					await taken(`after ${name}`);
+				}
+				await bucket.set("dev-1-000001", text, 0);
 			}
-			await bucket.set("dev-1-000001", text, 0);
-		}
-		while (!JSON.stringify(await devices()).includes('"name":"x"')) await taken("again");
-		const listed: readonly { readonly deviceId: string }[] = JSON.parse(JSON.stringify(await devices()));
-		assert.deepEqual(listed.map(({ deviceId }) => deviceId).sort(), ["dev-1-000001", deviceId]);
-		await gateway.gateway.close();
-		assert.deepEqual((await readdir(join(dataDir, ".."))).sort(), ["data"]);
-	});
+			while (!JSON.stringify(await devices()).includes('"name":"x"')) await taken("again");
+			const listed: readonly { readonly deviceId: string }[] = JSON.parse(JSON.stringify(await devices()));
+			assert.deepEqual(listed.map(({ deviceId }) => deviceId).sort(), ["dev-1-000001", deviceId]);
+			await gateway.gateway.close();
+			assert.deepEqual((await readdir(join(dataDir, ".."))).sort(), ["data"]);
+		},
+	);
 });
 
 test("made-up gateways are not kept for ever, and real ones still are heard when those are silent", () => {

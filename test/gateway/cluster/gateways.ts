@@ -1,6 +1,7 @@
 /** Several gateways on one bus, with monitors that remember what they were told. */
 
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 import type { TestContext } from "node:test";
 import type { Bus } from "../../../gateway/bus.js";
 import { joinGateways } from "../../../gateway/cluster/join.js";
@@ -16,6 +17,9 @@ import {
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../../support/scripted-device.js";
 import { checkFrame } from "../api/schemas.js";
 import type { Buses } from "./bus-contract.js";
+
+/** Options of a test of what fleet/ has. */
+export const ofFleet = { skip: existsSync("gateway/fleet") ? false : "fleet/ was removed" };
 
 /** A heartbeat often enough for tests, and seldom enough for a busy computer. */
 export const limits = { gatewayBeatMs: 200, subscribeMs: 20, summaryPauseMs: 10, snapshotPauseMs: 10 };
@@ -86,11 +90,11 @@ export async function runClustered(t: TestContext, bus: Bus, options: RunOptions
 		watch: (path = "/monitor") => watchOf(running, path),
 		async join(deviceId, deviceOptions = {}) {
 			const watch = await watchOf(running, "/monitor");
-			watch.client.send({ type: "subscribe", summary: false, devices: [deviceId] });
-			await watch.until(({ type }) => type === "ack");
+			// Refused where there is no fleet/: then it gets all.
+			await watch.ask({ type: "subscribe", summary: false, devices: [deviceId] });
 			const device = new ScriptedDevice({ url, deviceId, ...deviceOptions });
 			await device.connect();
-			await watch.until(({ type }) => type === "device_message");
+			await watch.until((frame) => frame.type === "device_message" && frame.deviceId === deviceId);
 			watch.client.socket.terminate();
 			return device;
 		},

@@ -6,8 +6,8 @@ import type { Bus } from "../../../gateway/bus.js";
 import { NatsBus } from "../../../gateway/cluster/nats-bus.js";
 import type { NatsOptions } from "../../../gateway/cluster/nats-link.js";
 import { onEnd } from "../../support/cleanup.js";
+import { Line } from "../../support/line.js";
 import { isNatsOld, startNats } from "../../support/nats.js";
-import { Line } from "../../torment/line.js";
 import type { Buses } from "./bus-contract.js";
 
 export function natsBus(t: TestContext, servers: readonly string[], options: Partial<NatsOptions> = {}) {

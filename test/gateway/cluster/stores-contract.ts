@@ -12,7 +12,7 @@ import { makeImage } from "../../support/images.js";
 import { runGateway, temporaryDirectory } from "../../support/running.js";
 import { ScriptedDevice } from "../../support/scripted-device.js";
 import type { Buses } from "./bus-contract.js";
-import { type Clustered, runClustered, runGateways } from "./gateways.js";
+import { type Clustered, ofFleet, runClustered, runGateways } from "./gateways.js";
 
 const id = "dev-1-000001";
 const crash = {
@@ -82,7 +82,7 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			await eventually(async () => same(await served(c), second));
 		});
 
-		test("an update: it goes on at the gateway where the device comes back", async (t) => {
+		test("an update: it goes on at the gateway where the device comes back", ofFleet, async (t) => {
 			const { a, b } = await two(t);
 			await upload(b, makeImage({ version: "9.9.9" }));
 			await eventually(async () => assert.ok((await served(a)).length > 1000));
@@ -107,75 +107,93 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			device.close();
 		});
 
-		test("names, crashes and updates: a new gateway knows them when all others have stopped", async (t) => {
-			const { a, b, buses } = await two(t);
-			const device = await a.join(id, { crash, ending: "fails" });
-			await b.api("PATCH", `/api/devices/${id}`, { name: "Kitchen", room: "Home" });
-			await upload(a, makeImage({ version: "9.9.9" }));
-			const watch = await a.watch();
-			await watch.ask({ type: "trigger_ota", targetId: id, version: "custom", requestId: "u" });
-			const isWhole = async (each: Clustered) => {
-				const { crashes, updates, versions, firmwareVersion, ...rest } = await details(each);
-				assert.ok(Array.isArray(crashes) && Array.isArray(updates) && Array.isArray(versions));
-				assert.deepEqual(
-					[rest.name, rest.room, firmwareVersion, versions[0].version, crashes.map(({ message }) => message)],
-					["Kitchen", "Home", "1.2.3", "1.2.3", ["on purpose"]],
-				);
-				assert.deepEqual(
-					updates.map(({ status }) => status),
-					["failed"],
-				);
-			};
-			for (const each of [a, b]) await eventually(() => isWhole(each));
-			device.close();
-			await a.gateway.close();
-			await b.gateway.close();
-			const c = await runClustered(t, await buses.connect());
-			await eventually(() => isWhole(c));
-		});
+		test(
+			"names, crashes and updates: a new gateway knows them when all others have stopped",
+			ofFleet,
+			async (t) => {
+				const { a, b, buses } = await two(t);
+				const device = await a.join(id, { crash, ending: "fails" });
+				await b.api("PATCH", `/api/devices/${id}`, { name: "Kitchen", room: "Home" });
+				await upload(a, makeImage({ version: "9.9.9" }));
+				const watch = await a.watch();
+				await watch.ask({ type: "trigger_ota", targetId: id, version: "custom", requestId: "u" });
+				const isWhole = async (each: Clustered) => {
+					const { crashes, updates, versions, firmwareVersion, ...rest } = await details(each);
+					assert.ok(Array.isArray(crashes) && Array.isArray(updates) && Array.isArray(versions));
+					assert.deepEqual(
+						[
+							rest.name,
+							rest.room,
+							firmwareVersion,
+							versions[0].version,
+							crashes.map(({ message }) => message),
+						],
+						["Kitchen", "Home", "1.2.3", "1.2.3", ["on purpose"]],
+					);
+					assert.deepEqual(
+						updates.map(({ status }) => status),
+						["failed"],
+					);
+				};
+				for (const each of [a, b]) await eventually(() => isWhole(each));
+				device.close();
+				await a.gateway.close();
+				await b.gateway.close();
+				const c = await runClustered(t, await buses.connect());
+				await eventually(() => isWhole(c));
+			},
+		);
 
-		test("a name that was given without the bus, once it is back, unless another one was given meanwhile", async (t) => {
-			const { a, b, buses } = await two(t);
-			const device = await a.join(id);
-			await eventually(() => details(b));
-			device.close();
-			const name = async (where: Clustered, text: string) =>
-				(await where.api("PATCH", `/api/devices/${id}`, { name: text })).status;
-			const shows = async (text: string) => {
-				for (const each of [a, b])
-					await eventually(async () => assert.equal((await details(each)).name ?? "", text));
-			};
-			await buses.cut(a.bus);
-			assert.equal(await name(a, "first"), 503);
-			await buses.heal(a.bus);
+		test(
+			"a name that was given without the bus, once it is back, unless another one was given meanwhile",
+			ofFleet,
+			async (t) => {
+				const { a, b, buses } = await two(t);
+				const device = await a.join(id);
+				await eventually(() => details(b));
+				device.close();
+				const name = async (where: Clustered, text: string) =>
+					(await where.api("PATCH", `/api/devices/${id}`, { name: text })).status;
+				const shows = async (text: string) => {
+					for (const each of [a, b])
+						await eventually(async () => assert.equal((await details(each)).name ?? "", text));
+				};
+				await buses.cut(a.bus);
+				assert.equal(await name(a, "first"), 503);
+				await buses.heal(a.bus);
 
-			await shows("first");
-			await buses.cut(a.bus);
-			assert.equal(await name(a, "second"), 503);
-			assert.equal(await name(b, "third"), 200);
-			await buses.heal(a.bus);
-			await shows("third");
-			assert.equal(await name(a, "fourth"), 200);
-			await shows("fourth");
-			assert.equal(await name(b, ""), 200);
-			await shows("");
-		});
+				await shows("first");
+				await buses.cut(a.bus);
+				assert.equal(await name(a, "second"), 503);
+				assert.equal(await name(b, "third"), 200);
+				await buses.heal(a.bus);
+				await shows("third");
+				assert.equal(await name(a, "fourth"), 200);
+				await shows("fourth");
+				assert.equal(await name(b, ""), 200);
+				await shows("");
+			},
+		);
 
-		test("a device that came without the bus: it is known to all, and after a restart, once the bus is back", async (t) => {
-			const { a, b, buses } = await two(t);
-			await buses.cut(a.bus);
-			const device = await a.join(id);
-			await buses.heal(a.bus);
-			await eventually(async () => assert.equal((await details(b)).connected, true));
-			device.close();
-			await eventually(async () => assert.equal((await details(b)).connected, false));
-			await a.gateway.close();
-			await b.gateway.close();
-			const c = await runClustered(t, await buses.connect());
-			assert.equal((await details(c)).firmwareVersion, "1.2.3");
-		});
+		test(
+			"a device that came without the bus: it is known to all, and after a restart, once the bus is back",
+			ofFleet,
+			async (t) => {
+				const { a, b, buses } = await two(t);
+				await buses.cut(a.bus);
+				const device = await a.join(id);
+				await buses.heal(a.bus);
+				await eventually(async () => assert.equal((await details(b)).connected, true));
+				device.close();
+				await eventually(async () => assert.equal((await details(b)).connected, false));
+				await a.gateway.close();
+				await b.gateway.close();
+				const c = await runClustered(t, await buses.connect());
+				assert.equal((await details(c)).firmwareVersion, "1.2.3");
+			},
+		);
 
-		test("what is forgotten: everywhere, and without the bus nowhere", async (t) => {
+		test("what is forgotten: everywhere, and without the bus nowhere", ofFleet, async (t) => {
 			const { a, b, buses } = await two(t);
 			const device = await a.join(id, { crash });
 			await eventually(() => details(b));
@@ -195,7 +213,7 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			back.close();
 		});
 
-		test("what a gateway had alone is taken over once, and is not brought back later", async (t) => {
+		test("what a gateway had alone is taken over once, and is not brought back later", ofFleet, async (t) => {
 			const buses = await make(t);
 			const dataDir = await temporaryDirectory(t);
 			const alone = await runGateway(t, { dataDir });
@@ -217,7 +235,7 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			assert.equal((await again.api("GET", `/api/devices/${id}`)).status, 404);
 		});
 
-		test("all, where a gateway's data folder is erased while it is stopped", async (t) => {
+		test("all, where a gateway's data folder is erased while it is stopped", ofFleet, async (t) => {
 			const { a, b, buses } = await two(t);
 			const dataDir = await temporaryDirectory(t);
 			const c = await runClustered(t, await buses.connect(), { dataDir });
@@ -295,7 +313,7 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			await areAll((await change(rotate, b)).device);
 			await change(retire, a);
 			await eventually(async () =>
-				assert.equal((await readTokenFile(disk, tokenPath(c.dataDir)))?.former, undefined),
+				assert.equal((await readTokenFile(disk, tokenPath(c.dataDir)))?.previous, undefined),
 			);
 			await buses.cut(c.bus);
 			const rotated = await change(rotate, c);

@@ -51,7 +51,7 @@ describe("the token of a single device", () => {
 });
 
 describe("how a device reaches the gateway", () => {
-	test("is told to a monitor", async (t) => {
+	test("is sent to a monitor", async (t) => {
 		const { url } = await runGateway(t);
 		const response = await fetch(`${url}/api/device-setup`, { headers: bearer(monitorToken) });
 		assert.equal(response.headers.get("cache-control"), "no-store");
@@ -60,7 +60,7 @@ describe("how a device reaches the gateway", () => {
 		assert.equal((await fetch(`${url}/api/device-setup`, { headers: bearer(deviceToken) })).status, 401);
 	});
 
-	test("is told with the authority where the gateway's own signed its certificate", {
+	test("is sent with the authority where the gateway's own signed its certificate", {
 		skip: whyNoCertificates(),
 	}, async (t) => {
 		const authority = new Authority(await temporaryDirectory(t), "test");

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type UplinkType, uplinks } from "../../../device/protocol/messages.js";
 import { matches } from "../../../device/protocol/schema.js";
+import type { Entry } from "../../../gateway/api/client/fleet.js";
 import type { SessionRecord } from "../../../gateway/api/session.js";
 import type { OtaStatus } from "../../../gateway/api/statuses.js";
 import {
@@ -12,10 +13,8 @@ import {
 	select,
 	tally,
 } from "../../../gateway/dashboard/page/model/filter.js";
-import type { Entry } from "../../../gateway/dashboard/page/model/fleet.js";
 import { effectOn, firmwareOf, fits } from "../../../gateway/dashboard/page/model/outdated.js";
 import { UplinkLog } from "../../../gateway/dashboard/page/model/uplink-log.js";
-import { age, bytes, duration, signalBars } from "../../../gateway/dashboard/page/model/words.js";
 import { altered, sampleReport } from "../../../scripts/api/sample-report.js";
 
 interface Like {
@@ -235,17 +234,4 @@ test("a paused log does not change and counts what it misses", () => {
 	for (let count = 0; count < 600; count++) add("state_report", String(count));
 	assert.equal(log.lines("", "").length, 500);
 	assert.equal(log.lines("", "").at(-1)?.number, 603);
-});
-
-test("numbers are shown in usual units", () => {
-	assert.deepEqual([0, 59, 60, 3_725, 200_000].map(duration), [
-		"0 s",
-		"59 s",
-		"1 min",
-		"1 h 2 min",
-		"2 d 7 h",
-	]);
-	assert.deepEqual([0, 1999, 2000].map(age), ["just now", "just now", "2 s ago"]);
-	assert.deepEqual([100, 187_000, 1_300_000].map(bytes), ["100 B", "183 KB", "1.2 MB"]);
-	assert.deepEqual([-50, -60, -70, -85].map(signalBars), [4, 3, 2, 1]);
 });

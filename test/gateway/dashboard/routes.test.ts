@@ -32,7 +32,7 @@ async function scriptPath(url: string): Promise<string> {
 }
 
 describe("the dashboard's files", () => {
-	test("are open, with scripts cached forever and the page revalidated", async (t) => {
+	test("are open, with scripts cached without limit and the page revalidated", async (t) => {
 		const { url } = await runGateway(t);
 		const page = await get(`${url}/`);
 		assert.deepEqual([page.status, page.headers["cache-control"]], [200, "no-cache"]);

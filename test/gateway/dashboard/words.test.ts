@@ -60,7 +60,7 @@ describe("a report in words", () => {
 	});
 });
 
-test("how a device fares is told in words", () => {
+test("a device's health is described in words", () => {
 	assert.equal(resetText("POWERON_RESET"), "switched on");
 	assert.equal(resetText("NEW_KIND_RESET"), "new kind reset");
 	assert.deepEqual(

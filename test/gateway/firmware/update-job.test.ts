@@ -44,7 +44,7 @@ function status(version: string | null, steps: readonly Step[], runs?: string | 
 const [old, fresh, other] = [report("1.3.0", 600), report("1.4.0"), report("1.2.0")];
 const restartedOld = report("1.3.0", 0);
 
-describe("the life of an update", () => {
+describe("the course of an update", () => {
 	for (const [what, steps, expected] of [
 		["sent", [], ["pending", null, "1.4.0"]],
 		["sent, and the device reports as before", [old, old], ["pending", null, "1.4.0"]],
@@ -90,7 +90,7 @@ describe("the life of an update", () => {
 		["back before any progress was seen", ["reconnects", fresh], ["updated", 100, "1.4.0"]],
 		["the new version without a new connection", [complete, fresh], ["updated", 100, "1.4.0"]],
 		[
-			"the old one, all of it written, and not told to be complete: the new firmware may never have run",
+			"the old one, all of it written, and not reported as complete: the new firmware may never have run",
 			[progress(100), "reconnects", restartedOld],
 			["failed", 100, "1.4.0"],
 		],

@@ -141,10 +141,10 @@ describe("trigger_ota", () => {
 		const sent: string[] = [];
 		const answer = updates.trigger(connect(sent), "latest");
 		while (writing.length === 0) await new Promise((resolve) => setImmediate(resolve));
-		assert.deepEqual([sent, changes], [[], []], "told before the update is on disk");
+		assert.deepEqual([sent, changes], [[], []], "sent before the update is on disk");
 		writing[0]?.();
 		await new Promise((resolve) => setTimeout(resolve, 50));
-		assert.deepEqual([sent, changes], [[], []], "told before its device is on disk");
+		assert.deepEqual([sent, changes], [[], []], "sent before its device is on disk");
 		keep(true);
 		assert.equal(await answer, undefined);
 		assert.deepEqual([sent.length, changes.length], [1, 1]);
@@ -295,7 +295,7 @@ describe("silence", () => {
 		updates.onUplink(device, progress(10));
 		assert.equal(passes(5 * minute - 1), "downloading");
 		updates.onUplink(device, progress(10));
-		assert.equal(passes(5 * minute - 1), "downloading", "the same percent is a sign of life too");
+		assert.equal(passes(5 * minute - 1), "downloading", "the same percent is news too");
 		assert.equal(passes(1), "failed");
 		assert.match(String(device.metadata.otaReason), /stopped at 10 %/);
 		updates.onUplink(device, progress(11));

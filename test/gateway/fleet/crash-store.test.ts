@@ -43,7 +43,7 @@ async function connect(gateway: Running, features = "crash"): Promise<Client> {
 }
 
 /** Answers the gateway's question. @returns what it sends then */
-async function tell(device: Client, crash?: Crash) {
+async function reportCrash(device: Client, crash?: Crash) {
 	assert.equal((await device.next()).command, "query_crash");
 	device.send({ type: "crash_report", deviceId, ...(crash && { crash }) });
 	return device.next();
@@ -67,12 +67,12 @@ async function run(t: TestContext, options: GatewayOptions = {}) {
 }
 
 describe("a crash", () => {
-	test("is on disk before the device is told to clear it, counted, and shown", async (t) => {
+	test("is on disk before the device is asked to clear it, counted, and shown", async (t) => {
 		const { file, start } = await run(t);
 		const gateway = await start();
 		const monitor = await gateway.monitor();
 		const device = await connect(gateway);
-		assert.deepEqual(await tell(device, crashOf("1a")), { command: "clear_crash", id: "1a" });
+		assert.deepEqual(await reportCrash(device, crashOf("1a")), { command: "clear_crash", id: "1a" });
 		const stored: { crashes: { id: string; at: number }[] } = JSON.parse(await readFile(file, "utf8"));
 		assert.deepEqual(
 			stored.crashes.map(({ at, ...crash }) => ({ ...crash, isTime: at > 0 })),
@@ -102,18 +102,18 @@ describe("a crash", () => {
 		const { start } = await run(t);
 		const first = await start();
 		const device = await connect(first);
-		await tell(device, crashOf("1a"));
+		await reportCrash(device, crashOf("1a"));
 		const known = await details(first);
 		await first.gateway.close();
 
 		const second = await start();
 		const back = await connect(second);
-		assert.deepEqual(await tell(back, crashOf("1a")), { command: "clear_crash", id: "1a" });
+		assert.deepEqual(await reportCrash(back, crashOf("1a")), { command: "clear_crash", id: "1a" });
 		assert.deepEqual(await metrics(second), []);
 		assert.deepEqual(await details(second), known);
 	});
 
-	test("that cannot be written is not cleared, and is told again at the next connection", async (t) => {
+	test("that cannot be written is not cleared, and is reported again at the next connection", async (t) => {
 		let isFull = true;
 		const open: Disk["open"] = (path, flags, mode) => {
 			if (isFull && flags === "wx" && String(path).includes("/crashes/"))
@@ -131,10 +131,10 @@ describe("a crash", () => {
 		assert.equal(status, 503);
 		assert.deepEqual(await metrics(gateway), []);
 		await monitor.ask({ type: "control_device", targetId: deviceId, payload: { command: "query_state" } });
-		assert.equal((await device.next()).command, "query_state", "it was told to clear");
+		assert.equal((await device.next()).command, "query_state", "it was asked to clear");
 		isFull = false;
 		const again = await connect(gateway);
-		assert.deepEqual(await tell(again, crashOf("1a")), { command: "clear_crash", id: "1a" });
+		assert.deepEqual(await reportCrash(again, crashOf("1a")), { command: "clear_crash", id: "1a" });
 		assert.equal((await details(gateway)).crashes.length, 1);
 	});
 
@@ -143,7 +143,7 @@ describe("a crash", () => {
 		const gateway = await start();
 		for (let index = 0; index < 22; index++) {
 			const device = await connect(gateway);
-			await tell(device, crashOf(`a${index}`, { firmware_version: index < 20 ? "1.3.0" : "1.4.0" }));
+			await reportCrash(device, crashOf(`a${index}`, { firmware_version: index < 20 ? "1.3.0" : "1.4.0" }));
 		}
 		const { crashCount, crashes } = await details(gateway);
 		assert.equal(crashCount, 2);
@@ -158,14 +158,14 @@ describe("a crash", () => {
 		const { file, start } = await run(t);
 		const gateway = await start();
 		const device = await connect(gateway);
-		await tell(device, { ...crashOf("1a"), ...{ more: "x".repeat(10_000) } });
+		await reportCrash(device, { ...crashOf("1a"), ...{ more: "x".repeat(10_000) } });
 		const monitor = await gateway.monitor();
 		device.send({ type: "crash_report", deviceId, crash: crashOf("1b") });
 		device.send(report);
 		const isReport = ({ message }: { message: unknown }) => JSON.stringify(message)?.includes("state_report");
 		await monitor.until((frame) => isReport(frame) ?? false);
 		// A device's records are written one after the other.
-		await tell(await connect(gateway), crashOf("1c"));
+		await reportCrash(await connect(gateway), crashOf("1c"));
 		const { crashes } = await details(gateway);
 		assert.deepEqual(
 			crashes.map(({ id }) => id),
@@ -179,7 +179,7 @@ describe("a crash", () => {
 		const gateway = await start();
 		const monitor = await gateway.monitor();
 		const device = await connect(gateway);
-		await tell(device, crashOf("1a"));
+		await reportCrash(device, crashOf("1a"));
 		device.socket.close();
 		await monitor.change("disconnected");
 		const { url } = gateway;
@@ -195,13 +195,13 @@ describe("a crash", () => {
 		const { file, start } = await run(t);
 		const first = await start();
 		const device = await connect(first);
-		await tell(device, crashOf("1a"));
+		await reportCrash(device, crashOf("1a"));
 		await first.gateway.close();
 		await writeFile(file, "{");
 		const second = await start();
 		assert.deepEqual(await details(second), { crashCount: undefined, crashes: [] });
 		const back = await connect(second);
-		await tell(back, crashOf("1b"));
+		await reportCrash(back, crashOf("1b"));
 		assert.equal((await details(second)).crashes.length, 1);
 	});
 });
@@ -236,6 +236,6 @@ describe("the gateway asks", () => {
 		const gateway = await start();
 		const device = await gateway.device({ "Device-Features": "crash" });
 		device.send(report);
-		assert.deepEqual(await tell(device, crashOf("1a")), { command: "clear_crash", id: "1a" });
+		assert.deepEqual(await reportCrash(device, crashOf("1a")), { command: "clear_crash", id: "1a" });
 	});
 });

@@ -19,7 +19,7 @@ async function ask({ url }: Running, method: string, path: string, body?: unknow
 }
 
 describe("a device's name, room and note", () => {
-	test("are told to every monitor, listed, and found again after a restart", async (t) => {
+	test("are sent to every monitor, listed, and found again after a restart", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const gateway = await runGateway(t, { dataDir });
 		const monitors = [await gateway.monitor(), await gateway.monitor()];

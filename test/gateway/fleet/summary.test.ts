@@ -27,7 +27,7 @@ async function reported(gateway: Running, watcher: Client, deviceId: string): Pr
 	return device;
 }
 
-/** A monitor that has subscribed, and what it was told until the answer. */
+/** A monitor that has subscribed, and its frames up to the answer. */
 async function subscribed(gateway: Running, devices: readonly string[], summary = true) {
 	const client = await gateway.monitor();
 	const picture = new Picture(client);
@@ -56,7 +56,7 @@ describe("a monitor that subscribes", () => {
 		assert.ok(picture.isWhole);
 		assert.deepEqual(picture.listed(), await picture.expected(gateway));
 		assert.deepEqual(
-			picture.told
+			picture.frames
 				.filter(({ type }) => type === "status_update")
 				.map(({ reason, sessions }) => [reason, sessions.map(({ deviceId }) => deviceId)]),
 			[["identified", [second]]],
@@ -79,7 +79,7 @@ describe("a monitor that subscribes", () => {
 		const watcher = await gateway.monitor();
 		const devices = [await reported(gateway, watcher, first), await reported(gateway, watcher, second)];
 		const { picture } = await subscribed(gateway, [second]);
-		const before = picture.told.length;
+		const before = picture.frames.length;
 		for (const [index, id] of [first, second].entries()) {
 			devices[index]?.send(reportWithVolume(7, id));
 			devices[index]?.send({ type: "ota_error", reason: "HTTP 404" });
@@ -90,7 +90,7 @@ describe("a monitor that subscribes", () => {
 		devices[0]?.socket.close();
 		devices[1]?.socket.close();
 		await picture.until(({ reason }) => reason === "disconnected");
-		const own = picture.told.slice(before).filter(({ type }) => type !== "summary");
+		const own = picture.frames.slice(before).filter(({ type }) => type !== "summary");
 		assert.deepEqual(
 			own.map(({ type, reason, deviceId, sessions }) => [
 				reason ?? type,
@@ -105,13 +105,13 @@ describe("a monitor that subscribes", () => {
 		);
 	});
 
-	test("may name other devices at any time, and is told only of those that are new", async (t) => {
+	test("may name other devices at any time, and gets only those that are new", async (t) => {
 		const gateway = await runGateway(t, { limits });
 		const watcher = await gateway.monitor();
 		const device = await reported(gateway, watcher, first);
 		await reported(gateway, watcher, second);
 		const { client, picture } = await subscribed(gateway, [first]);
-		const count = picture.told.length;
+		const count = picture.frames.length;
 		client.send({ type: "subscribe", summary: true, devices: [second, first] });
 		await picture.until(({ type }) => type === "ack");
 		client.send({ type: "subscribe", summary: true });
@@ -119,7 +119,7 @@ describe("a monitor that subscribes", () => {
 		device.send(reportWithVolume(8, first));
 		await picture.until((frame) => frame.type === "summary" && picture.devices.get(first)?.volume === 8);
 		assert.deepEqual(
-			picture.told.slice(count).map(({ type, sessions }) => [type, sessions?.[0]?.deviceId]),
+			picture.frames.slice(count).map(({ type, sessions }) => [type, sessions?.[0]?.deviceId]),
 			[
 				["status_update", second],
 				["ack", undefined],
@@ -134,7 +134,7 @@ describe("a monitor that subscribes", () => {
 		const watcher = await gateway.monitor();
 		await reported(gateway, watcher, first);
 		const { client, picture } = await subscribed(gateway, [first], false);
-		assert.ok(!picture.told.some(({ type }) => type === "summary"));
+		assert.ok(!picture.frames.some(({ type }) => type === "summary"));
 		for (let round = 0; round < 2; round += 1) {
 			client.send({ type: "subscribe", summary: true });
 			await picture.until(({ type }) => type === "ack");
@@ -164,25 +164,25 @@ describe("a monitor that subscribes", () => {
 			[type, code, message],
 			["error", "rate_limited", "switch the summary on at most 1 time a second"],
 		);
-		const wholes = picture.told.filter((frame) => frame.type === "summary" && frame.reason === "snapshot");
+		const wholes = picture.frames.filter((frame) => frame.type === "summary" && frame.reason === "snapshot");
 		assert.equal(wholes.length, 20);
 		now += 1000;
 		assert.equal((await switchOn("a second later")).type, "ack");
 		assert.deepEqual(picture.listed(), await picture.expected(gateway));
 	});
 
-	test("to the summary is told of sessions that have no device yet, which no summary names", async (t) => {
+	test("to the summary gets sessions that have no device yet, which no summary names", async (t) => {
 		const gateway = await runGateway(t, { limits });
 		const watcher = await gateway.monitor();
 		const open = async () => ({ device: await gateway.device(), ...(await watcher.change("connected")) });
 		const early = await open();
 		const { client, picture } = await subscribed(gateway, []);
 		const without = await subscribed(gateway, [], false);
-		const told = () =>
-			picture.told
+		const received = () =>
+			picture.frames
 				.filter(({ type }) => type === "status_update")
 				.map(({ reason, sessions }) => [reason, sessions.map(({ sessionId }) => sessionId)]);
-		assert.deepEqual(told(), [["connected", [early.sessionId]]]);
+		assert.deepEqual(received(), [["connected", [early.sessionId]]]);
 		const late = await open();
 		late.device.socket.terminate();
 		assert.equal((await client.change("connected")).sessionId, late.sessionId);
@@ -195,7 +195,7 @@ describe("a monitor that subscribes", () => {
 		assert.equal((await without.client.next()).requestId, "last");
 	});
 
-	test("is told which device was forgotten, and gets no snapshot of all sessions", async (t) => {
+	test("is notified which device was forgotten, and gets no snapshot of all sessions", async (t) => {
 		const gateway = await runGateway(t, { limits });
 		const watcher = await gateway.monitor();
 		for (const id of [first, second]) {
@@ -210,7 +210,7 @@ describe("a monitor that subscribes", () => {
 		await watcher.until(({ reason }) => reason === "snapshot");
 		await ask(gateway, "PATCH", `/${second}`, { name: "last" });
 		await picture.until(() => picture.devices.get(second)?.name === "last");
-		assert.ok(!picture.told.some(({ reason, type }) => type === "status_update" && reason === "snapshot"));
+		assert.ok(!picture.frames.some(({ reason, type }) => type === "status_update" && reason === "snapshot"));
 	});
 
 	test("changes nothing for the others", async (t) => {
@@ -299,15 +299,15 @@ describe("the summary", () => {
 		const [session] = opened;
 		assert.ok(session);
 		const { network, ...report } = sampleReport("DEV-1");
-		const told: unknown[] = [];
+		const strengths: unknown[] = [];
 		for (const wifi_rssi of [-60, -64, -56, -60, -65, -61, -69, -70]) {
 			frames.length = 0;
 			const said = { ...report, deviceId: "d0", network: { ...network, wifi_rssi } };
 			sessions.receive(session, said, JSON.stringify(said));
 			t.mock.timers.tick(1000);
-			told.push(frames.map((frame) => JSON.parse(frame.toString()).devices[0].rssi)[0]);
+			strengths.push(frames.map((frame) => JSON.parse(frame.toString()).devices[0].rssi)[0]);
 		}
-		assert.deepEqual(told, [-60, undefined, undefined, undefined, -65, undefined, undefined, -70]);
+		assert.deepEqual(strengths, [-60, undefined, undefined, undefined, -65, undefined, undefined, -70]);
 	});
 
 	test("as a whole is a snapshot in frames of a bounded size, each with the number of devices to come", (t) => {

@@ -84,31 +84,31 @@ describe("the rate at which devices are admitted", () => {
 });
 
 describe("devices that are refused", () => {
-	test("are told one place after the other, of which firmware adds a quarter on average", () => {
+	test("are given one place after the other, of which firmware adds a quarter on average", () => {
 		const { admission } = admissionOf(100, 0);
-		const told = Array.from({ length: 1000 }, () => admission.take());
-		assert.deepEqual([told[0], told[249], told[499], told[999]], [1, 2, 4, 8]);
+		const seconds = Array.from({ length: 1000 }, () => admission.take());
+		assert.deepEqual([seconds[0], seconds[249], seconds[499], seconds[999]], [1, 2, 4, 8]);
 	});
 
-	test("are told no longer because the rate fell meanwhile", () => {
+	test("wait no longer because the rate fell meanwhile", () => {
 		const { loop, admission, crowd } = admissionOf(100, 0);
 		loop.delayMs = 1000;
 		crowd(2000);
 		loop.now += 100_000;
-		const told = Array.from({ length: 500 }, () => admission.take());
-		assert.equal(told[499], 4);
+		const seconds = Array.from({ length: 500 }, () => admission.take());
+		assert.equal(seconds[499], 4);
 	});
 
-	test("are told a minute at most, and a second once the others are gone", () => {
+	test("wait a minute at most, and a second once the others are gone", () => {
 		const { loop, admission } = admissionOf(10, 1);
-		const told = Array.from({ length: 5000 }, () => admission.take() ?? 0);
-		assert.equal(Math.max(...told), 60);
+		const seconds = Array.from({ length: 5000 }, () => admission.take() ?? 0);
+		assert.equal(Math.max(...seconds), 60);
 		loop.now += 75_000;
 		assert.equal(admission.take(), undefined);
 		assert.equal(admission.take(), 1);
 	});
 
-	test("are told numbers even if no device is admitted at all", () => {
+	test("are given times even if no device is admitted at all", () => {
 		const { admission } = admissionOf(0, 0);
 		assert.equal(admission.take(), 60);
 		assert.equal(admission.take(), 60);

@@ -77,7 +77,7 @@ function reportOf(version: string) {
 }
 
 describe("PUT /api/rollouts/<id>", () => {
-	test("updates the devices of a plan, and monitors that ask for it are told", async (t) => {
+	test("updates the devices of a plan, and monitors that ask for it are notified", async (t) => {
 		const gateway = await run(t);
 		const { status, body, headers } = await gateway.call("PUT", "/autumn", quick);
 		assert.equal(status, 201);
@@ -224,7 +224,7 @@ describe("a running roll-out", () => {
 		await gateway.until("finished");
 	});
 
-	test("retries the failed when it is told to", async (t) => {
+	test("retries the failed on request", async (t) => {
 		const gateway = await run(t);
 		await gateway.call("PUT", "/autumn", { ...quick, maxAttempts: 1 });
 		assert.equal(JSON.parse(await gateway.first.nextText()).command, "start_ota");

@@ -10,7 +10,7 @@ import {
 } from "../../../gateway/api/rollout.js";
 import { failureStatuses, isOneOf } from "../../../gateway/api/statuses.js";
 import { silenceMs, type UpdateJob } from "../../../gateway/firmware/update-job.js";
-import { obey, rolloutCommands } from "../../../gateway/rollouts/commands.js";
+import { executeCommand, rolloutCommands } from "../../../gateway/rollouts/commands.js";
 import { holdsSlot, type Moment, queued, type Seen } from "../../../gateway/rollouts/device-step.js";
 import { advance, apply, firstHead, isActive, sizeOf } from "../../../gateway/rollouts/machine.js";
 import { runs } from "../../support/property-runs.js";
@@ -150,13 +150,13 @@ class World {
 	}
 
 	command(command: (typeof rolloutCommands)[number]): void {
-		const change = obey(this.rollout, command, this.moment);
+		const change = executeCommand(this.rollout, command, this.moment);
 		if (typeof change === "string") return;
 		const before = this.rollout;
 		this.rollout = apply(before, change);
 		if (command === "retry") for (const { deviceId } of change.devices) this.offers.delete(deviceId);
 		else this.check(before);
-		const again = obey(this.rollout, command, this.moment);
+		const again = executeCommand(this.rollout, command, this.moment);
 		if (typeof again !== "string") assert.deepEqual(again, { devices: [] }, `${command} twice`);
 		if (command === "pause") assert.notEqual(this.rollout.head.status, "running");
 	}

@@ -104,7 +104,7 @@ test("a plan that is accepted is a plan that loads, whatever it asks for and wha
 			const store = new RolloutStore({ directory: join(dataDir, "rollouts"), disk: fs, onProblem });
 			const loaded = await store.load();
 			const created = gateway.rollouts.find("x");
-			await gateway.rollouts.obey("x", "cancel", undefined).catch(() => {});
+			await gateway.rollouts.execute("x", "cancel", undefined).catch(() => {});
 			await gateway.rollouts.remove("x");
 			assert.deepEqual(problems.splice(0), []);
 			assert.deepEqual(loaded, [created]);

@@ -146,7 +146,7 @@ test("failures in the canary pause the roll-out, and resume lets it go on", asyn
 	await pass(10 * minute);
 	assert.deepEqual(statuses(), ["rolled_back", "rolled_back", "queued", "queued"]);
 	assert.deepEqual([headOf().status, headOf().pausedBecause], ["paused", "failures"]);
-	await gateway.rollouts.obey("x", "resume", headOf().revision);
+	await gateway.rollouts.execute("x", "resume", headOf().revision);
 	await pass(10 * minute);
 	assert.deepEqual([statuses().slice(2), headOf().status], [["succeeded", "succeeded"], "finished"]);
 });
@@ -173,7 +173,7 @@ test("an update that fails is tried again after 30 to 60 s, and one that is sile
 	const reasons = [...gateway.rollouts.find("x").devices.values()].map(({ reason }) => reason ?? "");
 	assert.equal(reasons[1], "The image is damaged.");
 	assert.match(reasons[2] ?? "", /nothing was heard/);
-	await gateway.rollouts.obey("x", "retry", undefined);
+	await gateway.rollouts.execute("x", "retry", undefined);
 	assert.deepEqual(statuses().slice(1), ["offered", "queued"]);
 });
 
@@ -223,7 +223,7 @@ test("nothing begins before the start, outside the window or after the deadline"
 	await pass(40 * minute, 10 * second);
 	assert.deepEqual([statuses(), headOf().status], [["succeeded", "timed_out"], "finished"]);
 	assert.equal(
-		await gateway.rollouts.obey("x", "retry", undefined).catch(({ message }) => message),
+		await gateway.rollouts.execute("x", "retry", undefined).catch(({ message }) => message),
 		"The deadline of the roll-out has passed.",
 	);
 });
@@ -244,7 +244,7 @@ test("devices that connect for the first time take part where the plan says so",
 test("a cancelled roll-out begins nothing, and follows what has begun to its end", async (t) => {
 	const { gateway, pass, statuses, headOf } = await run(t, "fine", "restarts once", "fine");
 	await gateway.rollouts.put("x", { ...smallest, groups: [{ size: "rest", concurrency: 2 }] });
-	await gateway.rollouts.obey("x", "cancel", undefined);
+	await gateway.rollouts.execute("x", "cancel", undefined);
 	await assert.rejects(gateway.rollouts.put("y", inOneGroup), /dev-1-0 is in the roll-out x/);
 	await pass(10 * minute);
 	assert.deepEqual([statuses(), headOf().status], [["succeeded", "failed", "cancelled"], "cancelled"]);
@@ -262,7 +262,7 @@ test("a device that the gateway forgets is removed from it", async (t) => {
 	assert.deepEqual(statuses(), ["succeeded", "removed"]);
 });
 
-test("monitors are told of each change, at most once a second", async (t) => {
+test("monitors are notified of each change, at most once a second", async (t) => {
 	const { gateway, pass } = await run(
 		t,
 		..."x"
@@ -275,7 +275,7 @@ test("monitors are told of each change, at most once a second", async (t) => {
 		groups: [{ size: "rest", concurrency: 3, soakSeconds: 1 }],
 	});
 	for (let round = 0; round < 30; round++) {
-		await gateway.rollouts.obey("x", round % 2 === 0 ? "pause" : "resume", undefined);
+		await gateway.rollouts.execute("x", round % 2 === 0 ? "pause" : "resume", undefined);
 		await pass(100, 100);
 	}
 	await pass(5 * minute, 100);

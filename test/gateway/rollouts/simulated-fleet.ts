@@ -105,7 +105,7 @@ export class SimulatedDevice {
 		} as const;
 		const session: Session = gateway.sessions.open(handshake, {
 			send: (text) => {
-				if (gateway.isRunning && this.#session === session) this.#obey(text);
+				if (gateway.isRunning && this.#session === session) this.#execute(text);
 			},
 			isOpen: () => gateway.isRunning && session.connected,
 			close: () => {},
@@ -134,7 +134,7 @@ export class SimulatedDevice {
 			this.#gateway?.sessions.receive(this.#session, checked.uplink, JSON.stringify(message));
 	}
 
-	#obey(text: string): void {
+	#execute(text: string): void {
 		if (this.isDeaf) return;
 		const { command, url } = JSON.parse(text);
 		assert.equal(command, "start_ota");
@@ -206,7 +206,7 @@ export class SimulatedGateway {
 	readonly sessions: Sessions;
 	readonly updates: Updates;
 	readonly rollouts: Rollouts;
-	/** What monitors are told, and when. */
+	/** What monitors are sent, and when. */
 	readonly frames: { readonly counts: Counts; readonly at: number }[] = [];
 	isRunning = true;
 	/** The run that followed this one. */

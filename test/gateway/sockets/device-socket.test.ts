@@ -241,8 +241,8 @@ describe("a device's connection", () => {
 		// All that is closed in one turn arrives before a timer of another 20 ms.
 		await devices[0]?.closed;
 		assert.ok(devices.some(({ socket }) => socket.readyState === socket.OPEN));
-		const told = await Promise.all(devices.map(({ closed }) => closed));
-		const seconds = told.map(({ code, reason }) => {
+		const ends = await Promise.all(devices.map(({ closed }) => closed));
+		const seconds = ends.map(({ code, reason }) => {
 			assert.equal(code, 1012);
 			return Number(/^retry in (\d+) s$/.exec(reason)?.[1]);
 		});
@@ -253,7 +253,7 @@ describe("a device's connection", () => {
 		await stopped;
 	});
 
-	test("which connects while others are sent away is told when to come back, and /readyz says why", async (t) => {
+	test("which connects while others are sent away learns when to come back, and /readyz says why", async (t) => {
 		const gateway = await runGateway(t, { limits: { devicesLeaveMs: 30_000, closeTimeoutMs: 30_000 } });
 		const device = await gateway.device(named);
 		device.socket.pause();

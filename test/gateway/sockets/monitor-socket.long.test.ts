@@ -122,8 +122,8 @@ describe("the snapshot of a large fleet", () => {
 		const reasons = frames.map(({ reason }) => reason);
 		assert.deepEqual([...new Set(reasons)], ["snapshot", "identified", "connected"]);
 		assert.ok(frames.length >= 6, reasons.join(" "));
-		const told = frames.flatMap(({ sessions }) => sessions.map(({ deviceId }) => deviceId));
-		assert.deepEqual(told, [...ids, null]);
+		const received = frames.flatMap(({ sessions }) => sessions.map(({ deviceId }) => deviceId));
+		assert.deepEqual(received, [...ids, null]);
 		const left = frames.map(({ remaining }) => remaining);
 		const following = frames.map(
 			(_, index) => frames.slice(index + 1).flatMap(({ sessions }) => sessions).length,

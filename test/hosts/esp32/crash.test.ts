@@ -100,7 +100,7 @@ describe("the RTC memory of a board", { skip: compiler ? undefined : "no C compi
 			assert.equal(crashAfter(...commands).id, "", commands.join());
 	});
 
-	test("what XS told before it restarted the chip is the crash", () => {
+	test("what XS reported before it restarted the chip is the crash", () => {
 		const { id, ...crash } = crashAfter(...begin, "time 61", "note exception", `start ${reset.software}`);
 		assert.match(id, /^[0-9a-f]{8}$/);
 		assert.deepEqual(crash, {
@@ -113,7 +113,7 @@ describe("the RTC memory of a board", { skip: compiler ? undefined : "no C compi
 		assert.equal(run(...begin, "time 61", `start ${reset.panic}`, "uptime").at(-1), "61");
 	});
 
-	test("the chip's own reason is told where XS told none", () => {
+	test("the chip's own reason is reported if XS reported none", () => {
 		for (const [reason, kind] of [
 			[reset.software, "unknown"],
 			[reset.panic, "panic"],
@@ -127,7 +127,7 @@ describe("the RTC memory of a board", { skip: compiler ? undefined : "no C compi
 		}
 	});
 
-	test("memory that does not hold together tells the kind alone", () => {
+	test("of inconsistent memory only the kind is reported", () => {
 		const crash = crashAfter(...begin, "damage 5", `start ${reset.brownOut}`);
 		assert.deepEqual(
 			{ ...crash, id: "", message: "" },
@@ -184,11 +184,11 @@ describe("the RTC memory of a board", { skip: compiler ? undefined : "no C compi
 				return;
 			}
 			const crash = crashAfter(...broken, `start ${reset.taskWatchdog}`);
-			const { id, ...told } = crash;
+			const { id, ...rest } = crash;
 			assert.match(id, /^[0-9a-f]{8}$/);
 			const message = "a fault in C, without a core dump";
 			const expected = { kind: "panic", message, stack: "", version: "1.4.0", trace: "one\ntwo\n" };
-			assert.deepEqual(told, expected, `restart at access ${access}`);
+			assert.deepEqual(rest, expected, `restart at access ${access}`);
 			assert.deepEqual(
 				crashAfter(...broken, `start ${reset.taskWatchdog}`, "want", `start ${reset.software}`),
 				crash,

@@ -1,6 +1,6 @@
 /*
  * Runs hosts/esp32/board-nvs.c on a computer, over a partition in a file, and prints what its start left: "closed", "open" or
- * "read-only". ESP-IDF's library is here what matters of it: which pages it takes for free, and which namespaces it finds.
+ * "read-only". A second argument has the partition erased then. ESP-IDF's library is here what matters of it: which pages it takes for free, and which namespaces it finds.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -89,6 +89,8 @@ int main(int count, char **words)
 		return 1;
 	board_nvs_start();
 	puts(board_nvs_is_read_only() ? "read-only" : is_open ? "open" : "closed");
+	if ((count > 2) && board_nvs_erase())
+		return 1;
 	rewind(file);
 	return (1 == fwrite(flash, sizeof(flash), 1, file)) && !fclose(file) ? 0 : 1;
 }

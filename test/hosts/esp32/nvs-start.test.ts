@@ -75,10 +75,10 @@ function compiled(): string {
 }
 
 /** @returns what the start left, and the partition after it */
-function start(image: Uint8Array): { state: string; after: Uint8Array } {
+function start(image: Uint8Array, ...then: readonly "erase"[]): { state: string; after: Uint8Array } {
 	const file = join(work, "nvs.bin");
 	writeFileSync(file, image);
-	const { stdout, stderr, status } = spawnSync(compiled(), [file], { encoding: "utf8" });
+	const { stdout, stderr, status } = spawnSync(compiled(), [file, ...then], { encoding: "utf8" });
 	assert.equal(stderr, "");
 	assert.equal(status, 0);
 	return { state: stdout.trim(), after: readFileSync(file) };
@@ -135,6 +135,12 @@ describe("the start of a board's NVS", { skip: compiler ? undefined : "no C comp
 		assert.deepEqual(Buffer.from(after), Buffer.from(image));
 	});
 
+	test("opened for reading, it can be erased as a whole", () => {
+		const { state, after } = start(withoutFreePage(entryState.written, values), "erase");
+		assert.equal(state, "read-only");
+		assert.ok(after.every((byte) => byte === 0xff));
+	});
+
 	test("erases it where every page has entries and none is of the settings", () => {
 		const { state, after } = start(withoutFreePage(entryState.written, undefined));
 		// main.c opens it.
@@ -156,6 +162,31 @@ test("the settings of an NVS without a free page are opened for reading, and the
 		const opened = `embedded:storage/key-value open {"path":"settings","format":"string","mode":"${mode}"}`;
 		assert.ok(bench.calls.includes(opened), bench.calls.join("\n"));
 		assert.equal(bench.traced.join("").includes("NVS"), answer === 1);
+	}
+});
+
+test("settings that can only be read are erased with all of the NVS, and the trace says what failed", async () => {
+	for (const [readOnly, result] of [
+		[0, 0],
+		[1, 0],
+		[1, -1],
+	] as const) {
+		const bench = new Bench();
+		const device = await loadBoard("dev-1", bench);
+		let count = 0;
+		bench.natives.board_nvs_is_read_only = readOnly;
+		Object.defineProperty(bench.natives, "board_nvs_erase", {
+			get: () => {
+				count += 1;
+				return result;
+			},
+		});
+		bench.natives.esp_err_to_name = "ESP_FAIL";
+		const settings = new device.storage.settings({});
+		bench.traced.length = 0;
+		settings.erase?.();
+		assert.equal(count, readOnly);
+		assert.equal(bench.traced.join("").includes("ESP_FAIL"), result !== 0);
 	}
 });
 

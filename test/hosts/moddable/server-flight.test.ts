@@ -75,7 +75,7 @@ describe("a server's handshake", () => {
 		assert.throws(() => hear(serverHello, certificate, message(12)), /it has to be SHA-256/);
 	});
 
-	test("whose key has an invalid ECDSA signature is refused; the SDK would loop forever where s is a multiple of the order", () => {
+	test("whose key has an invalid ECDSA signature is refused; the SDK would loop without end where s is a multiple of the order", () => {
 		const [p256, p384] = [
 			"ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551",
 			"ffffffffffffffffffffffffffffffffffffffffffffffffc7634d81f4372ddf581a0db248b0a77aecec196accc52973",

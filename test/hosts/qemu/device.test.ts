@@ -158,8 +158,10 @@ describe("Ethernet in place of Wi-Fi", () => {
 			wifi.connect({ SSID: "home" });
 			wifi.disconnect();
 		}
-		const told = bench.calls.filter((text) => text === `${ethernet} configure {"hostname":"dev-1-a1b2c3"}`);
-		assert.equal(told.length, 2);
+		const configured = bench.calls.filter(
+			(text) => text === `${ethernet} configure {"hostname":"dev-1-a1b2c3"}`,
+		);
+		assert.equal(configured.length, 2);
 	});
 
 	test("refuses a second attempt during the first", async () => {

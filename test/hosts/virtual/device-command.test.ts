@@ -12,7 +12,7 @@ test("npm run device connects, is controlled by JSON lines, and refuses others w
 	const DATA_DIR = await temporaryDirectory(t);
 	const device = runCommand(t, script, ["--model", "proto-1", "--gateway", gateway.url], {
 		DATA_DIR,
-		DEVICE_TOKEN: `${token},former-token-of-the-tests`,
+		DEVICE_TOKEN: `${token},previous-token-of-the-tests`,
 	});
 	const connection = await gateway.connection();
 	assert.equal(connection.headers.authorization, `Bearer ${token}`, "the new one of two");

@@ -257,7 +257,7 @@ describe("a process ends and says why", () => {
 		test(way, async () => {
 			const exit = await end(way);
 			assert.equal(exit.kind, "exception");
-			assert.equal(exit.message, "Error: told to");
+			assert.equal(exit.message, "Error: on request");
 			assert.equal(exit.file, file);
 			assert.equal(exit.line, await lineOf("ending", "throw new Error"));
 		});
@@ -267,7 +267,7 @@ describe("a process ends and says why", () => {
 		test(way, async () => {
 			const exit = await end(way);
 			assert.equal(exit.kind, "rejection");
-			assert.equal(exit.message, "Error: told to");
+			assert.equal(exit.message, "Error: on request");
 			assert.equal(exit.file, file);
 			assert.equal(exit.line, await lineOf("ending", "throw new Error"));
 		});
@@ -356,8 +356,8 @@ describe("a process ends and says why", () => {
 
 	test("promises for a machine that ends are rejected with its reason", async () => {
 		const machine = start(await fixture("ending"), { config: { way: "exception in main" } });
-		await assert.rejects(machine.ready, /told to/);
-		await assert.rejects(machine.statistics(), /told to/);
+		await assert.rejects(machine.ready, /on request/);
+		await assert.rejects(machine.statistics(), /on request/);
 	});
 
 	test("a process that is killed", async () => {

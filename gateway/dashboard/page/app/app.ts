@@ -1,20 +1,20 @@
 /**
- * The composition root: makes every part of the page, hands each what it needs, and passes on what the gateway says. Views
- * read from here and listen by topic; nothing here knows a view.
+ * The composition root: constructs the page's parts, connects them, and passes on the gateway's frames. Views read
+ * from here and listen by topic; nothing here imports a view.
  */
 
 import type { ComponentType } from "preact";
 import type { CommandOf } from "../../../../device/protocol/messages.js";
+import { type Entry, Fleet } from "../../../api/client/fleet.js";
+import { isUpdating } from "../../../api/client/words.js";
 import type { FrameOf, MonitorFrame } from "../../../api/frames.js";
 import type { OtaMetadata } from "../../../api/update.js";
 import type { Installer } from "../install/installer.js";
 import { type Answer, Attempts } from "../model/attempts.js";
 import { noQuery, type Query, queryOf, queryText } from "../model/filter.js";
-import { type Entry, Fleet } from "../model/fleet.js";
 import { FleetChange } from "../model/fleet-change.js";
 import { Selection } from "../model/selection.js";
 import { type SettingsChange, SettingsChanges } from "../model/settings-changes.js";
-import { isUpdating } from "../model/words.js";
 import { Details } from "./details.js";
 import { FirmwareStore } from "./firmware.js";
 import { Link, type LinkState } from "./link.js";
@@ -61,7 +61,7 @@ export class App {
 		else if (previous) this.#compare(previous, entry);
 	});
 	readonly selection = new Selection(() => this.painter.mark(topics.selection));
-	/** What was last asked of a selection. */
+	/** The latest action on a selection. */
 	readonly actions = new FleetChange({
 		onChanged: () => {
 			this.painter.mark(topics.actions);
@@ -100,13 +100,13 @@ export class App {
 	/** What another entry of the page adds to the view of a device. */
 	deviceSection: ComponentType<{ readonly entry: Entry }> | undefined;
 	linkState: LinkState = { name: "connecting" };
-	/** As last told; undefined where the gateway is not one of several. */
+	/** As last received; undefined if the gateway is not one of several. */
 	cluster: FrameOf<"cluster_update"> | undefined;
-	/** When anything was last heard from the gateway, in milliseconds of this page's clock. */
+	/** When a frame was last received, in milliseconds of this page's clock. */
 	heardAt: number | undefined;
 	/** The devices that the fleet's view shows, in its order. */
 	shownKeys: readonly string[] = [];
-	/** Where the fleet was left; undefined: it was not shown yet. */
+	/** Where the fleet's view was left; undefined: it was not shown yet. */
 	place: Place | undefined;
 	#query: Query = noQuery;
 	readonly #subscription = new Subscription({
@@ -146,7 +146,7 @@ export class App {
 		this.painter.mark(topics.query);
 	}
 
-	/** Takes in the address of the fleet; one without a query stands for the latest. */
+	/** Reads the address of the fleet; without a query it means the latest. */
 	readQuery(search: string): void {
 		this.query = search === "" ? this.#query : queryOf(search);
 	}
@@ -167,12 +167,12 @@ export class App {
 		return this.#link.request({ type: "trigger_ota", targetId: deviceId, version: selector });
 	}
 
-	/** Connects, where that is not under way. */
+	/** Connects, unless it is already connecting. */
 	connect(): void {
 		void this.#link.retryNow();
 	}
 
-	/** Has the gateway make a token for a device, and the device try it. */
+	/** Requests a token for a device, which the device then tries. */
 	replaceToken(deviceId: string): Promise<SettingsChange> {
 		return this.settings.change(deviceId, async () => ({ token: await makeToken(deviceId) }));
 	}
@@ -206,7 +206,7 @@ export class App {
 		if (this.firmware.catalog) void this.firmware.refresh();
 	}
 
-	/** Acts on what a change means, whether the summary or the device's own record told it. */
+	/** Acts on a change, from the summary or the device's own record. */
 	#compare({ session: before }: Entry, { key, session }: Entry): void {
 		if (session.connected && session.sessionId !== before.sessionId) this.attempts.onConnected(key);
 		if (!session.connected && before.connected) this.attempts.onGone(key);
@@ -219,7 +219,7 @@ export class App {
 		this.#subscription.plan();
 	}
 
-	/** Ids of devices that must be heard, whether they are shown or not. */
+	/** Ids of devices whose reports are needed, shown or not. */
 	*#needed(): Generator<string> {
 		yield* this.attempts.pending();
 		yield* this.settings.pending();
@@ -252,7 +252,7 @@ export interface Place {
 	readonly key: string | undefined;
 }
 
-/** Of the devices that a selection's action comes to next: more than are asked between two subscriptions. */
+/** The next devices of a selection's action: more than are requested between two subscriptions. */
 const comingHeard = 60;
 
 function isSameUpdate(a: OtaMetadata, b: OtaMetadata): boolean {

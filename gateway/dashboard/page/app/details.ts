@@ -1,7 +1,9 @@
-/** What the gateway keeps of the devices that someone looks at: their last 24 hours, restarts, versions, updates and crashes. */
+/**
+ * The gateway's records of the devices that are shown: their last 24 hours, restarts, versions, updates and crashes.
+ */
 
+import { ask } from "../../../api/client/request.js";
 import type { DeviceDetails, Past } from "../model/responses.js";
-import { ask } from "./gateway.js";
 
 export interface KnownPast {
 	readonly details: DeviceDetails;
@@ -36,7 +38,7 @@ export class Details {
 		}
 	}
 
-	/** A device told of a crash. */
+	/** A device reported a crash. */
 	onCrash(deviceId: string): void {
 		if (this.#known.has(deviceId)) void this.read(deviceId);
 	}

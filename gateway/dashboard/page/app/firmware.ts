@@ -1,8 +1,8 @@
-/** What the gateway holds to update with: asked for when a view needs it, kept, and told to the views. */
+/** The firmware that the gateway offers: requested when a view needs it, and kept for all views. */
 
+import { ask, problemDetail } from "../../../api/client/request.js";
 import { type Firmware, firmwareOf } from "../model/outdated.js";
 import type { Catalog, PastUpdate, UploadStatus } from "../model/responses.js";
-import { ask, problemDetail } from "./gateway.js";
 
 export type Upload =
 	| { readonly name: "none" }
@@ -68,7 +68,7 @@ export class FirmwareStore {
 		this.#onChanged();
 	}
 
-	/** Uploads what a person has chosen: a file, and maybe its signature. While the gateway is away the file waits. */
+	/** Uploads the chosen file, with its signature if there is one. While the gateway is away the file waits. */
 	take(files: readonly File[]): void {
 		const isSignature = ({ name }: File) => name.endsWith(".sig");
 		const [file, signature] = [files.find((each) => !isSignature(each)), files.find(isSignature)];
@@ -86,7 +86,7 @@ export class FirmwareStore {
 		this.#onChanged();
 	}
 
-	/** By XMLHttpRequest, since fetch does not tell how much has been sent. */
+	/** By XMLHttpRequest, since fetch does not report how much was sent. */
 	#send(file: File, signature: File | undefined): void {
 		const { name: filename } = file;
 		const request = new XMLHttpRequest();

@@ -1,8 +1,8 @@
-/** How a view follows what it shows. */
+/** Hooks by which views follow the page's state. */
 
 import { createContext } from "preact";
 import { useContext, useEffect, useLayoutEffect, useMemo, useReducer, useState } from "preact/hooks";
-import type { Entry } from "../model/fleet.js";
+import type { Entry } from "../../../api/client/fleet.js";
 import { type App, topics } from "./app.js";
 
 export const AppContext = createContext<App | undefined>(undefined);
@@ -13,28 +13,28 @@ export function useApp(): App {
 	return app;
 }
 
-/** Renders again in the frame after something of that name has changed. */
+/** Renders again in the frame after a topic was marked. */
 export function useTopic(topic: string): void {
 	const { painter } = useApp();
 	const [, render] = useReducer((count: number, _: undefined) => count + 1, 0);
-	// Not useEffect, which waits for the frame: what changes until then would not be heard of.
+	// Not useEffect, which waits for the frame and would miss changes until then.
 	useLayoutEffect(() => painter.listen(topic, () => render(undefined)), [painter, topic]);
 }
 
-/** A device as it is known now; undefined once it is forgotten. */
+/** Undefined once the device is forgotten. */
 export function useDevice(key: string): Entry | undefined {
 	useTopic(topics.device(key));
 	return useApp().fleet.get(key);
 }
 
-/** The same, of a device that is looked at: each of its reports is asked for. */
+/** As `useDevice`, and requests each of its reports. */
 export function useFollowedDevice(key: string): Entry | undefined {
 	const app = useApp();
 	useEffect(() => app.follow(key), [app, key]);
 	return useDevice(key);
 }
 
-/** Whether what is asked of devices reaches the gateway. */
+/** Whether requests reach the gateway. */
 export function useIsLive(): boolean {
 	useTopic(topics.link);
 	return useApp().linkState.name === "live";
@@ -42,7 +42,7 @@ export function useIsLive(): boolean {
 
 const firmwareAgeMs = 10_000;
 
-/** Reads what the gateway has to update with, again and again: a new release comes without a message. */
+/** Reads the gateway's firmware regularly, since no message reports a new release. */
 export function useFirmware(): void {
 	const app = useApp();
 	useEffect(() => {
@@ -83,7 +83,7 @@ export function useTitle(text: string): void {
 	}, [text]);
 }
 
-/** Asks before the page is left: what it has begun would stop. */
+/** Asks before the page is left, which would stop what it has begun. */
 export function useLeaveWarning(isOn: boolean): void {
 	useEffect(() => {
 		if (!isOn) return;
@@ -102,7 +102,7 @@ export type Route =
 	| { readonly view: "settings" }
 	| { readonly view: "add" };
 
-/** The view that the address names, by its fragment: so it works below any path, and no request is made for it. */
+/** The view that the address names, by its fragment: it works below any path, without a request. */
 export function useRoute(): Route {
 	const [hash, setHash] = useState(location.hash);
 	useEffect(() => {

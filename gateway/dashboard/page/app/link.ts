@@ -111,7 +111,7 @@ export class Link {
 		if (frame.type === "error")
 			return this.#answer(frame.requestId, { isTaken: false, code: frame.code, message: frame.message });
 		this.#options.onFrame(frame, text);
-		// Before all devices were told, what the page shows is still the old.
+		// Until all devices are received, the page shows the old state.
 		if (!completesSnapshot(frame)) return;
 		this.#retryMs = firstRetryMs;
 		this.#lostSince = undefined;
@@ -125,7 +125,7 @@ export class Link {
 		resolve?.(answer);
 	}
 
-	/** Without effect on a socket that has been given up. */
+	/** No effect on a socket that was abandoned. */
 	#drop(socket: WebSocket): void {
 		if (this.#socket !== socket) return;
 		this.#socket = undefined;
@@ -150,7 +150,7 @@ export class Link {
 		}, silenceMs);
 	}
 
-	/** A browser does not say why a WebSocket was refused, so that is asked first. */
+	/** A browser does not say why a WebSocket was refused, so HTTP is asked first. */
 	async #isLoggedOut(): Promise<boolean> {
 		try {
 			return (await fetch("login/state", { signal: AbortSignal.timeout(healthMs) })).status === 401;
@@ -160,7 +160,7 @@ export class Link {
 	}
 }
 
-/** Whether with this frame all devices were told. */
+/** Whether all devices are received with this frame. */
 export function completesSnapshot(frame: MonitorFrame): boolean {
 	if (frame.type !== "status_update" && frame.type !== "summary") return false;
 	return frame.remaining === 0 || (frame.reason === "snapshot" && frame.remaining === undefined);

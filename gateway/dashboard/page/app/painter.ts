@@ -1,6 +1,6 @@
 /**
- * Tells views that what they show has changed, all of them together, once a frame. A thousand devices speak hundreds of
- * times a second; a view that was told each time would paint what nobody can see.
+ * Notifies views that their content has changed, all together, once a frame. A thousand devices report hundreds of
+ * times a second; a view that painted each report would paint more than the screen shows.
  */
 
 export class Painter {
@@ -14,7 +14,7 @@ export class Painter {
 		this.#requestFrame = requestFrame;
 	}
 
-	/** What goes by that name has changed. */
+	/** A topic has changed. */
 	mark(topic: string): void {
 		this.#changed.add(topic);
 		if (this.#isRequested) return;

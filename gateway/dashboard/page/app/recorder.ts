@@ -1,9 +1,9 @@
-/** Keeps what the devices said that someone has looked at: for plots and for reading. */
+/** Keeps the messages of the devices that were shown, for plots and the log. */
 
 import type { StateReport, Uplink } from "../../../../device/protocol/messages.js";
+import { newLines } from "../../../api/client/trace-lines.js";
 import { changedPaths, uplinkText } from "../model/report-changes.js";
 import { Series } from "../model/series.js";
-import { newLines } from "../model/trace-lines.js";
 import { UplinkLog } from "../model/uplink-log.js";
 
 export interface Record {
@@ -13,7 +13,7 @@ export interface Record {
 	readonly trace: UplinkLog;
 }
 
-/** Devices whose records are kept; that of the one looked at longest ago makes room. */
+/** Devices whose records are kept; beyond it the one shown longest ago is dropped. */
 const recordsKept = 8;
 
 export class Recorder {

@@ -1,7 +1,7 @@
 /**
- * Draws the LED rings as the devices show them: with the firmware's own patterns, on a canvas in place of LEDs. One clock
- * moves all of them, so rings that show the same are drawn once and copied; only those that are on the screen, and none
- * where a person asked for less motion.
+ * Draws the LED rings as the devices show them: with the firmware's own patterns, on a canvas in place of LEDs. One
+ * clock moves all, and equal rings are drawn once and copied; only visible ones, and none if a person prefers less
+ * motion.
  */
 
 import type { PixelStrip } from "../../../../device/host.js";
@@ -12,7 +12,7 @@ import {
 	paint,
 } from "../../../../device/peripherals/led-patterns.js";
 
-/** What a ring shows; undefined: nobody knows. */
+/** What a ring shows; undefined: unknown. */
 export interface Look {
 	readonly state: LedState;
 	/** 0 to 1. */
@@ -116,7 +116,7 @@ export class Rings {
 	}
 }
 
-/** Where nothing moves: the moment at which the pattern is brightest. */
+/** The moment at which the pattern is brightest, for a still picture. */
 function stillTimeMs(look: Look | undefined): number {
 	return look?.state === ledState.updating ? 1500 : 0;
 }
@@ -140,7 +140,7 @@ function copy(from: HTMLCanvasElement, to: HTMLCanvasElement): void {
 	context.globalCompositeOperation = "source-over";
 }
 
-/** Stands in for the strip of LEDs, as any host's does. */
+/** Implements the strip of LEDs, as each host does. */
 class DrawnStrip implements PixelStrip {
 	readonly length: number;
 	readonly #colours: Uint32Array;
@@ -179,7 +179,7 @@ class DrawnStrip implements PixelStrip {
 		for (const [index, colour] of this.#colours.entries()) this.#drawPixel(context, index, colour);
 	}
 
-	/** A lit pixel, its glow around it; the strip is driven in light, which a screen and an eye take for brightness. */
+	/** A lit pixel with its glow; the strip is driven in light, which a screen and an eye take for brightness. */
 	#drawPixel(context: CanvasRenderingContext2D, index: number, colour: number): void {
 		const channels = [(colour >> 16) & 255, (colour >> 8) & 255, colour & 255];
 		const strongest = Math.max(...channels);

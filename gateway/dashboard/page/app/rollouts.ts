@@ -1,6 +1,6 @@
-/** The roll-outs that the gateway keeps, as last told, and what a person asks of them. */
+/** The gateway's roll-outs, as last received, and the requests of a person to them. */
 
-import { isOver } from "../../../api/statuses.js";
+import { ask, Refusal } from "../../../api/client/request.js";
 import {
 	type Preview,
 	problems,
@@ -9,9 +9,9 @@ import {
 	type RolloutDevice,
 	type RolloutHead,
 	type RolloutUpdate,
-} from "../model/rollout.js";
-import type { AskedPlan } from "../model/rollout-plan.js";
-import { ask, Refusal } from "./gateway.js";
+} from "../../../api/client/rollout.js";
+import type { AskedPlan } from "../../../api/client/rollout-plan.js";
+import { isOver } from "../../../api/statuses.js";
 
 /** As it was read, and when by this page's clock. */
 export interface ReadRollout extends Rollout {
@@ -39,7 +39,7 @@ export class Rollouts {
 		return this.#details.get(id);
 	}
 
-	/** Reads the list again, and those that someone looks at. What cannot be read stays as it was. */
+	/** Reads the list again, and the details that are shown. What cannot be read stays as it was. */
 	async refresh(): Promise<void> {
 		for (const id of this.#details.keys()) void this.read(id);
 		await this.#read<{ rollouts: readonly RolloutHead[] }>(listPath, ({ rollouts }) => {
@@ -54,7 +54,7 @@ export class Rollouts {
 		);
 	}
 
-	/** The gateway told how one stands. */
+	/** A roll-out has changed. */
 	onUpdate({ type: _, status, ...change }: RolloutUpdate): void {
 		const { id } = change;
 		const head = this.#heads.find((one) => one.id === id);
@@ -72,7 +72,7 @@ export class Rollouts {
 		this.#onChanged();
 	}
 
-	/** What a plan would meet. @throws Refusal that names a wrong field */
+	/** Which devices a plan would update. @throws Refusal that names a wrong field */
 	preview(plan: AskedPlan): Promise<Preview> {
 		return ask(`${listPath}/preview`, { method: "POST", body: plan });
 	}
@@ -104,7 +104,7 @@ export class Rollouts {
 		return (await ask<{ devices: readonly RolloutDevice[] }>(path)).devices;
 	}
 
-	/** At most one request for a path runs; where it is wanted again meanwhile, it is repeated. */
+	/** At most one request per path runs; further calls repeat it once. */
 	async #read<T>(path: string, take: (answer: T) => void): Promise<void> {
 		if (this.#reading.has(path)) return void this.#reading.set(path, true);
 		do {

@@ -130,7 +130,7 @@ export class Board {
 	}
 }
 
-/** Tells a port that cannot be opened from a board that does not answer. */
+/** Distinguishes a port that cannot be opened from a board that does not answer. */
 class BoardTransport extends Transport {
 	override async connect(...options: Parameters<Transport["connect"]>): Promise<void> {
 		try {

@@ -9,7 +9,7 @@ import type {
 	CommandOf,
 	StateReport,
 } from "../../../../device/protocol/messages.js";
-import { sentence } from "./words.js";
+import { sentence } from "../../../api/client/words.js";
 
 /** What a control can be asked to do; `boot_device` is a new connection. */
 export type Ask =

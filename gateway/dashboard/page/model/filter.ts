@@ -2,9 +2,9 @@
 
 import compare from "semver/functions/compare.js";
 import valid from "semver/functions/valid.js";
+import type { Entry } from "../../../api/client/fleet.js";
+import { hasFailed, isUpdating, signalBars } from "../../../api/client/words.js";
 import { labelFields } from "../../../api/label.js";
-import type { Entry } from "./fleet.js";
-import { hasFailed, isUpdating, signalBars } from "./words.js";
 
 export const states = [
 	"connected",

@@ -1,9 +1,9 @@
 /** How a device fares, as people say it. */
 
 import type { CrashKind } from "../../../../device/protocol/messages.js";
+import { signalBars } from "../../../api/client/words.js";
 import { updateWords } from "../../../api/statuses.js";
 import type { PastMark } from "./responses.js";
-import { signalBars } from "./words.js";
 
 const resets: Readonly<Record<string, string>> = {
 	POWERON_RESET: "switched on",

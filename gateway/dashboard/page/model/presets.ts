@@ -1,4 +1,4 @@
-/** What an LED ring can be told to show, as people call it. */
+/** The LED ring's presets, by their names for people. */
 
 import type { LedPreset } from "../../../../device/protocol/messages.js";
 

@@ -2,7 +2,7 @@
 
 import type { StateReport, Uplink, UplinkType } from "../../../../device/protocol/messages.js";
 import { isRecord } from "../../../../device/protocol/schema.js";
-import { bytes } from "./words.js";
+import { bytes } from "../../../api/client/words.js";
 
 export const uplinkWords: Readonly<Record<UplinkType, string>> = {
 	state_report: "Report",
@@ -76,7 +76,7 @@ export function uplinkText(uplink: Uplink, before: StateReport | null, changed: 
 		case "command_error":
 			return `${uplink.command}: ${uplink.message}`;
 		case "crash_report":
-			return uplink.crash?.message ?? "nothing to tell";
+			return uplink.crash?.message ?? "none to report";
 		case "log":
 			return uplink.lines.trimEnd();
 	}

@@ -4,8 +4,8 @@
  */
 
 import type { ChangedSettings, CommandError, SettingsResult } from "../../../../device/protocol/messages.js";
+import { sentence } from "../../../api/client/words.js";
 import type { Answer } from "./attempts.js";
-import { sentence } from "./words.js";
 
 export type ChangeStatus =
 	/** The gateway has not answered yet. */

@@ -2,8 +2,8 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { plural } from "../../../api/client/words.js";
 import type { Line, UplinkLog } from "../model/uplink-log.js";
-import { plural } from "../model/words.js";
 import { CopyButton } from "./copy-button.js";
 
 /** Rendered at most; all that is kept is searched and copied. */

@@ -2,9 +2,9 @@
 
 import { useMemo } from "preact/hooks";
 import type { StateReport } from "../../../../device/protocol/messages.js";
+import { clock } from "../../../api/client/words.js";
 import { type PlotShape, shapeOf, timeTicks } from "../model/plot-shape.js";
 import type { Column, Series } from "../model/series.js";
-import { clock } from "../model/words.js";
 import type { Mark } from "./timeline.js";
 
 export interface PlotKind {

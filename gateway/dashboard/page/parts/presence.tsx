@@ -1,11 +1,10 @@
 /** Small things that several views say of a device: whether it is there, how well it is heard, how its update stands. */
 
+import type { Entry } from "../../../api/client/fleet.js";
+import { age, hasFailed, isUpdating, otaText, signalBars } from "../../../api/client/words.js";
 import type { OtaMetadata } from "../../../api/update.js";
 import { topics } from "../app/app.js";
 import { useApp, useIsLive, useTopic } from "../app/hooks.js";
-import type { Entry } from "../model/fleet.js";
-
-import { age, hasFailed, isUpdating, otaText, signalBars } from "../model/words.js";
 
 /** Whether a device is there, and how old what is shown of it is. */
 export function Presence({ entry }: { entry: Entry }) {

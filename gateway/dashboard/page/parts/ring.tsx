@@ -4,8 +4,8 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { LedState } from "../../../../device/peripherals/led-patterns.js";
 import { boardModels } from "../../../../device/protocol/models.js";
+import type { Entry } from "../../../api/client/fleet.js";
 import { useApp, useIsLive } from "../app/hooks.js";
-import type { Entry } from "../model/fleet.js";
 
 const looks: readonly string[] = [
 	"off",

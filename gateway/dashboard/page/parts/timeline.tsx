@@ -1,10 +1,10 @@
-/** When a device was there, and what happened to it; a time can be chosen by pointer, touch and keyboard. */
+/** When a device was connected, and its events; a time can be chosen by pointer, touch and keyboard. */
 
 import type { ComponentChildren } from "preact";
+import { clock } from "../../../api/client/words.js";
 import type { KnownPast } from "../app/details.js";
 import type { PastMark } from "../model/responses.js";
 import { startOf } from "../model/series.js";
-import { clock } from "../model/words.js";
 
 /** A mark by this page's clock. */
 export interface Mark {
@@ -23,7 +23,7 @@ interface TimelineProps {
 	/** Undefined: the latest. */
 	readonly at: number | undefined;
 	readonly onAt: (at: number | undefined) => void;
-	/** What is said of the chosen time. */
+	/** Describes the chosen time. */
 	readonly children: ComponentChildren;
 }
 

@@ -1,7 +1,7 @@
 /** A command line with the device token: it is not shown until a person asks, but copied. */
 
 import { models } from "../../../../device/protocol/schema.js";
-import { ask } from "../app/gateway.js";
+import { ask } from "../../../api/client/request.js";
 import { Command } from "./command.js";
 
 /** @param token shown in it; undefined: hidden */

@@ -1,4 +1,7 @@
-/** Adds a device. The script that talks to boards is larger than the rest of the page, and is loaded when this view is opened. */
+/**
+ * Adds a device. The script that communicates with boards is larger than the rest of the page, and is loaded on
+ * request.
+ */
 
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";

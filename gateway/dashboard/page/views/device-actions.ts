@@ -1,7 +1,7 @@
-/** What is done to many devices, one after the other, at a pace that the gateway takes. */
+/** Actions on many devices, one after the other, at a pace that the gateway accepts. */
 
+import { ask as request } from "../../../api/client/request.js";
 import type { App } from "../app/app.js";
-import { ask as request } from "../app/gateway.js";
 import type { Ask } from "../model/attempts.js";
 import type { SettingsChange } from "../model/settings-changes.js";
 
@@ -16,7 +16,7 @@ const atATime = 16;
 const leastMs = 400;
 const forgottenAtATime = 4;
 
-/** Begins it; only where nothing else is running. */
+/** Starts an action, unless another one runs. */
 export function perform(
 	{ actions, attempts }: App,
 	{ title, ask }: DeviceAction,

@@ -1,8 +1,8 @@
-/** What a device can be told, and what is done to it by hand. */
+/** The controls of a device: commands, restart and identification. */
 
 import type { Chime, StateReport } from "../../../../device/protocol/messages.js";
+import type { Entry } from "../../../api/client/fleet.js";
 import { useIsLive } from "../app/hooks.js";
-import type { Entry } from "../model/fleet.js";
 import { presetWords } from "../model/presets.js";
 import { Action, Choices, Outcome, Slider, useControl } from "../parts/controls.js";
 
@@ -84,7 +84,7 @@ const buttons: readonly (readonly [keyof StateReport["peripherals"]["buttons"], 
 	["btn_vol_up", "Volume +"],
 ];
 
-/** What is pressed, lit or touched, as the device last said. */
+/** Buttons, light and touch, as last reported. */
 export function Inputs({ entry: { session }, state }: { entry: Entry; state: StateReport }) {
 	const isNow = useIsLive() && session.connected;
 	const { buttons: pressed, ambient_light, touch_active } = state.peripherals;

@@ -1,8 +1,8 @@
-/** The crashes of one device, the latest first: what it was, where in the firmware, and what it traced before. */
+/** The crashes of one device, the latest first: kind, place in the firmware, and the trace before it. */
 
+import { duration, when } from "../../../api/client/words.js";
 import { crashWords } from "../model/health-words.js";
 import type { DeviceDetails, PastCrash } from "../model/responses.js";
-import { duration, when } from "../model/words.js";
 import { Bounded } from "../parts/bounded.js";
 import { CopyButton } from "../parts/copy-button.js";
 
@@ -11,7 +11,7 @@ export function DeviceCrashes({ details }: { details: DeviceDetails | undefined 
 		<section class="panel crashes" aria-label="Crashes">
 			<h2>Crashes</h2>
 			{!details || details.crashes.length === 0 ? (
-				<p class="hint">{details ? "It has told of none." : "Looking for them…"}</p>
+				<p class="hint">{details ? "It has reported none." : "Looking for them…"}</p>
 			) : (
 				<Bounded label="Crashes, the latest first" items={[...details.crashes].reverse()}>
 					{(crash) => <PastCrashItem key={crash.id} crash={crash} />}

@@ -1,10 +1,10 @@
-/** What a device is and how it fares: everything of its report that has no better place. */
+/** Facts and health of a device: everything of its report that no other view shows. */
 
 import type { StateReport } from "../../../../device/protocol/messages.js";
-import type { Entry } from "../model/fleet.js";
+import type { Entry } from "../../../api/client/fleet.js";
+import { bytes, duration, when } from "../../../api/client/words.js";
 import { memoryText, resetText, signalText } from "../model/health-words.js";
 import type { DeviceDetails } from "../model/responses.js";
-import { bytes, duration, when } from "../model/words.js";
 import { Bounded } from "../parts/bounded.js";
 import { capital } from "../parts/presence.js";
 

@@ -1,10 +1,10 @@
 /** A device's label, shown and edited in its place. */
 
 import { useEffect, useId, useRef, useState } from "preact/hooks";
+import type { Entry } from "../../../api/client/fleet.js";
+import { ask } from "../../../api/client/request.js";
 import { type Label, label, labelFields } from "../../../api/label.js";
-import { ask } from "../app/gateway.js";
 import { useApp, useIsLive } from "../app/hooks.js";
-import type { Entry } from "../model/fleet.js";
 
 interface FieldLook {
 	readonly title: string;
@@ -13,7 +13,7 @@ interface FieldLook {
 	readonly isShared?: true;
 }
 
-/** A field that is added to the label does not compile until it is here. */
+/** A new field of the label does not compile until it is here. */
 const looks: Readonly<Record<keyof Label, FieldLook>> = {
 	name: { title: "Name", shownAs: "heading" },
 	room: { title: "Room", shownAs: "fact", isShared: true },

@@ -1,9 +1,9 @@
-/** A device in a list of something else: by the name that a person gave it, with its id under the pointer. */
+/** A link to a device in other lists: the name that a person gave it, with its id as a tooltip. */
 
 import { deviceAddress, useDevice } from "../app/hooks.js";
 import { nameOf } from "../model/filter.js";
 
-/** One that is unknown, such as a forgotten one, has no page. */
+/** An unknown device, such as a forgotten one, has no page. */
 export function DeviceLink({ deviceKey }: { deviceKey: string }) {
 	const entry = useDevice(deviceKey);
 	if (!entry) return <span>{deviceKey}</span>;

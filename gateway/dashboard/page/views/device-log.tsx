@@ -1,4 +1,4 @@
-/** What a device said: in words, and word by word for anyone who looks for the reason of something. */
+/** The messages of a device: in words, and as JSON for anyone who looks for a cause. */
 
 import { useState } from "preact/hooks";
 import { topics } from "../app/app.js";

@@ -1,13 +1,13 @@
-/** Devices to choose from for a roll-out: each says what it would get, or why it cannot be chosen. */
+/** The devices to choose from for a roll-out: each shows what it would get, or why it cannot be chosen. */
 
+import type { Entry } from "../../../api/client/fleet.js";
 import { deviceAddress, useDevice } from "../app/hooks.js";
 import { nameOf } from "../model/filter.js";
-import type { Entry } from "../model/fleet.js";
 import { effectOn, type Firmware } from "../model/outdated.js";
 import { Grid } from "../parts/grid.js";
 
 interface PickerProps {
-	/** Those that the search finds. */
+	/** Devices that the search finds. */
 	readonly entries: readonly Entry[];
 	readonly firmware: Firmware;
 	readonly allowDowngrade: boolean;

@@ -1,13 +1,13 @@
-/** The last 24 hours of a device: when it was there, signal, memory and light, with what happened to it. */
+/** The last 24 hours of a device: connection, signal, memory and light, with its events. */
 
 import { useMemo, useState } from "preact/hooks";
+import type { Entry } from "../../../api/client/fleet.js";
+import { clock, when } from "../../../api/client/words.js";
 import { topics } from "../app/app.js";
 import type { KnownPast } from "../app/details.js";
 import { useApp, useIsLive, useTopic } from "../app/hooks.js";
-import type { Entry } from "../model/fleet.js";
 import { markText } from "../model/health-words.js";
 import { type Series, startOf } from "../model/series.js";
-import { clock, when } from "../model/words.js";
 import { Bounded } from "../parts/bounded.js";
 import { Plot, type PlotKind } from "../parts/plot.js";
 import { type Mark, Timeline } from "../parts/timeline.js";
@@ -44,7 +44,7 @@ export function DevicePlots({ entry, known }: { entry: Entry; known: KnownPast |
 	/** What is pointed at, in seconds since 1970; undefined: the latest. */
 	const [at, setAt] = useState<number>();
 	const { version } = series;
-	// With what is known: so pointing at something moves nothing.
+	// The time of the data, so that pointing moves nothing.
 	const now = useMemo(() => Math.max(Date.now() / 1000, series.times.at(-1) ?? 0), [series, version, known]);
 	const since = Math.min(series.times[0] ?? now, now - leastSeconds);
 	const marks = marksOf(known).filter(({ time }) => time >= since - sameSeconds);
@@ -107,10 +107,10 @@ export function DevicePlots({ entry, known }: { entry: Entry; known: KnownPast |
 	);
 }
 
-/** Shown at least. */
+/** Shortest time shown. */
 const leastSeconds = 60;
 
-/** Half a step: a mark this near belongs to what is pointed at. */
+/** Half a step: marks within it belong to the chosen time. */
 const sameSeconds = 150;
 
 function isNear(seconds: number) {

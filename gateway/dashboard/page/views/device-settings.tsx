@@ -1,13 +1,13 @@
-/** The settings of one device: what is filled in is sent, and the device says whether it keeps it. */
+/** The settings of one device: filled in values are sent, and the device reports whether it keeps them. */
 
 import { useId } from "preact/hooks";
 import type { ChangedSettings } from "../../../../device/protocol/messages.js";
 import { keysOf } from "../../../../device/protocol/schema.js";
+import type { Entry } from "../../../api/client/fleet.js";
 import { useApp, useIsLive } from "../app/hooks.js";
-import type { Entry } from "../model/fleet.js";
 import type { SettingsChange } from "../model/settings-changes.js";
 
-/** A setting that is added does not compile until it is here. */
+/** A new setting does not compile until it is here. */
 const looks: Readonly<Record<keyof ChangedSettings, Omit<FieldProps, "name">>> = {
 	ssid: { label: "Wi-Fi name", maxLength: 32 },
 	password: { label: "Wi-Fi password", isSecret: true, maxLength: 63, removal: "None: an open network" },
@@ -30,7 +30,7 @@ export function DeviceSettings({ entry }: { entry: Entry }) {
 		const form = event.currentTarget;
 		if (!(form instanceof HTMLFormElement)) return;
 		const value = changedIn(new FormData(form));
-		// Secrets do not stay on the page; the rest does until it is kept, to be corrected.
+		// Secrets do not stay on the page; other values stay until they are kept, to be corrected.
 		for (const secret of form.querySelectorAll<HTMLInputElement>("[type=password]")) secret.value = "";
 		if (Object.keys(value).length === 0) return;
 		const { status } = await app.settings.change(key, async () => value);
@@ -63,7 +63,7 @@ export function DeviceSettings({ entry }: { entry: Entry }) {
 	);
 }
 
-/** More than any setting takes, so that the gateway says what is wrong; with more in a frame it would end the connection. */
+/** More than any setting takes, so that the gateway names the problem; a longer frame would end the connection. */
 const longestText = 8192;
 
 interface FieldProps {
@@ -73,7 +73,7 @@ interface FieldProps {
 	readonly maxLength?: number;
 	readonly isSecret?: boolean;
 	readonly isLong?: boolean;
-	/** What the device has without it; absent: it cannot do without. */
+	/** What the device has without it; absent: the setting is required. */
 	readonly removal?: string;
 }
 
@@ -103,7 +103,7 @@ export function Field({ name, label, placeholder, maxLength, isSecret, isLong, r
 	);
 }
 
-/** How the latest change stands. */
+/** The state of the latest change. */
 export function ChangeState({ change }: { change: SettingsChange | undefined }) {
 	const isPending = change?.status === "asked" || change?.status === "trying";
 	return (

@@ -1,12 +1,12 @@
-/** The live log of a device: what its firmware traces, from when a person asks for it. */
+/** The live log of a device: the firmware's trace, from a person's request on. */
 
 import { useEffect, useState } from "preact/hooks";
+import type { Entry } from "../../../api/client/fleet.js";
 import { topics } from "../app/app.js";
 import { useApp, useIsLive, useTopic } from "../app/hooks.js";
-import type { Entry } from "../model/fleet.js";
 import { LogPane } from "../parts/log-pane.js";
 
-/** Then the device ends it by itself. */
+/** After this the device ends it. */
 const logSeconds = 300;
 
 export function DeviceTrace({ entry }: { entry: Entry }) {
@@ -14,7 +14,7 @@ export function DeviceTrace({ entry }: { entry: Entry }) {
 	const { key, session } = entry;
 	useTopic(topics.record(key));
 	const isLive = useIsLive();
-	/** Of which session it was asked for; the log ends with it. */
+	/** The session that it was requested from; the log ends with it. */
 	const [askedOf, setAskedOf] = useState<string>();
 	const [problem, setProblem] = useState("");
 	const isOn = askedOf === session.sessionId && session.connected;

@@ -1,12 +1,12 @@
-/** The firmware of one device: what it could run, the update of it, and how the former ones ended. */
+/** The firmware of one device: what it could run, its update, and how the previous ones ended. */
 
 import { useState } from "preact/hooks";
+import type { Entry } from "../../../api/client/fleet.js";
+import { isUpdating, sentence } from "../../../api/client/words.js";
 import { topics } from "../app/app.js";
 import { useApp, useFirmware, useIsLive, useTopic } from "../app/hooks.js";
-import type { Entry } from "../model/fleet.js";
 import { effectOn, type Firmware, fits } from "../model/outdated.js";
 import type { DeviceDetails } from "../model/responses.js";
-import { isUpdating, sentence } from "../model/words.js";
 import { Choice } from "../parts/choice.js";
 import { UpdateState } from "../parts/presence.js";
 import { History } from "./update-history.js";

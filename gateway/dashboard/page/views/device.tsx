@@ -1,10 +1,10 @@
-/** One device: what it shows, what it can be told, how it fares, and what it said. */
+/** One device: its state, controls, health and messages. */
 
 import { useEffect, useRef } from "preact/hooks";
+import type { Entry } from "../../../api/client/fleet.js";
+import { when } from "../../../api/client/words.js";
 import { topics } from "../app/app.js";
 import { useApp, useFollowedDevice, useIsLive, useTitle, useTopic } from "../app/hooks.js";
-import type { Entry } from "../model/fleet.js";
-import { when } from "../model/words.js";
 import { Action, Outcome } from "../parts/controls.js";
 import { Presence, SafeMode, Signal } from "../parts/presence.js";
 import { Ring, ringText } from "../parts/ring.js";
@@ -48,10 +48,10 @@ export function DeviceView({ deviceKey }: { deviceKey: string }) {
 	);
 }
 
-/** The gateway's steps: so its past is never read long after its end. */
+/** The gateway's step of the history. */
 const pastEveryMs = 5 * 60_000;
 
-/** What the gateway keeps of a device; read again when something may have been added to it. */
+/** The gateway's records of a device; read again when something may have been added. */
 function useKnownPast(key: string, entry: Entry | undefined) {
 	const { details } = useApp();
 	useTopic(topics.record(key));
@@ -59,7 +59,7 @@ function useKnownPast(key: string, entry: Entry | undefined) {
 	const starts = useStarts(entry);
 	const isReported = Boolean(entry?.state);
 	const { sessionId, connected, metadata } = entry?.session ?? {};
-	// What it does not use itself says that there may be more to read.
+	// Runs again for each dependency that may mean more to read.
 	useEffect(() => {
 		if (!isLive || !isReported) return;
 		void details.read(key);
@@ -69,7 +69,7 @@ function useKnownPast(key: string, entry: Entry | undefined) {
 	return details.of(key);
 }
 
-/** Changes with each restart: a report tells of it by an uptime that is less than before. */
+/** Changes with each restart, which a lower uptime shows. */
 function useStarts(entry: Entry | undefined): number {
 	const seen = useRef({ uptimeSeconds: 0, count: 0 });
 	const uptimeSeconds = entry?.state?.health.uptime_seconds ?? 0;
@@ -139,7 +139,7 @@ function Head({ entry }: { entry: Entry }) {
 	);
 }
 
-/** When what is shown was true, where it may not be any more. */
+/** The time of the shown values, if they may be outdated. */
 function AsOf({ entry: { session, heardAt } }: { entry: Entry }) {
 	const isLive = useIsLive();
 	if (isLive && session.connected) return null;

@@ -1,11 +1,11 @@
-/** Takes a firmware file, dropped or chosen, and says how far it is and why it was refused. */
+/** Accepts a firmware file, dropped or chosen, and shows the upload's progress or refusal. */
 
 import { useState } from "preact/hooks";
+import { age, bytes } from "../../../api/client/words.js";
 import { topics } from "../app/app.js";
 import type { Upload } from "../app/firmware.js";
 import { useApp, useNow, useTopic } from "../app/hooks.js";
 import type { UploadStatus } from "../model/responses.js";
-import { age, bytes } from "../model/words.js";
 import { Progress } from "../parts/presence.js";
 
 export function UploadPanel() {

@@ -1,9 +1,9 @@
-/** Firmware: how it comes in, what there is, and how it gets to the devices. */
+/** Firmware: uploads, the catalog, and the updates of devices. */
 
+import { bytes } from "../../../api/client/words.js";
 import { topics } from "../app/app.js";
 import { useApp, useFirmware, useTopic } from "../app/hooks.js";
 import type { Release } from "../model/responses.js";
-import { bytes } from "../model/words.js";
 import { UploadPanel } from "./firmware-upload.js";
 import { RolloutForm } from "./rollout-form.js";
 import { ActiveRollouts, PastRollouts } from "./rollouts.js";

@@ -1,12 +1,12 @@
-/** What can be done to one device or to several that are selected, and what each of them answered. */
+/** The actions on one device or on a selection, and each device's answer. */
 
 import { useId, useState } from "preact/hooks";
 import type { LedPreset } from "../../../../device/protocol/messages.js";
+import { plural } from "../../../api/client/words.js";
 import { topics } from "../app/app.js";
 import { updateAddress, useApp, useIsLive, useTopic } from "../app/hooks.js";
 import type { FleetItem } from "../model/fleet-change.js";
 import { presetWords } from "../model/presets.js";
-import { plural } from "../model/words.js";
 import { Choice } from "../parts/choice.js";
 import { Confirm } from "../parts/confirm.js";
 import { useControl } from "../parts/controls.js";
@@ -14,7 +14,7 @@ import { Grid } from "../parts/grid.js";
 import { type DeviceAction, forget, perform } from "./device-actions.js";
 import { DeviceLink } from "./device-link.js";
 
-/** For more than these a person is asked again. */
+/** Above it a confirmation is required. */
 const fewDevices = 20;
 
 interface OfDevice {
@@ -41,7 +41,7 @@ export function SelectBox({ deviceKey, tabIndex }: OfDevice) {
 	);
 }
 
-/** Makes a device show itself. */
+/** Makes a device flash its ring. */
 export function Identify({ deviceKey, tabIndex }: OfDevice) {
 	const { attempt, isSending, isOff, ask } = useControl(deviceKey, "identify");
 	const reason = attempt?.reason;
@@ -171,7 +171,7 @@ const words: Readonly<Record<FleetItem["status"], string>> = {
 };
 const order: readonly FleetItem["status"][] = ["failed", "running", "waiting", "not_begun", "kept"];
 
-/** What came of the latest action, with the answer of each device: failures come first. */
+/** The results of the latest action, failures first. */
 export function ActionResults() {
 	const { actions } = useApp();
 	useTopic(topics.actions);
@@ -179,7 +179,7 @@ export function ActionResults() {
 	const { items, title, isRunning } = actions;
 	if (items.length === 0) return null;
 	const count = (status: FleetItem["status"]) => items.filter((item) => item.status === status).length;
-	const told = order
+	const counts = order
 		.filter((status) => count(status) > 0)
 		.map((status) => `${count(status).toLocaleString("en")} ${words[status]}`);
 	const sorted = order.flatMap((status) => items.filter((item) => item.status === status));
@@ -188,7 +188,7 @@ export function ActionResults() {
 		<section class="panel results" aria-labelledby={id}>
 			<div class="results-head">
 				<h2 id={id}>{title}</h2>
-				<p role="status">{told.join(", ")}</p>
+				<p role="status">{counts.join(", ")}</p>
 				{isRunning ? (
 					<button type="button" class="small" onClick={() => actions.cancel()}>
 						Cancel

@@ -1,8 +1,8 @@
-/** A device as a card: its ring as it shows it, and what matters most beside it. */
+/** A device as a card: its ring as the device shows it, and its main facts. */
 
+import { crashText, hasFailed, isUpdating } from "../../../api/client/words.js";
 import { deviceAddress, useFollowedDevice } from "../app/hooks.js";
 import { nameOf } from "../model/filter.js";
-import { crashText, hasFailed, isUpdating } from "../model/words.js";
 import { Presence, SafeMode, Signal, UpdateState } from "../parts/presence.js";
 import { Ring } from "../parts/ring.js";
 import { Identify, SelectBox } from "./fleet-actions.js";

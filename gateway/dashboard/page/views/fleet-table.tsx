@@ -1,11 +1,11 @@
-/** The fleet as a dense table, which can be sorted by every column. It shows what the summary says: no report is asked for. */
+/** The fleet as a dense table that can be sorted by every column. It shows the summary, and requests no reports. */
 
 import { useCallback } from "preact/hooks";
+import type { Entry } from "../../../api/client/fleet.js";
+import { age, crashText, hasFailed, isUpdating, otaText } from "../../../api/client/words.js";
 import { topics } from "../app/app.js";
 import { deviceAddress, useApp, useDevice, useIsLive, useMedia, useTopic } from "../app/hooks.js";
 import { nameOf, type Sort } from "../model/filter.js";
-import type { Entry } from "../model/fleet.js";
-import { age, crashText, hasFailed, isUpdating, otaText } from "../model/words.js";
 import { capital, SafeMode, Signal } from "../parts/presence.js";
 import { type Column, Table } from "../parts/table.js";
 import { Identify, SelectBox } from "./fleet-actions.js";
@@ -98,7 +98,7 @@ function Row({ deviceKey, isActive }: { deviceKey: string; isActive: boolean }) 
 	);
 }
 
-/** In a word or two, what a person should know of it first. */
+/** The state that matters most, in a word or two. */
 function State({ entry }: { entry: Entry }) {
 	const isLive = useIsLive();
 	const { metadata, connected, crashCount, firmwareVersion } = entry.session;

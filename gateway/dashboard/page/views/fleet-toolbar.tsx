@@ -1,6 +1,8 @@
-/** How the list of devices is searched, filtered and sorted, and how many of which kind there are. */
+/** Search, filters and order of the list of devices, and the number of devices of each kind. */
 
 import { models } from "../../../../device/protocol/schema.js";
+import type { Entry } from "../../../api/client/fleet.js";
+import { plural } from "../../../api/client/words.js";
 import { useApp, useIsLive } from "../app/hooks.js";
 import {
 	isFiltered,
@@ -15,8 +17,6 @@ import {
 	type tally,
 	unfiltered,
 } from "../model/filter.js";
-import type { Entry } from "../model/fleet.js";
-import { plural } from "../model/words.js";
 import { anyOf, Choice } from "../parts/choice.js";
 
 const stateWords: Readonly<Record<State, string>> = {
@@ -45,7 +45,7 @@ const versionsShown = 6;
 
 interface ToolbarProps {
 	readonly entries: readonly Entry[];
-	/** Those that are shown. */
+	/** Keys of the listed devices. */
 	readonly keys: readonly string[];
 	readonly tallies: ReturnType<typeof tally>;
 	readonly look: Look;

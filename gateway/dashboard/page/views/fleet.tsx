@@ -1,4 +1,4 @@
-/** All devices at a glance: found, filtered, sorted, as cards or as a table, and what is done to several of them. */
+/** All devices: found, filtered and sorted, as cards or a table, with actions on several of them. */
 
 import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { topics } from "../app/app.js";
@@ -62,7 +62,7 @@ function renderCard(key: string) {
 	return <Card deviceKey={key} />;
 }
 
-/** Returns to where the fleet was left, and keeps that when it is left. @returns the device that was opened from it */
+/** Restores the view's place, and stores it when the view is left. @returns the device that was opened from it */
 function usePlace(): string | undefined {
 	const app = useApp();
 	const [place] = useState(app.place);

@@ -1,10 +1,10 @@
-/** Removes devices from the list that have been away for long. */
+/** Removes devices that have been away for long. */
 
 import { useState } from "preact/hooks";
+import { ask } from "../../../api/client/request.js";
+import { plural } from "../../../api/client/words.js";
 import { topics } from "../app/app.js";
-import { ask } from "../app/gateway.js";
 import { useApp, useIsLive, useTopic } from "../app/hooks.js";
-import { plural } from "../model/words.js";
 import { Confirm } from "../parts/confirm.js";
 import { forgetText } from "./fleet-actions.js";
 

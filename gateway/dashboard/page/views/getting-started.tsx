@@ -1,4 +1,4 @@
-/** What to do while there is no device: the commands that start one, as they are to be typed, with this gateway's address. */
+/** Shown while there is no device: the commands that start one, with this gateway's address. */
 
 import { useState } from "preact/hooks";
 import { isLoopback, ownDeviceAddress } from "../model/own-address.js";

@@ -1,8 +1,8 @@
-/** Devices that were not let in and reports that were dropped lately: a person waits for them, and they cannot say why. */
+/** Recently refused devices and dropped reports: a person waits for them, and the devices cannot show the reason. */
 
 import { useEffect, useState } from "preact/hooks";
+import { age, plural } from "../../../api/client/words.js";
 import { useApp, useIsLive, useNow } from "../app/hooks.js";
-import { age, plural } from "../model/words.js";
 
 interface Refusal {
 	readonly what: "connection" | "report";

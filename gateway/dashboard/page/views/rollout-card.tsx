@@ -1,10 +1,6 @@
-/** How one roll-out goes, group by group, why updates failed, and what a person can do about it. */
+/** One roll-out: its progress by group, why updates failed, and what a person can do. */
 
 import { useEffect, useState } from "preact/hooks";
-import { deviceWords, failureStatuses, isOver } from "../../../api/statuses.js";
-import { topics } from "../app/app.js";
-import { useApp, useIsLive, useNow, useTopic } from "../app/hooks.js";
-import type { ReadRollout } from "../app/rollouts.js";
 import {
 	countWords,
 	endedOf,
@@ -20,8 +16,12 @@ import {
 	sum,
 	totalOf,
 	watchWords,
-} from "../model/rollout.js";
-import { plural, sentence, when } from "../model/words.js";
+} from "../../../api/client/rollout.js";
+import { plural, sentence, when } from "../../../api/client/words.js";
+import { deviceWords, failureStatuses, isOver } from "../../../api/statuses.js";
+import { topics } from "../app/app.js";
+import { useApp, useIsLive, useNow, useTopic } from "../app/hooks.js";
+import type { ReadRollout } from "../app/rollouts.js";
 import { Confirm } from "../parts/confirm.js";
 import { Progress } from "../parts/presence.js";
 import { DeviceLink } from "./device-link.js";
@@ -117,7 +117,7 @@ function Actions({ head }: { head: RolloutHead }) {
 	);
 }
 
-/** Why it does not go on, and what a person can do. */
+/** Why the roll-out does not proceed, and what a person can do. */
 function Explanation({ head, rollout }: { head: RolloutHead; rollout: Rollout }) {
 	const { status, pausedBecause } = head;
 	const { plan, group } = rollout;
@@ -133,7 +133,7 @@ function Explanation({ head, rollout }: { head: RolloutHead; rollout: Rollout })
 	);
 }
 
-/** That nothing ends for minutes is no fault: updated devices are watched. */
+/** Updated devices are watched, so minutes without a result are no fault. */
 function Watched({ rollout }: { rollout: ReadRollout }) {
 	const { counts, version, soakSecondsLeft, readAt } = rollout;
 	const now = useNow(1000);
@@ -211,7 +211,7 @@ function targetWords({ target }: Plan): string {
 	return `all ${target.model}${target.joinLater ? ", also those that join later" : ""}`;
 }
 
-/** What its colours say. */
+/** The meaning of its colours. */
 function toneOf({ status, pausedBecause, counts }: RolloutHead): string {
 	if (status === "paused") return pausedBecause === "failures" ? "bad" : "warn";
 	if (status === "cancelled") return "off";

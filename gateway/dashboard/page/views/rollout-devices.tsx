@@ -1,10 +1,10 @@
-/** The devices of a roll-out by their status, read from the gateway where a person asks for them. */
+/** The devices of a roll-out by their status, read from the gateway on request. */
 
 import { useEffect, useState } from "preact/hooks";
+import { type RolloutDevice, type RolloutHead, watchWords } from "../../../api/client/rollout.js";
+import { sentence } from "../../../api/client/words.js";
 import { type DeviceStatus, deviceStatuses, deviceWords, isOver } from "../../../api/statuses.js";
 import { useApp, useNow } from "../app/hooks.js";
-import { type RolloutDevice, type RolloutHead, watchWords } from "../model/rollout.js";
-import { sentence } from "../model/words.js";
 import { Grid } from "../parts/grid.js";
 import { capital } from "../parts/presence.js";
 import { DeviceLink } from "./device-link.js";
@@ -39,7 +39,7 @@ function Devices({ head, status }: { head: RolloutHead; status: DeviceStatus }) 
 	const tick = useNow(ageMs);
 	const [devices, setDevices] = useState<readonly RolloutDevice[]>();
 	const { id } = head;
-	// One that is over changes no more.
+	// An ended one does not change.
 	const version = isOver(head) ? head.status : tick;
 	useEffect(() => {
 		let isShown = true;

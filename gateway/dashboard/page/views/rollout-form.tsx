@@ -1,26 +1,26 @@
-/** A new roll-out: which firmware, for which devices, what that would do, and a confirmation where it is for many. */
+/** A new roll-out: its firmware and devices, a preview, and a confirmation if it is for many. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { models } from "../../../../device/protocol/schema.js";
+import { beginsOf, type Preview, planWords, previewWords } from "../../../api/client/rollout.js";
+import { type AskedPlan, defaultOptions, makePlan, makeRolloutId } from "../../../api/client/rollout-plan.js";
+import { plural } from "../../../api/client/words.js";
 import { isOver } from "../../../api/statuses.js";
 import { topics } from "../app/app.js";
 import { useApp, useIsLive, useNow, useTopic } from "../app/hooks.js";
 import { noQuery, select } from "../model/filter.js";
 import { type Firmware, fits } from "../model/outdated.js";
-import { beginsOf, type Preview, planWords, previewWords } from "../model/rollout.js";
-import { type AskedPlan, defaultOptions, makePlan, makeRolloutId } from "../model/rollout-plan.js";
-import { plural } from "../model/words.js";
 import { Choice } from "../parts/choice.js";
 import { Confirm } from "../parts/confirm.js";
 import { DevicePicker, obstacle } from "./device-picker.js";
 import { firmwareText } from "./device-update.js";
 import { RolloutOptions } from "./rollout-options.js";
 
-/** For more than these a person is asked again. */
+/** Above it a confirmation is required. */
 const fewDevices = 20;
 const chosenDevices = "devices";
 
-/** @param devices chosen already; may be empty */
+/** @param devices initial selection; may be empty */
 export function RolloutForm({ devices }: { devices: ReadonlySet<string> }) {
 	const { firmware } = useApp();
 	useTopic(topics.firmware);
@@ -128,13 +128,13 @@ interface StartProps {
 	readonly onStarted: () => void;
 }
 
-/** What the gateway says that the plan would do, and the button that starts it. */
+/** The preview of the plan, and the button that starts it. */
 function Start({ firmware, plan, onStarted }: StartProps) {
 	const { rollouts } = useApp();
 	const isLive = useIsLive();
 	const [refusal, setRefusal] = useState("");
 	const [isSending, setIsSending] = useState(false);
-	/** The same plan keeps its id, so that it is not begun twice where an answer was lost. */
+	/** The same plan keeps its id, so that it does not start twice if an answer was lost. */
 	const sent = useRef({ text: "", id: "" });
 	const text = JSON.stringify(plan);
 	const { preview, problem, isCurrent } = usePreview(plan, text);
@@ -193,7 +193,7 @@ interface PlanPreview {
 	readonly isCurrent: boolean;
 }
 
-/** What the gateway says of a plan: again when it or a roll-out changes, and every few seconds, since devices come and go. */
+/** The gateway's preview: read again when the plan or a roll-out changes, and every few seconds. */
 function usePreview(plan: AskedPlan, text: string): PlanPreview {
 	const { rollouts } = useApp();
 	useTopic(topics.rollouts);

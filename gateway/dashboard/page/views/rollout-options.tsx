@@ -1,12 +1,12 @@
-/** What else a roll-out can be told. Each has a default that the gateway chooses with care. */
+/** The further options of a roll-out. The gateway has a default for each. */
 
 import { useId } from "preact/hooks";
-import { type PlanOptions, weekdays } from "../model/rollout-plan.js";
+import { type PlanOptions, weekdays } from "../../../api/client/rollout-plan.js";
 
 interface OptionsProps {
 	readonly options: PlanOptions;
 	readonly onChange: (change: Partial<PlanOptions>) => void;
-	/** Whether all devices of a model are meant. */
+	/** Whether the target is all devices of a model. */
 	readonly isOfModel: boolean;
 }
 

@@ -1,11 +1,11 @@
-/** The roll-outs that the gateway keeps: those that are not over in full, the past ones by their outcome. */
+/** The gateway's roll-outs: active ones in full, ended ones by their outcome. */
 
 import { useState } from "preact/hooks";
+import { type RolloutHead, stateText, totalOf } from "../../../api/client/rollout.js";
+import { plural, when } from "../../../api/client/words.js";
 import { isOver } from "../../../api/statuses.js";
 import { topics } from "../app/app.js";
 import { useApp, useTopic } from "../app/hooks.js";
-import { type RolloutHead, stateText, totalOf } from "../model/rollout.js";
-import { plural, when } from "../model/words.js";
 import { RolloutCard } from "./rollout-card.js";
 
 export function ActiveRollouts() {
@@ -53,7 +53,7 @@ function PastRollout({ head, isFresh }: { head: RolloutHead; isFresh: boolean })
 
 const freshMs = 600_000;
 
-/** Anyone who watched it to its end still sees it. While its end is not read yet, it has just been told. */
+/** Whether a roll-out ended less than ten minutes ago; `endedAt` is null until its end has been read. */
 function isFresh({ endedAt }: RolloutHead): boolean {
 	return endedAt === null || Date.now() - Date.parse(endedAt) < freshMs;
 }

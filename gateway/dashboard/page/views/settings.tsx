@@ -1,10 +1,12 @@
-/** One setting of all devices that are connected, a few at a time: a token of their own for each, or a gateway that has moved. */
+/**
+ * Changes one setting of all connected devices, a few at a time: a token for each, or a new address of the gateway.
+ */
 
 import { useState } from "preact/hooks";
+import { plural } from "../../../api/client/words.js";
 import { topics } from "../app/app.js";
 import { useApp, useIsLive, useLeaveWarning, useTopic } from "../app/hooks.js";
 import type { FleetItem } from "../model/fleet-change.js";
-import { plural } from "../model/words.js";
 import { Choice } from "../parts/choice.js";
 import { Grid } from "../parts/grid.js";
 import { DeviceLink } from "./device-link.js";
@@ -99,14 +101,14 @@ function Progress() {
 	const { fleetChange } = useApp();
 	const { items, title } = fleetChange;
 	const count = (status: FleetItem["status"]) => items.filter((item) => item.status === status).length;
-	const told = (["kept", "running", "waiting", "failed", "not_begun"] as const)
+	const counts = (["kept", "running", "waiting", "failed", "not_begun"] as const)
 		.filter((status) => count(status) > 0)
 		.map((status) => `${count(status)} ${status === "running" ? "under way" : words[status]}`);
 	return (
 		<section class="panel" aria-label="Progress">
 			<h2>{title}</h2>
 			<div class="rollout-head">
-				<p role="status">{told.join(", ")}</p>
+				<p role="status">{counts.join(", ")}</p>
 				{count("waiting") > 0 && (
 					<button type="button" class="small" onClick={() => fleetChange.cancel()}>
 						Cancel the {count("waiting")} to come

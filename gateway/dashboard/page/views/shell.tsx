@@ -1,9 +1,9 @@
-/** What is around every view: where one is, how the connection to the gateway stands, and the way out. */
+/** The frame around every view: navigation, the state of the connection, and logout. */
 
 import { useEffect, useRef } from "preact/hooks";
+import { age, duration } from "../../../api/client/words.js";
 import { topics } from "../app/app.js";
 import { type Route, useApp, useNow, useRoute, useTopic } from "../app/hooks.js";
-import { age, duration } from "../model/words.js";
 import { AddDeviceView } from "./add-device.js";
 import { DeviceView } from "./device.js";
 import { FirmwareView } from "./firmware.js";
@@ -16,11 +16,11 @@ export function Shell() {
 	const isOfFleet = route.view !== "firmware" && route.view !== "add";
 	const main = useRef<HTMLElement>(null);
 	const where = route.view === "device" ? route.key : route.view;
-	const former = useRef(where);
+	const previous = useRef(where);
 	useEffect(() => {
 		if (route.view !== "device") document.title = `${titles[route.view]} · Device gateway`;
-		if (former.current === where) return;
-		former.current = where;
+		if (previous.current === where) return;
+		previous.current = where;
 		// The fleet's view returns to its place itself.
 		if (where === "fleet" && app.place) {
 			if (!main.current?.contains(document.activeElement)) main.current?.focus({ preventScroll: true });
@@ -80,7 +80,7 @@ function View({ route }: { route: Route }) {
 	}
 }
 
-/** The view of a device names the window itself. */
+/** The device's view sets its own title. */
 const titles = { fleet: "Fleet", firmware: "Firmware", settings: "Settings", add: "Add device" };
 
 function LinkState() {
@@ -96,7 +96,7 @@ function LinkState() {
 	);
 }
 
-/** Said in full width while nothing comes: whoever steers must know that what is shown is old. */
+/** A banner of full width while nothing is received: a person must know that the page shows an old state. */
 function Outage() {
 	useTopic(topics.link);
 	const app = useApp();

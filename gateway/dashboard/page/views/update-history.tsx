@@ -1,8 +1,8 @@
-/** How updates ended, the latest first: above all which came back rolled back, and why. */
+/** How updates ended, the latest first, with the reasons of rollbacks. */
 
+import { when } from "../../../api/client/words.js";
 import { updateWords } from "../../../api/statuses.js";
 import type { OwnUpdate } from "../model/responses.js";
-import { when } from "../model/words.js";
 import { Bounded } from "../parts/bounded.js";
 import { DeviceLink } from "./device-link.js";
 

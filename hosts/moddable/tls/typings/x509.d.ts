@@ -13,7 +13,7 @@ declare module "x509" {
 		readonly sig: Uint8Array;
 	}
 
-	/** Each with its tag and length, but `validity`: milliseconds since 1970. */
+	/** Each with its tag and length; `validity` in milliseconds since 1970. */
 	export interface DecodedBody {
 		readonly issuer: Uint8Array;
 		readonly subject: Uint8Array;
@@ -23,14 +23,14 @@ declare module "x509" {
 	const X509: {
 		decode(certificate: Uint8Array): DecodedCertificate;
 		decodeTBS(tbs: Uint8Array): DecodedBody;
-		/** Undefined if the certificate has none. */
+		/** Undefined if there is none. */
 		decodeSAN(
 			certificate: Uint8Array,
 		): readonly { readonly tag: number; readonly value: string | ArrayBuffer }[] | undefined;
-		/** Undefined if the certificate has none, or without a key. */
+		/** Undefined if there is none, or it has no key. */
 		decodeAKI(certificate: Uint8Array): Uint8Array | ArrayBuffer | undefined;
 		decodeSPKI(certificate: Uint8Array): PublicKey;
-		/** Undefined if the certificate has no such extension. */
+		/** Undefined if there is none. */
 		decodeExtension(certificate: Uint8Array, identifier: readonly number[]): ArrayBuffer | undefined;
 	};
 	export default X509;

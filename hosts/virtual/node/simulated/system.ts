@@ -1,4 +1,4 @@
-/** System facts, as ESP-IDF tells them on a board. */
+/** System facts, as ESP-IDF reports them on a board. */
 
 import type { Answer, ChannelHandler } from "../channel.js";
 import type { PeripheralOptions } from "./hardware.js";

@@ -6,7 +6,7 @@ import Channel from "virtual/channel";
 import { exit } from "virtual/natives";
 
 function fail(): never {
-	throw new Error("told to");
+	throw new Error("on request");
 }
 
 const ways: Readonly<Record<string, () => unknown>> = {

@@ -20,7 +20,7 @@ class Wire {
 
 	constructor(
 		model: Model,
-		tell: (what: string, detail?: unknown, payload?: ArrayBuffer | Uint8Array) => void,
+		report: (what: string, detail?: unknown, payload?: ArrayBuffer | Uint8Array) => void,
 	) {
 		const open = (options: WebSocketClientOptions) => {
 			this.#options = options;
@@ -35,7 +35,7 @@ class Wire {
 					payload: ArrayBuffer | Uint8Array,
 					{ more = false, opcode }: { more?: boolean; opcode?: number },
 				) {
-					if (opcode === undefined) tell("said", more, payload);
+					if (opcode === undefined) report("said", more, payload);
 					return 5000;
 				}
 				read(byteCount: number) {
@@ -52,9 +52,9 @@ class Wire {
 			onOpen: () => {},
 			onMessage: (message) => commands.receive(message),
 			onDrained: () => {},
-			onClosed: ({ reason }) => tell("closed", reason),
+			onClosed: ({ reason }) => report("closed", reason),
 		});
-		const set = (name: string) => (value: unknown) => tell("did", [name, value]);
+		const set = (name: string) => (value: unknown) => report("did", [name, value]);
 		const commands = new Commands({
 			deviceId: "dev-1-a1b2c3",
 			model,
@@ -71,7 +71,7 @@ class Wire {
 					set brightness(value: number) {
 						set("set_brightness")(value);
 					},
-					identify: () => tell("did", ["identify"]),
+					identify: () => report("did", ["identify"]),
 				},
 				haptics: {
 					set intensity(value: number) {
@@ -80,21 +80,21 @@ class Wire {
 				},
 			},
 			diagnostics: {
-				reportCrash: () => tell("did", ["query_crash"]),
-				clearCrash: (id) => tell("did", ["clear_crash", id]),
-				setLog: ({ level, seconds }) => tell("did", ["set_log", { level, seconds }]),
+				reportCrash: () => report("did", ["query_crash"]),
+				clearCrash: (id) => report("did", ["clear_crash", id]),
+				setLog: ({ level, seconds }) => report("did", ["set_log", { level, seconds }]),
 			},
-			onQuery: () => tell("did", ["query_state"]),
+			onQuery: () => report("did", ["query_state"]),
 			onUpdate: ({ url, cert_pem, signature }) => {
-				tell("did", ["start_ota", { url, cert_pem, signature }]);
+				report("did", ["start_ota", { url, cert_pem, signature }]);
 				return undefined;
 			},
 			onRestart: () => {
-				tell("did", ["restart"]);
+				report("did", ["restart"]);
 				return undefined;
 			},
 			onSettings: (changed) => {
-				tell("did", ["set_settings", changed]);
+				report("did", ["set_settings", changed]);
 				return undefined;
 			},
 			send: (error) => this.socket.send(JSON.stringify(error)),
@@ -142,7 +142,7 @@ export default function main(): void {
 				"answer",
 				outcome(() => readers[reader]?.(String(detail))),
 			);
-		const wire = new Wire(model, (what, told, said) => channel.post(what, told, said));
+		const wire = new Wire(model, (what, detail, said) => channel.post(what, detail, said));
 		wire.hear(bytes, Number(detail));
 		wire.socket.close();
 		channel.post("answer");

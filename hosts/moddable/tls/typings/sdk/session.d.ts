@@ -18,9 +18,9 @@ declare module "sdk/ssl/session" {
 		readonly serverCipher: object | null;
 		/** Received or sent. */
 		readonly alert: { readonly level: number; readonly description: number } | undefined;
-		/** @returns whether the handshake is over, also after an alert. @throws Error */
+		/** @returns whether the handshake is over, even by an alert @throws Error */
 		handshake(socket: SessionSocket): boolean | undefined;
-		/** A record with its header; undefined: not complete yet. */
+		/** A record with its header; undefined: incomplete. */
 		readPacket(socket: SessionSocket): ArrayBuffer | undefined;
 		/** Undefined: nothing yet. Null: closed by the peer. @throws Error */
 		read(socket: SessionSocket): Uint8Array | null | undefined;

@@ -1,4 +1,4 @@
-/** modules/crypt/ssl/ssl_cert, which has no typings. */
+/** modules/crypt/ssl/ssl_cert has no typings. */
 
 declare module "ssl/cert" {
 	import type { DecodedCertificate, PublicKey } from "x509";

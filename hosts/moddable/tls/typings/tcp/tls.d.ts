@@ -16,7 +16,7 @@ declare module "embedded:io/socket/tcp/tls" {
 			certificate?: ArrayBuffer | Uint8Array;
 			/** Whether sessions are resumed; default true. */
 			cache?: boolean;
-			/** Of our session (hosts/moddable/tls/session.ts). */
+			/** See hosts/moddable/tls/session.ts. */
 			onUntrusted?: ((reason: string) => void) | undefined;
 		};
 	}

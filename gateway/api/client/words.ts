@@ -1,7 +1,7 @@
 /** Numbers, times and names as people read them: the same words in every view. */
 
-import { isActiveUpdate, updateWords } from "../../../api/statuses.js";
-import type { OtaMetadata } from "../../../api/update.js";
+import { isActiveUpdate, updateWords } from "../statuses.js";
+import type { OtaMetadata } from "../update.js";
 
 /** "3 s", "12 min", "2 h 5 min", "3 d 4 h" */
 export function duration(seconds: number): string {

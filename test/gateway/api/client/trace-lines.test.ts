@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { newLines } from "../../../gateway/dashboard/page/model/trace-lines.js";
+import { newLines } from "../../../../gateway/api/client/trace-lines.js";
 
 test("a message of the live log gives its lines, those that are shown already left out, and what was lost", () => {
 	const shown = (text?: string) => ({ last: text === undefined ? undefined : { text } });

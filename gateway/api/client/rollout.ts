@@ -1,7 +1,7 @@
-/** Roll-outs as the gateway tells them, and how people read them: for the page and the terminal. */
+/** Roll-outs as the gateway sends them, and their descriptions for people: for the page and the terminal. */
 
-import type { FrameOf } from "../../../api/frames.js";
-import type { Counts, Group, Plan, Window } from "../../../api/rollout.js";
+import type { FrameOf } from "../frames.js";
+import type { Counts, Group, Plan, Window } from "../rollout.js";
 import {
 	type DeviceStatus,
 	deviceStatuses,
@@ -10,7 +10,7 @@ import {
 	type pauseReasons,
 	type RolloutStatus,
 	slotStatuses,
-} from "../../../api/statuses.js";
+} from "../statuses.js";
 import { plural, timeLeft, when } from "./words.js";
 
 export type { Counts, Group, Plan, Window };
@@ -90,8 +90,8 @@ export function percentOf(counts: Counts, total = totalOf(counts)): number {
 
 /** "2 failed, 20 downloading, 139 queued"; without those of which there is none */
 export function countWords(counts: Counts): string {
-	const told = deviceStatuses.filter((status) => counts[status] > 0);
-	return told.map((status) => `${counts[status].toLocaleString("en")} ${deviceWords[status]}`).join(", ");
+	const present = deviceStatuses.filter((status) => counts[status] > 0);
+	return present.map((status) => `${counts[status].toLocaleString("en")} ${deviceWords[status]}`).join(", ");
 }
 
 /** "watched for another 2 min 40 s" @param count of devices, which may have less time left */
@@ -137,22 +137,22 @@ export function previewWords({ plan, ...preview }: Preview): string {
 		[doNotFit, "without an image", "without an image"],
 		[busy, "in another roll-out", "in another roll-out"],
 	] as const;
-	const told = parts.filter(([count]) => count > 0);
+	const present = parts.filter(([count]) => count > 0);
 	return [
 		plural(total, "device"),
-		...told.map(([count, one, many]) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`),
+		...present.map(([count, one, many]) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`),
 	].join(", ");
 }
 
 /** "first 5 devices, 5 at a time; then the rest, 20 at a time" */
 export function planWords({ groups, startsAt, window }: Plan, now: number): string {
-	const told = groups.map((group, index) => {
+	const steps = groups.map((group, index) => {
 		const place = groups.length === 1 ? "" : index === 0 ? "first " : "then ";
 		return `${place}${groupWords(group)}${group.approval ? ", once approved" : ""}`;
 	});
-	if (Date.parse(startsAt) > now) told.push(`from ${when(startsAt)}`);
-	if (window) told.push(windowWords(window));
-	return told.join("; ");
+	if (Date.parse(startsAt) > now) steps.push(`from ${when(startsAt)}`);
+	if (window) steps.push(windowWords(window));
+	return steps.join("; ");
 }
 
 /** "the rest, 20 at a time, stopped by 10 % of failures" */

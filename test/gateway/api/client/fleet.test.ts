@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type StateReport, uplinks } from "../../../device/protocol/messages.js";
-import { matches } from "../../../device/protocol/schema.js";
-import type { ChangeReason, FrameOf } from "../../../gateway/api/frames.js";
-import type { DeviceSummary, SessionRecord } from "../../../gateway/api/session.js";
-import type { OtaStatus } from "../../../gateway/api/statuses.js";
-import type { OtaMetadata } from "../../../gateway/api/update.js";
-import { Fleet, neverBackward } from "../../../gateway/dashboard/page/model/fleet.js";
-import { altered, sampleReport } from "../../../scripts/api/sample-report.js";
+import { type StateReport, uplinks } from "../../../../device/protocol/messages.js";
+import { matches } from "../../../../device/protocol/schema.js";
+import { Fleet, neverBackward } from "../../../../gateway/api/client/fleet.js";
+import type { ChangeReason, FrameOf } from "../../../../gateway/api/frames.js";
+import type { DeviceSummary, SessionRecord } from "../../../../gateway/api/session.js";
+import type { OtaStatus } from "../../../../gateway/api/statuses.js";
+import type { OtaMetadata } from "../../../../gateway/api/update.js";
+import { altered, sampleReport } from "../../../../scripts/api/sample-report.js";
 
 const second = 1000;
-const told = Date.parse("2026-11-20T12:00:00Z");
+const sentAt = Date.parse("2026-11-20T12:00:00Z");
 
 function session(change: Partial<SessionRecord> = {}): SessionRecord {
 	return {
@@ -30,10 +30,10 @@ function session(change: Partial<SessionRecord> = {}): SessionRecord {
 }
 
 function update(reason: ChangeReason, ...sessions: SessionRecord[]): FrameOf<"status_update"> {
-	return { type: "status_update", reason, timestamp: new Date(told).toISOString(), sessions };
+	return { type: "status_update", reason, timestamp: new Date(sentAt).toISOString(), sessions };
 }
 
-/** As the gateway's summary tells of it. */
+/** As the gateway's summary lists it. */
 function summarized(change: Partial<DeviceSummary> = {}): DeviceSummary {
 	const { lastSeenAt: _, state: _state, ...head } = session();
 	return {
@@ -52,7 +52,7 @@ function summary(
 	reason: FrameOf<"summary">["reason"],
 	change: Partial<FrameOf<"summary">>,
 ): FrameOf<"summary"> {
-	return { type: "summary", reason, timestamp: new Date(told).toISOString(), devices: [], ...change };
+	return { type: "summary", reason, timestamp: new Date(sentAt).toISOString(), devices: [], ...change };
 }
 
 function report(path: string, value: number): StateReport {
@@ -83,7 +83,7 @@ describe("the fleet", () => {
 		says(report("peripherals.audio.volume", 4), 60 * second);
 		fleet.update(update("ota", session()), 61 * second);
 		assert.equal(fleet.get("dev-1-a1b2c3")?.heardAt, 60 * second);
-		const ahead = session({ lastSeenAt: new Date(told + second).toISOString() });
+		const ahead = session({ lastSeenAt: new Date(sentAt + second).toISOString() });
 		fleet.update(update("ota", ahead), 62 * second);
 		assert.equal(fleet.get("dev-1-a1b2c3")?.heardAt, 62 * second);
 	});
@@ -201,7 +201,7 @@ describe("the fleet, of a summary,", () => {
 		assert.deepEqual([left?.vitals.rssi, left?.isFollowed], [-80, false]);
 	});
 
-	test("goes by the summary where a connection's first snapshot told more than is followed", () => {
+	test("goes by the summary where a connection's first snapshot lists more than is followed", () => {
 		const { fleet, says } = setUp();
 		fleet.follow(new Set());
 		fleet.update(update("snapshot", session({ state: report("network.wifi_rssi", -50) })), 0);

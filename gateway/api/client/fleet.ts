@@ -1,15 +1,15 @@
 /**
- * What is known of every device, as told by the gateway: of each the summary, and of those that the page follows every
- * report. A device goes by its deviceId, or, while it has none, by its session; one that comes back has a new session but
- * keeps its place. Entries are replaced, never changed.
+ * The gateway's devices as this client knows them: the summary of each, and every report of those that it follows. A
+ * device is identified by its deviceId, or, while it has none, by its session; after a reconnection it has a new
+ * session and keeps its place. Entries are replaced, never changed.
  */
 
-import type { StateReport } from "../../../../device/protocol/messages.js";
-import type { ChangeReason, FrameOf } from "../../../api/frames.js";
-import { labelFields } from "../../../api/label.js";
-import type { DeviceSummary, SessionRecord } from "../../../api/session.js";
-import { otaStatuses } from "../../../api/statuses.js";
-import type { OtaMetadata } from "../../../api/update.js";
+import type { StateReport } from "../../../device/protocol/messages.js";
+import type { ChangeReason, FrameOf } from "../frames.js";
+import { labelFields } from "../label.js";
+import type { DeviceSummary, SessionRecord } from "../session.js";
+import { otaStatuses } from "../statuses.js";
+import type { OtaMetadata } from "../update.js";
 import { isUpdating, signalBars } from "./words.js";
 
 /** Of the latest report, as far as lists show it; null before the first. */
@@ -26,7 +26,7 @@ export interface Entry {
 	readonly vitals: Vitals;
 	/** Whether each of its reports comes here. */
 	readonly isFollowed: boolean;
-	/** When the device was last heard, in milliseconds of this page's clock; may be old where it is connected and not followed. */
+	/** When the device was last heard, in milliseconds of this client's clock; may be old where it is connected and not followed. */
 	readonly heardAt: number;
 }
 
@@ -73,7 +73,7 @@ export class Fleet {
 	}
 
 	/**
-	 * @param now milliseconds of this page's clock; ages are told by the gateway's clock alone, which may differ
+	 * @param now milliseconds of this client's clock; ages are counted by the gateway's clock alone, which may differ
 	 * @returns whether a snapshot is complete with it
 	 */
 	update({ reason, timestamp, sessions, remaining }: FrameOf<"status_update">, now: number): boolean {
@@ -167,15 +167,15 @@ export class Fleet {
 	#put(entry: Entry): void {
 		const previous = this.#entries.get(entry.key);
 		this.#entries.set(entry.key, entry);
-		this.#tell(entry.key, !previous || listedBy(previous) !== listedBy(entry), previous, entry);
+		this.#notify(entry.key, !previous || listedBy(previous) !== listedBy(entry), previous, entry);
 	}
 
 	#remove(key: string): void {
 		const previous = this.#entries.get(key);
-		if (this.#entries.delete(key)) this.#tell(key, true, previous, undefined);
+		if (this.#entries.delete(key)) this.#notify(key, true, previous, undefined);
 	}
 
-	#tell(key: string, isListed: boolean, previous: Entry | undefined, entry: Entry | undefined): void {
+	#notify(key: string, isListed: boolean, previous: Entry | undefined, entry: Entry | undefined): void {
 		if (isListed) this.#listVersion += 1;
 		this.#onEntry(key, isListed, previous, entry);
 	}
@@ -206,16 +206,16 @@ function vitalsOf({ health, network, peripherals }: StateReport): Vitals {
 	};
 }
 
-/** In milliseconds of this page's clock, from two times of the gateway's. */
+/** In milliseconds of this client's clock, from two times of the gateway's. */
 function heardAt(lastSeenAt: string, timestamp: string, now: number): number {
 	return now - Math.max(0, Date.parse(timestamp) - Date.parse(lastSeenAt));
 }
 
-/** One update's progress as it may be shown: it only ever grows, in whichever order its steps are told. */
-export function neverBackward(shown: OtaMetadata, told: OtaMetadata): OtaMetadata {
-	if (!isUpdating(shown) || !isUpdating(told) || told.otaStatus === "pending") return told;
-	if (shown.otaVersion !== told.otaVersion) return told;
-	const steps = otaStatuses.indexOf(told.otaStatus) - otaStatuses.indexOf(shown.otaStatus);
+/** One update's progress as it may be shown: it only grows, in whichever order its steps arrive. */
+export function neverBackward(shown: OtaMetadata, received: OtaMetadata): OtaMetadata {
+	if (!isUpdating(shown) || !isUpdating(received) || received.otaStatus === "pending") return received;
+	if (shown.otaVersion !== received.otaVersion) return received;
+	const steps = otaStatuses.indexOf(received.otaStatus) - otaStatuses.indexOf(shown.otaStatus);
 	if (steps < 0) return shown;
-	return { ...told, otaPercent: Math.max(shown.otaPercent ?? 0, told.otaPercent ?? 0) };
+	return { ...received, otaPercent: Math.max(shown.otaPercent ?? 0, received.otaPercent ?? 0) };
 }

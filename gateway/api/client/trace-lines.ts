@@ -1,6 +1,6 @@
 /** The lines of a message of the live log. */
 
-import type { LogMessage } from "../../../../device/protocol/messages.js";
+import type { LogMessage } from "../../../device/protocol/messages.js";
 
 /**
  * A live log begins with lines that the device has kept, of which some may be shown since an earlier one.

@@ -1,0 +1,26 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { test } from "node:test";
+import { promisify } from "node:util";
+import { temporaryDirectory } from "../../support/cleanup.js";
+
+test("nothing of NATS and of gateway/cluster is loaded without NATS_URL", async (t) => {
+	const script = `import { Session } from "node:inspector/promises";
+		await import("./gateway/main.ts");
+		const session = new Session();
+		session.connect();
+		let urls = "";
+		session.on("Debugger.scriptParsed", ({ params }) => { urls += params.url + "\\n"; });
+		await session.post("Debugger.enable");
+		console.log(urls);
+		process.kill(process.pid, "SIGTERM");`;
+	const words = ["--import", "tsx", "--input-type=module", "--eval", script];
+	const areLoaded = async (environment: Readonly<Record<string, string>>) => {
+		const env = { PATH: process.env.PATH, DATA_DIR: await temporaryDirectory(t), PORT: "0", ...environment };
+		const { stdout } = await promisify(execFile)(process.execPath, words, { env });
+		const parts = ["gateway/sessions/", "gateway/cluster/", "@nats-io/"];
+		return parts.map((part) => stdout.includes(part));
+	};
+	assert.deepEqual(await areLoaded({}), [true, false, false]);
+	assert.deepEqual(await areLoaded({ NATS_URL: "nats://127.0.0.1:1" }), [true, true, true]);
+});

@@ -1,0 +1,86 @@
+/**
+ * `node --import tsx test/gateway/deletion.ts [extension …]`: removes each extension from a copy of this project, as gateway/README.md
+ * says, and runs `npm run check` and the quick tests there that run a gateway. No part of CI: an extension takes some minutes.
+ */
+
+import { execFileSync, spawnSync } from "node:child_process";
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { type ExtensionName, extensionParts, isExtension, lists, pathsOf } from "./extension-parts.js";
+
+/** Of test/: the rest runs no gateway. */
+const folders = ["gateway", "scripts", "system", "browser", "torment", "bench"];
+
+const asked = process.argv.slice(2);
+const unknown = asked.find((name) => !isExtension(name));
+if (unknown !== undefined)
+	throw new Error(`"${unknown}" is none of ${Object.keys(extensionParts).join(", ")}.`);
+for (const name of Object.keys(extensionParts).filter(isExtension)) {
+	if (asked.length > 0 && !asked.includes(name)) continue;
+	const copy = mkdtempSync(join(tmpdir(), `without-${name}-`));
+	try {
+		copyProject(copy);
+		remove(name, copy);
+		const isWell = isDone(copy, "npm", ["run", "--silent", "check"]) && passesTests(copy);
+		console.log(`without ${name}: ${isWell ? "passes" : "FAILS"}`);
+		if (!isWell) process.exitCode = 1;
+	} finally {
+		rmSync(copy, { recursive: true });
+	}
+}
+
+function copyProject(copy: string): void {
+	const git = ["ls-files", "--cached", "--others", "--exclude-standard"];
+	const files = execFileSync("git", git, { encoding: "utf8" }).trim().split("\n").filter(existsSync);
+	// Compiled firmware is kept there.
+	if (existsSync(".cache/virtual")) files.push(".cache/virtual");
+	for (const file of files) cpSync(file, join(copy, file), { recursive: true });
+	symlinkSync(resolve("node_modules"), join(copy, "node_modules"));
+}
+
+function remove(name: ExtensionName, copy: string): void {
+	for (const path of pathsOf(name)) rmSync(join(copy, path), { recursive: true, force: true });
+	for (const list of lists) {
+		const file = join(copy, list);
+		writeFileSync(file, withoutLines(readFileSync(file, "utf8"), dirname(file)));
+	}
+	isDone(copy, "npm", ["run", "--silent", "api"]);
+	isDone(copy, "npx", ["biome", "check", "--write", ...lists]);
+}
+
+/** @returns the text without the lines that name a file that is gone, or what was imported from it */
+function withoutLines(text: string, folder: string): string {
+	const isGone = (line: string) => {
+		const [, imported, command] = /"(\.{1,2}\/[^"]+)\.js"|\b((?:scripts|test)\/[^"]+)\.ts"/.exec(line) ?? [];
+		const path = imported ?? command;
+		return path !== undefined && !existsSync(join(folder, `${path}.ts`));
+	};
+	const lines = text.split("\n");
+	const imported = lines
+		.filter(isGone)
+		.flatMap((line) => /^import \{ (?:\w+ as )?(\w+) \}/.exec(line)?.[1] ?? []);
+	return lines
+		.filter((line) => !isGone(line) && !imported.some((name) => new RegExp(`\\b${name}\\b`).test(line)))
+		.join("\n");
+}
+
+function passesTests(copy: string): boolean {
+	const git = ["ls-files", "--cached", "--others", "--exclude-standard", "test"];
+	const files = execFileSync("git", git, { encoding: "utf8" })
+		.split("\n")
+		.filter((file) => file.endsWith(".test.ts") && !file.endsWith(".long.test.ts"))
+		.filter((file) => folders.includes(file.split("/")[1] ?? "") && existsSync(join(copy, file)));
+	return isDone(copy, "node", [
+		"--import",
+		"tsx",
+		"--test",
+		"--test-concurrency=3",
+		"--test-timeout=180000",
+		...files,
+	]);
+}
+
+function isDone(folder: string, command: string, words: readonly string[]): boolean {
+	return spawnSync(command, words, { cwd: folder, stdio: "inherit" }).status === 0;
+}

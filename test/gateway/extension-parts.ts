@@ -1,0 +1,58 @@
+/**
+ * What goes with each extension when it is removed, beside its folders gateway/<name>/ and test/gateway/<name>/: files and folders
+ * that are of no use without it.
+ */
+
+export const extensionParts = {
+	guard: [],
+	fleet: [
+		"test/support/picture.ts",
+		"test/system/crashes.long.test.ts",
+		"test/system/torment.long.test.ts",
+		// It compares what has happened with /api/devices.
+		"test/torment",
+	],
+	rollouts: [
+		"scripts/rollout.ts",
+		"scripts/rollout",
+		"test/browser/rollout.long.test.ts",
+		"test/gateway/cluster/shared-rollouts.test.ts",
+		"test/scripts/rollout.long.test.ts",
+		"test/system/rollout.test.ts",
+	],
+	cluster: [
+		"test/bench/cluster.ts",
+		"test/bench/servers/nats-server.ts",
+		"test/support/gateway-cluster.ts",
+		"test/support/nats.ts",
+		"test/support/nats-credentials.ts",
+		"test/system/cluster-kills.long.test.ts",
+		"test/system/cluster.long.test.ts",
+	],
+	dashboard: [
+		"scripts/demo.ts",
+		"scripts/demo",
+		"scripts/screenshots.ts",
+		"test/bench/dashboard.ts",
+		"test/browser",
+		"test/gateway/cluster/page.long.test.ts",
+		"test/scripts/demo.test.ts",
+		"test/support/chromium.ts",
+		"test/support/demo.ts",
+		"test/system/demo.long.test.ts",
+	],
+} as const satisfies Readonly<Record<string, readonly string[]>>;
+
+export type ExtensionName = keyof typeof extensionParts;
+
+export function isExtension(name: string): name is ExtensionName {
+	return name in extensionParts;
+}
+
+/** All that is deleted with it. */
+export function pathsOf(name: ExtensionName): readonly string[] {
+	return [`gateway/${name}`, `test/gateway/${name}`, ...extensionParts[name]];
+}
+
+/** Each has lines for extensions, or for parts of them. */
+export const lists = ["gateway/extensions.ts", "test/bench/main.ts", "package.json"];
