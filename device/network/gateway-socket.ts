@@ -8,9 +8,9 @@ import Timer from "timer";
 import type { ResolverPart, SecureWebSocketPart, WebSocketClient } from "../host.js";
 import { longestCommandBytes } from "../protocol/messages.js";
 import { type ConnectionEnd, endOfClose, endOfRefusal, failed } from "./connection-end.js";
-import type { GatewayUrl } from "./gateway-url.js";
 import { requireReadable } from "./json-bounds.js";
 import { LookupTicket } from "./lookup.js";
+import type { Url } from "./url.js";
 
 /** Includes a TLS handshake in software, which takes several seconds. */
 const connectTimeoutMs = 20_000;
@@ -29,7 +29,7 @@ export interface GatewaySocketOptions {
 	/** For `wss`: the certificate authority as DER in base64. */
 	readonly certificate: string | undefined;
 	readonly dns: ResolverPart;
-	readonly url: GatewayUrl;
+	readonly url: Url;
 	readonly headers: Iterable<readonly [string, string]>;
 	readonly onOpen: () => void;
 	/** @param message parsed JSON */
