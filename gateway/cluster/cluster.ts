@@ -15,10 +15,9 @@ import type { MonitorSockets } from "../sockets/monitor-sockets.js";
 import type { Metrics } from "../telemetry/metrics.js";
 import { DeviceRequests, type DeviceRequestsOptions } from "./device-requests.js";
 import { Members, noInterest } from "./members.js";
-import type { Beat, Interest, News } from "./messages.js";
+import { type Beat, type Interest, type News, readBeat, readNews } from "./messages.js";
 import { Mirrors } from "./mirrors.js";
 import { OwnSessions } from "./own-sessions.js";
-import { readBeat, readNews } from "./read-messages.js";
 import { Relay, readRelayed } from "./relay.js";
 
 /** What a monitor gets: see Monitor. */
@@ -209,7 +208,8 @@ export class Cluster {
 		this.#relay.flush();
 		this.#told += 1;
 		const told = this.#own.change(session, this.#told);
-		const news: News = { gateway: this.#options.id, number: this.#told, reason, session: told };
+		const head = JSON.stringify({ gateway: this.#options.id, number: this.#told, reason });
+		const news = `${head.slice(0, -1)},"session":${told}}`;
 		this.#publish("session", ["session", session.device?.deviceId ?? session.sessionId], news);
 	}
 

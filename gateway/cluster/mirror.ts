@@ -2,11 +2,12 @@
 
 import type { ChangeReason } from "../api/frames.js";
 import { noUpdate } from "../api/update.js";
-import { type Device, type DeviceLink, type Handshake, Session, sharedList } from "../sessions/device.js";
+import { type Device, type DeviceLink, type Handshake, noVitals, Session } from "../sessions/device.js";
+import { featuresOf } from "../sessions/device-store.js";
 import type { Sessions } from "../sessions/sessions.js";
 import { isEndReason } from "../sessions/view.js";
 import type { Member } from "./members.js";
-import type { DeviceFacts, SessionFacts } from "./messages.js";
+import type { DeviceFacts, ToldSession } from "./messages.js";
 
 /** To a device of another gateway; commands go there as a whole. */
 export class MirrorLink implements DeviceLink {
@@ -45,7 +46,7 @@ export interface MirrorOptions {
  */
 export function mirror(
 	{ sessions, monotonic }: MirrorOptions,
-	told: SessionFacts,
+	told: ToldSession,
 	link: MirrorLink,
 	reason?: ChangeReason,
 ): Session | undefined {
@@ -78,9 +79,9 @@ export function mirror(
 function apply(device: Device, facts: DeviceFacts, monotonic: number): void {
 	device.model = facts.model;
 	device.chip = facts.chip;
-	device.firmwareVersion = facts.firmwareVersion;
+	device.firmwareVersion = facts.firmwareVersion ?? null;
 	device.securityVersion = facts.securityVersion;
-	device.metadata = facts.metadata ?? noUpdate;
+	device.metadata = facts.metadata ? { ...noUpdate, ...facts.metadata } : noUpdate;
 	device.firstSeenAt = Math.min(device.firstSeenAt, facts.firstSeenAt);
 	device.lastReportAt = facts.lastReportAt;
 	device.uptimeSeconds = facts.uptimeSeconds;
@@ -88,7 +89,8 @@ function apply(device: Device, facts: DeviceFacts, monotonic: number): void {
 	device.resets = facts.resets;
 	// Shared where it is empty: a list of each device would take memory.
 	if (facts.crashes.length > 0 || device.crashes.length > 0) device.crashes = facts.crashes;
-	device.vitals = facts.vitals;
+	const { safeMode = false, ...heard } = facts.vitals;
+	device.vitals = { ...noVitals, ...heard, ...(safeMode && { safeMode }) };
 	device.setReported(facts.hasReported, monotonic);
 }
 
@@ -97,20 +99,20 @@ function gatewayOf({ link }: Session): string | undefined {
 }
 
 /** As far as another gateway needs it. Without a spread, for which V8 makes a hidden class of each object. */
-function handshakeOf({ handshake, device }: SessionFacts): Handshake {
+function handshakeOf({ handshake, device }: ToldSession): Handshake {
 	return {
 		deviceId: device?.deviceId,
 		isBound: false,
 		model: handshake.model,
 		chip: handshake.chip,
-		features: sharedList(handshake.features),
+		features: featuresOf(handshake.features),
 		remoteAddress: handshake.remoteAddress,
 		baseUrl: "",
 	};
 }
 
 /** Of a device's sessions at two gateways: no clock is trusted, and one that has ended is never the newer one. */
-function isNewer(told: SessionFacts, gateway: string, current: Session): boolean {
+function isNewer(told: ToldSession, gateway: string, current: Session): boolean {
 	if (told.connected !== current.connected && gateway !== gatewayOf(current)) return told.connected;
 	const difference = told.epoch - current.epoch || told.connectedAt - current.connectedAt;
 	return difference === 0 ? told.sessionId > current.sessionId : difference > 0;

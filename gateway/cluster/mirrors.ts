@@ -7,9 +7,8 @@ import { type Bus, BusError, subjectOf } from "../bus.js";
 import { type Device, keptReport, otherFieldsBytes } from "../sessions/device.js";
 import type { Sessions } from "../sessions/sessions.js";
 import type { Member, Members } from "./members.js";
-import type { Interest, ListRequest, News, ToldSession } from "./messages.js";
+import { type Interest, type ListRequest, type News, readPiece, type ToldSession } from "./messages.js";
 import { MirrorLink, mirror } from "./mirror.js";
-import { readPiece } from "./read-messages.js";
 import type { RelayedUplink } from "./relay.js";
 
 export interface MirrorsOptions {

@@ -2,7 +2,7 @@
 
 import type { Device, Session } from "../sessions/device.js";
 import { frameCharacters } from "../sessions/view.js";
-import { factsOf, type ListRequest, type ToldSession } from "./messages.js";
+import { describeSession, type ListRequest } from "./messages.js";
 
 interface Own {
 	readonly session: Session;
@@ -24,7 +24,7 @@ export class OwnSessions {
 	 * @param revision greater than in the call before
 	 * @returns what to tell
 	 */
-	change(session: Session, revision: number): ToldSession {
+	change(session: Session, revision: number): string {
 		const { device } = session;
 		if (device) this.#own.delete(session.sessionId);
 		const key = device?.deviceId ?? session.sessionId;
@@ -37,7 +37,7 @@ export class OwnSessions {
 		const serial = known?.session === session ? known.serial : this.#serial;
 		const { vitals, hasReported = false } = device ?? {};
 		if (isCurrent) this.#own.set(key, { session, serial, revision, vitals, hasReported });
-		return { ...factsOf(session), revision };
+		return describeSession(session, revision);
 	}
 
 	/** @param isSummaryNeeded whether another gateway has monitors with the summary @returns whether to tell a report's changes */
@@ -63,7 +63,7 @@ export class OwnSessions {
 			if (changed && device?.vitals === vitals) continue;
 			const needsReport = device && (!withReport || withReport.has(device.deviceId));
 			const state = needsReport ? device.state.text : undefined;
-			const text = JSON.stringify({ ...factsOf(session), revision, state } satisfies ToldSession);
+			const text = describeSession(session, revision, state);
 			texts.push(text);
 			size += text.length;
 			next = serial;

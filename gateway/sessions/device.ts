@@ -60,7 +60,7 @@ export interface CrashHead {
 
 /** In dBm, to change the summary less often. */
 const rssiStep = 5;
-const noVitals: Vitals = Object.freeze({ rssi: null, ssid: null, volume: null });
+export const noVitals: Vitals = Object.freeze({ rssi: null, ssid: null, volume: null });
 const none: readonly never[] = Object.freeze([]);
 
 const listedAtMost = 10;
