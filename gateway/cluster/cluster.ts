@@ -11,6 +11,7 @@ import type { Catalog } from "../firmware/catalog.js";
 import type { Session } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import type { Monitor } from "../sockets/monitor.js";
+import type { MonitorMessage, Outcome } from "../sockets/monitor-commands.js";
 import type { MonitorSockets } from "../sockets/monitor-sockets.js";
 import type { Metrics } from "../telemetry/metrics.js";
 import { DeviceRequests, type DeviceRequestsOptions } from "./device-requests.js";
@@ -48,8 +49,8 @@ const devicesNamedAtMost = 5_000;
 const meetMs = 5_000;
 
 export class Cluster {
-	readonly requests: DeviceRequests;
 	readonly #options: ClusterOptions;
+	readonly #requests: DeviceRequests;
 	readonly #publishes: ReturnType<Metrics["counter"]>;
 	readonly #members: Members;
 	readonly #own = new OwnSessions();
@@ -70,7 +71,7 @@ export class Cluster {
 
 	constructor(options: ClusterOptions) {
 		this.#options = options;
-		this.requests = new DeviceRequests(options);
+		this.#requests = new DeviceRequests(options);
 		const { bus, sessions, metrics, monotonic, beatMs } = options;
 		this.#publishes = metrics.counter("gateway_bus_publishes_total", "Messages to other gateways", "kind");
 		this.#members = new Members({
@@ -107,7 +108,7 @@ export class Cluster {
 				this.#relay.flush();
 				return this.#own.list(JSON.parse(text), this.#told);
 			}),
-			this.requests.serve(this.#options.id),
+			this.#requests.serve(this.#options.id),
 			bus.onStatus(() => {
 				this.#beat();
 				this.#announce();
@@ -150,14 +151,20 @@ export class Cluster {
 		this.#isBeatPlanned = true;
 		setImmediate(() => {
 			this.#isBeatPlanned = false;
-			if (!isSame(this.#interest, this.#interestNow())) this.#beat();
+			this.#announceInterest();
 		});
 	}
 
 	/** Gets the latest reports of these devices, or of all, as far as other gateways have them. */
 	gather(ids?: readonly string[]): Promise<void> {
-		if (!isSame(this.#interest, this.#interestNow())) this.#beat();
+		this.#announceInterest();
 		return this.#mirrors.gather(ids);
+	}
+
+	/** Executes a monitor's message at the gateway of its device, which must know before that its uplinks are needed here. */
+	execute(gateway: string, message: MonitorMessage): Promise<Outcome> {
+		this.#announceInterest();
+		return this.#requests.execute(gateway, message);
 	}
 
 	/** `cluster_update`, as monitors get it. */
@@ -167,6 +174,11 @@ export class Cluster {
 		const gateways = 1 + others;
 		const releasesDiffer = this.#doReleasesDiffer;
 		return frameText<"cluster_update">({ type: "cluster_update", gateways, alone, releasesDiffer });
+	}
+
+	/** Before a request to a gateway: what is sent first is read first. */
+	#announceInterest(): void {
+		if (!isSame(this.#interest, this.#interestNow())) this.#beat();
 	}
 
 	/** What the monitors that are connected here need. */

@@ -33,7 +33,7 @@ export function createCluster(core: Core, peers: Peers): Extension {
 		sessions: [cluster.sessions],
 		channels: { cluster: () => [cluster.frame()] },
 		intercept: (message, { link }) =>
-			link instanceof MirrorLink ? cluster.requests.execute(link.gateway, message) : undefined,
+			link instanceof MirrorLink ? cluster.execute(link.gateway, message) : undefined,
 		gather: (deviceIds) => cluster.gather(deviceIds),
 		onMonitorsChanged: () => cluster.onInterest(),
 		open: async () => {
