@@ -15,7 +15,7 @@ import type { MonitorMessage, Outcome } from "../sockets/monitor-commands.js";
 import type { MonitorSockets } from "../sockets/monitor-sockets.js";
 import type { Metrics } from "../telemetry/metrics.js";
 import { DeviceRequests, type DeviceRequestsOptions } from "./device-requests.js";
-import { Members, noInterest } from "./members.js";
+import { type Member, Members, noInterest } from "./members.js";
 import type { Beat, Interest, News } from "./messages.js";
 import { Mirrors } from "./mirrors.js";
 import { OwnSessions } from "./own-sessions.js";
@@ -28,6 +28,8 @@ export type MonitorNeeds = Pick<Monitor, "devices" | "summary" | "isGathering">;
 export interface ClusterOptions extends DeviceRequestsOptions {
 	/** Of this gateway, another one at each start. */
 	readonly id: string;
+	/** For people. */
+	readonly name: () => string;
 	readonly catalog: { read(): Promise<Catalog> };
 	readonly monitors: Pick<MonitorSockets, "relay"> & { list(): Iterable<MonitorNeeds> };
 	/** Sends a frame to the monitors that asked for `cluster_update`. */
@@ -162,9 +164,9 @@ export class Cluster {
 	}
 
 	/** Executes a monitor's message at the gateway of its device, which must know before that its uplinks are needed here. */
-	execute(gateway: string, message: MonitorMessage): Promise<Outcome> {
+	execute(member: Member, message: MonitorMessage): Promise<Outcome> {
 		this.#announceInterest();
-		return this.#requests.execute(gateway, message);
+		return this.#requests.execute(member, message);
 	}
 
 	/** `cluster_update`, as monitors get it. */
@@ -173,7 +175,8 @@ export class Cluster {
 		const alone = !this.#options.bus.isConnected || (others === 0 && this.#members.hasLost);
 		const gateways = 1 + others;
 		const releasesDiffer = this.#doReleasesDiffer;
-		return frameText<"cluster_update">({ type: "cluster_update", gateways, alone, releasesDiffer });
+		const gateway = this.#options.name();
+		return frameText<"cluster_update">({ type: "cluster_update", gateway, gateways, alone, releasesDiffer });
 	}
 
 	/** Before a request to a gateway: what is sent first is read first. */
@@ -235,6 +238,7 @@ export class Cluster {
 		const releases = this.#releases;
 		return {
 			gateway: this.#options.id,
+			name: this.#options.name(),
 			told: this.#told,
 			interest: this.#interest,
 			...(releases && { releases }),
@@ -276,7 +280,7 @@ export class Cluster {
 		const doDiffer = others.length > 0;
 		if (doDiffer === this.#doReleasesDiffer) return;
 		this.#doReleasesDiffer = doDiffer;
-		const gateways = others.map(({ id }) => id);
+		const gateways = others.map(({ name }) => name);
 		if (doDiffer) this.#options.log.warn({ gateways }, "RELEASES_DIR differs from that of other gateways");
 		else this.#options.log.info("RELEASES_DIR is the same as that of all gateways");
 		this.#announce();

@@ -19,6 +19,8 @@ export interface Interest {
 /** On `gw.hb.<gateway>`: it is there. */
 export interface Beat {
 	readonly gateway: string;
+	/** For people. */
+	readonly name: string;
 	/** Number of its messages on `gw.session.*` until now: another one may have missed some. */
 	readonly told: number;
 	readonly interest: Interest;

@@ -31,6 +31,7 @@ import type { Beat, Interest, ListPiece, News, ToldSession } from "./messages.js
 
 const count = integer(0, Number.MAX_SAFE_INTEGER);
 const gatewayId = string(64);
+const nameCharacters = 100;
 const beat = object({
 	gateway: gatewayId,
 	told: count,
@@ -64,8 +65,14 @@ const reasons = ["snapshot", "connected", "identified", "ota", "crash", "labelle
 export function readBeat(text: string): Beat {
 	const value: unknown = JSON.parse(text);
 	const { gateway, told, releases, isLeaving } = required(beat, value);
-	const interest = interestOf(fieldsOf(value).interest);
-	return { gateway, told, interest, ...(releases && { releases }), ...(isLeaving && { isLeaving }) };
+	const { interest, name } = fieldsOf(value);
+	const head = { gateway, name: textOf(name)?.slice(0, nameCharacters) ?? gateway, told };
+	return {
+		...head,
+		interest: interestOf(interest),
+		...(releases && { releases }),
+		...(isLeaving && { isLeaving }),
+	};
 }
 
 /** @throws {SyntaxError | RangeError} */

@@ -143,7 +143,7 @@ test("made-up gateways are not kept for ever, and real ones still are heard when
 		monotonic: () => now,
 		silenceMs: 6000,
 	});
-	const beatOf = (gateway: string) => ({ gateway, told: 0, interest: noInterest });
+	const beatOf = (gateway: string) => ({ gateway, name: gateway, told: 0, interest: noInterest });
 	assert.ok(members.hear(beatOf("real")));
 	const ids = Array.from({ length: 20_000 }, (_, index) => `forged-${index}`);
 	const kept = () => ids.filter((id) => members.find(id)).length;
