@@ -9,9 +9,10 @@ import { Commands } from "./commands.js";
 import { Diagnostics } from "./diagnostics.js";
 import type { Host } from "./host.js";
 import { Clock } from "./network/clock.js";
-import { type GatewayUrl, parseGatewayUrl } from "./network/gateway-url.js";
+import { parseGatewayUrl } from "./network/gateway-url.js";
 import { Link, type LinkState } from "./network/link.js";
 import { LookupTicket } from "./network/lookup.js";
+import type { Url } from "./network/url.js";
 import { type WiFiState, WiFiStation } from "./network/wifi.js";
 import { ledState } from "./peripherals/led-patterns.js";
 import { createPeripherals } from "./peripherals/peripherals.js";
@@ -23,7 +24,6 @@ import { eraseSettings, SettingsTrial } from "./settings-trial.js";
 import { StartCount } from "./start-count.js";
 import { readState } from "./state-report.js";
 import { StateReporter } from "./state-reporter.js";
-import type { FirmwareUrl } from "./update/firmware-url.js";
 import { Probation } from "./update/probation.js";
 import { type UpdateMessage, Updater } from "./update/updater.js";
 
@@ -259,7 +259,7 @@ export default function main(): void {
 	}
 }
 
-function gatewayUrl(text: string): GatewayUrl | undefined {
+function gatewayUrl(text: string): Url | undefined {
 	try {
 		return parseGatewayUrl(text);
 	} catch (error) {
@@ -274,7 +274,7 @@ function findObstacle(wifi: WiFiStation, link: Link): string {
 	return "the gateway took no report";
 }
 
-function isSameServer(firmware: FirmwareUrl, gateway: GatewayUrl): boolean {
+function isSameServer(firmware: Url, gateway: Url): boolean {
 	const { isSecure, host, port } = gateway;
 	return firmware.isSecure === isSecure && firmware.host === host && firmware.port === port;
 }

@@ -8,9 +8,9 @@ import Timer from "timer";
 import type { ResolverPart, SecureWebSocketPart, WebSocketClient } from "../host.js";
 import { longestCommandBytes } from "../protocol/messages.js";
 import { type ConnectionEnd, endOfClose, endOfRefusal, failed } from "./connection-end.js";
-import type { GatewayUrl } from "./gateway-url.js";
 import { requireReadable } from "./json-bounds.js";
 import { LookupTicket } from "./lookup.js";
+import type { Url } from "./url.js";
 
 /** Includes a TLS handshake in software, which takes several seconds. */
 const connectTimeoutMs = 20_000;
@@ -29,7 +29,7 @@ export interface GatewaySocketOptions {
 	/** For `wss`: the certificate authority as DER in base64. */
 	readonly certificate: string | undefined;
 	readonly dns: ResolverPart;
-	readonly url: GatewayUrl;
+	readonly url: Url;
 	readonly headers: Iterable<readonly [string, string]>;
 	readonly onOpen: () => void;
 	/** @param message parsed JSON */
@@ -57,6 +57,7 @@ export class GatewaySocket {
 	#outgoingBytes = 0;
 	/** Of the first outgoing message. */
 	#sentBytes = 0;
+	#isPumping = false;
 
 	/** A message's fragments, in one piece: separate buffers would take many times its bytes. */
 	#incoming = new ArrayBuffer(0);
@@ -163,7 +164,18 @@ export class GatewaySocket {
 		this.#announcedEnd = endOfClose(closeCode, String.fromCharCode(...bytes.subarray(2)));
 	}
 
+	/** What is sent from within onDrained follows in the loop: over TLS each level would take a quarter of a small XS stack. */
 	#pump(): void {
+		if (this.#isPumping) return;
+		this.#isPumping = true;
+		try {
+			this.#sendQueue();
+		} finally {
+			this.#isPumping = false;
+		}
+	}
+
+	#sendQueue(): void {
 		for (;;) {
 			const message = this.#outgoing[0];
 			if (!message || !this.#client || !this.#canSend) return;

@@ -5,7 +5,7 @@ import type { Host } from "../host.js";
 import { Backoff } from "./backoff.js";
 import { type ConnectionEnd, failed } from "./connection-end.js";
 import { GatewaySocket } from "./gateway-socket.js";
-import type { GatewayUrl } from "./gateway-url.js";
+import type { Url } from "./url.js";
 
 /** A connection of this age resets the backoff. */
 const provenAfterMs = 30_000;
@@ -18,7 +18,7 @@ export type LinkState = "offline" | "connecting" | "connected" | "failed" | "ref
 
 export interface LinkOptions {
 	readonly network: Host["network"];
-	readonly url: GatewayUrl;
+	readonly url: Url;
 	/** For `wss`: the certificate authority as DER in base64. */
 	readonly certificate: string | undefined;
 	readonly headers: Iterable<readonly [string, string]>;

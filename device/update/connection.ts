@@ -5,7 +5,7 @@
 
 import Timer from "timer";
 import type { HttpClient, HttpRequest, ResolverOption } from "../host.js";
-import type { FirmwareUrl } from "./firmware-url.js";
+import type { Url } from "../network/url.js";
 
 /** Until the first response: a TLS handshake takes seconds. */
 const firstAnswerMs = 30_000;
@@ -24,7 +24,7 @@ export interface ConnectionOptions {
 		onError: () => void;
 	}) => HttpClient;
 	readonly lookup: CancellableLookup;
-	readonly url: FirmwareUrl;
+	readonly url: Url;
 	/** Limit of silence after the first response. */
 	readonly stallMs: number;
 	readonly onHeaders: (status: number, headers: ReadonlyMap<string, string>) => void;

@@ -6,9 +6,9 @@
 
 import Timer from "timer";
 import type { Digest, Part } from "../host.js";
+import type { Url } from "../network/url.js";
 import { judge, type Known } from "./answer.js";
 import { type CancellableLookup, Connection, type ConnectionOptions } from "./connection.js";
-import type { FirmwareUrl } from "./firmware-url.js";
 import { isBase64Of } from "./http-fields.js";
 
 /** The size of a request, and the most firmware in memory. */
@@ -33,7 +33,7 @@ export interface DownloadOptions {
 	readonly connect: ConnectionOptions["connect"];
 	readonly createLookup: () => CancellableLookup;
 	readonly sha256: Part<object, Digest>;
-	readonly url: FirmwareUrl;
+	readonly url: Url;
 	readonly headers: Iterable<readonly [string, string]>;
 	/** Of `blockBytes`; reserved until onEnd. */
 	readonly buffer: Uint8Array;

@@ -5,12 +5,13 @@
 
 import Timer from "timer";
 import type { Digest, Host, HttpClient, HttpClientOptions, Part, UpdateSlot } from "../host.js";
+import type { Url } from "../network/url.js";
 import type { Chip, CommandOf, UplinkOf } from "../protocol/messages.js";
 import type { Model } from "../protocol/schema.js";
 import { readAuthority } from "./authority.js";
 import type { CancellableLookup } from "./connection.js";
 import { blockBytes, Download } from "./download.js";
-import { type FirmwareUrl, parseFirmwareUrl } from "./firmware-url.js";
+import { parseFirmwareUrl } from "./firmware-url.js";
 import { ImageCheck } from "./image-check.js";
 import { ReadBack } from "./read-back.js";
 import { SignatureCheck, wrongSignature } from "./signature.js";
@@ -38,7 +39,7 @@ export interface UpdaterOptions {
 	readonly now: () => number;
 	/** Whether the connection to the gateway is open. */
 	readonly isOnline: () => boolean;
-	readonly headersFor: (url: FirmwareUrl) => Iterable<readonly [string, string]>;
+	readonly headersFor: (url: Url) => Iterable<readonly [string, string]>;
 	readonly send: (message: UpdateMessage) => void;
 	readonly log: (text: string) => void;
 	/** Called at the start and on failure; after success the device restarts. */
@@ -105,7 +106,7 @@ export class Updater {
 		}
 	}
 
-	#connect(url: FirmwareUrl, options: HttpClientOptions, certificate: string | undefined): HttpClient {
+	#connect(url: Url, options: HttpClientOptions, certificate: string | undefined): HttpClient {
 		const { http, https } = this.#options.network;
 		return url.isSecure ? new https({ ...options, certificate }) : new http(options);
 	}

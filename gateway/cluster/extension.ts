@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import type { Core, Extension, Peers } from "../extension.js";
 import { refuse } from "../sockets/monitor-commands.js";
 import { Cluster } from "./cluster.js";
-import { MirrorLink } from "./mirror-link.js";
+import { MirrorLink } from "./mirror.js";
 import { SharedLogins } from "./shared-logins.js";
 import { SharedUpload } from "./shared-upload.js";
 

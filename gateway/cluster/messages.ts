@@ -4,7 +4,8 @@
  */
 
 import type { ChangeReason } from "../api/frames.js";
-import type { SessionFacts } from "../sessions/device.js";
+import { noUpdate } from "../api/update.js";
+import type { Device, Session } from "../sessions/device.js";
 
 /** What the monitors of a gateway need of the devices of others. */
 export interface Interest {
@@ -28,6 +29,32 @@ export interface Beat {
 	readonly releases?: string;
 	/** It stops. */
 	readonly isLeaving?: boolean;
+}
+
+export type DeviceFacts = ReturnType<typeof deviceFactsOf>;
+export type SessionFacts = Readonly<ReturnType<typeof factsOf>>;
+
+export function factsOf({
+	sessionId,
+	epoch,
+	connected,
+	connectedAt,
+	lastSeenAt,
+	device,
+	handshake: head,
+}: Session) {
+	const { model, chip, features, remoteAddress } = head;
+	const handshake = { model, chip, features, remoteAddress };
+	const when = { connectedAt, lastSeenAt };
+	return { sessionId, epoch, connected, ...when, handshake, device: device && deviceFactsOf(device) };
+}
+
+function deviceFactsOf(device: Device) {
+	const { deviceId, model, chip, firmwareVersion, securityVersion, firstSeenAt, lastReportAt } = device;
+	const { uptimeSeconds, versions, resets, crashes, vitals, hasReported } = device;
+	const metadata = device.metadata === noUpdate ? undefined : device.metadata;
+	const what = { deviceId, model, chip, firmwareVersion, securityVersion, metadata, uptimeSeconds, vitals };
+	return { ...what, firstSeenAt, lastReportAt, versions, resets, crashes, hasReported };
 }
 
 /** A session of the gateway that tells of it. */

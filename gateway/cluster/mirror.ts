@@ -1,10 +1,36 @@
 /** Takes in what another gateway reports of one of its sessions. */
 
 import type { ChangeReason } from "../api/frames.js";
-import { type Handshake, Session, type SessionFacts, sharedList } from "../sessions/device.js";
+import { noUpdate } from "../api/update.js";
+import { type Device, type DeviceLink, type Handshake, Session, sharedList } from "../sessions/device.js";
 import type { Sessions } from "../sessions/sessions.js";
 import { isEndReason } from "../sessions/view.js";
-import { MirrorLink } from "./mirror-link.js";
+import type { Member } from "./members.js";
+import type { DeviceFacts, SessionFacts } from "./messages.js";
+
+/** To a device of another gateway; commands go there as a whole. */
+export class MirrorLink implements DeviceLink {
+	readonly isRemote = true;
+	readonly member: Member;
+	revision = -1;
+	/** The list in which it came last. */
+	list = 0;
+
+	constructor(member: Member) {
+		this.member = member;
+	}
+
+	get gateway(): string {
+		return this.member.id;
+	}
+
+	isOpen(): boolean {
+		return this.member.isUp;
+	}
+
+	send(): void {}
+	close(): void {}
+}
 
 export interface MirrorOptions {
 	readonly sessions: Sessions;
@@ -41,12 +67,29 @@ export function mirror(
 	session.connected = told.connected || wasConnected;
 	const isNew = !known || (facts && !session.device) || (!wasConnected && told.connected);
 	if (isNew) sessions.put(session, facts?.deviceId);
-	if (facts) session.device?.mirror(facts, monotonic());
+	if (facts && session.device) apply(session.device, facts, monotonic());
 	if (wasConnected && !told.connected) sessions.end(session, isEndReason(reason) ? reason : "disconnected");
 	else if (!wasConnected && told.connected) sessions.announce(session, "connected");
 	else if (!known) sessions.announce(session, "identified");
 	else if (reason && !isEndReason(reason)) sessions.announce(session, reason);
 	return session;
+}
+
+function apply(device: Device, facts: DeviceFacts, monotonic: number): void {
+	device.model = facts.model;
+	device.chip = facts.chip;
+	device.firmwareVersion = facts.firmwareVersion;
+	device.securityVersion = facts.securityVersion;
+	device.metadata = facts.metadata ?? noUpdate;
+	device.firstSeenAt = Math.min(device.firstSeenAt, facts.firstSeenAt);
+	device.lastReportAt = facts.lastReportAt;
+	device.uptimeSeconds = facts.uptimeSeconds;
+	device.versions = facts.versions;
+	device.resets = facts.resets;
+	// Shared where it is empty: a list of each device would take memory.
+	if (facts.crashes.length > 0 || device.crashes.length > 0) device.crashes = facts.crashes;
+	device.vitals = facts.vitals;
+	device.setReported(facts.hasReported, monotonic);
 }
 
 function gatewayOf({ link }: Session): string | undefined {

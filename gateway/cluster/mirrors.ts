@@ -8,8 +8,7 @@ import { type Device, keptReport, otherFieldsBytes } from "../sessions/device.js
 import type { Sessions } from "../sessions/sessions.js";
 import type { Member, Members } from "./members.js";
 import type { Interest, ListRequest, News, ToldSession } from "./messages.js";
-import { mirror } from "./mirror.js";
-import { MirrorLink } from "./mirror-link.js";
+import { MirrorLink, mirror } from "./mirror.js";
 import { readPiece } from "./read-messages.js";
 import type { RelayedUplink } from "./relay.js";
 

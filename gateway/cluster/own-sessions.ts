@@ -2,7 +2,7 @@
 
 import type { Device, Session } from "../sessions/device.js";
 import { frameCharacters } from "../sessions/view.js";
-import type { ListRequest, ToldSession } from "./messages.js";
+import { factsOf, type ListRequest, type ToldSession } from "./messages.js";
 
 interface Own {
 	readonly session: Session;
@@ -37,7 +37,7 @@ export class OwnSessions {
 		const serial = known?.session === session ? known.serial : this.#serial;
 		const { vitals, hasReported = false } = device ?? {};
 		if (isCurrent) this.#own.set(key, { session, serial, revision, vitals, hasReported });
-		return { ...session.facts(), revision };
+		return { ...factsOf(session), revision };
 	}
 
 	/** @param isSummaryNeeded whether another gateway has monitors with the summary @returns whether to tell a report's changes */
@@ -63,7 +63,7 @@ export class OwnSessions {
 			if (changed && device?.vitals === vitals) continue;
 			const needsReport = device && (!withReport || withReport.has(device.deviceId));
 			const state = needsReport ? device.state.text : undefined;
-			const text = JSON.stringify({ ...session.facts(), revision, state } satisfies ToldSession);
+			const text = JSON.stringify({ ...factsOf(session), revision, state } satisfies ToldSession);
 			texts.push(text);
 			size += text.length;
 			next = serial;

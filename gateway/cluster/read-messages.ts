@@ -23,11 +23,10 @@ import {
 import { otaStatuses } from "../api/statuses.js";
 import { noUpdate } from "../api/update.js";
 import { validItems } from "../json.js";
-import type { DeviceFacts } from "../sessions/device.js";
 import { featuresOf, reset, version } from "../sessions/device-store.js";
 import { endReasons } from "../sessions/view.js";
 import { time } from "../storage/time.js";
-import type { Beat, Interest, ListPiece, News, ToldSession } from "./messages.js";
+import type { Beat, DeviceFacts, Interest, ListPiece, News, ToldSession } from "./messages.js";
 
 const count = integer(0, Number.MAX_SAFE_INTEGER);
 const gatewayId = string(64);

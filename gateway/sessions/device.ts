@@ -137,32 +137,10 @@ export class Device {
 		return isNews;
 	}
 
-	/** For other gateways. */
-	facts() {
-		const { deviceId, model, chip, firmwareVersion, securityVersion, firstSeenAt, lastReportAt } = this;
-		const { uptimeSeconds, versions, resets, crashes, vitals, hasReported } = this;
-		const metadata = this.metadata === noUpdate ? undefined : this.metadata;
-		const what = { deviceId, model, chip, firmwareVersion, securityVersion, metadata, uptimeSeconds, vitals };
-		const past = { firstSeenAt, lastReportAt, versions, resets, crashes, hasReported };
-		return { ...what, ...past };
-	}
-
-	/** Applies the facts from the gateway that it is connected to. @param monotonic as in `report` */
-	mirror(facts: DeviceFacts, monotonic: number): void {
-		this.model = facts.model;
-		this.chip = facts.chip;
-		this.firmwareVersion = facts.firmwareVersion;
-		this.securityVersion = facts.securityVersion;
-		this.metadata = facts.metadata ?? noUpdate;
-		this.firstSeenAt = Math.min(this.firstSeenAt, facts.firstSeenAt);
-		this.lastReportAt = facts.lastReportAt;
-		this.uptimeSeconds = facts.uptimeSeconds;
+	/** As `report` does, where the report is not passed on. @param monotonic as in `report` */
+	setReported(hasReported: boolean, monotonic: number): void {
 		this.#reportedAt = monotonic;
-		this.#reportedIn = facts.hasReported ? this.session : undefined;
-		this.versions = facts.versions;
-		this.resets = facts.resets;
-		this.crashes = facts.crashes.length > 0 ? facts.crashes : none;
-		this.vitals = facts.vitals;
+		this.#reportedIn = hasReported ? this.session : undefined;
 	}
 
 	/**
@@ -177,8 +155,6 @@ export class Device {
 		return uptimeSeconds < before || isYounger;
 	}
 }
-
-export type DeviceFacts = ReturnType<Device["facts"]>;
 
 /** @param previous those of the previous report */
 export function vitalsOf({ health, network, peripherals }: StateReport, previous = noVitals): Vitals {
@@ -237,14 +213,4 @@ export class Session {
 	send(text: string): void {
 		if (this.connected) this.link.send(text);
 	}
-
-	/** For other gateways. */
-	facts() {
-		const { sessionId, epoch, connected, connectedAt, lastSeenAt, device } = this;
-		const { model, chip, features, remoteAddress } = this.handshake;
-		const handshake = { model, chip, features, remoteAddress };
-		return { sessionId, epoch, connected, connectedAt, lastSeenAt, handshake, device: device?.facts() };
-	}
 }
-
-export type SessionFacts = Readonly<ReturnType<Session["facts"]>>;

@@ -134,7 +134,7 @@ export const monitorErrorDescriptions: Readonly<Record<MonitorErrorCode, string>
 	unknown_version: "the catalog has no such release",
 	incompatible_firmware: "the firmware is for another model or chip",
 	ota_in_progress: "an update of this device is running",
-	storage_failed: "the update could not be written to disk, and was not started",
+	storage_failed: "the gateway could not store the update, which was not started",
 	rate_limited:
 		"more than 50 messages per second, or 100 at once; or the summary was switched on more than once per second, or 20 times at once",
 };

@@ -31,6 +31,7 @@ const modules = [
 	"device/network/connection-end",
 	"device/network/gateway-socket",
 	"device/network/gateway-url",
+	"device/network/url",
 	"device/network/lookup",
 	"device/protocol/messages",
 	"device/protocol/models",

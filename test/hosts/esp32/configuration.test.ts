@@ -298,3 +298,30 @@ test("the typing of foreign functions names those of the manifests", () => {
 	const typed = [...read("typings/xs.d.ts").matchAll(/^\t\t(\w+)\(/gm)].map(([, name]) => name);
 	assert.deepEqual(typed, declared);
 });
+
+/** Live at most, measured in QEMU; hosts/README.md has how. */
+const mostLive = { chunks: 62_800, slots: 2_497, stack: 434 };
+
+describe("XS's heap, which cannot grow", () => {
+	const sizesOf = (path: string) => {
+		const { creation } = JSON.parse(read(path));
+		const { chunk, heap, stack } = creation;
+		assert.deepEqual([chunk.incremental, heap.incremental, creation.static], [0, 0, 0]);
+		return { chunks: chunk.initial, slots: heap.initial, stack };
+	};
+
+	for (const [name, path, times] of [
+		["boards", "esp32/manifest.json", 2],
+		["QEMU", "qemu/manifest.json", 1.25],
+	] as const)
+		test(`has room in ${name}, ${times} times what was live, and the sizes that README.md names`, () => {
+			const sizes = sizesOf(path);
+			for (const part of ["chunks", "slots", "stack"] as const)
+				assert.ok(sizes[part] >= times * mostLive[part], `${part}: ${sizes[part]}`);
+			const row = [
+				name,
+				...[sizes.chunks, sizes.slots, sizes.stack].map((size) => size.toLocaleString("en")),
+			];
+			assert.ok(read("README.md").includes(`| ${row.join(" | ")} |`), row.join(" | "));
+		});
+});
