@@ -83,7 +83,7 @@ test("compose.yaml sets what README.md names, and its gateways differ by their n
 test("haproxy accepts its configurations", { skip: whyNoHaproxy() }, async (t) => {
 	const folder = await temporaryDirectory(t);
 	const { configs } = parse(await read("compose.yaml"));
-	const listed = /^```\n(defaults\n[\s\S]+?)```$/m.exec(await read("cluster.md"))?.[1];
+	const listed = /^```\n(listen gateways\n[\s\S]+?)```$/m.exec(await read("cluster.md"))?.[1];
 	for (const text of [configs.haproxy.content, listed]) {
 		const file = join(folder, "haproxy.cfg");
 		await writeFile(file, text);
