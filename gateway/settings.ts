@@ -61,6 +61,8 @@ export function readSettings(environment: Environment) {
 			given("NATS_CA"),
 			read("NATS_ALLOW_OLD", "0", parseBit, "1 or 0"),
 		),
+		/** How logs and the page name this one of several gateways; undefined: by its host and port. */
+		gatewayName: readGatewayName(given("GATEWAY_NAME")),
 	};
 }
 
@@ -169,6 +171,13 @@ function readToken(name: string, text: string | undefined): string | undefined {
 	if (tokens.length <= 2 && tokens.every((each) => matches(token, each))) return text;
 	throw new StartError(
 		`${name} must be set to 16 to 512 letters, digits or signs without a space, or to two such with a comma between.`,
+	);
+}
+
+function readGatewayName(text: string | undefined): string | undefined {
+	if (text === undefined || (text.length <= 64 && !/[\p{C}\p{Zl}\p{Zp}]/u.test(text))) return text;
+	throw new StartError(
+		"GATEWAY_NAME is longer than 64 characters or has some that cannot be shown; set it to such as hall-1.",
 	);
 }
 

@@ -19,6 +19,9 @@ const options = {
 	seconds: { type: "string", default: String(longestLogSeconds) },
 } as const;
 
+/** The request id of the subscription. */
+const subscribing = "subscribe";
+
 await runCommand({ name: "log", usage, options: Object.keys(options), run });
 
 async function run(words: readonly string[]): Promise<void> {
@@ -36,6 +39,11 @@ async function run(words: readonly string[]): Promise<void> {
 		address: monitorAddress(values.gateway),
 		token: findGatewayToken("monitor"),
 	});
+}
+
+/** To the uplinks of the device alone. Its answer says that the device's gateway sends them here. */
+function subscription(deviceId: string): object {
+	return { type: "subscribe", summary: false, devices: [deviceId], requestId: subscribing };
 }
 
 interface LogOptions {
@@ -63,10 +71,8 @@ function printLog({ deviceId, seconds, address, token }: LogOptions): Promise<vo
 		};
 		const timer = setTimeout(end, seconds * 1000);
 		process.once("SIGINT", end);
-		socket.on("open", () => ask("info"));
-		socket.on("error", ({ message }) =>
-			reject(new Error(`${address.origin} cannot be reached: ${message}.`)),
-		);
+		socket.on("open", () => socket.send(JSON.stringify(subscription(deviceId))));
+		socket.on("error", ({ message }) => reject(new Error(describeFailure(address, message))));
 		socket.on("close", (code) => {
 			clearTimeout(timer);
 			process.removeListener("SIGINT", end);
@@ -75,6 +81,8 @@ function printLog({ deviceId, seconds, address, token }: LogOptions): Promise<vo
 		socket.on("message", (data) => {
 			const frame: unknown = JSON.parse(data.toString());
 			if (!isRecord(frame)) return;
+			// A gateway whose monitors cannot subscribe sends them everything.
+			if (frame.requestId === subscribing) return ask("info");
 			if (frame.type === "error") {
 				reject(new Error(String(frame.message)));
 				return socket.close();
@@ -86,6 +94,12 @@ function printLog({ deviceId, seconds, address, token }: LogOptions): Promise<vo
 			for (const line of lines) console.log(printable(line));
 		});
 	});
+}
+
+function describeFailure({ origin }: URL, message: string): string {
+	if (/ 40[13]$/.test(message))
+		return `${origin} refuses the monitor token; set MONITOR_TOKEN, or DATA_DIR to the data folder of that gateway.`;
+	return `${origin} cannot be reached: ${message}.`;
 }
 
 /** Whether the device has connected again. */

@@ -90,6 +90,7 @@ export const frames = {
 	}),
 	cluster_update: closed({
 		type: oneOf("cluster_update"),
+		gateway: described(text, "the name of the gateway that sends this: GATEWAY_NAME, or its host and port"),
 		gateways: atLeastOne,
 		alone: described(boolean(), "the others cannot be reached: their devices are shown as disconnected"),
 		releasesDiffer: described(

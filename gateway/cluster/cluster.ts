@@ -11,10 +11,11 @@ import type { Catalog } from "../firmware/catalog.js";
 import type { Session } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import type { Monitor } from "../sockets/monitor.js";
+import type { MonitorMessage, Outcome } from "../sockets/monitor-commands.js";
 import type { MonitorSockets } from "../sockets/monitor-sockets.js";
 import type { Metrics } from "../telemetry/metrics.js";
 import { DeviceRequests, type DeviceRequestsOptions } from "./device-requests.js";
-import { Members, noInterest } from "./members.js";
+import { type Member, Members, noInterest } from "./members.js";
 import { type Beat, type Interest, type News, readBeat, readNews } from "./messages.js";
 import { Mirrors } from "./mirrors.js";
 import { OwnSessions } from "./own-sessions.js";
@@ -26,6 +27,8 @@ export type MonitorNeeds = Pick<Monitor, "devices" | "summary" | "isGathering">;
 export interface ClusterOptions extends DeviceRequestsOptions {
 	/** Of this gateway, another one at each start. */
 	readonly id: string;
+	/** For people. */
+	readonly name: () => string;
 	readonly catalog: { read(): Promise<Catalog> };
 	readonly monitors: Pick<MonitorSockets, "relay"> & { list(): Iterable<MonitorNeeds> };
 	/** Sends a frame to the monitors that asked for `cluster_update`. */
@@ -47,8 +50,8 @@ const devicesNamedAtMost = 5_000;
 const meetMs = 5_000;
 
 export class Cluster {
-	readonly requests: DeviceRequests;
 	readonly #options: ClusterOptions;
+	readonly #requests: DeviceRequests;
 	readonly #publishes: ReturnType<Metrics["counter"]>;
 	readonly #members: Members;
 	readonly #own = new OwnSessions();
@@ -69,7 +72,7 @@ export class Cluster {
 
 	constructor(options: ClusterOptions) {
 		this.#options = options;
-		this.requests = new DeviceRequests(options);
+		this.#requests = new DeviceRequests(options);
 		const { bus, sessions, metrics, monotonic, beatMs } = options;
 		this.#publishes = metrics.counter("gateway_bus_publishes_total", "Messages to other gateways", "kind");
 		this.#members = new Members({
@@ -106,7 +109,7 @@ export class Cluster {
 				this.#relay.flush();
 				return this.#own.list(JSON.parse(text), this.#told);
 			}),
-			this.requests.serve(this.#options.id),
+			this.#requests.serve(this.#options.id),
 			bus.onStatus(() => {
 				this.#beat();
 				this.#announce();
@@ -149,14 +152,20 @@ export class Cluster {
 		this.#isBeatPlanned = true;
 		setImmediate(() => {
 			this.#isBeatPlanned = false;
-			if (!isSame(this.#interest, this.#interestNow())) this.#beat();
+			this.#announceInterest();
 		});
 	}
 
 	/** Gets the latest reports of these devices, or of all, as far as other gateways have them. */
 	gather(ids?: readonly string[]): Promise<void> {
-		if (!isSame(this.#interest, this.#interestNow())) this.#beat();
+		this.#announceInterest();
 		return this.#mirrors.gather(ids);
+	}
+
+	/** Executes a monitor's message at the gateway of its device, which must know before that its uplinks are needed here. */
+	execute(member: Member, message: MonitorMessage): Promise<Outcome> {
+		this.#announceInterest();
+		return this.#requests.execute(member, message);
 	}
 
 	/** `cluster_update`, as monitors get it. */
@@ -165,7 +174,13 @@ export class Cluster {
 		const alone = !this.#options.bus.isConnected || (others === 0 && this.#members.hasLost);
 		const gateways = 1 + others;
 		const releasesDiffer = this.#doReleasesDiffer;
-		return frameText<"cluster_update">({ type: "cluster_update", gateways, alone, releasesDiffer });
+		const gateway = this.#options.name();
+		return frameText<"cluster_update">({ type: "cluster_update", gateway, gateways, alone, releasesDiffer });
+	}
+
+	/** Before a request to a gateway: what is sent first is read first. */
+	#announceInterest(): void {
+		if (!isSame(this.#interest, this.#interestNow())) this.#beat();
 	}
 
 	/** What the monitors that are connected here need. */
@@ -223,6 +238,7 @@ export class Cluster {
 		const releases = this.#releases;
 		return {
 			gateway: this.#options.id,
+			name: this.#options.name(),
 			told: this.#told,
 			interest: this.#interest,
 			...(releases && { releases }),
@@ -264,7 +280,7 @@ export class Cluster {
 		const doDiffer = others.length > 0;
 		if (doDiffer === this.#doReleasesDiffer) return;
 		this.#doReleasesDiffer = doDiffer;
-		const gateways = others.map(({ id }) => id);
+		const gateways = others.map(({ name }) => name);
 		if (doDiffer) this.#options.log.warn({ gateways }, "RELEASES_DIR differs from that of other gateways");
 		else this.#options.log.info("RELEASES_DIR is the same as that of all gateways");
 		this.#announce();

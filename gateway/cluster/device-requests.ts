@@ -3,6 +3,7 @@
 import { type Bus, BusError, subjectOf, type Unsubscribe } from "../bus.js";
 import type { Sessions } from "../sessions/sessions.js";
 import { type MonitorMessage, type Outcome, refuse } from "../sockets/monitor-commands.js";
+import type { Member } from "./members.js";
 
 export interface DeviceRequestsOptions {
 	readonly bus: Bus;
@@ -30,9 +31,9 @@ export class DeviceRequests {
 	}
 
 	/** Has the gateway of a device execute a monitor's message. */
-	async execute(gateway: string, message: MonitorMessage): Promise<Outcome> {
+	async execute({ id, name }: Pick<Member, "id" | "name">, message: MonitorMessage): Promise<Outcome> {
 		try {
-			const subject = subjectOf("gw", "cmd", gateway);
+			const subject = subjectOf("gw", "cmd", id);
 			const outcome: Outcome = JSON.parse(
 				await this.#options.bus.request(subject, JSON.stringify(message), commandMs),
 			);
@@ -40,7 +41,10 @@ export class DeviceRequests {
 		} catch (error) {
 			if (!(error instanceof BusError)) throw error;
 			const what = error.problem === "timeout" ? "has not answered" : "cannot be reached";
-			return refuse("target_offline", `the gateway of this device ${what}; wait for its next status_update`);
+			return refuse(
+				"target_offline",
+				`${name}, the gateway of this device, ${what}; wait for its next status_update`,
+			);
 		}
 	}
 }

@@ -1,5 +1,6 @@
 /** Several gateways as one: each shows the devices of all, and what one stores the others have too. */
 
+import { hostname } from "node:os";
 import type { Core, Extension, Peers } from "../extension.js";
 import { refuse } from "../sockets/monitor-commands.js";
 import { Cluster } from "./cluster.js";
@@ -14,6 +15,8 @@ export function createCluster(core: Core, peers: Peers): Extension {
 	const cluster = new Cluster({
 		...core,
 		...peers,
+		// Containers of one image differ by their host, gateways of one machine by their port.
+		name: () => core.settings.gatewayName ?? `${hostname()}:${core.port()}`,
 		catalog: firmware.catalog,
 		beatMs: core.limits.gatewayBeatMs,
 		announce: (frame) => core.monitors.broadcast("cluster", frame),
@@ -33,7 +36,7 @@ export function createCluster(core: Core, peers: Peers): Extension {
 		sessions: [cluster.sessions],
 		channels: { cluster: () => [cluster.frame()] },
 		intercept: (message, { link }) =>
-			link instanceof MirrorLink ? cluster.requests.execute(link.gateway, message) : undefined,
+			link instanceof MirrorLink ? cluster.execute(link.member, message) : undefined,
 		gather: (deviceIds) => cluster.gather(deviceIds),
 		onMonitorsChanged: () => cluster.onInterest(),
 		open: async () => {

@@ -7,6 +7,8 @@ import type { Beat, Interest } from "./messages.js";
 /** Another gateway. */
 export interface Member {
 	readonly id: string;
+	/** For people. */
+	name: string;
 	/** It was heard of lately. */
 	isUp: boolean;
 	/** It was not heard of any more, without having said that it stops. */
@@ -84,7 +86,7 @@ export class Members {
 	}
 
 	/** Takes in a heartbeat. @returns undefined if that gateway stops, or there are too many */
-	hear({ gateway, told, interest, releases, isLeaving }: Beat): Member | undefined {
+	hear({ gateway, name, told, interest, releases, isLeaving }: Beat): Member | undefined {
 		const known = this.#members.get(gateway);
 		if (isLeaving) {
 			if (known?.isUp) this.#drop(known, false);
@@ -92,6 +94,7 @@ export class Members {
 		}
 		const member = known ?? newMember(gateway);
 		const { monotonic, now, log, onUp } = this.#options;
+		member.name = name;
 		member.heardAt = monotonic();
 		member.seenAt = now();
 		member.interest = interest;
@@ -106,7 +109,7 @@ export class Members {
 		member.isLost = false;
 		member.isBehind = true;
 		this.#setUp(member, true);
-		log.info({ gateway }, "gateway: up");
+		log.info({ gateway: name }, "gateway: up");
 		onUp();
 		return member;
 	}
@@ -131,7 +134,7 @@ export class Members {
 		member.isLost = isLost;
 		member.interest = noInterest;
 		member.interestingDevices.clear();
-		log[isLost ? "warn" : "info"]({ gateway: member.id }, isLost ? "gateway: lost" : "gateway: stopped");
+		log[isLost ? "warn" : "info"]({ gateway: member.name }, isLost ? "gateway: lost" : "gateway: stopped");
 		onDown(member);
 	}
 
@@ -149,5 +152,5 @@ function newMember(id: string): Member {
 		ended: new Set<string>(),
 		disputed: new Set<string>(),
 	};
-	return { id, ...standing, ...counts, ...sets, interest: noInterest, releases: undefined };
+	return { id, name: id, ...standing, ...counts, ...sets, interest: noInterest, releases: undefined };
 }

@@ -46,6 +46,8 @@ export type Interest = Infer<typeof interest>;
 /** On `gw.hb.<gateway>`: it is there. */
 const beat = object({
 	gateway: gatewayId,
+	/** For people. */
+	name: string(100),
 	/** Number of its messages on `gw.session.*` until now: another one may have missed some. */
 	told: count,
 	interest,

@@ -42,6 +42,7 @@ export class SharedTokens {
 				await bucket.set(key, JSON.stringify(own ?? makeTokens()), 0);
 				this.#stopWatching = await bucket.watch((name, entry) => {
 					if (name === key && entry) this.#take(entry);
+					else if (name === key) this.#restore();
 				});
 				const shared = parsed(this.#shared?.text);
 				if (shared) await tokens.replace(shared);
@@ -69,6 +70,13 @@ export class SharedTokens {
 		tokens
 			.replace(file)
 			.catch((error: Error) => onProblem(`tokens.json cannot be written: ${error.message}`));
+	}
+
+	/** The servers have lost their disks: with other tokens a new gateway would lock all devices out. */
+	#restore(): void {
+		const { file } = this.#options.tokens;
+		this.#shared = undefined;
+		if (file) void this.#put(file);
 	}
 
 	/** To be called when the file was read: of a rotation here and one elsewhere, the one that is written first counts. */

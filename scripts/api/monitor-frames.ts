@@ -73,7 +73,13 @@ export const monitorFrames: Frames = {
 	cluster_update: {
 		description:
 			"How many gateways act as one, this one included; only where there are several, to a monitor that connects to /monitor?cluster: once after its snapshot, then at each change.",
-		example: { type: "cluster_update", gateways: 3, alone: false, releasesDiffer: false },
+		example: {
+			type: "cluster_update",
+			gateway: "hall-1:8080",
+			gateways: 3,
+			alone: false,
+			releasesDiffer: false,
+		},
 	},
 	ack: {
 		description: "The command was accepted and is being sent to the device, if it is for one.",

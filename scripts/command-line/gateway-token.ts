@@ -19,6 +19,6 @@ export function findGatewayToken(role: "device" | "monitor"): string {
 		// No gateway has run here with this data folder.
 	}
 	throw new Error(
-		`there is no ${role} token: set ${variable}, or start the gateway once (npm start), which makes ${file}`,
+		`there is no ${role} token: set ${variable}, or DATA_DIR to the data folder of a gateway, or start one (npm start), which makes ${file}`,
 	);
 }

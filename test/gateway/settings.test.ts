@@ -23,6 +23,7 @@ test("nothing set, or set to nothing, gives the defaults", () => {
 		releaseKeys: [],
 		imageCheck: true,
 		nats: undefined,
+		gatewayName: undefined,
 	});
 	assert.deepEqual(readSettings({}), defaultSettings);
 	assert.deepEqual(readSettings({ PORT: "", HOST: "", AUTH: "", TLS_CERT: "" }), defaultSettings);
@@ -50,6 +51,7 @@ test("every variable is read", async (t) => {
 		NATS_CREDS: pem,
 		NATS_CA: pem,
 		NATS_ALLOW_OLD: "1",
+		GATEWAY_NAME: "Küche 1",
 	});
 	assert.deepEqual(
 		[1, 2].map((hop) => trustProxy?.("192.0.2.1", hop)),
@@ -75,6 +77,7 @@ test("every variable is read", async (t) => {
 			authority: Buffer.from("PEM"),
 			allowOld: true,
 		},
+		gatewayName: "Küche 1",
 	});
 });
 
@@ -140,6 +143,7 @@ describe("a wrong value is named in a sentence that says what to change", () => 
 		NATS_CREDS: ["/nowhere/a.creds"],
 		NATS_CA: ["/nowhere/ca.pem"],
 		NATS_ALLOW_OLD: ["yes"],
+		GATEWAY_NAME: ["two\nlines", "x".repeat(65), "\u202egnp"],
 	}))
 		test(name, () => {
 			for (const value of values)

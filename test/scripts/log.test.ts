@@ -56,6 +56,14 @@ describe("npm run log", () => {
 		assert.equal(await runCommand(t, "scripts/log.ts", words, { MONITOR_TOKEN: monitorToken }).exitCode, 0);
 	});
 
+	test("says what to do about a token that the gateway refuses", async (t) => {
+		const { url } = await runGateway(t);
+		const token = { MONITOR_TOKEN: "not-the-monitor-token" };
+		const log = runCommand(t, "scripts/log.ts", [deviceId, "--gateway", url], token);
+		assert.equal(await log.exitCode, 1);
+		assert.match(log.output(), /refuses the monitor token; set MONITOR_TOKEN, or DATA_DIR/);
+	});
+
 	test("says that the gateway does not know the device", async (t) => {
 		const { url } = await runGateway(t);
 		const log = runCommand(t, "scripts/log.ts", [deviceId, "--gateway", url], {

@@ -18,6 +18,8 @@ interface ProcessOptions {
 	/** Where its standard error goes; by default it can be read here. */
 	readonly stderr?: number | "pipe";
 	readonly stdout?: number | "pipe";
+	/** Default: the project's folder. */
+	readonly cwd?: string;
 }
 
 /**
@@ -33,10 +35,12 @@ export function startProcess(
 		words = [],
 		stdout = "pipe",
 		stderr = "pipe",
+		cwd = process.cwd(),
 	} = options;
 	const child = spawn(process.execPath, [...program, ...words], {
 		env: { PATH: process.env.PATH, PORT: "0", ...environment },
 		stdio: ["ignore", stdout, stderr],
+		cwd,
 	});
 	onEnd(t, async () => {
 		if (child.exitCode !== null || child.signalCode !== null) return;

@@ -10,12 +10,15 @@ import { setTimeout } from "node:timers/promises";
 import { freePort } from "../bench/servers/nginx.js";
 import { onEnd, temporaryDirectory } from "./cleanup.js";
 
-const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/usr/local/sbin:/opt/homebrew/bin` };
+export const haproxyEnvironment = {
+	...process.env,
+	PATH: `${process.env.PATH}:/usr/sbin:/usr/local/sbin:/opt/homebrew/bin`,
+};
 
 /** @returns what to do if haproxy is not here; otherwise false */
 export function whyNoHaproxy(): string | false {
 	try {
-		execFileSync("haproxy", ["-v"], { stdio: "ignore", env });
+		execFileSync("haproxy", ["-v"], { stdio: "ignore", env: haproxyEnvironment });
 		return false;
 	} catch {
 		return "haproxy is not here: on Debian `apt-get install haproxy`";
@@ -29,7 +32,10 @@ export async function runHaproxy(t: TestContext, ...lines: readonly string[]): P
 	const timeouts = ["connect 5s", "client 1m", "server 1m"].map((each) => `timeout ${each}`);
 	const section = [`bind 127.0.0.1:${port}`, "mode tcp", ...timeouts, ...lines];
 	await writeFile(file, `listen gateway\n${section.map((line) => `    ${line}\n`).join("")}`);
-	const child = spawn("haproxy", ["-db", "-f", file], { env, stdio: ["ignore", "ignore", "pipe"] });
+	const child = spawn("haproxy", ["-db", "-f", file], {
+		env: haproxyEnvironment,
+		stdio: ["ignore", "ignore", "pipe"],
+	});
 	let said = "";
 	child.stderr.on("data", (chunk) => {
 		said += chunk;

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
-import { reportWithVolume } from "../../support/running.js";
+import { bearer, monitorToken, reportWithVolume } from "../../support/running.js";
 import type { Buses } from "./bus-contract.js";
 import {
 	type Clustered,
@@ -106,6 +106,17 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 				({ reason }) => reason === "boot",
 			);
 			assert.equal((await there.ask(boot)).code, "target_offline");
+		});
+
+		test("shows what a monitor asks for in its first message, before its snapshot", async (t) => {
+			const buses = await make(t);
+			const a = await runClustered(t, await buses.connect());
+			await a.join(id, { logLines: "first\n" });
+			const b = await runClustered(t, await buses.connect());
+			const monitor = await b.open("/monitor", { headers: bearer(monitorToken) });
+			const payload = { command: "set_log", level: "info", seconds: 60 };
+			monitor.send({ type: "control_device", targetId: id, payload });
+			await monitor.until(({ message }) => fieldOf(message, "lines") === "first\n");
 		});
 
 		test("shows its live log to a monitor that subscribed to it", ofFleet, async (t) => {

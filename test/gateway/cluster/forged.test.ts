@@ -48,7 +48,7 @@ async function runForged(t: TestContext) {
 	monitor.client.send({ type: "subscribe", summary: true });
 	const bus = server.connect();
 	t.after(() => bus.close());
-	const beat = { gateway: "forged", told: 0, interest: noInterest };
+	const beat = { gateway: "forged", name: "forged", told: 0, interest: noInterest };
 	const say = (subject: string, message: unknown) => bus.publish(subject, JSON.stringify(message));
 	const devices = async () => {
 		const { status, body } = await gateway.api("GET", "/api/devices");
@@ -143,7 +143,7 @@ test("made-up gateways are not kept for ever, and real ones still are heard when
 		monotonic: () => now,
 		silenceMs: 6000,
 	});
-	const beatOf = (gateway: string) => ({ gateway, told: 0, interest: noInterest });
+	const beatOf = (gateway: string) => ({ gateway, name: gateway, told: 0, interest: noInterest });
 	assert.ok(members.hear(beatOf("real")));
 	const ids = Array.from({ length: 20_000 }, (_, index) => `forged-${index}`);
 	const kept = () => ids.filter((id) => members.find(id)).length;

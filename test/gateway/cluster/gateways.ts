@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
+import { hostname } from "node:os";
 import type { TestContext } from "node:test";
 import type { Bus } from "../../../gateway/bus.js";
 import { joinGateways } from "../../../gateway/cluster/join.js";
@@ -26,6 +27,8 @@ export const limits = { gatewayBeatMs: 200, subscribeMs: 20, summaryPauseMs: 10,
 
 export interface Clustered extends Running {
 	readonly bus: Bus;
+	/** By default. */
+	readonly name: string;
 	/** A device that is connected here, once this gateway has its report. */
 	join(deviceId: string, options?: Partial<ScriptedDeviceOptions>): Promise<ScriptedDevice>;
 	/** A monitor that has its snapshot. */
@@ -86,6 +89,7 @@ export async function runClustered(t: TestContext, bus: Bus, options: RunOptions
 	return {
 		...running,
 		bus,
+		name: `${hostname()}:${new URL(url).port}`,
 		api,
 		watch: (path = "/monitor") => watchOf(running, path),
 		async join(deviceId, deviceOptions = {}) {
@@ -107,6 +111,7 @@ export async function runClustered(t: TestContext, bus: Bus, options: RunOptions
 }
 
 export interface Told extends Frame {
+	readonly gateway?: string;
 	readonly gateways?: number;
 	readonly alone?: boolean;
 	readonly releasesDiffer?: boolean;

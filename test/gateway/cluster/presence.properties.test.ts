@@ -67,6 +67,7 @@ class Node {
 			bus: this.bus,
 			sessions: this.sessions,
 			id: randomUUID(),
+			name: () => "one",
 			catalog: { read: async () => ({ schema: 1, latest: null, releases: [] }) },
 			monitors: {
 				list: () => [this.monitor],

@@ -321,6 +321,11 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			await buses.heal(c.bus);
 			await areAll(rotated.device);
 			assert.deepEqual(await readTokenFile(disk, tokenPath(a.dataDir)), rotated);
+			// As servers that have lost their disks.
+			const state = await a.bus.bucket("gw-state");
+			assert.ok(await state.remove("tokens", (await state.get("tokens"))?.revision ?? 0));
+			const d = await start();
+			assert.deepEqual({ ...d.gateway.tokens }, { device: rotated.device, monitor });
 		});
 	});
 }

@@ -90,7 +90,7 @@ function LinkState() {
 	const count = cluster && cluster.gateways > 1 ? ` · ${cluster.gateways} gateways` : "";
 	const words = { live: `Live${count}`, connecting: "Connecting…", lost: "Reconnecting…" };
 	return (
-		<p class={`link ${name}`} role="status">
+		<p class={`link ${name}`} role="status" title={cluster && `Gateway ${cluster.gateway}`}>
 			{words[name]}
 		</p>
 	);
@@ -106,8 +106,8 @@ function Outage() {
 		return (
 			<aside class="outage" aria-label="Gateways">
 				<p>
-					<strong>This gateway alone: others cannot be reached.</strong> Their devices are shown as
-					disconnected.
+					<strong>The gateway {app.cluster.gateway} alone: others cannot be reached.</strong> Their devices
+					are shown as disconnected.
 				</p>
 			</aside>
 		);

@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { createLog } from "../../../gateway/telemetry/log.js";
+import { temporaryDirectory } from "../../support/cleanup.js";
+import { MemoryServer } from "../../support/memory-bus.js";
+import { runClustered } from "./gateways.js";
+
+test("a gateway is named by GATEWAY_NAME, or by its host and port, in logs and to monitors", async (t) => {
+	const server = new MemoryServer();
+	const lines: Readonly<Record<string, unknown>>[] = [];
+	const log = createLog("info", { write: (line) => lines.push(JSON.parse(line)) });
+	const a = await runClustered(t, server.connect(), { gatewayName: "hall", log });
+	const releasesDir = join(await temporaryDirectory(t), "releases");
+	await mkdir(releasesDir);
+	const release = { version: "1.0.0", date: "2026-11-23", notes: "", images: [] };
+	const catalog = JSON.stringify({ schema: 1, latest: "1.0.0", releases: [release] });
+	await writeFile(join(releasesDir, "catalog.json"), catalog);
+	const b = await runClustered(t, server.connect(), { releasesDir });
+	const watches = [await a.watch("/monitor?cluster"), await b.watch("/monitor?cluster")];
+	const names = [];
+	for (const each of watches)
+		names.push((await each.until(({ releasesDiffer }) => releasesDiffer === true)).gateway);
+	assert.deepEqual(names, ["hall", b.name]);
+	await b.gateway.close();
+	await watches[0]?.until(({ gateways }) => gateways === 1);
+	assert.deepEqual(
+		lines.flatMap(({ gateway, gateways }) => gateway ?? gateways ?? []),
+		[b.name, b.name, b.name],
+	);
+});

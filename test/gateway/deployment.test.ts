@@ -1,0 +1,93 @@
+/** The files for operators: Dockerfile, compose.yaml, device-gateway.service and the haproxy.cfg of cluster.md. */
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { cp, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { test } from "node:test";
+import { parse } from "yaml";
+import { printed, startProcess } from "../support/gateway-process.js";
+import { haproxyEnvironment, whyNoHaproxy } from "../support/haproxy.js";
+import { bearer, deviceToken, monitorToken, temporaryDirectory } from "../support/running.js";
+
+const read = (name: string) => readFile(join("gateway", name), "utf8");
+
+/** Pairs of source and target of the COPY lines that take from the project; of the last stage. */
+function copiesOf(dockerfile: string): readonly (readonly string[])[] {
+	const last = dockerfile.slice(dockerfile.lastIndexOf("\nFROM "));
+	return [...last.matchAll(/^COPY (?!--from)(.+)$/gm)].flatMap(([, words = ""]) => {
+		const sources = words.split(" ");
+		const target = sources.pop() ?? "";
+		return sources.map((source) => [
+			source,
+			target.endsWith("/") ? join(target, source.replace(/.*\//, "")) : target,
+		]);
+	});
+}
+
+/** The command of the image. */
+function commandOf(dockerfile: string): readonly string[] {
+	return JSON.parse(/^CMD (.+)$/m.exec(dockerfile)?.[1] ?? "[]");
+}
+
+test("the image and the unit start node as npm start does", async () => {
+	const { scripts } = JSON.parse(await readFile("package.json", "utf8"));
+	const command = scripts.start.replace(/^exec /, "");
+	assert.equal(commandOf(await read("Dockerfile")).join(" "), command);
+	assert.match(await read("device-gateway.service"), new RegExp(`^ExecStart=/usr/bin/${command}$`, "m"));
+});
+
+test("the image has all files that the gateway and its page need, and no others reach the build", async (t) => {
+	const dockerfile = await read("Dockerfile");
+	const copies = copiesOf(dockerfile);
+	const allowed = [...(await read("Dockerfile.dockerignore")).matchAll(/^!(.+)$/gm)].map(([, path]) => path);
+	const installed = /^COPY (package\.json .+) \.\/$/m.exec(dockerfile)?.[1]?.split(" ") ?? [];
+	const sources = new Set([...copies.map(([source]) => source), ...installed]);
+	assert.deepEqual(allowed.sort(), [...sources].sort());
+
+	const folder = await temporaryDirectory(t);
+	for (const [source = "", target = ""] of copies) {
+		await mkdir(dirname(join(folder, target)), { recursive: true });
+		await cp(source, join(folder, target), { recursive: true });
+	}
+	await symlink(resolve("node_modules"), join(folder, "node_modules"));
+	const [, ...program] = commandOf(dockerfile);
+	const settings = { DATA_DIR: join(folder, "data"), DEVICE_TOKEN: deviceToken, MONITOR_TOKEN: monitorToken };
+	const gateway = startProcess(t, settings, { program, cwd: folder });
+	const { origin } = new URL((await printed(gateway)).Dashboard ?? "");
+	assert.equal((await fetch(`${origin}/readyz`)).status, 200);
+	if (existsSync("gateway/dashboard")) {
+		const page = await fetch(origin, { headers: bearer(monitorToken) });
+		assert.match(await page.text(), /assets\/dashboard-/);
+	}
+	gateway.kill("SIGTERM");
+	assert.deepEqual(await once(gateway, "exit"), [0, null]);
+});
+
+test("compose.yaml sets what README.md names, and its gateways differ by their name alone", async () => {
+	const { services } = parse(await read("compose.yaml"), { merge: true });
+	const described = await read("README.md");
+	const gateways = Object.keys(services).filter((name) => name.startsWith("gateway-"));
+	assert.equal(gateways.length, 3);
+	for (const name of gateways) {
+		const { environment } = services[name];
+		for (const variable of Object.keys(environment))
+			assert.match(described, new RegExp(`^\\|.*\`${variable}\``, "m"));
+		assert.equal(environment.GATEWAY_NAME, name);
+		assert.equal(environment.DATA_DIR, undefined, "the image's");
+	}
+});
+
+test("haproxy accepts its configurations", { skip: whyNoHaproxy() }, async (t) => {
+	const folder = await temporaryDirectory(t);
+	const { configs } = parse(await read("compose.yaml"));
+	const listed = /^```\n(listen gateways\n[\s\S]+?)```$/m.exec(await read("cluster.md"))?.[1];
+	for (const text of [configs.haproxy.content, listed]) {
+		const file = join(folder, "haproxy.cfg");
+		await writeFile(file, text);
+		execFileSync("haproxy", ["-c", "-q", "-f", file], { env: haproxyEnvironment, stdio: "pipe" });
+	}
+	assert.match(listed ?? "", /^ +bind 127\.0\.0\.1:/m);
+});
