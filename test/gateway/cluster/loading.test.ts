@@ -6,14 +6,17 @@ import { temporaryDirectory } from "../../support/cleanup.js";
 
 test("nothing of NATS and of gateway/cluster is loaded without NATS_URL", async (t) => {
 	const script = `import { Session } from "node:inspector/promises";
-		await import("./gateway/main.ts");
 		const session = new Session();
 		session.connect();
 		let urls = "";
 		session.on("Debugger.scriptParsed", ({ params }) => { urls += params.url + "\\n"; });
 		await session.post("Debugger.enable");
-		console.log(urls);
-		process.kill(process.pid, "SIGTERM");`;
+		const started = import("./gateway/main.ts");
+		const isMissing = () => !urls.includes("@nats-io/");
+		// With servers that are not there it does not end its start.
+		if (process.env.NATS_URL) while (isMissing()) await new Promise((resolve) => setTimeout(resolve, 50));
+		else await started;
+		process.stdout.write(urls, () => process.exit());`;
 	const words = ["--import", "tsx", "--input-type=module", "--eval", script];
 	const areLoaded = async (environment: Readonly<Record<string, string>>) => {
 		const env = { PATH: process.env.PATH, DATA_DIR: await temporaryDirectory(t), PORT: "0", ...environment };

@@ -104,7 +104,7 @@ describe("a device's name, room and note", () => {
 		assert.equal((await monitor.change("labelled")).name, "Lobby");
 		isFull = false;
 		await gateway.gateway.close();
-		const content = await disk.readFile(join(dataDir, "devices", `${id}.json`), "utf8");
+		const content = await disk.readFile(join(dataDir, "labels", `${id}.json`), "utf8");
 		assert.equal(JSON.parse(content).name, "Lobby");
 	});
 });
