@@ -102,7 +102,8 @@ export class NatsReader {
 		const { client, stream, consumer: config, onBegin, onMessage, onRead } = this.#options;
 		this.#reading += 1;
 		const reading = this.#reading;
-		const consumer = await client.consumers.get(stream, config);
+		// A copy: the client changes it to go on where it was.
+		const consumer = await client.consumers.get(stream, { ...config });
 		const { num_pending: count } = await consumer.info(true);
 		if (reading !== this.#reading) throw new BusError("away", "NATS cannot be reached.");
 		onBegin();
