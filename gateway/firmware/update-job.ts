@@ -32,6 +32,8 @@ export const updateJob = object({
 	from: optional(string(32)),
 	reason: optional(string(1200)),
 	startedAt: time,
+	/** Of the device, in its latest report before that; in seconds. */
+	uptime: optional(integer(0, 0xffff_ffff)),
 	endedAt: optional(time),
 	/** It timed out; later messages still count. */
 	silent: optional(boolean()),
@@ -66,6 +68,8 @@ export interface Heard {
 	readonly now: number;
 	/** Since the latest update began. */
 	readonly ageMs: number;
+	/** By the wall clock, since the gateway was restarted meanwhile: that may have been set. */
+	readonly isAgeGuessed?: boolean;
 	/** Since the device last came back with the version sent. */
 	readonly updatedAgoMs: number;
 	/** The upload that is served now. */
@@ -83,6 +87,7 @@ export function beginJob(
 	{ now, runs }: Pick<Heard, "now" | "runs">,
 	version: string | null,
 	upload?: string,
+	uptime?: number,
 ): UpdateJob {
 	return {
 		status: "pending",
@@ -90,6 +95,7 @@ export function beginJob(
 		...(version !== null && { version }),
 		...(runs !== null && { from: runs }),
 		...(upload !== undefined && { upload }),
+		...(uptime !== undefined && { uptime }),
 	};
 }
 
@@ -199,7 +205,7 @@ function download(job: UpdateJob, percent: number): UpdateJob {
 }
 
 function evaluate(job: UpdateJob, report: StateReport, heard: Heard): UpdateJob {
-	const { now, ageMs, isNewSession } = heard;
+	const { now, ageMs, isAgeGuessed = false, isNewSession } = heard;
 	const runs = report.system.firmware_version;
 	if (job.status === "updated") {
 		const isBack = isNewSession && runs === job.from && runs !== job.version;
@@ -209,7 +215,9 @@ function evaluate(job: UpdateJob, report: StateReport, heard: Heard): UpdateJob 
 	if (runs === job.version && runs !== from) return succeed(job, runs, now);
 	if (!isNewSession) return job.from === undefined ? { ...job, from: runs } : job;
 
-	const hasRestarted = ageMs > (report.health.uptime_seconds + 1) * 1000;
+	const { uptime_seconds: uptime } = report.health;
+	const hasRestarted =
+		isAgeGuessed && job.uptime !== undefined ? uptime < job.uptime : ageMs > (uptime + 1) * 1000;
 	const isOld = from === undefined || runs === from;
 	if (!isOld && job.version === undefined) return succeed(job, runs, now);
 	if (isOld && (job.status === "rebooting" || (job.complete && hasRestarted)))

@@ -52,6 +52,8 @@ interface Entry {
 	heardAt: number;
 	startedAt: number;
 	updatedAt: number;
+	/** Stored by an earlier run: only the wall clock spans its times. */
+	isInherited: boolean;
 }
 
 const noJobs: readonly UpdateJob[] = Object.freeze([]);
@@ -133,7 +135,8 @@ export class Updates {
 		const heardAt = monotonic();
 		const on = (time = 0) => heardAt - Math.max(0, now() - time);
 		const updated = jobs.findLast(({ status }) => status === "updated");
-		return { jobs, heardAt, startedAt: on(jobs.at(-1)?.startedAt), updatedAt: on(updated?.endedAt) };
+		const startedAt = on(jobs.at(-1)?.startedAt);
+		return { jobs, heardAt, startedAt, updatedAt: on(updated?.endedAt), isInherited: true };
 	}
 
 	/** Why updates cannot be stored; undefined if they can. */
@@ -206,7 +209,9 @@ export class Updates {
 		for (;;) {
 			const jobs = this.historyOf(deviceId);
 			if (isActive(jobs.at(-1))) return inProgress;
-			const job = beginJob({ now: now(), runs: device.firmwareVersion }, choice.version, choice.upload);
+			const { firmwareVersion: runs, uptimeSeconds } = device;
+			const uptime = uptimeSeconds === undefined ? undefined : Math.floor(uptimeSeconds);
+			const job = beginJob({ now: now(), runs }, choice.version, choice.upload, uptime);
 			const next = [...jobs, job].slice(-jobsKept);
 			const kept = await Promise.all([keepDevice(device), records.save(deviceId, next)]);
 			const isKept = kept.every(Boolean);
@@ -223,6 +228,7 @@ export class Updates {
 					heardAt: monotonic(),
 					startedAt: monotonic(),
 					updatedAt,
+					isInherited: false,
 				});
 				this.#options.setOta(device, metadataOf(job));
 				return undefined;
@@ -251,11 +257,12 @@ export class Updates {
 		const isAboutUpdate = uplink.type.startsWith("ota_");
 		if (!entry && !isAboutUpdate) return;
 		const { now, monotonic, upload } = this.#options;
-		const { jobs = noJobs, sessionId, startedAt = 0, updatedAt = 0 } = entry ?? {};
+		const { jobs = noJobs, sessionId, startedAt = 0, updatedAt = 0, isInherited = false } = entry ?? {};
 		if (entry && isAboutUpdate) entry.heardAt = monotonic();
 		const next = follow(jobs, uplink, {
 			now: now(),
 			ageMs: monotonic() - startedAt,
+			isAgeGuessed: isInherited,
 			updatedAgoMs: monotonic() - updatedAt,
 			upload: upload(),
 			runs,
@@ -272,6 +279,7 @@ export class Updates {
 			heardAt,
 			startedAt: isAnother ? heardAt : startedAt,
 			updatedAt: isUpdated ? heardAt : updatedAt,
+			isInherited: isInherited && !isAnother,
 		});
 	}
 

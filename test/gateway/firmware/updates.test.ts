@@ -532,6 +532,22 @@ describe("a clock that is set in the middle of an update", () => {
 		second.updates.onUplink(reconnect(device), report("1.3.0", 5));
 		assert.match(String(device.metadata.otaReason), /restarted in the middle/);
 	});
+	test("and a restart of the gateway: the device's own uptime says whether it has restarted", async (t) => {
+		const first = await run(t);
+		const begun = connect();
+		begun.uptimeSeconds = 600;
+		await first.updates.trigger(begun, "latest");
+		first.updates.onUplink(begun, progress(40));
+		await first.updates.close();
+		// The clock was behind when the update began, and is right again.
+		const second = await run(t, { directory: first.directory, at: 1_000_000 + hour });
+		const device = connect();
+		second.updates.onConnected(device);
+		second.updates.onUplink(reconnect(device), report("1.3.0", 620));
+		assert.equal(device.metadata.otaStatus, "downloading");
+		second.updates.onUplink(reconnect(device), report("1.3.0", 5));
+		assert.match(String(device.metadata.otaReason), /restarted in the middle/);
+	});
 });
 
 describe("an upload that is replaced after the update was asked for", () => {
