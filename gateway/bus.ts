@@ -80,8 +80,8 @@ export interface Log {
 	 * @throws {BusError} `away`, `timeout`; then it may be written or not
 	 */
 	append(key: string, text: string, after: number): Promise<number | undefined>;
-	/** Removes the entries of a key but its latest one, and those of all keys below it. @throws {BusError} */
-	removeAll(key: string): Promise<void>;
+	/** Removes the entries of a key, and of all keys below it, that are older than a revision. @throws {BusError} */
+	removeBefore(key: string, revision: number): Promise<void>;
 	/** @returns once `onAll` was called @throws {BusError} */
 	read(reader: LogReader): Promise<Unsubscribe>;
 }

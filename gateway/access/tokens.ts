@@ -4,7 +4,7 @@
  */
 
 import { dirname, join } from "node:path";
-import { type Infer, matches, object, optional, pattern } from "../../device/protocol/schema.js";
+import { type Infer, isRecord, matches, object, optional, pattern } from "../../device/protocol/schema.js";
 import { errorCode, StartError } from "../problem.js";
 import { type Disk, makeFolder, stateOf, writeFileAtomic } from "../storage/atomic-file.js";
 import { time } from "../storage/time.js";
@@ -24,7 +24,7 @@ const content = object({
 	monitor: token,
 	/** During a rotation (scripts/token/rotation.ts), for devices without the new token. */
 	previous: optional(object({ device: optional(token), monitor: optional(token) })),
-	/** By a rotation; of two gateways' tokens the later ones count. */
+	/** Of the latest rotation; for people. */
 	changedAt: optional(time),
 });
 export type TokenFile = Infer<typeof content>;
@@ -53,9 +53,12 @@ export async function readTokenFile(disk: Disk, path: string): Promise<TokenFile
 
 /** @returns undefined if it is invalid @throws {SyntaxError} */
 export function parseTokens(text: string): TokenFile | undefined {
+	const value: unknown = JSON.parse(text);
+	if (!isRecord(value)) return undefined;
 	// Earlier releases named the key `former`.
-	const value: unknown = JSON.parse(text.replace(/"former"\s*:/, '"previous":'));
-	return matches(content, value) ? value : undefined;
+	const { former: previous = value.previous, ...rest } = value;
+	const file = previous === undefined ? rest : { ...rest, previous };
+	return matches(content, file) ? file : undefined;
 }
 
 /** Readable for this user only. */

@@ -47,11 +47,11 @@ export class NatsLog implements Log {
 		return this.#link.ask(() => unlessOverwritten(append));
 	}
 
-	async removeAll(key: string): Promise<void> {
+	async removeBefore(key: string, seq: number): Promise<void> {
 		await this.#link.ask(async () => {
 			const subject = this.#subjectOf(key);
-			await this.#manager.streams.purge(streamOf(this.#name), { filter: `${subject}.>` });
-			await this.#manager.streams.purge(streamOf(this.#name), { filter: subject, keep: 1 });
+			for (const filter of [`${subject}.>`, subject])
+				await this.#manager.streams.purge(streamOf(this.#name), { filter, seq });
 		});
 	}
 

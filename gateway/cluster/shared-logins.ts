@@ -69,7 +69,8 @@ export class SharedLogins {
 	}
 
 	async #send(): Promise<void> {
-		for (const [signature, expires] of this.#waiting) {
+		// A copy: what fails is added again.
+		for (const [signature, expires] of [...this.#waiting]) {
 			this.#waiting.delete(signature);
 			await this.#claim(signature, expires);
 		}

@@ -65,7 +65,8 @@ export class SharedTokens {
 		const isNews = this.#bucket && entry.text !== this.#shared?.text;
 		this.#shared = entry;
 		const file = parsed(entry.text);
-		if (!isNews || !file) return;
+		if (!file) return onProblem("The tokens in NATS are not understood, and are left out.");
+		if (!isNews) return;
 		onProblem("The tokens in use are now those of the other gateways.");
 		tokens
 			.replace(file)
@@ -89,13 +90,18 @@ export class SharedTokens {
 			if (written !== undefined) this.#shared = { text, revision: written };
 			else if (shared !== undefined) await this.#options.tokens.replace(parsed(shared) ?? file);
 		} catch (error) {
-			if (!(error instanceof BusError)) throw error;
-			// The bus is away; the next look tries again.
-			this.#options.tokens.forgetState();
+			// The bus is away, and says so itself; the next look tries again.
+			if (error instanceof BusError) this.#options.tokens.forgetState();
+			else this.#options.onProblem(`tokens.json cannot be written: ${error}`);
 		}
 	}
 }
 
+/** @returns undefined if there is none, or it is damaged */
 function parsed(text: string | undefined): TokenFile | undefined {
-	return text === undefined ? undefined : parseTokens(text);
+	try {
+		return text === undefined ? undefined : parseTokens(text);
+	} catch {
+		return undefined;
+	}
 }

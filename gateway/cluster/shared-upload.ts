@@ -17,6 +17,8 @@ export interface SharedUploadOptions {
 }
 
 const key = "upload";
+/** For a file that a key names, four a second: another gateway may be about to replace both. */
+const looksAtMost = 20;
 
 export class SharedUpload {
 	readonly #options: SharedUploadOptions;
@@ -96,10 +98,15 @@ export class SharedUpload {
 			return Promise.resolve();
 		}
 		const isOutdated = () => this.#isClosed || this.#shared !== entry;
+		let looks = 0;
 		return whenReached(isOutdated, async () => {
 			if (uploads.current?.sha256 === upload.sha256 && uploads.current.upload_time === upload.upload_time)
 				return;
 			const content = await (await bus.files("gw-firmware")).get(upload.sha256);
+			looks += 1;
+			// A start waits for this.
+			if (!content && looks >= looksAtMost)
+				throw new Error(`${upload.sha256} is missing in NATS; upload it again`);
 			if (!content) throw new BusError("away", `The file ${upload.sha256} is missing.`);
 			await uploads.take(upload, content);
 		}).catch((error: Error) =>

@@ -258,12 +258,11 @@ class MemoryLog implements Log {
 		return entry.revision;
 	}
 
-	async removeAll(key: string): Promise<void> {
+	async removeBefore(key: string, revision: number): Promise<void> {
 		await this.#bus.requireConnected();
 		const { entries } = this.#content;
-		const latest = entries.findLast(([each]) => each === key);
-		const isKept = (each: LogContent["entries"][number]) =>
-			each === latest || !(each[0] === key || each[0].startsWith(`${key}/`));
+		const isKept = ([each, entry]: LogContent["entries"][number]) =>
+			entry.revision >= revision || !(each === key || each.startsWith(`${key}/`));
 		entries.splice(0, entries.length, ...entries.filter(isKept));
 	}
 

@@ -149,6 +149,8 @@ export class RolloutLog implements RolloutRecords {
 			...inParts(moved, stepsAtOnce).map((devices) => ({ devices })),
 			{ head, devices: [] },
 		];
+		const isEmpty = await this.#removeOlder(id).then(() => true, ifBusError);
+		if (!isEmpty) return false;
 		for (const entry of entries) if (!(await this.#append(id, entry))) return false;
 		return this.find(id) !== undefined;
 	}
@@ -167,8 +169,8 @@ export class RolloutLog implements RolloutRecords {
 	async remove(id: string): Promise<boolean> {
 		const { isDriver, onStale } = this.#options;
 		const isGone = isDriver() && (await this.#append(id, { removed: true }));
-		// What remains is removed with the next one of this id.
-		if (isGone) await this.#log?.removeAll(id).catch(ifBusError);
+		// If that fails, the next roll-out of this id does it.
+		if (isGone) await this.#removeOlder(id).catch(ifBusError);
 		else onStale();
 		return isGone === true;
 	}
@@ -214,6 +216,12 @@ export class RolloutLog implements RolloutRecords {
 		}
 	}
 
+	/** Entries and marks of a roll-out that was removed, or not stored completely. @throws {BusError} */
+	async #removeOlder(id: string): Promise<void> {
+		const latest = this.#revisionOf(id);
+		if (latest > 0) await this.#log?.removeBefore(id, latest);
+	}
+
 	#revisionOf(id: string): number {
 		return this.#kept.get(id)?.revision ?? 0;
 	}
@@ -248,7 +256,11 @@ export class RolloutLog implements RolloutRecords {
 
 	#apply(id: string, kept: Kept, value: unknown): Kept {
 		if (matches(removed, value)) return emptied(kept.revision);
-		if (matches(plan, value)) return { ...emptied(kept.revision), ...planOf(value) };
+		if (matches(plan, value)) {
+			for (const key of this.#marks.keys()) if (key.startsWith(`${id}/`)) this.#marks.delete(key);
+			const begun = planOf(value);
+			if (begun) return { ...emptied(kept.revision), plan: begun };
+		}
 		if (matches(queue, value)) for (const each of value.ids) kept.devices.set(each, queued(each, value.at));
 		else if (matches(steps, value)) {
 			for (const step of value.devices) {
@@ -291,12 +303,13 @@ function emptied(revision: number): Kept {
 	return { revision, devices: new Map(), steps: new Map() };
 }
 
-function planOf(value: { readonly createdAt: number; readonly plan: object }): Pick<Kept, "plan"> {
+/** @returns undefined if it is damaged */
+function planOf(value: { readonly createdAt: number; readonly plan: object }): Kept["plan"] | undefined {
 	try {
 		const asked = "asked" in value ? value.asked : undefined;
-		return { plan: { createdAt: value.createdAt, asked, plan: storedPlan(value.plan) } };
+		return { createdAt: value.createdAt, asked, plan: storedPlan(value.plan) };
 	} catch {
-		return {};
+		return undefined;
 	}
 }
 

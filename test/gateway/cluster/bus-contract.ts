@@ -331,7 +331,7 @@ export function testBus(name: string, make: (t: TestContext) => Promise<Buses>):
 			assert.equal(await ours.append("k", "3", first), undefined);
 			assert.deepEqual(await told.until((list) => list.length > 0), [["k", "2"]]);
 			await ours.append("other", "1", 0);
-			await ours.removeAll("k");
+			await ours.removeBefore("k", second);
 			assert.deepEqual((await follow(ours)).all, [
 				[
 					["k", "2"],
@@ -360,7 +360,7 @@ export function testBus(name: string, make: (t: TestContext) => Promise<Buses>):
 			const { all, told, wasRead } = await follow(ours);
 			await buses.cut(a);
 			await assert.rejects(ours.append("k", "2", first), isProblem("away"));
-			await assert.rejects(ours.removeAll("k"), isProblem("away"));
+			await assert.rejects(ours.removeBefore("k", 1), isProblem("away"));
 			const second = (await theirs.append("k", "2", first)) ?? 0;
 			await buses.heal(a);
 			await wasRead(2);

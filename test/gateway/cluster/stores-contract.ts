@@ -324,6 +324,11 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			// As servers that have lost their disks.
 			const state = await a.bus.bucket("gw-state");
 			assert.ok(await state.remove("tokens", (await state.get("tokens"))?.revision ?? 0));
+			// Nor does anything else that is written there end a gateway.
+			const restored = async () => (await state.get("tokens")) ?? assert.fail("not stored yet");
+			const { text, revision } = await eventually(restored);
+			const damaged = (await state.set("tokens", "{", revision)) ?? assert.fail("refused");
+			await state.set("tokens", text, damaged);
 			const d = await start();
 			assert.deepEqual({ ...d.gateway.tokens }, { device: rotated.device, monitor });
 		});

@@ -62,7 +62,7 @@ const server = () => {
 		const problems: string[] = [];
 		const gateway = { stale: 0, isDeaf: false, changed: new Set<string>(), problems, bus };
 		const log: Log = {
-			removeAll: (key) => real.removeAll(key),
+			removeBefore: (...parameters) => real.removeBefore(...parameters),
 			read: ({ onAll, onEntry }) =>
 				real.read({ onAll, onEntry: (...entry) => gateway.isDeaf || onEntry(...entry) }),
 			append: async (key, text, after) => {
@@ -181,6 +181,14 @@ test("a roll-out that is removed is gone everywhere, and another may have its id
 	for (const { store } of [driver, other, await join()]) assert.equal(store.find("autumn"), undefined);
 	const next = rolloutOf(2);
 	assert.ok(await driver.store.create(next));
+	assert.equal(
+		await driver.store.mark("autumn", "dev-1-1", driver.store.revisionOf("autumn"), true),
+		undefined,
+	);
+	assert.equal(
+		await driver.store.mark("autumn", "dev-1-2", driver.store.revisionOf("autumn"), true),
+		undefined,
+	);
 	assert.equal(await driver.store.create(next), false, "it is there");
 	await settle();
 	for (const { store } of [driver, other, await join()]) assert.deepEqual(store.find("autumn"), next);
