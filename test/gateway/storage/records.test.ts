@@ -1,0 +1,59 @@
+/** Records in an engine to which another process writes too. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type RecordEngine, Records, Superseded } from "../../../gateway/storage/records.js";
+
+function run() {
+	const written: string[] = [];
+	const state: { error: Error | undefined } = { error: undefined };
+	const engine: RecordEngine = {
+		each: async () => {},
+		read: async () => undefined,
+		write: async (key, text) => {
+			if (state.error) throw state.error;
+			written.push(`${key} ${text}`);
+		},
+		placeOf: (key) => key,
+		problemOf: () => undefined,
+		close: async () => {},
+	};
+	const taken: (string | undefined)[] = [];
+	const records = new Records<string>({
+		engine,
+		what: "values",
+		format: (record) => record,
+		parse: (content) => (content === "" ? undefined : content),
+		onProblem: () => {},
+		onRecord: (_deviceId, record) => taken.push(record),
+	});
+	return { records, engine, state, written, taken };
+}
+
+test("a change that failed, or waits, is dropped once another process has written the record", async (t) => {
+	t.mock.timers.enable({ apis: ["setTimeout"] });
+	const { records, engine, state, written, taken } = run();
+	state.error = new Error("away");
+	assert.equal(await records.save("a", "mine"), false);
+	engine.onChange?.("a", "theirs");
+	state.error = undefined;
+	t.mock.timers.tick(1_000);
+	await records.settle();
+	const waiting = records.save("a", "mine again");
+	engine.onChange?.("a", "theirs again");
+	assert.equal(await waiting, false);
+	assert.deepEqual([written, taken], [[], ["theirs", "theirs again"]]);
+	assert.equal(await records.save("a", "later"), true);
+	assert.deepEqual(written, ["a later"]);
+});
+
+test("a change that the engine refuses as late is not tried again", async (t) => {
+	t.mock.timers.enable({ apis: ["setTimeout"] });
+	const { records, state, written } = run();
+	state.error = new Superseded();
+	assert.equal(await records.save("a", "mine"), false);
+	state.error = undefined;
+	t.mock.timers.tick(1_000);
+	await records.settle();
+	assert.deepEqual(written, []);
+});
