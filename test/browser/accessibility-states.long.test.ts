@@ -10,7 +10,7 @@ import { putRollout, quickPlan, runReleasedFleet } from "../support/released-fle
 import { bearer, deviceToken, runGateway } from "../support/running.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../support/scripted-device.js";
 import { violations } from "./axe.js";
-import { browsing, type OpenOptions } from "./browsing.js";
+import { browsing, gatewayAway, type OpenOptions } from "./browsing.js";
 
 const open = browsing();
 /** Chromium logs refused requests itself. */
@@ -153,7 +153,7 @@ describe("axe finds nothing at", { skip }, () => {
 			await gateway.close();
 			for (const view of ["Cards", "Table"]) {
 				await page.getByRole("button", { name: view }).click();
-				await page.getByText("The gateway cannot be reached.").waitFor();
+				await gatewayAway(page).waitFor();
 				await isClean(page);
 			}
 			await page.getByRole("link", { name: "Firmware" }).click();

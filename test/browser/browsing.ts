@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import { after, type TestContext } from "node:test";
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } from "playwright-core";
 import { launchChromium, logIn } from "../support/chromium.js";
 
 /** How long a test waits for an expected state. */
@@ -60,4 +60,9 @@ export function browsing() {
 		await page.goto(`${url}/${view}`);
 		return page;
 	};
+}
+
+/** What each view says while the gateway is away; forms may say the same of their own requests. */
+export function gatewayAway(page: Page): Locator {
+	return page.getByRole("complementary", { name: "Connection" }).getByText("The gateway cannot be reached.");
 }

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { skip } from "../support/chromium.js";
 import { runGateway, temporaryDirectory } from "../support/running.js";
 import { ScriptedDevice } from "../support/scripted-device.js";
-import { browsing } from "./browsing.js";
+import { browsing, gatewayAway } from "./browsing.js";
 
 const open = browsing();
 describe("a gateway that restarts under the page", { skip }, () => {
@@ -20,7 +20,7 @@ describe("a gateway that restarts under the page", { skip }, () => {
 		await page.getByText("2 devices, 2 connected").waitFor();
 
 		await first.gateway.close();
-		await page.getByText("The gateway cannot be reached.").waitFor();
+		await gatewayAway(page).waitFor();
 		await page.getByText(/What is shown is from (just now|\d+ s ago)/).waitFor();
 		await page.getByText("Reconnecting…").waitFor();
 		await page
@@ -81,7 +81,7 @@ describe("a gateway that restarts under the page", { skip }, () => {
 		await page.getByText("No device yet").waitFor();
 		await page.clock.install();
 		await first.gateway.close();
-		await page.getByText("The gateway cannot be reached.").waitFor();
+		await gatewayAway(page).waitFor();
 		await page.clock.pauseAt(Date.now() + 60_000);
 		await runGateway(t, { dataDir, port: Number(new URL(first.url).port) });
 		await page.getByRole("button", { name: "Try now" }).click();
@@ -110,7 +110,7 @@ test("a connection that is lost without a close frame is noticed", { skip }, asy
 	await page.route("**/healthz", (route) => route.abort("timedout"));
 	await page.route("**/login/state", (route) => route.abort("timedout"));
 	await page.clock.fastForward(21_000);
-	await page.getByText("The gateway cannot be reached.").waitFor();
+	await gatewayAway(page).waitFor();
 	await page.unrouteAll();
 	await page.clock.fastForward(20_000);
 	await page.getByText("Live").waitFor();

@@ -8,7 +8,7 @@ import { damaged, makeImage } from "../support/images.js";
 import { runReleasedFleet } from "../support/released-fleet.js";
 import { writeReleases } from "../support/releases.js";
 import type { ScriptedDeviceOptions } from "../support/scripted-device.js";
-import { browsing } from "./browsing.js";
+import { browsing, gatewayAway } from "./browsing.js";
 
 const open = browsing();
 
@@ -64,7 +64,7 @@ describe("an upload", { skip }, () => {
 		const { page, stopGateway } = await setUp(t, []);
 		const upload = page.getByRole("region", { name: "Upload" });
 		const startAgain = await stopGateway();
-		await page.getByText("The gateway cannot be reached.").waitFor();
+		await gatewayAway(page).waitFor();
 		await upload.getByLabel(/Drop a .bin here/).setInputFiles({ ...image, buffer: makeImage() });
 		await upload.getByText("device.bin is sent once the gateway can be reached.").waitFor();
 		await drop(page, makeImage({ segments: [] }));

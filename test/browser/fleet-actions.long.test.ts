@@ -16,7 +16,7 @@ import {
 	wholeFleetAtOnce,
 } from "../support/running.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../support/scripted-device.js";
-import { browsing } from "./browsing.js";
+import { browsing, gatewayAway } from "./browsing.js";
 
 const open = browsing();
 
@@ -191,7 +191,7 @@ describe("a selection", { skip }, () => {
 		for (const index of [0, 2]) await page.getByLabel(`Select ${idOf(index)}`).click();
 		const bar = page.getByRole("region", { name: "Selected devices" });
 		await gateway.close();
-		await page.getByText("The gateway cannot be reached.").waitFor();
+		await gatewayAway(page).waitFor();
 		await bar.getByText("2 devices selected").waitFor();
 		for (const name of ["Set volume", "Set ring", "Identify", "Reconnect"])
 			assert.equal(await bar.getByRole("button", { name }).isDisabled(), true, name);

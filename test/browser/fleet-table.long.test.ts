@@ -8,7 +8,7 @@ import { sampleReport } from "../../scripts/api/sample-report.js";
 import { skip } from "../support/chromium.js";
 import { bearer, monitorToken, runGateway, wholeFleetAtOnce } from "../support/running.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../support/scripted-device.js";
-import { browsing } from "./browsing.js";
+import { browsing, gatewayAway } from "./browsing.js";
 
 const open = browsing();
 
@@ -400,7 +400,7 @@ describe("the page asks", { skip }, () => {
 		await page.locator(".hero").getByText("50", { exact: true }).waitFor();
 		const { port } = new URL(url);
 		await gateway.close();
-		await page.getByText("The gateway cannot be reached.").waitFor();
+		await gatewayAway(page).waitFor();
 		const second = await runGateway(t, { ...wholeFleetAtOnce, port: Number(port) });
 		const device = await new ScriptedDevice({ url: second.url, deviceId: idOf(0) }).connect();
 		t.after(() => device.close());

@@ -12,7 +12,7 @@ import {
 } from "../support/released-fleet.js";
 import { bearer, monitorToken } from "../support/running.js";
 import type { Ending, ScriptedDeviceOptions } from "../support/scripted-device.js";
-import { browsing } from "./browsing.js";
+import { browsing, gatewayAway } from "./browsing.js";
 
 const open = browsing();
 
@@ -332,7 +332,7 @@ describe("a roll-out", { skip }, () => {
 		await putRollout(url, "autumn", quickPlan({ groups }));
 		await active(page).getByRole("button", { name: "1 downloading" }).waitFor();
 		const startAgain = await stopGateway();
-		await page.getByText("The gateway cannot be reached.").waitFor();
+		await gatewayAway(page).waitFor();
 		for (const name of ["Pause", "Cancel"])
 			assert.equal(await active(page).getByRole("button", { name }).isDisabled(), true);
 		await startAgain();

@@ -25,7 +25,10 @@ const crash = {
 	trace: "",
 } as const;
 
-/** Tries again until it does not throw. */
+/**
+ * Tries again until it does not throw. What it tries gives assert.ok a message: without one, Node 20 looks for the call in
+ * the file, by its place in what tsx made of it, and may not end.
+ */
 async function eventually<T>(work: () => Promise<T>): Promise<T> {
 	for (;;)
 		try {
@@ -85,7 +88,7 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 		test("an update: it goes on at the gateway where the device comes back", ofFleet, async (t) => {
 			const { a, b } = await two(t);
 			await upload(b, makeImage({ version: "9.9.9" }));
-			await eventually(async () => assert.ok((await served(a)).length > 1000));
+			await eventually(async () => assert.ok((await served(a)).length > 1000, "not there yet"));
 			let { url } = a;
 			const device = await a.join(id, {
 				ending: "waits",
@@ -101,7 +104,7 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			for (const each of [a, b])
 				await eventually(async () => {
 					const { updates } = await details(each);
-					assert.ok(Array.isArray(updates));
+					assert.ok(Array.isArray(updates), "no updates");
 					assert.deepEqual([updates.length, updates[0].status, updates[0].version], [1, "updated", "9.9.9"]);
 				});
 			device.close();
@@ -119,7 +122,7 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 				await watch.ask({ type: "trigger_ota", targetId: id, version: "custom", requestId: "u" });
 				const isWhole = async (each: Clustered) => {
 					const { crashes, updates, versions, firmwareVersion, ...rest } = await details(each);
-					assert.ok(Array.isArray(crashes) && Array.isArray(updates) && Array.isArray(versions));
+					assert.ok(Array.isArray(crashes) && Array.isArray(updates) && Array.isArray(versions), "not whole");
 					assert.deepEqual(
 						[
 							rest.name,
@@ -218,7 +221,9 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			const dataDir = await temporaryDirectory(t);
 			const alone = await runGateway(t, { dataDir });
 			const device = await new ScriptedDevice({ url: alone.url, deviceId: id, crash }).connect();
-			await eventually(async () => assert.ok((await readdir(join(dataDir, "crashes"))).length > 0));
+			await eventually(async () =>
+				assert.ok((await readdir(join(dataDir, "crashes"))).length > 0, "none yet"),
+			);
 			await fetch(`${alone.url}/api/devices/${id}`, {
 				method: "PATCH",
 				headers: bearer(monitorToken),
@@ -336,6 +341,6 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 }
 
 function same(one: Buffer, other: Buffer): Buffer {
-	assert.ok(one.equals(other));
+	assert.ok(one.equals(other), "other bytes");
 	return one;
 }
