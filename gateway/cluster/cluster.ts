@@ -8,18 +8,17 @@ import type { Logger } from "pino";
 import { frameText } from "../api/frames.js";
 import { subjectOf, type Unsubscribe } from "../bus.js";
 import type { Catalog } from "../firmware/catalog.js";
-import type { Session } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import type { Monitor } from "../sockets/monitor.js";
 import type { MonitorMessage, Outcome } from "../sockets/monitor-commands.js";
 import type { MonitorSockets } from "../sockets/monitor-sockets.js";
 import type { Metrics } from "../telemetry/metrics.js";
 import { DeviceRequests, type DeviceRequestsOptions } from "./device-requests.js";
+import { Directory } from "./directory.js";
 import { type Member, Members, noInterest } from "./members.js";
-import { type Beat, type Interest, type News, readBeat, readNews } from "./messages.js";
+import { type Beat, type Interest, readBeat } from "./messages.js";
 import { Mirrors } from "./mirrors.js";
-import { OwnSessions } from "./own-sessions.js";
-import { Relay, readRelayed } from "./relay.js";
+import { Relay, type RelayedUplink, readRelayed } from "./relay.js";
 
 /** What a monitor gets: see Monitor. */
 export type MonitorNeeds = Pick<Monitor, "devices" | "summary" | "isGathering">;
@@ -46,22 +45,18 @@ export interface ClusterOptions extends DeviceRequestsOptions {
 const beatsMissed = 3;
 /** To other gateways; more are all. */
 const devicesNamedAtMost = 5_000;
-/** For the first lists of others. */
-const meetMs = 5_000;
-
 export class Cluster {
 	readonly #options: ClusterOptions;
 	readonly #requests: DeviceRequests;
 	readonly #publishes: ReturnType<Metrics["counter"]>;
 	readonly #members: Members;
-	readonly #own = new OwnSessions();
 	readonly #mirrors: Mirrors;
+	readonly #directory: Directory;
 	readonly #relay = new Relay((text) => this.#publish("report", ["reports", this.#options.id], text));
 	readonly #subscriptions: Unsubscribe[] = [];
 	/** Only while monitors here need reports. */
 	#reports: Unsubscribe | undefined;
 	#interest = noInterest;
-	#told = 0;
 	#timer: NodeJS.Timeout | undefined;
 	#tickedAt = 0;
 	#isBeatPlanned = false;
@@ -78,9 +73,10 @@ export class Cluster {
 		this.#members = new Members({
 			...options,
 			silenceMs: beatsMissed * beatMs,
-			onUp: () => {
+			onUp: (member) => {
 				this.#beat();
 				this.#announce();
+				void this.#mirrors.rise(member);
 			},
 			onDown: (member) => {
 				void this.#mirrors.end(member);
@@ -88,30 +84,34 @@ export class Cluster {
 			},
 		});
 		const onError = (error: unknown) =>
-			options.log.error({ err: error }, "a list of sessions was not understood");
+			options.log.error({ err: error }, "what another gateway wrote was not understood");
 		this.#mirrors = new Mirrors({ bus, sessions, monotonic, members: this.#members, onError });
+		this.#directory = new Directory({
+			...options,
+			relay: this.#relay,
+			onEntry: (key, entry) => this.#mirrors.take(key, entry),
+			onWrite: () => this.#publishes.inc({ kind: "session" }),
+			onError,
+		});
 		metrics.watch("gateway_cluster_gateways", "Gateways that act as one", () => 1 + this.#members.up.length);
 	}
 
-	/** Resolves once the gateways that are there have told of their sessions, or were waited for. */
+	/** Resolves once this gateway knows the others that are there, and the devices of all. */
 	async start(): Promise<void> {
-		const { bus, beatMs, monotonic } = this.#options;
+		const { bus, id, beatMs, monotonic } = this.#options;
 		this.#subscriptions.push(
 			bus.subscribe(
 				"gw.hb.*",
 				this.#guarded((text) => this.#onBeat(readBeat(text))),
 			),
-			bus.subscribe(
-				"gw.session.*",
-				this.#guarded((text) => this.#onNews(readNews(text))),
-			),
-			bus.serve(subjectOf("gw", "list", this.#options.id), async (text) => {
+			bus.serve(subjectOf("gw", "states", id), async (text) => {
 				this.#relay.flush();
-				return this.#own.list(JSON.parse(text), this.#told);
+				return this.#mirrors.describe(id, JSON.parse(text));
 			}),
-			this.#requests.serve(this.#options.id),
-			bus.onStatus(() => {
+			this.#requests.serve(id),
+			bus.onStatus((isConnected) => {
 				this.#beat();
+				if (isConnected) this.#directory.writeFailed();
 				this.#announce();
 			}),
 		);
@@ -119,8 +119,8 @@ export class Cluster {
 		this.#timer = setInterval(() => this.#tick(), beatMs).unref();
 		this.#beat();
 		await pause(beatMs / 8);
-		const areListed = () => this.#members.up.every(({ isListing, isBehind }) => !isListing && !isBehind);
-		for (const until = monotonic() + meetMs; !areListed() && monotonic() < until; ) await pause(beatMs / 40);
+		await this.#directory.open();
+		this.#directory.remove(this.#mirrors.leftOver());
 	}
 
 	/** Says that this gateway stops; its sessions have ended. */
@@ -128,22 +128,19 @@ export class Cluster {
 		clearInterval(this.#timer);
 		this.#publish("beat", ["hb", this.#options.id], { ...this.#beatNow(), isLeaving: true });
 		this.#reports?.();
+		this.#directory.close();
 		for (const unsubscribe of this.#subscriptions) unsubscribe();
 	}
 
 	readonly sessions: SessionListener = {
-		onChanged: (session, reason) => {
-			// A label is a record, which each gateway reads itself.
-			if (!session.link.isRemote && reason !== "labelled") this.#tell(session, reason);
-		},
+		onChanged: (...parameters) => this.#directory.sessions.onChanged(...parameters),
+		onForgotten: (...parameters) => this.#directory.sessions.onForgotten(...parameters),
 		onUplink: (session, { type }, text) => {
 			const { device } = session;
 			const isStateReport = type === "state_report";
-			if (device && isStateReport && this.#own.isChanged(device, this.#members.isSummaryNeeded))
-				this.#tell(session, "report");
-			if (this.#members.need(device)) this.#relay.add(session, text, isStateReport);
+			if (device && isStateReport) this.#directory.onReport(device, this.#members.isSummaryNeeded);
+			if (this.#members.need(device)) this.#directory.relay(session, text, isStateReport);
 		},
-		onForgotten: ({ deviceId }) => this.#own.forget(deviceId),
 	};
 
 	/** To be called when what the monitors need may have changed. */
@@ -198,37 +195,24 @@ export class Cluster {
 	}
 
 	#onBeat(beat: Beat): void {
-		const member = beat.gateway === this.#options.id ? undefined : this.#members.hear(beat);
-		if (member) void (member.isBehind ? this.#mirrors.list(member) : this.#mirrors.settle(member));
-	}
-
-	#onNews({ gateway, number, reason, session }: News): void {
-		const member = this.#members.find(gateway);
-		// Of a gateway that is not known as up: its list will tell.
-		if (!member?.isUp) return;
-		member.isBehind ||= number !== member.told + 1;
-		member.told = number;
-		this.#mirrors.take(member, session, reason);
+		if (beat.gateway === this.#options.id) return;
+		const wasSummaryNeeded = this.#members.isSummaryNeeded;
+		this.#members.hear(beat);
+		if (!wasSummaryNeeded && this.#members.isSummaryNeeded) this.#directory.writeVitals();
 	}
 
 	#onReports(message: string): void {
-		for (const uplink of readRelayed(message)) {
-			const session = this.#mirrors.hear(uplink);
-			if (session) this.#options.monitors.relay(session, uplink.text, uplink.isStateReport);
-			if (session?.device) this.#options.sessions.touch(session.device);
-		}
+		for (const uplink of readRelayed(message))
+			this.#directory.after(uplink.revision, () => this.#hear(uplink));
 	}
 
-	#tell(session: Session, reason: News["reason"]): void {
-		this.#relay.flush();
-		this.#told += 1;
-		const told = this.#own.change(session, this.#told);
-		const head = JSON.stringify({ gateway: this.#options.id, number: this.#told, reason });
-		const news = `${head.slice(0, -1)},"session":${told}}`;
-		this.#publish("session", ["session", session.device?.deviceId ?? session.sessionId], news);
+	#hear(uplink: RelayedUplink): void {
+		const session = this.#mirrors.hear(uplink);
+		if (session) this.#options.monitors.relay(session, uplink.text, uplink.isStateReport);
+		if (session?.device) this.#options.sessions.touch(session.device);
 	}
 
-	#publish(kind: "beat" | "session" | "report", subject: readonly string[], message: object | string): void {
+	#publish(kind: "beat" | "report", subject: readonly string[], message: object | string): void {
 		const text = typeof message === "string" ? message : JSON.stringify(message);
 		this.#publishes.inc({ kind });
 		this.#options.bus.publish(subjectOf("gw", ...subject), text);
@@ -239,7 +223,6 @@ export class Cluster {
 		return {
 			gateway: this.#options.id,
 			name: this.#options.name(),
-			told: this.#told,
 			interest: this.#interest,
 			...(releases && { releases }),
 		};

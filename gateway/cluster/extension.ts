@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import type { Core, Extension, Peers } from "../extension.js";
 import { refuse } from "../sockets/monitor-commands.js";
 import { Cluster } from "./cluster.js";
-import { MirrorLink } from "./mirror.js";
+import { MirrorLink } from "./mirrors.js";
 import { SharedLogins } from "./shared-logins.js";
 import { SharedUpload } from "./shared-upload.js";
 
@@ -36,7 +36,7 @@ export function createCluster(core: Core, peers: Peers): Extension {
 		sessions: [cluster.sessions],
 		channels: { cluster: () => [cluster.frame()] },
 		intercept: (message, { link }) =>
-			link instanceof MirrorLink ? cluster.execute(link.member, message) : undefined,
+			link instanceof MirrorLink && link.member ? cluster.execute(link.member, message) : undefined,
 		gather: (deviceIds) => cluster.gather(deviceIds),
 		onMonitorsChanged: () => cluster.onInterest(),
 		open: async () => {

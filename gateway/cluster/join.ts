@@ -10,7 +10,7 @@ import type { CreateExtension, Joined, Peers } from "../extension.js";
 import { type CreateRecords, Records } from "../storage/records.js";
 import { BucketRecords } from "./bucket-records.js";
 import { createCluster } from "./extension.js";
-import { MirrorLink } from "./mirror.js";
+import { MirrorLink } from "./mirrors.js";
 import { NatsBus } from "./nats-bus.js";
 import type { NatsOptions } from "./nats-link.js";
 import { SharedTokens } from "./shared-tokens.js";

@@ -21,21 +21,10 @@ export interface Member {
 	/** Digest of its catalog; undefined: not known yet. */
 	releases: string | undefined;
 	readonly interestingDevices: Set<string>;
-	/** Number of its latest message about sessions. */
-	told: number;
-	/** A message was missed: its list is needed. */
-	isBehind: boolean;
-	isListing: boolean;
-	/** Number of its lists that were asked for. */
-	lists: number;
-	/** Ids of sessions that ended while it is listed. */
-	readonly ended: Set<string>;
-	/** Ids of devices that it and another gateway have as connected, and of which the other one's session stands. */
-	readonly disputed: Set<string>;
 }
 
 export interface MembersOptions {
-	readonly onUp: () => void;
+	readonly onUp: (member: Member) => void;
 	readonly onDown: (member: Member) => void;
 	readonly log: Pick<Logger, "info" | "warn">;
 	/** Milliseconds since 1970. */
@@ -86,7 +75,7 @@ export class Members {
 	}
 
 	/** Takes in a heartbeat. @returns undefined if that gateway stops, or there are too many */
-	hear({ gateway, name, told, interest, releases, isLeaving }: Beat): Member | undefined {
+	hear({ gateway, name, interest, releases, isLeaving }: Beat): Member | undefined {
 		const known = this.#members.get(gateway);
 		if (isLeaving) {
 			if (known?.isUp) this.#drop(known, false);
@@ -101,16 +90,13 @@ export class Members {
 		member.releases = releases;
 		member.interestingDevices.clear();
 		for (const id of interest.devices) member.interestingDevices.add(id);
-		member.isBehind ||= told !== member.told;
-		member.told = told;
 		if (member.isUp) return member;
 		if (!known && !this.#makeRoom()) return undefined;
 		this.#members.set(gateway, member);
 		member.isLost = false;
-		member.isBehind = true;
 		this.#setUp(member, true);
 		log.info({ gateway: name }, "gateway: up");
-		onUp();
+		onUp(member);
 		return member;
 	}
 
@@ -145,12 +131,6 @@ export class Members {
 }
 
 function newMember(id: string): Member {
-	const standing = { isUp: false, isLost: false, isBehind: false, isListing: false };
-	const counts = { heardAt: 0, seenAt: 0, told: 0, lists: 0 };
-	const sets = {
-		interestingDevices: new Set<string>(),
-		ended: new Set<string>(),
-		disputed: new Set<string>(),
-	};
-	return { id, name: id, ...standing, ...counts, ...sets, interest: noInterest, releases: undefined };
+	const standing = { isUp: false, isLost: false, heardAt: 0, seenAt: 0, releases: undefined };
+	return { id, name: id, ...standing, interest: noInterest, interestingDevices: new Set<string>() };
 }

@@ -11,13 +11,13 @@ import {
 	float,
 	type Infer,
 	integer,
-	isRecord,
 	list,
 	matches,
 	models,
 	object,
 	oneOf,
 	optional,
+	pattern,
 	type Schema,
 	string,
 } from "../../device/protocol/schema.js";
@@ -25,7 +25,7 @@ import { otaStatuses } from "../api/statuses.js";
 import { noUpdate } from "../api/update.js";
 import type { Device, Session } from "../sessions/device.js";
 import { reset, version } from "../sessions/device-store.js";
-import { endReasons } from "../sessions/view.js";
+import { type EndReason, endReasons } from "../sessions/view.js";
 import { time } from "../storage/time.js";
 
 const count = integer(0, Number.MAX_SAFE_INTEGER);
@@ -48,8 +48,6 @@ const beat = object({
 	gateway: gatewayId,
 	/** For people. */
 	name: string(100),
-	/** Number of its messages on `gw.session.*` until now: another one may have missed some. */
-	told: count,
 	interest,
 	/** Digest of its catalog; absent: not known yet. */
 	releases: optional(string(64)),
@@ -88,54 +86,27 @@ const device = object({
 });
 export type DeviceFacts = Infer<typeof device>;
 
-/** A session of the gateway that reports it. */
-const session = object({
-	sessionId: string(64),
-	epoch: count,
+/** In the directory, under the device's id, or the session's while it has no name: its latest session at any gateway. */
+const entry = object({
+	gateway: gatewayId,
+	sessionId: pattern(36, "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$", "a UUID"),
 	connected: boolean(),
+	/** Why it is not connected any more. */
+	end: optional(oneOf(...endReasons)),
 	connectedAt: time,
 	lastSeenAt: time,
-	/** Grows with each message about it. */
-	revision: count,
-	/** The latest report, where it was asked for. */
-	state: optional(string(65_536)),
 	handshake: object({ ...board, features: list(string(64), 64), remoteAddress: string(64) }),
 	device: optional(device),
 });
-export type ToldSession = Infer<typeof session>;
+export type DirectoryEntry = Infer<typeof entry>;
 
-/** On `gw.session.<device>`. */
-const news = object({
-	gateway: gatewayId,
-	/** Of its messages on `gw.session.*`; from 1. */
-	number: count,
-	/** `report`: what a report has changed. */
-	reason: oneOf("report", "snapshot", "connected", "identified", "ota", "crash", "labelled", ...endReasons),
-	session,
+/** On `gw.states.<gateway>`: answers a JSON list of ids of its devices. */
+const states = object({
+	/** How many of the ids it is about, from the first. */
+	count,
+	states: list(object({ entry, text: string(65_536) }), 5_000),
 });
-export type News = Infer<typeof news>;
-
-/** On `gw.list.<gateway>`: asks for its sessions. */
-export interface ListRequest {
-	/** Where the previous piece ended. */
-	readonly after?: number;
-	/** Only those of these devices. */
-	readonly only?: readonly string[];
-	/** Only those of which a report has changed what is not told yet. */
-	readonly changed?: boolean;
-	/** Whose latest reports are needed too. */
-	readonly reports?: "all" | readonly string[];
-}
-
-const piece = object({
-	/** As in its beats, before the list was made. */
-	told: count,
-	/** Undefined: this was the last piece. */
-	next: optional(count),
-});
-export interface ListPiece extends Infer<typeof piece> {
-	readonly sessions: readonly ToldSession[];
-}
+export type States = Infer<typeof states>;
 
 /** @throws {SyntaxError | RangeError} */
 export function readBeat(text: string): Beat {
@@ -143,30 +114,23 @@ export function readBeat(text: string): Beat {
 }
 
 /** @throws {SyntaxError | RangeError} */
-export function readNews(text: string): News {
-	return required(news, JSON.parse(text));
+export function readEntry(text: string): DirectoryEntry {
+	return required(entry, JSON.parse(text));
 }
 
-/** Without sessions that cannot be read. @throws {SyntaxError | RangeError} */
-export function readPiece(text: string, onError: (error: unknown) => void): ListPiece {
-	const value: unknown = JSON.parse(text);
-	const all: unknown = isRecord(value) ? value.sessions : undefined;
-	const sessions = (Array.isArray(all) ? all : []).flatMap((each: unknown) => {
-		if (matches(session, each)) return [each];
-		onError(new RangeError(describeProblem(findProblem(session, each))));
-		return [];
-	});
-	return { ...required(piece, value), sessions };
+/** @throws {SyntaxError | RangeError} */
+export function readStates(text: string): States {
+	return required(states, JSON.parse(text));
 }
 
-/** @returns JSON that a `ToldSession` is read from */
-export function describeSession(each: Session, revision: number, state?: string): string {
-	const { sessionId, epoch, connected, connectedAt, lastSeenAt, handshake } = each;
+/** @returns JSON of a `DirectoryEntry` */
+export function describeSession(gateway: string, each: Session, end?: EndReason): string {
+	const { sessionId, connected, connectedAt, lastSeenAt, handshake } = each;
 	const { model, chip, features, remoteAddress } = handshake;
 	const facts = each.device && factsOf(each.device);
-	const head = { sessionId, epoch, connected, connectedAt, lastSeenAt, revision, state };
-	const told = { ...head, handshake: { model, chip, features, remoteAddress }, device: facts };
-	return JSON.stringify(told, (_name, value: unknown) => value ?? undefined);
+	const head = { gateway, sessionId, connected, end, connectedAt, lastSeenAt };
+	const described = { ...head, handshake: { model, chip, features, remoteAddress }, device: facts };
+	return JSON.stringify(described, (_name, value: unknown) => value ?? undefined);
 }
 
 function factsOf(each: Device) {

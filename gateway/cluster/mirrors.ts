@@ -1,29 +1,76 @@
 /**
- * The sessions of other gateways, as those tell of them. Their reports are kept only while monitors here need them:
- * the latest ones live with their owner, and are gathered on request.
+ * The sessions of other gateways, as the directory has them; those of a gateway that is not up are not connected. Their reports
+ * are kept only while monitors here need them: the latest ones live with their gateway, and are gathered on request.
  */
 
+import { isDeepStrictEqual } from "node:util";
+import { noUpdate } from "../api/update.js";
 import { type Bus, BusError, subjectOf } from "../bus.js";
-import { type Device, keptReport, otherFieldsBytes } from "../sessions/device.js";
+import {
+	type Device,
+	type DeviceLink,
+	type Handshake,
+	keptReport,
+	noVitals,
+	otherFieldsBytes,
+	Session,
+} from "../sessions/device.js";
+import { featuresOf } from "../sessions/device-store.js";
 import type { Sessions } from "../sessions/sessions.js";
+import { frameCharacters } from "../sessions/view.js";
 import type { Member, Members } from "./members.js";
-import { type Interest, type ListRequest, type News, readPiece, type ToldSession } from "./messages.js";
-import { MirrorLink, mirror } from "./mirror.js";
+import {
+	type DeviceFacts,
+	type DirectoryEntry,
+	describeSession,
+	type Interest,
+	readStates,
+} from "./messages.js";
 import type { RelayedUplink } from "./relay.js";
+
+/** To a device of another gateway; commands go there as a whole. */
+export class MirrorLink implements DeviceLink {
+	readonly isRemote = true;
+	/** Its id. */
+	readonly gateway: string;
+	/** As the directory has it. */
+	isConnected = false;
+	readonly #members: Pick<Members, "find">;
+
+	constructor(gateway: string, members: Pick<Members, "find">) {
+		this.gateway = gateway;
+		this.#members = members;
+	}
+
+	/** Undefined: it is not up. */
+	get member(): Member | undefined {
+		const member = this.#members.find(this.gateway);
+		return member?.isUp ? member : undefined;
+	}
+
+	isOpen(): boolean {
+		return this.member !== undefined;
+	}
+
+	send(): void {}
+	close(): void {}
+}
 
 export interface MirrorsOptions {
 	readonly bus: Bus;
 	readonly sessions: Sessions;
 	/** Monotonic clock, in milliseconds. */
 	readonly monotonic: () => number;
-	readonly members: Pick<Members, "up">;
-	/** A list could not be read. */
+	readonly members: Pick<Members, "up" | "find">;
+	/** An answer could not be read. */
 	readonly onError: (error: unknown) => void;
 }
 
-const pieceMs = 3_000;
-/** Ended in one turn of the event loop. */
-const endedAtOnce = 200;
+const answerMs = 3_000;
+/** Asked for at once. */
+const askedAtOnce = 500;
+/** Changed in one turn of the event loop. */
+const changedAtOnce = 200;
 
 export class Mirrors {
 	readonly #options: MirrorsOptions;
@@ -35,6 +82,8 @@ export class Mirrors {
 	readonly #live = new Set<string>();
 	#areAllLive = false;
 	#gathering: Promise<void> | undefined;
+	/** Entries without a device: where their gateway is down, no session shows them. */
+	readonly #nameless = new Map<string, DirectoryEntry>();
 
 	constructor(options: MirrorsOptions) {
 		this.#options = options;
@@ -42,8 +91,7 @@ export class Mirrors {
 
 	/** What monitors here need from now on; the others were told. */
 	need(interest: Interest): void {
-		const { sessions, members } = this.#options;
-		const neededSummary = this.#interest.summary;
+		const { sessions } = this.#options;
 		this.#interest = interest;
 		this.#devices = new Set(interest.devices);
 		if (this.#areAllLive && !interest.all) for (const id of this.#kept) this.#live.add(id);
@@ -55,80 +103,82 @@ export class Mirrors {
 			const device = sessions.devices.get(id);
 			if (device?.session.link.isRemote) device.state.clear();
 		}
-		if (neededSummary || !interest.summary) return;
-		for (const member of members.up) void this.#ask(member, { changed: true });
 	}
 
 	/** Gets the latest reports of these devices, or of all. Resolves once they are here, or cannot be had. */
 	async gather(ids?: readonly string[]): Promise<void> {
 		if (this.#areAllLive) return;
-		if (!ids) {
-			this.#gathering ??= this.#gatherAll();
-			return this.#gathering;
-		}
-		const asked = new Map<Member, string[]>();
+		if (ids) return this.#gather(ids);
+		this.#gathering ??= this.#gather(this.#options.sessions.devices.keys()).then(() => {
+			this.#areAllLive = this.#interest.all;
+			this.#gathering = undefined;
+		});
+		return this.#gathering;
+	}
+
+	/** Answers `gather` of another gateway, as far as it fits one message. @param ids of devices here */
+	describe(gateway: string, ids: readonly string[]): string {
+		const texts: string[] = [];
+		let size = 0;
+		let count = 0;
 		for (const id of ids) {
-			const { link } = this.#options.sessions.devices.get(id)?.session ?? {};
-			if (!(link instanceof MirrorLink) || !link.member.isUp || this.#live.has(id)) continue;
-			asked.set(link.member, [...(asked.get(link.member) ?? []), id]);
+			if (size >= frameCharacters) break;
+			count += 1;
+			const device = this.#options.sessions.devices.get(id);
+			const text = device?.state.text;
+			if (!device || text === undefined || device.session.link.isRemote) continue;
+			const each = `{"entry":${describeSession(gateway, device.session)},"text":${JSON.stringify(text)}}`;
+			texts.push(each);
+			size += each.length;
 		}
-		const ask = async ([member, only]: readonly [Member, readonly string[]]) => {
-			if (!(await this.#ask(member, { only, reports: only }))) return;
-			for (const id of only) if (this.#devices.has(id)) this.#live.add(id);
-		};
-		await Promise.all([...asked].map(ask));
+		return `{"count":${count},"states":[${texts.join(",")}]}`;
 	}
 
-	/** Asks for all sessions of a gateway. Those that it has no more are ended. */
-	async list(member: Member): Promise<void> {
-		if (member.isListing) return;
-		member.isListing = true;
-		member.isBehind = false;
-		member.lists += 1;
-		member.ended.clear();
-		const { all, devices } = this.#interest;
-		const told = await this.#ask(member, { reports: all ? "all" : devices });
-		member.isListing = false;
-		member.isBehind ||= told === undefined;
-		if (told === undefined || !member.isUp) return;
-		const { sessions } = this.#options;
-		for (const session of [...sessions.list()]) {
-			const { link } = session;
-			if (!(link instanceof MirrorLink) || link.member !== member) continue;
-			if (link.list !== member.lists && link.revision <= told) sessions.end(session, "disconnected");
+	/** @param entry undefined: it was removed */
+	take(key: string, entry: DirectoryEntry | undefined): void {
+		const { sessions, members, monotonic } = this.#options;
+		if (!entry) {
+			const session = sessions.find(key);
+			if (session?.link.isRemote && !session.device) sessions.end(session, "disconnected");
+			this.#nameless.delete(key);
+			return;
 		}
-	}
-
-	/** Asks again for sessions that did not stand: the other one may have ended unnoticed. */
-	async settle(member: Member): Promise<void> {
-		const only = [...member.disputed];
-		member.disputed.clear();
-		if (only.length > 0) member.isBehind ||= (await this.#ask(member, { only })) === undefined;
-	}
-
-	/** A gateway tells of a session. @param reason undefined: in a list */
-	take(member: Member, told: ToldSession, reason?: News["reason"]): void {
-		if (!member.isUp) return;
-		if (reason && !told.connected) member.ended.add(told.sessionId);
-		if (!reason && member.ended.has(told.sessionId)) return;
-		const { sessions } = this.#options;
-		const known = sessions.find(told.sessionId);
-		const mirrored = known?.link instanceof MirrorLink ? known.link : undefined;
-		// Another gateway may tell of a session that it knows from disk: its revisions count something else.
-		const link = mirrored?.member === member ? mirrored : new MirrorLink(member);
-		link.list = member.lists;
-		if (told.revision < link.revision) return;
-		const isNews = told.revision > link.revision;
-		const listed = known?.connected ? "identified" : undefined;
-		const heardAt = known?.device?.lastReportAt ?? 0;
-		link.revision = told.revision;
-		const shown = reason === "report" ? undefined : (reason ?? listed);
-		const session = mirror(this.#options, told, link, isNews ? shown : undefined);
-		if (!session && told.connected && told.device) member.disputed.add(told.device.deviceId);
-		const device = session?.device;
+		const { sessionId, device: facts } = entry;
+		const isUp = members.find(entry.gateway)?.isUp ?? false;
+		if (!facts) this.#nameless.set(key, entry);
+		if (!facts && !isUp) return;
+		const found = sessions.find(sessionId);
+		// The same session may be known from disk, without its gateway.
+		const known = found && gatewayOf(found) === entry.gateway ? found : undefined;
+		// A device that is away and not known here was forgotten meanwhile: the records say which devices there are.
+		if (!known && !entry.connected && !(facts && sessions.devices.has(facts.deviceId))) return;
+		const link = known?.link instanceof MirrorLink ? known.link : new MirrorLink(entry.gateway, members);
+		link.isConnected = entry.connected;
+		const session = known ?? new Session(handshakeOf(entry), link, entry.connectedAt, sessionId);
+		const wasConnected = known?.connected ?? false;
+		const isConnected = entry.connected && isUp;
+		const before = known?.device;
+		const { metadata, crashes, model, firmwareVersion } = before ?? {};
+		session.lastSeenAt = known ? Math.max(known.lastSeenAt, entry.lastSeenAt) : entry.lastSeenAt;
+		session.connected = isConnected || wasConnected;
+		const isNew = !known || (facts && !before) || (!wasConnected && isConnected);
+		if (isNew) sessions.put(session, facts?.deviceId);
+		const { device } = session;
+		if (device && facts) apply(device, facts, monotonic());
+		if (wasConnected && !isConnected) sessions.end(session, entry.end ?? "disconnected");
+		else if (!wasConnected && isConnected) sessions.announce(session, "connected");
+		else if (!known) sessions.announce(session, "identified");
+		else if (device) {
+			if (!before || device.model !== model || device.firmwareVersion !== firmwareVersion)
+				sessions.announce(session, "identified");
+			if (!isDeepStrictEqual(device.metadata, metadata)) sessions.announce(session, "ota");
+			if (device.crashes.at(-1)?.id !== crashes?.at(-1)?.id) sessions.announce(session, "crash");
+		}
 		if (!device) return;
-		if (told.state !== undefined && device.lastReportAt >= heardAt) this.#keep(device, told.state);
-		else if (session !== known && !this.#isNeeded(device.deviceId)) device.state.clear();
+		if (!known) {
+			this.#live.delete(device.deviceId);
+			if (!this.#isNeeded(device.deviceId)) device.state.clear();
+		}
 		sessions.touch(device);
 	}
 
@@ -145,19 +195,49 @@ export class Mirrors {
 		return session;
 	}
 
+	/** A gateway is up: its devices are connected, as the directory says. */
+	rise(member: Member): Promise<void> {
+		const { sessions } = this.#options;
+		for (const [key, entry] of this.#nameless) if (entry.gateway === member.id) this.take(key, entry);
+		return this.#change(member, true, (session, link) => {
+			if (session.connected || !link.isConnected || session.device?.session !== session) return;
+			session.connected = true;
+			sessions.put(session, session.device.deviceId);
+			sessions.announce(session, "connected");
+		});
+	}
+
 	/** A gateway is down: its devices are disconnected until it is back. */
-	async end(member: Member): Promise<void> {
+	end(member: Member): Promise<void> {
+		const { sessions } = this.#options;
+		return this.#change(member, false, (session) => {
+			if (!session.connected) return;
+			session.lastSeenAt = Math.max(session.lastSeenAt, member.seenAt);
+			sessions.end(session, "disconnected");
+		});
+	}
+
+	/** Keys of entries that no gateway has: of sessions without a name, whose gateway has ended. */
+	leftOver(): readonly string[] {
+		const { members } = this.#options;
+		return [...this.#nameless].flatMap(([key, { gateway }]) => (members.find(gateway)?.isUp ? [] : [key]));
+	}
+
+	async #change(
+		member: Member,
+		isUp: boolean,
+		change: (session: Session, link: MirrorLink) => void,
+	): Promise<void> {
 		const { sessions } = this.#options;
 		let count = 0;
 		for (const session of [...sessions.list()]) {
 			const { link } = session;
-			if (!(link instanceof MirrorLink) || link.member !== member) continue;
-			if (member.isUp) return;
-			if (!session.connected) continue;
-			session.lastSeenAt = Math.max(session.lastSeenAt, member.seenAt);
-			sessions.end(session, "disconnected");
+			if (!(link instanceof MirrorLink) || link.gateway !== member.id) continue;
+			if (member.isUp !== isUp) return;
+			if (sessions.find(session.sessionId) !== session) continue;
+			change(session, link);
 			count += 1;
-			if (count % endedAtOnce === 0) await new Promise((resolve) => setImmediate(resolve));
+			if (count % changedAtOnce === 0) await new Promise((resolve) => setImmediate(resolve));
 		}
 	}
 
@@ -170,31 +250,80 @@ export class Mirrors {
 		this.#kept.add(device.deviceId);
 	}
 
-	async #gatherAll(): Promise<void> {
-		const { up } = this.#options.members;
-		const answers = await Promise.all(up.map((member) => this.#ask(member, { reports: "all" })));
-		this.#areAllLive = this.#interest.all && answers.every((told) => told !== undefined);
-		this.#gathering = undefined;
+	async #gather(ids: Iterable<string>): Promise<void> {
+		const asked = new Map<Member, string[]>();
+		for (const id of ids) {
+			const { link } = this.#options.sessions.devices.get(id)?.session ?? {};
+			const member = link instanceof MirrorLink ? link.member : undefined;
+			if (!member || this.#live.has(id)) continue;
+			const list = asked.get(member) ?? [];
+			list.push(id);
+			asked.set(member, list);
+		}
+		await Promise.all([...asked].map(([member, list]) => this.#ask(member, list)));
 	}
 
-	/** @returns `told` of its first piece; undefined if it has not answered to the end */
-	async #ask(member: Member, request: ListRequest): Promise<number | undefined> {
-		const subject = subjectOf("gw", "list", member.id);
-		let told: number | undefined;
-		let after: number | undefined = 0;
+	async #ask(member: Member, ids: readonly string[]): Promise<void> {
+		const { bus, onError } = this.#options;
+		const subject = subjectOf("gw", "states", member.id);
 		try {
-			while (after !== undefined) {
-				const text = await this.#options.bus.request(subject, JSON.stringify({ ...request, after }), pieceMs);
-				const piece = readPiece(text, this.#options.onError);
-				told ??= piece.told;
-				if (piece.next !== undefined && piece.next <= after) throw new RangeError("the list does not end");
-				for (const session of piece.sessions) this.take(member, session);
-				after = piece.next;
+			for (let next = 0; next < ids.length; ) {
+				const some = ids.slice(next, next + askedAtOnce);
+				const { count, states } = readStates(await bus.request(subject, JSON.stringify(some), answerMs));
+				if (count === 0) throw new RangeError("an answer is about no device");
+				for (const { entry, text } of states) this.#takeState(entry, text);
+				for (const id of some.slice(0, count)) if (this.#devices.has(id)) this.#live.add(id);
+				next += count;
 			}
-			return told;
 		} catch (error) {
-			if (!(error instanceof BusError)) this.#options.onError(error);
-			return undefined;
+			if (!(error instanceof BusError)) onError(error);
 		}
 	}
+
+	/** Unless something later was heard. */
+	#takeState({ sessionId, lastSeenAt, device: facts }: DirectoryEntry, text: string): void {
+		const { sessions, monotonic } = this.#options;
+		const session = sessions.find(sessionId);
+		const device = session?.device;
+		if (!device || !facts || !session.link.isRemote || facts.lastReportAt < device.lastReportAt) return;
+		session.lastSeenAt = Math.max(session.lastSeenAt, lastSeenAt);
+		apply(device, facts, monotonic());
+		this.#keep(device, text);
+		sessions.touch(device);
+	}
+}
+
+function apply(device: Device, facts: DeviceFacts, monotonic: number): void {
+	device.model = facts.model;
+	device.chip = facts.chip;
+	device.firmwareVersion = facts.firmwareVersion ?? null;
+	device.securityVersion = facts.securityVersion;
+	device.metadata = facts.metadata ? { ...noUpdate, ...facts.metadata } : noUpdate;
+	device.firstSeenAt = Math.min(device.firstSeenAt, facts.firstSeenAt);
+	device.lastReportAt = facts.lastReportAt;
+	device.uptimeSeconds = facts.uptimeSeconds;
+	device.versions = facts.versions;
+	device.resets = facts.resets;
+	// Shared where it is empty: a list of each device would take memory.
+	if (facts.crashes.length > 0 || device.crashes.length > 0) device.crashes = facts.crashes;
+	const { safeMode = false, ...heard } = facts.vitals;
+	device.vitals = { ...noVitals, ...heard, ...(safeMode && { safeMode }) };
+	device.setReported(facts.hasReported, monotonic);
+}
+
+function gatewayOf({ link }: Session): string | undefined {
+	return link instanceof MirrorLink ? link.gateway : undefined;
+}
+
+/** As far as another gateway needs it. Without a spread, for which V8 makes a hidden class of each object. */
+function handshakeOf({ handshake, device }: DirectoryEntry): Handshake {
+	return {
+		deviceId: device?.deviceId,
+		isBound: false,
+		model: handshake.model,
+		chip: handshake.chip,
+		features: featuresOf(handshake.features),
+		remoteAddress: handshake.remoteAddress,
+		baseUrl: "",
+	};
 }

@@ -14,6 +14,8 @@ const messageCharacters = 64 * 1024;
 
 export interface RelayedUplink {
 	readonly sessionId: string;
+	/** Of what the directory said of the session before it. */
+	readonly revision: number;
 	/** Milliseconds since 1970. */
 	readonly at: number;
 	readonly isStateReport: boolean;
@@ -32,9 +34,9 @@ export class Relay {
 	}
 
 	/** Sends it at once, or up to 2 ms later if another one was just sent. */
-	add({ sessionId, lastSeenAt }: Session, text: string, isStateReport: boolean): void {
+	add({ sessionId, lastSeenAt }: Session, revision: number, text: string, isStateReport: boolean): void {
 		// Not JSON: it is read for each uplink.
-		const head = `${sessionId} ${lastSeenAt} ${isStateReport ? "state" : "other"} ${text.length}`;
+		const head = `${sessionId} ${revision} ${lastSeenAt} ${isStateReport ? "state" : "other"} ${text.length}`;
 		this.#waiting += `${head}\n${text}`;
 		if (!this.#timer || this.#waiting.length >= messageCharacters) this.flush();
 	}
@@ -56,11 +58,12 @@ export class Relay {
 export function* readRelayed(message: string): Generator<RelayedUplink> {
 	for (let from = 0; from < message.length; ) {
 		const start = message.indexOf("\n", from) + 1;
-		const [sessionId = "", at, kind, length] = message.slice(from, start).split(" ");
+		const [sessionId = "", revision, at, kind, length] = message.slice(from, start).split(" ");
 		from = start + Number(length);
 		if (!(start > 0 && from >= start && from <= message.length)) throw new RangeError("a length is wrong");
 		if (!matches(time, Number(at))) throw new RangeError("a time is wrong");
+		if (!Number.isSafeInteger(Number(revision))) throw new RangeError("a revision is wrong");
 		const text = message.slice(start, from);
-		yield { sessionId, at: Number(at), isStateReport: kind === "state", text };
+		yield { sessionId, revision: Number(revision), at: Number(at), isStateReport: kind === "state", text };
 	}
 }

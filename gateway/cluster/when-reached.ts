@@ -1,4 +1,3 @@
-import { setTimeout } from "node:timers/promises";
 import { BusError } from "../bus.js";
 
 const retryMs = 250;
@@ -10,6 +9,6 @@ export async function whenReached(isClosed: () => boolean, work: () => Promise<v
 			return await work();
 		} catch (error) {
 			if (!(error instanceof BusError)) throw error;
-			await setTimeout(retryMs);
+			await new Promise((resolve) => setTimeout(resolve, retryMs));
 		}
 }

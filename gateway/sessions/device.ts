@@ -190,8 +190,6 @@ export class Session {
 	/** Time of the latest valid uplink; milliseconds since 1970. */
 	lastSeenAt: number;
 	connected = true;
-	/** One more than that of the device's previous session; 0 if it has no name or comes from disk. */
-	epoch = 0;
 	/** Undefined until a header or the first state report names it. */
 	device: Device | undefined;
 	/** Closed by Sessions.end alone. */

@@ -100,13 +100,9 @@ export class Sessions {
 		this.#forgetSurplus();
 	}
 
-	/** @param device from another process's record @returns whether it was unknown, or known only from disk */
+	/** @param device from another process's record @returns whether it was unknown */
 	adopt(device: Device): boolean {
-		const known = this.#devices.get(device.deviceId);
-		const { session } = known ?? {};
-		const isSame = session?.sessionId === device.session.sessionId;
-		if (known && session && (session.connected || session.epoch > 0 || isSame)) return false;
-		if (session) this.#sessions.delete(session.sessionId);
+		if (this.#devices.has(device.deviceId)) return false;
 		this.restore([device]);
 		for (const listener of this.#listeners) listener.onAdopted?.(device);
 		return true;
@@ -199,7 +195,6 @@ export class Sessions {
 	#assign(session: Session, deviceId: string): Device {
 		const device = this.#devices.get(deviceId) ?? new Device(deviceId, session);
 		const previous = device.session;
-		session.epoch ||= 1 + (previous === session ? 0 : previous.epoch);
 		session.device = device;
 		device.session = session;
 		device.model = session.handshake.model ?? device.model;

@@ -28,15 +28,14 @@ const device = {
 	crashes: [{ id: "c1", kind: "panic", version: "1.2.3", at }],
 	hasReported: true,
 };
-const session = {
+const entry = {
+	gateway: "forged",
 	sessionId: "ffffffff-ffff-4fff-bfff-ffffffffffff",
-	epoch: 1,
 	connected: true,
 	connectedAt: at,
 	lastSeenAt: at,
 	handshake: { model: "DEV-1", chip: "esp32s3", features: ["crash"], remoteAddress: "192.0.2.1" },
 	device,
-	revision: 1,
 };
 
 /** One gateway, and a bus by which another one seems to speak. */
@@ -48,7 +47,7 @@ async function runForged(t: TestContext) {
 	monitor.client.send({ type: "subscribe", summary: true });
 	const bus = server.connect();
 	t.after(() => bus.close());
-	const beat = { gateway: "forged", name: "forged", told: 0, interest: noInterest };
+	const beat = { gateway: "forged", name: "forged", interest: noInterest };
 	const say = (subject: string, message: unknown) => bus.publish(subject, JSON.stringify(message));
 	const devices = async () => {
 		const { status, body } = await gateway.api("GET", "/api/devices");
@@ -58,13 +57,13 @@ async function runForged(t: TestContext) {
 	/** Resolves once it has taken in what was said before. */
 	const taken = async (firmwareVersion: string) => {
 		say("gw.hb.forged", beat);
-		number += 1;
-		const changed = { ...session, device: { ...device, firmwareVersion }, revision: number };
-		say("gw.session.x", { gateway: "forged", number, reason: "identified", session: changed });
+		await write(deviceId, { ...entry, device: { ...device, firmwareVersion } });
 		while (!JSON.stringify(await devices()).includes(firmwareVersion));
 	};
-	let number = 100;
-	return { gateway, monitor, bus, dataDir, beat, say, devices, taken };
+	const directory = await bus.bucket("gw-directory");
+	const write = async (key: string, value: unknown) =>
+		directory.set(key, JSON.stringify(value), (await directory.get(key))?.revision ?? 0);
+	return { gateway, monitor, bus, dataDir, beat, say, devices, taken, write };
 }
 
 /** The value without one field, with null or a text there, and with nothing but null in a list there. */
@@ -79,27 +78,30 @@ function* damaged(value: object): Generator<object> {
 }
 
 describe("a gateway of which messages lack fields", { timeout: 60_000 }, () => {
-	test(
-		"in a heartbeat, in news of a session and in a list of them ends no other gateway",
-		ofFleet,
-		async (t) => {
-			const { bus, beat, say, devices, taken } = await runForged(t);
-			let asked = 0;
-			bus.serve("gw.list.forged", async () => {
-				asked += 1;
-				return JSON.stringify({ told: 0, sessions: [...damaged(session), null, session], next: 0 });
-			});
-			for (const each of [...damaged(beat), null, [], 1]) say("gw.hb.forged", each);
-			await taken("first");
-			const news = { gateway: "forged", number: 1, reason: "connected", session };
-			for (const each of [...damaged(news), null, [], 1]) say("gw.session.x", each);
-			for (const time of ["NaN", "x", "9e99"])
-				bus.publish("gw.reports.x", `${session.sessionId} ${time} other 2\n{}`);
-			await taken("second");
-			assert.ok(asked > 0);
-			assert.match(JSON.stringify(await devices()), /"deviceId":"dev-1-00f0f0"/);
-		},
-	);
+	test("in a heartbeat, in the directory and in an answer ends no other gateway", ofFleet, async (t) => {
+		const { monitor, bus, beat, say, devices, taken, write } = await runForged(t);
+		let asked = 0;
+		const state = { entry, text: "{}" };
+		const answers = [...damaged({ count: 1, states: [state] }), null, [], 1];
+		bus.serve("gw.states.forged", async () => {
+			asked += 1;
+			return JSON.stringify(answers[asked]);
+		});
+		for (const each of [...damaged(beat), null, [], 1]) say("gw.hb.forged", each);
+		await taken("first");
+		for (const each of [...damaged(entry), null, [], 1])
+			for (const key of [deviceId, "x"]) await write(key, each);
+		for (const head of ["1 NaN other 2", "1 x other 2", "1 9e99 other 2", "x 1 other 2"])
+			bus.publish("gw.reports.x", `${entry.sessionId} ${head}\n{}`);
+		await taken("second");
+		for (const _ of answers) {
+			await monitor.ask({ type: "subscribe", summary: true, devices: [] });
+			await monitor.ask({ type: "subscribe", summary: true, devices: [deviceId] });
+		}
+		assert.ok(asked >= answers.length);
+		await taken("third");
+		assert.match(JSON.stringify(await devices()), /"deviceId":"dev-1-00f0f0"/);
+	});
 });
 
 describe("a key of a bucket", { timeout: 60_000 }, () => {
@@ -143,7 +145,7 @@ test("made-up gateways are not kept for ever, and real ones still are heard when
 		monotonic: () => now,
 		silenceMs: 6000,
 	});
-	const beatOf = (gateway: string) => ({ gateway, name: gateway, told: 0, interest: noInterest });
+	const beatOf = (gateway: string) => ({ gateway, name: gateway, interest: noInterest });
 	assert.ok(members.hear(beatOf("real")));
 	const ids = Array.from({ length: 20_000 }, (_, index) => `forged-${index}`);
 	const kept = () => ids.filter((id) => members.find(id)).length;

@@ -34,20 +34,20 @@ function relaying(t: TestContext) {
 test("an uplink after a pause is sent at once, and those that follow it together, 2 ms later", (t) => {
 	const { relay, published, tick } = relaying(t);
 	const session = newSession(1);
-	relay.add(session, "a", true);
+	relay.add(session, 1, "a", true);
 	assert.deepEqual(published, [["a"]]);
-	relay.add(session, "b", true);
-	relay.add(session, "c", false);
+	relay.add(session, 1, "b", true);
+	relay.add(session, 1, "c", false);
 	tick(1);
 	assert.equal(published.length, 1);
 	tick(1);
 	assert.deepEqual(published.slice(1), [["b", "c"]]);
-	relay.add(session, "d", true);
+	relay.add(session, 1, "d", true);
 	assert.equal(published.length, 2);
 	tick(2);
 	assert.deepEqual(published.slice(2), [["d"]]);
 	tick(2);
-	relay.add(session, "e", true);
+	relay.add(session, 1, "e", true);
 	assert.deepEqual(published.slice(3), [["e"]]);
 });
 
@@ -55,7 +55,7 @@ test("what waits is sent when asked, once", (t) => {
 	const { relay, published, tick } = relaying(t);
 	relay.flush();
 	assert.equal(published.length, 0);
-	for (const text of ["a", "b"]) relay.add(newSession(1), text, true);
+	for (const text of ["a", "b"]) relay.add(newSession(1), 1, text, true);
 	relay.flush();
 	relay.flush();
 	tick(10);
@@ -70,7 +70,7 @@ test("a message is smaller than what NATS takes, in any alphabet", (t) => {
 	// The largest uplink, and small ones, of three bytes a character.
 	const large = "\u20ac".repeat(21_845);
 	for (let index = 0; index < 300; index += 1)
-		relay.add(session, index % 7 ? large.slice(0, 999) : large, true);
+		relay.add(session, 1, index % 7 ? large.slice(0, 999) : large, true);
 	assert.ok(sizes.length > 10 && sizes.length < 100, String(sizes.length));
 	assert.ok(Math.max(...sizes) < 1_000_000);
 });
@@ -80,6 +80,7 @@ test("uplinks arrive as they were, in order, whatever they contain", (t) => {
 	const uplink = fc.record(
 		{
 			session: fc.nat(2),
+			revision: fc.nat(),
 			at: fc.nat(),
 			isStateReport: fc.boolean(),
 			text: fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom("\n", "{\n}", "a state 1\n", "\ufeff")),
@@ -91,11 +92,11 @@ test("uplinks arrive as they were, in order, whatever they contain", (t) => {
 			const sessions = [1, 2, 3].map(newSession);
 			const messages: Buffer[] = [];
 			const relay = new Relay((message) => messages.push(Buffer.from(message)));
-			const sent = uplinks.map(({ session: index, at, isStateReport, text }) => {
+			const sent = uplinks.map(({ session: index, revision, at, isStateReport, text }) => {
 				const session = sessions[index] ?? assert.fail();
 				session.lastSeenAt = at;
-				relay.add(session, text, isStateReport);
-				return { sessionId: session.sessionId, at, isStateReport, text };
+				relay.add(session, revision, text, isStateReport);
+				return { sessionId: session.sessionId, revision, at, isStateReport, text };
 			});
 			t.mock.timers.tick(2);
 			assert.deepEqual(
@@ -111,10 +112,12 @@ test("a message that no relay has made is refused", () => {
 	for (const message of [
 		"x",
 		"\n",
-		"s 1 state\n",
-		"s 1 state x\nabc",
-		"s 1 state 4\nabc",
-		"s 1 state -3\nabc",
+		"s 1 1 state\n",
+		"s 1 1 state x\nabc",
+		"s x 1 state 3\nabc",
+		"s 1 x state 3\nabc",
+		"s 1 1 state 4\nabc",
+		"s 1 1 state -3\nabc",
 	])
 		assert.throws(() => [...readRelayed(message)], RangeError, JSON.stringify(message));
 });
