@@ -149,7 +149,6 @@ export function createCore(options: GatewayOptions) {
 	for (const extension of list) for (const listener of extension.sessions ?? []) sessions.listen(listener);
 	sessions.listen(deviceStore.sessions);
 	sessions.listen(firmware.updates.sessions);
-	sessions.listen({ onAdopted: ({ session }) => monitors.announce(session, "disconnected") });
 	metrics.watch(
 		"gateway_known_devices",
 		"Devices that are known, connected or not",

@@ -89,7 +89,7 @@ export class Cluster {
 		this.#directory = new Directory({
 			...options,
 			relay: this.#relay,
-			onEntry: (key, entry) => this.#mirrors.take(key, entry),
+			onEntry: (entry) => this.#mirrors.take(entry),
 			onWrite: () => this.#publishes.inc({ kind: "session" }),
 			onError,
 		});
@@ -120,7 +120,6 @@ export class Cluster {
 		this.#beat();
 		await pause(beatMs / 8);
 		await this.#directory.open();
-		this.#directory.remove(this.#mirrors.leftOver());
 	}
 
 	/** Says that this gateway stops; its sessions have ended. */
@@ -139,7 +138,7 @@ export class Cluster {
 			const { device } = session;
 			const isStateReport = type === "state_report";
 			if (device && isStateReport) this.#directory.onReport(device, this.#members.isSummaryNeeded);
-			if (this.#members.need(device)) this.#directory.relay(session, text, isStateReport);
+			if (device && this.#members.need(device)) this.#directory.relay(session, text, isStateReport);
 		},
 	};
 

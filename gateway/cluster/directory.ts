@@ -7,7 +7,7 @@
 import type { Bucket, Bus, Entry, Unsubscribe } from "../bus.js";
 import { BusError } from "../bus.js";
 import type { Device, Session } from "../sessions/device.js";
-import type { SessionListener, Sessions } from "../sessions/sessions.js";
+import type { SessionListener } from "../sessions/sessions.js";
 import { type EndReason, isEndReason } from "../sessions/view.js";
 import { type DirectoryEntry, describeSession, readEntry } from "./messages.js";
 import type { Relay } from "./relay.js";
@@ -17,28 +17,25 @@ export interface DirectoryOptions {
 	readonly bus: Bus;
 	/** Id of this gateway. */
 	readonly id: string;
-	readonly sessions: Pick<Sessions, "end">;
 	readonly relay: Relay;
-	/** Called with the session of another gateway, undefined if its entry was removed. */
-	readonly onEntry: (key: string, entry: DirectoryEntry | undefined) => void;
+	/** Called with an entry of another gateway. */
+	readonly onEntry: (entry: DirectoryEntry) => void;
 	/** Called for each write. */
 	readonly onWrite: () => void;
 	/** An entry could not be read. */
 	readonly onError: (error: unknown) => void;
 }
 
-/** The latest session of a device, or of one without a name, where this gateway has it. */
+/** The latest session of a device, where this gateway has it. */
 interface Own {
 	readonly session: Session;
-	/** It was written: an entry of another gateway is that of a later connection. */
+	end: EndReason | undefined;
+	/** Once it is, an entry of another gateway is that of a later connection. */
 	isWritten: boolean;
-	/** Another gateway has the device. */
-	isLost: boolean;
 	/** Number of writes that have not ended. */
 	writing: number;
-	end: EndReason | undefined;
 	/** As written last. */
-	vitals: Device["vitals"] | undefined;
+	vitals: Device["vitals"];
 	hasReported: boolean;
 }
 
@@ -47,18 +44,17 @@ const writersAtMost = 16;
 const retryMs = 1_000;
 /** Uplinks that wait for an entry. */
 const heldAtMost = 10_000;
-const replaced = { code: 4001, reason: "replaced" } as const;
 
 export class Directory {
 	readonly #options: DirectoryOptions;
 	#bucket: Bucket | undefined;
-	/** By key, also of other gateways' entries. */
+	/** By device id, also of other gateways' entries. */
 	readonly #revisions = new Map<string, number>();
 	#latest = 0;
 	readonly #own = new Map<string, Own>();
 	/** Each key has one writer, to keep its order. */
 	readonly #writers: Promise<void>[] = Array.from({ length: writersAtMost }, () => Promise.resolve());
-	readonly #failed = new Map<string, Own>();
+	readonly #failed = new Set<string>();
 	#retry: NodeJS.Timeout | undefined;
 	readonly #held: { readonly revision: number; readonly run: () => void }[] = [];
 	#stopWatching: Unsubscribe = () => {};
@@ -92,15 +88,12 @@ export class Directory {
 
 	readonly sessions: Pick<Required<SessionListener>, "onChanged" | "onForgotten"> = {
 		onChanged: (session, reason) => {
-			const { device, sessionId } = session;
+			const { device } = session;
 			// A label is a record, which each gateway reads itself.
 			if (session.link.isRemote || reason === "labelled") return;
-			// The session that took its place is written.
-			if (device && device.session !== session) return;
+			// Without a name it is of this gateway alone; another session of the device was written.
+			if (device?.session !== session) return;
 			this.#write(session, isEndReason(reason) ? reason : undefined);
-			// It has a name now.
-			if (device && this.#own.has(sessionId))
-				this.#inOrder(device.deviceId, async () => this.#remove(sessionId));
 		},
 		onForgotten: ({ deviceId }, why) => {
 			if (why !== "removed") this.#remove(deviceId);
@@ -111,21 +104,21 @@ export class Directory {
 	/** Writes what a report has changed of what lists show. @param isSummaryNeeded whether another gateway shows them */
 	onReport({ session, vitals, hasReported, deviceId }: Device, isSummaryNeeded: boolean): void {
 		const own = this.#own.get(deviceId);
-		const isChanged = own?.hasReported !== hasReported || (isSummaryNeeded && own.vitals !== vitals);
-		if (isChanged) this.#write(session);
+		if (own?.hasReported !== hasReported || (isSummaryNeeded && own.vitals !== vitals)) this.#write(session);
 	}
 
 	/** As `onReport`, for all devices here. */
 	writeVitals(): void {
-		for (const { session, vitals } of this.#own.values())
-			if (session.device && session.device.vitals !== vitals) this.#write(session);
+		for (const { session, end, vitals } of this.#own.values())
+			if (session.device?.vitals !== vitals) this.#write(session, end);
 	}
 
 	/** Relays an uplink, after what was changed before it. */
 	relay(session: Session, text: string, isStateReport: boolean): void {
-		const key = keyOf(session);
-		const add = () => this.#options.relay.add(session, this.#revisions.get(key) ?? 0, text, isStateReport);
-		if ((this.#own.get(key)?.writing ?? 0) > 0) this.#inOrder(key, async () => add());
+		const { deviceId = "" } = session.device ?? {};
+		const add = () =>
+			this.#options.relay.add(session, this.#revisions.get(deviceId) ?? 0, text, isStateReport);
+		if (this.#own.get(deviceId)?.writing) this.#inOrder(deviceId, async () => add());
 		else add();
 	}
 
@@ -136,11 +129,6 @@ export class Directory {
 		if (this.#held.length > heldAtMost) this.#held.shift();
 	}
 
-	/** Removes entries of a gateway that was lost: of sessions without a name, which have ended. */
-	remove(keys: Iterable<string>): void {
-		for (const key of keys) this.#remove(key);
-	}
-
 	#release(): void {
 		for (let next = this.#held[0]; next && next.revision <= this.#latest; next = this.#held[0]) {
 			this.#held.shift();
@@ -149,33 +137,29 @@ export class Directory {
 	}
 
 	#write(session: Session, end?: EndReason): void {
-		const key = keyOf(session);
-		const known = this.#own.get(key);
-		if (known?.session === session && known.isLost) return;
-		const fresh = { isWritten: false, isLost: false, writing: 0, vitals: undefined, hasReported: false };
-		const own: Own = known?.session === session ? known : { session, end, ...fresh };
-		own.end = end;
-		own.vitals = session.device?.vitals;
-		own.hasReported = session.device?.hasReported ?? false;
-		this.#own.set(key, own);
-		const text = !session.device && !session.connected ? undefined : this.#describe(own);
-		if (text === undefined) this.#own.delete(key);
+		const { device } = session;
+		if (!device) return;
+		const { deviceId, vitals, hasReported } = device;
+		const known = this.#own.get(deviceId);
+		const written = { end, vitals, hasReported };
+		const own: Own =
+			known?.session === session
+				? Object.assign(known, written)
+				: { session, isWritten: false, writing: 0, ...written };
+		this.#own.set(deviceId, own);
 		own.writing += 1;
-		this.#inOrder(key, async () => {
+		const text = describeSession(this.#options.id, session, device, end);
+		this.#inOrder(deviceId, async () => {
 			this.#options.relay.flush();
-			await this.#put(key, own, text);
+			await this.#put(deviceId, own, text);
 			own.writing -= 1;
 		});
 	}
 
-	#describe({ session, end }: Own): string {
-		return describeSession(this.#options.id, session, end);
-	}
-
-	#remove(key: string): void {
-		this.#own.delete(key);
-		this.#inOrder(key, async () => {
-			await this.#bucket?.remove(key, this.#revisions.get(key) ?? 0).catch(ignoreBusError);
+	#remove(deviceId: string): void {
+		this.#own.delete(deviceId);
+		this.#inOrder(deviceId, async () => {
+			await this.#bucket?.remove(deviceId, this.#revisions.get(deviceId) ?? 0).catch(ignoreBusError);
 		});
 	}
 
@@ -186,32 +170,24 @@ export class Directory {
 		);
 	}
 
-	/** @param text undefined: removes it */
-	async #put(key: string, own: Own, text: string | undefined): Promise<void> {
+	async #put(deviceId: string, own: Own, text: string): Promise<void> {
 		try {
-			const bucket = this.#bucket;
-			if (!bucket) throw new BusError("away", "The directory is not open.");
-			while (!own.isLost && !this.#isClosed) {
-				const before = this.#revisions.get(key) ?? 0;
-				if (text === undefined) {
-					if (before === 0 || (await bucket.remove(key, before))) return;
-				} else {
-					this.#options.onWrite();
-					const written = await bucket.set(key, text, before);
-					if (written !== undefined) {
-						own.isWritten = true;
-						this.#failed.delete(key);
-						this.#revisions.set(key, Math.max(written, this.#revisions.get(key) ?? 0));
-						return;
-					}
+			if (!this.#bucket) throw new BusError("away", "The directory is not open.");
+			while (this.#own.has(deviceId) && !this.#isClosed) {
+				this.#options.onWrite();
+				const revision = await this.#bucket.set(deviceId, text, this.#revisions.get(deviceId) ?? 0);
+				if (revision === undefined) {
+					this.#learn(deviceId, await this.#bucket.get(deviceId));
+					continue;
 				}
-				const entry = await bucket.get(key);
-				this.#learn(key, entry);
-				if (text === undefined && !entry) return;
+				own.isWritten = true;
+				this.#failed.delete(deviceId);
+				if (revision > (this.#revisions.get(deviceId) ?? 0)) this.#revisions.set(deviceId, revision);
+				return;
 			}
 		} catch (error) {
 			ignoreBusError(error);
-			this.#failed.set(key, own);
+			this.#failed.add(deviceId);
 			this.#retry ??= setTimeout(() => this.writeFailed(), retryMs).unref();
 		}
 	}
@@ -220,35 +196,27 @@ export class Directory {
 	writeFailed(): void {
 		clearTimeout(this.#retry);
 		this.#retry = undefined;
-		const failed = [...this.#failed];
+		const own = [...this.#failed].flatMap((deviceId) => this.#own.get(deviceId) ?? []);
 		this.#failed.clear();
-		for (const [key, { session, end }] of failed) {
-			if (this.#own.get(key)?.session === session || !session.device) this.#write(session, end);
-		}
+		for (const { session, end } of own) this.#write(session, end);
 	}
 
-	/** Takes in an entry. */
-	#learn(key: string, entry: Entry | undefined): void {
-		if (entry && entry.revision <= (this.#revisions.get(key) ?? 0)) return;
-		if (entry) this.#revisions.set(key, entry.revision);
-		else this.#revisions.delete(key);
-		const other = entry && this.#read(entry.text);
-		if (entry && !other) return;
-		const own = this.#own.get(key);
-		if (!own) {
-			if (other?.gateway !== this.#options.id) this.#options.onEntry(key, other);
+	#learn(deviceId: string, entry: Entry | undefined): void {
+		const own = this.#own.get(deviceId);
+		if (!entry) {
+			this.#revisions.delete(deviceId);
+			if (own?.session.connected) this.#write(own.session);
 			return;
 		}
-		const { session, isWritten, end } = own;
-		if (!other) return session.connected ? this.#write(session, end) : undefined;
-		if (other.gateway === this.#options.id) return;
+		if (entry.revision <= (this.#revisions.get(deviceId) ?? 0)) return;
+		this.#revisions.set(deviceId, entry.revision);
+		const other = this.#read(entry.text);
+		if (!other || other.gateway === this.#options.id) return;
 		// This connection is written after it.
-		if (session.connected && !isWritten) return;
-		own.isLost = true;
-		this.#options.sessions.end(session, "replaced", replaced);
-		this.#own.delete(key);
-		this.#failed.delete(key);
-		this.#options.onEntry(key, other);
+		if (own && !own.isWritten && own.session.connected) return;
+		this.#own.delete(deviceId);
+		this.#failed.delete(deviceId);
+		this.#options.onEntry(other);
 	}
 
 	#read(text: string): DirectoryEntry | undefined {
@@ -259,10 +227,6 @@ export class Directory {
 			return undefined;
 		}
 	}
-}
-
-function keyOf({ device, sessionId }: Session): string {
-	return device?.deviceId ?? sessionId;
 }
 
 /** The bus is away, and says so itself. */

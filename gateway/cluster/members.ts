@@ -66,11 +66,10 @@ export class Members {
 		return this.#members.get(id);
 	}
 
-	/** Whether a monitor of another gateway needs the uplinks of this device. @param device undefined: not named yet */
-	need(device: Device | undefined): boolean {
+	/** Whether a monitor of another gateway needs the uplinks of this device */
+	need({ deviceId }: Device): boolean {
 		return this.#up.some(
-			({ interest, interestingDevices }) =>
-				interest.all || (device !== undefined && interestingDevices.has(device.deviceId)),
+			({ interest, interestingDevices }) => interest.all || interestingDevices.has(deviceId),
 		);
 	}
 

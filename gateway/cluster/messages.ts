@@ -86,7 +86,7 @@ const device = object({
 });
 export type DeviceFacts = Infer<typeof device>;
 
-/** In the directory, under the device's id, or the session's while it has no name: its latest session at any gateway. */
+/** In the directory, under the device's id: its latest session at any gateway. */
 const entry = object({
 	gateway: gatewayId,
 	sessionId: pattern(36, "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$", "a UUID"),
@@ -96,7 +96,7 @@ const entry = object({
 	connectedAt: time,
 	lastSeenAt: time,
 	handshake: object({ ...board, features: list(string(64), 64), remoteAddress: string(64) }),
-	device: optional(device),
+	device,
 });
 export type DirectoryEntry = Infer<typeof entry>;
 
@@ -124,12 +124,11 @@ export function readStates(text: string): States {
 }
 
 /** @returns JSON of a `DirectoryEntry` */
-export function describeSession(gateway: string, each: Session, end?: EndReason): string {
+export function describeSession(gateway: string, each: Session, of: Device, end?: EndReason): string {
 	const { sessionId, connected, connectedAt, lastSeenAt, handshake } = each;
 	const { model, chip, features, remoteAddress } = handshake;
-	const facts = each.device && factsOf(each.device);
 	const head = { gateway, sessionId, connected, end, connectedAt, lastSeenAt };
-	const described = { ...head, handshake: { model, chip, features, remoteAddress }, device: facts };
+	const described = { ...head, handshake: { model, chip, features, remoteAddress }, device: factsOf(of) };
 	return JSON.stringify(described, (_name, value: unknown) => value ?? undefined);
 }
 

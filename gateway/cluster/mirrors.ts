@@ -82,8 +82,6 @@ export class Mirrors {
 	readonly #live = new Set<string>();
 	#areAllLive = false;
 	#gathering: Promise<void> | undefined;
-	/** Entries without a device: where their gateway is down, no session shows them. */
-	readonly #nameless = new Map<string, DirectoryEntry>();
 
 	constructor(options: MirrorsOptions) {
 		this.#options = options;
@@ -127,57 +125,45 @@ export class Mirrors {
 			const device = this.#options.sessions.devices.get(id);
 			const text = device?.state.text;
 			if (!device || text === undefined || device.session.link.isRemote) continue;
-			const each = `{"entry":${describeSession(gateway, device.session)},"text":${JSON.stringify(text)}}`;
+			const each = `{"entry":${describeSession(gateway, device.session, device)},"text":${JSON.stringify(text)}}`;
 			texts.push(each);
 			size += each.length;
 		}
 		return `{"count":${count},"states":[${texts.join(",")}]}`;
 	}
 
-	/** @param entry undefined: it was removed */
-	take(key: string, entry: DirectoryEntry | undefined): void {
+	/** Takes in what the directory has of a device of another gateway. */
+	take(entry: DirectoryEntry): void {
 		const { sessions, members, monotonic } = this.#options;
-		if (!entry) {
-			const session = sessions.find(key);
-			if (session?.link.isRemote && !session.device) sessions.end(session, "disconnected");
-			this.#nameless.delete(key);
-			return;
-		}
 		const { sessionId, device: facts } = entry;
-		const isUp = members.find(entry.gateway)?.isUp ?? false;
-		if (!facts) this.#nameless.set(key, entry);
-		if (!facts && !isUp) return;
+		const { deviceId } = facts;
 		const found = sessions.find(sessionId);
 		// The same session may be known from disk, without its gateway.
 		const known = found && gatewayOf(found) === entry.gateway ? found : undefined;
-		// A device that is away and not known here was forgotten meanwhile: the records say which devices there are.
-		if (!known && !entry.connected && !(facts && sessions.devices.has(facts.deviceId))) return;
 		const link = known?.link instanceof MirrorLink ? known.link : new MirrorLink(entry.gateway, members);
 		link.isConnected = entry.connected;
 		const session = known ?? new Session(handshakeOf(entry), link, entry.connectedAt, sessionId);
 		const wasConnected = known?.connected ?? false;
-		const isConnected = entry.connected && isUp;
-		const before = known?.device;
-		const { metadata, crashes, model, firmwareVersion } = before ?? {};
+		const isConnected = entry.connected && link.isOpen();
+		const { metadata, crashes, model, firmwareVersion } = known?.device ?? {};
 		session.lastSeenAt = known ? Math.max(known.lastSeenAt, entry.lastSeenAt) : entry.lastSeenAt;
 		session.connected = isConnected || wasConnected;
-		const isNew = !known || (facts && !before) || (!wasConnected && isConnected);
-		if (isNew) sessions.put(session, facts?.deviceId);
+		if (!known || (!wasConnected && isConnected)) sessions.put(session, deviceId);
 		const { device } = session;
-		if (device && facts) apply(device, facts, monotonic());
+		if (!device) return;
+		apply(device, facts, monotonic());
+		if (!known) {
+			this.#live.delete(deviceId);
+			if (!this.#isNeeded(deviceId)) device.state.clear();
+		}
 		if (wasConnected && !isConnected) sessions.end(session, entry.end ?? "disconnected");
 		else if (!wasConnected && isConnected) sessions.announce(session, "connected");
 		else if (!known) sessions.announce(session, "identified");
-		else if (device) {
-			if (!before || device.model !== model || device.firmwareVersion !== firmwareVersion)
+		else {
+			if (device.model !== model || device.firmwareVersion !== firmwareVersion)
 				sessions.announce(session, "identified");
 			if (!isDeepStrictEqual(device.metadata, metadata)) sessions.announce(session, "ota");
 			if (device.crashes.at(-1)?.id !== crashes?.at(-1)?.id) sessions.announce(session, "crash");
-		}
-		if (!device) return;
-		if (!known) {
-			this.#live.delete(device.deviceId);
-			if (!this.#isNeeded(device.deviceId)) device.state.clear();
 		}
 		sessions.touch(device);
 	}
@@ -198,7 +184,6 @@ export class Mirrors {
 	/** A gateway is up: its devices are connected, as the directory says. */
 	rise(member: Member): Promise<void> {
 		const { sessions } = this.#options;
-		for (const [key, entry] of this.#nameless) if (entry.gateway === member.id) this.take(key, entry);
 		return this.#change(member, true, (session, link) => {
 			if (session.connected || !link.isConnected || session.device?.session !== session) return;
 			session.connected = true;
@@ -215,12 +200,6 @@ export class Mirrors {
 			session.lastSeenAt = Math.max(session.lastSeenAt, member.seenAt);
 			sessions.end(session, "disconnected");
 		});
-	}
-
-	/** Keys of entries that no gateway has: of sessions without a name, whose gateway has ended. */
-	leftOver(): readonly string[] {
-		const { members } = this.#options;
-		return [...this.#nameless].flatMap(([key, { gateway }]) => (members.find(gateway)?.isUp ? [] : [key]));
 	}
 
 	async #change(
@@ -285,7 +264,7 @@ export class Mirrors {
 		const { sessions, monotonic } = this.#options;
 		const session = sessions.find(sessionId);
 		const device = session?.device;
-		if (!device || !facts || !session.link.isRemote || facts.lastReportAt < device.lastReportAt) return;
+		if (!device || !session.link.isRemote || facts.lastReportAt < device.lastReportAt) return;
 		session.lastSeenAt = Math.max(session.lastSeenAt, lastSeenAt);
 		apply(device, facts, monotonic());
 		this.#keep(device, text);
@@ -318,7 +297,7 @@ function gatewayOf({ link }: Session): string | undefined {
 /** As far as another gateway needs it. Without a spread, for which V8 makes a hidden class of each object. */
 function handshakeOf({ handshake, device }: DirectoryEntry): Handshake {
 	return {
-		deviceId: device?.deviceId,
+		deviceId: device.deviceId,
 		isBound: false,
 		model: handshake.model,
 		chip: handshake.chip,

@@ -91,7 +91,6 @@ export class Updates {
 
 	readonly sessions: SessionListener = {
 		onNamed: (device) => this.onConnected(device),
-		onAdopted: (device) => this.onConnected(device),
 		onUplink: ({ device }, uplink) => {
 			if (device) this.onUplink(device, uplink);
 		},

@@ -64,7 +64,6 @@ export class CrashStore {
 
 	readonly sessions: SessionListener = {
 		onNamed: ({ session }) => this.ask(session),
-		onAdopted: async (device) => this.take(device, await this.#options.records.read(device.deviceId)),
 		onUplink: (session, uplink) => {
 			if (uplink.type === "crash_report") void this.onReport(session, uplink);
 		},

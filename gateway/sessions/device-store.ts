@@ -31,7 +31,7 @@ const settledAtOnce = 64;
 
 export interface DeviceStoreOptions {
 	readonly records: CreateRecords;
-	readonly sessions: Pick<Sessions, "devices" | "adopt" | "forget" | "replaceLabel">;
+	readonly sessions: Pick<Sessions, "devices" | "forget" | "replaceLabel">;
 	/** Monotonic clock, in milliseconds. */
 	readonly monotonic: () => number;
 	readonly onProblem: (sentence: string) => void;
@@ -57,8 +57,7 @@ export class DeviceStore {
 			onProblem,
 			onRecord: (deviceId, device) => {
 				const known = sessions.devices.get(deviceId);
-				if (device) this.#adopt(sessions, device);
-				else if (known && !sessions.forget(known, "removed")) void this.keep(known);
+				if (!device && known && !sessions.forget(known, "removed")) void this.keep(known);
 			},
 		});
 		this.#labels = records<Label>({
@@ -76,6 +75,11 @@ export class DeviceStore {
 
 	readonly sessions: SessionListener = {
 		onChanged: ({ device, link }, reason) => {
+			const early = device && this.#early.get(device.deviceId);
+			if (early) {
+				this.#early.delete(device.deviceId);
+				device.label = early;
+			}
 			if (device && reason !== "ota" && !link.isRemote) this.onSeen(device);
 		},
 		onUplink: ({ device }, { type }) => {
@@ -152,14 +156,6 @@ export class DeviceStore {
 		const endsAt = this.#monotonic() + lastTimesMs;
 		await this.settle(() => this.#monotonic() > endsAt);
 		await Promise.all([this.#records.close(), this.#labels.close()]);
-	}
-
-	/** Takes in a device that another process has stored. */
-	#adopt(sessions: DeviceStoreOptions["sessions"], device: Device): void {
-		const early = this.#early.get(device.deviceId);
-		this.#early.delete(device.deviceId);
-		device.label = early ?? sessions.devices.get(device.deviceId)?.label ?? device.label;
-		sessions.adopt(device);
 	}
 
 	#save(latest: number): void {

@@ -38,8 +38,6 @@ export interface SessionListener {
 	onChanged?(session: Session, reason: ChangeReason): void;
 	/** Once per session of a named device. */
 	onNamed?(device: Device): void;
-	/** A device that is away was read from another process's record. */
-	onAdopted?(device: Device): void;
 	/** Another change of a device. */
 	onTouched?(device: Device): void;
 	onRefused?(refusal: Refusal): void;
@@ -98,14 +96,6 @@ export class Sessions {
 			this.#sessions.set(device.session.sessionId, device.session);
 		}
 		this.#forgetSurplus();
-	}
-
-	/** @param device from another process's record @returns whether it was unknown */
-	adopt(device: Device): boolean {
-		if (this.#devices.has(device.deviceId)) return false;
-		this.restore([device]);
-		for (const listener of this.#listeners) listener.onAdopted?.(device);
-		return true;
 	}
 
 	/** @returns false if it is connected: it would soon be known again */

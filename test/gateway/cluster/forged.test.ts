@@ -109,7 +109,7 @@ describe("a key of a bucket", { timeout: 60_000 }, () => {
 		"that no device can have is left out, and one that is not understood is reported and left out",
 		ofFleet,
 		async (t) => {
-			const { gateway, bus, dataDir, taken, devices } = await runForged(t);
+			const { gateway, bus, dataDir, taken, devices, write } = await runForged(t);
 			const times = { firstSeenAt: at, connectedAt: at, lastSeenAt: at, lastReportAt: at };
 			const record = JSON.stringify({ sessionId: "a", remoteAddress: "192.0.2.1", ...times });
 			for (const [name, text] of [
@@ -126,6 +126,8 @@ describe("a key of a bucket", { timeout: 60_000 }, () => {
 				}
 				await bucket.set("dev-1-000001", text, 0);
 			}
+			const named = { ...device, deviceId: "dev-1-000001" };
+			await write(named.deviceId, { ...entry, sessionId: entry.sessionId.replace(/f/g, "e"), device: named });
 			while (!JSON.stringify(await devices()).includes('"name":"x"')) await taken("again");
 			const listed: readonly { readonly deviceId: string }[] = JSON.parse(JSON.stringify(await devices()));
 			assert.deepEqual(listed.map(({ deviceId }) => deviceId).sort(), ["dev-1-000001", deviceId]);
