@@ -246,6 +246,8 @@ export class Updates {
 		if (!entry) return;
 		entry.device = device;
 		const metadata = metadataOf(entry.jobs.at(-1));
+		// Of a device that is connected to another process, that one says it, in order with what else it says.
+		if (device.session.link.isRemote && device.session.isReachable) return;
 		if (!isDeepStrictEqual(device.metadata, metadata)) this.#options.setOta(device, metadata);
 	}
 
