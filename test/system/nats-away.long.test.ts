@@ -1,0 +1,100 @@
+/**
+ * All gateways lose NATS in the middle of fifty updates, for NATS_AWAY_SECONDS (20): the round before a release takes 600.
+ */
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { onEnd, temporaryDirectory } from "../support/cleanup.js";
+import { clusterMissing, eventually, startCluster } from "../support/gateway-cluster.js";
+import { bearer, monitorToken } from "../support/gateway-settings.js";
+import { Random } from "../support/random.js";
+import { writeReleases } from "../support/releases.js";
+import { SteadyDevice } from "../support/steady-device.js";
+
+const awayMs = 1000 * Number(process.env.NATS_AWAY_SECONDS ?? 20);
+const count = 50;
+
+interface Rollout {
+	readonly status: string;
+	readonly counts: Readonly<Record<string, number>>;
+}
+
+test("updates that have begun end without NATS, what must be kept is refused meanwhile, and the roll-out goes on after it", {
+	skip: clusterMissing,
+}, async (t) => {
+	const random = new Random(1);
+	const releasesDir = join(await temporaryDirectory(t), "releases");
+	await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
+	const { gateways, url } = await startCluster(t, { gateways: 3, servers: 3, releasesDir });
+	const [first] = gateways;
+	assert.ok(first);
+	const devices = Array.from({ length: count }, (_, index) => {
+		const deviceId = `dev-1-${String(index).padStart(6, "0")}`;
+		const client = { headers: { "X-Forwarded-For": `10.1.0.${index}` } };
+		// Half of the updates end before NATS is back.
+		const updateMs = () => random.between(Math.min(5_000, awayMs / 4), 1.5 * awayMs);
+		return new SteadyDevice({ url, deviceId, client, reconnectMs: () => 300, updateMs });
+	});
+	const runs = devices.map((device) => device.run());
+	onEnd(t, async () => {
+		for (const device of devices) device.end();
+		await Promise.all(runs);
+	});
+	await eventually(
+		() => first.call<{ devices: readonly { connected: boolean }[] }>("GET", "devices"),
+		(known) => known.devices.filter(({ connected }) => connected).length === count,
+		60_000,
+	);
+	await Promise.all(gateways.map((gateway) => gateway.knows("1.4.0")));
+	const plan = {
+		firmware: { version: "1.4.0" },
+		target: { model: "DEV-1" },
+		groups: [{ size: "rest", concurrency: count, soakSeconds: 1 }],
+		maxAttempts: 1,
+	};
+	await eventually(
+		() => first.call("PUT", "rollouts/autumn", plan),
+		() => true,
+		15_000,
+	);
+	const isEach = async (isMeant: (device: SteadyDevice) => boolean) => devices.every(isMeant);
+	await eventually(() => isEach(({ offers }) => offers === 1), Boolean, 60_000);
+	for (const gateway of gateways) gateway.cut();
+	const awayUntil = performance.now() + awayMs;
+	const headers = { ...bearer(monitorToken), "Content-Type": "application/json" };
+	const change = async (method: string, path: string, body: object) => {
+		const answer = await fetch(`${first.url}/api/${path}`, { method, headers, body: JSON.stringify(body) });
+		return answer.status;
+	};
+	await eventually(
+		() => change("PATCH", "devices/dev-1-000001", { name: "x" }),
+		(status) => status === 503,
+		20_000,
+	);
+	assert.equal(await change("PUT", "rollouts/winter", plan), 503);
+	const isUpdated = ({ version }: SteadyDevice) => version === "1.4.0";
+	await setTimeout(awayUntil - performance.now());
+	const updatedWithout = devices.filter(isUpdated).length;
+	t.diagnostic(`${updatedWithout} of ${count} updates ended without NATS`);
+	assert.ok(updatedWithout > 0);
+	assert.equal(await change("PATCH", "devices/dev-1-000001", { name: "x" }), 503);
+	for (const gateway of gateways) gateway.heal();
+	const { status, counts } = await eventually(
+		() => first.call<Rollout>("GET", "rollouts/autumn"),
+		(rollout) => rollout.status === "finished",
+		120_000 + 2 * awayMs,
+	);
+	assert.deepEqual([status, counts.succeeded], ["finished", count], JSON.stringify(counts));
+	for (const device of devices) {
+		assert.ok(isUpdated(device), `${device.deviceId} runs ${device.version}`);
+		assert.equal(device.offers, 1, device.deviceId);
+	}
+	for (const gateway of gateways)
+		await eventually(
+			() => gateway.call<{ devices: readonly { firmwareVersion: string }[] }>("GET", "devices"),
+			(known) => known.devices.every(({ firmwareVersion }) => firmwareVersion === "1.4.0"),
+			30_000,
+		);
+});
