@@ -68,6 +68,10 @@ async function openTokens(): Promise<Tokens> {
 	const { dataDir, deviceToken, monitorToken } = readSettings(process.env);
 	const given = { device: deviceToken, monitor: monitorToken };
 	const tokens = new Tokens({ dataDir, given, disk, onProblem: console.error });
+	const path = tokenPath(dataDir);
+	const isMade = !tokens.areGiven && !(await tokens.readFile());
 	await tokens.open();
+	if (isMade)
+		console.error(`${path} was made: only a gateway that is started with this folder accepts its tokens.`);
 	return tokens;
 }

@@ -112,6 +112,10 @@ describe("a device's own token", () => {
 		assert.equal((await readFile(join(dataDir, "tokens.json"), "utf8")).includes("dev-1"), false);
 		const given = await token({ DATA_DIR: dataDir, DEVICE_TOKEN: deviceToken }, "dev-1-a1b2c3");
 		assert.equal(given.output, own.Authorization.replace("Bearer ", ""));
+		assert.equal(given.error, "");
+		const other = await temporaryDirectory(t);
+		const { error } = await token({ DATA_DIR: other }, "dev-1-a1b2c3");
+		assert.match(error, /tokens\.json was made: only a gateway that is started with this folder/);
 	});
 });
 
