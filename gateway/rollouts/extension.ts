@@ -2,6 +2,7 @@
 
 import { join } from "node:path";
 import type { Core, Extension } from "../extension.js";
+import { openInFiles } from "./files.js";
 import { frameOf, type RolloutService, Rollouts } from "./rollouts.js";
 import { rolloutRoutes } from "./routes.js";
 import { SharedRollouts } from "./shared/shared-rollouts.js";
@@ -9,11 +10,10 @@ import { RolloutStore } from "./store.js";
 
 export function createRollouts(core: Core): Extension {
 	const { settings, sessions, firmware, monitors, peers, metrics, disk, log, now, monotonic } = core;
-	const store = new RolloutStore({
-		directory: join(settings.dataDir, "rollouts"),
-		disk,
-		onProblem: (problem) => log.warn({ problem }, "roll-outs"),
-	});
+	const onProblem = (problem: string) => log.warn({ problem }, "roll-outs");
+	const store = new RolloutStore({ onProblem });
+	const openStore = () =>
+		openInFiles(store, { directory: join(settings.dataDir, "rollouts"), disk, onProblem });
 	const parts = {
 		selection: firmware.selection,
 		updates: firmware.updates,
@@ -24,7 +24,7 @@ export function createRollouts(core: Core): Extension {
 		log,
 	};
 	const rollouts: RolloutService = peers
-		? new SharedRollouts({ ...parts, ...peers, stored: store })
+		? new SharedRollouts({ ...parts, ...peers, earlier: store })
 		: new Rollouts({ ...parts, store });
 	metrics.watch("gateway_rollouts", "Roll-outs that are not over", () => rollouts.active().length);
 	return {
@@ -37,7 +37,10 @@ export function createRollouts(core: Core): Extension {
 		get readinessProblem() {
 			return rollouts.readinessProblem;
 		},
-		open: () => rollouts.open(),
+		open: async () => {
+			await openStore();
+			await rollouts.open();
+		},
 		close: () => rollouts.close(),
 	};
 }

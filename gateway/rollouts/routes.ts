@@ -7,9 +7,9 @@ import { readJson } from "../http/request-body.js";
 import { HttpProblem, refuseMethod } from "../problem.js";
 import { isoTime } from "../sessions/view.js";
 import { rolloutCommands } from "./commands.js";
+import { rolloutId } from "./entries.js";
 import { sizeOf } from "./machine.js";
 import type { RolloutService } from "./rollouts.js";
-import { rolloutId } from "./store.js";
 
 /** A plan may name 10,000 devices. */
 const maxPlanBytes = 1 << 20;

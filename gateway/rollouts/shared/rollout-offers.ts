@@ -10,7 +10,7 @@ import type { UpdateRefusal } from "../../firmware/selection.js";
 import type { Updates } from "../../firmware/updates.js";
 import type { Device } from "../../sessions/device.js";
 import { type Offers, triggerOf } from "../attempts.js";
-import type { RolloutLog } from "./rollout-log.js";
+import type { RolloutStore } from "../store.js";
 
 export interface RolloutOffersOptions {
 	readonly bus: Bus;
@@ -21,7 +21,7 @@ export interface RolloutOffersOptions {
 	/** The id of the gateway that has the device; undefined: this one. */
 	readonly ownerOf: (device: Device) => string | undefined;
 	readonly updates: Pick<Updates, "trigger">;
-	readonly steps: Pick<RolloutLog, "mark" | "stepOf">;
+	readonly steps: Pick<RolloutStore, "mark" | "offerOf">;
 	readonly isDriver: () => boolean;
 }
 
@@ -69,7 +69,7 @@ export class RolloutOffers implements Offers {
 		const { bus, steps, ownerOf } = this.#options;
 		const { deviceId } = device;
 		const [version, pinned] = triggerOf(rollout);
-		const step = steps.stepOf(rollout.id, deviceId);
+		const step = steps.offerOf(rollout.id, deviceId);
 		const owner = ownerOf(device);
 		const message = { rollout: rollout.id, deviceId, step, version, pinned };
 		try {
@@ -85,9 +85,9 @@ export class RolloutOffers implements Offers {
 
 	async recall({ id }: Rollout, deviceId: string): Promise<UpdateRefusal | undefined> {
 		const { steps, isDriver } = this.#options;
-		const step = steps.stepOf(id, deviceId);
+		const step = steps.offerOf(id, deviceId);
 		// The next driver does it again.
-		while (isDriver()) {
+		while (isDriver() && step > 0) {
 			try {
 				const isSent = await steps.mark(id, deviceId, step, false);
 				return isSent ? undefined : isElsewhere;

@@ -10,16 +10,15 @@ import { HttpProblem, type HttpRefusal } from "../../problem.js";
 import type { Device } from "../../sessions/device.js";
 import type { RolloutCommand } from "../commands.js";
 import { type RolloutService, Rollouts, type RolloutsOptions } from "../rollouts.js";
-import type { RolloutRecords } from "../store.js";
+import { RolloutStore } from "../store.js";
 import { Lease, leaseBucket } from "./lease.js";
-import { RolloutLog } from "./rollout-log.js";
 import { RolloutOffers, type RolloutOffersOptions } from "./rollout-offers.js";
 
 export interface SharedRolloutsOptions
 	extends Omit<RolloutsOptions, "store" | "offers" | "isDriver">,
 		Omit<RolloutOffersOptions, "steps" | "isDriver" | "updates" | "devices"> {
-	/** Of the time before this gateway joined others: they are moved to the log. */
-	readonly stored: RolloutRecords;
+	/** Of the time before this gateway joined others, open: what it has is moved to the log. */
+	readonly earlier: RolloutStore;
 }
 
 /** What a person asks of the driver. */
@@ -46,7 +45,7 @@ const retryMs = 1_000;
 
 export class SharedRollouts implements RolloutService {
 	readonly #options: SharedRolloutsOptions;
-	readonly #log: RolloutLog;
+	readonly #store: RolloutStore;
 	readonly #offers: RolloutOffers;
 	readonly #rollouts: Rollouts;
 	#lease: Lease | undefined;
@@ -61,19 +60,16 @@ export class SharedRollouts implements RolloutService {
 	constructor(options: SharedRolloutsOptions) {
 		this.#options = options;
 		const isDriver = () => this.isDriver;
-		this.#log = new RolloutLog({
+		this.#store = new RolloutStore({
 			gatewayId: options.id,
 			isDriver,
 			onStale: () => {
 				if (this.#hasClaimed) this.#lease?.stepDown();
 			},
-			onChange: (id) => {
-				if (!this.isDriver) void this.#mirror(id);
-			},
 			onProblem: (problem) => options.log.error({ problem }, "roll-outs"),
 		});
-		this.#offers = new RolloutOffers({ ...options, steps: this.#log, isDriver });
-		this.#rollouts = new Rollouts({ ...options, store: this.#log, offers: this.#offers, isDriver });
+		this.#offers = new RolloutOffers({ ...options, steps: this.#store, isDriver });
+		this.#rollouts = new Rollouts({ ...options, store: this.#store, offers: this.#offers, isDriver });
 	}
 
 	get isDriver(): boolean {
@@ -161,8 +157,7 @@ export class SharedRollouts implements RolloutService {
 			const { status, detail, headers } = answer.problem;
 			throw new HttpProblem(status, detail, headers);
 		}
-		await this.#log.reached(request.id, answer.entry);
-		await this.#mirror(request.id);
+		await this.#store.reached(request.id, answer.entry);
 		return answer;
 	}
 
@@ -179,7 +174,7 @@ export class SharedRollouts implements RolloutService {
 			if (error instanceof HttpProblem && error.refusal.status === 507) throw unavailable("timeout");
 			throw error;
 		}
-		return { isNew, entry: this.#log.revisionOf(id) };
+		return { isNew, entry: this.#store.revisionOf(id) };
 	}
 
 	async #answer(text: string): Promise<string> {
@@ -190,10 +185,6 @@ export class SharedRollouts implements RolloutService {
 			this.#options.log.error({ err: error }, "roll-outs: request failed");
 			throw error;
 		}
-	}
-
-	#mirror(id: string): Promise<void> {
-		return this.#rollouts.mirror(id, this.#log.find(id));
 	}
 
 	/** Opens the log once the bus is reached. */
@@ -212,8 +203,8 @@ export class SharedRollouts implements RolloutService {
 
 	async #openLog(): Promise<void> {
 		const { bus, id: gatewayId, monotonic } = this.#options;
-		await this.#log.open(await bus.log("gw-rollout-log"));
-		await this.#moveStored();
+		await this.#store.open(await bus.log("gw-rollout-log"));
+		await this.#moveEarlier();
 		const bucket = await bus.bucket("gw-lease", leaseBucket);
 		const onChange = (isHeld: boolean) => void (isHeld ? this.#takeOver() : this.#stepDown());
 		if (this.#isClosed) return;
@@ -221,11 +212,11 @@ export class SharedRollouts implements RolloutService {
 		this.#lease.open();
 	}
 
-	async #moveStored(): Promise<void> {
-		const { stored, log } = this.#options;
-		for (const rollout of await stored.load()) {
+	async #moveEarlier(): Promise<void> {
+		const { earlier, log } = this.#options;
+		for (const rollout of earlier.list()) {
 			const { id } = rollout;
-			if (await this.#log.create(rollout)) await stored.remove(id);
+			if (await this.#store.create(rollout)) await earlier.remove(id);
 			else log.error({ rollout: id }, "roll-out: stays on this gateway's disk, as another has its id");
 		}
 	}
@@ -234,8 +225,7 @@ export class SharedRollouts implements RolloutService {
 		const { bus, log } = this.#options;
 		const lease = this.#lease;
 		const term = this.#term;
-		if (!(await this.#log.claim())) return lease?.stepDown();
-		for (const { id } of await this.#log.load()) await this.#mirror(id);
+		if (!(await this.#store.claim())) return lease?.stepDown();
 		await this.#rollouts.takeOver(() => {
 			this.#hasClaimed = term === this.#term && !this.#isClosed;
 			return this.#hasClaimed;
@@ -245,12 +235,11 @@ export class SharedRollouts implements RolloutService {
 		log.info("roll-outs: driven by this gateway");
 	}
 
-	async #stepDown(): Promise<void> {
+	#stepDown(): void {
 		this.#term += 1;
 		this.#stopServing();
 		if (this.#hasClaimed) this.#options.log.info("roll-outs: no longer driven by this gateway");
 		this.#hasClaimed = false;
-		for (const { id } of await this.#log.load()) await this.#mirror(id);
 	}
 }
 

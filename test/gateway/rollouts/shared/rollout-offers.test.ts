@@ -4,8 +4,8 @@ import type { Rollout } from "../../../../gateway/api/rollout.js";
 import type { UpdateRefusal } from "../../../../gateway/firmware/selection.js";
 import { move, queued } from "../../../../gateway/rollouts/device-step.js";
 import { apply, firstHead } from "../../../../gateway/rollouts/machine.js";
-import { RolloutLog } from "../../../../gateway/rollouts/shared/rollout-log.js";
 import { RolloutOffers } from "../../../../gateway/rollouts/shared/rollout-offers.js";
+import { RolloutStore } from "../../../../gateway/rollouts/store.js";
 import { Device, Session } from "../../../../gateway/sessions/device.js";
 import { MemoryServer } from "../../../support/memory-bus.js";
 
@@ -18,11 +18,10 @@ async function run(answer: UpdateRefusal | undefined = undefined) {
 	const place = { ofDevice: "owner" };
 	const join = async (gatewayId: string) => {
 		const bus = server.connect();
-		const steps = new RolloutLog({
+		const steps = new RolloutStore({
 			gatewayId,
 			isDriver: () => true,
 			onStale: () => {},
-			onChange: () => {},
 			onProblem: () => {},
 		});
 		await steps.open(await bus.log("gw-rollout-log"));
@@ -78,7 +77,7 @@ async function run(answer: UpdateRefusal | undefined = undefined) {
 	assert.ok(await driver.steps.create(created));
 	const offered = { ...move(queued(deviceId, 0), "offered", 1), attempts: 1, group: 0 };
 	const rollout = apply(created, { devices: [offered] });
-	assert.ok(await driver.steps.append(rollout, { devices: [offered] }));
+	assert.ok(await driver.steps.append("autumn", { devices: [offered] }));
 	return { driver, owner, rollout, triggered, place };
 }
 
@@ -104,8 +103,8 @@ test("an offer is sent once, also after another gateway has become the driver", 
 
 test("an offer that a later driver has recalled is not sent", async () => {
 	const { driver, owner, rollout, triggered } = await run();
-	const step = () => driver.steps.stepOf("autumn", deviceId);
-	while (owner.steps.stepOf("autumn", deviceId) < step())
+	const step = () => driver.steps.offerOf("autumn", deviceId);
+	while (owner.steps.offerOf("autumn", deviceId) < step())
 		await new Promise((resolve) => setImmediate(resolve));
 	assert.equal((await owner.offers.recall(rollout, deviceId))?.code, "target_offline");
 	assert.equal((await driver.offers.send(rollout, driver.device))?.code, "ota_in_progress");
