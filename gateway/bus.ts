@@ -71,7 +71,7 @@ export interface LogReader {
 	readonly onEntry: (key: string, entry: Entry) => void;
 }
 
-/** Lists of texts, one for each key, to which lines are appended. A `/` in a key divides it into parts. */
+/** Lists of texts, one for each key, to which lines are appended. */
 export interface Log {
 	/**
 	 * Appends if the latest entry of the key still has this revision.
@@ -86,7 +86,7 @@ export interface Log {
 	 * @returns like `append`; 0 if there are none now
 	 */
 	replace?(key: string, texts: readonly string[], after: number): Promise<number | undefined>;
-	/** Removes the entries of a key, and of all keys below it, that are older than a revision. @throws {BusError} */
+	/** Removes the entries of a key that are older than a revision. @throws as `append` */
 	removeBefore(key: string, revision: number): Promise<void>;
 	/** @returns once `onAll` was called @throws {BusError} */
 	read(reader: LogReader): Promise<Unsubscribe>;

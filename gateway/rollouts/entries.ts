@@ -1,4 +1,4 @@
-/** The entries of a roll-out in the log: its plan, its devices in their order, then each change; and marks of its offers. */
+/** The entries of a roll-out in the log: its plan, its devices in their order, then each change. */
 
 import { isDeepStrictEqual } from "node:util";
 import { deviceId } from "../../device/protocol/messages.js";
@@ -21,7 +21,6 @@ export const queueEntry = object({ at: time, ids: list(deviceId, 5_000) });
 export const stepsEntry = object({ head: optional(head), devices: list(deviceStep, 500), by });
 export const claimedEntry = object({ claimed: boolean(), by });
 export const removedEntry = object({ removed: boolean(), by });
-export const mark = object({ after: integer(1, Number.MAX_SAFE_INTEGER), isSent: boolean() });
 
 /** An entry is at most 1 MB. */
 const stepsAtOnce = 500;

@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import type { Core, Extension } from "../extension.js";
 import { openInFiles } from "./files.js";
-import { frameOf, type RolloutService, Rollouts } from "./rollouts.js";
+import { frameOf, Rollouts } from "./rollouts.js";
 import { rolloutRoutes } from "./routes.js";
 import { SharedRollouts } from "./shared/shared-rollouts.js";
 import { RolloutStore } from "./store.js";
@@ -23,7 +23,7 @@ export function createRollouts(core: Core): Extension {
 		announce: (frame: string) => monitors.broadcast("rollouts", frame),
 		log,
 	};
-	const rollouts: RolloutService = peers
+	const rollouts = peers
 		? new SharedRollouts({ ...parts, ...peers, earlier: store })
 		: new Rollouts({ ...parts, store });
 	metrics.watch("gateway_rollouts", "Roll-outs that are not over", () => rollouts.active().length);
@@ -39,7 +39,7 @@ export function createRollouts(core: Core): Extension {
 		},
 		open: async () => {
 			await openStore();
-			await rollouts.open();
+			rollouts.open();
 		},
 		close: () => rollouts.close(),
 	};

@@ -29,9 +29,6 @@ export interface RolloutsOptions extends AttemptsOptions {
 	readonly announce: (frame: string) => void;
 }
 
-/** What other parts of the gateway use. */
-export type RolloutService = Omit<Rollouts, "advance" | "takeOver">;
-
 const intervalMs = 500;
 const announceMs = 1_000;
 const keptAtMost = 20;
@@ -56,7 +53,7 @@ export class Rollouts {
 	}
 
 	/** Continues what the last run stored. */
-	async open(): Promise<void> {
+	open(): void {
 		this.#catchUp();
 		this.#timer = setInterval(() => void this.advance(), intervalMs).unref();
 	}

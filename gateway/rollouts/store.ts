@@ -2,7 +2,7 @@
  * The roll-outs as they are in a log, to which each change is appended before it is acted on. A damaged entry costs that
  * entry, a damaged plan that roll-out. Of several gateways only the one that drives them appends, after the latest entry
  * that it knows: so a driver that has lost its lease without noticing can store nothing once the next one has claimed the
- * roll-outs. Keys: `<id>`, and `<id>/<device id>` for the marks of offers.
+ * roll-outs. Each roll-out is a key.
  */
 
 import { isRecord, matches } from "../../device/protocol/schema.js";
@@ -15,7 +15,6 @@ import {
 	changeEntries,
 	claimedEntry,
 	entriesOf,
-	mark,
 	planEntry,
 	queueEntry,
 	removedEntry,
@@ -58,11 +57,6 @@ export class RolloutStore {
 	readonly #options: RolloutStoreOptions;
 	#log: Log | undefined;
 	readonly #kept = new Map<string, Kept>();
-	/** By key: what is marked of an offer. */
-	readonly #marks = new Map<
-		string,
-		{ readonly revision: number; readonly after: number; readonly isSent: boolean }
-	>();
 	readonly #waiting = new Set<() => void>();
 	/** Roll-outs whose latest change could not be written to this gateway's disk, with the error. */
 	readonly #failed = new Map<string, string>();
@@ -185,29 +179,6 @@ export class RolloutStore {
 		return this.#kept.get(id)?.offers.get(deviceId) ?? 0;
 	}
 
-	/**
-	 * Marks an offer as sent, before it is sent, or as recalled, whichever comes first.
-	 * @param after the entry of the step `offered`
-	 * @returns undefined if this call has marked it; otherwise whether it was sent
-	 * @throws {BusError}
-	 */
-	async mark(id: string, deviceId: string, after: number, isSent: boolean): Promise<boolean | undefined> {
-		const key = `${id}/${deviceId}`;
-		for (;;) {
-			if (!this.#log) throw new BusError("away", "The log of roll-outs is not open.");
-			const known = this.#marks.get(key);
-			if (known && known.after >= after) return known.isSent;
-			const before = known?.revision ?? 0;
-			const revision = await this.#log.append(key, JSON.stringify({ after, isSent }), before);
-			if (revision !== undefined) {
-				this.#marks.set(key, { revision, after, isSent });
-				return undefined;
-			}
-			if (!(await this.#until(() => (this.#marks.get(key)?.revision ?? 0) > before)))
-				throw new BusError("timeout", `The mark of ${key} was not read.`);
-		}
-	}
-
 	/** Rewrites what no other process reads without that which is outdated. */
 	async #compact(log: Log): Promise<void> {
 		for (const [id, kept] of this.#kept) {
@@ -241,7 +212,7 @@ export class RolloutStore {
 		}
 	}
 
-	/** Entries and marks of a roll-out that was removed, or not stored completely. @throws as `Log.removeBefore` */
+	/** Entries of a roll-out that was removed, or not stored completely. @throws as `Log.removeBefore` */
 	async #removeOlder(id: string): Promise<void> {
 		const latest = this.#revisionOf(id);
 		if (latest > 0) await this.#log?.removeBefore(id, latest);
@@ -254,7 +225,6 @@ export class RolloutStore {
 	#readAll(entries: readonly (readonly [string, Entry])[]): void {
 		const before = [...this.#kept].map(([id, { revision }]) => ({ id, revision, rollout: this.find(id) }));
 		this.#kept.clear();
-		this.#marks.clear();
 		for (const [key, entry] of entries) this.#read(key, entry, false);
 		for (const { id, rollout } of before) this.onChange?.(id, this.find(id) ? undefined : rollout);
 		for (const { id } of this.list()) this.onChange?.(id);
@@ -262,17 +232,13 @@ export class RolloutStore {
 	}
 
 	/** @returns whether another gateway has appended it */
-	#read(key: string, { text, revision }: Entry, isNews = true): boolean {
-		const slash = key.indexOf("/");
-		const id = slash === -1 ? key : key.slice(0, slash);
-		const known = slash === -1 ? this.#revisionOf(id) : (this.#marks.get(key)?.revision ?? 0);
+	#read(id: string, { text, revision }: Entry, isNews = true): boolean {
 		// Own entries are read too, maybe before they are answered.
-		if (!matches(rolloutId, id) || revision <= known) return false;
+		if (!matches(rolloutId, id) || revision <= this.#revisionOf(id)) return false;
 		const value = parseJson(text);
-		if (slash === -1) this.#take(id, revision, value, isNews);
-		else if (matches(mark, value)) this.#marks.set(key, { revision, ...value });
+		this.#take(id, revision, value, isNews);
 		for (const check of this.#waiting) check();
-		return slash === -1 && isRecord(value) && value.by !== this.#options.gatewayId;
+		return isRecord(value) && value.by !== this.#options.gatewayId;
 	}
 
 	#take(id: string, revision: number, value: unknown, isNews = true): void {
@@ -285,10 +251,7 @@ export class RolloutStore {
 	#apply(id: string, kept: Kept, value: unknown): Kept {
 		const { revision } = kept;
 		if (matches(removedEntry, value)) return { ...emptied(revision), isRemoved: true };
-		if (matches(planEntry, value)) {
-			for (const key of this.#marks.keys()) if (key.startsWith(`${id}/`)) this.#marks.delete(key);
-			return { ...emptied(revision), plan: this.#planOf(id, value) };
-		}
+		if (matches(planEntry, value)) return { ...emptied(revision), plan: this.#planOf(id, value) };
 		const devices = kept.rollout ? new Map(kept.devices) : kept.devices;
 		const next = { ...kept, devices, rollout: undefined };
 		if (matches(queueEntry, value)) for (const each of value.ids) devices.set(each, queued(each, value.at));

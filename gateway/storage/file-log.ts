@@ -32,14 +32,13 @@ export class FileLog implements Log {
 	}
 
 	append(key: string, text: string, after: number): Promise<number | undefined> {
-		return this.#inTurn(async () => {
-			if ((await this.#latestOf(key)) !== after) return undefined;
+		return this.#change(key, async (latest) => {
+			if (latest !== after) return undefined;
 			this.#revision += 1;
 			const entry = { text, revision: this.#revision };
 			try {
-				if (after === 0 || this.#damaged.has(key))
-					await this.#write(key, [...upTo(after, (await this.#readKey(key)).entries), entry]);
-				else await this.#appendLine(key, entry);
+				if (after > 0 && !this.#damaged.has(key)) await this.#appendLine(key, entry);
+				else await this.#write(key, [...(await this.#readKey(key, after)).entries, entry]);
 			} catch (error) {
 				this.#damaged.add(key);
 				throw error;
@@ -52,29 +51,20 @@ export class FileLog implements Log {
 	}
 
 	removeBefore(key: string, revision: number): Promise<void> {
-		return this.#inTurn(async () => {
-			if (!this.#isRead) await this.#readAll();
-			for (const each of [...this.#latest.keys()]) {
-				if (each !== key && !each.startsWith(`${key}/`)) continue;
-				const { entries } = await this.#readKey(each);
-				await this.#write(
-					each,
-					entries.filter((entry) => entry.revision >= revision),
-				);
-			}
+		return this.#change(key, async (latest) => {
+			const { entries } = await this.#readKey(key, latest);
+			const kept = entries.filter((entry) => entry.revision >= revision);
+			await this.#write(key, kept);
 		});
 	}
 
 	replace(key: string, texts: readonly string[], after: number): Promise<number | undefined> {
-		return this.#inTurn(async () => {
-			if ((await this.#latestOf(key)) !== after) return undefined;
-			const first = this.#revision + 1;
+		return this.#change(key, async (latest) => {
+			if (latest !== after) return undefined;
+			const entries = texts.map((text, index) => ({ text, revision: this.#revision + 1 + index }));
 			this.#revision += texts.length;
-			await this.#write(
-				key,
-				texts.map((text, index) => ({ text, revision: first + index })),
-			);
-			return this.#latestOf(key);
+			await this.#write(key, entries);
+			return entries.at(-1)?.revision ?? 0;
 		});
 	}
 
@@ -97,14 +87,13 @@ export class FileLog implements Log {
 			const key = decodeURIComponent(file.name.slice(0, -suffix.length));
 			// A person's files, such as a copy, are left alone.
 			if (fileOf(key) !== file.name) return;
-			const { entries, damagedLines, isComplete } = await this.#readKey(key);
+			const { entries, damagedLines } = await this.#readKey(key, this.#latest.get(key));
+			const latest = entries.at(-1)?.revision ?? 0;
 			if (damagedLines > 0)
 				onProblem(`${this.#pathOf(key)} has ${damagedLines} damaged lines, which are left out.`);
-			if (damagedLines > 0 || !isComplete) this.#damaged.add(key);
-			const latest = this.#isRead ? (this.#latest.get(key) ?? 0) : (entries.at(-1)?.revision ?? 0);
-			if (latest > 0) this.#latest.set(key, latest);
+			this.#latest.set(key, latest);
 			this.#revision = Math.max(this.#revision, latest);
-			for (const entry of upTo(latest, entries)) all.push([key, entry]);
+			for (const entry of entries) all.push([key, entry]);
 		};
 		for (const file of await disk.readdir(directory, { withFileTypes: true }))
 			await read(file).catch((error: unknown) => {
@@ -115,11 +104,14 @@ export class FileLog implements Log {
 		return all.sort(([, a], [, b]) => a.revision - b.revision);
 	}
 
-	async #readKey(key: string) {
+	/** @param latest entries after it were refused */
+	async #readKey(key: string, latest = Number.POSITIVE_INFINITY) {
 		const content = (await ifThere(this.#options.disk.readFile(this.#pathOf(key), "utf8"))) ?? "";
 		const lines = content.split("\n").filter((line) => line !== "");
 		const entries = lines.flatMap((line) => parseLine(line) ?? []);
-		return { entries, damagedLines: lines.length - entries.length, isComplete: content.endsWith("\n") };
+		const damagedLines = lines.length - entries.length;
+		if (damagedLines > 0 || !content.endsWith("\n")) this.#damaged.add(key);
+		return { entries: entries.filter(({ revision }) => revision <= latest), damagedLines };
 	}
 
 	async #appendLine(key: string, entry: Entry): Promise<void> {
@@ -143,9 +135,11 @@ export class FileLog implements Log {
 		else this.#latest.delete(key);
 	}
 
-	async #latestOf(key: string): Promise<number> {
-		if (!this.#isRead) await this.#readAll();
-		return this.#latest.get(key) ?? 0;
+	#change<T>(key: string, work: (latest: number) => Promise<T>): Promise<T> {
+		return this.#inTurn(async () => {
+			if (!this.#isRead) await this.#readAll();
+			return work(this.#latest.get(key) ?? 0);
+		});
 	}
 
 	#inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -161,10 +155,6 @@ export class FileLog implements Log {
 
 function fileOf(key: string): string {
 	return `${encodeURIComponent(key)}${suffix}`;
-}
-
-function upTo(revision: number, entries: readonly Entry[]): readonly Entry[] {
-	return entries.filter((entry) => entry.revision <= revision);
 }
 
 function lineOf({ revision, text }: Entry): string {

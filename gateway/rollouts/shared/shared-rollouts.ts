@@ -7,16 +7,15 @@ import { setTimeout } from "node:timers/promises";
 import type { Rollout } from "../../api/rollout.js";
 import { BusError } from "../../bus.js";
 import { HttpProblem, type HttpRefusal } from "../../problem.js";
-import type { Device } from "../../sessions/device.js";
 import type { RolloutCommand } from "../commands.js";
-import { type RolloutService, Rollouts, type RolloutsOptions } from "../rollouts.js";
+import { Rollouts, type RolloutsOptions } from "../rollouts.js";
 import { RolloutStore } from "../store.js";
 import { Lease, leaseBucket } from "./lease.js";
 import { RolloutOffers, type RolloutOffersOptions } from "./rollout-offers.js";
 
 export interface SharedRolloutsOptions
 	extends Omit<RolloutsOptions, "store" | "offers" | "isDriver">,
-		Omit<RolloutOffersOptions, "steps" | "isDriver" | "updates" | "devices"> {
+		Omit<RolloutOffersOptions, "store" | "isDriver" | "updates" | "devices"> {
 	/** Of the time before this gateway joined others, open: what it has is moved to the log. */
 	readonly earlier: RolloutStore;
 }
@@ -43,11 +42,10 @@ const subject = "gw.rollouts";
 const requestMs = 15_000;
 const retryMs = 1_000;
 
-export class SharedRollouts implements RolloutService {
+export class SharedRollouts extends Rollouts {
 	readonly #options: SharedRolloutsOptions;
 	readonly #store: RolloutStore;
 	readonly #offers: RolloutOffers;
-	readonly #rollouts: Rollouts;
 	#lease: Lease | undefined;
 	#hasClaimed = false;
 	/** Counts the ends of the lease. */
@@ -58,9 +56,8 @@ export class SharedRollouts implements RolloutService {
 	#isClosed = false;
 
 	constructor(options: SharedRolloutsOptions) {
-		this.#options = options;
 		const isDriver = () => this.isDriver;
-		this.#store = new RolloutStore({
+		const store = new RolloutStore({
 			gatewayId: options.id,
 			isDriver,
 			onStale: () => {
@@ -68,8 +65,11 @@ export class SharedRollouts implements RolloutService {
 			},
 			onProblem: (problem) => options.log.error({ problem }, "roll-outs"),
 		});
-		this.#offers = new RolloutOffers({ ...options, steps: this.#store, isDriver });
-		this.#rollouts = new Rollouts({ ...options, store: this.#store, offers: this.#offers, isDriver });
+		const offers = new RolloutOffers({ ...options, store, isDriver });
+		super({ ...options, store, offers, isDriver });
+		this.#options = options;
+		this.#store = store;
+		this.#offers = offers;
 	}
 
 	get isDriver(): boolean {
@@ -80,9 +80,9 @@ export class SharedRollouts implements RolloutService {
 	 * Begins, once this gateway knows the devices of the others: a driver must. Without the bus there are no roll-outs
 	 * until it is reached.
 	 */
-	async open(): Promise<void> {
+	override open(): void {
 		const { bus } = this.#options;
-		await this.#rollouts.open();
+		super.open();
 		this.#ends.push(
 			bus.onStatus(() => this.#join()),
 			this.#offers.serve(),
@@ -90,56 +90,29 @@ export class SharedRollouts implements RolloutService {
 		this.#join();
 	}
 
-	async close(): Promise<void> {
+	override async close(): Promise<void> {
 		this.#isClosed = true;
 		for (const end of this.#ends) end();
 		await this.#joining;
 		this.#stopServing();
-		await this.#rollouts.close();
+		await super.close();
 		await this.#lease?.close();
 	}
 
-	/** Gateways stay ready without the bus. */
-	readonly readinessProblem = undefined;
-
-	list() {
-		return this.#rollouts.list();
-	}
-
-	active() {
-		return this.#rollouts.active();
-	}
-
-	find(id: string) {
-		return this.#rollouts.find(id);
-	}
-
-	soakSecondsLeft(...parameters: Parameters<RolloutService["soakSecondsLeft"]>) {
-		return this.#rollouts.soakSecondsLeft(...parameters);
-	}
-
-	preview(asked: unknown) {
-		return this.#rollouts.preview(asked);
-	}
-
-	findHolder(device: Device) {
-		return this.#rollouts.findHolder(device);
-	}
-
 	/** @throws {HttpProblem} also 503 */
-	async put(id: string, asked: unknown) {
+	override async put(id: string, asked: unknown) {
 		const { isNew } = await this.#ask({ method: "put", id, asked });
 		return { rollout: this.find(id), isNew };
 	}
 
 	/** @throws {HttpProblem} also 503 */
-	async execute(id: string, method: RolloutCommand, revision: number | undefined): Promise<Rollout> {
+	override async execute(id: string, method: RolloutCommand, revision: number | undefined): Promise<Rollout> {
 		await this.#ask({ method, id, revision });
 		return this.find(id);
 	}
 
 	/** @throws {HttpProblem} also 503 */
-	async remove(id: string): Promise<void> {
+	override async remove(id: string): Promise<void> {
 		await this.#ask({ method: "remove", id });
 	}
 
@@ -166,9 +139,9 @@ export class SharedRollouts implements RolloutService {
 		let isNew = false;
 		if (!this.isDriver) throw unavailable("timeout");
 		try {
-			if (method === "put") ({ isNew } = await this.#rollouts.put(id, asked));
-			else if (method === "remove") await this.#rollouts.remove(id);
-			else await this.#rollouts.execute(id, method, revision);
+			if (method === "put") ({ isNew } = await super.put(id, asked));
+			else if (method === "remove") await super.remove(id);
+			else await super.execute(id, method, revision);
 		} catch (error) {
 			// Not written: another gateway may drive by now.
 			if (error instanceof HttpProblem && error.refusal.status === 507) throw unavailable("timeout");
@@ -226,7 +199,7 @@ export class SharedRollouts implements RolloutService {
 		const lease = this.#lease;
 		const term = this.#term;
 		if (!(await this.#store.claim())) return lease?.stepDown();
-		await this.#rollouts.takeOver(() => {
+		await this.takeOver(() => {
 			this.#hasClaimed = term === this.#term && !this.#isClosed;
 			return this.#hasClaimed;
 		});

@@ -153,20 +153,6 @@ test("a write whose answer is lost is found again by the next claim", async () =
 	assert.deepEqual(gateway.store.find("autumn"), apply(created, change));
 });
 
-test("an offer is marked once, as sent or as recalled, and no older one after it", async () => {
-	const { join } = server();
-	const [first, second] = [await join(), await join()];
-	assert.equal(await first.store.mark("autumn", "dev-1-1", 5, true), undefined);
-	assert.equal(await second.store.mark("autumn", "dev-1-1", 5, false), true, "it was sent");
-	assert.equal(await second.store.mark("autumn", "dev-1-1", 7, false), undefined);
-	assert.equal(await first.store.mark("autumn", "dev-1-1", 7, true), false, "it was recalled");
-	assert.equal(await first.store.mark("autumn", "dev-1-1", 6, true), false, "an older one");
-	const both = await Promise.all(
-		[first, second].map(({ store }) => store.mark("autumn", "dev-1-1", 9, true)),
-	);
-	assert.deepEqual(both.sort(), [true, undefined], "one of two that do it at the same time");
-});
-
 test("a roll-out that is removed is gone everywhere, and another may have its id", async () => {
 	const { join } = server();
 	const [driver, other] = [await join(), await join()];
@@ -174,21 +160,12 @@ test("a roll-out that is removed is gone everywhere, and another may have its id
 	await driver.store.create(created);
 	const change = offering(created, "dev-1-2");
 	await driver.store.append("autumn", change);
-	await driver.store.mark("autumn", "dev-1-2", 2, true);
 	await settle();
 	assert.ok(await driver.store.remove("autumn"));
 	await settle();
 	for (const { store } of [driver, other, await join()]) assert.equal(store.find("autumn"), undefined);
 	const next = rolloutOf(2);
 	assert.ok(await driver.store.create(next));
-	assert.equal(
-		await driver.store.mark("autumn", "dev-1-1", driver.store.revisionOf("autumn"), true),
-		undefined,
-	);
-	assert.equal(
-		await driver.store.mark("autumn", "dev-1-2", driver.store.revisionOf("autumn"), true),
-		undefined,
-	);
 	assert.equal(await driver.store.create(next), false, "it is there");
 	await settle();
 	for (const { store } of [driver, other, await join()]) assert.deepEqual(store.find("autumn"), next);

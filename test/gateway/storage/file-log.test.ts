@@ -32,7 +32,7 @@ describe("a log in files", () => {
 		const fourth = (await next.append("a", "4", third)) ?? 0;
 		assert.ok(fourth > third);
 		assert.deepEqual((await all())?.map(String), ["a,1", "b/c,2", "a,3", "a,4"]);
-		await next.removeBefore("b", fourth);
+		await next.removeBefore("b/c", fourth);
 		assert.deepEqual(await readdir(directory), ["a.jsonl"]);
 		assert.deepEqual(problems, []);
 	});
