@@ -197,7 +197,7 @@ export class RolloutStore {
 
 	/**
 	 * @returns false if another gateway has appended; undefined if the bus failed, and it may be done or not
-	 * @throws {NodeJS.ErrnoException}
+	 * @throws {NodeJS.ErrnoException} if this gateway is alone
 	 */
 	async #append(id: string, content: object): Promise<boolean | undefined> {
 		if (!this.#log) return undefined;
@@ -207,7 +207,8 @@ export class RolloutStore {
 			if (revision !== undefined) this.#take(id, revision, entry);
 			return revision !== undefined;
 		} catch (error) {
-			if (!(error instanceof BusError)) throw error;
+			if (this.#options.gatewayId === undefined) throw error;
+			if (!(error instanceof BusError)) this.#report(id, error);
 			return undefined;
 		}
 	}

@@ -153,6 +153,22 @@ test("a write whose answer is lost is found again by the next claim", async () =
 	assert.deepEqual(gateway.store.find("autumn"), apply(created, change));
 });
 
+test("a driver whose write NATS refuses, as without space, steps down and stays ready", async () => {
+	const { join } = server();
+	let isFull = false;
+	const gateway = await join(() => {
+		if (isFull) throw new Error("insufficient resources");
+		return undefined;
+	});
+	const created = rolloutOf(3);
+	await gateway.store.create(created);
+	isFull = true;
+	assert.equal(await gateway.store.append("autumn", offering(created, "dev-1-2")), false);
+	assert.deepEqual([gateway.stale > 0, gateway.store.readinessProblem], [true, undefined]);
+	assert.match(gateway.problems.join(), /insufficient resources/);
+	assert.deepEqual(gateway.store.find("autumn"), created);
+});
+
 test("a roll-out that is removed is gone everywhere, and another may have its id", async () => {
 	const { join } = server();
 	const [driver, other] = [await join(), await join()];
