@@ -100,14 +100,24 @@ export class RolloutStore {
 		return kept.rollout;
 	}
 
-	/** The latest entry of a roll-out; 0: there is none. */
+	/** The latest entry of a roll-out, also if that has removed it; 0: there is none. */
 	revisionOf(id: string): number {
-		return this.find(id) ? this.#revisionOf(id) : 0;
+		return this.#kept.get(id)?.revision ?? 0;
 	}
 
-	/** Resolves once this gateway has read an entry of a roll-out, or that it was removed if it is 0; or after 5 s. */
-	async reached(id: string, revision: number): Promise<void> {
-		await this.#until(() => (revision === 0 ? !this.find(id) : this.#revisionOf(id) >= revision));
+	/** @returns once this gateway has read an entry of a roll-out; false after 5 s */
+	reached(id: string, revision: number): Promise<boolean> {
+		return new Promise((resolve) => {
+			const end = (isReached: boolean) => {
+				clearTimeout(timer);
+				this.#waiting.delete(check);
+				resolve(isReached);
+			};
+			const check = () => this.revisionOf(id) >= revision && end(true);
+			const timer = setTimeout(() => end(false), readMs);
+			this.#waiting.add(check);
+			check();
+		});
 	}
 
 	/**
@@ -117,11 +127,10 @@ export class RolloutStore {
 	async claim(): Promise<boolean> {
 		for (const { id } of this.list())
 			for (;;) {
-				const before = this.#revisionOf(id);
+				const before = this.revisionOf(id);
 				const isClaimed = await this.#append(id, { claimed: true });
 				if (isClaimed) break;
-				if (isClaimed === undefined || !(await this.#until(() => this.#revisionOf(id) > before)))
-					return false;
+				if (isClaimed === undefined || !(await this.reached(id, before + 1))) return false;
 			}
 		return true;
 	}
@@ -203,7 +212,7 @@ export class RolloutStore {
 		if (!this.#log) return undefined;
 		const entry = { ...content, by: this.#options.gatewayId };
 		try {
-			const revision = await this.#log.append(id, JSON.stringify(entry), this.#revisionOf(id));
+			const revision = await this.#log.append(id, JSON.stringify(entry), this.revisionOf(id));
 			if (revision !== undefined) this.#take(id, revision, entry);
 			return revision !== undefined;
 		} catch (error) {
@@ -215,12 +224,8 @@ export class RolloutStore {
 
 	/** Entries of a roll-out that was removed, or not stored completely. @throws as `Log.removeBefore` */
 	async #removeOlder(id: string): Promise<void> {
-		const latest = this.#revisionOf(id);
+		const latest = this.revisionOf(id);
 		if (latest > 0) await this.#log?.removeBefore(id, latest);
-	}
-
-	#revisionOf(id: string): number {
-		return this.#kept.get(id)?.revision ?? 0;
 	}
 
 	#readAll(entries: readonly (readonly [string, Entry])[]): void {
@@ -229,13 +234,13 @@ export class RolloutStore {
 		for (const [key, entry] of entries) this.#read(key, entry, false);
 		for (const { id, rollout } of before) this.onChange?.(id, this.find(id) ? undefined : rollout);
 		for (const { id } of this.list()) this.onChange?.(id);
-		if (before.some(({ id, revision }) => this.#revisionOf(id) !== revision)) this.#options.onStale?.();
+		if (before.some(({ id, revision }) => this.revisionOf(id) !== revision)) this.#options.onStale?.();
 	}
 
 	/** @returns whether another gateway has appended it */
 	#read(id: string, { text, revision }: Entry, isNews = true): boolean {
 		// Own entries are read too, maybe before they are answered.
-		if (!matches(rolloutId, id) || revision <= this.#revisionOf(id)) return false;
+		if (!matches(rolloutId, id) || revision <= this.revisionOf(id)) return false;
 		const value = parseJson(text);
 		this.#take(id, revision, value, isNews);
 		for (const check of this.#waiting) check();
@@ -243,7 +248,7 @@ export class RolloutStore {
 	}
 
 	#take(id: string, revision: number, value: unknown, isNews = true): void {
-		if (revision <= this.#revisionOf(id)) return;
+		if (revision <= this.revisionOf(id)) return;
 		const removed = isNews && matches(removedEntry, value) ? this.find(id) : undefined;
 		this.#kept.set(id, this.#apply(id, { ...(this.#kept.get(id) ?? emptied(0)), revision }, value));
 		if (isNews) this.onChange?.(id, removed);
@@ -286,21 +291,6 @@ export class RolloutStore {
 		if (this.#failed.get(id) !== why)
 			this.#options.onProblem(`The roll-out ${id} could not be written or removed (${why}).`);
 		return why;
-	}
-
-	/** Resolves once what was read meets a condition. @returns false after 5 s */
-	#until(isMet: () => boolean): Promise<boolean> {
-		if (isMet()) return Promise.resolve(true);
-		return new Promise((resolve) => {
-			const end = (met: boolean) => {
-				clearTimeout(timer);
-				this.#waiting.delete(check);
-				resolve(met);
-			};
-			const check = () => isMet() && end(true);
-			const timer = setTimeout(() => end(false), readMs);
-			this.#waiting.add(check);
-		});
 	}
 }
 

@@ -32,7 +32,7 @@ interface Request {
 
 interface Done {
 	readonly isNew: boolean;
-	/** The roll-out's latest entry in the log; 0: it is removed. */
+	/** The roll-out's latest entry in the log. */
 	readonly entry: number;
 }
 type Answer = Done | { readonly problem: HttpRefusal };
