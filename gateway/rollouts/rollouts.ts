@@ -54,6 +54,7 @@ export class Rollouts {
 
 	/** Continues what the last run stored. */
 	open(): void {
+		this.#changed.clear();
 		this.#catchUp();
 		this.#timer = setInterval(() => void this.advance(), intervalMs).unref();
 	}

@@ -188,7 +188,7 @@ export class RolloutStore {
 		return this.#kept.get(id)?.offers.get(deviceId) ?? 0;
 	}
 
-	/** Rewrites what no other process reads without that which is outdated. */
+	/** Rewrites each roll-out without its outdated entries, if no other process reads the log. */
 	async #compact(log: Log): Promise<void> {
 		for (const [id, kept] of this.#kept) {
 			const rollout = this.find(id);
