@@ -1,7 +1,7 @@
 /**
  * What gateways that act as one need of each other: messages, requests, key-value buckets, logs and files. Two
  * implementations pass the same tests: in one process (memory-bus.ts), and NATS (nats-bus.ts), which is loaded only
- * where NATS_URL is set. A gateway that is alone uses none.
+ * where NATS_URL is set. A gateway that is alone uses logs only, in files (storage/file-log.ts).
  */
 
 /** Removes a subscription. */
@@ -71,16 +71,22 @@ export interface LogReader {
 	readonly onEntry: (key: string, entry: Entry) => void;
 }
 
-/** Lists of texts, one for each key, to which lines are appended. A `/` in a key divides it into parts. */
+/** Lists of texts, one for each key, to which lines are appended. */
 export interface Log {
 	/**
 	 * Appends if the latest entry of the key still has this revision.
+	 * @param text without a line feed, such as JSON
 	 * @param after 0: there must be none
 	 * @returns the revision of the new entry; undefined if another one was the latest, and nothing was written
-	 * @throws {BusError} `away`, `timeout`; then it may be written or not
+	 * @throws {BusError} `away`, `timeout`; then it may be written or not @throws {NodeJS.ErrnoException} of a file
 	 */
 	append(key: string, text: string, after: number): Promise<number | undefined>;
-	/** Removes the entries of a key, and of all keys below it, that are older than a revision. @throws {BusError} */
+	/**
+	 * Replaces all entries of a key at once, and is not passed to readers. Only in a log that no other process reads.
+	 * @returns like `append`; 0 if there are none now
+	 */
+	replace?(key: string, texts: readonly string[], after: number): Promise<number | undefined>;
+	/** Removes the entries of a key that are older than a revision. @throws as `append` */
 	removeBefore(key: string, revision: number): Promise<void>;
 	/** @returns once `onAll` was called @throws {BusError} */
 	read(reader: LogReader): Promise<Unsubscribe>;

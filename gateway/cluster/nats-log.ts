@@ -48,11 +48,8 @@ export class NatsLog implements Log {
 	}
 
 	async removeBefore(key: string, seq: number): Promise<void> {
-		await this.#link.ask(async () => {
-			const subject = this.#subjectOf(key);
-			for (const filter of [`${subject}.>`, subject])
-				await this.#manager.streams.purge(streamOf(this.#name), { filter, seq });
-		});
+		const filter = this.#subjectOf(key);
+		await this.#link.ask(() => this.#manager.streams.purge(streamOf(this.#name), { filter, seq }));
 	}
 
 	read({ onAll, onEntry }: LogReader): Promise<Unsubscribe> {
@@ -66,8 +63,7 @@ export class NatsLog implements Log {
 				all = [];
 			},
 			onMessage: (message) => {
-				const parts = message.subject.slice(this.#name.length + 1).split(".");
-				const key = parts.map(decodeName).join("/");
+				const key = decodeName(message.subject.slice(this.#name.length + 1));
 				const entry = { text: message.string(), revision: message.seq };
 				if (all) all.push([key, entry]);
 				else onEntry(key, entry);
@@ -82,7 +78,7 @@ export class NatsLog implements Log {
 	}
 
 	#subjectOf(key: string): string {
-		return [this.#name, ...key.split("/").map(encodeName)].join(".");
+		return `${this.#name}.${encodeName(key)}`;
 	}
 }
 

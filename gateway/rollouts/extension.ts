@@ -2,18 +2,18 @@
 
 import { join } from "node:path";
 import type { Core, Extension } from "../extension.js";
-import { frameOf, type RolloutService, Rollouts } from "./rollouts.js";
+import { openInFiles } from "./files.js";
+import { frameOf, Rollouts } from "./rollouts.js";
 import { rolloutRoutes } from "./routes.js";
 import { SharedRollouts } from "./shared/shared-rollouts.js";
 import { RolloutStore } from "./store.js";
 
 export function createRollouts(core: Core): Extension {
 	const { settings, sessions, firmware, monitors, peers, metrics, disk, log, now, monotonic } = core;
-	const store = new RolloutStore({
-		directory: join(settings.dataDir, "rollouts"),
-		disk,
-		onProblem: (problem) => log.warn({ problem }, "roll-outs"),
-	});
+	const onProblem = (problem: string) => log.warn({ problem }, "roll-outs");
+	const store = new RolloutStore({ onProblem });
+	const openStore = () =>
+		openInFiles(store, { directory: join(settings.dataDir, "rollouts"), disk, onProblem });
 	const parts = {
 		selection: firmware.selection,
 		updates: firmware.updates,
@@ -23,8 +23,8 @@ export function createRollouts(core: Core): Extension {
 		announce: (frame: string) => monitors.broadcast("rollouts", frame),
 		log,
 	};
-	const rollouts: RolloutService = peers
-		? new SharedRollouts({ ...parts, ...peers, stored: store })
+	const rollouts = peers
+		? new SharedRollouts({ ...parts, ...peers, earlier: store })
 		: new Rollouts({ ...parts, store });
 	metrics.watch("gateway_rollouts", "Roll-outs that are not over", () => rollouts.active().length);
 	return {
@@ -37,7 +37,10 @@ export function createRollouts(core: Core): Extension {
 		get readinessProblem() {
 			return rollouts.readinessProblem;
 		},
-		open: () => rollouts.open(),
+		open: async () => {
+			await openStore();
+			rollouts.open();
+		},
 		close: () => rollouts.close(),
 	};
 }

@@ -103,6 +103,14 @@ export function parsePlan(value: unknown, total: (target: Plan["target"]) => num
 	};
 }
 
+/** Checks a completed plan as at each start; its deadline may be past. @throws {Error} */
+export function storedPlan(value: unknown): Plan {
+	const plan = parsePlan(value, () => 0, Number.NEGATIVE_INFINITY);
+	const { version, source, images } = plan.firmware;
+	if (!source || !images) return refuse("firmware", "must have its source and images");
+	return { ...plan, firmware: { version, source, images } };
+}
+
 function parseTarget({ devices, model, joinLater }: Infer<typeof targetSchema>): Plan["target"] {
 	if (devices) {
 		if (model !== undefined) refuse("target", "must have either model or devices");

@@ -13,23 +13,21 @@ import { Attempts, type AttemptsOptions } from "./attempts.js";
 import { executeCommand, type RolloutCommand } from "./commands.js";
 import { findObstacle, holdsSlot, type Moment, queued, soakSecondsLeft } from "./device-step.js";
 import { advance, apply, type Change, firstHead, isActive } from "./machine.js";
-import { parsePlan } from "./plan.js";
-import { type RolloutRecords, storedPlan } from "./store.js";
+import { parsePlan, storedPlan } from "./plan.js";
+import type { RolloutStore } from "./store.js";
 import { isInWindow } from "./window.js";
 
 export interface RolloutsOptions extends AttemptsOptions {
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
-	readonly store: RolloutRecords;
-	/** Whether steps are taken here; default: always. Otherwise `mirror` gets what another gateway does. */
+	/** Open, if this gateway is alone. */
+	readonly store: RolloutStore;
+	/** Whether steps are taken here; default: always. */
 	readonly isDriver?: () => boolean;
 	readonly selection: Pick<Selection, "pin">;
 	/** Sends a frame to the monitors that asked for roll-outs. */
 	readonly announce: (frame: string) => void;
 }
-
-/** What other parts of the gateway use. */
-export type RolloutService = Omit<Rollouts, "advance" | "mirror" | "takeOver">;
 
 const intervalMs = 500;
 const announceMs = 1_000;
@@ -37,7 +35,6 @@ const keptAtMost = 20;
 
 export class Rollouts {
 	readonly #options: RolloutsOptions;
-	readonly #rollouts = new Map<string, Rollout>();
 	/** Of the latest work; all changes are made one after the other. */
 	#turn: Promise<unknown> = Promise.resolve();
 	/** By roll-out, on the monotonic clock. */
@@ -52,11 +49,12 @@ export class Rollouts {
 		this.#options = options;
 		this.#origin = options.now() - options.monotonic();
 		this.#attempts = new Attempts(options);
+		options.store.onChange = (id, removed) => this.#onChange(id, removed);
 	}
 
-	/** Loads and continues what the last run stored. @throws {NodeJS.ErrnoException} */
-	async open(): Promise<void> {
-		for (const rollout of await this.#options.store.load()) this.#rollouts.set(rollout.id, rollout);
+	/** Continues what the last run stored. */
+	open(): void {
+		this.#changed.clear();
 		this.#catchUp();
 		this.#timer = setInterval(() => void this.advance(), intervalMs).unref();
 	}
@@ -66,24 +64,13 @@ export class Rollouts {
 		await this.#turn;
 	}
 
-	/** Takes what another gateway has done. @param rollout undefined: removed */
-	mirror(id: string, rollout: Rollout | undefined): Promise<void> {
-		return this.#inTurn(async () => {
-			const known = this.#rollouts.get(id);
-			if (rollout) {
-				this.#rollouts.set(id, rollout);
-				this.#changed.add(id);
-			} else if (known) this.#drop(known);
-		});
-	}
-
 	/** Continues what another gateway has driven until now. @param begin makes this gateway the driver; it may refuse */
 	takeOver(begin: () => boolean): Promise<void> {
 		return this.#inTurn(async () => {
 			if (!begin()) return;
 			this.#attempts = new Attempts(this.#options);
 			this.#catchUp();
-			for (const rollout of this.#rollouts.values())
+			for (const rollout of this.list())
 				for (const { deviceId, status } of rollout.devices.values())
 					if (status === "offered") void this.#attempts.takeOver(rollout, deviceId);
 		});
@@ -96,7 +83,7 @@ export class Rollouts {
 
 	/** The newest first. */
 	list(): readonly Rollout[] {
-		return [...this.#rollouts.values()].sort((a, b) => b.createdAt - a.createdAt);
+		return [...this.#options.store.list()].sort((a, b) => b.createdAt - a.createdAt);
 	}
 
 	/** Those whose devices may still move. */
@@ -106,7 +93,7 @@ export class Rollouts {
 
 	/** @throws {HttpProblem} 404 */
 	find(id: string): Rollout {
-		const rollout = this.#rollouts.get(id);
+		const rollout = this.#options.store.find(id);
 		if (rollout) return rollout;
 		throw new HttpProblem(404, `No roll-out is called ${id}; see /api/rollouts.`);
 	}
@@ -127,7 +114,8 @@ export class Rollouts {
 	 */
 	put(id: string, asked: unknown): Promise<{ readonly rollout: Rollout; readonly isNew: boolean }> {
 		return this.#inTurn(async () => {
-			const known = this.#rollouts.get(id);
+			const { store } = this.#options;
+			const known = store.find(id);
 			if (known && (isDeepStrictEqual(known.asked, asked) || isDeepStrictEqual(known.plan, asked)))
 				return { rollout: known, isNew: false };
 			if (known) throw new HttpProblem(409, `The roll-out ${id} has another plan; choose another id.`);
@@ -141,11 +129,9 @@ export class Rollouts {
 			const at = this.#steady();
 			const devices = new Map(ids.map((deviceId) => [deviceId, queued(deviceId, at)]));
 			const rollout: Rollout = { id, createdAt: this.#options.now(), asked, plan, head: firstHead, devices };
-			if (!(await this.#options.store.create(rollout))) throw notStored();
-			this.#rollouts.set(id, rollout);
-			this.#changed.add(id);
+			if (!(await store.create(rollout))) throw notStored();
 			await this.#makeRoom();
-			await this.#step(rollout);
+			await this.#step(this.find(id));
 			return { rollout: this.find(id), isNew: true };
 		});
 	}
@@ -195,7 +181,7 @@ export class Rollouts {
 	remove(id: string): Promise<void> {
 		return this.#inTurn(async () => {
 			if (isActive(this.find(id))) throw new HttpProblem(409, "The roll-out is not over; cancel it first.");
-			await this.#remove(this.find(id));
+			if (!(await this.#options.store.remove(id))) throw notStored();
 		});
 	}
 
@@ -225,14 +211,12 @@ export class Rollouts {
 		await this.#commit(rollout, { ...(head && { head }), devices: [...joined, ...devices] });
 	}
 
-	/** @returns whether it is stored; if not, nothing has changed */
+	/** @returns whether it is stored; if not, nothing is begun */
 	async #commit(rollout: Rollout, change: Change): Promise<boolean> {
-		if (!change.head && change.devices.length === 0 && !this.#options.store.hasFailed(rollout.id))
-			return true;
-		const next = apply(rollout, change);
-		if (!(await this.#options.store.append(next, change))) return false;
-		this.#rollouts.set(rollout.id, next);
-		this.#changed.add(rollout.id);
+		const { store } = this.#options;
+		if (!change.head && change.devices.length === 0 && !store.hasFailed(rollout.id)) return true;
+		const next = (await store.append(rollout.id, change)) && store.find(rollout.id);
+		if (!next) return false;
 		const { head } = change;
 		if (head) this.#options.log.info({ rollout: rollout.id, ...head }, `roll-out: ${head.status}`);
 		for (const { deviceId, status, reason } of change.devices) {
@@ -297,29 +281,23 @@ export class Rollouts {
 	/** Removes the oldest that are over; what cannot be removed stays until the next is added. */
 	async #makeRoom(): Promise<void> {
 		for (const rollout of this.list().toReversed()) {
-			if (this.#rollouts.size <= keptAtMost) return;
+			if (this.list().length <= keptAtMost) return;
 			if (isActive(rollout)) continue;
 			if (!(await this.#options.store.remove(rollout.id))) return;
-			this.#drop(rollout);
 		}
 	}
 
-	async #remove(rollout: Rollout): Promise<void> {
-		if (!(await this.#options.store.remove(rollout.id))) throw notStored();
-		this.#drop(rollout);
-	}
-
-	#drop(rollout: Rollout): void {
-		this.#rollouts.delete(rollout.id);
-		this.#changed.delete(rollout.id);
-		this.#announcedAt.delete(rollout.id);
-		this.#options.announce(frameOf(rollout, true));
+	#onChange(id: string, removed: Rollout | undefined): void {
+		if (!removed) return void this.#changed.add(id);
+		this.#changed.delete(id);
+		this.#announcedAt.delete(id);
+		this.#options.announce(frameOf(removed, true));
 	}
 
 	#announce(): void {
-		const { announce, monotonic } = this.#options;
+		const { announce, monotonic, store } = this.#options;
 		for (const id of this.#changed) {
-			const rollout = this.#rollouts.get(id);
+			const rollout = store.find(id);
 			if (monotonic() - (this.#announcedAt.get(id) ?? Number.NEGATIVE_INFINITY) < announceMs) continue;
 			this.#changed.delete(id);
 			this.#announcedAt.set(id, monotonic());

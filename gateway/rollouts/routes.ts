@@ -7,14 +7,14 @@ import { readJson } from "../http/request-body.js";
 import { HttpProblem, refuseMethod } from "../problem.js";
 import { isoTime } from "../sessions/view.js";
 import { rolloutCommands } from "./commands.js";
+import { rolloutId } from "./entries.js";
 import { sizeOf } from "./machine.js";
-import type { RolloutService } from "./rollouts.js";
-import { rolloutId } from "./store.js";
+import type { Rollouts } from "./rollouts.js";
 
 /** A plan may name 10,000 devices. */
 const maxPlanBytes = 1 << 20;
 
-export function rolloutRoutes(rollouts: RolloutService, requireMonitor: RequestHandler): Router {
+export function rolloutRoutes(rollouts: Rollouts, requireMonitor: RequestHandler): Router {
 	const router = Router({ caseSensitive: true, strict: true });
 	const send = (response: Response, rollout: Rollout, status = 200) =>
 		response

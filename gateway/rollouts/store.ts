@@ -1,193 +1,299 @@
 /**
- * The roll-outs on disk: `<id>/plan.json`, written once, and `<id>/steps.jsonl`, to which each change is appended
- * before it is acted on. A damaged line costs that line, a damaged plan that roll-out.
+ * The roll-outs as they are in a log, to which each change is appended before it is acted on. A damaged entry costs that
+ * entry, a damaged plan that roll-out. Of several gateways only the one that drives them appends, after the latest entry
+ * that it knows: so a driver that has lost its lease without noticing can store nothing once the next one has claimed the
+ * roll-outs. Each roll-out is a key.
  */
 
-import { join } from "node:path";
-import { integer, isRecord, matches, object, pattern } from "../../device/protocol/schema.js";
-import { deviceStep, head, type Plan, type Rollout } from "../api/rollout.js";
+import { isRecord, matches } from "../../device/protocol/schema.js";
+import type { DeviceStep, Head, Rollout } from "../api/rollout.js";
+import { BusError, type Entry, type Log } from "../bus.js";
+import { parseJson } from "../json.js";
 import { errorCode } from "../problem.js";
-import { type Disk, ifThere, makeFolder, removeFile, writeFileAtomic } from "../storage/atomic-file.js";
-import { time } from "../storage/time.js";
-import { apply, type Change, firstHead } from "./machine.js";
-import { parsePlan } from "./plan.js";
-
-/** Lower case, as it names a folder. */
-export const rolloutId = pattern(64, "^[a-z0-9][a-z0-9._-]*$", "lower-case letters, digits, '.', '_' or '-'");
-export const planFile = object({ schema: integer(1, 1), createdAt: time, plan: object({}) });
+import { holdsSlot, queued } from "./device-step.js";
+import {
+	changeEntries,
+	claimedEntry,
+	entriesOf,
+	planEntry,
+	queueEntry,
+	removedEntry,
+	rolloutId,
+	stepsEntry,
+} from "./entries.js";
+import type { Change } from "./machine.js";
+import { storedPlan } from "./plan.js";
 
 export interface RolloutStoreOptions {
-	/** Made if it is missing. */
-	readonly directory: string;
-	readonly disk: Disk;
+	/** Of this run; undefined: this gateway is alone. */
+	readonly gatewayId?: string;
+	/** Whether this gateway drives the roll-outs; default: always. */
+	readonly isDriver?: () => boolean;
+	/** Called when another gateway has appended, or when it is not known whether this one has. */
+	readonly onStale?: () => void;
 	readonly onProblem: (sentence: string) => void;
 }
 
-/** What `Rollouts` needs of a store. */
-export type RolloutRecords = Pick<RolloutStore, keyof RolloutStore>;
+/** Limit for an entry that is known to be there. */
+const readMs = 5_000;
+
+/** One roll-out as it is in the log. */
+interface Kept {
+	readonly revision: number;
+	readonly isRemoved?: boolean;
+	readonly plan?: Pick<Rollout, "createdAt" | "asked" | "plan"> | undefined;
+	readonly head?: Head;
+	/** Not changed any more once they are those of `rollout`. */
+	readonly devices: Map<string, DeviceStep>;
+	/** By device that holds a slot: the entry by which it was offered the update. */
+	readonly offers: Map<string, number>;
+	/** Made when it is asked for. */
+	rollout?: Rollout | undefined;
+}
 
 export class RolloutStore {
+	/** A roll-out has changed, by this gateway or another. @param removed as it was */
+	onChange: ((id: string, removed?: Rollout) => void) | undefined;
 	readonly #options: RolloutStoreOptions;
-	/** Roll-outs whose file is to be written whole, with the error: its end may be damaged. */
+	#log: Log | undefined;
+	readonly #kept = new Map<string, Kept>();
+	readonly #waiting = new Set<() => void>();
+	/** Roll-outs whose latest change could not be written to this gateway's disk, with the error. */
 	readonly #failed = new Map<string, string>();
 
 	constructor(options: RolloutStoreOptions) {
 		this.#options = options;
 	}
 
-	/** Why steps cannot be written; undefined if they can. */
+	/** Why nothing can be written to this gateway's disk; undefined if it can: it stays ready without a bus. */
 	get readinessProblem(): string | undefined {
 		const [why] = this.#failed.values();
-		return why && `${this.#options.directory} cannot be written (${why}).`;
+		return why && `Roll-outs cannot be written (${why}).`;
 	}
 
-	/** Whether its latest step could not be written, which the next `append` repairs. */
+	/** Whether its latest change could not be written to this gateway's disk, which the next `append` shows again. */
 	hasFailed(id: string): boolean {
 		return this.#failed.has(id);
 	}
 
-	/** Loads all roll-outs and rewrites their steps without those that are outdated. @throws {NodeJS.ErrnoException} */
-	async load(): Promise<readonly Rollout[]> {
-		const { directory, disk, onProblem } = this.#options;
-		await makeFolder(disk, directory);
-		const rollouts: Rollout[] = [];
-		for (const entry of await disk.readdir(directory, { withFileTypes: true })) {
-			if (!entry.isDirectory() || !matches(rolloutId, entry.name)) continue;
-			try {
-				const rollout = await this.#read(entry.name);
-				if (!rollout) continue;
-				rollouts.push(rollout);
-				await this.#save(rollout, linesOf(rollout), true);
-			} catch (error) {
-				const reason = error instanceof Error ? error.message : String(error);
-				onProblem(`${join(directory, entry.name)} is left out, with its roll-out: ${reason}`);
-			}
-		}
-		return rollouts;
+	/** Reads a log from now on. @throws {BusError} @throws {NodeJS.ErrnoException} */
+	async open(log: Log): Promise<void> {
+		await log.read({
+			onAll: (entries) => this.#readAll(entries),
+			onEntry: (key, entry) => {
+				if (this.#read(key, entry)) this.#options.onStale?.();
+			},
+		});
+		this.#log = log;
+		await this.#compact(log);
 	}
 
-	/** @returns whether it is on disk */
+	list(): readonly Rollout[] {
+		return [...this.#kept.keys()].flatMap((id) => this.find(id) ?? []);
+	}
+
+	/** @returns undefined if there is none of this id */
+	find(id: string): Rollout | undefined {
+		const kept = this.#kept.get(id);
+		if (!kept?.plan || !kept.head) return undefined;
+		kept.rollout ??= { id, ...kept.plan, head: kept.head, devices: kept.devices };
+		return kept.rollout;
+	}
+
+	/** The latest entry of a roll-out, also if that has removed it; 0: there is none. */
+	revisionOf(id: string): number {
+		return this.#kept.get(id)?.revision ?? 0;
+	}
+
+	/** @returns once this gateway has read an entry of a roll-out; false after 5 s */
+	reached(id: string, revision: number): Promise<boolean> {
+		return new Promise((resolve) => {
+			const end = (isReached: boolean) => {
+				clearTimeout(timer);
+				this.#waiting.delete(check);
+				resolve(isReached);
+			};
+			const check = () => this.revisionOf(id) >= revision && end(true);
+			const timer = setTimeout(() => end(false), readMs);
+			this.#waiting.add(check);
+			check();
+		});
+	}
+
+	/**
+	 * Takes over from the previous driver, whose next entry is refused from then on.
+	 * @returns false if not all could be taken over
+	 */
+	async claim(): Promise<boolean> {
+		for (const { id } of this.list())
+			for (;;) {
+				const before = this.revisionOf(id);
+				const isClaimed = await this.#append(id, { claimed: true });
+				if (isClaimed) break;
+				if (isClaimed === undefined || !(await this.reached(id, before + 1))) return false;
+			}
+		return true;
+	}
+
+	/** Not only for the driver: a gateway's disk may have one of the time before it joined. @returns whether it is stored */
 	async create(rollout: Rollout): Promise<boolean> {
-		const { directory, disk } = this.#options;
-		const { id, createdAt, plan, asked } = rollout;
+		const { id } = rollout;
+		if (this.find(id)) return false;
 		try {
-			await makeFolder(disk, join(directory, id));
-			// The plan last: without it there is no roll-out.
-			await writeFileAtomic(disk, this.#pathOf(id, "steps.jsonl"), linesOf(rollout));
-			const content = JSON.stringify({ schema: 1, createdAt, plan, asked }, undefined, "\t");
-			await writeFileAtomic(disk, this.#pathOf(id, "plan.json"), `${content}\n`);
-			return true;
+			await this.#removeOlder(id);
+			for (const entry of entriesOf(rollout)) if (!(await this.#append(id, entry))) return false;
 		} catch (error) {
 			this.#report(id, error);
-			await disk.rm(this.#pathOf(id, "plan.json"), { force: true }).catch(() => {});
-			return false;
 		}
+		return this.find(id) !== undefined;
 	}
 
-	/** @param rollout with the change applied @returns whether it is on disk */
-	append(rollout: Rollout, change: Change): Promise<boolean> {
-		const isWhole = this.#failed.has(rollout.id);
-		return this.#save(rollout, linesOf(isWhole ? rollout : change), isWhole);
+	/** @returns whether it is stored; if not, a part of it may be */
+	async append(id: string, change: Change): Promise<boolean> {
+		const { isDriver = () => true, onStale } = this.#options;
+		if (!this.find(id)) return false;
+		try {
+			for (const entry of changeEntries(change))
+				if (!isDriver() || !(await this.#append(id, entry))) {
+					onStale?.();
+					return false;
+				}
+			this.#failed.delete(id);
+			return true;
+		} catch (error) {
+			this.#failed.set(id, this.#report(id, error));
+			return false;
+		}
 	}
 
 	/** @returns whether it is gone */
 	async remove(id: string): Promise<boolean> {
-		const { directory, disk } = this.#options;
+		const { isDriver = () => true, onStale } = this.#options;
 		try {
-			await removeFile(disk, this.#pathOf(id, "plan.json"));
-			await disk.rm(join(directory, id), { recursive: true, force: true });
+			const isGone = isDriver() && (await this.#append(id, { removed: true }));
+			if (!isGone) onStale?.();
+			if (!isGone) return false;
 			this.#failed.delete(id);
-			return true;
 		} catch (error) {
 			this.#report(id, error);
 			return false;
 		}
+		// If that fails, the next roll-out of this id does it.
+		await this.#removeOlder(id).catch((error) => void this.#report(id, error));
+		return true;
 	}
 
-	async #save({ id }: Rollout, lines: string, isWhole: boolean): Promise<boolean> {
-		const { disk } = this.#options;
-		const path = this.#pathOf(id, "steps.jsonl");
-		try {
-			if (isWhole) await writeFileAtomic(disk, path, lines);
-			else await appendDurably(disk, path, lines);
-			this.#failed.delete(id);
-			return true;
-		} catch (error) {
-			const why = errorCode(error) ?? String(error);
-			if (this.#failed.get(id) !== why) this.#report(id, error);
-			this.#failed.set(id, why);
-			return false;
+	/** The entry by which a device was offered the update; 0: it holds no slot. */
+	offerOf(id: string, deviceId: string): number {
+		return this.#kept.get(id)?.offers.get(deviceId) ?? 0;
+	}
+
+	/** Rewrites each roll-out without its outdated entries, if no other process reads the log. */
+	async #compact(log: Log): Promise<void> {
+		for (const [id, kept] of this.#kept) {
+			const rollout = this.find(id);
+			if (!log.replace || !(rollout || kept.isRemoved)) continue;
+			const texts = rollout ? entriesOf(rollout).map((entry) => JSON.stringify(entry)) : [];
+			try {
+				const revision = await log.replace(id, texts, kept.revision);
+				if (revision === 0) this.#kept.delete(id);
+				else if (revision !== undefined) this.#kept.set(id, { ...kept, revision });
+			} catch (error) {
+				this.#report(id, error);
+			}
 		}
 	}
 
-	async #read(id: string): Promise<Rollout | undefined> {
-		const { disk, onProblem } = this.#options;
-		const content = await ifThere(disk.readFile(this.#pathOf(id, "plan.json"), "utf8"));
-		if (content === undefined) return undefined;
-		const value: unknown = JSON.parse(content);
-		const asked = isRecord(value) ? value.asked : undefined;
-		if (!matches(planFile, value)) throw new Error("plan.json is damaged.");
-		const { createdAt } = value;
-		const empty: Rollout = {
-			id,
-			createdAt,
-			asked,
-			plan: storedPlan(value.plan),
-			head: firstHead,
-			devices: new Map(),
-		};
-		const path = this.#pathOf(id, "steps.jsonl");
-		const lines = (await disk.readFile(path, "utf8")).split("\n").filter((line) => line !== "");
-		const changes = lines.flatMap((line) => parseLine(line) ?? []);
-		const damaged = lines.length - changes.length;
-		if (damaged > 0) onProblem(`${path} has ${damaged} damaged lines, which are left out.`);
-		const latest = changes.flatMap((change) => change.head ?? []).at(-1);
-		if (!latest) throw new Error("steps.jsonl is damaged.");
-		return apply(empty, { head: latest, devices: changes.flatMap(({ devices }) => devices) });
+	/**
+	 * @returns false if another gateway has appended; undefined if the bus failed, and it may be done or not
+	 * @throws {NodeJS.ErrnoException} if this gateway is alone
+	 */
+	async #append(id: string, content: object): Promise<boolean | undefined> {
+		if (!this.#log) return undefined;
+		const entry = { ...content, by: this.#options.gatewayId };
+		try {
+			const revision = await this.#log.append(id, JSON.stringify(entry), this.revisionOf(id));
+			if (revision !== undefined) this.#take(id, revision, entry);
+			return revision !== undefined;
+		} catch (error) {
+			if (this.#options.gatewayId === undefined) throw error;
+			if (!(error instanceof BusError)) this.#report(id, error);
+			return undefined;
+		}
 	}
 
-	#report(id: string, error: unknown): void {
+	/** Entries of a roll-out that was removed, or not stored completely. @throws as `Log.removeBefore` */
+	async #removeOlder(id: string): Promise<void> {
+		const latest = this.revisionOf(id);
+		if (latest > 0) await this.#log?.removeBefore(id, latest);
+	}
+
+	#readAll(entries: readonly (readonly [string, Entry])[]): void {
+		const before = [...this.#kept].map(([id, { revision }]) => ({ id, revision, rollout: this.find(id) }));
+		this.#kept.clear();
+		for (const [key, entry] of entries) this.#read(key, entry, false);
+		for (const { id, rollout } of before) this.onChange?.(id, this.find(id) ? undefined : rollout);
+		for (const { id } of this.list()) this.onChange?.(id);
+		if (before.some(({ id, revision }) => this.revisionOf(id) !== revision)) this.#options.onStale?.();
+	}
+
+	/** @returns whether another gateway has appended it */
+	#read(id: string, { text, revision }: Entry, isNews = true): boolean {
+		// Own entries are read too, maybe before they are answered.
+		if (!matches(rolloutId, id) || revision <= this.revisionOf(id)) return false;
+		const value = parseJson(text);
+		this.#take(id, revision, value, isNews);
+		for (const check of this.#waiting) check();
+		return isRecord(value) && value.by !== this.#options.gatewayId;
+	}
+
+	#take(id: string, revision: number, value: unknown, isNews = true): void {
+		if (revision <= this.revisionOf(id)) return;
+		const removed = isNews && matches(removedEntry, value) ? this.find(id) : undefined;
+		this.#kept.set(id, this.#apply(id, { ...(this.#kept.get(id) ?? emptied(0)), revision }, value));
+		if (isNews) this.onChange?.(id, removed);
+	}
+
+	#apply(id: string, kept: Kept, value: unknown): Kept {
+		const { revision } = kept;
+		if (matches(removedEntry, value)) return { ...emptied(revision), isRemoved: true };
+		if (matches(planEntry, value)) return { ...emptied(revision), plan: this.#planOf(id, value) };
+		const devices = kept.rollout ? new Map(kept.devices) : kept.devices;
+		const next = { ...kept, devices, rollout: undefined };
+		if (matches(queueEntry, value)) for (const each of value.ids) devices.set(each, queued(each, value.at));
+		else if (matches(stepsEntry, value)) {
+			for (const step of value.devices) {
+				devices.set(step.deviceId, step);
+				if (step.status === "offered") kept.offers.set(step.deviceId, revision);
+				else if (!holdsSlot(step)) kept.offers.delete(step.deviceId);
+			}
+			if (value.head) return { ...next, head: value.head };
+		} else if (!matches(claimedEntry, value))
+			this.#options.onProblem(`The roll-out ${id} has a damaged entry (${revision}), which is left out.`);
+		return next;
+	}
+
+	/** @returns undefined if it is damaged */
+	#planOf(id: string, value: { readonly createdAt: number; readonly plan: object }): Kept["plan"] {
+		try {
+			const asked = "asked" in value ? value.asked : undefined;
+			return { createdAt: value.createdAt, asked, plan: storedPlan(value.plan) };
+		} catch (error) {
+			const why = error instanceof Error ? error.message : String(error);
+			this.#options.onProblem(`The roll-out ${id} is left out, as its plan is damaged: ${why}`);
+			return undefined;
+		}
+	}
+
+	/** Each reason once. @returns the reason */
+	#report(id: string, error: unknown): string {
 		const why = errorCode(error) ?? String(error);
-		this.#options.onProblem(`The roll-out ${id} could not be written to or removed from the disk (${why}).`);
-	}
-
-	#pathOf(id: string, name: string): string {
-		return join(this.#options.directory, id, name);
+		if (this.#failed.get(id) !== why)
+			this.#options.onProblem(`The roll-out ${id} could not be written or removed (${why}).`);
+		return why;
 	}
 }
 
-/** Checks a completed plan as at each start; its deadline may be past. @throws {Error} */
-export function storedPlan(value: unknown): Plan {
-	const plan = parsePlan(value, () => 0, Number.NEGATIVE_INFINITY);
-	const { version, source, images } = plan.firmware;
-	if (!source || !images) throw new Error("plan.json is damaged.");
-	return { ...plan, firmware: { version, source, images } };
-}
-
-function linesOf({ head, devices }: Change | Rollout): string {
-	const lines: object[] = head ? [{ head }] : [];
-	for (const device of devices instanceof Map ? devices.values() : devices) lines.push({ device });
-	return lines.map((line) => `${JSON.stringify(line)}\n`).join("");
-}
-
-/** @returns undefined if the line is damaged */
-function parseLine(line: string): Change | undefined {
-	try {
-		const value: unknown = JSON.parse(line);
-		if (!isRecord(value)) return undefined;
-		if (matches(head, value.head)) return { head: value.head, devices: [] };
-		return matches(deviceStep, value.device) ? { devices: [value.device] } : undefined;
-	} catch {
-		return undefined;
-	}
-}
-
-async function appendDurably(disk: Disk, path: string, lines: string): Promise<void> {
-	const file = await disk.open(path, "a", 0o600);
-	try {
-		await file.writeFile(lines);
-		await file.sync();
-	} finally {
-		await file.close();
-	}
+function emptied(revision: number): Kept {
+	return { revision, devices: new Map(), offers: new Map() };
 }

@@ -262,7 +262,7 @@ class MemoryLog implements Log {
 		await this.#bus.requireConnected();
 		const { entries } = this.#content;
 		const isKept = ([each, entry]: LogContent["entries"][number]) =>
-			entry.revision >= revision || !(each === key || each.startsWith(`${key}/`));
+			each !== key || entry.revision >= revision;
 		entries.splice(0, entries.length, ...entries.filter(isKept));
 	}
 

@@ -1,16 +1,17 @@
 /**
- * Sends a roll-out's offers to the gateway that has the device. Each is marked in the log before the device gets it, so
+ * Sends a roll-out's offers to the gateway that has the device. Each is marked in a bucket before the device gets it, so
  * that neither a driver that was stopped nor a second one can send it again.
  */
 
-import { integer, list, matches, object, string } from "../../../device/protocol/schema.js";
+import { boolean, integer, list, matches, object, string } from "../../../device/protocol/schema.js";
 import type { Rollout } from "../../api/rollout.js";
-import { type Bus, BusError, subjectOf } from "../../bus.js";
+import { type Bucket, type BucketOptions, type Bus, BusError, subjectOf } from "../../bus.js";
 import type { UpdateRefusal } from "../../firmware/selection.js";
 import type { Updates } from "../../firmware/updates.js";
+import { parseJson } from "../../json.js";
 import type { Device } from "../../sessions/device.js";
 import { type Offers, triggerOf } from "../attempts.js";
-import type { RolloutLog } from "./rollout-log.js";
+import type { RolloutStore } from "../store.js";
 
 export interface RolloutOffersOptions {
 	readonly bus: Bus;
@@ -21,7 +22,7 @@ export interface RolloutOffersOptions {
 	/** The id of the gateway that has the device; undefined: this one. */
 	readonly ownerOf: (device: Device) => string | undefined;
 	readonly updates: Pick<Updates, "trigger">;
-	readonly steps: Pick<RolloutLog, "mark" | "stepOf">;
+	readonly store: Pick<RolloutStore, "offerOf">;
 	readonly isDriver: () => boolean;
 }
 
@@ -35,6 +36,11 @@ const offer = object({
 	/** SHA-256 of the images that it may be. */
 	pinned: list(string(64), 20),
 });
+
+/** Of the latest offer to a device in a roll-out, at the step `after`. */
+const mark = object({ after: integer(1, Number.MAX_SAFE_INTEGER), isSent: boolean() });
+/** Longer than an offer can be on its way. */
+const marksBucket: BucketOptions = Object.freeze({ ttlMs: 7 * 24 * 60 * 60 * 1000 });
 
 const answerMs = 10_000;
 const retryMs = 500;
@@ -50,6 +56,7 @@ const isRecalled: UpdateRefusal = Object.freeze({
 
 export class RolloutOffers implements Offers {
 	readonly #options: RolloutOffersOptions;
+	#marks: Bucket | undefined;
 
 	constructor(options: RolloutOffersOptions) {
 		this.#options = options;
@@ -66,10 +73,10 @@ export class RolloutOffers implements Offers {
 	}
 
 	async send(rollout: Rollout, device: Device): Promise<UpdateRefusal | undefined> {
-		const { bus, steps, ownerOf } = this.#options;
+		const { bus, store, ownerOf } = this.#options;
 		const { deviceId } = device;
 		const [version, pinned] = triggerOf(rollout);
-		const step = steps.stepOf(rollout.id, deviceId);
+		const step = store.offerOf(rollout.id, deviceId);
 		const owner = ownerOf(device);
 		const message = { rollout: rollout.id, deviceId, step, version, pinned };
 		try {
@@ -84,12 +91,12 @@ export class RolloutOffers implements Offers {
 	}
 
 	async recall({ id }: Rollout, deviceId: string): Promise<UpdateRefusal | undefined> {
-		const { steps, isDriver } = this.#options;
-		const step = steps.stepOf(id, deviceId);
+		const { store, isDriver } = this.#options;
+		const step = store.offerOf(id, deviceId);
 		// The next driver does it again.
-		while (isDriver()) {
+		while (isDriver() && step > 0) {
 			try {
-				const isSent = await steps.mark(id, deviceId, step, false);
+				const isSent = await this.mark(id, deviceId, step, false);
 				return isSent ? undefined : isElsewhere;
 			} catch (error) {
 				if (!(error instanceof BusError)) throw error;
@@ -99,14 +106,32 @@ export class RolloutOffers implements Offers {
 		return undefined;
 	}
 
+	/**
+	 * Marks an offer as sent, before it is sent, or as recalled, whichever comes first.
+	 * @param after the entry of the step `offered`
+	 * @returns undefined if this call has marked it; otherwise whether it was sent
+	 * @throws {BusError}
+	 */
+	async mark(id: string, deviceId: string, after: number, isSent: boolean): Promise<boolean | undefined> {
+		this.#marks ??= await this.#options.bus.bucket("gw-offers", marksBucket);
+		const key = `${id}/${deviceId}`;
+		for (;;) {
+			const entry = await this.#marks.get(key);
+			const known = entry && parseJson(entry.text);
+			if (matches(mark, known) && known.after >= after) return known.isSent;
+			const text = JSON.stringify({ after, isSent });
+			if ((await this.#marks.set(key, text, entry?.revision ?? 0)) !== undefined) return undefined;
+		}
+	}
+
 	/** To a device of this gateway. @throws {BusError} if it is not known whether it may be sent */
 	async #pass(message: unknown): Promise<UpdateRefusal | undefined> {
-		const { steps, devices, ownerOf, updates } = this.#options;
+		const { devices, ownerOf, updates } = this.#options;
 		if (!matches(offer, message)) throw new Error("not an offer");
 		const { rollout, deviceId, step, version, pinned } = message;
 		const device = devices.get(deviceId);
 		if (!device?.session.isReachable || ownerOf(device) !== undefined) return isElsewhere;
-		if ((await steps.mark(rollout, deviceId, step, true)) !== undefined) return isRecalled;
+		if ((await this.mark(rollout, deviceId, step, true)) !== undefined) return isRecalled;
 		return updates.trigger(device, version, pinned);
 	}
 }

@@ -7,19 +7,17 @@ import { setTimeout } from "node:timers/promises";
 import type { Rollout } from "../../api/rollout.js";
 import { BusError } from "../../bus.js";
 import { HttpProblem, type HttpRefusal } from "../../problem.js";
-import type { Device } from "../../sessions/device.js";
 import type { RolloutCommand } from "../commands.js";
-import { type RolloutService, Rollouts, type RolloutsOptions } from "../rollouts.js";
-import type { RolloutRecords } from "../store.js";
+import { Rollouts, type RolloutsOptions } from "../rollouts.js";
+import { RolloutStore } from "../store.js";
 import { Lease, leaseBucket } from "./lease.js";
-import { RolloutLog } from "./rollout-log.js";
 import { RolloutOffers, type RolloutOffersOptions } from "./rollout-offers.js";
 
 export interface SharedRolloutsOptions
 	extends Omit<RolloutsOptions, "store" | "offers" | "isDriver">,
-		Omit<RolloutOffersOptions, "steps" | "isDriver" | "updates" | "devices"> {
-	/** Of the time before this gateway joined others: they are moved to the log. */
-	readonly stored: RolloutRecords;
+		Omit<RolloutOffersOptions, "store" | "isDriver" | "updates" | "devices"> {
+	/** Of the time before this gateway joined others, open: what it has is moved to the log. */
+	readonly earlier: RolloutStore;
 }
 
 /** What a person asks of the driver. */
@@ -34,7 +32,7 @@ interface Request {
 
 interface Done {
 	readonly isNew: boolean;
-	/** The roll-out's latest entry in the log; 0: it is removed. */
+	/** The roll-out's latest entry in the log. */
 	readonly entry: number;
 }
 type Answer = Done | { readonly problem: HttpRefusal };
@@ -44,11 +42,10 @@ const subject = "gw.rollouts";
 const requestMs = 15_000;
 const retryMs = 1_000;
 
-export class SharedRollouts implements RolloutService {
+export class SharedRollouts extends Rollouts {
 	readonly #options: SharedRolloutsOptions;
-	readonly #log: RolloutLog;
+	readonly #store: RolloutStore;
 	readonly #offers: RolloutOffers;
-	readonly #rollouts: Rollouts;
 	#lease: Lease | undefined;
 	#hasClaimed = false;
 	/** Counts the ends of the lease. */
@@ -59,21 +56,20 @@ export class SharedRollouts implements RolloutService {
 	#isClosed = false;
 
 	constructor(options: SharedRolloutsOptions) {
-		this.#options = options;
 		const isDriver = () => this.isDriver;
-		this.#log = new RolloutLog({
+		const store = new RolloutStore({
 			gatewayId: options.id,
 			isDriver,
 			onStale: () => {
 				if (this.#hasClaimed) this.#lease?.stepDown();
 			},
-			onChange: (id) => {
-				if (!this.isDriver) void this.#mirror(id);
-			},
 			onProblem: (problem) => options.log.error({ problem }, "roll-outs"),
 		});
-		this.#offers = new RolloutOffers({ ...options, steps: this.#log, isDriver });
-		this.#rollouts = new Rollouts({ ...options, store: this.#log, offers: this.#offers, isDriver });
+		const offers = new RolloutOffers({ ...options, store, isDriver });
+		super({ ...options, store, offers, isDriver });
+		this.#options = options;
+		this.#store = store;
+		this.#offers = offers;
 	}
 
 	get isDriver(): boolean {
@@ -84,9 +80,9 @@ export class SharedRollouts implements RolloutService {
 	 * Begins, once this gateway knows the devices of the others: a driver must. Without the bus there are no roll-outs
 	 * until it is reached.
 	 */
-	async open(): Promise<void> {
+	override open(): void {
 		const { bus } = this.#options;
-		await this.#rollouts.open();
+		super.open();
 		this.#ends.push(
 			bus.onStatus(() => this.#join()),
 			this.#offers.serve(),
@@ -94,56 +90,29 @@ export class SharedRollouts implements RolloutService {
 		this.#join();
 	}
 
-	async close(): Promise<void> {
+	override async close(): Promise<void> {
 		this.#isClosed = true;
 		for (const end of this.#ends) end();
 		await this.#joining;
 		this.#stopServing();
-		await this.#rollouts.close();
+		await super.close();
 		await this.#lease?.close();
 	}
 
-	/** Gateways stay ready without the bus. */
-	readonly readinessProblem = undefined;
-
-	list() {
-		return this.#rollouts.list();
-	}
-
-	active() {
-		return this.#rollouts.active();
-	}
-
-	find(id: string) {
-		return this.#rollouts.find(id);
-	}
-
-	soakSecondsLeft(...parameters: Parameters<RolloutService["soakSecondsLeft"]>) {
-		return this.#rollouts.soakSecondsLeft(...parameters);
-	}
-
-	preview(asked: unknown) {
-		return this.#rollouts.preview(asked);
-	}
-
-	findHolder(device: Device) {
-		return this.#rollouts.findHolder(device);
-	}
-
 	/** @throws {HttpProblem} also 503 */
-	async put(id: string, asked: unknown) {
+	override async put(id: string, asked: unknown) {
 		const { isNew } = await this.#ask({ method: "put", id, asked });
 		return { rollout: this.find(id), isNew };
 	}
 
 	/** @throws {HttpProblem} also 503 */
-	async execute(id: string, method: RolloutCommand, revision: number | undefined): Promise<Rollout> {
+	override async execute(id: string, method: RolloutCommand, revision: number | undefined): Promise<Rollout> {
 		await this.#ask({ method, id, revision });
 		return this.find(id);
 	}
 
 	/** @throws {HttpProblem} also 503 */
-	async remove(id: string): Promise<void> {
+	override async remove(id: string): Promise<void> {
 		await this.#ask({ method: "remove", id });
 	}
 
@@ -161,8 +130,7 @@ export class SharedRollouts implements RolloutService {
 			const { status, detail, headers } = answer.problem;
 			throw new HttpProblem(status, detail, headers);
 		}
-		await this.#log.reached(request.id, answer.entry);
-		await this.#mirror(request.id);
+		await this.#store.reached(request.id, answer.entry);
 		return answer;
 	}
 
@@ -171,15 +139,15 @@ export class SharedRollouts implements RolloutService {
 		let isNew = false;
 		if (!this.isDriver) throw unavailable("timeout");
 		try {
-			if (method === "put") ({ isNew } = await this.#rollouts.put(id, asked));
-			else if (method === "remove") await this.#rollouts.remove(id);
-			else await this.#rollouts.execute(id, method, revision);
+			if (method === "put") ({ isNew } = await super.put(id, asked));
+			else if (method === "remove") await super.remove(id);
+			else await super.execute(id, method, revision);
 		} catch (error) {
 			// Not written: another gateway may drive by now.
 			if (error instanceof HttpProblem && error.refusal.status === 507) throw unavailable("timeout");
 			throw error;
 		}
-		return { isNew, entry: this.#log.revisionOf(id) };
+		return { isNew, entry: this.#store.revisionOf(id) };
 	}
 
 	async #answer(text: string): Promise<string> {
@@ -190,10 +158,6 @@ export class SharedRollouts implements RolloutService {
 			this.#options.log.error({ err: error }, "roll-outs: request failed");
 			throw error;
 		}
-	}
-
-	#mirror(id: string): Promise<void> {
-		return this.#rollouts.mirror(id, this.#log.find(id));
 	}
 
 	/** Opens the log once the bus is reached. */
@@ -212,8 +176,8 @@ export class SharedRollouts implements RolloutService {
 
 	async #openLog(): Promise<void> {
 		const { bus, id: gatewayId, monotonic } = this.#options;
-		await this.#log.open(await bus.log("gw-rollout-log"));
-		await this.#moveStored();
+		await this.#store.open(await bus.log("gw-rollout-log"));
+		await this.#moveEarlier();
 		const bucket = await bus.bucket("gw-lease", leaseBucket);
 		const onChange = (isHeld: boolean) => void (isHeld ? this.#takeOver() : this.#stepDown());
 		if (this.#isClosed) return;
@@ -221,11 +185,11 @@ export class SharedRollouts implements RolloutService {
 		this.#lease.open();
 	}
 
-	async #moveStored(): Promise<void> {
-		const { stored, log } = this.#options;
-		for (const rollout of await stored.load()) {
+	async #moveEarlier(): Promise<void> {
+		const { earlier, log } = this.#options;
+		for (const rollout of earlier.list()) {
 			const { id } = rollout;
-			if (await this.#log.create(rollout)) await stored.remove(id);
+			if (await this.#store.create(rollout)) await earlier.remove(id);
 			else log.error({ rollout: id }, "roll-out: stays on this gateway's disk, as another has its id");
 		}
 	}
@@ -234,9 +198,8 @@ export class SharedRollouts implements RolloutService {
 		const { bus, log } = this.#options;
 		const lease = this.#lease;
 		const term = this.#term;
-		if (!(await this.#log.claim())) return lease?.stepDown();
-		for (const { id } of await this.#log.load()) await this.#mirror(id);
-		await this.#rollouts.takeOver(() => {
+		if (!(await this.#store.claim())) return lease?.stepDown();
+		await this.takeOver(() => {
 			this.#hasClaimed = term === this.#term && !this.#isClosed;
 			return this.#hasClaimed;
 		});
@@ -245,12 +208,11 @@ export class SharedRollouts implements RolloutService {
 		log.info("roll-outs: driven by this gateway");
 	}
 
-	async #stepDown(): Promise<void> {
+	#stepDown(): void {
 		this.#term += 1;
 		this.#stopServing();
 		if (this.#hasClaimed) this.#options.log.info("roll-outs: no longer driven by this gateway");
 		this.#hasClaimed = false;
-		for (const { id } of await this.#log.load()) await this.#mirror(id);
 	}
 }
 

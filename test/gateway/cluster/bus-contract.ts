@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import { type Bucket, type Bus, BusError, type Entry, type Log, subjectOf } from "../../../gateway/bus.js";
+import { type Bucket, type Bus, BusError, type Entry, subjectOf } from "../../../gateway/bus.js";
+import { follow, Told, testLog } from "../storage/log-contract.js";
 
 /** Several buses on one server; ended with the test. */
 export interface Buses {
@@ -15,25 +16,6 @@ export interface Buses {
 	heal(bus: Bus): Promise<void>;
 	/** Lets a time pass for the buckets' values, in milliseconds. */
 	pass(ms: number): Promise<void>;
-}
-
-/** What is told, one after the other; `until` waits for it. */
-export class Told<T> {
-	readonly list: T[] = [];
-	#wake = () => {};
-
-	readonly add = (each: T): void => {
-		this.list.push(each);
-		this.#wake();
-	};
-
-	async until(isSo: (list: readonly T[]) => boolean): Promise<readonly T[]> {
-		while (!isSo(this.list))
-			await new Promise<void>((resolve) => {
-				this.#wake = resolve;
-			});
-		return this.list;
-	}
 }
 
 export async function* inChunks(content: Uint8Array, size = 50_000): AsyncIterable<Uint8Array> {
@@ -54,21 +36,6 @@ async function watched(bucket: Bucket) {
 	const told = new Told<[string, string | undefined]>();
 	const stop = await bucket.watch((key, entry: Entry | undefined) => told.add([key, entry?.text]));
 	return { told, stop };
-}
-
-/** What a reader of a log is passed: all entries, once for each reading, and new ones. */
-async function follow(log: Log) {
-	const readings = new Told<readonly (readonly [string, string])[]>();
-	const told = new Told<[string, string]>();
-	await log.read({
-		onAll: (entries) => readings.add(entries.map(([key, { text }]) => [key, text] as const)),
-		onEntry: (key, { text }) => told.add([key, text]),
-	});
-	return {
-		all: readings.list,
-		told,
-		wasRead: (times: number) => readings.until((list) => list.length >= times),
-	};
 }
 
 /** A message of each sender that is known to have arrived: subscriptions of others are active by then. */
@@ -311,47 +278,13 @@ export function testBus(name: string, make: (t: TestContext) => Promise<Buses>):
 		});
 	});
 
-	describe(`${name}: a log`, () => {
-		test("is appended to after its latest entry alone, and read in its order", async (t) => {
-			const buses = await make(t);
-			const [a, b] = [await buses.connect(), await buses.connect()];
-			const [ours, theirs] = [await a.log("gw-test-log"), await b.log("gw-test-log")];
-			const first = (await ours.append("k", "1", 0)) ?? assert.fail("refused");
-			assert.equal(await theirs.append("k", "2", 0), undefined);
-			const other = (await theirs.append("k/ä.*", "below", 0)) ?? assert.fail("refused");
-			assert.ok(other > first);
-			const { all, told } = await follow(theirs);
-			assert.deepEqual(all, [
-				[
-					["k", "1"],
-					["k/ä.*", "below"],
-				],
-			]);
-			const second = (await theirs.append("k", "2", first)) ?? assert.fail("refused");
-			assert.equal(await ours.append("k", "3", first), undefined);
-			assert.deepEqual(await told.until((list) => list.length > 0), [["k", "2"]]);
-			await ours.append("other", "1", 0);
-			await ours.removeBefore("k", second);
-			assert.deepEqual((await follow(ours)).all, [
-				[
-					["k", "2"],
-					["other", "1"],
-				],
-			]);
-			assert.ok(await ours.append("k/ä.*", "again", 0));
-			assert.ok(await ours.append("k", "3", second));
-		});
+	testLog(name, async (t) => {
+		const buses = await make(t);
+		const [a, b] = [await buses.connect(), await buses.connect()];
+		return [await a.log("gw-test-log"), await b.log("gw-test-log")];
+	});
 
-		test("lets one of many that append at once win", async (t) => {
-			const buses = await make(t);
-			const [a, b] = [await buses.connect(), await buses.connect()];
-			const both = [await a.log("gw-test-log"), await b.log("gw-test-log")];
-			const appended = await Promise.all(
-				both.flatMap((each) => [0, 1, 2].map(() => each.append("k", "x", 0))),
-			);
-			assert.equal(appended.filter((each) => each !== undefined).length, 1);
-		});
-
+	describe(`${name}: a log of several processes`, () => {
 		test("is read again from its beginning after a time without the server", async (t) => {
 			const buses = await make(t);
 			const [a, b] = [await buses.connect(), await buses.connect()];

@@ -11,7 +11,8 @@ import { Authority } from "../../support/certificates.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
 import { type NatsServer, natsMissing, startNats, startNatsCluster } from "../../support/nats.js";
 import { createNatsAccount } from "../../support/nats-credentials.js";
-import { contentOf, inChunks, Told, testBus } from "./bus-contract.js";
+import { Told } from "../storage/log-contract.js";
+import { contentOf, inChunks, testBus } from "./bus-contract.js";
 import { natsBus, natsBuses, status } from "./nats-buses.js";
 
 /** Tries again while the servers elect a leader. */

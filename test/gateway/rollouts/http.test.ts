@@ -321,7 +321,7 @@ test("what cannot be stored is refused, and nothing has changed", async (t) => {
 	}
 	const ready = await fetch(`${gateway.url}/readyz`);
 	assert.equal(ready.status, 503);
-	assert.match(await ready.text(), /rollouts cannot be written \(ENOSPC\)/);
+	assert.match(await ready.text(), /Roll-outs cannot be written \(ENOSPC\)/);
 	isBroken = false;
 	await call("POST", "/autumn/cancel");
 	isBroken = true;

@@ -287,3 +287,14 @@ test("monitors are notified of each change, at most once a second", async (t) =>
 	assert.deepEqual(frames.at(-1)?.counts, countsOf(devices.values()));
 	assert.equal(frames.at(-1)?.counts.succeeded, 30);
 });
+
+test("monitors are not notified of what was loaded at the start", async (t) => {
+	const { gateway, pass, statuses, restart } = await run(t, "fine");
+	await gateway.rollouts.put("x", { ...smallest, groups: [{ size: "rest", soakSeconds: 0 }] });
+	await pass(minute);
+	assert.deepEqual(statuses(), ["succeeded"]);
+	const next = await restart();
+	await pass(5 * second);
+	assert.equal(next.rollouts.find("x").head.status, "finished");
+	assert.deepEqual(next.frames, []);
+});

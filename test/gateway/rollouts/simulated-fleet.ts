@@ -10,6 +10,7 @@ import type { Counts } from "../../../gateway/api/rollout.js";
 import type { Selection } from "../../../gateway/firmware/selection.js";
 import { jobsFile } from "../../../gateway/firmware/update-job.js";
 import { Updates } from "../../../gateway/firmware/updates.js";
+import { openInFiles } from "../../../gateway/rollouts/files.js";
 import { Rollouts } from "../../../gateway/rollouts/rollouts.js";
 import { RolloutStore } from "../../../gateway/rollouts/store.js";
 import type { Session } from "../../../gateway/sessions/device.js";
@@ -213,6 +214,7 @@ export class SimulatedGateway {
 	next: SimulatedGateway | undefined;
 	readonly #options: GatewayOptions;
 	readonly #deviceStore: DeviceStore;
+	readonly #openStore: () => Promise<void>;
 	readonly #work: Promise<unknown>[] = [];
 
 	constructor(options: GatewayOptions) {
@@ -264,8 +266,10 @@ export class SimulatedGateway {
 			onEnded: () => {},
 		});
 		this.sessions.listen(this.updates.sessions);
+		const store = new RolloutStore({ onProblem });
+		this.#openStore = () => openInFiles(store, { directory: join(dataDir, "rollouts"), disk, onProblem });
 		this.rollouts = new Rollouts({
-			store: new RolloutStore({ directory: join(dataDir, "rollouts"), disk, onProblem }),
+			store,
 			selection,
 			updates: {
 				trigger: (...parameters) => {
@@ -295,6 +299,7 @@ export class SimulatedGateway {
 		await this.updates.open();
 		this.sessions.restore(await this.#deviceStore.open());
 		for (const device of this.sessions.devices.values()) this.updates.onConnected(device);
+		await this.#openStore();
 		await this.rollouts.open();
 	}
 

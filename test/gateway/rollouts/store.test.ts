@@ -1,149 +1,232 @@
 import assert from "node:assert/strict";
-import fs, { appendFile, mkdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { describe, type TestContext, test } from "node:test";
-import type { DeviceStep, Rollout } from "../../../gateway/api/rollout.js";
-import { queued } from "../../../gateway/rollouts/device-step.js";
-import { apply, firstHead } from "../../../gateway/rollouts/machine.js";
-import { parsePlan } from "../../../gateway/rollouts/plan.js";
+import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import type { Rollout } from "../../../gateway/api/rollout.js";
+import { BusError, type Log } from "../../../gateway/bus.js";
+import { move, queued } from "../../../gateway/rollouts/device-step.js";
+import { apply, type Change, firstHead, turn } from "../../../gateway/rollouts/machine.js";
 import { RolloutStore } from "../../../gateway/rollouts/store.js";
-import type { Disk } from "../../../gateway/storage/atomic-file.js";
-import { temporaryDirectory } from "../../support/cleanup.js";
-import { countingDisk } from "../firmware/counting-disk.js";
+import { MemoryServer } from "../../support/memory-bus.js";
 
-const asked = { firmware: { version: "1.4.0" }, target: { model: "DEV-1" } };
-const images = [{ model: "DEV-1" as const, chip: "esp32s3" as const, sha256: "0".repeat(64) }];
-const plan = {
-	...parsePlan(asked, () => 3, 1000),
-	firmware: { version: "1.4.0", source: "release" as const, images },
-};
-const ids = ["dev-1-000001", "dev-1-000002", "dev-1-000003"];
-const created: Rollout = {
-	id: "autumn",
-	createdAt: 1000,
-	asked,
-	plan,
-	head: firstHead,
-	devices: new Map(ids.map((id) => [id, queued(id, 1000)])),
-};
-const offered: DeviceStep = { ...queued(ids[0] ?? "", 2000), status: "offered", attempts: 1, group: 0 };
-const failed: DeviceStep = { ...offered, status: "failed", at: 3000, reason: 'Ein Grund: "größer"\n' };
-const change = { head: { ...firstHead, revision: 2, status: "running" as const }, devices: [offered] };
+const at = 1_700_000_000_000;
 
-async function open(t: TestContext, disk: Disk = fs, directory?: string) {
-	const folder = directory ?? join(await temporaryDirectory(t), "rollouts");
-	const problems: string[] = [];
-	const store = new RolloutStore({
-		directory: folder,
-		disk,
-		onProblem: (problem) => void problems.push(problem),
-	});
-	const stepsFile = join(folder, "autumn", "steps.jsonl");
-	return { store, problems, directory: folder, stepsFile };
+function rolloutOf(count: number, id = "autumn"): Rollout {
+	const ids = Array.from({ length: count }, (_, index) => `dev-1-${index}`);
+	// Not in the order of their names.
+	ids.reverse();
+	return {
+		id,
+		createdAt: at,
+		asked: { firmware: { version: "1.4.0" } },
+		plan: {
+			firmware: { version: "1.4.0", source: "release", images: [{ sha256: "0".repeat(64) }] },
+			target: { model: "DEV-1", joinLater: false },
+			groups: [
+				{
+					size: "rest",
+					concurrency: 20,
+					errorThreshold: { percent: 10, minExecuted: 10 },
+					approval: false,
+					soakSeconds: 180,
+				},
+			],
+			maxAttempts: 2,
+			allowDowngrade: false,
+			startsAt: new Date(at).toISOString(),
+			deadline: new Date(at + 1e9).toISOString(),
+		},
+		head: firstHead,
+		devices: new Map(ids.map((deviceId) => [deviceId, queued(deviceId, at)])),
+	};
 }
 
-describe("the roll-outs on disk", () => {
-	test("are as they were stored, with the latest step of each device", async (t) => {
-		const { store, directory, stepsFile } = await open(t);
-		await store.load();
-		assert.ok(await store.create(created));
-		const running = apply(created, change);
-		assert.ok(await store.append(running, change));
-		const over = apply(running, { devices: [failed] });
-		assert.ok(await store.append(over, { devices: [failed] }));
-		const { store: next, problems } = await open(t, fs, directory);
-		assert.deepEqual(await next.load(), [over]);
-		assert.deepEqual(problems, []);
-		assert.equal((await readFile(stepsFile, "utf8")).split("\n").length, ids.length + 2, "compacted");
-		assert.ok(await next.remove("autumn"));
-		assert.deepEqual(await next.load(), []);
-	});
+/** Offers it to devices. */
+function offering(rollout: Rollout, ...deviceIds: readonly string[]): Change {
+	const devices = deviceIds.map((id) => ({
+		...move(rollout.devices.get(id) ?? queued(id, at), "offered", at + 1, "x".repeat(1300)),
+		attempts: 1,
+		group: 0,
+	}));
+	return { head: turn(rollout.head, { status: "running" }), devices };
+}
 
-	test("lose only the last line where that was cut at any byte", async (t) => {
-		const { store, directory, stepsFile } = await open(t);
-		await store.load();
-		await store.create(created);
-		const running = apply(created, change);
-		await store.append(running, change);
-		const before = await readFile(stepsFile);
-		await store.append(apply(running, { devices: [failed] }), { devices: [failed] });
-		const whole = await readFile(stepsFile);
-		for (let length = before.length; length <= whole.length; length++) {
-			await writeFile(stepsFile, whole.subarray(0, length));
-			const { store: next, problems } = await open(t, fs, directory);
-			const [loaded] = await next.load();
-			// The line feed at its end is not needed.
-			const isWhole = length >= whole.length - 1;
-			assert.deepEqual(loaded, isWhole ? apply(running, { devices: [failed] }) : running, `cut at ${length}`);
-			assert.equal(problems.length, isWhole || length === before.length ? 0 : 1);
-			assert.ok(problems.every((problem) => problem.includes(stepsFile)));
-			// What is appended after that stands on a line of its own.
-			if (!loaded) throw new Error("it is gone");
-			assert.ok(await next.append(apply(loaded, { devices: [offered] }), { devices: [offered] }));
-			const [again] = await (await open(t, fs, directory)).store.load();
-			assert.deepEqual(again, apply(loaded, { devices: [offered] }));
-		}
-	});
-
-	test("lose a damaged line in the middle alone, and a damaged plan costs its roll-out alone", async (t) => {
-		const { store, directory, stepsFile } = await open(t);
-		await store.load();
-		await store.create(created);
-		await appendFile(stepsFile, `{"device":{"deviceId":"dev-1-000002","status":"exploded"}}\n\0\0\0\n[]\n`);
-		await store.append(apply(created, { devices: [failed] }), { devices: [failed] });
-		await store.create({ ...created, id: "winter" });
-		const winter = join(directory, "winter", "plan.json");
-		await writeFile(winter, (await readFile(winter, "utf8")).replace('"rest"', '"most"'));
-		await mkdir(join(directory, "half-made"));
-		const { store: next, problems } = await open(t, fs, directory);
-		assert.deepEqual(await next.load(), [apply(created, { devices: [failed] })]);
-		assert.equal(problems.length, 2, problems.join("\n"));
-		assert.match(problems.join("\n"), /autumn\/steps\.jsonl has 3 damaged lines/);
-		assert.match(problems.join("\n"), /winter is left out.*groups\.1\.size/);
-	});
-
-	test("are there or not, but never in part, wherever their creation is cut off", async (t) => {
-		let steps = 0;
-		const count = await open(
-			t,
-			countingDisk(() => void steps++),
-		);
-		await count.store.load();
-		await count.store.create(created);
-		const total = steps;
-		assert.ok(total >= 8, `${total} steps`);
-		for (let last = 1; last <= total; last++) {
-			steps = 0;
-			const die = countingDisk(() => {
-				steps += 1;
-				if (steps >= last) throw Object.assign(new Error("cut"), { code: "EIO" });
-			});
-			const { store, directory } = await open(t, die);
-			await mkdir(directory);
-			const isCreated = await store.create(created);
-			const loaded = await (await open(t, fs, directory)).store.load();
-			assert.deepEqual(loaded, loaded.length === 0 ? [] : [created], `cut at ${last}`);
-			if (isCreated) assert.equal(loaded.length, 1);
-		}
-	});
-
-	test("are written whole after a write has failed, and the gateway is not ready meanwhile", async (t) => {
-		let isFull = false;
-		const disk = countingDisk((_number, operation) => {
-			if (isFull && operation === "write") throw Object.assign(new Error("full"), { code: "ENOSPC" });
+const server = () => {
+	const memory = new MemoryServer();
+	let joined = 0;
+	/** A gateway that believes to drive, until something shows the opposite. */
+	const join = async (failing = (_text: string): "before" | "after" | undefined => undefined) => {
+		joined += 1;
+		const gatewayId = `gateway ${joined}`;
+		const bus = memory.connect();
+		const real = await bus.log("gw-rollout-log");
+		const problems: string[] = [];
+		const gateway = { stale: 0, isDeaf: false, changed: new Set<string>(), problems, bus };
+		const log: Log = {
+			removeBefore: (...parameters) => real.removeBefore(...parameters),
+			read: ({ onAll, onEntry }) =>
+				real.read({ onAll, onEntry: (...entry) => gateway.isDeaf || onEntry(...entry) }),
+			append: async (key, text, after) => {
+				assert.ok(text.length < 1 << 20, `${key} is too long for NATS`);
+				const when = failing(text);
+				if (when === "before") throw new BusError("away", "cut off");
+				const written = await real.append(key, text, after);
+				if (when === "after") throw new BusError("timeout", "cut off");
+				return written;
+			},
+		};
+		const store = new RolloutStore({
+			gatewayId,
+			isDriver: () => gateway.stale === 0,
+			onStale: () => {
+				gateway.stale += 1;
+			},
+			onProblem: (problem) => gateway.problems.push(problem),
 		});
-		const { store, directory, problems } = await open(t, disk);
-		await store.load();
-		await store.create(created);
-		isFull = true;
-		const running = apply(created, change);
-		assert.equal(await store.append(running, change), false);
-		assert.equal(await store.append(running, change), false);
-		assert.match(store.readinessProblem ?? "", /ENOSPC/);
-		assert.equal(problems.length, 1, "reported once");
-		isFull = false;
-		assert.equal(await store.append(running, change), true);
-		assert.equal(store.readinessProblem, undefined);
-		assert.deepEqual(await (await open(t, fs, directory)).store.load(), [running]);
+		store.onChange = (id) => gateway.changed.add(id);
+		await store.open(log);
+		return Object.assign(gateway, { store });
+	};
+	return { join };
+};
+
+async function settle(): Promise<void> {
+	for (let round = 0; round < 10; round++) await setImmediate();
+}
+
+test("what the driver stores, the others show, and one that joins later, in the same order", async () => {
+	const { join } = server();
+	const [driver, other] = [await join(), await join()];
+	const created = rolloutOf(12_000);
+	assert.ok(await driver.store.create(created));
+	const change = offering(created, ...[...created.devices.keys()].slice(0, 1200));
+	const next = apply(created, change);
+	assert.ok(await driver.store.append("autumn", change));
+	const joined = "dev-1-joined";
+	const grown = apply(next, { devices: [queued(joined, at + 2)] });
+	assert.ok(await driver.store.append("autumn", { devices: [queued(joined, at + 2)] }));
+	await settle();
+	const late = await join();
+	for (const { store, problems } of [driver, other, late]) {
+		assert.deepEqual(store.find("autumn"), grown);
+		assert.deepEqual([...(store.find("autumn")?.devices.keys() ?? [])], [...grown.devices.keys()]);
+		assert.deepEqual(problems, []);
+	}
+	assert.deepEqual([...other.changed], ["autumn"]);
+	assert.equal(driver.stale, 0, "its own writes");
+});
+
+for (const isDeaf of [false, true])
+	test(`a driver whose roll-outs another has claimed can store nothing, ${isDeaf ? "also before it is told" : "and is told"}`, async () => {
+		const { join } = server();
+		const [stale, driver] = [await join(), await join()];
+		const created = rolloutOf(3);
+		await stale.store.create(created);
+		await settle();
+		driver.stale = 0;
+		stale.isDeaf = isDeaf;
+		assert.ok(await driver.store.claim());
+		await settle();
+		assert.equal(stale.stale > 0, !isDeaf);
+		const change = offering(created, "dev-1-2");
+		assert.equal(await stale.store.append("autumn", change), false);
+		assert.ok(stale.stale > 0);
+		await settle();
+		assert.deepEqual(driver.store.find("autumn"), created);
+		assert.ok(await driver.store.append("autumn", change));
+		await settle();
+		if (!isDeaf) assert.deepEqual(stale.store.find("autumn"), apply(created, change));
 	});
+
+test("a write whose answer is lost is found again by the next claim", async () => {
+	const { join } = server();
+	let isLost = false;
+	const gateway = await join(() => (isLost ? "after" : undefined));
+	const created = rolloutOf(3);
+	await gateway.store.create(created);
+	isLost = true;
+	const change = offering(created, "dev-1-2");
+	assert.equal(await gateway.store.append("autumn", change), false);
+	assert.equal(gateway.stale > 0, true);
+	isLost = false;
+	await settle();
+	assert.ok(await gateway.store.claim());
+	assert.deepEqual(gateway.store.find("autumn"), apply(created, change));
+});
+
+test("a driver whose write NATS refuses, as without space, steps down and stays ready", async () => {
+	const { join } = server();
+	let isFull = false;
+	const gateway = await join(() => {
+		if (isFull) throw new Error("insufficient resources");
+		return undefined;
+	});
+	const created = rolloutOf(3);
+	await gateway.store.create(created);
+	isFull = true;
+	assert.equal(await gateway.store.append("autumn", offering(created, "dev-1-2")), false);
+	assert.deepEqual([gateway.stale > 0, gateway.store.readinessProblem], [true, undefined]);
+	assert.match(gateway.problems.join(), /insufficient resources/);
+	assert.deepEqual(gateway.store.find("autumn"), created);
+});
+
+test("a roll-out that is removed is gone everywhere, and another may have its id", async () => {
+	const { join } = server();
+	const [driver, other] = [await join(), await join()];
+	const created = rolloutOf(3);
+	await driver.store.create(created);
+	const change = offering(created, "dev-1-2");
+	await driver.store.append("autumn", change);
+	await settle();
+	assert.ok(await driver.store.remove("autumn"));
+	await settle();
+	for (const { store } of [driver, other, await join()]) assert.equal(store.find("autumn"), undefined);
+	const next = rolloutOf(2);
+	assert.ok(await driver.store.create(next));
+	assert.equal(await driver.store.create(next), false, "it is there");
+	await settle();
+	for (const { store } of [driver, other, await join()]) assert.deepEqual(store.find("autumn"), next);
+});
+
+test("of a roll-out that was not stored completely nothing is shown, and nothing remains when it is tried again", async () => {
+	const { join } = server();
+	const ended = await join((text) => (text.includes('"head"') ? "before" : undefined));
+	assert.equal(await ended.store.create(rolloutOf(7_000)), false);
+	const driver = await join();
+	assert.equal(driver.store.find("autumn"), undefined);
+	const created = rolloutOf(2);
+	assert.ok(await driver.store.create(created));
+	await settle();
+	assert.deepEqual((await join()).store.find("autumn"), created);
+});
+
+test("one with ended and running devices moves to the log as it is", async () => {
+	const { join } = server();
+	const driver = await join();
+	const created = rolloutOf(900);
+	const moved = apply(created, offering(created, ...[...created.devices.keys()].slice(10, 700)));
+	assert.ok(await driver.store.create(moved));
+	await settle();
+	assert.deepEqual(driver.problems, []);
+	assert.deepEqual((await join()).store.find("autumn"), moved);
+});
+
+test("a driver that was cut off for a moment still drives, and learns what others have stored meanwhile", async () => {
+	const { join } = server();
+	const [driver, other] = [await join(), await join()];
+	const created = rolloutOf(3);
+	assert.ok(await driver.store.create(created));
+	await settle();
+	driver.bus.cut();
+	driver.bus.heal();
+	await settle();
+	assert.equal(driver.stale, 0);
+	driver.bus.cut();
+	other.stale = 0;
+	assert.ok(await other.store.claim());
+	const change = offering(created, "dev-1-2");
+	assert.ok(await other.store.append("autumn", change));
+	driver.bus.heal();
+	await settle();
+	assert.ok(driver.stale > 0);
+	assert.deepEqual(driver.store.find("autumn"), apply(created, change));
 });

@@ -4,8 +4,8 @@ import type { Rollout } from "../../../../gateway/api/rollout.js";
 import type { UpdateRefusal } from "../../../../gateway/firmware/selection.js";
 import { move, queued } from "../../../../gateway/rollouts/device-step.js";
 import { apply, firstHead } from "../../../../gateway/rollouts/machine.js";
-import { RolloutLog } from "../../../../gateway/rollouts/shared/rollout-log.js";
 import { RolloutOffers } from "../../../../gateway/rollouts/shared/rollout-offers.js";
+import { RolloutStore } from "../../../../gateway/rollouts/store.js";
 import { Device, Session } from "../../../../gateway/sessions/device.js";
 import { MemoryServer } from "../../../support/memory-bus.js";
 
@@ -18,14 +18,13 @@ async function run(answer: UpdateRefusal | undefined = undefined) {
 	const place = { ofDevice: "owner" };
 	const join = async (gatewayId: string) => {
 		const bus = server.connect();
-		const steps = new RolloutLog({
+		const store = new RolloutStore({
 			gatewayId,
 			isDriver: () => true,
 			onStale: () => {},
-			onChange: () => {},
 			onProblem: () => {},
 		});
-		await steps.open(await bus.log("gw-rollout-log"));
+		await store.open(await bus.log("gw-rollout-log"));
 		const handshake = { deviceId, isBound: true, model: undefined, chip: undefined, features: [] };
 		const link = { send: () => {}, isOpen: () => true, close: () => {} };
 		const session = new Session({ ...handshake, remoteAddress: "", baseUrl: "" }, link, 0);
@@ -45,10 +44,10 @@ async function run(answer: UpdateRefusal | undefined = undefined) {
 					return answer;
 				},
 			},
-			steps,
+			store,
 			isDriver: () => true,
 		});
-		return { bus, steps, device, offers, stop: offers.serve() };
+		return { bus, store, device, offers, stop: offers.serve() };
 	};
 	const [driver, owner] = [await join("driver"), await join("owner")];
 	const group = {
@@ -75,10 +74,10 @@ async function run(answer: UpdateRefusal | undefined = undefined) {
 		head: firstHead,
 		devices: new Map([[deviceId, queued(deviceId, 0)]]),
 	};
-	assert.ok(await driver.steps.create(created));
+	assert.ok(await driver.store.create(created));
 	const offered = { ...move(queued(deviceId, 0), "offered", 1), attempts: 1, group: 0 };
 	const rollout = apply(created, { devices: [offered] });
-	assert.ok(await driver.steps.append(rollout, { devices: [offered] }));
+	assert.ok(await driver.store.append("autumn", { devices: [offered] }));
 	return { driver, owner, rollout, triggered, place };
 }
 
@@ -104,8 +103,8 @@ test("an offer is sent once, also after another gateway has become the driver", 
 
 test("an offer that a later driver has recalled is not sent", async () => {
 	const { driver, owner, rollout, triggered } = await run();
-	const step = () => driver.steps.stepOf("autumn", deviceId);
-	while (owner.steps.stepOf("autumn", deviceId) < step())
+	const step = () => driver.store.offerOf("autumn", deviceId);
+	while (owner.store.offerOf("autumn", deviceId) < step())
 		await new Promise((resolve) => setImmediate(resolve));
 	assert.equal((await owner.offers.recall(rollout, deviceId))?.code, "target_offline");
 	assert.equal((await driver.offers.send(rollout, driver.device))?.code, "ota_in_progress");
@@ -133,4 +132,17 @@ test("an offer whose answer is lost counts as sent, if it was", async (t) => {
 	await new Promise((resolve) => setImmediate(resolve));
 	t.mock.timers.tick(10_000);
 	assert.equal(await sent, undefined);
+});
+
+test("an offer is marked once, as sent or as recalled, and no older one after it", async () => {
+	const { driver: first, owner: second } = await run();
+	assert.equal(await first.offers.mark("autumn", "dev-1-1", 5, true), undefined);
+	assert.equal(await second.offers.mark("autumn", "dev-1-1", 5, false), true, "it was sent");
+	assert.equal(await second.offers.mark("autumn", "dev-1-1", 7, false), undefined);
+	assert.equal(await first.offers.mark("autumn", "dev-1-1", 7, true), false, "it was recalled");
+	assert.equal(await first.offers.mark("autumn", "dev-1-1", 6, true), false, "an older one");
+	const both = await Promise.all(
+		[first, second].map(({ offers }) => offers.mark("autumn", "dev-1-1", 9, true)),
+	);
+	assert.deepEqual(both.sort(), [true, undefined], "one of two that do it at the same time");
 });

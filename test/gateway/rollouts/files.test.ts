@@ -1,0 +1,217 @@
+import assert from "node:assert/strict";
+import fs, { appendFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import type { DeviceStep, Rollout } from "../../../gateway/api/rollout.js";
+import { queued } from "../../../gateway/rollouts/device-step.js";
+import { openInFiles } from "../../../gateway/rollouts/files.js";
+import { apply, firstHead } from "../../../gateway/rollouts/machine.js";
+import { parsePlan } from "../../../gateway/rollouts/plan.js";
+import { RolloutStore } from "../../../gateway/rollouts/store.js";
+import type { Disk } from "../../../gateway/storage/atomic-file.js";
+import { temporaryDirectory } from "../../support/cleanup.js";
+import { countingDisk } from "../firmware/counting-disk.js";
+
+const asked = { firmware: { version: "1.4.0" }, target: { model: "DEV-1" } };
+const images = [{ model: "DEV-1" as const, chip: "esp32s3" as const, sha256: "0".repeat(64) }];
+const plan = {
+	...parsePlan(asked, () => 3, 1000),
+	firmware: { version: "1.4.0", source: "release" as const, images },
+};
+const ids = ["dev-1-000001", "dev-1-000002", "dev-1-000003"];
+const created: Rollout = {
+	id: "autumn",
+	createdAt: 1000,
+	asked,
+	plan,
+	head: firstHead,
+	devices: new Map(ids.map((id) => [id, queued(id, 1000)])),
+};
+const offered: DeviceStep = { ...queued(ids[0] ?? "", 2000), status: "offered", attempts: 1, group: 0 };
+const failed: DeviceStep = { ...offered, status: "failed", at: 3000, reason: 'Ein Grund: "größer"\n' };
+const change = { head: { ...firstHead, revision: 2, status: "running" as const }, devices: [offered] };
+
+/** A gateway's store, and the folder in which it is. */
+async function open(t: TestContext, disk: Disk = fs, given?: string) {
+	const directory = given ?? join(await temporaryDirectory(t), "rollouts");
+	const problems: string[] = [];
+	const onProblem = (problem: string) => void problems.push(problem);
+	const store = new RolloutStore({ onProblem });
+	await openInFiles(store, { directory, disk, onProblem });
+	return { store, problems, directory, file: join(directory, "autumn.jsonl") };
+}
+
+/** Of an earlier release: a folder for each roll-out. */
+async function writeEarlier(directory: string, { id, createdAt, plan, head, devices }: Rollout) {
+	await mkdir(join(directory, id), { recursive: true });
+	const content = { schema: 1, createdAt, plan, asked };
+	await writeFile(join(directory, id, "plan.json"), `${JSON.stringify(content, undefined, "\t")}\n`);
+	const lines = [{ head }, ...[...devices.values()].map((device) => ({ device }))];
+	const steps = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+	await writeFile(join(directory, id, "steps.jsonl"), steps);
+}
+
+describe("the roll-outs on disk", () => {
+	test("are as they were stored, with the latest step of each device", async (t) => {
+		const { store, directory, file } = await open(t);
+		assert.ok(await store.create(created));
+		const running = apply(created, change);
+		assert.ok(await store.append("autumn", change));
+		const over = apply(running, { devices: [failed] });
+		assert.ok(await store.append("autumn", { devices: [failed] }));
+		const { store: next, problems } = await open(t, fs, directory);
+		assert.deepEqual(next.list(), [over]);
+		assert.deepEqual(problems, []);
+		assert.equal(
+			(await readFile(file, "utf8")).match(/dev-1-000001/g)?.length,
+			2,
+			"in its order, and its step",
+		);
+		assert.ok(await next.remove("autumn"));
+		assert.deepEqual(next.list(), []);
+		assert.deepEqual((await open(t, fs, directory)).store.list(), []);
+		assert.deepEqual(await readdir(directory), []);
+	});
+
+	test("lose only the last line where that was cut at any byte", async (t) => {
+		const { store, directory, file } = await open(t);
+		await store.create(created);
+		const running = apply(created, change);
+		await store.append("autumn", change);
+		const before = await readFile(file);
+		await store.append("autumn", { devices: [failed] });
+		const whole = await readFile(file);
+		for (let length = before.length; length <= whole.length; length++) {
+			await writeFile(file, whole.subarray(0, length));
+			const { store: next, problems } = await open(t, fs, directory);
+			const [loaded] = next.list();
+			// The line feed at its end is not needed.
+			const isWhole = length >= whole.length - 1;
+			assert.deepEqual(loaded, isWhole ? apply(running, { devices: [failed] }) : running, `cut at ${length}`);
+			assert.equal(problems.length, isWhole || length === before.length ? 0 : 1);
+			assert.ok(problems.every((problem) => /autumn.* damaged/.test(problem)));
+			// What is appended after that stands on a line of its own.
+			if (!loaded) throw new Error("it is gone");
+			assert.ok(await next.append("autumn", { devices: [offered] }));
+			const [again] = await (await open(t, fs, directory)).store.list();
+			assert.deepEqual(again, apply(loaded, { devices: [offered] }));
+		}
+	});
+
+	test("lose a damaged line in the middle alone, and a damaged plan costs its roll-out alone", async (t) => {
+		const { store, directory, file } = await open(t);
+		await store.create(created);
+		await appendFile(file, `{"device":{"deviceId":"dev-1-000002","status":"exploded"}}\n\0\0\0\n[]\n`);
+		await store.append("autumn", { devices: [failed] });
+		await store.create({ ...created, id: "winter" });
+		const winter = join(directory, "winter.jsonl");
+		await writeFile(winter, (await readFile(winter, "utf8")).replace('"rest"', '"most"'));
+		const { store: next, problems } = await open(t, fs, directory);
+		assert.deepEqual(next.list(), [apply(created, { devices: [failed] })]);
+		assert.equal(problems.length, 2, problems.join("\n"));
+		assert.match(problems.join("\n"), /autumn\.jsonl has 3 damaged lines/);
+		assert.match(problems.join("\n"), /winter is left out.*groups\.1\.size/);
+	});
+
+	test("are there or not, but never in part, wherever their creation is cut off", async (t) => {
+		let steps = 0;
+		const count = await open(
+			t,
+			countingDisk(() => void steps++),
+		);
+		await count.store.create(created);
+		const total = steps;
+		assert.ok(total >= 8, `${total} steps`);
+		for (let last = 1; last <= total; last++) {
+			steps = 0;
+			const die = countingDisk(() => {
+				steps += 1;
+				if (steps >= last) throw Object.assign(new Error("cut"), { code: "EIO" });
+			});
+			const { store, directory } = await open(t, die);
+			const isCreated = await store.create(created);
+			const loaded = await (await open(t, fs, directory)).store.list();
+			assert.deepEqual(loaded, loaded.length === 0 ? [] : [created], `cut at ${last}`);
+			if (isCreated) assert.equal(loaded.length, 1);
+			if (loaded.length > 0) continue;
+			const { store: next } = await open(t, fs, directory);
+			assert.ok(await next.create(created), `cut at ${last}`);
+			assert.deepEqual((await open(t, fs, directory)).store.list(), [created]);
+		}
+	});
+
+	test("are written whole after a write has failed, and the gateway is not ready meanwhile", async (t) => {
+		let isFull = false;
+		const disk = countingDisk((_number, operation) => {
+			if (isFull && operation === "write") throw Object.assign(new Error("full"), { code: "ENOSPC" });
+		});
+		const { store, directory, problems } = await open(t, disk);
+		assert.ok(await store.create(created));
+		isFull = true;
+		const running = apply(created, change);
+		assert.equal(await store.append("autumn", change), false);
+		assert.equal(await store.append("autumn", change), false);
+		assert.match(store.readinessProblem ?? "", /ENOSPC/);
+		assert.equal(problems.length, 1, "reported once");
+		isFull = false;
+		assert.equal(await store.append("autumn", change), true);
+		assert.equal(store.readinessProblem, undefined);
+		assert.deepEqual(await (await open(t, fs, directory)).store.list(), [running]);
+	});
+
+	test("of an earlier release are taken over once", async (t) => {
+		const { directory } = await open(t);
+		const running = apply(created, change);
+		await writeEarlier(directory, running);
+		await appendFile(
+			join(directory, "autumn", "steps.jsonl"),
+			`{"device":{"deviceId":"dev-1-000002","status":"exploded"}}\n${JSON.stringify({ device: failed })}\n{"dev`,
+		);
+		const over = apply(running, { devices: [failed] });
+		const { store, problems } = await open(t, fs, directory);
+		assert.deepEqual(store.list(), [over]);
+		assert.equal(problems.length, 2, problems.join("\n"));
+		assert.ok(problems.every((problem) => problem.startsWith("The roll-out autumn has a damaged entry")));
+		assert.deepEqual(await readdir(directory), ["autumn.jsonl"]);
+		const { store: next, problems: none } = await open(t, fs, directory);
+		assert.deepEqual([next.list(), none], [[over], []]);
+	});
+
+	test("of an earlier release that are damaged are left where they are", async (t) => {
+		const { directory } = await open(t);
+		for (const id of ["one", "two", "three"]) await writeEarlier(directory, { ...created, id });
+		const files = ["one/plan.json", "two/plan.json", "three/steps.jsonl"].map((file) =>
+			join(directory, file),
+		);
+		const [one = "", two = "", three = ""] = files;
+		const content = await readFile(one, "utf8");
+		await writeFile(one, content.replace('"rest"', '"most"'));
+		await writeFile(two, content.slice(1));
+		await writeFile(three, "");
+		await mkdir(join(directory, "half-made"));
+		const { store, problems } = await open(t, fs, directory);
+		assert.deepEqual(store.list(), []);
+		assert.match(problems.sort().join("\n"), /one cannot.*groups\.1\.size.*\n.*three cannot.*\n.*two cannot/);
+		assert.deepEqual(await readdir(directory), ["half-made", "one", "three", "two"]);
+	});
+
+	test("of an earlier release are not lost or there twice, wherever taking them over is cut off", async (t) => {
+		for (let last = 1, isWhole = false; !isWhole; last++) {
+			let steps = 0;
+			const die = countingDisk(() => {
+				steps += 1;
+				if (steps >= last) throw Object.assign(new Error("cut"), { code: "ENOSPC" });
+			});
+			const directory = join(await temporaryDirectory(t), "rollouts");
+			await writeEarlier(directory, apply(created, change));
+			const { problems } = await open(t, die, directory);
+			isWhole = problems.length === 0;
+			const { store } = await open(t, fs, directory);
+			assert.deepEqual(store.list(), [apply(created, change)], `cut at ${last}`);
+			assert.ok(await store.append("autumn", { devices: [failed] }));
+			const { store: next } = await open(t, fs, directory);
+			assert.deepEqual(next.list(), [apply(created, { ...change, devices: [failed] })]);
+			assert.ok(!(await readdir(directory, { recursive: true })).includes("autumn/plan.json"));
+		}
+	});
+});

@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import fs, { appendFile, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import type { Disk } from "../../../gateway/storage/atomic-file.js";
+import { FileLog } from "../../../gateway/storage/file-log.js";
+import { temporaryDirectory } from "../../support/cleanup.js";
+import { countingDisk } from "../firmware/counting-disk.js";
+import { follow, testLog } from "./log-contract.js";
+
+async function open(t: TestContext, disk: Disk = fs, given?: string) {
+	const directory = given ?? join(await temporaryDirectory(t), "log");
+	const problems: string[] = [];
+	const log = new FileLog({ directory, disk, onProblem: (problem) => void problems.push(problem) });
+	const all = async () => (await follow(log)).all[0];
+	return { log, problems, directory, all };
+}
+
+testLog("files", async (t) => {
+	const { log } = await open(t);
+	return [log, log];
+});
+
+describe("a log in files", () => {
+	test("has after a restart what it had, and goes on with the same revisions", async (t) => {
+		const { log, directory } = await open(t);
+		const first = (await log.append("a", "1", 0)) ?? 0;
+		await log.append("b/c", "2", 0);
+		const third = (await log.append("a", "3", first)) ?? 0;
+		const { log: next, all, problems } = await open(t, fs, directory);
+		assert.equal(await next.append("a", "4", first), undefined);
+		const fourth = (await next.append("a", "4", third)) ?? 0;
+		assert.ok(fourth > third);
+		assert.deepEqual((await all())?.map(String), ["a,1", "b/c,2", "a,3", "a,4"]);
+		await next.removeBefore("b/c", fourth);
+		assert.deepEqual(await readdir(directory), ["a.jsonl"]);
+		assert.deepEqual(problems, []);
+	});
+
+	test("replaces the entries of a key, or removes it", async (t) => {
+		const { log, directory, all } = await open(t);
+		const first = (await log.append("a", "1", 0)) ?? 0;
+		assert.equal(await log.replace("a", ["2"], 0), undefined);
+		const latest = (await log.replace("a", ["2", "3"], first)) ?? 0;
+		assert.deepEqual(await all(), [
+			["a", "2"],
+			["a", "3"],
+		]);
+		assert.equal(await log.replace("a", [], latest), 0);
+		assert.deepEqual([await all(), await readdir(directory)], [[], []]);
+		assert.ok(await log.append("a", "4", 0));
+	});
+
+	test("loses damaged lines alone, and leaves the files of a person as they are", async (t) => {
+		const { log, directory } = await open(t);
+		const first = (await log.append("a", "1", 0)) ?? 0;
+		await appendFile(join(directory, "a.jsonl"), "\0\0\n[7,\n[]\n[2,2");
+		await writeFile(join(directory, "a (copy).jsonl"), "[1,1]\n");
+		const { log: next, all, problems } = await open(t, fs, directory);
+		assert.deepEqual(await all(), [["a", "1"]]);
+		assert.equal(problems.length, 1, problems.join("\n"));
+		assert.match(problems.join(), /a\.jsonl has 4 damaged lines/);
+		assert.ok(await next.append("a", "2", first));
+		assert.equal((await readFile(join(directory, "a.jsonl"), "utf8")).split("\n").length, 3);
+	});
+
+	test("has all that was acknowledged and nothing that was refused, wherever the disk fails", async (t) => {
+		let steps = 0;
+		let failing = Number.POSITIVE_INFINITY;
+		let end = Number.POSITIVE_INFINITY;
+		const disk = countingDisk(() => {
+			steps += 1;
+			if (steps >= failing && steps < end) throw Object.assign(new Error("full"), { code: "ENOSPC" });
+		});
+		const textsOf = async (directory: string) => {
+			const all = (await (await open(t, fs, directory)).all()) ?? [];
+			return all.flatMap(([key, text]) => (key === "a" ? [text] : []));
+		};
+		/** Appends until all is there. @returns the steps of the disk */
+		const fill = async (at: number, length: number) => {
+			steps = 0;
+			[failing, end] = [at, at + length];
+			const { log, directory } = await open(t, disk);
+			let latest = 0;
+			for (const text of ["1", "2", "3"])
+				for (;;) {
+					const before = latest;
+					try {
+						latest = (await log.append("a", text, latest)) ?? assert.fail("refused");
+						break;
+					} catch (error) {
+						if (!(error instanceof Error && error.message === "full")) throw error;
+						// The one whose write failed may be there until the next write.
+						const there = await textsOf(directory);
+						const known = ["1", "2", "3"].slice(0, Number(text) - 1);
+						assert.deepEqual(there.slice(0, known.length), known, `cut at ${at}`);
+						assert.ok(there.length <= Number(text), `${there}`);
+						assert.equal(latest, before);
+						// Another key is written meanwhile.
+						await log.append(`b${steps}`, "x", 0).catch(() => {});
+					}
+				}
+			assert.deepEqual(await textsOf(directory), ["1", "2", "3"], `cut at ${at}`);
+			return steps;
+		};
+		const total = await fill(Number.POSITIVE_INFINITY, 0);
+		assert.ok(total >= 10, `${total} steps`);
+		for (let at = 1; at <= total; at++) for (const length of [1, 2, 6]) await fill(at, length);
+	});
+});

@@ -1,0 +1,81 @@
+/** What each implementation of Log promises, as tests. */
+
+import assert from "node:assert/strict";
+import { describe, type TestContext, test } from "node:test";
+import type { Log } from "../../../gateway/bus.js";
+
+/** What is told, one after the other; `until` waits for it. */
+export class Told<T> {
+	readonly list: T[] = [];
+	#wake = () => {};
+
+	readonly add = (each: T): void => {
+		this.list.push(each);
+		this.#wake();
+	};
+
+	async until(isSo: (list: readonly T[]) => boolean): Promise<readonly T[]> {
+		while (!isSo(this.list))
+			await new Promise<void>((resolve) => {
+				this.#wake = resolve;
+			});
+		return this.list;
+	}
+}
+
+/** What a reader of a log is passed: all entries, once for each reading, and new ones. */
+export async function follow(log: Log) {
+	const readings = new Told<readonly (readonly [string, string])[]>();
+	const told = new Told<[string, string]>();
+	await log.read({
+		onAll: (entries) => readings.add(entries.map(([key, { text }]) => [key, text] as const)),
+		onEntry: (key, { text }) => told.add([key, text]),
+	});
+	return {
+		all: readings.list,
+		told,
+		wasRead: (times: number) => readings.until((list) => list.length >= times),
+	};
+}
+
+/** @param make one log, as two that append to it have it: the same object, where only one process may */
+export function testLog(name: string, make: (t: TestContext) => Promise<readonly [Log, Log]>): void {
+	describe(`${name}: a log`, () => {
+		test("is appended to after its latest entry alone, and read in its order", async (t) => {
+			const [ours, theirs] = await make(t);
+			const first = (await ours.append("k", "1", 0)) ?? assert.fail("refused");
+			assert.equal(await theirs.append("k", "2", 0), undefined);
+			const other = (await theirs.append("k/ä.*", "other", 0)) ?? assert.fail("refused");
+			assert.ok(other > first);
+			const { all, told } = await follow(theirs);
+			assert.deepEqual(all, [
+				[
+					["k", "1"],
+					["k/ä.*", "other"],
+				],
+			]);
+			const second = (await theirs.append("k", "2", first)) ?? assert.fail("refused");
+			assert.equal(await ours.append("k", "3", first), undefined);
+			assert.deepEqual(await told.until((list) => list.length > 0), [["k", "2"]]);
+			await ours.removeBefore("k", second);
+			assert.deepEqual((await follow(ours)).all, [
+				[
+					["k/ä.*", "other"],
+					["k", "2"],
+				],
+			]);
+			await ours.removeBefore("k/ä.*", second);
+			assert.deepEqual((await follow(ours)).all, [[["k", "2"]]]);
+			assert.ok(await ours.append("k/ä.*", "again", 0));
+			assert.ok(await ours.append("k", "3", second));
+		});
+
+		test("lets one of many that append at once win", async (t) => {
+			const both = await make(t);
+			const appended = await Promise.all(
+				both.flatMap((each) => [0, 1, 2].map(() => each.append("k", "x", 0))),
+			);
+			assert.equal(appended.filter((each) => each !== undefined).length, 1);
+		});
+	});
+}
