@@ -27,6 +27,7 @@ export const extensionParts = {
 		"test/support/nats.ts",
 		"test/support/nats-credentials.ts",
 		"test/system/cluster-kills.long.test.ts",
+		"test/system/nats-away.long.test.ts",
 		"test/system/cluster.long.test.ts",
 	],
 	dashboard: [
