@@ -11,7 +11,6 @@ import {
 	type DeviceLink,
 	type Handshake,
 	keptReport,
-	noVitals,
 	otherFieldsBytes,
 	Session,
 } from "../sessions/device.js";
@@ -140,7 +139,9 @@ export class Mirrors {
 		const found = sessions.find(sessionId);
 		// The same session may be known from disk, without its gateway.
 		const known = found && gatewayOf(found) === entry.gateway ? found : undefined;
-		const link = known?.link instanceof MirrorLink ? known.link : new MirrorLink(entry.gateway, members);
+		// One text for all devices of a gateway.
+		const gateway = members.find(entry.gateway)?.id ?? entry.gateway;
+		const link = known?.link instanceof MirrorLink ? known.link : new MirrorLink(gateway, members);
 		link.isConnected = entry.connected;
 		const session = known ?? new Session(handshakeOf(entry), link, entry.connectedAt, sessionId);
 		const wasConnected = known?.connected ?? false;
@@ -285,8 +286,8 @@ function apply(device: Device, facts: DeviceFacts, monotonic: number): void {
 	device.resets = facts.resets;
 	// Shared where it is empty: a list of each device would take memory.
 	if (facts.crashes.length > 0 || device.crashes.length > 0) device.crashes = facts.crashes;
-	const { safeMode = false, ...heard } = facts.vitals;
-	device.vitals = { ...noVitals, ...heard, ...(safeMode && { safeMode }) };
+	const { rssi = null, ssid = null, volume = null, safeMode } = facts.vitals;
+	device.vitals = safeMode ? { rssi, ssid, volume, safeMode } : { rssi, ssid, volume };
 	device.setReported(facts.hasReported, monotonic);
 }
 
