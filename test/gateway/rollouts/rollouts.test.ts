@@ -42,15 +42,17 @@ async function run(t: TestContext, ...fates: readonly Fate[]) {
 	};
 	const statuses = (id = "x") => [...gateway.rollouts.find(id).devices.values()].map(({ status }) => status);
 	const headOf = (id = "x") => gateway.rollouts.find(id).head;
-	/** Kills the gateway. @returns its next run, to which all devices connect */
-	const restart = async () => {
+	/** Kills the gateway. @param awayMs until it starts again @returns its next run, to which all devices connect */
+	const restart = async (awayMs = 0) => {
 		const previous = gateway.latest;
 		previous.isRunning = false;
 		await previous.settle();
+		time.pass(awayMs);
 		const next = new SimulatedGateway(options);
 		previous.next = next;
 		await next.open();
 		onEnd(t, () => next.settle());
+		if (awayMs > 0) await next.pass(second);
 		for (const device of devices) device.connect(next);
 		await next.settle();
 		return next;
@@ -116,6 +118,20 @@ for (const [when, ...skews] of [
 		};
 		assert.equal(await statusAfter(165 * second), "soaking");
 		assert.equal(await statusAfter(15 * second), "succeeded");
+	});
+
+for (const [fate, end] of [
+	["fine", "succeeded"],
+	["goes back", "rolled_back"],
+] as const)
+	test(`a device that soaked when the gateway stopped for an hour has time to connect again: ${fate}`, async (t) => {
+		const { gateway, pass, statuses, restart } = await run(t, fate);
+		await gateway.rollouts.put("x", inOneGroup);
+		await pass(20 * second);
+		assert.deepEqual(statuses(), ["soaking"]);
+		const latest = await restart(60 * minute);
+		await pass(10 * second);
+		assert.deepEqual(latest.rollouts.find("x").devices.get("dev-1-0")?.status, end);
 	});
 
 test("a device that a kill of the gateway kept from its update gets it, also after a restart with an earlier clock", async (t) => {
