@@ -105,7 +105,8 @@ function follow(rollout: Rollout, step: DeviceStep, seen: Seen, moment: Moment):
 	if (step.status === "offered" && (typeof seen.offer === "object" || !(job || seen.offer === "sent")))
 		return seen.offer === "pending" ? step : giveBack(rollout, step, seen, now);
 	if (!job) {
-		if (seen.version === rollout.plan.firmware.version) return soak(rollout, step, seen, now);
+		if (step.status === "soaking" || seen.version === rollout.plan.firmware.version)
+			return soak(rollout, step, seen, now);
 		const isSilent = now - step.at >= silenceMs && !seen.isReturning;
 		return isSilent ? move(step, "timed_out", now, "Nothing was heard of the update for 5 minutes.") : step;
 	}

@@ -46,3 +46,13 @@ test("a device is not silent while it may be about to connect to a gateway that 
 		assert.equal(statusOf({ ...lost, isReturning: false }, version), "timed_out");
 	}
 });
+
+test("a device that soaks although its attempt seemed to have failed, and goes back, is rolled back", () => {
+	const job = { status: "rolled_back", startedAt: 1, version: "2.0.0", reason: "It went back." } as const;
+	const soaking: DeviceStep = { ...step, status: "soaking", previousJob: job.startedAt };
+	const statusOf = (seen: Partial<Seen>) =>
+		observe(rollout, soaking, () => ({ ...away, job, ...seen }), { ...moment, now: 60_000 }).status;
+	assert.equal(statusOf({}), "soaking", "it may be about to connect");
+	assert.equal(statusOf({ isConnected: true, version: "2.0.0" }), "soaking");
+	assert.equal(statusOf({ isConnected: true }), "rolled_back");
+});
