@@ -1,4 +1,4 @@
-/** Executes commands. One that cannot be executed changes nothing and is answered with `command_error`. */
+/** Checks and executes commands. One that cannot be executed changes nothing and is answered with `command_error`. */
 
 import type { Diagnostics } from "./diagnostics.js";
 import type { Audio } from "./peripherals/audio.js";
@@ -8,7 +8,6 @@ import {
 	type ChangedSettings,
 	type Command,
 	type CommandError,
-	type CommandErrorCode,
 	type CommandOf,
 	checkCommand,
 } from "./protocol/messages.js";
@@ -21,9 +20,8 @@ export interface Objection {
 	readonly message: string;
 }
 
-export interface CommandsOptions {
-	readonly deviceId: string;
-	readonly model: Model;
+/** What commands act on. */
+export interface CommandTargets {
 	readonly peripherals: {
 		/** Undefined in safe mode. */
 		readonly audio: Pick<Audio, "volume" | "play"> | undefined;
@@ -39,6 +37,77 @@ export interface CommandsOptions {
 	readonly onRestart: () => string | undefined;
 	/** @returns why new settings cannot be tried; undefined: the device restarts with them */
 	readonly onSettings: (changed: ChangedSettings) => Objection | undefined;
+}
+
+/** @returns why it is refused; undefined: it is executed */
+export function executeCommand(command: Command, targets: CommandTargets): Objection | undefined {
+	const { onQuery, onUpdate, onRestart, onSettings, diagnostics } = targets;
+	const { audio, ring, haptics } = targets.peripherals;
+	switch (command.command) {
+		case "set_volume":
+			if (!audio) return inSafeMode();
+			audio.volume = command.value;
+			return undefined;
+		case "query_state":
+			onQuery();
+			return undefined;
+		case "set_led":
+			if (ring.isUpdating) return busy("the ring shows the update; try again after it");
+			ring.preset(command.value);
+			return undefined;
+		case "play_audio":
+			if (ring.isUpdating) return busy("the device is being updated; try again after it");
+			if (!audio) return inSafeMode();
+			audio.play(command.value);
+			return undefined;
+		case "identify":
+			if (ring.isUpdating) return busy("the ring shows the update; try again after it");
+			ring.identify();
+			audio?.play("startup");
+			return undefined;
+		case "set_brightness":
+			ring.brightness = command.value;
+			return undefined;
+		case "set_haptics":
+			// In safe mode; the check has refused a model without a motor.
+			if (!haptics) return inSafeMode();
+			haptics.intensity = command.value;
+			return undefined;
+		case "start_ota":
+			return busy(onUpdate(command));
+		case "restart":
+			return busy(onRestart());
+		case "set_settings":
+			return onSettings(command.value);
+		case "query_crash":
+			diagnostics.reportCrash();
+			return undefined;
+		case "clear_crash":
+			diagnostics.clearCrash(command.id);
+			return undefined;
+		case "set_log":
+			diagnostics.setLog(command);
+			return undefined;
+		default:
+			// The compiler reports a command without a case.
+			command satisfies never;
+			return undefined;
+	}
+}
+
+function busy(message: string | undefined): Objection | undefined {
+	return message === undefined ? undefined : { code: "busy", message };
+}
+
+function inSafeMode(): Objection | undefined {
+	return busy("the device is in safe mode, without sound and motor: update or restart it");
+}
+
+export interface CommandsOptions {
+	readonly deviceId: string;
+	readonly model: Model;
+	/** @returns why a valid command is refused; undefined: it is executed */
+	readonly execute: (command: Command) => Objection | undefined;
 	readonly send: (error: CommandError) => void;
 }
 
@@ -51,87 +120,13 @@ export class Commands {
 
 	/** @param message parsed JSON */
 	receive(message: unknown): void {
-		const checked = checkCommand(message, this.#options.model);
-		if (checked.refusal) {
-			const name = isRecord(message) ? message.command : undefined;
-			return this.#refuse(
-				typeof name === "string" ? name.slice(0, 64) : "",
-				checked.refusal.code,
-				checked.refusal.message,
-			);
-		}
-		this.#execute(checked.command);
-	}
-
-	#execute(command: Command): void {
-		const { onQuery, onUpdate, onRestart, onSettings, diagnostics } = this.#options;
-		const { audio, ring, haptics } = this.#options.peripherals;
-		switch (command.command) {
-			case "set_volume":
-				if (!audio) return this.#refuseInSafeMode(command.command);
-				audio.volume = command.value;
-				return;
-			case "query_state":
-				return onQuery();
-			case "set_led":
-				if (ring.isUpdating)
-					return this.#refuse(command.command, "busy", "the ring shows the update; try again after it");
-				return ring.preset(command.value);
-			case "play_audio":
-				if (ring.isUpdating)
-					return this.#refuse(command.command, "busy", "the device is being updated; try again after it");
-				if (!audio) return this.#refuseInSafeMode(command.command);
-				return audio.play(command.value);
-			case "identify":
-				if (ring.isUpdating)
-					return this.#refuse(command.command, "busy", "the ring shows the update; try again after it");
-				ring.identify();
-				return audio?.play("startup");
-			case "set_brightness":
-				ring.brightness = command.value;
-				return;
-			case "set_haptics":
-				// In safe mode; the check has refused a model without a motor.
-				if (!haptics) return this.#refuseInSafeMode(command.command);
-				haptics.intensity = command.value;
-				return;
-			case "start_ota": {
-				const busy = onUpdate(command);
-				if (busy !== undefined) this.#refuse(command.command, "busy", busy);
-				return;
-			}
-			case "restart": {
-				const busy = onRestart();
-				if (busy !== undefined) this.#refuse(command.command, "busy", busy);
-				return;
-			}
-			case "set_settings": {
-				const objection = onSettings(command.value);
-				if (objection) this.#refuse(command.command, objection.code, objection.message);
-				return;
-			}
-			case "query_crash":
-				return diagnostics.reportCrash();
-			case "clear_crash":
-				return diagnostics.clearCrash(command.id);
-			case "set_log":
-				return diagnostics.setLog(command);
-			default:
-				// The compiler reports a command without a case.
-				return command satisfies never;
-		}
-	}
-
-	#refuseInSafeMode(command: string): void {
-		this.#refuse(
-			command,
-			"busy",
-			"the device is in safe mode, without sound and motor: update or restart it",
-		);
-	}
-
-	#refuse(command: string, code: CommandErrorCode, message: string): void {
-		const { deviceId, send } = this.#options;
-		send({ type: "command_error", deviceId, command, code, message });
+		const { deviceId, model, execute, send } = this.#options;
+		const checked = checkCommand(message, model);
+		const objection = checked.refusal ?? execute(checked.command);
+		if (!objection) return;
+		const name = isRecord(message) ? message.command : undefined;
+		const command = typeof name === "string" ? name.slice(0, 64) : "";
+		const { code, message: sentence } = objection;
+		send({ type: "command_error", deviceId, command, code, message: sentence });
 	}
 }

@@ -5,7 +5,7 @@
 
 import config from "mc/config";
 import Timer from "timer";
-import { Commands } from "./commands.js";
+import { Commands, type CommandTargets, executeCommand } from "./commands.js";
 import { Diagnostics } from "./diagnostics.js";
 import type { Host } from "./host.js";
 import { Clock } from "./network/clock.js";
@@ -175,9 +175,7 @@ export default function main(): void {
 		canSend: () => link.isDrained,
 		send: (message) => link.send(message),
 	});
-	const commands = new Commands({
-		deviceId,
-		model,
+	const targets: CommandTargets = {
 		peripherals,
 		diagnostics,
 		onQuery: () => reporter.changed(),
@@ -201,6 +199,11 @@ export default function main(): void {
 			restartSoon();
 			return undefined;
 		},
+	};
+	const commands = new Commands({
+		deviceId,
+		model,
+		execute: (command) => executeCommand(command, targets),
 		send: (error) => link.send(error),
 	});
 	retryNow = () => {

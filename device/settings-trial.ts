@@ -1,10 +1,10 @@
 /**
- * Tries new settings and keeps them only if the device reaches the gateway with them. Power may fail at any moment,
- * and NVS writes only single values atomically: one marker decides which settings count.
+ * Tries new settings and keeps them only if the device reaches the gateway with them. NVS writes only single values
+ * atomically, so one marker decides which settings count, whenever power fails.
  *
  * New values are stored beside the present ones, then the marker, and the device restarts. After its report the
- * marker becomes `kept` and the values replace the previous ones, which the next start completes if interrupted.
- * Otherwise it becomes `returned` and they are deleted. The marker is deleted when the result is sent.
+ * marker becomes `kept` and the values replace the previous ones, else `returned` and they are deleted. The next start
+ * completes what was interrupted. The marker is deleted when the result is sent.
  */
 
 import Timer from "timer";

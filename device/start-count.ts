@@ -1,7 +1,6 @@
 /**
- * Counts starts that soon end by a fault, for the safe mode: a confirmed image that crashes at each start could never
- * be replaced. After three in a row that crashed within 60 s without a connection, the next start omits what an
- * update does not need.
+ * Counts starts that crash within 60 s without a connection. After three in a row the next one is in safe mode, without
+ * what an update does not need: otherwise such an image could never be replaced.
  */
 
 import Timer from "timer";
@@ -27,7 +26,6 @@ const faults: readonly string[] = Object.freeze([
 
 export interface StartCountOptions {
 	readonly store: Pick<KeyValueStore, "read" | "write" | "delete">;
-	/** Of this start. */
 	readonly resetReason: string;
 	/** A new image has the rollback instead, and is confirmed with all its parts. */
 	readonly isPendingVerify: boolean;

@@ -39,12 +39,10 @@ export class Clock {
 		Timer.repeat(() => this.#storeHourly(), storeIntervalSeconds * 1000);
 	}
 
-	/** Call it when there is a network. */
 	start(): void {
 		if (this.#timer === undefined && this.#query === undefined) this.#ask();
 	}
 
-	/** Call it when the network is lost. */
 	stop(): void {
 		this.#query?.close();
 		this.#query = undefined;

@@ -57,12 +57,10 @@ export class Link {
 		return this.#socket?.isDrained ?? false;
 	}
 
-	/** Call it when there is a network. */
 	start(): void {
 		if (this.#state === "offline") this.#connect();
 	}
 
-	/** Call it when the network is lost. */
 	stop(): void {
 		this.#drop();
 		this.#backoff.reset();

@@ -175,9 +175,13 @@ export class Directory {
 			if (!this.#bucket) throw new BusError("away", "The directory is not open.");
 			while (this.#own.has(deviceId) && !this.#isClosed) {
 				this.#options.onWrite();
-				const revision = await this.#bucket.set(deviceId, text, this.#revisions.get(deviceId) ?? 0);
+				const known = this.#revisions.get(deviceId) ?? 0;
+				const revision = await this.#bucket.set(deviceId, text, known);
 				if (revision === undefined) {
-					this.#learn(deviceId, await this.#bucket.get(deviceId));
+					const entry = await this.#bucket.get(deviceId);
+					// Servers may have lost what they had acknowledged.
+					if ((entry?.revision ?? 0) < known) this.#revisions.set(deviceId, entry?.revision ?? 0);
+					else this.#learn(deviceId, entry);
 					continue;
 				}
 				own.isWritten = true;

@@ -105,8 +105,9 @@ function follow(rollout: Rollout, step: DeviceStep, seen: Seen, moment: Moment):
 	if (step.status === "offered" && (typeof seen.offer === "object" || !(job || seen.offer === "sent")))
 		return seen.offer === "pending" ? step : giveBack(rollout, step, seen, now);
 	if (!job) {
-		if (seen.version === rollout.plan.firmware.version) return soak(rollout, step, seen, now);
-		const isSilent = now - step.at >= silenceMs;
+		if (step.status === "soaking" || seen.version === rollout.plan.firmware.version)
+			return soak(rollout, step, seen, now);
+		const isSilent = now - step.at >= silenceMs && !seen.isReturning;
 		return isSilent ? move(step, "timed_out", now, "Nothing was heard of the update for 5 minutes.") : step;
 	}
 	// Its report may be known before the end of the update, which another gateway may have on record.
@@ -152,14 +153,16 @@ export function soakSecondsLeft({ plan }: Rollout, step: DeviceStep, now: number
 }
 
 /** It runs the new firmware, which may still fail and go back. */
-function soak({ plan }: Rollout, step: DeviceStep, { version, isConnected }: Seen, now: number): DeviceStep {
+function soak({ plan }: Rollout, step: DeviceStep, seen: Seen, now: number): DeviceStep {
+	const { version, isConnected, isReturning } = seen;
 	if (step.status !== "soaking") return move(step, "soaking", now);
 	if (isConnected && version !== plan.firmware.version)
 		return now - step.at < settleMs ? step : move(step, "rolled_back", now, `It runs ${version} again.`);
 	const overdueMs = now - step.at - soakSecondsOf(plan, step) * 1000;
 	if (overdueMs >= 0 && isConnected) return move(step, "succeeded", now);
 	const reason = "It runs the new firmware, but was not connected in the 5 minutes after its soak time.";
-	return overdueMs >= silenceMs ? move(step, "timed_out", now, reason) : step;
+	// The time for which the gateway was stopped says nothing about the device.
+	return overdueMs >= silenceMs && !isReturning ? move(step, "timed_out", now, reason) : step;
 }
 
 function soakSecondsOf({ groups }: Plan, { group = 0 }: DeviceStep): number {

@@ -55,7 +55,7 @@ export class Rollouts {
 	/** Continues what the last run stored. */
 	open(): void {
 		this.#changed.clear();
-		this.#catchUp();
+		this.#resume();
 		this.#timer = setInterval(() => void this.advance(), intervalMs).unref();
 	}
 
@@ -322,9 +322,28 @@ export class Rollouts {
 
 	/** Continues from the latest stored time: with an earlier clock devices would soak, or be silent, far too long. */
 	#catchUp(): void {
-		for (const { devices } of this.active())
-			for (const { at } of devices.values())
-				this.#origin = Math.max(this.#origin, at - this.#options.monotonic());
+		const latest = this.#latestTime();
+		this.#origin = Math.max(this.#origin, latest - this.#options.monotonic());
+	}
+
+	/**
+	 * As `#catchUp`, and with a later clock devices would soak too short. The time since the latest step does not count:
+	 * the gateway did not watch, or the clock was behind then.
+	 */
+	#resume(): void {
+		this.#catchUp();
+		const pausedMs = this.#steady() - this.#latestTime();
+		for (const rollout of this.active()) {
+			const held = [...rollout.devices.values()].filter(holdsSlot);
+			const devices = held.map((step) => ({ ...step, at: step.at + pausedMs }));
+			this.#options.store.show(rollout.id, devices);
+		}
+	}
+
+	/** Of the steps of active roll-outs; the present without any. */
+	#latestTime(): number {
+		const times = this.active().flatMap(({ devices }) => [...devices.values()].map(({ at }) => at));
+		return times.reduce((latest, at) => Math.max(latest, at), times[0] ?? this.#steady());
 	}
 
 	#inTurn<T>(work: () => Promise<T>): Promise<T> {

@@ -183,6 +183,15 @@ export class RolloutStore {
 		return true;
 	}
 
+	/** Shows these steps in place of the stored ones, until the next change of each. */
+	show(id: string, devices: readonly DeviceStep[]): void {
+		const kept = this.#kept.get(id);
+		if (!kept) return;
+		const shown = new Map(kept.devices);
+		for (const step of devices) shown.set(step.deviceId, step);
+		this.#kept.set(id, { ...kept, devices: shown, rollout: undefined });
+	}
+
 	/** The entry by which a device was offered the update; 0: it holds no slot. */
 	offerOf(id: string, deviceId: string): number {
 		return this.#kept.get(id)?.offers.get(deviceId) ?? 0;

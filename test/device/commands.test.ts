@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
-import { powerOnInVirtualTime } from "../support/virtual-time.js";
+import { passUntil, powerOnInVirtualTime } from "../support/virtual-time.js";
 
 test("a device checks each command, refuses a wrong one and changes nothing", async (t) => {
 	const gateway = await runScriptedGateway(t);
@@ -28,12 +28,12 @@ test("a device checks each command, refuses a wrong one and changes nothing", as
 
 test("a frame that is not JSON, is binary or is too long ends the connection", async (t) => {
 	const gateway = await runScriptedGateway(t);
-	await powerOn(t, gateway);
+	const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
 	for (const frame of ["{", "\u0000", Buffer.from('{"command":"query_state"}'), `"${"x".repeat(6656)}"`]) {
-		const connection = await gateway.connection();
+		const connection = await passUntil(device, gateway.connection());
 		await connection.next("state_report");
 		connection.socket.send(frame);
-		assert.equal(await connection.closed, 1006);
+		assert.equal(await passUntil(device, connection.closed), 1006);
 	}
 });
 
@@ -49,12 +49,12 @@ test("the longest commands fit the heap, also while an update has its buffer", a
 
 test("a message of more values or levels than the heap holds ends the connection", async (t) => {
 	const gateway = await runScriptedGateway(t);
-	await powerOn(t, gateway);
+	const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
 	const names = Array.from({ length: 300 }, (_, index) => `"n${index}":1`);
 	for (const text of [`${"[".repeat(3000)}${"]".repeat(3000)}`, `{${names}}`, `[${"1,".repeat(3000)}1]`]) {
-		const connection = await gateway.connection();
+		const connection = await passUntil(device, gateway.connection());
 		await connection.next("state_report");
 		connection.socket.send(text);
-		assert.equal(await connection.closed, 1006);
+		assert.equal(await passUntil(device, connection.closed), 1006);
 	}
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
-import { powerOnInVirtualTime } from "../support/virtual-time.js";
+import { passUntil, powerOnInVirtualTime } from "../support/virtual-time.js";
 
 test("a device sends its id, its firmware and the gateway's address when it connects", async (t) => {
 	const gateway = await runScriptedGateway(t);
@@ -17,20 +17,25 @@ test("a device sends its id, its firmware and the gateway's address when it conn
 
 test("a device reconnects after a close, a lost connection and a lost access point", async (t) => {
 	const gateway = await runScriptedGateway(t);
-	const device = await powerOn(t, gateway);
+	const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
+	const connected = () => passUntil(device, gateway.connection());
 	for (const lose of [
-		async () => (await gateway.connection()).socket.close(1000),
-		async () => (await gateway.connection()).socket.terminate(),
+		async () => (await connected()).socket.close(1000),
+		async () => (await connected()).socket.terminate(),
 		async () => {
-			const connection = await gateway.connection();
+			const connection = await connected();
 			await connection.next("state_report");
 			device.board.accessPoint = undefined;
-			assert.equal(await connection.closed, 1000, "a normal end, where it can still be sent");
+			assert.equal(
+				await passUntil(device, connection.closed),
+				1000,
+				"a normal end, where it can still be sent",
+			);
 			device.board.accessPoint = { ssid: "virtual", rssi: -60 };
 		},
 	])
 		await lose();
-	const connection = await gateway.connection();
+	const connection = await connected();
 	const report = await connection.next("state_report");
 	assert.equal(report.network.wifi_rssi, -60);
 });
@@ -38,14 +43,15 @@ test("a device reconnects after a close, a lost connection and a lost access poi
 test("a device whose session is replaced traces that, and reconnects like any other", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	let trace = "";
-	await powerOn(t, gateway, "DEV-1", {
+	const device = await powerOn(t, gateway, "DEV-1", {
+		clock: "virtual",
 		onTrace: (text) => {
 			trace += text;
 		},
 	});
 	const connection = await gateway.connection();
 	connection.socket.close(4001, "replaced");
-	await gateway.connection();
+	await passUntil(device, gateway.connection());
 	assert.match(trace, /gateway: the gateway closed the connection with 4001/);
 });
 

@@ -89,15 +89,21 @@ test("what is compiled into an image is stored once; what the device is given la
 	const flash = new Flash({ byteLength: flashBytes });
 	const start = async (token: string, buildTime: number) => {
 		const config = { gateway: gateway.url, token };
-		const device = await powerOn(t, gateway, "DEV-1", { flash, config, buildTime, settings: {} });
-		const connection = await gateway.connection();
+		const device = await powerOn(t, gateway, "DEV-1", {
+			clock: "virtual",
+			flash,
+			config,
+			buildTime,
+			settings: {},
+		});
+		const connection = await passUntil(device, gateway.connection());
 		await connection.next("state_report");
 		return { device, connection, shown: connection.headers.authorization };
 	};
 	const first = await start("built-in-token", 1);
 	assert.equal(first.shown, "Bearer built-in-token");
 	first.connection.send({ command: "set_settings", value: { token: "later-token" } });
-	const tried = await gateway.connection();
+	const tried = await passUntil(first.device, gateway.connection());
 	assert.equal(tried.headers.authorization, "Bearer later-token");
 	await tried.next("settings_result");
 	await first.device.close();

@@ -29,7 +29,7 @@ interface Service {
 
 interface Watch {
 	readonly bus: MemoryBus;
-	/** Revisions as they were told. */
+	/** As they were announced to the watchers. */
 	readonly known: Map<string, number>;
 	readonly onChange: (key: string, entry: Entry | undefined) => void;
 }
@@ -228,7 +228,7 @@ class MemoryBucket implements Bucket {
 		if (entry) entries.set(key, entry);
 		else entries.delete(key);
 		for (const watch of this.#content.watches)
-			later(() => this.#content.watches.has(watch) && tell(watch, key, entry, written));
+			later(() => this.#content.watches.has(watch) && notify(watch, key, entry, written));
 		await turn();
 		if (!this.#bus.isConnected) throw new BusError("timeout", "The bus was cut off during the write.");
 		return written;
@@ -315,7 +315,7 @@ function present(server: MemoryServer, { entries, ttlMs = Number.POSITIVE_INFINI
 }
 
 /** @param revision of the change */
-function tell(watch: Watch, key: string, entry: Entry | undefined, revision: number): void {
+function notify(watch: Watch, key: string, entry: Entry | undefined, revision: number): void {
 	if (!watch.bus.isConnected || revision <= (watch.known.get(key) ?? 0)) return;
 	if (!entry && !watch.known.has(key)) return;
 	if (entry) watch.known.set(key, revision);
@@ -326,8 +326,8 @@ function tell(watch: Watch, key: string, entry: Entry | undefined, revision: num
 function catchUp(server: MemoryServer, content: BucketContent, watch: Watch): void {
 	const entries = present(server, content);
 	for (const key of [...watch.known.keys()])
-		if (!entries.has(key)) tell(watch, key, undefined, content.revision + 1);
-	for (const [key, entry] of [...entries]) tell(watch, key, entry, entry.revision);
+		if (!entries.has(key)) notify(watch, key, undefined, content.revision + 1);
+	for (const [key, entry] of [...entries]) notify(watch, key, entry, entry.revision);
 }
 
 function covers(pattern: string, subject: string): boolean {

@@ -86,9 +86,9 @@ export class SteadyDevice extends SimulatedDevice {
 		this.offers += 1;
 		this.isUpdating = true;
 		const [, version = ""] = /firmware-v(.+)\.bin(?:\?|$)/.exec(url) ?? [];
-		for (const percent of [0, 50]) {
+		for (const percent of [0, 20, 40, 60, 80]) {
 			this.progress(percent);
-			await setTimeout(updateMs() / 2);
+			await setTimeout(updateMs() / 5);
 		}
 		const headers = new Headers({ ...bearer(token), ...client?.headers });
 		while (this.#isOn) {

@@ -110,7 +110,7 @@ test("a roll-out keeps its promises while gateways and servers are killed, cut o
 		assert.ok(device && device.offers <= maxAttempts, `${deviceId} was offered it ${device?.offers} times`);
 		assert.ok(
 			device.offers <= attempts,
-			`${deviceId} was offered it ${device.offers} times, told: ${attempts}`,
+			`${deviceId} was offered it ${device.offers} times; its attempts: ${attempts}`,
 		);
 		const isLost = device.offers < attempts;
 		assert.ok(status === "succeeded" || isLost, `${deviceId}: ${status}, ${reason}`);

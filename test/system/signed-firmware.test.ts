@@ -13,6 +13,7 @@ import { onEnd } from "../support/cleanup.js";
 import { type Fleet, type FleetDevice, runFleet } from "../support/fleet.js";
 import { rewritten } from "../support/images.js";
 import { badSignatures, makeReleaseKey, type ReleaseKey } from "../support/signing.js";
+import { pass, passUntil } from "../support/virtual-time.js";
 
 let program: Program;
 
@@ -130,15 +131,20 @@ async function trigger(fleet: Fleet, { deviceId }: FleetDevice, version: string)
 test("keys are replaced over the air: old, both, new; then nothing of the old key is taken", async (t) => {
 	const [oldKey, newKey] = [makeReleaseKey(), makeReleaseKey()];
 	const fleet = await runFleet(t, undefined, { releaseKeys: [oldKey.publicKey, newKey.publicKey] });
-	const device = await fleet.powerOn("DEV-1", { version: "1.0.0", builtIn: { releaseKeys: oldKey.text } });
+	const device = await fleet.powerOn("DEV-1", {
+		version: "1.0.0",
+		builtIn: { releaseKeys: oldKey.text },
+		clock: "virtual",
+	});
 	await device.report();
 	const update = async (version: string, made: Made) => {
 		await release(fleet, version, made);
-		const ended = await trigger(fleet, device, version);
+		const ended = await passUntil(device.device, trigger(fleet, device, version));
 		if (ended.otaStatus === "updated") {
-			await device.report(({ system }) => system.firmware_version === version);
+			const isNew = device.report(({ system }) => system.firmware_version === version);
+			await passUntil(device.device, isNew);
 			// Confirmed: the next update may begin.
-			await untilConfirmed(device);
+			while (device.device.isPendingVerify) await pass(device.device, 20);
 		}
 		return ended;
 	};
@@ -157,13 +163,13 @@ test("keys are replaced over the air: old, both, new; then nothing of the old ke
 	assert.deepEqual(await update("5.0.0", { by: newKey, releaseKeys: newKey.text }), updated);
 });
 
-async function untilConfirmed({ device, report }: FleetDevice): Promise<void> {
-	while (device.isPendingVerify) await report();
-}
-
 test("a lower security version is not offered, and refused if it is sent all the same", async (t) => {
 	const fleet = await runFleet(t);
-	const device = await fleet.powerOn("DEV-1", { version: "2.0.0", builtIn: { securityVersion: 2 } });
+	const device = await fleet.powerOn("DEV-1", {
+		version: "2.0.0",
+		builtIn: { securityVersion: 2 },
+		clock: "virtual",
+	});
 	const { system } = await device.report();
 	assert.equal(system.security_version, 2);
 	await release(fleet, "2.1.0", { securityVersion: 1 });
@@ -171,9 +177,14 @@ test("a lower security version is not offered, and refused if it is sent all the
 	assert.equal(otaStatus, "incompatible_firmware");
 	assert.match(reason, /Release 2\.1\.0 has the security version 1; the device runs 2 and takes none below/);
 	const url = await serve(t, image("2.1.0", { securityVersion: 1 }));
-	assert.match(await startOta(fleet, device, url, undefined), /security version 1; this device runs 2/);
+	const refusal = await passUntil(device.device, startOta(fleet, device, url, undefined));
+	assert.match(refusal, /security version 1; this device runs 2/);
 	await release(fleet, "2.2.0", { securityVersion: 3 });
-	assert.deepEqual(await trigger(fleet, device, "2.2.0"), { otaStatus: "updated", reason: "" });
-	const { system: after } = await device.report(({ system }) => system.firmware_version === "2.2.0");
+	const updated = { otaStatus: "updated", reason: "" };
+	assert.deepEqual(await passUntil(device.device, trigger(fleet, device, "2.2.0")), updated);
+	const { system: after } = await passUntil(
+		device.device,
+		device.report(({ system }) => system.firmware_version === "2.2.0"),
+	);
 	assert.equal(after.security_version, 3);
 });

@@ -10,6 +10,7 @@ import { withoutHash } from "../support/images.js";
 import { Random } from "../support/random.js";
 import { bearer, monitorToken } from "../support/running.js";
 import { filePart, form, formHeaders } from "../support/serving.js";
+import { pass, passUntil } from "../support/virtual-time.js";
 
 const updatesInARow = 20;
 
@@ -64,20 +65,24 @@ test("a device in XS installs uploads and releases with other data after the ima
 });
 
 test(`${updatesInARow} updates in a row end each with the next version, in the other slot, confirmed`, async (t) => {
-	const fleet = await runFleet(t);
+	// In the clock of this test it returns 20 times in a few seconds.
+	const fleet = await runFleet(t, undefined, { limits: { returnsInTenSeconds: 100 } });
 	const program = await buildFirmware();
 	const versions = Array.from({ length: updatesInARow }, (_, index) => `1.${index + 1}.0`);
 	for (const version of versions)
 		await fleet.release(version, makeVirtualImage(program.bytes, "DEV-1", version));
-	const { device, deviceId, report } = await fleet.powerOn("DEV-1", { version: "1.0.0" });
+	const { device, deviceId, report } = await fleet.powerOn("DEV-1", { version: "1.0.0", clock: "virtual" });
 	await report();
 	for (const [index, version] of versions.entries()) {
 		await fleet.monitorClient.ask({ type: "trigger_ota", targetId: deviceId, version });
-		await report((state) => state.system.firmware_version === version);
+		await passUntil(
+			device,
+			report((state) => state.system.firmware_version === version),
+		);
 		const { otaStatus } = await fleet.updateEnd(deviceId);
 		assert.equal(otaStatus, "updated");
 		assert.equal(device.started.slot, (index + 1) % 2);
 		// It confirms itself once its report has left; the gateway may have seen that before.
-		while (device.isPendingVerify) await setImmediate();
+		while (device.isPendingVerify) await pass(device, 20);
 	}
 });

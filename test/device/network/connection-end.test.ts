@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { describe, type TestContext, test } from "node:test";
-import { setImmediate, setTimeout } from "node:timers/promises";
+import { setImmediate } from "node:timers/promises";
 import { endOfClose, endOfRefusal } from "../../../device/network/connection-end.js";
 import type { VirtualDevice } from "../../../hosts/virtual/node/virtual-device.js";
 import { onEnd } from "../../support/cleanup.js";
 import { powerOn, runScriptedGateway } from "../../support/scripted-gateway.js";
-import { pass, passUntil, powerOnInVirtualTime } from "../../support/virtual-time.js";
+import { letSocketsWork, pass, passUntil, powerOnInVirtualTime } from "../../support/virtual-time.js";
 
 const orange = "2f1200".repeat(12);
 const red = "2f0000".repeat(12);
@@ -91,8 +91,7 @@ describe("a gateway that restarts", () => {
 				return again;
 			});
 			while (!isBack) {
-				// Real time for real sockets, as in passUntil.
-				await setTimeout(3);
+				await letSocketsWork();
 				await pass(device, 250);
 				looks.add(ring(device));
 			}
@@ -207,7 +206,7 @@ async function refuse(t: TestContext, status: string, ...fields: string[]) {
 		},
 	});
 	const hear = async () => {
-		await setTimeout(2);
+		await letSocketsWork();
 		while (said.length < gateway.count() || said.length === 0) {
 			await pass(device, 0);
 			await setImmediate();

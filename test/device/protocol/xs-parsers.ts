@@ -9,7 +9,7 @@ import { onEnd } from "../../support/cleanup.js";
 
 /** What a device did about a frame. */
 export interface Heard {
-	/** What it was made to do: the command's name and its argument. */
+	/** The commands that it would execute. */
 	readonly did: unknown[];
 	/** The bytes of each message that it sent. */
 	readonly said: Buffer[];

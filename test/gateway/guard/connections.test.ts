@@ -18,6 +18,7 @@ import type { FirmwareService } from "../../../gateway/firmware/service.js";
 import type { GatewayOptions } from "../../../gateway/gateway.js";
 import { Connections } from "../../../gateway/guard/connections.js";
 import { Authority } from "../../support/certificates.js";
+import { onEnd } from "../../support/cleanup.js";
 import {
 	bearer,
 	deviceToken,
@@ -41,7 +42,8 @@ function dial(t: TestContext, url: string): Socket {
 		? connectTls({ host: hostname, port: Number(port), ca })
 		: connect(Number(port), hostname);
 	socket.on("error", () => {});
-	t.after(() => socket.destroy());
+	// Before its server, which would wait for it.
+	onEnd(t, () => socket.destroy());
 	return socket;
 }
 
@@ -77,7 +79,7 @@ async function runHeldServer(t: TestContext, isTls: boolean) {
 	connections.watch(server, isTls);
 	server.listen(0, "127.0.0.1");
 	await once(server, "listening");
-	t.after(() => server.close());
+	onEnd(t, () => server.close());
 	const address = server.address();
 	const url = `${isTls ? "https" : "http"}://127.0.0.1:${typeof address === "object" ? address?.port : 0}`;
 	return { url, paths, delayed, answers };
@@ -117,21 +119,22 @@ for (const isTls of [false, true])
 				const large: CreateExtension = () => ({
 					routes: Router().get(path, (_request, response) => void response.end(Buffer.alloc(size))),
 				});
-				const limits = { stalledMs: 3000, requestHeadersMs: 300_000 };
+				const limits = { stalledMs: 1000, requestHeadersMs: 300_000 };
 				const gateway = await run(t, { limits, extensions: [...extensions, large] });
 				const before = process.memoryUsage().rss;
 				const sockets = Array.from({ length: 4 }, () => dial(t, gateway.url).pause());
 				for (const socket of sockets) socket.write(request(path).repeat(1000));
 				await gateway.device();
-				// A client that does not read does not see the end of its connection, but it cannot send any more.
-				for (const socket of sockets) {
-					const closed = closing(socket);
-					const sending = setInterval(() => socket.write(request(path)), 50);
-					t.after(() => clearInterval(sending));
-					await closed;
+				// A client that does not read does not see the end of its connection, but it cannot send any more. What it
+				// sends counts as traffic until the gateway reads no more of it either.
+				const closed = sockets.map(async (socket) => {
+					const sending = setInterval(() => socket.write(request(path).repeat(100)), 50);
+					onEnd(t, () => clearInterval(sending));
+					await closing(socket);
 					clearInterval(sending);
 					assert.ok(socket.bytesRead < 1000 * size, "all was answered");
-				}
+				});
+				await Promise.all(closed);
 				const grown = process.memoryUsage().rss - before;
 				assert.ok(grown < 150 * 1024 * 1024, `${grown} bytes`);
 			});
@@ -263,15 +266,16 @@ for (const isTls of [false, true])
 
 			test("that arrives very slowly occupies no request and no connection", async (t) => {
 				const gateway = await run(t);
-				for (const path of ["/nowhere", "/healthz", "/ota/upload"]) {
+				const answers = ["/nowhere", "/healthz", "/ota/upload"].map(async (path) => {
 					const socket = dial(t, gateway.url);
-					const drip = setInterval(() => socket.write("x"), 100);
-					t.after(() => clearInterval(drip));
 					const answer = readAll(socket);
 					socket.write(head("POST", path));
+					const drip = setInterval(() => socket.write("x"), 100);
+					onEnd(t, () => clearInterval(drip));
 					assert.match(await answer, /^HTTP\/1\.1 4\d\d .*Connection: close/is);
 					clearInterval(drip);
-				}
+				});
+				await Promise.all(answers);
 			});
 
 			test("that is small leaves the connection open", async (t) => {
@@ -313,7 +317,7 @@ for (const isTls of [false, true])
 
 		describe("an incomplete body", () => {
 			const head = (path: string) =>
-				`POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${monitorToken}\r\nContent-Length: 100\r\n`;
+				`POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${monitorToken}\r\nContent-Length: 100\r\nConnection: close\r\n`;
 			const form = 'Content-Type: multipart/form-data; boundary="x"\r\n\r\n--x';
 
 			test("is disconnected after a timeout, but not an upload, whose progress is watched", async (t) => {

@@ -34,3 +34,25 @@ test("a silent update of the gateway's last run is decided once its device had t
 	assert.equal(statusOf({ ...away, isConnected: true, isReturning: false }), "queued", "it was not sent");
 	assert.equal(statusOf({ ...away, isReturning: false }), "timed_out");
 });
+
+test("a device is not silent while it may be about to connect to a gateway that has just started", () => {
+	const lost: Seen = { ...away, job: undefined };
+	for (const status of ["downloading", "soaking"] as const) {
+		const statusOf = (seen: Seen, version: string) =>
+			observe(rollout, { ...step, status }, () => ({ ...seen, version }), { ...moment, now: 3_600_000 })
+				.status;
+		const version = status === "soaking" ? "2.0.0" : "1.0.0";
+		assert.equal(statusOf(lost, version), status);
+		assert.equal(statusOf({ ...lost, isReturning: false }, version), "timed_out");
+	}
+});
+
+test("a device that soaks although its attempt seemed to have failed, and goes back, is rolled back", () => {
+	const job = { status: "rolled_back", startedAt: 1, version: "2.0.0", reason: "It went back." } as const;
+	const soaking: DeviceStep = { ...step, status: "soaking", previousJob: job.startedAt };
+	const statusOf = (seen: Partial<Seen>) =>
+		observe(rollout, soaking, () => ({ ...away, job, ...seen }), { ...moment, now: 60_000 }).status;
+	assert.equal(statusOf({}), "soaking", "it may be about to connect");
+	assert.equal(statusOf({ isConnected: true, version: "2.0.0" }), "soaking");
+	assert.equal(statusOf({ isConnected: true }), "rolled_back");
+});

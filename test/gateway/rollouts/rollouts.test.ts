@@ -42,15 +42,17 @@ async function run(t: TestContext, ...fates: readonly Fate[]) {
 	};
 	const statuses = (id = "x") => [...gateway.rollouts.find(id).devices.values()].map(({ status }) => status);
 	const headOf = (id = "x") => gateway.rollouts.find(id).head;
-	/** Kills the gateway. @returns its next run, to which all devices connect */
-	const restart = async () => {
+	/** Kills the gateway. @param awayMs until it starts again @returns its next run, to which all devices connect */
+	const restart = async (awayMs = 0) => {
 		const previous = gateway.latest;
 		previous.isRunning = false;
 		await previous.settle();
+		time.pass(awayMs);
 		const next = new SimulatedGateway(options);
 		previous.next = next;
 		await next.open();
 		onEnd(t, () => next.settle());
+		if (awayMs > 0) await next.pass(second);
 		for (const device of devices) device.connect(next);
 		await next.settle();
 		return next;
@@ -82,8 +84,9 @@ test("it is known how long a device is still watched, also after a restart", asy
 	await pass(20 * second);
 	assert.equal(leftIn(rollouts), 160);
 	const latest = await restart();
-	assert.equal(leftIn(latest.rollouts), 160);
-	await pass(160 * second);
+	// Since its latest step: for how long the gateway was stopped is not known.
+	assert.equal(leftIn(latest.rollouts), 180);
+	await pass(180 * second);
 	assert.equal(leftIn(latest.rollouts), null);
 });
 
@@ -116,6 +119,44 @@ for (const [when, ...skews] of [
 		};
 		assert.equal(await statusAfter(165 * second), "soaking");
 		assert.equal(await statusAfter(15 * second), "succeeded");
+	});
+
+test("a device that soaks while the clock is behind is watched to the end after a restart with the right one", async (t) => {
+	const { gateway, devices, time, pass, restart } = await run(t, "goes back");
+	const [device] = devices;
+	assert.ok(device);
+	device.leave();
+	await gateway.rollouts.put("x", inOneGroup);
+	await pass(10 * minute, 10 * second);
+	time.skewMs = -60 * minute;
+	device.turnOn(await restart());
+	await pass(30 * second);
+	time.skewMs = 0;
+	const latest = await restart();
+	const statusAfter = async (ms: number) => {
+		await pass(ms);
+		return latest.rollouts.find("x").devices.get(device.id)?.status;
+	};
+	assert.equal(await statusAfter(10 * second), "soaking");
+	assert.equal(await statusAfter(3 * minute), "rolled_back");
+});
+
+for (const [fate, end] of [
+	["fine", "succeeded"],
+	["goes back", "rolled_back"],
+] as const)
+	test(`a device that soaked when the gateway stopped for an hour is watched as long as the plan says: ${fate}`, async (t) => {
+		const { gateway, pass, statuses, restart } = await run(t, fate);
+		await gateway.rollouts.put("x", inOneGroup);
+		await pass(20 * second);
+		assert.deepEqual(statuses(), ["soaking"]);
+		const latest = await restart(60 * minute);
+		const statusAfter = async (ms: number) => {
+			await pass(ms);
+			return latest.rollouts.find("x").devices.get("dev-1-0")?.status;
+		};
+		if (fate === "fine") assert.equal(await statusAfter(170 * second), "soaking");
+		assert.equal(await statusAfter(10 * second), end);
 	});
 
 test("a device that a kill of the gateway kept from its update gets it, also after a restart with an earlier clock", async (t) => {

@@ -145,24 +145,27 @@ export class SimulatedDevice {
 		this.isUpdating = true;
 		const [first, later] = fates[this.fate];
 		const outcome = this.offers === 1 ? first : later;
-		const progress = (percent: number) => () =>
+		const progress = (percent: number) =>
 			this.#send({ type: "ota_progress", percent, bytes_written: percent, bytes_total: 100 });
-		this.#online(2_000, progress(10));
-		this.#online(4_000, () => {
-			progress(60)();
-			if (outcome === "hangs") this.leave();
-			if (outcome === "restarts") this.#restart(this.version, "BROWNOUT_RESET");
-			if (outcome !== "fails") return;
-			this.isUpdating = false;
-			this.#send({ type: "ota_error", reason: "The image is damaged." });
-		});
-		if (outcome !== "updates" && outcome !== "goes back") return;
-		this.#online(8_000, () => {
-			progress(100)();
-			this.#send({ type: "ota_complete" });
-			const previous = this.version;
-			this.#restart(newVersion, "SW_RESET");
-			if (outcome === "goes back") this.#time.in(probationMs, () => this.#restart(previous, "SW_RESET"));
+		// One after the other: what waits for the gateway must not be sent after the restart.
+		this.#online(2_000, () => {
+			progress(10);
+			this.#online(2_000, () => {
+				progress(60);
+				if (outcome === "hangs") return this.leave();
+				if (outcome === "restarts") return this.#restart(this.version, "BROWNOUT_RESET");
+				if (outcome === "fails") {
+					this.isUpdating = false;
+					return this.#send({ type: "ota_error", reason: "The image is damaged." });
+				}
+				this.#online(4_000, () => {
+					progress(100);
+					this.#send({ type: "ota_complete" });
+					const previous = this.version;
+					this.#restart(newVersion, "SW_RESET");
+					if (outcome === "goes back") this.#time.in(probationMs, () => this.#restart(previous, "SW_RESET"));
+				});
+			});
 		});
 	}
 

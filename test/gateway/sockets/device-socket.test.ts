@@ -416,7 +416,7 @@ describe("a device that sends too many messages", () => {
 					if (msg === "device socket closed") codes.push(code);
 				},
 			});
-			const limits = { uplinkBurst: 5, closeTimeoutMs: 200 };
+			const limits = { uplinkBurst: 5 };
 			const gateway = await runGateway(t, { log, monotonic: () => 0, limits });
 			const monitor = await gateway.monitor();
 			const device = await gateway.device(named);

@@ -1,6 +1,6 @@
 /**
  * The device's parsers of received data, in XS: each text that Node sends passes through a connection to the gateway and the
- * commands, and the result is sent back.
+ * check of commands, and the result is sent back.
  */
 
 import Channel from "virtual/channel";
@@ -54,47 +54,11 @@ class Wire {
 			onDrained: () => {},
 			onClosed: ({ reason }) => report("closed", reason),
 		});
-		const set = (name: string) => (value: unknown) => report("did", [name, value]);
 		const commands = new Commands({
 			deviceId: "dev-1-a1b2c3",
 			model,
-			peripherals: {
-				audio: {
-					set volume(value: number) {
-						set("set_volume")(value);
-					},
-					play: set("play_audio"),
-				},
-				ring: {
-					isUpdating: false,
-					preset: set("set_led"),
-					set brightness(value: number) {
-						set("set_brightness")(value);
-					},
-					identify: () => report("did", ["identify"]),
-				},
-				haptics: {
-					set intensity(value: number) {
-						set("set_haptics")(value);
-					},
-				},
-			},
-			diagnostics: {
-				reportCrash: () => report("did", ["query_crash"]),
-				clearCrash: (id) => report("did", ["clear_crash", id]),
-				setLog: ({ level, seconds }) => report("did", ["set_log", { level, seconds }]),
-			},
-			onQuery: () => report("did", ["query_state"]),
-			onUpdate: ({ url, cert_pem, signature }) => {
-				report("did", ["start_ota", { url, cert_pem, signature }]);
-				return undefined;
-			},
-			onRestart: () => {
-				report("did", ["restart"]);
-				return undefined;
-			},
-			onSettings: (changed) => {
-				report("did", ["set_settings", changed]);
+			execute: (command) => {
+				report("did", command);
 				return undefined;
 			},
 			send: (error) => this.socket.send(JSON.stringify(error)),
