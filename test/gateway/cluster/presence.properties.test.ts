@@ -120,7 +120,7 @@ class Node {
 
 class World {
 	readonly nodes: Node[] = [];
-	readonly #server = new MemoryServer();
+	readonly server = new MemoryServer();
 	readonly #mock: TestContext["mock"];
 	#time = 0;
 
@@ -130,7 +130,7 @@ class World {
 
 	/** Of a gateway that starts. */
 	add(): Node {
-		const node = new Node(this.#server, () => this.#time);
+		const node = new Node(this.server, () => this.#time);
 		this.nodes.push(node);
 		void node.cluster.start();
 		return node;
@@ -312,5 +312,24 @@ test("a process that stood still takes no other gateway for lost, and a message 
 	await world.turns(4);
 	assert.equal(b.connected().length, 1);
 	assert.equal(b.problems.length, 2);
+	world.close();
+});
+
+test("an entry that the servers have lost again is written again with the next change", async (t) => {
+	t.mock.timers.enable({ apis: ["setInterval", "setTimeout"] });
+	const world = new World(t.mock);
+	const [a, b] = [world.add(), world.add()];
+	await world.pass(1);
+	const [id = ""] = ids;
+	a.connect(id, true);
+	a.report(id);
+	await world.pass(1);
+	const entries = world.server.buckets.get("gw-directory")?.entries;
+	const entry = entries?.get(id);
+	assert.ok(entry && entry.revision > 1);
+	entries?.set(id, { ...entry, revision: entry.revision - 1 });
+	a.disconnect(id);
+	await world.pass(1);
+	assert.deepEqual(b.connected(), []);
 	world.close();
 });
