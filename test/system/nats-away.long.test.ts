@@ -59,8 +59,9 @@ test("updates that have begun end without NATS, what must be kept is refused mea
 		() => true,
 		15_000,
 	);
-	const isEach = async (isMeant: (device: SteadyDevice) => boolean) => devices.every(isMeant);
-	await eventually(() => isEach(({ offers }) => offers === 1), Boolean, 60_000);
+	// On a busy computer the rest is offered it later, which must not fail either.
+	const updating = async () => devices.filter(({ isUpdating }) => isUpdating).length;
+	await eventually(updating, (some) => some >= count / 2, 60_000);
 	for (const gateway of gateways) gateway.cut();
 	const awayUntil = performance.now() + awayMs;
 	const headers = { ...bearer(monitorToken), "Content-Type": "application/json" };
@@ -78,7 +79,7 @@ test("updates that have begun end without NATS, what must be kept is refused mea
 	await setTimeout(awayUntil - performance.now());
 	const updatedWithout = devices.filter(isUpdated).length;
 	t.diagnostic(`${updatedWithout} of ${count} updates ended without NATS`);
-	assert.ok(updatedWithout > 0);
+	assert.ok(updatedWithout > 0, "none ended");
 	assert.equal(await change("PATCH", "devices/dev-1-000001", { name: "x" }), 503);
 	for (const gateway of gateways) gateway.heal();
 	const { status, counts } = await eventually(
