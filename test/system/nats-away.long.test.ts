@@ -85,7 +85,7 @@ test("updates that have begun end without NATS, what must be kept is refused mea
 	const { status, counts } = await eventually(
 		() => first.call<Rollout>("GET", "rollouts/autumn"),
 		(rollout) => rollout.status === "finished",
-		120_000 + 2 * awayMs,
+		300_000 + 2 * awayMs,
 	);
 	assert.deepEqual([status, counts.succeeded], ["finished", count], JSON.stringify(counts));
 	for (const device of devices) {
