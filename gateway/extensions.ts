@@ -25,7 +25,6 @@ export const addedMessages: Readonly<Record<string, MessageDocument>> = {
 
 /** Loads extensions that need a setting. @throws {StartError} if a setting cannot be used */
 export async function loadExtensions(settings: Settings, log: Logger): Promise<Joined> {
-	if (settings.nats)
-		return (await import("./cluster/join.js")).joinOverNats(settings.nats, settings.dataDir, extensions, log);
+	if (settings.nats) return (await import("./cluster/join.js")).joinOverNats(settings, extensions, log);
 	return { extensions };
 }

@@ -7,24 +7,27 @@ import fs from "node:fs/promises";
 import type { Logger } from "pino";
 import type { Bus } from "../bus.js";
 import type { CreateExtension, Joined, Peers } from "../extension.js";
+import type { Settings } from "../settings.js";
 import { type CreateRecords, Records } from "../storage/records.js";
 import { BucketRecords } from "./bucket-records.js";
 import { createCluster } from "./extension.js";
 import { MirrorLink } from "./mirrors.js";
 import { NatsBus } from "./nats-bus.js";
-import type { NatsOptions } from "./nats-link.js";
 import { SharedTokens } from "./shared-tokens.js";
 import { takeOverRecords } from "./take-over.js";
 
 const maxDevices = 100_000;
 
-/** @param dataDir of the time before this gateway joined others: what it has is taken over once @throws {StartError} if the server cannot be used */
+/**
+ * What DATA_DIR has of the time before this gateway joined others is taken over once.
+ * @throws {StartError} if the server cannot be used
+ */
 export async function joinOverNats(
-	nats: Omit<NatsOptions, "onProblem">,
-	dataDir: string,
+	{ nats, dataDir }: Settings,
 	extensions: readonly CreateExtension[],
 	log: Pick<Logger, "warn">,
 ): Promise<Joined> {
+	if (!nats) throw new TypeError("NATS_URL is not set.");
 	const bus = new NatsBus({ ...nats, onProblem: (problem) => log.warn({ problem }, "bus") });
 	await bus.open();
 	return joinGateways(bus, dataDir, extensions);
