@@ -143,7 +143,7 @@ export function createCore(options: GatewayOptions) {
 		port: () => listening.port,
 	};
 	for (const create of options.extensions ?? []) list.push(create(core));
-	// In this order: monitors see an uplink before what it changes, and an adopted device with the state of its update.
+	// In this order: monitors see an uplink before what it changes.
 	sessions.listen(logOf(log));
 	sessions.listen(monitors.sessions);
 	for (const extension of list) for (const listener of extension.sessions ?? []) sessions.listen(listener);

@@ -45,6 +45,7 @@ export interface ClusterOptions extends DeviceRequestsOptions {
 const beatsMissed = 3;
 /** To other gateways; more are all. */
 const devicesNamedAtMost = 5_000;
+
 export class Cluster {
 	readonly #options: ClusterOptions;
 	readonly #requests: DeviceRequests;
@@ -111,7 +112,10 @@ export class Cluster {
 			this.#requests.serve(id),
 			bus.onStatus((isConnected) => {
 				this.#beat();
-				if (isConnected) this.#directory.writeFailed();
+				if (isConnected) {
+					this.#directory.writeFailed();
+					void this.#mirrors.refresh();
+				}
 				this.#announce();
 			}),
 		);

@@ -9,6 +9,7 @@ import { BusError } from "../bus.js";
 import type { Device, Session } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import { type EndReason, isEndReason } from "../sessions/view.js";
+import { Queues } from "../storage/queue.js";
 import { type DirectoryEntry, describeSession, readEntry } from "./messages.js";
 import type { Relay } from "./relay.js";
 import { whenReached } from "./when-reached.js";
@@ -53,7 +54,7 @@ export class Directory {
 	#latest = 0;
 	readonly #own = new Map<string, Own>();
 	/** Each key has one writer, to keep its order. */
-	readonly #writers: Promise<void>[] = Array.from({ length: writersAtMost }, () => Promise.resolve());
+	readonly #writers = new Queues(writersAtMost);
 	readonly #failed = new Set<string>();
 	#retry: NodeJS.Timeout | undefined;
 	readonly #held: { readonly revision: number; readonly run: () => void }[] = [];
@@ -151,48 +152,52 @@ export class Directory {
 		const text = describeSession(this.#options.id, session, device, end);
 		this.#inOrder(deviceId, async () => {
 			this.#options.relay.flush();
-			await this.#put(deviceId, own, text);
+			await this.#attempt(deviceId, (bucket) => this.#put(bucket, deviceId, own, text));
 			own.writing -= 1;
 		});
 	}
 
 	#remove(deviceId: string): void {
 		this.#own.delete(deviceId);
-		this.#inOrder(deviceId, async () => {
-			await this.#bucket?.remove(deviceId, this.#revisions.get(deviceId) ?? 0).catch(ignoreBusError);
-		});
+		const remove = async (bucket: Bucket) => {
+			if (this.#own.has(deviceId)) return;
+			const isGone = await bucket.remove(deviceId, this.#revisions.get(deviceId) ?? 0);
+			if (!isGone) this.#learn(deviceId, await bucket.get(deviceId));
+		};
+		this.#inOrder(deviceId, () => this.#attempt(deviceId, remove));
 	}
 
 	#inOrder(key: string, work: () => Promise<void>): void {
-		const writer = Buffer.from(key).reduce((sum, byte) => sum + byte, 0) % writersAtMost;
-		this.#writers[writer] = Promise.resolve(this.#writers[writer]).then(() =>
-			this.#isClosed ? undefined : work().catch(this.#options.onError),
-		);
+		void this.#writers.add(key, () => (this.#isClosed ? undefined : work().catch(this.#options.onError)));
 	}
 
-	async #put(deviceId: string, own: Own, text: string): Promise<void> {
+	/** What cannot be written now is written later. */
+	async #attempt(deviceId: string, write: (bucket: Bucket) => Promise<void>): Promise<void> {
 		try {
 			if (!this.#bucket) throw new BusError("away", "The directory is not open.");
-			while (this.#own.has(deviceId) && !this.#isClosed) {
-				this.#options.onWrite();
-				const known = this.#revisions.get(deviceId) ?? 0;
-				const revision = await this.#bucket.set(deviceId, text, known);
-				if (revision === undefined) {
-					const entry = await this.#bucket.get(deviceId);
-					// Servers may have lost what they had acknowledged.
-					if ((entry?.revision ?? 0) < known) this.#revisions.set(deviceId, entry?.revision ?? 0);
-					else this.#learn(deviceId, entry);
-					continue;
-				}
+			await write(this.#bucket);
+			this.#failed.delete(deviceId);
+		} catch (error) {
+			if (!(error instanceof BusError)) throw error;
+			this.#failed.add(deviceId);
+			this.#retry ??= setTimeout(() => this.writeFailed(), retryMs).unref();
+		}
+	}
+
+	async #put(bucket: Bucket, deviceId: string, own: Own, text: string): Promise<void> {
+		while (this.#own.has(deviceId) && !this.#isClosed) {
+			this.#options.onWrite();
+			const known = this.#revisions.get(deviceId) ?? 0;
+			const revision = await bucket.set(deviceId, text, known);
+			if (revision !== undefined) {
 				own.isWritten = true;
-				this.#failed.delete(deviceId);
 				if (revision > (this.#revisions.get(deviceId) ?? 0)) this.#revisions.set(deviceId, revision);
 				return;
 			}
-		} catch (error) {
-			ignoreBusError(error);
-			this.#failed.add(deviceId);
-			this.#retry ??= setTimeout(() => this.writeFailed(), retryMs).unref();
+			const entry = await bucket.get(deviceId);
+			// Servers may have lost what they had acknowledged.
+			if ((entry?.revision ?? 0) < known) this.#revisions.set(deviceId, entry?.revision ?? 0);
+			else this.#learn(deviceId, entry);
 		}
 	}
 
@@ -200,9 +205,13 @@ export class Directory {
 	writeFailed(): void {
 		clearTimeout(this.#retry);
 		this.#retry = undefined;
-		const own = [...this.#failed].flatMap((deviceId) => this.#own.get(deviceId) ?? []);
+		const failed = [...this.#failed];
 		this.#failed.clear();
-		for (const { session, end } of own) this.#write(session, end);
+		for (const deviceId of failed) {
+			const own = this.#own.get(deviceId);
+			if (own) this.#write(own.session, own.end);
+			else this.#remove(deviceId);
+		}
 	}
 
 	#learn(deviceId: string, entry: Entry | undefined): void {
@@ -215,7 +224,12 @@ export class Directory {
 		if (entry.revision <= (this.#revisions.get(deviceId) ?? 0)) return;
 		this.#revisions.set(deviceId, entry.revision);
 		const other = this.#read(entry.text);
-		if (!other || other.gateway === this.#options.id) return;
+		if (!other) return;
+		if (other.gateway === this.#options.id) {
+			// It was written although it seemed to fail, and the device is forgotten.
+			if (!own) this.#remove(deviceId);
+			return;
+		}
 		// This connection is written after it.
 		if (own && !own.isWritten && own.session.connected) return;
 		this.#own.delete(deviceId);
@@ -231,9 +245,4 @@ export class Directory {
 			return undefined;
 		}
 	}
-}
-
-/** The bus is away, and says so itself. */
-function ignoreBusError(error: unknown): void {
-	if (!(error instanceof BusError)) throw error;
 }

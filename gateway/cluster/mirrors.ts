@@ -77,23 +77,20 @@ export class Mirrors {
 	#devices: ReadonlySet<string> = new Set();
 	/** Ids of devices of other gateways whose report is kept. */
 	readonly #kept = new Set<string>();
-	/** Of `#devices`, those whose report is up to date. */
+	/** Of these, those whose report is up to date: it was gathered, and uplinks are heard since. */
 	readonly #live = new Set<string>();
-	#areAllLive = false;
 	#gathering: Promise<void> | undefined;
 
 	constructor(options: MirrorsOptions) {
 		this.#options = options;
 	}
 
-	/** What monitors here need from now on; the others were told. */
+	/** What monitors here need from now on; other gateways know it. */
 	need(interest: Interest): void {
 		const { sessions } = this.#options;
 		this.#interest = interest;
 		this.#devices = new Set(interest.devices);
-		if (this.#areAllLive && !interest.all) for (const id of this.#kept) this.#live.add(id);
-		this.#areAllLive &&= interest.all;
-		for (const id of this.#live) if (!this.#devices.has(id)) this.#live.delete(id);
+		for (const id of this.#live) if (!this.#isNeeded(id)) this.#live.delete(id);
 		for (const id of this.#kept) {
 			if (this.#isNeeded(id)) continue;
 			this.#kept.delete(id);
@@ -104,13 +101,23 @@ export class Mirrors {
 
 	/** Gets the latest reports of these devices, or of all. Resolves once they are here, or cannot be had. */
 	async gather(ids?: readonly string[]): Promise<void> {
-		if (this.#areAllLive) return;
 		if (ids) return this.#gather(ids);
-		this.#gathering ??= this.#gather(this.#options.sessions.devices.keys()).then(() => {
-			this.#areAllLive = this.#interest.all;
+		this.#gathering ??= this.#gather(this.#options.sessions.devices.keys()).finally(() => {
 			this.#gathering = undefined;
 		});
 		return this.#gathering;
+	}
+
+	/** Gathers again what is needed here: uplinks may have been missed. @param of default: all gateways */
+	async refresh(of?: Member): Promise<void> {
+		const ids: string[] = [];
+		for (const { deviceId, session } of this.#options.sessions.devices.values()) {
+			const gateway = gatewayOf(session);
+			if (gateway === undefined || (of && of.id !== gateway) || !this.#isNeeded(deviceId)) continue;
+			this.#live.delete(deviceId);
+			ids.push(deviceId);
+		}
+		await this.#gather(ids);
 	}
 
 	/** Answers `gather` of another gateway, as far as it fits one message. @param ids of devices here */
@@ -183,9 +190,10 @@ export class Mirrors {
 	}
 
 	/** A gateway is up: its devices are connected, as the directory says. */
-	rise(member: Member): Promise<void> {
+	async rise(member: Member): Promise<void> {
 		const { sessions } = this.#options;
-		return this.#change(member, true, (session, link) => {
+		await this.refresh(member);
+		await this.#change(member, true, (session, link) => {
 			if (session.connected || !link.isConnected || session.device?.session !== session) return;
 			session.connected = true;
 			sessions.put(session, session.device.deviceId);
@@ -252,7 +260,7 @@ export class Mirrors {
 				const { count, states } = readStates(await bus.request(subject, JSON.stringify(some), answerMs));
 				if (count === 0) throw new RangeError("an answer is about no device");
 				for (const { entry, text } of states) this.#takeState(entry, text);
-				for (const id of some.slice(0, count)) if (this.#devices.has(id)) this.#live.add(id);
+				for (const id of some.slice(0, count)) if (this.#isNeeded(id)) this.#live.add(id);
 				next += count;
 			}
 		} catch (error) {

@@ -32,6 +32,7 @@ import {
 	openDraft,
 	writeFileAtomic,
 } from "../storage/atomic-file.js";
+import { Queue } from "../storage/queue.js";
 
 const record = object({
 	filename: string(255),
@@ -67,7 +68,7 @@ export class UploadStore {
 	share: ((upload: Upload) => Promise<void>) | undefined;
 	#current: Upload | undefined;
 	/** One upload is stored after the other. */
-	#turn: Promise<unknown> = Promise.resolve();
+	readonly #queue = new Queue();
 
 	constructor(options: UploadStoreOptions) {
 		this.#options = options;
@@ -115,7 +116,7 @@ export class UploadStore {
 			keep: async (description: Omit<Upload, "size" | "upload_time">): Promise<Upload> => {
 				const { now } = this.#options;
 				const describe = () => ({ ...description, size, upload_time: new Date(now()).toISOString() });
-				return this.#inTurn(() => this.#replace(draft, describe(), this.share));
+				return this.#queue.add(() => this.#replace(draft, describe(), this.share));
 			},
 			/** Removes it; also after a failed `keep`. */
 			discard: draft.discard,
@@ -130,17 +131,11 @@ export class UploadStore {
 		const draft = await openDraft(this.#options.disk, this.#path("upload"));
 		try {
 			await fillDraft(draft, content, upload.sha256);
-			await this.#inTurn(() => this.#replace(draft, upload));
+			await this.#queue.add(() => this.#replace(draft, upload));
 		} catch (error) {
 			await draft.discard();
 			throw error;
 		}
-	}
-
-	#inTurn<T>(work: () => Promise<T>): Promise<T> {
-		const done = this.#turn.then(work);
-		this.#turn = done.catch(() => undefined);
-		return done;
 	}
 
 	async #replace(draft: Draft, upload: Upload, share?: UploadStore["share"]): Promise<Upload> {

@@ -9,6 +9,7 @@ import { countsOf, type DeviceStep, noCounts, type Plan, type Rollout } from "..
 import type { Selection, UpdateRefusal } from "../firmware/selection.js";
 import { HttpProblem } from "../problem.js";
 import type { Device } from "../sessions/device.js";
+import { Queue } from "../storage/queue.js";
 import { Attempts, type AttemptsOptions } from "./attempts.js";
 import { executeCommand, type RolloutCommand } from "./commands.js";
 import { findObstacle, holdsSlot, type Moment, queued, soakSecondsLeft } from "./device-step.js";
@@ -35,8 +36,8 @@ const keptAtMost = 20;
 
 export class Rollouts {
 	readonly #options: RolloutsOptions;
-	/** Of the latest work; all changes are made one after the other. */
-	#turn: Promise<unknown> = Promise.resolve();
+	/** All changes are made one after the other. */
+	readonly #queue = new Queue();
 	/** By roll-out, on the monotonic clock. */
 	readonly #announcedAt = new Map<string, number>();
 	readonly #changed = new Set<string>();
@@ -61,12 +62,12 @@ export class Rollouts {
 
 	async close(): Promise<void> {
 		clearInterval(this.#timer);
-		await this.#turn;
+		await this.#queue.settle();
 	}
 
 	/** Continues what another gateway has driven until now. @param begin makes this gateway the driver; it may refuse */
 	takeOver(begin: () => boolean): Promise<void> {
-		return this.#inTurn(async () => {
+		return this.#queue.add(async () => {
 			if (!begin()) return;
 			this.#attempts = new Attempts(this.#options);
 			this.#catchUp();
@@ -113,7 +114,7 @@ export class Rollouts {
 	 * @throws {HttpProblem} 409, 422, 507
 	 */
 	put(id: string, asked: unknown): Promise<{ readonly rollout: Rollout; readonly isNew: boolean }> {
-		return this.#inTurn(async () => {
+		return this.#queue.add(async () => {
 			const { store } = this.#options;
 			const known = store.find(id);
 			if (known && (isDeepStrictEqual(known.asked, asked) || isDeepStrictEqual(known.plan, asked)))
@@ -160,7 +161,7 @@ export class Rollouts {
 	 * @throws {HttpProblem} 404, 409, 412, 507
 	 */
 	execute(id: string, command: RolloutCommand, revision: number | undefined): Promise<Rollout> {
-		return this.#inTurn(async () => {
+		return this.#queue.add(async () => {
 			const rollout = this.find(id);
 			const detail = `The roll-out has revision ${rollout.head.revision}; read it again.`;
 			if (revision !== undefined && revision !== rollout.head.revision) throw new HttpProblem(412, detail);
@@ -179,7 +180,7 @@ export class Rollouts {
 
 	/** @throws {HttpProblem} 404, 409, 507 */
 	remove(id: string): Promise<void> {
-		return this.#inTurn(async () => {
+		return this.#queue.add(async () => {
 			if (isActive(this.find(id))) throw new HttpProblem(409, "The roll-out is not over; cancel it first.");
 			if (!(await this.#options.store.remove(id))) throw notStored();
 		});
@@ -196,7 +197,7 @@ export class Rollouts {
 
 	/** Takes every active roll-out as far as it goes now. */
 	advance(): Promise<void> {
-		return this.#inTurn(async () => {
+		return this.#queue.add(async () => {
 			const { store, isDriver = () => true } = this.#options;
 			for (const rollout of this.list())
 				if (isDriver() && (isActive(rollout) || store.hasFailed(rollout.id))) await this.#step(rollout);
@@ -344,12 +345,6 @@ export class Rollouts {
 	#latestTime(): number {
 		const times = this.active().flatMap(({ devices }) => [...devices.values()].map(({ at }) => at));
 		return times.reduce((latest, at) => Math.max(latest, at), times[0] ?? this.#steady());
-	}
-
-	#inTurn<T>(work: () => Promise<T>): Promise<T> {
-		const done = this.#turn.then(work);
-		this.#turn = done.catch(() => {});
-		return done;
 	}
 }
 

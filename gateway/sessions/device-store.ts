@@ -42,6 +42,7 @@ export class DeviceStore {
 	readonly #labels: Records<Label>;
 	/** Of devices that are not known yet. */
 	readonly #early = new Map<string, Label>();
+	readonly #replaceLabel: Sessions["replaceLabel"];
 	readonly #monotonic: () => number;
 	/** Monotonic time to write a changed device. */
 	readonly #dueAt = new Map<Device, number>();
@@ -51,13 +52,14 @@ export class DeviceStore {
 
 	constructor({ records, sessions, monotonic, onProblem }: DeviceStoreOptions) {
 		this.#monotonic = monotonic;
+		this.#replaceLabel = (device, given) => sessions.replaceLabel(device, given);
 		this.#records = records<Device>({
 			...deviceRecord,
 			name: "devices",
 			onProblem,
-			onRecord: (deviceId, device) => {
+			onRemoved: (deviceId) => {
 				const known = sessions.devices.get(deviceId);
-				if (!device && known && !sessions.forget(known, "removed")) void this.keep(known);
+				if (known && !sessions.forget(known, "removed")) void this.keep(known);
 			},
 		});
 		this.#labels = records<Label>({
@@ -78,7 +80,7 @@ export class DeviceStore {
 			const early = device && this.#early.get(device.deviceId);
 			if (early) {
 				this.#early.delete(device.deviceId);
-				device.label = early;
+				this.#replaceLabel(device, early);
 			}
 			if (device && reason !== "ota" && !link.isRemote) this.onSeen(device);
 		},

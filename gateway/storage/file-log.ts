@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { Entry, Log, LogReader, Unsubscribe } from "../bus.js";
 import { errorCode } from "../problem.js";
 import { type Disk, ifThere, isTemporary, makeFolder, removeFile, writeFileAtomic } from "./atomic-file.js";
+import { Queue } from "./queue.js";
 
 export interface FileLogOptions {
 	/** Made if it is missing; used by this log alone. */
@@ -25,7 +26,7 @@ export class FileLog implements Log {
 	readonly #damaged = new Set<string>();
 	readonly #readers = new Set<LogReader>();
 	/** One operation is done after the other. */
-	#turn: Promise<unknown> = Promise.resolve();
+	readonly #queue = new Queue();
 
 	constructor(options: FileLogOptions) {
 		this.#options = options;
@@ -69,7 +70,7 @@ export class FileLog implements Log {
 	}
 
 	read(reader: LogReader): Promise<Unsubscribe> {
-		return this.#inTurn(async () => {
+		return this.#queue.add(async () => {
 			reader.onAll(await this.#readAll());
 			this.#readers.add(reader);
 			return () => void this.#readers.delete(reader);
@@ -136,16 +137,10 @@ export class FileLog implements Log {
 	}
 
 	#change<T>(key: string, work: (latest: number) => Promise<T>): Promise<T> {
-		return this.#inTurn(async () => {
+		return this.#queue.add(async () => {
 			if (!this.#isRead) await this.#readAll();
 			return work(this.#latest.get(key) ?? 0);
 		});
-	}
-
-	#inTurn<T>(work: () => Promise<T>): Promise<T> {
-		const done = this.#turn.then(work);
-		this.#turn = done.catch(() => {});
-		return done;
 	}
 
 	#pathOf(key: string): string {

@@ -6,6 +6,7 @@
 import { deviceId as deviceIdSchema } from "../../device/protocol/messages.js";
 import { matches } from "../../device/protocol/schema.js";
 import { errorCode } from "../problem.js";
+import { Queues } from "./queue.js";
 
 /** Where records are kept. */
 export interface RecordEngine {
@@ -42,6 +43,8 @@ export interface RecordOptions<T> extends RecordKind<T> {
 	readonly onProblem: (sentence: string) => void;
 	/** Called with what another process has written, undefined if it was removed. */
 	readonly onRecord?: (deviceId: string, record: T | undefined) => void;
+	/** For a kind of which nothing else than that another process has removed it is needed. */
+	readonly onRemoved?: (deviceId: string) => void;
 }
 
 /** Makes a store of one record for each device. */
@@ -66,7 +69,7 @@ export class Records<T> {
 	#retry: NodeJS.Timeout | undefined;
 	#isClosed = false;
 	/** A device has one writer, to keep its changes in order. */
-	readonly #writers: Promise<unknown>[] = Array.from({ length: writersAtMost }, () => Promise.resolve());
+	readonly #writers = new Queues(writersAtMost);
 
 	constructor(options: Omit<RecordOptions<T>, "name"> & { readonly engine: RecordEngine }) {
 		this.#options = options;
@@ -118,10 +121,8 @@ export class Records<T> {
 	}
 
 	/** Resolves when all is written, except what has failed. */
-	async settle(): Promise<void> {
-		const writers = [...this.#writers];
-		await Promise.all(writers);
-		if (writers.some((latest, writer) => latest !== this.#writers[writer])) await this.settle();
+	settle(): Promise<void> {
+		return this.#writers.settle();
 	}
 
 	/** Retries failed writes once, then stops. */
@@ -140,8 +141,11 @@ export class Records<T> {
 		this.#failed.delete(deviceId);
 		const waiting = this.#waiting.get(deviceId);
 		if (waiting) waiting.isSuperseded = true;
+		const { onRecord, onRemoved } = this.#options;
+		if (text === undefined) onRemoved?.(deviceId);
+		if (!onRecord) return;
 		const record = text === undefined ? undefined : this.#parse(text, deviceId);
-		if (text === undefined || record !== undefined) this.#options.onRecord?.(deviceId, record);
+		if (text === undefined || record !== undefined) onRecord(deviceId, record);
 	}
 
 	#set(deviceId: string, record: T | undefined): Promise<boolean> {
@@ -151,9 +155,7 @@ export class Records<T> {
 			waiting.isSuperseded = false;
 			return waiting.written;
 		}
-		const writer = Buffer.from(deviceId).reduce((sum, byte) => sum + byte, 0) % writersAtMost;
-		const written = Promise.resolve(this.#writers[writer]).then(() => this.#write(deviceId));
-		this.#writers[writer] = written;
+		const written = this.#writers.add(deviceId, () => this.#write(deviceId));
 		this.#waiting.set(deviceId, { record, isSuperseded: false, written });
 		return written;
 	}

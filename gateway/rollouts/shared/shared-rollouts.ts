@@ -118,7 +118,7 @@ export class SharedRollouts extends Rollouts {
 
 	async #ask(request: Request): Promise<Done> {
 		const { bus } = this.#options;
-		if (this.isDriver) return this.#obey(request);
+		if (this.isDriver) return this.#perform(request);
 		let answer: Answer;
 		try {
 			answer = JSON.parse(await bus.request(subject, JSON.stringify(request), requestMs));
@@ -135,7 +135,7 @@ export class SharedRollouts extends Rollouts {
 	}
 
 	/** As the driver. @throws {HttpProblem} */
-	async #obey({ method, id, revision, asked }: Request): Promise<Done> {
+	async #perform({ method, id, revision, asked }: Request): Promise<Done> {
 		let isNew = false;
 		if (!this.isDriver) throw unavailable("timeout");
 		try {
@@ -152,7 +152,7 @@ export class SharedRollouts extends Rollouts {
 
 	async #answer(text: string): Promise<string> {
 		try {
-			return JSON.stringify(await this.#obey(JSON.parse(text)));
+			return JSON.stringify(await this.#perform(JSON.parse(text)));
 		} catch (error) {
 			if (error instanceof HttpProblem) return JSON.stringify({ problem: error.refusal });
 			this.#options.log.error({ err: error }, "roll-outs: request failed");

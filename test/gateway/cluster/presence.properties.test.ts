@@ -91,8 +91,9 @@ class Node {
 		this.lines.push({ deviceId, session, line });
 	}
 
-	report(deviceId: string): void {
-		const report = { ...sampleReport("DEV-1"), deviceId };
+	report(deviceId: string, uptime = 60): void {
+		const sample = sampleReport("DEV-1");
+		const report = { ...sample, deviceId, health: { ...sample.health, uptime_seconds: uptime } };
 		for (const { session, line } of this.open(deviceId))
 			if (line.isUp) this.sessions.receive(session, report, JSON.stringify(report));
 	}
@@ -103,6 +104,12 @@ class Node {
 			line.isUp = false;
 			this.sessions.end(session, "disconnected");
 		}
+	}
+
+	/** The uptime that the kept report of a device says. */
+	uptime(deviceId: string): unknown {
+		const { state } = this.sessions.devices.get(deviceId) ?? {};
+		return state?.text === undefined ? undefined : JSON.parse(state.text).health.uptime_seconds;
 	}
 
 	open(deviceId: string) {
@@ -259,7 +266,8 @@ test("after any connects, moves, cuts, and kills all gateways show what is conne
 	);
 });
 
-test("a report of another gateway's device is kept only while a monitor needs it", async (t) => {
+/** Two gateways; the first one has a device. */
+async function runTwo(t: TestContext) {
 	t.mock.timers.enable({ apis: ["setInterval", "setTimeout"] });
 	const world = new World(t.mock);
 	const [a, b] = [world.add(), world.add()];
@@ -268,6 +276,11 @@ test("a report of another gateway's device is kept only while a monitor needs it
 	a.connect(id, true);
 	a.report(id);
 	await world.pass(1);
+	return { world, a, b, id };
+}
+
+test("a report of another gateway's device is kept only while a monitor needs it", async (t) => {
+	const { world, a, b, id } = await runTwo(t);
 	const kept = () => b.sessions.devices.get(id)?.state.text;
 	assert.equal(kept(), undefined);
 	b.monitor.devices = undefined;
@@ -281,13 +294,7 @@ test("a report of another gateway's device is kept only while a monitor needs it
 });
 
 test("uplinks that wait to be relayed come before a list of the sessions whose reports they are", async (t) => {
-	t.mock.timers.enable({ apis: ["setInterval", "setTimeout"] });
-	const world = new World(t.mock);
-	const [a, b] = [world.add(), world.add()];
-	await world.pass(1);
-	const [id = ""] = ids;
-	a.connect(id, true);
-	await world.pass(1);
+	const { world, a, b, id } = await runTwo(t);
 	b.monitor.devices = undefined;
 	b.cluster.onInterest();
 	await world.turns(4);
@@ -316,20 +323,72 @@ test("a process that stood still takes no other gateway for lost, and a message 
 });
 
 test("an entry that the servers have lost again is written again with the next change", async (t) => {
-	t.mock.timers.enable({ apis: ["setInterval", "setTimeout"] });
-	const world = new World(t.mock);
-	const [a, b] = [world.add(), world.add()];
-	await world.pass(1);
-	const [id = ""] = ids;
-	a.connect(id, true);
-	a.report(id);
-	await world.pass(1);
+	const { world, a, b, id } = await runTwo(t);
 	const entries = world.server.buckets.get("gw-directory")?.entries;
 	const entry = entries?.get(id);
 	assert.ok(entry && entry.revision > 1);
 	entries?.set(id, { ...entry, revision: entry.revision - 1 });
 	a.disconnect(id);
 	await world.pass(1);
+	assert.deepEqual(b.connected(), []);
+	world.close();
+});
+
+for (const [who, cut, beats] of [
+	["its gateway", "a", 5],
+	["the monitor's gateway", "b", 5],
+	["the monitor's gateway", "b", 1],
+] as const)
+	for (const [needed, devices] of [
+		["all devices", undefined],
+		["this device", new Set([ids[0] ?? ""])],
+	] as const)
+		test(`a monitor of ${needed} has the latest report after ${who} was cut off for ${beats} heartbeats`, async (t) => {
+			const { world, id, ...gateways } = await runTwo(t);
+			const { a, b } = gateways;
+			b.monitor.devices = devices;
+			await b.cluster.gather(devices && [...devices]);
+			assert.equal(b.uptime(id), 60);
+			gateways[cut].bus.cut();
+			await world.turns(4);
+			a.report(id, 120);
+			await world.pass(beats);
+			gateways[cut].bus.heal();
+			await world.pass(1);
+			assert.equal(b.uptime(id), 120);
+			world.close();
+		});
+
+test("reports that could not be gathered are gathered at the next request", async (t) => {
+	const { world, a, b, id } = await runTwo(t);
+	b.monitor.devices = undefined;
+	a.bus.cut();
+	const gathered = b.cluster.gather();
+	await world.pass(2);
+	await gathered;
+	assert.equal(b.uptime(id), undefined);
+	a.bus.heal();
+	await world.turns(4);
+	await b.cluster.gather();
+	assert.equal(b.uptime(id), 60);
+	world.close();
+});
+
+test("a device that was forgotten without a bus is in no directory once there is one", async (t) => {
+	const { world, a, b, id } = await runTwo(t);
+	a.disconnect(id);
+	await world.pass(1);
+	a.bus.cut();
+	await world.turns(4);
+	const device = a.sessions.devices.get(id);
+	assert.ok(device && a.sessions.forget(device), "it is forgotten");
+	await world.pass(2);
+	a.bus.heal();
+	await world.pass(2);
+	assert.equal(world.server.buckets.get("gw-directory")?.entries.has(id), false);
+	const later = world.add();
+	await world.pass(1);
+	for (const { sessions } of [a, later]) assert.equal(sessions.devices.has(id), false);
 	assert.deepEqual(b.connected(), []);
 	world.close();
 });

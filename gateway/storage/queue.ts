@@ -1,0 +1,39 @@
+/** Queues of work: what waits is done in the order in which it came, one after the other, also after a failure. */
+
+export class Queue {
+	#latest: Promise<unknown> = Promise.resolve();
+
+	/** @returns what the work returns, or throws */
+	add<T>(work: () => T | Promise<T>): Promise<T> {
+		const done = this.#latest.then(work);
+		this.#latest = done.catch(() => {});
+		return done;
+	}
+
+	/** Resolves when all is done, also what is added meanwhile. */
+	async settle(): Promise<void> {
+		const latest = this.#latest;
+		await latest;
+		if (latest !== this.#latest) await this.settle();
+	}
+}
+
+/** A few queues that work side by side: work with the same key is done in its order. */
+export class Queues {
+	readonly #queues: readonly Queue[];
+
+	constructor(count: number) {
+		this.#queues = Array.from({ length: count }, () => new Queue());
+	}
+
+	add<T>(key: string, work: () => T | Promise<T>): Promise<T> {
+		const sum = Buffer.from(key).reduce((total, byte) => total + byte, 0);
+		const queue = this.#queues[sum % this.#queues.length] ?? new Queue();
+		return queue.add(work);
+	}
+
+	/** Resolves when all is done. */
+	async settle(): Promise<void> {
+		await Promise.all(this.#queues.map((queue) => queue.settle()));
+	}
+}
