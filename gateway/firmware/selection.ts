@@ -5,20 +5,9 @@ import { chips } from "../../device/protocol/messages.js";
 import { HttpProblem } from "../problem.js";
 import type { Catalog, Release, Releases } from "./catalog.js";
 import { describeFit, type Fit, fits } from "./image.js";
+import type { UpdateRefusal } from "./refusals.js";
 import { type FirmwareRepository, releaseAddress, uploadPath } from "./repository.js";
 import type { Upload, UploadStore } from "./upload-store.js";
-
-export interface UpdateRefusal {
-	readonly code:
-		| "no_firmware"
-		| "unknown_version"
-		| "incompatible_firmware"
-		| "ota_in_progress"
-		| "storage_failed"
-		| "target_offline";
-	/** One sentence that says what to change. */
-	readonly message: string;
-}
 
 export interface Choice {
 	/** Path and query of its URL. */

@@ -10,7 +10,8 @@ import type { OtaMetadata } from "../api/update.js";
 import type { Device } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import type { Records } from "../storage/records.js";
-import type { Choice, Selection, UpdateRefusal } from "./selection.js";
+import { hasGone, inProgress, isReplaced, notKept, type UpdateRefusal } from "./refusals.js";
+import type { Choice, Selection } from "./selection.js";
 import {
 	beginJob,
 	follow,
@@ -57,23 +58,6 @@ interface Entry {
 }
 
 const noJobs: readonly UpdateJob[] = Object.freeze([]);
-
-const inProgress: UpdateRefusal = Object.freeze({
-	code: "ota_in_progress",
-	message: "This device is being updated; wait until that has ended.",
-});
-const hasGone: UpdateRefusal = Object.freeze({
-	code: "target_offline",
-	message: "The device has gone; wait until it is connected again.",
-});
-const isReplaced: UpdateRefusal = Object.freeze({
-	code: "unknown_version",
-	message: "The firmware was replaced by another one of the same name after the roll-out had begun.",
-});
-const notKept: UpdateRefusal = Object.freeze({
-	code: "storage_failed",
-	message: "The gateway could not store the update, which was not started; see its log.",
-});
 
 /** For timeouts, and for writing progress, which comes 4 times a second. */
 const intervalMs = 2_000;

@@ -2,7 +2,7 @@
 
 import type { Logger } from "pino";
 import type { Rollout } from "../api/rollout.js";
-import type { UpdateRefusal } from "../firmware/selection.js";
+import type { UpdateRefusal } from "../firmware/refusals.js";
 import { silenceMs } from "../firmware/update-job.js";
 import type { Updates } from "../firmware/updates.js";
 import type { Device } from "../sessions/device.js";

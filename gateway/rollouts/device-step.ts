@@ -7,7 +7,7 @@ import { compare, valid } from "semver";
 import type { DeviceStep, Plan, Rollout } from "../api/rollout.js";
 import { isOneOf, isOver, slotStatuses } from "../api/statuses.js";
 import { type Fit, fits } from "../firmware/image.js";
-import type { UpdateRefusal } from "../firmware/selection.js";
+import type { UpdateRefusal } from "../firmware/refusals.js";
 import { isActive, silenceMs, type UpdateJob } from "../firmware/update-job.js";
 
 /**

@@ -6,7 +6,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { frameText } from "../api/frames.js";
 import { countsOf, type DeviceStep, noCounts, type Plan, type Rollout } from "../api/rollout.js";
-import type { Selection, UpdateRefusal } from "../firmware/selection.js";
+import type { UpdateRefusal } from "../firmware/refusals.js";
+import type { Selection } from "../firmware/selection.js";
 import { HttpProblem } from "../problem.js";
 import type { Device } from "../sessions/device.js";
 import { Queue } from "../storage/queue.js";

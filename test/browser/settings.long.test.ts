@@ -26,7 +26,7 @@ describe("the settings of a device", { skip }, () => {
 		await field(panel, "Its default one").check();
 		await panel.getByRole("button", { name: "Try these settings" }).click();
 		await panel.getByRole("status").getByText("trying, up to 120 s").waitFor();
-		assert.deepEqual(device.commands.at(-1), {
+		await device.receives({
 			command: "set_settings",
 			value: { ssid: "workshop", password: "correct horse", sntp: "" },
 		});

@@ -3,6 +3,10 @@ import { execFileSync } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { Flash } from "../../hosts/virtual/node/boot/flash.js";
+import { imageState, readEntries } from "../../hosts/virtual/node/boot/ota-data.js";
+import { flashBytes } from "../../hosts/virtual/node/boot/partitions.js";
 import { readCatalog } from "../../scripts/release/folder.js";
 import { runCommand } from "../support/command-line.js";
 import { Client, temporaryDirectory } from "../support/running.js";
@@ -81,6 +85,8 @@ describe("npm run release", () => {
 			);
 		}
 		assert.match(demo.output(), /^dev-1-[0-9a-f]{6} starts 1\.1\.0 for the first time$/m);
+		for (const { deviceId } of sessions)
+			await isConfirmed(join(dataDir, "virtual", `${deviceId}`, "flash.bin"));
 		demo.process.kill("SIGINT");
 		assert.equal(await demo.exitCode, 0);
 
@@ -102,6 +108,15 @@ describe("npm run release", () => {
 		assert.equal(await second.exitCode, 0);
 	});
 });
+
+/** Resolves once the device has confirmed its new image: it reports before, and would go back if it ended then. */
+async function isConfirmed(flashFile: string): Promise<void> {
+	for (let isPending = true; isPending; await setTimeout(20)) {
+		const flash = new Flash({ byteLength: flashBytes, file: flashFile });
+		isPending = readEntries(flash).some(({ state }) => state === imageState.pendingVerify);
+		flash.close();
+	}
+}
 
 async function openMonitor(output: string): Promise<Client> {
 	const loginUrl = /Dashboard\s+(\S+)/.exec(output)?.[1] ?? "";

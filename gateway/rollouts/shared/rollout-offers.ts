@@ -6,7 +6,7 @@
 import { boolean, integer, list, matches, object, string } from "../../../device/protocol/schema.js";
 import type { Rollout } from "../../api/rollout.js";
 import { type Bucket, type BucketOptions, type Bus, BusError, subjectOf } from "../../bus.js";
-import type { UpdateRefusal } from "../../firmware/selection.js";
+import type { UpdateRefusal } from "../../firmware/refusals.js";
 import type { Updates } from "../../firmware/updates.js";
 import { parseJson } from "../../json.js";
 import type { Device } from "../../sessions/device.js";

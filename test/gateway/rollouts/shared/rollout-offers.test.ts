@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Rollout } from "../../../../gateway/api/rollout.js";
-import type { UpdateRefusal } from "../../../../gateway/firmware/selection.js";
+import type { UpdateRefusal } from "../../../../gateway/firmware/refusals.js";
 import { move, queued } from "../../../../gateway/rollouts/device-step.js";
 import { apply, firstHead } from "../../../../gateway/rollouts/machine.js";
 import { RolloutOffers } from "../../../../gateway/rollouts/shared/rollout-offers.js";

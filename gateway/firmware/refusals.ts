@@ -1,0 +1,30 @@
+/** Why an update is not started. */
+
+export interface UpdateRefusal {
+	readonly code:
+		| "no_firmware"
+		| "unknown_version"
+		| "incompatible_firmware"
+		| "ota_in_progress"
+		| "storage_failed"
+		| "target_offline";
+	/** One sentence that says what to change. */
+	readonly message: string;
+}
+
+export const inProgress: UpdateRefusal = Object.freeze({
+	code: "ota_in_progress",
+	message: "This device is being updated; wait until that has ended.",
+});
+export const hasGone: UpdateRefusal = Object.freeze({
+	code: "target_offline",
+	message: "The device has gone; wait until it is connected again.",
+});
+export const isReplaced: UpdateRefusal = Object.freeze({
+	code: "unknown_version",
+	message: "The firmware was replaced by another one of the same name after the roll-out had begun.",
+});
+export const notKept: UpdateRefusal = Object.freeze({
+	code: "storage_failed",
+	message: "The gateway could not store the update, which was not started; see its log.",
+});
