@@ -1,6 +1,6 @@
 /**
  * What gateways that act as one need of each other: messages, requests, key-value buckets, logs and files. Two
- * implementations pass the same tests: in one process (memory-bus.ts), and NATS (nats-bus.ts), which is loaded only
+ * implementations pass the same tests: in one process (memory-bus.ts), and NATS (cluster/nats/bus.ts), which is loaded only
  * where NATS_URL is set. A gateway that is alone uses logs only, in files (storage/file-log.ts).
  */
 

@@ -12,7 +12,7 @@ import { type CreateRecords, Records } from "../storage/records.js";
 import { BucketRecords } from "./bucket-records.js";
 import { createCluster } from "./extension.js";
 import { MirrorLink } from "./mirrors.js";
-import { NatsBus } from "./nats-bus.js";
+import { NatsBus } from "./nats/bus.js";
 import { SharedTokens } from "./shared-tokens.js";
 import { takeOverRecords } from "./take-over.js";
 

@@ -3,8 +3,8 @@
 import type { TestContext } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Bus } from "../../../gateway/bus.js";
-import { NatsBus } from "../../../gateway/cluster/nats-bus.js";
-import type { NatsOptions } from "../../../gateway/cluster/nats-link.js";
+import { NatsBus } from "../../../gateway/cluster/nats/bus.js";
+import type { NatsOptions } from "../../../gateway/cluster/nats/link.js";
 import { onEnd } from "../../support/cleanup.js";
 import { Line } from "../../support/line.js";
 import { isNatsOld, startNats } from "../../support/nats.js";

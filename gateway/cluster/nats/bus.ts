@@ -4,11 +4,11 @@ import { JetStreamApiError, jetstream } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
 import { Objm } from "@nats-io/obj";
 import type { Msg, NatsConnection, Subscription } from "@nats-io/transport-node";
-import type { Bucket, BucketOptions, Bus, Files, Log, Unsubscribe } from "../bus.js";
-import { NatsBucket } from "./nats-bucket.js";
-import { NatsFiles } from "./nats-files.js";
-import { answerMs, NatsLink, type NatsOptions } from "./nats-link.js";
-import { NatsLog } from "./nats-log.js";
+import type { Bucket, BucketOptions, Bus, Files, Log, Unsubscribe } from "../../bus.js";
+import { NatsBucket } from "./bucket.js";
+import { NatsFiles } from "./files.js";
+import { answerMs, NatsLink, type NatsOptions } from "./link.js";
+import { NatsLog } from "./log.js";
 
 interface Subscribed {
 	readonly subject: string;

@@ -13,9 +13,9 @@ import {
 	usernamePasswordAuthenticator,
 } from "@nats-io/transport-node";
 import { coerce, lt } from "semver";
-import { BusError, type Unsubscribe } from "../bus.js";
-import { StartError } from "../problem.js";
-import type { Settings } from "../settings.js";
+import { BusError, type Unsubscribe } from "../../bus.js";
+import { StartError } from "../../problem.js";
+import type { Settings } from "../../settings.js";
 
 export interface NatsOptions extends NonNullable<Settings["nats"]> {
 	/** Called once for each different one. */

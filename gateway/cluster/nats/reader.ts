@@ -8,8 +8,8 @@ import {
 	type JsMsg,
 	type OrderedConsumerOptions,
 } from "@nats-io/jetstream";
-import { BusError, type Unsubscribe } from "../bus.js";
-import type { NatsLink } from "./nats-link.js";
+import { BusError, type Unsubscribe } from "../../bus.js";
+import type { NatsLink } from "./link.js";
 
 export interface NatsReaderOptions {
 	readonly link: NatsLink;

@@ -2,9 +2,9 @@
 
 import { DeliverPolicy, type JetStreamClient, type JsMsg } from "@nats-io/jetstream";
 import type { KV } from "@nats-io/kv";
-import type { Bucket, Entry, Unsubscribe } from "../bus.js";
-import type { NatsLink } from "./nats-link.js";
-import { decodeName, encodeName, NatsReader, unlessOverwritten } from "./nats-reader.js";
+import type { Bucket, Entry, Unsubscribe } from "../../bus.js";
+import type { NatsLink } from "./link.js";
+import { decodeName, encodeName, NatsReader, unlessOverwritten } from "./reader.js";
 
 export class NatsBucket implements Bucket {
 	readonly #link: NatsLink;

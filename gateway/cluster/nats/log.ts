@@ -7,9 +7,9 @@ import {
 	type JetStreamClient,
 	type JetStreamManager,
 } from "@nats-io/jetstream";
-import type { Entry, Log, LogReader, Unsubscribe } from "../bus.js";
-import type { NatsLink } from "./nats-link.js";
-import { decodeName, encodeName, NatsReader, unlessOverwritten } from "./nats-reader.js";
+import type { Entry, Log, LogReader, Unsubscribe } from "../../bus.js";
+import type { NatsLink } from "./link.js";
+import { decodeName, encodeName, NatsReader, unlessOverwritten } from "./reader.js";
 
 export class NatsLog implements Log {
 	readonly #link: NatsLink;
