@@ -41,6 +41,8 @@ export interface Moment {
 	readonly isLate: boolean;
 }
 
+/** An update is on record before its command is sent: without a record after this time it was not sent. */
+const unsentMs = 30_000;
 /** Of another gateway's device the update's end may become known before its version does. */
 const settleMs = 5_000;
 
@@ -107,6 +109,8 @@ function follow(rollout: Rollout, step: DeviceStep, seen: Seen, moment: Moment):
 	if (!job) {
 		if (step.status === "soaking" || seen.version === rollout.plan.firmware.version)
 			return soak(rollout, step, seen, now);
+		const isUnsent = step.status === "offered" && seen.isConnected && now - step.at >= unsentMs;
+		if (isUnsent) return giveBack(rollout, step, seen, now);
 		const isSilent = now - step.at >= silenceMs && !seen.isReturning;
 		return isSilent ? move(step, "timed_out", now, "Nothing was heard of the update for 5 minutes.") : step;
 	}

@@ -27,8 +27,8 @@ const [aloneAtMost = 18_000, eachAtMost = 18_000] = (process.env.CLUSTER_DEVICES
 	.split(",")
 	.flatMap((text) => Number(text) || []);
 const measuredMs = 30_000;
-/** First reports at each of five gateways: about as many as two cores store five times; more would wait in memory. */
-const sharedASecond = 60;
+/** First reports at each of five gateways: about as many as two cores store; more would wait in memory. */
+const sharedASecond = 200;
 /** Processor time of a device without reports at most, each second. */
 const idleMicros = 5;
 

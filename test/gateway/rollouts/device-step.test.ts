@@ -56,3 +56,15 @@ test("a device that soaks although its attempt seemed to have failed, and goes b
 	assert.equal(statusOf({ isConnected: true, version: "2.0.0" }), "soaking");
 	assert.equal(statusOf({ isConnected: true }), "rolled_back");
 });
+
+test("an offer that counts as sent, but of which a connected device's gateway has no record, is made again", () => {
+	const marked: Seen = { ...away, isConnected: true, isReturning: false, job: undefined, offer: "sent" };
+	const stepAt = (now: number, seen: Partial<Seen> = {}) =>
+		observe(rollout, step, () => ({ ...marked, ...seen }), { ...moment, now });
+	assert.equal(stepAt(29_999), step, "its record may be on its way");
+	const again = stepAt(30_000);
+	assert.deepEqual([again.status, again.attempts], ["queued", 0]);
+	assert.equal(stepAt(30_000, { isConnected: false }), step);
+	assert.equal(stepAt(30_000, { version: "2.0.0" }).status, "soaking");
+	assert.equal(stepAt(30_000, { job: { status: "downloading", startedAt: 2, version: "2.0.0" } }).status, "downloading");
+});
