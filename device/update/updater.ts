@@ -5,13 +5,13 @@
 
 import Timer from "timer";
 import type { Digest, Host, HttpClient, HttpClientOptions, Part, UpdateSlot } from "../host.js";
+import type { CancellableLookup } from "../network/http-connection.js";
+import { parseHttpUrl } from "../network/http-url.js";
 import type { Url } from "../network/url.js";
 import type { Chip, CommandOf, UplinkOf } from "../protocol/messages.js";
 import type { Model } from "../protocol/schema.js";
 import { readAuthority } from "./authority.js";
-import type { CancellableLookup } from "./connection.js";
 import { blockBytes, Download } from "./download.js";
-import { parseFirmwareUrl } from "./firmware-url.js";
 import { ImageCheck } from "./image-check.js";
 import { ReadBack } from "./read-back.js";
 import { SignatureCheck, wrongSignature } from "./signature.js";
@@ -87,7 +87,7 @@ export class Updater {
 		this.#flashMs = 0;
 		try {
 			this.#signature = SignatureCheck.begin(releaseKeys, signature);
-			const address = parseFirmwareUrl(url);
+			const address = parseHttpUrl(url, "firmware");
 			const certificate = cert_pem === undefined ? this.#options.certificate : readAuthority(cert_pem);
 			this.#download = new Download({
 				connect: (options) => this.#connect(address, options, certificate),
