@@ -4,7 +4,7 @@
  */
 
 import Timer from "timer";
-import type { HttpClient, HttpRequest, ResolverOption } from "../host.js";
+import type { Host, HttpClient, HttpClientOptions, HttpRequest, ResolverOption } from "../host.js";
 import type { Url } from "./url.js";
 
 /** Until the first response: a TLS handshake takes seconds. */
@@ -35,6 +35,16 @@ export interface ConnectionOptions {
 	readonly onAnswered: () => void;
 	/** Called once, last. */
 	readonly onLost: (reason: string) => void;
+}
+
+/** @param certificate the authority as DER in base64; undefined: the host's default */
+export function openHttp(
+	{ http, https }: Pick<Host["network"], "http" | "https">,
+	url: Url,
+	options: HttpClientOptions,
+	certificate: string | undefined,
+): HttpClient {
+	return url.isSecure ? new https({ ...options, certificate }) : new http(options);
 }
 
 export class Connection {

@@ -1,11 +1,10 @@
-/** A silent audio output with the queue of an ESP32. The panel shows what would be played. */
+/** A silent audio output. The panel shows which chime would be played. */
 
 import Resource from "Resource";
+import { SilentOutput } from "moddable/silent-output";
 import type { Panel } from "simulator/panel";
-import type { AudioOutput, Codec } from "../../../device/host.js";
+import type { AudioOutputOptions, Codec } from "../../../device/host.js";
 
-/** modules/io/audioout/esp32: five blocks fit before `start`. */
-const queueBytes = 5 * 4092;
 /** Signed 16-bit mono at 16 kHz. */
 const bytesPerMs = 32;
 /** Of Moddable's MAUD resources. */
@@ -16,34 +15,32 @@ export interface AudioOptions {
 	readonly panel: Panel;
 }
 
-export class AudioOut implements AudioOutput {
+export class AudioOut extends SilentOutput {
 	readonly #panel: Panel;
-	#queuedBytes = 0;
+	#isStarted = false;
 	#sound: { name: string; fromMs: number; lengthMs: number } | undefined;
 
-	constructor(options: AudioOptions) {
+	constructor(options: AudioOptions & AudioOutputOptions) {
+		super(options);
 		this.#panel = options.panel;
 	}
 
-	start(): void {
-		this.#queuedBytes = 0;
+	override start(): void {
+		super.start();
+		this.#isStarted = true;
 		if (this.#sound) this.#panel.post({ sound: this.#sound });
 	}
 
-	stop(): void {
-		this.#queuedBytes = 0;
+	override stop(): void {
+		super.stop();
+		this.#isStarted = false;
 		this.#sound = undefined;
 		this.#panel.post({ sound: null });
 	}
 
-	write(samples: Uint8Array): void {
-		if (this.#queuedBytes + samples.byteLength > queueBytes) throw new Error("would block");
-		this.#queuedBytes += samples.byteLength;
-		this.#sound ??= recognised(samples);
-	}
-
-	close(): void {
-		this.stop();
+	override write(samples: Uint8Array): void {
+		super.write(samples);
+		if (!this.#isStarted) this.#sound ??= recognised(samples);
 	}
 }
 

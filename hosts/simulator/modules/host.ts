@@ -13,7 +13,7 @@ import { SettingsStore } from "simulator/settings";
 import { SimulatedSystem } from "simulator/system";
 import { AlwaysConfirmed, FileSlot } from "simulator/update";
 import type { TraceLines } from "virtual/trace-lines";
-import type { ButtonName, ButtonPart, Host } from "../../../device/host.js";
+import type { AudioOutputOptions, ButtonName, ButtonPart, Host } from "../../../device/host.js";
 
 export interface HostOptions {
 	readonly model: Model;
@@ -60,6 +60,7 @@ export function createHost({ model, panel, boot, log, lines }: HostOptions): Hos
 			}
 		},
 		digest: { sha256: Sha256 },
+		soundBufferBytes: 65_536,
 		storage: {
 			settings: class extends SettingsStore {
 				constructor() {
@@ -80,8 +81,8 @@ export function createHost({ model, panel, boot, log, lines }: HostOptions): Hos
 				}
 			},
 			audioOutput: class extends AudioOut {
-				constructor() {
-					super({ panel });
+				constructor(options: AudioOutputOptions) {
+					super({ ...options, panel });
 				}
 			},
 			codec: class extends AudioCodec {

@@ -11,7 +11,7 @@ export interface AccessPoint {
 	readonly password?: string;
 }
 
-/** What the speaker's output was given before it started. */
+/** What the speaker's output was given before it started: a chime is whole. */
 export interface Sound {
 	/** Signed, 16 bits, little-endian, mono. */
 	readonly samples: Uint8Array;
@@ -26,6 +26,8 @@ export interface BoardListener {
 	onAccessPoint?(accessPoint: AccessPoint | undefined): void;
 	/** The output started; undefined: it stopped. */
 	onSound?(sound: Sound | undefined): void;
+	/** Samples have left the output, at most a block of 128 ms at a time; as in Sound. */
+	onPlayed?(samples: Uint8Array): void;
 	/** See `gain`. */
 	onGain?(gain: number): void;
 }
@@ -50,6 +52,7 @@ export class Board {
 	hapticDuty = 0;
 	/** The codec's registers, and whether it acknowledges. */
 	readonly codec = { registers: es8311Registers(), isAnswering: true };
+	/** What the output was given before it started, each time. */
 	readonly sound: Uint8Array[] = [];
 	/** For DHCP. */
 	hostname = "";
@@ -72,6 +75,11 @@ export class Board {
 	play(sound: Sound | undefined): void {
 		this.#isSounding = sound !== undefined;
 		for (const listener of this.#listeners) listener.onSound?.(sound);
+	}
+
+	/** Samples have left the output. */
+	played(samples: Uint8Array): void {
+		for (const listener of this.#listeners) listener.onPlayed?.(samples);
 	}
 
 	writeCodec(address: number, value: number): void {

@@ -6,6 +6,8 @@ declare module "embedded:io/audio/out" {
 		channels?: 1 | 2;
 		/** In hertz. */
 		sampleRate?: number;
+		/** Also called once at the constructor and at start(). The count is too high by what was written before start(). */
+		onWritable?: (byteCount: number) => void;
 	}
 
 	export default class AudioOut {

@@ -1,0 +1,59 @@
+/** Sounds on devices in XS, commanded and seen through a gateway. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { isRecord } from "../../device/protocol/schema.js";
+import { type FleetDevice, runFleet } from "../support/fleet.js";
+import type { Frame } from "../support/running.js";
+import { bytesPerSecond, capture, noise, SoundServer, wav } from "../support/sounds.js";
+import { letSocketsWork } from "../support/virtual-time.js";
+
+/** A sound_update that is relayed to monitors. */
+const updateIn = (frame: Frame) => {
+	const message: unknown = frame.type === "device_message" ? frame.message : undefined;
+	return isRecord(message) && message.type === "sound_update" ? message : undefined;
+};
+
+test("two devices are made ready, begin together and play the same samples to the end; a monitor sees each step", async (t) => {
+	const fleet = await runFleet(t);
+	const samples = noise(3 * bytesPerSecond);
+	const server = await SoundServer.run(t, { file: wav(samples) });
+	const devices: (FleetDevice & { readonly captured: () => Buffer })[] = [];
+	for (const serial of ["a1b2c3", "d4e5f6"]) {
+		const each = await fleet.powerOn("DEV-1", { serial, clock: "virtual" });
+		await each.report();
+		devices.push({ ...each, captured: capture(each.device.board) });
+	}
+	const seen = new Map<string, unknown[]>(devices.map(({ deviceId }) => [deviceId, []]));
+	const until = async (state: string) => {
+		let isOver = false;
+		const awaited = fleet.monitorClient.until((frame) => {
+			const update = updateIn(frame);
+			if (update) seen.get(String(update.deviceId))?.push(update.state);
+			return [...seen.values()].every((states) => states.at(-1) === state);
+		});
+		const end = () => {
+			isOver = true;
+		};
+		awaited.then(end, end);
+		while (!isOver) {
+			await letSocketsWork();
+			await Promise.all(devices.map(({ device }) => device.machine.advance(50)));
+		}
+		return awaited;
+	};
+	const value = { id: "dinner", url: server.url, ready: true };
+	for (const { control } of devices)
+		assert.equal((await control({ command: "play_sound", value })).type, "ack");
+	await until("ready");
+	for (const { control } of devices)
+		assert.equal((await control({ command: "start_sound", value: { id: "dinner" } })).type, "ack");
+	await until("played");
+	for (const { deviceId, device, captured } of devices) {
+		assert.deepEqual(seen.get(deviceId), ["ready", "playing", "played"]);
+		await device.machine.advance(100);
+		assert.ok(captured().subarray(0, samples.length).equals(samples));
+	}
+	for (const { authorization } of server.requests)
+		assert.equal(authorization, undefined, "the token is for the gateway");
+});
