@@ -3,6 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isRecord } from "../../device/protocol/schema.js";
+import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
+import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { type FleetDevice, runFleet } from "../support/fleet.js";
 import type { Frame } from "../support/running.js";
 import { bytesPerSecond, capture, noise, SoundServer, wav } from "../support/sounds.js";
@@ -56,4 +58,23 @@ test("two devices are made ready, begin together and play the same samples to th
 	}
 	for (const { authorization } of server.requests)
 		assert.equal(authorization, undefined, "the token is for the gateway");
+});
+
+test("the device's token is sent to its own gateway alone, by its address", async (t) => {
+	const fleet = await runFleet(t);
+	const program = await buildFirmware();
+	await fleet.release("1.1.0", makeVirtualImage(program.bytes, "DEV-1", "1.1.0"));
+	const { control, report } = await fleet.powerOn("DEV-1");
+	await report();
+	const file = "releases/virtual/dev-1/firmware-v1.1.0.bin";
+	const other = fleet.url.replace("127.0.0.1", "localhost");
+	assert.notEqual(other, fleet.url);
+	for (const [id, url, reason] of [
+		["own", `${fleet.url}/${file}`, "At this address is something else and not a WAV."],
+		["other", `${other}/${file}`, "The server answered 401: it does not give the sound to this device."],
+	] as const) {
+		await control({ command: "play_sound", value: { id, url } });
+		const frame = await fleet.monitorClient.until((each) => updateIn(each)?.id === id);
+		assert.deepEqual([updateIn(frame)?.state, updateIn(frame)?.reason], ["failed", reason]);
+	}
 });
