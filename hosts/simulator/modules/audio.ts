@@ -1,8 +1,9 @@
-/** A silent audio output. The panel shows which chime would be played. */
+/** Audio output and codec: the computer's sound card plays, and the panel shows which chime it is. */
 
 import Resource from "Resource";
 import { SilentOutput } from "moddable/silent-output";
 import type { Panel } from "simulator/panel";
+import type { Speaker } from "simulator/speaker";
 import type { AudioOutputOptions, Codec } from "../../../device/host.js";
 
 /** Signed 16-bit mono at 16 kHz. */
@@ -13,26 +14,32 @@ const sounds = Object.freeze(["startup", "wifi_connecting", "wifi_connected"]);
 
 export interface AudioOptions {
 	readonly panel: Panel;
+	/** What the output and the codec have in common. */
+	readonly speaker: Speaker;
 }
 
 export class AudioOut extends SilentOutput {
 	readonly #panel: Panel;
+	readonly #speaker: Speaker;
 	#isStarted = false;
 	#sound: { name: string; fromMs: number; lengthMs: number } | undefined;
 
 	constructor(options: AudioOptions & AudioOutputOptions) {
 		super(options);
 		this.#panel = options.panel;
+		this.#speaker = options.speaker;
 	}
 
 	override start(): void {
 		super.start();
 		this.#isStarted = true;
+		this.#speaker.start();
 		if (this.#sound) this.#panel.post({ sound: this.#sound });
 	}
 
 	override stop(): void {
 		super.stop();
+		if (this.#isStarted) this.#speaker.stop();
 		this.#isStarted = false;
 		this.#sound = undefined;
 		this.#panel.post({ sound: null });
@@ -40,6 +47,7 @@ export class AudioOut extends SilentOutput {
 
 	override write(samples: Uint8Array): void {
 		super.write(samples);
+		this.#speaker.play(samples);
 		if (!this.#isStarted) this.#sound ??= recognised(samples);
 	}
 }
@@ -69,11 +77,13 @@ function endsAlike(a: Uint8Array, b: Uint8Array): boolean {
 
 export class AudioCodec implements Codec {
 	readonly #panel: Panel;
+	readonly #speaker: Speaker;
 	#volume = 0;
 	#isMuted = true;
 
 	constructor(options: AudioOptions) {
 		this.#panel = options.panel;
+		this.#speaker = options.speaker;
 	}
 
 	get isReady(): boolean {
@@ -103,6 +113,8 @@ export class AudioCodec implements Codec {
 	close(): void {}
 
 	#show(): void {
+		// As the ES8311's: 0.5 dB a step.
+		this.#speaker.gain = this.#isMuted || this.#volume === 0 ? 0 : 10 ** ((this.#volume - 100) / 40);
 		this.#panel.post({ codec: { volume: this.#volume, isMuted: this.#isMuted } });
 	}
 }

@@ -10,6 +10,7 @@ import { createNetwork } from "simulator/network";
 import { HapticMotor, Ring } from "simulator/outputs";
 import type { Boot, Panel } from "simulator/panel";
 import { SettingsStore } from "simulator/settings";
+import { Speaker } from "simulator/speaker";
 import { SimulatedSystem } from "simulator/system";
 import { AlwaysConfirmed, FileSlot } from "simulator/update";
 import type { TraceLines } from "virtual/trace-lines";
@@ -26,6 +27,7 @@ export interface HostOptions {
 }
 
 export function createHost({ model, panel, boot, log, lines }: HostOptions): Host {
+	const speaker = new Speaker();
 	const button = (name: ButtonName): ButtonPart =>
 		class extends Button {
 			constructor(options: { onReadable: () => void }) {
@@ -82,12 +84,12 @@ export function createHost({ model, panel, boot, log, lines }: HostOptions): Hos
 			},
 			audioOutput: class extends AudioOut {
 				constructor(options: AudioOutputOptions) {
-					super({ ...options, panel });
+					super({ ...options, panel, speaker });
 				}
 			},
 			codec: class extends AudioCodec {
 				constructor() {
-					super({ panel });
+					super({ panel, speaker });
 				}
 			},
 			...(hasPart(model, "haptics") && {

@@ -12,6 +12,8 @@ declare module "embedded:io/audio/out" {
 
 	export default class AudioOut {
 		constructor(options: AudioOutOptions);
+		/** A factor, 0 to 1. */
+		volume: number;
 		/** Throws where the samples do not fit. */
 		write(samples: ArrayBuffer | Uint8Array): void;
 		start(): void;
