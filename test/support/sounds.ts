@@ -20,11 +20,13 @@ export function noise(byteLength: number, seed = 1): Buffer {
 	return samples;
 }
 
-/** A sine of 100 Hz, whose steps are at most 472 from sample to sample. */
+/** A sine of 80 Hz and 1 Hz more each second, so that no two seconds are alike; for at most 30 s. */
 export function tone(byteLength: number): Buffer {
 	const samples = Buffer.alloc(byteLength);
-	for (let at = 0; at + 1 < byteLength; at += 2)
-		samples.writeInt16LE(Math.round(12_000 * Math.sin((at * Math.PI * 100) / 16_000)), at);
+	for (let at = 0; at + 1 < byteLength; at += 2) {
+		const seconds = at / bytesPerSecond;
+		samples.writeInt16LE(Math.round(12_000 * Math.sin(2 * Math.PI * (80 + seconds / 2) * seconds)), at);
+	}
 	return samples;
 }
 

@@ -5,6 +5,8 @@ import { test } from "node:test";
 import { isRecord } from "../../device/protocol/schema.js";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
+import { Authority } from "../support/certificates.js";
+import { temporaryDirectory } from "../support/cleanup.js";
 import { type FleetDevice, runFleet } from "../support/fleet.js";
 import type { Frame } from "../support/running.js";
 import { bytesPerSecond, capture, noise, SoundServer, wav } from "../support/sounds.js";
@@ -77,4 +79,17 @@ test("the device's token is sent to its own gateway alone, by its address", asyn
 		const frame = await fleet.monitorClient.until((each) => updateIn(each)?.id === id);
 		assert.deepEqual([updateIn(frame)?.state, updateIn(frame)?.reason], ["failed", reason]);
 	}
+});
+
+test("a sound is loaded over TLS, from a server that the device's authority has certified", async (t) => {
+	const fleet = await runFleet(t, new Authority(await temporaryDirectory(t), "test"));
+	const program = await buildFirmware();
+	await fleet.release("1.1.0", makeVirtualImage(program.bytes, "DEV-1", "1.1.0"));
+	const { control, report } = await fleet.powerOn("DEV-1");
+	await report();
+	const url = `${fleet.url}/releases/virtual/dev-1/firmware-v1.1.0.bin`;
+	assert.match(url, /^https:/);
+	await control({ command: "play_sound", value: { id: "secure", url } });
+	const frame = await fleet.monitorClient.until((each) => updateIn(each)?.id === "secure");
+	assert.equal(updateIn(frame)?.reason, "At this address is something else and not a WAV.");
 });

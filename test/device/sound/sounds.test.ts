@@ -95,9 +95,14 @@ describe("a sound", () => {
 		assert.deepEqual([end.state, end.heard_ms], ["played", 30_000]);
 		assert.ok(end.underruns && end.underruns >= 1 && end.underruns <= 3, `${end.underruns} underruns`);
 		await timed.pass(200);
-		// A sine's own step, and the fade's: 20 ms for what is at most 12,000.
+		// The sine's own step at 110 Hz, and the fade's: 20 ms for what is at most 12,000.
 		const step = largestStep(captured());
-		assert.ok(step <= 472 + 12_000 / 320 + 1, `a step of ${step}`);
+		assert.ok(step <= 519 + 12_000 / 320 + 1, `a step of ${step}`);
+		assert.ok(captured().indexOf(samples.subarray(0, 4 * bytesPerSecond)) === 0);
+		assert.ok(
+			captured().includes(samples.subarray(-20 * bytesPerSecond)),
+			"not a sample is missing after the cut",
+		);
 		assert.ok(server.requests.length >= 2 && server.requests.length <= 4);
 		assert.match(server.requests.at(-1)?.range ?? "", /^bytes=\d+-$/);
 		assert.equal(server.requests.at(-1)?.["if-range"], '"the-sound"');
