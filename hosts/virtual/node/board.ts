@@ -26,6 +26,8 @@ export interface BoardListener {
 	onAccessPoint?(accessPoint: AccessPoint | undefined): void;
 	/** The output started; undefined: it stopped. */
 	onSound?(sound: Sound | undefined): void;
+	/** The output that runs was given more; as in Sound. */
+	onQueued?(samples: Uint8Array): void;
 	/** Samples have left the output, at most a block of 128 ms at a time; as in Sound. */
 	onPlayed?(samples: Uint8Array): void;
 	/** See `gain`. */
@@ -75,6 +77,11 @@ export class Board {
 	play(sound: Sound | undefined): void {
 		this.#isSounding = sound !== undefined;
 		for (const listener of this.#listeners) listener.onSound?.(sound);
+	}
+
+	/** The output that runs was given more. */
+	queue(samples: Uint8Array): void {
+		for (const listener of this.#listeners) listener.onQueued?.(samples);
 	}
 
 	/** Samples have left the output. */

@@ -53,6 +53,11 @@ describe("a sound", () => {
 		const server = await SoundServer.run(t, { file: wav(samples) });
 		const timed = await powerOnInVirtualTime(t, "DEV-1");
 		const captured = capture(timed.device.board);
+		const queued: Uint8Array[] = [];
+		timed.device.board.listen({
+			onSound: (sound) => sound && queued.push(sound.samples),
+			onQueued: (more) => queued.push(more),
+		});
 		timed.connection.send({ command: "play_sound", value: { id: "long", url: server.url } });
 		const report = await run(
 			timed,
@@ -69,6 +74,10 @@ describe("a sound", () => {
 		assert.ok(lastedMs >= 59_800 && lastedMs <= 60_200, `${lastedMs} ms`);
 		await timed.pass(200);
 		assert.ok(heard(captured, samples.length).equals(samples));
+		assert.ok(
+			Buffer.concat(queued).subarray(0, samples.length).equals(samples),
+			"what the demo's page plays",
+		);
 		assert.equal(server.requests.length, 1);
 		assert.equal(server.connections, 0);
 	});

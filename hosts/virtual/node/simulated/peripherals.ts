@@ -76,7 +76,8 @@ export class AudioOutput extends BoardPart implements ChannelHandler {
 		switch (request) {
 			case "write": {
 				const written = Uint8Array.from(samples);
-				if (!this.#isStarted) this.board.sound.push(written);
+				if (this.#isStarted) this.board.queue(written);
+				else this.board.sound.push(written);
 				this.#queued.push(written);
 				return;
 			}
