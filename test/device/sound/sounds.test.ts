@@ -189,6 +189,20 @@ describe("a sound", () => {
 		);
 	});
 
+	test("that is started before it is loaded begins as soon as it is", async (t) => {
+		const server = await SoundServer.run(t, { file: wav(noise(2 * bytesPerSecond)) });
+		const timed = await powerOnInVirtualTime(t, "DEV-1");
+		timed.connection.send({ command: "play_sound", value: { id: "a", url: server.url, ready: true } });
+		timed.connection.send({ command: "start_sound", value: { id: "a" } });
+		const states: string[] = [];
+		const end = await run(
+			timed,
+			timed.connection.next("sound_update", ({ state }) => states.push(state) === 3),
+		);
+		assert.deepEqual(states, ["ready", "playing", "played"]);
+		assert.equal(end.heard_ms, 2000);
+	});
+
 	test("has its own volume, which ends with it; a person's + and mute last", async (t) => {
 		const server = await SoundServer.run(t, { file: wav(noise(3 * bytesPerSecond)) });
 		const timed = await powerOnInVirtualTime(t, "DEV-1");
@@ -286,6 +300,34 @@ describe("a sound", () => {
 		const { id, state, heard_ms } = await run(timed, again.next("sound_update"));
 		assert.deepEqual([id, state, heard_ms], ["a", "played", 2000]);
 	});
+});
+
+test("sounds leave nothing in the heap but the ring buffer, which an update gets", async (t) => {
+	const server = await SoundServer.run(t, { file: wav(noise(bytesPerSecond / 4)) });
+	const silent = await SoundServer.run(t, { file: Buffer.alloc(0), answer: () => true });
+	const timed = await powerOnInVirtualTime(t, "DEV-1");
+	const { machine } = timed.device;
+	const play = async (id: string) => {
+		timed.connection.send({ command: "play_sound", value: { id, url: server.url } });
+		assert.equal((await run(timed, endOf(timed, id))).state, "played");
+		await timed.pass(100);
+	};
+	const before = await machine.statistics(true);
+	await play("first");
+	const first = await machine.statistics(true);
+	assert.ok(first.chunkBytesUsed - before.chunkBytesUsed >= 40_960);
+	assert.ok(first.chunkBytesUsed - before.chunkBytesUsed < 40_960 + 1024);
+	for (let count = 0; count < 20; count++) await play(`s${count}`);
+	const last = await machine.statistics(true);
+	assert.ok(last.chunkBytesUsed - first.chunkBytesUsed < 200, "chunks");
+	assert.ok(last.slotsUsed - first.slotsUsed < 50, "slots");
+	timed.connection.send({ command: "start_ota", url: silent.url });
+	await timed.connection.next(
+		"state_report",
+		({ peripherals }) => peripherals.led_ring.state_name === "updating",
+	);
+	const updating = await machine.statistics(true);
+	assert.ok(updating.chunkBytesUsed < before.chunkBytesUsed + 24_576, "the update's own buffer");
 });
 
 describe("a sound that cannot be played fails with a sentence:", () => {
