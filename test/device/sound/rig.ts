@@ -32,6 +32,8 @@ const bufferBytes = 40_960;
 
 /** As the boards': of six blocks five fit before it starts. */
 class Output implements AudioOutput {
+	/** Everything that it was given. */
+	readonly written: Buffer[] = [];
 	readonly #onWritable: () => void;
 	#startedAtMs: number | undefined;
 	#playedBlocks = 0;
@@ -59,6 +61,7 @@ class Output implements AudioOutput {
 		const fitting = this.#startedAtMs === undefined ? 5 : this.#playedBlocks + 6;
 		if (this.#writtenBytes > fitting * blockBytes) throw new Error("insufficient space");
 		if (samples.byteLength % 2 !== 0) throw new Error("full samples only");
+		this.written.push(Buffer.from(samples));
 	}
 
 	close(): void {}
@@ -105,13 +108,20 @@ export class Rig {
 	readonly audio: Audio;
 	readonly sounds: Sounds;
 	readonly codec: Codec;
+	readonly output: Output | undefined;
 	#isUpdating = false;
 
 	constructor({ server, volume, onUpdate }: RigOptions) {
 		const codecs: Codec[] = [];
+		const outputs: Output[] = [];
 		const io = server.sockets;
 		this.audio = new Audio({
-			output: Output,
+			output: class extends Output {
+				constructor(options: AudioOutputOptions) {
+					super(options);
+					outputs.push(this);
+				}
+			},
 			codec: class extends ReadyCodec {
 				constructor() {
 					super();
@@ -123,6 +133,7 @@ export class Rig {
 			audibleVolume: volume || 50,
 			onChanged: () => {},
 		});
+		[this.output] = outputs;
 		this.codec = codecs[0] ?? new ReadyCodec();
 		this.sounds = new Sounds({
 			audio: this.audio,
